@@ -12,7 +12,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/spill"
+	"github.com/lockchaos/lockchaos/audit/times"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -21,7 +23,7 @@ import (
 
 // entry is one line of an audit log.
 type entry struct {
-	at, end    int64 // ns since 1970
+	times.Stamp
 	token      int64
 	line       int32
 	key, owner int32
@@ -34,7 +36,7 @@ var errNoText = errors.New("bytes that are no text in UTF-8: convert the log fir
 
 // lineReader understands the lines of an audit log.
 type lineReader struct {
-	stamps stamper
+	stamps times.Reader
 	words  vocabulary
 	names  int  // that are remembered, but for those of a block
 	whole  bool // each record is a whole hold
@@ -43,13 +45,7 @@ type lineReader struct {
 }
 
 func newLineReader(o Options) (r lineReader, err error) {
-	if r.stamps, err = newStamper(o.TimeFormat); err != nil {
-		return r, err
-	}
-	if r.stamps.zones, err = newZones(o.Timezone, o.Zones); err != nil {
-		return r, err
-	}
-	if r.stamps.date, err = newCalendar(o.Date, o.FileDate); err != nil {
+	if r.stamps, err = times.NewReader(times.Options{Format: o.TimeFormat, Timezone: o.Timezone, Zones: o.Zones, Date: o.Date, FileDate: o.FileDate}); err != nil {
 		return r, err
 	}
 	r.names = o.room().Names
@@ -69,22 +65,22 @@ type auditReader struct {
 	columns     *guesser
 	found       found
 	entries     *spill.Sorter[entry]
-	first, last int64   // their times
-	begin       int64   // the instant of the first one, so that none is 0 or less, whatever the clocks: a history means by 0 that it does not know
-	zeros       []bool  // whether a key has tokens that are 0
-	counted     []bool  // whether a key has others
-	granted     bool    // some line says "granted", so "acquire" means that it was asked
-	stamps      stamper // its grain and zone are those of the whole log
-	tokens      string  // Options.Tokens
-	way         way
-	clock       clock
+	first, last int64        // their times
+	begin       int64        // the instant of the first one, so that none is 0 or less, whatever the clocks: a history means by 0 that it does not know
+	zeros       []bool       // whether a key has tokens that are 0
+	counted     []bool       // whether a key has others
+	granted     bool         // some line says "granted", so "acquire" means that it was asked
+	stamps      times.Reader // its grain and zone are those of the whole log
+	tokens      string       // Options.Tokens
+	way         times.Way
+	clock       times.Clock
 }
 
 func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
-	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: clock{joined: o.Joined, guessed: o.Date == "", file: lines.stamps.date.first, zones: lines.stamps.zones}, stamps: lines.stamps, columns: &guesser{whole: lines.whole, stamps: lines.stamps, words: lines.words, exclusive: !o.Reentrant && o.Permits <= 1}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
+	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: times.NewClock(&lines.stamps, o.Joined, o.Date == ""), stamps: lines.stamps, columns: &guesser{whole: lines.whole, stamps: lines.stamps, words: lines.words, exclusive: !o.Reentrant && o.Permits <= 1}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
 	room := l.room
 	room.Run *= 8                                                                              // a log may be in any order; what is made of its lines is nearly in order
-	r.entries = spill.NewSorter(room, func(a, b entry) int { return cmp.Compare(a.at, b.at) }) // else in the order of the file
+	r.entries = spill.NewSorter(room, func(a, b entry) int { return cmp.Compare(a.At, b.At) }) // else in the order of the file
 	return r
 }
 
@@ -158,7 +154,7 @@ func (w *worker) add(one *row) error {
 		if near == "" {
 			near = strings.Join(slices.DeleteFunc(slices.Clone(one.text[:]), func(s string) bool { return s == "" }), " ")
 		}
-		return &history.SyntaxError{File: w.file, Line: one.line, Column: one.columns[f], Near: excerpt(near), Err: err}
+		return &history.SyntaxError{File: w.file, Line: one.line, Column: one.columns[f], Near: remarks.Excerpt(near), Err: err}
 	}
 	if w.fileOf != nil {
 		one.text[fieldClient] = w.fileOf(one.line)
@@ -213,8 +209,9 @@ func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field,
 	case shared:
 		return e, fieldEvent, errShared
 	}
-	if e.at, e.end, wrong, err = r.stamps.interval(text); err != nil {
-		return e, wrong, err
+	var ofEnd bool
+	if e.Stamp, ofEnd, err = r.stamps.Interval(text[fieldTime], text[fieldEnd]); err != nil {
+		return e, timeField(ofEnd), err
 	}
 	if token := text[fieldToken]; token != "" && token != "-" {
 		number, err := strconv.ParseInt(token, 10, 64)
@@ -229,17 +226,21 @@ func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field,
 	return e, 0, nil
 }
 
+// timeField is the field of a line's time, or of its end.
+func timeField(end bool) field {
+	if end {
+		return fieldEnd
+	}
+	return fieldTime
+}
+
 // ops turns the lines, in order of time, into ops.
 func (r *auditReader) ops() error {
 	defer r.entries.Close()
 	r.noteNoughts()
-	if r.stamps.date.cycle != never_ && r.clock.guessed {
-		r.log.assumed("The times have no %s. The first is of %s, by the file's own date, and they go on from there (--date).",
-			map[cycle]string{yearly: "year", daily: "date"}[r.stamps.date.cycle], r.clock.began)
-	}
-	r.clock.tell(r.log)
-	if r.way.newestFirst() {
-		r.log.assumed("The newest line comes first, so lines of one time are read from the last one to the first.")
+	r.clock.Tell(&r.log.Remarks, r.stamps.Cycle)
+	if r.way.NewestFirst() {
+		r.log.Assume("The newest line comes first, so lines of one time are read from the last one to the first.")
 	}
 	if r.first > r.last {
 		return nil
@@ -248,12 +249,12 @@ func (r *auditReader) ops() error {
 		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", r.log.file, math.MaxInt64/8/int64(365*24*3600*1e9))
 	}
 	r.log.told = spill.NewSorter(r.log.room, moment.compare)
-	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = r.first-r.begin, true, r.stamps.grain, r.stamps.zoneless && r.stamps.where == nil
-	if r.stamps.zone != nil {
-		r.log.zone = r.stamps.zone
+	r.log.zero, r.log.hasZero, r.log.grain, r.log.zoneless = r.first-r.begin, true, r.stamps.Grain, r.stamps.Zoneless && !r.stamps.Local()
+	if r.stamps.Zone != nil {
+		r.log.zone = r.stamps.Zone
 	}
 	if r.log.versions = r.tokens == "" && slices.Contains(r.counted, true) && r.versions(); r.log.versions {
-		r.log.assumed("The number in %q rises while a client holds its lock. So it is that of a write, and no fencing token (--tokens fencing).", r.columns.chosen[fieldToken])
+		r.log.Assume("The number in %q rises while a client holds its lock. So it is that of a write, and no fencing token (--tokens fencing).", r.columns.chosen[fieldToken])
 	}
 	asked, in := map[place]int32{}, r.inOrder()
 	for e := in(); e != nil; e = in() {
@@ -271,6 +272,30 @@ func (r *auditReader) ops() error {
 	return nil
 }
 
+// inOrder returns what gives the lines of the log in order of time, one by one; nil ends them. An entry is good until the next call.
+func (r *auditReader) inOrder() func() *entry {
+	in := r.entries.InOrder()
+	if !r.way.NewestFirst() {
+		return in.Next
+	}
+	var alike []entry // of one time, the last one first
+	next := in.Next()
+	return func() *entry {
+		if len(alike) == 0 {
+			for next != nil && (len(alike) == 0 || next.At == alike[0].At) {
+				alike = append(alike, *next)
+				next = in.Next()
+			}
+			if len(alike) == 0 {
+				return nil
+			}
+		}
+		e := alike[len(alike)-1]
+		alike = alike[:len(alike)-1]
+		return &e
+	}
+}
+
 // op turns a line into an op, or into the answer of an acquire that its client has asked for.
 func (r *auditReader) op(e *entry, asked map[place]int32) error {
 	if e.means == acquire && r.granted && e.ending == endedOK {
@@ -278,7 +303,7 @@ func (r *auditReader) op(e *entry, asked map[place]int32) error {
 	}
 	at, zero := place{e.key, e.owner}, r.first-r.begin
 	n, open := asked[at]
-	o := op{inv: e.at - zero, ret: max(e.end, e.at) - zero, key: e.key, owner: e.owner, token: e.token, line: e.line, endLine: e.line}
+	o := op{inv: e.At - zero, ret: max(e.End, e.At) - zero, key: e.key, owner: e.owner, token: e.token, line: e.line, endLine: e.line}
 	switch e.means {
 	case request:
 		if open {
@@ -292,7 +317,7 @@ func (r *auditReader) op(e *entry, asked map[place]int32) error {
 		if open {
 			delete(asked, at)
 			asks := r.log.ops.At(n)
-			if e.end > e.at && e.means != busy && e.at > r.first {
+			if e.End > e.At && e.means != busy && e.At > r.first {
 				asks.attempt = o.inv
 			}
 			e.answer(asks, o.ret)
@@ -312,7 +337,7 @@ func (r *auditReader) op(e *entry, asked map[place]int32) error {
 func (r *auditReader) noteNoughts() {
 	for key, zero := range r.zeros {
 		if zero && !r.counted[key] {
-			r.log.notes = append(r.log.notes, "All tokens of a lock are 0, so they are taken for none.")
+			r.log.Leave("All tokens of a lock are 0, so they are taken for none.")
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -157,7 +158,7 @@ func lastObject(data []byte) int {
 func (b *block) tooLong(file string, at int, what string) error {
 	where := b.place(at)
 	return &history.SyntaxError{File: file, Line: where.line, Column: where.column,
-		Near: excerpt(string(b.data[at:min(len(b.data), at+240)])), Err: fmt.Errorf("%s of more than %d bytes", what, maxRecord)}
+		Near: remarks.Excerpt(string(b.data[at:min(len(b.data), at+240)])), Err: fmt.Errorf("%s of more than %d bytes", what, maxRecord)}
 }
 
 // place is where in the log an offset of the block stands.

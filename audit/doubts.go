@@ -18,7 +18,7 @@ const (
 
 // loosest is how far a stamp may lie from its instant by the loosest reading. Stamps of whole seconds leave open what came first within one.
 func (t *tracer) loosest() int64 {
-	return max(int64(t.options.ClockError), (int64(grains[t.log.grain.at])-1)/2)
+	return max(int64(t.options.ClockError), (int64(t.log.grain.Size())-1)/2)
 }
 
 // blame says what leaves it open.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+
+	"github.com/lockchaos/lockchaos/audit/remarks"
 )
 
 // A watch of etcd (`etcdctl watch -w json --prefix locks/`): a key is a lock, and its value the holder, or else its lease. Every event has the revision of etcd
@@ -59,7 +61,7 @@ func (s *etcd) response(w *worker) error {
 		var err error
 		switch {
 		case typ != etcdPut && typ != etcdDelete:
-			err = fmt.Errorf("an event of the type %s: 0 is a put, 1 a delete", excerpt(typ))
+			err = fmt.Errorf("an event of the type %s: 0 is a put, 1 a delete", remarks.Excerpt(typ))
 		case len(e.KV.Key) == 0 || e.KV.Changed <= 0 || e.KV.Changed > maxMicros:
 			err = errors.New("an event needs its key and mod_revision")
 		default:

@@ -60,14 +60,14 @@ func (p *Parser) explain(text []byte, number int) string {
 		return "left out: it says nothing about a lock"
 	}
 	e := &got.entries[0]
-	p.r.clock.follow(e, got.stamps.date.cycle, got.stamps.zoneless)
-	zone := p.w.stamps.zone
+	p.r.clock.Follow(&e.Stamp, e.line, &got.seen)
+	zone := p.w.stamps.Zone
 	if zone == nil {
 		zone = time.UTC
 	}
-	told := fmt.Sprintf("at %s, client %q: %s %q", time.Unix(0, e.at).In(zone).Format(time.RFC3339Nano), p.w.owners.list[e.owner], e.means, p.w.keys.list[e.key])
-	if e.end > e.at {
-		told += fmt.Sprintf(", until %s", time.Unix(0, e.end).In(zone).Format(time.RFC3339Nano))
+	told := fmt.Sprintf("at %s, client %q: %s %q", time.Unix(0, e.At).In(zone).Format(time.RFC3339Nano), p.w.owners.list[e.owner], e.means, p.w.keys.list[e.key])
+	if e.End > e.At {
+		told += fmt.Sprintf(", until %s", time.Unix(0, e.End).In(zone).Format(time.RFC3339Nano))
 	}
 	if e.token != 0 {
 		told += fmt.Sprintf(", token %d", e.token-1)

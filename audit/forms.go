@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -260,7 +261,7 @@ func (f *forms) read() (byte, error) {
 
 // fail says that the file is wrong at the byte read last.
 func (f *forms) fail(near string, err error) error {
-	return &history.SyntaxError{File: f.file, Line: f.line, Column: max(f.column, 1), Near: excerpt(near), Err: err}
+	return &history.SyntaxError{File: f.file, Line: f.line, Column: max(f.column, 1), Near: remarks.Excerpt(near), Err: err}
 }
 
 // wrong says that a form is wrong at the first place at which it has the text, or at its beginning.
@@ -286,5 +287,5 @@ func (f *forms) wrongAt(in form, at int, err error) error {
 	if i := bytes.IndexByte(near, '\n'); i > 0 {
 		near = near[:i]
 	}
-	return &history.SyntaxError{File: f.file, Line: line, Column: column, Near: excerpt(string(near)), Err: err}
+	return &history.SyntaxError{File: f.file, Line: line, Column: column, Near: remarks.Excerpt(string(near)), Err: err}
 }

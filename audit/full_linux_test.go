@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/lockchaos/lockchaos/history"
+	"golang.org/x/sys/unix"
 )
 
 // TestFull reads logs with too little room on the disk. Wherever that ends, the error names the folder, and no file stays open.

@@ -7,20 +7,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/times"
 	"github.com/lockchaos/lockchaos/history"
 )
 
 // guesser finds the columns of a log that the user did not name: by their names, and where these leave it open by
 // what the columns hold. It never decides between two that differ: that is an Ambiguous.
 type guesser struct {
+	remarks.Remarks
 	named     [fieldCount]string // what the user said
 	chosen    [fieldCount]string // the columns; "" or noColumn: there is none
 	unread    []string           // columns that are no field's
-	notes     []string
-	assumed   []string
-	whole     bool // each record is a whole hold, and has no event
-	exclusive bool // a client can't have a lock twice
-	stamps    stamper
+	whole     bool               // each record is a whole hold, and has no event
+	exclusive bool               // a client can't have a lock twice
+	stamps    times.Reader
 	words     vocabulary
 	log       *sample
 }
@@ -86,7 +87,7 @@ func (g *guesser) byName(f field) error {
 	}
 	found = g.fitting(f, found)
 	if f == fieldToken && len(found) > 0 && rank[found[0]] >= second && !g.holds(f, found[0]) && len(g.log.values(found[0])) > 0 {
-		g.notes = append(g.notes, fmt.Sprintf("The column %q holds other things than whole numbers, so it is no fencing token.", found[0]))
+		g.Leave("The column %q holds other things than whole numbers, so it is no fencing token.", found[0])
 		g.chosen[f] = noColumn
 		return nil
 	}
@@ -129,7 +130,7 @@ func (g *guesser) holds(f field, column string) bool {
 	}
 	switch f {
 	case fieldTime, fieldEnd:
-		return all(func(v string) bool { _, err := g.stamps.parse(v); return err == nil })
+		return all(func(v string) bool { _, err := g.stamps.Parse(v); return err == nil })
 	case fieldEvent:
 		return all(func(v string) bool { return g.words.of(v) != unknown })
 	case fieldToken:
@@ -147,7 +148,7 @@ func isToken(v string) bool {
 
 // isTime reports whether a text is a time and nothing else, whatever number it is.
 func (g *guesser) isTime(text string) bool {
-	n, err := g.stamps.parse(text)
+	n, err := g.stamps.Parse(text)
 	return err == nil && (strings.ContainsAny(text, ":T") || n > 100e6*1e9)
 }
 
@@ -249,7 +250,7 @@ func (g *guesser) ambiguous(f field, columns []string) error {
 	for _, c := range columns {
 		var shown []string
 		for _, v := range g.log.values(c) {
-			if v = strconv.QuoteToGraphic(excerpt(v)); !slices.Contains(shown, v) && len(shown) < 2 {
+			if v = strconv.QuoteToGraphic(remarks.Excerpt(v)); !slices.Contains(shown, v) && len(shown) < 2 {
 				shown = append(shown, v)
 			}
 		}
@@ -286,7 +287,7 @@ const keyless = "No column names the lock, so all lines are taken to be about on
 
 // tell says what was found, now that the whole log has been read.
 func (g *guesser) tell(l *log, read rows, found *found) error {
-	l.notes, l.taken = append(l.notes, g.notes...), append(l.taken, g.assumed...)
+	l.Add(&g.Remarks)
 	if _, ok := read.(*jsonRows); ok { // a column may come late
 		for f, name := range found.used {
 			if g.named[f] != "" && g.named[f] != noColumn && g.named[f] != fileColumn && name == "" {
@@ -298,18 +299,16 @@ func (g *guesser) tell(l *log, read rows, found *found) error {
 		}
 	}
 	if _, text := read.(*textRows); found.skipped > 0 && text {
-		l.note("Lines that --pattern does not match: %d, the first is line %d; they are left out (--skip-unmatched).", found.skipped, found.first)
+		l.Leave("Lines that --pattern does not match: %d, the first is line %d; they are left out (--skip-unmatched).", found.skipped, found.first)
 	} else if found.skipped > 0 {
-		l.note("Lines that are no JSON: %d, the first is line %d; they are left out.", found.skipped, found.first)
+		l.Leave("Lines that are no JSON: %d, the first is line %d; they are left out.", found.skipped, found.first)
 	}
-	if found.telling.n > 0 {
-		l.open = append(l.open, Open{int(found.telling.first), "it is left out, and seems to tell of a lock.", found.telling.n - 1})
-	}
+	l.Doubt(found.telling, "it is left out, and seems to tell of a lock.")
 	if found.other > 0 {
-		l.note("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.other, found.strange.Line)
+		l.Leave("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.other, found.strange.Line)
 	}
 	if !read.has(fieldKey, found) {
-		l.note(keyless)
+		l.Leave(keyless)
 	}
 	l.columns = g
 	return nil

@@ -263,7 +263,7 @@ func (r *jepsenReader) refusals() error {
 		return &history.SyntaxError{File: r.log.file, Line: int(r.log.ops.See(r.falses[0]).endLine), Column: 1, Near: ":value false",
 			Err: errors.New("an op that was answered :ok, with the :value false, where none has true: was it refused (--results fail=false) or carried out (--results ok=false)?")}
 	case !taught:
-		r.log.assumed("The :value true or false answers an acquire or release, so false is a refusal (--results ok=false).")
+		r.log.Assume("The :value true or false answers an acquire or release, so false is a refusal (--results ok=false).")
 		how = endedFail
 	}
 	for _, i := range r.falses {
@@ -285,7 +285,7 @@ func (r *jepsenReader) nameKeys() {
 	if !twice {
 		return
 	}
-	r.log.note("The :value of acquires and releases comes more than once, so it is taken for the name of the lock.")
+	r.log.Leave("The :value of acquires and releases comes more than once, so it is taken for the name of the lock.")
 	for i := range r.log.ops.Each(0, int32(len(r.named))) {
 		if name := r.named[i]; name != "" {
 			r.log.ops.At(i).key = r.log.keys.id(name)
@@ -308,13 +308,13 @@ func (r *jepsenReader) finish() error {
 	r.nameKeys()
 	r.log.timed = !r.untimed
 	if r.untimed && r.any {
-		r.log.note("The history has no :time, so its ops are a microsecond apart, in the order of the file.")
+		r.log.Leave("The history has no :time, so its ops are a microsecond apart, in the order of the file.")
 	}
 	if r.nemesis > 0 {
-		r.log.note("Ops of the nemesis: %d; they are left out, for they excuse nothing here: a lock is judged by what its clients saw.", r.nemesis)
+		r.log.Leave("Ops of the nemesis: %d; they are left out, for they excuse nothing here: a lock is judged by what its clients saw.", r.nemesis)
 	}
 	if r.nskipped > 0 {
-		r.log.note("Ops that are not about a lock: %d (:f %s); they are left out.", r.nskipped, strings.Join(r.skipped, ", "))
+		r.log.Leave("Ops that are not about a lock: %d (:f %s); they are left out.", r.nskipped, strings.Join(r.skipped, ", "))
 	}
 	return nil
 }

@@ -1,9 +1,10 @@
 package audit
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/audit/times"
 )
 
 // A client may be told by two columns, such as the pod and the thread of it: client=pod+thread. The second one is the field fieldPart.
@@ -67,26 +68,26 @@ func (g *guesser) join() {
 	}
 	g.chosen[fieldPart] = best
 	g.unread = slices.DeleteFunc(g.unread, func(c string) bool { return c == best })
-	g.assumed = append(g.assumed, fmt.Sprintf("One %s is granted a lock that it has, so its %s are clients of their own (--map client=%[1]s, or --reentrant).", first, best+"s"))
+	g.Assume("One %s is granted a lock that it has, so its %s are clients of their own (--map client=%[1]s, or --reentrant).", first, best+"s")
 }
 
 // inTime are the lines of the sample in order of time, as far as that is known.
 func (g *guesser) inTime() []map[string]string {
-	stamps, way := g.stamps, way{}
+	stamps, way := g.stamps, times.Way{}
 	type timed struct {
 		at   int64
 		line map[string]string
 	}
 	var all []timed
 	for _, line := range g.log.lines {
-		at, err := stamps.parse(line[g.chosen[fieldTime]])
+		at, err := stamps.Parse(line[g.chosen[fieldTime]])
 		if err != nil {
 			return g.log.lines
 		}
-		way.add(at)
+		way.Add(at)
 		all = append(all, timed{at, line})
 	}
-	if way.newestFirst() {
+	if way.NewestFirst() {
 		slices.Reverse(all)
 	}
 	slices.SortStableFunc(all, func(a, b timed) int { return int(min(max(a.at-b.at, -1), 1)) })

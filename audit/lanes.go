@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -66,13 +67,13 @@ type tracer struct {
 	carried        bool   // tokens order all accepted writes
 	excluded       bool   // a key was granted when another one had been granted it
 	// idle are ops that change nothing under no grant. loose counts the writes, late the grants that are inferred after one with a greater token.
-	idle        tally
-	renewals    int    // grants that are inferred from renewals
-	begun       []bool // keys that were granted
-	misfits     tally  // of those, with another token than their owner's grant
+	idle        remarks.Tally
+	renewals    int           // grants that are inferred from renewals
+	begun       []bool        // keys that were granted
+	misfits     remarks.Tally // of those, with another token than their owner's grant
 	loose, late int
 	// twice are grants to an owner that has not given up the one before, the first to twiceWho on twiceKey.
-	twice              tally
+	twice              remarks.Tally
 	twiceWho, twiceKey int32
 	lines              int32 // ops that the log has itself
 	wanted             bool  // somebody asked for a lock

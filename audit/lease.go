@@ -91,7 +91,7 @@ func (s *watched) some(w *worker) error {
 	return nil
 }
 
-func (s *watched) tell(l *log) { s.sightings.tell(l, s.file.options.Polled) }
+func (s *watched) tell(l *log) { s.sightings.tell(&l.Remarks, s.file.options.Polled) }
 
 // leases reads Leases.
 type leases struct {
@@ -155,7 +155,7 @@ func (s *leases) document(w *worker) error {
 			return wrongRecord(s.file.log.file, line, item, err)
 		}
 		if one.Kind = cmp.Or(one.Kind, "Lease"); s.listed[one.key()] {
-			s.polled.add(int32(line)) // another list
+			s.polled.Add(int32(line)) // another list
 		}
 		s.listed[one.key()] = true
 		if err := s.lease(w, &one, item, line, false); err != nil {

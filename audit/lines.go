@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -64,7 +65,7 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 		return l, false, nil
 	}
 	wrong := func(err error) (Line, bool, error) {
-		return l, false, &history.SyntaxError{File: r.file, Line: r.number, Column: 1, Near: excerpt(string(text)), Err: err}
+		return l, false, &history.SyntaxError{File: r.file, Line: r.number, Column: 1, Near: remarks.Excerpt(string(text)), Err: err}
 	}
 	got, err := r.fields(text)
 	if err != nil {
@@ -86,7 +87,7 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 	case err != nil:
 		return wrong(fmt.Errorf("%s %q: %w", Fields[f], got[f], err))
 	}
-	l = Line{Began: e.at, Ended: e.end, Token: max(e.token-1, 0), Result: endingWords[e.ending], Client: r.client, Key: cmp.Or(got[fieldKey], defaultKey)}
+	l = Line{Began: e.At, Ended: e.End, Token: max(e.token-1, 0), Result: endingWords[e.ending], Client: r.client, Key: cmp.Or(got[fieldKey], defaultKey)}
 	l.Means = Meanings[slices.IndexFunc(Meanings, func(m string) bool { return meaningOf[m] == e.means })]
 	if got[fieldPart] != "" {
 		got[fieldClient] += "/" + got[fieldPart]

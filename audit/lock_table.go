@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -55,9 +56,9 @@ func openLockTable(f *recordFile) (recordReader, error) {
 
 func (s *lockTable) wrong(line int, near string, err error) error {
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		return &history.SyntaxError{File: s.file.log.file, Line: parse.Line, Column: max(parse.Column, 1), Near: excerpt(near), Err: parse.Err}
+		return &history.SyntaxError{File: s.file.log.file, Line: parse.Line, Column: max(parse.Column, 1), Near: remarks.Excerpt(near), Err: parse.Err}
 	}
-	return &history.SyntaxError{File: s.file.log.file, Line: line, Near: excerpt(near), Err: err}
+	return &history.SyntaxError{File: s.file.log.file, Line: line, Near: remarks.Excerpt(near), Err: err}
 }
 
 func (s *lockTable) some(w *worker) error {
@@ -96,13 +97,13 @@ func (s *lockTable) row(w *worker, record []string) (now sighting, err error) {
 		return now, errors.New("a row needs the name of the lock and its holder")
 	}
 	for column, to := range map[int]*int64{tableUntil: &now.until, tableSince: &now.since} {
-		if *to, err = w.stamps.parse(cell(column)); err != nil {
+		if *to, err = w.stamps.Parse(cell(column)); err != nil {
 			return now, fmt.Errorf("%s: %w", tableColumns[column][0], err)
 		}
 	}
 	now.seen = now.since
 	if text := cell(tableRead); text != "" {
-		read, err := w.stamps.parse(text)
+		read, err := w.stamps.Parse(text)
 		if err != nil {
 			return now, fmt.Errorf("%s: %w", tableColumns[tableRead][0], err)
 		}
@@ -114,4 +115,4 @@ func (s *lockTable) row(w *worker, record []string) (now sighting, err error) {
 	return now, nil
 }
 
-func (s *lockTable) tell(l *log) { s.sightings.tell(l, true) }
+func (s *lockTable) tell(l *log) { s.sightings.tell(&l.Remarks, true) }

@@ -7,7 +7,9 @@ import (
 	"math"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/spill"
+	"github.com/lockchaos/lockchaos/audit/times"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -109,6 +111,7 @@ func (n *names) id(name string) int32 {
 
 // log is what was read of a file.
 type log struct {
+	remarks.Remarks
 	file         string
 	room         spill.Room
 	ops          *spill.List[op]
@@ -123,12 +126,9 @@ type log struct {
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.
 	everyone *names
-	// notes says what was left out while reading, taken what was taken for granted.
-	notes, taken []string
-	open         []Open
-	versions     bool                    // its tokens are numbers of writes
-	lasting      [history.Close + 1]bool // kinds of ops of which some line tells the length
-	what         string                  // the format, in words
+	versions bool                    // its tokens are numbers of writes
+	lasting  [history.Close + 1]bool // kinds of ops of which some line tells the length
+	what     string                  // the format, in words
 	// oneClock: the stamps are the recorder's, not the clients'.
 	oneClock bool
 	// timed is false where the history has no times, only an order.
@@ -138,7 +138,7 @@ type log struct {
 	hasZero  bool
 	zone     *time.Location // of its stamps
 	zoneless bool           // some of them have none
-	grain    grain
+	grain    times.Grain
 	columns  *guesser // of an audit log
 	loss     string   // what the end of a hold is that its owner did not ask for; empty: news
 	ledgered bool     // its writes are what the store did, in order
@@ -161,7 +161,7 @@ func (o *op) number() int64 { return max(o.token-1, 0) }
 func newLog(file string, r spill.Room) *log {
 	r = r.Together()
 	return &log{file: file, room: r, ops: spill.NewList[op](r), first: never, last: math.MinInt64, keys: newNames(), owners: newNames(), timed: true,
-		grain: grain{len(grains) - 1}, zone: time.UTC}
+		grain: times.Exact, zone: time.UTC}
 }
 
 // maxOps bounds the ops of a file. They are numbered with 31 bits, and up to three are added for each.
@@ -202,24 +202,6 @@ func (o *op) shift(by int64) {
 	if o.ret != never {
 		o.ret += by
 	}
-}
-
-func (l *log) note(format string, args ...any) {
-	l.notes = append(l.notes, fmt.Sprintf(format, args...))
-}
-
-// assumed notes what is taken for granted.
-func (l *log) assumed(format string, args ...any) {
-	l.taken = append(l.taken, fmt.Sprintf(format, args...))
-}
-
-// excerpt shortens text for an error message.
-func excerpt(text string) string {
-	const longest = 60
-	if r := []rune(text[:min(len(text), 4*longest)]); len(r) > longest {
-		return string(r[:longest]) + "…"
-	}
-	return text
 }
 
 var errNoAcquire = errors.New("there is no acquire in it, and no write with a token: nothing tells about a lock")

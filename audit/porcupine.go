@@ -57,7 +57,7 @@ func readPorcupine(l *log, in *bufio.Reader) error {
 	}
 	if r.events > 0 {
 		l.timed = false
-		l.note("Events have no times, so they are a microsecond apart, in the order of the file.")
+		l.Leave("Events have no times, so they are a microsecond apart, in the order of the file.")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+
 	"github.com/lockchaos/lockchaos/audit/spill"
 )
 

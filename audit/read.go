@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -105,7 +106,7 @@ type Source struct {
 	// Assumed says in full sentences what was taken for granted, Left what was left out.
 	Assumed, Left []string
 	// Open has lines that leave it open who held a lock, so that the answer is no pass: of each kind the first.
-	Open []Open
+	Open []remarks.Open
 	// Doubt says why a lock may have had two holders, for all that the history tells, those lines included; empty: it had not.
 	Doubt string
 

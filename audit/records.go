@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/lockchaos/lockchaos/audit/remarks"
 )
 
 // Some files tell of locks and are no logs in lines: traces, and samples of who holds a lock. Each form of them has a file of its own, and a line here.
@@ -99,7 +101,7 @@ func (w *worker) full() bool { return len(w.parsed.entries) >= blockSize/64 }
 
 // cutShort notes that a file ends within a record: what it had to say is not known.
 func (l *log) cutShort(line int) {
-	l.open = append(l.open, Open{line, "the file ends within this record.", 0})
+	l.Doubt(remarks.Tally{N: 1, First: int32(line)}, "the file ends within this record.")
 }
 
 var errNoRecord = errors.New("no record of the form that was expected")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -104,7 +105,7 @@ func newCSV(c *cutter, head []byte, g *guesser) (*csvRows, error) {
 	}
 	first := b.data[:n]
 	if err := g.choose(sampleCSV(head, r.comma, r.names)); err != nil {
-		return nil, &history.SyntaxError{File: r.file, Line: 1, Column: 1, Near: excerpt(strings.TrimSpace(string(first))), Err: err}
+		return nil, &history.SyntaxError{File: r.file, Line: 1, Column: 1, Near: remarks.Excerpt(strings.TrimSpace(string(first))), Err: err}
 	}
 	r.index = g.indexes(r.names)
 	b.data, b.line = b.data[n:], b.line+bytes.Count(first, []byte("\n"))
@@ -190,5 +191,5 @@ func wrongCSV(file string, b block, err error) error {
 		_, near, _ = bytes.Cut(near, []byte("\n"))
 	}
 	near, _, _ = bytes.Cut(near, []byte("\n"))
-	return &history.SyntaxError{File: file, Line: b.line + parse.Line - 1, Column: max(parse.Column, 1), Near: excerpt(strings.TrimSpace(string(near))), Err: parse.Err}
+	return &history.SyntaxError{File: file, Line: b.line + parse.Line - 1, Column: max(parse.Column, 1), Near: remarks.Excerpt(strings.TrimSpace(string(near))), Err: parse.Err}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -97,7 +98,7 @@ func (s *splitText) split(w *worker, b block) error {
 		case s.skip:
 			w.skip(text, b.line)
 		default:
-			return &history.SyntaxError{File: s.file, Line: b.line, Column: 1, Near: excerpt(string(text)),
+			return &history.SyntaxError{File: s.file, Line: b.line, Column: 1, Near: remarks.Excerpt(string(text)),
 				Err: errors.New("--pattern does not match this line: let it, or leave out such lines with --skip-unmatched, which counts them")}
 		}
 		b.line++

@@ -107,7 +107,7 @@ func (c *crew) unread(b block, end error) (rest []io.Reader) {
 
 // take takes over what a block says.
 func (r *auditReader) take(known *numbering, p *parsed) error {
-	if err := r.clock.zone(r.log.file, p.bare, p.zoned); err != nil {
+	if err := r.clock.CheckZone(r.log.file, p.bare, p.zoned); err != nil {
 		return err
 	}
 	if p.anew {
@@ -122,23 +122,18 @@ func (r *auditReader) take(known *numbering, p *parsed) error {
 	for i := range p.entries {
 		e := &p.entries[i]
 		e.key, e.owner = known.keys[e.key], known.owners[e.owner]
-		r.clock.follow(e, p.stamps.date.cycle, p.stamps.zoneless)
+		r.clock.Follow(&e.Stamp, e.line, &p.seen)
 		r.add(e)
 	}
 	r.granted = r.granted || p.granted
 	r.found.add(&p.found)
-	r.stamps.grain.at = max(r.stamps.grain.at, p.stamps.grain.at)
-	r.stamps.zoneless = r.stamps.zoneless || p.stamps.zoneless
-	r.stamps.date.cycle = max(r.stamps.date.cycle, p.stamps.date.cycle)
-	if r.stamps.zone == nil {
-		r.stamps.zone = p.stamps.zone
-	}
+	r.stamps.Seen.Add(p.seen)
 	return nil
 }
 
 func (r *auditReader) add(e *entry) {
-	r.way.add(e.at)
-	r.first, r.last = min(r.first, e.at), max(r.last, e.at)
+	r.way.Add(e.At)
+	r.first, r.last = min(r.first, e.At), max(r.last, e.At)
 	for len(r.zeros) < len(r.log.keys.list) {
 		r.zeros, r.counted = append(r.zeros, false), append(r.counted, false)
 	}

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+
+	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/times"
 )
 
 // Some files have samples of who holds a lock, such as a watch of Kubernetes' Leases, or a table of locks that was read now and then. Each sample says who
@@ -37,12 +40,12 @@ type sighting struct {
 type sightings struct {
 	last    map[string]sighting
 	early   []sighting // holds that were followed early, with what ends them if nothing is missing
-	earlies tally
+	earlies remarks.Tally
 	gaps    map[string]bool // records of which changes are missing
-	missed  tally           // samples between which holders are missing
-	between tally           // samples between which nothing is known
-	late    tally           // samples before which a renewal in time is missing
-	polled  tally           // samples that show that records were looked at now and then
+	missed  remarks.Tally   // samples between which holders are missing
+	between remarks.Tally   // samples between which nothing is known
+	late    remarks.Tally   // samples before which a renewal in time is missing
+	polled  remarks.Tally   // samples that show that records were looked at now and then
 }
 
 func newSightings() *sightings {
@@ -51,7 +54,7 @@ func newSightings() *sightings {
 
 // entry is what a sample says of its lock and its holder.
 func (s *sightings) entry(w *worker, of *sighting, means meaning, at int64) entry {
-	return entry{at: at, end: at, line: int32(min(of.line, math.MaxInt32)), means: means, key: w.keys.id(of.key), owner: w.owners.id(of.holder)}
+	return entry{Stamp: times.Stamp{At: at, End: at}, line: int32(min(of.line, math.MaxInt32)), means: means, key: w.keys.id(of.key), owner: w.owners.id(of.holder)}
 }
 
 // add takes the next sample.
@@ -68,13 +71,13 @@ func (s *sightings) add(w *worker, now sighting) error {
 		case now.version < was.version:
 			return fmt.Errorf("version %d comes after version %d of line %d: the samples are not in order, or they are of several files", now.version, was.version, was.line)
 		case now.version == was.version:
-			s.polled.add(line)
+			s.polled.Add(line)
 			return nil
 		case now.counted && now.count != 0 && now.count != was.count+1:
 			s.gap(&s.missed, &now)
 		}
 	} else if same && was.seen == now.seen && was.until == now.until {
-		s.polled.add(line)
+		s.polled.Add(line)
 		return nil
 	}
 	s.last[now.key] = now
@@ -149,7 +152,7 @@ func (s *sightings) followed(w *worker, was, now *sighting) {
 	case now.holder == was.holder:
 		s.say(w, s.entry(w, &ends, lost, min(was.until, max(was.seen, now.since))))
 	default:
-		s.earlies.add(line)
+		s.earlies.Add(line)
 		if ends.until == never { // until it is told
 			ends.until = now.since + 1
 		}
@@ -158,15 +161,15 @@ func (s *sightings) followed(w *worker, was, now *sighting) {
 }
 
 // gap notes that changes of a record are missing before a sample.
-func (s *sightings) gap(of *tally, now *sighting) {
-	of.add(int32(min(now.line, math.MaxInt32)))
+func (s *sightings) gap(of *remarks.Tally, now *sighting) {
+	of.Add(int32(min(now.line, math.MaxInt32)))
 	s.gaps[now.key] = true
 }
 
 // finish says what only the whole file tells: of early takeovers, that the holders before had their time, if no change of the record is missing.
 func (s *sightings) finish(w *worker, polled bool) {
 	for _, ends := range s.early {
-		if !polled && s.polled.n == 0 && !s.gaps[ends.key] {
+		if !polled && s.polled.N == 0 && !s.gaps[ends.key] {
 			s.say(w, s.entry(w, &ends, lost, ends.until))
 		}
 	}
@@ -174,23 +177,18 @@ func (s *sightings) finish(w *worker, polled bool) {
 }
 
 // tell says what was taken for granted, and what is open.
-func (s *sightings) tell(l *log, polled bool) {
-	open := func(t tally, text string) {
-		if t.n > 0 {
-			l.open = append(l.open, Open{int(t.first), text, t.n - 1})
-		}
-	}
-	open(s.missed, "changes of the record are missing before it, so others may have held the lock.")
-	open(s.late, "its holder renewed the lock when its time was over, so changes of the record may be missing before it.")
-	open(s.between, "who held the lock between it and the sample before is not told.")
-	if !polled && s.polled.n == 0 {
-		l.assumed("The samples are all changes of their records, as a watch prints them (--polled: they were looked at now and then).")
+func (s *sightings) tell(l *remarks.Remarks, polled bool) {
+	l.Doubt(s.missed, "changes of the record are missing before it, so others may have held the lock.")
+	l.Doubt(s.late, "its holder renewed the lock when its time was over, so changes of the record may be missing before it.")
+	l.Doubt(s.between, "who held the lock between it and the sample before is not told.")
+	if !polled && s.polled.N == 0 {
+		l.Assume("The samples are all changes of their records, as a watch prints them (--polled: they were looked at now and then).")
 		return
 	}
-	if s.polled.n == 0 {
-		s.polled.add(int32(cmp.Or(s.earlies.first, 1)))
+	if s.polled.N == 0 {
+		s.polled.Add(int32(cmp.Or(s.earlies.First, 1)))
 	}
 	if len(s.last) > 0 {
-		open(s.polled, "the record was looked at now and then, so what happened between two samples is not told.")
+		l.Doubt(s.polled, "the record was looked at now and then, so what happened between two samples is not told.")
 	}
 }

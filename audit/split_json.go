@@ -151,7 +151,7 @@ func (s *splitJSON) form(w *worker, f *forms, got form) error {
 			continue
 		}
 		w.parsed.found.used[i] = name
-		if where, ok := errors.AsType[*history.SyntaxError](f.wrong(got, quoted(name), errTime)); ok && where.Line == out.line {
+		if where, ok := errors.AsType[*history.SyntaxError](f.wrong(got, quoted(name), errCut)); ok && where.Line == out.line {
 			out.columns[i] = where.Column
 		}
 	}

@@ -1,8 +1,9 @@
 package audit
 
 import (
-	"github.com/lockchaos/lockchaos/audit/spill"
 	"slices"
+
+	"github.com/lockchaos/lockchaos/audit/spill"
 )
 
 type tokenOn struct {

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/times"
 )
 
 // A trace has a span for each hold of a lock: it begins behind the grant, and ends before the release. Traces are read as OpenTelemetry, Jaeger and Zipkin
@@ -73,7 +76,7 @@ func (s *traceReader) choose() (err error) {
 	if len(s.ready) == 0 {
 		return s.nameless()
 	}
-	if f.lines.stamps, err = newStamper("unix-ns"); err != nil {
+	if f.lines.stamps, err = times.NewReader(times.Options{Format: "unix-ns"}); err != nil {
 		return err
 	}
 	f.lines.whole = true
@@ -97,7 +100,7 @@ func (s *traceReader) choose() (err error) {
 				g.named[fieldPart] = threadColumn
 			}
 			g.chosen = g.named
-			g.assumed = append(g.assumed, fmt.Sprintf("The client of a span is its %s (--map client=ATTRIBUTE).", g.column(fieldClient)))
+			g.Assume("The client of a span is its %s (--map client=ATTRIBUTE).", g.column(fieldClient))
 		}
 	}
 	return g.choose(first)
@@ -123,7 +126,7 @@ func (s *traceReader) nameless() error {
 func excerpts(names []string) string {
 	var parts []string
 	for _, name := range names {
-		parts = append(parts, excerpt(name))
+		parts = append(parts, remarks.Excerpt(name))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -175,13 +178,13 @@ func (s *traceReader) some(w *worker) error {
 func (s *traceReader) tell(l *log) {
 	g := s.file.columns
 	l.columns = g
-	l.notes, l.taken = append(l.notes, g.notes...), append(l.taken, g.assumed...)
-	l.assumed("Each span %q is a whole hold: it begins behind the grant and ends before the release. None was left out by sampling.", s.file.options.Span)
+	l.Add(&g.Remarks)
+	l.Assume("Each span %q is a whole hold: it begins behind the grant and ends before the release. None was left out by sampling.", s.file.options.Span)
 	if s.others > 0 {
-		l.note("Spans of other names: %d; they are left out.", s.others)
+		l.Leave("Spans of other names: %d; they are left out.", s.others)
 	}
 	if column := g.chosen[fieldKey]; column == "" || column == noColumn {
-		l.note(keyless)
+		l.Leave(keyless)
 	}
 }
 
@@ -305,7 +308,7 @@ func (in *spanJSON) times(texts map[string]string) error {
 	}
 	begin, err := strconv.ParseInt(start.String(), 10, 64)
 	if err != nil || begin < 0 || begin > maxMicros {
-		return fmt.Errorf("the span's start %q is no time (microseconds)", excerpt(start.String()))
+		return fmt.Errorf("the span's start %q is no time (microseconds)", remarks.Excerpt(start.String()))
 	}
 	texts[spanStart] = strconv.FormatInt(begin*1000, 10)
 	if in.Duration == "" {
@@ -313,7 +316,7 @@ func (in *spanJSON) times(texts map[string]string) error {
 	}
 	lasts, err := strconv.ParseInt(in.Duration.String(), 10, 64)
 	if err != nil || lasts < 0 || lasts > maxMicros {
-		return fmt.Errorf("the span's duration %q is no length (microseconds)", excerpt(in.Duration.String()))
+		return fmt.Errorf("the span's duration %q is no length (microseconds)", remarks.Excerpt(in.Duration.String()))
 	}
 	texts[spanEnd] = strconv.FormatInt((begin+lasts)*1000, 10)
 	return nil

@@ -43,10 +43,11 @@ func translate(l *log, o Options) (*Source, error) {
 	if t.holds.Length == 0 && !t.wanted {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
 	}
-	s.Open = t.open()
+	t.open()
+	s.Open = l.Open
 	s.Doubt = strings.TrimSpace(holds + " " + openLines(s.Open))
 	s.Header = t.header(entries, s.Doubt, tokens)
-	s.Assumed, s.Left = t.assumed(), t.log.notes
+	s.Assumed, s.Left = t.assumed(), l.Left
 	return s, nil
 }
 
@@ -185,12 +186,12 @@ func (t *tracer) assumed() []string {
 	case !t.log.oneClock:
 		add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
 	}
-	return append(list, t.log.taken...)
+	return append(list, t.log.Assumed...)
 }
 
 // toTheGrain says how exact stamps can be.
 func (t *tracer) toTheGrain() string {
-	if grains[t.log.grain.at] == 0 {
+	if t.log.grain.Size() == 0 {
 		return ""
 	}
 	return " to the " + t.log.grain.String() + ", which is as fine as they are"

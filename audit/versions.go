@@ -57,8 +57,8 @@ func (t *tracer) stray(la *lane, o *op) {
 	case o.notHeld || o.outcome == history.Fail:
 	case !t.begun[o.key] && (o.kind == history.Release || o.outcome == history.Lost):
 	case o.token != 0 && len(la.open) > 0:
-		t.misfits.add(o.line)
+		t.misfits.Add(o.line)
 	default:
-		t.idle.add(o.line)
+		t.idle.Add(o.line)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -160,5 +161,5 @@ func (r *inRaw) of(one []byte) int {
 // wrongRecord says that a record that begins on a line is wrong.
 func wrongRecord(file string, line int, raw []byte, err error) error {
 	near, _, _ := bytes.Cut(raw, []byte("\n"))
-	return &history.SyntaxError{File: file, Line: line, Near: excerpt(string(near)), Err: err}
+	return &history.SyntaxError{File: file, Line: line, Near: remarks.Excerpt(string(near)), Err: err}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -97,20 +98,20 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	}
 	got := p.w.block(block{data: text, line: number})
 	if _, placed := errors.AsType[*history.SyntaxError](got.err); got.err != nil && !placed {
-		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: got.err}
+		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: remarks.Excerpt(string(text)), Err: got.err}
 	}
 	if got.err == nil && len(got.entries) > 1 {
-		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: errors.New("several records on one line")}
+		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: remarks.Excerpt(string(text)), Err: errors.New("several records on one line")}
 	}
 	if got.err != nil || len(got.entries) == 0 {
 		return t, got.err
 	}
 	e := &got.entries[0]
-	if err := p.r.clock.zone(p.r.log.file, got.bare, got.zoned); err != nil {
-		p.w.stamps.zone = nil
+	if err := p.r.clock.CheckZone(p.r.log.file, got.bare, got.zoned); err != nil {
+		p.w.stamps.Zone = nil
 		return t, err
 	}
-	p.r.clock.follow(e, got.stamps.date.cycle, got.stamps.zoneless)
+	p.r.clock.Follow(&e.Stamp, e.line, &got.seen)
 	if p.SetGranted(got.granted); p.options.Tokens == "none" {
 		e.token = 0
 	}
@@ -119,7 +120,7 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 
 // telling is what an entry means for who holds the key.
 func (e *entry) telling(key, client string, granted bool) Telling {
-	t := Telling{Key: key, Client: client, At: e.at, End: max(e.at, e.end), Token: e.token}
+	t := Telling{Key: key, Client: client, At: e.At, End: max(e.At, e.End), Token: e.token}
 	switch e.means {
 	case request:
 		t.Asks = true
@@ -149,7 +150,7 @@ func (p *Parser) Translate(lines [][]byte, first int64) (*Source, error) {
 	}
 	o := p.options
 	o.asked = p.r.granted
-	if p.w.stamps.date.cycle != never_ {
+	if p.w.stamps.Cycle.Returns() {
 		o.Date = time.Unix(0, first).UTC().Format(time.DateOnly)
 	}
 	s, err := Read(io.MultiReader(all...), p.r.log.file, p.format, o)

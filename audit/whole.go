@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"math"
+
+	"github.com/lockchaos/lockchaos/audit/times"
 )
 
 // Some tables have a record for each run of a job, with the time at which it began and that at which it ended (--map begin=…,end=…). Its worker holds the
@@ -21,16 +23,16 @@ func (w *worker) hold(one *row, wrong func(field, error) error) error {
 			return wrong(f, w.columns.missing(f))
 		}
 	}
-	at, end, f, err := w.stamps.interval(&one.text)
+	is, ofEnd, err := w.stamps.Interval(one.text[fieldTime], one.text[fieldEnd])
 	if err != nil {
-		return wrong(f, err)
+		return wrong(timeField(ofEnd), err)
 	}
-	e := entry{at: at, end: at, line: int32(min(one.line, math.MaxInt32)), means: grant}
+	e := entry{Stamp: times.Stamp{At: is.At, End: is.At}, line: int32(min(one.line, math.MaxInt32)), means: grant}
 	e.key = w.keys.id(cmp.Or(one.text[fieldKey], defaultKey))
 	e.owner = w.owners.id(string(w.client([]byte(one.text[fieldClient]), []byte(one.text[fieldPart]))))
 	w.say(&e)
 	if one.text[fieldEnd] != "" {
-		e.at, e.end, e.means = end, end, release
+		e.At, e.End, e.means = is.End, is.End, release
 		w.say(&e)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/times"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -36,9 +38,9 @@ type parsed struct {
 	anew         bool     // it has forgotten those from before
 	granted      bool     // some line says "granted"
 	found        found
-	stamps       stamper // its grain and zone
-	bare, zoned  int32   // the first lines whose times have no zone, and have one
-	rest         int     // how many bytes of the block were not understood, with errCut
+	seen         times.Seen // what its times have shown
+	bare, zoned  int32      // the first lines whose times have no zone, and have one
+	rest         int        // how many bytes of the block were not understood, with errCut
 	err          error
 }
 
@@ -47,7 +49,7 @@ type found struct {
 	used    [fieldCount]string   // JSON: the member that was last read for each field
 	skipped int                  // lines that the pattern does not match, or that are no records
 	first   int                  // the first of them
-	telling tally                // of those, lines that tell of a lock
+	telling remarks.Tally        // of those, lines that tell of a lock
 	other   int                  // lines whose event is not known, and that name no lock
 	strange *history.SyntaxError // the first of them
 }
@@ -62,10 +64,10 @@ func (f *found) add(o *found) {
 		f.first = o.first
 	}
 	f.skipped += o.skipped
-	if f.telling.n == 0 {
-		f.telling.first = o.telling.first
+	if f.telling.N == 0 {
+		f.telling.First = o.telling.First
 	}
-	f.telling.n += o.telling.n
+	f.telling.N += o.telling.N
 	if f.strange == nil {
 		f.strange = o.strange
 	}
@@ -92,7 +94,7 @@ func (w *worker) forgetNames() {
 // gather returns what is said while some of the log is read.
 func (w *worker) gather(read func() error) parsed {
 	w.parsed = parsed{entries: make([]entry, 0, w.most)}
-	w.stamps.zoneless, w.stamps.zoned = false, false
+	w.stamps.Zoneless, w.stamps.Zoned = false, false
 	if len(w.keys.list)+len(w.owners.list) > w.names { // a log may have names without end
 		w.forgetNames()
 		w.parsed.anew = true
@@ -102,7 +104,7 @@ func (w *worker) gather(read func() error) parsed {
 	w.most = max(w.most, len(p.entries))
 	p.keys, w.toldK = w.keys.list[w.toldK:], len(w.keys.list)
 	p.owners, w.toldO = w.owners.list[w.toldO:], len(w.owners.list)
-	p.stamps = w.stamps
+	p.seen = w.stamps.Seen
 	return w.parsed
 }
 
@@ -123,12 +125,12 @@ func (w *worker) quick(line int) bool {
 	if e.means == ignore {
 		return !slices.ContainsFunc(f[:], func(text []byte) bool { return !ascii(text) })
 	}
-	if e.at, ok = w.time(f[fieldTime]); !ok {
+	if e.At, ok = w.time(f[fieldTime]); !ok {
 		return false
 	}
-	e.end = e.at
+	e.End = e.At
 	if len(f[fieldEnd]) > 0 {
-		if e.end, ok = w.time(f[fieldEnd]); !ok || e.end < e.at {
+		if e.End, ok = w.time(f[fieldEnd]); !ok || e.End < e.At {
 			return false
 		}
 	}
@@ -168,7 +170,7 @@ var tellsOfLock = regexp.MustCompile(`(?i)\b(acquired|granted|released|locked|un
 func (w *worker) skip(text []byte, line int) {
 	left := found{skipped: 1, first: line}
 	if tellsOfLock.Match(text) {
-		left.telling.add(int32(min(line, math.MaxInt32)))
+		left.telling.Add(int32(min(line, math.MaxInt32)))
 	}
 	w.parsed.found.add(&left)
 }
@@ -186,12 +188,12 @@ func (w *worker) leaves(one *row, err error) bool {
 
 // say notes an entry.
 func (w *worker) say(e *entry) {
-	w.stamps.grain.add(e.at)
-	w.stamps.grain.add(e.end)
-	if w.stamps.zoneless && w.parsed.bare == 0 {
+	w.stamps.Grain.Add(e.At)
+	w.stamps.Grain.Add(e.End)
+	if w.stamps.Zoneless && w.parsed.bare == 0 {
 		w.parsed.bare = e.line
 	}
-	if w.stamps.zoned && w.parsed.zoned == 0 {
+	if w.stamps.Zoned && w.parsed.zoned == 0 {
 		w.parsed.zoned = e.line
 	}
 	w.parsed.granted = w.parsed.granted || e.means == grant
@@ -232,13 +234,13 @@ func (w *worker) ending(word []byte) (ending, bool) {
 }
 
 func (w *worker) time(text []byte) (int64, bool) {
-	if t, ok := w.stamps.quick(text); ok {
+	if t, ok := w.stamps.Quick(text); ok {
 		return t, true
 	}
 	if !ascii(text) {
 		return 0, false
 	}
-	t, err := w.stamps.parse(string(text))
+	t, err := w.stamps.Parse(string(text))
 	return t, err == nil
 }
 
@@ -247,22 +249,8 @@ func quickToken(text []byte) (int64, bool) {
 	if len(text) == 0 || len(text) == 1 && text[0] == '-' {
 		return 0, true
 	}
-	n, ok := digits(text)
+	n, ok := times.Digits(text)
 	return ticket(n), ok
-}
-
-// digits is a number of at most 18 digits, and nothing but digits.
-func digits(text []byte) (n int64, ok bool) {
-	if len(text) == 0 || len(text) > 18 {
-		return 0, false
-	}
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = 10*n + int64(c-'0')
-	}
-	return n, true
 }
 
 func ascii(text []byte) bool {

@@ -1,4 +1,4 @@
-package audit
+package times
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 
 // The usual times, without what package time takes for being able to read all others: a test holds both to the same answers.
 
-// quick reads a time in the usual form; ok is false where parse has to.
-func (s *stamper) quick(text []byte) (ns int64, ok bool) {
+// Quick reads a time in the usual form; ok is false where parse has to.
+func (s *Reader) Quick(text []byte) (ns int64, ok bool) {
 	if len(text) == 0 {
 		return 0, false
 	}
@@ -20,7 +20,7 @@ func (s *stamper) quick(text []byte) (ns int64, ok bool) {
 		return 0, false
 	}
 	whole, fraction, _ := bytes.Cut(text, []byte("."))
-	n, ok := digits(whole)
+	n, ok := Digits(whole)
 	unit := s.unit
 	if unit == 0 {
 		unit = unitOf(n)
@@ -28,13 +28,13 @@ func (s *stamper) quick(text []byte) (ns int64, ok bool) {
 	if !ok || n > math.MaxInt64/2/unit {
 		return 0, false
 	}
-	s.zoned = true
+	s.Zoned = true
 	ns, err := decimals(string(fraction), unit)
 	return n*unit + ns, err == nil
 }
 
 // quickDate reads a date and a time of day, such as 2026-11-25T15:00:00.25Z, also with a space in the middle or without a zone.
-func (s *stamper) quickDate(text []byte) (ns int64, ok bool) {
+func (s *Reader) quickDate(text []byte) (ns int64, ok bool) {
 	if len(text) < len("2006-01-02T15:04:05") || text[10] != 'T' && (text[10] != ' ' || s.format != nil) {
 		return 0, false
 	}
@@ -61,18 +61,18 @@ func (s *stamper) quickDate(text []byte) (ns int64, ok bool) {
 	if !zoned && s.where != nil || s.format != nil && len(zone) > 1 && len(zone) != len("+00:00") {
 		return 0, false
 	}
-	s.zoneless, s.zoned = s.zoneless || !zoned, s.zoned || zoned
-	if s.zone == nil {
-		s.zone = time.FixedZone("", int(offset))
+	s.Zoneless, s.Zoned = s.Zoneless || !zoned, s.Zoned || zoned
+	if s.Zone == nil {
+		s.Zone = time.FixedZone("", int(offset))
 	}
 	return (s.midnight+clock-offset)*1e9 + fraction, true
 }
 
 // midnight is when a day began, in s since 1970; it takes the years that parse takes.
 func midnight(text []byte) (int64, bool) {
-	year, okYear := digits(text[:4])
-	month, okMonth := digits(text[5:7])
-	day, okDay := digits(text[8:10])
+	year, okYear := Digits(text[:4])
+	month, okMonth := Digits(text[5:7])
+	day, okDay := Digits(text[8:10])
 	if !okYear || !okMonth || !okDay || text[4] != '-' || text[7] != '-' || year < 1701 || year > 2199 || month < 1 || month > 12 || day < 1 {
 		return 0, false
 	}
@@ -91,7 +91,7 @@ func clockTime(text []byte, n int) (seconds int64, ok bool) {
 		if i >= n {
 			continue
 		}
-		part, ok := digits(text[3*i : 3*i+2])
+		part, ok := Digits(text[3*i : 3*i+2])
 		if !ok || part >= most[i] || i > 0 && text[3*i-1] != ':' {
 			return 0, false
 		}
@@ -133,4 +133,18 @@ func zoneOf(text []byte) (offset int64, zoned, ok bool) {
 		offset = -offset
 	}
 	return offset, true, ok
+}
+
+// Digits is a number of at most 18 digits, and nothing but digits.
+func Digits(text []byte) (n int64, ok bool) {
+	if len(text) == 0 || len(text) > 18 {
+		return 0, false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int64(c-'0')
+	}
+	return n, true
 }

@@ -1,4 +1,5 @@
-package audit
+// Package times reads the times of a log: stamps in all usual forms, their zones, the dates that they lack, and what the clock that wrote them did.
+package times
 
 import (
 	"errors"
@@ -9,38 +10,63 @@ import (
 	"time"
 )
 
-// stamper reads the times of a log as ns since 1970.
-type stamper struct {
+// Reader reads the times of a log as ns since 1970.
+type Reader struct {
 	format *layout  // nil: by what the text looks like
 	unit   int64    // ns of a number's unit; 0: by its size
 	number bool     // only numbers
 	recent *layout  // of those that are tried, the one that fitted last
 	zones           // what is known of zones
 	date   calendar // what is known of the date
-	// zone is that of the first time that was read as a date; nil: there was none. zoneless: some had none; zoned: some are certain.
-	zone            *time.Location
-	zoneless, zoned bool
-	grain           grain
-	day             [10]byte // the last one that quick read,
-	midnight        int64    // and when it began (s since 1970)
+	Seen
+	day      [10]byte // the last one that quick read,
+	midnight int64    // and when it began (s since 1970)
 }
 
-// grain is how fine a log's stamps are, by those that were read.
-type grain struct{ at int }
+// Seen is what the times that were read have shown.
+type Seen struct {
+	Zone            *time.Location // of the first time that was read as a date; nil: there was none
+	Zoneless, Zoned bool           // some had no zone; some are certain
+	Grain           Grain
+	Cycle           cycle // how often they come again
+}
+
+// Add adds what other times of the log have shown.
+func (s *Seen) Add(more Seen) {
+	if s.Zone == nil {
+		s.Zone = more.Zone
+	}
+	s.Zoneless, s.Zoned = s.Zoneless || more.Zoneless, s.Zoned || more.Zoned
+	s.Grain.at, s.Cycle = max(s.Grain.at, more.Grain.at), max(s.Cycle, more.Cycle)
+}
+
+// Stamp is when a line begins and ends, in ns since 1970. Of most lines both are the same.
+type Stamp struct{ At, End int64 }
+
+// Grain is how fine a log's stamps are, by those that were read.
+type Grain struct{ at int }
 
 // grains are the coarse ones. Fractions of a second are taken at their word.
 var grains = [...]time.Duration{time.Minute, time.Second, 0}
 
-// seconds is how fine stamps are at most that show seconds and no fractions of them.
-var seconds = grain{1}
+// Size is how long the time is that a stamp stands for; 0: none at all.
+func (g Grain) Size() time.Duration { return grains[g.at] }
 
-func (g *grain) add(ns int64) {
+// Exact is the grain of stamps that are taken at their word.
+var Exact = Grain{len(grains) - 1}
+
+// seconds is how fine stamps are at most that show seconds and no fractions of them.
+var seconds = Grain{1}
+
+// Add takes another stamp.
+func (g *Grain) Add(ns int64) {
 	for g.at < len(grains)-1 && ns%int64(grains[g.at]) != 0 {
 		g.at++
 	}
 }
 
-func (g grain) String() string {
+// String is the unit of the stamps.
+func (g Grain) String() string {
 	if grains[g.at] == time.Minute {
 		return "minute"
 	}
@@ -49,26 +75,52 @@ func (g grain) String() string {
 
 var unixUnits = map[string]int64{"unix": 1e9, "unix-ms": 1e6, "unix-us": 1e3, "unix-ns": 1}
 
-func newStamper(format string) (stamper, error) {
+// Options says how times are to be read.
+type Options struct {
+	// Format is "auto", "rfc3339", "unix", "unix-ms", "unix-us", "unix-ns", or a layout of package time.
+	Format string
+	// Timezone is the zone of times that have none, as the time zone database names it. Zones are the offsets of zones by the names that a log has for them.
+	Timezone string
+	Zones    map[string]string
+	// Date is the day of the first line, for times without a year or date. FileDate is the same where nobody says it: the file's own.
+	Date, FileDate string
+}
+
+// NewReader returns a reader that has read nothing yet.
+func NewReader(o Options) (s Reader, err error) {
+	if s, err = ofFormat(o.Format); err != nil {
+		return s, err
+	}
+	if s.zones, err = newZones(o.Timezone, o.Zones); err != nil {
+		return s, err
+	}
+	s.date, err = newCalendar(o.Date, o.FileDate)
+	return s, err
+}
+
+// Local reports whether it is known where times without a zone are from.
+func (s *Reader) Local() bool { return s.where != nil }
+
+func ofFormat(format string) (Reader, error) {
 	switch unit := unixUnits[format]; {
 	case format == "" || format == "auto":
-		return stamper{grain: seconds}, nil
+		return Reader{Seen: Seen{Grain: seconds}}, nil
 	case unit != 0:
-		return stamper{unit: unit, number: true, grain: seconds}, nil
+		return Reader{unit: unit, number: true, Seen: Seen{Grain: seconds}}, nil
 	case format == "rfc3339":
-		return stamper{format: layoutOf(time.RFC3339Nano), grain: seconds}, nil
+		return Reader{format: layoutOf(time.RFC3339Nano), Seen: Seen{Grain: seconds}}, nil
 	case strings.Contains(format, "05"):
-		return stamper{format: layoutOf(format), grain: seconds}, nil
+		return Reader{format: layoutOf(format), Seen: Seen{Grain: seconds}}, nil
 	case strings.Contains(format, "2006") || strings.Contains(format, "15"):
-		return stamper{format: layoutOf(format)}, nil
+		return Reader{format: layoutOf(format)}, nil
 	}
-	return stamper{}, fmt.Errorf("unknown time format %q: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go such as \"02/Jan/2006:15:04:05 -0700\"", format)
+	return Reader{}, fmt.Errorf("unknown time format %q: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go such as \"02/Jan/2006:15:04:05 -0700\"", format)
 }
 
 var errTime = errors.New("no time that is known here: see --time-format")
 
-// parse reads one time.
-func (s *stamper) parse(text string) (int64, error) {
+// Parse reads one time.
+func (s *Reader) Parse(text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	if s.format != nil {
 		return s.parseLayout(s.format, text)
@@ -108,7 +160,7 @@ func isNumber(text string) bool {
 	return text != "" && text[0] >= '0' && text[0] <= '9' && strings.Trim(text, "0123456789.") == ""
 }
 
-func (s *stamper) parseLayout(l *layout, text string) (int64, error) {
+func (s *Reader) parseLayout(l *layout, text string) (int64, error) {
 	t, err := time.ParseInLocation(l.text, text, time.UTC) // whatever the zone of the reader is
 	if err != nil {
 		return 0, err
@@ -122,17 +174,17 @@ func (s *stamper) parseLayout(l *layout, text string) (int64, error) {
 	if t, err = s.zones.place(l, t); err != nil {
 		return 0, err
 	}
-	s.date.cycle = max(s.date.cycle, l.cycle())
-	s.zoneless, s.zoned = s.zoneless || !l.zoned, s.zoned || l.zoned
-	if s.zone == nil {
-		s.zone = t.Location()
+	s.Cycle = max(s.Cycle, l.cycle())
+	s.Zoneless, s.Zoned = s.Zoneless || !l.zoned, s.Zoned || l.zoned
+	if s.Zone == nil {
+		s.Zone = t.Location()
 	}
 	return t.UnixNano(), nil
 }
 
 // unix reads a number since 1970. Without a unit its size tells it: a second has ten digits until the year 2286, a millisecond thirteen.
-func (s *stamper) unix(text string) (int64, error) {
-	s.zoned = true
+func (s *Reader) unix(text string) (int64, error) {
+	s.Zoned = true
 	whole, fraction, _ := strings.Cut(unexponent(text), ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil {
@@ -198,16 +250,18 @@ func decimals(digits string, unit int64) (int64, error) {
 	return sum, nil
 }
 
-// interval reads when a line begins and ends. Of an error it says in which field it is.
-func (s *stamper) interval(text *[fieldCount]string) (at, end int64, wrong field, err error) {
-	if at, err = s.parse(text[fieldTime]); err != nil || text[fieldEnd] == "" {
-		return at, at, fieldTime, err
+// Interval reads when a line begins and ends. Of an error it says whether it is that of the end.
+func (s *Reader) Interval(begins, ends string) (is Stamp, ofEnd bool, err error) {
+	at, err := s.Parse(begins)
+	if err != nil || ends == "" {
+		return Stamp{At: at, End: at}, false, err
 	}
-	if end, err = s.parse(text[fieldEnd]); err == nil && end < at {
-		end = s.date.after(end)
+	end, err := s.Parse(ends)
+	if err == nil && end < at {
+		end = s.Cycle.turned(end, 1)
 	}
 	if err == nil && end < at {
 		err = errors.New("it ends before it begins")
 	}
-	return at, end, fieldEnd, err
+	return Stamp{at, end}, true, err
 }

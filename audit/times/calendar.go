@@ -1,4 +1,4 @@
-package audit
+package times
 
 import (
 	"fmt"
@@ -20,7 +20,6 @@ const (
 // calendar is what is known of the dates of a log.
 type calendar struct {
 	first time.Time // the day of the first line; zero: not known
-	cycle cycle
 }
 
 var errDateless = &openTime{"a time without its date or year: say when the log begins with --date 2026-11-26"}
@@ -69,6 +68,17 @@ func (c *calendar) complete(l *layout, t time.Time) (time.Time, error) {
 	return full, nil
 }
 
+// Returns reports whether times come again.
+func (c cycle) Returns() bool { return c != never_ }
+
+// String is what the times lack.
+func (c cycle) String() string {
+	if c == yearly {
+		return "year"
+	}
+	return "date"
+}
+
 // turned is a time so many cycles later.
 func (c cycle) turned(at int64, times int) int64 {
 	switch {
@@ -79,9 +89,6 @@ func (c cycle) turned(at int64, times int) int64 {
 	}
 	return time.Unix(0, at).UTC().AddDate(times, 0, 0).UnixNano()
 }
-
-// after is a time one cycle later.
-func (c *calendar) after(at int64) int64 { return c.cycle.turned(at, 1) }
 
 // half is how far times go back, at least, where the next cycle begins.
 func (c cycle) half() int64 {
