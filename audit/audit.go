@@ -4,67 +4,25 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 
-	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/audit/times"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
 // An audit log tells one thing a line: when, who, what, of which lock, with which token. A line is an instant, unless the log also has
 // the end. An acquire that is asked on one line and granted on another lasts from the one to the other.
 
-// entry is one line of an audit log.
-type entry struct {
-	times.Stamp
-	token      int64
-	line       int32
-	key, owner int32
-	means      meaning
-	ending     ending
-}
-
-// errNoText: two names that differ in such bytes look alike, and JSON makes one of them.
-var errNoText = errors.New("bytes that are no text in UTF-8: convert the log first, such as with iconv -f latin1 -t utf-8")
-
-// lineReader understands the lines of an audit log.
-type lineReader struct {
-	stamps times.Reader
-	words  vocabulary
-	names  int  // that are remembered, but for those of a block
-	whole  bool // each record is a whole hold
-	// fileOf is the client of a line; nil: a column names it.
-	fileOf func(line int) string
-}
-
-func newLineReader(o Options) (r lineReader, err error) {
-	if r.stamps, err = times.NewReader(times.Options{Format: o.TimeFormat, Timezone: o.Timezone, Zones: o.Zones, Date: o.Date, FileDate: o.FileDate}); err != nil {
-		return r, err
-	}
-	r.names = o.room().Names
-	_, r.whole = o.Map[wholeHold]
-	if client := o.Map[Fields[fieldClient]]; client == fileColumn || strings.HasPrefix(client, fileColumn+"+") {
-		if r.fileOf = o.FileOf; r.fileOf == nil {
-			return r, errors.New("client=@file is the file of a line: judge several files as one log (--together)")
-		}
-	}
-	r.words, err = newVocabulary(o)
-	return r, err
-}
-
 type auditReader struct {
 	log         *log
 	rows        rows
-	columns     *guesser
-	found       found
-	entries     *spill.Sorter[entry]
+	columns     *words.Columns
+	found       words.Found
+	entries     *spill.Sorter[words.Event]
 	first, last int64        // their times
 	begin       int64        // the instant of the first one, so that none is 0 or less, whatever the clocks: a history means by 0 that it does not know
 	zeros       []bool       // whether a key has tokens that are 0
@@ -76,23 +34,21 @@ type auditReader struct {
 	clock       times.Clock
 }
 
-func newAuditReader(l *log, lines lineReader, o Options) *auditReader {
-	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: times.NewClock(&lines.stamps, o.Joined, o.Date == ""), stamps: lines.stamps, columns: &guesser{whole: lines.whole, stamps: lines.stamps, words: lines.words, exclusive: !o.Reentrant && o.Permits <= 1}, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
+func newAuditReader(l *log, lines words.Reader, o Options) *auditReader {
+	r := &auditReader{log: l, granted: o.asked, tokens: o.Tokens, clock: times.NewClock(&lines.Stamps, o.Joined, o.Date == ""), stamps: lines.Stamps, columns: lines.Columns, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
 	room := l.room
-	room.Run *= 8                                                                              // a log may be in any order; what is made of its lines is nearly in order
-	r.entries = spill.NewSorter(room, func(a, b entry) int { return cmp.Compare(a.At, b.At) }) // else in the order of the file
+	room.Run *= 8                                                                                    // a log may be in any order; what is made of its lines is nearly in order
+	r.entries = spill.NewSorter(room, func(a, b words.Event) int { return cmp.Compare(a.At, b.At) }) // else in the order of the file
 	return r
 }
 
 // startAudit begins to read a log by the columns that the user names.
-func startAudit(l *log, o Options) (*auditReader, lineReader, error) {
-	lines, err := newLineReader(o)
+func startAudit(l *log, o Options) (*auditReader, words.Reader, error) {
+	lines, err := words.NewReader(o.lines())
 	if err != nil {
 		return nil, lines, err
 	}
-	r := newAuditReader(l, lines, o)
-	r.columns.named, err = explicit(o.Map)
-	return r, lines, err
+	return newAuditReader(l, lines, o), lines, nil
 }
 
 func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
@@ -108,10 +64,10 @@ func readAudit(l *log, in *bufio.Reader, format Format, o Options) error {
 	if err := r.read(blocks, lines); err != nil {
 		return err
 	}
-	if r.found.strange != nil && r.first > r.last {
-		return r.found.strange // no line says what is known
+	if r.found.Strange != nil && r.first > r.last {
+		return r.found.Strange // no line says what is known
 	}
-	if err := r.columns.tell(l, r.rows, &r.found); err != nil {
+	if err := tellColumns(r.columns, l, r.rows, &r.found); err != nil {
 		return err
 	}
 	return r.ops()
@@ -138,102 +94,6 @@ func (r *auditReader) open(in *bufio.Reader, format Format, o Options) (blocks *
 	return blocks, err
 }
 
-// row understands a row with all that may be wrong with it.
-func (w *worker) row(line int, starts *[fieldCount]int) error {
-	one := row{line: line, columns: *starts}
-	for f, text := range w.fields {
-		one.text[f] = string(text)
-	}
-	return w.add(&one)
-}
-
-// add reads one line.
-func (w *worker) add(one *row) error {
-	wrong := func(f field, err error) error {
-		near := one.text[f]
-		if near == "" {
-			near = strings.Join(slices.DeleteFunc(slices.Clone(one.text[:]), func(s string) bool { return s == "" }), " ")
-		}
-		return &history.SyntaxError{File: w.file, Line: one.line, Column: one.columns[f], Near: remarks.Excerpt(near), Err: err}
-	}
-	if w.fileOf != nil {
-		one.text[fieldClient] = w.fileOf(one.line)
-	}
-	if w.whole {
-		return w.hold(one, wrong)
-	}
-	word := one.text[fieldEvent]
-	switch w.words.of(word) {
-	case ignore:
-		return nil
-	case unknown:
-		var err error = &UnknownWord{Word: word}
-		if word == "" {
-			err = w.columns.missing(fieldEvent)
-		}
-		if w.leaves(one, wrong(fieldEvent, err)) {
-			return nil
-		}
-	}
-	for f, text := range one.text {
-		if strings.ContainsRune(text, utf8.RuneError) {
-			return wrong(field(f), errNoText)
-		}
-	}
-	for _, f := range [...]field{fieldTime, fieldEvent, fieldClient} {
-		if one.text[f] == "" {
-			return wrong(f, w.columns.missing(f))
-		}
-	}
-	e, f, err := w.understand(&one.text)
-	switch {
-	case e.means == ignore:
-		return nil
-	case err != nil:
-		return wrong(f, err)
-	}
-	e.line = int32(min(one.line, math.MaxInt32))
-	e.key, e.owner = w.keys.id(cmp.Or(one.text[fieldKey], defaultKey)), w.owners.id(string(w.client([]byte(one.text[fieldClient]), []byte(one.text[fieldPart]))))
-	w.say(&e)
-	return nil
-}
-
-// understand reads a line, but for its key and client; of an ignored one, only that it is ignored.
-// With an error it returns the field that is wrong.
-func (r *lineReader) understand(text *[fieldCount]string) (e entry, wrong field, err error) {
-	switch e.means = r.words.of(text[fieldEvent]); e.means {
-	case ignore:
-		return e, 0, nil
-	case unknown:
-		return e, fieldEvent, &UnknownWord{Word: text[fieldEvent]}
-	case shared:
-		return e, fieldEvent, errShared
-	}
-	var ofEnd bool
-	if e.Stamp, ofEnd, err = r.stamps.Interval(text[fieldTime], text[fieldEnd]); err != nil {
-		return e, timeField(ofEnd), err
-	}
-	if token := text[fieldToken]; token != "" && token != "-" {
-		number, err := strconv.ParseInt(token, 10, 64)
-		if err != nil || number < 0 || number == math.MaxInt64 {
-			return e, fieldToken, errors.New("a fencing token is a whole number, 0 or more")
-		}
-		e.token = ticket(number)
-	}
-	if e.ending = r.words.ending(text[fieldResult]); e.ending == endedSomehow {
-		return e, fieldResult, &UnknownResult{Word: text[fieldResult]}
-	}
-	return e, 0, nil
-}
-
-// timeField is the field of a line's time, or of its end.
-func timeField(end bool) field {
-	if end {
-		return fieldEnd
-	}
-	return fieldTime
-}
-
 // ops turns the lines, in order of time, into ops.
 func (r *auditReader) ops() error {
 	defer r.entries.Close()
@@ -254,12 +114,12 @@ func (r *auditReader) ops() error {
 		r.log.zone = r.stamps.Zone
 	}
 	if r.log.versions = r.tokens == "" && slices.Contains(r.counted, true) && r.versions(); r.log.versions {
-		r.log.Assume("The number in %q rises while a client holds its lock. So it is that of a write, and no fencing token (--tokens fencing).", r.columns.chosen[fieldToken])
+		r.log.Assume("The number in %q rises while a client holds its lock. So it is that of a write, and no fencing token (--tokens fencing).", r.columns.Chosen[words.FieldToken])
 	}
 	asked, in := map[place]int32{}, r.inOrder()
 	for e := in(); e != nil; e = in() {
-		if e.token == ticket(0) && !r.counted[e.key] {
-			e.token = 0
+		if e.Token == words.Ticket(0) && !r.counted[e.Key] {
+			e.Token = 0
 		}
 		if err := r.op(e, asked); err != nil {
 			return err
@@ -273,14 +133,14 @@ func (r *auditReader) ops() error {
 }
 
 // inOrder returns what gives the lines of the log in order of time, one by one; nil ends them. An entry is good until the next call.
-func (r *auditReader) inOrder() func() *entry {
+func (r *auditReader) inOrder() func() *words.Event {
 	in := r.entries.InOrder()
 	if !r.way.NewestFirst() {
 		return in.Next
 	}
-	var alike []entry // of one time, the last one first
+	var alike []words.Event // of one time, the last one first
 	next := in.Next()
-	return func() *entry {
+	return func() *words.Event {
 		if len(alike) == 0 {
 			for next != nil && (len(alike) == 0 || next.At == alike[0].At) {
 				alike = append(alike, *next)
@@ -297,15 +157,15 @@ func (r *auditReader) inOrder() func() *entry {
 }
 
 // op turns a line into an op, or into the answer of an acquire that its client has asked for.
-func (r *auditReader) op(e *entry, asked map[place]int32) error {
-	if e.means == acquire && r.granted && e.ending == endedOK {
-		e.means = request
+func (r *auditReader) op(e *words.Event, asked map[place]int32) error {
+	if e.Means == words.Acquire && r.granted && e.Ending == words.EndedOK {
+		e.Means = words.Request
 	}
-	at, zero := place{e.key, e.owner}, r.first-r.begin
+	at, zero := place{e.Key, e.Owner}, r.first-r.begin
 	n, open := asked[at]
-	o := op{inv: e.At - zero, ret: max(e.End, e.At) - zero, key: e.key, owner: e.owner, token: e.token, line: e.line, endLine: e.line}
-	switch e.means {
-	case request:
+	o := op{inv: e.At - zero, ret: max(e.End, e.At) - zero, key: e.Key, owner: e.Owner, token: e.Token, line: e.Line, endLine: e.Line}
+	switch e.Means {
+	case words.Request:
 		if open {
 			return nil // it may have been granted since the first time
 		}
@@ -313,19 +173,19 @@ func (r *auditReader) op(e *entry, asked map[place]int32) error {
 		n, err := r.log.add(o)
 		asked[at] = n
 		return err
-	case acquire, grant, busy:
+	case words.Acquire, words.Grant, words.Busy:
 		if open {
 			delete(asked, at)
 			asks := r.log.ops.At(n)
-			if e.End > e.At && e.means != busy && e.At > r.first {
+			if e.End > e.At && e.Means != words.Busy && e.At > r.first {
 				asks.attempt = o.inv
 			}
-			e.answer(asks, o.ret)
+			answer(e, asks, o.ret)
 			r.log.told.Add(momentOf(o.ret, false, 2*r.log.ops.Length, n, false))
 			return nil
 		}
 	}
-	e.answer(&o, o.ret)
+	answer(e, &o, o.ret)
 	r.log.ledgered = r.log.ledgered || o.kind == history.Write
 	i, err := r.log.add(o)
 	o.order = 2*i + 1
@@ -344,31 +204,31 @@ func (r *auditReader) noteNoughts() {
 }
 
 // answer says what a line means for an op that ended at ret.
-func (e *entry) answer(o *op, ret int64) {
-	o.ret, o.endLine = ret, e.line
-	o.outcome = outcomes[e.ending]
+func answer(e *words.Event, o *op, ret int64) {
+	o.ret, o.endLine = ret, e.Line
+	o.outcome = e.Ending.Outcome()
 	failed := o.outcome == history.Fail
-	switch e.means {
-	case acquire, grant, request:
+	switch e.Means {
+	case words.Acquire, words.Grant, words.Request:
 		o.kind, o.busy = history.Acquire, failed
 		if o.outcome == history.OK {
-			o.token = e.token
+			o.token = e.Token
 		}
-	case busy:
+	case words.Busy:
 		o.kind, o.outcome, o.busy = history.Acquire, history.Fail, true
-	case release:
+	case words.Release:
 		o.kind, o.notHeld = history.Release, failed
-	case notHeld:
+	case words.NotHeld:
 		o.kind, o.outcome, o.notHeld = history.Release, history.Fail, true
-	case renew:
+	case words.Renew:
 		o.kind, o.notHeld = history.Renew, failed
-	case lost:
+	case words.Lost:
 		o.outcome = history.Lost
-	case read:
+	case words.Read:
 		o.kind = history.Read
-	case write:
-		o.kind, o.refused = history.Write, e.ending == endedRefused
-	case refused:
+	case words.Write:
+		o.kind, o.refused = history.Write, e.Ending == words.EndedRefused
+	case words.Refused:
 		o.kind, o.outcome, o.refused = history.Write, history.Fail, true
 	}
 }

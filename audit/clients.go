@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // A judge sees no conflict between two grants of one client. So an owner that has several at a time, each of which counts, becomes several
@@ -20,7 +22,8 @@ func (t *tracer) number() error {
 	} else {
 		t.log.whole = make([]int32, len(t.order))
 	}
-	t.log.everyone = &names{ids: map[string]int32{}}
+	everyone := words.NewNames()
+	t.log.everyone = &everyone
 	err := errCrowd
 	if len(t.options.Clients) == 0 {
 		err = t.numberLanes()
@@ -34,7 +37,7 @@ func (t *tracer) number() error {
 	}
 	for k := range t.log.clients {
 		if t.log.everyone != nil {
-			t.log.clients[k] = t.log.everyone.list
+			t.log.clients[k] = t.log.everyone.List
 		}
 	}
 	if t.log.whole == nil {
@@ -44,7 +47,7 @@ func (t *tracer) number() error {
 }
 
 func (t *tracer) numberLanes() error {
-	t.log.clients = make([][]string, len(t.log.keys.list))
+	t.log.clients = make([][]string, len(t.log.keys.List))
 	for k := range t.log.clients {
 		t.log.clients[k] = slices.Clone(t.options.Clients)
 	}
@@ -134,7 +137,7 @@ var errCrowd = errors.New("too many clients on too many keys to number them on a
 const maxClients = 1 << 20
 
 func (t *tracer) client(key, owner int32, nth int) (int32, error) {
-	name := t.log.owners.list[owner]
+	name := t.log.owners.List[owner]
 	if i := slices.Index(t.options.Clients, name); i >= 0 && nth == 0 {
 		return int32(i + 1), nil
 	}
@@ -142,15 +145,15 @@ func (t *tracer) client(key, owner int32, nth int) (int32, error) {
 		name = fmt.Sprintf("%s (%d)", name, nth+1)
 	}
 	if t.log.everyone != nil {
-		n := t.log.everyone.id(name) + 1
-		if int64(n)*int64(len(t.log.keys.list)) > mostRemembered {
+		n := t.log.everyone.ID(name) + 1
+		if int64(n)*int64(len(t.log.keys.List)) > mostRemembered {
 			return 0, errCrowd
 		}
 		return n, nil
 	}
 	list := append(t.log.clients[key], name)
 	if len(list) >= maxClients {
-		return 0, fmt.Errorf("%s: more than %d clients of %s: is the field client mapped to the right column?", t.log.file, maxClients, t.log.keys.list[key])
+		return 0, fmt.Errorf("%s: more than %d clients of %s: is the field client mapped to the right column?", t.log.file, maxClients, t.log.keys.List[key])
 	}
 	t.log.clients[key] = list
 	return int32(len(list)), nil

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // DetectBytes is how many bytes of a file Detect looks at, at most.
@@ -84,7 +86,7 @@ func detectJSON(text []byte, mapped bool) Format {
 			member = depth == 1
 		case string:
 			if depth == 1 && member {
-				members[plain(token)] = true
+				members[words.Plain(token)] = true
 			}
 			member = depth == 1 && !member
 		default:
@@ -119,7 +121,7 @@ func looksLikeHeader(line string) bool {
 		if name != "" && !columnName.MatchString(name) {
 			return false
 		}
-		if namesTime(name) {
+		if words.NamesTime(name) {
 			times++
 		}
 	}
@@ -128,9 +130,3 @@ func looksLikeHeader(line string) bool {
 
 // columnName is what the name of a column looks like, other than what a line of a log holds.
 var columnName = regexp.MustCompile(`^[\pL_@#$][\pL\pN_@#$%./ ()-]*$`)
-
-// namesTime reports whether the name of a column is a usual one for the time.
-func namesTime(column string) bool {
-	p, ok := standingOf(column)
-	return ok && p.field == fieldTime
-}

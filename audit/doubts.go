@@ -35,7 +35,7 @@ func (t *tracer) possible(items *race, crossing bool) (sum int) {
 	if t.loosest() == 0 && !crossing {
 		return 0 // there is only one reading
 	}
-	keys := len(t.log.keys.list)
+	keys := len(t.log.keys.List)
 	strict, loose := items.overtaken(keys, 2*int64(t.options.ClockError), false), items.overtaken(keys, -2*t.loosest(), crossing)
 	for k := range loose {
 		sum += max(0, loose[k]-strict[k])
@@ -132,7 +132,7 @@ func (t *tracer) closeGrants() int {
 			grants.byBegin.Add(item{a.token, a.begin(), a.finish(), a.key})
 		}
 	}
-	return grants.closer(len(t.log.keys.list), margin)
+	return grants.closer(len(t.log.keys.List), margin)
 }
 
 // counted writes a number with its noun.

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/lockchaos/lockchaos/audit/spill"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -167,7 +168,7 @@ func (e *emitter) moment(out *history.Event) {
 
 // carry gives an event the token of a grant.
 func carry(out *history.Event, grant *op) {
-	out.Token, out.ZeroToken = grant.number(), grant.token == ticket(0)
+	out.Token, out.ZeroToken = grant.number(), grant.token == words.Ticket(0)
 }
 
 // early is an instant as early as it may have been.

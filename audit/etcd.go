@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // A watch of etcd (`etcdctl watch -w json --prefix locks/`): a key is a lock, and its value the holder, or else its lease. Every event has the revision of etcd
@@ -47,7 +48,7 @@ func openEtcd(f *recordFile) (recordReader, error) {
 }
 
 // response reads what etcd has sent at a time.
-func (s *etcd) response(w *worker) error {
+func (s *etcd) response(w *words.Worker) error {
 	var in etcdResponse
 	if err := s.next(&in); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit/spill"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -34,7 +35,7 @@ func Explain(name string, head []byte, format Format, o Options, most int) (all 
 		switch {
 		case len(text) == 0:
 		case number == 1 && p.heading != "":
-			all = append(all, Explained{1, "the names of the columns: " + strings.Join(p.r.columns.mapping(), ", ")})
+			all = append(all, Explained{1, "the names of the columns: " + strings.Join(p.r.columns.Mapping(), ", ")})
 		default:
 			all = append(all, Explained{number, p.explain(text, number)})
 		}
@@ -48,42 +49,33 @@ func (p *Parser) explain(text []byte, number int) string {
 		text = unprefixed(text)
 	}
 	got := p.w.block(block{data: text, line: number})
-	if wrong, ok := errors.AsType[*history.SyntaxError](got.err); ok {
+	if wrong, ok := errors.AsType[*history.SyntaxError](got.Err); ok {
 		return "not understood: " + wrong.Err.Error()
 	}
 	switch {
-	case got.err != nil:
-		return "not understood: " + got.err.Error()
-	case got.found.skipped > 0:
+	case got.Err != nil:
+		return "not understood: " + got.Err.Error()
+	case got.Found.Skipped > 0:
 		return "left out: no record of the log"
-	case len(got.entries) == 0:
+	case len(got.Entries) == 0:
 		return "left out: it says nothing about a lock"
 	}
-	e := &got.entries[0]
-	p.r.clock.Follow(&e.Stamp, e.line, &got.seen)
-	zone := p.w.stamps.Zone
+	e := &got.Entries[0]
+	p.r.clock.Follow(&e.Stamp, e.Line, &got.Seen)
+	zone := p.w.Stamps.Zone
 	if zone == nil {
 		zone = time.UTC
 	}
-	told := fmt.Sprintf("at %s, client %q: %s %q", time.Unix(0, e.At).In(zone).Format(time.RFC3339Nano), p.w.owners.list[e.owner], e.means, p.w.keys.list[e.key])
+	key, client := p.w.Named(e)
+	told := fmt.Sprintf("at %s, client %q: %s %q", time.Unix(0, e.At).In(zone).Format(time.RFC3339Nano), client, e.Means, key)
 	if e.End > e.At {
 		told += fmt.Sprintf(", until %s", time.Unix(0, e.End).In(zone).Format(time.RFC3339Nano))
 	}
-	if e.token != 0 {
-		told += fmt.Sprintf(", token %d", e.token-1)
+	if e.Token != 0 {
+		told += fmt.Sprintf(", token %d", e.Token-1)
 	}
-	if e.ending != endedOK {
-		told += ", " + endingWords[e.ending]
+	if e.Ending != words.EndedOK {
+		told += ", " + e.Ending.String()
 	}
 	return told
-}
-
-// String is the meaning as people name it.
-func (m meaning) String() string {
-	for name, is := range meaningOf {
-		if is == m {
-			return name
-		}
-	}
-	return "nothing"
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/checker"
 )
 
@@ -59,7 +60,7 @@ func TestGuessAsks(t *testing.T) {
 			`the column "bucket", with values such as "x", "y", may be the field "key", and its name does not say so; if all lines are about one lock, say key=-`, "time=time client=client event=event key=-"},
 	} {
 		_, err := audit.Read(strings.NewReader(c.log), "log", audit.CSV, audit.Options{})
-		var asks *audit.Ambiguous
+		var asks *words.Ambiguous
 		if !errors.As(err, &asks) || !strings.Contains(err.Error(), c.wants) {
 			t.Errorf("%s: %v\nwant …%s…", name, err, c.wants)
 			continue

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 	"olympos.io/encoding/edn"
 )
@@ -25,7 +26,7 @@ import (
 type jepsenReader struct {
 	log   *log
 	forms *forms
-	words vocabulary
+	words words.Vocabulary
 	json  bool
 	open  map[int64]int32 // the open op of each process
 	// falses are acquires and releases that were answered ok, with the value false; truths: others have the value true.
@@ -63,7 +64,7 @@ type jepsenOp struct {
 
 func readJepsen(l *log, in *bufio.Reader, o Options) error {
 	l.what, l.oneClock = "Jepsen history", true
-	words, err := newVocabulary(o)
+	words, err := words.NewVocabulary(o.Events, o.Results)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (r *jepsenReader) op(f form, m ednMap) error {
 	name := ednWord(m[edn.Keyword("f")])
 	o := jepsenOp{typ: typ, process: process}
 	var err error
-	if o.kind, err = opOf(name); name == "" {
+	if o.kind, err = words.OpOf(name); name == "" {
 		err = errors.New("an op needs its :f")
 	}
 	switch {
@@ -201,7 +202,7 @@ func (r *jepsenReader) invoke(f form, o *jepsenOp) error {
 	if o.client != "" {
 		r.owner[o.process] = o.client
 	}
-	i, err := r.log.add(op{kind: o.kind, inv: o.time, ret: never, key: r.log.keys.id(o.key), token: o.token, line: int32(f.line), endLine: int32(f.line)})
+	i, err := r.log.add(op{kind: o.kind, inv: o.time, ret: never, key: r.log.keys.ID(o.key), token: o.token, line: int32(f.line), endLine: int32(f.line)})
 	if err != nil {
 		return err
 	}
@@ -231,12 +232,12 @@ func (r *jepsenReader) complete(f form, o *jepsenOp) error {
 		return r.forms.wrong(f, ":f", fmt.Errorf("process %d completes a %s with a %s", o.process, done.kind, o.kind))
 	}
 	done.ret, done.endLine = o.time, int32(f.line)
-	done.ended(endings[o.typ], deniesHold(o.err))
+	done.ended(words.EndingOf(o.typ), words.DeniesHold(o.err))
 	r.boolean(i, o)
 	if done.outcome == history.OK && done.token == 0 && o.kind == history.Acquire {
 		done.token = o.token
 		if o.hasInt && o.token == 0 && r.named[i] == "" {
-			done.token = positive(o.number)
+			done.token = words.Positive(o.number)
 		}
 	}
 	return nil
@@ -255,16 +256,16 @@ func (r *jepsenReader) boolean(i int32, o *jepsenOp) {
 
 // refusals takes the value false for a refusal where others have the value true: so a tryLock answers.
 func (r *jepsenReader) refusals() error {
-	how, taught := r.words.results["false"]
+	how, taught := r.words.Taught("false")
 	switch {
-	case len(r.falses) == 0 || taught && how == endedOK:
+	case len(r.falses) == 0 || taught && how == words.EndedOK:
 		return nil
 	case !taught && !r.truths:
 		return &history.SyntaxError{File: r.log.file, Line: int(r.log.ops.See(r.falses[0]).endLine), Column: 1, Near: ":value false",
 			Err: errors.New("an op that was answered :ok, with the :value false, where none has true: was it refused (--results fail=false) or carried out (--results ok=false)?")}
 	case !taught:
 		r.log.Assume("The :value true or false answers an acquire or release, so false is a refusal (--results ok=false).")
-		how = endedFail
+		how = words.EndedFail
 	}
 	for _, i := range r.falses {
 		r.log.ops.Trim()
@@ -288,7 +289,7 @@ func (r *jepsenReader) nameKeys() {
 	r.log.Leave("The :value of acquires and releases comes more than once, so it is taken for the name of the lock.")
 	for i := range r.log.ops.Each(0, int32(len(r.named))) {
 		if name := r.named[i]; name != "" {
-			r.log.ops.At(i).key = r.log.keys.id(name)
+			r.log.ops.At(i).key = r.log.keys.ID(name)
 		}
 	}
 }
@@ -300,7 +301,7 @@ func (r *jepsenReader) finish() error {
 		if !ok {
 			name = fmt.Sprintf("process %d", r.by[i])
 		}
-		r.log.ops.At(i).owner = r.log.owners.id(name)
+		r.log.ops.At(i).owner = r.log.owners.ID(name)
 	}
 	if err := r.refusals(); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"regexp"
 
+	"github.com/lockchaos/lockchaos/audit/words"
 	"olympos.io/encoding/edn"
 )
 
@@ -43,7 +44,7 @@ func ednOf(v any) any {
 
 // fields reads what an op says besides: its key, client, fence and error.
 func (o *jepsenOp) fields(m ednMap) error {
-	o.key = defaultKey
+	o.key = words.DefaultKey
 	o.err = ednWord(m[edn.Keyword("error")])
 	if list, ok := m[edn.Keyword("error")].([]any); ok && len(list) > 0 {
 		o.err = ednWord(list[0])
@@ -87,7 +88,7 @@ func (o *jepsenOp) named(m ednMap) {
 		o.key = ednText(v)
 	}
 	if n, ok := ednInt(first(m, "fence", "token", "fencing-token")); ok {
-		o.token = positive(n)
+		o.token = words.Positive(n)
 	}
 }
 
@@ -138,6 +139,3 @@ func ednInt(v any) (int64, bool) {
 	}
 	return 0, false
 }
-
-// defaultKey is the name of the key where a history has but one lock.
-const defaultKey = "lock"

@@ -83,7 +83,7 @@ type tracer struct {
 
 // trace gives every op its grant.
 func trace(l *log, o Options) *tracer {
-	keys := len(l.keys.list)
+	keys := len(l.keys.List)
 	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: spill.NewList[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys), begun: make([]bool, keys),
 		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), carried: true}
 	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts), newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}

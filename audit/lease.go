@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // Leases of Kubernetes, as `kubectl get lease -w -o json` prints them: objects one after the other, also as events (--output-watch-events) or in lists. Each
@@ -72,11 +74,11 @@ func (d *documents) next(into any) error {
 type watched struct {
 	*documents
 	*sightings
-	one func(w *worker) error
+	one func(w *words.Worker) error
 }
 
-func (s *watched) some(w *worker) error {
-	for !w.full() {
+func (s *watched) some(w *words.Worker) error {
+	for !w.Full() {
 		err := s.one(w)
 		if errors.Is(err, io.EOF) {
 			if len(s.last) == 0 {
@@ -127,7 +129,7 @@ func openLeases(f *recordFile) (recordReader, error) {
 }
 
 // document reads an object, an event, or a list.
-func (s *leases) document(w *worker) error {
+func (s *leases) document(w *words.Worker) error {
 	var in lease
 	if err := s.next(&in); err != nil {
 		return err
@@ -174,7 +176,7 @@ func (in *lease) key() string {
 }
 
 // lease takes a sample of a lease. Other objects say nothing.
-func (s *leases) lease(w *worker, in *lease, raw []byte, line int, deleted bool) error {
+func (s *leases) lease(w *words.Worker, in *lease, raw []byte, line int, deleted bool) error {
 	if in.Kind != "Lease" {
 		return nil
 	}

@@ -25,7 +25,7 @@ type ledgers struct {
 }
 
 func newLedgers(t *tracer, tell func(i int32)) *ledgers {
-	keys := len(t.log.keys.list)
+	keys := len(t.log.keys.List)
 	return &ledgers{t: t, queues: make([]queue, keys), orders: make([]order, keys), links: spill.NewList[int32](t.log.room), tell: tell}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -46,7 +47,7 @@ func openLockTable(f *recordFile) (recordReader, error) {
 		return nil, s.wrong(1, "", err)
 	}
 	for i, names := range tableColumns {
-		s.index[i] = slices.IndexFunc(heading, func(c string) bool { return slices.Contains(names, plain(c)) })
+		s.index[i] = slices.IndexFunc(heading, func(c string) bool { return slices.Contains(names, words.Plain(c)) })
 		if s.index[i] < 0 && i != tableRead {
 			return nil, s.wrong(1, strings.Join(heading, ","), fmt.Errorf("a table of locks needs a column %s", names[0]))
 		}
@@ -61,8 +62,8 @@ func (s *lockTable) wrong(line int, near string, err error) error {
 	return &history.SyntaxError{File: s.file.log.file, Line: line, Near: remarks.Excerpt(near), Err: err}
 }
 
-func (s *lockTable) some(w *worker) error {
-	for !w.full() {
+func (s *lockTable) some(w *words.Worker) error {
+	for !w.Full() {
 		record, err := s.in.Read()
 		if errors.Is(err, io.EOF) {
 			s.finish(w, true)
@@ -85,7 +86,7 @@ func (s *lockTable) some(w *worker) error {
 }
 
 // row is what a row of the table says.
-func (s *lockTable) row(w *worker, record []string) (now sighting, err error) {
+func (s *lockTable) row(w *words.Worker, record []string) (now sighting, err error) {
 	cell := func(column int) string {
 		if s.index[column] < 0 {
 			return ""
@@ -97,13 +98,13 @@ func (s *lockTable) row(w *worker, record []string) (now sighting, err error) {
 		return now, errors.New("a row needs the name of the lock and its holder")
 	}
 	for column, to := range map[int]*int64{tableUntil: &now.until, tableSince: &now.since} {
-		if *to, err = w.stamps.Parse(cell(column)); err != nil {
+		if *to, err = w.Stamps.Parse(cell(column)); err != nil {
 			return now, fmt.Errorf("%s: %w", tableColumns[column][0], err)
 		}
 	}
 	now.seen = now.since
 	if text := cell(tableRead); text != "" {
-		read, err := w.stamps.Parse(text)
+		read, err := w.Stamps.Parse(text)
 		if err != nil {
 			return now, fmt.Errorf("%s: %w", tableColumns[tableRead][0], err)
 		}

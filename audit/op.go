@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/audit/times"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -74,39 +75,10 @@ func (o *op) act() bool {
 }
 
 // ended notes how the op ended. denied: an error says that the lock is not the client's.
-func (o *op) ended(how ending, denied bool) {
-	o.outcome = outcomes[how]
+func (o *op) ended(how words.Ending, denied bool) {
+	o.outcome = how.Outcome()
 	failed, acquires := o.outcome == history.Fail, o.kind == history.Acquire
 	o.busy, o.notHeld = failed && acquires, failed && !acquires && denied
-}
-
-// names numbers names in the order in which they come.
-type names struct {
-	ids  map[string]int32
-	list []string
-}
-
-func newNames() names { return names{ids: map[string]int32{}} }
-
-// quick is the number of a name that is proper text.
-func (n *names) quick(name []byte) (int32, bool) {
-	if id, ok := n.ids[string(name)]; ok {
-		return id, true
-	}
-	if !proper(name) {
-		return 0, false
-	}
-	return n.id(string(name)), true
-}
-
-func (n *names) id(name string) int32 {
-	id, ok := n.ids[name]
-	if !ok {
-		id = int32(len(n.list))
-		n.ids[name] = id
-		n.list = append(n.list, name)
-	}
-	return id
 }
 
 // log is what was read of a file.
@@ -117,7 +89,7 @@ type log struct {
 	ops          *spill.List[op]
 	first, last  int64 // the least inv, and that of the newest op
 	mixed        bool  // they are not in the order of their invs
-	keys, owners names
+	keys, owners words.Names
 	told         *spill.Sorter[moment] // the ops in the order in which they tell something; nil: that is to be found out
 	lanes        []*lane               // where an owner may be several clients
 	whole        []int32               // by lane its client, where each owner is one client on a key
@@ -125,7 +97,7 @@ type log struct {
 	// clients are the names of the clients on each key, by number.
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.
-	everyone *names
+	everyone *words.Names
 	versions bool                    // its tokens are numbers of writes
 	lasting  [history.Close + 1]bool // kinds of ops of which some line tells the length
 	what     string                  // the format, in words
@@ -139,20 +111,9 @@ type log struct {
 	zone     *time.Location // of its stamps
 	zoneless bool           // some of them have none
 	grain    times.Grain
-	columns  *guesser // of an audit log
-	loss     string   // what the end of a hold is that its owner did not ask for; empty: news
-	ledgered bool     // its writes are what the store did, in order
-}
-
-// ticket is the token of an op, by the number that the log gives for it.
-func ticket(number int64) int64 { return number + 1 }
-
-// positive is the ticket of a number in a format where 0 is none.
-func positive(number int64) int64 {
-	if number <= 0 || number == math.MaxInt64 {
-		return 0
-	}
-	return ticket(number)
+	columns  *words.Columns // of an audit log
+	loss     string         // what the end of a hold is that its owner did not ask for; empty: news
+	ledgered bool           // its writes are what the store did, in order
 }
 
 // number is the token's number, where the op has one.
@@ -160,7 +121,7 @@ func (o *op) number() int64 { return max(o.token-1, 0) }
 
 func newLog(file string, r spill.Room) *log {
 	r = r.Together()
-	return &log{file: file, room: r, ops: spill.NewList[op](r), first: never, last: math.MinInt64, keys: newNames(), owners: newNames(), timed: true,
+	return &log{file: file, room: r, ops: spill.NewList[op](r), first: never, last: math.MinInt64, keys: words.NewNames(), owners: words.NewNames(), timed: true,
 		grain: times.Exact, zone: time.UTC}
 }
 

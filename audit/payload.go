@@ -8,6 +8,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // payload is what is understood of an input or output.
@@ -42,7 +44,7 @@ func payloadOf(raw json.RawMessage) (payload, error) {
 		p.ok = &v
 	case json.Number:
 		n, err := v.Int64()
-		p.token, p.word = positive(n), "ok"
+		p.token, p.word = words.Positive(n), "ok"
 		return p, err
 	case map[string]any:
 		return p.object(v)
@@ -57,7 +59,7 @@ func (p payload) object(m map[string]any) (payload, error) {
 	for _, name := range slices.Sorted(maps.Keys(m)) { // in order, so that the first error is always the same
 		v := m[name]
 		text := fmt.Sprint(v)
-		switch plain(name) {
+		switch words.Plain(name) {
 		case "op", "f", "type", "kind", "method":
 			p.word = text
 		case "key", "lock", "resource":
@@ -67,7 +69,7 @@ func (p payload) object(m map[string]any) (payload, error) {
 			if err != nil {
 				return p, fmt.Errorf("a token that is no whole number: %q", text)
 			}
-			p.token = positive(n)
+			p.token = words.Positive(n)
 		case "permits":
 			if text != "1" {
 				return p, fmt.Errorf("an op for %s permits at once: only one at a time is judged", text)
@@ -114,20 +116,20 @@ func unquoted(raw json.RawMessage) string {
 }
 
 // ending is how an op ended, by its output.
-func (p *payload) ending() ending {
+func (p *payload) ending() words.Ending {
 	switch {
 	case p.unknown:
-		return endedUnknown
+		return words.EndedUnknown
 	case p.none || p.ok != nil && *p.ok:
-		return endedOK
+		return words.EndedOK
 	case p.ok != nil:
-		return endedFail
+		return words.EndedFail
 	case p.err == "":
-		return endingOf(p.word)
+		return words.EndingOf(p.word)
 	}
-	end := endingOf(p.err)
-	if end != endedFail && !deniesHold(p.err) {
-		return endedUnknown // an error that is not known to be definite
+	end := words.EndingOf(p.err)
+	if end != words.EndedFail && !words.DeniesHold(p.err) {
+		return words.EndedUnknown // an error that is not known to be definite
 	}
 	return end
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -91,7 +92,7 @@ func (r *porcupineReader) add(f form) error {
 	if client == "" {
 		return r.forms.wrong(f, "", errors.New("an op needs its ClientId"))
 	}
-	owner := r.log.owners.id("client " + client)
+	owner := r.log.owners.ID("client " + client)
 	if len(c.Kind) > 0 {
 		return r.event(f, &c, owner)
 	}
@@ -169,7 +170,7 @@ func (r *porcupineReader) event(f form, c *call, owner int32) error {
 
 // kindOf tells a return from a call.
 func kindOf(raw json.RawMessage) (returns bool, err error) {
-	switch plain(string(raw)) {
+	switch words.Plain(string(raw)) {
 	case "false", "call", "0", "invoke":
 		return false, nil
 	case "true", "return", "1", "ok":
@@ -184,16 +185,16 @@ func (r *porcupineReader) asked(f form, raw json.RawMessage, where string, o *op
 	if err != nil {
 		return r.forms.wrong(f, where, err)
 	}
-	if o.kind, err = opOf(p.word); err != nil {
+	if o.kind, err = words.OpOf(p.word); err != nil {
 		return r.forms.wrong(f, where, err)
 	}
 	if o.kind == history.KindNone {
 		return r.forms.wrong(f, where, fmt.Errorf("unknown op %q: want acquire, release, renew, read or write, as a word or as {\"op\": …}", p.word))
 	}
 	if !p.hasKey {
-		p.key = defaultKey
+		p.key = words.DefaultKey
 	}
-	o.key, o.token = r.log.keys.id(p.key), p.token
+	o.key, o.token = r.log.keys.ID(p.key), p.token
 	return nil
 }
 
@@ -204,10 +205,10 @@ func (r *porcupineReader) answered(f form, raw json.RawMessage, where string, o 
 		return r.forms.wrong(f, where, err)
 	}
 	how := p.ending()
-	if how == endedSomehow {
+	if how == words.EndedSomehow {
 		return r.forms.wrong(f, where, fmt.Errorf("an answer %q that nobody knows: want true or false, ok, busy, unknown, or {\"ok\": …}", p.word))
 	}
-	if o.ended(how, deniesHold(p.err) || deniesHold(p.word)); o.outcome == history.OK && o.kind == history.Acquire && p.token > 0 {
+	if o.ended(how, words.DeniesHold(p.err) || words.DeniesHold(p.word)); o.outcome == history.OK && o.kind == history.Acquire && p.token > 0 {
 		o.token = p.token
 	}
 	return nil

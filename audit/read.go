@@ -9,6 +9,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/spill"
+	"github.com/lockchaos/lockchaos/audit/times"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -97,6 +99,12 @@ func (o Options) room() spill.Room {
 		return spill.UsualRoom
 	}
 	return o.keep
+}
+
+// lines says how the lines of a log are to be understood.
+func (o Options) lines() words.Options {
+	return words.Options{Map: o.Map, Events: o.Events, Results: o.Results, FileOf: o.FileOf, Exclusive: !o.Reentrant && o.Permits <= 1, Names: o.room().Names,
+		Times: times.Options{Format: o.TimeFormat, Timezone: o.Timezone, Zones: o.Zones, Date: o.Date, FileDate: o.FileDate}}
 }
 
 // Source is a foreign history, translated. It is read like a history.Reader, and to be closed.
@@ -253,17 +261,17 @@ func (s *Source) Columns() (guessed, mapping, unread []string) {
 	if g == nil {
 		return nil, nil, nil
 	}
-	for f, name := range Fields {
-		if column := g.column(field(f)); column != "" && column != noColumn && g.named[f] == "" {
+	for f, name := range words.Fields {
+		if column := g.Column(words.Field(f)); column != "" && column != words.NoColumn && g.Named[f] == "" {
 			guessed = append(guessed, name+"="+column)
 		}
 	}
-	return guessed, g.mapping(), g.unread
+	return guessed, g.Mapping(), g.Unread
 }
 
 // Client returns the name that a client has in the file. Clients are numbered on each key from 1.
 func (s *Source) Client(key string, client int32) string {
-	k, ok := s.log.keys.ids[key]
+	k, ok := s.log.keys.Find(key)
 	if !ok || client < 1 || int(client) > len(s.log.clients[k]) {
 		return ""
 	}

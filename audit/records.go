@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // Some files tell of locks and are no logs in lines: traces, and samples of who holds a lock. Each form of them has a file of its own, and a line here.
@@ -27,7 +28,7 @@ type recordForm struct {
 // recordReader understands the records of a file.
 type recordReader interface {
 	// some understands as many records as a block may have; io.EOF ends the file.
-	some(*worker) error
+	some(*words.Worker) error
 	// tell says what was taken for granted, and what was left out.
 	tell(*log)
 }
@@ -37,8 +38,7 @@ type recordFile struct {
 	in      io.Reader
 	log     *log
 	options Options
-	lines   lineReader
-	columns *guesser
+	lines   words.Reader
 	untimed bool // its records are in order, and have no times
 }
 
@@ -68,22 +68,22 @@ func readRecords(l *log, in *bufio.Reader, form *recordForm, o Options) error {
 	if err != nil {
 		return err
 	}
-	file := &recordFile{in: in, log: l, options: o, lines: lines, columns: r.columns}
+	file := &recordFile{in: in, log: l, options: o, lines: lines}
 	reader, err := form.open(file)
 	if err != nil {
 		return err
 	}
-	w := newWorker(file.lines, l.file, r.columns, nil)
-	for known := (&numbering{}); ; {
-		p := w.gather(func() error { return reader.some(w) })
+	w := words.NewWorker(file.lines, l.file)
+	for known := (&words.Numbering{}); ; {
+		p := w.Gather(func() error { return reader.some(w) })
 		if err := r.take(known, &p); err != nil {
 			return err
 		}
-		if errors.Is(p.err, io.EOF) {
+		if errors.Is(p.Err, io.EOF) {
 			break
 		}
-		if p.err != nil {
-			return p.err
+		if p.Err != nil {
+			return p.Err
 		}
 	}
 	reader.tell(l)
@@ -95,9 +95,6 @@ func readRecords(l *log, in *bufio.Reader, form *recordForm, o Options) error {
 	}
 	return nil
 }
-
-// full reports whether a block's worth of records was understood.
-func (w *worker) full() bool { return len(w.parsed.entries) >= blockSize/64 }
 
 // cutShort notes that a file ends within a record: what it had to say is not known.
 func (l *log) cutShort(line int) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit/spill"
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // cramped is room for nothing but what is looked at.
@@ -19,7 +20,7 @@ var cramped = spill.Room{Page: 2, Pages: 2, Run: 1, Tokens: 2, Names: 2}
 func randomLog(r *rand.Rand) (string, Options) {
 	o := Options{Map: map[string]string{}, Tokens: []string{"", "fencing", "version", "none"}[r.IntN(4)],
 		Permits: []int{1, 1, 2, 3}[r.IntN(4)], ClockError: time.Duration(max(0, r.IntN(18)-6)) * time.Millisecond}
-	for _, field := range Fields {
+	for _, field := range words.Fields {
 		o.Map[field] = field
 	}
 	o.Reentrant = o.Permits == 1 && r.IntN(3) == 0
@@ -30,7 +31,7 @@ func randomLog(r *rand.Rand) (string, Options) {
 	l := &randomLines{Rand: r, keys: 1 + r.IntN(3), owners: 1 + r.IntN(5), now: 1_763_107_200_000, unit: []int64{1, 1, 1000}[r.IntN(3)], asking: r.IntN(2) == 0, orderly: r.IntN(3),
 		tokens: r.IntN(4), holder: map[int]int{}, given: map[int]int{}, mine: map[[2]int]int{}}
 	var text strings.Builder
-	text.WriteString(strings.Join(Fields, ",") + "\n")
+	text.WriteString(strings.Join(words.Fields, ",") + "\n")
 	for range 1 + r.IntN(80) {
 		text.WriteString(l.line())
 	}

@@ -10,33 +10,9 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
-
-// field is what a column of a log is to lockchaos.
-type field uint8
-
-const (
-	fieldTime field = iota
-	fieldEnd
-	fieldClient
-	fieldEvent
-	fieldKey
-	fieldToken
-	fieldResult
-	fieldPart // the second column of the client
-	fieldCount
-)
-
-// Fields are the names of the fields that Options.Map gives columns to, in the order of their numbers.
-var Fields = []string{"time", "end", "client", "event", "key", "token", "result"}
-
-// row is one line of a log.
-type row struct {
-	line    int
-	text    [fieldCount]string
-	columns [fieldCount]int // where each field stands; 0: the line only
-}
 
 // rows is the form of a log.
 type rows interface {
@@ -47,42 +23,44 @@ type rows interface {
 	// splitter returns what takes blocks apart, for one worker.
 	splitter() splitter
 	// has reports whether the log has the field at all, by what was found.
-	has(field, *found) bool
+	has(words.Field, *words.Found) bool
 }
 
 // splitter takes blocks apart, and gives each row to a worker.
 type splitter interface {
-	split(w *worker, b block) error
+	split(w *words.Worker, b block) error
 }
 
-// wholeHold is the field of the time at which a record's hold begins, where each record is a whole hold: it ends at the field end, whatever came of the work.
-const wholeHold = "begin"
+// keyless says that no column is the field key.
+const keyless = "No column names the lock, so all lines are taken to be about one."
 
-// fileColumn is the file that a line stands in, where the files of one log are judged together.
-const fileColumn = "@file"
-
-// noColumn is what the user maps a field to that the log does not have.
-const noColumn = "-"
-
-// explicit is the mapping that the user gave.
-func explicit(m map[string]string) (named [fieldCount]string, err error) {
-	for name, column := range m {
-		if name == wholeHold {
-			name = Fields[fieldTime]
+// tellColumns says what was found, now that the whole log has been read.
+func tellColumns(g *words.Columns, l *log, read rows, found *words.Found) error {
+	l.Add(&g.Remarks)
+	if _, ok := read.(*jsonRows); ok { // a column may come late
+		for f, name := range found.Used {
+			if g.Named[f] != "" && g.Named[f] != words.NoColumn && g.Named[f] != words.FileColumn && name == "" {
+				return &history.SyntaxError{File: l.file, Line: 1, Err: fmt.Errorf("no line has the column %q, which --map gives the field %q", g.Named[f], words.Field(f).Named())}
+			}
+			if g.Chosen[f] == "" {
+				g.Chosen[f] = name
+			}
 		}
-		i := slices.Index(Fields, name)
-		switch {
-		case i >= 0 && named[i] != "":
-			return named, fmt.Errorf("%q and %q name the same field: give one of them", wholeHold, Fields[fieldTime])
-		case i < 0:
-			return named, fmt.Errorf("a column can't be mapped to %q; the fields are %s", name, strings.Join(Fields, ", "))
-		case column == "":
-			return named, fmt.Errorf("the field %q needs the name of its column", name)
-		}
-		named[i] = column
 	}
-	splitClient(&named)
-	return named, nil
+	if _, text := read.(*textRows); found.Skipped > 0 && text {
+		l.Leave("Lines that --pattern does not match: %d, the first is line %d; they are left out (--skip-unmatched).", found.Skipped, found.First)
+	} else if found.Skipped > 0 {
+		l.Leave("Lines that are no JSON: %d, the first is line %d; they are left out.", found.Skipped, found.First)
+	}
+	l.Doubt(found.Telling, "it is left out, and seems to tell of a lock.")
+	if found.Other > 0 {
+		l.Leave("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.Other, found.Strange.Line)
+	}
+	if !read.has(words.FieldKey, found) {
+		l.Leave(keyless)
+	}
+	l.columns = g
+	return nil
 }
 
 // csvRows is a CSV file with a header line, separated by commas, semicolons or tabs.
@@ -90,11 +68,11 @@ type csvRows struct {
 	file  string
 	comma rune
 	names []string
-	index [fieldCount]int // the column of each field; -1: none
+	index [words.FieldCount]int // the column of each field; -1: none
 }
 
 // newCSV reads the names of the columns.
-func newCSV(c *cutter, head []byte, g *guesser) (*csvRows, error) {
+func newCSV(c *cutter, head []byte, g *words.Columns) (*csvRows, error) {
 	r := &csvRows{file: c.file, comma: separator(head)}
 	b, n, err := r.heading(c)
 	if errors.Is(err, io.EOF) {
@@ -104,10 +82,10 @@ func newCSV(c *cutter, head []byte, g *guesser) (*csvRows, error) {
 		return nil, err
 	}
 	first := b.data[:n]
-	if err := g.choose(sampleCSV(head, r.comma, r.names)); err != nil {
+	if err := g.Choose(sampleCSV(head, r.comma, r.names)); err != nil {
 		return nil, &history.SyntaxError{File: r.file, Line: 1, Column: 1, Near: remarks.Excerpt(strings.TrimSpace(string(first))), Err: err}
 	}
-	r.index = g.indexes(r.names)
+	r.index = g.Indexes(r.names)
 	b.data, b.line = b.data[n:], b.line+bytes.Count(first, []byte("\n"))
 	c.held = &b
 	return r, nil
@@ -146,7 +124,7 @@ func separator(head []byte) rune {
 	return best
 }
 
-func (r *csvRows) has(f field, _ *found) bool { return r.index[f] >= 0 }
+func (r *csvRows) has(f words.Field, _ *words.Found) bool { return r.index[f] >= 0 }
 
 func (r *csvRows) border(data []byte) int { return lastRecord(data) }
 

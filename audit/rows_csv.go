@@ -7,14 +7,16 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // splitCSV takes blocks of CSV apart: usual lines itself, and with encoding/csv what has quotes in or newlines between
 // its quotes.
 type splitCSV struct {
 	*csvRows
-	fields []int           // the fields of each column, as bits
-	starts [fieldCount]int // where the fields of a line begin
+	fields []int                 // the fields of each column, as bits
+	starts [words.FieldCount]int // where the fields of a line begin
 	in     *bufio.Reader
 }
 
@@ -28,7 +30,7 @@ func newSplitCSV(r *csvRows) *splitCSV {
 	return s
 }
 
-func (s *splitCSV) split(w *worker, b block) error {
+func (s *splitCSV) split(w *words.Worker, b block) error {
 	for at, line := 0, b.line; at < len(b.data); line++ {
 		text, _, _ := bytes.Cut(b.data[at:], []byte("\n"))
 		next := min(at+len(text)+1, len(b.data))
@@ -42,9 +44,9 @@ func (s *splitCSV) split(w *worker, b block) error {
 			}
 			next = at + n
 			line += bytes.Count(b.data[at:next], []byte("\n")) - 1
-		case w.quick(line):
+		case w.Quick(line):
 		default:
-			if err := w.row(line, &s.starts); err != nil {
+			if err := w.Row(line, &s.starts); err != nil {
 				return err
 			}
 		}
@@ -54,8 +56,8 @@ func (s *splitCSV) split(w *worker, b block) error {
 }
 
 // quick takes a line apart without quotes in quotes, if it has as many columns as the heading.
-func (s *splitCSV) quick(w *worker, text []byte) bool {
-	w.fields = [fieldCount][]byte{}
+func (s *splitCSV) quick(w *words.Worker, text []byte) bool {
+	w.Fields = [words.FieldCount][]byte{}
 	comma := byte(s.comma)
 	at := 0
 	for i, fields := range s.fields {
@@ -76,7 +78,7 @@ func (s *splitCSV) quick(w *worker, text []byte) bool {
 		}
 		for f := 0; fields != 0; f, fields = f+1, fields>>1 {
 			if fields&1 != 0 {
-				w.fields[f], s.starts[f] = bytes.TrimSpace(value), at+1
+				w.Fields[f], s.starts[f] = bytes.TrimSpace(value), at+1
 			}
 		}
 		if at += width; at == len(text) {
@@ -88,7 +90,7 @@ func (s *splitCSV) quick(w *worker, text []byte) bool {
 }
 
 // careful reads the record that a block begins with, and returns how long it is.
-func (s *splitCSV) careful(w *worker, b block) (int, error) {
+func (s *splitCSV) careful(w *words.Worker, b block) (int, error) {
 	s.in.Reset(bytes.NewReader(b.data))
 	in := csv.NewReader(s.in)
 	in.Comma, in.FieldsPerRecord = s.comma, len(s.names)
@@ -103,14 +105,14 @@ func (s *splitCSV) careful(w *worker, b block) (int, error) {
 		b.data = b.data[:maxRecord]
 		return n, s.endless(b)
 	}
-	var out row
+	var out words.Row
 	line, _ := in.FieldPos(0)
-	out.line = b.line + line - 1
+	out.Line = b.line + line - 1
 	for f, i := range s.index {
 		if i >= 0 {
-			out.text[f] = strings.TrimSpace(record[i])
-			_, out.columns[f] = in.FieldPos(i)
+			out.Text[f] = strings.TrimSpace(record[i])
+			_, out.Columns[f] = in.FieldPos(i)
 		}
 	}
-	return n, w.add(&out)
+	return n, w.Add(&out)
 }

@@ -6,28 +6,29 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
 // jsonRows is JSON objects, one after the other or in one list. A column is the name of a member, or a path such as "lock.name".
 type jsonRows struct {
 	file   string
-	named  [fieldCount]string
+	named  [words.FieldCount]string
 	list   bool // the objects are in a list
-	places map[string]standing
+	places map[string]words.Standing
 }
 
 // mostColumns is how many names of columns are remembered.
 const mostColumns = 1 << 12
 
-func newJSON(file string, head []byte, g *guesser) (*jsonRows, error) {
-	if err := g.choose(sampleJSON(head)); err != nil {
+func newJSON(file string, head []byte, g *words.Columns) (*jsonRows, error) {
+	if err := g.Choose(sampleJSON(head)); err != nil {
 		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
 	}
-	return &jsonRows{file: file, named: g.chosen, list: beginsList.Match(bytes.TrimLeft(head, " \t\r\n\f"))}, nil
+	return &jsonRows{file: file, named: g.Chosen, list: beginsList.Match(bytes.TrimLeft(head, " \t\r\n\f"))}, nil
 }
 
-func (r *jsonRows) has(f field, found *found) bool { return found.used[f] != "" }
+func (r *jsonRows) has(f words.Field, found *words.Found) bool { return found.Used[f] != "" }
 
 func (r *jsonRows) border(data []byte) int {
 	if r.list {
@@ -46,16 +47,16 @@ func (r *jsonRows) splitter() splitter {
 // severalValues is a member that is a list or an object.
 type severalValues struct {
 	member string
-	field  field
+	field  words.Field
 }
 
 func (s *severalValues) Error() string {
-	return fmt.Sprintf("%s, for the field %q, is no single value", s.member, s.field.named())
+	return fmt.Sprintf("%s, for the field %q, is no single value", s.member, s.field.Named())
 }
 
 // texts are the members for the fields, and what they hold. Its error is a *severalValues.
-func (r *jsonRows) texts(m map[string]any) (names, texts [fieldCount]string, err error) {
-	for i := range fieldCount {
+func (r *jsonRows) texts(m map[string]any) (names, texts [words.FieldCount]string, err error) {
+	for i := range words.FieldCount {
 		name, v := r.member(m, i)
 		if name == "" || v == nil {
 			continue
@@ -76,8 +77,8 @@ func quoted(name string) string {
 }
 
 // member finds the member of a field.
-func (r *jsonRows) member(m map[string]any, f field) (string, any) {
-	if name := r.named[f]; name == noColumn {
+func (r *jsonRows) member(m map[string]any, f words.Field) (string, any) {
+	if name := r.named[f]; name == words.NoColumn {
 		return "", nil
 	} else if name != "" {
 		if v, ok := m[name]; ok {
@@ -98,7 +99,7 @@ func (r *jsonRows) member(m map[string]any, f field) (string, any) {
 	}
 	best := ""
 	for name := range m {
-		if p := r.place(name); p.field == f && p.rank >= 0 && (best == "" || p.rank < r.place(best).rank || p.rank == r.place(best).rank && name < best) {
+		if p := r.place(name); p.Field == f && p.Rank >= 0 && (best == "" || p.Rank < r.place(best).Rank || p.Rank == r.place(best).Rank && name < best) {
 			best = name
 		}
 	}
@@ -106,14 +107,14 @@ func (r *jsonRows) member(m map[string]any, f field) (string, any) {
 }
 
 // place is which field a member is by its name; its rank is -1 where it is none.
-func (r *jsonRows) place(name string) standing {
+func (r *jsonRows) place(name string) words.Standing {
 	p, ok := r.places[name]
 	if !ok {
-		if p, ok = standingOf(name); !ok {
-			p.rank = -1
+		if p, ok = words.StandingOf(name); !ok {
+			p.Rank = -1
 		}
 		if r.places == nil || len(r.places) > mostColumns { // a log may have names without end
-			r.places = map[string]standing{}
+			r.places = map[string]words.Standing{}
 		}
 		r.places[name] = p
 	}

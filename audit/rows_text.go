@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -16,8 +17,8 @@ import (
 type textRows struct {
 	file    string
 	pattern *regexp.Regexp
-	columns [fieldCount]string // the group of each field
-	fields  []int              // the field of each group; -1: of none
+	columns [words.FieldCount]string // the group of each field
+	fields  []int                    // the field of each group; -1: of none
 	skip    bool
 }
 
@@ -33,16 +34,16 @@ func Pattern(text string) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
-func newPattern(file string, head []byte, text string, skip bool, g *guesser) (*textRows, error) {
+func newPattern(file string, head []byte, text string, skip bool, g *words.Columns) (*textRows, error) {
 	pattern, err := Pattern(text)
 	if err != nil {
 		return nil, err
 	}
 	r := &textRows{file: file, pattern: pattern, skip: skip}
-	s := &sample{fixed: true}
+	s := &words.Sample{Fixed: true}
 	for _, name := range pattern.SubexpNames() {
-		if name != "" && !slices.Contains(s.names, name) {
-			s.names = append(s.names, name)
+		if name != "" && !slices.Contains(s.Names, name) {
+			s.Names = append(s.Names, name)
 		}
 	}
 	for line := range bytes.Lines(whole(head)) {
@@ -51,13 +52,13 @@ func newPattern(file string, head []byte, text string, skip bool, g *guesser) (*
 			for i, name := range pattern.SubexpNames() {
 				values[name] += strings.TrimSpace(string(found[i]))
 			}
-			s.lines = append(s.lines, values)
+			s.Lines = append(s.Lines, values)
 		}
 	}
-	if err := g.choose(s); err != nil {
+	if err := g.Choose(s); err != nil {
 		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
 	}
-	r.columns = g.chosen
+	r.columns = g.Chosen
 	for _, name := range pattern.SubexpNames() {
 		f := -1
 		if name != "" {
@@ -68,8 +69,8 @@ func newPattern(file string, head []byte, text string, skip bool, g *guesser) (*
 	return r, nil
 }
 
-func (r *textRows) has(f field, _ *found) bool {
-	return r.columns[f] != "" && r.columns[f] != noColumn
+func (r *textRows) has(f words.Field, _ *words.Found) bool {
+	return r.columns[f] != "" && r.columns[f] != words.NoColumn
 }
 
 func (r *textRows) border(data []byte) int { return lastLine(data) }
@@ -79,24 +80,24 @@ func (r *textRows) splitter() splitter { return &splitText{textRows: r} }
 // splitText takes blocks of lines apart.
 type splitText struct {
 	*textRows
-	starts [fieldCount]int
+	starts [words.FieldCount]int
 }
 
-func (s *splitText) split(w *worker, b block) error {
+func (s *splitText) split(w *words.Worker, b block) error {
 	for line := range bytes.Lines(b.data) {
 		if len(line) > maxRecord {
 			return s.endless(block{data: line, line: b.line})
 		}
 		text := bytes.TrimRight(line, "\r\n")
 		switch matched := len(bytes.TrimSpace(text)) > 0 && s.match(w, text); {
-		case matched && w.quick(b.line):
+		case matched && w.Quick(b.line):
 		case matched:
-			if err := w.row(b.line, &s.starts); err != nil {
+			if err := w.Row(b.line, &s.starts); err != nil {
 				return err
 			}
 		case len(bytes.TrimSpace(text)) == 0:
 		case s.skip:
-			w.skip(text, b.line)
+			w.Skip(text, b.line)
 		default:
 			return &history.SyntaxError{File: s.file, Line: b.line, Column: 1, Near: remarks.Excerpt(string(text)),
 				Err: errors.New("--pattern does not match this line: let it, or leave out such lines with --skip-unmatched, which counts them")}
@@ -107,15 +108,15 @@ func (s *splitText) split(w *worker, b block) error {
 }
 
 // match takes a line apart, if the pattern matches it. Several groups may have one name, for a line of either of two forms.
-func (s *splitText) match(w *worker, text []byte) bool {
+func (s *splitText) match(w *words.Worker, text []byte) bool {
 	at := s.pattern.FindSubmatchIndex(text)
 	if at == nil {
 		return false
 	}
-	w.fields, s.starts = [fieldCount][]byte{}, [fieldCount]int{}
+	w.Fields, s.starts = [words.FieldCount][]byte{}, [words.FieldCount]int{}
 	for i, f := range s.fields {
-		if from, to := at[2*i], at[2*i+1]; f >= 0 && from >= 0 && len(w.fields[f]) == 0 {
-			w.fields[f], s.starts[f] = bytes.TrimSpace(text[from:to]), from+1
+		if from, to := at[2*i], at[2*i+1]; f >= 0 && from >= 0 && len(w.Fields[f]) == 0 {
+			w.Fields[f], s.starts[f] = bytes.TrimSpace(text[from:to]), from+1
 		}
 	}
 	return true

@@ -5,28 +5,38 @@ import (
 	"errors"
 	"io"
 	"runtime"
+
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // job is a block that is being understood.
 type job struct {
 	block  block
 	worker int
-	done   chan parsed
+	done   chan words.Said
 }
 
 // crew is workers that understand blocks side by side.
 type crew struct {
 	jobs    chan *job
 	open    []*job // in the order of the log
-	known   []numbering
+	known   []words.Numbering
 	workers int
 }
 
-// numbering gives the numbers that a worker has for keys and owners those of the log.
-type numbering struct{ keys, owners []int32 }
+// hand is a worker that takes blocks apart itself.
+type hand struct {
+	*words.Worker
+	split splitter
+}
 
-func newCrew(n int, hire func() *worker) *crew {
-	c := &crew{jobs: make(chan *job, 2*n), known: make([]numbering, n), workers: n}
+// block understands a block.
+func (h *hand) block(b block) words.Said {
+	return h.Gather(func() error { return h.split.split(h.Worker, b) })
+}
+
+func newCrew(n int, hire func() *hand) *crew {
+	c := &crew{jobs: make(chan *job, 2*n), known: make([]words.Numbering, n), workers: n}
 	for i := range n {
 		w := hire()
 		go func() {
@@ -40,7 +50,7 @@ func newCrew(n int, hire func() *worker) *crew {
 }
 
 func (c *crew) give(b block) {
-	j := &job{block: b, done: make(chan parsed, 1)}
+	j := &job{block: b, done: make(chan words.Said, 1)}
 	c.open = append(c.open, j)
 	c.jobs <- j
 }
@@ -49,7 +59,7 @@ func (c *crew) give(b block) {
 func (c *crew) full() bool { return len(c.open) >= 2*c.workers }
 
 // oldest waits for the job that was given first.
-func (c *crew) oldest() (*job, parsed) {
+func (c *crew) oldest() (*job, words.Said) {
 	j := c.open[0]
 	c.open = c.open[1:]
 	return j, <-j.done
@@ -57,8 +67,8 @@ func (c *crew) oldest() (*job, parsed) {
 
 // read understands the blocks of a log side by side, on all processors, and takes what they say in their order. So names
 // are numbered, and the first error is told, as by one that reads the log from its beginning to its end.
-func (r *auditReader) read(blocks *cutter, lines lineReader) error {
-	hire := func() *worker { return newWorker(lines, r.log.file, r.columns, r.rows.splitter()) }
+func (r *auditReader) read(blocks *cutter, lines words.Reader) error {
+	hire := func() *hand { return &hand{words.NewWorker(lines, r.log.file), r.rows.splitter()} }
 	crew := newCrew(runtime.GOMAXPROCS(0), hire)
 	defer close(crew.jobs)
 	for {
@@ -71,12 +81,12 @@ func (r *auditReader) read(blocks *cutter, lines lineReader) error {
 			if err := r.take(&crew.known[j.worker], &p); err != nil {
 				return err
 			}
-			if errors.Is(p.err, errCut) {
-				rest := append([]io.Reader{bytes.NewReader(j.block.data[p.rest:])}, crew.unread(b, end)...)
-				return r.readOn(hire(), j.block.place(p.rest), append(rest, blocks))
+			if cut, ok := errors.AsType[*cutBlock](p.Err); ok {
+				rest := append([]io.Reader{bytes.NewReader(j.block.data[cut.until:])}, crew.unread(b, end)...)
+				return r.readOn(hire(), j.block.place(cut.until), append(rest, blocks))
 			}
-			if p.err != nil {
-				return p.err
+			if p.Err != nil {
+				return p.Err
 			}
 			blocks.free = append(blocks.free, j.block.data)
 		}
@@ -106,56 +116,47 @@ func (c *crew) unread(b block, end error) (rest []io.Reader) {
 }
 
 // take takes over what a block says.
-func (r *auditReader) take(known *numbering, p *parsed) error {
-	if err := r.clock.CheckZone(r.log.file, p.bare, p.zoned); err != nil {
+func (r *auditReader) take(known *words.Numbering, p *words.Said) error {
+	if err := r.clock.CheckZone(r.log.file, p.Bare, p.Zoned); err != nil {
 		return err
 	}
-	if p.anew {
-		*known = numbering{}
-	}
-	for _, name := range p.keys {
-		known.keys = append(known.keys, r.log.keys.id(name))
-	}
-	for _, name := range p.owners {
-		known.owners = append(known.owners, r.log.owners.id(name))
-	}
-	for i := range p.entries {
-		e := &p.entries[i]
-		e.key, e.owner = known.keys[e.key], known.owners[e.owner]
-		r.clock.Follow(&e.Stamp, e.line, &p.seen)
+	known.Take(p, &r.log.keys, &r.log.owners)
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		r.clock.Follow(&e.Stamp, e.Line, &p.Seen)
 		r.add(e)
 	}
-	r.granted = r.granted || p.granted
-	r.found.add(&p.found)
-	r.stamps.Seen.Add(p.seen)
+	r.granted = r.granted || p.Granted
+	r.found.Add(&p.Found)
+	r.stamps.Seen.Add(p.Seen)
 	return nil
 }
 
-func (r *auditReader) add(e *entry) {
+func (r *auditReader) add(e *words.Event) {
 	r.way.Add(e.At)
 	r.first, r.last = min(r.first, e.At), max(r.last, e.At)
-	for len(r.zeros) < len(r.log.keys.list) {
+	for len(r.zeros) < len(r.log.keys.List) {
 		r.zeros, r.counted = append(r.zeros, false), append(r.counted, false)
 	}
-	r.zeros[e.key] = r.zeros[e.key] || e.token == ticket(0)
-	r.counted[e.key] = r.counted[e.key] || e.token > ticket(0)
+	r.zeros[e.Key] = r.zeros[e.Key] || e.Token == words.Ticket(0)
+	r.counted[e.Key] = r.counted[e.Key] || e.Token > words.Ticket(0)
 	r.entries.Add(*e)
 }
 
 // readOn understands the rest of a log in JSON that has no borders which tell blocks apart.
-func (r *auditReader) readOn(w *worker, at form, rest []io.Reader) error {
-	known, split := &numbering{}, w.split.(*splitJSON)
+func (r *auditReader) readOn(w *hand, at form, rest []io.Reader) error {
+	known, split := &words.Numbering{}, w.split.(*splitJSON)
 	f := split.forms(io.MultiReader(rest...), at)
 	for {
-		p := w.gather(func() error { return split.some(w, f) })
+		p := w.Gather(func() error { return split.some(w.Worker, f) })
 		if err := r.take(known, &p); err != nil {
 			return err
 		}
-		if errors.Is(p.err, io.EOF) {
+		if errors.Is(p.Err, io.EOF) {
 			return nil
 		}
-		if p.err != nil {
-			return p.err
+		if p.Err != nil {
+			return p.Err
 		}
 	}
 }

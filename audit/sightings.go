@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
-	"github.com/lockchaos/lockchaos/audit/times"
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // Some files have samples of who holds a lock, such as a watch of Kubernetes' Leases, or a table of locks that was read now and then. Each sample says who
@@ -52,13 +52,8 @@ func newSightings() *sightings {
 	return &sightings{last: map[string]sighting{}, gaps: map[string]bool{}}
 }
 
-// entry is what a sample says of its lock and its holder.
-func (s *sightings) entry(w *worker, of *sighting, means meaning, at int64) entry {
-	return entry{Stamp: times.Stamp{At: at, End: at}, line: int32(min(of.line, math.MaxInt32)), means: means, key: w.keys.id(of.key), owner: w.owners.id(of.holder)}
-}
-
 // add takes the next sample.
-func (s *sightings) add(w *worker, now sighting) error {
+func (s *sightings) add(w *words.Worker, now sighting) error {
 	was, known := s.last[now.key]
 	if known && now.since == 0 && now.holder == was.holder {
 		now.since = was.since
@@ -91,21 +86,22 @@ func (s *sightings) add(w *worker, now sighting) error {
 	if now.holder == "" {
 		return nil
 	}
-	s.say(w, s.entry(w, &now, grant, now.since))
+	s.say(w, &now, words.Grant, now.since)
 	if now.seen > now.since {
-		s.say(w, s.entry(w, &now, renew, now.seen))
+		s.say(w, &now, words.Renew, now.seen)
 	}
 	return nil
 }
 
-func (s *sightings) say(w *worker, e entry) {
-	w.say(&e)
+// say says something of a sample's lock and its holder.
+func (s *sightings) say(w *words.Worker, of *sighting, means words.Meaning, at int64) {
+	w.Tell(of.line, of.key, of.holder, means, at)
 }
 
 // renewed follows a sample of a hold that is known.
-func (s *sightings) renewed(w *worker, was, now *sighting) {
+func (s *sightings) renewed(w *words.Worker, was, now *sighting) {
 	if now.given && now.until < was.until {
-		s.say(w, s.entry(w, now, release, max(now.until, now.since)))
+		s.say(w, now, words.Release, max(now.until, now.since))
 		over := *now
 		over.over = true
 		s.last[now.key] = over
@@ -123,12 +119,12 @@ func (s *sightings) renewed(w *worker, was, now *sighting) {
 		s.gap(&s.late, now)
 	}
 	if now.seen > was.seen {
-		s.say(w, s.entry(w, now, renew, now.seen))
+		s.say(w, now, words.Renew, now.seen)
 	}
 }
 
 // followed ends a hold, or nobody's time, that another one follows.
-func (s *sightings) followed(w *worker, was, now *sighting) {
+func (s *sightings) followed(w *words.Worker, was, now *sighting) {
 	line := int32(min(now.line, math.MaxInt32))
 	switch {
 	case was.counted || now.holder == "":
@@ -144,13 +140,13 @@ func (s *sightings) followed(w *worker, was, now *sighting) {
 	ends.line = now.line
 	switch {
 	case now.holder == "" && now.seen >= was.seen:
-		s.say(w, s.entry(w, &ends, release, now.seen))
+		s.say(w, &ends, words.Release, now.seen)
 	case now.holder == "": // when is not told
-		s.say(w, s.entry(w, &ends, release, was.seen))
+		s.say(w, &ends, words.Release, was.seen)
 	case now.since >= was.until:
-		s.say(w, s.entry(w, &ends, lost, was.until))
+		s.say(w, &ends, words.Lost, was.until)
 	case now.holder == was.holder:
-		s.say(w, s.entry(w, &ends, lost, min(was.until, max(was.seen, now.since))))
+		s.say(w, &ends, words.Lost, min(was.until, max(was.seen, now.since)))
 	default:
 		s.earlies.Add(line)
 		if ends.until == never { // until it is told
@@ -167,10 +163,10 @@ func (s *sightings) gap(of *remarks.Tally, now *sighting) {
 }
 
 // finish says what only the whole file tells: of early takeovers, that the holders before had their time, if no change of the record is missing.
-func (s *sightings) finish(w *worker, polled bool) {
+func (s *sightings) finish(w *words.Worker, polled bool) {
 	for _, ends := range s.early {
 		if !polled && s.polled.N == 0 && !s.gaps[ends.key] {
-			s.say(w, s.entry(w, &ends, lost, ends.until))
+			s.say(w, &ends, words.Lost, ends.until)
 		}
 	}
 	s.early = nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -25,6 +26,11 @@ func newSplitJSON(r jsonRows) *splitJSON {
 
 // errCut: a block ends in the middle of an object. Its border was none, since something before it is wrong.
 var errCut = errors.New("a block ends in the middle of an object")
+
+// cutBlock says how many bytes of such a block were understood.
+type cutBlock struct{ until int }
+
+func (c *cutBlock) Error() string { return errCut.Error() }
 
 // untilCut hands out a block, and tells its end from the end of the log.
 type untilCut struct {
@@ -53,7 +59,7 @@ func (s *splitJSON) forms(in io.Reader, at form) *forms {
 	return f
 }
 
-func (s *splitJSON) split(w *worker, b block) error {
+func (s *splitJSON) split(w *words.Worker, b block) error {
 	if s.list {
 		return s.all(w, s.forms(&untilCut{b.data, b.more}, form{line: b.line, column: 1}))
 	}
@@ -66,19 +72,21 @@ func (s *splitJSON) split(w *worker, b block) error {
 		line += bytes.Count(b.data[counted:at], []byte("\n"))
 		counted = at
 		text, _, _ := bytes.Cut(b.data[at:], []byte("\n"))
-		if object := bytes.TrimRight(text, " \t\r"); s.object(w, object) && w.quick(line) {
+		if object := bytes.TrimRight(text, " \t\r"); s.object(w, object) && w.Quick(line) {
 			s.note(w)
 			at += len(text)
 			continue
 		}
 		if banner(text) {
-			w.skip(text, line)
+			w.Skip(text, line)
 			at += len(text)
 			continue
 		}
 		n, err := s.careful(w, b, at, line)
 		if err != nil {
-			w.parsed.rest = at
+			if errors.Is(err, errCut) {
+				return &cutBlock{at}
+			}
 			return err
 		}
 		at += n
@@ -92,7 +100,7 @@ func banner(line []byte) bool {
 }
 
 // careful reads the object that stands at an offset of a block, and returns how long it is.
-func (s *splitJSON) careful(w *worker, b block, at, line int) (int, error) {
+func (s *splitJSON) careful(w *words.Worker, b block, at, line int) (int, error) {
 	from := &untilCut{b.data[at:], b.more}
 	f := s.forms(from, form{line: line, column: at - bytes.LastIndexByte(b.data[:at], '\n')})
 	got, err := f.next()
@@ -104,7 +112,7 @@ func (s *splitJSON) careful(w *worker, b block, at, line int) (int, error) {
 }
 
 // all understands what forms there are.
-func (s *splitJSON) all(w *worker, f *forms) (err error) {
+func (s *splitJSON) all(w *words.Worker, f *forms) (err error) {
 	for err == nil {
 		err = s.some(w, f)
 	}
@@ -115,13 +123,13 @@ func (s *splitJSON) all(w *worker, f *forms) (err error) {
 }
 
 // some understands as many forms as a block may have.
-func (s *splitJSON) some(w *worker, f *forms) error {
-	for len(w.parsed.entries) < blockSize/64 {
+func (s *splitJSON) some(w *words.Worker, f *forms) error {
+	for !w.Full() {
 		got, err := f.next()
 		if err != nil {
 			return err
 		}
-		if s.object(w, got.text) && w.quick(got.line) {
+		if s.object(w, got.text) && w.Quick(got.line) {
 			s.note(w)
 			continue
 		}
@@ -133,7 +141,7 @@ func (s *splitJSON) some(w *worker, f *forms) error {
 }
 
 // form understands a form with all that may be wrong with it.
-func (s *splitJSON) form(w *worker, f *forms, got form) error {
+func (s *splitJSON) form(w *words.Worker, f *forms, got form) error {
 	var m map[string]any
 	if err := decodeJSON(f, got, &m); err != nil {
 		return err
@@ -145,24 +153,24 @@ func (s *splitJSON) form(w *worker, f *forms, got form) error {
 	if several, ok := errors.AsType[*severalValues](err); ok {
 		return f.wrong(got, quoted(several.member), err)
 	}
-	out := row{line: got.line, text: texts}
+	out := words.Row{Line: got.line, Text: texts}
 	for i, name := range names {
 		if name == "" {
 			continue
 		}
-		w.parsed.found.used[i] = name
-		if where, ok := errors.AsType[*history.SyntaxError](f.wrong(got, quoted(name), errCut)); ok && where.Line == out.line {
-			out.columns[i] = where.Column
+		w.Uses(words.Field(i), name)
+		if where, ok := errors.AsType[*history.SyntaxError](f.wrong(got, quoted(name), errCut)); ok && where.Line == out.Line {
+			out.Columns[i] = where.Column
 		}
 	}
-	return w.add(&out)
+	return w.Add(&out)
 }
 
 // note notes the members that the object was read by.
-func (s *splitJSON) note(w *worker) {
+func (s *splitJSON) note(w *words.Worker) {
 	for f, name := range s.used {
 		if name != "" {
-			w.parsed.found.used[f] = name
+			w.Uses(words.Field(f), name)
 		}
 	}
 }

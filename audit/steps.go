@@ -22,7 +22,7 @@ func (s *Source) Steps(id int64) []Step {
 	if o == nil {
 		return nil
 	}
-	who := s.log.owners.list[o.owner]
+	who := s.log.owners.List[o.owner]
 	said := o.said(s.Keys[o.key])
 	if said == lostTheLock {
 		said = cmp.Or(s.log.loss, said)

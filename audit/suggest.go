@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // UnknownFormat says that a file is none that is known. It is an ErrUnknownFormat.
@@ -52,21 +54,21 @@ func suggest(head []byte) string {
 
 // suggestRest is the pattern for what follows the time: the word before an event is the client, and that behind it the lock.
 func suggestRest(text string) string {
-	words := strings.Fields(text)
-	for i, word := range words {
-		if m := usually(word); m == unknown || m == ignore || i == 0 {
+	all := strings.Fields(text)
+	for i, word := range all {
+		if !words.TellsEvent(word) || i == 0 {
 			continue
 		}
-		client, last := words[i-1], " "
+		client, last := all[i-1], " "
 		if strings.HasSuffix(client, ":") || strings.HasSuffix(client, "]") && !strings.HasPrefix(client, "[") {
 			continue // it names a place in the program
 		}
 		if !strings.ContainsFunc(client, unicode.IsLetter) { // a dash: the thread may stand in brackets
-			bracketed := slices.IndexFunc(words[:i], func(w string) bool { return strings.HasPrefix(w, "[") && strings.HasSuffix(w, "]") })
+			bracketed := slices.IndexFunc(all[:i], func(w string) bool { return strings.HasPrefix(w, "[") && strings.HasSuffix(w, "]") })
 			if bracketed < 0 {
 				continue
 			}
-			client, last = words[bracketed], ".* "
+			client, last = all[bracketed], ".* "
 		}
 		name := `(?P<client>\S+)`
 		if strings.HasPrefix(client, "[") && strings.HasSuffix(client, "]") {
@@ -80,7 +82,7 @@ func suggestRest(text string) string {
 			begin = `.*?[ :]`
 		}
 		rest := begin + name + last + `(?P<event>\S+)`
-		if i+1 < len(words) {
+		if i+1 < len(all) {
 			rest += ` (?P<key>\S+)`
 		}
 		return rest

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
-	"github.com/lockchaos/lockchaos/audit/times"
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // A trace has a span for each hold of a lock: it begins behind the grant, and ends before the release. Traces are read as OpenTelemetry, Jaeger and Zipkin
@@ -76,34 +76,32 @@ func (s *traceReader) choose() (err error) {
 	if len(s.ready) == 0 {
 		return s.nameless()
 	}
-	if f.lines.stamps, err = times.NewReader(times.Options{Format: "unix-ns"}); err != nil {
+	if err = f.lines.WholeHolds("unix-ns"); err != nil {
 		return err
 	}
-	f.lines.whole = true
-	seen, g := map[string]bool{}, f.columns
-	first := &sample{}
+	seen, g := map[string]bool{}, f.lines.Columns
+	first := &words.Sample{}
 	for _, one := range s.ready {
 		for name := range one.texts {
 			seen[name] = true
 		}
-		first.lines = append(first.lines, one.texts)
+		first.Lines = append(first.Lines, one.texts)
 	}
-	first.names = slices.Sorted(maps.Keys(seen))
-	g.whole, g.stamps = true, f.lines.stamps
-	for at, column := range map[field]string{fieldTime: spanStart, fieldEnd: spanEnd, fieldToken: noColumn} {
-		g.named[at] = cmp.Or(g.named[at], column)
+	first.Names = slices.Sorted(maps.Keys(seen))
+	for at, column := range map[words.Field]string{words.FieldTime: spanStart, words.FieldEnd: spanEnd, words.FieldToken: words.NoColumn} {
+		g.Named[at] = cmp.Or(g.Named[at], column)
 	}
-	if g.named[fieldClient] == "" {
+	if g.Named[words.FieldClient] == "" {
 		if i := slices.IndexFunc(spanColumns, func(c string) bool { return seen[c] }); i >= 0 {
-			g.named[fieldClient] = spanColumns[i]
+			g.Named[words.FieldClient] = spanColumns[i]
 			if seen[threadColumn] {
-				g.named[fieldPart] = threadColumn
+				g.Named[words.FieldPart] = threadColumn
 			}
-			g.chosen = g.named
-			g.Assume("The client of a span is its %s (--map client=ATTRIBUTE).", g.column(fieldClient))
+			g.Chosen = g.Named
+			g.Assume("The client of a span is its %s (--map client=ATTRIBUTE).", g.Column(words.FieldClient))
 		}
 	}
-	return g.choose(first)
+	return g.Choose(first)
 }
 
 // nameless says that no span is a hold, and which names spans have.
@@ -152,20 +150,20 @@ func (s *traceReader) more(want int) error {
 	return nil
 }
 
-func (s *traceReader) some(w *worker) error {
+func (s *traceReader) some(w *words.Worker) error {
 	if err := s.more(1); err != nil {
 		return err
 	}
-	for len(s.ready) > 0 && !w.full() {
+	for len(s.ready) > 0 && !w.Full() {
 		one := s.ready[0]
 		s.ready = s.ready[1:]
-		out := row{line: one.line}
-		for f, column := range w.columns.chosen {
-			if column != "" && column != noColumn {
-				out.text[f] = one.texts[column]
+		out := words.Row{Line: one.line}
+		for f, column := range w.Columns.Chosen {
+			if column != "" && column != words.NoColumn {
+				out.Text[f] = one.texts[column]
 			}
 		}
-		if err := w.add(&out); err != nil {
+		if err := w.Add(&out); err != nil {
 			return err
 		}
 	}
@@ -176,14 +174,14 @@ func (s *traceReader) some(w *worker) error {
 }
 
 func (s *traceReader) tell(l *log) {
-	g := s.file.columns
+	g := s.file.lines.Columns
 	l.columns = g
 	l.Add(&g.Remarks)
 	l.Assume("Each span %q is a whole hold: it begins behind the grant and ends before the release. None was left out by sampling.", s.file.options.Span)
 	if s.others > 0 {
 		l.Leave("Spans of other names: %d; they are left out.", s.others)
 	}
-	if column := g.chosen[fieldKey]; column == "" || column == noColumn {
+	if column := g.Chosen[words.FieldKey]; column == "" || column == words.NoColumn {
 		l.Leave(keyless)
 	}
 }

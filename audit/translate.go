@@ -39,7 +39,7 @@ func translate(l *log, o Options) (*Source, error) {
 	defer func() { <-doubts }()
 	out, entries := newEmitter(t)
 	spill.Join(doubts)
-	s := &Source{Keys: l.keys.list, log: l, out: out}
+	s := &Source{Keys: l.keys.List, log: l, out: out}
 	if t.holds.Length == 0 && !t.wanted {
 		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
 	}
@@ -64,7 +64,7 @@ func (t *tracer) header(entries int, holds, tokens string) history.Header {
 		h.Started, h.Duration = time.Unix(0, t.log.zero).In(t.log.zone), t.latest
 	}
 	if t.log.everyone != nil {
-		h.Names = t.log.everyone.list
+		h.Names = t.log.everyone.List
 	}
 	switch {
 	case o.Validity.Released:

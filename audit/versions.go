@@ -1,6 +1,9 @@
 package audit
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"github.com/lockchaos/lockchaos/audit/words"
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // A number beside the events of a log may be a fencing token: that of the grant, on every line about it. Or it is the version of a record, such as etcd's
 // revision or Kubernetes' resourceVersion, and rises with every write. The log shows which: within one hold the first stays and the second rises.
@@ -21,19 +24,19 @@ func (r *auditReader) versions() bool {
 		if e == nil {
 			break
 		}
-		at := place{e.key, e.owner}
+		at := place{e.Key, e.Owner}
 		h := held[at]
 		switch {
-		case (e.means == grant || e.means == acquire && !r.granted) && e.ending == endedOK:
-			held[at] = under{e.token, e.token != 0}
+		case (e.Means == words.Grant || e.Means == words.Acquire && !r.granted) && e.Ending == words.EndedOK:
+			held[at] = under{e.Token, e.Token != 0}
 			continue
-		case !h.open || e.token == 0:
-		case e.token == h.token:
+		case !h.open || e.Token == 0:
+		case e.Token == h.token:
 			steady++
-		case e.token > h.token && (e.means == renew || e.means == release || e.means == lost):
+		case e.Token > h.token && (e.Means == words.Renew || e.Means == words.Release || e.Means == words.Lost):
 			rising++
 		}
-		if e.means == release && h.open {
+		if e.Means == words.Release && h.open {
 			held[at] = under{}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -30,7 +31,7 @@ type Telling struct {
 // Parser understands an endless log line by line: CSV, JSON lines or lines of text, one record a line.
 type Parser struct {
 	r        *auditReader
-	w        *worker
+	w        *hand
 	format   Format
 	options  Options
 	heading  string
@@ -43,17 +44,14 @@ func NewParser(name string, head []byte, format Format, o Options) (*Parser, err
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	lines, err := newLineReader(o)
-	if err == nil && lines.whole {
+	lines, err := words.NewReader(o.lines())
+	if err == nil && lines.Whole {
 		err = errors.New("records that are whole holds (--map begin=COLUMN) are not read line by line: judge such a table with check")
 	}
 	if err != nil {
 		return nil, err
 	}
 	p := &Parser{r: newAuditReader(newLog(name, o.room()), lines, o), format: format, options: o}
-	if p.r.columns.named, err = explicit(o.Map); err != nil {
-		return nil, err
-	}
 	first := bufio.NewReaderSize(bytes.NewReader(head), max(len(head), 16))
 	if p.prefixed = format == JSON && prefixedLines(head); p.prefixed {
 		first = withoutPrefixes(first)
@@ -61,7 +59,7 @@ func NewParser(name string, head []byte, format Format, o Options) (*Parser, err
 	if _, err = p.r.open(first, format, o); err != nil {
 		return nil, err
 	}
-	p.w = newWorker(lines, name, p.r.columns, p.r.rows.splitter())
+	p.w = &hand{words.NewWorker(lines, name), p.r.rows.splitter()}
 	if format == CSV {
 		first, _, _ := strings.Cut(string(head), "\n")
 		p.heading = first + "\n"
@@ -71,8 +69,8 @@ func NewParser(name string, head []byte, format Format, o Options) (*Parser, err
 		p.options.Map = map[string]string{}
 	}
 	if format != JSON { // a member may come late
-		for f, name := range Fields {
-			p.options.Map[name] = cmp.Or(p.r.columns.column(field(f)), noColumn)
+		for f, name := range words.Fields {
+			p.options.Map[name] = cmp.Or(p.r.columns.Column(words.Field(f)), words.NoColumn)
 		}
 	}
 	return p, nil
@@ -97,45 +95,46 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 		text = unprefixed(text)
 	}
 	got := p.w.block(block{data: text, line: number})
-	if _, placed := errors.AsType[*history.SyntaxError](got.err); got.err != nil && !placed {
-		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: remarks.Excerpt(string(text)), Err: got.err}
+	if _, placed := errors.AsType[*history.SyntaxError](got.Err); got.Err != nil && !placed {
+		got.Err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: remarks.Excerpt(string(text)), Err: got.Err}
 	}
-	if got.err == nil && len(got.entries) > 1 {
-		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: remarks.Excerpt(string(text)), Err: errors.New("several records on one line")}
+	if got.Err == nil && len(got.Entries) > 1 {
+		got.Err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: remarks.Excerpt(string(text)), Err: errors.New("several records on one line")}
 	}
-	if got.err != nil || len(got.entries) == 0 {
-		return t, got.err
+	if got.Err != nil || len(got.Entries) == 0 {
+		return t, got.Err
 	}
-	e := &got.entries[0]
-	if err := p.r.clock.CheckZone(p.r.log.file, got.bare, got.zoned); err != nil {
-		p.w.stamps.Zone = nil
+	e := &got.Entries[0]
+	if err := p.r.clock.CheckZone(p.r.log.file, got.Bare, got.Zoned); err != nil {
+		p.w.Stamps.Zone = nil
 		return t, err
 	}
-	p.r.clock.Follow(&e.Stamp, e.line, &got.seen)
-	if p.SetGranted(got.granted); p.options.Tokens == "none" {
-		e.token = 0
+	p.r.clock.Follow(&e.Stamp, e.Line, &got.Seen)
+	if p.SetGranted(got.Granted); p.options.Tokens == "none" {
+		e.Token = 0
 	}
-	return e.telling(p.w.keys.list[e.key], p.w.owners.list[e.owner], p.r.granted), nil
+	key, client := p.w.Named(e)
+	return tellingOf(e, key, client, p.r.granted), nil
 }
 
-// telling is what an entry means for who holds the key.
-func (e *entry) telling(key, client string, granted bool) Telling {
-	t := Telling{Key: key, Client: client, At: e.At, End: max(e.At, e.End), Token: e.token}
-	switch e.means {
-	case request:
+// tellingOf is what an entry means for who holds the key.
+func tellingOf(e *words.Event, key, client string, granted bool) Telling {
+	t := Telling{Key: key, Client: client, At: e.At, End: max(e.At, e.End), Token: e.Token}
+	switch e.Means {
+	case words.Request:
 		t.Asks = true
-	case acquire, grant:
-		failed := e.ending == endedFail || e.ending == endedRefused
-		t.Asks = e.means == acquire && granted && e.ending == endedOK
+	case words.Acquire, words.Grant:
+		failed := e.Ending == words.EndedFail || e.Ending == words.EndedRefused
+		t.Asks = e.Means == words.Acquire && granted && e.Ending == words.EndedOK
 		t.Answers, t.Holds = !t.Asks, !t.Asks && !failed
-	case busy:
+	case words.Busy:
 		t.Answers = true
-	case release:
-		t.Ends, t.Acts = e.ending != endedUnknown, true
-	case notHeld, lost:
+	case words.Release:
+		t.Ends, t.Acts = e.Ending != words.EndedUnknown, true
+	case words.NotHeld, words.Lost:
 		t.Ends, t.Acts = true, true
 	default:
-		t.Acts, t.Renews = true, e.means == renew && e.ending == endedOK
+		t.Acts, t.Renews = true, e.Means == words.Renew && e.Ending == words.EndedOK
 	}
 	return t
 }
@@ -150,7 +149,7 @@ func (p *Parser) Translate(lines [][]byte, first int64) (*Source, error) {
 	}
 	o := p.options
 	o.asked = p.r.granted
-	if p.w.stamps.Cycle.Returns() {
+	if p.w.Stamps.Cycle.Returns() {
 		o.Date = time.Unix(0, first).UTC().Format(time.DateOnly)
 	}
 	s, err := Read(io.MultiReader(all...), p.r.log.file, p.format, o)

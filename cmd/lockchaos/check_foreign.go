@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/saved"
 )
@@ -30,9 +31,9 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 		names = append(names, string(format))
 	}
 	flags.StringVar(&f.format, "format", string(audit.Auto), "format of the histories: "+join(names))
-	flags.StringToStringVar(&f.Map, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(audit.Fields, ", ")+"; begin instead of time, with end, where each record is a whole hold")
-	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(audit.Meanings, ", "))
-	flags.StringToStringVar(&f.ended, "results", nil, "words of a log's result column, or of the answers of a history, as meaning=word|word; meanings: "+strings.Join(audit.Results, ", "))
+	flags.StringToStringVar(&f.Map, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(words.Fields, ", ")+"; begin instead of time, with end, where each record is a whole hold")
+	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(words.Meanings, ", "))
+	flags.StringToStringVar(&f.ended, "results", nil, "words of a log's result column, or of the answers of a history, as meaning=word|word; meanings: "+strings.Join(words.Results, ", "))
 	flags.StringVar(&f.Pattern, "pattern", "", "regular expression for a log in lines of text; its named groups are the columns")
 	flags.StringVar(&f.Span, "span", "", "name of the spans of a trace (OpenTelemetry, Jaeger, Zipkin) that are holds of a lock, such as lock.hold")
 	flags.BoolVar(&f.Polled, "polled", false, "the samples of who holds a lock were taken now and then, and are not all changes as a watch prints them")
@@ -108,9 +109,9 @@ func (f *foreignFlags) text() error {
 
 // howToRead adds to an error about a log the command that answers it.
 func howToRead(err error, cmd *cobra.Command, file string) error {
-	var asks *audit.Ambiguous
-	var word *audit.UnknownWord
-	var missing *audit.Missing
+	var asks *words.Ambiguous
+	var word *words.UnknownWord
+	var missing *words.Missing
 	switch {
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", saved.ListFlag("--map", missing.Map), file))

@@ -9,18 +9,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// sample is the beginning of a log: its columns, and what they hold line by line.
-type sample struct {
-	names []string
-	fixed bool // it has no other columns
-	lines []map[string]string
-}
-
 // sampleCSV reads what the beginning of a CSV file holds.
-func sampleCSV(head []byte, comma rune, names []string) *sample {
-	s := &sample{names: slices.Clone(names), fixed: true}
+func sampleCSV(head []byte, comma rune, names []string) *words.Sample {
+	s := &words.Sample{Names: slices.Clone(names), Fixed: true}
 	r := csv.NewReader(bytes.NewReader(whole(head)))
 	r.Comma = comma
 	if _, err := r.Read(); err != nil { // the names
@@ -31,19 +26,8 @@ func sampleCSV(head []byte, comma rune, names []string) *sample {
 		if err != nil { // which whoever reads the file will say
 			return s
 		}
-		s.add(record)
+		s.Add(record)
 	}
-}
-
-// add adds a line with a value for each column.
-func (s *sample) add(record []string) {
-	line := map[string]string{}
-	for i, name := range s.names {
-		if _, twice := line[name]; !twice {
-			line[name] = strings.TrimSpace(record[i])
-		}
-	}
-	s.lines = append(s.lines, line)
 }
 
 // whole leaves out a last line that the end of the buffer may have cut.
@@ -55,8 +39,8 @@ func whole(head []byte) []byte {
 }
 
 // sampleJSON reads what the objects at the beginning of a file hold; a member of a member is a column with a path.
-func sampleJSON(head []byte) *sample {
-	s := &sample{}
+func sampleJSON(head []byte) *words.Sample {
+	s := &words.Sample{}
 	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); banner(first) && !beginsList.Match(first) || someObject(first) {
 		head = objects(head)
 	}
@@ -76,9 +60,9 @@ func sampleJSON(head []byte) *sample {
 		for name := range line {
 			names[name] = true
 		}
-		s.lines = append(s.lines, line)
+		s.Lines = append(s.Lines, line)
 	}
-	s.names = slices.Sorted(maps.Keys(names))
+	s.Names = slices.Sorted(maps.Keys(names))
 	return s
 }
 
@@ -106,46 +90,4 @@ func flatten(line map[string]string, path string, m map[string]any) {
 			line[path+name] = strings.TrimSpace(fmt.Sprint(v))
 		}
 	}
-}
-
-// values are what a column holds where it is not empty.
-func (s *sample) values(column string) (values []string) {
-	for _, line := range s.lines {
-		if v := line[column]; v != "" {
-			values = append(values, v)
-		}
-	}
-	return values
-}
-
-// distinct counts different values.
-func distinct(values []string) int {
-	seen := map[string]bool{}
-	for _, v := range values {
-		seen[v] = true
-	}
-	return len(seen)
-}
-
-// varied reports whether a column has more than one value, and repeats some: that of a name does.
-func (s *sample) varied(column string) bool {
-	values := s.values(column)
-	n := distinct(values)
-	return n > 1 && n < len(values)
-}
-
-// same reports whether two columns tell lines apart in the same way, so that either will do.
-func (s *sample) same(a, b string) bool {
-	there, back := map[string]string{}, map[string]string{}
-	for _, line := range s.lines {
-		x, y := line[a], line[b]
-		if was, ok := there[x]; ok && was != y {
-			return false
-		}
-		if was, ok := back[y]; ok && was != x {
-			return false
-		}
-		there[x], back[y] = y, x
-	}
-	return true
 }

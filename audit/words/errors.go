@@ -1,4 +1,4 @@
-package audit
+package words
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ type Ambiguous struct {
 func (a *Ambiguous) Error() string {
 	if len(a.Columns) == 1 {
 		return fmt.Sprintf("the column %s, with values such as %s, may be the field %q, and its name does not say so; if all lines are about one lock, say key=%s",
-			strconv.QuoteToGraphic(a.Columns[0]), a.Values[0], a.Field, noColumn)
+			strconv.QuoteToGraphic(a.Columns[0]), a.Values[0], a.Field, NoColumn)
 	}
 	var parts []string
 	for i, c := range a.Columns {
