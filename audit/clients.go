@@ -47,7 +47,7 @@ func (t *tracer) number() error {
 }
 
 func (t *tracer) numberLanes() error {
-	t.log.clients = make([][]string, len(t.log.keys.List))
+	t.log.clients = make([][]string, len(t.log.Keys.List))
 	for k := range t.log.clients {
 		t.log.clients[k] = slices.Clone(t.options.Clients)
 	}
@@ -103,7 +103,7 @@ func (t *tracer) partOf(i int32) {
 		}
 	}
 	la, at := t.order[a.lane-1], a.order/2
-	n := slices.IndexFunc(la.parts, func(p part) bool { return p.free < at && (err == 0 || p.freeAt+err < a.inv) })
+	n := slices.IndexFunc(la.parts, func(p part) bool { return p.free < at && (err == 0 || p.freeAt+err < a.Inv) })
 	if n < 0 {
 		n = len(la.parts)
 		la.parts = append(la.parts, part{})
@@ -137,7 +137,7 @@ var errCrowd = errors.New("too many clients on too many keys to number them on a
 const maxClients = 1 << 20
 
 func (t *tracer) client(key, owner int32, nth int) (int32, error) {
-	name := t.log.owners.List[owner]
+	name := t.log.Owners.List[owner]
 	if i := slices.Index(t.options.Clients, name); i >= 0 && nth == 0 {
 		return int32(i + 1), nil
 	}
@@ -146,14 +146,14 @@ func (t *tracer) client(key, owner int32, nth int) (int32, error) {
 	}
 	if t.log.everyone != nil {
 		n := t.log.everyone.ID(name) + 1
-		if int64(n)*int64(len(t.log.keys.List)) > mostRemembered {
+		if int64(n)*int64(len(t.log.Keys.List)) > mostRemembered {
 			return 0, errCrowd
 		}
 		return n, nil
 	}
 	list := append(t.log.clients[key], name)
 	if len(list) >= maxClients {
-		return 0, fmt.Errorf("%s: more than %d clients of %s: is the field client mapped to the right column?", t.log.file, maxClients, t.log.keys.List[key])
+		return 0, fmt.Errorf("%s: more than %d clients of %s: is the field client mapped to the right column?", t.log.Name, maxClients, t.log.Keys.List[key])
 	}
 	t.log.clients[key] = list
 	return int32(len(list)), nil

@@ -35,7 +35,7 @@ func (t *tracer) possible(items *race, crossing bool) (sum int) {
 	if t.loosest() == 0 && !crossing {
 		return 0 // there is only one reading
 	}
-	keys := len(t.log.keys.List)
+	keys := len(t.log.Keys.List)
 	strict, loose := items.overtaken(keys, 2*int64(t.options.ClockError), false), items.overtaken(keys, -2*t.loosest(), crossing)
 	for k := range loose {
 		sum += max(0, loose[k]-strict[k])
@@ -110,8 +110,8 @@ func (t *tracer) doubtWrites(holds string) string {
 // wrote notes an accepted write of a grant.
 func (t *tracer) wrote(o *op) {
 	a := t.log.ops.See(o.grant - 1)
-	t.carried = t.carried && a.token != 0 && !t.broken[o.key] && t.options.Tokens == "fencing"
-	t.writes.add(item{a.token, o.begin(), o.finish(), o.key})
+	t.carried = t.carried && a.Token != 0 && !t.broken[o.Key] && t.options.Tokens == "fencing"
+	t.writes.add(item{a.Token, o.begin(), o.finish(), o.Key})
 }
 
 // closeGrants counts the grants with writes that the clocks can't put in order with an earlier one.
@@ -124,15 +124,15 @@ func (t *tracer) closeGrants() int {
 	defer grants.close()
 	for i := range t.log.ops.Each(0, t.lines) {
 		o := t.log.ops.See(i)
-		if o.kind != history.Write || o.outcome != history.OK || o.grant == 0 {
+		if o.Kind != history.Write || o.Outcome != history.OK || o.grant == 0 {
 			continue
 		}
 		if a := t.log.ops.At(o.grant - 1); !a.wrote {
 			a.wrote = true
-			grants.byBegin.Add(item{a.token, a.begin(), a.finish(), a.key})
+			grants.byBegin.Add(item{a.Token, a.begin(), a.finish(), a.Key})
 		}
 	}
-	return grants.closer(len(t.log.keys.List), margin)
+	return grants.closer(len(t.log.Keys.List), margin)
 }
 
 // counted writes a number with its noun.

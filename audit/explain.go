@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
@@ -19,7 +20,7 @@ type Explained struct {
 }
 
 // Explain says line by line how the beginning of a log is understood, up to so many lines that are not empty. The head is whole lines, one record each.
-func Explain(name string, head []byte, format Format, o Options, most int) (all []Explained, err error) {
+func Explain(name string, head []byte, format forms.Format, o Options, most int) (all []Explained, err error) {
 	defer spill.Caught(&err)
 	p, err := NewParser(name, head, format, o)
 	if err != nil {
@@ -34,8 +35,8 @@ func Explain(name string, head []byte, format Format, o Options, most int) (all 
 		text = bytes.TrimSpace(text)
 		switch {
 		case len(text) == 0:
-		case number == 1 && p.heading != "":
-			all = append(all, Explained{1, "the names of the columns: " + strings.Join(p.r.columns.Mapping(), ", ")})
+		case number == 1 && p.lines.Heading != "":
+			all = append(all, Explained{1, "the names of the columns: " + strings.Join(p.events.log.Lines.Columns.Mapping(), ", ")})
 		default:
 			all = append(all, Explained{number, p.explain(text, number)})
 		}
@@ -45,10 +46,7 @@ func Explain(name string, head []byte, format Format, o Options, most int) (all 
 
 // explain says how a line is understood.
 func (p *Parser) explain(text []byte, number int) string {
-	if p.prefixed {
-		text = unprefixed(text)
-	}
-	got := p.w.block(block{data: text, line: number})
+	got := p.lines.Line(text, number)
 	if wrong, ok := errors.AsType[*history.SyntaxError](got.Err); ok {
 		return "not understood: " + wrong.Err.Error()
 	}
@@ -61,12 +59,12 @@ func (p *Parser) explain(text []byte, number int) string {
 		return "left out: it says nothing about a lock"
 	}
 	e := &got.Entries[0]
-	p.r.clock.Follow(&e.Stamp, e.Line, &got.Seen)
-	zone := p.w.Stamps.Zone
+	p.events.clock.Follow(&e.Stamp, e.Line, &got.Seen)
+	zone := p.lines.Worker().Stamps.Zone
 	if zone == nil {
 		zone = time.UTC
 	}
-	key, client := p.w.Named(e)
+	key, client := p.lines.Worker().Named(e)
 	told := fmt.Sprintf("at %s, client %q: %s %q", time.Unix(0, e.At).In(zone).Format(time.RFC3339Nano), client, e.Means, key)
 	if e.End > e.At {
 		told += fmt.Sprintf(", until %s", time.Unix(0, e.End).In(zone).Format(time.RFC3339Nano))

@@ -1,6 +1,9 @@
 package audit
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"github.com/lockchaos/lockchaos/audit/forms"
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // known adds ops that nobody wrote down, for what is known all the same, and notes how long the holds lasted.
 func (t *tracer) known() {
@@ -29,17 +32,17 @@ func (t *tracer) known() {
 
 // latest is when an op was answered, or asked if it never was.
 func (o *op) latest() int64 {
-	if o.ret != never {
-		return max(o.inv, o.ret)
+	if o.Ret != never {
+		return max(o.Inv, o.Ret)
 	}
-	return o.inv
+	return o.Inv
 }
 
 // say adds an op under a hold, at an instant.
 func (t *tracer) say(h *hold, kind history.Kind, outcome history.Type, at int64, order int32) *op {
 	a := t.log.ops.See(h.acquire)
-	return t.log.ops.At(t.log.ops.Add(op{kind: kind, outcome: outcome, inv: at, ret: at, key: a.key, owner: a.owner,
-		grant: h.acquire + 1, line: a.endLine, endLine: a.endLine, order: order}))
+	return t.log.ops.At(t.log.ops.Add(op{Call: forms.Call{Kind: kind, Outcome: outcome, Inv: at, Ret: at, Key: a.Key, Owner: a.Owner,
+		Line: a.EndLine, EndLine: a.EndLine}, grant: h.acquire + 1, order: order}))
 }
 
 // word adds the client's own word: when it says that it was granted the key, it is alive and takes itself for the holder. Where a release of
@@ -50,13 +53,13 @@ func (t *tracer) word(h *hold) {
 		return
 	}
 	if h.adrift == 0 {
-		h.last = max(h.last, a.ret)
-		t.say(h, history.Renew, history.Fail, a.ret, a.order+1)
+		h.last = max(h.last, a.Ret)
+		t.say(h, history.Renew, history.Fail, a.Ret, a.order+1)
 		return
 	}
 	late := *t.log.ops.See(h.adrift - 1)
-	o := t.say(h, history.Release, history.Info, a.ret, a.order+1)
-	o.start, o.line, o.endLine = a.inv, late.line, late.endLine
+	o := t.say(h, history.Release, history.Info, a.Ret, a.order+1)
+	o.start, o.Line, o.EndLine = a.Inv, late.Line, late.EndLine
 }
 
 // withdrawn takes a hold's promise away where its owner was granted the key again, or went on after its release.
@@ -76,7 +79,7 @@ func (t *tracer) over(h *hold) {
 		a := t.log.ops.See(h.acquire)
 		at = max(at, min(h.until, max(a.begin(), a.attempt, h.renewed)+ttl))
 	}
-	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).notHeld = true
+	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).NotHeld = true
 }
 
 // done is when the op of that place in the log was answered, or asked if it never was.
@@ -84,10 +87,10 @@ func (t *tracer) done(i int32) int64 {
 	if i >= t.log.ops.Length {
 		return never / 2
 	}
-	if o := t.log.ops.See(i); o.ret != never {
-		return o.ret
+	if o := t.log.ops.See(i); o.Ret != never {
+		return o.Ret
 	}
-	return t.log.ops.See(i).inv
+	return t.log.ops.See(i).Inv
 }
 
 // held makes a semaphore's grant that is good until it is released a hold until then: a judge counts holds with holds and promises with promises,

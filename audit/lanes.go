@@ -83,7 +83,7 @@ type tracer struct {
 
 // trace gives every op its grant.
 func trace(l *log, o Options) *tracer {
-	keys := len(l.keys.List)
+	keys := len(l.Keys.List)
 	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: spill.NewList[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys), begun: make([]bool, keys),
 		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), carried: true}
 	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts), newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
@@ -128,8 +128,8 @@ func (l *log) order(err int64) *spill.Sorter[moment] {
 	for i := range l.ops.Each(0, l.ops.Length) {
 		o := l.ops.At(i)
 		o.shift(by)
-		if o.order = 2*i + 1; o.kind == history.Release && o.outcome == history.TypeNone {
-			o.outcome, o.ret = history.Info, o.inv
+		if o.order = 2*i + 1; o.Kind == history.Release && o.Outcome == history.TypeNone {
+			o.Outcome, o.Ret = history.Info, o.Inv
 		}
 		told.Add(o.tells(i))
 	}
@@ -138,10 +138,10 @@ func (l *log) order(err int64) *spill.Sorter[moment] {
 
 // tells is when an op tells something.
 func (o *op) tells(i int32) moment {
-	if o.kind == history.Acquire && o.ret != never {
-		return momentOf(o.ret, false, o.order, i, false)
+	if o.Kind == history.Acquire && o.Ret != never {
+		return momentOf(o.Ret, false, o.order, i, false)
 	}
-	return momentOf(o.inv, false, o.order, i, false)
+	return momentOf(o.Inv, false, o.order, i, false)
 }
 
 // lookAhead notes of each op whether its owner's next one on the key is a release that was answered ok.
@@ -151,8 +151,8 @@ func (t *tracer) lookAhead(in *spill.Cursor[moment]) {
 		t.log.ops.Trim()
 		i := m.op()
 		o := t.log.ops.See(i)
-		at := place{o.key, o.owner}
-		if before, ok := last[at]; ok && o.kind == history.Release && o.outcome == history.OK {
+		at := place{o.Key, o.Owner}
+		if before, ok := last[at]; ok && o.Kind == history.Release && o.Outcome == history.OK {
 			t.log.ops.At(before).then = true
 		}
 		last[at] = i
@@ -163,22 +163,22 @@ func (t *tracer) lookAhead(in *spill.Cursor[moment]) {
 func (t *tracer) op(i int32) {
 	o := t.log.ops.At(i)
 	if t.options.Tokens == "none" {
-		o.token = 0
+		o.Token = 0
 	}
-	p := place{o.key, o.owner}
+	p := place{o.Key, o.Owner}
 	la := t.lanes[p]
 	if la == nil {
-		la = &lane{key: o.key, owner: o.owner, number: int32(len(t.order) + 1), newest: -1, adrift: -1}
+		la = &lane{key: o.Key, owner: o.Owner, number: int32(len(t.order) + 1), newest: -1, adrift: -1}
 		t.lanes[p] = la
 		t.order = append(t.order, la)
 	}
 	switch {
-	case o.outcome == history.Lost:
+	case o.Outcome == history.Lost:
 		t.lost(la, i)
-	case o.kind == history.Acquire:
+	case o.Kind == history.Acquire:
 		t.wanted = true
 		t.acquired(la, i)
-	case o.kind == history.Release:
+	case o.Kind == history.Release:
 		t.released(la, i)
 	default:
 		t.acted(la, i)
@@ -191,13 +191,13 @@ func (t *tracer) acquired(la *lane, i int32) {
 	if t.options.Reentrant && t.nested(la, o) {
 		return
 	}
-	if o.outcome == history.OK {
+	if o.Outcome == history.OK {
 		if t.again(la, o) {
 			return
 		}
 		t.replace(la, o)
 	}
-	switch o.outcome {
+	switch o.Outcome {
 	case history.OK:
 		t.granted++
 		t.hold(la, i)
@@ -213,15 +213,15 @@ func (t *tracer) acquired(la *lane, i int32) {
 
 // again tells whether an owner was granted what it has, by the token: it holds on.
 func (t *tracer) again(la *lane, o *op) bool {
-	if t.options.Validity.Released || o.token == 0 || len(la.open) == 0 {
+	if t.options.Validity.Released || o.Token == 0 || len(la.open) == 0 {
 		return false
 	}
 	h := t.holds.At(la.open[len(la.open)-1])
-	if h.token != o.token {
+	if h.token != o.Token {
 		return false
 	}
 	t.granted++
-	o.kind, o.outcome, o.inv, o.shown = history.Renew, history.Fail, o.ret, shownAgain
+	o.Kind, o.Outcome, o.Inv, o.shown = history.Renew, history.Fail, o.Ret, shownAgain
 	t.under(h, o)
 	return true
 }
@@ -256,24 +256,24 @@ func (t *tracer) nested(la *lane, o *op) bool {
 	}
 	h := t.holds.At(la.open[len(la.open)-1])
 	switch {
-	case h.least == 0 && (o.token == 0 || o.token != h.token): // it may have been given up, and what follows be another one
-		if o.outcome == history.OK {
+	case h.least == 0 && (o.Token == 0 || o.Token != h.token): // it may have been given up, and what follows be another one
+		if o.Outcome == history.OK {
 			h.ended = true
 			la.open = la.open[:len(la.open)-1]
 		}
 		return false
-	case o.outcome == history.OK && o.token != 0 && h.token != 0 && o.token != h.token:
+	case o.Outcome == history.OK && o.Token != 0 && h.token != 0 && o.Token != h.token:
 		// The lock granted it anew, so it had forgotten the hold before.
-		h.ended, h.until = true, min(h.until, o.inv)
+		h.ended, h.until = true, min(h.until, o.Inv)
 		la.open = la.open[:len(la.open)-1]
 		return false
-	case o.outcome == history.OK:
+	case o.Outcome == history.OK:
 		t.granted++
 		h.least, h.most = max(h.least, 1)+1, h.most+1
 		// That an owner gets in again shows that it held. It is no renewal that would extend a lease.
-		o.kind, o.outcome, o.shown = history.Renew, history.Fail, shownAgain
+		o.Kind, o.Outcome, o.shown = history.Renew, history.Fail, shownAgain
 		t.under(h, o)
-	case o.outcome != history.Fail:
+	case o.Outcome != history.Fail:
 		h.most++
 	}
 	return true
@@ -282,19 +282,19 @@ func (t *tracer) nested(la *lane, o *op) bool {
 // hold opens a hold for an acquire.
 func (t *tracer) hold(la *lane, i int32) *hold {
 	o := t.log.ops.At(i)
-	n := t.holds.Add(hold{acquire: i, use: i, release: -1, key: o.key, lane: la.number, begin: o.begin(), finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
+	n := t.holds.Add(hold{acquire: i, use: i, release: -1, key: o.Key, lane: la.number, begin: o.begin(), finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
 	if la.newest >= 0 {
 		t.holds.At(la.newest).follower = n
 	}
 	la.open, la.newest = append(la.open, n), n
 	la.asks(o)
 	o.part = n + 1
-	t.begun[o.key] = true
+	t.begun[o.Key] = true
 	h := t.holds.At(n)
 	if la.adrift >= 0 && !o.inferred {
 		h.attempted, h.least, h.until, h.adrift = true, 0, o.begin(), la.adrift+1
 	}
-	t.tokened(n, o.token)
+	t.tokened(n, o.Token)
 	return h
 }
 
@@ -317,22 +317,22 @@ func (t *tracer) tokened(n int32, token int64) {
 	if other, twice := t.tokens.hold(t.holds, at); twice {
 		earlier := t.holds.At(other)
 		earlier.twice = true
-		a.mute = t.log.ops.At(earlier.acquire).owner == a.owner
+		a.mute = t.log.ops.At(earlier.acquire).Owner == a.Owner
 		t.broken[h.key] = true // even to one owner: two grants that a token does not tell apart
 	}
-	h.token, a.token = token, token
+	h.token, a.Token = token, token
 	t.tokens.add(at, n)
 }
 
 // under notes that an op was done under a hold.
 func (t *tracer) under(h *hold, o *op) {
 	o.grant = h.acquire + 1
-	h.wrote = h.wrote || o.kind == history.Write && (o.outcome == history.OK || o.refused)
+	h.wrote = h.wrote || o.Kind == history.Write && (o.Outcome == history.OK || o.Refused)
 	h.use = max(h.use, o.order/2)
 	if o.act() {
 		h.last = max(h.last, o.begin())
 	}
-	if o.kind == history.Renew && o.outcome == history.OK {
+	if o.Kind == history.Renew && o.Outcome == history.OK {
 		h.renewed = max(h.renewed, o.begin())
 	}
 }

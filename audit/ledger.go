@@ -25,13 +25,13 @@ type ledgers struct {
 }
 
 func newLedgers(t *tracer, tell func(i int32)) *ledgers {
-	keys := len(t.log.keys.List)
+	keys := len(t.log.Keys.List)
 	return &ledgers{t: t, queues: make([]queue, keys), orders: make([]order, keys), links: spill.NewList[int32](t.log.room), tell: tell}
 }
 
 // entered reports whether a write may be in the ledger.
 func (l *log) entered(o *op) bool {
-	return l.ledgered && o.kind == history.Write && o.grant != 0 && (o.outcome == history.OK || o.refused)
+	return l.ledgered && o.Kind == history.Write && o.grant != 0 && (o.Outcome == history.OK || o.Refused)
 }
 
 // write takes the next write, in the order of their begins.
@@ -40,10 +40,10 @@ func (l *ledgers) write(i int32, o *op) {
 	for l.links.Length <= i {
 		l.links.Add(0)
 	}
-	if l.orders[o.key] == nil {
-		l.orders[o.key] = l.orderOf(o.key)
+	if l.orders[o.Key] == nil {
+		l.orders[o.Key] = l.orderOf(o.Key)
 	}
-	l.orders[o.key].write(i, o)
+	l.orders[o.Key].write(i, o)
 }
 
 // end tells the writes that are left: no more come.
@@ -83,8 +83,8 @@ func (l *ledgers) orderOf(key int32) order {
 
 // reads makes an act of a read. It shows only that its client took itself for the holder: no log has reads in the order of the store.
 func (o *op) reads() {
-	if o.kind == history.Read && o.act() {
-		o.kind, o.outcome = history.Renew, history.Fail
+	if o.Kind == history.Read && o.act() {
+		o.Kind, o.Outcome = history.Renew, history.Fail
 	}
 }
 
@@ -133,12 +133,12 @@ func (c *certain) settle(w waiting) {
 	o := c.t.log.ops.At(w.write)
 	switch {
 	case !w.unsure:
-		c.take(o.key, w.write)
+		c.take(o.Key, w.write)
 	case o.late:
 		o.untold = true
 		c.t.unordered++
 	default:
-		o.kind, o.outcome, o.refused = history.Renew, history.Fail, false
+		o.Kind, o.Outcome, o.Refused = history.Renew, history.Fail, false
 		c.t.unordered++
 	}
 	c.tell(w.write)
@@ -209,7 +209,7 @@ func (b *benign) write(i int32, o *op) {
 		}
 	}
 	a, taken := b.t.log.ops.See(o.grant-1), new(bool)
-	b.free.Push(ranked{a.token, a.finish(), o.order, i, o.key, taken})
+	b.free.Push(ranked{a.Token, a.finish(), o.order, i, o.Key, taken})
 	b.ends.Push(finished{o.finish(), taken})
 	b.tell(i)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
@@ -33,7 +34,7 @@ type Lines struct {
 	words.Reader
 	file   string
 	client string
-	row    jsonRows
+	row    forms.Members
 	number int
 	asked  map[[2]string]bool // client, key → it has asked and not been answered
 	met    map[string]bool    // clients of which a line has been read
@@ -44,7 +45,7 @@ type Lines struct {
 // NewLines returns a reader of a log that begins with the next line. Client is who speaks: lines that name a client are of "client/name", unless it is
 // that name. File is for error messages.
 func NewLines(file, client string, o Options) (*Lines, error) {
-	lines, err := words.NewReader(o.lines())
+	lines, err := words.NewReader(o.reading().Options)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func NewLines(file, client string, o Options) (*Lines, error) {
 	if named[words.FieldPart] == "" {
 		named[words.FieldPart] = words.NoColumn
 	}
-	return &Lines{Reader: lines, file: file, client: client, row: jsonRows{named: named}, asked: map[[2]string]bool{}, met: map[string]bool{}}, nil
+	return &Lines{Reader: lines, file: file, client: client, row: forms.Members{Named: named}, asked: map[[2]string]bool{}, met: map[string]bool{}}, nil
 }
 
 // Read understands the next line; ok is false where it is none of the audit log: no JSON object, or one without an event. Errors are a
@@ -110,7 +111,7 @@ func (r *Lines) fields(text []byte) (got [words.FieldCount]string, err error) {
 	if err := d.Decode(&members); err != nil {
 		return got, fmt.Errorf("no JSON object: %w", err)
 	}
-	_, got, err = r.row.texts(members)
+	_, got, err = r.row.Texts(members)
 	return got, err
 }
 

@@ -18,8 +18,8 @@ func (t *tracer) grantedTwice(h *hold, o *op) {
 		return // it was over, or its process was: a fault may have ended that
 	}
 	h.nested = true
-	if t.twice.Add(o.endLine); t.twice.N == 1 {
-		t.twiceWho, t.twiceKey = o.owner, o.key
+	if t.twice.Add(o.EndLine); t.twice.N == 1 {
+		t.twiceWho, t.twiceKey = o.Owner, o.Key
 	}
 }
 
@@ -59,7 +59,7 @@ func (t *tracer) reopened(la *lane, token int64) bool {
 func (t *tracer) open() {
 	if t.twice.N > 0 {
 		t.log.Doubt(t.twice, fmt.Sprintf("%s was granted %s again, and had not given it up: two threads may have one name (--map client=COLUMN+COLUMN), or the lock is reentrant (--reentrant).",
-			t.log.owners.List[t.twiceWho], t.log.keys.List[t.twiceKey]))
+			t.log.Owners.List[t.twiceWho], t.log.Keys.List[t.twiceKey]))
 	}
 	t.log.Doubt(t.idle, "it is about a grant that the history does not have, so who held the lock then is not told.")
 	t.log.Doubt(t.misfits, "it has another token than the grant that its client holds: if the number is that of a write and not of a grant, say --tokens version.")

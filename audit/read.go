@@ -1,39 +1,18 @@
 package audit
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/audit/times"
 	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
-
-// Format is a format of histories.
-type Format string
-
-// The formats. Native is lockchaos' own, which package history reads.
-const (
-	Auto      Format = "auto"
-	Native    Format = "lockchaos"
-	Jepsen    Format = "jepsen"
-	Porcupine Format = "porcupine"
-	CSV       Format = "csv"
-	JSON      Format = "json"
-	Text      Format = "text"
-	Spans     Format = "spans"
-	Leases    Format = "leases"
-	Etcd      Format = "etcd"
-	LockTable Format = "lock-table"
-)
-
-// Formats lists the formats by name.
-var Formats = []Format{Auto, Native, Jepsen, Porcupine, CSV, JSON, Text, Spans, Leases, Etcd, LockTable}
 
 // Validity is what the reader of a history knows about how long a grant is good.
 type Validity struct {
@@ -101,10 +80,11 @@ func (o Options) room() spill.Room {
 	return o.keep
 }
 
-// lines says how the lines of a log are to be understood.
-func (o Options) lines() words.Options {
-	return words.Options{Map: o.Map, Events: o.Events, Results: o.Results, FileOf: o.FileOf, Exclusive: !o.Reentrant && o.Permits <= 1, Names: o.room().Names,
-		Times: times.Options{Format: o.TimeFormat, Timezone: o.Timezone, Zones: o.Zones, Date: o.Date, FileDate: o.FileDate}}
+// reading says how a file is to be read.
+func (o Options) reading() forms.Options {
+	return forms.Options{Pattern: o.Pattern, SkipUnmatched: o.SkipUnmatched, Span: o.Span, Polled: o.Polled, Block: o.block,
+		Options: words.Options{Map: o.Map, Events: o.Events, Results: o.Results, FileOf: o.FileOf, Exclusive: !o.Reentrant && o.Permits <= 1, Names: o.room().Names,
+			Times: times.Options{Format: o.TimeFormat, Timezone: o.Timezone, Zones: o.Zones, Date: o.Date, FileDate: o.FileDate}}}
 }
 
 // Source is a foreign history, translated. It is read like a history.Reader, and to be closed.
@@ -124,41 +104,26 @@ type Source struct {
 
 // Read reads a whole history of a format other than Native and Auto, and translates it. Name is for error messages; errors in the history
 // are a *history.SyntaxError.
-func Read(in io.Reader, name string, format Format, o Options) (s *Source, err error) {
+func Read(in io.Reader, name string, format forms.Format, o Options) (s *Source, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	l := newLog(name, o.room())
+	l := newLog(name, o.room(), o.reading())
 	defer func() {
 		if err != nil {
 			l.room.Close()
 		}
 	}()
 	defer spill.Caught(&err)
-	buffered := bufio.NewReaderSize(Decoded(in), 1<<16)
-	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" { // what spreadsheets begin a file with
-		_, _ = buffered.Discard(len(mark))
-	}
-	switch format {
-	case Jepsen:
-		err = readJepsen(l, buffered, o)
-	case Porcupine:
-		err = readPorcupine(l, buffered)
-	case JSON:
-		err = readAudit(l, withoutPrefixes(buffered), format, o)
-	case CSV, Text:
-		err = readAudit(l, buffered, format, o)
-	default:
-		form := formOf(format)
-		if form == nil {
-			return nil, fmt.Errorf("format %q is not a foreign one", format)
-		}
-		err = readRecords(l, buffered, form, o)
-	}
-	if err != nil {
+	events := newGatherer(l, o)
+	l.Take = events.take
+	if err := l.File.Read(in, format); err != nil {
 		return nil, err
 	}
-	return translate(l, o.completed(format))
+	if err := events.ops(); err != nil {
+		return nil, err
+	}
+	return translate(l, o.completed(l.Released))
 }
 
 // check refuses options that make no sense.
@@ -179,7 +144,7 @@ func (o Options) check() error {
 }
 
 // completed fills in what was left to the format.
-func (o Options) completed(format Format) Options {
+func (o Options) completed(released bool) Options {
 	if o.Permits == 0 {
 		o.Permits = 1
 	}
@@ -187,7 +152,7 @@ func (o Options) completed(format Format) Options {
 		o.Tokens = "fencing"
 	}
 	if o.Validity == nil {
-		o.Validity = &Validity{Released: format == Jepsen || format == Porcupine}
+		o.Validity = &Validity{Released: released}
 	}
 	return o
 }
@@ -251,13 +216,13 @@ func (s *Source) Lines(id int64) (first, last int) {
 	if o == nil {
 		return 0, 0
 	}
-	return int(o.line), int(o.endLine)
+	return int(o.Line), int(o.EndLine)
 }
 
 // Columns says how the columns of a log were read: what was guessed and the whole mapping, each as field=column, and the columns
 // that were not read.
 func (s *Source) Columns() (guessed, mapping, unread []string) {
-	g := s.log.columns
+	g := s.log.Columns
 	if g == nil {
 		return nil, nil, nil
 	}
@@ -271,7 +236,7 @@ func (s *Source) Columns() (guessed, mapping, unread []string) {
 
 // Client returns the name that a client has in the file. Clients are numbered on each key from 1.
 func (s *Source) Client(key string, client int32) string {
-	k, ok := s.log.keys.Find(key)
+	k, ok := s.log.Keys.Find(key)
 	if !ok || client < 1 || int(client) > len(s.log.clients[k]) {
 		return ""
 	}

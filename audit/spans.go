@@ -37,7 +37,7 @@ func newReading(r spill.Room, err int64, until int) *reading {
 // crowded counts, by key, the grants that were made while as many others as the key has permits were held, and the holds
 // that may have lasted into a later grant, for all that the history tells.
 func (t *tracer) crowded(r *reading) (grants, endless []int) {
-	keys := len(t.log.keys.List)
+	keys := len(t.log.Keys.List)
 	grants, endless = make([]int, keys), make([]int, keys)
 	held, open := make([]spill.Heap[int64], keys), make([]int64, keys) // open: when the one before ends at the latest, by key
 	for k := range open {
@@ -112,7 +112,7 @@ func (t *tracer) span(h *hold, begun int64, r *reading) span {
 // lookThrough goes through the holds. It notes when those with tokens were asked for and made, which keys have tokens that do not rise, and whether
 // some key was granted to more owners than it has permits.
 func (t *tracer) lookThrough() {
-	keys := len(t.log.keys.List)
+	keys := len(t.log.Keys.List)
 	last, untidy := make([]item, keys), make([]bool, keys) // untidy: a hold came after one with a greater token, or one that ended later
 	first, grants := make([]int32, keys), make([]int, keys)
 	for n := range t.holds.Each(0, t.holds.Length) {

@@ -28,7 +28,7 @@ type tokenOf struct {
 }
 
 func newTokens(l *log) tokens {
-	return tokens{greatest: make([][]tokenOf, len(l.keys.List)), most: l.room.Tokens, forgotten: make([]int64, len(l.keys.List))}
+	return tokens{greatest: make([][]tokenOf, len(l.Keys.List)), most: l.room.Tokens, forgotten: make([]int64, len(l.Keys.List))}
 }
 
 // highest returns the highest token that was granted of a key.

@@ -18,11 +18,11 @@ func translate(l *log, o Options) (*Source, error) {
 	if o.ClockError > maxClockError {
 		return nil, fmt.Errorf("a clock error of %s: with more than %s nothing could be told", o.ClockError, maxClockError)
 	}
-	if !l.timed && o.ClockError > 0 {
-		return nil, fmt.Errorf("%s has no times, so there is nothing that --clock-error could widen", l.file)
+	if l.Untimed && o.ClockError > 0 {
+		return nil, fmt.Errorf("%s has no times, so there is nothing that --clock-error could widen", l.Name)
 	}
-	if !l.timed && o.Validity.TTL > 0 {
-		return nil, fmt.Errorf("%s has no times, so nobody can tell what --ttl ended", l.file)
+	if l.Untimed && o.Validity.TTL > 0 {
+		return nil, fmt.Errorf("%s has no times, so nobody can tell what --ttl ended", l.Name)
 	}
 	if l.versions {
 		o.Tokens = "version"
@@ -39,9 +39,9 @@ func translate(l *log, o Options) (*Source, error) {
 	defer func() { <-doubts }()
 	out, entries := newEmitter(t)
 	spill.Join(doubts)
-	s := &Source{Keys: l.keys.List, log: l, out: out}
+	s := &Source{Keys: l.Keys.List, log: l, out: out}
 	if t.holds.Length == 0 && !t.wanted {
-		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
+		return nil, &history.SyntaxError{File: l.Name, Line: 1, Err: errNoAcquire}
 	}
 	t.open()
 	s.Open = l.Open
@@ -54,7 +54,7 @@ func translate(l *log, o Options) (*Source, error) {
 // header says what the lock is taken to claim, and what the history does not tell.
 func (t *tracer) header(entries int, holds, tokens string) history.Header {
 	o := t.options
-	h := history.Header{Format: history.FormatVersion, Scenario: t.log.what, Lock: "unknown", Service: "unknown", Workload: t.log.what,
+	h := history.Header{Format: history.FormatVersion, Scenario: t.log.What, Lock: "unknown", Service: "unknown", Workload: t.log.What,
 		Needs: history.Needs{Grants: 1}, Translated: true, TTL: int64(o.Validity.TTL),
 		Claims: history.Claims{Token: "none", Permits: o.Permits, Confirms: []string{history.Renew.String(), history.Release.String()}}}
 	for _, list := range t.log.clients {
@@ -183,7 +183,7 @@ func (t *tracer) assumed() []string {
 	switch {
 	case o.ClockError > 0:
 		add("Each stamp is within %s of the instant that it tells.", o.ClockError)
-	case !t.log.oneClock:
+	case !t.log.OneClock:
 		add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
 	}
 	return append(list, t.log.Assumed...)

@@ -12,7 +12,7 @@ import (
 const versionLines = 1 << 16
 
 // versions reports whether the numbers of the log are those of writes, in more cases than not.
-func (r *auditReader) versions() bool {
+func (r *gatherer) versions() bool {
 	type under struct {
 		token int64
 		open  bool
@@ -57,11 +57,11 @@ func (t *tracer) ofWrite(la *lane, token int64) bool {
 // stray notes an op under no grant, unless it says itself that its client held nothing, or ends a hold that was there when the log began.
 func (t *tracer) stray(la *lane, o *op) {
 	switch {
-	case o.notHeld || o.outcome == history.Fail:
-	case !t.begun[o.key] && (o.kind == history.Release || o.outcome == history.Lost):
-	case o.token != 0 && len(la.open) > 0:
-		t.misfits.Add(o.line)
+	case o.NotHeld || o.Outcome == history.Fail:
+	case !t.begun[o.Key] && (o.Kind == history.Release || o.Outcome == history.Lost):
+	case o.Token != 0 && len(la.open) > 0:
+		t.misfits.Add(o.Line)
 	default:
-		t.idle.Add(o.line)
+		t.idle.Add(o.Line)
 	}
 }

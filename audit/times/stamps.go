@@ -23,6 +23,9 @@ type Reader struct {
 	midnight int64    // and when it began (s since 1970)
 }
 
+// Never is when what did not happen happens.
+const Never = math.MaxInt64
+
 // Seen is what the times that were read have shown.
 type Seen struct {
 	Zone            *time.Location // of the first time that was read as a date; nil: there was none

@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
@@ -35,7 +34,7 @@ const (
 
 // traceReader reads the spans of a trace.
 type traceReader struct {
-	file     *recordFile
+	file     *File
 	walk     *walkJSON
 	resource map[string]string            // attributes of those that are held
 	process  map[string]map[string]string // the same by the names of Jaeger's processes
@@ -53,9 +52,12 @@ type heldSpan struct {
 	texts   map[string]string
 }
 
-func openSpans(f *recordFile) (recordReader, error) {
-	s := &traceReader{file: f, walk: newWalkJSON(f.in, f.log.file), names: map[string]int{}}
-	f.log.what = "trace"
+// Spans are the spans of a trace.
+const Spans Format = "spans"
+
+func openSpans(f *File, in io.Reader) (recordReader, error) {
+	s := &traceReader{file: f, walk: newWalkJSON(in, f.Name), names: map[string]int{}}
+	f.What = "trace"
 	s.forget()
 	for _, path := range []string{"resourceSpans[].scopeSpans[].spans[]", "resourceSpans[].instrumentationLibrarySpans[].spans[]", "data[].spans[]"} {
 		s.walk.take[path] = s.span
@@ -76,10 +78,10 @@ func (s *traceReader) choose() (err error) {
 	if len(s.ready) == 0 {
 		return s.nameless()
 	}
-	if err = f.lines.WholeHolds("unix-ns"); err != nil {
+	if err = f.Lines.WholeHolds("unix-ns"); err != nil {
 		return err
 	}
-	seen, g := map[string]bool{}, f.lines.Columns
+	seen, g := map[string]bool{}, f.Lines.Columns
 	first := &words.Sample{}
 	for _, one := range s.ready {
 		for name := range one.texts {
@@ -114,10 +116,10 @@ func (s *traceReader) nameless() error {
 		all = append(all[:mostSpans], fmt.Sprintf("and %d more", more))
 	}
 	ask := "say with --span which spans are holds of a lock"
-	if s.file.options.Span != "" {
-		ask = fmt.Sprintf("no span is called %q", s.file.options.Span)
+	if s.file.Options.Span != "" {
+		ask = fmt.Sprintf("no span is called %q", s.file.Options.Span)
 	}
-	return fmt.Errorf("%s: %s; the names are: %s", s.file.log.file, ask, excerpts(all))
+	return fmt.Errorf("%s: %s; the names are: %s", s.file.Name, ask, excerpts(all))
 }
 
 // excerpts are names in a sentence.
@@ -136,7 +138,7 @@ func (s *traceReader) more(want int) error {
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			line, _ := s.walk.in.place(s.walk.in.read)
-			s.file.log.cutShort(line)
+			s.file.cutShort(line)
 			s.ended = io.EOF
 			if err := s.known(); err != nil {
 				return err
@@ -173,69 +175,23 @@ func (s *traceReader) some(w *words.Worker) error {
 	return nil
 }
 
-func (s *traceReader) tell(l *log) {
-	g := s.file.lines.Columns
-	l.columns = g
-	l.Add(&g.Remarks)
-	l.Assume("Each span %q is a whole hold: it begins behind the grant and ends before the release. None was left out by sampling.", s.file.options.Span)
+func (s *traceReader) tell() {
+	f, g := s.file, s.file.Lines.Columns
+	f.Columns = g
+	f.Add(&g.Remarks)
+	f.Assume("Each span %q is a whole hold: it begins behind the grant and ends before the release. None was left out by sampling.", s.file.Options.Span)
 	if s.others > 0 {
-		l.Leave("Spans of other names: %d; they are left out.", s.others)
+		f.Leave("Spans of other names: %d; they are left out.", s.others)
 	}
 	if column := g.Chosen[words.FieldKey]; column == "" || column == words.NoColumn {
-		l.Leave(keyless)
-	}
-}
-
-// number is a whole number, which some write as a string.
-type number = json.Number
-
-// spanJSON is a span, by the members of all three forms.
-type spanJSON struct {
-	Name          string `json:"name"`
-	OperationName string `json:"operationName"` // Jaeger's
-	// ns, OpenTelemetry's
-	StartTimeUnixNano number `json:"startTimeUnixNano"`
-	EndTimeUnixNano   number `json:"endTimeUnixNano"`
-	// us, Jaeger's and Zipkin's
-	StartTime     number          `json:"startTime"`
-	Timestamp     number          `json:"timestamp"`
-	Duration      number          `json:"duration"`
-	Attributes    []attribute     `json:"attributes"`
-	Tags          json.RawMessage `json:"tags"`
-	ProcessID     string          `json:"processID"`
-	Process       *processJSON    `json:"process"`
-	LocalEndpoint map[string]any  `json:"localEndpoint"`
-}
-
-type processJSON struct {
-	ServiceName string      `json:"serviceName"`
-	Tags        []attribute `json:"tags"`
-}
-
-// attribute is one of OpenTelemetry's, whose value has a member for its type, or a tag of Jaeger's.
-type attribute struct {
-	Key   string `json:"key"`
-	Value any    `json:"value"`
-}
-
-func (a attribute) put(to map[string]string) {
-	v := a.Value
-	if typed, ok := v.(map[string]any); ok {
-		for _, inner := range typed {
-			v = inner
-		}
-	}
-	switch v.(type) {
-	case nil, map[string]any, []any:
-	default:
-		to[a.Key] = strings.TrimSpace(fmt.Sprint(v))
+		f.Leave(keyless)
 	}
 }
 
 // decode decodes a value of the trace.
 func (s *traceReader) decode(raw []byte, line int, into any) error {
 	if err := json.Unmarshal(raw, into); err != nil {
-		return wrongRecord(s.file.log.file, line, raw, err)
+		return wrongRecord(s.file.Name, line, raw, err)
 	}
 	return nil
 }
@@ -250,78 +206,17 @@ func (s *traceReader) span(raw []byte, line int) error {
 	if len(s.names) < 10*mostSpans {
 		s.names[name]++
 	}
-	if name != s.file.options.Span || name == "" {
+	if name != s.file.Options.Span || name == "" {
 		s.others++
 		return nil
 	}
 	texts, err := in.texts()
 	if err != nil {
-		return wrongRecord(s.file.log.file, line, raw, err)
+		return wrongRecord(s.file.Name, line, raw, err)
 	}
 	s.held = append(s.held, heldSpan{line: line, process: in.ProcessID, texts: texts})
 	return nil
 }
-
-// texts are the times of a span and its attributes.
-func (in *spanJSON) texts() (map[string]string, error) {
-	texts := map[string]string{}
-	if in.Process != nil {
-		in.Process.put(texts)
-	}
-	for name, v := range in.LocalEndpoint {
-		texts["localEndpoint."+name] = fmt.Sprint(v)
-	}
-	var tags []attribute
-	var named map[string]any
-	switch {
-	case len(in.Tags) == 0:
-	case json.Unmarshal(in.Tags, &tags) == nil:
-	case json.Unmarshal(in.Tags, &named) == nil:
-		for name, v := range named {
-			tags = append(tags, attribute{name, v})
-		}
-	default:
-		return nil, errors.New("its tags are neither a list nor an object")
-	}
-	for _, a := range append(in.Attributes, tags...) {
-		a.put(texts)
-	}
-	delete(texts, spanStart)
-	delete(texts, spanEnd)
-	return texts, in.times(texts)
-}
-
-// times adds when a span began and ended, in ns. One that has not ended has no end.
-func (in *spanJSON) times(texts map[string]string) error {
-	if in.StartTimeUnixNano != "" {
-		texts[spanStart] = in.StartTimeUnixNano.String()
-		if in.EndTimeUnixNano != "" && in.EndTimeUnixNano != "0" {
-			texts[spanEnd] = in.EndTimeUnixNano.String()
-		}
-		return nil
-	}
-	start := cmp.Or(in.StartTime, in.Timestamp)
-	if start == "" {
-		return errors.New("the span does not say when it began")
-	}
-	begin, err := strconv.ParseInt(start.String(), 10, 64)
-	if err != nil || begin < 0 || begin > maxMicros {
-		return fmt.Errorf("the span's start %q is no time (microseconds)", remarks.Excerpt(start.String()))
-	}
-	texts[spanStart] = strconv.FormatInt(begin*1000, 10)
-	if in.Duration == "" {
-		return nil
-	}
-	lasts, err := strconv.ParseInt(in.Duration.String(), 10, 64)
-	if err != nil || lasts < 0 || lasts > maxMicros {
-		return fmt.Errorf("the span's duration %q is no length (microseconds)", remarks.Excerpt(in.Duration.String()))
-	}
-	texts[spanEnd] = strconv.FormatInt((begin+lasts)*1000, 10)
-	return nil
-}
-
-// maxMicros is a time of the year 2112.
-const maxMicros = 1 << 52
 
 // zipkin reads an element of Zipkin's list: a span, or a list of those of a trace.
 func (s *traceReader) zipkin(raw []byte, line int) error {
@@ -352,15 +247,6 @@ func (s *traceReader) resources(raw []byte, line int) error {
 		a.put(s.resource)
 	}
 	return nil
-}
-
-func (p *processJSON) put(to map[string]string) {
-	if p.ServiceName != "" {
-		to["service.name"] = p.ServiceName
-	}
-	for _, a := range p.Tags {
-		a.put(to)
-	}
 }
 
 func (s *traceReader) processes(raw []byte, line int) error {

@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 // scanner finds the fields of an object of JSON without decoding it. It takes what is plain: no escapes in the names and
 // values that count, none of them twice. Whatever else there is, and whatever is no JSON, it refuses, for others to say.
 type scanner struct {
-	rows  *jsonRows
+	rows  *Members
 	infos map[string]*member
 	used  [words.FieldCount]string // the member of each field, in the object read last
 	ranks [words.FieldCount]int
@@ -152,7 +152,7 @@ func (s *scanner) member(name []byte) *member {
 func (s *scanner) learn(path, name string, top bool) *member {
 	m := &member{name: path, place: words.Standing{Rank: -1}}
 	dotted := strings.Contains(name, ".")
-	for f, column := range s.rows.named {
+	for f, column := range s.rows.Named {
 		switch {
 		case column == words.NoColumn:
 		case column == "" && top:

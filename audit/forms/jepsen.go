@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bufio"
@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"olympos.io/encoding/edn"
+
+	"github.com/lockchaos/lockchaos/audit/times"
 	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
-	"olympos.io/encoding/edn"
 )
 
 // A history of Jepsen (https://github.com/jepsen-io/history) is a vector of ops, or one op after the other, each a map:
@@ -22,10 +24,13 @@ import (
 // what :value is. That of Hazelcast's CP locks names the client in its answers, which outlives its processes and owns the lock, and the fence. With
 // jepsen.independent it is a pair of key and value. Those of etcd and of Hazelcast's old lock have none.
 
+// Jepsen is a history of Jepsen.
+const Jepsen Format = "jepsen"
+
 // jepsenReader turns the maps of a history into ops.
 type jepsenReader struct {
-	log   *log
-	forms *forms
+	file  *File
+	in    *values
 	words words.Vocabulary
 	json  bool
 	open  map[int64]int32 // the open op of each process
@@ -62,17 +67,17 @@ type jepsenOp struct {
 	err     string
 }
 
-func readJepsen(l *log, in *bufio.Reader, o Options) error {
-	l.what, l.oneClock = "Jepsen history", true
-	words, err := words.NewVocabulary(o.Events, o.Results)
+func readJepsen(to *File, in *bufio.Reader) error {
+	to.What, to.OneClock, to.Released = "Jepsen history", true, true
+	known, err := words.NewVocabulary(to.Options.Events, to.Options.Results)
 	if err != nil {
 		return err
 	}
 	head, _ := in.Peek(256)
 	asJSON := jepsenJSON.Match(head)
-	r := &jepsenReader{log: l, words: words, json: asJSON, forms: newForms(in, l.file, !asJSON), open: map[int64]int32{}, owner: map[int64]string{}, index: -1}
+	r := &jepsenReader{file: to, words: known, json: asJSON, in: newValues(in, to.Name, !asJSON), open: map[int64]int32{}, owner: map[int64]string{}, index: -1}
 	for {
-		f, err := r.forms.next()
+		f, err := r.in.next()
 		if errors.Is(err, io.EOF) {
 			return r.finish()
 		}
@@ -97,10 +102,10 @@ func decodeEDN(text []byte) (v any, err error) {
 }
 
 // add reads one form.
-func (r *jepsenReader) add(f form) error {
+func (r *jepsenReader) add(f value) error {
 	if r.json {
 		var m map[string]any
-		if err := decodeJSON(r.forms, f, &m); err != nil {
+		if err := decodeJSON(r.in, f, &m); err != nil {
 			return err
 		}
 		return r.op(f, ednOf(m).(ednMap))
@@ -111,28 +116,28 @@ func (r *jepsenReader) add(f form) error {
 		if syntax, ok := errors.AsType[*edn.SyntaxError](err); ok {
 			at = int(syntax.Offset) - 1
 		}
-		return r.forms.wrongAt(f, at, fmt.Errorf("no EDN: %w", err))
+		return r.in.wrongAt(f, at, fmt.Errorf("no EDN: %w", err))
 	}
 	if tag, ok := v.(edn.Tag); ok { // #jepsen.history.Op{…}
 		v = tag.Value
 	}
 	m, ok := v.(ednMap)
 	if !ok {
-		return r.forms.wrong(f, "", errors.New("an op is a map, such as {:type :invoke, :f :acquire, :process 3}"))
+		return r.in.wrong(f, "", errors.New("an op is a map, such as {:type :invoke, :f :acquire, :process 3}"))
 	}
 	return r.op(f, m)
 }
 
 // op reads one op.
-func (r *jepsenReader) op(f form, m ednMap) error {
+func (r *jepsenReader) op(f value, m ednMap) error {
 	typ := ednWord(m[edn.Keyword("type")])
 	if !slices.Contains([]string{"invoke", "ok", "fail", "info"}, typ) {
-		return r.forms.wrong(f, ":type", fmt.Errorf("an op's :type is :invoke, :ok, :fail or :info, not %q", typ))
+		return r.in.wrong(f, ":type", fmt.Errorf("an op's :type is :invoke, :ok, :fail or :info, not %q", typ))
 	}
 	process, ok := m[edn.Keyword("process")].(int64)
 	if !ok {
 		if m[edn.Keyword("process")] == nil {
-			return r.forms.wrong(f, "", errors.New("an op needs its :process"))
+			return r.in.wrong(f, "", errors.New("an op needs its :process"))
 		}
 		r.nemesis++
 		return nil
@@ -145,7 +150,7 @@ func (r *jepsenReader) op(f form, m ednMap) error {
 	}
 	switch {
 	case err != nil:
-		return r.forms.wrong(f, ":f", err)
+		return r.in.wrong(f, ":f", err)
 	case o.kind == history.KindNone:
 		return r.other(name)
 	}
@@ -153,7 +158,7 @@ func (r *jepsenReader) op(f form, m ednMap) error {
 		return err
 	}
 	if err := o.fields(m); err != nil {
-		return r.forms.wrong(f, ":value", err)
+		return r.in.wrong(f, ":value", err)
 	}
 	if typ == "invoke" {
 		return r.invoke(f, &o)
@@ -171,21 +176,21 @@ func (r *jepsenReader) other(name string) error {
 }
 
 // times reads :time and :index. The order of the file counts; time is made to agree with it.
-func (r *jepsenReader) times(f form, m ednMap, o *jepsenOp) error {
+func (r *jepsenReader) times(f value, m ednMap, o *jepsenOp) error {
 	if index, ok := m[edn.Keyword("index")].(int64); ok {
 		if index <= r.index {
-			return r.forms.wrong(f, ":index", fmt.Errorf("index %d after %d: the history is not in order", index, r.index))
+			return r.in.wrong(f, ":index", fmt.Errorf("index %d after %d: the history is not in order", index, r.index))
 		}
 		r.index = index
 	}
 	t, has := ednInt(m[edn.Keyword("time")])
 	switch {
 	case r.any && has == r.untimed:
-		return r.forms.wrong(f, "", errors.New("some ops have a :time and some have none"))
+		return r.in.wrong(f, "", errors.New("some ops have a :time and some have none"))
 	case !has && m[edn.Keyword("time")] != nil:
-		return r.forms.wrong(f, ":time", errors.New(":time is a number of nanoseconds"))
+		return r.in.wrong(f, ":time", errors.New(":time is a number of nanoseconds"))
 	case has && (t < 0 || t > math.MaxInt64/4):
-		return r.forms.wrong(f, ":time", fmt.Errorf(":time %d is no time since the beginning of a test (ns)", t))
+		return r.in.wrong(f, ":time", fmt.Errorf(":time %d is no time since the beginning of a test (ns)", t))
 	case !has:
 		t = r.last + 1000
 	}
@@ -195,14 +200,14 @@ func (r *jepsenReader) times(f form, m ednMap, o *jepsenOp) error {
 	return nil
 }
 
-func (r *jepsenReader) invoke(f form, o *jepsenOp) error {
+func (r *jepsenReader) invoke(f value, o *jepsenOp) error {
 	if prev, ok := r.open[o.process]; ok {
-		return r.forms.wrong(f, ":process", fmt.Errorf("process %d invokes an op while that of line %d is open", o.process, r.log.ops.At(prev).line))
+		return r.in.wrong(f, ":process", fmt.Errorf("process %d invokes an op while that of line %d is open", o.process, r.file.Calls.At(prev).Line))
 	}
 	if o.client != "" {
 		r.owner[o.process] = o.client
 	}
-	i, err := r.log.add(op{kind: o.kind, inv: o.time, ret: never, key: r.log.keys.ID(o.key), token: o.token, line: int32(f.line), endLine: int32(f.line)})
+	i, err := r.file.Calls.Add(Call{Kind: o.kind, Inv: o.time, Ret: times.Never, Key: r.file.Keys.ID(o.key), Token: o.token, Line: int32(f.line), EndLine: int32(f.line)})
 	if err != nil {
 		return err
 	}
@@ -215,29 +220,29 @@ func (r *jepsenReader) invoke(f form, o *jepsenOp) error {
 	return nil
 }
 
-func (r *jepsenReader) complete(f form, o *jepsenOp) error {
+func (r *jepsenReader) complete(f value, o *jepsenOp) error {
 	i, ok := r.open[o.process]
 	if !ok {
 		if o.typ == "info" {
 			return nil // a remark
 		}
-		return r.forms.wrong(f, ":process", fmt.Errorf("process %d completes an op that it did not invoke", o.process))
+		return r.in.wrong(f, ":process", fmt.Errorf("process %d completes an op that it did not invoke", o.process))
 	}
 	delete(r.open, o.process)
 	if o.client != "" {
 		r.owner[o.process] = o.client
 	}
-	done := r.log.ops.At(i)
-	if o.kind != done.kind {
-		return r.forms.wrong(f, ":f", fmt.Errorf("process %d completes a %s with a %s", o.process, done.kind, o.kind))
+	done := r.file.Calls.At(i)
+	if o.kind != done.Kind {
+		return r.in.wrong(f, ":f", fmt.Errorf("process %d completes a %s with a %s", o.process, done.Kind, o.kind))
 	}
-	done.ret, done.endLine = o.time, int32(f.line)
+	done.Ret, done.EndLine = o.time, int32(f.line)
 	done.ended(words.EndingOf(o.typ), words.DeniesHold(o.err))
 	r.boolean(i, o)
-	if done.outcome == history.OK && done.token == 0 && o.kind == history.Acquire {
-		done.token = o.token
+	if done.Outcome == history.OK && done.Token == 0 && o.kind == history.Acquire {
+		done.Token = o.token
 		if o.hasInt && o.token == 0 && r.named[i] == "" {
-			done.token = words.Positive(o.number)
+			done.Token = words.Positive(o.number)
 		}
 	}
 	return nil
@@ -261,15 +266,14 @@ func (r *jepsenReader) refusals() error {
 	case len(r.falses) == 0 || taught && how == words.EndedOK:
 		return nil
 	case !taught && !r.truths:
-		return &history.SyntaxError{File: r.log.file, Line: int(r.log.ops.See(r.falses[0]).endLine), Column: 1, Near: ":value false",
+		return &history.SyntaxError{File: r.file.Name, Line: int(r.file.Calls.At(r.falses[0]).EndLine), Column: 1, Near: ":value false",
 			Err: errors.New("an op that was answered :ok, with the :value false, where none has true: was it refused (--results fail=false) or carried out (--results ok=false)?")}
 	case !taught:
-		r.log.Assume("The :value true or false answers an acquire or release, so false is a refusal (--results ok=false).")
+		r.file.Assume("The :value true or false answers an acquire or release, so false is a refusal (--results ok=false).")
 		how = words.EndedFail
 	}
 	for _, i := range r.falses {
-		r.log.ops.Trim()
-		r.log.ops.At(i).ended(how, true)
+		r.file.Calls.At(i).ended(how, true)
 	}
 	return nil
 }
@@ -286,36 +290,36 @@ func (r *jepsenReader) nameKeys() {
 	if !twice {
 		return
 	}
-	r.log.Leave("The :value of acquires and releases comes more than once, so it is taken for the name of the lock.")
-	for i := range r.log.ops.Each(0, int32(len(r.named))) {
+	r.file.Leave("The :value of acquires and releases comes more than once, so it is taken for the name of the lock.")
+	for i := range int32(len(r.named)) {
 		if name := r.named[i]; name != "" {
-			r.log.ops.At(i).key = r.log.keys.ID(name)
+			r.file.Calls.At(i).Key = r.file.Keys.ID(name)
 		}
 	}
 }
 
 // finish names the owners, now that every answer has been seen.
 func (r *jepsenReader) finish() error {
-	for i := range r.log.ops.Each(0, r.log.ops.Length) {
+	for i := range r.file.Calls.Count() {
 		name, ok := r.owner[r.by[i]]
 		if !ok {
 			name = fmt.Sprintf("process %d", r.by[i])
 		}
-		r.log.ops.At(i).owner = r.log.owners.ID(name)
+		r.file.Calls.At(i).Owner = r.file.Owners.ID(name)
 	}
 	if err := r.refusals(); err != nil {
 		return err
 	}
 	r.nameKeys()
-	r.log.timed = !r.untimed
+	r.file.Untimed = r.untimed
 	if r.untimed && r.any {
-		r.log.Leave("The history has no :time, so its ops are a microsecond apart, in the order of the file.")
+		r.file.Leave("The history has no :time, so its ops are a microsecond apart, in the order of the file.")
 	}
 	if r.nemesis > 0 {
-		r.log.Leave("Ops of the nemesis: %d; they are left out, for they excuse nothing here: a lock is judged by what its clients saw.", r.nemesis)
+		r.file.Leave("Ops of the nemesis: %d; they are left out, for they excuse nothing here: a lock is judged by what its clients saw.", r.nemesis)
 	}
 	if r.nskipped > 0 {
-		r.log.Leave("Ops that are not about a lock: %d (:f %s); they are left out.", r.nskipped, strings.Join(r.skipped, ", "))
+		r.file.Leave("Ops that are not about a lock: %d (:f %s); they are left out.", r.nskipped, strings.Join(r.skipped, ", "))
 	}
 	return nil
 }

@@ -1,10 +1,9 @@
-package audit
+package forms
 
 import (
 	"bytes"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -14,55 +13,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// rows is the form of a log.
-type rows interface {
-	// border finds where in a piece of the log a record ends, as a cutter wants it.
-	border(data []byte) int
-	// endless is the error for a block that begins with a record without a border; nil: it is read without borders.
-	endless(block) error
-	// splitter returns what takes blocks apart, for one worker.
-	splitter() splitter
-	// has reports whether the log has the field at all, by what was found.
-	has(words.Field, *words.Found) bool
-}
-
-// splitter takes blocks apart, and gives each row to a worker.
-type splitter interface {
-	split(w *words.Worker, b block) error
-}
-
-// keyless says that no column is the field key.
-const keyless = "No column names the lock, so all lines are taken to be about one."
-
-// tellColumns says what was found, now that the whole log has been read.
-func tellColumns(g *words.Columns, l *log, read rows, found *words.Found) error {
-	l.Add(&g.Remarks)
-	if _, ok := read.(*jsonRows); ok { // a column may come late
-		for f, name := range found.Used {
-			if g.Named[f] != "" && g.Named[f] != words.NoColumn && g.Named[f] != words.FileColumn && name == "" {
-				return &history.SyntaxError{File: l.file, Line: 1, Err: fmt.Errorf("no line has the column %q, which --map gives the field %q", g.Named[f], words.Field(f).Named())}
-			}
-			if g.Chosen[f] == "" {
-				g.Chosen[f] = name
-			}
-		}
-	}
-	if _, text := read.(*textRows); found.Skipped > 0 && text {
-		l.Leave("Lines that --pattern does not match: %d, the first is line %d; they are left out (--skip-unmatched).", found.Skipped, found.First)
-	} else if found.Skipped > 0 {
-		l.Leave("Lines that are no JSON: %d, the first is line %d; they are left out.", found.Skipped, found.First)
-	}
-	l.Doubt(found.Telling, "it is left out, and seems to tell of a lock.")
-	if found.Other > 0 {
-		l.Leave("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.Other, found.Strange.Line)
-	}
-	if !read.has(words.FieldKey, found) {
-		l.Leave(keyless)
-	}
-	l.columns = g
-	return nil
-}
-
 // csvRows is a CSV file with a header line, separated by commas, semicolons or tabs.
 type csvRows struct {
 	file  string
@@ -71,9 +21,14 @@ type csvRows struct {
 	index [words.FieldCount]int // the column of each field; -1: none
 }
 
-// newCSV reads the names of the columns.
-func newCSV(c *cutter, head []byte, g *words.Columns) (*csvRows, error) {
-	r := &csvRows{file: c.file, comma: separator(head)}
+// CSV is a log in CSV.
+const CSV Format = "csv"
+
+// openCSV reads the names of the columns.
+func openCSV(f *File, c *cutter, head []byte) (rows, error) {
+	g := f.Lines.Columns
+	r := &csvRows{file: f.Name, comma: separator(head)}
+	c.border = r.border
 	b, n, err := r.heading(c)
 	if errors.Is(err, io.EOF) {
 		err = &history.SyntaxError{File: r.file, Line: 1, Err: errors.New("empty file: a log in CSV begins with the names of its columns")}

@@ -1,9 +1,10 @@
-package audit
+package forms
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,15 +16,26 @@ import (
 const DetectBytes = 1 << 16
 
 // ErrUnknownFormat is the error of Detect for a file of which neither its first bytes nor its name tell the format.
-var ErrUnknownFormat = errors.New("no format that is known: say which one it is with --format lockchaos, jepsen, porcupine, csv, json, spans, leases, etcd or lock-table")
+var ErrUnknownFormat = func() error {
+	names := []string{string(Native)}
+	for i := range all {
+		if name := all[i].format; name != Text { // which --pattern is for
+			names = append(names, string(name))
+		}
+	}
+	last := len(names) - 1
+	return fmt.Errorf("no format that is known: say which one it is with --format %s or %s", strings.Join(names[:last], ", "), names[last])
+}()
 
 // Detect tells the format of a history from its first bytes, and where they leave it open from the extension of its name. mapped tells that the
 // user named columns, so it is a log.
 func Detect(head []byte, name string, mapped bool) (Format, error) {
 	text := bytes.TrimLeft(head, " \t\r\n\f\ufeff")
 	ext := strings.ToLower(filepath.Ext(name))
-	if form := detectRecords(text); form != "" {
-		return form, nil
+	for i := range all {
+		if begins := all[i].begins; begins != nil && begins(text) {
+			return all[i].format, nil
+		}
 	}
 	if yamlObject.Match(text) {
 		return "", errYAML

@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bufio"
@@ -44,7 +44,7 @@ func sampleJSON(head []byte) *words.Sample {
 	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); banner(first) && !beginsList.Match(first) || someObject(first) {
 		head = objects(head)
 	}
-	f := newForms(bufio.NewReader(bytes.NewReader(head)), "", false)
+	f := newValues(bufio.NewReader(bytes.NewReader(head)), "", false)
 	names := map[string]bool{}
 	for {
 		form, err := f.next()

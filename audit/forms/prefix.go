@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ const linePrefixColor = `(?:\x1b\[[0-9;]*m)*`
 // linePrefixes are how lines of such tools begin, up to the object, and the members that their groups become. A time that the tool wrote may stand in between.
 var linePrefixes = []struct {
 	begins  *regexp.Regexp
-	members []string
+	Members []string
 }{
 	{regexp.MustCompile(`^` + linePrefixColor + `\[pod/([\w.-]+)/([\w.-]+)\]` + linePrefixColor + ` (?:(\d{4}-[\w:.+-]+) )?\{`), []string{"log.pod", "log.container", "log.stamp"}},
 	{regexp.MustCompile(`^` + linePrefixColor + `([\w.-]+) *\| ?` + linePrefixColor + `(?:(\d{4}-[\w:.+-]+) )?\{`), []string{"log.instance", "log.stamp"}},
@@ -35,7 +35,7 @@ func unprefixed(line []byte) []byte {
 			continue
 		}
 		text := []byte("{")
-		for g, member := range p.members {
+		for g, member := range p.Members {
 			if from, to := at[2*g+2], at[2*g+3]; from >= 0 {
 				text = strconv.AppendQuote(text, member)
 				text = append(text, ':')
@@ -96,4 +96,9 @@ func (u *unprefix) Read(p []byte) (int, error) {
 	n := copy(p, u.text)
 	u.text = u.text[n:]
 	return n, nil
+}
+
+// unprefixedRows reads a log in JSON.
+func unprefixedRows(f *File, in *bufio.Reader) error {
+	return inRows(openJSON)(f, withoutPrefixes(in))
 }

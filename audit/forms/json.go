@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bytes"
@@ -12,20 +12,29 @@ import (
 
 // jsonRows is JSON objects, one after the other or in one list. A column is the name of a member, or a path such as "lock.name".
 type jsonRows struct {
-	file   string
-	named  [words.FieldCount]string
-	list   bool // the objects are in a list
+	file string
+	list bool // the objects are in a list
+	Members
+}
+
+// Members finds the fields of objects in JSON.
+type Members struct {
+	Named  [words.FieldCount]string
 	places map[string]words.Standing
 }
 
 // mostColumns is how many names of columns are remembered.
 const mostColumns = 1 << 12
 
-func newJSON(file string, head []byte, g *words.Columns) (*jsonRows, error) {
+// JSON is a log in JSON.
+const JSON Format = "json"
+
+func openJSON(f *File, _ *cutter, head []byte) (rows, error) {
+	g := f.Lines.Columns
 	if err := g.Choose(sampleJSON(head)); err != nil {
-		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
+		return nil, &history.SyntaxError{File: f.Name, Line: 1, Err: err}
 	}
-	return &jsonRows{file: file, named: g.Chosen, list: beginsList.Match(bytes.TrimLeft(head, " \t\r\n\f"))}, nil
+	return &jsonRows{file: f.Name, Members: Members{Named: g.Chosen}, list: beginsList.Match(bytes.TrimLeft(head, " \t\r\n\f"))}, nil
 }
 
 func (r *jsonRows) has(f words.Field, found *words.Found) bool { return found.Used[f] != "" }
@@ -41,7 +50,7 @@ func (r *jsonRows) border(data []byte) int {
 func (r *jsonRows) endless(block) error { return nil }
 
 func (r *jsonRows) splitter() splitter {
-	return newSplitJSON(jsonRows{file: r.file, named: r.named, list: r.list})
+	return newSplitJSON(jsonRows{file: r.file, Members: Members{Named: r.Named}, list: r.list})
 }
 
 // severalValues is a member that is a list or an object.
@@ -54,8 +63,8 @@ func (s *severalValues) Error() string {
 	return fmt.Sprintf("%s, for the field %q, is no single value", s.member, s.field.Named())
 }
 
-// texts are the members for the fields, and what they hold. Its error is a *severalValues.
-func (r *jsonRows) texts(m map[string]any) (names, texts [words.FieldCount]string, err error) {
+// Texts are the members for the fields, and what they hold. Its error is a *severalValues.
+func (r *Members) Texts(m map[string]any) (names, texts [words.FieldCount]string, err error) {
 	for i := range words.FieldCount {
 		name, v := r.member(m, i)
 		if name == "" || v == nil {
@@ -77,8 +86,8 @@ func quoted(name string) string {
 }
 
 // member finds the member of a field.
-func (r *jsonRows) member(m map[string]any, f words.Field) (string, any) {
-	if name := r.named[f]; name == words.NoColumn {
+func (r *Members) member(m map[string]any, f words.Field) (string, any) {
+	if name := r.Named[f]; name == words.NoColumn {
 		return "", nil
 	} else if name != "" {
 		if v, ok := m[name]; ok {
@@ -107,7 +116,7 @@ func (r *jsonRows) member(m map[string]any, f words.Field) (string, any) {
 }
 
 // place is which field a member is by its name; its rank is -1 where it is none.
-func (r *jsonRows) place(name string) words.Standing {
+func (r *Members) place(name string) words.Standing {
 	p, ok := r.places[name]
 	if !ok {
 		if p, ok = words.StandingOf(name); !ok {

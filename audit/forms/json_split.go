@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bufio"
@@ -20,7 +20,7 @@ type splitJSON struct {
 
 func newSplitJSON(r jsonRows) *splitJSON {
 	s := &splitJSON{jsonRows: r, in: bufio.NewReader(nil)}
-	s.scanner.rows = &s.jsonRows
+	s.scanner.rows = &s.jsonRows.Members
 	return s
 }
 
@@ -50,10 +50,10 @@ func (u *untilCut) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// forms reads forms from a place on; at its line 1 and column 1 the log begins.
-func (s *splitJSON) forms(in io.Reader, at form) *forms {
+// values reads forms from a place on; at its line 1 and column 1 the log begins.
+func (s *splitJSON) values(in io.Reader, at value) *values {
 	s.in.Reset(in)
-	f := newForms(s.in, s.file, false)
+	f := newValues(s.in, s.file, false)
 	f.line, f.column = at.line, at.column-1
 	f.begun = at.line > 1 || at.column > 1
 	return f
@@ -61,7 +61,7 @@ func (s *splitJSON) forms(in io.Reader, at form) *forms {
 
 func (s *splitJSON) split(w *words.Worker, b block) error {
 	if s.list {
-		return s.all(w, s.forms(&untilCut{b.data, b.more}, form{line: b.line, column: 1}))
+		return s.all(w, s.values(&untilCut{b.data, b.more}, value{line: b.line, column: 1}))
 	}
 	line, counted := b.line, 0
 	for at := 0; ; {
@@ -102,7 +102,7 @@ func banner(line []byte) bool {
 // careful reads the object that stands at an offset of a block, and returns how long it is.
 func (s *splitJSON) careful(w *words.Worker, b block, at, line int) (int, error) {
 	from := &untilCut{b.data[at:], b.more}
-	f := s.forms(from, form{line: line, column: at - bytes.LastIndexByte(b.data[:at], '\n')})
+	f := s.values(from, value{line: line, column: at - bytes.LastIndexByte(b.data[:at], '\n')})
 	got, err := f.next()
 	if err != nil {
 		return 0, err
@@ -112,7 +112,7 @@ func (s *splitJSON) careful(w *words.Worker, b block, at, line int) (int, error)
 }
 
 // all understands what forms there are.
-func (s *splitJSON) all(w *words.Worker, f *forms) (err error) {
+func (s *splitJSON) all(w *words.Worker, f *values) (err error) {
 	for err == nil {
 		err = s.some(w, f)
 	}
@@ -123,7 +123,7 @@ func (s *splitJSON) all(w *words.Worker, f *forms) (err error) {
 }
 
 // some understands as many forms as a block may have.
-func (s *splitJSON) some(w *words.Worker, f *forms) error {
+func (s *splitJSON) some(w *words.Worker, f *values) error {
 	for !w.Full() {
 		got, err := f.next()
 		if err != nil {
@@ -141,7 +141,7 @@ func (s *splitJSON) some(w *words.Worker, f *forms) error {
 }
 
 // form understands a form with all that may be wrong with it.
-func (s *splitJSON) form(w *words.Worker, f *forms, got form) error {
+func (s *splitJSON) form(w *words.Worker, f *values, got value) error {
 	var m map[string]any
 	if err := decodeJSON(f, got, &m); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (s *splitJSON) form(w *words.Worker, f *forms, got form) error {
 	if m == nil {
 		return f.wrong(got, "", errors.New("a line of a log is an object"))
 	}
-	names, texts, err := s.texts(m)
+	names, texts, err := s.Texts(m)
 	if several, ok := errors.AsType[*severalValues](err); ok {
 		return f.wrong(got, quoted(several.member), err)
 	}

@@ -1,12 +1,14 @@
-package audit
+package forms
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/times"
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
@@ -40,9 +42,12 @@ type etcdResponse struct {
 	}
 }
 
-func openEtcd(f *recordFile) (recordReader, error) {
-	f.log.what, f.log.loss, f.untimed = "watch of etcd", "its record is overwritten", true
-	s := &etcd{watched{documents: newDocuments(f), sightings: newSightings()}}
+// Etcd is a watch of etcd.
+const Etcd Format = "etcd"
+
+func openEtcd(f *File, in io.Reader) (recordReader, error) {
+	f.What, f.Loss, f.Untimed = "watch of etcd", "its record is overwritten", true
+	s := &etcd{watched{documents: newDocuments(f, in), sightings: newSightings()}}
 	s.one = s.response
 	return s, nil
 }
@@ -67,14 +72,14 @@ func (s *etcd) response(w *words.Worker) error {
 			err = errors.New("an event needs its key and mod_revision")
 		default:
 			at := e.KV.Changed * etcdPace
-			now := sighting{line: s.line, key: string(e.KV.Key), seen: at, until: never, changes: -1, version: e.KV.Changed, counted: true}
+			now := sighting{line: s.line, key: string(e.KV.Key), seen: at, until: times.Never, changes: -1, version: e.KV.Changed, counted: true}
 			if typ == etcdPut {
 				now.holder, now.count = etcdHolder(e.KV.Value, e.KV.Lease), e.KV.Version
 			}
 			err = s.add(w, now)
 		}
 		if err != nil {
-			return wrongRecord(s.file.log.file, s.line, s.raw, err)
+			return wrongRecord(s.file.Name, s.line, s.raw, err)
 		}
 	}
 	return nil

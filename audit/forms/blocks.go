@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bytes"
@@ -39,12 +39,11 @@ type cutter struct {
 	free   [][]byte // buffers of blocks that are done with
 }
 
-func newCutter(in io.Reader, file string, o Options, border func([]byte) int) *cutter {
-	size := o.block
+func newCutter(in io.Reader, file string, size int) *cutter {
 	if size == 0 {
 		size = blockSize
 	}
-	return &cutter{in: in, file: file, size: size, border: border, line: 1}
+	return &cutter{in: in, file: file, size: size, line: 1}
 }
 
 // next returns the next block; io.EOF ends the log. With errNoBorder the block is what was read so far.
@@ -162,7 +161,7 @@ func (b *block) tooLong(file string, at int, what string) error {
 }
 
 // place is where in the log an offset of the block stands.
-func (b *block) place(at int) form {
+func (b *block) place(at int) value {
 	before := b.data[:at]
-	return form{line: b.line + bytes.Count(before, []byte("\n")), column: at - bytes.LastIndexByte(before, '\n')}
+	return value{line: b.line + bytes.Count(before, []byte("\n")), column: at - bytes.LastIndexByte(before, '\n')}
 }

@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bytes"
@@ -34,12 +34,15 @@ func Pattern(text string) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
-func newPattern(file string, head []byte, text string, skip bool, g *words.Columns) (*textRows, error) {
-	pattern, err := Pattern(text)
+// Text is a log in lines of text.
+const Text Format = "text"
+
+func openText(f *File, _ *cutter, head []byte) (rows, error) {
+	pattern, err := Pattern(f.Options.Pattern)
 	if err != nil {
 		return nil, err
 	}
-	r := &textRows{file: file, pattern: pattern, skip: skip}
+	r := &textRows{file: f.Name, pattern: pattern, skip: f.Options.SkipUnmatched}
 	s := &words.Sample{Fixed: true}
 	for _, name := range pattern.SubexpNames() {
 		if name != "" && !slices.Contains(s.Names, name) {
@@ -55,16 +58,17 @@ func newPattern(file string, head []byte, text string, skip bool, g *words.Colum
 			s.Lines = append(s.Lines, values)
 		}
 	}
+	g := f.Lines.Columns
 	if err := g.Choose(s); err != nil {
-		return nil, &history.SyntaxError{File: file, Line: 1, Err: err}
+		return nil, &history.SyntaxError{File: f.Name, Line: 1, Err: err}
 	}
 	r.columns = g.Chosen
 	for _, name := range pattern.SubexpNames() {
-		f := -1
+		field := -1
 		if name != "" {
-			f = slices.Index(r.columns[:], name)
+			field = slices.Index(r.columns[:], name)
 		}
-		r.fields = append(r.fields, f)
+		r.fields = append(r.fields, field)
 	}
 	return r, nil
 }

@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/times"
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
@@ -27,7 +28,7 @@ type sighting struct {
 	holder  string // "": nobody
 	since   int64  // ns, as all times
 	seen    int64  // the last instant at which the record shows its holder
-	until   int64  // when its time is over; never: it is not limited
+	until   int64  // when its time is over; times.Never: it is not limited
 	changes int64  // a number that rises by one with each change of the holder; -1: there is none
 	version int64  // a number that rises with each change of the record; -1: there is none
 	counted bool   // count has the changes of the record since there was none
@@ -149,7 +150,7 @@ func (s *sightings) followed(w *words.Worker, was, now *sighting) {
 		s.say(w, &ends, words.Lost, min(was.until, max(was.seen, now.since)))
 	default:
 		s.earlies.Add(line)
-		if ends.until == never { // until it is told
+		if ends.until == times.Never { // until it is told
 			ends.until = now.since + 1
 		}
 		s.early = append(s.early, ends)

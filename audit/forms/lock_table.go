@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"encoding/csv"
@@ -34,14 +34,17 @@ const (
 // lockTable reads such a table.
 type lockTable struct {
 	*sightings
-	file  *recordFile
+	file  *File
 	in    *csv.Reader
 	index [len(tableColumns)]int
 }
 
-func openLockTable(f *recordFile) (recordReader, error) {
-	f.log.what, f.log.loss = "table of locks", "its time is over"
-	s := &lockTable{sightings: newSightings(), file: f, in: csv.NewReader(f.in)}
+// LockTable is a table of locks that was read now and then.
+const LockTable Format = "lock-table"
+
+func openLockTable(f *File, in io.Reader) (recordReader, error) {
+	f.What, f.Loss = "table of locks", "its time is over"
+	s := &lockTable{sightings: newSightings(), file: f, in: csv.NewReader(in)}
 	heading, err := s.in.Read()
 	if err != nil {
 		return nil, s.wrong(1, "", err)
@@ -57,9 +60,9 @@ func openLockTable(f *recordFile) (recordReader, error) {
 
 func (s *lockTable) wrong(line int, near string, err error) error {
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		return &history.SyntaxError{File: s.file.log.file, Line: parse.Line, Column: max(parse.Column, 1), Near: remarks.Excerpt(near), Err: parse.Err}
+		return &history.SyntaxError{File: s.file.Name, Line: parse.Line, Column: max(parse.Column, 1), Near: remarks.Excerpt(near), Err: parse.Err}
 	}
-	return &history.SyntaxError{File: s.file.log.file, Line: line, Near: remarks.Excerpt(near), Err: err}
+	return &history.SyntaxError{File: s.file.Name, Line: line, Near: remarks.Excerpt(near), Err: err}
 }
 
 func (s *lockTable) some(w *words.Worker) error {
@@ -116,4 +119,4 @@ func (s *lockTable) row(w *words.Worker, record []string) (now sighting, err err
 	return now, nil
 }
 
-func (s *lockTable) tell(l *log) { s.sightings.tell(&l.Remarks, true) }
+func (s *lockTable) tell() { s.sightings.tell(&s.file.Remarks, true) }

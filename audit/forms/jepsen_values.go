@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"encoding/json"
@@ -7,8 +7,9 @@ import (
 	"math/big"
 	"regexp"
 
-	"github.com/lockchaos/lockchaos/audit/words"
 	"olympos.io/encoding/edn"
+
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // ednMap is a decoded map.

@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bytes"
@@ -67,9 +67,8 @@ func (c *crew) oldest() (*job, words.Said) {
 
 // read understands the blocks of a log side by side, on all processors, and takes what they say in their order. So names
 // are numbered, and the first error is told, as by one that reads the log from its beginning to its end.
-func (r *auditReader) read(blocks *cutter, lines words.Reader) error {
-	hire := func() *hand { return &hand{words.NewWorker(lines, r.log.file), r.rows.splitter()} }
-	crew := newCrew(runtime.GOMAXPROCS(0), hire)
+func (r *rowReader) read(blocks *cutter) error {
+	crew := newCrew(runtime.GOMAXPROCS(0), r.hire)
 	defer close(crew.jobs)
 	for {
 		b, end := blocks.next()
@@ -83,7 +82,7 @@ func (r *auditReader) read(blocks *cutter, lines words.Reader) error {
 			}
 			if cut, ok := errors.AsType[*cutBlock](p.Err); ok {
 				rest := append([]io.Reader{bytes.NewReader(j.block.data[cut.until:])}, crew.unread(b, end)...)
-				return r.readOn(hire(), j.block.place(cut.until), append(rest, blocks))
+				return r.readOn(r.hire(), j.block.place(cut.until), append(rest, blocks))
 			}
 			if p.Err != nil {
 				return p.Err
@@ -92,7 +91,7 @@ func (r *auditReader) read(blocks *cutter, lines words.Reader) error {
 		}
 		if errors.Is(end, errNoBorder) {
 			if end = r.rows.endless(b); end == nil {
-				return r.readOn(hire(), b.place(0), []io.Reader{bytes.NewReader(b.data), blocks})
+				return r.readOn(r.hire(), b.place(0), []io.Reader{bytes.NewReader(b.data), blocks})
 			}
 		}
 		if errors.Is(end, io.EOF) {
@@ -116,37 +115,17 @@ func (c *crew) unread(b block, end error) (rest []io.Reader) {
 }
 
 // take takes over what a block says.
-func (r *auditReader) take(known *words.Numbering, p *words.Said) error {
-	if err := r.clock.CheckZone(r.log.file, p.Bare, p.Zoned); err != nil {
-		return err
-	}
-	known.Take(p, &r.log.keys, &r.log.owners)
-	for i := range p.Entries {
-		e := &p.Entries[i]
-		r.clock.Follow(&e.Stamp, e.Line, &p.Seen)
-		r.add(e)
-	}
-	r.granted = r.granted || p.Granted
-	r.found.Add(&p.Found)
-	r.stamps.Seen.Add(p.Seen)
-	return nil
-}
-
-func (r *auditReader) add(e *words.Event) {
-	r.way.Add(e.At)
-	r.first, r.last = min(r.first, e.At), max(r.last, e.At)
-	for len(r.zeros) < len(r.log.keys.List) {
-		r.zeros, r.counted = append(r.zeros, false), append(r.counted, false)
-	}
-	r.zeros[e.Key] = r.zeros[e.Key] || e.Token == words.Ticket(0)
-	r.counted[e.Key] = r.counted[e.Key] || e.Token > words.Ticket(0)
-	r.entries.Add(*e)
+func (r *rowReader) take(known *words.Numbering, said *words.Said) error {
+	known.Take(said, &r.file.Keys, &r.file.Owners)
+	r.found.Add(&said.Found)
+	r.some = r.some || len(said.Entries) > 0
+	return r.file.Take(said)
 }
 
 // readOn understands the rest of a log in JSON that has no borders which tell blocks apart.
-func (r *auditReader) readOn(w *hand, at form, rest []io.Reader) error {
+func (r *rowReader) readOn(w *hand, at value, rest []io.Reader) error {
 	known, split := &words.Numbering{}, w.split.(*splitJSON)
-	f := split.forms(io.MultiReader(rest...), at)
+	f := split.values(io.MultiReader(rest...), at)
 	for {
 		p := w.Gather(func() error { return split.some(w.Worker, f) })
 		if err := r.take(known, &p); err != nil {

@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bytes"
@@ -36,65 +36,6 @@ func leasesBegin(text []byte) bool {
 	return first.Kind == "Lease" || strings.HasSuffix(first.Kind, "List") || namesLease.Match(first.Object)
 }
 
-// documents are whole values of JSON, one after the other.
-type documents struct {
-	file *recordFile
-	walk *walkJSON
-	line int // of the last one
-	raw  []byte
-}
-
-func newDocuments(f *recordFile) *documents {
-	d := &documents{file: f, walk: newWalkJSON(f.in, f.log.file)}
-	d.walk.take[""] = func(raw []byte, line int) error {
-		d.raw, d.line = raw, line
-		return nil
-	}
-	return d
-}
-
-// next decodes the next one; io.EOF: there is none. A last one that is cut is left open.
-func (d *documents) next(into any) error {
-	err := d.walk.document()
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		line, _ := d.walk.in.place(d.walk.in.read)
-		d.file.log.cutShort(line)
-		err = io.EOF
-	}
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(d.raw, into); err != nil {
-		return wrongRecord(d.file.log.file, d.line, d.raw, err)
-	}
-	return nil
-}
-
-// watched reads samples from documents of JSON. One is a document, or several of them.
-type watched struct {
-	*documents
-	*sightings
-	one func(w *words.Worker) error
-}
-
-func (s *watched) some(w *words.Worker) error {
-	for !w.Full() {
-		err := s.one(w)
-		if errors.Is(err, io.EOF) {
-			if len(s.last) == 0 {
-				return s.file.unlike("sample of who holds a lock")
-			}
-			s.finish(w, s.file.options.Polled)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *watched) tell(l *log) { s.sightings.tell(&l.Remarks, s.file.options.Polled) }
-
 // leases reads Leases.
 type leases struct {
 	watched
@@ -121,9 +62,12 @@ type lease struct {
 	Object json.RawMessage   `json:"object"` // the same
 }
 
-func openLeases(f *recordFile) (recordReader, error) {
-	f.log.what, f.log.loss = "watch of Leases", "its lease runs out"
-	s := &leases{watched: watched{documents: newDocuments(f), sightings: newSightings()}, listed: map[string]bool{}}
+// Leases are Leases of Kubernetes.
+const Leases Format = "leases"
+
+func openLeases(f *File, in io.Reader) (recordReader, error) {
+	f.What, f.Loss = "watch of Leases", "its lease runs out"
+	s := &leases{watched: watched{documents: newDocuments(f, in), sightings: newSightings()}, listed: map[string]bool{}}
 	s.one = s.document
 	return s, nil
 }
@@ -140,7 +84,7 @@ func (s *leases) document(w *words.Worker) error {
 		object := in.Object
 		in = lease{}
 		if err := json.Unmarshal(object, &in); err != nil {
-			return wrongRecord(s.file.log.file, line, object, err)
+			return wrongRecord(s.file.Name, line, object, err)
 		}
 		if typ == "DELETED" {
 			in.Spec.Holder = nil
@@ -154,7 +98,7 @@ func (s *leases) document(w *words.Worker) error {
 		line := at.of(item)
 		var one lease
 		if err := json.Unmarshal(item, &one); err != nil {
-			return wrongRecord(s.file.log.file, line, item, err)
+			return wrongRecord(s.file.Name, line, item, err)
 		}
 		if one.Kind = cmp.Or(one.Kind, "Lease"); s.listed[one.key()] {
 			s.polled.Add(int32(line)) // another list
@@ -189,7 +133,7 @@ func (s *leases) lease(w *words.Worker, in *lease, raw []byte, line int, deleted
 		err = s.add(w, now)
 	}
 	if err != nil {
-		return wrongRecord(s.file.log.file, line, raw, err)
+		return wrongRecord(s.file.Name, line, raw, err)
 	}
 	return nil
 }

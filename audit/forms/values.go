@@ -1,8 +1,9 @@
-package audit
+package forms
 
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,16 +17,16 @@ const (
 	maxDepth = 256     // brackets in brackets
 )
 
-// form is one value of a file of EDN or JSON, and where it stands.
-type form struct {
+// value is one value of a file of EDN or JSON, and where it stands.
+type value struct {
 	text         []byte
 	line, column int
 }
 
-// forms cuts a file of EDN or JSON into its outermost maps, one after the other or inside one vector. It knows strings, comments and brackets only:
+// values cuts a file of EDN or JSON into its outermost maps, one after the other or inside one vector. It knows strings, comments and brackets only:
 // what a form means, and whether it is right, is for a library to say. So a file of any size is read in bounded memory, an error has its
 // place in the file, and no depth of brackets reaches a recursive decoder.
-type forms struct {
+type values struct {
 	in           *bufio.Reader
 	file         string
 	edn          bool
@@ -37,30 +38,30 @@ type forms struct {
 	buf          []byte
 }
 
-func newForms(in *bufio.Reader, file string, edn bool) *forms {
-	return &forms{in: in, file: file, edn: edn, line: 1}
+func newValues(in *bufio.Reader, file string, edn bool) *values {
+	return &values{in: in, file: file, edn: edn, line: 1}
 }
 
 // next returns the next form; its text is good until the next call. io.EOF ends the file.
-func (f *forms) next() (form, error) {
+func (f *values) next() (value, error) {
 	for {
 		c, err := f.skip()
 		if errors.Is(err, io.EOF) && f.close != 0 && !f.ended {
-			return form{}, f.fail("", fmt.Errorf("the file ends before the %q that closes the whole", f.close))
+			return value{}, f.fail("", fmt.Errorf("the file ends before the %q that closes the whole", f.close))
 		}
 		if err != nil {
-			return form{}, err
+			return value{}, err
 		}
 		around, err := f.around(c)
 		if err != nil {
-			return form{}, err
+			return value{}, err
 		}
 		if around {
 			continue
 		}
 		got, err := f.form(c)
 		if err != nil {
-			return form{}, err
+			return value{}, err
 		}
 		if !f.edn || !bytes.HasPrefix(got.text, []byte("#_")) { // EDN's way to leave a form out
 			return got, nil
@@ -69,7 +70,7 @@ func (f *forms) next() (form, error) {
 }
 
 // around reports whether c is a bracket of the vector around all forms.
-func (f *forms) around(c byte) (bool, error) {
+func (f *values) around(c byte) (bool, error) {
 	first := !f.begun
 	f.begun = true
 	switch {
@@ -86,19 +87,19 @@ func (f *forms) around(c byte) (bool, error) {
 }
 
 // form reads the form that begins with c.
-func (f *forms) form(c byte) (form, error) {
-	got := form{line: f.line, column: f.column}
+func (f *values) form(c byte) (value, error) {
+	got := value{line: f.line, column: f.column}
 	f.buf = f.buf[:0]
 	var open []byte // what closes the brackets that are open
 	prev := byte(' ')
 	for {
 		f.buf = append(f.buf, c)
 		if len(f.buf) > maxForm {
-			return form{}, f.fail(string(f.buf[:40]), fmt.Errorf("one op of more than %d bytes", maxForm))
+			return value{}, f.fail(string(f.buf[:40]), fmt.Errorf("one op of more than %d bytes", maxForm))
 		}
 		var err error
 		if open, err = f.special(c, prev, open); err != nil {
-			return form{}, err
+			return value{}, err
 		}
 		if len(open) == 0 && f.complete(c) {
 			got.text = f.buf
@@ -107,19 +108,19 @@ func (f *forms) form(c byte) (form, error) {
 		prev = c
 		if c, err = f.read(); errors.Is(err, io.EOF) {
 			if len(open) > 0 {
-				return form{}, (&forms{file: f.file, line: got.line, column: got.column}).fail(string(f.buf[:min(len(f.buf), 60)]),
+				return value{}, (&values{file: f.file, line: got.line, column: got.column}).fail(string(f.buf[:min(len(f.buf), 60)]),
 					fmt.Errorf("the file ends before the %q that closes this", open[len(open)-1]))
 			}
 			got.text = f.buf
 			return got, nil
 		} else if err != nil {
-			return form{}, err
+			return value{}, err
 		}
 	}
 }
 
 // special reads on where c begins a string, character or comment, and returns the open brackets.
-func (f *forms) special(c, prev byte, open []byte) ([]byte, error) {
+func (f *values) special(c, prev byte, open []byte) ([]byte, error) {
 	switch {
 	case c == '"':
 		return open, f.quoted()
@@ -138,7 +139,7 @@ func (f *forms) special(c, prev byte, open []byte) ([]byte, error) {
 	return open, nil
 }
 
-func (f *forms) specialInEDN(c, prev byte) error {
+func (f *values) specialInEDN(c, prev byte) error {
 	switch {
 	case c == '\\':
 		return f.take() // a character: a bracket, perhaps
@@ -154,7 +155,7 @@ func (f *forms) specialInEDN(c, prev byte) error {
 }
 
 // complete tells whether a form outside of brackets ends with c: a map does, and whatever is none at the end of its word.
-func (f *forms) complete(c byte) bool {
+func (f *values) complete(c byte) bool {
 	if c == '}' || c == ']' || c == ')' || c == '"' {
 		return true
 	}
@@ -180,14 +181,14 @@ func closing(c byte) byte {
 }
 
 // unhex makes a symbol of a number such as 0x1f, which Clojure prints inside of #object and EDN does not know.
-func (f *forms) unhex() {
+func (f *values) unhex() {
 	if next, err := f.in.Peek(1); err == nil && next[0] == 'x' {
 		f.buf[len(f.buf)-1] = ' '
 	}
 }
 
 // quoted reads the rest of a string.
-func (f *forms) quoted() error {
+func (f *values) quoted() error {
 	for {
 		if err := f.take(); err != nil {
 			return err
@@ -207,7 +208,7 @@ func (f *forms) quoted() error {
 }
 
 // take reads a byte into the form; the file may not end there.
-func (f *forms) take() error {
+func (f *values) take() error {
 	c, err := f.read()
 	if errors.Is(err, io.EOF) {
 		return f.fail(string(f.buf[max(0, len(f.buf)-40):]), errors.New("the file ends inside of a string or character"))
@@ -217,7 +218,7 @@ func (f *forms) take() error {
 }
 
 // skip returns the first byte that is neither space nor comment.
-func (f *forms) skip() (byte, error) {
+func (f *values) skip() (byte, error) {
 	for {
 		c, err := f.read()
 		switch {
@@ -235,7 +236,7 @@ func (f *forms) skip() (byte, error) {
 	}
 }
 
-func (f *forms) comment() error {
+func (f *values) comment() error {
 	for {
 		if c, err := f.read(); err != nil || c == '\n' {
 			return err
@@ -243,7 +244,7 @@ func (f *forms) comment() error {
 	}
 }
 
-func (f *forms) read() (byte, error) {
+func (f *values) read() (byte, error) {
 	c, err := f.in.ReadByte()
 	if err != nil {
 		if !errors.Is(err, io.EOF) {
@@ -260,12 +261,12 @@ func (f *forms) read() (byte, error) {
 }
 
 // fail says that the file is wrong at the byte read last.
-func (f *forms) fail(near string, err error) error {
+func (f *values) fail(near string, err error) error {
 	return &history.SyntaxError{File: f.file, Line: f.line, Column: max(f.column, 1), Near: remarks.Excerpt(near), Err: err}
 }
 
 // wrong says that a form is wrong at the first place at which it has the text, or at its beginning.
-func (f *forms) wrong(in form, text string, err error) error {
+func (f *values) wrong(in value, text string, err error) error {
 	at := 0
 	if text != "" {
 		at = max(0, bytes.Index(in.text, []byte(text)))
@@ -274,7 +275,7 @@ func (f *forms) wrong(in form, text string, err error) error {
 }
 
 // wrongAt says that a form is wrong at an offset (bytes).
-func (f *forms) wrongAt(in form, at int, err error) error {
+func (f *values) wrongAt(in value, at int, err error) error {
 	at = max(0, min(at, len(in.text)))
 	line, column := in.line, in.column
 	before := in.text[:at]
@@ -288,4 +289,21 @@ func (f *forms) wrongAt(in form, at int, err error) error {
 		near = near[:i]
 	}
 	return &history.SyntaxError{File: f.file, Line: line, Column: column, Near: remarks.Excerpt(string(near)), Err: err}
+}
+
+// decodeJSON decodes a form, with the place of an error.
+func decodeJSON(fs *values, f value, into any) error {
+	d := json.NewDecoder(bytes.NewReader(f.text))
+	d.UseNumber()
+	err := d.Decode(into)
+	if err == nil {
+		return nil
+	}
+	at := int64(1)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at = syntax.Offset
+	} else if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		at = kind.Offset
+	}
+	return fs.wrongAt(f, int(at)-1, err)
 }

@@ -1,4 +1,4 @@
-package audit
+package forms
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/lockchaos/lockchaos/audit/times"
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
@@ -98,7 +99,7 @@ func instant(n *json.Number) (int64, error) {
 		return 0, err
 	}
 	if t == math.MaxInt64 {
-		return never, nil
+		return times.Never, nil
 	}
 	if t < 0 || t > math.MaxInt64/2 {
 		return 0, fmt.Errorf("%d", t)
