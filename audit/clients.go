@@ -66,13 +66,6 @@ func (t *tracer) numberLanes() error {
 	return nil
 }
 
-// part is one of the clients that an owner becomes on a key.
-type part struct {
-	client int32
-	free   int32 // the last op that it is needed for
-	freeAt int64 // when that was over
-}
-
 // part gives each acquire a part of its owner that is free, in the order of the acquires.
 func (t *tracer) part() {
 	added := t.lines
@@ -111,21 +104,6 @@ func (t *tracer) partOf(i int32) {
 	p := &la.parts[n]
 	p.free, p.freeAt = max(p.free, until), max(p.freeAt, t.done(until), t.done(at))
 	a.part = int32(n)
-}
-
-// client is the number of the client that does an op; 0: the judge is not told of it.
-func (l *log) client(o *op) int32 {
-	a := o
-	if o.grant != 0 {
-		a = l.ops.See(o.grant - 1)
-	}
-	switch {
-	case a.lane == 0:
-		return 0
-	case l.whole != nil:
-		return l.whole[a.lane-1]
-	}
-	return l.lanes[a.lane-1].parts[a.part].client
 }
 
 // mostRemembered is how many clients, each on every key, have one number on all keys.

@@ -1,9 +1,6 @@
 package audit
 
-import (
-	"github.com/lockchaos/lockchaos/audit/forms"
-	"github.com/lockchaos/lockchaos/history"
-)
+import "github.com/lockchaos/lockchaos/history"
 
 // known adds ops that nobody wrote down, for what is known all the same, and notes how long the holds lasted.
 func (t *tracer) known() {
@@ -28,21 +25,6 @@ func (t *tracer) known() {
 		t.tokenless[h.key] = t.tokenless[h.key] || h.wrote && h.token == 0
 		t.spanned(n, h)
 	}
-}
-
-// latest is when an op was answered, or asked if it never was.
-func (o *op) latest() int64 {
-	if o.Ret != never {
-		return max(o.Inv, o.Ret)
-	}
-	return o.Inv
-}
-
-// say adds an op under a hold, at an instant.
-func (t *tracer) say(h *hold, kind history.Kind, outcome history.Type, at int64, order int32) *op {
-	a := t.log.ops.See(h.acquire)
-	return t.log.ops.At(t.log.ops.Add(op{Call: forms.Call{Kind: kind, Outcome: outcome, Inv: at, Ret: at, Key: a.Key, Owner: a.Owner,
-		Line: a.EndLine, EndLine: a.EndLine}, grant: h.acquire + 1, order: order}))
 }
 
 // word adds the client's own word: when it says that it was granted the key, it is alive and takes itself for the holder. Where a release of
@@ -80,17 +62,6 @@ func (t *tracer) over(h *hold) {
 		at = max(at, min(h.until, max(a.begin(), a.attempt, h.renewed)+ttl))
 	}
 	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).NotHeld = true
-}
-
-// done is when the op of that place in the log was answered, or asked if it never was.
-func (t *tracer) done(i int32) int64 {
-	if i >= t.log.ops.Length {
-		return never / 2
-	}
-	if o := t.log.ops.See(i); o.Ret != never {
-		return o.Ret
-	}
-	return t.log.ops.See(i).Inv
 }
 
 // held makes a semaphore's grant that is good until it is released a hold until then: a judge counts holds with holds and promises with promises,

@@ -71,7 +71,7 @@ func openLines(open []remarks.Open) string {
 	for _, o := range open {
 		like := ""
 		if o.Like > 0 {
-			like = fmt.Sprintf(" and %s like it", counted(o.Like, "line"))
+			like = fmt.Sprintf(" and %s like it", remarks.Count(o.Like, "line"))
 		}
 		why = append(why, fmt.Sprintf("Line %d%s: %s", o.Line, like, o.Text))
 	}

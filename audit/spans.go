@@ -12,28 +12,6 @@ import (
 // promiseMargin is what a judge takes off a promise that is measured in time.
 const promiseMargin = 2 * time.Millisecond
 
-// span is a hold under one reading of the stamps: from the grant to the last instant at which it was held.
-type span struct {
-	begin, last int64
-	lane        int32 // its owner on its key
-	open        bool  // when it ended is not told
-}
-
-// reading is the holds of all keys when every stamp is off by err: a positive one makes holds as short as they certainly were, a negative one as long as
-// they may have been.
-type reading struct {
-	err   int64
-	until int
-	spans *spill.Sorter[span]
-}
-
-// newReading has no holds yet. Of those that begin and end alike, that of the owner who came first in the log comes first.
-func newReading(r spill.Room, err int64, until int) *reading {
-	return &reading{err, until, spill.NewSorter(r, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last), cmp.Compare(a.lane, b.lane))
-	})}
-}
-
 // crowded counts, by key, the grants that were made while as many others as the key has permits were held, and the holds
 // that may have lasted into a later grant, for all that the history tells.
 func (t *tracer) crowded(r *reading) (grants, endless []int) {
@@ -166,18 +144,6 @@ func (t *tracer) findEarly(untidy []bool) {
 		}
 		first = min(first, g.at)
 	}
-}
-
-// counted is the latest instant at which the time to live of a grant may have begun to count: when the attempt was sent that succeeded, which may have been
-// as late as the grant where nobody tells.
-func (t *tracer) counted(h *hold) int64 {
-	switch o := t.log.ops.See(h.acquire); {
-	case o.attempt != 0:
-		return o.attempt
-	case t.options.Delayed:
-		return o.begin()
-	}
-	return h.finish
 }
 
 // lastsUntil is until when the lock may have promised a hold whose client may have waited before the attempt that succeeded.

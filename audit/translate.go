@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -108,19 +109,12 @@ func (t *tracer) untold(entries int) map[string]string {
 		untold[history.FactTokens] = "The history has no acquires, so it does not tell when a token was given."
 	case t.late > 0:
 		untold[history.FactTokens] = fmt.Sprintf("%s used without an acquire in the history, after a greater one was granted: it does not tell when they were given.",
-			counted(t.late, "token")+was(t.late))
+			remarks.Were(t.late, "token"))
 	}
 	if t.granted == 0 && t.holds.Length > 0 && t.renewals == 0 {
 		untold[history.FactHolds] = "The history has no acquires, so it does not tell who held the lock."
 	}
 	return untold
-}
-
-func was(n int) string {
-	if n == 1 {
-		return " was"
-	}
-	return " were"
 }
 
 // doubts says what the history tells only perhaps.
@@ -175,7 +169,7 @@ func (t *tracer) assumed() []string {
 		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
 	}
 	if t.renewals > 0 {
-		add("Who renews a lease held it before, though the log lacks its grant: %s.", counted(t.renewals, "lease"))
+		add("Who renews a lease held it before, though the log lacks its grant: %s.", remarks.Count(t.renewals, "lease"))
 	}
 	if t.log.zoneless {
 		add("Times without a zone are UTC (--timezone).")

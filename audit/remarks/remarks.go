@@ -63,3 +63,19 @@ func Excerpt(text string) string {
 	}
 	return text
 }
+
+// Count writes a number with its noun.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Were writes a number with its noun and the verb.
+func Were(n int, noun string) string {
+	if n == 1 {
+		return Count(n, noun) + " was"
+	}
+	return Count(n, noun) + " were"
+}
