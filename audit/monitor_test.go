@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/checker"
 )
 
@@ -56,7 +57,7 @@ func TestMonitor(t *testing.T) {
 		"requests only":                         {[]string{askA, `1 "SETNX" "j" "x"`}, checker.Inconclusive},
 		"a value with quotes, and one of bytes": {[]string{`1 "set" "k" "a \"q\" \xff" "nx"`, `1 "eval" ` + extends + ` "a \"q\" \xff" "1000"`, got, found, askB, renewB, got, found, `1 "eval" ` + extends + ` "a \"q\" \xff" "1000"`, got, renewB, got, found}, checker.Violated},
 	} {
-		v, s := judgeText(t, monitored(c.commands...), "m", audit.Monitor, audit.Options{})
+		v, s := judgeText(t, monitored(c.commands...), "m", forms.Monitor, audit.Options{})
 		if v.Outcome != c.want {
 			t.Errorf("%s: %s, want %s\n%s", name, v.Outcome, c.want, said(s, v))
 		}
@@ -68,7 +69,7 @@ func TestMonitor(t *testing.T) {
 func TestMonitorOdd(t *testing.T) {
 	log := monitored(`1 "SET" "k" "a" "NX"`) + "Error: Server closed the connection\n" + `1700000009.000001 [0 [::1]:5] "set" "k" "a` + "\n" +
 		`1700000010.000001 [0 unix:/run/redis.sock] "set" "big" "` + strings.Repeat("x", 1<<21) + "\"\n" + `1700000011.000001 [3 [::1]:5] "eval" "x"`
-	v, s := judgeText(t, log, "m", audit.Monitor, audit.Options{})
+	v, s := judgeText(t, log, "m", forms.Monitor, audit.Options{})
 	text, left := fmt.Sprint(s.Open), strings.Join(s.Left, "\n")
 	if v.Outcome != checker.Inconclusive {
 		t.Error(v.Outcome)
@@ -83,12 +84,12 @@ func TestMonitorOdd(t *testing.T) {
 			t.Errorf("%q is not in %s", want, left)
 		}
 	}
-	if _, err := audit.Read(strings.NewReader("nothing\n"), "m", audit.Monitor, audit.Options{}); err == nil || !strings.Contains(err.Error(), "it is no output of MONITOR") {
+	if _, err := audit.Read(strings.NewReader("nothing\n"), "m", forms.Monitor, audit.Options{}); err == nil || !strings.Contains(err.Error(), "it is no output of MONITOR") {
 		t.Error(err)
 	}
 }
 
 func FuzzMonitor(f *testing.F) {
 	seed(f, "testdata/records/monitor-*")
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.Monitor) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Monitor) })
 }
