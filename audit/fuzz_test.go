@@ -117,7 +117,7 @@ func seed(f *testing.F, globs ...string) {
 
 func FuzzJepsen(f *testing.F) {
 	f.Add([]byte(`[{"type":"invoke","f":"acquire","process":3,"time":3,"value":[1,{"token":1e9}]},{"type":"ok","f":"acquire","process":3,"time":5.5,"value":false}]`))
-	seed(f, jepsens+"*.edn", jepsens+"*/*.edn")
+	seed(f, jepsens+"*.edn", jepsens+"*/*.edn", "testdata/jepsen/*")
 	for _, text := range []string{"", "[", "{:type :ok}", `{:type :invoke :f :acquire :process 0 :value #{1 [2]}}`, `#_{} ({:type :invoke :f :lock :process 1 :time 5})`,
 		"{:type :invoke, :f :acquire, :process 0, :time 9223372036854775807}", strings.Repeat("[", 300), `{:a "\` + `"}`, `\`, `{:x \{}`, "; only", "#tag"} {
 		f.Add([]byte(text))

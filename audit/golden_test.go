@@ -37,6 +37,8 @@ func TestGoldenFiles(t *testing.T) {
 		{jepsens + "permits-2/pass.edn", forms.Jepsen, audit.Options{Permits: 2}, checker.Pass, 1},
 		{jepsens + "permits-2/violated.edn", forms.Jepsen, audit.Options{Permits: 2}, checker.Violated, 1},
 		{jepsens + "permits-2/inconclusive.edn", forms.Jepsen, audit.Options{Permits: 2}, checker.Inconclusive, 1},
+		{"testdata/jepsen/pass-*", forms.Jepsen, audit.Options{}, checker.Pass, 1},
+		{"testdata/jepsen/violated-*", forms.Jepsen, audit.Options{}, checker.Violated, 1},
 		{"testdata/porcupine/*pass.json", forms.Porcupine, audit.Options{}, checker.Pass, 2},
 		{"testdata/porcupine/*violated.json", forms.Porcupine, audit.Options{}, checker.Violated, 2},
 		{"testdata/porcupine/inconclusive.json", forms.Porcupine, audit.Options{}, checker.Inconclusive, 1},

@@ -26,7 +26,7 @@ var Formats = func() []Format {
 
 // all are the forms. Each has a file of its own, and a line here.
 var all = []form{
-	{Jepsen, nil, readJepsen},
+	{Jepsen, jepsenText, readJepsen},
 	{Porcupine, nil, readPorcupine},
 	{CSV, nil, inRows(openCSV)},
 	{JSON, nil, unprefixedRows},

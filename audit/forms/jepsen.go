@@ -2,6 +2,7 @@ package forms
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -73,9 +74,12 @@ func readJepsen(to *File, in *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	head, _ := in.Peek(256)
+	head, _ := in.Peek(in.Size())
 	asJSON := jepsenJSON.Match(head)
 	r := &jepsenReader{file: to, words: known, json: asJSON, in: newValues(in, to.Name, !asJSON), open: map[int64]int32{}, owner: map[int64]string{}, index: -1}
+	if jepsenText(bytes.TrimLeft(head, " \t\r\n\f")) {
+		return r.lines(in)
+	}
 	for {
 		f, err := r.in.next()
 		if errors.Is(err, io.EOF) {
