@@ -55,10 +55,10 @@ func (p *Parser) explain(text []byte, number int) string {
 		return "not understood: " + got.Err.Error()
 	case got.Found.Skipped > 0:
 		return "left out: no record of the log"
-	case len(got.Entries) == 0:
+	case len(got.Events) == 0:
 		return "left out: it says nothing about a lock"
 	}
-	e := &got.Entries[0]
+	e := &got.Events[0]
 	p.events.clock.Follow(&e.Stamp, e.Line, &got.Seen)
 	zone := p.lines.Worker().Stamps.Zone
 	if zone == nil {

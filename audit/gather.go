@@ -48,8 +48,8 @@ func (r *gatherer) take(p *words.Said) error {
 	if err := r.clock.CheckZone(r.log.Name, p.Bare, p.Zoned); err != nil {
 		return err
 	}
-	for i := range p.Entries {
-		e := &p.Entries[i]
+	for i := range p.Events {
+		e := &p.Events[i]
 		r.clock.Follow(&e.Stamp, e.Line, &p.Seen)
 		r.add(e)
 	}

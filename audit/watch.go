@@ -82,16 +82,16 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	if _, placed := errors.AsType[*history.SyntaxError](got.Err); got.Err != nil && !placed {
 		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: got.Err}
 	}
-	if got.Err == nil && len(got.Entries) == 0 && forms.BegunObject(bytes.TrimSpace(text)) {
+	if got.Err == nil && len(got.Events) == 0 && forms.BegunObject(bytes.TrimSpace(text)) {
 		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errHalf}
 	}
-	if got.Err == nil && len(got.Entries) > 1 {
+	if got.Err == nil && len(got.Events) > 1 {
 		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errors.New("several records on one line")}
 	}
-	if got.Err != nil || len(got.Entries) == 0 {
+	if got.Err != nil || len(got.Events) == 0 {
 		return t, got.Err
 	}
-	e := &got.Entries[0]
+	e := &got.Events[0]
 	if err := p.events.clock.CheckZone(p.events.log.Name, got.Bare, got.Zoned); err != nil {
 		p.lines.Worker().Stamps.Zone = nil
 		return t, err

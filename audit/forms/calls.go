@@ -7,7 +7,7 @@ import (
 
 // Call is an operation that a history tells whole: who asked what of which key, when, and how it ended.
 type Call struct {
-	// inv and ret are the instants (ns) at which it was asked and answered; ret is times.Never where no answer is known.
+	// Inv and Ret are the instants (ns) at which it was asked and answered; Ret is times.Never where no answer is known.
 	Inv, Ret      int64
 	Token         int64 // a Ticket of package words; 0: none
 	Key, Owner    int32 // numbers of the file's names

@@ -118,7 +118,7 @@ func (c *crew) unread(b block, end error) (rest []io.Reader) {
 func (r *rowReader) take(known *words.Numbering, said *words.Said) error {
 	known.Take(said, &r.file.Keys, &r.file.Owners)
 	r.found.Add(&said.Found)
-	r.some = r.some || len(said.Entries) > 0
+	r.some = r.some || len(said.Events) > 0
 	return r.file.Take(said)
 }
 

@@ -3,6 +3,7 @@ package forms
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -128,4 +129,21 @@ func (r *Members) place(name string) words.Standing {
 		r.places[name] = p
 	}
 	return p
+}
+
+// decodeJSON decodes a value, with the place of an error.
+func decodeJSON(fs *values, f value, into any) error {
+	d := json.NewDecoder(bytes.NewReader(f.text))
+	d.UseNumber()
+	err := d.Decode(into)
+	if err == nil {
+		return nil
+	}
+	at := int64(1)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at = syntax.Offset
+	} else if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		at = kind.Offset
+	}
+	return fs.wrongAt(f, int(at)-1, err)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// splitJSON takes blocks of JSON apart: usual objects of one line itself, and all else with forms and encoding/json.
+// splitJSON takes blocks of JSON apart: usual objects of one line itself, and all else with values and encoding/json.
 type splitJSON struct {
 	jsonRows
 	scanner
@@ -50,7 +50,7 @@ func (u *untilCut) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// values reads forms from a place on; at its line 1 and column 1 the log begins.
+// values reads values from a place on; at its line 1 and column 1 the log begins.
 func (s *splitJSON) values(in io.Reader, at value) *values {
 	s.in.Reset(in)
 	f := newValues(s.in, s.file, false)
@@ -118,10 +118,10 @@ func (s *splitJSON) careful(w *words.Worker, b block, at, line int) (int, error)
 		return 0, err
 	}
 	n := len(b.data) - at - len(from.rest) - s.in.Buffered()
-	return n, s.form(w, f, got)
+	return n, s.value(w, f, got)
 }
 
-// all understands what forms there are.
+// all understands what values there are.
 func (s *splitJSON) all(w *words.Worker, f *values) (err error) {
 	for err == nil {
 		err = s.some(w, f)
@@ -132,7 +132,7 @@ func (s *splitJSON) all(w *words.Worker, f *values) (err error) {
 	return err
 }
 
-// some understands as many forms as a block may have.
+// some understands as many values as a block may have.
 func (s *splitJSON) some(w *words.Worker, f *values) error {
 	for !w.Full() {
 		got, err := f.next()
@@ -143,15 +143,15 @@ func (s *splitJSON) some(w *words.Worker, f *values) error {
 			s.note(w)
 			continue
 		}
-		if err := s.form(w, f, got); err != nil {
+		if err := s.value(w, f, got); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// form understands a form with all that may be wrong with it.
-func (s *splitJSON) form(w *words.Worker, f *values, got value) error {
+// value understands a value with all that may be wrong with it.
+func (s *splitJSON) value(w *words.Worker, f *values, got value) error {
 	var m map[string]any
 	if err := decodeJSON(f, got, &m); err != nil {
 		return err

@@ -47,12 +47,12 @@ func sampleJSON(head []byte) *words.Sample {
 	f := newValues(bufio.NewReader(bytes.NewReader(head)), "", false)
 	names := map[string]bool{}
 	for {
-		form, err := f.next()
+		one, err := f.next()
 		if err != nil {
 			break
 		}
 		var m map[string]any
-		if decodeJSON(f, form, &m) != nil {
+		if decodeJSON(f, one, &m) != nil {
 			break
 		}
 		line := map[string]string{}

@@ -3,7 +3,6 @@ package forms
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,7 @@ import (
 )
 
 const (
-	maxForm  = 1 << 20 // bytes of one op
+	maxValue = 1 << 20 // bytes of one op
 	maxDepth = 256     // brackets in brackets
 )
 
@@ -24,7 +23,7 @@ type value struct {
 }
 
 // values cuts a file of EDN or JSON into its outermost maps, one after the other or inside one vector. It knows strings, comments and brackets only:
-// what a form means, and whether it is right, is for a library to say. So a file of any size is read in bounded memory, an error has its
+// what a value means, and whether it is right, is for a library to say. So a file of any size is read in bounded memory, an error has its
 // place in the file, and no depth of brackets reaches a recursive decoder.
 type values struct {
 	in           *bufio.Reader
@@ -32,7 +31,7 @@ type values struct {
 	edn          bool
 	line, column int // of the byte read last
 	newline      bool
-	close        byte // what ends the vector around the forms; 0: there is none
+	close        byte // what ends the vector around the values; 0: there is none
 	ended        bool
 	begun        bool
 	buf          []byte
@@ -42,7 +41,7 @@ func newValues(in *bufio.Reader, file string, edn bool) *values {
 	return &values{in: in, file: file, edn: edn, line: 1}
 }
 
-// next returns the next form; its text is good until the next call. io.EOF ends the file.
+// next returns the next value; its text is good until the next call. io.EOF ends the file.
 func (f *values) next() (value, error) {
 	for {
 		c, err := f.skip()
@@ -59,17 +58,17 @@ func (f *values) next() (value, error) {
 		if around {
 			continue
 		}
-		got, err := f.form(c)
+		got, err := f.value(c)
 		if err != nil {
 			return value{}, err
 		}
-		if !f.edn || !bytes.HasPrefix(got.text, []byte("#_")) { // EDN's way to leave a form out
+		if !f.edn || !bytes.HasPrefix(got.text, []byte("#_")) { // EDN's way to leave a value out
 			return got, nil
 		}
 	}
 }
 
-// around reports whether c is a bracket of the vector around all forms.
+// around reports whether c is a bracket of the vector around all values.
 func (f *values) around(c byte) (bool, error) {
 	first := !f.begun
 	f.begun = true
@@ -86,16 +85,16 @@ func (f *values) around(c byte) (bool, error) {
 	return true, nil
 }
 
-// form reads the form that begins with c.
-func (f *values) form(c byte) (value, error) {
+// value reads the value that begins with c.
+func (f *values) value(c byte) (value, error) {
 	got := value{line: f.line, column: f.column}
 	f.buf = f.buf[:0]
 	var open []byte // what closes the brackets that are open
 	prev := byte(' ')
 	for {
 		f.buf = append(f.buf, c)
-		if len(f.buf) > maxForm {
-			return value{}, f.fail(string(f.buf[:40]), fmt.Errorf("one op of more than %d bytes", maxForm))
+		if len(f.buf) > maxValue {
+			return value{}, f.fail(string(f.buf[:40]), fmt.Errorf("one op of more than %d bytes", maxValue))
 		}
 		var err error
 		if open, err = f.special(c, prev, open); err != nil {
@@ -154,7 +153,7 @@ func (f *values) specialInEDN(c, prev byte) error {
 	return nil
 }
 
-// complete tells whether a form outside of brackets ends with c: a map does, and whatever is none at the end of its word.
+// complete tells whether a value outside of brackets ends with c: a map does, and whatever is none at the end of its word.
 func (f *values) complete(c byte) bool {
 	if c == '}' || c == ']' || c == ')' || c == '"' {
 		return true
@@ -201,13 +200,13 @@ func (f *values) quoted() error {
 		case '"':
 			return nil
 		}
-		if len(f.buf) > maxForm {
-			return f.fail(string(f.buf[:40]), fmt.Errorf("one op of more than %d bytes", maxForm))
+		if len(f.buf) > maxValue {
+			return f.fail(string(f.buf[:40]), fmt.Errorf("one op of more than %d bytes", maxValue))
 		}
 	}
 }
 
-// take reads a byte into the form; the file may not end there.
+// take reads a byte into the value; the file may not end there.
 func (f *values) take() error {
 	c, err := f.read()
 	if errors.Is(err, io.EOF) {
@@ -265,7 +264,7 @@ func (f *values) fail(near string, err error) error {
 	return &history.SyntaxError{File: f.file, Line: f.line, Column: max(f.column, 1), Near: remarks.Excerpt(near), Err: err}
 }
 
-// wrong says that a form is wrong at the first place at which it has the text, or at its beginning.
+// wrong says that a value is wrong at the first place at which it has the text, or at its beginning.
 func (f *values) wrong(in value, text string, err error) error {
 	at := 0
 	if text != "" {
@@ -274,7 +273,7 @@ func (f *values) wrong(in value, text string, err error) error {
 	return f.wrongAt(in, at, err)
 }
 
-// wrongAt says that a form is wrong at an offset (bytes).
+// wrongAt says that a value is wrong at an offset (bytes).
 func (f *values) wrongAt(in value, at int, err error) error {
 	at = max(0, min(at, len(in.text)))
 	line, column := in.line, in.column
@@ -289,21 +288,4 @@ func (f *values) wrongAt(in value, at int, err error) error {
 		near = near[:i]
 	}
 	return &history.SyntaxError{File: f.file, Line: line, Column: column, Near: remarks.Excerpt(string(near)), Err: err}
-}
-
-// decodeJSON decodes a form, with the place of an error.
-func decodeJSON(fs *values, f value, into any) error {
-	d := json.NewDecoder(bytes.NewReader(f.text))
-	d.UseNumber()
-	err := d.Decode(into)
-	if err == nil {
-		return nil
-	}
-	at := int64(1)
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		at = syntax.Offset
-	} else if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		at = kind.Offset
-	}
-	return fs.wrongAt(f, int(at)-1, err)
 }

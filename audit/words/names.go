@@ -51,8 +51,8 @@ func (n *Numbering) Take(p *Said, keys, owners *Names) {
 	for _, name := range p.owners {
 		n.owners = append(n.owners, owners.ID(name))
 	}
-	for i := range p.Entries {
-		e := &p.Entries[i]
+	for i := range p.Events {
+		e := &p.Events[i]
 		e.Key, e.Owner = n.keys[e.Key], n.owners[e.Owner]
 	}
 }

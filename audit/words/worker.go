@@ -13,7 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Worker understands rows. Several do so side by side, each with names of its own: entries have the worker's numbers of
+// Worker understands rows. Several do so side by side, each with names of its own: events have the worker's numbers of
 // keys and owners until the log takes them (Numbering).
 type Worker struct {
 	Reader
@@ -26,12 +26,12 @@ type Worker struct {
 	joined       []byte             // room for a client of two columns
 	said         Said
 	toldK, toldO int // how many of its names the log knows
-	most         int // entries of a block so far
+	most         int // events of a piece so far
 }
 
 // Said is what one worker understood of a piece of a log.
 type Said struct {
-	Entries      []Event
+	Events       []Event
 	keys, owners []string // names that the worker had not met before, in their order
 	anew         bool     // it has forgotten those from before
 	Granted      bool     // some line says "granted"
@@ -41,7 +41,7 @@ type Said struct {
 	Err          error
 }
 
-// Found is what the lines of a log tell besides their entries.
+// Found is what the lines of a log tell besides their events.
 type Found struct {
 	Used    [FieldCount]string   // JSON: the member that was last read for each field
 	Skipped int                  // lines that the pattern does not match, or that are no records
@@ -84,7 +84,7 @@ func NewWorker(r Reader, file string) *Worker {
 const mostEvents = 1 << 12
 
 // Full reports whether so many events were understood that they are to be given on.
-func (w *Worker) Full() bool { return len(w.said.Entries) >= mostEvents }
+func (w *Worker) Full() bool { return len(w.said.Events) >= mostEvents }
 
 // Uses notes the member that a field was read from.
 func (w *Worker) Uses(f Field, member string) { w.said.Found.Used[f] = member }
@@ -96,7 +96,7 @@ func (w *Worker) forgetNames() {
 
 // Gather returns what is said while some of the log is read.
 func (w *Worker) Gather(read func() error) Said {
-	w.said = Said{Entries: make([]Event, 0, w.most)}
+	w.said = Said{Events: make([]Event, 0, w.most)}
 	w.Stamps.Zoneless, w.Stamps.Zoned = false, false
 	if len(w.keys.List)+len(w.owners.List) > w.names { // a log may have names without end
 		w.forgetNames()
@@ -104,7 +104,7 @@ func (w *Worker) Gather(read func() error) Said {
 	}
 	w.said.Err = read()
 	p := &w.said
-	w.most = max(w.most, len(p.Entries))
+	w.most = max(w.most, len(p.Events))
 	p.keys, w.toldK = w.keys.List[w.toldK:], len(w.keys.List)
 	p.owners, w.toldO = w.owners.List[w.toldO:], len(w.owners.List)
 	p.Seen = w.Stamps.Seen
@@ -207,7 +207,7 @@ func (w *Worker) say(e *Event) {
 		w.said.Zoned = e.Line
 	}
 	w.said.Granted = w.said.Granted || e.Means == Grant
-	w.said.Entries = append(w.said.Entries, *e)
+	w.said.Events = append(w.said.Events, *e)
 }
 
 // Tell notes what happened at an instant, for records that no row tells of.
@@ -218,7 +218,7 @@ func (w *Worker) Tell(line int, key, client string, means Meaning, at int64) {
 // TellFailed is Tell for what was tried, and failed.
 func (w *Worker) TellFailed(line int, key, client string, means Meaning, at int64) {
 	w.Tell(line, key, client, means, at)
-	w.said.Entries[len(w.said.Entries)-1].Ending = EndedFail
+	w.said.Events[len(w.said.Events)-1].Ending = EndedFail
 }
 
 // Named are the key and the client of an event of this worker.
