@@ -218,7 +218,7 @@ func (w *watcher) begin(lines [][]byte) (err error) {
 		}
 	}
 	if w.Format != forms.CSV && w.Format != forms.JSON && w.Format != forms.Text {
-		return fmt.Errorf("watch reads logs in CSV, JSON lines or lines of text, and this is of the format %s: judge it with check", w.Format)
+		return fmt.Errorf("watch reads logs in CSV, JSON lines or lines of text, and this is of the format %s: save it to a file, and judge that with check", w.Format)
 	}
 	if w.Options.FileDate == "" {
 		w.Options.FileDate = time.Now().UTC().Format(time.DateOnly)
