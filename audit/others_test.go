@@ -276,6 +276,7 @@ func TestSuggestedPatterns(t *testing.T) {
 		events map[string][]string
 	}{
 		"Log4j":                 {"2026-04-08 18:10:0%d,463 INFO  [%s] c.e.Lock - %s orders, ttl=30s", nil},
+		"Spring Boot":           {"2026-05-04 10:00:0%d.120  INFO 1 --- [%s] c.a.StockService : Lock %s stock:42, ttl 30s", nil},
 		"syslog":                {"Apr  8 18:10:0%d db1 app[123]: %s %s orders, waited 3 ms", nil},
 		"Celery":                {"[2026-04-08 18:10:0%d,463: INFO/MainProcess] %s %s orders, ttl 30", nil},
 		"no heading":            {"2026-04-08T18:10:0%d.463Z, %s, %s, orders, 30", nil},
@@ -365,6 +366,20 @@ func TestHalfLines(t *testing.T) {
 	}
 	if _, err := p.Line([]byte(`{"ts":2,"pod":"b","ev`), 2); err == nil || !strings.Contains(err.Error(), "half a line") {
 		t.Errorf("a watch is told of half a line: %v", err)
+	}
+}
+
+// TestLocksOfWholeHolds: where each record is a whole hold, a column that tells them apart may name the lock. So it is asked for, and two locks are not taken for one.
+func TestLocksOfWholeHolds(t *testing.T) {
+	const table = "dag_id,hostname,start_date,end_date\netl,w1,2026-05-04T10:00:00.1Z,2026-05-04T10:05:00.1Z\nmail,w2,2026-05-04T10:04:00.1Z,2026-05-04T10:06:00.1Z\n"
+	o := audit.Options{Map: map[string]string{"begin": "start_date", "end": "end_date"}}
+	_, err := audit.Read(strings.NewReader(table), "runs.csv", forms.CSV, o)
+	if err == nil || !strings.Contains(err.Error(), `the column "dag_id", with values such as "etl", "mail", may be the field "key"`) {
+		t.Error(err)
+	}
+	o.Map["key"] = "dag_id"
+	if v, s := judgeText(t, table, "runs.csv", forms.CSV, o); v.Outcome != checker.Inconclusive {
+		t.Errorf("%s\n%s", v.Outcome, said(s, v))
 	}
 }
 

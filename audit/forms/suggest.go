@@ -123,7 +123,7 @@ func suggestRest(text string) string {
 		if client := all[who]; strings.HasSuffix(client, ":") || strings.HasSuffix(client, "]") && !strings.HasPrefix(client, "[") {
 			continue // it names a place in the program
 		}
-		if !strings.ContainsFunc(all[who], unicode.IsLetter) { // a dash: the thread may stand in brackets
+		if !strings.ContainsFunc(all[who], unicode.IsLetter) || strings.EqualFold(all[who], "lock") { // a dash, or "Lock acquired": the thread may stand in brackets
 			who = slices.IndexFunc(all[:i], func(w string) bool { return strings.HasPrefix(w, "[") && strings.HasSuffix(w, "]") })
 			if who < 0 {
 				continue

@@ -207,7 +207,8 @@ func (g *Columns) like(f Field, column string) bool {
 	case FieldToken:
 		return g.rises(column)
 	}
-	return g.log.varied(column) && !slices.Contains(notKeys, Plain(column)) && !slices.ContainsFunc(values, g.isTime)
+	// A lock may have one record only where each is a whole hold.
+	return (g.log.varied(column) || g.whole && f == FieldKey && distinct(values) > 1) && !slices.Contains(notKeys, Plain(column)) && !slices.ContainsFunc(values, g.isTime)
 }
 
 // fewestGrants is how many grants must have rising numbers for these to be taken for tokens.
