@@ -63,6 +63,23 @@ var records = []struct {
 	{"shedlock-violated.csv", forms.LockTable, audit.Options{}, checker.Violated, "w1 and w2 both held report from 10:00:05.100 to 10:00:10.500"},
 }
 
+// TestNoTimes: a history of a file without times says nothing of when it began.
+func TestNoTimes(t *testing.T) {
+	file, err := os.Open(filepath.Join("testdata", "records", "etcd-pass.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s, err := audit.Read(file, "etcd", forms.Etcd, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !s.Header.Started.IsZero() {
+		t.Errorf("it began at %s", s.Header.Started)
+	}
+}
+
 // TestRecords: each trace, and each file of samples, is known by its first bytes, and gets the answer that is right.
 func TestRecords(t *testing.T) {
 	for _, c := range records {

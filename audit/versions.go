@@ -9,13 +9,13 @@ import "github.com/lockchaos/lockchaos/audit/words"
 const versionLines = 1 << 16
 
 // versions reports whether the numbers of the log are those of writes, in more cases than not.
-func (r *gatherer) versions() bool {
+func (g *gatherer) versions() bool {
 	type under struct {
 		token int64
 		open  bool
 	}
 	held, rising, steady := map[place]under{}, 0, 0
-	in := r.inOrder()
+	in := g.inOrder()
 	for range versionLines {
 		e := in()
 		if e == nil {
@@ -24,7 +24,7 @@ func (r *gatherer) versions() bool {
 		at := place{e.Key, e.Owner}
 		h := held[at]
 		switch {
-		case (e.Means == words.Grant || e.Means == words.Acquire && !r.granted) && e.Ending == words.EndedOK:
+		case (e.Means == words.Grant || e.Means == words.Acquire && !g.granted) && e.Ending == words.EndedOK:
 			held[at] = under{e.Token, e.Token != 0}
 			continue
 		case !h.open || e.Token == 0:

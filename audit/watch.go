@@ -104,7 +104,7 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	return tellingOf(e, key, client, p.events.granted), nil
 }
 
-// tellingOf is what an entry means for who holds the key.
+// tellingOf is what an event means for who holds the key.
 func tellingOf(e *words.Event, key, client string, granted bool) Telling {
 	t := Telling{Key: key, Client: client, At: e.At, End: max(e.At, e.End), Token: e.Token}
 	switch e.Means {
