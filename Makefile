@@ -75,7 +75,7 @@ test-all: build
 	./scripts/outsider
 	$(MAKE) as-user
 	@# A minute for each parser, all at once. Where a parser's package needs all services compiled once more for it, its seeds alone.
-	$(MAKE) fuzz JOBS=9 PARSERS="./history ./audit ./adapter"
+	$(MAKE) fuzz JOBS=9 PARSERS="./history ./audit ./audit/forms ./audit/times ./adapter"
 	@# A sample of the survey: three libraries, each installed and examined once.
 	./$(BIN) survey run redislock redis-py redis-semaphore --exams 1 --attack stop-work,lost-brief-reply,late-release
 
@@ -133,7 +133,7 @@ bench: build
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m
 JOBS     ?= 1
-PARSERS  ?= ./history ./audit ./adapter ./harness
+PARSERS  ?= ./history ./audit ./audit/forms ./audit/times ./adapter ./harness
 fuzz:
 	JOBS=$(JOBS) ./scripts/fuzz $(FUZZTIME) $(PARSERS)
 

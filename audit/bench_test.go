@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 )
 
 // BenchmarkAudit reads and judges a log of grants by ever new clients, a third of which are never given up.
 func BenchmarkAudit(b *testing.B) {
 	forms := []struct {
-		format        audit.Format
+		format        forms.Format
 		heading, line string
 	}{
-		{audit.CSV, "ts,pod,action,resource,fence\n", "%d,r%d,%s,k%d,%d\n"},
-		{audit.JSON, "", `{"ts":%d,"level":"info","pod":"r%d","action":"%s","resource":"k%d","fence":%d}` + "\n"},
+		{forms.CSV, "ts,pod,action,resource,fence\n", "%d,r%d,%s,k%d,%d\n"},
+		{forms.JSON, "", `{"ts":%d,"level":"info","pod":"r%d","action":"%s","resource":"k%d","fence":%d}` + "\n"},
 	}
 	for _, form := range forms {
 		b.Run(string(form.format), func(b *testing.B) {

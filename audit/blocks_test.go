@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -10,13 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/history"
 )
 
 // told is all that a log tells when it is read in blocks of a size, or its error.
-func told(text []byte, format Format, o Options, size int) string {
+func told(text []byte, format forms.Format, o Options, size int) string {
 	o.block = size
 	s, err := Read(bytes.NewReader(text), "log", format, o)
 	if err != nil {
@@ -38,23 +37,23 @@ func told(text []byte, format Format, o Options, size int) string {
 }
 
 // logs are the logs of the tests, and such as are taken apart in all ways.
-func logs(t testing.TB) map[string]Format {
-	all := map[string]Format{
-		"ts,pod,action,lock\n1,a,granted,\"k\"\n\n2,b,denied,\"one\ntwo, and \"\"three\"\"\"\r\n3,a,released,k\n":                        CSV,
-		"ts,pod,action,lock,note\n1,a,granted,k,\"x \"\"y\"\"\"\n2,a,released,k,\"\"\n3,b,granted,k\n":                                   CSV,
-		"ts,pod,action,lock\n1,a,granted,k\n2,a,rel\"eased,k\n3,b,granted,k\n4,\"b\"x,granted,k\n":                                       CSV,
-		"ts,pod,action,lock\n1,a,granted,k\n2,a,released,k\n3,\"b,granted,k\n4,b,granted,k\n":                                            CSV,
-		"ts;pod;action;lock\n1;\xff;granted;k\n":                                                                                         CSV,
-		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\n\"pod\":\"a\",\"action\":\"released\"}]":                         JSON,
-		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\"pod\":\"a\",\"action\":\"released\"}\n":                          JSON,
-		"{\n \"ts\":1,\n \"pod\":\"a\",\n \"action\":\"granted\", \"more\": [{\n}\n, {}]\n}\n{\"ts\":2,\"pod\":\"a\",\"action\":\"no\"}": JSON,
-		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":{\"a\":{}\n{\"ts\":3}\n{\"ts\":4}\n":                         JSON,
-		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":\"a}\n{\"ts\":3}\n{\"ts\":4}\n":                              JSON,
-		"{\"ts\":1,\"pod\":\"\\u0061\",\"action\":\"granted\",\"ts\":5} {\"ts\":7,\"pod\":\"a\",\"action\":\"released\"}\n7\n":           JSON,
-		"1 a granted\n\n2 a released\n3 a\n4 b granted\n":                                                                                Text,
-		"1 a granted\n2 a released\n4 b sings\n":                                                                                         Text,
+func logs(t testing.TB) map[string]forms.Format {
+	all := map[string]forms.Format{
+		"ts,pod,action,lock\n1,a,granted,\"k\"\n\n2,b,denied,\"one\ntwo, and \"\"three\"\"\"\r\n3,a,released,k\n":                        forms.CSV,
+		"ts,pod,action,lock,note\n1,a,granted,k,\"x \"\"y\"\"\"\n2,a,released,k,\"\"\n3,b,granted,k\n":                                   forms.CSV,
+		"ts,pod,action,lock\n1,a,granted,k\n2,a,rel\"eased,k\n3,b,granted,k\n4,\"b\"x,granted,k\n":                                       forms.CSV,
+		"ts,pod,action,lock\n1,a,granted,k\n2,a,released,k\n3,\"b,granted,k\n4,b,granted,k\n":                                            forms.CSV,
+		"ts;pod;action;lock\n1;\xff;granted;k\n":                                                                                         forms.CSV,
+		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\n\"pod\":\"a\",\"action\":\"released\"}]":                         forms.JSON,
+		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\"pod\":\"a\",\"action\":\"released\"}\n":                          forms.JSON,
+		"{\n \"ts\":1,\n \"pod\":\"a\",\n \"action\":\"granted\", \"more\": [{\n}\n, {}]\n}\n{\"ts\":2,\"pod\":\"a\",\"action\":\"no\"}": forms.JSON,
+		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":{\"a\":{}\n{\"ts\":3}\n{\"ts\":4}\n":                         forms.JSON,
+		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":\"a}\n{\"ts\":3}\n{\"ts\":4}\n":                              forms.JSON,
+		"{\"ts\":1,\"pod\":\"\\u0061\",\"action\":\"granted\",\"ts\":5} {\"ts\":7,\"pod\":\"a\",\"action\":\"released\"}\n7\n":           forms.JSON,
+		"1 a granted\n\n2 a released\n3 a\n4 b granted\n":                                                                                forms.Text,
+		"1 a granted\n2 a released\n4 b sings\n":                                                                                         forms.Text,
 	}
-	for glob, format := range map[string]Format{"testdata/csv/*.csv": CSV, "../examples/*.csv": CSV, "testdata/json/*.jsonl": JSON, "../examples/*.jsonl": JSON} {
+	for glob, format := range map[string]forms.Format{"testdata/csv/*.csv": forms.CSV, "../examples/*.csv": forms.CSV, "testdata/json/*.jsonl": forms.JSON, "../examples/*.jsonl": forms.JSON} {
 		files, err := filepath.Glob(glob)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files for %s: %v", glob, err)
@@ -75,7 +74,7 @@ func logs(t testing.TB) map[string]Format {
 func TestBlocks(t *testing.T) {
 	for text, format := range logs(t) {
 		for _, o := range []Options{{}, {SkipUnmatched: true, Permits: 2}} {
-			if format == Text {
+			if format == forms.Text {
 				o.Pattern = `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)`
 			}
 			want := told([]byte(text), format, o, 0)
@@ -98,12 +97,12 @@ func TestManyBlocks(t *testing.T) {
 	good := log.String()
 	bad := good + "5,w,granted,k,x\n" + strings.Repeat("9,w,sings,k,1\n", 500)
 	for _, text := range []string{good, bad} {
-		want := told([]byte(text), CSV, Options{}, 1<<22)
-		if got := told([]byte(text), CSV, Options{}, 200); got != want {
+		want := told([]byte(text), forms.CSV, Options{}, 1<<22)
+		if got := told([]byte(text), forms.CSV, Options{}, 200); got != want {
 			t.Errorf("%.300s\nin one block:\n%.300s", got, want)
 		}
 	}
-	if got := told([]byte(bad), CSV, Options{}, 200); !strings.HasPrefix(got, "log:6002:15: a fencing token") {
+	if got := told([]byte(bad), forms.CSV, Options{}, 200); !strings.HasPrefix(got, "log:6002:15: a fencing token") {
 		t.Error(got)
 	}
 }
@@ -133,19 +132,19 @@ func TestEndlessFields(t *testing.T) {
 	for name, c := range map[string]struct {
 		log    string
 		fill   byte
-		format Format
+		format forms.Format
 		o      Options
 		want   string
 	}{
-		"a field":            {csvLines + "1,a,gr", 'x', CSV, Options{}, `log:50002:5: a record of more than 1048576 bytes, near "grxxx`},
-		"a field in quotes":  {csvLines + "1,\"a\",\"gr,\n", 'x', CSV, Options{}, `log:50002:7: a record of more than 1048576 bytes, near "\"gr,`},
-		"fields":             {csvLines + "1,a", ',', CSV, Options{}, `log:50002:`},
-		"a bare quote":       {csvLines + "1,a,g\"r", 'x', CSV, Options{}, `log:50002:6: bare "`},
-		"a heading":          {"ts,pod,act", 'x', CSV, Options{}, `log:1:8: a record of more than 1048576 bytes`},
-		"quotes without end": {"ts,pod,action\n1,a,", '"', CSV, Options{}, `log:2:`},
-		"a string":           {jsonLines + `{"ts":1,"pod":"a`, 'x', JSON, Options{}, `log:50001:1048577: one op of more than 1048576 bytes, near "{\"ts\":1`},
-		"an object":          {jsonLines + `{"ts":1,"pod":[1`, ' ', JSON, Options{}, `log:50001:1048577: one op of more than 1048576 bytes, near "{\"ts\":1`},
-		"a line":             {strings.Repeat("1 a granted\n", 50_000) + "1 a gr", 'x', Text, text, `log:50001:1: a line of more than 1048576 bytes, near "1 a grxxx`},
+		"a field":            {csvLines + "1,a,gr", 'x', forms.CSV, Options{}, `log:50002:5: a record of more than 1048576 bytes, near "grxxx`},
+		"a field in quotes":  {csvLines + "1,\"a\",\"gr,\n", 'x', forms.CSV, Options{}, `log:50002:7: a record of more than 1048576 bytes, near "\"gr,`},
+		"fields":             {csvLines + "1,a", ',', forms.CSV, Options{}, `log:50002:`},
+		"a bare quote":       {csvLines + "1,a,g\"r", 'x', forms.CSV, Options{}, `log:50002:6: bare "`},
+		"a heading":          {"ts,pod,act", 'x', forms.CSV, Options{}, `log:1:8: a record of more than 1048576 bytes`},
+		"quotes without end": {"ts,pod,action\n1,a,", '"', forms.CSV, Options{}, `log:2:`},
+		"a string":           {jsonLines + `{"ts":1,"pod":"a`, 'x', forms.JSON, Options{}, `log:50001:1048577: one op of more than 1048576 bytes, near "{\"ts\":1`},
+		"an object":          {jsonLines + `{"ts":1,"pod":[1`, ' ', forms.JSON, Options{}, `log:50001:1048577: one op of more than 1048576 bytes, near "{\"ts\":1`},
+		"a line":             {strings.Repeat("1 a granted\n", 50_000) + "1 a gr", 'x', forms.Text, text, `log:50001:1: a line of more than 1048576 bytes, near "1 a grxxx`},
 	} {
 		in := &unending{text: c.log, fill: c.fill}
 		_, err := Read(in, "log", c.format, c.o)
@@ -160,14 +159,14 @@ func TestEndlessFields(t *testing.T) {
 
 // TestLongFields: a long record that ends in time is read.
 func TestLongFields(t *testing.T) {
-	long := strings.Repeat("x", maxRecord-100)
-	for format, text := range map[Format]string{
-		CSV:  "ts,pod,action,lock,note\n1,a,granted,k,\"" + long + "\"\n2,a,released,k," + long + "\n",
-		JSON: `{"ts":1,"pod":"a","action":"granted","note":"` + long + "\"}\n",
-		Text: "1 a granted " + long + "\n",
+	long := strings.Repeat("x", 1<<20-100)
+	for format, text := range map[forms.Format]string{
+		forms.CSV:  "ts,pod,action,lock,note\n1,a,granted,k,\"" + long + "\"\n2,a,released,k," + long + "\n",
+		forms.JSON: `{"ts":1,"pod":"a","action":"granted","note":"` + long + "\"}\n",
+		forms.Text: "1 a granted " + long + "\n",
 	} {
 		o := Options{}
-		if format == Text {
+		if format == forms.Text {
 			o.Pattern = `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)`
 		}
 		for _, size := range []int{1000, 1 << 18, 1 << 22} {
@@ -192,10 +191,10 @@ func (f failing) Read(p []byte) (int, error) {
 
 // TestReadErrors: a log that can't be read to its end is not judged by what was read.
 func TestReadErrors(t *testing.T) {
-	for format, text := range map[Format]string{
-		CSV:  "ts,pod,action,lock\n1,a,granted,k\n2,a,released,k\n",
-		JSON: "{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n",
-		Text: "1 a granted\n",
+	for format, text := range map[forms.Format]string{
+		forms.CSV:  "ts,pod,action,lock\n1,a,granted,k\n2,a,released,k\n",
+		forms.JSON: "{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n",
+		forms.Text: "1 a granted\n",
 	} {
 		o := Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)`}
 		_, err := Read(failing{strings.NewReader(text)}, "log", format, o)
@@ -205,121 +204,13 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// quickly returns a worker that has read nothing yet, and what takes its blocks apart.
-func quickly[S splitter](t testing.TB, s S) (*worker, S) {
-	lines, err := newLineReader(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newWorker(lines, "log", &guesser{}, s), s
-}
-
-// FuzzQuickJSON: what the scanner finds in an object is what is found in it once it is decoded.
-func FuzzQuickJSON(f *testing.F) {
-	for text := range logs(f) {
-		for line := range strings.Lines(text) {
-			f.Add(strings.TrimSpace(line))
-		}
-	}
-	for _, text := range []string{`{"ts":1,"time":null,"a":{"b":1},"a":{}}`, `{"a":{"b":" x "},"a.b":"y"}`, `{"ts":-0.5e+7,"pod":true,"x":"\u00e9\n"}`, `{"ts":01}`, `{"at":2,"ts":1,"pod":"\u00e9"}`} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, named := range [][fieldCount]string{{}, {fieldKey: "a.b"}, {fieldClient: "pod", fieldKey: "pod", fieldToken: noColumn, fieldEvent: "a.b.c"}} {
-			w, s := quickly(t, newSplitJSON(jsonRows{named: named}))
-			if !s.object(w, []byte(text)) {
-				continue
-			}
-			fs := newForms(nil, "", false)
-			var m map[string]any
-			if err := decodeJSON(fs, form{text: []byte(text)}, &m); err != nil {
-				t.Fatalf("%q: %v", text, err)
-			}
-			names, texts, err := (&jsonRows{named: named}).texts(m)
-			if err != nil || names != s.used {
-				t.Fatalf("%q: %q, want %q, %v", text, s.used, names, err)
-			}
-			for f := range texts {
-				if got := string(w.fields[f]); got != texts[f] && proper(w.fields[f]) {
-					t.Fatalf("%q: %s is %q, want %q", text, Fields[f], got, texts[f])
-				}
-			}
-		}
-	})
-}
-
-// FuzzQuickCSV: what is found in a line is what encoding/csv finds in it.
-func FuzzQuickCSV(f *testing.F) {
-	for _, line := range []string{"a,b,c", `"a",b,"c"`, `"a""b",c,d`, `a,"b`, ` a ,"b ",`, `a,b"c,d`, `"",,""`, `a,b,c,d`, `"a"b,c,d`, ""} {
-		f.Add(line)
-	}
-	f.Fuzz(func(t *testing.T, line string) {
-		if strings.ContainsAny(line, "\r\n") || line == "" {
-			return
-		}
-		w, s := quickly(t, newSplitCSV(&csvRows{comma: ',', names: []string{"a", "b", "c"}, index: [fieldCount]int{0, -1, 1, 2, 2, -1, -1}}))
-		if !s.quick(w, []byte(line)) {
-			return
-		}
-		in := csv.NewReader(strings.NewReader(line))
-		in.FieldsPerRecord = 3
-		record, err := in.Read()
-		if err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
-		for f, i := range s.index {
-			if i < 0 {
-				continue
-			}
-			if _, column := in.FieldPos(i); string(w.fields[f]) != strings.TrimSpace(record[i]) || s.starts[f] != column {
-				t.Fatalf("%q: %q at %d, want %q at %d", line, w.fields[f], s.starts[f], record[i], column)
-			}
-		}
-	})
-}
-
-// FuzzQuickTimes: a time that is read the quick way is what it is read as the careful way.
-func FuzzQuickTimes(f *testing.F) {
-	for _, text := range []string{"2026-11-25T15:00:00Z", "2024-02-29 23:59:59.123456789+14:00", "2023-02-29T00:00:00Z", "2026-11-25T24:00:00Z", "2026-11-25T15:00:00.1234567891Z",
-		"2026-11-25 15:00:00", "2026-11-25T15:00:00-23:59", "1763107200.25", "1763107200250", "1763107200250000000", "99999999999", "-5", "5.", ".5", "1.5.5", "2026-11-25T15:00:00,5Z", "1699-01-01T00:00:00Z", "2200-12-31T00:00:00Z"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, format := range []string{"auto", "rfc3339", "unix", "unix-ms", "unix-ns", "2006-01-02 15:04:05"} {
-			quick, err := newStamper(format)
-			if err != nil {
-				t.Fatal(err)
-			}
-			careful := quick
-			for range 2 { // the second time with the day that is remembered
-				got, ok := quick.quick([]byte(text))
-				if !ok {
-					continue
-				}
-				want, err := careful.parse(text)
-				if err != nil || got != want || quick.zoneless != careful.zoneless || zoneOffset(quick.zone) != zoneOffset(careful.zone) {
-					t.Fatalf("%q as %s: %d, want %d, %v", text, format, got, want, err)
-				}
-			}
-		}
-	})
-}
-
-func zoneOffset(z *time.Location) string {
-	if z == nil {
-		return "none"
-	}
-	_, offset := time.Unix(0, 0).In(z).Zone()
-	return fmt.Sprint(offset)
-}
-
 // FuzzBlocks: whatever a log is, it tells the same in one block and in many.
 func FuzzBlocks(f *testing.F) {
 	for text := range logs(f) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, format := range []Format{CSV, JSON} {
+		for _, format := range []forms.Format{forms.CSV, forms.JSON} {
 			want := told(data, format, Options{}, 0)
 			if got := told(data, format, Options{}, 9); got != want {
 				t.Fatalf("%s in blocks:\n%s\nin one:\n%s", format, got, want)

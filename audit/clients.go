@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // A judge sees no conflict between two grants of one client. So an owner that has several at a time, each of which counts, becomes several
@@ -20,7 +22,8 @@ func (t *tracer) number() error {
 	} else {
 		t.log.whole = make([]int32, len(t.order))
 	}
-	t.log.everyone = &names{ids: map[string]int32{}}
+	everyone := words.NewNames()
+	t.log.everyone = &everyone
 	err := errCrowd
 	if len(t.options.Clients) == 0 {
 		err = t.numberLanes()
@@ -34,7 +37,7 @@ func (t *tracer) number() error {
 	}
 	for k := range t.log.clients {
 		if t.log.everyone != nil {
-			t.log.clients[k] = t.log.everyone.list
+			t.log.clients[k] = t.log.everyone.List
 		}
 	}
 	if t.log.whole == nil {
@@ -44,7 +47,7 @@ func (t *tracer) number() error {
 }
 
 func (t *tracer) numberLanes() error {
-	t.log.clients = make([][]string, len(t.log.keys.list))
+	t.log.clients = make([][]string, len(t.log.Keys.List))
 	for k := range t.log.clients {
 		t.log.clients[k] = slices.Clone(t.options.Clients)
 	}
@@ -63,44 +66,37 @@ func (t *tracer) numberLanes() error {
 	return nil
 }
 
-// part is one of the clients that an owner becomes on a key.
-type part struct {
-	client int32
-	free   int32 // the last op that it is needed for
-	freeAt int64 // when that was over
-}
-
 // part gives each acquire a part of its owner that is free, in the order of the acquires.
 func (t *tracer) part() {
 	added := t.lines
 	for i := range t.lines {
-		t.log.ops.trim()
-		t.holds.trim()
-		for order := t.log.ops.see(i).order; added < t.log.ops.length && t.log.ops.see(added).order < order; added++ {
+		t.log.ops.Trim()
+		t.holds.Trim()
+		for order := t.log.ops.See(i).order; added < t.log.ops.Length && t.log.ops.See(added).order < order; added++ {
 			t.partOf(added)
 		}
 		t.partOf(i)
 	}
-	for ; added < t.log.ops.length; added++ {
-		t.log.ops.trim()
+	for ; added < t.log.ops.Length; added++ {
+		t.log.ops.Trim()
 		t.partOf(added)
 	}
 }
 
 // partOf gives an acquire a part of its owner that is free, or a new one.
 func (t *tracer) partOf(i int32) {
-	a, err, until := t.log.ops.at(i), 2*int64(t.options.ClockError), int32(0)
+	a, err, until := t.log.ops.At(i), 2*int64(t.options.ClockError), int32(0)
 	if a.lane == 0 {
 		return
 	}
 	if a.part != 0 {
-		h := t.holds.see(a.part - 1)
+		h := t.holds.See(a.part - 1)
 		if until = h.use; !h.ended && !h.attempted && (t.options.Validity.Released || t.options.Permits > 1 && t.options.Validity.TTL > 0) {
 			until = math.MaxInt32
 		}
 	}
 	la, at := t.order[a.lane-1], a.order/2
-	n := slices.IndexFunc(la.parts, func(p part) bool { return p.free < at && (err == 0 || p.freeAt+err < a.inv) })
+	n := slices.IndexFunc(la.parts, func(p part) bool { return p.free < at && (err == 0 || p.freeAt+err < a.Inv) })
 	if n < 0 {
 		n = len(la.parts)
 		la.parts = append(la.parts, part{})
@@ -108,21 +104,6 @@ func (t *tracer) partOf(i int32) {
 	p := &la.parts[n]
 	p.free, p.freeAt = max(p.free, until), max(p.freeAt, t.done(until), t.done(at))
 	a.part = int32(n)
-}
-
-// client is the number of the client that does an op; 0: the judge is not told of it.
-func (l *log) client(o *op) int32 {
-	a := o
-	if o.grant != 0 {
-		a = l.ops.see(o.grant - 1)
-	}
-	switch {
-	case a.lane == 0:
-		return 0
-	case l.whole != nil:
-		return l.whole[a.lane-1]
-	}
-	return l.lanes[a.lane-1].parts[a.part].client
 }
 
 // mostRemembered is how many clients, each on every key, have one number on all keys.
@@ -134,7 +115,7 @@ var errCrowd = errors.New("too many clients on too many keys to number them on a
 const maxClients = 1 << 20
 
 func (t *tracer) client(key, owner int32, nth int) (int32, error) {
-	name := t.log.owners.list[owner]
+	name := t.log.Owners.List[owner]
 	if i := slices.Index(t.options.Clients, name); i >= 0 && nth == 0 {
 		return int32(i + 1), nil
 	}
@@ -142,15 +123,15 @@ func (t *tracer) client(key, owner int32, nth int) (int32, error) {
 		name = fmt.Sprintf("%s (%d)", name, nth+1)
 	}
 	if t.log.everyone != nil {
-		n := t.log.everyone.id(name) + 1
-		if int64(n)*int64(len(t.log.keys.list)) > mostRemembered {
+		n := t.log.everyone.ID(name) + 1
+		if int64(n)*int64(len(t.log.Keys.List)) > mostRemembered {
 			return 0, errCrowd
 		}
 		return n, nil
 	}
 	list := append(t.log.clients[key], name)
 	if len(list) >= maxClients {
-		return 0, fmt.Errorf("%s: more than %d clients of %s: is the field client mapped to the right column?", t.log.file, maxClients, t.log.keys.list[key])
+		return 0, fmt.Errorf("%s: more than %d clients of %s: is the field client mapped to the right column?", t.log.Name, maxClients, t.log.Keys.List[key])
 	}
 	t.log.clients[key] = list
 	return int32(len(list)), nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/checker"
 )
 
@@ -120,10 +121,10 @@ func TestClockErrorIsSound(t *testing.T) {
 		wide := o
 		wide.ClockError = time.Duration(err) * time.Millisecond
 		text := csvOf(lines, tokens)
-		verdict, _ := judgeText(t, text, "a.csv", audit.CSV, wide)
+		verdict, _ := judgeText(t, text, "a.csv", forms.CSV, wide)
 		for range 6 {
 			reading := csvOf(reread(r, lines, clients, err), tokens)
-			as, _ := judgeText(t, reading, "a.csv", audit.CSV, o)
+			as, _ := judgeText(t, reading, "a.csv", forms.CSV, o)
 			if a, b := verdict.Outcome, as.Outcome; a == checker.Violated && b != a || a == checker.Pass && b == checker.Violated {
 				t.Fatalf("seed %d: %s with an error of %d ms, %s under this reading\n%s\n%s", seed, a, err, b, text, reading)
 			}

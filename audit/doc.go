@@ -1,5 +1,17 @@
-// Package audit reads histories that other tools wrote, and production logs, as histories of lockchaos: Jepsen's EDN, call and return in
-// JSON as Porcupine's users keep them, and audit logs in CSV or JSON lines.
+// Package audit reads histories that other tools wrote, and production logs, as histories of lockchaos. It makes operations of events, and says what it assumes
+// and what is open.
+//
+// # Rooms
+//
+// A file passes through rooms, of which each knows only those before it: audit/times reads its times, audit/words finds out what a record says, and audit/forms makes
+// records of bytes. audit/remarks keeps what a room has to say besides, and audit/spill what does not fit into memory. The files of this room, from the ground to the top:
+//
+//   - options, moments, op, holds, log, race, tokens, readings, tracer: what is known of a log, of its operations, and of the holds that they are done under
+//   - nested, which, acts, releases, acquires, spans, trace: under which grant each operation was done
+//   - clients, known, doubts, ledger, emit: who its client is, what follows from it, what it leaves open, in which order the store took its writes, and its events
+//   - source, translate: the history
+//   - gather, versions, read: operations of the events of a log
+//   - steps, watch, explain, lines, process, weave: what else is asked of a log: line by line, of one process, with faults
 //
 // # What such a history can tell
 //
@@ -9,7 +21,7 @@
 //
 // # From ops to grants
 //
-// Each format is read into the same list of ops: who asked what of which key, when, and how it ended. Then, in one place for all formats (lanes.go):
+// Each format is read into the same list of ops: who asked what of which key, when, and how it ended. Then, in one place for all formats (trace.go):
 //
 //   - A hold lasts from the end of its acquire to the start of its last act. The client's own word counts as an act: "acquired", when it says so,
 //     and a release that was answered ok, for until then it held, for all it knew. That the lock vouched for it, nobody says: continuity is not judged.

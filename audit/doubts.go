@@ -4,22 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/history"
 )
 
 // Doubts: what another reading of the stamps would make a violation, or what the history does not say how it ended.
-
-// How long a hold is taken to last: to its last act, to the end of its promise too, and where it was never given up and nothing is promised, for ever.
-const (
-	acts = iota
-	promises
-	openEnds
-)
-
-// loosest is how far a stamp may lie from its instant by the loosest reading. Stamps of whole seconds leave open what came first within one.
-func (t *tracer) loosest() int64 {
-	return max(int64(t.options.ClockError), (int64(grains[t.log.grain.at])-1)/2)
-}
 
 // blame says what leaves it open.
 func (t *tracer) blame() string {
@@ -35,7 +24,7 @@ func (t *tracer) possible(items *race, crossing bool) (sum int) {
 	if t.loosest() == 0 && !crossing {
 		return 0 // there is only one reading
 	}
-	keys := len(t.log.keys.list)
+	keys := len(t.log.Keys.List)
 	strict, loose := items.overtaken(keys, 2*int64(t.options.ClockError), false), items.overtaken(keys, -2*t.loosest(), crossing)
 	for k := range loose {
 		sum += max(0, loose[k]-strict[k])
@@ -65,14 +54,14 @@ func (t *tracer) doubtHolds() string {
 	}
 	var why []string
 	if open > 0 && t.options.Validity.TTL > 0 {
-		why = append(why, fmt.Sprintf("%s waited for. Nobody knows when the attempt that succeeded began, so the hold may have lasted into a later grant.", counted(open, "grant")+was(open)))
+		why = append(why, fmt.Sprintf("%s waited for. Nobody knows when the attempt that succeeded began, so the hold may have lasted into a later grant.", remarks.Were(open, "grant")))
 	} else if open > 0 {
 		why = append(why, fmt.Sprintf("%s never given up in the history, so nobody knows whether it lasted into a later grant (if grants expire, --ttl tells when).",
-			counted(open, "hold")+was(open)))
+			remarks.Were(open, "hold")))
 	}
 	if clocks > 0 {
 		why = append(why, fmt.Sprintf("%s may have been made while others still held the key: %s.",
-			counted(clocks, more+"grant"), t.blame()))
+			remarks.Count(clocks, more+"grant"), t.blame()))
 	}
 	return strings.Join(why, " ")
 }
@@ -80,7 +69,7 @@ func (t *tracer) doubtHolds() string {
 // doubtTokens says what is in doubt about the order of tokens.
 func (t *tracer) doubtTokens() string {
 	if n := t.possible(t.grants, false); n > 0 {
-		return fmt.Sprintf("%s may have come after one with a greater token: %s.", counted(n, "grant"), t.blame())
+		return fmt.Sprintf("%s may have come after one with a greater token: %s.", remarks.Count(n, "grant"), t.blame())
 	}
 	return ""
 }
@@ -88,19 +77,19 @@ func (t *tracer) doubtTokens() string {
 // doubtWrites says what is in doubt about the order of writes.
 func (t *tracer) doubtWrites(holds string) string {
 	if t.loose > 0 {
-		return fmt.Sprintf("%s were made under no grant that the history has.", counted(t.loose, "write"))
+		return fmt.Sprintf("%s were made under no grant that the history has.", remarks.Count(t.loose, "write"))
 	}
 	if n := t.possible(t.writes, false); n > 0 {
-		return fmt.Sprintf("%s may have come after one with a greater token: %s.", counted(n, "write"), t.blame())
+		return fmt.Sprintf("%s may have come after one with a greater token: %s.", remarks.Count(n, "write"), t.blame())
 	}
 	if t.carried {
 		if crossed := t.possible(t.writes, true); crossed > 0 {
-			return fmt.Sprintf("%s under way while one with a greater token was: the history does not tell which the store took first.", counted(crossed, "write")+was(crossed))
+			return fmt.Sprintf("%s under way while one with a greater token was: the history does not tell which the store took first.", remarks.Were(crossed, "write"))
 		}
 	}
 	switch {
 	case t.unordered > 0:
-		return fmt.Sprintf("%s too close to one of another grant to tell which came first.", counted(t.unordered, "write")+was(t.unordered))
+		return fmt.Sprintf("%s too close to one of another grant to tell which came first.", remarks.Were(t.unordered, "write"))
 	case !t.carried && (holds != "" || t.closeGrants() > 0):
 		return "Without tokens, writes are judged by whose grant came first, and that is not certain of all."
 	}
@@ -109,9 +98,9 @@ func (t *tracer) doubtWrites(holds string) string {
 
 // wrote notes an accepted write of a grant.
 func (t *tracer) wrote(o *op) {
-	a := t.log.ops.see(o.grant - 1)
-	t.carried = t.carried && a.token != 0 && !t.broken[o.key] && t.options.Tokens == "fencing"
-	t.writes.add(item{a.token, o.begin(), o.finish(), o.key})
+	a := t.log.ops.See(o.grant - 1)
+	t.carried = t.carried && a.Token != 0 && !t.broken[o.Key] && t.options.Tokens == "fencing"
+	t.writes.add(item{a.Token, o.begin(), o.finish(), o.Key})
 }
 
 // closeGrants counts the grants with writes that the clocks can't put in order with an earlier one.
@@ -122,23 +111,15 @@ func (t *tracer) closeGrants() int {
 	}
 	grants := newRace(t.log.room)
 	defer grants.close()
-	for i := range t.log.ops.each(0, t.lines) {
-		o := t.log.ops.see(i)
-		if o.kind != history.Write || o.outcome != history.OK || o.grant == 0 {
+	for i := range t.log.ops.Each(0, t.lines) {
+		o := t.log.ops.See(i)
+		if o.Kind != history.Write || o.Outcome != history.OK || o.grant == 0 {
 			continue
 		}
-		if a := t.log.ops.at(o.grant - 1); !a.wrote {
+		if a := t.log.ops.At(o.grant - 1); !a.wrote {
 			a.wrote = true
-			grants.byBegin.add(item{a.token, a.begin(), a.finish(), a.key})
+			grants.byBegin.Add(item{a.Token, a.begin(), a.finish(), a.Key})
 		}
 	}
-	return grants.closer(len(t.log.keys.list), margin)
-}
-
-// counted writes a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return grants.closer(len(t.log.Keys.List), margin)
 }

@@ -3,6 +3,8 @@ package audit
 import (
 	"io"
 
+	"github.com/lockchaos/lockchaos/audit/spill"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -10,11 +12,11 @@ import (
 type emitter struct {
 	log     *log
 	err     int64
-	moments *sorter[moment]
-	in      *cursor[moment] // nil: nothing has been told yet
-	ahead   *moment         // nil: all have been told
+	moments *spill.Sorter[moment]
+	in      *spill.Cursor[moment] // nil: nothing has been told yet
+	ahead   *moment               // nil: all have been told
 	queues  []queue
-	links   *paged[int32]
+	links   *spill.List[int32]
 	pending []int32
 	seq     int64
 	stores  map[int32]bool // answered writes that wait for others to come first in the ledger
@@ -33,27 +35,27 @@ const (
 // newEmitter puts the events in order: by time; at one instant what was answered then comes before what was asked, for equal stamps
 // decide nothing, and an op of no length is asked and answered at once. It returns how many entries the ledger has, too.
 func newEmitter(t *tracer) (*emitter, int) {
-	e := &emitter{log: t.log, err: int64(t.options.ClockError), moments: newSorter(t.log.room, moment.compare), stores: map[int32]bool{}}
+	e := &emitter{log: t.log, err: int64(t.options.ClockError), moments: spill.NewSorter(t.log.room, moment.compare), stores: map[int32]bool{}}
 	tell := func(i int32) {
-		o := t.log.ops.see(i)
-		if o.kind == history.Write && o.outcome == history.OK && o.grant != 0 {
+		o := t.log.ops.See(i)
+		if o.Kind == history.Write && o.Outcome == history.OK && o.grant != 0 {
 			t.wrote(o)
 		}
 		e.order(i, o)
 	}
 	ledgers := newLedgers(t, tell)
-	for i := range t.log.ops.each(0, t.log.ops.length) {
-		o := t.log.ops.see(i)
+	for i := range t.log.ops.Each(0, t.log.ops.Length) {
+		o := t.log.ops.See(i)
 		t.latest = max(t.latest, o.latest())
-		if i < t.lines && o.ret > o.inv && o.ret != never {
-			t.log.lasting[o.kind] = true
+		if i < t.lines && o.Ret > o.Inv && o.Ret != never {
+			t.log.lasting[o.Kind] = true
 		}
 		switch {
 		case t.log.entered(o):
 			ledgers.write(i, o)
 			continue
-		case o.kind == history.Read:
-			t.log.ops.at(i).reads()
+		case o.Kind == history.Read:
+			t.log.ops.At(i).reads()
 		}
 		tell(i)
 	}
@@ -67,39 +69,39 @@ func (e *emitter) order(i int32, o *op) {
 	if o.untold || o.grant == 0 && o.lane == 0 {
 		return
 	}
-	asked, answered := e.asked(o), o.ret+e.err
-	if o.outcome != history.Lost && !o.late {
-		e.moments.add(momentOf(asked, true, o.order, i, false))
+	asked, answered := e.asked(o), o.Ret+e.err
+	if o.Outcome != history.Lost && !o.late {
+		e.moments.Add(momentOf(asked, true, o.order, i, false))
 	}
-	if o.outcome != history.TypeNone {
-		e.moments.add(momentOf(answered, asked >= answered, o.order, i, true))
+	if o.Outcome != history.TypeNone {
+		e.moments.Add(momentOf(answered, asked >= answered, o.order, i, true))
 	}
 }
 
 // asked is when the invocation of an op is told. Of an acquire as early as it may have been, and of all else as late: whatever is forgotten when
 // nobody waits for a grant was then over before anything that is still to come, for every reading of the stamps.
 func (e *emitter) asked(o *op) int64 {
-	if o.kind == history.Acquire {
-		return e.early(o.inv)
+	if o.Kind == history.Acquire {
+		return e.early(o.Inv)
 	}
-	return o.inv + e.err
+	return o.Inv + e.err
 }
 
 // next fills in the next event.
 func (e *emitter) next(out *history.Event) error {
-	e.log.ops.trim()
-	e.links.trim()
+	e.log.ops.Trim()
+	e.links.Trim()
 	if e.in == nil {
-		e.in = e.moments.inOrder()
-		e.ahead = e.in.next()
+		e.in = e.moments.InOrder()
+		e.ahead = e.in.Next()
 	}
 	for len(e.pending) == 0 && e.ahead != nil {
 		i := e.ahead.op()
-		o := e.log.ops.see(i)
+		o := e.log.ops.See(i)
 		if !o.late {
 			break
 		}
-		e.ahead = e.in.next()
+		e.ahead = e.in.Next()
 		e.stored(i, o)
 	}
 	switch {
@@ -107,7 +109,7 @@ func (e *emitter) next(out *history.Event) error {
 		e.entry(out)
 	case e.ahead != nil:
 		e.moment(out)
-		e.ahead = e.in.next()
+		e.ahead = e.in.Next()
 	case e.state == telling:
 		e.state = marking
 		*out = history.Event{Type: history.Watermark, Time: e.last, Start: e.last + 1}
@@ -126,47 +128,47 @@ func (e *emitter) next(out *history.Event) error {
 func (e *emitter) moment(out *history.Event) {
 	m := *e.ahead
 	i := m.op()
-	o := e.log.ops.see(i)
+	o := e.log.ops.See(i)
 	client := e.log.client(o)
-	*out = history.Event{Type: history.Invoke, Kind: o.kind, Time: m.at, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
+	*out = history.Event{Type: history.Invoke, Kind: o.Kind, Time: m.at, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.Key),
 		Client: client, Process: client}
-	if o.kind == history.Acquire {
+	if o.Kind == history.Acquire {
 		out.Grant = out.Op
 	}
 	if !m.answer() {
 		return
 	}
-	out.Type = o.outcome
-	out.Busy, out.NotHeld, out.Refused = o.busy, o.notHeld, o.refused
-	switch o.outcome {
+	out.Type = o.Outcome
+	out.Busy, out.NotHeld, out.Refused = o.Busy, o.NotHeld, o.Refused
+	switch o.Outcome {
 	case history.Lost:
 		out.Op, out.Kind = 0, history.KindNone
 		out.Start = e.early(o.begin())
 		return
 	case history.Info: // whoever has no answer may not have begun
-		if o.start != 0 || o.kind == history.Release { // which takes the promise away, and is no act
+		if o.start != 0 || o.Kind == history.Release { // which takes the promise away, and is no act
 			out.Start = e.early(o.begin())
 		}
 	default:
 		out.Start, out.End = e.early(o.begin()), o.finish()+e.err
 	}
-	if o.kind == history.Acquire && o.outcome == history.OK || o.kind == history.Write {
-		carry(out, e.log.ops.see(int32(out.Grant-1)))
+	if o.Kind == history.Acquire && o.Outcome == history.OK || o.Kind == history.Write {
+		carry(out, e.log.ops.See(int32(out.Grant-1)))
 	}
 	if o.mute {
 		out.Token, out.ZeroToken = 0, false
 	}
-	if o.attempt != 0 && o.kind == history.Acquire && o.outcome == history.OK {
+	if o.attempt != 0 && o.Kind == history.Acquire && o.Outcome == history.OK {
 		out.Attempt, out.First = e.early(o.attempt), e.early(o.attempt) // those before were told that another had it
 	}
-	if o.kind == history.Write {
+	if o.Kind == history.Write {
 		e.stored(i, o)
 	}
 }
 
 // carry gives an event the token of a grant.
 func carry(out *history.Event, grant *op) {
-	out.Token, out.ZeroToken = grant.number(), grant.token == ticket(0)
+	out.Token, out.ZeroToken = grant.number(), grant.Token == words.Ticket(0)
 }
 
 // early is an instant as early as it may have been.
@@ -178,11 +180,11 @@ func (e *emitter) stored(i int32, o *op) {
 		return
 	}
 	e.stores[i] = true
-	for q := &e.queues[o.key]; q.next != 0 && e.stores[q.next-1]; {
+	for q := &e.queues[o.Key]; q.next != 0 && e.stores[q.next-1]; {
 		i := q.next - 1
 		delete(e.stores, i)
 		e.pending = append(e.pending, i)
-		q.next = *e.links.see(i)
+		q.next = *e.links.See(i)
 	}
 }
 
@@ -192,13 +194,13 @@ func (e *emitter) entry(out *history.Event) {
 	if e.pending = e.pending[1:]; len(e.pending) == 0 {
 		e.pending = nil
 	}
-	o := e.log.ops.see(i)
-	q := &e.queues[o.key]
+	o := e.log.ops.See(i)
+	q := &e.queues[o.Key]
 	e.seq++
-	*out = history.Event{Type: history.Ledger, Kind: history.Write, Time: o.inv, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.key),
-		Client: e.log.client(o), Seq: e.seq, Refused: o.refused}
-	carry(out, e.log.ops.see(o.grant-1))
-	if !o.refused {
+	*out = history.Event{Type: history.Ledger, Kind: history.Write, Time: o.Inv, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.Key),
+		Client: e.log.client(o), Seq: e.seq, Refused: o.Refused}
+	carry(out, e.log.ops.See(o.grant-1))
+	if !o.Refused {
 		out.Replaced = q.version
 		q.version++
 		out.Version = q.version

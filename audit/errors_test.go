@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 )
 
 // TestErrorsTellThePlace: what can't be read is refused with its file, line and column, the offending text, and what was wanted.
@@ -14,56 +15,56 @@ func TestErrorsTellThePlace(t *testing.T) {
 	reader := audit.Options{Events: map[string][]string{"acquire": {"X"}}}
 	for name, c := range map[string]struct {
 		text    string
-		format  audit.Format
+		format  forms.Format
 		options audit.Options
 		want    string
 	}{
-		"EDN that is none":     {ok + "{:type :ok, :value @}\n", audit.Jepsen, audit.Options{}, `h:2:22: no EDN: `},
-		"a map cut":            {ok + "  {:type :ok, :value \"a\"", audit.Jepsen, audit.Options{}, `h:2:3: the file ends before the '}' that closes this, near "{:type :ok`},
-		"a string cut":         {ok + "{:type :ok, :value \"a\n", audit.Jepsen, audit.Options{}, `h:2:22: the file ends inside of a string or character`},
-		"a vector cut":         {"[" + ok, audit.Jepsen, audit.Options{}, `the file ends before the ']' that closes the whole`},
-		"a bracket too many":   {ok + "}", audit.Jepsen, audit.Options{}, `h:2:1: a closing bracket that closes nothing, near "}"`},
-		"a type":               {ok + "{:type :okay, :f :acquire, :process 0}", audit.Jepsen, audit.Options{}, `h:2:2: an op's :type is :invoke, :ok, :fail or :info, not "okay", near ":type :okay`},
-		"a completion":         {"{:type :ok, :f :acquire, :process 4}", audit.Jepsen, audit.Options{}, `h:1:26: process 4 completes an op that it did not invoke, near ":process 4}"`},
-		"two at a time":        {ok + "\n" + ok, audit.Jepsen, audit.Options{}, `h:3:30: process 0 invokes an op while that of line 1 is open`},
-		"another completion":   {ok + "{:type :ok, :f :release, :process 0, :time 6}", audit.Jepsen, audit.Options{}, `h:2:13: process 0 completes a acquire with a release`},
-		"an index":             {"{:index 3, :type :info, :f :acquire, :process 0}{:index 3, :type :info, :f :acquire, :process 0}", audit.Jepsen, audit.Options{}, `h:1:50: index 3 after 3: the history is not in order`},
-		"times, then none":     {ok + "{:type :ok, :f :acquire, :process 0}", audit.Jepsen, audit.Options{}, `h:2:1: some ops have a :time and some have none`},
-		"a time":               {"{:type :invoke, :f :acquire, :process 0, :time \"noon\"}", audit.Jepsen, audit.Options{}, `h:1:42: :time is a number of nanoseconds`},
-		"readers and writers":  {"{:type :invoke, :f :acquire-read, :process 0}", audit.Jepsen, audit.Options{}, `h:1:17: a reader-writer lock: shared holds are not judged`},
-		"two permits":          {"{:type :invoke, :f :acquire, :process 0, :value {:permits 2}}", audit.Jepsen, audit.Options{}, `h:1:42: an op for 2 permits at once`},
-		"no lock at all":       {"{:type :invoke, :f :read, :process 0}", audit.Jepsen, audit.Options{}, `h:1: there is no acquire in it`},
-		"deep brackets":        {strings.Repeat("[", 400), audit.Jepsen, audit.Options{}, `more than 256 brackets in each other`},
-		"an untimed error":     {"{:type :invoke, :f :acquire, :process 0}", audit.Jepsen, audit.Options{ClockError: 5}, `h has no times, so there is nothing that --clock-error could widen`},
-		"JSON that is none":    {"{\"ClientId\":1,\n \"Input\":acquire}", audit.Porcupine, audit.Options{}, `h:2:10: invalid character 'a'`},
-		"JSON of another kind": {`{"ClientId":{}}`, audit.Porcupine, audit.Options{}, `h:1:`},
-		"no client":            {`{"Input":"lock","Call":1}`, audit.Porcupine, audit.Options{}, `h:1:1: an op needs its ClientId`},
-		"an op":                {`{"ClientId":1,"Input":"juggle","Call":1}`, audit.Porcupine, audit.Options{}, `h:1:15: unknown op "juggle": want acquire`},
-		"time runs backwards":  {`{"ClientId":1,"Input":"lock","Call":9,"Return":8}`, audit.Porcupine, audit.Options{}, `h:1:39: it returns at 8, before its call at 9`},
-		"an answer":            {`{"ClientId":1,"Input":"lock","Call":9,"Return":10,"Output":"perhaps"}`, audit.Porcupine, audit.Options{}, `h:1:51: an answer "perhaps" that nobody knows`},
-		"a return alone":       {`{"ClientId":1,"Kind":true,"Value":null,"Id":7}`, audit.Porcupine, audit.Options{}, `h:1:40: event 7 returns without a call`},
-		"a quote":              {head + "1,a,acquired,k,1\n2,\"a,released,k,1\n", audit.CSV, audit.Options{}, `h:3:`},
-		"a field missing":      {head + "1,a,acquired,k\n", audit.CSV, audit.Options{}, `h:2:1: wrong number of fields, near "1,a,acquired,k"`},
-		"a word":               {head + "1,a,BLOCKED,k,1\n", audit.CSV, audit.Options{}, `h:2:5: nobody knows what this event means: say so with --events, as one of acquire, request, grant, busy, release, not-held, renew, lost, read, write, refused, ignore, near "BLOCKED"`},
-		"a log's time":         {head + "1,a,acquired,k,1\nnoon,a,released,k,1\n", audit.CSV, audit.Options{}, `h:3:1: no time that is known here: see --time-format, near "noon"`},
-		"a layout's time":      {head + "12:61,a,acquired,k,1\n", audit.CSV, audit.Options{TimeFormat: "2006 15:04"}, `h:2:1: parsing time`},
-		"a token":              {head + "1,a,acquired,k,7f\n", audit.CSV, audit.Options{}, `h:2:16: a fencing token is a whole number, 0 or more, near "7f"`},
-		"a column":             {head, audit.CSV, audit.Options{Map: map[string]string{"client": "host"}}, `h:1:1: there is no column "host" for the field "client"; the columns are ts, pod, action, lock, fence`},
-		"a field":              {head, audit.CSV, audit.Options{Map: map[string]string{"clint": "pod"}}, `a column can't be mapped to "clint"; the fields are time, end, client`},
-		"no client column":     {"ts,action\n1,acquired\n", audit.CSV, audit.Options{}, `h:2: no client: say which column it is with --map client=COLUMN, near "1 acquired"`},
-		"an empty log":         {"", audit.CSV, audit.Options{}, `h:1: empty file`},
-		"a log without locks":  {head, audit.CSV, audit.Options{}, `h:1: there is no acquire in it, and no write with a token`},
-		"a result":             {"ts,pod,action,result\n1,a,acquire,maybe\n", audit.CSV, audit.Options{}, `h:2:13: nobody knows this result`},
-		"it ends first":        {"start,end,pod,action\n2,1,a,acquired\n", audit.CSV, audit.Options{}, `h:2:3: it ends before it begins, near "1"`},
-		"shared":               {head + "1,a,read_lock,k,1\n", audit.CSV, audit.Options{}, `h:2:5: a reader-writer lock`},
-		"a nested value":       {`{"ts":1,"pod":["a"],"action":"acquired"}`, audit.JSON, audit.Options{}, `h:1:9: pod, for the field "client", is no single value`},
-		"a line that is none":  {"{\"ts\":1,\"pod\":\"a\",\"action\":\"acquired\"}\n7\n", audit.JSON, audit.Options{}, `h:2:1: json: cannot unmarshal number`},
-		"JSON's event":         {`{"ts":1,"pod":"a","action":"BLOCKED"}`, audit.JSON, audit.Options{}, `h:1:19: nobody knows what this event means`},
-		"a meaning":            {head, audit.CSV, audit.Options{Events: map[string][]string{"have": {"X"}}}, `an event can't mean "have"; it can mean acquire, request`},
-		"two meanings":         {head, audit.CSV, audit.Options{Events: map[string][]string{"release": {"X"}, "acquire": {"X"}}}, `the event "X" is given two meanings`},
-		"a time format":        {head, audit.CSV, audit.Options{TimeFormat: "stardate"}, `unknown time format "stardate"`},
-		"permits and owners":   {head, audit.CSV, audit.Options{Permits: 2, Reentrant: true}, `a reentrant lock with more than one permit is not judged`},
-		"a native history":     {"{}", audit.Native, reader, `format "lockchaos" is not a foreign one`},
+		"EDN that is none":     {ok + "{:type :ok, :value @}\n", forms.Jepsen, audit.Options{}, `h:2:22: no EDN: `},
+		"a map cut":            {ok + "  {:type :ok, :value \"a\"", forms.Jepsen, audit.Options{}, `h:2:3: the file ends before the '}' that closes this, near "{:type :ok`},
+		"a string cut":         {ok + "{:type :ok, :value \"a\n", forms.Jepsen, audit.Options{}, `h:2:22: the file ends inside of a string or character`},
+		"a vector cut":         {"[" + ok, forms.Jepsen, audit.Options{}, `the file ends before the ']' that closes the whole`},
+		"a bracket too many":   {ok + "}", forms.Jepsen, audit.Options{}, `h:2:1: a closing bracket that closes nothing, near "}"`},
+		"a type":               {ok + "{:type :okay, :f :acquire, :process 0}", forms.Jepsen, audit.Options{}, `h:2:2: an op's :type is :invoke, :ok, :fail or :info, not "okay", near ":type :okay`},
+		"a completion":         {"{:type :ok, :f :acquire, :process 4}", forms.Jepsen, audit.Options{}, `h:1:26: process 4 completes an op that it did not invoke, near ":process 4}"`},
+		"two at a time":        {ok + "\n" + ok, forms.Jepsen, audit.Options{}, `h:3:30: process 0 invokes an op while that of line 1 is open`},
+		"another completion":   {ok + "{:type :ok, :f :release, :process 0, :time 6}", forms.Jepsen, audit.Options{}, `h:2:13: process 0 completes a acquire with a release`},
+		"an index":             {"{:index 3, :type :info, :f :acquire, :process 0}{:index 3, :type :info, :f :acquire, :process 0}", forms.Jepsen, audit.Options{}, `h:1:50: index 3 after 3: the history is not in order`},
+		"times, then none":     {ok + "{:type :ok, :f :acquire, :process 0}", forms.Jepsen, audit.Options{}, `h:2:1: some ops have a :time and some have none`},
+		"a time":               {"{:type :invoke, :f :acquire, :process 0, :time \"noon\"}", forms.Jepsen, audit.Options{}, `h:1:42: :time is a number of nanoseconds`},
+		"readers and writers":  {"{:type :invoke, :f :acquire-read, :process 0}", forms.Jepsen, audit.Options{}, `h:1:17: a reader-writer lock: shared holds are not judged`},
+		"two permits":          {"{:type :invoke, :f :acquire, :process 0, :value {:permits 2}}", forms.Jepsen, audit.Options{}, `h:1:42: an op for 2 permits at once`},
+		"no lock at all":       {"{:type :invoke, :f :read, :process 0}", forms.Jepsen, audit.Options{}, `h:1: there is no acquire in it`},
+		"deep brackets":        {strings.Repeat("[", 400), forms.Jepsen, audit.Options{}, `more than 256 brackets in each other`},
+		"an untimed error":     {"{:type :invoke, :f :acquire, :process 0}", forms.Jepsen, audit.Options{ClockError: 5}, `h has no times, so there is nothing that --clock-error could widen`},
+		"JSON that is none":    {"{\"ClientId\":1,\n \"Input\":acquire}", forms.Porcupine, audit.Options{}, `h:2:10: invalid character 'a'`},
+		"JSON of another kind": {`{"ClientId":{}}`, forms.Porcupine, audit.Options{}, `h:1:`},
+		"no client":            {`{"Input":"lock","Call":1}`, forms.Porcupine, audit.Options{}, `h:1:1: an op needs its ClientId`},
+		"an op":                {`{"ClientId":1,"Input":"juggle","Call":1}`, forms.Porcupine, audit.Options{}, `h:1:15: unknown op "juggle": want acquire`},
+		"time runs backwards":  {`{"ClientId":1,"Input":"lock","Call":9,"Return":8}`, forms.Porcupine, audit.Options{}, `h:1:39: it returns at 8, before its call at 9`},
+		"an answer":            {`{"ClientId":1,"Input":"lock","Call":9,"Return":10,"Output":"perhaps"}`, forms.Porcupine, audit.Options{}, `h:1:51: an answer "perhaps" that nobody knows`},
+		"a return alone":       {`{"ClientId":1,"Kind":true,"Value":null,"Id":7}`, forms.Porcupine, audit.Options{}, `h:1:40: event 7 returns without a call`},
+		"a quote":              {head + "1,a,acquired,k,1\n2,\"a,released,k,1\n", forms.CSV, audit.Options{}, `h:3:`},
+		"a field missing":      {head + "1,a,acquired,k\n", forms.CSV, audit.Options{}, `h:2:1: wrong number of fields, near "1,a,acquired,k"`},
+		"a word":               {head + "1,a,BLOCKED,k,1\n", forms.CSV, audit.Options{}, `h:2:5: nobody knows what this event means: say so with --events, as one of acquire, request, grant, busy, release, not-held, renew, lost, read, write, refused, ignore, near "BLOCKED"`},
+		"a log's time":         {head + "1,a,acquired,k,1\nnoon,a,released,k,1\n", forms.CSV, audit.Options{}, `h:3:1: no time that is known here: see --time-format, near "noon"`},
+		"a layout's time":      {head + "12:61,a,acquired,k,1\n", forms.CSV, audit.Options{TimeFormat: "2006 15:04"}, `h:2:1: parsing time`},
+		"a token":              {head + "1,a,acquired,k,7f\n", forms.CSV, audit.Options{}, `h:2:16: a fencing token is a whole number, 0 or more, near "7f"`},
+		"a column":             {head, forms.CSV, audit.Options{Map: map[string]string{"client": "host"}}, `h:1:1: there is no column "host" for the field "client"; the columns are ts, pod, action, lock, fence`},
+		"a field":              {head, forms.CSV, audit.Options{Map: map[string]string{"clint": "pod"}}, `a column can't be mapped to "clint"; the fields are time, end, client`},
+		"no client column":     {"ts,action\n1,acquired\n", forms.CSV, audit.Options{}, `h:2: no client: say which column it is with --map client=COLUMN, near "1 acquired"`},
+		"an empty log":         {"", forms.CSV, audit.Options{}, `h:1: empty file`},
+		"a log without locks":  {head, forms.CSV, audit.Options{}, `h:1: there is no acquire in it, and no write with a token`},
+		"a result":             {"ts,pod,action,result\n1,a,acquire,maybe\n", forms.CSV, audit.Options{}, `h:2:13: nobody knows this result`},
+		"it ends first":        {"start,end,pod,action\n2,1,a,acquired\n", forms.CSV, audit.Options{}, `h:2:3: it ends before it begins, near "1"`},
+		"shared":               {head + "1,a,read_lock,k,1\n", forms.CSV, audit.Options{}, `h:2:5: a reader-writer lock`},
+		"a nested value":       {`{"ts":1,"pod":["a"],"action":"acquired"}`, forms.JSON, audit.Options{}, `h:1:9: pod, for the field "client", is no single value`},
+		"a line that is none":  {"{\"ts\":1,\"pod\":\"a\",\"action\":\"acquired\"}\n7\n", forms.JSON, audit.Options{}, `h:2:1: json: cannot unmarshal number`},
+		"JSON's event":         {`{"ts":1,"pod":"a","action":"BLOCKED"}`, forms.JSON, audit.Options{}, `h:1:19: nobody knows what this event means`},
+		"a meaning":            {head, forms.CSV, audit.Options{Events: map[string][]string{"have": {"X"}}}, `an event can't mean "have"; it can mean acquire, request`},
+		"two meanings":         {head, forms.CSV, audit.Options{Events: map[string][]string{"release": {"X"}, "acquire": {"X"}}}, `the event "X" is given two meanings`},
+		"a time format":        {head, forms.CSV, audit.Options{TimeFormat: "stardate"}, `unknown time format "stardate"`},
+		"permits and owners":   {head, forms.CSV, audit.Options{Permits: 2, Reentrant: true}, `a reentrant lock with more than one permit is not judged`},
+		"a native history":     {"{}", forms.Native, reader, `format "lockchaos" is not a foreign one`},
 	} {
 		_, err := audit.Read(strings.NewReader(c.text), "h", c.format, c.options)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -85,7 +86,7 @@ func TestTimes(t *testing.T) {
 		"02/Jan/2006:15:04:05 -0700": {"14/Nov/2026:08:00:00.25 +0000", "14/Nov/2026:09:00:00.5 +0100"},
 	} {
 		log := "ts\tpod\taction\n" + times[0] + "\ta\tlock.acquired\n" + times[1] + "\ta\tLOCK_RELEASED\n"
-		_, s := judgeText(t, log, "a.tsv", audit.CSV, audit.Options{TimeFormat: format})
+		_, s := judgeText(t, log, "a.tsv", forms.CSV, audit.Options{TimeFormat: format})
 		if got := s.Header.Started.Nanosecond(); got/1e6 != 250 && got/1e6 != 249 {
 			t.Errorf("%s: the log begins at %s", format, s.Header.Started)
 		}

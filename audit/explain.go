@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/forms"
+	"github.com/lockchaos/lockchaos/audit/spill"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -17,8 +20,8 @@ type Explained struct {
 }
 
 // Explain says line by line how the beginning of a log is understood, up to so many lines that are not empty. The head is whole lines, one record each.
-func Explain(name string, head []byte, format Format, o Options, most int) (all []Explained, err error) {
-	defer caught(&err)
+func Explain(name string, head []byte, format forms.Format, o Options, most int) (all []Explained, err error) {
+	defer spill.Caught(&err)
 	p, err := NewParser(name, head, format, o)
 	if err != nil {
 		return nil, err
@@ -32,8 +35,8 @@ func Explain(name string, head []byte, format Format, o Options, most int) (all 
 		text = bytes.TrimSpace(text)
 		switch {
 		case len(text) == 0:
-		case number == 1 && p.heading != "":
-			all = append(all, Explained{1, "the names of the columns: " + strings.Join(p.r.columns.mapping(), ", ")})
+		case number == 1 && p.lines.Heading != "":
+			all = append(all, Explained{1, "the names of the columns: " + strings.Join(p.events.log.Lines.Columns.Mapping(), ", ")})
 		default:
 			all = append(all, Explained{number, p.explain(text, number)})
 		}
@@ -43,46 +46,34 @@ func Explain(name string, head []byte, format Format, o Options, most int) (all 
 
 // explain says how a line is understood.
 func (p *Parser) explain(text []byte, number int) string {
-	if p.prefixed {
-		text = unprefixed(text)
-	}
-	got := p.w.block(block{data: text, line: number})
-	if wrong, ok := errors.AsType[*history.SyntaxError](got.err); ok {
+	got := p.lines.Line(text, number)
+	if wrong, ok := errors.AsType[*history.SyntaxError](got.Err); ok {
 		return "not understood: " + wrong.Err.Error()
 	}
 	switch {
-	case got.err != nil:
-		return "not understood: " + got.err.Error()
-	case got.found.skipped > 0:
+	case got.Err != nil:
+		return "not understood: " + got.Err.Error()
+	case got.Found.Skipped > 0:
 		return "left out: no record of the log"
-	case len(got.entries) == 0:
+	case len(got.Events) == 0:
 		return "left out: it says nothing about a lock"
 	}
-	e := &got.entries[0]
-	p.r.clock.follow(e, got.stamps.date.cycle, got.stamps.zoneless)
-	zone := p.w.stamps.zone
+	e := &got.Events[0]
+	p.events.clock.Follow(&e.Stamp, e.Line, &got.Seen)
+	zone := p.lines.Worker().Stamps.Zone
 	if zone == nil {
 		zone = time.UTC
 	}
-	told := fmt.Sprintf("at %s, client %q: %s %q", time.Unix(0, e.at).In(zone).Format(time.RFC3339Nano), p.w.owners.list[e.owner], e.means, p.w.keys.list[e.key])
-	if e.end > e.at {
-		told += fmt.Sprintf(", until %s", time.Unix(0, e.end).In(zone).Format(time.RFC3339Nano))
+	key, client := p.lines.Worker().Named(e)
+	told := fmt.Sprintf("at %s, client %q: %s %q", time.Unix(0, e.At).In(zone).Format(time.RFC3339Nano), client, e.Means, key)
+	if e.End > e.At {
+		told += fmt.Sprintf(", until %s", time.Unix(0, e.End).In(zone).Format(time.RFC3339Nano))
 	}
-	if e.token != 0 {
-		told += fmt.Sprintf(", token %d", e.token-1)
+	if e.Token != 0 {
+		told += fmt.Sprintf(", token %d", e.Token-1)
 	}
-	if e.ending != endedOK {
-		told += ", " + endingWords[e.ending]
+	if e.Ending != words.EndedOK {
+		told += ", " + e.Ending.String()
 	}
 	return told
-}
-
-// String is the meaning as people name it.
-func (m meaning) String() string {
-	for name, is := range meaningOf {
-		if is == m {
-			return name
-		}
-	}
-	return "nothing"
 }

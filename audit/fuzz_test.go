@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -25,12 +26,12 @@ var readings = []audit.Options{
 }
 
 // try reads a file in any case: it is refused with its place, or it becomes a history that lockchaos itself could have written, and that makes sense.
-func try(t *testing.T, data []byte, format audit.Format) {
+func try(t *testing.T, data []byte, format forms.Format) {
 	tryWith(t, data, format, audit.Options{})
 }
 
 // tryWith is try for formats that need more options.
-func tryWith(t *testing.T, data []byte, format audit.Format, more audit.Options) {
+func tryWith(t *testing.T, data []byte, format forms.Format, more audit.Options) {
 	for _, o := range readings {
 		o.Span = more.Span
 		s, err := audit.Read(bytes.NewReader(data), "fuzzed", format, o)
@@ -116,40 +117,40 @@ func seed(f *testing.F, globs ...string) {
 
 func FuzzJepsen(f *testing.F) {
 	f.Add([]byte(`[{"type":"invoke","f":"acquire","process":3,"time":3,"value":[1,{"token":1e9}]},{"type":"ok","f":"acquire","process":3,"time":5.5,"value":false}]`))
-	seed(f, jepsens+"*.edn", jepsens+"*/*.edn")
+	seed(f, jepsens+"*.edn", jepsens+"*/*.edn", "testdata/jepsen/*")
 	for _, text := range []string{"", "[", "{:type :ok}", `{:type :invoke :f :acquire :process 0 :value #{1 [2]}}`, `#_{} ({:type :invoke :f :lock :process 1 :time 5})`,
 		"{:type :invoke, :f :acquire, :process 0, :time 9223372036854775807}", strings.Repeat("[", 300), `{:a "\` + `"}`, `\`, `{:x \{}`, "; only", "#tag"} {
 		f.Add([]byte(text))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.Jepsen) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Jepsen) })
 }
 
 func FuzzPorcupine(f *testing.F) {
 	seed(f, "testdata/porcupine/*.json")
 	f.Add([]byte(`{"ClientId":1,"Input":"lock","Call":3,"Return":9223372036854775807}`))
 	f.Add([]byte(`[{"ClientId":1,"Input":{"op":"acquire","token":1e9},"Call":-1}]`))
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.Porcupine) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Porcupine) })
 }
 
 func FuzzCSV(f *testing.F) {
 	seed(f, "testdata/csv/*.csv", "../examples/*.csv")
 	f.Add([]byte("ts,pod,action\n1,a,\"x"))
 	f.Add([]byte("ts;pod;action;end;result\n1;a;write;0;ok\n"))
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.CSV) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.CSV) })
 }
 
 func FuzzJSON(f *testing.F) {
 	seed(f, "testdata/json/*.jsonl", "../examples/*.jsonl")
 	f.Add([]byte("[pod/a/b] {\"ts\":1,\"action\":\"granted\"}\nweb-1 | {}\na b {\"ts\":2}\n"))
 	f.Add([]byte(`[{"ts":1,"pod":"a","action":"granted"},{"ts":"2026-01-01T00:00:00Z","pod":{},"action":[]}]`))
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, audit.JSON) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.JSON) })
 }
 
 // FuzzDetect: whatever a file begins with, it is taken for something, or refused.
 func FuzzDetect(f *testing.F) {
 	seed(f, jepsens+"*.edn", "testdata/*/*")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if format, err := audit.Detect(data, "x", false); err == nil && format == audit.Auto {
+		if format, err := forms.Detect(data, "x", false); err == nil && format == forms.Auto {
 			t.Fatal(format)
 		}
 	})

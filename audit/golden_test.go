@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/checker"
 )
 
@@ -22,34 +23,36 @@ func TestGoldenFiles(t *testing.T) {
 	examples := audit.Options{Map: map[string]string{"time": "ts", "client": "pod", "event": "action", "key": "resource", "token": "fence"}}
 	for _, c := range []struct {
 		glob    string
-		format  audit.Format
+		format  forms.Format
 		options audit.Options
 		want    checker.Outcome
 		files   int
 	}{
-		{jepsens + "*.edn", audit.Jepsen, audit.Options{}, checker.Pass, 3},
-		{jepsens + "violated/*.edn", audit.Jepsen, audit.Options{}, checker.Violated, 5},
-		{jepsens + "inconclusive/*.edn", audit.Jepsen, audit.Options{}, checker.Inconclusive, 2},
-		{jepsens + "reentrant/pass.edn", audit.Jepsen, audit.Options{Reentrant: true}, checker.Pass, 1},
-		{jepsens + "reentrant/violated.edn", audit.Jepsen, audit.Options{Reentrant: true}, checker.Violated, 1},
-		{jepsens + "reentrant/inconclusive.edn", audit.Jepsen, audit.Options{Reentrant: true}, checker.Inconclusive, 1},
-		{jepsens + "permits-2/pass.edn", audit.Jepsen, audit.Options{Permits: 2}, checker.Pass, 1},
-		{jepsens + "permits-2/violated.edn", audit.Jepsen, audit.Options{Permits: 2}, checker.Violated, 1},
-		{jepsens + "permits-2/inconclusive.edn", audit.Jepsen, audit.Options{Permits: 2}, checker.Inconclusive, 1},
-		{"testdata/porcupine/*pass.json", audit.Porcupine, audit.Options{}, checker.Pass, 2},
-		{"testdata/porcupine/*violated.json", audit.Porcupine, audit.Options{}, checker.Violated, 2},
-		{"testdata/porcupine/inconclusive.json", audit.Porcupine, audit.Options{}, checker.Inconclusive, 1},
-		{"testdata/csv/pass.csv", audit.CSV, audit.Options{}, checker.Pass, 1},
-		{"testdata/csv/violated.csv", audit.CSV, audit.Options{}, checker.Violated, 1},
-		{"testdata/csv/inconclusive.csv", audit.CSV, audit.Options{}, checker.Inconclusive, 1},
-		{"testdata/csv/words.csv", audit.CSV, words, checker.Pass, 1},
-		{"testdata/json/pass.jsonl", audit.JSON, pod, checker.Pass, 1},
-		{"testdata/json/violated.jsonl", audit.JSON, pod, checker.Violated, 1},
-		{"testdata/json/inconclusive.jsonl", audit.JSON, pod, checker.Inconclusive, 1},
-		{"../examples/audit.csv", audit.CSV, examples, checker.Violated, 1},
-		{"../examples/audit-clean.csv", audit.CSV, examples, checker.Pass, 1},
-		{"../examples/audit.jsonl", audit.JSON, examples, checker.Violated, 1},
-		{"../examples/audit-clean.jsonl", audit.JSON, examples, checker.Pass, 1},
+		{jepsens + "*.edn", forms.Jepsen, audit.Options{}, checker.Pass, 3},
+		{jepsens + "violated/*.edn", forms.Jepsen, audit.Options{}, checker.Violated, 5},
+		{jepsens + "inconclusive/*.edn", forms.Jepsen, audit.Options{}, checker.Inconclusive, 2},
+		{jepsens + "reentrant/pass.edn", forms.Jepsen, audit.Options{Reentrant: true}, checker.Pass, 1},
+		{jepsens + "reentrant/violated.edn", forms.Jepsen, audit.Options{Reentrant: true}, checker.Violated, 1},
+		{jepsens + "reentrant/inconclusive.edn", forms.Jepsen, audit.Options{Reentrant: true}, checker.Inconclusive, 1},
+		{jepsens + "permits-2/pass.edn", forms.Jepsen, audit.Options{Permits: 2}, checker.Pass, 1},
+		{jepsens + "permits-2/violated.edn", forms.Jepsen, audit.Options{Permits: 2}, checker.Violated, 1},
+		{jepsens + "permits-2/inconclusive.edn", forms.Jepsen, audit.Options{Permits: 2}, checker.Inconclusive, 1},
+		{"testdata/jepsen/pass-*", forms.Jepsen, audit.Options{}, checker.Pass, 1},
+		{"testdata/jepsen/violated-*", forms.Jepsen, audit.Options{}, checker.Violated, 1},
+		{"testdata/porcupine/*pass.json", forms.Porcupine, audit.Options{}, checker.Pass, 2},
+		{"testdata/porcupine/*violated.json", forms.Porcupine, audit.Options{}, checker.Violated, 2},
+		{"testdata/porcupine/inconclusive.json", forms.Porcupine, audit.Options{}, checker.Inconclusive, 1},
+		{"testdata/csv/pass.csv", forms.CSV, audit.Options{}, checker.Pass, 1},
+		{"testdata/csv/violated.csv", forms.CSV, audit.Options{}, checker.Violated, 1},
+		{"testdata/csv/inconclusive.csv", forms.CSV, audit.Options{}, checker.Inconclusive, 1},
+		{"testdata/csv/words.csv", forms.CSV, words, checker.Pass, 1},
+		{"testdata/json/pass.jsonl", forms.JSON, pod, checker.Pass, 1},
+		{"testdata/json/violated.jsonl", forms.JSON, pod, checker.Violated, 1},
+		{"testdata/json/inconclusive.jsonl", forms.JSON, pod, checker.Inconclusive, 1},
+		{"../examples/audit.csv", forms.CSV, examples, checker.Violated, 1},
+		{"../examples/audit-clean.csv", forms.CSV, examples, checker.Pass, 1},
+		{"../examples/audit.jsonl", forms.JSON, examples, checker.Violated, 1},
+		{"../examples/audit-clean.jsonl", forms.JSON, examples, checker.Pass, 1},
 	} {
 		files, err := filepath.Glob(c.glob)
 		if err != nil || len(files) != c.files {
@@ -60,7 +63,7 @@ func TestGoldenFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := audit.Detect(text, "x", len(c.options.Map) > 0); got != c.format || err != nil {
+			if got, err := forms.Detect(text, "x", len(c.options.Map) > 0); got != c.format || err != nil {
 				t.Errorf("%s looks like %s, %v", file, got, err)
 			}
 			v, _ := judgeText(t, string(text), file, c.format, c.options)
@@ -98,7 +101,7 @@ func TestLeasesAndClocks(t *testing.T) {
 		"a's lease was over, but clocks":    {audit.Options{Validity: ttl(800 * time.Millisecond).Validity, ClockError: 150 * time.Millisecond}, checker.Inconclusive, "the clocks, which err by up to 150ms, can't tell"},
 		"a's lease ran on, whatever clocks": {audit.Options{Validity: ttl(1500 * time.Millisecond).Validity, ClockError: 150 * time.Millisecond}, checker.Violated, ""},
 	} {
-		v, _ := judgeText(t, log, "a.csv", audit.CSV, c.options)
+		v, _ := judgeText(t, log, "a.csv", forms.CSV, c.options)
 		p := v.Property(checker.MutualExclusion)
 		if p.Outcome != c.want || !strings.Contains(p.Why, c.why) {
 			t.Errorf("%s: %s (%s), want %s (%s)", name, p.Outcome, p.Why, c.want, c.why)
@@ -137,7 +140,7 @@ func TestOldTokens(t *testing.T) {
 		"whole seconds apart": {"1,a,acquired,k,5\n2,a,write,k,5\n2,a,released,k,5\n3,b,acquired,k,6\n3,b,write,k,6\n4,b,released,k,6\n", audit.Options{},
 			checker.Pass, checker.Pass, checker.Pass, checker.Pass},
 	} {
-		v, _ := judgeText(t, head+c.log, "a.csv", audit.CSV, c.options)
+		v, _ := judgeText(t, head+c.log, "a.csv", forms.CSV, c.options)
 		for property, want := range map[string]checker.Outcome{checker.UnfencedWrite: c.writes, checker.MutualExclusion: c.holds, checker.TokenOrder: c.order} {
 			if p := v.Property(property); p.Outcome != want {
 				t.Errorf("%s: %s is %s (%s), want %s", name, property, p.Outcome, p.Why, want)
@@ -171,7 +174,7 @@ func TestJepsensValues(t *testing.T) {
 		"a key, and its fence": {[4]any{`["a" nil]`, `["a" 33]`, `["b" nil]`, `["b" 7]`}, "[a b]", true, checker.NotJudged},
 		"a map":                {[4]any{`{:lock "a"}`, `{:lock "a", :token 5}`, `{:lock "b"}`, `{:lock "b", :token 5}`}, "[a b]", true, checker.NotJudged},
 	} {
-		v, s := judgeText(t, fmt.Sprintf(two, c.values[0], c.values[1], c.values[2], c.values[3]), "a.edn", audit.Jepsen, audit.Options{})
+		v, s := judgeText(t, fmt.Sprintf(two, c.values[0], c.values[1], c.values[2], c.values[3]), "a.edn", forms.Jepsen, audit.Options{})
 		if got := fmt.Sprint(s.Keys); got != c.keys {
 			t.Errorf("%s: keys %s, want %s", name, got, c.keys)
 		}

@@ -6,13 +6,13 @@ import "github.com/lockchaos/lockchaos/history"
 func (t *tracer) known() {
 	last := int64(0)
 	if t.options.Validity.Released && t.options.Permits > 1 {
-		for i := range t.log.ops.each(0, t.log.ops.length) {
-			last = max(last, t.log.ops.see(i).latest())
+		for i := range t.log.ops.Each(0, t.log.ops.Length) {
+			last = max(last, t.log.ops.See(i).latest())
 		}
 	}
-	for n := range t.holds.each(0, t.holds.length) {
-		t.log.ops.trim()
-		one := *t.holds.see(n) // a copy, for the last use of the hold
+	for n := range t.holds.Each(0, t.holds.Length) {
+		t.log.ops.Trim()
+		one := *t.holds.See(n) // a copy, for the last use of the hold
 		h := &one
 		t.word(h)
 		switch {
@@ -27,36 +27,21 @@ func (t *tracer) known() {
 	}
 }
 
-// latest is when an op was answered, or asked if it never was.
-func (o *op) latest() int64 {
-	if o.ret != never {
-		return max(o.inv, o.ret)
-	}
-	return o.inv
-}
-
-// say adds an op under a hold, at an instant.
-func (t *tracer) say(h *hold, kind history.Kind, outcome history.Type, at int64, order int32) *op {
-	a := t.log.ops.see(h.acquire)
-	return t.log.ops.at(t.log.ops.add(op{kind: kind, outcome: outcome, inv: at, ret: at, key: a.key, owner: a.owner,
-		grant: h.acquire + 1, line: a.endLine, endLine: a.endLine, order: order}))
-}
-
 // word adds the client's own word: when it says that it was granted the key, it is alive and takes itself for the holder. Where a release of
 // unknown fate may still happen, and end a hold that came after it, the hold's promise is taken away instead.
 func (t *tracer) word(h *hold) {
-	a := *t.log.ops.see(h.acquire)
+	a := *t.log.ops.See(h.acquire)
 	if a.inferred || a.end != 0 {
 		return
 	}
 	if h.adrift == 0 {
-		h.last = max(h.last, a.ret)
-		t.say(h, history.Renew, history.Fail, a.ret, a.order+1)
+		h.last = max(h.last, a.Ret)
+		t.say(h, history.Renew, history.Fail, a.Ret, a.order+1)
 		return
 	}
-	late := *t.log.ops.see(h.adrift - 1)
-	o := t.say(h, history.Release, history.Info, a.ret, a.order+1)
-	o.start, o.line, o.endLine = a.inv, late.line, late.endLine
+	late := *t.log.ops.See(h.adrift - 1)
+	o := t.say(h, history.Release, history.Info, a.Ret, a.order+1)
+	o.start, o.Line, o.EndLine = a.Inv, late.Line, late.EndLine
 }
 
 // withdrawn takes a hold's promise away where its owner was granted the key again, or went on after its release.
@@ -73,21 +58,10 @@ func (t *tracer) over(h *hold) {
 	}
 	at := t.done(h.use)
 	if ttl := int64(t.options.Validity.TTL); ttl > 0 {
-		a := t.log.ops.see(h.acquire)
+		a := t.log.ops.See(h.acquire)
 		at = max(at, min(h.until, max(a.begin(), a.attempt, h.renewed)+ttl))
 	}
-	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).notHeld = true
-}
-
-// done is when the op of that place in the log was answered, or asked if it never was.
-func (t *tracer) done(i int32) int64 {
-	if i >= t.log.ops.length {
-		return never / 2
-	}
-	if o := t.log.ops.see(i); o.ret != never {
-		return o.ret
-	}
-	return t.log.ops.see(i).inv
+	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).NotHeld = true
 }
 
 // held makes a semaphore's grant that is good until it is released a hold until then: a judge counts holds with holds and promises with promises,

@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 
+	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -17,32 +18,32 @@ type queue struct {
 type ledgers struct {
 	t       *tracer
 	queues  []queue
-	orders  []order       // by key; nil: it has no writes
-	links   *paged[int32] // by write, the next one of its key plus one; 0: none
+	orders  []order            // by key; nil: it has no writes
+	links   *spill.List[int32] // by write, the next one of its key plus one; 0: none
 	entries int
 	tell    func(i int32)
 }
 
 func newLedgers(t *tracer, tell func(i int32)) *ledgers {
-	keys := len(t.log.keys.list)
-	return &ledgers{t: t, queues: make([]queue, keys), orders: make([]order, keys), links: newPaged[int32](t.log.room), tell: tell}
+	keys := len(t.log.Keys.List)
+	return &ledgers{t: t, queues: make([]queue, keys), orders: make([]order, keys), links: spill.NewList[int32](t.log.room), tell: tell}
 }
 
 // entered reports whether a write may be in the ledger.
 func (l *log) entered(o *op) bool {
-	return l.ledgered && o.kind == history.Write && o.grant != 0 && (o.outcome == history.OK || o.refused)
+	return l.ledgered && o.Kind == history.Write && o.grant != 0 && (o.Outcome == history.OK || o.Refused)
 }
 
 // write takes the next write, in the order of their begins.
 func (l *ledgers) write(i int32, o *op) {
-	l.links.trim()
-	for l.links.length <= i {
-		l.links.add(0)
+	l.links.Trim()
+	for l.links.Length <= i {
+		l.links.Add(0)
 	}
-	if l.orders[o.key] == nil {
-		l.orders[o.key] = l.orderOf(o.key)
+	if l.orders[o.Key] == nil {
+		l.orders[o.Key] = l.orderOf(o.Key)
 	}
-	l.orders[o.key].write(i, o)
+	l.orders[o.Key].write(i, o)
 }
 
 // end tells the writes that are left: no more come.
@@ -60,7 +61,7 @@ func (l *ledgers) take(key, i int32) {
 	if q.next == 0 {
 		q.next = i + 1
 	} else {
-		*l.links.at(q.last) = i + 1
+		*l.links.At(q.last) = i + 1
 	}
 	q.last = i
 	l.entries++
@@ -75,15 +76,15 @@ type order interface {
 // orderOf orders the writes of a key by tokens where all of them have one that can be trusted.
 func (l *ledgers) orderOf(key int32) order {
 	if l.t.options.Tokens == "fencing" && !l.t.broken[key] && !l.t.tokenless[key] {
-		return &benign{ledgers: l, free: least[ranked]{less: ranked.before}, ends: least[finished]{less: func(a, b finished) bool { return a.at < b.at }}}
+		return &benign{ledgers: l, free: spill.Heap[ranked]{Less: ranked.before}, ends: spill.Heap[finished]{Less: func(a, b finished) bool { return a.at < b.at }}}
 	}
 	return &certain{ledgers: l}
 }
 
 // reads makes an act of a read. It shows only that its client took itself for the holder: no log has reads in the order of the store.
 func (o *op) reads() {
-	if o.kind == history.Read && o.act() {
-		o.kind, o.outcome = history.Renew, history.Fail
+	if o.Kind == history.Read && o.act() {
+		o.Kind, o.Outcome = history.Renew, history.Fail
 	}
 }
 
@@ -123,21 +124,21 @@ func (c *certain) write(i int32, o *op) {
 
 func (c *certain) end() {
 	for _, w := range c.waiting {
-		c.t.log.ops.trim()
+		c.t.log.ops.Trim()
 		c.settle(w)
 	}
 }
 
 func (c *certain) settle(w waiting) {
-	o := c.t.log.ops.at(w.write)
+	o := c.t.log.ops.At(w.write)
 	switch {
 	case !w.unsure:
-		c.take(o.key, w.write)
+		c.take(o.Key, w.write)
 	case o.late:
 		o.untold = true
 		c.t.unordered++
 	default:
-		o.kind, o.outcome, o.refused = history.Renew, history.Fail, false
+		o.Kind, o.Outcome, o.Refused = history.Renew, history.Fail, false
 		c.t.unordered++
 	}
 	c.tell(w.write)
@@ -173,8 +174,8 @@ func (l *lastTwo) add(o waiting) {
 // certainly before it, with a token at least as great as that of what it stands behind.
 type benign struct {
 	*ledgers
-	free least[ranked]
-	ends least[finished] // when the free ones ended; those that were taken leave it later
+	free spill.Heap[ranked]
+	ends spill.Heap[finished] // when the free ones ended; those that were taken leave it later
 }
 
 // ranked is a write, and what orders writes that the clocks can't order: tokens, then the ends of the acquires, then the order of the log.
@@ -197,31 +198,31 @@ type finished struct {
 
 func (b *benign) write(i int32, o *op) {
 	margin := 2 * int64(b.t.options.ClockError)
-	for len(b.ends.items) > 0 {
-		first := b.ends.items[0]
+	for len(b.ends.Items) > 0 {
+		first := b.ends.Items[0]
 		if *first.taken {
-			b.ends.pop()
+			b.ends.Pop()
 		} else if o.begin() <= first.at+margin {
 			break
 		} else {
 			b.next() // this write, and all that are to come, are certainly behind another one
 		}
 	}
-	a, taken := b.t.log.ops.see(o.grant-1), new(bool)
-	b.free.push(ranked{a.token, a.finish(), o.order, i, o.key, taken})
-	b.ends.push(finished{o.finish(), taken})
+	a, taken := b.t.log.ops.See(o.grant-1), new(bool)
+	b.free.Push(ranked{a.Token, a.finish(), o.order, i, o.Key, taken})
+	b.ends.Push(finished{o.finish(), taken})
 	b.tell(i)
 }
 
 func (b *benign) next() {
-	w := b.free.pop()
+	w := b.free.Pop()
 	*w.taken = true
 	b.take(w.key, w.write)
 }
 
 func (b *benign) end() {
-	for len(b.free.items) > 0 {
-		b.links.trim()
+	for len(b.free.Items) > 0 {
+		b.links.Trim()
 		b.next()
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/forms"
+	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -29,10 +31,10 @@ type Line struct {
 // taken for the instant of its op, would accuse the application of what it did not do. So every op must say when it began and when it ended, and a
 // judge takes each for what lies between.
 type Lines struct {
-	lineReader
+	words.Reader
 	file   string
 	client string
-	row    jsonRows
+	row    forms.Members
 	number int
 	asked  map[[2]string]bool // client, key → it has asked and not been answered
 	met    map[string]bool    // clients of which a line has been read
@@ -43,15 +45,15 @@ type Lines struct {
 // NewLines returns a reader of a log that begins with the next line. Client is who speaks: lines that name a client are of "client/name", unless it is
 // that name. File is for error messages.
 func NewLines(file, client string, o Options) (*Lines, error) {
-	named, err := explicit(o.Map)
+	lines, err := words.NewReader(o.reading().Options)
 	if err != nil {
 		return nil, err
 	}
-	if named[fieldPart] == "" {
-		named[fieldPart] = noColumn
+	named := lines.Columns.Named
+	if named[words.FieldPart] == "" {
+		named[words.FieldPart] = words.NoColumn
 	}
-	lines, err := newLineReader(o)
-	return &Lines{lineReader: lines, file: file, client: client, row: jsonRows{named: named}, asked: map[[2]string]bool{}, met: map[string]bool{}}, err
+	return &Lines{Reader: lines, file: file, client: client, row: forms.Members{Named: named}, asked: map[[2]string]bool{}, met: map[string]bool{}}, nil
 }
 
 // Read understands the next line; ok is false where it is none of the audit log: no JSON object, or one without an event. Errors are a
@@ -64,37 +66,37 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 		return l, false, nil
 	}
 	wrong := func(err error) (Line, bool, error) {
-		return l, false, &history.SyntaxError{File: r.file, Line: r.number, Column: 1, Near: excerpt(string(text)), Err: err}
+		return l, false, &history.SyntaxError{File: r.file, Line: r.number, Column: 1, Near: remarks.Excerpt(string(text)), Err: err}
 	}
 	got, err := r.fields(text)
 	if err != nil {
 		return wrong(err)
 	}
-	if got[fieldEvent] == "" {
+	if got[words.FieldEvent] == "" {
 		r.Other++
 		return l, false, nil
 	}
-	e, f, err := r.understand(&got)
-	var strange *UnknownWord
+	e, f, err := r.Understand(&got)
+	var strange *words.UnknownWord
 	switch {
-	case e.means == ignore:
+	case e.Means == words.Ignore:
 		return l, false, nil
 	case errors.As(err, &strange):
-		return wrong(fmt.Errorf("nobody knows what the event %q means: say so under events, such as acquire: [%[1]s], or ignore: [%[1]s]", got[fieldEvent]))
-	case got[fieldTime] == "" && err != errShared:
+		return wrong(fmt.Errorf("nobody knows what the event %q means: say so under events, such as acquire: [%[1]s], or ignore: [%[1]s]", got[words.FieldEvent]))
+	case got[words.FieldTime] == "" && err != words.ErrShared:
 		return wrong(errors.New("no time: say which member it is with map: {time: NAME}"))
 	case err != nil:
-		return wrong(fmt.Errorf("%s %q: %w", Fields[f], got[f], err))
+		return wrong(fmt.Errorf("%s %q: %w", words.Fields[f], got[f], err))
 	}
-	l = Line{Began: e.at, Ended: e.end, Token: max(e.token-1, 0), Result: endingWords[e.ending], Client: r.client, Key: cmp.Or(got[fieldKey], defaultKey)}
-	l.Means = Meanings[slices.IndexFunc(Meanings, func(m string) bool { return meaningOf[m] == e.means })]
-	if got[fieldPart] != "" {
-		got[fieldClient] += "/" + got[fieldPart]
+	l = Line{Began: e.At, Ended: e.End, Token: max(e.Token-1, 0), Result: e.Ending.String(), Client: r.client, Key: cmp.Or(got[words.FieldKey], words.DefaultKey)}
+	l.Means = e.Means.String()
+	if got[words.FieldPart] != "" {
+		got[words.FieldClient] += "/" + got[words.FieldPart]
 	}
-	if c := got[fieldClient]; c != "" && c != r.client {
+	if c := got[words.FieldClient]; c != "" && c != r.client {
 		l.Client += "/" + c
 	}
-	ok, err = r.spans(&l, got[fieldEnd] != "")
+	ok, err = r.spans(&l, got[words.FieldEnd] != "")
 	if err != nil {
 		return wrong(err)
 	}
@@ -102,19 +104,16 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 }
 
 // fields are the texts of a line's members.
-func (r *Lines) fields(text []byte) (got [fieldCount]string, err error) {
+func (r *Lines) fields(text []byte) (got [words.FieldCount]string, err error) {
 	var members map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&members); err != nil {
 		return got, fmt.Errorf("no JSON object: %w", err)
 	}
-	_, got, err = r.row.texts(members)
+	_, got, err = r.row.Texts(members)
 	return got, err
 }
-
-// endingWords are the words of Line.Result.
-var endingWords = [...]string{endedOK: "ok", endedFail: "failed", endedRefused: "refused", endedUnknown: "unknown"}
 
 // spans sees to it that the line says when its op began and when it ended; ok is false for a grant of which that can't be known, since it was
 // asked for before the first line.

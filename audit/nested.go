@@ -2,26 +2,14 @@ package audit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/audit/remarks"
 )
 
 // A log of a lock that is not reentrant may grant a key to a client that has not given it up. That client is two in truth, such as two threads of one
 // pod, or the lock had forgotten it, or is reentrant. Nobody knows which, so such a log never passes. What the client does later still counts: once it has
 // given up the newer grant, the rest is about the older one.
-
-// tally counts lines of one kind.
-type tally struct {
-	n     int
-	first int32 // the line of the first
-}
-
-func (c *tally) add(line int32) {
-	if c.n == 0 {
-		c.first = line
-	}
-	c.n++
-}
 
 // grantedTwice notes that an owner is granted a key under a grant that it has not given up.
 func (t *tracer) grantedTwice(h *hold, o *op) {
@@ -30,8 +18,8 @@ func (t *tracer) grantedTwice(h *hold, o *op) {
 		return // it was over, or its process was: a fault may have ended that
 	}
 	h.nested = true
-	if t.twice.add(o.endLine); t.twice.n == 1 {
-		t.twiceWho, t.twiceKey = o.owner, o.key
+	if t.twice.Add(o.EndLine); t.twice.N == 1 {
+		t.twiceWho, t.twiceKey = o.Owner, o.Key
 	}
 }
 
@@ -41,11 +29,11 @@ const deepestNest = 64
 // outer is the hold that an op is about where its owner has given up all newer ones; -1: there is none. With another grant since, an op may just as well
 // come twice, and shows nothing.
 func (t *tracer) outer(la *lane, token int64) int32 {
-	if la.newest < 0 || !t.holds.at(la.newest).ended {
+	if la.newest < 0 || !t.holds.At(la.newest).ended {
 		return -1
 	}
-	for n, depth := t.holds.at(la.newest).before, 0; n >= 0 && depth < deepestNest; depth++ {
-		h := t.holds.at(n)
+	for n, depth := t.holds.At(la.newest).before, 0; n >= 0 && depth < deepestNest; depth++ {
+		h := t.holds.At(n)
 		switch {
 		case !h.nested:
 			return -1
@@ -67,37 +55,23 @@ func (t *tracer) reopened(la *lane, token int64) bool {
 	return true
 }
 
-// Open is a line that leaves it open who held a lock.
-type Open struct {
-	Line int
-	Text string
-	more int // how many other lines are like it
-}
-
-// open lists, of each kind of line that leaves it open who held a lock, the first.
-func (t *tracer) open() (all []Open) {
-	all = slices.Clone(t.log.open)
-	add := func(lines tally, text string) {
-		if lines.n > 0 {
-			all = append(all, Open{int(lines.first), text, lines.n - 1})
-		}
+// open notes which lines leave it open who held a lock.
+func (t *tracer) open() {
+	if t.twice.N > 0 {
+		t.log.Doubt(t.twice, fmt.Sprintf("%s was granted %s again, and had not given it up: two threads may have one name (--map client=COLUMN+COLUMN), or the lock is reentrant (--reentrant).",
+			t.log.Owners.List[t.twiceWho], t.log.Keys.List[t.twiceKey]))
 	}
-	if t.twice.n > 0 {
-		add(t.twice, fmt.Sprintf("%s was granted %s again, and had not given it up: two threads may have one name (--map client=COLUMN+COLUMN), or the lock is reentrant (--reentrant).",
-			t.log.owners.list[t.twiceWho], t.log.keys.list[t.twiceKey]))
-	}
-	add(t.idle, "it is about a grant that the history does not have, so who held the lock then is not told.")
-	add(t.misfits, "it has another token than the grant that its client holds: if the number is that of a write and not of a grant, say --tokens version.")
-	return all
+	t.log.Doubt(t.idle, "it is about a grant that the history does not have, so who held the lock then is not told.")
+	t.log.Doubt(t.misfits, "it has another token than the grant that its client holds: if the number is that of a write and not of a grant, say --tokens version.")
 }
 
 // openLines says which lines leave it open who held the lock; empty: none do.
-func openLines(open []Open) string {
+func openLines(open []remarks.Open) string {
 	var why []string
 	for _, o := range open {
 		like := ""
-		if o.more > 0 {
-			like = fmt.Sprintf(" and %s like it", counted(o.more, "line"))
+		if o.Like > 0 {
+			like = fmt.Sprintf(" and %s like it", remarks.Count(o.Like, "line"))
 		}
 		why = append(why, fmt.Sprintf("Line %d%s: %s", o.Line, like, o.Text))
 	}

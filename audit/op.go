@@ -3,37 +3,26 @@ package audit
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"math"
-	"time"
 
+	"github.com/lockchaos/lockchaos/audit/forms"
+	"github.com/lockchaos/lockchaos/audit/times"
 	"github.com/lockchaos/lockchaos/history"
 )
 
 // never is when what did not happen happens.
-const never = math.MaxInt64
+const never = times.Never
 
 // op is one operation, as every format is read into it, or the news of a loss (outcome Lost).
 type op struct {
-	// inv and ret are the instants (ns) at which it was asked and answered; ret is never when no answer is known. They put the events in order.
-	inv, ret int64
+	forms.Call // its times put the events in order; its outcome is Lost for news
 	// start and end, when not 0, are what is known instead of when it happened.
 	start, end int64
-	token      int64 // the number that the log gives plus one: 0 is none; see ticket
 	attempt    int64 // of an acquire that was asked before: when the attempt began that succeeded; 0: not known
-	key, owner int32
 	grant      int32 // the acquire that it is done under, from 1 like ops; 0: none
 	lane       int32 // of an acquire that the judge is told: its owner's on the key, from 1; 0: none
-	line       int32
-	endLine    int32
 	order      int32 // decides between events of the same instant
 	// part is, of an acquire, its hold plus one (0: none), until it is the number of the client among those that its owner becomes.
 	part     int32
-	kind     history.Kind
-	outcome  history.Type // OK, Fail, Info; TypeNone: no answer; Lost
-	busy     bool
-	notHeld  bool
-	refused  bool
 	mute     bool // an acquire of the token that its owner had been given before: that tells nothing about the order of tokens
 	late     bool // a write of a grant that its owner had replaced by a newer one: only the ledger has it
 	inferred bool // an acquire that the log lacks
@@ -55,170 +44,51 @@ const (
 )
 
 // begin and finish are what is known of when the op happened.
-func (o *op) begin() int64 { return cmp.Or(o.start, o.inv) }
+func (o *op) begin() int64 { return cmp.Or(o.start, o.Inv) }
 
-func (o *op) finish() int64 { return cmp.Or(o.end, o.ret) }
+func (o *op) finish() int64 { return cmp.Or(o.end, o.Ret) }
 
 // act tells whether the op shows that its client acted as holder.
 func (o *op) act() bool {
-	switch o.outcome {
+	switch o.Outcome {
 	case history.OK:
-		return o.kind.Acts() || o.kind == history.Release
+		return o.Kind.Acts() || o.Kind == history.Release
 	case history.Fail:
-		return o.kind.Acts()
+		return o.Kind.Acts()
 	}
 	return false
 }
 
-// ended notes how the op ended. denied: an error says that the lock is not the client's.
-func (o *op) ended(how ending, denied bool) {
-	o.outcome = outcomes[how]
-	failed, acquires := o.outcome == history.Fail, o.kind == history.Acquire
-	o.busy, o.notHeld = failed && acquires, failed && !acquires && denied
-}
-
-// names numbers names in the order in which they come.
-type names struct {
-	ids  map[string]int32
-	list []string
-}
-
-func newNames() names { return names{ids: map[string]int32{}} }
-
-// quick is the number of a name that is proper text.
-func (n *names) quick(name []byte) (int32, bool) {
-	if id, ok := n.ids[string(name)]; ok {
-		return id, true
-	}
-	if !proper(name) {
-		return 0, false
-	}
-	return n.id(string(name)), true
-}
-
-func (n *names) id(name string) int32 {
-	id, ok := n.ids[name]
-	if !ok {
-		id = int32(len(n.list))
-		n.ids[name] = id
-		n.list = append(n.list, name)
-	}
-	return id
-}
-
-// log is what was read of a file.
-type log struct {
-	file         string
-	room         room
-	ops          *paged[op]
-	first, last  int64 // the least inv, and that of the newest op
-	mixed        bool  // they are not in the order of their invs
-	keys, owners names
-	told         *sorter[moment] // the ops in the order in which they tell something; nil: that is to be found out
-	lanes        []*lane         // where an owner may be several clients
-	whole        []int32         // by lane its client, where each owner is one client on a key
-	read         int32           // how many of the ops stand in the file
-	// clients are the names of the clients on each key, by number.
-	clients [][]string
-	// everyone are the clients of all keys, where each has one number on all of them; else nil.
-	everyone *names
-	// notes says what was left out while reading, taken what was taken for granted.
-	notes, taken []string
-	open         []Open
-	versions     bool                    // its tokens are numbers of writes
-	lasting      [history.Close + 1]bool // kinds of ops of which some line tells the length
-	what         string                  // the format, in words
-	// oneClock: the stamps are the recorder's, not the clients'.
-	oneClock bool
-	// timed is false where the history has no times, only an order.
-	timed bool
-	// zero is the wall-clock time (ns since 1970) of instant 0, when there is one.
-	zero     int64
-	hasZero  bool
-	zone     *time.Location // of its stamps
-	zoneless bool           // some of them have none
-	grain    grain
-	columns  *guesser // of an audit log
-	loss     string   // what the end of a hold is that its owner did not ask for; empty: news
-	ledgered bool     // its writes are what the store did, in order
-}
-
-// ticket is the token of an op, by the number that the log gives for it.
-func ticket(number int64) int64 { return number + 1 }
-
-// positive is the ticket of a number in a format where 0 is none.
-func positive(number int64) int64 {
-	if number <= 0 || number == math.MaxInt64 {
-		return 0
-	}
-	return ticket(number)
-}
-
-// number is the token's number, where the op has one.
-func (o *op) number() int64 { return max(o.token-1, 0) }
-
-func newLog(file string, r room) *log {
-	r.open = new([]closer)
-	return &log{file: file, room: r, ops: newPaged[op](r), first: never, last: math.MinInt64, keys: newNames(), owners: newNames(), timed: true,
-		grain: grain{len(grains) - 1}, zone: time.UTC}
-}
-
-// maxOps bounds the ops of a file. They are numbered with 31 bits, and up to three are added for each.
-const maxOps = 1 << 29
-
-func (l *log) add(o op) (int32, error) {
-	if l.ops.length >= maxOps {
-		return 0, fmt.Errorf("%s: more than %d ops", l.file, maxOps)
-	}
-	l.mixed = l.mixed || o.inv < l.last
-	l.first, l.last = min(l.first, o.inv), o.inv
-	l.ops.trim()
-	o.order = 2*l.ops.length + 1
-	return l.ops.add(o), nil
-}
-
-// sort puts the ops in the order of their invs.
-func (l *log) sort() {
-	if !l.mixed {
-		return
-	}
-	byTime := newSorter(l.room, func(a, b op) int { return cmp.Compare(a.inv, b.inv) })
-	defer byTime.close()
-	for i := range l.ops.each(0, l.ops.length) {
-		byTime.add(*l.ops.see(i))
-	}
-	ordered := byTime.inOrder()
-	for i := range l.ops.each(0, l.ops.length) {
-		*l.ops.at(i) = *ordered.next()
-	}
-}
-
 func (o *op) shift(by int64) {
-	o.inv += by
+	o.Inv += by
 	if o.attempt != 0 {
 		o.attempt += by
 	}
-	if o.ret != never {
-		o.ret += by
+	if o.Ret != never {
+		o.Ret += by
 	}
-}
-
-func (l *log) note(format string, args ...any) {
-	l.notes = append(l.notes, fmt.Sprintf(format, args...))
-}
-
-// assumed notes what is taken for granted.
-func (l *log) assumed(format string, args ...any) {
-	l.taken = append(l.taken, fmt.Sprintf(format, args...))
-}
-
-// excerpt shortens text for an error message.
-func excerpt(text string) string {
-	const longest = 60
-	if r := []rune(text[:min(len(text), 4*longest)]); len(r) > longest {
-		return string(r[:longest]) + "…"
-	}
-	return text
 }
 
 var errNoAcquire = errors.New("there is no acquire in it, and no write with a token: nothing tells about a lock")
+
+// number is the token's number, where the op has one.
+func (o *op) number() int64 { return max(o.Token-1, 0) }
+
+// place is an owner on a key.
+type place struct{ key, owner int32 }
+
+// tells is when an op tells something.
+func (o *op) tells(i int32) moment {
+	if o.Kind == history.Acquire && o.Ret != never {
+		return momentOf(o.Ret, false, o.order, i, false)
+	}
+	return momentOf(o.Inv, false, o.order, i, false)
+}
+
+// latest is when an op was answered, or asked if it never was.
+func (o *op) latest() int64 {
+	if o.Ret != never {
+		return max(o.Inv, o.Ret)
+	}
+	return o.Inv
+}

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/anishathalye/porcupine"
+
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/checker"
 )
 
@@ -146,7 +148,7 @@ func legal(steps []step, owners, permits int, reentrant bool) bool {
 	return porcupine.CheckOperations(model.ToModel(), ops)
 }
 
-func judgeText(t testing.TB, text, name string, format audit.Format, o audit.Options) (checker.Verdict, *audit.Source) {
+func judgeText(t testing.TB, text, name string, format forms.Format, o audit.Options) (checker.Verdict, *audit.Source) {
 	t.Helper()
 	s, err := audit.Read(strings.NewReader(text), name, format, o)
 	if err != nil {
@@ -196,7 +198,7 @@ func TestAgreesWithPorcupine(t *testing.T) {
 					continue
 				}
 				want := legal(steps, owners, max(1, c.options.Permits), c.options.Reentrant)
-				v, _ := judgeText(t, text, "random.edn", audit.Jepsen, c.options)
+				v, _ := judgeText(t, text, "random.edn", forms.Jepsen, c.options)
 				got := v.Property(checker.MutualExclusion).Outcome != checker.Violated
 				if !want {
 					illegal++

@@ -3,34 +3,35 @@ package audit
 import (
 	"slices"
 
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/history"
 )
 
 // released follows a release.
 func (t *tracer) released(la *lane, i int32) {
-	o := t.log.ops.at(i)
-	if o.outcome == history.Info || o.outcome == history.TypeNone {
+	o := t.log.ops.At(i)
+	if o.Outcome == history.Info || o.Outcome == history.TypeNone {
 		la.adrift = i
 	}
-	at := t.which(la, o.token)
-	if t.options.Permits > 1 && o.token == 0 {
+	at := t.which(la, o.Token)
+	if t.options.Permits > 1 && o.Token == 0 {
 		at = t.untried(la)
 	}
 	if at < 0 {
 		t.releasedUnknown(la, i)
 		return
 	}
-	if o.outcome == history.OK && len(la.pending) > 0 && t.holds.at(la.open[at]).attempted {
+	if o.Outcome == history.OK && len(la.pending) > 0 && t.holds.At(la.open[at]).attempted {
 		t.releasedEither(la, i, at)
 		return
 	}
-	h := t.holds.at(la.open[at])
+	h := t.holds.At(la.open[at])
 	switch {
-	case o.outcome == history.OK && t.inner(o, h):
-		o.kind, o.outcome, o.shown = history.Renew, history.Fail, shownInner // it shows that its owner held, and ends nothing
+	case o.Outcome == history.OK && t.inner(o, h):
+		o.Kind, o.Outcome, o.shown = history.Renew, history.Fail, shownInner // it shows that its owner held, and ends nothing
 		h.least, h.most = max(h.least-1, 1), max(h.most-1, 1)
 		t.under(h, o)
-	case o.outcome == history.OK || o.outcome == history.Fail && o.notHeld:
+	case o.Outcome == history.OK || o.Outcome == history.Fail && o.NotHeld:
 		t.under(h, o)
 		h.ended, h.release, h.until = true, i, min(h.until, o.begin())
 		la.open = slices.Delete(la.open, at, at+1)
@@ -42,9 +43,9 @@ func (t *tracer) released(la *lane, i int32) {
 // releasedPerhaps follows a release of a hold that failed, or is of unknown fate.
 func (t *tracer) releasedPerhaps(h *hold, o *op) {
 	switch {
-	case o.outcome == history.Fail && t.options.Validity.Released:
+	case o.Outcome == history.Fail && t.options.Validity.Released:
 		return // it did not happen
-	case o.outcome == history.Fail:
+	case o.Outcome == history.Fail:
 	case h.least > 1:
 		h.least--
 		return
@@ -61,7 +62,7 @@ func (t *tracer) releasedPerhaps(h *hold, o *op) {
 // untried is the place of the newest open hold that nobody has tried to release, or else of the newest: a semaphore's permits are alike.
 func (t *tracer) untried(la *lane) int {
 	for i := len(la.open) - 1; i >= 0; i-- {
-		if !t.holds.at(la.open[i]).attempted {
+		if !t.holds.At(la.open[i]).attempted {
 			return i
 		}
 	}
@@ -83,15 +84,15 @@ func (t *tracer) inner(o *op, h *hold) bool {
 // releasedUnknown follows a release under no grant that is known. One that was answered ok, after an acquire of unknown fate, shows that this was
 // granted: before the release ended, and held when it began.
 func (t *tracer) releasedUnknown(la *lane, i int32) {
-	o := t.log.ops.at(i)
-	if o.outcome != history.OK || len(la.pending) == 0 {
+	o := t.log.ops.At(i)
+	if o.Outcome != history.OK || len(la.pending) == 0 {
 		t.stray(la, o)
 		return
 	}
 	first := la.pending[0] // the oldest, of which the least is known
 	la.pending = la.pending[1:]
-	a := t.log.ops.at(first)
-	a.outcome, a.start, a.end, a.ret, a.token = history.OK, a.inv, o.finish(), o.inv, o.token
+	a := t.log.ops.At(first)
+	a.Outcome, a.start, a.end, a.Ret, a.Token = history.OK, a.Inv, o.finish(), o.Inv, o.Token
 	t.granted++
 	t.instant(la, first, i)
 }
@@ -99,20 +100,20 @@ func (t *tracer) releasedUnknown(la *lane, i int32) {
 // releasedEither follows a release that was answered ok, of a hold that may have been released before, or of one that an acquire of unknown fate made.
 // Whichever it was, its owner held when it was released; and no later release is certainly of the older hold.
 func (t *tracer) releasedEither(la *lane, i int32, at int) {
-	o := *t.log.ops.at(i)
-	older := t.holds.at(la.open[at])
+	o := *t.log.ops.At(i)
+	older := t.holds.At(la.open[at])
 	older.ended = true
 	la.open = slices.Delete(la.open, at, at+1)
-	a := *t.log.ops.at(older.acquire)
-	first := t.log.ops.add(op{kind: history.Acquire, outcome: history.OK, inv: o.inv, ret: o.inv, start: a.begin(), end: o.finish(), key: o.key, owner: o.owner,
-		line: a.line, endLine: a.endLine, order: o.order - 1})
+	a := *t.log.ops.At(older.acquire)
+	first := t.log.ops.Add(op{Call: forms.Call{Kind: history.Acquire, Outcome: history.OK, Inv: o.Inv, Ret: o.Inv, Key: o.Key, Owner: o.Owner,
+		Line: a.Line, EndLine: a.EndLine}, start: a.begin(), end: o.finish(), order: o.order - 1})
 	t.instant(la, first, i)
 }
 
 // instant makes a hold of no length of acquire a: its owner held when it released it by op i.
 func (t *tracer) instant(la *lane, a, i int32) {
 	h := t.hold(la, a)
-	o := t.log.ops.at(i)
+	o := t.log.ops.At(i)
 	t.under(h, o)
 	h.use = max(h.use, i)
 	h.ended, h.release, h.until, h.adrift = true, i, o.begin(), 0

@@ -7,17 +7,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/audit/forms"
+	"github.com/lockchaos/lockchaos/audit/spill"
+	"github.com/lockchaos/lockchaos/audit/words"
 )
 
 // cramped is room for nothing but what is looked at.
-var cramped = room{page: 2, pages: 2, run: 1, tokens: 2, names: 2}
+var cramped = spill.Room{Page: 2, Pages: 2, Run: 1, Tokens: 2, Names: 2}
 
 // randomLog draws a log of owners of a few keys, and how to read it. Most lines are those of a lock that mostly works; times may be out of order, and tokens
 // missing, 0, of another grant or not rising.
 func randomLog(r *rand.Rand) (string, Options) {
 	o := Options{Map: map[string]string{}, Tokens: []string{"", "fencing", "version", "none"}[r.IntN(4)],
 		Permits: []int{1, 1, 2, 3}[r.IntN(4)], ClockError: time.Duration(max(0, r.IntN(18)-6)) * time.Millisecond}
-	for _, field := range Fields {
+	for _, field := range words.Fields {
 		o.Map[field] = field
 	}
 	o.Reentrant = o.Permits == 1 && r.IntN(3) == 0
@@ -28,7 +32,7 @@ func randomLog(r *rand.Rand) (string, Options) {
 	l := &randomLines{Rand: r, keys: 1 + r.IntN(3), owners: 1 + r.IntN(5), now: 1_763_107_200_000, unit: []int64{1, 1, 1000}[r.IntN(3)], asking: r.IntN(2) == 0, orderly: r.IntN(3),
 		tokens: r.IntN(4), holder: map[int]int{}, given: map[int]int{}, mine: map[[2]int]int{}}
 	var text strings.Builder
-	text.WriteString(strings.Join(Fields, ",") + "\n")
+	text.WriteString(strings.Join(words.Fields, ",") + "\n")
 	for range 1 + r.IntN(80) {
 		text.WriteString(l.line())
 	}
@@ -102,9 +106,9 @@ func TestRoom(t *testing.T) {
 	}
 	for seed := range uint64(logs) {
 		text, o := randomLog(rand.New(rand.NewPCG(seed, 5)))
-		want := told([]byte(text), CSV, o, o.block)
+		want := told([]byte(text), forms.CSV, o, o.block)
 		o.keep, o.block = cramped, 100
-		if got := told([]byte(text), CSV, o, o.block); got != want {
+		if got := told([]byte(text), forms.CSV, o, o.block); got != want {
 			a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
 			i := 0
 			for i < min(len(a), len(b))-1 && a[i] == b[i] {
@@ -122,7 +126,7 @@ func TestRoom(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	t.Setenv("TMPDIR", "/nonexistent")
 	text := "time,client,event\n" + strings.Repeat("1,a,grant\n2,a,release\n", 20)
-	_, err := Read(strings.NewReader(text), "log", CSV, Options{keep: cramped})
+	_, err := Read(strings.NewReader(text), "log", forms.CSV, Options{keep: cramped})
 	if err == nil || !strings.Contains(err.Error(), "/nonexistent") {
 		t.Errorf("the error is %v", err)
 	}

@@ -5,44 +5,24 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/lockchaos/lockchaos/audit/spill"
 )
 
 // promiseMargin is what a judge takes off a promise that is measured in time.
 const promiseMargin = 2 * time.Millisecond
 
-// span is a hold under one reading of the stamps: from the grant to the last instant at which it was held.
-type span struct {
-	begin, last int64
-	lane        int32 // its owner on its key
-	open        bool  // when it ended is not told
-}
-
-// reading is the holds of all keys when every stamp is off by err: a positive one makes holds as short as they certainly were, a negative one as long as
-// they may have been.
-type reading struct {
-	err   int64
-	until int
-	spans *sorter[span]
-}
-
-// newReading has no holds yet. Of those that begin and end alike, that of the owner who came first in the log comes first.
-func newReading(r room, err int64, until int) *reading {
-	return &reading{err, until, newSorter(r, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last), cmp.Compare(a.lane, b.lane))
-	})}
-}
-
 // crowded counts, by key, the grants that were made while as many others as the key has permits were held, and the holds
 // that may have lasted into a later grant, for all that the history tells.
 func (t *tracer) crowded(r *reading) (grants, endless []int) {
-	keys := len(t.log.keys.list)
+	keys := len(t.log.Keys.List)
 	grants, endless = make([]int, keys), make([]int, keys)
-	held, open := make([]least[int64], keys), make([]int64, keys) // open: when the one before ends at the latest, by key
+	held, open := make([]spill.Heap[int64], keys), make([]int64, keys) // open: when the one before ends at the latest, by key
 	for k := range open {
-		held[k].less, open[k] = cmp.Less[int64], math.MinInt64
+		held[k].Less, open[k] = cmp.Less[int64], math.MinInt64
 	}
-	in := r.spans.inOrder()
-	for s := in.next(); s != nil; s = in.next() {
+	in := r.spans.InOrder()
+	for s := in.Next(); s != nil; s = in.Next() {
 		key := t.order[s.lane-1].key
 		if open[key] > s.begin {
 			endless[key]++
@@ -51,14 +31,14 @@ func (t *tracer) crowded(r *reading) (grants, endless []int) {
 			open[key] = s.last
 		}
 		ends := &held[key]
-		for len(ends.items) > 0 && ends.items[0] <= s.begin {
-			ends.pop()
+		for len(ends.Items) > 0 && ends.Items[0] <= s.begin {
+			ends.Pop()
 		}
-		if len(ends.items) >= t.options.Permits {
+		if len(ends.Items) >= t.options.Permits {
 			grants[key]++
 		}
 		if s.last > s.begin {
-			ends.push(s.last)
+			ends.Push(s.last)
 		}
 	}
 	return grants, endless
@@ -68,7 +48,7 @@ func (t *tracer) crowded(r *reading) (grants, endless []int) {
 func (t *tracer) spanned(n int32, h *hold) {
 	next, begun := int64(never), h.finish
 	if h.follower > 0 && t.options.Permits == 1 && !t.options.Validity.Released {
-		if next = t.holds.see(h.follower).finish; h.nested && h.last > next {
+		if next = t.holds.See(h.follower).finish; h.nested && h.last > next {
 			next = never // it went on under the next one
 		}
 	}
@@ -81,7 +61,7 @@ func (t *tracer) spanned(n int32, h *hold) {
 			s.last = min(s.last, next-r.err)
 		}
 		if r.until != acts || s.last >= s.begin { // else it is so short that it certainly was none
-			r.spans.add(s)
+			r.spans.Add(s)
 		}
 	}
 }
@@ -110,11 +90,11 @@ func (t *tracer) span(h *hold, begun int64, r *reading) span {
 // lookThrough goes through the holds. It notes when those with tokens were asked for and made, which keys have tokens that do not rise, and whether
 // some key was granted to more owners than it has permits.
 func (t *tracer) lookThrough() {
-	keys := len(t.log.keys.list)
+	keys := len(t.log.Keys.List)
 	last, untidy := make([]item, keys), make([]bool, keys) // untidy: a hold came after one with a greater token, or one that ended later
 	first, grants := make([]int32, keys), make([]int, keys)
-	for n := range t.holds.each(0, t.holds.length) {
-		h := t.holds.see(n)
+	for n := range t.holds.Each(0, t.holds.Length) {
+		h := t.holds.See(n)
 		owner := t.order[h.lane-1].owner
 		if grants[h.key]++; t.options.Permits > 1 {
 			t.excluded = t.excluded || grants[h.key] > t.options.Permits
@@ -145,17 +125,17 @@ func (t *tracer) findEarly(untidy []bool) {
 		token, at int64
 		key, hold int32
 	}
-	byToken := newSorter(t.log.room, func(a, b granted) int {
+	byToken := spill.NewSorter(t.log.room, func(a, b granted) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(b.token, a.token))
 	})
-	defer byToken.close()
-	for n := range t.holds.each(0, t.holds.length) {
-		if h := t.holds.see(n); h.token != 0 && untidy[h.key] && !t.broken[h.key] {
-			byToken.add(granted{h.token, h.finish, h.key, n})
+	defer byToken.Close()
+	for n := range t.holds.Each(0, t.holds.Length) {
+		if h := t.holds.See(n); h.token != 0 && untidy[h.key] && !t.broken[h.key] {
+			byToken.Add(granted{h.token, h.finish, h.key, n})
 		}
 	}
-	first, key, in := int64(never), int32(-1), byToken.inOrder()
-	for g := in.next(); g != nil; g = in.next() {
+	first, key, in := int64(never), int32(-1), byToken.InOrder()
+	for g := in.Next(); g != nil; g = in.Next() {
 		if g.key != key {
 			first, key = never, g.key
 		}
@@ -164,18 +144,6 @@ func (t *tracer) findEarly(untidy []bool) {
 		}
 		first = min(first, g.at)
 	}
-}
-
-// counted is the latest instant at which the time to live of a grant may have begun to count: when the attempt was sent that succeeded, which may have been
-// as late as the grant where nobody tells.
-func (t *tracer) counted(h *hold) int64 {
-	switch o := t.log.ops.see(h.acquire); {
-	case o.attempt != 0:
-		return o.attempt
-	case t.options.Delayed:
-		return o.begin()
-	}
-	return h.finish
 }
 
 // lastsUntil is until when the lock may have promised a hold whose client may have waited before the attempt that succeeded.

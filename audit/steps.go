@@ -22,17 +22,17 @@ func (s *Source) Steps(id int64) []Step {
 	if o == nil {
 		return nil
 	}
-	who := s.log.owners.list[o.owner]
-	said := o.said(s.Keys[o.key])
+	who := s.log.Owners.List[o.Owner]
+	said := o.said(s.Keys[o.Key])
 	if said == lostTheLock {
-		said = cmp.Or(s.log.loss, said)
+		said = cmp.Or(s.log.Loss, said)
 	}
-	end := Step{Line: int(o.endLine), At: o.ret, Timed: s.log.timed && o.ret != never, Client: who, What: said}
-	if o.line == o.endLine {
+	end := Step{Line: int(o.EndLine), At: o.Ret, Timed: !s.log.Untimed && o.Ret != never, Client: who, What: said}
+	if o.Line == o.EndLine {
 		return []Step{end}
 	}
-	asks := Step{Line: int(o.line), At: o.inv, Timed: s.log.timed, Client: who, What: "asks: " + o.kind.String() + " " + s.Keys[o.key]}
-	if o.outcome == history.TypeNone {
+	asks := Step{Line: int(o.Line), At: o.Inv, Timed: !s.log.Untimed, Client: who, What: "asks: " + o.Kind.String() + " " + s.Keys[o.Key]}
+	if o.Outcome == history.TypeNone {
 		return []Step{asks}
 	}
 	return []Step{asks, end}
@@ -42,7 +42,7 @@ const lostTheLock = "is told that it lost the lock"
 
 // said is what the answer of an op says.
 func (o *op) said(key string) string {
-	word := o.kind.String() + " " + key
+	word := o.Kind.String() + " " + key
 	switch o.shown {
 	case shownAgain:
 		return history.Acquire.String() + " " + key + " again"
@@ -53,23 +53,23 @@ func (o *op) said(key string) string {
 	case shownLoss:
 		return lostTheLock
 	}
-	if o.token != 0 {
+	if o.Token != 0 {
 		word += fmt.Sprintf(" (token %d)", o.number())
 	}
 	switch {
-	case o.outcome == history.Lost:
+	case o.Outcome == history.Lost:
 		return lostTheLock
 	case o.inferred:
 		return "writes with a token whose grant the log lacks"
-	case o.busy:
+	case o.Busy:
 		return word + ": busy"
-	case o.notHeld:
+	case o.NotHeld:
 		return word + ": not held"
-	case o.refused:
+	case o.Refused:
 		return word + ": refused"
-	case o.outcome == history.Info:
+	case o.Outcome == history.Info:
 		return word + ": nobody knows"
-	case o.outcome == history.Fail:
+	case o.Outcome == history.Fail:
 		return word + ": failed"
 	}
 	return word

@@ -1,6 +1,10 @@
 package audit
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/audit/spill"
+)
 
 type tokenOn struct {
 	key   int32
@@ -24,7 +28,7 @@ type tokenOf struct {
 }
 
 func newTokens(l *log) tokens {
-	return tokens{greatest: make([][]tokenOf, len(l.keys.list)), most: l.room.tokens, forgotten: make([]int64, len(l.keys.list))}
+	return tokens{greatest: make([][]tokenOf, len(l.Keys.List)), most: l.room.Tokens, forgotten: make([]int64, len(l.Keys.List))}
 }
 
 // highest returns the highest token that was granted of a key.
@@ -62,7 +66,7 @@ func (t *tokens) add(at tokenOn, hold int32) {
 }
 
 // hold returns the newest hold that has a token.
-func (t *tokens) hold(holds *paged[hold], at tokenOn) (n int32, ok bool) {
+func (t *tokens) hold(holds *spill.List[hold], at tokenOn) (n int32, ok bool) {
 	if i, found := t.place(at); found {
 		return t.greatest[at.key][i].hold, true
 	}
@@ -71,7 +75,7 @@ func (t *tokens) hold(holds *paged[hold], at tokenOn) (n int32, ok bool) {
 	}
 	if t.all == nil {
 		t.all = map[tokenOn]int32{}
-		holds.scan(func(n int32, h *hold) {
+		holds.Scan(func(n int32, h *hold) {
 			if h.token != 0 && !h.twice {
 				t.all[tokenOn{h.key, h.token}] = n
 			}

@@ -1,395 +1,71 @@
 package audit
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"maps"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
+	"github.com/lockchaos/lockchaos/audit/spill"
+	"github.com/lockchaos/lockchaos/history"
 )
 
-// A trace has a span for each hold of a lock: it begins behind the grant, and ends before the release. Traces are read as OpenTelemetry, Jaeger and Zipkin
-// write them in JSON, also one object a line, as the file exporter of OpenTelemetry's collector does. All are read alike: the paths of their spans differ.
-
-// spansBegin is how such a file begins.
-var spansBegin = regexp.MustCompile(`^\{\s*"resourceSpans"\s*:|^\{\s*"data"\s*:\s*\[\s*\{\s*"(traceID|spans|processes)"|^\[[\s[]*\{(?s:.*)"traceId"(?s:.*)"localEndpoint"|^\[[\s[]*\{(?s:.*)"localEndpoint"(?s:.*)"traceId"`)
-
-// spanColumns are the attributes by which a client is known, the best one first; threadColumn tells the threads of one apart.
-var spanColumns = []string{"service.instance.id", "k8s.pod.name", "client-uuid", "host.name", "hostname", "localEndpoint.ipv4", "service.name"}
-
-const (
-	threadColumn = "thread.id"
-	spanStart    = "start"
-	spanEnd      = "end"
-	sampleSpans  = 1000 // by which the columns are chosen
-	mostSpans    = 20   // names of spans that are told
-)
-
-// traceReader reads the spans of a trace.
-type traceReader struct {
-	file     *recordFile
-	walk     *walkJSON
-	resource map[string]string            // attributes of those that are held
-	process  map[string]map[string]string // the same by the names of Jaeger's processes
-	held     []heldSpan                   // of one resource, until its attributes are known
-	ready    []heldSpan
-	names    map[string]int
-	others   int
-	ended    error
+// trace gives every op its grant.
+func trace(l *log, o Options) *tracer {
+	keys := len(l.Keys.List)
+	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: spill.NewList[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys), begun: make([]bool, keys),
+		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), carried: true}
+	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts), newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
+	if l.told == nil {
+		l.told = l.order(int64(o.ClockError))
+	}
+	t.lines = l.ops.Length
+	defer l.told.Close()
+	if o.Reentrant {
+		t.lookAhead(l.told.InOrder())
+	}
+	in := l.told.InOrder()
+	for m := in.Next(); m != nil; m = in.Next() {
+		l.ops.Trim()
+		t.holds.Trim()
+		t.op(m.op())
+	}
+	t.lookThrough()
+	return t
 }
 
-// heldSpan is a span that may be a hold.
-type heldSpan struct {
-	line    int
-	process string
-	texts   map[string]string
-}
-
-func openSpans(f *recordFile) (recordReader, error) {
-	s := &traceReader{file: f, walk: newWalkJSON(f.in, f.log.file), names: map[string]int{}}
-	f.log.what = "trace"
-	s.forget()
-	for _, path := range []string{"resourceSpans[].scopeSpans[].spans[]", "resourceSpans[].instrumentationLibrarySpans[].spans[]", "data[].spans[]"} {
-		s.walk.take[path] = s.span
-	}
-	s.walk.take["[]"] = s.zipkin
-	s.walk.take["resourceSpans[].resource"] = s.resources
-	s.walk.take["data[].processes"] = s.processes
-	s.walk.end["resourceSpans[]"], s.walk.end["data[]"] = s.known, s.known
-	if err := s.more(sampleSpans); err != nil {
-		return nil, err
-	}
-	return s, s.choose()
-}
-
-// choose finds the columns by the first spans.
-func (s *traceReader) choose() (err error) {
-	f := s.file
-	if len(s.ready) == 0 {
-		return s.nameless()
-	}
-	if f.lines.stamps, err = newStamper("unix-ns"); err != nil {
-		return err
-	}
-	f.lines.whole = true
-	seen, g := map[string]bool{}, f.columns
-	first := &sample{}
-	for _, one := range s.ready {
-		for name := range one.texts {
-			seen[name] = true
+// lookAhead notes of each op whether its owner's next one on the key is a release that was answered ok.
+func (t *tracer) lookAhead(in *spill.Cursor[moment]) {
+	last := map[place]int32{}
+	for m := in.Next(); m != nil; m = in.Next() {
+		t.log.ops.Trim()
+		i := m.op()
+		o := t.log.ops.See(i)
+		at := place{o.Key, o.Owner}
+		if before, ok := last[at]; ok && o.Kind == history.Release && o.Outcome == history.OK {
+			t.log.ops.At(before).then = true
 		}
-		first.lines = append(first.lines, one.texts)
-	}
-	first.names = slices.Sorted(maps.Keys(seen))
-	g.whole, g.stamps = true, f.lines.stamps
-	for at, column := range map[field]string{fieldTime: spanStart, fieldEnd: spanEnd, fieldToken: noColumn} {
-		g.named[at] = cmp.Or(g.named[at], column)
-	}
-	if g.named[fieldClient] == "" {
-		if i := slices.IndexFunc(spanColumns, func(c string) bool { return seen[c] }); i >= 0 {
-			g.named[fieldClient] = spanColumns[i]
-			if seen[threadColumn] {
-				g.named[fieldPart] = threadColumn
-			}
-			g.chosen = g.named
-			g.assumed = append(g.assumed, fmt.Sprintf("The client of a span is its %s (--map client=ATTRIBUTE).", g.column(fieldClient)))
-		}
-	}
-	return g.choose(first)
-}
-
-// nameless says that no span is a hold, and which names spans have.
-func (s *traceReader) nameless() error {
-	if len(s.names) == 0 {
-		return s.file.unlike("trace of OpenTelemetry, Jaeger or Zipkin with spans in it")
-	}
-	all := slices.Sorted(maps.Keys(s.names))
-	if more := len(all) - mostSpans; more > 0 {
-		all = append(all[:mostSpans], fmt.Sprintf("and %d more", more))
-	}
-	ask := "say with --span which spans are holds of a lock"
-	if s.file.options.Span != "" {
-		ask = fmt.Sprintf("no span is called %q", s.file.options.Span)
-	}
-	return fmt.Errorf("%s: %s; the names are: %s", s.file.log.file, ask, excerpts(all))
-}
-
-// excerpts are names in a sentence.
-func excerpts(names []string) string {
-	var parts []string
-	for _, name := range names {
-		parts = append(parts, excerpt(name))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// more reads on until there are so many spans, or the file ends.
-func (s *traceReader) more(want int) error {
-	for len(s.ready) < want && s.ended == nil {
-		err := s.walk.document()
-		switch {
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			line, _ := s.walk.in.place(s.walk.in.read)
-			s.file.log.cutShort(line)
-			s.ended = io.EOF
-			if err := s.known(); err != nil {
-				return err
-			}
-		case errors.Is(err, io.EOF):
-			s.ended = io.EOF
-		case err != nil:
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *traceReader) some(w *worker) error {
-	if err := s.more(1); err != nil {
-		return err
-	}
-	for len(s.ready) > 0 && !w.full() {
-		one := s.ready[0]
-		s.ready = s.ready[1:]
-		out := row{line: one.line}
-		for f, column := range w.columns.chosen {
-			if column != "" && column != noColumn {
-				out.text[f] = one.texts[column]
-			}
-		}
-		if err := w.add(&out); err != nil {
-			return err
-		}
-	}
-	if len(s.ready) == 0 {
-		return s.ended
-	}
-	return nil
-}
-
-func (s *traceReader) tell(l *log) {
-	g := s.file.columns
-	l.columns = g
-	l.notes, l.taken = append(l.notes, g.notes...), append(l.taken, g.assumed...)
-	l.assumed("Each span %q is a whole hold: it begins behind the grant and ends before the release. None was left out by sampling.", s.file.options.Span)
-	if s.others > 0 {
-		l.note("Spans of other names: %d; they are left out.", s.others)
-	}
-	if column := g.chosen[fieldKey]; column == "" || column == noColumn {
-		l.note(keyless)
+		last[at] = i
 	}
 }
 
-// number is a whole number, which some write as a string.
-type number = json.Number
-
-// spanJSON is a span, by the members of all three forms.
-type spanJSON struct {
-	Name          string `json:"name"`
-	OperationName string `json:"operationName"` // Jaeger's
-	// ns, OpenTelemetry's
-	StartTimeUnixNano number `json:"startTimeUnixNano"`
-	EndTimeUnixNano   number `json:"endTimeUnixNano"`
-	// us, Jaeger's and Zipkin's
-	StartTime     number          `json:"startTime"`
-	Timestamp     number          `json:"timestamp"`
-	Duration      number          `json:"duration"`
-	Attributes    []attribute     `json:"attributes"`
-	Tags          json.RawMessage `json:"tags"`
-	ProcessID     string          `json:"processID"`
-	Process       *processJSON    `json:"process"`
-	LocalEndpoint map[string]any  `json:"localEndpoint"`
-}
-
-type processJSON struct {
-	ServiceName string      `json:"serviceName"`
-	Tags        []attribute `json:"tags"`
-}
-
-// attribute is one of OpenTelemetry's, whose value has a member for its type, or a tag of Jaeger's.
-type attribute struct {
-	Key   string `json:"key"`
-	Value any    `json:"value"`
-}
-
-func (a attribute) put(to map[string]string) {
-	v := a.Value
-	if typed, ok := v.(map[string]any); ok {
-		for _, inner := range typed {
-			v = inner
-		}
+// op follows an op.
+func (t *tracer) op(i int32) {
+	o := t.log.ops.At(i)
+	if t.options.Tokens == "none" {
+		o.Token = 0
 	}
-	switch v.(type) {
-	case nil, map[string]any, []any:
-	default:
-		to[a.Key] = strings.TrimSpace(fmt.Sprint(v))
+	p := place{o.Key, o.Owner}
+	la := t.lanes[p]
+	if la == nil {
+		la = &lane{key: o.Key, owner: o.Owner, number: int32(len(t.order) + 1), newest: -1, adrift: -1}
+		t.lanes[p] = la
+		t.order = append(t.order, la)
 	}
-}
-
-// decode decodes a value of the trace.
-func (s *traceReader) decode(raw []byte, line int, into any) error {
-	if err := json.Unmarshal(raw, into); err != nil {
-		return wrongRecord(s.file.log.file, line, raw, err)
-	}
-	return nil
-}
-
-// span reads a span of any form.
-func (s *traceReader) span(raw []byte, line int) error {
-	var in spanJSON
-	if err := s.decode(raw, line, &in); err != nil {
-		return err
-	}
-	name := cmp.Or(in.Name, in.OperationName)
-	if len(s.names) < 10*mostSpans {
-		s.names[name]++
-	}
-	if name != s.file.options.Span || name == "" {
-		s.others++
-		return nil
-	}
-	texts, err := in.texts()
-	if err != nil {
-		return wrongRecord(s.file.log.file, line, raw, err)
-	}
-	s.held = append(s.held, heldSpan{line: line, process: in.ProcessID, texts: texts})
-	return nil
-}
-
-// texts are the times of a span and its attributes.
-func (in *spanJSON) texts() (map[string]string, error) {
-	texts := map[string]string{}
-	if in.Process != nil {
-		in.Process.put(texts)
-	}
-	for name, v := range in.LocalEndpoint {
-		texts["localEndpoint."+name] = fmt.Sprint(v)
-	}
-	var tags []attribute
-	var named map[string]any
 	switch {
-	case len(in.Tags) == 0:
-	case json.Unmarshal(in.Tags, &tags) == nil:
-	case json.Unmarshal(in.Tags, &named) == nil:
-		for name, v := range named {
-			tags = append(tags, attribute{name, v})
-		}
+	case o.Outcome == history.Lost:
+		t.lost(la, i)
+	case o.Kind == history.Acquire:
+		t.wanted = true
+		t.acquired(la, i)
+	case o.Kind == history.Release:
+		t.released(la, i)
 	default:
-		return nil, errors.New("its tags are neither a list nor an object")
+		t.acted(la, i)
 	}
-	for _, a := range append(in.Attributes, tags...) {
-		a.put(texts)
-	}
-	delete(texts, spanStart)
-	delete(texts, spanEnd)
-	return texts, in.times(texts)
-}
-
-// times adds when a span began and ended, in ns. One that has not ended has no end.
-func (in *spanJSON) times(texts map[string]string) error {
-	if in.StartTimeUnixNano != "" {
-		texts[spanStart] = in.StartTimeUnixNano.String()
-		if in.EndTimeUnixNano != "" && in.EndTimeUnixNano != "0" {
-			texts[spanEnd] = in.EndTimeUnixNano.String()
-		}
-		return nil
-	}
-	start := cmp.Or(in.StartTime, in.Timestamp)
-	if start == "" {
-		return errors.New("the span does not say when it began")
-	}
-	begin, err := strconv.ParseInt(start.String(), 10, 64)
-	if err != nil || begin < 0 || begin > maxMicros {
-		return fmt.Errorf("the span's start %q is no time (microseconds)", excerpt(start.String()))
-	}
-	texts[spanStart] = strconv.FormatInt(begin*1000, 10)
-	if in.Duration == "" {
-		return nil
-	}
-	lasts, err := strconv.ParseInt(in.Duration.String(), 10, 64)
-	if err != nil || lasts < 0 || lasts > maxMicros {
-		return fmt.Errorf("the span's duration %q is no length (microseconds)", excerpt(in.Duration.String()))
-	}
-	texts[spanEnd] = strconv.FormatInt((begin+lasts)*1000, 10)
-	return nil
-}
-
-// maxMicros is a time of the year 2112.
-const maxMicros = 1 << 52
-
-// zipkin reads an element of Zipkin's list: a span, or a list of those of a trace.
-func (s *traceReader) zipkin(raw []byte, line int) error {
-	if raw[0] != '[' {
-		return cmp.Or(s.span(raw, line), s.known())
-	}
-	var all []json.RawMessage
-	if err := s.decode(raw, line, &all); err != nil {
-		return err
-	}
-	at := inRaw{raw: raw, line: line}
-	for _, one := range all {
-		if err := s.span(one, at.of(one)); err != nil {
-			return err
-		}
-	}
-	return s.known()
-}
-
-func (s *traceReader) resources(raw []byte, line int) error {
-	var in struct {
-		Attributes []attribute `json:"attributes"`
-	}
-	if err := s.decode(raw, line, &in); err != nil {
-		return err
-	}
-	for _, a := range in.Attributes {
-		a.put(s.resource)
-	}
-	return nil
-}
-
-func (p *processJSON) put(to map[string]string) {
-	if p.ServiceName != "" {
-		to["service.name"] = p.ServiceName
-	}
-	for _, a := range p.Tags {
-		a.put(to)
-	}
-}
-
-func (s *traceReader) processes(raw []byte, line int) error {
-	var in map[string]processJSON
-	if err := s.decode(raw, line, &in); err != nil {
-		return err
-	}
-	for name, p := range in {
-		s.process[name] = map[string]string{}
-		p.put(s.process[name])
-	}
-	return nil
-}
-
-// known gives the spans that are held the attributes of their resource, now that these have been read.
-func (s *traceReader) known() error {
-	for _, one := range s.held {
-		for _, of := range []map[string]string{s.process[one.process], s.resource} {
-			for name, v := range of {
-				if _, own := one.texts[name]; !own {
-					one.texts[name] = v
-				}
-			}
-		}
-		s.ready = append(s.ready, one)
-	}
-	s.forget()
-	return nil
-}
-
-func (s *traceReader) forget() {
-	s.held, s.resource, s.process = nil, map[string]string{}, map[string]map[string]string{}
 }

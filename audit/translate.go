@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -17,11 +19,11 @@ func translate(l *log, o Options) (*Source, error) {
 	if o.ClockError > maxClockError {
 		return nil, fmt.Errorf("a clock error of %s: with more than %s nothing could be told", o.ClockError, maxClockError)
 	}
-	if !l.timed && o.ClockError > 0 {
-		return nil, fmt.Errorf("%s has no times, so there is nothing that --clock-error could widen", l.file)
+	if l.Untimed && o.ClockError > 0 {
+		return nil, fmt.Errorf("%s has no times, so there is nothing that --clock-error could widen", l.Name)
 	}
-	if !l.timed && o.Validity.TTL > 0 {
-		return nil, fmt.Errorf("%s has no times, so nobody can tell what --ttl ended", l.file)
+	if l.Untimed && o.Validity.TTL > 0 {
+		return nil, fmt.Errorf("%s has no times, so nobody can tell what --ttl ended", l.Name)
 	}
 	if l.versions {
 		o.Tokens = "version"
@@ -31,28 +33,29 @@ func translate(l *log, o Options) (*Source, error) {
 	if err := t.number(); err != nil {
 		return nil, err
 	}
-	l.read = l.ops.length
+	l.read = l.ops.Length
 	t.known()
 	var holds, tokens string
-	doubts := aside(func() { holds, tokens = t.doubtHolds(), t.doubtTokens() }) // which needs no op
+	doubts := spill.Aside(func() { holds, tokens = t.doubtHolds(), t.doubtTokens() }) // which needs no op
 	defer func() { <-doubts }()
 	out, entries := newEmitter(t)
-	join(doubts)
-	s := &Source{Keys: l.keys.list, log: l, out: out}
-	if t.holds.length == 0 && !t.wanted {
-		return nil, &history.SyntaxError{File: l.file, Line: 1, Err: errNoAcquire}
+	spill.Join(doubts)
+	s := &Source{Keys: l.Keys.List, log: l, out: out}
+	if t.holds.Length == 0 && !t.wanted {
+		return nil, &history.SyntaxError{File: l.Name, Line: 1, Err: errNoAcquire}
 	}
-	s.Open = t.open()
+	t.open()
+	s.Open = l.Open
 	s.Doubt = strings.TrimSpace(holds + " " + openLines(s.Open))
 	s.Header = t.header(entries, s.Doubt, tokens)
-	s.Assumed, s.Left = t.assumed(), t.log.notes
+	s.Assumed, s.Left = t.assumed(), l.Left
 	return s, nil
 }
 
 // header says what the lock is taken to claim, and what the history does not tell.
 func (t *tracer) header(entries int, holds, tokens string) history.Header {
 	o := t.options
-	h := history.Header{Format: history.FormatVersion, Scenario: t.log.what, Lock: "unknown", Service: "unknown", Workload: t.log.what,
+	h := history.Header{Format: history.FormatVersion, Scenario: t.log.What, Lock: "unknown", Service: "unknown", Workload: t.log.What,
 		Needs: history.Needs{Grants: 1}, Translated: true, TTL: int64(o.Validity.TTL),
 		Claims: history.Claims{Token: "none", Permits: o.Permits, Confirms: []string{history.Renew.String(), history.Release.String()}}}
 	for _, list := range t.log.clients {
@@ -62,7 +65,7 @@ func (t *tracer) header(entries int, holds, tokens string) history.Header {
 		h.Started, h.Duration = time.Unix(0, t.log.zero).In(t.log.zone), t.latest
 	}
 	if t.log.everyone != nil {
-		h.Names = t.log.everyone.list
+		h.Names = t.log.everyone.List
 	}
 	switch {
 	case o.Validity.Released:
@@ -106,19 +109,12 @@ func (t *tracer) untold(entries int) map[string]string {
 		untold[history.FactTokens] = "The history has no acquires, so it does not tell when a token was given."
 	case t.late > 0:
 		untold[history.FactTokens] = fmt.Sprintf("%s used without an acquire in the history, after a greater one was granted: it does not tell when they were given.",
-			counted(t.late, "token")+was(t.late))
+			remarks.Were(t.late, "token"))
 	}
-	if t.granted == 0 && t.holds.length > 0 && t.renewals == 0 {
+	if t.granted == 0 && t.holds.Length > 0 && t.renewals == 0 {
 		untold[history.FactHolds] = "The history has no acquires, so it does not tell who held the lock."
 	}
 	return untold
-}
-
-func was(n int) string {
-	if n == 1 {
-		return " was"
-	}
-	return " were"
 }
 
 // doubts says what the history tells only perhaps.
@@ -173,7 +169,7 @@ func (t *tracer) assumed() []string {
 		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
 	}
 	if t.renewals > 0 {
-		add("Who renews a lease held it before, though the log lacks its grant: %s.", counted(t.renewals, "lease"))
+		add("Who renews a lease held it before, though the log lacks its grant: %s.", remarks.Count(t.renewals, "lease"))
 	}
 	if t.log.zoneless {
 		add("Times without a zone are UTC (--timezone).")
@@ -181,15 +177,15 @@ func (t *tracer) assumed() []string {
 	switch {
 	case o.ClockError > 0:
 		add("Each stamp is within %s of the instant that it tells.", o.ClockError)
-	case !t.log.oneClock:
+	case !t.log.OneClock:
 		add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
 	}
-	return append(list, t.log.taken...)
+	return append(list, t.log.Assumed...)
 }
 
 // toTheGrain says how exact stamps can be.
 func (t *tracer) toTheGrain() string {
-	if grains[t.log.grain.at] == 0 {
+	if t.log.grain.Size() == 0 {
 		return ""
 	}
 	return " to the " + t.log.grain.String() + ", which is as fine as they are"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/checker"
 )
 
@@ -29,7 +30,7 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 			{}, {Validity: &audit.Validity{TTL: time.Duration(ttl) * time.Millisecond}}, {Tokens: "none"}, {Tokens: "version"},
 		} {
 			o.ClockError = time.Duration(errs) * time.Millisecond
-			v, _ := judgeText(t, text, "a.csv", audit.CSV, o)
+			v, _ := judgeText(t, text, "a.csv", forms.CSV, o)
 			for _, p := range v.Properties {
 				if p.Outcome == checker.Violated {
 					t.Fatalf("seed %d, TTL %d ms, error %d ms, %+v: %s\n%s", seed, ttl, errs, o, p.Violations[0].Text, text)

@@ -1,6 +1,6 @@
 package audit
 
-import "github.com/lockchaos/lockchaos/history"
+import "github.com/lockchaos/lockchaos/audit/words"
 
 // A number beside the events of a log may be a fencing token: that of the grant, on every line about it. Or it is the version of a record, such as etcd's
 // revision or Kubernetes' resourceVersion, and rises with every write. The log shows which: within one hold the first stays and the second rises.
@@ -9,56 +9,33 @@ import "github.com/lockchaos/lockchaos/history"
 const versionLines = 1 << 16
 
 // versions reports whether the numbers of the log are those of writes, in more cases than not.
-func (r *auditReader) versions() bool {
+func (g *gatherer) versions() bool {
 	type under struct {
 		token int64
 		open  bool
 	}
 	held, rising, steady := map[place]under{}, 0, 0
-	in := r.inOrder()
+	in := g.inOrder()
 	for range versionLines {
 		e := in()
 		if e == nil {
 			break
 		}
-		at := place{e.key, e.owner}
+		at := place{e.Key, e.Owner}
 		h := held[at]
 		switch {
-		case (e.means == grant || e.means == acquire && !r.granted) && e.ending == endedOK:
-			held[at] = under{e.token, e.token != 0}
+		case (e.Means == words.Grant || e.Means == words.Acquire && !g.granted) && e.Ending == words.EndedOK:
+			held[at] = under{e.Token, e.Token != 0}
 			continue
-		case !h.open || e.token == 0:
-		case e.token == h.token:
+		case !h.open || e.Token == 0:
+		case e.Token == h.token:
 			steady++
-		case e.token > h.token && (e.means == renew || e.means == release || e.means == lost):
+		case e.Token > h.token && (e.Means == words.Renew || e.Means == words.Release || e.Means == words.Lost):
 			rising++
 		}
-		if e.means == release && h.open {
+		if e.Means == words.Release && h.open {
 			held[at] = under{}
 		}
 	}
 	return rising > steady
-}
-
-// given reports whether a token is that of one of an owner's grants.
-func (t *tracer) given(la *lane, token int64) bool {
-	n, known := t.tokens.hold(t.holds, tokenOn{la.key, token})
-	return known && t.holds.at(n).lane == la.number
-}
-
-// ofWrite reports whether a number that none of an owner's open grants has is that of a write.
-func (t *tracer) ofWrite(la *lane, token int64) bool {
-	return t.options.Tokens == "version" && token != 0 && !t.given(la, token)
-}
-
-// stray notes an op under no grant, unless it says itself that its client held nothing, or ends a hold that was there when the log began.
-func (t *tracer) stray(la *lane, o *op) {
-	switch {
-	case o.notHeld || o.outcome == history.Fail:
-	case !t.begun[o.key] && (o.kind == history.Release || o.outcome == history.Lost):
-	case o.token != 0 && len(la.open) > 0:
-		t.misfits.add(o.line)
-	default:
-		t.idle.add(o.line)
-	}
 }

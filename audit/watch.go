@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -10,6 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/audit/forms"
+	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/times"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -28,63 +31,46 @@ type Telling struct {
 
 // Parser understands an endless log line by line: CSV, JSON lines or lines of text, one record a line.
 type Parser struct {
-	r        *auditReader
-	w        *worker
-	format   Format
-	options  Options
-	heading  string
-	prefixed bool // lines begin with who wrote them
+	events  *gatherer
+	lines   *forms.ByLine
+	format  forms.Format
+	options Options
 }
 
 // NewParser finds the columns of a log of which the first lines are known: for CSV the heading, and
 // what follows it. The error is that of Read, such as *Ambiguous. What it chose stays as it is.
-func NewParser(name string, head []byte, format Format, o Options) (*Parser, error) {
+func NewParser(name string, head []byte, format forms.Format, o Options) (*Parser, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	lines, err := newLineReader(o)
-	if err == nil && lines.whole {
-		err = errors.New("records that are whole holds (--map begin=COLUMN) are not read line by line: judge such a table with check")
-	}
-	if err != nil {
+	l := newLog(name, o.room(), o.reading())
+	p := &Parser{events: newGatherer(l, o), format: format, options: o}
+	var err error
+	if p.lines, err = l.OpenLines(head, format); err != nil {
 		return nil, err
 	}
-	p := &Parser{r: newAuditReader(newLog(name, o.room()), lines, o), format: format, options: o}
-	if p.r.columns.named, err = explicit(o.Map); err != nil {
-		return nil, err
-	}
-	first := bufio.NewReaderSize(bytes.NewReader(head), max(len(head), 16))
-	if p.prefixed = format == JSON && prefixedLines(head); p.prefixed {
-		first = withoutPrefixes(first)
-	}
-	if _, err = p.r.open(first, format, o); err != nil {
-		return nil, err
-	}
-	p.w = newWorker(lines, name, p.r.columns, p.r.rows.splitter())
-	if format == CSV {
-		first, _, _ := strings.Cut(string(head), "\n")
-		p.heading = first + "\n"
-	}
+	clock := times.NewClock(&l.Lines.Stamps, o.Joined, o.Date == "")
+	p.events.clock = &clock
 	p.options.Map = maps.Clone(o.Map)
 	if p.options.Map == nil {
 		p.options.Map = map[string]string{}
 	}
-	if format != JSON { // a member may come late
-		for f, name := range Fields {
-			p.options.Map[name] = cmp.Or(p.r.columns.column(field(f)), noColumn)
+	if format != forms.JSON { // a member may come late
+		for f, name := range words.Fields {
+			p.options.Map[name] = cmp.Or(l.Lines.Columns.Column(words.Field(f)), words.NoColumn)
 		}
 	}
 	return p, nil
 }
 
 // Heading is the line of names that a log in CSV begins with; empty in other formats.
-func (p *Parser) Heading() string { return p.heading }
+func (p *Parser) Heading() string { return p.lines.Heading }
 
 // Granted reports whether some line said "granted", so that "acquire" means that it was asked.
-func (p *Parser) Granted() bool { return p.r.granted }
+func (p *Parser) Granted() bool { return p.events.granted }
 
 // SetGranted says that some line before these said "granted".
-func (p *Parser) SetGranted(granted bool) { p.r.granted = p.r.granted || granted }
+func (p *Parser) SetGranted(granted bool) { p.events.granted = p.events.granted || granted }
 
 // Line understands one line. An error is a *history.SyntaxError with its number.
 func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
@@ -92,49 +78,50 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return t, nil
 	}
-	if p.prefixed {
-		text = unprefixed(text)
+	got := p.lines.Line(text, number)
+	if _, placed := errors.AsType[*history.SyntaxError](got.Err); got.Err != nil && !placed {
+		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: got.Err}
 	}
-	got := p.w.block(block{data: text, line: number})
-	if _, placed := errors.AsType[*history.SyntaxError](got.err); got.err != nil && !placed {
-		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: got.err}
+	if got.Err == nil && len(got.Events) == 0 && forms.BegunObject(bytes.TrimSpace(text)) {
+		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errHalf}
 	}
-	if got.err == nil && len(got.entries) > 1 {
-		got.err = &history.SyntaxError{File: p.r.log.file, Line: number, Near: excerpt(string(text)), Err: errors.New("several records on one line")}
+	if got.Err == nil && len(got.Events) > 1 {
+		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errors.New("several records on one line")}
 	}
-	if got.err != nil || len(got.entries) == 0 {
-		return t, got.err
+	if got.Err != nil || len(got.Events) == 0 {
+		return t, got.Err
 	}
-	e := &got.entries[0]
-	if err := p.r.clock.zone(p.r.log.file, got.bare, got.zoned); err != nil {
-		p.w.stamps.zone = nil
+	e := &got.Events[0]
+	if err := p.events.clock.CheckZone(p.events.log.Name, got.Bare, got.Zoned); err != nil {
+		p.lines.Worker().Stamps.Zone = nil
 		return t, err
 	}
-	p.r.clock.follow(e, got.stamps.date.cycle, got.stamps.zoneless)
-	if p.SetGranted(got.granted); p.options.Tokens == "none" {
-		e.token = 0
+	p.events.clock.Follow(&e.Stamp, e.Line, &got.Seen)
+	if p.SetGranted(got.Granted); p.options.Tokens == "none" {
+		e.Token = 0
 	}
-	return e.telling(p.w.keys.list[e.key], p.w.owners.list[e.owner], p.r.granted), nil
+	key, client := p.lines.Worker().Named(e)
+	return tellingOf(e, key, client, p.events.granted), nil
 }
 
-// telling is what an entry means for who holds the key.
-func (e *entry) telling(key, client string, granted bool) Telling {
-	t := Telling{Key: key, Client: client, At: e.at, End: max(e.at, e.end), Token: e.token}
-	switch e.means {
-	case request:
+// tellingOf is what an event means for who holds the key.
+func tellingOf(e *words.Event, key, client string, granted bool) Telling {
+	t := Telling{Key: key, Client: client, At: e.At, End: max(e.At, e.End), Token: e.Token}
+	switch e.Means {
+	case words.Request:
 		t.Asks = true
-	case acquire, grant:
-		failed := e.ending == endedFail || e.ending == endedRefused
-		t.Asks = e.means == acquire && granted && e.ending == endedOK
+	case words.Acquire, words.Grant:
+		failed := e.Ending == words.EndedFail || e.Ending == words.EndedRefused
+		t.Asks = e.Means == words.Acquire && granted && e.Ending == words.EndedOK
 		t.Answers, t.Holds = !t.Asks, !t.Asks && !failed
-	case busy:
+	case words.Busy:
 		t.Answers = true
-	case release:
-		t.Ends, t.Acts = e.ending != endedUnknown, true
-	case notHeld, lost:
+	case words.Release:
+		t.Ends, t.Acts = e.Ending != words.EndedUnknown, true
+	case words.NotHeld, words.Lost:
 		t.Ends, t.Acts = true, true
 	default:
-		t.Acts, t.Renews = true, e.means == renew && e.ending == endedOK
+		t.Acts, t.Renews = true, e.Means == words.Renew && e.Ending == words.EndedOK
 	}
 	return t
 }
@@ -143,21 +130,23 @@ func (e *entry) telling(key, client string, granted bool) Telling {
 // order in which they came, and the first is of a time (ns since 1970). ErrNothing: they hold no acquire.
 func (p *Parser) Translate(lines [][]byte, first int64) (*Source, error) {
 	all := make([]io.Reader, 0, 2*len(lines)+1)
-	all = append(all, strings.NewReader(p.heading))
+	all = append(all, strings.NewReader(p.lines.Heading))
 	for _, line := range lines {
 		all = append(all, bytes.NewReader(line), strings.NewReader("\n"))
 	}
 	o := p.options
-	o.asked = p.r.granted
-	if p.w.stamps.date.cycle != never_ {
+	o.asked = p.events.granted
+	if p.lines.Worker().Stamps.Cycle.Returns() {
 		o.Date = time.Unix(0, first).UTC().Format(time.DateOnly)
 	}
-	s, err := Read(io.MultiReader(all...), p.r.log.file, p.format, o)
+	s, err := Read(io.MultiReader(all...), p.events.log.Name, p.format, o)
 	if errors.Is(err, errNoAcquire) {
 		return nil, ErrNothing
 	}
 	return s, err
 }
+
+var errHalf = errors.New("half a line: it ends within an object in JSON")
 
 // ErrNothing: lines of a log in which nobody asks for a lock.
 var ErrNothing = errors.New("no line asks for a lock")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -22,7 +23,7 @@ const frozenLog = `{"time":1700000000.000,"end":1700000000.100,"client":"b","eve
 
 func weave(t *testing.T, log string, faults ...history.Event) *history.History {
 	t.Helper()
-	s, err := Read(strings.NewReader(log), "log", JSON, Options{Clients: []string{"a", "b"}, Validity: &Validity{TTL: 1e9}})
+	s, err := Read(strings.NewReader(log), "log", forms.JSON, Options{Clients: []string{"a", "b"}, Validity: &Validity{TTL: 1e9}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"golang.org/x/sync/errgroup"
 )
 
 // AppConfig is what a run needs whose clients are an application of the user's own (scenarios.App).
@@ -330,7 +332,7 @@ func (a *appRun) write() error {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
 	names, numbers := audit.Number(logs)
-	source, err := audit.Read(bytes.NewReader(text), path, audit.JSON, a.options(names))
+	source, err := audit.Read(bytes.NewReader(text), path, forms.JSON, a.options(names))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime/offset"
@@ -87,7 +88,7 @@ func (a *farApart) judged(t *testing.T, compared bool) checker.Verdict {
 		t.Fatal(err)
 	}
 	names, _ := audit.Number(a.logs)
-	s, err := audit.Read(bytes.NewReader(text), "log", audit.JSON, audit.Options{Clients: names, ClockError: clockError, Validity: &audit.Validity{Released: true}})
+	s, err := audit.Read(bytes.NewReader(text), "log", forms.JSON, audit.Options{Clients: names, ClockError: clockError, Validity: &audit.Validity{Released: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/saved"
 )
@@ -25,14 +27,14 @@ type foreignFlags struct {
 }
 
 func (f *foreignFlags) add(flags *pflag.FlagSet) {
-	names := make([]string, 0, len(audit.Formats))
-	for _, format := range audit.Formats {
+	names := make([]string, 0, len(forms.Formats))
+	for _, format := range forms.Formats {
 		names = append(names, string(format))
 	}
-	flags.StringVar(&f.format, "format", string(audit.Auto), "format of the histories: "+join(names))
-	flags.StringToStringVar(&f.Map, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(audit.Fields, ", ")+"; begin instead of time, with end, where each record is a whole hold")
-	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(audit.Meanings, ", "))
-	flags.StringToStringVar(&f.ended, "results", nil, "words of a log's result column, or of the answers of a history, as meaning=word|word; meanings: "+strings.Join(audit.Results, ", "))
+	flags.StringVar(&f.format, "format", string(forms.Auto), "format of the histories: "+join(names))
+	flags.StringToStringVar(&f.Map, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(words.Fields, ", ")+"; begin instead of time, with end, where each record is a whole hold")
+	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(words.Meanings, ", "))
+	flags.StringToStringVar(&f.ended, "results", nil, "words of a log's result column, or of the answers of a history, as meaning=word|word; meanings: "+strings.Join(words.Results, ", "))
 	flags.StringVar(&f.Pattern, "pattern", "", "regular expression for a log in lines of text; its named groups are the columns")
 	flags.StringVar(&f.Span, "span", "", "name of the spans of a trace (OpenTelemetry, Jaeger, Zipkin) that are holds of a lock, such as lock.hold")
 	flags.BoolVar(&f.Polled, "polled", false, "the samples of who holds a lock were taken now and then, and are not all changes as a watch prints them")
@@ -51,15 +53,15 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 // reading says how to read a history by the flags; keep: its events are kept.
 func (f *foreignFlags) reading(keep bool) (saved.Reading, error) {
 	o := f.Reading
-	o.Format, o.Keep = audit.Format(f.format), keep
+	o.Format, o.Keep = forms.Format(f.format), keep
 	if err := f.text(); err != nil {
 		return o, err
 	}
 	if f.Permits < 1 {
 		return o, fmt.Errorf("--permits %d: a lock has at least 1", f.Permits)
 	}
-	if !slices.Contains(audit.Formats, audit.Format(f.format)) {
-		return o, fmt.Errorf("unknown --format %q: %v", f.format, audit.Formats)
+	if !slices.Contains(forms.Formats, forms.Format(f.format)) {
+		return o, fmt.Errorf("unknown --format %q: %v", f.format, forms.Formats)
 	}
 	o.Events, o.Results = wordLists(f.events), wordLists(f.ended)
 	switch f.ttl {
@@ -89,18 +91,18 @@ func wordLists(flag map[string]string) map[string][]string {
 
 // text sees to it that a pattern and the format for it go together.
 func (f *foreignFlags) text() error {
-	format := audit.Format(f.format)
+	format := forms.Format(f.format)
 	switch {
 	case f.Pattern == "" && f.SkipUnmatched:
 		return errors.New("--skip-unmatched is about the lines that --pattern does not match, and there is no --pattern")
-	case f.Pattern == "" && format == audit.Text:
+	case f.Pattern == "" && format == forms.Text:
 		return errors.New("--format text needs --pattern, which says what the lines of text hold")
 	case f.Pattern == "":
 		return nil
-	case format != audit.Auto && format != audit.Text:
+	case format != forms.Auto && format != forms.Text:
 		return fmt.Errorf("--pattern is for lines of text, and --format %s is not", f.format)
 	}
-	if _, err := audit.Pattern(f.Pattern); err != nil {
+	if _, err := forms.Pattern(f.Pattern); err != nil {
 		return fmt.Errorf("--pattern: %w", err)
 	}
 	return nil
@@ -108,9 +110,9 @@ func (f *foreignFlags) text() error {
 
 // howToRead adds to an error about a log the command that answers it.
 func howToRead(err error, cmd *cobra.Command, file string) error {
-	var asks *audit.Ambiguous
-	var word *audit.UnknownWord
-	var missing *audit.Missing
+	var asks *words.Ambiguous
+	var word *words.UnknownWord
+	var missing *words.Missing
 	switch {
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", saved.ListFlag("--map", missing.Map), file))
@@ -118,9 +120,9 @@ func howToRead(err error, cmd *cobra.Command, file string) error {
 		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", saved.ListFlag("--map", asks.Map), file))
 	case errors.As(err, &word):
 		return fmt.Errorf("%w\nfor a word that grants the lock: %s; for one that is not about it: %s", err, saved.ListFlag("--events", []string{"grant=" + word.Word}), saved.ListFlag("--events", []string{"ignore=" + word.Word})+", and for all that are not known: --events 'ignore=*'")
-	case errors.Is(err, audit.ErrUnknownFormat):
+	case errors.Is(err, forms.ErrUnknownFormat):
 		pattern := examplePattern
-		if unknown, ok := errors.AsType[*audit.UnknownFormat](err); ok && unknown.Pattern != "" {
+		if unknown, ok := errors.AsType[*forms.UnknownFormat](err); ok && unknown.Pattern != "" {
 			pattern = unknown.Pattern
 		}
 		return fmt.Errorf("%w\nfor a log in lines of text say what a line holds, such as: %s\nfor a table with a heading say which column is which, such as: %s", err,

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 )
 
 // pieces are the files of one log, read one after the other. A heading that all of them have is read once.
@@ -97,7 +97,7 @@ func (p *pieces) open() (err error) {
 	if p.opened, err = os.Open(p.files[p.next]); err != nil {
 		return fmt.Errorf("no log there: %w", err)
 	}
-	p.in = bufio.NewReaderSize(audit.Decoded(p.opened), 1<<16)
+	p.in = bufio.NewReaderSize(forms.Decoded(p.opened), 1<<16)
 	p.next++
 	first, err := p.in.ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

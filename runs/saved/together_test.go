@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/checker"
 )
 
@@ -20,7 +21,7 @@ func TestFileIsClient(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := Reading{Format: audit.Auto, Options: audit.Options{Map: map[string]string{"client": "@file"}}}
+	r := Reading{Format: forms.Auto, Options: audit.Options{Map: map[string]string{"client": "@file"}}}
 	j, err := r.Together(files)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func TestTogether(t *testing.T) {
 		"JSON lines":   {[]string{filepath.Join(others, "k10-pod-a.jsonl"), filepath.Join(others, "k10-pod-b.jsonl")}, "k10-pod-b.jsonl begins with line 3"},
 		"CSV, no ends": {[]string{write("a.csv", "ts,pod,event\n1,a,acquired\n12,a,released"), write("b.csv", "ts,pod,event\n10,b,acquired\n14,b,released")}, "b.csv begins with line 4"},
 	} {
-		j, err := Reading{Format: audit.Auto}.Together(c.files)
+		j, err := Reading{Format: forms.Auto}.Together(c.files)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

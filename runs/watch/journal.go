@@ -17,12 +17,13 @@ import (
 	"syscall"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/audit/forms"
 )
 
 // state is the first line of the journal: what the lines after it do not tell.
 type state struct {
 	Head struct {
-		Format  audit.Format
+		Format  forms.Format
 		Options audit.Options
 		First   []byte // the first lines, by which the columns were found
 	}
@@ -129,7 +130,7 @@ func (w *watcher) resume() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s is no journal of a watch: %w", name, err), f.Close())
 	}
-	if !reflect.DeepEqual(normal(w.Options), normal(w.Head.Options)) || w.Format != audit.Auto && w.Format != w.Head.Format {
+	if !reflect.DeepEqual(normal(w.Options), normal(w.Head.Options)) || w.Format != forms.Auto && w.Format != w.Head.Format {
 		return errors.Join(fmt.Errorf("the watch in %s began with other flags: give the same ones, or another --out", w.Dir), f.Close())
 	}
 	w.Format = w.Head.Format

@@ -1,0 +1,247 @@
+// Package words finds out what a record of a log says: who did what to which key, and how it ended. A record is a row of texts. Its columns are named by the user
+// or guessed (Columns), its words are taught or usual (Vocabulary), and a Worker makes events of rows.
+//
+// A new word is one line in usual, a new name of a column one in usualColumns.
+package words
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Meaning is what the word of an event tells.
+type Meaning uint8
+
+// The meanings.
+const (
+	unknown Meaning = iota
+	// acquire: asked for, where the log also has grants; else granted.
+	Acquire
+	Request
+	Grant
+	Busy
+	Release
+	NotHeld
+	Renew
+	Lost
+	Read
+	Write
+	Refused
+	Ignore
+	// shared: of a reader-writer lock, which is refused.
+	shared
+)
+
+// Meanings lists the meanings that a word of an event can be given.
+var Meanings = []string{"acquire", "request", "grant", "busy", "release", "not-held", "renew", "lost", "read", "write", "refused", "ignore"}
+
+var meaningOf = map[string]Meaning{"acquire": Acquire, "request": Request, "grant": Grant, "busy": Busy, "release": Release, "not-held": NotHeld,
+	"renew": Renew, "lost": Lost, "read": Read, "write": Write, "refused": Refused, "ignore": Ignore}
+
+// usual is what words mean where nobody says so, in the form that plain gives them.
+var usual = map[string]Meaning{
+	"acquire": Acquire, "lock": Acquire, "take": Acquire,
+	"request": Request, "requested": Request, "acquiring": Request, "wait": Request, "waiting": Request, "try": Request, "attempt": Request, "enqueue": Request,
+	"grant": Grant, "granted": Grant, "acquired": Grant, "locked": Grant, "obtained": Grant, "got": Grant, "taken": Grant,
+	"busy": Busy, "denied": Busy, "notacquired": Busy, "acquirefailed": Busy, "timeout": Busy, "timedout": Busy,
+	"release": Release, "released": Release, "unlock": Release, "unlocked": Release, "free": Release, "freed": Release,
+	"notheld": NotHeld, "notowner": NotHeld, "notlockowner": NotHeld, "notpermitowner": NotHeld, "releasefailed": NotHeld,
+	"renew": Renew, "renewed": Renew, "refresh": Renew, "refreshed": Renew, "extend": Renew, "extended": Renew, "keepalive": Renew, "heartbeat": Renew,
+	"lost": Lost, "expired": Lost, "expire": Lost, "revoked": Lost, "evicted": Lost,
+	"read": Read, "get": Read,
+	"write": Write, "wrote": Write, "written": Write, "update": Write, "updated": Write, "put": Write, "set": Write,
+	"refused": Refused, "rejected": Refused, "fenced": Refused, "writerefused": Refused, "writerejected": Refused,
+	"readlock": shared, "rlock": shared, "acquireread": shared, "acquireshared": shared, "sharedlock": shared, "lockshared": shared, "writelock": shared,
+	"acquirewrite": shared, "readunlock": shared, "runlock": shared, "releaseread": shared, "releaseshared": shared, "releasewrite": shared,
+}
+
+// kinds are the ops that words mean where ops are told and not logged.
+var kinds = map[Meaning]history.Kind{Acquire: history.Acquire, Request: history.Acquire, Grant: history.Acquire, Release: history.Release, Renew: history.Renew,
+	Read: history.Read, Write: history.Write}
+
+// OpOf is the op that a tool's word means; KindNone: nobody knows. Shared locks are an error.
+func OpOf(word string) (history.Kind, error) {
+	meant := usually(word)
+	if meant == shared {
+		return history.KindNone, ErrShared
+	}
+	return kinds[meant], nil
+}
+
+// Plain is a word without what people write it with: letters and digits in lower case.
+func Plain(word string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		}
+		return -1
+	}, word)
+}
+
+// usually is what a word means where nobody says so. "lock" around a word adds nothing: lock.acquired, release_lock.
+func usually(word string) Meaning {
+	w := Plain(word)
+	if m, ok := usual[w]; ok {
+		return m
+	}
+	for _, w := range [...]string{strings.TrimPrefix(w, "lock"), strings.TrimSuffix(w, "lock")} {
+		if m, ok := usual[w]; ok {
+			return m
+		}
+	}
+	return unknown
+}
+
+// TellsEvent reports whether a word usually says what happened to a lock.
+func TellsEvent(word string) bool {
+	m := usually(word)
+	return m != unknown && m != Ignore
+}
+
+// ErrShared: what a word tells of is not judged.
+var ErrShared = errors.New("a reader-writer lock: shared holds are not judged. Give each mode a key of its own, or leave these lines out")
+
+// UnknownWord is a word of the event column that means nothing here.
+type UnknownWord struct{ Word string }
+
+func (u *UnknownWord) Error() string {
+	return "nobody knows what this event means: say so with --events, as one of " + strings.Join(Meanings, ", ")
+}
+
+// UnknownResult is a word of the result column that means nothing here.
+type UnknownResult struct{ Word string }
+
+func (u *UnknownResult) Error() string {
+	return "nobody knows this result: say with --results whether it means " + strings.Join(Results, ", ")
+}
+
+// Vocabulary is what the words of one log mean.
+type Vocabulary struct {
+	words   map[string]Meaning
+	results map[string]Ending
+}
+
+// Results lists how an op can have ended, by the words of a result.
+var Results = []string{"ok", "fail", "refused", "unknown"}
+
+var resultOf = map[string]Ending{"ok": EndedOK, "fail": EndedFail, "refused": EndedRefused, "unknown": EndedUnknown}
+
+// NewVocabulary learns words by what they mean (Meanings, Results). They come before the usual ones.
+func NewVocabulary(taught, ended map[string][]string) (Vocabulary, error) {
+	v := Vocabulary{map[string]Meaning{}, map[string]Ending{}}
+	for name, words := range ended {
+		how, ok := resultOf[name]
+		if !ok {
+			return v, fmt.Errorf("a result can't mean %q; it can mean %s", name, strings.Join(Results, ", "))
+		}
+		for _, word := range words {
+			if other, twice := v.results[word]; twice && other != how {
+				return v, fmt.Errorf("the result %q is given two meanings", word)
+			}
+			v.results[word] = how
+		}
+	}
+	for name, words := range taught {
+		m, ok := meaningOf[name]
+		if !ok {
+			return v, fmt.Errorf("an event can't mean %q; it can mean %s", name, strings.Join(Meanings, ", "))
+		}
+		for _, word := range words {
+			if other, twice := v.words[word]; twice && other != m {
+				return v, fmt.Errorf("the event %q is given two meanings", word)
+			}
+			v.words[word] = m
+		}
+	}
+	return v, nil
+}
+
+// of is the meaning of a word, unknown if it has none.
+func (v Vocabulary) of(word string) Meaning {
+	if m, ok := v.words[word]; ok {
+		return m
+	}
+	m := usually(word)
+	if rest, ok := v.words["*"]; ok && m == unknown {
+		return rest
+	}
+	return m
+}
+
+// Taught is what a word of a result was taught to mean.
+func (v Vocabulary) Taught(word string) (Ending, bool) {
+	how, ok := v.results[word]
+	return how, ok
+}
+
+// ending is what a word says of how an op ended.
+func (v Vocabulary) ending(word string) Ending {
+	if how, ok := v.results[word]; ok {
+		return how
+	}
+	return EndingOf(word)
+}
+
+// Ending is how an op ended, by the result column or an answer.
+type Ending uint8
+
+// The endings.
+const (
+	EndedOK Ending = iota
+	EndedFail
+	EndedRefused // by a fence
+	EndedUnknown
+	EndedSomehow // a word that nobody knows
+)
+
+var outcomes = [...]history.Type{EndedOK: history.OK, EndedFail: history.Fail, EndedRefused: history.Fail, EndedUnknown: history.Info}
+
+// Outcome is what an op's completion is that ended so.
+func (e Ending) Outcome() history.Type { return outcomes[e] }
+
+// String is the ending in a word.
+func (e Ending) String() string { return endingWords[e] }
+
+// endings are the words for how an op ended, in the form that plain gives them.
+var endings = map[string]Ending{
+	"": EndedOK, "ok": EndedOK, "success": EndedOK, "succeeded": EndedOK, "true": EndedOK, "1": EndedOK, "granted": EndedOK, "accepted": EndedOK, "200": EndedOK,
+	"acquired": EndedOK, "released": EndedOK, "done": EndedOK, "locked": EndedOK, "unlocked": EndedOK,
+	"fail": EndedFail, "failed": EndedFail, "failure": EndedFail, "false": EndedFail, "0": EndedFail, "denied": EndedFail, "busy": EndedFail, "conflict": EndedFail,
+	"refused": EndedRefused, "rejected": EndedRefused, "fenced": EndedRefused, "stale": EndedRefused, "notheld": EndedFail, "notowner": EndedFail, "notlockowner": EndedFail,
+	"info": EndedUnknown, "unknown": EndedUnknown, "timeout": EndedUnknown, "timedout": EndedUnknown, "error": EndedUnknown, "indeterminate": EndedUnknown,
+}
+
+// EndingOf is how an op ended, by a word as tools have it.
+func EndingOf(word string) Ending {
+	if e, ok := endings[Plain(word)]; ok {
+		return e
+	}
+	return EndedSomehow
+}
+
+// DeniesHold tells whether the error of a release says that the lock is not the client's.
+func DeniesHold(text string) bool {
+	return slices.ContainsFunc([]string{"notheld", "notowner", "notlockowner", "notpermitowner", "notlocked", "notholder"}, func(word string) bool {
+		return strings.Contains(Plain(text), word)
+	})
+}
+
+// endingWords are how an op ended, in words.
+var endingWords = [...]string{EndedOK: "ok", EndedFail: "failed", EndedRefused: "refused", EndedUnknown: "unknown"}
+
+// String is the meaning as people name it.
+func (m Meaning) String() string {
+	for name, is := range meaningOf {
+		if is == m {
+			return name
+		}
+	}
+	return "nothing"
+}
