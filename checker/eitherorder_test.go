@@ -53,3 +53,49 @@ func TestEitherOrder(t *testing.T) {
 		})
 	}
 }
+
+// TestOrderByPackets: the packets of the clients tell the order that the calls leave open. An answer that had arrived before the other was asked for is certain; a last
+// request that left late convicts nobody.
+func TestOrderByPackets(t *testing.T) {
+	story := func(a, b string) string {
+		return `
+		B acquire [-5,900] ` + b + `
+		A acquire [0,10] ` + a + `
+		pause A [20,1490]
+		A write [1500,1501] refused
+		B write [910,911] refused
+		B write [1600,1601] refused
+		A exit [1610]
+		B exit [1610]
+		` + probeText
+	}
+	for _, x := range []struct {
+		name, text         string
+		kind               string
+		assumed, unordered bool
+		first              int32
+		says               string
+	}{
+		{"nothing was seen", story("", ""), KindLeaseOverrun, true, true, 1, "The history does not tell that"},
+		{"the successor asked again when the holder had been granted the key", story("sent=5 came=9", "sent=800 came=890"), KindLeaseOverrun, false, false, 1,
+			"went on as holder (client 1 was first, unless the lock sends more requests when it has been granted a key: the last request of client 2 left at 1.800 s)."},
+		{"the successor's last request is older than the holder's grant", story("sent=5 came=9", "sent=10 came=890"), KindLeaseOverrun, true, true, 1, "The history does not tell that"},
+		{"the successor's answer had arrived before the holder asked", story("sent=5 came=9", "sent=-5 came=-1"), KindGrantedWhileValid, false, false, 2,
+			"(client 2 was first: the service's last answer to it had arrived at 0.999 s, before client 1 asked)"},
+		{"the successor's answer came while the holder asked", story("sent=5 came=9", "sent=-5 came=1"), KindLeaseOverrun, true, true, 1, "The history does not tell that"},
+		{"the holder's last request would convict", strings.NewReplacer("A acquire [0,10]", "B renew [485,486]\n\t\tA acquire [-20,600]", "[-5,900]", "[-5,480]", "pause A [20", "pause A [610").Replace(story("sent=580 came=590", "sent=1 came=479")),
+			KindLeaseOverrun, true, true, 1, "if it was granted the key first"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			verdict := plainLock().judge(t, x.text)
+			r := verdict.Property(MutualExclusion)
+			if r.Count != 1 || len(r.Violations) != 1 {
+				t.Fatalf("%s ×%d", r.Outcome, r.Count)
+			}
+			v := &r.Violations[0]
+			if v.Kind != x.kind || v.Assumed != x.assumed || v.Unordered != x.unordered || v.A.Client != x.first || !strings.Contains(v.Text, x.says) {
+				t.Errorf("%s, assumed: %v, unordered: %v, client %d first: %s", v.Kind, v.Assumed, v.Unordered, v.A.Client, v.Text)
+			}
+		})
+	}
+}

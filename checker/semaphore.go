@@ -149,6 +149,7 @@ func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
 	for _, a := range others { // in an order that is possible: see judgeEitherOrder
 		if got, stall := s.explain(a, b, a.last); got == KindLeaseOverrun && !later(a, b, false) {
 			j.kind, j.stallOnly, j.pattern, j.assumed = got, stall, s.patternOf(a, b, 0), true
+			j.supposeAsked(a, b)
 			return a
 		}
 	}
@@ -186,7 +187,7 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 	} else {
 		v.Text = fmt.Sprintf("%s, which has %s, was held from %s on by %s", v.Key, has, seconds(b.end), namesOf(append([]*grant{b}, others...)))
 	}
-	switch v.Text += s.because(first, b, j, true); {
+	switch v.Text += s.because(first, b, j, true) + j.packets; {
 	case j.assumed:
 		v.Text += s.inEitherOrder(first, b, j)
 	case j.unordered:
