@@ -213,7 +213,9 @@
 //     follow from it.
 //   - B's last request left after A's acquire had ended: A is the earlier, unless the lock sends more
 //     requests when it has been granted the key. So this convicts nobody. An overrun of A then needs
-//     no other assumption:
+//     no other assumption.
+//
+// Here A was first, by the second rule:
 //
 //	B.acquire [-5,900], last request at 800; A.acquire [0,10], A is stopped from 20 to 1490, A.write [1500,1501]
 //
