@@ -96,7 +96,7 @@ func (s *Sweep) lateBeside(g *grant, t int64) bool {
 	if slices.Contains(k.unsure, g.client) {
 		return true
 	}
-	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool { return r.g != g && r.end > g.earliest && r.start < t })
+	return slices.ContainsFunc(k.late, func(r lateRelease) bool { return r.end >= g.earliest && r.start <= t })
 }
 
 func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {

@@ -6,15 +6,9 @@ import "fmt"
 // start of the call. Then every two waits overlap, and by that alone nobody would be the earlier.
 
 // grantedAfter tells whether b was certainly granted after a: by time, else by tokens, else because b's attempt that succeeded began only then, and no reply to
-// an earlier one was lost.
+// an earlier one was lost. a and b are as inOrder returns them.
 func (s *Sweep) grantedAfter(b, a *grant, tokens bool) bool {
-	switch {
-	case later(b, a, tokens):
-		return true
-	case later(a, b, tokens) || !mayFollow(b, a):
-		return false
-	}
-	return !s.disturbed(b.client, b.earliest, b.attempt, anyFault)
+	return later(b, a, tokens) || mayFollow(b, a) && !s.disturbed(b.client, b.earliest, b.attempt, anyFault)
 }
 
 // mayFollow tells whether b's attempt that succeeded began when a had been granted.
@@ -32,7 +26,7 @@ func (s *Sweep) judgeEitherOrder(j *judgement, a, b *grant) {
 	case answeredBefore(a, b):
 		j.unordered, j.packets = false, answered(a, b)
 		return
-	case kind != j.kind && answeredBefore(b, a):
+	case j.kind != KindGrantedDead && answeredBefore(b, a):
 		j.unordered, j.packets, j.swapped, j.stallOnly = false, answered(b, a), true, stall
 		j.kind, j.pattern = kind, s.patternOf(b, a, 0)
 		return
@@ -45,8 +39,7 @@ func (s *Sweep) judgeEitherOrder(j *judgement, a, b *grant) {
 		j.assumed = true
 		j.supposeAsked(a, b)
 	case second == Inherent:
-		j.assumed, j.swapped = true, true
-		j.supposeAsked(b, a)
+		j.assumed, j.swapped = true, true // no packet tells it: a had its answer before b
 	case first == Defect && second == Defect:
 		j.swapped = kind == KindLateNotice
 	default:
