@@ -33,6 +33,7 @@ func TestEitherOrder(t *testing.T) {
 		{"in one order an overrun, in the other a grant of a promised key", story("pause A [20,1490]"), plainLock(), KindLeaseOverrun, true, 1,
 			"client 1 was frozen for 1.470 s, outlived its lease of 0.500 s and went on as holder, if it was granted the key first. The history does not tell that; the start of the attempt that succeeded (attempt_ns) would."},
 		{"in one order an overrun, in the other nothing explains it", story("pause A [20,1490]"), noClaims(plainLock()), KindLeaseOverrun, true, 1, "if it was granted the key first"},
+		{"the attempt of one of them is told", strings.Replace(story("pause A [20,1490]"), "[-5,900]", "[-5,900] attempt=5", 1), noClaims(plainLock()), KindLeaseOverrun, true, 1, "(attempt_ns) would"},
 		{"in each order an overrun", story("pause A [20,1490]\npause B [20,890]"), noClaims(plainLock()), KindLeaseOverrun, false, 1, "which of them was granted it first, the history does not tell."},
 		{"in one order told too late, in the other a grant of a promised key", story(cut), alone(plainLock()), KindLateNotice, false, 1,
 			"but if client 1 was, its lock told it of the loss too late, and if client 2 was, client 1 was granted it inside that promise."},

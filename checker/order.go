@@ -49,9 +49,7 @@ func (s *Sweep) judgeEitherOrder(j *judgement, a, b *grant) {
 	if j.swapped {
 		j.kind, a, b = kind, b, a
 	}
-	if !s.cut {
-		j.pattern = s.patternOf(a, b, 0)
-	}
+	j.pattern = s.patternOf(a, b, 0)
 }
 
 // answeredBefore reports whether the service's last answer to a had arrived when b had not been asked for yet: a's grant was made by then.

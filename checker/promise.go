@@ -104,7 +104,7 @@ func (s *Sweep) stalledWithin(g *grant, since, t int64) bool {
 	var stalls []span
 	for _, spans := range [2][]span{s.clientSpans(g.client), s.service} {
 		for _, sp := range spans {
-			if sp.to == forever && sp.from <= t && !sp.injected {
+			if sp.to == forever && sp.from <= t {
 				return true // it goes on
 			}
 			if sp.from <= t && sp.to >= since && uninjectedOnly.takes(sp) {
