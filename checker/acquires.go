@@ -70,6 +70,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		k.leaveBehind(end) // an attempt that was sent before may arrive yet
 	}
 	g.attempt = min(e.Attempt, end)
+	g.sent, g.came = e.Sent, e.Came
 	if e.First != 0 {
 		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
 	}

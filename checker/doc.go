@@ -201,6 +201,32 @@
 // confirmed A's hold before B's acquire had ended, so B is later" accuses a correct lock: B may
 // have been granted the key before A, and its reply may have come late.
 //
+// # Packets
+//
+// Most locks cannot say when their attempt began. Where a lock does not, lockchaos records what the
+// packets of its client tell: when its last request to the service left (Event.Sent), and when the
+// last answer arrived before the acquire returned (Event.Came). They decide between two orders of a
+// double-hold that the calls leave open, and nothing else.
+//
+//   - A's last answer arrived before B's acquire began: A is the earlier. A lock knows of its grant
+//     by what its service said to it, so the grant was made by then. An order that convicts may
+//     follow from it.
+//   - B's last request left after A's acquire had ended: A is the earlier, unless the lock sends more
+//     requests when it has been granted the key. So this convicts nobody. An overrun of A then needs
+//     no other assumption.
+//
+// Here A was first, by the second rule:
+//
+//	B.acquire [-5,900], last request at 800; A.acquire [0,10], A is stopped from 20 to 1490, A.write [1500,1501]
+//
+// "The grant was made after the last request" accuses locks that send more when they have the key: an
+// expiry, a notice to waiters, a heartbeat on the same connection. No request is recorded if the
+// client asked on several connections within the acquire, as a quorum or a pool does, or said
+// something after the last answer. Encryption hides no stamps, but its own messages count as
+// requests, and so do those that keep HTTP/2 alive. A segment that is sent again does not count.
+// Nothing is recorded if a packet was missed, if the service sent nothing, and for locks without a
+// service.
+//
 // # mutual-exclusion
 //
 // Violated in two cases:
@@ -599,6 +625,7 @@
 //
 //   - If both orders are of one kind, it is that kind. Here both grants are inside the other's
 //     promise: A.acquire [0,10], B.acquire [5,20], both write at 30.
+//   - If packets tell the order, it is the kind of that order (see Packets).
 //   - If one order is an overrun, the kind is lease-overrun, and the verdict says what it assumes
 //     (Violation.Assumed). A correct lock can have made that history. Only the start of the attempt
 //     that succeeded would tell the order.
@@ -717,7 +744,12 @@
 // when no open acquire was invoked before its bound and no open hold began before it: no later
 // event can meet it. So memory is proportional to what is open at one time.
 //
-// Two things make it grow: a client that waits, or lies frozen while it holds, for a large part of
+// A semaphore's grants are compared only where more were beside each other than it has permits. Where
+// thousands are beside each other, time grows with their square (TestCrowdOfEqualStamps). Of sessions
+// that a fault may have ended, a search for those that exclude each other gives up after 2^17
+// comparisons, and then convicts nobody.
+//
+// Two things make memory grow: a client that waits, or lies frozen while it holds, for a large part of
 // the run; and a ledger that comes only at the end, since each write is then open until the end.
 // The store's order needs four writers a key: the last, the one before, the latest by time, the
 // highest by token.

@@ -66,7 +66,7 @@ func (s *Sweep) judgeBusy(k *keyState, o *op, e *history.Event) {
 	}
 	lost := k.lostAsks()
 	s.putOff(inv, func() {
-		if s.mayStand(lost, inv) || k.accused == granted || s.strays+s.malformed > 0 || s.serviceStruck(inv, end) {
+		if s.mayStand(lost, inv) || k.accused == granted || s.garbled() || s.serviceStruck(inv, end) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}

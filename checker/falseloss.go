@@ -80,7 +80,7 @@ func (s *Sweep) certainlyStood(g *grant, t int64) bool {
 	since := s.restsSince(g)
 	skewed := s.skewedBy(g.client, t) || s.serviceSkewed != 0 && s.serviceSkewed <= t
 	taken := g.next != 0 && g.next < t || g.beside || s.lateBeside(g, t)
-	if taken || g.dead || skewed || s.strays+s.malformed > 0 || touched(s.service, since, t, injectedOnly) {
+	if taken || skewed || s.garbled() || touched(s.service, since, t, injectedOnly) {
 		return false
 	}
 	session := s.header.Claims.Validity == validitySession
@@ -96,7 +96,7 @@ func (s *Sweep) lateBeside(g *grant, t int64) bool {
 	if slices.Contains(k.unsure, g.client) {
 		return true
 	}
-	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool { return r.g != g && r.end > g.earliest && r.start < t })
+	return slices.ContainsFunc(k.late, func(r lateRelease) bool { return r.end >= g.earliest && r.start <= t })
 }
 
 func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {

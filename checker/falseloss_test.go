@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -30,13 +31,20 @@ func TestFalseLoss(t *testing.T) {
 		{"a session whose client was frozen before", FalseLoss, held, "pause A [-300,-200]\n" + denied + rest, Pass, 0, "", ""},
 		{"a lease outlives a frozen client", FalseLoss, lease, "A acquire [0,1]\npause A [10,90]\nA renew [100,101] notheld" + rest, Violated, 1, "", ""},
 		{"a link was disturbed", FalseLoss, lease, "A acquire [0,1]\ndelay A [10,90]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
+		{"a link was disturbed at that instant", FalseLoss, lease, denied + "\ndelay A [101,120]" + rest, Pass, 0, "", ""},
 		{"a fault touched the service", FalseLoss, lease, "A acquire [0,1]\nservice x [10,20]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
 		{"a clock was wrong before", FalseLoss, lease, "fault clock-jump [-800,-700] on=service hosts=1\n" + denied + rest, Pass, 0, "", ""},
 		{"its own clock was wrong before", FalseLoss, lease, "fault clock-jump [-800,-700] on=A\n" + denied + rest, Pass, 0, "", ""},
+		{"a clock went wrong at that instant", FalseLoss, lease, denied + "\nfault clock-jump [101,120] on=service hosts=1" + rest, Pass, 0, "", ""},
 		{"a clock was wrong only afterwards", FalseLoss, lease, denied + "\nfault clock-jump [110,120] on=service hosts=1" + rest, Violated, 1, "", ""},
 		{"another had been granted it", FalseLoss, lease, "A acquire [0,1]\nB acquire [50,51]\nA renew [100,101] notheld\nB release [200,201]" + rest, Pass, 0, "", ""},
 		{"another still had it", FalseLoss, lease, "B acquire [-50,-49]\nA acquire [0,1]\nA renew [100,101] notheld\nB release [200,201]" + rest, Pass, 0, "", ""},
 		{"another's late release may have freed it", FalseLoss, lease, "B acquire [-700,-699]\nA acquire [0,1]\nB release [50,51]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
+		{"another's late release comes only afterwards", FalseLoss, lease, "B acquire [-700,-699]\nA acquire [0,1]\nA renew [100,101] notheld\nB release [150,151]" + rest, Violated, 1, "", ""},
+		{"a late release at the instant of its grant", FalseLoss, lease, "B acquire [-700,-699]\nB release [-1,0]\nA acquire [0,1]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
+		{"a late release at the instant of the answer", FalseLoss, lease, "B acquire [-700,-699]\nA acquire [0,1]\nA renew [100,101] notheld\nB release [101,102]" + rest, Pass, 0, "", ""},
+		{"one late release before its grant, and one after the answer", FalseLoss, lease, "B acquire [-1400,-1399]\nC acquire [-700,-699]\nB release [-20,-19]\nA acquire [0,1]\nA renew [100,101] notheld\nC release [150,151]" + rest,
+			Violated, 1, "", ""},
 		{"its own old release of unknown fate may have come late", FalseLoss, lease, "A acquire [0,1]\ndelay A [9,20]\nA release [10,15] info\nA acquire [30,31]\nA renew [130,131] notheld" + rest, Pass, 0, "", ""},
 		{"another's old release of unknown fate frees only what is its own", FalseLoss, lease, "B acquire [0,1]\ndelay B [9,20]\nB release [10,15] info\nA acquire [30,31]\nA renew [130,131] notheld" + rest, Violated, 1, "", ""},
 		{"a semaphore whose service failed over", FalseLoss, permits(lease, 2), "A acquire [0,1]\nservice x [10,20]\nA renew [100,101] notheld" + rest, Pass, 0, "", ""},
@@ -76,4 +84,33 @@ func TestKeptKey(t *testing.T) {
 		{"a session", KeptKey, session(lease), given + "B acquire [20,505]" + rest, NotJudged, 0, "", "for how long a grant is good"},
 		{"several permits", KeptKey, lease.with(func(h *history.Header) { h.Claims.Permits = 2 }), given + "B acquire [20,505]" + rest, NotJudged, 0, "", "more than one permit"},
 	})
+}
+
+// TestGarbledConvictsNobody: where a history has events that cannot be, others may be missing that explain an answer.
+func TestGarbledConvictsNobody(t *testing.T) {
+	for _, x := range []struct {
+		property, text string
+	}{
+		{FalseLoss, "A acquire [0,1]\nA renew [100,101] notheld\nA release [300,301] notheld" + probeText},
+		{KeptKey, "A acquire [0,1]\nA release [10,11]\nB acquire [20,505]\nB release [900,901]" + probeText},
+		{FalseBusy, "A acquire [0,1]\nA release [2,3]\nB acquire [10,20] busy" + probeText},
+	} {
+		for name, garbage := range map[string]*history.Event{
+			"":                              nil,
+			"an act under an unknown grant": {Type: history.Invoke, Kind: history.Read, Op: 900, Grant: 800, Client: 1, Process: 1, Time: at(1)},
+			"an answer to no question":      {Type: history.OK, Kind: history.Read, Op: 900, Grant: 1, Client: 1, Process: 1, Time: at(1)},
+		} {
+			h := plainLock().history(x.text)
+			want := 1
+			if garbage != nil {
+				want = 0
+				i := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Time > garbage.Time })
+				h.Events = slices.Insert(h.Events, i, *garbage)
+			}
+			v := Judge(h, Options{})
+			if got := v.Property(x.property).Count; got != want {
+				t.Errorf("%s, %s: %d, want %d", x.property, name, got, want)
+			}
+		}
+	}
 }

@@ -121,6 +121,7 @@ type judgement struct {
 	pattern   string // empty: the property itself is all there is to say
 	unordered bool   // which of its two grants was made first is not known
 	assumed   bool   // its kind is that of one order of the two, which is assumed
+	packets   string // what the packets of a client say of the order, if they tell it
 	swapped   bool   // the earlier grant in that order is the one that counts as the later where time is silent
 }
 

@@ -77,6 +77,8 @@ type grant struct {
 	enqueued, leased int64
 	// attempt is the start of the attempt that succeeded (0: not told).
 	attempt int64
+	// sent and came are what the client's packets tell, of a grant without an attempt: see Event. 0: they do not.
+	sent, came int64
 	// told is when the lock said that the hold is lost.
 	told int64
 	// next is the end of the next acquire of an exclusive key that another client was granted; 0: there was none yet.
@@ -108,6 +110,8 @@ type grant struct {
 	overlapped        uint8        // a bit for each reading of the tokens under which it was counted as not exclusive
 	several           bool         // it has a footprint on more than one protected key
 	kept              int32
+	// Of a semaphore (see tally): how many hold beside it, and how many may have been promised its place; since which lull they are counted, and when it is looked at again.
+	besides, backers, tallied, lookAgain int32
 
 	on    footprint // what the hold did to the first of its protected keys
 	place int32     // among the open grants of its key

@@ -60,7 +60,7 @@ func (s *Sweep) judgePassed(k *keyState, o *op, e *history.Event) {
 	lost, inv, start, client, id := k.lostAsks(), o.inv, o.start, o.client, o.id
 	s.putOff(inv, func() {
 		spans := s.clientSpans(client)
-		if s.mayStand(lost, inv) || s.strays+s.malformed > 0 || s.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
+		if s.mayStand(lost, inv) || s.garbled() || s.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) || touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}

@@ -16,6 +16,8 @@ type keyState struct {
 	past past
 	// crowd counts those that were beside each other, where several may be.
 	crowd crowd
+	// lulls counts the grants that settled while there were not too many at any time.
+	lulls int32
 
 	// waitHead is the oldest open acquire; invocations come in order, so it is the one invoked first.
 	waitHead, waitTail *op

@@ -228,7 +228,7 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	if j.swapped {
 		a, b, v.A, v.B = b, a, v.B, v.A
 	}
-	if v.Text += s.because(a, b, j, both); j.unordered {
+	if v.Text += s.because(a, b, j, both) + j.packets; j.unordered {
 		v.Text += s.inEitherOrder(a, b, j)
 	}
 	v.Text += "."

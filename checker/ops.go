@@ -84,6 +84,9 @@ func (s *Sweep) invokeHeld(k *keyState, o *op, e *history.Event) {
 	}
 }
 
+// garbled reports whether the history has events that cannot be, so that others may be missing.
+func (s *Sweep) garbled() bool { return s.strays > 0 || s.malformed > 0 }
+
 // complete closes an op, or leaves it to the ledger.
 func (s *Sweep) complete(e *history.Event) {
 	o := s.numbers.page(pageOf(e.Op)).op(e.Op)

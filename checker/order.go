@@ -6,15 +6,9 @@ import "fmt"
 // start of the call. Then every two waits overlap, and by that alone nobody would be the earlier.
 
 // grantedAfter tells whether b was certainly granted after a: by time, else by tokens, else because b's attempt that succeeded began only then, and no reply to
-// an earlier one was lost.
+// an earlier one was lost. a and b are as inOrder returns them.
 func (s *Sweep) grantedAfter(b, a *grant, tokens bool) bool {
-	switch {
-	case later(b, a, tokens):
-		return true
-	case later(a, b, tokens) || !mayFollow(b, a):
-		return false
-	}
-	return !s.disturbed(b.client, b.earliest, b.attempt, anyFault)
+	return later(b, a, tokens) || mayFollow(b, a) && !s.disturbed(b.client, b.earliest, b.attempt, anyFault)
 }
 
 // mayFollow tells whether b's attempt that succeeded began when a had been granted.
@@ -23,17 +17,29 @@ func mayFollow(b, a *grant) bool { return b.attempt > a.end }
 // judgeEitherOrder finds the kind of a double-hold of two grants whose order the history does not tell. a and b are as inOrder returns them.
 //
 // The kind is that of both orders where it is the same. Where one of them is inherent, that one is assumed, for a correct lock can have made the history so.
-// Where each order needs a defect, it is the milder one. Stalls that explain one order leave it open whose the violation is.
+// Where each order needs a defect, it is the milder one. Stalls that explain one order leave it open whose the violation is. Packets may tell the order.
 func (s *Sweep) judgeEitherOrder(j *judgement, a, b *grant) {
 	kind, stall := s.explain(b, a, b.last)
-	j.stallOnly = j.stallOnly || stall
 	p := &mutualExclusion
 	first, second := p.blameOf(j.kind), p.blameOf(kind)
 	switch {
+	case answeredBefore(a, b):
+		j.unordered, j.packets = false, answered(a, b)
+		return
+	case j.kind != KindGrantedDead && answeredBefore(b, a):
+		j.unordered, j.packets, j.swapped, j.stallOnly = false, answered(b, a), true, stall
+		j.kind, j.pattern = kind, s.patternOf(b, a, 0)
+		return
+	}
+	j.stallOnly = j.stallOnly || stall
+	switch {
 	case kind == j.kind:
 		return
-	case first == Inherent || second == Inherent:
-		j.assumed, j.swapped = true, second == Inherent
+	case first == Inherent:
+		j.assumed = true
+		j.supposeAsked(a, b)
+	case second == Inherent:
+		j.assumed, j.swapped = true, true // no packet tells it: a had its answer before b
 	case first == Defect && second == Defect:
 		j.swapped = kind == KindLateNotice
 	default:
@@ -43,9 +49,24 @@ func (s *Sweep) judgeEitherOrder(j *judgement, a, b *grant) {
 	if j.swapped {
 		j.kind, a, b = kind, b, a
 	}
-	if !s.cut {
-		j.pattern = s.patternOf(a, b, 0)
+	j.pattern = s.patternOf(a, b, 0)
+}
+
+// answeredBefore reports whether the service's last answer to a had arrived when b had not been asked for yet: a's grant was made by then.
+func answeredBefore(a, b *grant) bool { return a.came != 0 && a.came < b.earliest }
+
+func answered(a, b *grant) string {
+	return fmt.Sprintf(" (client %d was first: the service's last answer to it had arrived at %s, before client %d asked)", a.client, seconds(a.came), b.client)
+}
+
+// supposeAsked has an order that is inherent, of a before b, be more than an assumption where b's last request left when a had been granted the key. A lock that
+// asks for more when it has been granted the key may have been granted it before that request, so this convicts nobody.
+func (j *judgement) supposeAsked(a, b *grant) {
+	if b.sent <= a.end {
+		return
 	}
+	j.assumed, j.unordered = false, false
+	j.packets = fmt.Sprintf(" (client %d was first, unless the lock sends more requests when it has been granted a key: the last request of client %d left at %s)", a.client, b.client, seconds(b.sent))
 }
 
 // inEitherOrder tells of two holders of which the history does not say who was granted the key first; where an order is assumed, or each needs a defect, it is that of a before b.

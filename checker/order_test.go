@@ -87,6 +87,10 @@ func TestStalledSessions(t *testing.T) {
 	acts := given + "A write [405,406]\nB write [408,409]\n"
 	run(t, []propertyCase{
 		{"for a moment", MutualExclusion, sessionLock(), given + "stall A [100,200]" + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"the service, and then at once the client", MutualExclusion, sessionLock(), given + "service x [120,250] +own\nstall A [260,330]" + probeText, Pass, 0, "", ""},
+		{"until the end of the history", MutualExclusion, sessionLock(), given + "stall A [395,]" + probeText, Pass, 0, "", ""},
+		{"from the other grant on, until the end of the history", MutualExclusion, sessionLock(), given + "stall A [401,]" + probeText, Pass, 0, "", ""},
+		{"after the other grant, until the end of the history", MutualExclusion, sessionLock(), given + "stall A [402,]" + probeText, Violated, 1, KindGrantedWhileValid, ""},
 		{"for half a TTL", MutualExclusion, sessionLock(), given + "stall A [100,260]" + probeText, Pass, 0, "", ""},
 		{"and both acted", MutualExclusion, sessionLock(), acts + "stall A [100,260]" + probeText, Inconclusive, 0, "", "is all that explains"},
 		{"both acted, and it was too short", MutualExclusion, sessionLock(), acts + "stall A [100,200]" + probeText, Violated, 1, KindGrantedWhileValid, ""},

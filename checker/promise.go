@@ -88,6 +88,11 @@ func (s *Sweep) passedOn(g *grant, t int64) bool {
 //
 // But where the lock noticed that the hold was lost, the session did end, and a machine that stalls now and then stalls more than is seen of it.
 func (s *Sweep) stalledToDeath(g *grant, t int64) bool {
+	return s.stalledWithin(g, t-s.header.TTL, t)
+}
+
+// stalledWithin is stalledToDeath of stalls from one instant to another.
+func (s *Sweep) stalledWithin(g *grant, since, t int64) bool {
 	least := s.header.TTL / 2
 	switch {
 	case g.told != 0 || g.disowned:
@@ -99,10 +104,10 @@ func (s *Sweep) stalledToDeath(g *grant, t int64) bool {
 	var stalls []span
 	for _, spans := range [2][]span{s.clientSpans(g.client), s.service} {
 		for _, sp := range spans {
-			if sp.to == forever && sp.from <= t && !sp.injected {
+			if sp.to == forever && sp.from <= t {
 				return true // it goes on
 			}
-			if sp.from <= t && sp.to >= t-s.header.TTL && uninjectedOnly.takes(sp) {
+			if sp.from <= t && sp.to >= since && uninjectedOnly.takes(sp) {
 				stalls = append(stalls, span{from: sp.from - off, to: sp.to + off})
 			}
 		}

@@ -36,6 +36,15 @@ func TestWhatEndsASession(t *testing.T) {
 		B release [920,921]
 		A exit [930]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
 		{"reset after the other was granted it", MutualExclusion, connected(plainLock()), granted + "fault reset [905,906] on=A links\nA write [910,911] refused\nB release [920,921]\nA exit [930]" + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"reset as the other was granted it", MutualExclusion, connected(plainLock()), granted + "fault reset [901,906] on=A links\nA write [910,911] refused\nB release [920,921]\nA exit [930]" + probeText, Violated, 1, overrun, ""},
+		{"reset, and the lock said as it ended that it stands", MutualExclusion, connected(plainLock()), reset + "A held [14,21]\nA write [910,911] refused\nB release [920,921]\nA exit [930]" + probeText, Violated, 1, overrun, ""},
+		{"a session that the service ended until the attempt", MutualExclusion, session(plainLock()), `
+		A acquire [0,30] attempt=14
+		fault expire-session [10,14] on=A
+		B acquire [900,901]
+		A write [910,911] refused
+		B release [920,921]
+		A exit [930]` + probeText, Violated, 1, overrun, ""},
 		{"the other client's connection was reset", MutualExclusion, connected(plainLock()), granted + "fault reset [10,14] on=B links\nA write [910,911] refused\nB release [920,921]\nA exit [930]" + probeText, Violated, 1, KindGrantedWhileValid, ""},
 		{"a session that the service ended, whatever is claimed", MutualExclusion, session(plainLock()), granted + "fault expire-session [10,14] on=A\nA write [910,911] refused\nB release [920,921]\nA exit [930]" + probeText, Violated, 1, overrun, ""},
 		{"a session that the service ended before the attempt", MutualExclusion, session(plainLock()), `

@@ -304,7 +304,7 @@ func (s script) events(l *line, store *ledger) []timed {
 		done.Busy, done.NotHeld, done.Declined, done.Refused = l.has("busy"), l.has("notheld"), l.has("declined"), l.has("refused")
 	}
 	done.Version = store.version[l.op]
-	for name, field := range map[string]*int64{"attempt": &done.Attempt, "first": &done.First, "enq": &done.Enqueued, "ended": &done.Ended} {
+	for name, field := range map[string]*int64{"attempt": &done.Attempt, "first": &done.First, "enq": &done.Enqueued, "ended": &done.Ended, "sent": &done.Sent, "came": &done.Came} {
 		if v, ok := l.opts[name]; ok {
 			*field = at(number(v))
 		}

@@ -17,30 +17,79 @@ func (s *Sweep) judgeCrowd(g *grant) {
 	k.crowd.odd = k.crowd.odd || g.earliest > g.end
 	k.crowd.add(g.end, g.bound())
 	if k.crowd.most() <= s.permits && !k.crowd.odd {
+		k.lulls++
 		return // nowhere were there more at once than may be, whatever becomes of them
 	}
-	near := []*grant{g}
-	past := &k.past
-	for i := past.to - 1; i >= past.from && past.at(i).bound >= g.earliest; i-- {
-		if x := past.at(i).g; x.bound() >= g.earliest {
-			near = append(near, x)
-		}
-	}
+	near := k.near(g)
 	for _, b := range near {
 		if b.crowded || k.crowd.hasRoom(b, s.permits) {
 			continue
 		}
-		certain := len(s.beside(b, near)) >= s.permits
-		if certain || s.promisedBeside(b, near) != nil {
-			b.crowded = certain // what rests on promises may come to nothing when the faults around it are known
-			s.putOff(s.now, func() { s.decideCrowd(b, near) }, near...)
+		if s.tally(k, b, near); s.mayBeCrowded(b) {
+			s.judgeCrowded(b, near)
 		}
 	}
 }
 
+// near returns a grant and the settled ones that end no earlier than it may have been made.
+func (k *keyState) near(g *grant) []*grant {
+	near := []*grant{g}
+	past := &k.past
+	for i := past.to - 1; i >= past.from && past.at(i).bound >= g.earliest; i-- {
+		if x := past.at(i).g; x != g && x.bound() >= g.earliest {
+			near = append(near, x)
+		}
+	}
+	return near
+}
+
+// tally counts the holds beside b, and the grants that may have promised its place to others: of all near where they were not counted without a
+// gap, else of the first alone, which is new. To find them anew whenever a grant settles would cost the square of them each time.
+func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
+	if b.tallied == k.lulls+1 {
+		near = near[:1]
+	} else {
+		b.tallied, b.besides, b.backers, b.lookAgain = k.lulls+1, 0, 0, 0
+	}
+	for _, x := range near {
+		s.compared++
+		if x == b {
+			continue
+		}
+		if ahead(x, b) && overlap(x, b, false) {
+			b.besides++
+		}
+		if x.client != b.client && b.end < x.limit() && (ahead(x, b) || later(b, x, false)) {
+			b.backers++
+		}
+	}
+}
+
+// mayBeCrowded reports whether it is time to look closely at a hold: where there are enough others. Where promises alone count, and there are many,
+// it is not looked at again for each grant that comes.
+func (s *Sweep) mayBeCrowded(b *grant) bool {
+	return int(b.besides) >= s.permits || int(b.backers) >= s.permits && b.backers >= b.lookAgain
+}
+
+// judgeCrowded looks closely at a hold that may have been one too many.
+func (s *Sweep) judgeCrowded(b *grant, near []*grant) {
+	certain := len(s.beside(b, near)) >= s.permits
+	if certain || s.promisedBeside(b, near) != nil {
+		b.crowded = certain // what rests on promises may come to nothing when the faults around it are known
+		s.putOff(s.now, func() { s.decideCrowd(b, near) }, near...)
+	}
+	if b.lookAgain = b.backers; b.backers > manyBeside {
+		b.lookAgain += b.backers / 8
+	}
+}
+
+// manyBeside: where a hold has more backers than so many, it is looked at again only when there are an eighth more.
+const manyBeside = 64
+
 // beside returns the holds among near that go on at the instant at which b begins.
 func (s *Sweep) beside(b *grant, near []*grant) []*grant {
 	var others []*grant
+	s.compared += len(near)
 	for _, x := range near {
 		if ahead(x, b) && overlap(x, b, false) {
 			others = append(others, x)
@@ -57,6 +106,7 @@ func ahead(x, b *grant) bool { return x.end < b.end || x.end == b.end && x.id < 
 // of them all, whichever it is, was one too many.
 func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 	var before, unsure []*grant
+	s.compared += len(near)
 	for _, x := range near {
 		switch {
 		case !s.rightlyExcludes(x, b):
@@ -66,18 +116,65 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 			unsure = append(unsure, x)
 		}
 	}
-	if len(before)+len(unsure) < s.permits {
+	switch {
+	case len(before) >= s.permits:
+		return before
+	case len(before)+len(unsure) < s.permits:
 		return nil
+	case s.stoodUntil(b, before) && s.stoodUntil(b, unsure):
+		return s.oneEach(before, unsure)
 	}
-	return s.choose(before, unsure, nil)
+	left := mostChoices
+	return s.choose(before, unsure, nil, &left)
 }
 
-// choose finds N grants that count together: chosen, some of unsure, and those of before that agree with them.
-func (s *Sweep) choose(before, unsure, chosen []*grant) []*grant {
+// stoodUntil reports whether the promises of all of these grants stood from before the first of them until b: then any two of them exclude each other, but for those of
+// one client. Each was made before b, and promised beyond that.
+func (s *Sweep) stoodUntil(b *grant, grants []*grant) bool {
+	if s.header.Claims.Validity != validitySession {
+		return true
+	}
+	return !slices.ContainsFunc(grants, func(x *grant) bool {
+		since := min(x.earliest, b.end-s.header.TTL) - s.header.TTL
+		return s.disturbed(x.client, since, b.end, injectedOnly) || s.stalledWithin(x, since, b.end)
+	})
+}
+
+// oneEach is choose where any two grants of different clients exclude each other.
+func (s *Sweep) oneEach(before, unsure []*grant) []*grant {
+	taken := map[int32]bool{}
+	for _, x := range before {
+		taken[x.client] = true
+	}
+	chosen := slices.Clone(before)
+	for _, x := range unsure {
+		if !taken[x.client] {
+			taken[x.client], chosen = true, append(chosen, x)
+		}
+	}
+	s.compared += len(before) + len(unsure)
+	if len(chosen) < s.permits {
+		return nil
+	}
+	return chosen[:max(s.permits, len(before))]
+}
+
+// mostChoices bounds the search of choose, whose time would double with each grant more: it is for the few grants around a fault that may have ended sessions.
+const mostChoices = 1 << 17
+
+// choose finds N grants that count together: chosen, some of unsure, and those of before that agree with them. It gives up when left comparisons are made.
+func (s *Sweep) choose(before, unsure, chosen []*grant, left *int) []*grant {
 	if len(before)+len(chosen) >= s.permits {
 		return append(append([]*grant(nil), before...), chosen...)
 	}
 	for i, x := range unsure {
+		if len(before)+len(chosen)+len(unsure)-i < s.permits {
+			return nil // there are too few, even if all agree
+		}
+		if *left -= len(before) + len(unsure) - i; *left < 0 {
+			return nil
+		}
+		s.compared += len(before) + len(unsure) - i
 		var agreeing, rest []*grant
 		for _, o := range before {
 			if s.eitherExcludes(x, o) {
@@ -89,7 +186,7 @@ func (s *Sweep) choose(before, unsure, chosen []*grant) []*grant {
 				rest = append(rest, o)
 			}
 		}
-		if found := s.choose(agreeing, rest, append(chosen[:len(chosen):len(chosen)], x)); found != nil {
+		if found := s.choose(agreeing, rest, append(chosen[:len(chosen):len(chosen)], x), left); found != nil {
 			return found
 		}
 	}
@@ -149,6 +246,7 @@ func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
 	for _, a := range others { // in an order that is possible: see judgeEitherOrder
 		if got, stall := s.explain(a, b, a.last); got == KindLeaseOverrun && !later(a, b, false) {
 			j.kind, j.stallOnly, j.pattern, j.assumed = got, stall, s.patternOf(a, b, 0), true
+			j.supposeAsked(a, b)
 			return a
 		}
 	}
@@ -186,7 +284,7 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 	} else {
 		v.Text = fmt.Sprintf("%s, which has %s, was held from %s on by %s", v.Key, has, seconds(b.end), namesOf(append([]*grant{b}, others...)))
 	}
-	switch v.Text += s.because(first, b, j, true); {
+	switch v.Text += s.because(first, b, j, true) + j.packets; {
 	case j.assumed:
 		v.Text += s.inEitherOrder(first, b, j)
 	case j.unordered:

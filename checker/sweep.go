@@ -80,7 +80,9 @@ type Sweep struct {
 	stats      Stats
 	// strays counts ops that name a grant which was over long before, malformed the events that make no sense.
 	strays, malformed int64
-	tokensSeen        bool
+	// compared counts the comparisons of grants of semaphores.
+	compared   int
+	tokensSeen bool
 }
 
 // clientState is what is known of one client, on every key.

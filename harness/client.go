@@ -39,6 +39,8 @@ type client struct {
 	modes bool
 	// ended tells when a fault had ended a session, 0 if none did; nil: nothing ends sessions.
 	ended func(session int64) int64
+	// tap watches the client's packets; nil: nobody needs to know when they passed.
+	tap *tap
 	// holdUps are the faults that hold an activity of the worker up.
 	holdUps holdUps
 }
@@ -170,6 +172,9 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 	if o.invoked != nil {
 		o.invoked()
 	}
+	if o.kind == history.Acquire {
+		c.tap.begin()
+	}
 	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Read: o.reader, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
 	if err != nil {
 		e.Time, e.Type, e.Text = 0, history.Info, err.Error()
@@ -199,6 +204,10 @@ func (c *client) completion(e history.Event, r reply) history.Event {
 	}
 	e.Start, e.End = c.rec.Relative(r.Start), c.rec.Relative(r.End)
 	e.Attempt, e.First, e.Enqueued = c.rec.Relative(r.Attempt), c.rec.Relative(r.First), c.rec.Relative(r.Enqueued)
+	if e.Type == history.OK && e.Kind == history.Acquire {
+		seen := c.tap.end(r)
+		e.Sent, e.Came = c.rec.Relative(seen.Sent), c.rec.Relative(seen.Came)
+	}
 	if r.Session != 0 && c.ended != nil {
 		e.Ended = c.rec.Relative(c.ended(r.Session))
 	}

@@ -74,6 +74,7 @@ type run struct {
 	vigil     *vigil
 	recording atomic.Bool // rec and director are there: set once, before the first op
 	ledger    *ledger
+	taps      taps
 	sessions  sessions
 	ids       numbers
 	saysMu    sync.Mutex
@@ -124,6 +125,7 @@ func (r *run) finish(failed error) error {
 	default:
 		err = r.rec.Stop()
 	}
+	err = errors.Join(err, r.taps.close())
 	if r.network != nil {
 		err = errors.Join(err, r.network.Close())
 	}

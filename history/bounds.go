@@ -23,10 +23,10 @@ const maxStamped = 61
 
 // checkStamps refuses stamps that lie a hundred years away.
 func checkStamps(e *Event) error {
-	if uint64(e.Time|e.Start|e.End|e.Attempt|e.First|e.Enqueued|e.Ended)>>maxStamped == 0 && e.Fault == nil {
+	if uint64(e.Time|e.Start|e.End|e.Attempt|e.First|e.Enqueued|e.Ended|e.Sent|e.Came)>>maxStamped == 0 && e.Fault == nil {
 		return nil // all of nearly every history
 	}
-	stamps := []int64{e.Time, e.Start, e.End, e.Attempt, e.First, e.Enqueued, e.Ended}
+	stamps := []int64{e.Time, e.Start, e.End, e.Attempt, e.First, e.Enqueued, e.Ended, e.Sent, e.Came}
 	if f := e.Fault; f != nil {
 		stamps = append(stamps, f.From, f.To)
 		for _, c := range f.Clocks {

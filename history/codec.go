@@ -34,6 +34,8 @@ type wireEvent struct {
 	First    int64      `json:"first,omitempty"`
 	Enqueued int64      `json:"enqueued,omitempty"`
 	Ended    int64      `json:"ended,omitempty"`
+	Sent     int64      `json:"sent,omitempty"`
+	Came     int64      `json:"came,omitempty"`
 	ValidFor *int64     `json:"valid_for,omitempty"`
 	Version  int64      `json:"version,omitempty"`
 	Replaced int64      `json:"replaced,omitempty"`
@@ -90,6 +92,8 @@ func AppendEvent(buf []byte, keys []string, e *Event) ([]byte, error) {
 	buf = appendNumber(buf, `,"first":`, e.First)
 	buf = appendNumber(buf, `,"enqueued":`, e.Enqueued)
 	buf = appendNumber(buf, `,"ended":`, e.Ended)
+	buf = appendNumber(buf, `,"sent":`, e.Sent)
+	buf = appendNumber(buf, `,"came":`, e.Came)
 	if e.HasValidFor {
 		buf = appendInt(append(buf, `,"valid_for":`...), e.ValidFor)
 	}
@@ -203,7 +207,7 @@ func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 	}
 	e := Event{
 		Mode: Mode(m), Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op, Grant: w.Grant, Client: w.Client, Process: w.Process,
-		Start: w.Start, End: w.End, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued, Ended: w.Ended,
+		Start: w.Start, End: w.End, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued, Ended: w.Ended, Sent: w.Sent, Came: w.Came,
 		Version: w.Version, Replaced: w.Replaced, Value: w.Value, Seq: w.Seq, Declined: w.Declined, Refused: w.Refused,
 		Conflict: w.Conflict, Atomic: w.Atomic, NotHeld: w.NotHeld, Busy: w.Busy, Text: w.Text, Fault: w.Fault,
 	}

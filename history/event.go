@@ -144,6 +144,9 @@ type Event struct {
 	Attempt, First, Enqueued int64
 	// Ended (OK acquires) is an instant by which a fault had ended the session that the grant came with, at the lock's service. 0: none did.
 	Ended int64
+	// Sent and Came (OK acquires without an Attempt) are what the client's packets tell of the grant: when its last request to the lock's service
+	// left before the service's last answer, and when that answer arrived. 0: not seen.
+	Sent, Came int64
 	// ValidFor is how long the library said that the grant or the renewal is valid, in ns from the instant at which it said so; it may be
 	// negative. That instant lies between Attempt and End, and nobody knows where: a client may be stopped before it stamps End. So a judge
 	// counts from Attempt (without one, and on a renewal, from Start).

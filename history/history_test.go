@@ -50,7 +50,7 @@ func anyEvent(t *rapid.T) Event {
 	e.Op, e.Grant, e.Token = rapid.Int64Range(1, 1e9).Draw(t, "op"), stamp.Draw(t, "grant"), stamp.Draw(t, "token")
 	e.ZeroToken = e.Token == 0 && rapid.Bool().Draw(t, "zero token")
 	e.Start, e.End, e.Attempt, e.First = stamp.Draw(t, "start"), stamp.Draw(t, "end"), stamp.Draw(t, "attempt"), stamp.Draw(t, "first")
-	e.Ended = stamp.Draw(t, "ended")
+	e.Ended, e.Sent, e.Came = stamp.Draw(t, "ended"), stamp.Draw(t, "sent"), stamp.Draw(t, "came")
 	e.Enqueued, e.Version, e.Replaced = stamp.Draw(t, "enqueued"), stamp.Draw(t, "version"), stamp.Draw(t, "replaced")
 	e.Value, e.Seq = rapid.Int64().Draw(t, "value"), stamp.Draw(t, "seq")
 	if e.HasValidFor = rapid.Bool().Draw(t, "valid"); e.HasValidFor {

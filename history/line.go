@@ -99,6 +99,12 @@ func parseParticulars(b []byte, p int, e *Event) int {
 	if has(b, p, `,"ended":`) {
 		e.Ended, p = digits(b, p+len(`,"ended":`))
 	}
+	if has(b, p, `,"sent":`) {
+		e.Sent, p = digits(b, p+len(`,"sent":`))
+	}
+	if has(b, p, `,"came":`) {
+		e.Came, p = digits(b, p+len(`,"came":`))
+	}
 	if has(b, p, `,"valid_for":`) {
 		e.HasValidFor = true
 		e.ValidFor, p = signed(b, p+len(`,"valid_for":`))

@@ -24,6 +24,7 @@ type (
 	Filter    struct{}
 	Diversion struct{}
 	Rule      struct{}
+	Tap       struct{}
 	Count     struct{ Packets, Bytes uint64 }
 )
 
@@ -39,6 +40,10 @@ func (*Diversion) Release() int                                 { return 0 }
 func (*Diversion) Remove() (Stats, error)                       { return Stats{}, hosts.ErrElsewhere }
 func (*Diversion) Stats() Stats                                 { return Stats{} }
 func (*Rule) Remove() ([]Count, error)                          { return nil, hosts.ErrElsewhere }
+func OpenTap(*hosts.Host, ...netip.Addr) (*Tap, error)          { return nil, hosts.ErrElsewhere }
+func (*Tap) Begin()                                             {}
+func (*Tap) End(int64) Bounds                                   { return Bounds{} }
+func (*Tap) Close() error                                       { return hosts.ErrElsewhere }
 func Total([]Count) (packets, bytes uint64)                     { return 0, 0 }
 func Probe(context.Context) []hosts.Check                       { return nil }
 func ProbeOutside(context.Context, ...string) []hosts.Check     { return nil }

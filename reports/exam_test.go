@@ -42,6 +42,11 @@ func TestMostShownComesFirst(t *testing.T) {
 	if !slices.Equal(words, []string{given, stuck, stolen}) {
 		t.Errorf("%q", words)
 	}
+	order := DefectWords(checker.TokenOrder)
+	told := Suite{Exam: s.Exam, Scenarios: []Scenario{of("a", once(checker.TokenOrder)), of("b", held, once(checker.TokenOrder))}}
+	if words := told.ExamDefects(); words[0] != order || told.HidesBehind(given, order) {
+		t.Errorf("%q: what a run shows beside tokens out of order, it would have shown with others", words)
+	}
 	if !s.HidesBehind(stuck, given) || s.HidesBehind(given, stuck) || len(s.ShownBy(stuck)) != 2 {
 		t.Errorf("a defect that never shows alone hides behind the other, and no other does: %v", s.ShownBy(stuck))
 	}

@@ -1,0 +1,94 @@
+//go:build linux
+
+package harness
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/monotime"
+)
+
+// TestPacketsOfGrants: of a grant whose attempt is not told, the history says when the client's packets passed; after one that is told, nobody watches them any more.
+func TestPacketsOfGrants(t *testing.T) {
+	_, hs := hoststest.Network(t, "service", "client-1")
+	listener, err := hs[0].Listen(6000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() { // whatever is asked is answered
+		conn, err := listener.Accept()
+		for buf := make([]byte, 1); err == nil; {
+			if _, err = conn.Read(buf); err == nil {
+				_, err = conn.Write(buf)
+			}
+		}
+	}()
+	conn, err := hs[1].Dial(t.Context(), "tcp", netip.AddrPortFrom(hs[0].Addr, 6000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var all taps
+	defer func() {
+		if err := all.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	service := &backends.Service{Nodes: []*backends.Node{{Name: "service", Host: hs[0]}}}
+	if all.on(hs[1], &backends.Service{}) != nil {
+		t.Error("a lock without a service has no packets")
+	}
+	d := drive(t, 0)
+	c := d.client(1, nil)
+	c.tap = all.on(hs[1], service)
+	if c.tap == nil || all.on(hs[1], service) != c.tap {
+		t.Fatal("the client's next process goes on with the tap of its host")
+	}
+	stamped := int64(0)
+	c.simulated = func(_ context.Context, cmd command) (reply, error) {
+		r := reply{ID: cmd.ID, Result: resultOK, Start: monotime.Now()}
+		_, err := conn.Write([]byte{1})
+		if err == nil {
+			_, err = conn.Read(make([]byte, 1))
+		}
+		r.End, r.Attempt = monotime.Now(), stamped
+		return r, err
+	}
+	acquire := func() {
+		if _, _, err := c.do(t.Context(), op{kind: history.Acquire, key: "k0", timeout: time.Second}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const tries = 20 // a busy machine may not let the stamps of a packet be read
+	for range tries {
+		acquire()
+	}
+	watched := c.tap.packets
+	stamped = monotime.Now()
+	acquire()
+	if watched == nil || c.tap.packets != nil {
+		t.Error("the packets of a lock that stamps its attempts are still watched, or never were")
+	}
+	stamped = 0
+	acquire()
+	seen := 0
+	for _, e := range d.finish(t).Events {
+		if e.Type != history.OK || e.Sent == 0 && e.Came == 0 {
+			continue
+		}
+		const off = int64(time.Millisecond)
+		if seen++; e.Sent < e.Start-off || e.Sent > e.Came || e.Came > e.End+off || e.Op > tries {
+			t.Errorf("op %d, from %d to %d: last asked at %d, and answered at %d", e.Op, e.Start, e.End, e.Sent, e.Came)
+		}
+	}
+	if seen == 0 {
+		t.Errorf("the packets of none of %d grants were seen", tries)
+	}
+}
