@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -47,21 +48,53 @@ func (d *director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap
 	}
 	go func() {
 		if t.Await(waiting) == nil {
-			d.begin(in)
-			d.finish(h, d.healAll(ctx, []*inForce{in}))
+			h.turned(in.part, true)
+			d.finish(h, d.caught(ctx, h, in, t))
 			return
 		}
 		effect, err := t.Heal()
-		if effect.From == 0 && err == nil {
+		h.turned(in.part, effect.From != 0)
+		switch {
+		case effect.From != 0 && in.part.Kills(): // it sprang just then
+			err = errors.Join(err, d.caught(ctx, h, in, t))
+		case effect.From != 0:
+			d.begin(in)
+			d.end(in.info, in.client, effect, err == nil && effect.Bit && effect.Lasted() >= in.part.For)
+		case err == nil:
 			d.putBack(h)
 			return
 		}
-		if effect.From != 0 { // it sprang just then
-			d.begin(in)
-			d.end(in.info, in.client, effect, err == nil && effect.Bit && effect.Lasted() >= in.part.For)
-		}
 		d.finish(h, err)
 	}()
+}
+
+// caught carries out the fault whose trap has caught its packet.
+func (d *director) caught(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) error {
+	if !in.part.Kills() {
+		d.begin(in)
+		return d.healAll(ctx, []*inForce{in})
+	}
+	d.markKilled(h, in.part)
+	d.begin(in)
+	effect, err := t.Kill(ctx)
+	d.end(in.info, in.client, effect, effect.Bit)
+	return err
+}
+
+// A fault that strikes at each request of a call in turn begins anew after mostTurns of them, or when mostMissed calls in a row had no such request.
+const mostTurns, mostMissed = 6, 3
+
+// turned notes whether a call had the request whose turn it was.
+func (a *aimed) turned(p nemesis.Part, sprung bool) {
+	if !p.InTurn {
+		return
+	}
+	if a.missed++; sprung {
+		a.turn, a.missed = p.Nth%mostTurns, 0
+	}
+	if a.missed == mostMissed {
+		a.turn, a.missed = 0, 0
+	}
 }
 
 // lay returns the context in which a trap waits.

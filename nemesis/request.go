@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/lockchaos/lockchaos/netfault"
@@ -26,6 +27,14 @@ func Requests() []Request {
 	return []Request{RequestAcquire, RequestRenew, RequestRelease, RequestRead, RequestWrite}
 }
 
+// requested says in words which request is meant.
+func (s Spec) requested() string {
+	if s.Nth > 0 {
+		return fmt.Sprintf("request %d of %s", s.Nth, s.Request)
+	}
+	return string(s.Request)
+}
+
 // ofStore tells whether the request goes to the store, and not to the lock service.
 func (r Request) ofStore() bool { return r == RequestRead || r == RequestWrite }
 
@@ -38,17 +47,30 @@ type Asked func() (r Request, text string)
 type finder struct {
 	request Request
 	asked   Asked
+	// nth is which request of a call is meant, and count counts those of it; 0: of an acquire the one that bears the key.
+	nth   int
+	count *counted
 	// found is the connection of the packet that was found last.
 	found atomic.Pointer[netfault.Connection]
 }
 
 // is is a netfault.Is.
 func (f *finder) is(p *netfault.Packet) bool {
-	if p.Dir != netfault.Out || !netfault.HasPayload(p) {
+	if !netfault.HasPayload(p) {
+		return false
+	}
+	if p.Dir != netfault.Out {
+		if f.nth > 0 {
+			f.count.answered(p.Connection())
+		}
 		return false
 	}
 	doing, text := f.asked()
 	switch {
+	case doing == f.request && f.nth > 0:
+		if f.count.asks(p.Connection()) != f.nth {
+			return false
+		}
 	case doing == f.request:
 		// A lock may have to connect first, to open a session, to make the key.
 		if f.request == RequestAcquire && !netfault.Contains(text)(p) {
@@ -60,6 +82,35 @@ func (f *finder) is(p *netfault.Packet) bool {
 	c := p.Connection()
 	f.found.Store(&c)
 	return true
+}
+
+// counted counts the requests of a call over all connections of its client: what is sent on a connection until something comes back
+// is one request, however many packets it takes.
+type counted struct {
+	mu   sync.Mutex
+	n    int
+	open map[netfault.Connection]bool // those whose request has no answer yet
+}
+
+// asks returns the number of the request that a packet begins, from 1; 0 if it goes on with one.
+func (c *counted) asks(on netfault.Connection) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[on] {
+		return 0
+	}
+	if c.open == nil {
+		c.open = map[netfault.Connection]bool{}
+	}
+	c.open[on] = true
+	c.n++
+	return c.n
+}
+
+func (c *counted) answered(on netfault.Connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, on)
 }
 
 // after tells whether a client passes the moment after another one. Who is struck at random may still have either before it.

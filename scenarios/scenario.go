@@ -112,11 +112,13 @@ type Fault struct {
 	Probability    float64  `yaml:"probability,omitempty"`
 	BytesPerSecond int64    `yaml:"bytes_per_second,omitempty"`
 
-	// Request (hold, cut) is the client's request that is meant, the next one: "acquire", "renew", "release", "read", "write". Point (cut) is "before-request",
+	// Request (hold, cut, kill-at-reply) is the client's request that is meant, the next one: "acquire", "renew", "release", "read", "write". Point (cut) is "before-request",
 	// "after-request" or "after-reply"; Silent: the connection is not reset but falls silent.
 	Request string `yaml:"request,omitempty"`
-	Point   string `yaml:"point,omitempty"`
-	Silent  bool   `yaml:"silent,omitempty"`
+	// InTurn (hold, cut, kill-at-reply): the first request of one call is meant, then the second of another, and so on, and then the first again.
+	InTurn bool   `yaml:"in_turn,omitempty"`
+	Point  string `yaml:"point,omitempty"`
+	Silent bool   `yaml:"silent,omitempty"`
 
 	// Share (throttle) is the part of the time in which the target runs, in rounds of Period.
 	Share float64 `yaml:"share,omitempty"`
