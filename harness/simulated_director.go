@@ -31,6 +31,7 @@ func newSimDirector(s *simulation) (*simDirector, error) {
 	sd := &simDirector{director: d, s: s, tasks: map[*aimed]*sim.Task{}, laidTraps: map[int32]*simTrap{}}
 	d.procs, d.apps = map[int32]*hosts.Process{}, map[int32]*client{}
 	d.carry, d.into = sd.strike, sd.underway
+	d.traps.now = s.w.Now
 	d.traps.wire = s.cfg.Lock.OnWire
 	d.leader = sd.leading
 	for _, n := range s.nodes {
@@ -236,9 +237,7 @@ func (d *simDirector) effectOf(ctx context.Context, h *hit, p nemesis.Part) (*si
 		info.Hosts = append(info.Hosts, one.Name)
 	}
 	touched(&info, p.Spec, h.clients())
-	if p.InTurn {
-		p.Nth = h.turn + 1
-	}
+	p = h.inTurn(p)
 	e := &simEffect{info: info, client: sole(h.clients()), hosts: struck, from: d.s.w.Now()}
 	e.info.Holding, e.info.Waiting = d.met(h)
 	if p.Waits() {

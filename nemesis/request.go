@@ -16,7 +16,9 @@ type Request string
 // The requests.
 const (
 	RequestAcquire Request = "acquire" // of a lock that waits in a queue: the one that puts it there
-	RequestRenew   Request = "renew"   // by the application, or by the lock in the background
+	// RequestGiveUp is what an acquire still sends when its time is over, such as what takes a waiter out of its queue.
+	RequestGiveUp  Request = "give-up"
+	RequestRenew   Request = "renew" // by the application, or by the lock in the background
 	RequestRelease Request = "release"
 	RequestRead    Request = "read"
 	RequestWrite   Request = "write"
@@ -24,8 +26,11 @@ const (
 
 // Requests lists every request that a fault can be aimed at.
 func Requests() []Request {
-	return []Request{RequestAcquire, RequestRenew, RequestRelease, RequestRead, RequestWrite}
+	return []Request{RequestAcquire, RequestGiveUp, RequestRenew, RequestRelease, RequestRead, RequestWrite}
 }
+
+// acquires tells whether the request is one of an acquire.
+func (r Request) acquires() bool { return r == RequestAcquire || r == RequestGiveUp }
 
 // requested says in words which request is meant.
 func (s Spec) requested() string {
@@ -73,7 +78,7 @@ func (f *finder) is(p *netfault.Packet) bool {
 		}
 	case doing == f.request:
 		// A lock may have to connect first, to open a session, to make the key.
-		if f.request == RequestAcquire && !netfault.Contains(text)(p) {
+		if f.request.acquires() && !netfault.Contains(text)(p) {
 			return false
 		}
 	case f.request != RequestRenew || doing != "" && !doing.ofStore():
@@ -131,7 +136,7 @@ func checkRequest(s Spec, at Setting) error {
 	switch {
 	case s.Target != Holder:
 		return fmt.Errorf("a %s of %s: it is aimed at a request of the client that holds, or acquires: target %s", s.Kind, s.Target, Holder)
-	case (s.Request == RequestAcquire) != (s.When == Acquiring):
+	case s.Request.acquires() != (s.When == Acquiring):
 		return fmt.Errorf("request %s at %s: an acquire is met at %s, every other request at a step of a holder before it", s.Request, s.When, Acquiring)
 	case s.Request == RequestRead && s.When.after(AfterGrant), s.Request == RequestWrite && s.When.after(BeforeWrite):
 		return fmt.Errorf("request %s at %s: it has been sent by then", s.Request, s.When)

@@ -36,7 +36,7 @@ func TestCheckRefusesRequestsThatAreNotMet(t *testing.T) {
 		{held(RequestRead, Random, nil), ""},
 		{held(RequestWrite, BeforeWrite, cutAt("before-request")), ""},
 		{held(RequestWrite, BeforeWrite, func(s *Spec) { cutAt("after-reply")(s); s.Silent = true }), ""},
-		{held("hello", BeforeWrite, nil), `needs a request: one of acquire, renew, release, read, write; not "hello"`},
+		{held("hello", BeforeWrite, nil), `needs a request: one of acquire, give-up, renew, release, read, write; not "hello"`},
 		{held("", BeforeWrite, nil), "needs a request"},
 		{held(RequestAcquire, AfterGrant, nil), "an acquire is met at acquiring"},
 		{held(RequestRelease, Acquiring, nil), "an acquire is met at acquiring"},
