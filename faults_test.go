@@ -24,6 +24,7 @@ var otherWords = map[string][]string{
 	"harness/protocol.go":          {"stall"}, // which a worker tells of itself
 	"audit/doubts.go":              {"hold"},
 	"nemesis/cut.go":               {"reset"},
+	"nemesis/killatreply.go":       {"kill"}, // the section of docs/faults.md
 	"nemesis/degrade.go":           {"delay-loss-duplicate-reorder-rate"},
 	"netfault/decide.go":           {"loss", "duplicate", "reorder"},
 	"netfault/filter.go":           {"cut"},

@@ -78,6 +78,9 @@ type aimed struct {
 	stream func(name string) *rand.Rand
 	// over is told of the end of each strike: nil, or why it could not be injected or proven.
 	over chan error
+	// turn is the number of the request of a call at which it struck last, where it strikes at each in turn; missed is how many calls in a row had
+	// no further one. Both are for whoever has taken it.
+	turn, missed int
 
 	// The rest is guarded by the director's lock.
 	strike nemesis.Strike

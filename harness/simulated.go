@@ -336,7 +336,7 @@ func Unsimulated(p scenarios.Plan, service string) string {
 		return fmt.Sprintf("%s: the simulation has the services redis, redis-five and etcd, and no %s", sc.Name, cmp.Or(service, scenarios.NoService))
 	case sc.Store.Guarded():
 		return sc.Name + ": a guarded store needs a real etcd"
-	case slices.Contains([]string{"payment", "stampede"}, sc.Workload.Kind):
+	case slices.Contains([]string{"payment", "relay", "stampede"}, sc.Workload.Kind):
 		return fmt.Sprintf("%s: the simulation has no workload %s", sc.Name, sc.Workload.Kind)
 	}
 	for _, f := range singles(p) {

@@ -31,6 +31,7 @@ func newSimDirector(s *simulation) (*simDirector, error) {
 	sd := &simDirector{director: d, s: s, tasks: map[*aimed]*sim.Task{}, laidTraps: map[int32]*simTrap{}}
 	d.procs, d.apps = map[int32]*hosts.Process{}, map[int32]*client{}
 	d.carry, d.into = sd.strike, sd.underway
+	d.traps.now = s.w.Now
 	d.traps.wire = s.cfg.Lock.OnWire
 	d.leader = sd.leading
 	for _, n := range s.nodes {
@@ -107,6 +108,7 @@ func (d *simDirector) roundOver(client int32) {
 	}
 	delete(d.laidTraps, client)
 	if t.sprung == 0 {
+		t.h.turned(t.p, false)
 		t.remove()
 		d.putBack(t.h)
 		d.wake(t.h.aimed)
@@ -235,13 +237,14 @@ func (d *simDirector) effectOf(ctx context.Context, h *hit, p nemesis.Part) (*si
 		info.Hosts = append(info.Hosts, one.Name)
 	}
 	touched(&info, p.Spec, h.clients())
+	p = h.inTurn(p)
 	e := &simEffect{info: info, client: sole(h.clients()), hosts: struck, from: d.s.w.Now()}
 	e.info.Holding, e.info.Waiting = d.met(h)
 	if p.Waits() {
 		return nil, d.lay(h, p, e)
 	}
 	if p.Kills() {
-		d.killAll(h, p, e)
+		d.killAll(h, p, e, "the simulated program was ended between two host calls")
 		return nil, nil
 	}
 	if e.heal, err = d.put(h, p, e); err != nil {
@@ -295,12 +298,12 @@ func (d *simDirector) hostsOf(h *hit, target nemesis.Target) (all []*sim.Host, e
 }
 
 // killAll ends clients' processes.
-func (d *simDirector) killAll(h *hit, p nemesis.Part, e *simEffect) {
+func (d *simDirector) killAll(h *hit, p nemesis.Part, e *simEffect, how string) {
 	d.markKilled(h, p)
 	info := e.info
 	d.rec.Record(history.Event{Type: history.Fault, Client: e.client, Fault: &info})
 	for _, c := range h.clients() {
 		d.s.clients[c-1].kill()
 	}
-	d.end(e.info, e.client, nemesis.Effect{From: e.from, To: d.s.w.Now(), Proof: "the simulated program was ended between two host calls"}, true)
+	d.end(e.info, e.client, nemesis.Effect{From: e.from, To: d.s.w.Now(), Proof: how}, true)
 }

@@ -14,7 +14,7 @@ import (
 
 // simulatedKinds are the faults that exist in virtual time.
 var simulatedKinds = []string{nemesis.KindPause, nemesis.KindKill, nemesis.KindCrash, nemesis.KindPartition, nemesis.KindDelay, nemesis.KindLoss,
-	nemesis.KindHold, nemesis.KindCut, nemesis.KindReset, nemesis.KindClockJump, nemesis.KindClockRate,
+	nemesis.KindHold, nemesis.KindCut, nemesis.KindKillAtReply, nemesis.KindReset, nemesis.KindClockJump, nemesis.KindClockRate,
 	nemesis.KindDuplicate, nemesis.KindReorder}
 
 // put puts a fault into effect, and returns what ends it.
@@ -220,8 +220,9 @@ func (d *simDirector) lay(h *hit, p nemesis.Part, e *simEffect) error {
 	}
 	t := &simTrap{d: d, h: h, p: p, e: e}
 	client := h.clients()[0]
+	link := p.Decides(d.traps.asked(client))
 	for _, l := range links {
-		decide := p.Decide(d.traps.asked(client))
+		decide := link()
 		back := d.s.w.Link(l.To, l.From)
 		l.Trap = func(s *sim.Segment) sim.Verdict { return t.decided(decide, s, l, netfault.Out) }
 		back.Trap = func(s *sim.Segment) sim.Verdict { return t.decided(decide, s, back, netfault.In) }
@@ -253,6 +254,13 @@ func (t *simTrap) decided(decide netfault.Decide, s *sim.Segment, l *sim.Link, d
 		t.held = append(t.held, s)
 		t.spring(fmt.Sprintf("%d bytes, %s → %s", len(s.Bytes), l.From.Name, l.To.Name))
 		return sim.Hold
+	case fate.Drop && t.p.Kills():
+		if t.sprung++; t.sprung == 1 {
+			t.d.s.w.After(0, func() {
+				t.kill(fmt.Sprintf("the reply to request %d, %d bytes, %s → %s, was lost", t.p.Nth, len(s.Bytes), l.From.Name, l.To.Name))
+			})
+		}
+		return sim.Hold
 	case fate.Reset:
 		t.spring(fmt.Sprintf("the connection %s – %s was reset, and %d bytes were lost", l.From.Name, l.To.Name, len(s.Bytes)))
 		t.d.s.w.After(0, func() { t.d.s.clients[t.h.clients()[0]-1].task.Wake() })
@@ -261,12 +269,28 @@ func (t *simTrap) decided(decide netfault.Decide, s *sim.Segment, l *sim.Link, d
 	return sim.Pass
 }
 
+// kill ends the client at whose packet the trap has sprung.
+func (t *simTrap) kill(what string) {
+	d := t.d
+	t.h.turned(t.p, true)
+	t.remove()
+	delete(d.laidTraps, t.h.clients()[0])
+	t.e.from = d.s.w.Now()
+	d.killAll(t.h, t.p, t.e, what)
+	d.finish(t.h, nil)
+	d.wake(t.h.aimed)
+	for _, c := range d.s.clients {
+		c.task.Wake()
+	}
+}
+
 // spring begins the fault: its packet has come.
 func (t *simTrap) spring(what string) {
 	if t.sprung++; t.sprung > 1 {
 		return
 	}
 	d := t.d
+	t.h.turned(t.p, true)
 	t.e.from = d.s.w.Now()
 	t.e.info.From = d.rec.Relative(t.e.from)
 	d.beginOf(t.e)

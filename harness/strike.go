@@ -99,7 +99,8 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 	}
 	info.Hosts = v.Names()
 	touched(&info, p.Spec, d.touches(p.Spec, h.clients()))
-	if p.Kills() && !p.Ousts() {
+	p = h.inTurn(p)
+	if p.Kills() && !p.Ousts() && !p.Waits() {
 		if err := d.kill(ctx, h, p, v, info); err != nil {
 			return nil, wrong(err)
 		}

@@ -2,10 +2,13 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -17,10 +20,18 @@ type traps struct {
 	planned bool
 	// wire returns the text that a key has in the lock's packets; nil: the key itself.
 	wire func(key string) string
+	// now is the time: monotime.Now, or that of a simulation.
+	now func() int64
 
 	mu     sync.Mutex
-	laid   map[int32]laid // by client number
-	asking map[int32]op   // what each client has been asked and has not answered
+	laid   map[int32]laid   // by client number
+	asking map[int32]asking // what each client has been asked and has not answered
+}
+
+// asking is an op that was asked, and when its time is over.
+type asking struct {
+	op
+	over int64
 }
 
 // laid is a trap that waits.
@@ -36,7 +47,7 @@ func newTraps(faults []scenarios.Fault) *traps {
 	planned := slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
 		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Spec().Waits() })
 	})
-	return &traps{planned: planned, laid: map[int32]laid{}, asking: map[int32]op{}}
+	return &traps{planned: planned, now: monotime.Now, laid: map[int32]laid{}, asking: map[int32]asking{}}
 }
 
 // lay waits for the trap's packet, and then records the fault and has it healed after the planned time.
@@ -47,21 +58,66 @@ func (d *director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap
 	}
 	go func() {
 		if t.Await(waiting) == nil {
-			d.begin(in)
-			d.finish(h, d.healAll(ctx, []*inForce{in}))
+			h.turned(in.part, true)
+			d.finish(h, d.caught(ctx, h, in, t))
 			return
 		}
 		effect, err := t.Heal()
-		if effect.From == 0 && err == nil {
+		h.turned(in.part, effect.From != 0)
+		switch {
+		case effect.From != 0 && in.part.Kills(): // it sprang just then
+			err = errors.Join(err, d.caught(ctx, h, in, t))
+		case effect.From != 0:
+			d.begin(in)
+			d.end(in.info, in.client, effect, err == nil && effect.Bit && effect.Lasted() >= in.part.For)
+		case err == nil:
 			d.putBack(h)
 			return
 		}
-		if effect.From != 0 { // it sprang just then
-			d.begin(in)
-			d.end(in.info, in.client, effect, err == nil && effect.Bit && effect.Lasted() >= in.part.For)
-		}
 		d.finish(h, err)
 	}()
+}
+
+// caught carries out the fault whose trap has caught its packet.
+func (d *director) caught(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) error {
+	if !in.part.Kills() {
+		d.begin(in)
+		return d.healAll(ctx, []*inForce{in})
+	}
+	d.markKilled(h, in.part)
+	d.begin(in)
+	effect, err := t.Kill(ctx)
+	d.end(in.info, in.client, effect, effect.Bit)
+	return err
+}
+
+// A fault that strikes at each request of a call in turn begins anew after mostTurns of them. Where mostMissed calls in a row had no such request, its turn is over.
+const mostTurns, mostMissed = 6, 3
+
+// inTurn is the part with the request whose turn it is. The last turn of an acquire is what it sends when its time is over.
+func (a *aimed) inTurn(p nemesis.Part) nemesis.Part {
+	switch {
+	case !p.InTurn:
+	case a.turn == mostTurns-1 && p.Request == nemesis.RequestAcquire:
+		p.Request = nemesis.RequestGiveUp
+	default:
+		p.Nth = a.turn + 1
+	}
+	return p
+}
+
+// turned notes whether a call had the request whose turn it was. Further requests than one that calls do not have are not waited for.
+func (a *aimed) turned(p nemesis.Part, sprung bool) {
+	a.missed++
+	switch {
+	case !p.InTurn:
+	case sprung:
+		a.turn, a.missed = (a.turn+1)%mostTurns, 0
+	case a.missed >= mostMissed && a.turn < mostTurns-1:
+		a.turn, a.missed = mostTurns-1, 0
+	case a.missed >= mostMissed:
+		a.turn, a.missed = 0, 0
+	}
 }
 
 // lay returns the context in which a trap waits.
@@ -96,7 +152,7 @@ func (t *traps) asks(client int32, o op) (answered func()) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asking[client] = o
+	t.asking[client] = asking{o, t.now() + int64(o.timeout)}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -115,6 +171,9 @@ func (t *traps) asked(client int32) nemesis.Asked {
 		}
 		if t.wire != nil {
 			o.key = t.wire(o.key)
+		}
+		if o.kind == history.Acquire && t.now() >= o.over {
+			return nemesis.RequestGiveUp, o.key
 		}
 		return nemesis.Request(o.kind.String()), o.key
 	}

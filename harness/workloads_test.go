@@ -350,6 +350,35 @@ func TestReadersNeedALockThatKnowsThem(t *testing.T) {
 }
 
 // The requests are counted when all wait, and at the end; between the two every client still waits but the one that holds.
+// One client at a time asks, so no acquire finds another open.
+func TestRelay(t *testing.T) {
+	t.Parallel()
+	decided.Run(t, func() {
+		h := carried(t, redis.Setnx, calm("relay", 3, 1))
+		honest(t, h)
+		open, grants, clients := 0, 0, map[int32]bool{}
+		for i := range h.Events {
+			e := &h.Events[i]
+			switch {
+			case e.Type == history.Mark && e.Text != history.PhaseRun:
+				open = 0
+			case e.Kind == history.Acquire && e.Type == history.Invoke:
+				if open++; open > 1 {
+					t.Errorf("op %d asks while another does", e.Op)
+				}
+			case e.Kind == history.Release && e.Type == history.OK, e.Kind == history.Acquire && e.Type != history.OK:
+				open--
+			case e.Kind == history.Acquire:
+				grants++
+				clients[e.Client] = true
+			}
+		}
+		if grants < 10 || len(clients) < 3 {
+			decided.Lacks("ten grants to three clients: it has %d to %d", grants, len(clients))
+		}
+	})
+}
+
 func TestStampede(t *testing.T) {
 	t.Parallel()
 	const clients = 12

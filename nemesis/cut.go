@@ -32,7 +32,7 @@ var points = map[Point]netfault.Moment{
 // cut is its entry in the catalogue.
 var cut = Kind{Name: KindCut, Needs: NeedsQueue, endsSessions: true, alone: true, single: true, Ours: true,
 	Touch: history.Touch{Ends: history.EndsConnection, Words: history.FaultWords{Did: "cut short",
-		Links: "are cut at one request", Doc: "cut"}}, takes: []string{"peers", "request", "point", "silent"},
+		Links: "are cut at one request", Doc: "cut"}}, takes: []string{"peers", "request", "in_turn", "point", "silent"},
 	check: checkCut,
 	About: "cuts the connection of a client's next request to the lock service or to the store: before it arrives, after it took effect (the reply is lost) or " +
 		"after the reply; with a reset that both ends notice, or silently",
@@ -88,7 +88,7 @@ func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *ra
 		if c := p.finder.found.Load(); c != nil {
 			where = fmt.Sprintf(" (%s–%s)", c.Local, c.Peer)
 		}
-		return fmt.Sprintf("connection %s – %s%s %s %s of %s: %s", p.client, p.peer, where, how, s.Point, s.Request, p.stats)
+		return fmt.Sprintf("connection %s – %s%s %s %s of %s: %s", p.client, p.peer, where, how, s.Point, s.requested(), p.stats)
 	}
 	return t, nil
 }

@@ -17,7 +17,7 @@ const KindHold = "hold"
 var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, Ours: true,
 	Touch: history.Touch{Words: history.FaultWords{Did: "held up", Links: "are held back",
 		Over: "gets what was held back", Doc: "hold"}},
-	takes: []string{"peers", "way", "request"}, check: checkHold,
+	takes: []string{"peers", "way", "request", "in_turn"}, check: checkHold,
 	About: "holds the next request of a client to the lock service or to the store, or the reply to it, and then delivers it: a packet that comes too late",
 	draws: []Draw{{Weight: 4, of: func(d Dice) Part {
 		p := aimed(Holder, pick(d, AfterGrant, BeforeWrite), d.share(0.5, 2.5, 1))
@@ -53,7 +53,7 @@ func (n *Net) Hold(tag string, s Spec, victim string, asked Asked, rng *rand.Ran
 	t.sprung = func(n netfault.Stats) bool { return n.Held > 0 }
 	t.bit = func(n netfault.Stats) bool { return n.Held > 0 && n.Released == n.Held }
 	t.proof = func(p *snare, lasted time.Duration) string {
-		from, to, what := p.client, p.peer, string(s.Request)
+		from, to, what := p.client, p.peer, s.requested()
 		if s.Way == WayIn {
 			from, to, what = to, from, "the reply to "+what
 		}
@@ -68,7 +68,7 @@ func (n *Net) Hold(tag string, s Spec, victim string, asked Asked, rng *rand.Ran
 
 // reply is what a reply must be to be meant.
 func (s Spec) reply() netfault.Reply {
-	if s.Request == RequestAcquire {
+	if s.Request == RequestAcquire && s.Nth == 0 {
 		return netfault.RedisYes
 	}
 	return nil

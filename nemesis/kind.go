@@ -66,6 +66,7 @@ func kinds() []*Kind {
 	return []*Kind{
 		&pause,
 		&kill,
+		&killAtReply,
 		&throttle,
 		&failover,
 		&stall,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/lockchaos/lockchaos/netfault"
@@ -15,7 +16,9 @@ type Request string
 // The requests.
 const (
 	RequestAcquire Request = "acquire" // of a lock that waits in a queue: the one that puts it there
-	RequestRenew   Request = "renew"   // by the application, or by the lock in the background
+	// RequestGiveUp is what an acquire still sends when its time is over, such as what takes a waiter out of its queue.
+	RequestGiveUp  Request = "give-up"
+	RequestRenew   Request = "renew" // by the application, or by the lock in the background
 	RequestRelease Request = "release"
 	RequestRead    Request = "read"
 	RequestWrite   Request = "write"
@@ -23,7 +26,18 @@ const (
 
 // Requests lists every request that a fault can be aimed at.
 func Requests() []Request {
-	return []Request{RequestAcquire, RequestRenew, RequestRelease, RequestRead, RequestWrite}
+	return []Request{RequestAcquire, RequestGiveUp, RequestRenew, RequestRelease, RequestRead, RequestWrite}
+}
+
+// acquires tells whether the request is one of an acquire.
+func (r Request) acquires() bool { return r == RequestAcquire || r == RequestGiveUp }
+
+// requested says in words which request is meant.
+func (s Spec) requested() string {
+	if s.Nth > 0 {
+		return fmt.Sprintf("request %d of %s", s.Nth, s.Request)
+	}
+	return string(s.Request)
 }
 
 // ofStore tells whether the request goes to the store, and not to the lock service.
@@ -38,20 +52,33 @@ type Asked func() (r Request, text string)
 type finder struct {
 	request Request
 	asked   Asked
+	// nth is which request of a call is meant, and count counts those of it; 0: of an acquire the one that bears the key.
+	nth   int
+	count *counted
 	// found is the connection of the packet that was found last.
 	found atomic.Pointer[netfault.Connection]
 }
 
 // is is a netfault.Is.
 func (f *finder) is(p *netfault.Packet) bool {
-	if p.Dir != netfault.Out || !netfault.HasPayload(p) {
+	if !netfault.HasPayload(p) {
+		return false
+	}
+	if p.Dir != netfault.Out {
+		if f.nth > 0 {
+			f.count.answered(p.Connection())
+		}
 		return false
 	}
 	doing, text := f.asked()
 	switch {
+	case doing == f.request && f.nth > 0:
+		if f.count.asks(p.Connection()) != f.nth {
+			return false
+		}
 	case doing == f.request:
 		// A lock may have to connect first, to open a session, to make the key.
-		if f.request == RequestAcquire && !netfault.Contains(text)(p) {
+		if f.request.acquires() && !netfault.Contains(text)(p) {
 			return false
 		}
 	case f.request != RequestRenew || doing != "" && !doing.ofStore():
@@ -60,6 +87,35 @@ func (f *finder) is(p *netfault.Packet) bool {
 	c := p.Connection()
 	f.found.Store(&c)
 	return true
+}
+
+// counted counts the requests of a call over all connections of its client: what is sent on a connection until something comes back
+// is one request, however many packets it takes.
+type counted struct {
+	mu   sync.Mutex
+	n    int
+	open map[netfault.Connection]bool // those whose request has no answer yet
+}
+
+// asks returns the number of the request that a packet begins, from 1; 0 if it goes on with one.
+func (c *counted) asks(on netfault.Connection) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[on] {
+		return 0
+	}
+	if c.open == nil {
+		c.open = map[netfault.Connection]bool{}
+	}
+	c.open[on] = true
+	c.n++
+	return c.n
+}
+
+func (c *counted) answered(on netfault.Connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, on)
 }
 
 // after tells whether a client passes the moment after another one. Who is struck at random may still have either before it.
@@ -80,7 +136,7 @@ func checkRequest(s Spec, at Setting) error {
 	switch {
 	case s.Target != Holder:
 		return fmt.Errorf("a %s of %s: it is aimed at a request of the client that holds, or acquires: target %s", s.Kind, s.Target, Holder)
-	case (s.Request == RequestAcquire) != (s.When == Acquiring):
+	case s.Request.acquires() != (s.When == Acquiring):
 		return fmt.Errorf("request %s at %s: an acquire is met at %s, every other request at a step of a holder before it", s.Request, s.When, Acquiring)
 	case s.Request == RequestRead && s.When.after(AfterGrant), s.Request == RequestWrite && s.When.after(BeforeWrite):
 		return fmt.Errorf("request %s at %s: it has been sent by then", s.Request, s.When)

@@ -36,7 +36,7 @@ func TestCheckRefusesRequestsThatAreNotMet(t *testing.T) {
 		{held(RequestRead, Random, nil), ""},
 		{held(RequestWrite, BeforeWrite, cutAt("before-request")), ""},
 		{held(RequestWrite, BeforeWrite, func(s *Spec) { cutAt("after-reply")(s); s.Silent = true }), ""},
-		{held("hello", BeforeWrite, nil), `needs a request: one of acquire, renew, release, read, write; not "hello"`},
+		{held("hello", BeforeWrite, nil), `needs a request: one of acquire, give-up, renew, release, read, write; not "hello"`},
 		{held("", BeforeWrite, nil), "needs a request"},
 		{held(RequestAcquire, AfterGrant, nil), "an acquire is met at acquiring"},
 		{held(RequestRelease, Acquiring, nil), "an acquire is met at acquiring"},
@@ -50,6 +50,9 @@ func TestCheckRefusesRequestsThatAreNotMet(t *testing.T) {
 		{held(RequestRelease, BeforeWrite, func(s *Spec) { s.Silent = true }), "a hold takes no silent"},
 		{held(RequestWrite, BeforeWrite, cutAt("")), "needs a point: one of after-reply, after-request, before-request"},
 		{held(RequestWrite, BeforeWrite, func(s *Spec) { cutAt("after-reply")(s); s.Way = WayIn }), "a cut takes no way"},
+		{Spec{Kind: KindKillAtReply, Aim: Aim{Holder, Acquiring}, Request: RequestAcquire, InTurn: true}, ""},
+		{Spec{Kind: KindKillAtReply, Aim: Aim{Holder, Acquiring}}, "needs a request"},
+		{Spec{Kind: KindKill, Aim: Aim{Holder, Acquiring}, InTurn: true}, "a kill takes no in_turn"},
 		{Spec{Kind: KindReset, Aim: Aim{"n1", Random}, Peers: PeersClients}, ""},
 		{Spec{Kind: KindReset, Aim: Aim{Holder, BeforeWrite}, Way: WayIn}, "a reset takes no way"},
 	} {
@@ -126,5 +129,32 @@ func TestTrapInVain(t *testing.T) {
 	}
 	if effect, err := trap.Heal(); err != nil || effect.Bit || effect.From != 0 || trap.From() != 0 {
 		t.Errorf("%+v, %v", effect, err)
+	}
+}
+
+// Requests of a call are counted over all connections: what is sent until something comes back is one of them.
+func TestRequestsAreCounted(t *testing.T) {
+	local := netip.MustParseAddrPort("10.0.0.1:40000")
+	one, two := netip.MustParseAddrPort("10.0.0.2:6379"), netip.MustParseAddrPort("10.0.0.3:6379")
+	out := func(to netip.AddrPort) *netfault.Packet {
+		return &netfault.Packet{Dir: netfault.Out, Src: local, Dst: to, TCP: true, Payload: []byte("x")}
+	}
+	in := func(from netip.AddrPort) *netfault.Packet {
+		return &netfault.Packet{Dir: netfault.In, Src: from, Dst: local, TCP: true, Payload: []byte("y")}
+	}
+	packets := []*netfault.Packet{out(one), out(one), out(two), in(one), out(one), in(one), in(two), out(two)}
+	meant := map[int]int{1: 0, 2: 2, 3: 4, 4: 7} // number of the request → place of the packet that begins it
+	for nth := 1; nth <= 5; nth++ {
+		count := &counted{}
+		links := map[netip.AddrPort]*finder{}
+		for _, peer := range []netip.AddrPort{one, two} {
+			links[peer] = Spec{Request: RequestAcquire, Nth: nth}.finder(func() (Request, string) { return RequestAcquire, "k0" }, count)
+		}
+		for i, p := range packets {
+			want, some := meant[nth]
+			if got := links[p.Connection().Peer].is(p); got != (some && i == want) {
+				t.Errorf("request %d: packet %d is %v", nth, i, got)
+			}
+		}
 	}
 }

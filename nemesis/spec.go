@@ -26,8 +26,11 @@ type Spec struct {
 	Delay, Jitter  time.Duration
 	Probability    float64
 	BytesPerSecond int64
-	// Request (hold, cut) says which request of a client is meant, Point (cut) at which point of it. Silent (cut): nobody is told.
+	// Request (hold, cut, kill-at-reply) says which request of a client is meant, Point (cut) at which point of it. Silent (cut): nobody is told.
+	// InTurn: the first request of one call is meant, the second of another, and so on; Nth is whose turn it is, from 1.
 	Request Request
+	InTurn  bool
+	Nth     int
 	Point   Point
 	Silent  bool
 	// Share (throttle) is the part of the time in which the target runs; Period is how long a round of running and standing still takes.
@@ -53,7 +56,7 @@ func (s Spec) given() (names []string) {
 		{"peers", s.Peers != ""}, {"way", s.Way != ""}, {"shape", s.Shape != ""},
 		{"clock", s.Clock != ""}, {"by", s.By != 0}, {"rate", s.Rate != 0}, {"period", s.Period != 0},
 		{"delay", s.Delay != 0}, {"jitter", s.Jitter != 0}, {"probability", s.Probability != 0}, {"bytes_per_second", s.BytesPerSecond != 0},
-		{"request", s.Request != ""}, {"point", s.Point != ""}, {"silent", s.Silent},
+		{"request", s.Request != ""}, {"in_turn", s.InTurn}, {"point", s.Point != ""}, {"silent", s.Silent},
 		{"data", s.Data != ""}, {"share", s.Share != 0},
 	} {
 		if f.set {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/netfault"
 )
@@ -15,6 +16,8 @@ import (
 type Trap struct {
 	kind  string
 	parts []*snare
+	// victim is whom it kills when it has sprung; nil: nobody.
+	victim *hosts.Process
 	// choosy: some requests are not meant, as their replies tell.
 	choosy bool
 	sprung func(netfault.Stats) bool
@@ -27,16 +30,25 @@ type Trap struct {
 	healed bool
 }
 
-// Decide is how a fault that waits for a request (Waits) treats the packets of a link. Each link
-// needs one of its own.
-func (s Spec) Decide(asked Asked) netfault.Decide {
-	return s.decide((&finder{request: s.Request, asked: asked}).is)
+// Decides returns how a fault that waits for a request (Waits) treats the packets of each link of its client.
+func (s Spec) Decides(asked Asked) (link func() netfault.Decide) {
+	count := &counted{}
+	return func() netfault.Decide { return s.decide(s.finder(asked, count).is) }
+}
+
+// finder finds the request on one link. count is that of all links of the client.
+func (s Spec) finder(asked Asked, count *counted) *finder {
+	return &finder{request: s.Request, asked: asked, nth: s.Nth, count: count}
 }
 
 func (s Spec) decide(request netfault.Is) netfault.Decide {
 	switch {
+	case s.Kind == KindKillAtReply:
+		return netfault.CutAt(netfault.AfterRequest, request, s.reply(), netfault.Mute)
+	case s.Point != "" && s.Silent:
+		return netfault.CutAt(points[s.Point], request, s.reply(), netfault.Silence)
 	case s.Point != "":
-		return netfault.CutAt(points[s.Point], request, s.reply(), !s.Silent)
+		return netfault.CutAt(points[s.Point], request, s.reply(), netfault.Reset)
 	case s.Way == WayIn:
 		return netfault.HoldReply(request, s.reply(), 0)
 	}
@@ -56,8 +68,9 @@ type snare struct {
 // lay puts a trap on the links of the client.
 func (n *Net) lay(tag string, s Spec, victim string, asked Asked, peers []string) (*Trap, error) {
 	t := &Trap{kind: s.Kind, choosy: s.reply() != nil}
+	count := &counted{}
 	for _, name := range peers {
-		part := &snare{client: victim, peer: name, finder: &finder{request: s.Request, asked: asked}}
+		part := &snare{client: victim, peer: name, finder: s.finder(asked, count)}
 		at, to, err := n.link(netfault.Cut{From: victim, To: name})
 		if err == nil {
 			part.at = at

@@ -97,21 +97,30 @@ const (
 	AfterReply                  // the reply has arrived and was acknowledged
 )
 
-// CutAt cuts the connection of the next request that is aimed at, at a given moment of it. With reset, both ends learn of it at once: the host's own process
-// gets an error, the peer a RST. Without, the connection falls silent in both directions. Both directions must pass the queue.
+// Cutting is how an aimed cut ends a connection.
+type Cutting uint8
+
+// The ways.
+const (
+	Silence Cutting = iota // no packet passes any more
+	Reset                  // both ends learn of it at once: the host's own process gets an error, the peer a RST
+	Mute                   // no data passes any more, and an end that is closed, or whose process dies, can tell the other
+)
+
+// CutAt cuts the connection of the next request that is aimed at, at a given moment of it. Both directions must pass the queue.
 //
 // The reply is the first packet with a payload that comes back; if it is not one that is aimed at, the next request is meant. Where one connection carries
 // many requests at once (HTTP/2, ZooKeeper), that may be another's reply: the request was then received by the server's kernel, but perhaps not yet carried out.
-func CutAt(when Moment, request Is, reply Reply, reset bool) Decide {
-	c := &cutter{exchange: exchange{request: request, reply: reply}, when: when, reset: reset}
+func CutAt(when Moment, request Is, reply Reply, how Cutting) Decide {
+	c := &cutter{exchange: exchange{request: request, reply: reply}, when: when, how: how}
 	return c.decide
 }
 
 // cutter follows one connection through a request.
 type cutter struct {
 	exchange
-	when  Moment
-	reset bool
+	when Moment
+	how  Cutting
 
 	replied *Packet // the last packet of the reply
 	done    bool    // cut
@@ -125,9 +134,7 @@ func (c *cutter) decide(p *Packet) Fate {
 		}
 	case c.asked == nil || p.Connection() != c.asked.Connection():
 	case c.done:
-		// What resets the connection must reach its end, and an end that finds the reset's sequence number odd asks back with a bare
-		// acknowledgement (RFC 5961, 3.2).
-		return Fate{Drop: !c.reset || p.Flags&FlagRST == 0 && (HasPayload(p) || p.Flags&(FlagFIN|FlagSYN) != 0)}
+		return Fate{Drop: c.drops(p)}
 	case c.replies(p):
 		if c.when == AfterRequest {
 			return c.cut(true)
@@ -152,7 +159,19 @@ func (c *cutter) acknowledges(p *Packet) bool {
 	return c.replied != nil && !p.answers(c.asked) && p.Flags&FlagACK != 0 && !before(p.Ack, c.replied.end())
 }
 
+// drops tells whether a packet of a connection that is cut is lost. What resets the connection must reach its end, and an end
+// that finds the reset's sequence number odd asks back with a bare acknowledgement (RFC 5961, 3.2).
+func (c *cutter) drops(p *Packet) bool {
+	switch c.how {
+	case Reset:
+		return p.Flags&FlagRST == 0 && (HasPayload(p) || p.Flags&(FlagFIN|FlagSYN) != 0)
+	case Mute:
+		return HasPayload(p)
+	}
+	return true
+}
+
 func (c *cutter) cut(drop bool) Fate {
 	c.done = true
-	return Fate{Drop: drop, Reset: c.reset}
+	return Fate{Drop: drop, Reset: c.how == Reset}
 }

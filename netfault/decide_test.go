@@ -183,22 +183,24 @@ func TestCutAtIsAFunction(t *testing.T) {
 	rst := tcp(server, client, 5, 13, FlagRST, "")
 	all := []*Packet{before, request, another, ackOfRequest, reply, rest, halfAck, ack, next, fin, rst, another}
 	for _, c := range []struct {
-		when  Moment
-		reset bool
-		want  string
+		when Moment
+		how  Cutting
+		want string
 	}{
-		{BeforeRequest, true, "p dr p p d d p p d d p p"},
-		{BeforeRequest, false, "p d p d d d d d d d d p"},
-		{AfterRequest, true, "p p p p dr d p p d d p p"},
-		{AfterRequest, false, "p p p p d d d d d d d p"},
-		{AfterReply, true, "p p p p p p p pr d d p p"},
-		{AfterReply, false, "p p p p p p p p d d d p"},
+		{BeforeRequest, Reset, "p dr p p d d p p d d p p"},
+		{BeforeRequest, Silence, "p d p d d d d d d d d p"},
+		{AfterRequest, Reset, "p p p p dr d p p d d p p"},
+		{AfterRequest, Silence, "p p p p d d d d d d d p"},
+		{AfterReply, Reset, "p p p p p p p pr d d p p"},
+		{AfterReply, Silence, "p p p p p p p p d d d p"},
+		{BeforeRequest, Mute, "p d p p d d p p d p p p"},
+		{AfterRequest, Mute, "p p p p d d p p d p p p"},
 	} {
-		if got := script(CutAt(c.when, Contains("aim"), nil, c.reset), all...); got != c.want {
-			t.Errorf("%v, reset %v: %q, want %q", c.when, c.reset, got, c.want)
+		if got := script(CutAt(c.when, Contains("aim"), nil, c.how), all...); got != c.want {
+			t.Errorf("%v, %v: %q, want %q", c.when, c.how, got, c.want)
 		}
 	}
-	if got := script(CutAt(AfterReply, Contains("aim"), nil, true), request, reply, tcp(client, server, 13, 3, 0, "next")); got != "p p dr" {
+	if got := script(CutAt(AfterReply, Contains("aim"), nil, Reset), request, reply, tcp(client, server, 13, 3, 0, "next")); got != "p p dr" {
 		t.Errorf("a request that acknowledges the reply: %q", got)
 	}
 }
@@ -224,10 +226,10 @@ func TestRepliesAreAimedAt(t *testing.T) {
 	if got := script(HoldReply(Contains("aim"), RedisYes, 0), busy...); got != "p p p p p p p h" {
 		t.Errorf("hold the reply: %q", got)
 	}
-	if got := script(CutAt(AfterRequest, Contains("aim"), RedisYes, true), busy...); got != "p p p p p p p dr" {
+	if got := script(CutAt(AfterRequest, Contains("aim"), RedisYes, Reset), busy...); got != "p p p p p p p dr" {
 		t.Errorf("cut after the request: %q", got)
 	}
-	if got := script(CutAt(BeforeRequest, Contains("aim"), RedisYes, true), busy[:3]...); got != "dr d d" {
+	if got := script(CutAt(BeforeRequest, Contains("aim"), RedisYes, Reset), busy[:3]...); got != "dr d d" {
 		t.Errorf("cut before the request: %q", got)
 	}
 	for text, want := range map[string]bool{"+OK": true, ":1": true, "*2": true, "$5": true, "$-1": false, "*-1": false, "_": false, ":0": false, ":-2": false, "-ERR": false} {

@@ -324,7 +324,8 @@ func TestCutAt(t *testing.T) {
 	_, hs := hoststest.Network(t, "client", "redis", "other")
 	startRedis(t, hs[1])
 	other := connect(t, hs[2], hs[1])
-	for _, reset := range []bool{true, false} {
+	for _, how := range []Cutting{Reset, Silence} {
+		reset := how == Reset
 		for i, h := range hs[:2] {
 			for _, when := range []Moment{BeforeRequest, AfterRequest, AfterReply} {
 				t.Run(fmt.Sprintf("%v at %s, reset %v", when, h.Name, reset), func(t *testing.T) {
@@ -332,7 +333,7 @@ func TestCutAt(t *testing.T) {
 					c := connect(t, hs[0], hs[1])
 					must[string](t)(c.do(limit, "PING"))
 					f := open(t, h)
-					d := must[*Diversion](t)(f.Divert("cut", CutAt(when, RedisCommand("SET", key), nil, reset), Both(hs[1-i].Addr)...))
+					d := must[*Diversion](t)(f.Divert("cut", CutAt(when, RedisCommand("SET", key), nil, how), Both(hs[1-i].Addr)...))
 					must[string](t)(c.do(limit, "SET", "another", "v"))
 
 					timeout := limit

@@ -28,6 +28,8 @@ type Attack struct {
 	Fault Fault `yaml:"fault"`
 	// Lease is the shortest for which it makes sense, where the service itself takes some time.
 	Lease Duration `yaml:"lease"`
+	// Lasts is how long there are faults at the least, where the usual is too short.
+	Lasts Duration `yaml:"lasts"`
 	// Family is the kind of fault, and Steps are those of a client at which it strikes: together cells of the matrix.
 	Family string   `yaml:"family"`
 	Steps  []string `yaml:"steps"`
@@ -219,11 +221,19 @@ func (e Exam) applies(a Attack, l Examinee) error {
 	if l.Nature.Permits > 1 && app.Workload.Kind != "" {
 		return errors.New("it admits several at once, who do not wait for one")
 	}
-	if a.Fault.Kind == "" {
-		return nil
+	for _, single := range a.Fault.Singles() {
+		if !a.disturbs() {
+			break
+		}
+		if err := l.Fits(single); err != nil {
+			return err
+		}
 	}
-	return l.Fits(a.Fault)
+	return nil
 }
+
+// disturbs reports whether the attack has a fault.
+func (a Attack) disturbs() bool { return a.Fault.Kind != "" || len(a.Fault.Parts()) > 0 }
 
 // What every attack has in common, in terms of the lease for which they are written.
 var (
@@ -262,7 +272,7 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	if app.Needs != (Needs{}) {
 		s.Needs = app.Needs
 	}
-	if a.Fault.Kind != "" {
+	if a.disturbs() {
 		f := a.Fault
 		f.After = examEvery.Min
 		if f.Every == (Range{}) {
@@ -283,7 +293,7 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	for _, f := range s.Faults {
 		longest = f.Longest()
 		s.Quiet = examQuiet.times(share)
-		s.Duration = max(f.ends(examBites), leastFaults) + s.Quiet
+		s.Duration = max(f.ends(examBites), leastFaults, a.Lasts.times(share)) + s.Quiet
 	}
 	// A wait is seen to its end, and there is time for the grants that must be.
 	s.Duration = max(s.Duration, s.Workload.AcquireTimeout+examQuiet.times(share), Duration(s.Needs.Grants)*s.Workload.Think.Max+examQuiet.times(share))

@@ -74,7 +74,7 @@ func TestEveryPairIsCovered(t *testing.T) {
 	}
 	for _, a := range e.Attacks {
 		known(a.Name, a.Steps, steps)
-		if disturbs := a.Fault.Kind != ""; disturbs != (len(a.Steps) > 0) || disturbs != families[a.Family] {
+		if disturbs := a.disturbs(); disturbs != (len(a.Steps) > 0) || disturbs != families[a.Family] {
 			t.Errorf("%s: fault %q of family %q at %s", a.Name, a.Fault.Kind, a.Family, a.Steps)
 		}
 	}

@@ -37,7 +37,7 @@ type Scenario struct {
 
 // Workload is what every client does, again and again.
 type Workload struct {
-	// Kind is the workload's name: "counter", "payment", "leader", "transfer", "queue", "semaphore", "stampede".
+	// Kind is the workload's name: "counter", "payment", "leader", "transfer", "queue", "semaphore", "relay", "stampede".
 	Kind string `yaml:"kind"`
 	// Guard is "none" (the application trusts its acquire) or "check" (it asks the lock before each write, or goes by what a renewal answers, and stops on a lost-event),
 	// or "told" (it asks nothing, and stops on a lost-event).
@@ -112,11 +112,13 @@ type Fault struct {
 	Probability    float64  `yaml:"probability,omitempty"`
 	BytesPerSecond int64    `yaml:"bytes_per_second,omitempty"`
 
-	// Request (hold, cut) is the client's request that is meant, the next one: "acquire", "renew", "release", "read", "write". Point (cut) is "before-request",
+	// Request (hold, cut, kill-at-reply) is the client's request that is meant, the next one: "acquire", "renew", "release", "read", "write". Point (cut) is "before-request",
 	// "after-request" or "after-reply"; Silent: the connection is not reset but falls silent.
 	Request string `yaml:"request,omitempty"`
-	Point   string `yaml:"point,omitempty"`
-	Silent  bool   `yaml:"silent,omitempty"`
+	// InTurn (hold, cut, kill-at-reply): the first request of one call is meant, then the second of another, and so on, and then the first again.
+	InTurn bool   `yaml:"in_turn,omitempty"`
+	Point  string `yaml:"point,omitempty"`
+	Silent bool   `yaml:"silent,omitempty"`
 
 	// Share (throttle) is the part of the time in which the target runs, in rounds of Period.
 	Share float64 `yaml:"share,omitempty"`

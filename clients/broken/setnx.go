@@ -28,6 +28,22 @@ func deleteAny(ctx context.Context, r redis.Request) (bool, error) {
 	return err == nil, err
 }
 
+// ReleaseUnseen is the control broken-release-unseen: redis-setnx whose release looks for a value that the key never has, and says ok whatever came of it. The key
+// stays until its lease is over.
+var ReleaseUnseen = clients.Kind{
+	Name:    "broken-release-unseen",
+	About:   "redis-setnx whose release compares with a value that the key never has, and says ok",
+	Service: "redis",
+	Claims:  redis.Setnx.Claims,
+	Control: checker.KeptKey,
+	Open:    clients.With(redis.OpenRenewable, redis.Algorithm{Free: freeNothing}),
+}
+
+func freeNothing(ctx context.Context, r redis.Request) (bool, error) {
+	err := r.Client.Get(ctx, redis.LockKey(r.Key)).Err()
+	return err == nil || errors.Is(err, goredis.Nil), nil
+}
+
 // TwoStep is the control broken-two-step: redis-setnx whose release reads whose key it is, and deletes the key with a second command. If the lease ends between
 // the two, it deletes the key of the next holder. redis-py did so until its release 3.0 (https://github.com/redis/redis-py/pull/1031).
 var TwoStep = clients.Kind{

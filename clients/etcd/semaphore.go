@@ -40,6 +40,8 @@ type queue struct {
 	blind bool
 	// stays: a waiter that gives up leaves its key in the queue (see QueueStayer).
 	stays bool
+	// careless: a waiter that gives up tries once to take its key out of the queue (see QueueCareless).
+	careless bool
 }
 
 func openQueue(c clients.Config, q queue) (clients.Lock, error) {
@@ -70,7 +72,7 @@ func (l *semaphore) attempt(ctx context.Context, key string) (h *hold, in entry,
 	}
 	dir := l.dir + url.PathEscape(key) + "/"
 	h = &hold{lock: l.lock, session: s, key: key, path: fmt.Sprintf("%s%x", dir, s.Lease())}
-	if l.stays {
+	if l.stays || l.careless {
 		h.path += fmt.Sprintf("-%d", l.attempts.Add(1))
 	}
 	return l.take(ctx, h, func() error { return l.await(ctx, dir, h) })
@@ -193,7 +195,9 @@ func (l *semaphore) leave(ctx context.Context, h *hold, failed error) error {
 	}
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	if _, err := l.client.Delete(clean, h.path); err != nil {
+	if _, err := l.client.Delete(clean, h.path); err != nil && l.careless && ctx.Err() != nil {
+		return clients.ErrBusy
+	} else if err != nil {
 		l.giveUp(h.session)
 		return fmt.Errorf("%w: %w", clients.ErrOpen, errors.Join(failed, err))
 	}

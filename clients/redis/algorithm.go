@@ -16,6 +16,8 @@ type Algorithm struct {
 	Free func(context.Context, Request) (freed bool, err error)
 	// Has tells whether the grant with the value still stands.
 	Has func(context.Context, Request) (bool, error)
+	// Extend renews the lease of the grant with the value. ours false without an error: the grant is over.
+	Extend func(context.Context, Request) (ours bool, err error)
 	// Queues: an attempt that was answered no stands in a queue, which Free leaves.
 	Queues bool
 }
@@ -30,7 +32,15 @@ func (a Algorithm) complete() Algorithm {
 	if a.Has == nil {
 		a.Has = hasValue
 	}
+	if a.Extend == nil {
+		a.Extend = extendIfOwn
+	}
 	return a
+}
+
+func extendIfOwn(ctx context.Context, r Request) (bool, error) {
+	n, err := r.Run(ctx, extendOwn, LockKey(r.Key))
+	return n == 1, err
 }
 
 // Request is about one key of a lock, for one value, which names the grant.

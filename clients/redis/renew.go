@@ -52,6 +52,5 @@ func (l renewable) Renew(ctx context.Context, g clients.Grant) (clients.Grant, e
 
 func (l *lock) extend(ctx context.Context, r Request) (ours bool, err error) {
 	defer l.cutter.Watch(ctx)()
-	n, err := r.Run(ctx, extendOwn, LockKey(r.Key))
-	return n == 1, err
+	return l.how.Extend(ctx, r)
 }

@@ -31,7 +31,7 @@ var Watchdog = clients.Kind{
 	LostGrace: func(ttl time.Duration) time.Duration { return ttl },
 	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		return openWatchdog(c)
+		return openWatchdog(c, Algorithm{})
 	},
 }
 
@@ -58,8 +58,8 @@ type held struct {
 	over bool // its loss is known
 }
 
-func openWatchdog(c clients.Config) (*watchdog, error) {
-	l, err := open(c, Algorithm{})
+func openWatchdog(c clients.Config, how Algorithm) (*watchdog, error) {
+	l, err := open(c, how)
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +179,5 @@ func (w *watchdog) extend(ctx context.Context, key, value string, expiry time.Ti
 	defer cancel()
 	ctx, cancelOne := context.WithTimeout(ctx, w.ttl/3)
 	defer cancelOne()
-	n, err := Request{Client: w.renewals, Value: value, TTL: w.ttl}.Run(ctx, extendOwn, LockKey(key))
-	return n == 1, err
+	return w.how.Extend(ctx, Request{Client: w.renewals, Key: key, Value: value, TTL: w.ttl})
 }

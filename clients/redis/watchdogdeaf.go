@@ -22,7 +22,7 @@ var WatchdogDeaf = clients.Kind{
 	Renews:    true,
 	Control:   checker.MutualExclusion,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-		w, err := openWatchdog(c)
+		w, err := openWatchdog(c, Algorithm{})
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,55 @@
+package redis
+
+import (
+	"context"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
+)
+
+// RenewRetakes and WatchdogRetakes are broken on purpose: a renewal that finds no key makes it anew, and says that the lease was renewed. A client that was frozen for
+// longer than its lease goes on as if nothing had been, though others had the lock and gave it back before it woke up.
+var (
+	RenewRetakes = clients.Kind{
+		Name:    "broken-renew-retakes",
+		About:   "redis-setnx whose renewal makes the key anew if it has gone, whoever had it meanwhile",
+		Service: "redis",
+		Claims:  Setnx.Claims,
+		Control: checker.Continuity,
+		Open:    clients.With(OpenRenewable, Algorithm{Extend: extendOrTake}),
+	}
+	WatchdogRetakes = clients.Kind{
+		Name:      "broken-watchdog-retakes",
+		About:     "redis-watchdog that never looks at its clock, and whose renewal makes the key anew if it has gone, whoever had it meanwhile",
+		Service:   "redis",
+		Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
+		LostGrace: Watchdog.LostGrace,
+		Renews:    true,
+		Control:   checker.Continuity,
+		Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
+			w, err := openWatchdog(c, Algorithm{Extend: extendOrTake})
+			if err != nil {
+				return nil, err
+			}
+			w.deaf = true
+			return w, nil
+		},
+	}
+)
+
+// extendAny sets the expiry of our key anew, or makes the key if there is none.
+var extendAny = goredis.NewScript(`
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+	return 1
+end
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+	return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return 0`)
+
+func extendOrTake(ctx context.Context, r Request) (bool, error) {
+	n, err := r.Run(ctx, extendAny, LockKey(r.Key))
+	return n == 1, err
+}
