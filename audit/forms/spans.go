@@ -153,10 +153,13 @@ func (s *traceReader) more(want int) error {
 }
 
 func (s *traceReader) some(w *words.Worker) error {
-	if err := s.more(1); err != nil {
-		return err
-	}
-	for len(s.ready) > 0 && !w.Full() {
+	for !w.Full() {
+		if err := s.more(1); err != nil {
+			return err
+		}
+		if len(s.ready) == 0 {
+			return s.ended
+		}
 		one := s.ready[0]
 		s.ready = s.ready[1:]
 		out := words.Row{Line: one.line}
@@ -168,9 +171,6 @@ func (s *traceReader) some(w *words.Worker) error {
 		if err := w.Add(&out); err != nil {
 			return err
 		}
-	}
-	if len(s.ready) == 0 {
-		return s.ended
 	}
 	return nil
 }
