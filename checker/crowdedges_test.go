@@ -55,6 +55,21 @@ func TestEdgesOfSemaphores(t *testing.T) {
 		A release [710,711] notheld
 		C release [712,713]
 		B release [714,715]` + probeText, Inconclusive, 0, "", "A stall of this machine"},
+		{"one crowd after another, and one that settles between them", MutualExclusion, two, `
+		D acquire [-5,60] busy
+		A acquire [0,1]
+		B acquire [2,3]
+		C acquire [4,5]
+		A release [10,11]
+		B release [12,13]
+		C release [14,15]
+		A acquire [40,41]
+		B acquire [42,43]
+		C acquire [44,45]
+		C release [50,51]
+		D acquire [61,62] busy
+		A release [100,101]
+		B release [102,103]` + probeText, Violated, 2, KindGrantedWhileValid, ""},
 		{"what explains it is certainly earlier", MutualExclusion, library(two), crowd, Violated, 1, KindLeaseOverrun, "client 1 worked for longer than its lease"},
 	})
 }

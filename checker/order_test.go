@@ -88,6 +88,8 @@ func TestStalledSessions(t *testing.T) {
 	run(t, []propertyCase{
 		{"for a moment", MutualExclusion, sessionLock(), given + "stall A [100,200]" + probeText, Violated, 1, KindGrantedWhileValid, ""},
 		{"the service, and then at once the client", MutualExclusion, sessionLock(), given + "service x [120,250] +own\nstall A [260,330]" + probeText, Pass, 0, "", ""},
+		{"for half a TTL from the other grant on", MutualExclusion, sessionLock(), given + "stall A [401,690]" + probeText, Pass, 0, "", ""},
+		{"for half a TTL until a TTL before", MutualExclusion, sessionLock(), given + "stall A [-400,-99]" + probeText, Pass, 0, "", ""},
 		{"until the end of the history", MutualExclusion, sessionLock(), given + "stall A [395,]" + probeText, Pass, 0, "", ""},
 		{"from the other grant on, until the end of the history", MutualExclusion, sessionLock(), given + "stall A [401,]" + probeText, Pass, 0, "", ""},
 		{"after the other grant, until the end of the history", MutualExclusion, sessionLock(), given + "stall A [402,]" + probeText, Violated, 1, KindGrantedWhileValid, ""},

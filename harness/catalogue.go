@@ -65,5 +65,5 @@ func Nature(k clients.Kind) scenarios.Nature {
 	service, _ := backends.Lookup(k.Service)
 	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry, Library: k.Claims.Validity == "library", Session: k.Claims.Validity == "session",
 		WallClock: service.WallClock && !k.Claims.NoExpiry,
-		Forgets:   service.Promotes()}
+		Forgets:   service.Promotes(), Fair: k.Claims.Fair}
 }

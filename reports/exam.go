@@ -75,7 +75,7 @@ func (s Scenario) Fate() Fate {
 		return NotRun
 	case s.relied():
 		return FellRelied
-	case s.of(checker.Unclear):
+	case slices.ContainsFunc(s.Verdict.Properties, s.unclear):
 		return FellUnclear
 	case len(s.Defects()) > 0 || s.of(checker.Inherent) || s.of(checker.Harm):
 		return FellInherent
@@ -264,7 +264,7 @@ func (s Scenario) assumption() string {
 // firstUnclear tells the first violation of which it is not clear whose affair it is.
 func (s Scenario) firstUnclear() string {
 	for _, p := range s.Verdict.Properties {
-		if unclear(p) {
+		if s.unclear(p) {
 			return s.tell(p.Name)
 		}
 	}

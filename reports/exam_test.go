@@ -84,3 +84,17 @@ func TestFailedAfterADefect(t *testing.T) {
 		t.Errorf("a run without a verdict: %s", got)
 	}
 }
+
+// TestChanceIsNotUnclear: a long wait that chance can bring about is held against a lock only if it claims to be fair.
+func TestChanceIsNotUnclear(t *testing.T) {
+	starved := checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{{Name: checker.Starvation, Outcome: checker.Violated, Count: 1, Kinds: map[string]int{"": 1}}}}
+	for want, met := range map[Fate]bool{Stood: true, FellUnclear: false} {
+		s := Scenario{Verdict: starved, Met: true, Expect: []Expectation{{Property: checker.Starvation, Want: "any", Met: met}}}
+		if got := s.Fate(); got != want {
+			t.Errorf("expected: %v: %s, want %s", met, got, want)
+		}
+		if left := s.LeftUnclear(); (len(left) == 0) != met {
+			t.Errorf("expected: %v: left unclear: %v", met, left)
+		}
+	}
+}

@@ -21,13 +21,18 @@ type Nature struct {
 	WallClock bool
 	// Forgets: a primary answers before its replica knows.
 	Forgets bool
+	// Fair: the lock claims to grant in the order of its waiters, so chance excuses no long wait.
+	Fair bool
 }
 
 // Expected is what theory expects of the lock on the store under any number of the faults: whatever is not named must pass, or not be judged. What the faults
 // make inherent is allowed, and what they break for certain is not demanded, since chance decides whether they do.
 func (n Nature) Expected(s Store, faults []Fault) Expect {
 	t := n.threatOf(faults)
-	e := Expect{Properties: map[string]string{checker.Starvation: anyOutcome}, Why: n.why(t.broken, t.late)}
+	e := Expect{Properties: map[string]string{}, Why: n.why(t.broken, t.late)}
+	if !n.Fair {
+		e.Properties[checker.Starvation] = anyOutcome
+	}
 	for _, a := range allowances {
 		if a.when(t, s) {
 			for _, p := range a.properties {

@@ -109,3 +109,12 @@ func TestLateNoticeOutcome(t *testing.T) {
 		t.Errorf("in a word: %s", word)
 	}
 }
+
+// TestChanceExcusesNoFairLock: a lock that claims to grant in order lets nobody wait for long.
+func TestChanceExcusesNoFairLock(t *testing.T) {
+	for want, n := range map[string]Nature{anyOutcome: {Permits: 1}, "": {Permits: 1, Fair: true}} {
+		if got := n.Expected(Store{}, nil).Properties[checker.Starvation]; got != want {
+			t.Errorf("fair: %v: %q, want %q", n.Fair, got, want)
+		}
+	}
+}
