@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
@@ -66,7 +67,18 @@ func TestPacketsOfGrants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const tries = 20 // a busy machine may not let the stamps of a packet be read
+	// The kernel may begin to stamp packets a little later, and a busy machine may not let a stamp be read in time.
+	for end := time.Now().Add(decided.Limit); ; {
+		c.tap.begin()
+		r, err := c.simulated(t.Context(), command{})
+		if err != nil || time.Now().After(end) {
+			t.Fatal("no packets are seen", err)
+		}
+		if seen := c.tap.end(r); seen.Sent != 0 {
+			break
+		}
+	}
+	const tries = 20
 	for range tries {
 		acquire()
 	}

@@ -36,7 +36,8 @@ type Tap struct {
 // stamped around a step of it is not used.
 const stepped = int64(time.Millisecond)
 
-// OpenTap begins to watch. The tap ends with Close.
+// OpenTap begins to watch. The tap ends with Close. The kernel may take some milliseconds until it stamps packets by itself. Until then they are stamped when they
+// are read, so a call that begins at once may have bounds that are late.
 func OpenTap(h *hosts.Host, servers ...netip.Addr) (*Tap, error) {
 	t := &Tap{servers: map[netip.Addr]bool{}, fd: -1, buffer: make([]byte, math.MaxUint16+1), oob: make([]byte, 128)}
 	for _, addr := range servers {
