@@ -121,7 +121,7 @@ func (r *run) opened(w *workerProcess, a reply) error {
 		return fmt.Errorf("client %d on host %s: %s", w.number, w.host, a.Error)
 	}
 	w.canAsk, w.canRenew = a.CanAsk, a.CanRenew
-	if s.External() {
+	if s.External() && w.proc != nil { // a simulated client has no process, and no packets that a host sees
 		w.tap = r.taps.on(w.proc.Host(), r.service)
 	}
 	if err := r.declared(w, a.Declares); err != nil {

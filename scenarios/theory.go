@@ -29,14 +29,11 @@ type Nature struct {
 // make inherent is allowed, and what they break for certain is not demanded, since chance decides whether they do.
 func (n Nature) Expected(s Store, faults []Fault) Expect {
 	t := n.threatOf(faults)
-	e := Expect{Properties: map[string]string{}, Why: n.why(t.broken, t.late)}
-	if !n.Fair {
-		e.Properties[checker.Starvation] = anyOutcome
-	}
+	e := Expect{Why: n.why(t.broken, t.late)}
 	for _, a := range allowances {
 		if a.when(t, s) {
 			for _, p := range a.properties {
-				e.Properties[p] = a.outcome
+				e.set(p, a.outcome)
 			}
 		}
 	}
@@ -108,6 +105,16 @@ var allowances = []struct {
 	// A key that was written in the wrong time stays until then. A grant that never expires stays if the service lost or froze its end.
 	{func(t threat, _ Store) bool { return t.nodesMistaken || t.NoExpiry && t.strikesNodes }, anyOutcome, []string{checker.StuckLock}},
 	{func(t threat, _ Store) bool { return t.strikesNodes }, anyOutcome, []string{checker.FIFO}},
+	// Chance may let somebody wait for long, unless the lock has a queue, and the nodes know it.
+	{func(t threat, _ Store) bool { return !t.Fair || t.strikesNodes }, anyOutcome, []string{checker.Starvation}},
+}
+
+// set has the property come to an outcome.
+func (e *Expect) set(property, outcome string) {
+	if e.Properties == nil {
+		e.Properties = map[string]string{}
+	}
+	e.Properties[property] = outcome
 }
 
 // harms tells whether a second holder may harm the data. A fence keeps it from that unless the
@@ -126,6 +133,9 @@ func (n Nature) Inherent(s Store, faults []Fault) Expect {
 	for _, property := range []string{checker.Continuity, checker.TokenOrder, checker.StuckLock} {
 		delete(e.Properties, property)
 	}
+	if len(e.Properties) == 0 {
+		e.Properties = nil // as it is read from a plan
+	}
 	e.Inherent, e.Why = true, "A holder may come after the end of its grant and not know it: no lease prevents that. Whatever else is violated is a defect of the lock."
 	return e
 }
@@ -136,7 +146,7 @@ func (n Nature) Examined(s Store, faults []Fault) Expect {
 	e, expected := n.Inherent(s, faults), n.Expected(s, faults)
 	for property, outcome := range expected.Properties {
 		if e.Properties[property] != outcome {
-			e.Properties[property] = outcome
+			e.set(property, outcome)
 			e.Relied = append(e.Relied, property)
 		}
 	}

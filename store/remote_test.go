@@ -20,7 +20,6 @@ import (
 )
 
 func TestRemoteEngines(t *testing.T) {
-	t.Parallel()
 	for _, s := range remoteEngines {
 		t.Run(s.engine, func(t *testing.T) {
 			storetest.Run(t, func(t *testing.T, f store.Fencing) store.Ledger { return s.open(t, f) })
@@ -61,7 +60,6 @@ func TestRemoteGoesOn(t *testing.T) {
 // TestRemoteCrash kills the engine's server. What was asked then is open, and nothing is given out until it is known what became of
 // it. A server that comes back with its data goes on; one without is found out.
 func TestRemoteCrash(t *testing.T) {
-	t.Parallel()
 	for _, s := range remoteEngines {
 		t.Run(s.engine, func(t *testing.T) {
 			l := s.open(t, store.Fencing{Writes: true, Reads: true})

@@ -69,6 +69,9 @@ var healingCases = map[string][]healingCase{
 		{"redis-setnx", "target: holder, when: before-write, request: write"},
 		{"redis-setnx", "target: holder, when: acquiring, request: acquire, way: in"},
 	},
+	"kill-at-reply": {
+		{"redis-setnx", "target: holder, when: acquiring, request: acquire"},
+	},
 	"cut": {
 		{"redis-setnx", "target: holder, when: acquiring, request: acquire, point: after-request"},
 		{"redis-setnx", "target: holder, when: before-write, request: write, point: before-request, silent: true"},
