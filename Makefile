@@ -54,8 +54,8 @@ test:
 	@./scripts/setup >build/setup.log 2>&1 & setup=$$!; \
 	$(MAKE) --no-print-directory check || { kill $$setup 2>/dev/null; exit 1; }; \
 	wait $$setup || { cat build/setup.log; exit 1; }; cat build/setup.log
-	@# Tests mostly wait for servers and leases: four packages at a time keep two cores busy.
-	@status=0; LOCKCHAOS_TIER=packages $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -p 4 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT)) || status=$$?; $(TIMES); exit $$status
+	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy.
+	@status=0; LOCKCHAOS_TIER=packages $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -p 3 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT)) || status=$$?; $(TIMES); exit $$status
 	@# As an outsider: a module of its own.
 	cd examples/gotest && $(GO) test -timeout 10m ./...
 
