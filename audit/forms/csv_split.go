@@ -38,7 +38,7 @@ func (s *splitCSV) split(w *words.Worker, b block) error {
 		switch {
 		case len(text) == 0:
 		case next-at > maxRecord || !s.quick(w, text):
-			n, err := s.careful(w, block{data: b.data[at:], line: line, more: b.more})
+			n, err := s.careful(w, block{data: b.data[at:], line: line, ends: b.ends})
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func (s *splitCSV) quick(w *words.Worker, text []byte) bool {
 // cutCSV reports whether a record that n bytes of a block were read for is the last of its log, and has no end: its writer was stopped within it.
 func cutCSV(b block, n int, err error) bool {
 	ends := errors.Is(err, csv.ErrFieldCount) && n == len(b.data) || errors.Is(err, csv.ErrQuote)
-	return ends && !b.more && !bytes.HasSuffix(b.data, []byte("\n"))
+	return ends && b.ends && !bytes.HasSuffix(b.data, []byte("\n"))
 }
 
 // careful reads the record that a block begins with, and returns how long it is.
