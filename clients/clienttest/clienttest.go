@@ -166,10 +166,12 @@ func (s *suite) openAs(n int) (l clients.Lock, closeOnce func()) {
 
 // patience is a context for a call that must succeed: even an abandoned lock has expired within it.
 func (s *suite) patience() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), s.TTL+s.Slack)
+	ctx, cancel := context.WithTimeout(context.Background(), s.patient())
 	s.Cleanup(cancel)
 	return ctx
 }
+
+func (s *suite) patient() time.Duration { return s.TTL + s.Slack }
 
 func (s *suite) acquire(l clients.Lock, key string) clients.Grant {
 	s.Helper()

@@ -151,9 +151,9 @@ func (s *suite) whileItMoves(counter *atomic.Int64) (context.Context, context.Ca
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer cancel()
-		for seen, patience := int64(-1), s.patience(); ctx.Err() == nil && patience.Err() == nil; {
+		for seen, since := int64(-1), monotime.Now(); ctx.Err() == nil && monotime.Since(since) < s.patient(); {
 			if n := counter.Load(); n != seen {
-				seen, patience = n, s.patience()
+				seen, since = n, monotime.Now()
 			}
 			_ = clients.Wait(ctx, 100*time.Millisecond)
 		}

@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -24,10 +25,28 @@ import (
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
+// lockedBuffer is what a verb prints to that may go on for a while when it is interrupted.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 // tried runs a command line, and looks at all that it prints. Commands are the beginnings of lines that are ours to a CI runner.
 func tried(t *testing.T, ctx context.Context, about string, args ...string) int {
 	t.Helper()
-	var out, errs bytes.Buffer
+	var out, errs lockedBuffer
 	code := execute(ctx, args, &out, &errs)
 	for name, text := range map[string]string{"stdout": out.String(), "stderr": errs.String()} {
 		if wrong := harmlesstest.Wrong(text); wrong != "" {
