@@ -229,7 +229,7 @@ func TestNeverAnswers(t *testing.T) {
 	program(t, "echo 'loading forever'\nsleep 1000 &\nsleep 1000\n")
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
-	checkFailure(t, ctx, "loading forever", "connection refused")
+	checkFailure(t, ctx, "loading forever", "dial tcp ") // refused, or on a busy machine not even that
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)

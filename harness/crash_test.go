@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -32,6 +33,9 @@ func TestCrashesOfARedis(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string]checker.Outcome{"lost": checker.Violated, "kept": checker.Pass} {
 		t.Run(data, func(t *testing.T) {
+			if data == "kept" {
+				needed.Program(t, "redis-server")
+			}
 			decided.Run(t, func() {
 				h := carried(t, redis.Setnx, crashing("redis-setnx", "redis-1", data))
 				with := map[string]string{"lost": "without its data", "kept": "with its data"}[data]

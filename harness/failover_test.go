@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -17,6 +18,7 @@ import (
 // The primary dies with a grant that its replica has not heard of: the servers tell of their roles, and both are there at the end.
 func TestFailoverInTheGap(t *testing.T) {
 	t.Parallel()
+	needed.Program(t, "redis-server")
 	p := faulty("redis-failover", scenarios.Fault{Kind: nemesis.KindFailover, Target: "service", When: "random", For: 1e7, Every: scenarios.Range{Min: 1e10, Max: 1e10}})
 	s := &p.Scenario
 	s.TTL, s.Duration = scenarios.Duration(2*time.Second), scenarios.Duration(time.Second)
@@ -46,6 +48,7 @@ func TestFailoverInTheGap(t *testing.T) {
 // With nobody who is granted a lock in the gap nobody is killed, the cut is undone, and the history tells of no fault.
 func TestFailoverWithoutAGrant(t *testing.T) {
 	t.Parallel()
+	needed.Program(t, "redis-server")
 	p := faulty("redis-failover", scenarios.Fault{Kind: nemesis.KindFailover, Target: "service", When: "random", For: 1e7, After: 1e8, Every: scenarios.Range{Min: 1e7, Max: 1e7}})
 	s := &p.Scenario
 	s.Clients, s.TTL, s.Duration = 1, scenarios.Duration(2*time.Second), scenarios.Duration(300*time.Millisecond)

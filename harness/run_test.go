@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -284,6 +285,9 @@ func TestDeathEndsTheRun(t *testing.T) {
 		{"", "store", "store"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
+			if c.program != "" {
+				needed.Program(t, c.program) // a stand-in is no process of that name
+			}
 			p := plan("redis-setnx", time.Minute)
 			p.Scenario.Faults = nil
 			var once sync.Once

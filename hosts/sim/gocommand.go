@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 )
 
@@ -25,6 +26,9 @@ func Go(ctx context.Context, dir string, env []string, args ...string) (said str
 	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// The death that ends it (Pdeathsig) is that of the thread that began it, which lasts as long as this function so.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	err = cmd.Run()
 	said = strings.TrimSpace(stdout.String())
 	if ctx.Err() != nil {
