@@ -21,7 +21,6 @@ type block struct {
 	data []byte
 	line int  // the number of its first line
 	more bool // something of the log follows
-	ends bool // the log ends with it
 }
 
 // errNoBorder: more bytes than a record may have do not tell where the first one ends.
@@ -58,7 +57,7 @@ func (c *cutter) next() (b block, err error) {
 		if buf, err = c.fill(buf); err != nil {
 			return b, err
 		}
-		b = block{buf, c.line, c.failed == nil, errors.Is(c.failed, io.EOF)}
+		b = block{buf, c.line, c.failed == nil}
 		switch n := c.border(buf); {
 		case len(buf) == 0 && !b.more:
 			return b, c.end()

@@ -38,7 +38,7 @@ func (s *splitCSV) split(w *words.Worker, b block) error {
 		switch {
 		case len(text) == 0:
 		case next-at > maxRecord || !s.quick(w, text):
-			n, err := s.careful(w, block{data: b.data[at:], line: line, ends: b.ends})
+			n, err := s.careful(w, block{data: b.data[at:], line: line})
 			if err != nil {
 				return err
 			}
@@ -89,12 +89,6 @@ func (s *splitCSV) quick(w *words.Worker, text []byte) bool {
 	return false // more columns
 }
 
-// cutCSV reports whether a record that n bytes of a block were read for is the last of its log, and has no end: its writer was stopped within it.
-func cutCSV(b block, n int, err error) bool {
-	ends := errors.Is(err, csv.ErrFieldCount) && n == len(b.data) || errors.Is(err, csv.ErrQuote)
-	return ends && b.ends && !bytes.HasSuffix(b.data, []byte("\n"))
-}
-
 // careful reads the record that a block begins with, and returns how long it is.
 func (s *splitCSV) careful(w *words.Worker, b block) (int, error) {
 	s.in.Reset(bytes.NewReader(b.data))
@@ -104,9 +98,6 @@ func (s *splitCSV) careful(w *words.Worker, b block) (int, error) {
 	n := int(in.InputOffset())
 	switch {
 	case errors.Is(err, io.EOF):
-		return len(b.data), nil
-	case err != nil && cutCSV(b, n, err):
-		w.SkipTelling(b.line)
 		return len(b.data), nil
 	case err != nil:
 		return n, wrongCSV(s.file, b, err)
