@@ -28,7 +28,7 @@ func (t *tracer) acquired(la *lane, i int32) {
 	}
 }
 
-// again tells whether an owner was granted what it has, by the token: it holds on.
+// again reports whether an owner was granted what it has, by the token: it holds on.
 func (t *tracer) again(la *lane, o *op) bool {
 	if t.options.Validity.Released || o.Token == 0 || len(la.open) == 0 {
 		return false
@@ -66,7 +66,7 @@ func (t *tracer) replace(la *lane, o *op) {
 	la.open = la.open[:0]
 }
 
-// nested folds an owner's acquire into the hold that it has, and tells whether it did.
+// nested folds an owner's acquire into the hold that it has, and reports whether it did.
 func (t *tracer) nested(la *lane, o *op) bool {
 	if len(la.open) == 0 {
 		return false

@@ -47,6 +47,9 @@ func (t *tap) end(r reply) netfault.Bounds {
 }
 
 func (t *tap) close() error {
+	if t == nil {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.packets == nil {
@@ -77,13 +80,12 @@ func (ts *taps) on(host *hosts.Host, service *backends.Service) *tap {
 	if ts.by == nil {
 		ts.by = map[string]*tap{}
 	}
-	packets, err := netfault.OpenTap(host, servers...)
-	if err != nil {
-		ts.by[host.Name] = nil
-		return nil
+	var t *tap
+	if packets, err := netfault.OpenTap(host, servers...); err == nil {
+		t = &tap{packets: packets}
 	}
-	ts.by[host.Name] = &tap{packets: packets}
-	return ts.by[host.Name]
+	ts.by[host.Name] = t
+	return t
 }
 
 func (ts *taps) close() error {
@@ -91,9 +93,7 @@ func (ts *taps) close() error {
 	defer ts.mu.Unlock()
 	var errs []error
 	for _, t := range ts.by {
-		if t != nil {
-			errs = append(errs, t.close())
-		}
+		errs = append(errs, t.close())
 	}
 	return errors.Join(errs...)
 }

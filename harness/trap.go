@@ -108,9 +108,11 @@ func (a *aimed) inTurn(p nemesis.Part) nemesis.Part {
 
 // turned notes whether a call had the request whose turn it was. Further requests than one that calls do not have are not waited for.
 func (a *aimed) turned(p nemesis.Part, sprung bool) {
+	if !p.InTurn {
+		return
+	}
 	a.missed++
 	switch {
-	case !p.InTurn:
 	case sprung:
 		a.turn, a.missed = (a.turn+1)%mostTurns, 0
 	case a.missed >= mostMissed && a.turn < mostTurns-1:

@@ -111,7 +111,13 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 	if err != nil {
 		return err
 	}
-	return r.opened(w, a)
+	if err := r.opened(w, a); err != nil {
+		return err
+	}
+	if s.External() {
+		w.tap = r.taps.on(w.proc.Host(), r.service)
+	}
+	return nil
 }
 
 // opened takes the answer of a client that was told who it is.
@@ -121,9 +127,6 @@ func (r *run) opened(w *workerProcess, a reply) error {
 		return fmt.Errorf("client %d on host %s: %s", w.number, w.host, a.Error)
 	}
 	w.canAsk, w.canRenew = a.CanAsk, a.CanRenew
-	if s.External() && w.proc != nil { // a simulated client has no process, and no packets that a host sees
-		w.tap = r.taps.on(w.proc.Host(), r.service)
-	}
 	if err := r.declared(w, a.Declares); err != nil {
 		return err
 	}

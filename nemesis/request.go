@@ -29,7 +29,7 @@ func Requests() []Request {
 	return []Request{RequestAcquire, RequestGiveUp, RequestRenew, RequestRelease, RequestRead, RequestWrite}
 }
 
-// acquires tells whether the request is one of an acquire.
+// acquires reports whether the request is one of an acquire.
 func (r Request) acquires() bool { return r == RequestAcquire || r == RequestGiveUp }
 
 // requested says in words which request is meant.

@@ -159,7 +159,7 @@ func (c *cutter) acknowledges(p *Packet) bool {
 	return c.replied != nil && !p.answers(c.asked) && p.Flags&FlagACK != 0 && !before(p.Ack, c.replied.end())
 }
 
-// drops tells whether a packet of a connection that is cut is lost. What resets the connection must reach its end, and an end
+// drops reports whether a packet of a connection that is cut is lost. What resets the connection must reach its end, and an end
 // that finds the reset's sequence number odd asks back with a bare acknowledgement (RFC 5961, 3.2).
 func (c *cutter) drops(p *Packet) bool {
 	switch c.how {

@@ -221,10 +221,10 @@ func (e Exam) applies(a Attack, l Examinee) error {
 	if l.Nature.Permits > 1 && app.Workload.Kind != "" {
 		return errors.New("it admits several at once, who do not wait for one")
 	}
+	if !a.disturbs() {
+		return nil
+	}
 	for _, single := range a.Fault.Singles() {
-		if !a.disturbs() {
-			break
-		}
 		if err := l.Fits(single); err != nil {
 			return err
 		}

@@ -153,7 +153,7 @@ func (f *values) specialInEDN(c, prev byte) error {
 	return nil
 }
 
-// complete tells whether a value outside of brackets ends with c: a map does, and whatever is none at the end of its word.
+// complete reports whether a value outside of brackets ends with c: a map does, and whatever is none at the end of its word.
 func (f *values) complete(c byte) bool {
 	if c == '}' || c == ']' || c == ')' || c == '"' {
 		return true

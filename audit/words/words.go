@@ -136,31 +136,27 @@ var resultOf = map[string]Ending{"ok": EndedOK, "fail": EndedFail, "refused": En
 // NewVocabulary learns words by what they mean (Meanings, Results). They come before the usual ones.
 func NewVocabulary(taught, ended map[string][]string) (Vocabulary, error) {
 	v := Vocabulary{map[string]Meaning{}, map[string]Ending{}}
-	for name, words := range ended {
-		how, ok := resultOf[name]
-		if !ok {
-			return v, fmt.Errorf("a result can't mean %q; it can mean %s", name, strings.Join(Results, ", "))
-		}
-		for _, word := range words {
-			if other, twice := v.results[word]; twice && other != how {
-				return v, fmt.Errorf("the result %q is given two meanings", word)
-			}
-			v.results[word] = how
-		}
+	if err := learn(v.results, ended, resultOf, "a", "result", Results); err != nil {
+		return v, err
 	}
+	return v, learn(v.words, taught, meaningOf, "an", "event", Meanings)
+}
+
+// learn adds words to those that are known, by the names of what they mean. article and kind are what the words are called, and names what they can mean.
+func learn[M comparable](known map[string]M, taught map[string][]string, named map[string]M, article, kind string, names []string) error {
 	for name, words := range taught {
-		m, ok := meaningOf[name]
+		means, ok := named[name]
 		if !ok {
-			return v, fmt.Errorf("an event can't mean %q; it can mean %s", name, strings.Join(Meanings, ", "))
+			return fmt.Errorf("%s %s can't mean %q; it can mean %s", article, kind, name, strings.Join(names, ", "))
 		}
 		for _, word := range words {
-			if other, twice := v.words[word]; twice && other != m {
-				return v, fmt.Errorf("the event %q is given two meanings", word)
+			if other, twice := known[word]; twice && other != means {
+				return fmt.Errorf("the %s %q is given two meanings", kind, word)
 			}
-			v.words[word] = m
+			known[word] = means
 		}
 	}
-	return v, nil
+	return nil
 }
 
 // of is the meaning of a word, unknown if it has none.
@@ -226,7 +222,7 @@ func EndingOf(word string) Ending {
 	return EndedSomehow
 }
 
-// DeniesHold tells whether the error of a release says that the lock is not the client's.
+// DeniesHold reports whether the error of a release says that the lock is not the client's.
 func DeniesHold(text string) bool {
 	return slices.ContainsFunc([]string{"notheld", "notowner", "notlockowner", "notpermitowner", "notlocked", "notholder"}, func(word string) bool {
 		return strings.Contains(Plain(text), word)

@@ -26,7 +26,7 @@ func Go(ctx context.Context, dir string, env []string, args ...string) (said str
 	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// The death that ends it (Pdeathsig) is that of the thread that began it, which lasts as long as this function so.
+	// On one thread: the death of the thread that forked would end it (goCommand).
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err = cmd.Run()
