@@ -218,9 +218,9 @@ func TestNodesArePaused(t *testing.T) {
 	}
 }
 
-// Two faults of nodes and one of clients side by side: one at a time for the nodes, and all heal.
+// Two faults of nodes and one of clients side by side: one at a time for the nodes, and all heal. Not beside other tests,
+// whose processes may be stopped when it looks for any that are.
 func TestFaultsSideBySide(t *testing.T) {
-	t.Parallel()
 	node := scenarios.Fault{Kind: nemesis.KindPause, Target: "minority", When: "random", For: 5e7, Every: scenarios.Range{Min: 1e6, Max: 5e6}}
 	p := faulty("redlock", node)
 	p.Scenario.Faults = append(p.Scenario.Faults, node,
