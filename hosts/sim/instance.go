@@ -97,7 +97,7 @@ func (h *Host) Start(p *Program, s Start) *Instance {
 		}
 	})
 	in.task.host = h
-	in.task.silence = newSilence(w.limits.Silent, func() {
+	in.task.silence = halt.NewSilence(w.limits.Silent, func() {
 		cancel()
 		in.halt.Strike()
 	})
@@ -169,7 +169,7 @@ func (in *Instance) enter(name string, cost time.Duration) {
 	w := in.w
 	in.last[in.calls%lastCalls] = name
 	in.calls++
-	in.task.silence.moves.Add(1)
+	in.task.silence.Called()
 	if w.trace != nil {
 		w.trace(w.now, in.name, name)
 	}

@@ -58,7 +58,7 @@ func TestHostileProgramsAreContained(t *testing.T) {
 		want string
 	}{
 		{"loop", Limits{Silent: 500 * time.Millisecond}, "the guest computed for 500ms of real time without a host call"},
-		{"spin", Limits{Silent: time.Second}, "the guest made 2000000 host calls within "}, // which takes longer
+		{"spin", Limits{}, "the guest made 2000000 host calls within "},
 		{"spin", Limits{HostCalls: 10_000}, "the run made more than 10000 host calls, the last by the guest: clock_time_get, "},
 	} {
 		t.Run(c.mode, func(t *testing.T) {

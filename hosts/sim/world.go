@@ -7,6 +7,8 @@ import (
 	"iter"
 	"math/rand/v2"
 	"time"
+
+	"github.com/lockchaos/lockchaos/hosts/sim/halt"
 )
 
 // Epoch is the wall-clock time of every World at virtual time 0.
@@ -203,8 +205,8 @@ type Task struct {
 	yield   func(struct{}) bool
 	gen     uint64
 	done    bool
-	owed    bool     // it was woken while its host was frozen
-	silence *silence // ends a program that computes for too long; nil: the task is no program
+	owed    bool          // it was woken while its host was frozen
+	silence *halt.Silence // ends a program that computes for too long; nil: the task is no program
 }
 
 // stopped is the panic that unwinds a task of a World that is closed, or of a program that is
@@ -237,7 +239,7 @@ func (t *Task) resume() {
 		return
 	}
 	if t.silence != nil {
-		t.silence.turn(func() { t.next() })
+		t.silence.Turn(func() { t.next() })
 		return
 	}
 	t.next()
