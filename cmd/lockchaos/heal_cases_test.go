@@ -84,6 +84,11 @@ var healingCases = map[string][]healingCase{
 		{"redis-setnx", "target: redis-1, when: random, data: lost"},
 		{"etcd-lease", `target: "nodes:1", when: random, data: kept`},
 	},
+	nemesis.KindRefuseWrites: {
+		{"redlock", "target: minority, when: random"},
+		{"etcd-lease", `target: "nodes:1", when: random`},
+		{"pg-lease", `target: "nodes:1", when: random`},
+	},
 	"failover": {
 		{"redis-failover", "target: service, when: random"},
 	},
