@@ -17,7 +17,7 @@ import (
 const KindRefuseWrites = "refuse-writes"
 
 var refuseWrites = Kind{Name: KindRefuseWrites, Nodes: true, NodesOnly: true, Needs: NeedsLocal, alone: true, Ours: true, check: checkRefuseWrites,
-	Touch: history.Touch{Words: history.FaultWords{Did: "made to refuse writes", Bar: "refused writes",
+	Touch: history.Touch{Words: history.FaultWords{Did: "made to refuse writes", Bar: "read-only",
 		Nodes: "answers every write with an error", Over: "takes writes again", Plight: "answered every write with an error", Doc: "refuse-writes"}},
 	About: "has nodes answer every write with an error, by the service's own means, such as a Redis that lacks replicas; they answer reads, and leases go on running out",
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
