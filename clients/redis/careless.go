@@ -10,9 +10,18 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// RenewUnchecked and WatchdogLenient are broken on purpose: their renewals take an answer for a yes that is none. The first does so with an error that the server answers, such
-// as one of a server that has become read-only; the second with the answer that there is no such key, as if only another client's key showed that the lease was lost.
+// GrantUnchecked, RenewUnchecked and WatchdogLenient are broken on purpose: they take an answer for a yes that is none. For the first two it is an error that the server answers,
+// such as one that has become read-only, to an acquire or to a renewal. For the third it is the answer that there is no such key, as if only another client's key showed that
+// the lease was lost.
 var (
+	GrantUnchecked = clients.Kind{
+		Name:    "broken-grant-unchecked",
+		About:   "redis-setnx that takes every answer but \"taken\" for a grant, an error too",
+		Service: "redis",
+		Claims:  Setnx.Claims,
+		Control: checker.MutualExclusion,
+		Open:    clients.With(OpenRenewable, Algorithm{Take: takeUnchecked}),
+	}
 	RenewUnchecked = clients.Kind{
 		Name:    "broken-renew-unchecked",
 		About:   "redis-setnx whose renewal says that the lease was renewed when the server answered an error",
@@ -39,6 +48,14 @@ var (
 		},
 	}
 )
+
+func takeUnchecked(ctx context.Context, r Request) (Answer, error) {
+	a, err := takeSetnx(ctx, r)
+	if _, said := errors.AsType[goredis.Error](err); said {
+		return Answer{Taken: true}, nil
+	}
+	return a, err
+}
 
 func extendUnchecked(ctx context.Context, r Request) (bool, error) {
 	ours, err := extendIfOwn(ctx, r)
