@@ -39,6 +39,8 @@ type Kind struct {
 	office office
 	// expirer ends the sessions of a client.
 	expirer expirer
+	// refuser has its nodes answer writes with errors.
+	refuser refuser
 	// election is how its nodes tell of their leader.
 	election Election
 	// limit bounds how long the service may take to answer; 0: startLimit.

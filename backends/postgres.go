@@ -54,6 +54,7 @@ var postgres = Kind{
 	WallClock: true, // of its own leases there are none: those of tables are rows with a time
 	office:    office{"primary", votePostgres},
 	expirer:   expirer{end: expirePostgres},
+	refuser:   postgresRefuser,
 	task:      postgresTask,
 	ready:     each((*Node).awaitPostgres),
 	back:      (*Node).awaitPostgres,

@@ -59,6 +59,7 @@ func redisKind(name string, nodes int, about string) Kind {
 		WallClock: true,
 		Slack:     500 * time.Millisecond, // a key is gone at its expiry
 		Forgets:   true,
+		refuser:   redisRefuser,
 		task:      redisTask,
 		ready:     each((*Node).awaitRedis),
 		back:      (*Node).awaitRedis,
