@@ -2,9 +2,11 @@ package runs
 
 import (
 	"context"
+	"math"
 	goruntime "runtime"
 	"time"
 
+	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/prometheus/procfs"
 )
 
@@ -15,9 +17,25 @@ import (
 func DefaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
 // CalmParallel is how many do on one that is calm.
-func CalmParallel() int { return min(24, 5*goruntime.NumCPU()) }
+func CalmParallel() int { return min(24, calmEach*goruntime.NumCPU()) }
 
-// DefaultRetries is how often a scenario is run again while it comes to nothing; the last time alone.
+// calmEach is how many run for each processor of a calm machine, if the lease is usualLease; slowEach if it is far longer.
+const (
+	calmEach   = 5
+	slowEach   = 16
+	usualLease = scenarios.Duration(500 * time.Millisecond)
+)
+
+// AtOnce is how many attacks on a lock with the lease run at once. The longer the lease, the more of an attack is waiting, and the more run side by side while the machine is calm.
+func (s Settings) AtOnce(lease scenarios.Duration) int {
+	if s.Steady == 0 { // the user has said how many
+		return s.Parallel
+	}
+	longer := math.Sqrt(float64(max(lease, usualLease)) / float64(usualLease))
+	return max(s.Parallel, min(64, int(min(slowEach, calmEach*longer)*float64(goruntime.NumCPU()))))
+}
+
+// DefaultRetries is how often a scenario is run again while it comes to nothing; the last time alone, if the machine was busy.
 const DefaultRetries = 2
 
 // calmShare is the share of the processors' time that must be left for one more, calmLook how long
