@@ -31,15 +31,19 @@ its lease.
 
 At the end each attack has an outcome: the lock stood, it fell to a defect of its own, it fell to
 what no lease prevents, or the attack showed nothing. An attack that showed nothing is made again
-(--retries), the last time alone. An attack for which this machine lacks something is not applicable:
-it is left out before anything runs, and the last lines say what to install.
+(--retries). An attack for which this machine lacks something is not applicable: it is left out
+before anything runs, and the last lines say what to install.
+
+An exam of a lock with a long lease takes long. --budget makes only the attacks that fit, the most
+telling first, and names the others. Of a lock whose lease cannot be set, give the lease as --ttl.
 
 Exit status: 0 no defect, 1 a defect, 2 an attack that stayed inconclusive or fell without a clear
 cause, 3 the harness failed.`,
 		Example: `  lockchaos exam redlock
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis
   lockchaos exam etcd-lease --short
-  lockchaos exam zookeeper --attack stop-wait,cut-off-wait`,
+  lockchaos exam zookeeper --attack stop-wait,cut-off-wait
+  lockchaos exam --lock-cmd "python3 my_lock.py" --service redis --ttl 15s --budget 20m`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Names = args
