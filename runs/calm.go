@@ -97,7 +97,7 @@ func (t processorTime) idleSince(before processorTime) float64 {
 	return max(0, t.idle-before.idle) / (t.all - before.all)
 }
 
-// processors reads /proc/stat. A processor that waits for a disk has time left, and so has one that runs what gives way to others (nice).
+// processors reads /proc/stat. A processor that waits for a disk has time left. So has one that runs what gives way to others (nice), unless lockchaos gives way as well.
 func processors() (t processorTime) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -107,8 +107,25 @@ func processors() (t processorTime) {
 	if err != nil {
 		return t
 	}
-	c := stat.CPUTotal
-	t.idle = c.Idle + c.Iowait + c.Nice
-	t.all = t.idle + c.User + c.System + c.IRQ + c.SoftIRQ + c.Steal // times of guests are among these
+	return timeOf(stat.CPUTotal, givesWay(proc))
+}
+
+// timeOf is what the kernel's counts say to a process that gives way to others, or does not.
+func timeOf(c procfs.CPUStat, givesWay bool) (t processorTime) {
+	t.idle = c.Idle + c.Iowait
+	if !givesWay {
+		t.idle += c.Nice
+	}
+	t.all = c.Idle + c.Iowait + c.Nice + c.User + c.System + c.IRQ + c.SoftIRQ + c.Steal // times of guests are among these
 	return t
+}
+
+// givesWay reports whether this process gives way to others (nice).
+func givesWay(proc procfs.FS) bool {
+	self, err := proc.Self()
+	if err != nil {
+		return false
+	}
+	stat, err := self.Stat()
+	return err == nil && stat.Nice > 0
 }
