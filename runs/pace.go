@@ -115,6 +115,20 @@ func (s *Run) overdue(p scenarios.Plan) string {
 	return reports.LeftByBudget(scenarios.EstimateOf(p.Scenario))
 }
 
+// prepared is the plan of a try: for a lock of the pace that is measured, and longer than that of the try before.
+func (s *Run) prepared(p scenarios.Plan, try int) scenarios.Plan {
+	p.Scenario = p.Scenario.Paced(s.pacer.of())
+	if s.Settings.Longer || s.examines(p) { // on a busy machine less happens
+		p.Scenario.Duration <<= try - 1
+	}
+	return p
+}
+
+// hasTime reports whether there is time for a try of the plan of a number. Otherwise the try before it stands.
+func (s *Run) hasTime(i, try int) bool {
+	return s.late == nil || s.late(s.prepared(s.Plans[i], try)) == ""
+}
+
 // pointless reports whether nothing would follow from another try of an attack either: its clients did all that they had to, and its fault met none of them.
 func pointless(needs scenarios.Needs, sc reports.Scenario) bool {
 	stats := sc.Verdict.Stats

@@ -305,20 +305,6 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int, calm bo
 	return false, calm
 }
 
-// prepared is the plan of a try: for a lock of the pace that is measured, and longer than that of the try before.
-func (s *Run) prepared(p scenarios.Plan, try int) scenarios.Plan {
-	p.Scenario = p.Scenario.Paced(s.pacer.of())
-	if s.Settings.Longer || s.examines(p) { // on a busy machine less happens
-		p.Scenario.Duration <<= try - 1
-	}
-	return p
-}
-
-// hasTime reports whether there is time for a try of the plan of a number. Otherwise the try before it stands.
-func (s *Run) hasTime(i, try int) bool {
-	return s.late == nil || s.late(s.prepared(s.Plans[i], try)) == ""
-}
-
 // examines reports whether a plan is an attack of an exam, also of one that a policy asks for.
 func (s *Run) examines(p scenarios.Plan) bool {
 	return s.Exam != nil || s.Settings.Policy != nil && s.Settings.Policy.Examines(p.Scenario.Name)
