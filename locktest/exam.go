@@ -17,7 +17,7 @@ import (
 // Exam attacks the lock in every way that its claims invite, as `lockchaos exam` does. Each attack is a subtest of its name, several at once.
 //
 // A defect of the lock fails the test, and so does a violation of which it is not clear why it came. What no lease prevents is logged. An
-// attack that comes to nothing is made again, three times in all, the last time alone; if it comes to nothing then, it fails. Attacks that make no
+// attack that comes to nothing is made again, up to three times in all; if it comes to nothing then, it fails. Attacks that make no
 // sense against the lock are logged with the reason.
 func Exam(t *testing.T, e Examination, open Open) {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports/phrase"
@@ -16,6 +17,23 @@ type Exam struct {
 	Not []NotApplicable `json:"not_applicable,omitempty"`
 	// Short: only the most telling attacks were made.
 	Short bool `json:"short,omitempty"`
+	// Budget is how long the exam was given; 0: any time. Left are the attacks that were not made since they did not fit into it.
+	Budget time.Duration `json:"budget_ns,omitempty"`
+	Left   []LeftOut     `json:"left_out,omitempty"`
+}
+
+// LeftOut is an attack that makes sense against the lock and was not made, and why.
+type LeftOut struct {
+	Attack string `json:"attack"`
+	Why    string `json:"why"`
+}
+
+// LeftByBudget is why an attack was not made that takes so long ("about 2 min").
+func LeftByBudget(takes string) string { return "left out by --budget: needs " + takes }
+
+// Leave notes an attack that does not fit into the budget, and how long it takes.
+func (e *Exam) Leave(attack, takes string) {
+	e.Left = append(e.Left, LeftOut{attack, LeftByBudget(takes)})
 }
 
 // ExamOf is the exam of a lock on which some attacks can't be made.
@@ -271,37 +289,60 @@ func (s Scenario) firstUnclear() string {
 	return ""
 }
 
+// NotMade tells the attacks that were not made, a line for each reason: first those that did not fit into the budget.
+func (e *Exam) NotMade() (lines []string) {
+	for _, r := range e.LeftOver() {
+		lines = append(lines, r.String())
+	}
+	return append(lines, e.Inapplicable()...)
+}
+
 // Inapplicable tells the attacks that were not applicable, a line for each reason. Those that the
 // machine could not take come last.
 func (e *Exam) Inapplicable() []string {
 	var senseless, lacking []string
-	for _, why := range e.Reasons() {
-		names := strings.Join(e.Because(why), ", ")
-		if slices.ContainsFunc(e.Not, func(n NotApplicable) bool { return n.Why == why && n.Fix != "" }) {
-			lacking = append(lacking, "not applicable: "+why+": "+names)
+	for _, r := range e.Reasons() {
+		if r.lacks {
+			lacking = append(lacking, "not applicable: "+r.String())
 		} else {
-			senseless = append(senseless, "not applicable, since "+why+": "+names)
+			senseless = append(senseless, "not applicable, since "+r.String())
 		}
 	}
 	return append(senseless, lacking...)
 }
 
+// Reason is why some attacks were not made.
+type Reason struct {
+	Why     string
+	Attacks []string
+	lacks   bool // something that the machine could have
+}
+
+// String is of the form "it knows no readers: stop-reader, kill-readers".
+func (r Reason) String() string { return r.Why + ": " + strings.Join(r.Attacks, ", ") }
+
 // Reasons are why attacks were not applicable, each once.
-func (e *Exam) Reasons() (all []string) {
+func (e *Exam) Reasons() (all []Reason) {
 	for _, n := range e.Not {
-		if !slices.Contains(all, n.Why) {
-			all = append(all, n.Why)
-		}
+		all = because(all, n.Why, n.Attack, n.Fix != "")
 	}
 	return all
 }
 
-// Because names the attacks that were not applicable for a reason.
-func (e *Exam) Because(why string) (names []string) {
-	for _, n := range e.Not {
-		if n.Why == why {
-			names = append(names, n.Attack)
-		}
+// LeftOver are why attacks were left out that make sense against the lock, each once.
+func (e *Exam) LeftOver() (all []Reason) {
+	for _, l := range e.Left {
+		all = because(all, l.Why, l.Attack, false)
 	}
-	return names
+	return all
+}
+
+// because adds an attack to those that were not made for the reason.
+func because(all []Reason, why, attack string, lacks bool) []Reason {
+	i := slices.IndexFunc(all, func(r Reason) bool { return r.Why == why })
+	if i < 0 {
+		return append(all, Reason{why, []string{attack}, lacks})
+	}
+	all[i].Attacks, all[i].lacks = append(all[i].Attacks, attack), all[i].lacks || lacks
+	return all
 }

@@ -2,9 +2,11 @@ package runs
 
 import (
 	"context"
+	"math"
 	goruntime "runtime"
 	"time"
 
+	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/prometheus/procfs"
 )
 
@@ -15,9 +17,25 @@ import (
 func DefaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
 // CalmParallel is how many do on one that is calm.
-func CalmParallel() int { return min(24, 5*goruntime.NumCPU()) }
+func CalmParallel() int { return min(24, calmEach*goruntime.NumCPU()) }
 
-// DefaultRetries is how often a scenario is run again while it comes to nothing; the last time alone.
+// calmEach is how many run for each processor of a calm machine, if the lease is usualLease; slowEach if it is far longer.
+const (
+	calmEach   = 5
+	slowEach   = 16
+	usualLease = scenarios.Duration(500 * time.Millisecond)
+)
+
+// AtOnce is how many attacks on a lock with the lease run at once. The longer the lease, the more of an attack is waiting, and the more run side by side while the machine is calm.
+func (s Settings) AtOnce(lease scenarios.Duration) int {
+	if s.Steady == 0 { // the user has said how many
+		return s.Parallel
+	}
+	longer := math.Sqrt(float64(max(lease, usualLease)) / float64(usualLease))
+	return max(s.Parallel, min(64, int(min(slowEach, calmEach*longer)*float64(goruntime.NumCPU()))))
+}
+
+// DefaultRetries is how often a scenario is run again while it comes to nothing; the last time alone, if the machine was busy.
 const DefaultRetries = 2
 
 // calmShare is the share of the processors' time that must be left for one more, calmLook how long
@@ -79,7 +97,7 @@ func (t processorTime) idleSince(before processorTime) float64 {
 	return max(0, t.idle-before.idle) / (t.all - before.all)
 }
 
-// processors reads /proc/stat. A processor that waits for a disk has time left, and so has one that runs what gives way to others (nice).
+// processors reads /proc/stat. A processor that waits for a disk has time left. So has one that runs what gives way to others (nice), unless lockchaos gives way as well.
 func processors() (t processorTime) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -89,8 +107,25 @@ func processors() (t processorTime) {
 	if err != nil {
 		return t
 	}
-	c := stat.CPUTotal
-	t.idle = c.Idle + c.Iowait + c.Nice
-	t.all = t.idle + c.User + c.System + c.IRQ + c.SoftIRQ + c.Steal // times of guests are among these
+	return timeOf(stat.CPUTotal, givesWay(proc))
+}
+
+// timeOf is what the kernel's counts say to a process that gives way to others, or does not.
+func timeOf(c procfs.CPUStat, givesWay bool) (t processorTime) {
+	t.idle = c.Idle + c.Iowait
+	if !givesWay {
+		t.idle += c.Nice
+	}
+	t.all = c.Idle + c.Iowait + c.Nice + c.User + c.System + c.IRQ + c.SoftIRQ + c.Steal // times of guests are among these
 	return t
+}
+
+// givesWay reports whether this process gives way to others (nice).
+func givesWay(proc procfs.FS) bool {
+	self, err := proc.Self()
+	if err != nil {
+		return false
+	}
+	stat, err := self.Stat()
+	return err == nil && stat.Nice > 0
 }

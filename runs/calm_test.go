@@ -3,6 +3,8 @@ package runs
 import (
 	"context"
 	"testing"
+
+	"github.com/prometheus/procfs"
 )
 
 // TestRoomForOneMore: up to the steady number begin on any machine, more only on one that is calm,
@@ -48,6 +50,13 @@ func TestProcessorTime(t *testing.T) {
 		if share := c.then.idleSince(c.earlier); share < c.from || share > c.to {
 			t.Errorf("%s: %v is idle", c.name, share)
 		}
+	}
+	count := procfs.CPUStat{Idle: 1, Iowait: 2, Nice: 4, User: 8, System: 16, IRQ: 32, SoftIRQ: 64, Steal: 128}
+	if got, want := timeOf(count, false), (processorTime{idle: 7, all: 255}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got, want := timeOf(count, true), (processorTime{idle: 3, all: 255}); got != want {
+		t.Errorf("%+v to a process that gives way itself, want %+v", got, want)
 	}
 	if first := processors(); first.idle <= 0 || first.all <= first.idle {
 		t.Errorf("%+v", first)

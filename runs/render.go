@@ -28,6 +28,8 @@ import (
 type Judged struct {
 	reports.Scenario
 	parts []history.Part
+	// late: it is an attack for which no time was left.
+	late bool
 }
 
 // JudgeScenario reads a scenario's folder, judges its history and compares the verdict with what was expected. A harness that failed leaves
@@ -55,6 +57,7 @@ func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
 	t.describe(&out.Scenario, plan, folder, run)
 	out.Demanded, out.Lenient = r.rules(run.Policy)
 	if r.Skipped != "" {
+		out.late = r.Late && run.Exam != nil
 		return out
 	}
 	h, _, err := ReadHistory(dir, r.Dir)
@@ -209,7 +212,15 @@ func observed(v checker.Verdict) []scenarios.Observed {
 func (r *Record) Together(all []Judged) reports.Suite {
 	s := reports.Suite{Name: Titled(r.Suite, r.Shard), About: r.About, Command: r.Command, Runtime: r.Runtime, Seed: r.Seed, Started: r.Started, Elapsed: r.Elapsed,
 		Version: r.Version, Exam: r.Exam}
+	if s.Exam != nil {
+		exam := *s.Exam // the record keeps what was left out before the run
+		s.Exam, exam.Left = &exam, slices.Clip(exam.Left)
+	}
 	for _, sc := range all {
+		if sc.late {
+			s.Exam.Left = append(s.Exam.Left, reports.LeftOut{Attack: sc.Fault, Why: sc.Skipped})
+			continue
+		}
 		sc.Run = s.Title()
 		s.Scenarios = append(s.Scenarios, sc.Scenario)
 		for _, p := range sc.parts {

@@ -56,6 +56,8 @@ type Run struct {
 	// Dir is the run's folder, since Prepare.
 	Dir   string
 	began time.Time
+	// pacer measures the lock of an exam; nil: nothing does.
+	pacer *pacer
 	// running is closed by lead when the clients of the first scenario have begun, or it has come to an end without.
 	running chan struct{}
 	lead    func()
@@ -126,6 +128,9 @@ func Tell(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted 
 // Prepare leaves of the plans those of the shard, and begins the run's record; dir is its folder.
 func (s *Run) Prepare(dir string, began time.Time) {
 	s.Dir, s.began = dir, began
+	if s.Exam != nil && s.Exam.Budget > 0 {
+		s.late = s.overdue
+	}
 	shares := s.Settings.Shard.shares(s.Plans)
 	s.Plans = s.Settings.Shard.Part(s.Plans)
 	s.record = Record{Version: s.Settings.Tool.Version, Build: s.Settings.Tool.Build, Suite: s.Name, About: s.About, Command: s.Command, Program: s.Settings.Tool.Program, Runtime: s.Where.About(), Where: s.Settings.Words, Seed: s.Plans[0].Seed,
@@ -172,6 +177,9 @@ func (s *Run) Finish() (suite reports.Suite, unwritten error) {
 // end. Of a suite the first one that must corrupt data comes before all, or else the suite's first:
 // that is what its reader waits for.
 func (s *Run) order() []int {
+	if s.Exam != nil && s.Exam.Budget > 0 { // the most telling first: what does not fit any more tells least
+		return longestFirst(len(s.Plans), func(int) time.Duration { return 0 })
+	}
 	lead := max(0, slices.IndexFunc(s.Plans, func(p scenarios.Plan) bool { return p.Scenario.Expect.Corrupts() }))
 	return longestFirst(len(s.Plans), func(i int) time.Duration {
 		if s.Exam == nil && i == lead || s.Exam != nil && len(s.Plans[i].Scenario.Faults) == 0 { // a lock that falls undisturbed need not be attacked
@@ -193,19 +201,25 @@ func (s *Run) Launch(ctx context.Context, places chan struct{}) (wait func()) {
 		case <-over:
 		}
 	})
-	for n, i := range s.order() {
+	order := s.order()
+	if s.Exam != nil {
+		s.pacer = pacerOf(s.Plans, order)
+	}
+	for n, i := range order {
 		if n == 1 && s.Exam == nil && s.Label == "" {
 			s.headStart(ctx)
 		}
 		p := s.Plans[i]
+		if len(p.Scenario.Faults) > 0 {
+			s.pacer.await(ctx)
+		}
 		places <- struct{}{} // here, not in the goroutine: the first in the order begins first
 		if s.Settings.Steady > 0 {
 			awaitRoom(ctx, s.Settings.Steady, func() int { return len(places) }, machineIsCalm)
 		}
 		all.Go(func() {
 			defer func() { <-places; s.lead() }()
-			for try := 1; s.try(ctx, i, p, try); try++ {
-			}
+			s.tries(ctx, i, p)
 		})
 	}
 	return func() {
@@ -229,18 +243,28 @@ func (s *Run) headStart(ctx context.Context) {
 	}
 }
 
-// try runs one scenario. It is true if it is to be tried again; what the try has left is then put aside.
-func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again bool) {
-	if try > 1 && try > s.Settings.Retries {
+// tries runs one scenario until a try of it stands.
+func (s *Run) tries(ctx context.Context, i int, p scenarios.Plan) {
+	again, calm := true, true
+	for try := 1; again; try++ {
+		again, calm = s.try(ctx, i, p, try, calm)
+		if s.pacer != nil && s.pacer.plan == i {
+			s.pacer.close()
+		}
+	}
+}
+
+// try runs one scenario. It returns whether that is to be tried again, and whether the machine was calm meanwhile. What the try has left is then put aside. The last
+// try is alone if the machine was not calm during the one before it (calm).
+func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int, calm bool) (again, wasCalm bool) {
+	if try > 1 && try > s.Settings.Retries && !calm {
 		s.Alone.Lock()
 		defer s.Alone.Unlock()
 	} else {
 		s.Alone.RLock()
 		defer s.Alone.RUnlock()
 	}
-	if s.Settings.Longer || s.examines(p) { // on a busy machine less happens
-		p.Scenario.Duration <<= try - 1
-	}
+	p = s.prepared(p, try)
 	began, before := time.Now(), processors()
 	var r ScenarioRecord
 	s.note(i, func(saved *ScenarioRecord) {
@@ -255,9 +279,10 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 	}
 	r.Elapsed = time.Since(began)
 	verdict := s.Settings.Tool.JudgeScenario(s.Dir, r, &s.record)
-	if try <= s.Settings.Retries && ctx.Err() == nil {
-		_, virtual := s.Where.(interface{ virtual() }) // there a busy machine changes nothing
-		if why := s.Spoilt(p, verdict.Scenario, virtual || processors().calmSince(before)); why != "" && s.putAside(r.Dir, try) == nil {
+	_, virtual := s.Where.(interface{ virtual() }) // there a busy machine changes nothing
+	calm = virtual || processors().calmSince(before)
+	if try <= s.Settings.Retries && ctx.Err() == nil && s.hasTime(i, try+1) {
+		if why := s.Spoilt(p, verdict.Scenario, calm); why != "" && s.putAside(r.Dir, try) == nil {
 			why = fmt.Sprintf("try %d %s", try, why)
 			s.Screen.Say(s.label(p) + ": " + why + ": once more")
 			s.Screen.Forget(s.label(p))
@@ -265,7 +290,7 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 				s.OnAgain(verdict.Scenario, why)
 			}
 			s.note(i, func(saved *ScenarioRecord) { saved.Spoilt, saved.First = append(saved.Spoilt, why), "" })
-			return true
+			return true, calm
 		}
 	}
 	r.end(verdict.Scenario, s.Settings.NoExpect)
@@ -277,7 +302,7 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int) (again 
 	if s.OnEnd != nil {
 		s.OnEnd(verdict.Scenario)
 	}
-	return false
+	return false, calm
 }
 
 // examines reports whether a plan is an attack of an exam, also of one that a policy asks for.
@@ -289,7 +314,7 @@ func (s *Run) examines(p scenarios.Plan) bool {
 func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 	switch {
 	case s.examines(p):
-		if why := sc.Again(); why != "" {
+		if why := sc.Again(); why != "" && !(calm && pointless(p.Scenario.Needs, sc)) {
 			return why
 		}
 	case sc.LeavesOpen():
@@ -381,7 +406,12 @@ func (s *Run) one(ctx context.Context, i int, p scenarios.Plan, folder string) e
 	s.Screen.Begin(name, p)
 	violated, shown := false, checker.Harm
 	counted := s.Settings.Metrics.Begin()
-	live := followHistory(filepath.Join(dir, HistoryFile), func(h history.Header) { s.Screen.Ready(h); s.lead() }, counted.Event, func(v checker.Violation) {
+	seen := counted.Event
+	if s.pacer != nil && s.pacer.plan == i {
+		watch := s.pacer.watch()
+		seen = func(e *history.Event) { counted.Event(e); watch(e) }
+	}
+	live := followHistory(filepath.Join(dir, HistoryFile), func(h history.Header) { s.Screen.Ready(h); s.lead() }, seen, func(v checker.Violation) {
 		counted.Violation(v)
 		if !violated || screen.TellsMore(v, shown) {
 			violated, shown = true, v.Blame()

@@ -232,6 +232,11 @@ func (e Exam) applies(a Attack, l Examinee) error {
 	return nil
 }
 
+// Contended reports whether in the scenario of an attack several clients always want one key, and nothing disturbs them.
+func (s Scenario) Contended() bool {
+	return len(s.Faults) == 0 && s.Keys == 1 && s.Workload.Kind == "counter" && s.Workload.Readers == 0 && s.Workload.Rest.Max < s.Workload.Think.Max && s.Workload.AcquireTimeout >= s.TTL
+}
+
 // disturbs reports whether the attack has a fault.
 func (a Attack) disturbs() bool { return a.Fault.Kind != "" || len(a.Fault.Parts()) > 0 }
 

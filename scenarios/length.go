@@ -35,6 +35,9 @@ func LengthOfAll(plans []Plan, parallel int) time.Duration {
 	return longest
 }
 
+// EstimateOf writes how long a scenario takes, as nearly as can be said before it is run.
+func EstimateOf(s Scenario) string { return Estimate(LengthOf(Plan{Scenario: s})) }
+
 // Estimate writes a length that is no more than an estimate.
 func Estimate(d time.Duration) string {
 	switch {

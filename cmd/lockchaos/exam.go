@@ -1,17 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/runs/screen"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 func examCommand() *cobra.Command {
@@ -26,15 +31,19 @@ its lease.
 
 At the end each attack has an outcome: the lock stood, it fell to a defect of its own, it fell to
 what no lease prevents, or the attack showed nothing. An attack that showed nothing is made again
-(--retries), the last time alone. An attack for which this machine lacks something is not applicable:
-it is left out before anything runs, and the last lines say what to install.
+(--retries). An attack for which this machine lacks something is not applicable: it is left out
+before anything runs, and the last lines say what to install.
+
+An exam of a lock with a long lease takes long. --budget makes only the attacks that fit, the most
+telling first, and names the others. Of a lock whose lease cannot be set, give the lease as --ttl.
 
 Exit status: 0 no defect, 1 a defect, 2 an attack that stayed inconclusive or fell without a clear
 cause, 3 the harness failed.`,
 		Example: `  lockchaos exam redlock
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis
   lockchaos exam etcd-lease --short
-  lockchaos exam zookeeper --attack stop-wait,cut-off-wait`,
+  lockchaos exam zookeeper --attack stop-wait,cut-off-wait
+  lockchaos exam --lock-cmd "python3 my_lock.py" --service redis --ttl 15s --budget 20m`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Names = args
@@ -52,14 +61,15 @@ cause, 3 the harness failed.`,
 	f.addOwn(flags, "command line of a lock of your own (docs/protocol.md)",
 		"lease of the lock (default: that of its scenarios; of --lock-cmd 500ms, etcd and zookeeper 2s)")
 	flags.BoolVar(&f.Short, "short", false, "make only the most telling attacks, about a third")
+	flags.DurationVar(&f.Budget, "budget", 0, "make only the most telling attacks, as many as fit into this time, such as 20m; the others are named")
 	flags.StringSliceVar(&f.Attacks, "attack", nil, "make only these attacks")
 	f.outputFlags.add(flags)
 	return cmd
 }
 
 // exam examines the lock.
-func (f *runFlags) exam(cmd *cobra.Command, out *screen.Screen) error {
-	ctx := cmd.Context()
+func (f *runFlags) exam(c *cobra.Command, out *screen.Screen) error {
+	ctx := c.Context()
 	if err := f.checkExam(); err != nil {
 		return err
 	}
@@ -68,11 +78,19 @@ func (f *runFlags) exam(cmd *cobra.Command, out *screen.Screen) error {
 		return err
 	}
 	if len(plans) == 0 {
-		runs.NoAttack(cmd.OutOrStdout(), exam)
+		runs.NoAttack(c.OutOrStdout(), exam)
 		return nil
 	}
+	f.Parallel = f.AtOnce(slices.MinFunc(plans, func(a, b scenarios.Plan) int { return cmp.Compare(a.Scenario.TTL, b.Scenario.TTL) }).Scenario.TTL)
 	name := "exam of " + exam.Lock
-	return f.carryOut(ctx, cmd.OutOrStdout(), name, plans, func(where runtimes.Runtime) error {
+	if f.dry {
+		defer func() {
+			for _, r := range exam.LeftOver() {
+				harmless.Fprintln(c.OutOrStdout(), r.String())
+			}
+		}()
+	}
+	return f.carryOut(ctx, c.OutOrStdout(), name, plans, func(where runtimes.Runtime) error {
 		s := &runs.Run{Settings: f.complete(), Where: where, Name: name, About: "every attack that the lock's claims invite", Plans: plans, Command: f.examLine(), Screen: out, Exam: exam}
 		return s.Do(ctx)
 	})
@@ -84,6 +102,10 @@ func (f *runFlags) checkExam() error {
 		return err
 	}
 	switch {
+	case f.Budget < 0:
+		return exit.Misuse(fmt.Errorf("--budget %v: give the time that the exam may take, such as 20m", f.Budget))
+	case f.Budget > 0 && f.Shard.Total > 0:
+		return exit.Misuse(errors.New("--budget chooses among all attacks, and a shard has some of them: give no --shard beside it"))
 	case (len(f.Names) == 0) != f.Own.Given():
 		return exit.Misuse(errors.New("name one lock (lockchaos list locks), or give --lock-cmd and --service for one of your own"))
 	case !f.Own.Given() && f.Own.Service != "":
@@ -101,6 +123,9 @@ func (f *runFlags) examLine() string {
 	line = append(line, f.lockWords()...)
 	if f.Short {
 		line = append(line, "--short")
+	}
+	if f.Budget > 0 {
+		line = append(line, "--budget", f.Budget.String())
 	}
 	if len(f.Attacks) > 0 {
 		line = append(line, "--attack", strings.Join(f.Attacks, ","))

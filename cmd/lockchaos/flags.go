@@ -37,7 +37,7 @@ func (f *runFlags) addEffort(flags *pflag.FlagSet) {
 	parallel.Usage = "how many run at once (default: two a processor, and up to five while the machine is calm)"
 	parallel.DefValue = "0" // it is told in the text
 	flags.BoolVar(&f.Compress, "compress", false, "compress each history when its scenario is over (history.jsonl.zst, about a sixth); every command reads it as it is")
-	flags.IntVar(&f.Retries, "retries", runs.DefaultRetries, "how often a scenario is run again that came to nothing, or that failed on a busy machine; the last time alone")
+	flags.IntVar(&f.Retries, "retries", runs.DefaultRetries, "how often a scenario is run again that came to nothing, or that failed on a busy machine; the last time alone, if the machine was busy")
 }
 
 // addShard adds the flags of every command that can run a part of what it names, or none of it.

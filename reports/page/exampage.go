@@ -11,13 +11,14 @@ import (
 // examPage is what the page of an exam has instead of a matrix.
 type examPage struct {
 	Attacks []attackRow
-	Reasons []leftOut
+	Reasons []leftOut // of those that were not applicable
+	Left    []leftOut // of those that did not fit into the budget
 }
 
 // attackRow is one attack. Those that fell come first.
 type attackRow struct{ Name, Href, Fate, Class, About, Showed, Rerun string }
 
-// leftOut is why some attacks were not applicable.
+// leftOut is why some attacks were not made.
 type leftOut struct{ Why, Attacks string }
 
 func examPageOf(s reports.Suite) *examPage {
@@ -31,11 +32,19 @@ func examPageOf(s reports.Suite) *examPage {
 			p.Attacks = append(p.Attacks, row)
 		}
 	}
-	for _, why := range s.Exam.Reasons() {
-		p.Reasons = append(p.Reasons, leftOut{phrase.Clip(why, phrase.MostText), strings.Join(s.Exam.Because(why), ", ")})
-	}
+	p.Reasons, p.Left = leftOuts(s.Exam.Reasons()), leftOuts(s.Exam.LeftOver())
 	return p
 }
+
+func leftOuts(all []reports.Reason) (out []leftOut) {
+	for _, r := range all {
+		out = append(out, leftOut{phrase.Clip(r.Why, phrase.MostText), strings.Join(r.Attacks, ", ")})
+	}
+	return out
+}
+
+// leftWord is what a page calls attacks that did not fit into the budget.
+const leftWord = "left out"
 
 // fateTiles count the attacks by fate.
 func fateTiles(s reports.Suite) (out []tile) {
@@ -44,6 +53,9 @@ func fateTiles(s reports.Suite) (out []tile) {
 		if n > 0 || f == reports.FellDefect || f == reports.Stood {
 			out = append(out, tile{Count: phrase.Grouped(n), Word: f.String(), Class: FateClass(f)})
 		}
+	}
+	if n := len(s.Exam.Left); n > 0 {
+		out = append(out, tile{Count: phrase.Grouped(n), Word: leftWord, Class: "s"})
 	}
 	return append(out, tile{Count: phrase.Grouped(len(s.Exam.Not)), Word: "not applicable", Class: "s"})
 }
@@ -59,7 +71,8 @@ var fateMeanings = []story.Entry{
 	{Word: reports.FellUnclear.String(), Means: "A property was violated, and the record does not show whose affair that is.", Class: FateClass(reports.FellUnclear)},
 	{Word: reports.FellRelied.String(), Means: "A wrong clock, or a service that lost what it knew, let a second client in. The lock's code can't help that; another service can.", Class: FateClass(reports.FellRelied)},
 	{Word: reports.FellInherent.String(), Means: "The holder came after the end of its lease and could not know. No lease prevents that; a store that checks fencing tokens contains it.", Class: FateClass(reports.FellInherent)},
-	{Word: reports.NothingFollows.String(), Means: "The attack was made three times, the last time alone, and nothing follows.", Class: FateClass(reports.NothingFollows)},
+	{Word: reports.NothingFollows.String(), Means: "The attack was made up to three times, and nothing follows.", Class: FateClass(reports.NothingFollows)},
 	{Word: reports.Stood.String(), Means: "No property was violated, and the fault is proven to have struck at least twice.", Class: FateClass(reports.Stood)},
+	{Word: leftWord, Means: "It makes sense against the lock, and did not fit into the time that --budget gave. What the exam says is of the attacks that were made.", Class: "s"},
 	{Word: "not applicable", Means: "The lock has no such step, or its service no such node.", Class: "s"},
 }

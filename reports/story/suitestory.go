@@ -433,6 +433,9 @@ var fateVerbs = [...]string{reports.FellUnclear: "fell, and it is not clear why"
 // examHeadline says what the exam has shown: the defects first, and what is inherent after them.
 func examHeadline(s reports.Suite) string {
 	parts := []string{phrase.Plural(len(s.Scenarios), "attack")}
+	if n := len(s.Exam.Left); n > 0 {
+		parts[0] = fmt.Sprintf("%s of %s", phrase.Grouped(len(s.Scenarios)), phrase.Plural(len(s.Scenarios)+n, "attack"))
+	}
 	defects := s.ExamDefects()
 	if len(defects) > 0 {
 		parts = append(parts, phrase.Plural(len(defects), "defect")+": "+strings.Join(defects, "; "))
@@ -443,6 +446,9 @@ func examHeadline(s reports.Suite) string {
 		if n := len(s.ByFate(f)); n > 0 {
 			parts = append(parts, phrase.Grouped(n)+" "+fateVerbs[f])
 		}
+	}
+	if n := len(s.Exam.Left); n > 0 {
+		parts = append(parts, phrase.Grouped(n)+" left out by --budget")
 	}
 	if n := len(s.Exam.Not); n > 0 {
 		parts = append(parts, phrase.Grouped(n)+" not applicable")
@@ -468,6 +474,9 @@ func examLede(s reports.Suite) string {
 	if bites := s.Withstood(); bites > 0 {
 		_, high := checker.Wilson(0, int64(bites))
 		out = append(out, fmt.Sprintf("Faults that it stood bit %s: at 95 %% confidence it falls under fewer than %.1f %% of such.", phrase.Times(bites), 100*high))
+	}
+	if len(s.Exam.Left) > 0 {
+		out = append(out, fmt.Sprintf("All this is of the attacks that were made within --budget %v, the most telling ones.", s.Exam.Budget))
 	}
 	if s.Exam.Short {
 		out = append(out, "Only the most telling attacks were made.")

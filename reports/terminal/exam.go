@@ -27,7 +27,7 @@ func WriteExam(w io.Writer, s reports.Suite, color bool, width int) error {
 			b.WriteString(harmless.Line(fmt.Sprintf("%s %-*s  %s", mark(f), names, phrase.Clip(x.Fault, phrase.MostName), x.CameTo())) + "\n")
 		}
 	}
-	for _, line := range s.Exam.Inapplicable() {
+	for _, line := range s.Exam.NotMade() {
 		b.WriteString(phrase.Wrap(harmless.Line("– "+line), width) + "\n")
 	}
 	head := harmless.Line(story.SuiteHeadline(s)) + "."

@@ -47,7 +47,9 @@ type Request struct {
 	// Short and Attacks leave some of the attacks of an exam: the most telling, or these.
 	Short   bool
 	Attacks []string
-	Say     func(string)
+	// Budget is how long an exam may take: of the attacks the most telling ones are made. 0: all are.
+	Budget time.Duration
+	Say    func(string)
 }
 
 // Planned is what is to be run.

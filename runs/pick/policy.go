@@ -1,6 +1,7 @@
 package pick
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,10 +45,32 @@ func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *report
 		return nil, nil, exit.Misuse(err)
 	}
 	all, exam, err := r.attack(lock, table, r.Means(ctx, r.Own.Given(), r.Say))
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Budget > 0 && len(all) > 0 {
+		if all, err = r.within(table, all, exam, r.AtOnce(lock.Base.TTL)); err != nil {
+			return nil, nil, err
+		}
+	}
 	for _, s := range all {
 		plans = append(plans, scenarios.Plan{Seed: r.Seed, Scenario: s})
 	}
-	return plans, exam, err
+	return plans, exam, nil
+}
+
+// within leaves of the attacks those that fit into the budget, and notes the others in the exam.
+func (r Request) within(table scenarios.Exam, all []scenarios.Scenario, exam *reports.Exam, parallel int) ([]scenarios.Scenario, error) {
+	made, left := table.Within(r.Budget, parallel, all)
+	if len(made) == 0 {
+		shortest := slices.MinFunc(left, func(a, b scenarios.Scenario) int { return cmp.Compare(a.Duration, b.Duration) })
+		return nil, exit.Misuse(fmt.Errorf("--budget %v: no attack fits; the shortest, %s, takes %s", r.Budget, shortest.Attack, scenarios.EstimateOf(shortest)))
+	}
+	exam.Budget = r.Budget
+	for _, s := range left {
+		exam.Leave(s.Attack, scenarios.EstimateOf(s))
+	}
+	return made, nil
 }
 
 // attacks is the table of attacks, as far as it is wanted.
