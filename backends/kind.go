@@ -99,6 +99,8 @@ type Task struct {
 
 	// standIn is what runs in place of the real server; nil: nothing does.
 	standIn *standIn
+	// account is one with a password that the server lets in; nil: it has none.
+	account *Account
 }
 
 // Kinds are the services, in the order in which lists show them.
