@@ -80,6 +80,7 @@ func (g *gatherer) ops() error {
 	if g.way.NewestFirst() {
 		g.log.Assume("The newest line comes first, so lines of one time are read from the last one to the first.")
 	}
+	g.log.jumbled = g.way.Turns()
 	if g.first > g.last {
 		return nil
 	}

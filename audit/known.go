@@ -15,7 +15,12 @@ func (t *tracer) known() {
 		one := *t.holds.See(n) // a copy, for the last use of the hold
 		h := &one
 		t.word(h)
+		if t.gapped[n] && !h.ended {
+			h.until, h.next = min(h.until, max(h.last, h.finish)), 2*h.use+2
+		}
 		switch {
+		case t.gapped[n] && t.options.Validity.Released:
+			t.withdrawn(h)
 		case !t.options.Validity.Released:
 			t.withdrawn(h)
 			t.over(h)

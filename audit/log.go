@@ -19,6 +19,7 @@ type log struct {
 	room        spill.Room
 	ops         *spill.List[op]
 	first, last int64                 // the least inv, and that of the newest op
+	jumbled     bool                  // its lines are in no order of their times
 	mixed       bool                  // they are not in the order of their invs
 	told        *spill.Sorter[moment] // the ops in the order in which they tell something; nil: that is to be found out
 	lanes       []*lane               // where an owner may be several clients

@@ -67,10 +67,11 @@ type Options struct {
 	// Validity is nil where the format's own is meant: until released for Jepsen and Porcupine, not known for logs.
 	Validity *Validity
 
-	asked bool       // a line that is not among these says "granted", so "acquire" means that it was asked
-	named bool       // a line that is not among these names a lock
-	block int        // bytes of a block (cutter); 0: as many as usual
-	keep  spill.Room // how much of the log is kept in memory; nothing: as much as usual
+	asked   bool       // a line that is not among these says "granted", so "acquire" means that it was asked
+	missing Missing    // lines that are not among these and could not be understood
+	named   bool       // a line that is not among these names a lock
+	block   int        // bytes of a block (cutter); 0: as many as usual
+	keep    spill.Room // how much of the log is kept in memory; nothing: as much as usual
 }
 
 func (o Options) room() spill.Room {

@@ -25,6 +25,7 @@ func Read(in io.Reader, name string, format forms.Format, o Options) (s *Source,
 	if err := l.File.Read(in, format); err != nil {
 		return nil, err
 	}
+	l.miss(o.missing)
 	if err := events.ops(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/audit/forms"
@@ -161,4 +162,31 @@ func TestNamelessLocks(t *testing.T) {
 		t.Errorf("no line names a lock: %s\n%s", v.Outcome, said(s, v))
 	}
 	s.Close()
+}
+
+// TestTornRelease: a record that is torn may be a release. So a promise (--ttl) accuses nobody across it, and does elsewhere. What a client did as holder still counts.
+func TestTornRelease(t *testing.T) {
+	const head, a, b = "ts,pod,event,lock\n", "1.5,a,acquired,k\n", "4.5,b,acquired,k\n5.5,b,released,k\n"
+	const cut = "3.5,a,rel\n"
+	newestFirst := head + "5.5,b,released,k\n4.5,b,acquired,k\n" + cut + a
+	for name, c := range map[string]struct {
+		log  string
+		want checker.Outcome
+	}{
+		"between":                     {head + a + cut + b, checker.Inconclusive},
+		"between, newest first":       {newestFirst, checker.Inconclusive},
+		"before":                      {head + cut + a + b, checker.Violated},
+		"behind":                      {head + a + b + cut, checker.Violated},
+		"between, but a acts on":      {head + a + cut + b + "6.5,a,released,k\n", checker.Violated},
+		"behind the last of renewals": {head + a + cut + "4.1,a,renewed,k\n" + b, checker.Violated},
+		"in no order":                 {head + b + a + cut, checker.Inconclusive},
+	} {
+		for _, validity := range []audit.Validity{{Released: true}, {TTL: time.Minute}} {
+			v, s := judgeText(t, c.log, "log", forms.CSV, audit.Options{Validity: &validity})
+			if v.Outcome != c.want {
+				t.Errorf("%s, %+v: %s\n%s", name, validity, v.Outcome, said(s, v))
+			}
+			s.Close()
+		}
+	}
 }

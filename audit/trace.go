@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"slices"
+
 	"github.com/lockchaos/lockchaos/audit/spill"
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -9,7 +11,7 @@ import (
 func trace(l *log, o Options) *tracer {
 	keys := len(l.Keys.List)
 	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: spill.NewList[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys), begun: make([]bool, keys),
-		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), carried: true}
+		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), newest: slices.Repeat([]int32{-1}, keys), gapped: map[int32]bool{}, carried: true}
 	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts), newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
 	if l.told == nil {
 		l.told = l.order(int64(o.ClockError))

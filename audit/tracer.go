@@ -33,10 +33,12 @@ type tracer struct {
 	// twice are grants to an owner that has not given up the one before, the first to twiceWho on twiceKey.
 	twice              remarks.Tally
 	twiceWho, twiceKey int32
-	lines              int32 // ops that the log has itself
-	wanted             bool  // somebody asked for a lock
-	granted            int   // acquires that were answered ok
-	unordered          int   // writes that are too close to another grant's
+	newest             []int32        // the last hold, by key; -1: none
+	gapped             map[int32]bool // holds that may have been given up on a line that is left out
+	lines              int32          // ops that the log has itself
+	wanted             bool           // somebody asked for a lock
+	granted            int            // acquires that were answered ok
+	unordered          int            // writes that are too close to another grant's
 }
 
 // close forgets all but what the events and the steps need.
@@ -70,6 +72,7 @@ func (t *tracer) hold(la *lane, i int32) *hold {
 		h.attempted, h.least, h.until, h.adrift = true, 0, o.begin(), la.adrift+1
 	}
 	t.tokened(n, o.Token)
+	t.gap(n, o)
 	return h
 }
 

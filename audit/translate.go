@@ -162,9 +162,9 @@ func (t *tracer) assumed() []string {
 	}
 	switch {
 	case o.Validity.Released:
-		add("A grant is good until it is released (--ttl), and no release is missing.")
+		add("A grant is good until it is released (--ttl), and no release is missing%s.", t.leftOut())
 	case o.Validity.TTL > 0:
-		add("A grant is good for %s from when it was asked for, or last renewed, unless a line says that it was given up; no such line is missing.", o.Validity.TTL)
+		add("A grant is good for %s from when it was asked for, or last renewed, unless a line says that it was given up; no such line is missing%s.", o.Validity.TTL, t.leftOut())
 	default:
 		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
 	}
@@ -181,6 +181,14 @@ func (t *tracer) assumed() []string {
 		add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
 	}
 	return append(list, t.log.Assumed...)
+}
+
+// leftOut says that lines may be missing after all.
+func (t *tracer) leftOut() string {
+	if t.log.Missing == 0 {
+		return ""
+	}
+	return ", but for those that are left out"
 }
 
 // toTheGrain says how exact stamps can be.

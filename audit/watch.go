@@ -133,15 +133,21 @@ func tellingOf(e *words.Event, key, client string, granted bool) Telling {
 }
 
 // Translate reads lines that the parser took before as a history of their own. The lines are in the
-// order in which they came, and the first is of a time (ns since 1970). ErrNothing: they hold no acquire.
-func (p *Parser) Translate(lines [][]byte, first int64) (*Source, error) {
+// order in which they came, and the first is of a time (ns since 1970). Others that were to be read were not understood. ErrNothing:
+// they hold no acquire.
+func (p *Parser) Translate(lines [][]byte, first int64, missing Missing) (*Source, error) {
 	all := make([]io.Reader, 0, 2*len(lines)+1)
 	all = append(all, strings.NewReader(p.lines.Heading))
 	for _, line := range lines {
 		all = append(all, bytes.NewReader(line), strings.NewReader("\n"))
 	}
 	o := p.options
-	o.asked, o.named = p.events.granted, p.named
+	o.asked, o.named, o.missing = p.events.granted, p.named, missing
+	if p.lines.Heading != "" {
+		for i := range o.missing.Before {
+			o.missing.Before[i]++
+		}
+	}
 	if p.lines.Worker().Stamps.Cycle.Returns() {
 		o.Date = time.Unix(0, first).UTC().Format(time.DateOnly)
 	}

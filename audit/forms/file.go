@@ -45,6 +45,10 @@ type File struct {
 	Take  func(*words.Said) error
 	Calls Calls
 
+	// Missing is how many lines are left out that seem to tell of a lock, and Gaps the first of them.
+	Missing int
+	Gaps    []int32
+
 	What     string // its form, in words
 	Loss     string // what the end of a hold is that its owner did not ask for; empty: news
 	OneClock bool   // the stamps are the recorder's, not the clients'

@@ -109,6 +109,7 @@ func (r *rowReader) tell() error {
 	if torn := found.Torn; torn != nil {
 		l.Leave("Records that are cut or torn: %d, the first is line %d (%s); they are left out.", found.Cut.N, found.Cut.First, torn.Err)
 	}
+	l.Missing, l.Gaps = found.Telling.N, found.Gaps
 	l.Doubt(found.Telling, "it is left out, and seems to tell of a lock.")
 	if l.Options.Named || len(l.Keys.List) > 1 {
 		l.Doubt(found.Nameless, "it names no lock, and other lines do.")

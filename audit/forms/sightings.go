@@ -34,6 +34,7 @@ type sighting struct {
 	counted bool   // count has the changes of the record since there was none
 	count   int64
 	change  bool // it was told as a change of its record
+	guessed bool // of a hold that was followed early: only the rhythm of its renewals shows that nothing is missing
 	least   int64
 	most    int64 // the least and the most time between renewals of the hold; least is 0 before the second sample of it
 	over    bool  // it was given up, and the record still names its holder
@@ -46,6 +47,7 @@ type sightings struct {
 	early   []sighting // holds that were followed early, with what ends them if nothing is missing
 	earlies remarks.Tally
 	gaps    map[string]bool // records of which changes are missing
+	uneven  map[string]bool // records whose renewals came in no rhythm
 	missed  remarks.Tally   // samples between which holders are missing
 	unsure  remarks.Tally   // early takeovers before which a release may be missing
 	between remarks.Tally   // samples between which nothing is known
@@ -54,7 +56,7 @@ type sightings struct {
 }
 
 func newSightings() *sightings {
-	return &sightings{last: map[string]sighting{}, gaps: map[string]bool{}}
+	return &sightings{last: map[string]sighting{}, gaps: map[string]bool{}, uneven: map[string]bool{}}
 }
 
 // add takes the next sample.
@@ -82,6 +84,7 @@ func (s *sightings) add(w *words.Worker, now sighting) error {
 	}
 	if same && now.holder != "" {
 		now.rhythm(&was)
+		s.uneven[now.key] = s.uneven[now.key] || now.least > 0 && !now.steady()
 		s.last[now.key] = now
 		s.renewed(w, &was, &now)
 		return nil
@@ -161,6 +164,7 @@ func (s *sightings) followed(w *words.Worker, was, now *sighting) {
 		if ends.until == times.Never { // until it is told
 			ends.until = now.since + 1
 		}
+		ends.guessed = !was.told(now)
 		s.early = append(s.early, ends)
 	}
 }
@@ -175,16 +179,22 @@ func (now *sighting) rhythm(was *sighting) {
 	now.most = max(now.most, took)
 }
 
+// steady reports whether the renewals of a hold came in a rhythm.
+func (now *sighting) steady() bool { return now.most < now.least+now.least/2 }
+
+// told reports whether a watch with its events shows the change to the next holder.
+func (was *sighting) told(now *sighting) bool { return was.counted || now.change }
+
 // complete reports whether no change of a record can be missing between the last sample of a holder and the first of the next one. A watch says so itself, with
 // events. Else the samples must be those that a watch would show, and nobody who looks at the record now and then: the next hold is seen from its first
-// instant. The renewals before it came in a steady rhythm. And the takeover does not come about when the next look would have been due.
+// instant, and all renewals of the record come in a steady rhythm. Looks that are as steady as that come at most one and a half rhythms apart. So a release
+// that they miss comes, with the takeover behind it, within two and a half rhythms of the last renewal that they show, and mostly not at once.
 func (was *sighting) complete(now *sighting) bool {
-	if was.counted || now.change {
+	if was.told(now) {
 		return true
 	}
-	steady := was.least > 0 && was.most < was.least+was.least/2
 	gap := now.since - was.seen
-	return now.seen == now.since && steady && (gap < was.least/2 || gap > 2*was.most)
+	return now.seen == now.since && was.least > 0 && was.steady() && (gap < was.least/2 || gap > 2*was.most+was.most/2)
 }
 
 // gap notes that changes of a record are missing before a sample.
@@ -196,7 +206,11 @@ func (s *sightings) gap(of *remarks.Tally, now *sighting) {
 // finish says what only the whole file tells: of early takeovers, that the holders before had their time, if no change of the record is missing.
 func (s *sightings) finish(w *words.Worker, polled bool) {
 	for _, ends := range s.early {
-		if !polled && s.polled.N == 0 && !s.gaps[ends.key] {
+		switch {
+		case polled || s.polled.N > 0 || s.gaps[ends.key]:
+		case ends.guessed && s.uneven[ends.key]:
+			s.unsure.Add(int32(min(ends.line, math.MaxInt32)))
+		default:
 			s.say(w, &ends, words.Lost, ends.until)
 		}
 	}

@@ -22,5 +22,8 @@ func (w *Way) Add(at int64) {
 	w.lines++
 }
 
+// Turns reports whether times rise and fall.
+func (w *Way) Turns() bool { return w.rises > 0 && w.falls > 0 }
+
 // NewestFirst reports whether nearly all times fall, and some lines have one time.
 func (w *Way) NewestFirst() bool { return w.levels > 0 && w.falls > 4*w.rises }

@@ -50,9 +50,19 @@ type Found struct {
 	Cut      remarks.Tally        // records that are cut or torn
 	Torn     *history.SyntaxError // the first of them
 	Telling  remarks.Tally        // of those left out, lines that seem to tell of a lock
+	Gaps     []int32              // the first of those lines
 	Nameless remarks.Tally        // lines of events that name no lock
 	Other    int                  // lines whose event is not known, and that name no lock
 	Strange  *history.SyntaxError // the first of them
+}
+
+// MostGaps is how many lines are remembered that are left out and seem to tell of a lock.
+const MostGaps = 1 << 12
+
+// tells notes that a line which is left out seems to tell of a lock.
+func (f *Found) tells(line int) {
+	f.Telling.Add(int32(min(line, math.MaxInt32)))
+	f.Gaps = []int32{f.Telling.First}
 }
 
 // Add adds what later lines tell.
@@ -68,6 +78,7 @@ func (f *Found) Add(o *Found) {
 	f.Skipped += o.Skipped
 	f.Cut.Join(o.Cut)
 	f.Telling.Join(o.Telling)
+	f.Gaps = append(f.Gaps, o.Gaps[:min(len(o.Gaps), MostGaps-len(f.Gaps))]...)
 	f.Nameless.Join(o.Nameless)
 	if f.Torn == nil {
 		f.Torn = o.Torn
@@ -182,7 +193,7 @@ var tellsOfLock = regexp.MustCompile(`(?i)\b(acquired|granted|released|locked|un
 func (w *Worker) Skip(text []byte, line int) {
 	left := Found{Skipped: 1, First: line}
 	if tellsOfLock.Match(text) {
-		left.Telling.Add(int32(min(line, math.MaxInt32)))
+		left.tells(line)
 	}
 	w.said.Found.Add(&left)
 }
@@ -190,7 +201,7 @@ func (w *Worker) Skip(text []byte, line int) {
 // Tear leaves a record out that is cut or torn. What it had to say is not known.
 func (w *Worker) Tear(line int, wrong *history.SyntaxError) {
 	left := Found{Torn: wrong}
-	left.Telling.Add(int32(min(line, math.MaxInt32)))
+	left.tells(line)
 	left.Cut = left.Telling
 	w.said.Found.Add(&left)
 }

@@ -40,6 +40,8 @@ type state struct {
 	// Granted: some line said "granted".
 	Granted              bool
 	Bad, Beyond, Crowded int64
+	// Gaps are the numbers of the first bad lines.
+	Gaps []int64
 	// Open counts lines that leave it open who held a lock.
 	Open int64
 }

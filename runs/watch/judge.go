@@ -44,7 +44,17 @@ func (w *watcher) source(k *key) (*audit.Source, error) {
 	if len(k.entries) > 0 {
 		first = k.entries[0].At
 	}
-	return w.parser.Translate(lines, first)
+	return w.parser.Translate(lines, first, w.missing(k))
+}
+
+// missing says where among the lines of a key bad ones were.
+func (w *watcher) missing(k *key) audit.Missing {
+	m := audit.Missing{N: int(w.Bad)}
+	for _, gap := range w.Gaps {
+		i, _ := slices.BinarySearchFunc(k.entries, gap, func(e entry, gap int64) int { return cmp.Compare(e.number, gap) })
+		m.Before = append(m.Before, i)
+	}
+	return m
 }
 
 // judge judges the lines of a key, and tells what was not told.

@@ -83,6 +83,20 @@ func TestTornRecords(t *testing.T) {
 	}
 }
 
+// TestTornRelease: a bad line may be a release, so no promise accuses a client across it, also after a restart.
+func TestTornRelease(t *testing.T) {
+	const a, bad, b = "1700000001,a,acquired,k", "1700000002,a,rel", "1700000003,b,acquired,k\n1700000004,b,released,k\n"
+	for log, want := range map[string]int64{a + "\n" + bad + "\n" + b: 0, bad + "\n" + a + "\n" + b: 1, a + "\n" + b + bad + "\n": 1} {
+		s := settings(t.TempDir())
+		s.Options.Validity = &audit.Validity{Released: true}
+		for range 2 {
+			if r, out, err := run(t, s, "ts,pod,event,lock\n"+log); err != nil || r.Findings != want || r.Decided() {
+				t.Errorf("%q: %+v, %v, want %d\n%s", log, r, err, want, out)
+			}
+		}
+	}
+}
+
 // TestGrantedTwice: what a client had before it was granted the key again is kept until it gives it up.
 func TestGrantedTwice(t *testing.T) {
 	lines := [][]byte{[]byte("ts,pod,event,lock"), []byte("1000,a,acquired,k"), []byte("1001,a,acquired,k"), []byte("1002,a,released,k")}

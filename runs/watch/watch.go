@@ -246,7 +246,9 @@ func (w *watcher) take(text []byte, number int64) {
 		err = fmt.Errorf("line %d: its time lies in the future", number)
 	}
 	if err != nil {
-		w.Bad++
+		if w.Bad++; len(w.Gaps) < audit.MostGaps {
+			w.Gaps = append(w.Gaps, number)
+		}
 		w.Metrics.Line(metrics.LineBad)
 		w.aside.add("bad-lines", text, err)
 		return
