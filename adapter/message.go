@@ -67,6 +67,8 @@ type Greeting struct {
 	Protocol int      `json:"protocol"`
 	Service  string   `json:"service"`
 	Nodes    []string `json:"nodes"`
+	// Account is one with a password, for libraries that insist on one; nil: none is known.
+	Account *Account `json:"account,omitempty"`
 	// TTLMS is the lease or session time (ms).
 	TTLMS  int64  `json:"ttl_ms"`
 	Client string `json:"client"`
@@ -74,6 +76,14 @@ type Greeting struct {
 	Seed int64 `json:"seed"`
 	// Dir is a folder that all clients of a run share, for locks on files; "" where there is none.
 	Dir string `json:"dir,omitempty"`
+}
+
+// Account is whom a client may log in as at the service.
+type Account struct {
+	User     string `json:"user"`
+	Password string `json:"password"`
+	// Database is the one that it is for; of Redis the number.
+	Database string `json:"database"`
 }
 
 // Declaration is what an adapter says of its lock: what may be concluded from its answers. A claim that is not made is not held against the lock.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,19 +40,21 @@ func told(text []byte, format forms.Format, o Options, size int) string {
 // logs are the logs of the tests, and such as are taken apart in all ways.
 func logs(t testing.TB) map[string]forms.Format {
 	all := map[string]forms.Format{
-		"ts,pod,action,lock\n1,a,granted,\"k\"\n\n2,b,denied,\"one\ntwo, and \"\"three\"\"\"\r\n3,a,released,k\n":                        forms.CSV,
-		"ts,pod,action,lock,note\n1,a,granted,k,\"x \"\"y\"\"\"\n2,a,released,k,\"\"\n3,b,granted,k\n":                                   forms.CSV,
-		"ts,pod,action,lock\n1,a,granted,k\n2,a,rel\"eased,k\n3,b,granted,k\n4,\"b\"x,granted,k\n":                                       forms.CSV,
-		"ts,pod,action,lock\n1,a,granted,k\n2,a,released,k\n3,\"b,granted,k\n4,b,granted,k\n":                                            forms.CSV,
-		"ts;pod;action;lock\n1;\xff;granted;k\n":                                                                                         forms.CSV,
-		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\n\"pod\":\"a\",\"action\":\"released\"}]":                         forms.JSON,
-		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\"pod\":\"a\",\"action\":\"released\"}\n":                          forms.JSON,
-		"{\n \"ts\":1,\n \"pod\":\"a\",\n \"action\":\"granted\", \"more\": [{\n}\n, {}]\n}\n{\"ts\":2,\"pod\":\"a\",\"action\":\"no\"}": forms.JSON,
-		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":{\"a\":{}\n{\"ts\":3}\n{\"ts\":4}\n":                         forms.JSON,
-		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":\"a}\n{\"ts\":3}\n{\"ts\":4}\n":                              forms.JSON,
-		"{\"ts\":1,\"pod\":\"\\u0061\",\"action\":\"granted\",\"ts\":5} {\"ts\":7,\"pod\":\"a\",\"action\":\"released\"}\n7\n":           forms.JSON,
-		"1 a granted\n\n2 a released\n3 a\n4 b granted\n":                                                                                forms.Text,
-		"1 a granted\n2 a released\n4 b sings\n":                                                                                         forms.Text,
+		"ts,pod,action,lock\n1,a,granted,\"k\"\n\n2,b,denied,\"one\ntwo, and \"\"three\"\"\"\r\n3,a,released,k\n":                          forms.CSV,
+		"ts,pod,action,lock,note\n1,a,granted,k,\"x \"\"y\"\"\"\n2,a,released,k,\"\"\n3,b,granted,k\n":                                     forms.CSV,
+		"ts,pod,action,lock\n1,a,granted,k\n2,a,rel\"eased,k\n3,b,granted,k\n4,\"b\"x,granted,k\n":                                         forms.CSV,
+		"ts,pod,action,lock\n1,a,granted,k\n2,a,released,k\n3,\"b,granted,k\n4,b,granted,k\n":                                              forms.CSV,
+		"ts,pod,action,lock\n1,a,granted,k\n2,a,\"rel\n3,b,granted,\"k\"\n4,b,released,k\n5,b,\"gr":                                        forms.CSV,
+		"ts,pod,action,lock\n1,a,granted,k\n2,a,released\n3,\"b\",granted,\"k\nl\"\n4,b,\"released\n5,b,released,k,k\n6,a,\"granted\",k\n": forms.CSV,
+		"ts;pod;action;lock\n1;\xff;granted;k\n":                                                                                           forms.CSV,
+		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\n\"pod\":\"a\",\"action\":\"released\"}]":                           forms.JSON,
+		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\"pod\":\"a\",\"action\":\"released\"}\n":                            forms.JSON,
+		"{\n \"ts\":1,\n \"pod\":\"a\",\n \"action\":\"granted\", \"more\": [{\n}\n, {}]\n}\n{\"ts\":2,\"pod\":\"a\",\"action\":\"no\"}":   forms.JSON,
+		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":{\"a\":{}\n{\"ts\":3}\n{\"ts\":4}\n":                           forms.JSON,
+		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":\"a}\n{\"ts\":3}\n{\"ts\":4}\n":                                forms.JSON,
+		"{\"ts\":1,\"pod\":\"\\u0061\",\"action\":\"granted\",\"ts\":5} {\"ts\":7,\"pod\":\"a\",\"action\":\"released\"}\n7\n":             forms.JSON,
+		"1 a granted\n\n2 a released\n3 a\n4 b granted\n":                                                                                  forms.Text,
+		"1 a granted\n2 a released\n4 b sings\n":                                                                                           forms.Text,
 	}
 	for glob, format := range map[string]forms.Format{"testdata/csv/*.csv": forms.CSV, "../examples/*.csv": forms.CSV, "testdata/json/*.jsonl": forms.JSON, "../examples/*.jsonl": forms.JSON} {
 		files, err := filepath.Glob(glob)
@@ -84,6 +87,44 @@ func TestBlocks(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTornBlocks: what is a record, and what is torn, does not depend on blocks, whatever quotes there are.
+func TestTornBlocks(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 39))
+	pieces := []string{"1,a,granted,k", "2,a,released,k", `"`, `""`, ",", "\n", "\n", "\r\n", "3,b,", "granted", "x", `,"k"`, "\x00", " "}
+	torn := 0
+	for range 4000 {
+		var log strings.Builder
+		log.WriteString("ts,pod,action,lock\n1,a,granted,k\n")
+		for range r.IntN(24) {
+			log.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		want := told([]byte(log.String()), forms.CSV, Options{}, 0)
+		for _, size := range []int{1, 1 + r.IntN(60)} {
+			if got := told([]byte(log.String()), forms.CSV, Options{}, size); got != want {
+				t.Fatalf("%q in blocks of %d:\n%s\nin one:\n%s", log.String(), size, got, want)
+			}
+		}
+		if strings.Contains(want, "cut or torn") {
+			torn++
+		}
+	}
+	if torn < 1000 {
+		t.Errorf("only %d logs are torn", torn)
+	}
+}
+
+// TestOpenQuote: a quote that is not closed takes its own line along, also where the rest of the log is longer than a record may be.
+func TestOpenQuote(t *testing.T) {
+	log := "ts,pod,action,lock,note\n1,a,granted,k,\n2,a,\"rel\n" + strings.Repeat("3,b,busy,k,"+strings.Repeat("x", 1<<10)+"\n", 2<<10)
+	want := told([]byte(log), forms.CSV, Options{}, 1<<22)
+	if !strings.Contains(want, "cut or torn: 1, the first is line 3 (a quote that is not closed)") {
+		t.Fatalf("%.2000s", want)
+	}
+	if got := told([]byte(log), forms.CSV, Options{}, 0); got != want {
+		t.Errorf("in blocks: %.2000s", got)
 	}
 }
 
@@ -137,7 +178,7 @@ func TestEndlessFields(t *testing.T) {
 		want   string
 	}{
 		"a field":            {csvLines + "1,a,gr", 'x', forms.CSV, Options{}, `log:50002:5: a record of more than 1048576 bytes, near "grxxx`},
-		"a field in quotes":  {csvLines + "1,\"a\",\"gr,\n", 'x', forms.CSV, Options{}, `log:50002:7: a record of more than 1048576 bytes, near "\"gr,`},
+		"a field in quotes":  {csvLines + "1,\"a\",\"gr,\n", 'x', forms.CSV, Options{}, `log:50003:1: a record of more than 1048576 bytes, near "xxxx`},
 		"fields":             {csvLines + "1,a", ',', forms.CSV, Options{}, `log:50002:`},
 		"a bare quote":       {csvLines + "1,a,g\"r", 'x', forms.CSV, Options{}, `log:50002:6: bare "`},
 		"a heading":          {"ts,pod,act", 'x', forms.CSV, Options{}, `log:1:8: a record of more than 1048576 bytes`},

@@ -35,8 +35,8 @@ func Explain(name string, head []byte, format forms.Format, o Options, most int)
 		text = bytes.TrimSpace(text)
 		switch {
 		case len(text) == 0:
-		case number == 1 && p.lines.Heading != "":
-			all = append(all, Explained{1, "the names of the columns: " + strings.Join(p.events.log.Lines.Columns.Mapping(), ", ")})
+		case string(text) == strings.TrimSpace(p.lines.Heading):
+			all = append(all, Explained{number, "the names of the columns: " + strings.Join(p.events.log.Lines.Columns.Mapping(), ", ")})
 		default:
 			all = append(all, Explained{number, p.explain(text, number)})
 		}
@@ -51,6 +51,8 @@ func (p *Parser) explain(text []byte, number int) string {
 		return "not understood: " + wrong.Err.Error()
 	}
 	switch {
+	case got.Found.Torn != nil:
+		return "not understood: " + got.Found.Torn.Err.Error()
 	case got.Err != nil:
 		return "not understood: " + got.Err.Error()
 	case got.Found.Skipped > 0:

@@ -48,6 +48,8 @@ type Options struct {
 	// may be called for lines that have been read, by several goroutines.
 	Joined bool
 	FileOf func(line int) string `json:"-"`
+	// Unended reports whether a file ends within a line, and another file follows. It may be called as FileOf may.
+	Unended func(line int) bool `json:"-"`
 	// ClockError is how far a stamp may lie from the instant that it tells, either way.
 	ClockError time.Duration
 	// Permits is how many may hold a key at once; 0 means 1.
@@ -66,6 +68,7 @@ type Options struct {
 	Validity *Validity
 
 	asked bool       // a line that is not among these says "granted", so "acquire" means that it was asked
+	named bool       // a line that is not among these names a lock
 	block int        // bytes of a block (cutter); 0: as many as usual
 	keep  spill.Room // how much of the log is kept in memory; nothing: as much as usual
 }
@@ -79,8 +82,8 @@ func (o Options) room() spill.Room {
 
 // reading says how a file is to be read.
 func (o Options) reading() forms.Options {
-	return forms.Options{Pattern: o.Pattern, SkipUnmatched: o.SkipUnmatched, Span: o.Span, Polled: o.Polled, Block: o.block,
-		Options: words.Options{Map: o.Map, Events: o.Events, Results: o.Results, FileOf: o.FileOf, Exclusive: !o.Reentrant && o.Permits <= 1, Names: o.room().Names,
+	return forms.Options{Pattern: o.Pattern, SkipUnmatched: o.SkipUnmatched, Span: o.Span, Polled: o.Polled, Named: o.named, Block: o.block,
+		Options: words.Options{Map: o.Map, Events: o.Events, Results: o.Results, FileOf: o.FileOf, Unended: o.Unended, Exclusive: !o.Reentrant && o.Permits <= 1, Names: o.room().Names,
 			Times: times.Options{Format: o.TimeFormat, Timezone: o.Timezone, Zones: o.Zones, Date: o.Date, FileDate: o.FileDate}}}
 }
 

@@ -35,6 +35,7 @@ type Parser struct {
 	lines   *forms.ByLine
 	format  forms.Format
 	options Options
+	named   bool // some line named a lock
 }
 
 // NewParser finds the columns of a log of which the first lines are known: for CSV the heading, and
@@ -82,8 +83,12 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	if _, placed := errors.AsType[*history.SyntaxError](got.Err); got.Err != nil && !placed {
 		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: got.Err}
 	}
-	if got.Err == nil && len(got.Events) == 0 && forms.BegunObject(bytes.TrimSpace(text)) {
-		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errHalf}
+	switch {
+	case got.Err != nil:
+	case got.Found.Torn != nil:
+		got.Err = got.Found.Torn
+	case got.Found.Telling.N > 0:
+		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errTelling}
 	}
 	if got.Err == nil && len(got.Events) > 1 {
 		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errors.New("several records on one line")}
@@ -100,6 +105,7 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	if p.SetGranted(got.Granted); p.options.Tokens == "none" {
 		e.Token = 0
 	}
+	p.named = p.named || got.Found.Nameless.N == 0
 	key, client := p.lines.Worker().Named(e)
 	return tellingOf(e, key, client, p.events.granted), nil
 }
@@ -135,7 +141,7 @@ func (p *Parser) Translate(lines [][]byte, first int64) (*Source, error) {
 		all = append(all, bytes.NewReader(line), strings.NewReader("\n"))
 	}
 	o := p.options
-	o.asked = p.events.granted
+	o.asked, o.named = p.events.granted, p.named
 	if p.lines.Worker().Stamps.Cycle.Returns() {
 		o.Date = time.Unix(0, first).UTC().Format(time.DateOnly)
 	}
@@ -146,7 +152,7 @@ func (p *Parser) Translate(lines [][]byte, first int64) (*Source, error) {
 	return s, err
 }
 
-var errHalf = errors.New("half a line: it ends within an object in JSON")
+var errTelling = errors.New("no line of the log, and it seems to tell of a lock")
 
 // ErrNothing: lines of a log in which nobody asks for a lock.
 var ErrNothing = errors.New("no line asks for a lock")

@@ -43,6 +43,8 @@ func TestControls(t *testing.T) {
 		{broken.RedlockNoValidity, nil, nil},
 		// What an answer on its way does to them, the suite cannot show: clients/redis tries it.
 		{redis.RenewLate, nil, nil},
+		{redis.GrantUnchecked, nil, nil}, // an error that a server answers, likewise: attack node-refuses
+		{redis.RenewUnchecked, nil, nil},
 		{broken.RetryBlind, nil, nil},
 		{broken.WatchdogBlind, []string{aFrozenHolder}, nil},
 		// It answers "held?" from memory: one that wakes up learns of its loss by its next renewal, before it is asked or after.

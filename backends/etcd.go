@@ -54,6 +54,7 @@ var etcd = Kind{
 	office:   office{"leader", voteEtcd},
 	expirer:  expirer{expireEtcd, true},
 	election: Election{Lost: " lost leader ", Led: " elected leader ", Changed: " changed leader from "},
+	refuser:  etcdRefuser,
 	task:     etcdTask,
 	next:     etcdNext,
 	ready:    awaitEtcd,

@@ -66,17 +66,16 @@ func failoverTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	}
 	primary := k.Nodes[0]
 	// A replica gets the data at once, not after the five seconds for which a primary waits for more of them.
-	server := append(redisArgs(program, n, p), "--repl-diskless-sync-delay", "0")
+	t := redisServer(program, n, p, "--repl-diskless-sync-delay", "0")
 	switch k.index(n.Name) {
 	case 0:
-		return Task{Args: server}, nil
 	case 1:
-		return Task{Args: append(server, "--replicaof", p.Peers[primary.Name], strconv.Itoa(primary.Port))}, nil
+		t.Args = append(t.Args, "--replicaof", p.Peers[primary.Name], strconv.Itoa(primary.Port))
+	default:
+		t.Args = []string{program, p.Data + "/sentinel.conf", "--sentinel"}
+		t.Files = map[string]string{"sentinel.conf": sentinelConfig(primary, n, p) + redisUser(program, p)}
 	}
-	return Task{
-		Args:  []string{program, p.Data + "/sentinel.conf", "--sentinel"},
-		Files: map[string]string{"sentinel.conf": sentinelConfig(primary, n, p)},
-	}, nil
+	return t, nil
 }
 
 func sentinelConfig(primary, n NodeSpec, p Place) string {

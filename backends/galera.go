@@ -80,7 +80,7 @@ func galeraTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	// The folder of the database is made by mariadb-install-db, so what Galera is to find there is copied later.
 	t.Files["grastate.dat"], t.Files["gvwstate.dat"] = galeraState, galeraView(own, k.Nodes)
 	// The account is each node's own: it is made by each.
-	t.Files["account.sql"] = "SET SESSION wsrep_on=OFF;\n" + mariadbAccount
+	t.Files["account.sql"] = "SET SESSION wsrep_on=OFF;\n" + t.Files["account.sql"]
 	t.Before = append(t.Before, []string{"cp", p.Data + "/grastate.dat", p.Data + "/gvwstate.dat", p.Data + "/files/"})
 	options := []string{
 		fmt.Sprintf("gmcast.listen_addr=tcp://%s:%d", p.Listen, galeraPort), fmt.Sprintf("ist.recv_addr=%s:%d", self, galeraMissedPort), "gcache.size=8M",

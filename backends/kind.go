@@ -39,6 +39,8 @@ type Kind struct {
 	office office
 	// expirer ends the sessions of a client.
 	expirer expirer
+	// refuser has its nodes answer writes with errors.
+	refuser refuser
 	// election is how its nodes tell of their leader.
 	election Election
 	// limit bounds how long the service may take to answer; 0: startLimit.
@@ -97,6 +99,8 @@ type Task struct {
 
 	// standIn is what runs in place of the real server; nil: nothing does.
 	standIn *standIn
+	// account is one with a password that the server lets in; nil: it has none.
+	account *Account
 }
 
 // Kinds are the services, in the order in which lists show them.

@@ -20,12 +20,31 @@ func (l *Lack) Lack() (why, fix string) { return l.Why, l.Fix }
 // other error is the user's, such as a variable that names no program. The recipe itself is asked, so
 // this can't differ from what happens at the start.
 func (k Kind) Startable(durable bool) error {
+	return k.tasks(durable, func(Task) error { return nil })
+}
+
+// Refusable returns nil if the servers that would run here can be made to refuse writes. A stand-in can't be: that is a *Lack.
+func (k Kind) Refusable() error {
+	return k.tasks(false, func(t Task) error {
+		if t.standIn != nil {
+			return &Lack{"the stand-in refuses no writes", t.standIn.fix}
+		}
+		return nil
+	})
+}
+
+// tasks looks at what the nodes would run on this machine, until there is an error.
+func (k Kind) tasks(durable bool, look func(Task) error) error {
 	p := Place{Listen: "127.0.0.1", Data: "/", Peers: map[string]string{}, Durable: durable}
 	for _, n := range k.Nodes {
 		p.Peers[n.Name] = p.Listen
 	}
 	for _, n := range k.Nodes {
-		if _, err := k.Task(n.Name, p); err != nil {
+		t, err := k.Task(n.Name, p)
+		if err != nil {
+			return err
+		}
+		if err := look(t); err != nil {
 			return err
 		}
 	}

@@ -41,6 +41,13 @@ func TestStartable(t *testing.T) {
 			t.Errorf("%s (%q): %v", c.service, c.redis, lack)
 		}
 	}
+	for _, c := range []struct{ redis, fix string }{{"", "apt-get install redis-server"}, {"miniredis", "unset LOCKCHAOS_REDIS"}} {
+		t.Setenv(backends.RedisVar, c.redis)
+		k, _ := backends.Lookup("redis")
+		if lack, lacks := errors.AsType[*backends.Lack](k.Refusable()); !lacks || lack.Why != "the stand-in refuses no writes" || !strings.Contains(lack.Fix, c.fix) {
+			t.Errorf("redis (%q): %v", c.redis, k.Refusable())
+		}
+	}
 	t.Setenv(backends.RedisVar, "/no/such/redis")
 	k, _ := backends.Lookup("redis")
 	if _, lacks := errors.AsType[*backends.Lack](k.Startable(false)); lacks || k.Startable(false) == nil {

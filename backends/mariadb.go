@@ -18,7 +18,7 @@ import (
 
 const mariadbPort = 3306
 
-// MariaDBUser is who connects, without a password, to the database MariaDBDatabase.
+// MariaDBUser is who connects, without a password, to the database MariaDBDatabase. The account with one is in account.go.
 const (
 	MariaDBUser     = store.MariaDBUser
 	MariaDBDatabase = "lockchaos"
@@ -79,6 +79,8 @@ func mariadbTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 	if p.Contained {
 		return t, nil
 	}
+	t.Files["account.sql"] += mariadbLogin
+	t.account = accountOf(MariaDBDatabase)
 	var err error
 	if create[0], err = onPath("mariadb-install-db", mariadbInstall); err == nil {
 		t.Args[0], err = onPath("mariadbd", mariadbInstall)

@@ -22,7 +22,7 @@ const PostgresVar = "LOCKCHAOS_POSTGRES"
 
 const (
 	postgresPort = 5432
-	// PostgresUser is who connects, without a password, to the database PostgresDatabase.
+	// PostgresUser is who connects, without a password, to the database PostgresDatabase. The account with one is in account.go.
 	PostgresUser     = store.PostgresUser
 	PostgresDatabase = store.PostgresDatabase
 )
@@ -54,6 +54,7 @@ var postgres = Kind{
 	WallClock: true, // of its own leases there are none: those of tables are rows with a time
 	office:    office{"primary", votePostgres},
 	expirer:   expirer{end: expirePostgres},
+	refuser:   postgresRefuser,
 	task:      postgresTask,
 	ready:     each((*Node).awaitPostgres),
 	back:      (*Node).awaitPostgres,
@@ -79,6 +80,10 @@ func postgresTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 		serve = append(serve, "-c", setting)
 	}
 	t := Task{Files: map[string]string{"pg_hba.conf": "host all all samenet trust\n"}}
+	if !p.Contained {
+		t.Files["pg_hba.conf"] = "host all " + accountUser + " samenet scram-sha-256\n" + t.Files["pg_hba.conf"]
+		t.account = accountOf(PostgresDatabase)
+	}
 	if p.Contained {
 		t.Args, t.Before = postgresFound(serve), [][]string{postgresFound(create)}
 		t.User, t.UID = "postgres", 999 // it refuses to run as root
@@ -152,6 +157,9 @@ func (n *Node) awaitPostgres(ctx context.Context) error {
 		n.Version, _, _ = strings.Cut(conn.PgConn().ParameterStatus("server_version"), " ")
 		if n.Version == "" {
 			return errors.New("it tells no server_version")
+		}
+		if err := n.allowPostgres(ctx, conn); err != nil {
+			return err
 		}
 		var one int
 		return conn.QueryRow(ctx, "SELECT 1").Scan(&one)

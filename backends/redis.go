@@ -59,6 +59,7 @@ func redisKind(name string, nodes int, about string) Kind {
 		WallClock: true,
 		Slack:     500 * time.Millisecond, // a key is gone at its expiry
 		Forgets:   true,
+		refuser:   redisRefuser,
 		task:      redisTask,
 		ready:     each((*Node).awaitRedis),
 		back:      (*Node).awaitRedis,
@@ -87,18 +88,24 @@ func redisTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 		}
 		program = found
 	}
-	return Task{Args: redisArgs(program, n, p)}, nil
+	return redisServer(program, n, p), nil
 }
 
-func redisArgs(program string, n NodeSpec, p Place) []string {
+// redisServer runs a server, with more settings.
+func redisServer(program string, n NodeSpec, p Place, more ...string) Task {
 	kept := []string{"--appendonly", "no"}
 	if p.Durable {
 		// Each write is on disk before it is answered. No rewriting: it forks.
 		kept = []string{"--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0"}
 	}
-	args := []string{program, "--bind", p.Listen, "--port", strconv.Itoa(n.Port), "--protected-mode", "no",
-		"--save", "", "--dir", p.Data, "--daemonize", "no", "--logfile", ""}
-	return append(args, kept...)
+	t := Task{Args: []string{program, "--bind", p.Listen, "--port", strconv.Itoa(n.Port), "--protected-mode", "no",
+		"--save", "", "--dir", p.Data, "--daemonize", "no", "--logfile", ""}}
+	t.Args = append(append(t.Args, kept...), more...)
+	if user := redisUser(program, p); user != "" {
+		t.Args, t.account = append(t.Args, "--"+strings.Fields(user)[0]), accountOf("0")
+		t.Args = append(t.Args, strings.Fields(user)[1:]...)
+	}
+	return t
 }
 
 // awaitRedis returns when the server answers a PING, and learns its version.

@@ -123,6 +123,8 @@ func Definite(err error) bool {
 type Config struct {
 	// Nodes are the service's addresses, host:port.
 	Nodes []string
+	// Account is whom a lock may log in as that insists on a user and a password; nil: none is known. The others log in without.
+	Account *Account
 	// TTL is the lease or session time, in ns.
 	TTL int64
 	// Client is the client's number, for values a human can read in the service.
@@ -136,6 +138,14 @@ type Config struct {
 	Opened func(Session)
 	// Adapter is the program that is the lock; nil: it is none.
 	Adapter *Adapter
+}
+
+// Account is whom a client may log in as at the service.
+type Account struct {
+	User     string `json:"user"`
+	Password string `json:"password"`
+	// Database is the one that it is for; of Redis the number.
+	Database string `json:"database"`
 }
 
 // Session is what a service knows a client's session by.

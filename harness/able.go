@@ -43,7 +43,12 @@ func Services(service string, store scenarios.Store) (all []backends.Kind) {
 // service is that of the plan's lock. What is missing is told by a *backends.Lack.
 func Startable(p scenarios.Plan, service string) error {
 	for i, k := range Services(service, p.Scenario.Store) {
-		if err := k.Startable(i == 0 && k.Name == service && durable(p)); err != nil {
+		ofLock := i == 0 && k.Name == service
+		err := k.Startable(ofLock && durable(p))
+		if err == nil && ofLock && refuses(p) {
+			err = k.Refusable()
+		}
+		if err != nil {
 			return fmt.Errorf("service %s: %w", k.Name, err)
 		}
 	}

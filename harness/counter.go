@@ -19,13 +19,16 @@ func (a *actor) countOn(ctx context.Context, key string) error {
 	if a.plan.Readers > 0 && a.rng.Float64() < a.plan.Readers {
 		return a.look(ctx, key)
 	}
-	_, err := a.under(ctx, key, a.plan.AcquireTimeout.Std(), func(h *hold) error {
-		if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
-			return err
-		}
-		_, err := a.successor(ctx, h)
+	_, err := a.under(ctx, key, a.plan.AcquireTimeout.Std(), func(h *hold) error { return a.count(ctx, h) })
+	return err
+}
+
+// count is the work under a grant.
+func (a *actor) count(ctx context.Context, h *hold) error {
+	if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
 		return err
-	})
+	}
+	_, err := a.successor(ctx, h)
 	return err
 }
 

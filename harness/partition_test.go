@@ -25,9 +25,11 @@ func proven(t *testing.T, h *history.History, words ...string) []*history.FaultI
 	}
 	met := 0
 	for _, f := range all {
-		if !f.Bit || f.From <= 0 || f.To <= f.From {
-			amiss(t, h, "a fault without its proof: %+v", f)
-			continue
+		if !f.Bit { // such as a throttle of who got no processor anyway
+			decided.Lacks("a proof of each fault: %+v", f)
+		}
+		if f.From <= 0 || f.To <= f.From {
+			amiss(t, h, "a fault without its time: %+v", f)
 		}
 		for _, w := range words {
 			if !strings.Contains(f.Evidence, w) {

@@ -36,8 +36,13 @@ func durable(p scenarios.Plan) bool {
 	})
 }
 
+// refuses tells whether the plan's faults have nodes refuse writes.
+func refuses(p scenarios.Plan) bool {
+	return slices.ContainsFunc(singles(p), func(f scenarios.Fault) bool { return f.Kind == nemesis.KindRefuseWrites })
+}
+
 // ErrGuests: the plan has a fault that nodes can only bear that lockchaos itself has started.
-var ErrGuests = errors.New("nodes are started again, which lockchaos can do to those only that it started itself: --runtime local")
+var ErrGuests = errors.New("only servers that lockchaos itself has started are started again, or made to refuse writes: --runtime local")
 
 // GuestsBear returns an error that is ErrGuests if the plan has a fault that nodes can't bear that somebody else started, in containers say.
 func GuestsBear(p scenarios.Plan) error {

@@ -20,12 +20,14 @@ type command struct {
 
 // opening tells a worker who it is. Durations are ns.
 type opening struct {
-	Lock   string   `json:"lock"`
-	Nodes  []string `json:"nodes"`
-	Store  string   `json:"store"`
-	TTL    int64    `json:"ttl"`
-	Client int32    `json:"client"`
-	Seed   uint64   `json:"seed"`
+	Lock  string   `json:"lock"`
+	Nodes []string `json:"nodes"`
+	// Account is one with a password at the service, for locks that insist on one; nil: none is known.
+	Account *clients.Account `json:"account,omitempty"`
+	Store   string           `json:"store"`
+	TTL     int64            `json:"ttl"`
+	Client  int32            `json:"client"`
+	Seed    uint64           `json:"seed"`
 	// Decline: the application stops when it knows that its hold is lost (guard "check" or "told").
 	Decline bool `json:"decline"`
 	// Stall is how late a heartbeat must be to be reported.

@@ -1,9 +1,13 @@
 package harness
 
-import "context"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 // relay lets one client at a time ask for the key: each acquires, works, releases and rests, and then the next one asks. So whoever asks finds the key free, by a
-// release that was answered a moment ago.
+// release that was answered a moment ago. With next_after the next one asks so long after the grant, also while its holder still works: until then nobody else wants the key.
 type relay struct {
 	baton chan struct{} // whoever has it may ask
 }
@@ -24,6 +28,13 @@ func (r *relay) round(ctx context.Context, a *actor) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { r.baton <- struct{}{} }()
-	return a.countOn(ctx, a.keys[0])
+	pass := sync.OnceFunc(func() { r.baton <- struct{}{} })
+	defer pass()
+	_, err := a.under(ctx, a.keys[0], a.plan.AcquireTimeout.Std(), func(h *hold) error {
+		if after := a.plan.NextAfter.Draw(a.rng).Std(); after > 0 {
+			defer time.AfterFunc(after, pass).Stop()
+		}
+		return a.count(ctx, h)
+	})
+	return err
 }

@@ -257,7 +257,7 @@ func (t *simTrap) decided(decide netfault.Decide, s *sim.Segment, l *sim.Link, d
 	case fate.Drop && t.p.Kills():
 		if t.sprung++; t.sprung == 1 {
 			t.d.s.w.After(0, func() {
-				t.kill(fmt.Sprintf("the reply to request %d, %d bytes, %s → %s, was lost", t.p.Nth, len(s.Bytes), l.From.Name, l.To.Name))
+				t.kill(fmt.Sprintf("the reply to %s, %d bytes, %s → %s, was lost", t.p.Requested(), len(s.Bytes), l.From.Name, l.To.Name))
 			})
 		}
 		return sim.Hold

@@ -23,6 +23,7 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/hosts/sim"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -290,6 +291,39 @@ func TestSimulatedOverrun(t *testing.T) {
 	plan.Scenario.Workload.Rest = scenarios.Range{}
 	if _, v := judged(t, simulate(t, simulated(t, "broken"), plan)); len(defects(v)) == 0 {
 		t.Errorf("the broken lock shows no defect: %+v", v.Stats)
+	}
+}
+
+// TestSimulatedKillAtReply: a client that is killed at the reply to its acquire had the key by then, so nobody is granted it before its lease is over; a fresh process goes on in
+// its place.
+func TestSimulatedKillAtReply(t *testing.T) {
+	t.Parallel()
+	hoststest.WithoutRace(t)
+	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: nemesis.KindKillAtReply, Target: "holder", When: "acquiring", Request: "acquire", For: 100 * ms, After: 100 * ms,
+		Every: scenarios.Range{Min: 100 * ms, Max: 300 * ms}})
+	plan.Scenario.Clients, plan.Scenario.Duration = 1, 6000*ms
+	h, v := judged(t, simulate(t, simulated(t, "redsync"), plan))
+	if len(defects(v)) > 0 || v.Stats.Grants < 5 {
+		t.Errorf("%d grants, defects %v", v.Stats.Grants, defects(v))
+	}
+	kills, killed := 0, int64(0)
+	for i := range h.Events {
+		e := &h.Events[i]
+		switch {
+		case e.Type == history.Fault && e.Fault.Injected && e.Fault.Phase == "end":
+			kills, killed = kills+1, e.Fault.From
+			if !e.Fault.Bit || !strings.Contains(e.Fault.Evidence, "the reply to acquire, ") || e.Fault.Touches().Ends != history.EndsProcess {
+				t.Errorf("kill %d: %+v", kills, e.Fault)
+			}
+		case e.Kind == history.Acquire && e.Type == history.OK && killed != 0:
+			if free := time.Duration(e.Time - killed); free < 900*time.Millisecond {
+				t.Errorf("op %d was granted the key %v after its last holder was killed, whose lease lasted for 1 s", e.Op, free)
+			}
+			killed = 0
+		}
+	}
+	if kills < 3 {
+		t.Errorf("%d kills", kills)
 	}
 }
 

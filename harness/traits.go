@@ -21,6 +21,7 @@ func traits(lock clients.Kind) (has []nemesis.Trait) {
 		{nemesis.Promotes, k.Promotes()},
 		{nemesis.Forgets, k.Forgets},
 		{nemesis.Volatile, k.Volatile},
+		{nemesis.Refuses, k.Refuses()},
 		{nemesis.Renews, lock.Renews},
 	} {
 		if t.has {

@@ -200,7 +200,7 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 			return err
 		}
 		w.writes = kind.Writes
-		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, TTL: w.open.TTL, Client: int(w.open.Client), Seed: w.open.Seed,
+		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, Account: w.open.Account, TTL: w.open.TTL, Client: int(w.open.Client), Seed: w.open.Seed,
 			Renewals: &w.renewals, Opened: w.opened, Adapter: w.open.Adapter})
 		if err != nil {
 			return fmt.Errorf("open %s: %w", kind.Name, err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/redact"
@@ -106,7 +107,7 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 		limit = max(limit, helloLimit)
 	}
 	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(limit), Open: &opening{
-		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
+		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(), Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
 		Seed: r.cfg.Plan.StreamSeed(w.stream()), Decline: s.Workload.Guard != guardNone, Stall: r.stall(), Lent: r.cfg.Keys != ""}})
 	if err != nil {
 		return err

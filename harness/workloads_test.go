@@ -355,6 +355,39 @@ func TestReadersNeedALockThatKnowsThem(t *testing.T) {
 	}
 }
 
+// With next_after the next client asks while the holder still works, and not before its time.
+func TestRelayBeforeRelease(t *testing.T) {
+	t.Parallel()
+	const after = 100 * time.Millisecond
+	plan := calm("relay", 2, 1)
+	plan.Scenario.Workload.Think = scenarios.Range{Min: scenarios.Duration(300 * ms), Max: scenarios.Duration(300 * ms)}
+	plan.Scenario.Workload.NextAfter = scenarios.Range{Min: scenarios.Duration(100 * ms), Max: scenarios.Duration(100 * ms)}
+	plan.Scenario.Needs = scenarios.Needs{Grants: 6, Handovers: 2}
+	decided.Run(t, func() {
+		h := carried(t, redis.Setnx, plan)
+		granted, waits := int64(0), 0
+		for i := range h.Events {
+			e := &h.Events[i]
+			switch {
+			case e.Type == history.Mark && e.Text != history.PhaseRun:
+				granted = 0
+			case e.Kind == history.Acquire && e.Type == history.OK:
+				granted = e.Time
+			case e.Kind == history.Release && e.Type == history.Invoke:
+				granted = 0
+			case e.Kind == history.Acquire && e.Type == history.Invoke && granted != 0:
+				waits++
+				if wait := time.Duration(e.Time - granted); wait < after {
+					t.Errorf("op %d asks %v after the grant", e.Op, wait)
+				}
+			}
+		}
+		if waits < 2 {
+			decided.Lacks("two clients that ask while another holds: it has %d", waits)
+		}
+	})
+}
+
 // The requests are counted when all wait, and at the end; between the two every client still waits but the one that holds.
 // One client at a time asks, so no acquire finds another open.
 func TestRelay(t *testing.T) {

@@ -66,7 +66,7 @@ func become(call, test string) (err error) {
 
 // client opens one for a run.
 func (o Open) client(_ context.Context, c clients.Config) (clients.Lock, error) {
-	l, err := o(Nodes{Addrs: c.Nodes, TTL: time.Duration(c.TTL), Client: c.Client, Seed: c.Seed, Config: c})
+	l, err := o(Nodes{Addrs: c.Nodes, Account: c.Account, TTL: time.Duration(c.TTL), Client: c.Client, Seed: c.Seed, Config: c})
 	if err == nil && l == nil {
 		err = errors.New("the test's function returned neither a lock nor an error")
 	}

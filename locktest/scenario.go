@@ -45,6 +45,8 @@ type Scenario struct {
 type Nodes struct {
 	// Addrs are the addresses of the service's nodes, host:port.
 	Addrs []string
+	// Account is one with a password at the service, for libraries that insist on one; nil: the service has none, or is somebody else's.
+	Account *clients.Account
 	// TTL is the lease or session time that the scenario is made for.
 	TTL time.Duration
 	// Client is the client's number, from 1.

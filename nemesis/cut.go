@@ -88,7 +88,7 @@ func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *ra
 		if c := p.finder.found.Load(); c != nil {
 			where = fmt.Sprintf(" (%s–%s)", c.Local, c.Peer)
 		}
-		return fmt.Sprintf("connection %s – %s%s %s %s of %s: %s", p.client, p.peer, where, how, s.Point, s.requested(), p.stats)
+		return fmt.Sprintf("connection %s – %s%s %s %s of %s: %s", p.client, p.peer, where, how, s.Point, s.Requested(), p.stats)
 	}
 	return t, nil
 }

@@ -38,7 +38,7 @@ func (n *Net) killAtReply(s *Site) (*Trap, error) {
 	t.sprung = func(n netfault.Stats) bool { return n.First != 0 }
 	t.bit = func(n netfault.Stats) bool { return n.Dropped > 0 }
 	t.proof = func(p *snare, _ time.Duration) string {
-		return fmt.Sprintf("reply to %s, %s → %s: lost (%s)", s.requested(), p.peer, p.client, p.stats)
+		return fmt.Sprintf("reply to %s, %s → %s: lost (%s)", s.Requested(), p.peer, p.client, p.stats)
 	}
 	return t, nil
 }

@@ -72,6 +72,7 @@ func kinds() []*Kind {
 		&stall,
 		&renewerStall,
 		&crash,
+		&refuseWrites,
 		&partition,
 		&clockJump,
 		&clockRate,

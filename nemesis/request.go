@@ -32,8 +32,8 @@ func Requests() []Request {
 // acquires reports whether the request is one of an acquire.
 func (r Request) acquires() bool { return r == RequestAcquire || r == RequestGiveUp }
 
-// requested says in words which request is meant.
-func (s Spec) requested() string {
+// Requested says in words which request is meant.
+func (s Spec) Requested() string {
 	if s.Nth > 0 {
 		return fmt.Sprintf("request %d of %s", s.Nth, s.Request)
 	}

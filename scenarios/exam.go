@@ -335,7 +335,7 @@ func (app Application) workload(permits int, share float64) Workload {
 	if w.Rest == (Range{}) {
 		w.Rest = examRest
 	}
-	w.Think, w.Rest, w.AcquireTimeout = w.Think.times(share), w.Rest.times(share), w.AcquireTimeout.times(share)
+	w.Think, w.Rest, w.AcquireTimeout, w.NextAfter = w.Think.times(share), w.Rest.times(share), w.AcquireTimeout.times(share), w.NextAfter.times(share)
 	return w
 }
 

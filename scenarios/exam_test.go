@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockchaos/lockchaos/nemesis"
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -220,5 +222,25 @@ func TestGrace(t *testing.T) {
 	lock.Abilities = []Ability{KeepsAlive}
 	if _, not = table.Of(lock); len(not) != 1 {
 		t.Errorf("a lock that tells nothing: %+v", not)
+	}
+}
+
+// TestWaitersAreCutOffInTurn: a waiter that was cut off hears from its service when that sends again, after as long a time again. An attack that strikes sooner meets the
+// same client, whose links carry nothing that it could drop, and has no proof.
+func TestWaitersAreCutOffInTurn(t *testing.T) {
+	e, err := Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, a := range e.Attacks {
+		if f := a.Fault; f.Kind == nemesis.KindPartition && f.Target == string(nemesis.NextWaiter) {
+			if tried++; f.Every.Min <= f.For {
+				t.Errorf("%s: cut off for %v, and again after %v", a.Name, f.For, f.Every)
+			}
+		}
+	}
+	if tried < 2 {
+		t.Errorf("%d attacks cut waiters off", tried)
 	}
 }

@@ -54,6 +54,8 @@ type Workload struct {
 	// Readers (counter, queue) is the share of the rounds in which the client is a reader of a reader-writer lock, from 0 to 1: it acquires the key beside
 	// other readers, reads, thinks and reads again.
 	Readers float64 `yaml:"readers,omitempty"`
+	// NextAfter (relay) is how long after a client's grant the next one asks, also while the first still works; not given: when it has released the key.
+	NextAfter Range `yaml:"next_after,omitempty"`
 	// Think is how long a holder works between read and write; Rest how long it stays away after its release.
 	Think Range `yaml:"think"`
 	Rest  Range `yaml:"rest"`

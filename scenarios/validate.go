@@ -60,8 +60,8 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	}{{"ttl", s.TTL}, {"duration", s.Duration}} {
 		v.within(at, p.name, p.d)
 	}
-	if s.Workload.Think.Max > longest || s.Workload.Rest.Max > longest {
-		v.fail(at+".workload", "think and rest may last %v at most", longest)
+	if s.Workload.Think.Max > longest || s.Workload.Rest.Max > longest || s.Workload.NextAfter.Max > longest {
+		v.fail(at+".workload", "think, rest and next_after may last %v at most", longest)
 	}
 	if s.Needs.Grants < 0 || s.Needs.Handovers < 0 || s.Needs.Bites < 0 {
 		v.fail(at+".needs", "needs can't be negative")

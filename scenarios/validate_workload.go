@@ -9,6 +9,7 @@ const (
 	payment  = "payment"
 	transfer = "transfer"
 	stampede = "stampede"
+	relay    = "relay"
 )
 
 // orderTry is the order of a transfer that has a time for trying.
@@ -27,6 +28,9 @@ func (v *validator) workload(at string, s *Scenario) {
 		v.oneOf(at+".workload.order", "order", w.Order, []string{"ordered", "unordered", orderTry})
 	} else if w.Order != "" {
 		v.fail(at+".workload.order", "order is for workload transfer, not for %s", w.Kind)
+	}
+	if w.Kind != relay && w.NextAfter != (Range{}) {
+		v.fail(at+".workload.next_after", "next_after is for workload relay, not for %s", w.Kind)
 	}
 	v.readers(at, s)
 	switch {

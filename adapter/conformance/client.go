@@ -27,6 +27,8 @@ type Bench struct {
 	Service string
 	Nodes   []string
 	Hosts   []*hosts.Host
+	// Account is one with a password at the service; nil: none is known.
+	Account *adapter.Account
 	// Command is the adapter's command line, Dir the folder that it starts in ("": this one), Shared one that all adapters share.
 	Command, Dir, Shared string
 	// TTL is what locks are opened with.
@@ -86,7 +88,7 @@ func (b *Bench) Start(ctx context.Context, say func(client string, sent bool, li
 		return nil, err
 	}
 	r, err := c.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: helloLimit.Milliseconds(), Greeting: &adapter.Greeting{Protocol: adapter.Version,
-		Service: b.Service, Nodes: append([]string{}, b.Nodes...), TTLMS: b.TTL.Milliseconds(), Client: c.name, Seed: int64(b.started), Dir: b.Shared}})
+		Service: b.Service, Nodes: append([]string{}, b.Nodes...), Account: b.Account, TTLMS: b.TTL.Milliseconds(), Client: c.name, Seed: int64(b.started), Dir: b.Shared}})
 	if err == nil && !r.OK {
 		err = c.conn.Break("answered hello with the error %q: %s", r.Error, r.Text)
 	}

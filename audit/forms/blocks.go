@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
+	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -21,6 +22,18 @@ type block struct {
 	data []byte
 	line int  // the number of its first line
 	more bool // something of the log follows
+}
+
+// tears leaves out the record between two offsets of the block, if what is wrong with it may come from a writer that was stopped within it: the log ends
+// with it and not with the end of a line, or it has bytes of 0, as the crash of a machine leaves them. Such a record refuses no log.
+func (b *block) tears(w *words.Worker, from, end int, err error) bool {
+	wrong, ok := errors.AsType[*history.SyntaxError](err)
+	record := b.data[from:end]
+	last := !b.more && end == len(b.data) && !bytes.HasSuffix(record, []byte("\n")) || ok && w.Unended(wrong.Line)
+	if ok = ok && (last || bytes.IndexByte(record, 0) >= 0); ok {
+		w.Tear(wrong.Line, wrong)
+	}
+	return ok
 }
 
 // errNoBorder: more bytes than a record may have do not tell where the first one ends.
@@ -117,25 +130,6 @@ func (c *cutter) buffer() (buf []byte) {
 
 // lastLine is where the last line ends.
 func lastLine(data []byte) int { return bytes.LastIndexByte(data, '\n') + 1 }
-
-// lastRecord is where the last record of CSV certainly ends: at the end of a line that lies in no quotes. A quote that
-// is no part of such a pair is an error of its record, and so comes before whatever it would confuse.
-func lastRecord(data []byte) int {
-	within := bytes.Count(data, []byte(`"`))%2 != 0
-	for end := len(data); end > 0; {
-		i := bytes.LastIndexAny(data[:end], "\n\"")
-		switch {
-		case i < 0:
-			return 0
-		case data[i] == '"':
-			within = !within
-		case !within:
-			return i + 1
-		}
-		end = i
-	}
-	return 0
-}
 
 // lastObject is where the last but one object of JSON ends: at the end of a line that ends with a brace, before one that
 // begins with one. In right JSON that is between outermost objects; what is wrong shows itself, see errCut.

@@ -41,7 +41,7 @@ func (f *File) OpenLines(head []byte, format Format) (*ByLine, error) {
 	}
 	b.hand = r.hire()
 	if format == CSV {
-		first, _, _ := strings.Cut(string(head), "\n")
+		first, _, _ := strings.Cut(string(head[beforeHeading(head):]), "\n")
 		b.Heading = first + "\n"
 	}
 	return b, nil

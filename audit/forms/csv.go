@@ -15,10 +15,12 @@ import (
 
 // csvRows is a CSV file with a header line, separated by commas, semicolons or tabs.
 type csvRows struct {
+	csvReader
 	file  string
-	comma rune
 	names []string
 	index [words.FieldCount]int // the column of each field; -1: none
+	// timeFirst: records begin with a time, and that with a digit.
+	timeFirst bool
 }
 
 // CSV is a log in CSV.
@@ -27,8 +29,16 @@ const CSV Format = "csv"
 // openCSV reads the names of the columns.
 func openCSV(f *File, c *cutter, head []byte) (rows, error) {
 	g := f.Lines.Columns
-	r := &csvRows{file: f.Name, comma: separator(head)}
-	c.border = r.border
+	if n := beforeHeading(head); n > 0 {
+		skipped := bytes.Count(head[:n], []byte("\n"))
+		f.Leave("Lines before the names of the columns: %d; they are left out.", skipped)
+		if _, err := io.CopyN(io.Discard, c.in, int64(n)); err != nil {
+			return nil, err
+		}
+		c.line, head = c.line+skipped, head[n:]
+	}
+	r := &csvRows{file: f.Name, csvReader: csvReader{comma: separator(head), columns: -1}}
+	c.border = r.headingEnd
 	b, n, err := r.heading(c)
 	if errors.Is(err, io.EOF) {
 		err = &history.SyntaxError{File: r.file, Line: 1, Err: errors.New("empty file: a log in CSV begins with the names of its columns")}
@@ -37,14 +47,19 @@ func openCSV(f *File, c *cutter, head []byte) (rows, error) {
 		return nil, err
 	}
 	first := b.data[:n]
-	if err := g.Choose(sampleCSV(head, r.comma, r.names)); err != nil {
+	r.columns = len(r.names)
+	sample := r.sample(head)
+	if err := g.Choose(sample); err != nil {
 		return nil, &history.SyntaxError{File: r.file, Line: 1, Column: 1, Near: remarks.Excerpt(strings.TrimSpace(string(first))), Err: err}
 	}
 	r.index = g.Indexes(r.names)
+	r.timeFirst = r.index[words.FieldTime] == 0 && !slices.ContainsFunc(sample.Lines, func(line map[string]string) bool { return !startsWithDigit(line[r.names[0]]) })
 	b.data, b.line = b.data[n:], b.line+bytes.Count(first, []byte("\n"))
 	c.held = &b
 	return r, nil
 }
+
+func startsWithDigit(text string) bool { return text != "" && text[0] >= '0' && text[0] <= '9' }
 
 // heading reads the first record, and returns the block that it begins and how long it is.
 func (r *csvRows) heading(c *cutter) (b block, n int64, err error) {
@@ -54,9 +69,8 @@ func (r *csvRows) heading(c *cutter) (b block, n int64, err error) {
 		} else if err != nil {
 			return b, 0, err
 		}
-		in := csv.NewReader(bytes.NewReader(b.data))
-		in.Comma = r.comma
-		r.names, err = in.Read()
+		var in *csv.Reader
+		r.names, in, err = r.parse(b.data, false)
 		switch {
 		case errors.Is(err, io.EOF): // empty lines only
 		case err != nil:
@@ -65,6 +79,34 @@ func (r *csvRows) heading(c *cutter) (b block, n int64, err error) {
 			return b, in.InputOffset(), nil
 		}
 	}
+}
+
+// headingEnd is where the first record ends. Empty lines before it do not count.
+func (r *csvRows) headingEnd(data []byte) int {
+	lines := data[:lastLine(data)]
+	_, in, err := r.parse(lines, true)
+	switch {
+	case err == nil:
+		return int(in.InputOffset())
+	case errors.Is(err, errCut) && len(bytes.Trim(lines, "\r\n")) > 0:
+		return 0
+	}
+	return len(lines)
+}
+
+// beforeHeading is how long the lines are before the names of the columns, such as a program's banner. They have no separator.
+func beforeHeading(head []byte) (n int) {
+	for line := range bytes.Lines(head) {
+		switch {
+		case !bytes.ContainsAny(line, ",;\t"):
+			n += len(line)
+		case looksLikeHeader(string(line)):
+			return n
+		default:
+			return 0
+		}
+	}
+	return 0
 }
 
 // separator is what occurs most in the first line.
@@ -81,19 +123,16 @@ func separator(head []byte) rune {
 
 func (r *csvRows) has(f words.Field, _ *words.Found) bool { return r.index[f] >= 0 }
 
-func (r *csvRows) border(data []byte) int { return lastRecord(data) }
-
 func (r *csvRows) splitter() splitter { return newSplitCSV(r) }
 
 // endless says that the record is too long: it is of the field that is too long, unless the quotes are wrong.
 func (r *csvRows) endless(b block) error {
 	closed := b.data
-	if bytes.Count(closed, []byte(`"`))%2 != 0 {
+	if odd(closed) {
 		closed = append(slices.Clip(closed), '"')
 	}
-	in := csv.NewReader(bytes.NewReader(closed))
-	in.Comma = r.comma
-	if _, err := in.Read(); err != nil {
+	any := csvReader{comma: r.comma, columns: -1}
+	if _, _, err := any.parse(closed, false); err != nil {
 		return wrongCSV(r.file, b, err)
 	}
 	return b.tooLong(r.file, lastField(b.data, byte(r.comma)), "a record")

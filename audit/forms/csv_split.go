@@ -1,14 +1,13 @@
 package forms
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"errors"
-	"io"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/audit/words"
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // splitCSV takes blocks of CSV apart: usual lines itself, and with encoding/csv what has quotes in or newlines between
@@ -17,11 +16,11 @@ type splitCSV struct {
 	*csvRows
 	fields []int                 // the fields of each column, as bits
 	starts [words.FieldCount]int // where the fields of a line begin
-	in     *bufio.Reader
+	csvReader
 }
 
 func newSplitCSV(r *csvRows) *splitCSV {
-	s := &splitCSV{csvRows: r, fields: make([]int, len(r.names)), in: bufio.NewReader(nil)}
+	s := &splitCSV{csvRows: r, fields: make([]int, len(r.names)), csvReader: csvReader{comma: r.comma, columns: r.columns}}
 	for f, i := range r.index {
 		if i >= 0 {
 			s.fields[i] |= 1 << f
@@ -32,25 +31,23 @@ func newSplitCSV(r *csvRows) *splitCSV {
 
 func (s *splitCSV) split(w *words.Worker, b block) error {
 	for at, line := 0, b.line; at < len(b.data); line++ {
-		text, _, _ := bytes.Cut(b.data[at:], []byte("\n"))
-		next := min(at+len(text)+1, len(b.data))
-		text = bytes.TrimSuffix(text, []byte("\r"))
+		n := firstLine(b.data[at:])
+		text := bytes.TrimRight(b.data[at:at+n], "\r\n")
+		var err error
 		switch {
-		case len(text) == 0:
-		case next-at > maxRecord || !s.quick(w, text):
-			n, err := s.careful(w, block{data: b.data[at:], line: line})
-			if err != nil {
-				return err
-			}
-			next = at + n
-			line += bytes.Count(b.data[at:next], []byte("\n")) - 1
+		case len(bytes.TrimSpace(text)) == 0:
+		case n > maxRecord:
+			return s.endless(block{data: b.data[at : at+maxRecord], line: line})
+		case !s.quick(w, text):
+			n, err = s.careful(w, block{data: b.data[at:], line: line})
+			line += max(bytes.Count(b.data[at:at+n], []byte("\n"))-1, 0)
 		case w.Quick(line):
 		default:
-			if err := w.Row(line, &s.starts); err != nil {
-				return err
-			}
+			err = w.Row(line, &s.starts)
 		}
-		at = next
+		if at += n; err != nil && !b.tears(w, at-n, at, err) {
+			return err
+		}
 	}
 	return nil
 }
@@ -91,23 +88,11 @@ func (s *splitCSV) quick(w *words.Worker, text []byte) bool {
 
 // careful reads the record that a block begins with, and returns how long it is.
 func (s *splitCSV) careful(w *words.Worker, b block) (int, error) {
-	s.in.Reset(bytes.NewReader(b.data))
-	in := csv.NewReader(s.in)
-	in.Comma, in.FieldsPerRecord = s.comma, len(s.names)
-	record, err := in.Read()
-	n := int(in.InputOffset())
-	switch {
-	case errors.Is(err, io.EOF):
-		return len(b.data), nil
-	case err != nil:
-		return n, wrongCSV(s.file, b, err)
-	case n > maxRecord:
-		b.data = b.data[:maxRecord]
-		return n, s.endless(b)
+	record, in, n, err := s.next(b.data)
+	if err != nil {
+		return n, s.torn(w, block{data: b.data[:n], line: b.line}, err)
 	}
-	var out words.Row
-	line, _ := in.FieldPos(0)
-	out.Line = b.line + line - 1
+	out := words.Row{Line: b.line}
 	for f, i := range s.index {
 		if i >= 0 {
 			out.Text[f] = strings.TrimSpace(record[i])
@@ -115,4 +100,29 @@ func (s *splitCSV) careful(w *words.Worker, b block) (int, error) {
 		}
 	}
 	return n, w.Add(&out)
+}
+
+// torn leaves out a line that is no whole record.
+func (s *splitCSV) torn(w *words.Worker, line block, err error) error {
+	wrong, ok := errors.AsType[*history.SyntaxError](wrongCSV(s.file, line, err))
+	text := bytes.TrimSpace(line.data)
+	switch {
+	case !ok:
+		return err
+	case s.banner(text):
+		w.Skip(text, line.line)
+		return nil
+	case errors.Is(wrong.Err, csv.ErrQuote) && wrong.Column > len(text):
+		wrong.Column, wrong.Err = bytes.LastIndexByte(line.data, '"')+1, errOpenQuote
+	}
+	w.Tear(line.line, wrong)
+	return nil
+}
+
+var errOpenQuote = errors.New("a quote that is not closed")
+
+// banner reports whether a line is several words and certainly no piece of a record. A piece without a separator is the
+// beginning of one, with its time, or its last value.
+func (s *splitCSV) banner(text []byte) bool {
+	return s.timeFirst && !startsWithDigit(string(text)) && bytes.ContainsAny(text, " \t") && !bytes.ContainsAny(text, "\"\x00"+string(s.comma))
 }

@@ -53,7 +53,7 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	case someObject(text), prefixedLines(text):
 		return JSON, nil
 	}
-	line, _, _ := bytes.Cut(text, []byte("\n"))
+	line, _, _ := bytes.Cut(text[beforeHeading(text):], []byte("\n"))
 	if ext == ".csv" || ext == ".tsv" || mapped || bytes.ContainsAny(line, ",;\t") && looksLikeHeader(string(line)) {
 		return CSV, nil
 	}
@@ -132,7 +132,7 @@ func looksLikeHeader(line string) bool {
 	names := strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == '\t' })
 	times := 0
 	for _, name := range names {
-		name = strings.Trim(name, "\" \r")
+		name = strings.Trim(name, "\" \r\n")
 		if name != "" && !columnName.MatchString(name) {
 			return false
 		}

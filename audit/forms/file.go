@@ -24,6 +24,8 @@ type Options struct {
 	Span string
 	// Polled: samples of who holds a lock were taken now and then, and are not all changes.
 	Polled bool
+	// Named: a line that is not among these names a lock.
+	Named bool
 	// Block is how many bytes are understood at a time; 0: as many as usual.
 	Block int
 }

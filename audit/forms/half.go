@@ -38,6 +38,11 @@ func tokensOf(text []byte) (read int64, err error) {
 	}
 }
 
+var (
+	errHalf  = errors.New("half a line: it ends within an object in JSON")
+	errZeros = errors.New("bytes of 0, as the crash of a machine leaves them")
+)
+
 // half reports whether a line begins an object, and the next line does not go on with it. Where one is not known, it begins an object.
 func half(line, next []byte) bool {
 	line, next = bytes.TrimSpace(line), bytes.TrimSpace(next)

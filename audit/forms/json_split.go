@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/words"
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -78,19 +79,23 @@ func (s *splitJSON) split(w *words.Worker, b block) error {
 			continue
 		}
 		if banner(text) {
-			w.Skip(text, line)
+			if bytes.IndexByte(text, 0) >= 0 {
+				s.tear(w, text, line, errZeros)
+			} else {
+				w.Skip(text, line)
+			}
 			at += len(text)
 			continue
 		}
 		behind, _, _ := bytes.Cut(bytes.TrimLeft(b.data[at+len(text):], " \t\r\n"), []byte("\n"))
 		if (b.more || len(behind) > 0) && half(text, behind) {
-			w.SkipTelling(line)
+			s.tear(w, text, line, errHalf)
 			at += len(text)
 			continue
 		}
 		n, err := s.careful(w, b, at, line)
 		if err != nil && !b.more && BegunObject(bytes.TrimSpace(b.data[at:])) {
-			w.SkipTelling(line)
+			s.tear(w, text, line, errHalf)
 			return nil // the log ends within an object
 		}
 		if err != nil {
@@ -101,6 +106,11 @@ func (s *splitJSON) split(w *words.Worker, b block) error {
 		}
 		at += n
 	}
+}
+
+// tear leaves out a piece of an object, of which the first line is given.
+func (s *splitJSON) tear(w *words.Worker, text []byte, line int, err error) {
+	w.Tear(line, &history.SyntaxError{File: s.file, Line: line, Column: 1, Near: remarks.Excerpt(string(bytes.TrimSpace(text))), Err: err})
 }
 
 // banner reports whether a line between objects is none in JSON: what a program or its runtime prints besides.

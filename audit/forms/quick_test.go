@@ -74,7 +74,7 @@ func FuzzQuickCSV(f *testing.F) {
 		if strings.ContainsAny(line, "\r\n") || line == "" {
 			return
 		}
-		w, s := quickly(t, newSplitCSV(&csvRows{comma: ',', names: []string{"a", "b", "c"}, index: [words.FieldCount]int{0, -1, 1, 2, 2, -1, -1}}))
+		w, s := quickly(t, newSplitCSV(&csvRows{csvReader: csvReader{comma: ',', columns: 3}, names: []string{"a", "b", "c"}, index: [words.FieldCount]int{0, -1, 1, 2, 2, -1, -1}}))
 		if !s.quick(w, []byte(line)) {
 			return
 		}

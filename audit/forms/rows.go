@@ -51,8 +51,12 @@ func inRows(open opener) func(*File, *bufio.Reader) error {
 		if err := r.read(blocks); err != nil {
 			return err
 		}
-		if r.found.Strange != nil && !r.some {
+		switch {
+		case r.some:
+		case r.found.Strange != nil:
 			return r.found.Strange // no line says what is known
+		case r.found.Torn != nil:
+			return r.found.Torn // no line is whole
 		}
 		return r.tell()
 	}
@@ -92,12 +96,23 @@ func (r *rowReader) tell() error {
 			}
 		}
 	}
-	if _, text := r.rows.(*textRows); found.Skipped > 0 && text {
-		l.Leave("Lines that --pattern does not match: %d, the first is line %d; they are left out (--skip-unmatched).", found.Skipped, found.First)
-	} else if found.Skipped > 0 {
-		l.Leave("Lines that are no JSON: %d, the first is line %d; they are left out.", found.Skipped, found.First)
+	what, how := "are no JSON", ""
+	switch r.rows.(type) {
+	case *textRows:
+		what, how = "--pattern does not match", " (--skip-unmatched)"
+	case *csvRows:
+		what = "are no record"
+	}
+	if found.Skipped > 0 {
+		l.Leave("Lines that %s: %d, the first is line %d; they are left out%s.", what, found.Skipped, found.First, how)
+	}
+	if torn := found.Torn; torn != nil {
+		l.Leave("Records that are cut or torn: %d, the first is line %d (%s); they are left out.", found.Cut.N, found.Cut.First, torn.Err)
 	}
 	l.Doubt(found.Telling, "it is left out, and seems to tell of a lock.")
+	if l.Options.Named || len(l.Keys.List) > 1 {
+		l.Doubt(found.Nameless, "it names no lock, and other lines do.")
+	}
 	if found.Other > 0 {
 		l.Leave("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.Other, found.Strange.Line)
 	}

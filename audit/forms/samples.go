@@ -3,7 +3,6 @@ package forms
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,21 +12,19 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// sampleCSV reads what the beginning of a CSV file holds.
-func sampleCSV(head []byte, comma rune, names []string) *words.Sample {
-	s := &words.Sample{Names: slices.Clone(names), Fixed: true}
-	r := csv.NewReader(bytes.NewReader(whole(head)))
-	r.Comma = comma
-	if _, err := r.Read(); err != nil { // the names
-		return s
-	}
-	for {
-		record, err := r.Read()
-		if err != nil { // which whoever reads the file will say
-			return s
+// sample reads what the beginning of a CSV file holds.
+func (r *csvRows) sample(head []byte) *words.Sample {
+	s := &words.Sample{Names: slices.Clone(r.names), Fixed: true}
+	head = whole(head)
+	_, in, _ := r.parse(head, false) // the names
+	for head = head[in.InputOffset():]; len(head) > 0; {
+		record, _, n, err := r.next(head)
+		if err == nil { // of others the reader of the file tells
+			s.Add(record)
 		}
-		s.Add(record)
+		head = head[n:]
 	}
+	return s
 }
 
 // whole leaves out a last line that the end of the buffer may have cut.

@@ -88,25 +88,31 @@ type splitText struct {
 }
 
 func (s *splitText) split(w *words.Worker, b block) error {
-	for line := range bytes.Lines(b.data) {
-		if len(line) > maxRecord {
-			return s.endless(block{data: line, line: b.line})
+	for at, line := 0, b.line; at < len(b.data); line++ {
+		n := firstLine(b.data[at:])
+		if n > maxRecord {
+			return s.endless(block{data: b.data[at : at+n], line: line})
 		}
-		text := bytes.TrimRight(line, "\r\n")
-		switch matched := len(bytes.TrimSpace(text)) > 0 && s.match(w, text); {
-		case matched && w.Quick(b.line):
-		case matched:
-			if err := w.Row(b.line, &s.starts); err != nil {
-				return err
-			}
-		case len(bytes.TrimSpace(text)) == 0:
-		case s.skip, BegunObject(bytes.TrimSpace(text)):
-			w.Skip(text, b.line)
-		default:
-			return &history.SyntaxError{File: s.file, Line: b.line, Column: 1, Near: remarks.Excerpt(string(text)),
-				Err: errors.New("--pattern does not match this line: let it, or leave out such lines with --skip-unmatched, which counts them")}
+		err := s.line(w, bytes.TrimRight(b.data[at:at+n], "\r\n"), line)
+		if at += n; err != nil && !b.tears(w, at-n, at, err) {
+			return err
 		}
-		b.line++
+	}
+	return nil
+}
+
+// line understands a line.
+func (s *splitText) line(w *words.Worker, text []byte, line int) error {
+	switch matched := len(bytes.TrimSpace(text)) > 0 && s.match(w, text); {
+	case matched && w.Quick(line):
+	case matched:
+		return w.Row(line, &s.starts)
+	case len(bytes.TrimSpace(text)) == 0:
+	case s.skip, BegunObject(bytes.TrimSpace(text)):
+		w.Skip(text, line)
+	default:
+		return &history.SyntaxError{File: s.file, Line: line, Column: 1, Near: remarks.Excerpt(string(text)),
+			Err: errors.New("--pattern does not match this line: let it, or leave out such lines with --skip-unmatched, which counts them")}
 	}
 	return nil
 }

@@ -55,6 +55,14 @@ func (t *Tally) Add(line int32) {
 	t.N++
 }
 
+// Join counts the lines that another tally has counted, which come later.
+func (t *Tally) Join(later Tally) {
+	if t.N == 0 {
+		t.First = later.First
+	}
+	t.N += later.N
+}
+
 // Excerpt shortens a text of a log for a message.
 func Excerpt(text string) string {
 	const longest = 60

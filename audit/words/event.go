@@ -30,6 +30,7 @@ type Reader struct {
 	Whole  bool // each record is a whole hold
 	// fileOf is the client of a line; nil: a column names it.
 	fileOf  func(line int) string
+	unended func(line int) bool
 	Columns *Columns // found once for all that read the log
 }
 
@@ -41,18 +42,23 @@ type Options struct {
 	Events, Results map[string][]string
 	// FileOf is the name of the file that a line stands in.
 	FileOf func(line int) string
+	// Unended reports whether a file ends within a line, and another file follows; nil: none does.
+	Unended func(line int) bool
 	// Exclusive: a client can't have a lock twice.
 	Exclusive bool
 	// Names is how many names a worker remembers.
 	Names int
 }
 
+// Unended reports whether a file of a log of several ends within a line.
+func (r *Reader) Unended(line int) bool { return r.unended != nil && r.unended(line) }
+
 // NewReader returns a reader for which only the columns are to be found.
 func NewReader(o Options) (r Reader, err error) {
 	if r.Stamps, err = times.NewReader(o.Times); err != nil {
 		return r, err
 	}
-	r.names = o.Names
+	r.names, r.unended = o.Names, o.Unended
 	_, r.Whole = o.Map[wholeHold]
 	if client := o.Map[Fields[FieldClient]]; client == FileColumn || strings.HasPrefix(client, FileColumn+"+") {
 		if r.fileOf = o.FileOf; r.fileOf == nil {

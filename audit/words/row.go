@@ -1,9 +1,9 @@
 package words
 
 import (
-	"cmp"
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -22,9 +22,12 @@ func (w *Worker) Row(line int, starts *[FieldCount]int) error {
 	return w.Add(&one)
 }
 
+// gluedTime is a time behind something else: a line was cut, and another writer's line follows it.
+var gluedTime = regexp.MustCompile(`.\d{4}-\d\d-\d\d[T ]\d\d:\d\d`)
+
 // Add reads one line.
 func (w *Worker) Add(one *Row) error {
-	wrong := func(f Field, err error) error {
+	wrong := func(f Field, err error) *history.SyntaxError {
 		near := one.Text[f]
 		if near == "" {
 			near = strings.Join(slices.DeleteFunc(slices.Clone(one.Text[:]), func(s string) bool { return s == "" }), " ")
@@ -64,11 +67,14 @@ func (w *Worker) Add(one *Row) error {
 	switch {
 	case e.Means == Ignore:
 		return nil
+	case err != nil && f == FieldTime && gluedTime.MatchString(one.Text[f]):
+		w.Tear(one.Line, wrong(f, err))
+		return nil
 	case err != nil:
 		return wrong(f, err)
 	}
 	e.Line = int32(min(one.Line, math.MaxInt32))
-	e.Key, e.Owner = w.keys.ID(cmp.Or(one.Text[FieldKey], DefaultKey)), w.owners.ID(string(w.client([]byte(one.Text[FieldClient]), []byte(one.Text[FieldPart]))))
+	w.named(one, &e)
 	w.say(&e)
 	return nil
 }
@@ -79,7 +85,7 @@ func (w *Worker) Add(one *Row) error {
 var errEndless = errors.New("no end: with --map begin=COLUMN each record is a whole hold, and needs --map end=COLUMN")
 
 // hold understands a record that is a whole hold. One that has not ended is a grant.
-func (w *Worker) hold(one *Row, wrong func(Field, error) error) error {
+func (w *Worker) hold(one *Row, wrong func(Field, error) *history.SyntaxError) error {
 	if w.Columns.Chosen[FieldEnd] == "" {
 		return wrong(FieldEnd, errEndless)
 	}
@@ -93,8 +99,7 @@ func (w *Worker) hold(one *Row, wrong func(Field, error) error) error {
 		return wrong(timeField(ofEnd), err)
 	}
 	e := Event{Stamp: times.Stamp{At: is.At, End: is.At}, Line: int32(min(one.Line, math.MaxInt32)), Means: Grant}
-	e.Key = w.keys.ID(cmp.Or(one.Text[FieldKey], DefaultKey))
-	e.Owner = w.owners.ID(string(w.client([]byte(one.Text[FieldClient]), []byte(one.Text[FieldPart]))))
+	w.named(one, &e)
 	w.say(&e)
 	if one.Text[FieldEnd] != "" {
 		e.At, e.End, e.Means = is.End, is.End, Release

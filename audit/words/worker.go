@@ -2,6 +2,7 @@ package words
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"math"
 	"regexp"
@@ -43,12 +44,15 @@ type Said struct {
 
 // Found is what the lines of a log tell besides their events.
 type Found struct {
-	Used    [FieldCount]string   // JSON: the member that was last read for each field
-	Skipped int                  // lines that the pattern does not match, or that are no records
-	First   int                  // the first of them
-	Telling remarks.Tally        // of those, lines that tell of a lock
-	Other   int                  // lines whose event is not known, and that name no lock
-	Strange *history.SyntaxError // the first of them
+	Used     [FieldCount]string   // JSON: the member that was last read for each field
+	Skipped  int                  // lines that the pattern does not match, or that are no records
+	First    int                  // the first of them
+	Cut      remarks.Tally        // records that are cut or torn
+	Torn     *history.SyntaxError // the first of them
+	Telling  remarks.Tally        // of those left out, lines that seem to tell of a lock
+	Nameless remarks.Tally        // lines of events that name no lock
+	Other    int                  // lines whose event is not known, and that name no lock
+	Strange  *history.SyntaxError // the first of them
 }
 
 // Add adds what later lines tell.
@@ -62,10 +66,12 @@ func (f *Found) Add(o *Found) {
 		f.First = o.First
 	}
 	f.Skipped += o.Skipped
-	if f.Telling.N == 0 {
-		f.Telling.First = o.Telling.First
+	f.Cut.Join(o.Cut)
+	f.Telling.Join(o.Telling)
+	f.Nameless.Join(o.Nameless)
+	if f.Torn == nil {
+		f.Torn = o.Torn
 	}
-	f.Telling.N += o.Telling.N
 	if f.Strange == nil {
 		f.Strange = o.Strange
 	}
@@ -153,6 +159,9 @@ func (w *Worker) Quick(line int) bool {
 	if e.Owner, ok = w.owners.quick(w.client(f[FieldClient], f[FieldPart])); !ok {
 		return false
 	}
+	if len(f[FieldKey]) == 0 {
+		w.said.Found.Nameless.Add(e.Line)
+	}
 	w.say(&e)
 	return true
 }
@@ -178,10 +187,11 @@ func (w *Worker) Skip(text []byte, line int) {
 	w.said.Found.Add(&left)
 }
 
-// SkipTelling leaves a line out of which what it had to say is not known.
-func (w *Worker) SkipTelling(line int) {
-	left := Found{Skipped: 1, First: line}
+// Tear leaves a record out that is cut or torn. What it had to say is not known.
+func (w *Worker) Tear(line int, wrong *history.SyntaxError) {
+	left := Found{Torn: wrong}
 	left.Telling.Add(int32(min(line, math.MaxInt32)))
+	left.Cut = left.Telling
 	w.said.Found.Add(&left)
 }
 
@@ -194,6 +204,15 @@ func (w *Worker) leaves(one *Row, err error) bool {
 	}
 	w.said.Found.Add(&Found{Other: 1, Strange: wrong})
 	return true
+}
+
+// named are the numbers of a row's key and client.
+func (w *Worker) named(one *Row, e *Event) {
+	if one.Text[FieldKey] == "" {
+		w.said.Found.Nameless.Add(e.Line)
+	}
+	e.Key = w.keys.ID(cmp.Or(one.Text[FieldKey], DefaultKey))
+	e.Owner = w.owners.ID(string(w.client([]byte(one.Text[FieldClient]), []byte(one.Text[FieldPart]))))
 }
 
 // say notes an event.

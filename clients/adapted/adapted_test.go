@@ -110,7 +110,8 @@ func (c *conversation) ask(r adapter.Request) adapter.Reply {
 
 func (c *conversation) hello() adapter.Declaration {
 	c.Helper()
-	a := c.ask(adapter.Request{Op: adapter.OpHello, Greeting: &adapter.Greeting{Protocol: adapter.Version, Nodes: []string{"10.88.0.2:6379"}, TTLMS: 500, Client: "c3", Seed: 7}})
+	a := c.ask(adapter.Request{Op: adapter.OpHello, Greeting: &adapter.Greeting{Protocol: adapter.Version, Nodes: []string{"10.88.0.2:6379"}, TTLMS: 500, Client: "c3", Seed: 7,
+		Account: &adapter.Account{User: "u", Password: "p", Database: "0"}}})
 	if !a.OK {
 		c.Fatal(a.Error, a.Text)
 	}
@@ -126,6 +127,9 @@ func TestServed(t *testing.T) {
 		LostGrace: 1500 * time.Microsecond, Abandons: 2 * time.Second, Permits: 1, Fair: true}
 	if says := c.hello(); !reflect.DeepEqual(says, want) {
 		t.Errorf("%+v\nwant %+v", says, want)
+	}
+	if a := c.opened.Account; a == nil || *a != (clients.Account{User: "u", Password: "p", Database: "0"}) {
+		t.Errorf("opened with the account %+v", a)
 	}
 	if o := c.opened; o.Nodes[0] != "10.88.0.2:6379" || o.TTL != int64(500*time.Millisecond) || o.Client != 3 || o.Seed != 7 {
 		t.Errorf("opened with %+v", o)

@@ -33,7 +33,8 @@ func open(t *testing.T, command string) (clients.Lock, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), decided.Limit)
 	t.Cleanup(cancel)
-	l, err := Open(ctx, clients.Config{TTL: int64(time.Second), Client: 3, Seed: 1 << 63, Nodes: []string{"10.0.0.1:1"}, Adapter: &clients.Adapter{Command: command, Service: "redis"}})
+	l, err := Open(ctx, clients.Config{TTL: int64(time.Second), Client: 3, Seed: 1 << 63, Nodes: []string{"10.0.0.1:1"},
+		Account: &clients.Account{User: "u", Password: "p", Database: "0"}, Adapter: &clients.Adapter{Command: command, Service: "redis"}})
 	if err == nil {
 		t.Cleanup(func() {
 			inner(l).conn.Expect()
@@ -83,6 +84,14 @@ func TestAbilities(t *testing.T) {
 		if err := l.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestAccountInHello: the hello tells whom an adapter may log in as.
+func TestAccountInHello(t *testing.T) {
+	_, err := open(t, shell(t, `read request; case "$request" in *'"account":{"user":"u","password":"p","database":"0"}'*) echo '{"id":1,"ok":true,"name":"sh 1"}' ;; esac; sleep 100`))
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -104,7 +104,7 @@ func Simulated(ctx context.Context, conn Conversation, t Times, c clients.Config
 func (l *lock) hello(ctx context.Context, c clients.Config) error {
 	const largest = 1<<53 - 1 // that a double holds exactly
 	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: l.limit(ctx), Greeting: &adapter.Greeting{
-		Protocol: adapter.Version, Service: c.Adapter.Service, Nodes: append([]string{}, c.Nodes...), TTLMS: c.TTL / int64(time.Millisecond),
+		Protocol: adapter.Version, Service: c.Adapter.Service, Nodes: append([]string{}, c.Nodes...), Account: (*adapter.Account)(c.Account), TTLMS: c.TTL / int64(time.Millisecond),
 		Client: fmt.Sprintf("c%d", c.Client), Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}})
 	if err != nil {
 		return err

@@ -111,3 +111,68 @@ func retryBlind(t testing.TB) {
 		t.Errorf("the key has %q: it should be this client's own", value)
 	}
 }
+
+// TestErrorsAreNoAnswers: a server that answers writes with errors grants nothing and renews nothing, and an honest lock says neither. The controls say both.
+func TestErrorsAreNoAnswers(t *testing.T) { clienttest.Calmly(t, stall, errorsAreNoAnswers) }
+
+func errorsAreNoAnswers(t testing.TB) {
+	server := startServer(t)
+	c := server.client(t)
+	refuse := func(replicas string) {
+		t.Helper()
+		if err := c.ConfigSet(limit(t), "min-replicas-to-write", replicas).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, k := range []struct {
+		kind             clients.Kind
+		granted, renewed bool // by an error
+	}{{redis.Setnx, false, false}, {redis.GrantUnchecked, true, false}, {redis.RenewUnchecked, false, true}} {
+		l := open(t, k.kind, server.addr)
+		g, err := l.Acquire(limit(t), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		refuse("1")
+		if _, err := l.(clients.Renewer).Renew(limit(t), g); (err == nil) != k.renewed {
+			t.Errorf("%s: renewed: %v", k.kind.Name, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), ttl/2)
+		if _, err := open(t, k.kind, server.addr).Acquire(ctx, "k"); (err == nil) != k.granted {
+			t.Errorf("%s: granted: %v", k.kind.Name, err)
+		}
+		cancel()
+		refuse("0")
+		if err := l.Release(limit(t), g); err != nil {
+			t.Errorf("%s: %v", k.kind.Name, err)
+		}
+	}
+}
+
+// TestWatchdogLenientBelievesInNothing: the key goes and nobody takes it, which the control takes for no loss; the honest lock tells it.
+func TestWatchdogLenientBelievesInNothing(t *testing.T) {
+	clienttest.Calmly(t, stall, watchdogLenient)
+}
+
+func watchdogLenient(t testing.TB) {
+	server := startServer(t)
+	l := open(t, redis.WatchdogLenient, server.addr)
+	if _, err := l.Acquire(limit(t), "k"); err != nil {
+		t.Fatal(err)
+	}
+	lost := l.(clients.Watcher).Lost()
+	if err := server.client(t).Del(limit(t), "lock:{k}").Err(); err != nil {
+		t.Fatal(err)
+	}
+	wait, cancel := context.WithTimeout(t.Context(), 2*ttl)
+	defer cancel()
+	select {
+	case loss := <-lost:
+		t.Errorf("it noticed: %+v", loss)
+	case <-wait.Done():
+	}
+	if err := server.client(t).Set(limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	checkLost(t, lost)
+}

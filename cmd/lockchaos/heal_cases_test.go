@@ -84,6 +84,9 @@ var healingCases = map[string][]healingCase{
 		{"redis-setnx", "target: redis-1, when: random, data: lost"},
 		{"etcd-lease", `target: "nodes:1", when: random, data: kept`},
 	},
+	nemesis.KindRefuseWrites: {
+		{"etcd-lease", `target: "nodes:1", when: random`}, // a stand-in for Redis refuses no writes
+	},
 	"failover": {
 		{"redis-failover", "target: service, when: random"},
 	},

@@ -156,7 +156,7 @@ func (r *healingRun) interruptedTwice(t *testing.T, moment time.Duration) {
 		<-time.After(50 * time.Millisecond)
 		return r.ended()
 	})
-	r.over(t, func(s *os.ProcessState) bool { return signalled(s, unix.SIGINT) })
+	r.over(t, func(s *os.ProcessState) bool { return signalled(s, unix.SIGINT) || s.ExitCode() == endedBySIGINT })
 	r.nothingLeft(t)
 }
 

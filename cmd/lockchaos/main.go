@@ -31,9 +31,20 @@ func main() {
 }
 
 // interruptible is a context that the first interrupt ends: whoever has it heals, records and reports. The second interrupt, no longer caught, ends
-// the program at once.
+// the program at once. A shell starts what runs in the background with SIGINT ignored, and so it would be again: there the second is caught, too.
 func interruptible() context.Context {
+	background := signal.Ignored(unix.SIGINT)
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		if background {
+			second := make(chan os.Signal, 1)
+			signal.Notify(second, unix.SIGINT)
+			defer func() { <-second; os.Exit(endedBySIGINT) }()
+		}
+		stop()
+	})
 	return ctx
 }
+
+// endedBySIGINT is the exit status that shells give to what SIGINT has ended.
+const endedBySIGINT = 128 + int(unix.SIGINT)

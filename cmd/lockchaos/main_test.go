@@ -23,6 +23,9 @@ var internal = []string{"worker", "node", "scenario", runtimes.ProbeVerb, own.Tr
 
 func TestMain(m *testing.M) {
 	hosts.Stage()
+	if len(os.Args) > 1 && os.Args[1] == waitVerb {
+		waitForInterrupts()
+	}
 	if len(os.Args) > 1 && slices.Contains(internal, os.Args[1]) {
 		os.Exit(execute(interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 	}

@@ -97,11 +97,10 @@ func (h *Host) Start(p *Program, s Start) *Instance {
 		}
 	})
 	in.task.host = h
-	in.task.watch = time.AfterFunc(time.Hour, func() {
+	in.task.silence = halt.NewSilence(w.limits.Silent, func() {
 		cancel()
 		in.halt.Strike()
 	})
-	in.task.watch.Stop()
 	h.instances = append(h.instances, in)
 	return in
 }
@@ -170,6 +169,7 @@ func (in *Instance) enter(name string, cost time.Duration) {
 	w := in.w
 	in.last[in.calls%lastCalls] = name
 	in.calls++
+	in.task.silence.Called()
 	if w.trace != nil {
 		w.trace(w.now, in.name, name)
 	}

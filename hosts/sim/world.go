@@ -7,6 +7,8 @@ import (
 	"iter"
 	"math/rand/v2"
 	"time"
+
+	"github.com/lockchaos/lockchaos/hosts/sim/halt"
 )
 
 // Epoch is the wall-clock time of every World at virtual time 0.
@@ -196,15 +198,15 @@ func (w *World) Close() {
 
 // Task is a coroutine in virtual time.
 type Task struct {
-	w     *World
-	host  *Host // while that is frozen, the task does not run
-	next  func() (struct{}, bool)
-	stop  func()
-	yield func(struct{}) bool
-	gen   uint64
-	done  bool
-	owed  bool        // it was woken while its host was frozen
-	watch *time.Timer // fires when a program computes for too long; nil: the task is no program
+	w       *World
+	host    *Host // while that is frozen, the task does not run
+	next    func() (struct{}, bool)
+	stop    func()
+	yield   func(struct{}) bool
+	gen     uint64
+	done    bool
+	owed    bool          // it was woken while its host was frozen
+	silence *halt.Silence // ends a program that computes for too long; nil: the task is no program
 }
 
 // stopped is the panic that unwinds a task of a World that is closed, or of a program that is
@@ -236,9 +238,9 @@ func (t *Task) resume() {
 		t.owed = true
 		return
 	}
-	if t.watch != nil {
-		t.watch.Reset(t.w.limits.Silent)
-		defer t.watch.Stop()
+	if t.silence != nil {
+		t.silence.Turn(func() { t.next() })
+		return
 	}
 	t.next()
 }

@@ -111,7 +111,7 @@ func Inside(ctx context.Context, trial string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	bench := &conformance.Bench{Network: network, Service: t.Service, Nodes: s.Addrs(), Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL}
+	bench := &conformance.Bench{Network: network, Service: t.Service, Nodes: s.Addrs(), Account: (*adapter.Account)(s.Account()), Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL}
 	for _, n := range s.Nodes {
 		bench.Hosts = append(bench.Hosts, n.Host)
 	}

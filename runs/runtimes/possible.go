@@ -56,7 +56,7 @@ func (f Where) tried(ctx context.Context, here bool, say func(string)) map[strin
 		}
 		why, _ := tried(k.Needs)
 		if !here && (k.Needs == nemesis.NeedsLocal || k.Needs == nemesis.NeedsLocalFilter) {
-			why = "only servers that lockchaos itself has started can be started again (--runtime local)"
+			why = "only servers that lockchaos itself has started can be started again, or made to refuse writes (--runtime local)"
 		}
 		can[k.Name] = why == ""
 		if why == "" {

@@ -25,6 +25,7 @@ type pieces struct {
 	broken  bool // the last line has no end
 	begun   sync.Mutex
 	begins  []int  // the line with which each file begins
+	unended []int  // the lines in which files end
 	ahead   []byte // what was read of the file already
 }
 
@@ -32,7 +33,7 @@ type pieces struct {
 func (r Reading) Together(files []string) (*Judged, error) {
 	p := &pieces{files: files}
 	defer p.close()
-	r.Joined, r.FileOf = true, p.fileOf
+	r.Joined, r.FileOf, r.Unended = true, p.fileOf, p.unendedAt
 	j, err := r.judge(p, strings.Join(files, " and "))
 	if err != nil {
 		return nil, err
@@ -87,6 +88,13 @@ func (p *pieces) fileOf(line int) string {
 	return p.files[max(i, 0)]
 }
 
+// unendedAt reports whether a file ends within a line.
+func (p *pieces) unendedAt(line int) bool {
+	p.begun.Lock()
+	defer p.begun.Unlock()
+	return slices.Contains(p.unended, line)
+}
+
 func (p *pieces) count(text []byte) {
 	p.line += bytes.Count(text, []byte("\n"))
 	p.broken = text[len(text)-1] != '\n'
@@ -114,7 +122,7 @@ func (p *pieces) open() (err error) {
 	defer p.begun.Unlock()
 	if p.broken {
 		p.ahead = append([]byte("\n"), p.ahead...)
-		p.begins = append(p.begins, p.line+2)
+		p.begins, p.unended = append(p.begins, p.line+2), append(p.unended, p.line+1)
 		return nil
 	}
 	p.begins = append(p.begins, p.line+1)

@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,5 +67,34 @@ func TestTogether(t *testing.T) {
 			t.Errorf("%s: %s\n%s", name, j.Verdict.Outcome, left)
 		}
 		j.Close()
+	}
+}
+
+// TestTogetherTorn: a record in which a file ends refuses nothing, whichever file that is, and is told with its line.
+func TestTogetherTorn(t *testing.T) {
+	const whole = "ts,pod,lock,event\n1,a,k,acquired\n2,a,k,released\n3,b,k,acquired\n4,b,k,released\n"
+	for name, cut := range map[string]string{"in its last word": "5,c,k,acq", "in a field": "5,c", "in quotes": `5,c,"k`} {
+		for first, line := range []int{10, 6} {
+			dir := t.TempDir()
+			var files []string
+			for i, text := range []string{whole, "ts,pod,lock,event\n6,c,k,acquired\n7,c,k,released\n8,d,k,acquired\n9,d,k,released\n"} {
+				if i != first {
+					text += cut
+				}
+				files = append(files, filepath.Join(dir, string(rune('a'+i))+".csv"))
+				if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			j, err := Reading{Format: forms.Auto}.Together(files)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if why := strings.Join(j.Verdict.Reasons, "\n"); j.Verdict.Outcome != checker.Inconclusive || !strings.Contains(why, fmt.Sprintf("Line %d: it is left out, and seems to tell of a lock", line)) {
+				t.Errorf("%s, line %d: %s\n%s", name, line, j.Verdict.Outcome, why)
+			}
+			j.Close()
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,34 @@ func TestLogsOfOthers(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s, %+v: %s, want %s: %+v, %v\n%s", c.file, c.options, got, c.want, r, err, out)
 		}
+	}
+}
+
+// TestTornRecords: a piece of a record is a line that was not judged, in CSV and in JSON, and takes no other line along. A line that names no lock is told.
+func TestTornRecords(t *testing.T) {
+	const table = "ts,pod,event,lock\n1700000001,a,acquired,k\n%s\n1700000002,a,released,k\n1700000003,b,acquired,k\n1700000004,b,released,k\n"
+	const objects = `{"ts":1700000001,"pod":"a","event":"acquired","lock":"k"}
+%s
+{"ts":1700000002,"pod":"a","event":"released","lock":"k"}
+`
+	for piece, log := range map[string]string{
+		"1700000002,c,acq":                       table,
+		`1700000002,c,"acq`:                      table,
+		`1700000002,c,acquired,"k`:               table,
+		"17\x00\x00":                             table,
+		"c is released":                          table,
+		`{"ts":1700000002,"pod":"c","ev`:         objects,
+		`{"ts":1,"ev{"ts":2,"event":"released"}`: objects,
+		"\x00\x00\x00":                           objects,
+		"c is released by hand":                  objects,
+	} {
+		if r, _, err := run(t, settings(t.TempDir()), fmt.Sprintf(log, piece)); err != nil || r.Bad != 1 || r.Findings != 0 || r.Decided() {
+			t.Errorf("%q: %+v, %v", piece, r, err)
+		}
+	}
+	r, out, err := run(t, settings(t.TempDir()), fmt.Sprintf(table, "1700000001,c,acquired,\n1700000002,c,released,"))
+	if err != nil || r.Open == 0 || r.Decided() || !strings.Contains(out, "it names no lock, and other lines do. (line 3)") {
+		t.Errorf("a line without a lock: %+v, %v\n%s", r, err, out)
 	}
 }
 

@@ -18,12 +18,21 @@ import (
 type Hello struct {
 	// Nodes are the service's addresses: "10.88.0.2:6379".
 	Nodes []string
+	// Account is whom to log in as if the library insists on a user and a password; nil: none is known.
+	Account *Account
 	// TTL is how long a lease or session is to last.
 	TTL time.Duration
 	// Client is who this is ("c3"), for values that a human can read in the service.
 	Client string
 	// Dir is a folder that all clients of the run share.
 	Dir string
+}
+
+// Account is whom a client may log in as at the service. The database of Redis is a number.
+type Account struct {
+	User     string `json:"user"`
+	Password string `json:"password"`
+	Database string `json:"database"`
 }
 
 // Declaration says what may be concluded from the answers. A claim that is not made is not held against the lock.
@@ -186,13 +195,14 @@ type request struct {
 	Mode      string   `json:"mode"`
 	TimeoutMS int64    `json:"timeout_ms"`
 	Nodes     []string `json:"nodes"`
+	Account   *Account `json:"account"`
 	TTLMS     int64    `json:"ttl_ms"`
 	Client    string   `json:"client"`
 	Dir       string   `json:"dir"`
 }
 
 func (r request) hello() Hello {
-	return Hello{Nodes: r.Nodes, TTL: time.Duration(r.TTLMS) * time.Millisecond, Client: r.Client, Dir: r.Dir}
+	return Hello{Nodes: r.Nodes, Account: r.Account, TTL: time.Duration(r.TTLMS) * time.Millisecond, Client: r.Client, Dir: r.Dir}
 }
 
 // answer carries one request out. The reply is never nil.

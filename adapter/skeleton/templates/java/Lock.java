@@ -54,6 +54,7 @@ public class Lock {
         this.ttlMs = ttlMs;
         this.client = client;
         this.redis = new Redis(nodes.get(0)); // the service's addresses, "10.88.0.2:6379"
+        // "account" in the hello is a user, password and database, for a library that insists on them (docs/protocol.md).
     }
 
     /** The clock that all processes of the machine share, in ns (CLOCK_MONOTONIC on Linux). Take stamps from this one only. */

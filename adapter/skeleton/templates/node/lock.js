@@ -29,6 +29,7 @@ class Failure extends Error {}
 class Lock {
   constructor(hello) {
     this.nodes = hello.nodes; // the service's addresses, "10.88.0.2:6379"
+    // hello.account is a user, password and database, for a library that insists on them (docs/protocol.md).
     this.ttl = hello.ttl_ms; // how long a lease or session is to last
     this.client = hello.client; // "c3": for values that a human can read in the service
     this.redis = new Redis(this.nodes[0]);

@@ -33,6 +33,7 @@ class Lock:
 
     def __init__(self, hello):
         self.nodes = hello["nodes"]  # the service's addresses, "10.88.0.2:6379"
+        # hello.get("account") is a user, password and database, for a library that insists on them (docs/protocol.md).
         self.ttl_ms = hello["ttl_ms"]  # how long a lease or session is to last
         self.client = hello["client"]  # "c3": for values that a human can read in the service
         self.redis = Redis(self.nodes[0])

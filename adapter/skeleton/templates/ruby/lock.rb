@@ -27,6 +27,7 @@ class Failure < StandardError; end
 class Lock
   def initialize(hello)
     @nodes = hello['nodes'] # the service's addresses, "10.88.0.2:6379"
+    # hello['account'] is a user, password and database, for a library that insists on them (docs/protocol.md).
     @ttl_ms = hello['ttl_ms'] # how long a lease or session is to last
     @client = hello['client'] # "c3": for values that a human can read in the service
     @redis = Redis.new(@nodes.first)
