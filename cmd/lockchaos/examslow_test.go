@@ -11,7 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// TestExamOfSlowLocks: a correct lock passes an exam whose lease is 15 s and that answers at once, so that clients seldom wait for it. So does one that looks every 40 s whether the
+// TestExamOfSlowLocks: a correct lock passes an exam whose lease is 15 s and that answers at once, so that clients seldom wait for it. So does one that looks every 20 s whether the
 // key is free. What attacks need of them follows from their pace.
 func TestExamOfSlowLocks(t *testing.T) {
 	if !sandboxed(t) {
@@ -33,7 +33,7 @@ func TestExamOfSlowLocks(t *testing.T) {
 		longer      bool // whether its pace makes attacks longer
 	}{
 		{"answers at once", "-1", false},
-		{"looks seldom", "40", true},
+		{"looks seldom", "20", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
