@@ -164,6 +164,7 @@ func TestBreaks(t *testing.T) {
 		{"unknown token", OpHello, `{"id":1,"ok":true,"name":"a","token":"uuid"}` + "\n", `"token" is "uuid"`},
 		{"confirms acquire", OpHello, `{"id":1,"ok":true,"name":"a","confirms":["acquire"]}` + "\n", `"confirms" has "acquire"`},
 		{"no permits", OpHello, `{"id":1,"ok":true,"name":"a","permits":0}` + "\n", `"permits" is 0`},
+		{"more permits an acquire than there are", OpHello, `{"id":1,"ok":true,"name":"a","permits":2,"permits_per_acquire":3}` + "\n", `"permits_per_acquire" is 3, of 2 permits`},
 		{"readers of a semaphore", OpHello, `{"id":1,"ok":true,"name":"a","permits":2,"read_write":true}` + "\n", `"read_write" with "permits" 2`},
 		{"other protocol", OpHello, `{"id":1,"ok":true,"name":"a","protocol":2}` + "\n", "says protocol 2: this is 1"},
 		{"negative grace", OpHello, `{"id":1,"ok":true,"name":"a","lost_grace_ms":-1}` + "\n", `"lost_grace_ms" is negative`},

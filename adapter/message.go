@@ -55,6 +55,8 @@ type Request struct {
 	Key string `json:"key,omitempty"`
 	// Mode of an acquire is ModeRead or ModeWrite where the adapter declares read_write, else "".
 	Mode string `json:"mode,omitempty"`
+	// Permits of an acquire is how many it asks for, where the adapter declares permits_per_acquire, else 0.
+	Permits int `json:"permits,omitempty"`
 	// Grant is the ID of the acquire that granted what is asked about.
 	Grant int64 `json:"grant,omitempty"`
 	// TimeoutMS is how long the adapter may take (ms).
@@ -108,8 +110,10 @@ type Declaration struct {
 	Abandons time.Duration `json:"-"`
 	Fair     bool          `json:"fair"`
 	// Permits is how many may hold a key at once; 1 when it is not given.
-	Permits   int  `json:"permits"`
-	Reentrant bool `json:"reentrant"`
+	Permits int `json:"permits"`
+	// PerAcquire is how many of them one acquire may ask for; 0: one, and none says how many.
+	PerAcquire int  `json:"permits_per_acquire,omitempty"`
+	Reentrant  bool `json:"reentrant"`
 	// ReadWrite: each acquire has a mode, and readers do not exclude each other. Permits is 1.
 	ReadWrite bool `json:"read_write"`
 	NoExpiry  bool `json:"no_expiry"`

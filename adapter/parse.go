@@ -20,6 +20,9 @@ import (
 // maxName bounds what is printed in every report.
 const maxName = 80
 
+// mostPerAcquire is the greatest number of permits that one acquire can ask for (history.MaxPerAcquire).
+const mostPerAcquire = 255
+
 // maxPassword bounds that of a session; ZooKeeper's have 16 bytes.
 const maxPassword = 64
 
@@ -269,6 +272,11 @@ func (r *reader) declaration() *Declaration {
 	r.take("permits", &d.Permits, "a number")
 	r.rule(d.Permits >= 1 && d.Permits <= 1_000_000, `"permits" is %d: it must be 1 (an exclusive lock) or more`, d.Permits)
 	r.flag("reentrant", &d.Reentrant)
+	if r.take("permits_per_acquire", &d.PerAcquire, "a number") {
+		r.rule(d.PerAcquire >= 1 && d.PerAcquire <= min(d.Permits, mostPerAcquire), `"permits_per_acquire" is %d, of %d permits: it lies between 1 and "permits", and %d at most`,
+			d.PerAcquire, d.Permits, mostPerAcquire)
+		r.rule(!d.Reentrant, `"permits_per_acquire" with "reentrant": not both`)
+	}
 	r.flag("read_write", &d.ReadWrite)
 	r.rule(!d.ReadWrite || d.Permits == 1, `"read_write" with "permits" %d: a reader-writer lock has one permit, which readers share`, d.Permits)
 	r.flag("no_expiry", &d.NoExpiry)

@@ -62,7 +62,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	by := s.loosen(k, o.client, end)
 	g := s.newGrant()
 	g.by = by.place
-	g.id, g.token, g.key, g.client, g.process, g.mode = o.id, e.Token, k.id, o.client, o.process, o.mode
+	g.id, g.token, g.key, g.client, g.process, g.mode, g.takes = o.id, e.Token, k.id, o.client, o.process, o.mode, o.takes
 	g.hasToken = e.HasToken()
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
 	g.withdrawn, g.loose = forever, true

@@ -14,6 +14,7 @@ type bruteGrant struct {
 	id, token, earliest, end, last int64
 	client                         int32
 	mode                           history.Mode
+	takes                          int
 	acts                           int
 }
 
@@ -59,7 +60,7 @@ func newBrute(h *history.History) *bruteLock {
 
 func (b *bruteLock) grantOf(i int) *bruteGrant {
 	e, inv := b.events[i], b.events[b.invoked[b.events[i].Op]]
-	g := &bruteGrant{id: e.Op, token: e.Token, client: e.Client, mode: inv.Mode, earliest: stampOr(e.Start, inv.Time), end: stampOr(e.End, e.Time)}
+	g := &bruteGrant{id: e.Op, token: e.Token, client: e.Client, mode: inv.Mode, takes: int(max(inv.Permits, 1)), earliest: stampOr(e.Start, inv.Time), end: stampOr(e.End, e.Time)}
 	if e.First != 0 {
 		g.earliest = min(max(e.First, inv.Time), g.end)
 	}
@@ -289,7 +290,7 @@ func (b *bruteLock) mayBegin(i int, given bruteTokens) bool {
 		if j == i || !b.began[j] || b.ended[j] || b.owners && x.client == g.client || b.readers && x.mode == history.ModeRead && g.mode == history.ModeRead {
 			continue
 		}
-		others++
+		others += x.takes
 	}
-	return others < b.permits
+	return others+g.takes <= b.permits
 }

@@ -2,7 +2,7 @@ package checker
 
 import "math"
 
-// crowd tells how many may have been beside each other on a key with several permits: for each settled grant a step up at the end of its acquire, and one down where
+// crowd tells how many permits may have been given at one time on a key with several: for each settled grant a step up, by what it has, at the end of its acquire, and one down where
 // it is in nobody's way any more. It is a tree by time (a treap) with sums, so that to ask costs a logarithm; to compare each grant with all beside it
 // would cost the square of the permits. There are no pointers in it: behind an acquire that stays open it is large.
 type crowd struct {
@@ -25,14 +25,14 @@ type crowdStep struct {
 	sum, most   int32 // of the steps from here down: their sum, and the greatest sum of the first of them, one at least
 }
 
-// add adds a grant that may have been beside others from one instant until before another.
-func (c *crowd) add(from, to int64) {
+// add adds a grant of so many permits that may have been beside others from one instant until before another.
+func (c *crowd) add(from, to int64, takes uint8) {
 	if c.steps == nil {
 		c.steps = append(c.steps, crowdStep{most: math.MinInt32 / 2})
 		c.drawn, c.since = 1, math.MinInt64
 	}
-	c.insert(from, 1)
-	c.insert(max(to, from+1), -1)
+	c.insert(from, int32(takes))
+	c.insert(max(to, from+1), -int32(takes))
 }
 
 func (c *crowd) insert(at int64, step int32) {
@@ -90,7 +90,7 @@ func (c *crowd) sumUp(x *crowdStep) {
 	x.sum, x.most = here+r.sum, max(l.most, here, here+r.most)
 }
 
-// most is the greatest number of grants beside each other at any instant that is remembered.
+// most is the greatest number of permits given at any instant that is remembered.
 func (c *crowd) most() int {
 	if c.root == 0 {
 		return 0
@@ -132,7 +132,7 @@ func (c *crowd) free(i int32) {
 	c.spare = append(c.spare, i)
 }
 
-// hasRoom tells whether a settled grant was certainly not one too many: when it was made there were no more than so many, itself included.
+// hasRoom tells whether a settled grant was certainly not one too many: when it was made there were no more permits given than so many, its own included.
 func (c *crowd) hasRoom(g *grant, permits int) bool {
 	n, known := c.at(g.end)
 	return known && n <= permits && !c.odd

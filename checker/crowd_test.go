@@ -12,14 +12,15 @@ func TestCrowd(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 22))
 		var c crowd
-		var all [][2]int64
+		var all [][3]int64
 		since, now := int64(0), int64(0)
 		for range 200 {
 			now += rng.Int64N(4)
 			from := max(since, now-rng.Int64N(10))
 			to := from + rng.Int64N(10)
-			c.add(from, to)
-			all = append(all, [2]int64{from, max(to, from+1)})
+			takes := 1 + rng.IntN(3)
+			c.add(from, to, uint8(takes))
+			all = append(all, [3]int64{from, max(to, from+1), int64(takes)})
 			if rng.IntN(5) == 0 {
 				since = max(since, now-15)
 				c.forget(since)
@@ -29,7 +30,7 @@ func TestCrowd(t *testing.T) {
 				n, begins := 0, false
 				for _, x := range all {
 					if x[0] <= at && at < x[1] {
-						n++
+						n += int(x[2])
 					}
 					begins = begins || x[0] == at
 				}

@@ -9,6 +9,7 @@ import (
 // TestEdgesOfSemaphores: who counts together where the order of grants is not known.
 func TestEdgesOfSemaphores(t *testing.T) {
 	two := permits(plainLock(), 2)
+	both := claim(two, func(c *history.Claims) { c.PerAcquire = 2 })
 	translated := two.with(func(h *history.Header) { h.Translated = true })
 	const crowd = `
 		A acquire [0,1] valid=20 tok=1
@@ -25,6 +26,32 @@ func TestEdgesOfSemaphores(t *testing.T) {
 		A acquire [0,1]
 		B acquire [4,5]
 		C acquire [5,6]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"one client with both permits, alone", MutualExclusion, both, `
+		A acquire [0,1] permits=2
+		A write   [2,3]
+		A release [4,5]
+		B acquire [6,7]
+		C acquire [8,9]` + probeText, Pass, 0, "", ""},
+		{"a third permit beside the two of one client", MutualExclusion, both, `
+		A acquire [0,1] permits=2
+		B acquire [4,5]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"both permits beside one that is promised", MutualExclusion, both, `
+		A acquire [0,1]
+		B acquire [4,5] permits=2` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"one with both permits, and one with one, in either order", MutualExclusion, noClaims(both), `
+		A acquire [0,10] permits=2
+		B acquire [0,11]
+		A write   [12,13]
+		B write   [14,15]
+		A write   [16,17]` + probeText, Violated, 1, KindUnexplained, ""},
+		{"a stall explains how both permits overran", MutualExclusion, both, `
+		A acquire [0,1] permits=2
+		stall A   [10,700]
+		C acquire [550,551]
+		A write   [701,702]
+		C write   [703,704]
+		A release [710,711] notheld
+		C release [712,713]` + probeText, Inconclusive, 0, "", "A stall of this machine"},
 		{"two grants of one translated client", MutualExclusion, translated, `
 		A acquire [0,1]
 		A2=A acquire [12,13]

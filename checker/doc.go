@@ -58,8 +58,9 @@
 //
 // Mutex: two holds conflict.
 //
-// Semaphore with N permits (Claims.Permits): N+1 holds conflict. A violation is counted for each
-// hold that was one too many where it began. Some holds begin at one instant, or in unknown order.
+// Semaphore with N permits (Claims.Permits): holds conflict if they have more than N together. A
+// hold has one permit, or as many as its acquire asked for (Claims.PerAcquire, Event.Permits). A
+// violation is counted for each hold that was one too many where it began. Some holds begin at one instant, or in unknown order.
 // Of these, the earlier are those whose acquire ended first, or was invoked first. That order only
 // counts them. None is named as the one too many (Violation.Unordered), unless one was certainly
 // granted last, or one explains the rest.
@@ -233,8 +234,8 @@
 //
 //   - Conflicting holds share an instant. This includes a hold of no length strictly inside another
 //     one.
-//   - A later grant ended inside the promises of as many earlier ones that it conflicts with as the
-//     key has permits. If the order is unknown, each must have ended inside the other's promise.
+//   - A later grant ended inside the promises of so many earlier ones that they left too few of the
+//     key's permits for it. If the order is unknown, each must have ended inside the other's promise.
 //     Whichever was later, it was then granted inside the other's promise.
 //
 // Each pair counts once; on a semaphore, each hold that was one too many.

@@ -26,13 +26,14 @@ type op struct {
 	key          history.KeyID
 	kind         history.Kind
 	mode         history.Mode
-	outside      bool // nothing shows that its reentrant owner still had anything when it was invoked
-	waiting      bool // an acquire in its key's queue
-	done         bool // completed
-	definite     bool // completed with ok or fail
-	ledgered     bool // the ledger has it
-	reaches      bool // it reached the store, or may have
-	pinned       bool // a finding still looks at it, so it must not be used again
+	takes        uint8 // of an acquire: how many permits it asks for
+	outside      bool  // nothing shows that its reentrant owner still had anything when it was invoked
+	waiting      bool  // an acquire in its key's queue
+	done         bool  // completed
+	definite     bool  // completed with ok or fail
+	ledgered     bool  // the ledger has it
+	reaches      bool  // it reached the store, or may have
+	pinned       bool  // a finding still looks at it, so it must not be used again
 }
 
 const noBase = -1
@@ -86,6 +87,7 @@ type grant struct {
 	// unsure counts the releases that name it and may have been carried out: see ownerOnKey.
 	unsure int32
 	mode   history.Mode
+	takes  uint8 // how many of the key's permits it has: 1, but of a semaphore whose acquires may ask for several
 
 	closed  bool // nothing more is expected under it
 	settled bool // closed, and every op of it is finished

@@ -26,6 +26,10 @@ type modelCase struct {
 var modelCases = []modelCase{
 	{"mutex", func(*rand.Rand, *history.Header) {}, someClients(2, 2)},
 	{"semaphore", func(r *rand.Rand, h *history.Header) { h.Claims.Permits = 2 + r.IntN(4)/3 }, someClients(3, 2)},
+	{"semaphore of several permits an acquire", func(r *rand.Rand, h *history.Header) {
+		h.Claims.Permits = 2 + r.IntN(4)/3
+		h.Claims.PerAcquire = h.Claims.Permits
+	}, someClients(3, 2)},
 	{"reentrant", func(_ *rand.Rand, h *history.Header) { h.Claims.Reentrant = true }, nestedClients},
 	{"reader-writer", func(_ *rand.Rand, h *history.Header) { h.Claims.ReadWrite = true }, someClients(2, 3)},
 	{"fenced reader-writer", func(_ *rand.Rand, h *history.Header) { h.Claims.ReadWrite, h.Claims.Token = true, "fencing" }, fencedClients},
@@ -58,7 +62,7 @@ func (m modelCase) draw(seed int) (script, []string) {
 	if rng.IntN(3) == 0 {
 		lock.header.Claims.Confirms = nil
 	}
-	g := &generator{rng: rng, keys: 1, store: rng.IntN(2) == 0, wild: rng.IntN(4) > 0, readers: lock.header.Claims.ReadWrite}
+	g := &generator{rng: rng, keys: 1, store: rng.IntN(2) == 0, wild: rng.IntN(4) > 0, readers: lock.header.Claims.ReadWrite, several: lock.header.Claims.PerAcquire}
 	m.lines(g)
 	return lock, g.lines
 }

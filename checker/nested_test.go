@@ -50,6 +50,9 @@ func (g *generator) nestedClient(name string) {
 
 // mode draws the mode of an acquire, where there are any.
 func (g *generator) mode() string {
+	if g.several > 1 {
+		return fmt.Sprintf(" permits=%d", g.rng.IntN(1+g.several))
+	}
 	if g.readers && g.rng.IntN(3) > 0 {
 		return " mode=read"
 	}

@@ -20,6 +20,7 @@ type generator struct {
 	token   int
 	wild    bool // tokens and first attempts make no sense
 	readers bool // acquires have modes
+	several int  // up to how many permits acquires ask for
 	shared  bool // any lock may protect any key
 }
 
@@ -265,10 +266,13 @@ func TestSemaphoreAgreesWithSlowChecker(t *testing.T) {
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
 		lock := permits(randomLock(rng), 2+rng.IntN(4)/2)
+		if seed%3 == 0 {
+			lock = claim(lock, func(c *history.Claims) { c.PerAcquire = c.Permits })
+		}
 		if seed%4 == 0 {
 			lock = noClaims(lock)
 		}
-		g := &generator{rng: rng, keys: 1 + rng.IntN(4)/3, store: rng.IntN(2) == 0, fault: rng.IntN(2) == 0, wild: rng.IntN(2) == 0}
+		g := &generator{rng: rng, keys: 1 + rng.IntN(4)/3, store: rng.IntN(2) == 0, fault: rng.IntN(2) == 0, wild: rng.IntN(2) == 0, several: lock.header.Claims.PerAcquire}
 		lines := g.script(3 + rng.IntN(4))
 		fails := func(lines []string) bool {
 			h := lock.history(strings.Join(lines, "\n"))

@@ -25,7 +25,7 @@ import (
 //	S requests [5] n=120               the service has handled so many requests
 //
 // Answers: ok (the default), fail, busy, notheld, declined, refused, conflict, info. Others: key=k1, tok=, attempt=, first=, enq=, valid=,
-// value= (of a write), atomic, mode=read (of an acquire of a reader-writer lock), proc= (the incarnation; the client's number by default),
+// value= (of a write), atomic, mode=read (of an acquire of a reader-writer lock), permits= (of an acquire of a semaphore), proc= (the incarnation; the client's number by default),
 // g=NAME (the grant; the client's last acquire by default; NAME= before the client names it), @t or @t,t2 when the store
 // took a write, blind (the op has no worker stamps). Clients are letters; P, Q … are fresh ones.
 //
@@ -283,6 +283,7 @@ func (s script) events(l *line, store *ledger) []timed {
 			invoke.Mode = history.ModeRead
 		}
 	}
+	invoke.Permits = uint8(number(cmp.Or(l.opts["permits"], "0")))
 	if l.open {
 		return []timed{{invoke, 2}}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Semaphores: a key with N permits. A violation is counted once for each hold that was one too many where it began, or grant that was
+// Semaphores: a key with N permits, of which a grant has one, or as many as its acquire asked for. A violation is counted once for each hold that was one too many where it began, or grant that was
 // made inside the promises of N earlier ones. Of those that began at one instant, or whose order is not known, those before it are the ones whose
 // acquire ended first, or else was invoked first: of three holders of two permits one is counted, whichever it was.
 
@@ -15,7 +15,7 @@ import (
 func (s *Sweep) judgeCrowd(g *grant) {
 	k := s.keyOf(g)
 	k.crowd.odd = k.crowd.odd || g.earliest > g.end
-	k.crowd.add(g.end, g.bound())
+	k.crowd.add(g.end, g.bound(), g.takes)
 	if k.crowd.most() <= s.permits && !k.crowd.odd {
 		k.lulls++
 		return // nowhere were there more at once than may be, whatever becomes of them
@@ -43,7 +43,7 @@ func (k *keyState) near(g *grant) []*grant {
 	return near
 }
 
-// tally counts the holds beside b, and the grants that may have promised its place to others: of all near where they were not counted without a
+// tally counts the permits of the holds beside b, and of the grants that may have promised its place to others: of all near where they were not counted without a
 // gap, else of the first alone, which is new. To find them anew whenever a grant settles would cost the square of them each time.
 func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 	if b.tallied == k.lulls+1 {
@@ -57,10 +57,10 @@ func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 			continue
 		}
 		if ahead(x, b) && overlap(x, b, false) {
-			b.besides++
+			b.besides += int32(x.takes)
 		}
 		if x.client != b.client && b.end < x.limit() && (ahead(x, b) || later(b, x, false)) {
-			b.backers++
+			b.backers += int32(x.takes)
 		}
 	}
 }
@@ -68,12 +68,23 @@ func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 // mayBeCrowded reports whether it is time to look closely at a hold: where there are enough others. Where promises alone count, and there are many,
 // it is not looked at again for each grant that comes.
 func (s *Sweep) mayBeCrowded(b *grant) bool {
-	return int(b.besides) >= s.permits || int(b.backers) >= s.permits && b.backers >= b.lookAgain
+	return int(b.besides) >= s.enough(b) || int(b.backers) >= s.enough(b) && b.backers >= b.lookAgain
+}
+
+// enough is how many permits others must have for b to be one too many.
+func (s *Sweep) enough(b *grant) int { return s.permits - int(b.takes) + 1 }
+
+// taken is how many permits some grants have together.
+func taken(grants ...*grant) (n int) {
+	for _, x := range grants {
+		n += int(x.takes)
+	}
+	return n
 }
 
 // judgeCrowded looks closely at a hold that may have been one too many.
 func (s *Sweep) judgeCrowded(b *grant, near []*grant) {
-	certain := len(s.beside(b, near)) >= s.permits
+	certain := taken(s.beside(b, near)...) >= s.enough(b)
 	if certain || s.promisedBeside(b, near) != nil {
 		b.crowded = certain // what rests on promises may come to nothing when the faults around it are known
 		s.putOff(s.now, func() { s.decideCrowd(b, near) }, near...)
@@ -101,7 +112,7 @@ func (s *Sweep) beside(b *grant, near []*grant) []*grant {
 // ahead tells which of two grants counts as the one before the other where nothing else tells.
 func ahead(x, b *grant) bool { return x.end < b.end || x.end == b.end && x.id < b.id }
 
-// promisedBeside returns N grants inside whose promises b was granted, if there are so many. Those that are certainly earlier than b count
+// promisedBeside returns grants inside whose promises b was granted, if there are so many that they leave too few permits for b. Those that are certainly earlier than b count
 // together whatever order they have. Each of the others must exclude, and be excluded by, every one that is counted, so that the last
 // of them all, whichever it is, was one too many.
 func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
@@ -117,15 +128,15 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 		}
 	}
 	switch {
-	case len(before) >= s.permits:
+	case taken(before...) >= s.enough(b):
 		return before
-	case len(before)+len(unsure) < s.permits:
+	case taken(before...)+taken(unsure...) < s.enough(b):
 		return nil
 	case s.stoodUntil(b, before) && s.stoodUntil(b, unsure):
-		return s.oneEach(before, unsure)
+		return s.oneEach(s.enough(b), before, unsure)
 	}
 	left := mostChoices
-	return s.choose(before, unsure, nil, &left)
+	return s.choose(s.enough(b), before, unsure, nil, &left)
 }
 
 // stoodUntil reports whether the promises of all of these grants stood from before the first of them until b: then any two of them exclude each other, but for those of
@@ -141,34 +152,39 @@ func (s *Sweep) stoodUntil(b *grant, grants []*grant) bool {
 }
 
 // oneEach is choose where any two grants of different clients exclude each other.
-func (s *Sweep) oneEach(before, unsure []*grant) []*grant {
-	taken := map[int32]bool{}
+func (s *Sweep) oneEach(enough int, before, unsure []*grant) []*grant {
+	most := map[int32]*grant{} // of each client's the one with the most permits
 	for _, x := range before {
-		taken[x.client] = true
+		most[x.client] = x
 	}
-	chosen := slices.Clone(before)
 	for _, x := range unsure {
-		if !taken[x.client] {
-			taken[x.client], chosen = true, append(chosen, x)
+		if y := most[x.client]; y == nil || y.takes < x.takes && !slices.Contains(before, y) {
+			most[x.client] = x
+		}
+	}
+	chosen, have := slices.Clone(before), taken(before...)
+	for _, x := range unsure {
+		if most[x.client] == x && have < enough {
+			chosen, have = append(chosen, x), have+int(x.takes)
 		}
 	}
 	s.compared += len(before) + len(unsure)
-	if len(chosen) < s.permits {
+	if have < enough {
 		return nil
 	}
-	return chosen[:max(s.permits, len(before))]
+	return chosen
 }
 
 // mostChoices bounds the search of choose, whose time would double with each grant more: it is for the few grants around a fault that may have ended sessions.
 const mostChoices = 1 << 17
 
-// choose finds N grants that count together: chosen, some of unsure, and those of before that agree with them. It gives up when left comparisons are made.
-func (s *Sweep) choose(before, unsure, chosen []*grant, left *int) []*grant {
-	if len(before)+len(chosen) >= s.permits {
+// choose finds grants that count together and have enough permits: chosen, some of unsure, and those of before that agree with them. It gives up when left comparisons are made.
+func (s *Sweep) choose(enough int, before, unsure, chosen []*grant, left *int) []*grant {
+	if taken(before...)+taken(chosen...) >= enough {
 		return append(append([]*grant(nil), before...), chosen...)
 	}
 	for i, x := range unsure {
-		if len(before)+len(chosen)+len(unsure)-i < s.permits {
+		if taken(before...)+taken(chosen...)+taken(unsure[i:]...) < enough {
 			return nil // there are too few, even if all agree
 		}
 		if *left -= len(before) + len(unsure) - i; *left < 0 {
@@ -186,7 +202,7 @@ func (s *Sweep) choose(before, unsure, chosen []*grant, left *int) []*grant {
 				rest = append(rest, o)
 			}
 		}
-		if found := s.choose(agreeing, rest, append(chosen[:len(chosen):len(chosen)], x), left); found != nil {
+		if found := s.choose(enough, agreeing, rest, append(chosen[:len(chosen):len(chosen)], x), left); found != nil {
 			return found
 		}
 	}
@@ -205,7 +221,7 @@ func (s *Sweep) rightlyExcludes(x, b *grant) bool {
 // decideCrowd records a hold that was one too many.
 func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	others, promised := s.beside(b, near), s.promisedBeside(b, near)
-	if b.counted || len(others) < s.permits && (promised == nil || s.cut) {
+	if b.counted || taken(others...) < s.enough(b) && (promised == nil || s.cut) {
 		return
 	}
 	b.counted = true
@@ -216,7 +232,7 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	} else {
 		cause = s.explainCrowd(&j, b, others)
 	}
-	if len(others) < s.permits {
+	if taken(others...) < s.enough(b) {
 		others = promised
 	}
 	j.unordered = (cause == nil || j.assumed) && !lastOf(b, others)
@@ -280,7 +296,7 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.To, append([]*grant{b}, others...)...)
 	has := count(s.permits, "permit", "permits")
 	if lastOf(b, others) {
-		v.Text = fmt.Sprintf("client %d was one holder too many of %s, which has %s, from %s: %s held it too", b.client, v.Key, has, seconds(b.end), namesOf(others))
+		v.Text = fmt.Sprintf("%s was one holder too many of %s, which has %s, from %s: %s held it too", holder(b), v.Key, has, seconds(b.end), namesOf(others))
 	} else {
 		v.Text = fmt.Sprintf("%s, which has %s, was held from %s on by %s", v.Key, has, seconds(b.end), namesOf(append([]*grant{b}, others...)))
 	}
@@ -294,11 +310,19 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 	return v
 }
 
+// holder names the client of a grant, with its permits if it has several.
+func holder(g *grant) string {
+	if g.takes > 1 {
+		return fmt.Sprintf("client %d (with %d permits)", g.client, g.takes)
+	}
+	return fmt.Sprintf("client %d", g.client)
+}
+
 // namesOf names the clients of some grants, in no order of time.
 func namesOf(grants []*grant) string {
 	var names []string
 	for _, x := range grants {
-		names = append(names, fmt.Sprintf("client %d", x.client))
+		names = append(names, holder(x))
 	}
 	slices.Sort(names)
 	return strings.Join(firstFew(names), ", ")

@@ -13,7 +13,7 @@ import (
 
 type slowGrant struct {
 	id, token, earliest, end, last int64
-	acts                           int
+	acts, takes                    int
 	starts                         []int64 // of its acts
 	told                           int64   // when the lock first said that it is lost
 	promise, withdrawn             int64
@@ -177,7 +177,7 @@ func (s *slow) acquires(h *history.History, invoked map[int64]*history.Event) {
 		}
 		start := stampOr(e.Start, invoked[e.Op].Time)
 		g := &slowGrant{id: e.Op, token: slowToken(e), client: e.Client, key: e.Key, earliest: start, end: stampOr(e.End, e.Time), withdrawn: 1 << 62,
-			start: start, enqueued: e.Enqueued, mode: invoked[e.Op].Mode}
+			start: start, enqueued: e.Enqueued, mode: invoked[e.Op].Mode, takes: int(max(invoked[e.Op].Permits, 1))}
 		if g.enqueued != 0 {
 			g.enqueued = max(g.enqueued, start)
 		}
@@ -477,14 +477,14 @@ func (s *slow) crowds() int {
 
 // depth is how many holds go on where one begins.
 func (s *slow) depth(b *slowGrant) int {
-	depth := 1
+	depth := b.takes
 	if b.acts > 0 {
 		for _, x := range s.grants {
 			if x == b || x.acts == 0 || x.key != b.key {
 				continue
 			}
 			if x.last > b.end && (x.end < b.end || x.end == b.end && b.last > b.end && x.id < b.id) {
-				depth++
+				depth += x.takes
 			}
 		}
 	}
@@ -498,7 +498,11 @@ func (s *slow) excludes(x, b *slowGrant) bool {
 
 // overPromised tries every set of other grants, in the order in which they were made, for one that fills the permits with b besides.
 func (s *slow) overPromised(b *slowGrant, chosen []*slowGrant, from int) bool {
-	if len(chosen) == s.header.Claims.Permits {
+	all := b.takes
+	for _, x := range chosen {
+		all += x.takes
+	}
+	if all > s.header.Claims.Permits {
 		return true
 	}
 	for i := from; i < len(s.grants); i++ {

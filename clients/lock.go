@@ -39,6 +39,12 @@ type ReadLocker interface {
 	AcquireRead(ctx context.Context, key string) (Grant, error)
 }
 
+// PermitLocker is implemented by semaphores whose Claims have PerAcquire: their Acquire takes one permit.
+type PermitLocker interface {
+	// AcquirePermits takes so many permits of the key, all together or none. In all else it is Acquire.
+	AcquirePermits(ctx context.Context, key string, n int) (Grant, error)
+}
+
 // Watcher is implemented by locks that tell by themselves when a grant is lost.
 type Watcher interface {
 	// Lost returns the channel on which the lock tells of lost grants. It is never closed, and a slow reader blocks nobody.
@@ -234,6 +240,8 @@ type Claims struct {
 	Fair bool
 	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.
 	Permits int
+	// PerAcquire is how many of a key's permits one acquire may ask for; 0: one. With more the lock is a PermitLocker.
+	PerAcquire int
 	// Reentrant: an owner may acquire again what it holds.
 	Reentrant bool
 	// ReadWrite: a reader-writer lock, a ReadLocker. Acquire takes a key as a writer; readers do not exclude each other. Permits is 1.

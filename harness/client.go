@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -35,8 +36,8 @@ type client struct {
 	event func(reply) // called for lost-events and stalls, on the reader's goroutine
 	// extra is how much longer than the op's own timeout the harness waits: pauses are on top of it.
 	extra time.Duration
-	// modes: the lock is a reader-writer lock, and each acquire is recorded with its mode.
-	modes bool
+	// claims are the lock's: what an acquire asks for is recorded where there is a choice.
+	claims clients.Claims
 	// ended tells when a fault had ended a session, 0 if none did; nil: nothing ends sessions.
 	ended func(session int64) int64
 	// tap watches the client's packets; nil: nobody needs to know when they passed.
@@ -147,6 +148,7 @@ type op struct {
 	value   int64
 	timeout time.Duration
 	reader  bool   // an acquire asks to be a reader
+	permits int    // how many permits an acquire asks for; 0: one
 	invoked func() // called when the invocation is recorded; nil: nobody wants to know
 }
 
@@ -161,21 +163,24 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 	if o.kind == history.Read || o.kind == history.Write {
 		e.Token, e.Value = o.token, o.value
 	}
-	if c.modes && o.kind == history.Acquire {
+	if o.permits > 1 {
+		e.Permits = uint8(o.permits) // no lock claims more than history.MaxPerAcquire
+	}
+	if c.claims.ReadWrite && o.kind == history.Acquire {
 		e.Mode = history.ModeWrite
 		if o.reader {
 			e.Mode = history.ModeRead
 		}
 	}
 	c.rec.Record(e)
-	e.Mode = history.ModeNone // only the invocation has one
+	e.Mode, e.Permits = history.ModeNone, 0 // only the invocation has them
 	if o.invoked != nil {
 		o.invoked()
 	}
 	if o.kind == history.Acquire {
 		c.tap.begin()
 	}
-	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Read: o.reader, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
+	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Read: o.reader, Permits: o.permits, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
 	if err != nil {
 		e.Time, e.Type, e.Text = 0, history.Info, err.Error()
 		c.rec.Record(e)

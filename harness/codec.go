@@ -72,6 +72,7 @@ func (c *command) appendLine(buf []byte) ([]byte, error) {
 	f.word("op", c.Op)
 	f.text("key", c.Key)
 	f.flag("read", c.Read)
+	f.number("permits", int64(c.Permits))
 	f.number("grant", c.Grant)
 	f.number("timeout", c.Timeout)
 	f.number("value", c.Value)
@@ -160,6 +161,8 @@ func (c *command) parse(line []byte) error {
 			c.Key = l.StringIntern()
 		case "read":
 			c.Read = l.Bool()
+		case "permits":
+			c.Permits = l.Int()
 		case "grant":
 			c.Grant = l.Int64()
 		case "timeout":

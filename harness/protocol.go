@@ -9,6 +9,8 @@ type command struct {
 	Key string `json:"key,omitempty"`
 	// Read: an acquire is a reader's.
 	Read bool `json:"read,omitempty"`
+	// Permits is how many an acquire asks for; 0: one.
+	Permits int `json:"permits,omitempty"`
 	// Grant is the op of the acquire that this op is done under (for an acquire its own op).
 	Grant int64 `json:"grant,omitempty"`
 	// Timeout bounds the library call, in ns.

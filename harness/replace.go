@@ -135,7 +135,7 @@ func (r *run) succeed(old *workerProcess) (*workerProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh.rec, fresh.modes, fresh.life = r.rec, old.modes, old.life+1
+	fresh.rec, fresh.claims, fresh.life = r.rec, old.claims, old.life+1
 	return fresh, nil
 }
 

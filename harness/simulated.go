@@ -200,7 +200,7 @@ func (s *simulation) beginHistory() (err error) {
 		return err
 	}
 	for _, c := range s.clients {
-		c.rec, c.modes = s.rec, s.claims().ReadWrite
+		c.rec, c.claims = s.rec, s.claims()
 	}
 	s.ledger = &ledger{client: s.ledgers, rec: s.rec, keys: s.keyIDs}
 	if trace := s.cfg.Trace; trace != nil {
@@ -296,7 +296,7 @@ func passing(t *sim.Task) func(context.Context, <-chan struct{}, time.Duration) 
 // probe lets a fresh client try every key.
 func (s *simulation) probe(ctx context.Context, t *sim.Task, phase string) error {
 	c := s.spawn(int32(len(s.clients)+len(s.fresh)+1), 0)
-	c.rec, c.modes = s.rec, s.claims().ReadWrite
+	c.rec, c.claims = s.rec, s.claims()
 	s.fresh = append(s.fresh, c)
 	if err := s.open(ctx, t, c); err != nil {
 		return err

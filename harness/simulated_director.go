@@ -63,7 +63,7 @@ func (d *simDirector) revive(ctx context.Context, a *actor) error {
 	d.s.exitOf(c)
 	t.Await(why.away, func() bool { return closed(d.s.done) })
 	fresh := d.s.spawn(a.number, c.life+1)
-	fresh.rec, fresh.modes = c.rec, c.modes
+	fresh.rec, fresh.claims = c.rec, c.claims
 	d.s.clients[a.number-1] = fresh
 	a.workerProcess = fresh.workerProcess
 	if err := d.s.open(ctx, t, fresh); err != nil {

@@ -151,7 +151,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	procs := map[int32]*hosts.Process{}
 	for _, w := range append(r.workers, r.probes...) {
-		w.rec, w.modes = r.rec, r.claims().ReadWrite
+		w.rec, w.claims = r.rec, r.claims()
 		procs[w.number] = w.proc
 	}
 	var nodes, clients []nemesis.Place

@@ -347,6 +347,15 @@ func (w *worker) acquire(ctx context.Context, c command) reply {
 		}
 		ask = reader.AcquireRead
 	}
+	if c.Permits > 1 {
+		l, ok := w.lock.(clients.PermitLocker)
+		if !ok {
+			return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+		}
+		ask = func(ctx context.Context, key string) (clients.Grant, error) {
+			return l.AcquirePermits(ctx, key, c.Permits)
+		}
+	}
 	r := w.timed(func() (err error) {
 		g, err = ask(ctx, c.Key)
 		return err

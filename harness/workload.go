@@ -28,7 +28,7 @@ func Workloads() []Workload {
 		{"leader", "acquire, run a few scheduled ticks (read the last, think, write the next), step down", alike(lead)},
 		{"transfer", "acquire two keys, move an amount from one to the other, release both", alike(transfer)},
 		{"queue", "all wait for one key: acquire, read, think, write the successor, release, rest", alike(stand)},
-		{"semaphore", "acquire a permit, write, think, write, release", alike(permit)},
+		{"semaphore", "acquire a permit, or several at once where the lock grants them so, write, think, write, release", alike(permit)},
 		{"relay", "one client at a time asks: acquire, read, think, write the successor, release; then the next one asks", newRelay},
 		{"stampede", "all wait for one key, and the requests that the service handles for it are counted", newStampede},
 	}

@@ -51,6 +51,7 @@ func (h *Header) checkNumbers() error {
 		{"clients", int64(h.Clients), MaxClients},
 		{"nodes", int64(h.Nodes), MaxClients},
 		{"claims.permits", int64(h.Claims.Permits), math.MaxInt32},
+		{"claims.permits_per_acquire", int64(h.Claims.PerAcquire), MaxPerAcquire},
 		{"ttl_ns", h.TTL, MaxLength},
 		{"slack_ns", h.Slack, MaxLength},
 		{"bound_ns", h.Bound, MaxLength},

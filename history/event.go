@@ -1,5 +1,7 @@
 package history
 
+import "math"
+
 // Type says what an event is.
 type Type uint8
 
@@ -76,6 +78,9 @@ const (
 	ModeWrite
 )
 
+// MaxPerAcquire is the greatest number of permits that one acquire can ask for.
+const MaxPerAcquire = math.MaxUint8
+
 // KeyID is an index into History.Keys or Reader.Keys: lock keys as small numbers, so that judging needs no
 // string comparison.
 type KeyID int32
@@ -125,6 +130,8 @@ type Event struct {
 	ZeroToken bool
 	// Mode (Invoke of an Acquire of a reader-writer lock, and only there) is what was asked for, and granted if it was granted.
 	Mode Mode
+	// Permits (Invoke of an Acquire of a semaphore, and only there) is how many permits are asked for, and granted all together or not at all; 0: one.
+	Permits uint8
 
 	// Token is the fencing token of the grant (on OK acquires), or the token that the request carried (Read,
 	// Write, Ledger). 0: none, unless ZeroToken says that it is 0.

@@ -116,6 +116,8 @@ type Claims struct {
 	Fair bool `json:"fair,omitempty"`
 	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.
 	Permits int `json:"permits"`
+	// PerAcquire is how many of a key's permits one acquire may ask for (Event.Permits); 0: one.
+	PerAcquire int `json:"permits_per_acquire,omitempty"`
 	// Reentrant: an owner may acquire again what it holds, and has released it when it has released it as often. Each acquire is a grant of its own.
 	Reentrant bool `json:"reentrant,omitempty"`
 	// ReadWrite: a reader-writer lock. Every acquire says whether it is a reader's or a writer's (Event.Mode); readers do not exclude each other. Permits is 1.
@@ -180,6 +182,9 @@ func (c *Claims) check() error {
 	if c.Abandons < 0 {
 		return fmt.Errorf("claims.abandons_ns is %d: a time can't be negative", c.Abandons)
 	}
+	if c.PerAcquire != 0 && (c.PerAcquire < 1 || c.PerAcquire > min(c.Permits, MaxPerAcquire) || c.Reentrant) {
+		return fmt.Errorf("claims.permits_per_acquire is %d; it lies between 1 and claims.permits (%d), and %d at most, and no reentrant lock has it", c.PerAcquire, c.Permits, MaxPerAcquire)
+	}
 	if c.Notices != "" && c.LostGrace == 0 {
 		return fmt.Errorf("claims.notices is %q without claims.lost_grace_ns: say within which time a loss is noticed", c.Notices)
 	}
@@ -191,10 +196,14 @@ func (c *Claims) check() error {
 	return nil
 }
 
-// modeOf says what is wrong with the mode of an event, by what the lock claims.
-func (c *Claims) modeOf(e *Event) error {
+// asked says what is wrong with what an event asks for, its mode and its permits, by what the lock claims.
+func (c *Claims) asked(e *Event) error {
 	asks := e.Type == Invoke && e.Kind == Acquire
 	switch {
+	case e.Permits != 0 && !asks:
+		return fmt.Errorf("permits %d: only the invocation of an acquire has them", e.Permits)
+	case int(e.Permits) > max(c.PerAcquire, 1):
+		return fmt.Errorf("permits %d, but by the header an acquire asks for %d at most (claims.permits_per_acquire)", e.Permits, max(c.PerAcquire, 1))
 	case e.Mode == ModeNone && asks && c.ReadWrite:
 		return errors.New(`an acquire of a reader-writer lock needs its mode ("read" or "write")`)
 	case e.Mode != ModeNone && !c.ReadWrite:

@@ -43,6 +43,7 @@ func anyEvent(t *rapid.T) Event {
 	e.Kind = Kind(rapid.IntRange(int(Acquire), int(Write)).Draw(t, "kind"))
 	if e.Type == Invoke && e.Kind == Acquire {
 		e.Mode = rapid.SampledFrom([]Mode{ModeRead, ModeWrite}).Draw(t, "mode")
+		e.Permits = rapid.Uint8Max(1).Draw(t, "permits")
 	}
 	if e.Type == Ledger {
 		e.Kind = rapid.SampledFrom([]Kind{Read, Write}).Draw(t, "ledger kind")
@@ -131,6 +132,9 @@ func TestMalformedInputIsLocated(t *testing.T) {
 		{"an acquire without its mode", readers + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0"}` + "\n", "x.jsonl:2: an acquire of a reader-writer lock needs its mode"},
 		{"a release with a mode", readers + `{"t":1,"type":"invoke","f":"release","op":1,"key":"k0","mode":"read"}` + "\n", "x.jsonl:2: mode \"read\": only the invocation"},
 		{"an answer with a mode", readers + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","mode":"read"}` + "\n", "x.jsonl:2: mode \"read\": only the invocation"},
+		{"permits that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","permits":2}` + "\n", "x.jsonl:2: permits 2, but by the header an acquire asks for 1 at most"},
+		{"a release with permits", head + `{"t":1,"type":"invoke","f":"release","op":1,"key":"k0","permits":1}` + "\n", "x.jsonl:2: permits 1: only the invocation"},
+		{"more permits than there are", strings.Replace(head, `"permits":1`, `"permits":2,"permits_per_acquire":3`, 1), "x.jsonl:1: claims.permits_per_acquire is 3; it lies between 1 and claims.permits (2)"},
 		{"a mode that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"write"}` + "\n", `x.jsonl:2: mode "write", but the header does not`},
 		{"not JSON", head + `{"t":1,"type":"mark"]` + "\n", "x.jsonl:2:21: invalid character ']'"},
 		{"unknown field", head + `{"t":1,"type":"mark","colour":3}` + "\n", `x.jsonl:2: json: unknown field "colour"`},

@@ -62,6 +62,13 @@ func parseLine(b []byte, p int, keys *keyNames, e *Event) int {
 	if has(b, p, `,"mode":"`) {
 		e.Mode, p = modeValue(b, p+len(`,"mode":"`))
 	}
+	if has(b, p, `,"permits":`) {
+		var n int32
+		if n, p = smallDigits(b, p+len(`,"permits":`)); n > MaxPerAcquire {
+			return -1
+		}
+		e.Permits = uint8(n)
+	}
 	if p = parseParticulars(b, p, e); p >= len(b) || b[p] != '}' {
 		return -1
 	}

@@ -134,7 +134,7 @@ func (r *Reader) parse(line []byte, e *Event) error {
 			return err
 		}
 	}
-	return r.Header.Claims.modeOf(e)
+	return r.Header.Claims.asked(e)
 }
 
 // Truncated tells, after io.EOF, whether the history was cut.

@@ -32,7 +32,8 @@ type View struct {
 type Op struct {
 	ID, Grant int64
 	Kind      Kind
-	Mode      Mode // of an acquire of a reader-writer lock
+	Mode      Mode  // of an acquire of a reader-writer lock
+	Permits   uint8 // of an acquire of a semaphore: how many it asks for; 0: one
 	Key       KeyID
 	Client    int32
 	// Places are those of its events in History.Events, in rising order.
@@ -134,7 +135,7 @@ func (v *View) addToOp(e *Event, place int) {
 	o := v.Op(e.Op)
 	if o == nil {
 		o = v.newOp(e.Op)
-		o.Grant, o.Kind, o.Mode, o.Key, o.Client = e.Grant, e.Kind, e.Mode, e.Key, e.Client
+		o.Grant, o.Kind, o.Mode, o.Permits, o.Key, o.Client = e.Grant, e.Kind, e.Mode, e.Permits, e.Key, e.Client
 		o.Start, o.End, o.Token, o.Value = e.Time, e.Time, e.Token, e.Value
 		if at, found := slices.BinarySearch(v.Clients, o.Client); !found {
 			v.Clients = slices.Insert(v.Clients, at, o.Client)

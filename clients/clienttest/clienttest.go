@@ -64,6 +64,7 @@ var tests = []test{
 	{"grants and takes back", grantAndRelease, each},
 	{"excludes a second client", exclusion, exclusive},
 	{"grants as many as it has permits", permits, shared},
+	{"grants several permits together or none", severalPermits, several},
 	{"a wait given up leaves nothing behind", cancelledWait, each},
 	{"a waiter gets the key soon after its release", handover, each},
 	{"waiters are granted in their order", order, fair},
@@ -102,6 +103,9 @@ func checkClaims(t *testing.T, s *suite) {
 	_, renewer := l.(clients.Renewer)
 	if _, reads := l.(clients.ReadLocker); reads != s.kind.Claims.ReadWrite {
 		t.Errorf("%s claims to have readers: %t; it can be acquired as a reader: %t", s.kind.Name, s.kind.Claims.ReadWrite, reads)
+	}
+	if _, takes := l.(clients.PermitLocker); takes != several(s.kind.Claims) {
+		t.Errorf("%s claims that an acquire may ask for %d permits; it can ask for several: %t", s.kind.Name, s.kind.Claims.PerAcquire, takes)
 	}
 	can := map[string]bool{"release": true, "held": holder, "renew": renewer}
 	for _, op := range s.kind.Claims.Confirms {

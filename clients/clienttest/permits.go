@@ -1,6 +1,7 @@
 package clienttest
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,33 @@ func (s *suite) drain(taken []held) {
 			s.Errorf("release: %v", err)
 		}
 	}
+}
+
+func several(c clients.Claims) bool { return c.PerAcquire > 1 }
+
+// taking is the lock, of which every acquire asks for so many permits.
+type taking struct {
+	clients.Lock
+	n int
+}
+
+func (x taking) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	return x.Lock.(clients.PermitLocker).AcquirePermits(ctx, key, x.n)
+}
+
+// severalPermits takes as many permits as one acquire may ask for, which fill the key where that is all, and is then refused two where one is left.
+func severalPermits(s *suite) {
+	claims := s.kind.Claims
+	a, b, key := s.open(), s.open(), s.key()
+	g := s.acquire(taking{a, claims.PerAcquire}, key)
+	if claims.PerAcquire == claims.Permits {
+		s.busy(b, key, "one client has all permits", g.Attempt)
+	}
+	s.release(a, g)
+	filled := s.fill(key, claims.Permits-1)
+	s.busy(taking{a, 2}, key, "one permit is left, and two are asked for", filled[0].Attempt)
+	s.release(b, s.acquire(b, key)) // what was refused has left nothing behind
+	s.drain(filled)
 }
 
 // spare is how many permits are left when one is held.

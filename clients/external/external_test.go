@@ -126,6 +126,35 @@ read request; answer 3 write
 	}
 }
 
+// TestSeveralPermits: an acquire says how many permits it asks for if the adapter declares permits_per_acquire, and else nothing.
+func TestSeveralPermits(t *testing.T) {
+	asks := `answer() { case "$request" in *'"permits":'$2*) echo '{"id":'$1',"ok":true}' ;; *) echo '{"id":'$1',"ok":false,"error":"busy"}' ;; esac; }
+read request; answer 2 1
+read request; answer 3 2
+read request; echo '{"id":4,"ok":true}'
+`
+	l, err := open(t, shell(t, hello(`,"permits":3,"permits_per_acquire":2`)+asks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := l.(clients.Declarer).Declares().Claims; c.PerAcquire != 2 {
+		t.Errorf("claims %+v", c)
+	}
+	several := l.(clients.PermitLocker)
+	if _, err := l.Acquire(t.Context(), "k0"); err != nil {
+		t.Errorf("one: %v", err)
+	}
+	if _, err := several.AcquirePermits(t.Context(), "k1", 2); err != nil {
+		t.Errorf("two: %v", err)
+	}
+	if _, err := several.AcquirePermits(t.Context(), "k2", 3); !errors.Is(err, clients.ErrUnsupported) {
+		t.Errorf("more than it declares: %v", err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDeclares(t *testing.T) {
 	l, err := open(t, shell(t, hello(`,"validity":"session","token":"version","confirms":["held"],"lost_grace_ms":20,"notices":"alone","tolerates":"minority","abandons_ms":30,"fair":true,"permits":3,"no_expiry":true`)+"sleep 100"))
 	if err != nil {

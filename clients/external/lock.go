@@ -131,7 +131,7 @@ func (l *lock) Declares() clients.Declaration {
 // Claims is what an adapter claims by its declaration.
 func Claims(s adapter.Declaration) clients.Claims {
 	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms), LostGrace: int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates,
-		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, Reentrant: s.Reentrant, ReadWrite: s.ReadWrite, NoExpiry: s.NoExpiry}
+		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, PerAcquire: s.PerAcquire, Reentrant: s.Reentrant, ReadWrite: s.ReadWrite, NoExpiry: s.NoExpiry}
 }
 
 // Lost returns the channel of lost-events.
@@ -158,7 +158,7 @@ func (l *lock) tell(e adapter.Event) {
 
 // Acquire asks the adapter for the key, as a writer where the lock has readers.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	return l.acquire(ctx, key, l.says.Asks(false))
+	return l.acquire(ctx, adapter.Request{Key: key, Mode: l.says.Asks(false), Permits: min(l.says.PerAcquire, 1)})
 }
 
 // AcquireRead asks the adapter for the key as a reader.
@@ -166,10 +166,20 @@ func (l *lock) AcquireRead(ctx context.Context, key string) (clients.Grant, erro
 	if !l.says.ReadWrite {
 		return clients.Grant{Key: key}, fmt.Errorf("acquire %q as a reader: the adapter does not declare read_write: %w", key, clients.ErrUnsupported)
 	}
-	return l.acquire(ctx, key, l.says.Asks(true))
+	return l.acquire(ctx, adapter.Request{Key: key, Mode: l.says.Asks(true)})
 }
 
-func (l *lock) acquire(ctx context.Context, key, mode string) (clients.Grant, error) {
+// AcquirePermits asks the adapter for so many permits of the key.
+func (l *lock) AcquirePermits(ctx context.Context, key string, n int) (clients.Grant, error) {
+	if n > max(l.says.PerAcquire, 1) {
+		return clients.Grant{Key: key}, fmt.Errorf("acquire %d permits of %q: the adapter declares no so many permits_per_acquire: %w", n, key, clients.ErrUnsupported)
+	}
+	return l.acquire(ctx, adapter.Request{Key: key, Permits: n})
+}
+
+// acquire asks for what the request names.
+func (l *lock) acquire(ctx context.Context, ask adapter.Request) (clients.Grant, error) {
+	key := ask.Key
 	g := clients.Grant{Key: key}
 	if err := ctx.Err(); err != nil {
 		return g, err // nothing is sent
@@ -183,7 +193,8 @@ func (l *lock) acquire(ctx context.Context, key, mode string) (clients.Grant, er
 	if l.says.Does(adapter.OpCancel) {
 		until = ctx
 	}
-	r, err := l.conn.AskUntil(until, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: mode, TimeoutMS: l.limit(ctx)})
+	ask.Op, ask.TimeoutMS = adapter.OpAcquire, l.limit(ctx)
+	r, err := l.conn.AskUntil(until, ask)
 	if err != nil {
 		return g, err
 	}

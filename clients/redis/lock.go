@@ -83,8 +83,11 @@ type secret struct {
 
 // Acquire polls until the key is taken or ctx is done.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	r := l.request(key, newValue(l.number))
-	g := clients.Grant{Key: key}
+	return l.acquire(ctx, l.request(key, newValue(l.number)))
+}
+
+func (l *lock) acquire(ctx context.Context, r Request) (clients.Grant, error) {
+	g := clients.Grant{Key: r.Key}
 	var asked int64   // when the first answered attempt began
 	last := ctx.Err() // of the last attempt; nil when the server answered that the key is taken
 	pause := l.pauses()
@@ -114,7 +117,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		}
 		_ = clients.Wait(ctx, pause())
 	}
-	return l.giveUp(ctx, r, clients.Grant{Key: key, First: g.First}, asked, last)
+	return l.giveUp(ctx, r, clients.Grant{Key: r.Key, First: g.First}, asked, last)
 }
 
 // attempt tries once. It outlives the context by the grace.

@@ -175,9 +175,9 @@ func (l Lock) admits(holds []Hold, holders []rune, hold int) bool {
 		if l.Owners && x.Client == d.Client || l.ReadWrite && x.Mode == history.ModeRead && d.Mode == history.ModeRead {
 			continue
 		}
-		others++
+		others += max(x.Takes, 1)
 	}
-	return others < l.Permits
+	return others+max(d.Takes, 1) <= l.Permits
 }
 
 // rises tells whether a grant's token may follow the greatest so far. Of a grant that nobody knows to have been made, no token is known.

@@ -51,6 +51,8 @@ type Hold struct {
 	Acts int
 	// Mode is set on a reader-writer lock.
 	Mode history.Mode
+	// Takes is how many permits of a semaphore it has; 0: one.
+	Takes int
 	// Maybe: nobody knows whether the grant was made.
 	Maybe bool
 }
@@ -109,7 +111,7 @@ func (r *reduction) invoke(e *history.Event) {
 	case history.Acquire:
 		r.owners.asks(e)
 		r.at[e.Op] = place{e.Key, len(r.keys[e.Key])}
-		r.keys[e.Key] = append(r.keys[e.Key], Hold{Grant: e.Op, Client: e.Client, Mode: e.Mode, Earliest: e.Time, Acquired: math.MaxInt64, Released: math.MaxInt64, Maybe: true})
+		r.keys[e.Key] = append(r.keys[e.Key], Hold{Grant: e.Op, Client: e.Client, Mode: e.Mode, Takes: int(max(e.Permits, 1)), Earliest: e.Time, Acquired: math.MaxInt64, Released: math.MaxInt64, Maybe: true})
 	case history.Release:
 		r.owners.releases(e)
 	case history.Read, history.Write, history.Renew:

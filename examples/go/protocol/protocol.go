@@ -59,6 +59,8 @@ type Declaration struct {
 	Fair bool `json:"fair,omitempty"`
 	// Permits is how many may hold a key at once; 0: one.
 	Permits int `json:"permits,omitempty"`
+	// PerAcquire is how many of them one Acquire may ask for, by Permits; 0: one.
+	PerAcquire int `json:"permits_per_acquire,omitempty"`
 	// NoExpiry: a grant does not expire while its holder lives. Reentrant: an owner may acquire again what it holds.
 	NoExpiry  bool `json:"no_expiry,omitempty"`
 	Reentrant bool `json:"reentrant,omitempty"`
@@ -103,6 +105,14 @@ type reading struct{}
 
 // Reading reports whether an Acquire with the context is for reading: of a lock that declares ReadWrite.
 func Reading(ctx context.Context) bool { return ctx.Value(reading{}) != nil }
+
+type asked struct{}
+
+// Permits returns how many permits an Acquire with the context is for: of a lock that declares PerAcquire.
+func Permits(ctx context.Context) int {
+	n, _ := ctx.Value(asked{}).(int)
+	return max(n, 1)
+}
 
 // Holder is a Lock that can be asked whether the key is still ours.
 type Holder interface {
@@ -193,6 +203,7 @@ type request struct {
 	Op        string   `json:"op"`
 	Key       string   `json:"key"`
 	Mode      string   `json:"mode"`
+	Permits   int      `json:"permits"`
 	TimeoutMS int64    `json:"timeout_ms"`
 	Nodes     []string `json:"nodes"`
 	Account   *Account `json:"account"`
@@ -214,6 +225,7 @@ func (r request) answer(lock Lock) (reply, error) {
 		if r.Mode == "read" {
 			ctx = context.WithValue(ctx, reading{}, true)
 		}
+		ctx = context.WithValue(ctx, asked{}, r.Permits)
 		g, err := lock.Acquire(ctx, r.Key)
 		if err != nil {
 			g = Grant{First: g.First, Session: g.Session}
