@@ -120,7 +120,7 @@ func TestBannersInCSV(t *testing.T) {
 		}
 		s.Close()
 	}
-	before := "Exporter 1.2\n\n" + tornHead + tornRest
+	before := "sep=,\nExporter 1.2\n" + tornHead + tornRest
 	if format, err := forms.Detect([]byte(before), "log", false); format != forms.CSV {
 		t.Errorf("taken for %q, %v", format, err)
 	}
@@ -129,8 +129,8 @@ func TestBannersInCSV(t *testing.T) {
 	if _, line := s.Lines(1); v.Outcome != checker.Pass || line != 4 || !strings.Contains(strings.Join(s.Left, "\n"), "before the names of the columns: 2") {
 		t.Errorf("%s, line %d, %s", said(s, v), line, s.Left)
 	}
-	lines, err := audit.Explain("log", []byte(before), forms.CSV, audit.Options{}, 3)
-	if err != nil || len(lines) != 3 || lines[1].Line != 3 || !strings.HasPrefix(lines[1].Text, "the names of the columns") || !strings.HasSuffix(lines[2].Text, `client "a": grant "k"`) {
+	lines, err := audit.Explain("log", []byte(before), forms.CSV, audit.Options{}, 4)
+	if err != nil || len(lines) != 4 || lines[2].Line != 3 || !strings.HasPrefix(lines[2].Text, "the names of the columns") || !strings.HasSuffix(lines[3].Text, `client "a": grant "k"`) {
 		t.Errorf("%+v, %v", lines, err)
 	}
 }
@@ -188,5 +188,15 @@ func TestTornRelease(t *testing.T) {
 			}
 			s.Close()
 		}
+	}
+}
+
+// TestTornTable: a row of a lock table that is torn refuses nothing, and is told.
+func TestTornTable(t *testing.T) {
+	const table = "name,lock_until,locked_at,locked_by\njob,2026-04-01T10:00:30.000Z,2026-04-01T10:00:00.000Z,a\n%sjob,2026-04-01T10:01:40.000Z,2026-04-01T10:01:10.000Z,b\n"
+	v, s := judgeText(t, fmt.Sprintf(table, "job,2026-04-01T10:0\n"), "t", forms.LockTable, audit.Options{})
+	defer s.Close()
+	if text := said(s, v); v.Outcome != checker.Inconclusive || !strings.Contains(text, "Line 3: it is left out, for it has not as many columns as the heading") {
+		t.Errorf("%s\n%s", v.Outcome, text)
 	}
 }

@@ -15,6 +15,7 @@ type ByLine struct {
 	Heading string
 
 	hand     *hand
+	before   int  // lines before the heading
 	prefixed bool // lines begin with who wrote them
 }
 
@@ -41,7 +42,9 @@ func (f *File) OpenLines(head []byte, format Format) (*ByLine, error) {
 	}
 	b.hand = r.hire()
 	if format == CSV {
-		first, _, _ := strings.Cut(string(head[beforeHeading(head):]), "\n")
+		n := beforeHeading(head)
+		b.before = bytes.Count(head[:n], []byte("\n"))
+		first, _, _ := strings.Cut(string(head[n:]), "\n")
 		b.Heading = first + "\n"
 	}
 	return b, nil
@@ -52,6 +55,9 @@ func (b *ByLine) Worker() *words.Worker { return b.hand.Worker }
 
 // Line understands one line.
 func (b *ByLine) Line(text []byte, number int) words.Said {
+	if number <= b.before {
+		return words.Said{Found: words.Found{Skipped: 1, First: number}}
+	}
 	if b.prefixed {
 		text = unprefixed(text)
 	}

@@ -94,11 +94,11 @@ func (r *csvRows) headingEnd(data []byte) int {
 	return len(lines)
 }
 
-// beforeHeading is how long the lines are before the names of the columns, such as a program's banner. They have no separator.
+// beforeHeading is how long the lines are before the names of the columns: a program's banner, which has no separator, and the separator that spreadsheets note.
 func beforeHeading(head []byte) (n int) {
 	for line := range bytes.Lines(head) {
 		switch {
-		case !bytes.ContainsAny(line, ",;\t"):
+		case !bytes.ContainsAny(line, ",;\t"), bytes.HasPrefix(line, []byte("sep=")):
 			n += len(line)
 		case looksLikeHeader(string(line)):
 			return n

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,6 +49,7 @@ type lockTable struct {
 	file  *File
 	in    *csv.Reader
 	index [len(tableColumns)]int
+	torn  remarks.Tally // rows with too few or too many columns
 }
 
 // LockTable is a table of locks that was read now and then.
@@ -87,6 +89,10 @@ func (s *lockTable) some(w *words.Worker) error {
 		if errors.Is(err, io.EOF) {
 			s.finish(w, true)
 			return err
+		}
+		if parse, ok := errors.AsType[*csv.ParseError](err); ok && errors.Is(err, csv.ErrFieldCount) {
+			s.torn.Add(int32(min(parse.StartLine, math.MaxInt32)))
+			continue
 		}
 		if err != nil {
 			return s.wrong(1, "", err)
@@ -146,4 +152,7 @@ func (s *lockTable) row(w *words.Worker, record []string) (now sighting, err err
 	return now, nil
 }
 
-func (s *lockTable) tell() { s.sightings.tell(&s.file.Remarks, true) }
+func (s *lockTable) tell() {
+	s.sightings.tell(&s.file.Remarks, true)
+	s.file.Doubt(s.torn, "it is left out, for it has not as many columns as the heading.")
+}
