@@ -89,6 +89,8 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 		got.Err = got.Found.Torn
 	case got.Found.Telling.N > 0:
 		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errTelling}
+	case p.format == forms.CSV && got.Found.Skipped > 0: // between rows of a table nothing else is expected
+		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errNoRecord}
 	}
 	if got.Err == nil && len(got.Events) > 1 {
 		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errors.New("several records on one line")}
@@ -158,7 +160,10 @@ func (p *Parser) Translate(lines [][]byte, first int64, missing Missing) (*Sourc
 	return s, err
 }
 
-var errTelling = errors.New("no line of the log, and it seems to tell of a lock")
+var (
+	errTelling  = errors.New("no line of the log, and it seems to tell of a lock")
+	errNoRecord = errors.New("no record of the table")
+)
 
 // ErrNothing: lines of a log in which nobody asks for a lock.
 var ErrNothing = errors.New("no line asks for a lock")

@@ -16,7 +16,9 @@ import (
 )
 
 // TestPacketsOfGrants: of a grant whose attempt is not told, the history says when the client's packets passed; after one that is told, nobody watches them any more.
-func TestPacketsOfGrants(t *testing.T) {
+func TestPacketsOfGrants(t *testing.T) { decided.Run(t, func() { packetsOfGrants(t) }) }
+
+func packetsOfGrants(t *testing.T) {
 	_, hs := hoststest.Network(t, "service", "client-1")
 	listener, err := hs[0].Listen(6000)
 	if err != nil {
@@ -101,6 +103,6 @@ func TestPacketsOfGrants(t *testing.T) {
 		}
 	}
 	if seen == 0 {
-		t.Errorf("the packets of none of %d grants were seen", tries)
+		decided.Lacks("a grant whose packets were seen, of %d", tries)
 	}
 }

@@ -56,7 +56,7 @@ func (b *ByLine) Worker() *words.Worker { return b.hand.Worker }
 // Line understands one line.
 func (b *ByLine) Line(text []byte, number int) words.Said {
 	if number <= b.before {
-		return words.Said{Found: words.Found{Skipped: 1, First: number}}
+		return words.Said{}
 	}
 	if b.prefixed {
 		text = unprefixed(text)

@@ -68,6 +68,7 @@ func TestTornRecords(t *testing.T) {
 		`1700000002,c,acquired,"k`:               table,
 		"17\x00\x00":                             table,
 		"c is released":                          table,
+		"more nonsense":                          table,
 		`{"ts":1700000002,"pod":"c","ev`:         objects,
 		`{"ts":1,"ev{"ts":2,"event":"released"}`: objects,
 		"\x00\x00\x00":                           objects,
