@@ -61,7 +61,7 @@ func semaphoreKeepsTheServersTime(t testing.TB) {
 	server := startServer(t)
 	behind, l := server.client(t), open(t, redis.Semaphore, server.addr)
 	now := float64(time.Now().UnixMilli())
-	overdue := []goredis.Z{{Score: now - 1000, Member: "a"}, {Score: now - 2000, Member: "b"}, {Score: now + 3600_000, Member: "c"}}
+	overdue := []goredis.Z{{Score: now - 1000, Member: "1:a"}, {Score: now - 2000, Member: "1:b"}, {Score: now + 3600_000, Member: "1:c"}}
 	if err := behind.ZAdd(limit(t), "semaphore:{k}", overdue...).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func semaphoreKeepsTheServersTime(t testing.TB) {
 		t.Fatal(err)
 	}
 	members, err := behind.ZRange(limit(t), "semaphore:{k}", 0, -1).Result()
-	if err != nil || len(members) != 2 || members[1] != "c" {
+	if err != nil || len(members) != 2 || members[1] != "1:c" {
 		t.Errorf("holders %v, %v", members, err)
 	}
 	score := func() float64 { return behind.ZScore(limit(t), "semaphore:{k}", members[0]).Val() }
