@@ -206,13 +206,26 @@ func TestEtcd(t *testing.T) {
 }
 
 // program writes a shell script that plays a redis-server gone wrong.
-func program(t *testing.T, text string) {
+func program(t *testing.T, text string) { server(t, "[ \"$1\" = --version ] && exit\n"+text) }
+
+// server is a script that stands for redis-server, also when it is asked for its version.
+func server(t *testing.T, text string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "redis-server")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(backends.RedisVar, path)
+}
+
+// TestVersionThatNeverEnds: who asks a program for its version waits neither for a child that it leaves behind, nor for ever.
+func TestVersionThatNeverEnds(t *testing.T) {
+	server(t, "if [ \"$1\" = --version ]; then sleep 100 & echo v=9.9.9; exit; fi\necho 'a child keeps the output'; exit 3\n")
+	began := time.Now()
+	checkFailure(t, limit(t), "a child keeps the output", "exit status 3")
+	if took := time.Since(began); took > 90*time.Second {
+		t.Errorf("noticed after %v", took)
+	}
 }
 
 // TestDiesAtStart: the error names the node, its address and the end of its log, at once; and nothing is left.

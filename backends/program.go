@@ -69,9 +69,11 @@ const versionLimit = 30 * time.Second
 func says(ctx context.Context, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionLimit)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.WaitDelay = time.Second // a child that it leaves behind may keep its output open for ever
+	text, err := cmd.CombinedOutput()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-	if err != nil {
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return "", fmt.Errorf("%s does not start: %w: %s", program, err, line)
 	}
 	return line, nil
