@@ -86,7 +86,15 @@ func quoted(name string) string {
 	return string(b)
 }
 
-// member finds the member of a field.
+// innermost is the name under which a member stands in its object: of a path, the last of its names.
+func innermost(m map[string]any, name string) string {
+	if _, ok := m[name]; ok {
+		return name
+	}
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// member finds the member of a field. Of one in an object in the object, the name is its path.
 func (r *Members) member(m map[string]any, f words.Field) (string, any) {
 	if name := r.Named[f]; name == words.NoColumn {
 		return "", nil
@@ -98,7 +106,7 @@ func (r *Members) member(m map[string]any, f words.Field) (string, any) {
 		for {
 			outer, rest, path := strings.Cut(last, ".")
 			if !path {
-				return last, inner[last]
+				return name, inner[last]
 			}
 			next, ok := inner[outer].(map[string]any)
 			if !ok {

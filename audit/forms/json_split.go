@@ -171,7 +171,7 @@ func (s *splitJSON) value(w *words.Worker, f *values, got value) error {
 	}
 	names, texts, err := s.Texts(m)
 	if several, ok := errors.AsType[*severalValues](err); ok {
-		return f.wrong(got, quoted(several.member), err)
+		return f.wrong(got, quoted(innermost(m, several.member)), err)
 	}
 	out := words.Row{Line: got.line, Text: texts}
 	for i, name := range names {
@@ -179,7 +179,7 @@ func (s *splitJSON) value(w *words.Worker, f *values, got value) error {
 			continue
 		}
 		w.Uses(words.Field(i), name)
-		if where, ok := errors.AsType[*history.SyntaxError](f.wrong(got, quoted(name), errCut)); ok && where.Line == out.Line {
+		if where, ok := errors.AsType[*history.SyntaxError](f.wrong(got, quoted(innermost(m, name)), errCut)); ok && where.Line == out.Line {
 			out.Columns[i] = where.Column
 		}
 	}
