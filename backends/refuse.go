@@ -20,7 +20,7 @@ type refuser struct {
 	write func(ctx context.Context, n *Node) (refusal string, err error)
 }
 
-// Refuses tells whether its nodes can be made to refuse writes.
+// Refuses reports whether its nodes can be made to refuse writes.
 func (k Kind) Refuses() bool { return k.refuser.set != nil }
 
 // RefuseWrites has the node refuse writes from now on, or take them again: a Redis because it lacks replicas, etcd because it has no space left, PostgreSQL because

@@ -36,7 +36,7 @@ func durable(p scenarios.Plan) bool {
 	})
 }
 
-// refuses tells whether the plan's faults have nodes refuse writes.
+// refuses reports whether the plan's faults have nodes refuse writes.
 func refuses(p scenarios.Plan) bool {
 	return slices.ContainsFunc(singles(p), func(f scenarios.Fault) bool { return f.Kind == nemesis.KindRefuseWrites })
 }

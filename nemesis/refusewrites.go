@@ -24,7 +24,7 @@ var refuseWrites = Kind{Name: KindRefuseWrites, Nodes: true, NodesOnly: true, Ne
 		return RefuseWrites(ctx, s.Nodes...)
 	}}
 
-// checkRefuseWrites tells whether there are nodes that can refuse writes.
+// checkRefuseWrites returns an error if the target has no nodes that can refuse writes.
 func checkRefuseWrites(s Spec, at Setting) error {
 	if s.Target.Client() {
 		return fmt.Errorf("a %s strikes nodes: they answer every client alike", s.Kind)

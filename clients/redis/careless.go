@@ -38,20 +38,13 @@ var (
 		LostGrace: Watchdog.LostGrace,
 		Renews:    true,
 		Control:   checker.MutualExclusion,
-		Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-			w, err := openWatchdog(c, Algorithm{Extend: extendUnlessTaken})
-			if err != nil {
-				return nil, err
-			}
-			w.deaf = true
-			return w, nil
-		},
+		Open:      clients.With(openDeaf, Algorithm{Extend: extendUnlessTaken}),
 	}
 )
 
 func takeUnchecked(ctx context.Context, r Request) (Answer, error) {
 	a, err := takeSetnx(ctx, r)
-	if _, said := errors.AsType[goredis.Error](err); said {
+	if saidError(err) {
 		return Answer{Taken: true}, nil
 	}
 	return a, err
@@ -59,10 +52,16 @@ func takeUnchecked(ctx context.Context, r Request) (Answer, error) {
 
 func extendUnchecked(ctx context.Context, r Request) (bool, error) {
 	ours, err := extendIfOwn(ctx, r)
-	if _, said := errors.AsType[goredis.Error](err); said {
+	if saidError(err) {
 		return true, nil
 	}
 	return ours, err
+}
+
+// saidError reports whether an error is one that the server answered.
+func saidError(err error) bool {
+	_, said := errors.AsType[goredis.Error](err)
+	return said
 }
 
 // extendFree sets the expiry of our key anew, and answers no only if another has the key.

@@ -28,14 +28,7 @@ var (
 		LostGrace: Watchdog.LostGrace,
 		Renews:    true,
 		Control:   checker.Continuity,
-		Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
-			w, err := openWatchdog(c, Algorithm{Extend: extendOrTake})
-			if err != nil {
-				return nil, err
-			}
-			w.deaf = true
-			return w, nil
-		},
+		Open:      clients.With(openDeaf, Algorithm{Extend: extendOrTake}),
 	}
 )
 
