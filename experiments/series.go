@@ -104,6 +104,7 @@ func (s *Series) one(name, about string, seed uint64, plans []scenarios.Plan) (*
 		}
 	}
 	f := s.Settings
+	f.Counted = true
 	f.Seed = seed
 	one := &runs.Run{Settings: f, Where: s.Where, Name: name, About: about, Plans: plans, Screen: s.Screen, Alone: &s.alone, Label: fmt.Sprintf(" (seed %d)", seed),
 		OnEnd: func(sc reports.Scenario) { s.count(seed, sc) }}

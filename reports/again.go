@@ -55,6 +55,25 @@ func (s Scenario) Overslept() bool {
 	return s.Noted().overslept
 }
 
+// Unshown are the violations that a scenario of a suite expects and has not shown, if nothing else about it is unexpected: a violation is a matter of moments, and a run
+// without one does not prove that there can be none.
+func (s Scenario) Unshown() []string {
+	if !s.Unexpected() {
+		return nil
+	}
+	var unshown []string
+	for _, e := range s.Missed() {
+		switch {
+		case e.Property == RuleSeverity: // it goes by the properties
+		case e.Want != checker.Violated.String() || e.Got != checker.Pass.String():
+			return nil
+		default:
+			unshown = append(unshown, e.Property)
+		}
+	}
+	return unshown
+}
+
 // Convicts reports whether the scenario shows for certain what it should not have, also if the harness failed after that.
 func (s Scenario) Convicts() bool {
 	return s.Verdict.Outcome == checker.Violated && (len(s.Expect) == 0 || slices.ContainsFunc(s.Expect, func(e Expectation) bool {

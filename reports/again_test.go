@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -38,6 +39,28 @@ func TestOverslept(t *testing.T) {
 			figures: &figures{overslept: c.stalled}}
 		if got := s.Overslept(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestUnshown: a scenario that lacks nothing but violations that it expects is known by it.
+func TestUnshown(t *testing.T) {
+	missed := func(property, want, got string) Expectation { return Expectation{Property: property, Want: want, Got: got} }
+	stuck, severity := missed(checker.StuckLock, "violated", "pass"), missed(RuleSeverity, "corrupting", "none")
+	for name, c := range map[string]struct {
+		expected []Expectation
+		met      bool
+		want     []string
+	}{
+		"a violation that did not come": {[]Expectation{stuck, severity}, false, []string{checker.StuckLock}},
+		"beside another that came":      {[]Expectation{stuck, missed(checker.LostUpdate, "pass", "violated")}, false, nil},
+		"beside what is left open":      {[]Expectation{stuck, missed(checker.LostUpdate, "pass", "inconclusive")}, false, nil},
+		"all came":                      {[]Expectation{{Property: checker.StuckLock, Want: "violated", Got: "violated", Met: true}}, true, nil},
+		"nothing is expected":           {nil, false, nil},
+	} {
+		s := Scenario{Verdict: checker.Verdict{Outcome: checker.Pass}, Expect: c.expected, Met: c.met}
+		if got := s.Unshown(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

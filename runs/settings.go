@@ -17,6 +17,8 @@ type Settings struct {
 	Steady int
 	// Retries is how often a scenario is run again that came to nothing.
 	Retries int
+	// Counted: it is asked how often something is violated. So a run that does not show a violation that it should stands, and is not made again.
+	Counted bool
 	// Longer: each time for twice as long, for on a busy machine less happens.
 	Longer bool
 	// Out is the folder for the runs' folders.

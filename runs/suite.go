@@ -321,6 +321,8 @@ func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 		return fmt.Sprintf("was inconclusive (%s)", sc.Reason())
 	case sc.Overslept():
 		return "shows only that the machine held a client up past its lease"
+	case len(sc.Unshown()) > 0 && !s.Settings.Counted:
+		return "did not show " + strings.Join(sc.Unshown(), ", ") + ", which it should"
 	}
 	if sc.Failed != "" && !sc.Convicts() && !calm {
 		return fmt.Sprintf("failed on a busy machine (%s)", sc.Reason())

@@ -87,8 +87,9 @@ plan.yaml and the logs.
 A scenario says what theory expects of it; the exit status says whether that came out. With
 --no-expect the properties alone decide: any that is violated makes the exit status 1.
 
-On a busy machine a scenario may show nothing. It is then run again, up to --retries times, the last
-time alone. Each try stays in the folder.
+On a busy machine a scenario may show nothing, and on any one a violation that it expects may not
+come. It is then run again, up to --retries times, the last time alone on a busy machine. Each try
+stays in the folder. With --repeat a run without the violation stands, and is counted.
 
 --lock and --fault select some of the named scenarios. --last-failed takes those of the latest run
 that did not come out as they should, as they were run. --only-changed-since takes those of the named
