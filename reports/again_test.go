@@ -45,7 +45,9 @@ func TestOverslept(t *testing.T) {
 
 // TestUnshown: a scenario that lacks nothing but violations that it expects is known by it.
 func TestUnshown(t *testing.T) {
-	missed := func(property, want, got string) Expectation { return Expectation{Property: property, Want: want, Got: got} }
+	missed := func(property, want, got string) Expectation {
+		return Expectation{Property: property, Want: want, Got: got}
+	}
 	stuck, severity := missed(checker.StuckLock, "violated", "pass"), missed(RuleSeverity, "corrupting", "none")
 	for name, c := range map[string]struct {
 		expected []Expectation
