@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -176,10 +178,23 @@ func TestConformance(t *testing.T) {
 
 func needNothing(testing.TB) {}
 
+// standInVar marks the process of its own in which TestStandInConforms has the stand-in run as redis: so it can run beside the tests of other servers.
+const standInVar = "LOCKCHAOS_TEST_STANDIN"
+
 // TestStandInConforms runs the suites of the locks on one Redis against the stand-in.
 func TestStandInConforms(t *testing.T) {
-	t.Setenv(backends.RedisVar, "miniredis")
-	singleConforms(t)
+	if os.Getenv(standInVar) != "" {
+		t.Setenv(backends.RedisVar, "miniredis")
+		singleConforms(t)
+		return
+	}
+	t.Parallel()
+	child := exec.CommandContext(limit(t), os.Args[0], "-test.v", "-test.parallel", "4", "-test.run", "^"+t.Name()+"$")
+	child.Env = append(os.Environ(), standInVar+"=yes")
+	out, err := child.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()+"/") {
+		t.Fatalf("%v\n%s", err, out)
+	}
 }
 
 func singleConforms(t *testing.T) {

@@ -156,7 +156,18 @@ func TestAttacksAreMadeAgain(t *testing.T) {
 	}
 }
 
-// TestSuitesAreRunAgain: a scenario of a suite that left open what is asked of it is run again, and says so. What was decided stands, met or not.
+// TestRateCountsEveryRun: where it is asked how often something is violated, a run that does not show it stands.
+func TestRateCountsEveryRun(t *testing.T) {
+	violated := func(s *scenarios.Scenario) {
+		s.Expect.Properties = map[string]string{checker.MutualExclusion: "violated", checker.LostUpdate: "any"}
+	}
+	_, where, _ := makeAttack(t, []try{tryStands, tryDefect}, violated, func(s *runs.Run) { s.Exam, s.Settings.Counted = nil, true })
+	if where.made != 1 {
+		t.Errorf("%d runs", where.made)
+	}
+}
+
+// TestSuitesAreRunAgain: a scenario of a suite that left open what is asked of it is run again, and so is one that does not show what it should; it says so. What else was decided stands, met or not.
 func TestSuitesAreRunAgain(t *testing.T) {
 	suite := func(s *runs.Run) { s.Exam = nil }
 	violated := func(s *scenarios.Scenario) {
@@ -174,7 +185,8 @@ func TestSuitesAreRunAgain(t *testing.T) {
 		{"nothing, then a violation", []try{tryOpen, tryDefect}, nil, false},
 		{"a violation, whatever stalled", []try{tryDefectToo}, nil, false},
 		{"a violation that is expected", []try{tryDefect}, violated, true},
-		{"it passes, and should not", []try{tryStands}, violated, false},
+		{"it passes three times, and should not", []try{tryStands, tryStands, tryStands}, violated, false},
+		{"it passes, and then shows what it should", []try{tryStands, tryDefect}, violated, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sc, where, _ := makeAttack(t, c.tries, c.change, suite)
