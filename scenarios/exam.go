@@ -172,6 +172,8 @@ type Examinee struct {
 	Base      Scenario
 	Nature    Nature
 	Abilities []Ability
+	// Fixed: its lease is Base.TTL, and can't be set.
+	Fixed bool
 	// Grace is within which time it claims to tell of a loss; 0: no such claim.
 	Grace Duration
 	// Fits tells why a fault can't be aimed at the lock or its service; nil: it can.
@@ -220,6 +222,9 @@ func (e Exam) applies(a Attack, l Examinee) error {
 	}
 	if l.Nature.Permits > 1 && app.Workload.Kind != "" {
 		return errors.New("it admits several at once, who do not wait for one")
+	}
+	if l.Fixed && l.Base.TTL < a.Lease {
+		return fmt.Errorf("it takes a lease of %v or longer, and that of the lock can't be set", a.Lease)
 	}
 	if !a.disturbs() {
 		return nil
