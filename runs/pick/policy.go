@@ -91,7 +91,7 @@ func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runti
 	if err != nil {
 		return nil, nil, exit.With(exit.Failed, fmt.Errorf("%s can't be examined here: %w", lock.Base.Lock, err))
 	}
-	lock.Fits = can.Fitting(kind.Service, lock.Fits)
+	lock.Fits, lock.Runs = can.Fitting(kind.Service, lock.Fits), can.Running(kind.Service)
 	all, not := table.Of(lock)
 	lacks := slices.ContainsFunc(not, func(n scenarios.Inapplicable) bool { return n.Fix != "" })
 	if len(all) == 0 && !lacks {
