@@ -108,7 +108,9 @@ type Declaration struct {
 	Tolerates string `json:"tolerates"`
 	// Abandons is for how long an acquire without a grant may leave something behind; 0: for a TTL.
 	Abandons time.Duration `json:"-"`
-	Fair     bool          `json:"fair"`
+	// Lease is the lock's TTL where it can't be set: the lock takes no notice of Greeting.TTLMS. 0: it can be set.
+	Lease time.Duration `json:"-"`
+	Fair  bool          `json:"fair"`
 	// Permits is how many may hold a key at once; 1 when it is not given.
 	Permits int `json:"permits"`
 	// PerAcquire is how many of them one acquire may ask for; 0: one, and none says how many.
@@ -135,6 +137,24 @@ func (d *Declaration) Does(op string) bool {
 		return true
 	}
 	return slices.Contains(d.Can, op) || slices.Contains(d.Confirms, op)
+}
+
+// TTL returns the TTL to open the lock with: the one that the user gave (0: none), or the lock's own if it can't be set. Another one than that is a *LeaseError.
+func (d *Declaration) TTL(given time.Duration) (time.Duration, error) {
+	if d.Lease == 0 || d.Lease == given {
+		return given, nil
+	}
+	if given != 0 {
+		return 0, &LeaseError{Lease: d.Lease, Given: given}
+	}
+	return d.Lease, nil
+}
+
+// LeaseError is a TTL that was given for a lock whose lease is another one, and can't be set.
+type LeaseError struct{ Lease, Given time.Duration }
+
+func (e *LeaseError) Error() string {
+	return fmt.Sprintf("a TTL of %v was given, and the lock has a lease of %v that can't be set (lease_ms in its hello): give no TTL, or %v", e.Given, e.Lease, e.Lease)
 }
 
 // Asks is the mode with which an acquire is asked for: "" where the lock has none.

@@ -268,6 +268,7 @@ func (r *reader) declaration() *Declaration {
 	r.oneOf("tolerates", &d.Tolerates, "", "minority")
 	said := r.milliseconds("abandons_ms", &d.Abandons)
 	r.rule(!said || d.Abandons > 0, `"abandons_ms" must be greater than 0: leave it out for a TTL`)
+	r.lease(&d.Lease)
 	r.flag("fair", &d.Fair)
 	r.take("permits", &d.Permits, "a number")
 	r.rule(d.Permits >= 1 && d.Permits <= 1_000_000, `"permits" is %d: it must be 1 (an exclusive lock) or more`, d.Permits)
@@ -282,6 +283,13 @@ func (r *reader) declaration() *Declaration {
 	r.flag("no_expiry", &d.NoExpiry)
 	r.flag("sessions", &d.Sessions)
 	return d
+}
+
+// lease reads a lease that can't be set. It must be one that a hello can have asked for.
+func (r *reader) lease(into *time.Duration) {
+	said := r.milliseconds("lease_ms", into)
+	whole := *into >= time.Millisecond && *into <= 24*time.Hour && *into%time.Millisecond == 0
+	r.rule(!said || whole, `"lease_ms" is %v: it must be a whole number of milliseconds above 0, a day at most. A lock that keeps to ttl_ms leaves it out`, *into)
 }
 
 func (r *reader) oneOf(name string, into *string, known ...string) {

@@ -83,6 +83,8 @@ type Declaration struct {
 	Claims Claims `json:"claims"`
 	// Sessions: it tells Config.Opened of its sessions.
 	Sessions bool `json:"sessions,omitempty"`
+	// Lease is its TTL (ns) where it can't be set, whatever Config.TTL is; 0: it can be set.
+	Lease int64 `json:"lease,omitempty"`
 }
 
 // Grant is one successful acquire. Stamps are monotime.Now readings, 0 when the lock does not know.

@@ -147,10 +147,7 @@ func (x *Exploring) recall() (err error) {
 	}
 	x.corpus, err = openCorpus(dir, x.stamp(nil), func(p *scenarios.Plan) error {
 		p.Scenario.Lock, p.Scenario.Adapter = x.Lock.Name, x.Lock.Adapter
-		if why := harness.Unsimulated(*p, x.Lock.Adapter.Service); why != "" {
-			return errors.New(why)
-		}
-		return nil
+		return harness.Simulable(x.Lock.Adapter.Service)(p.Scenario)
 	}, x.Tool.Catalogue(), x.Out.Say)
 	return err
 }

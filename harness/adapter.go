@@ -66,6 +66,9 @@ func (r *run) suits(d *clients.Declaration) error {
 	if s := r.cfg.Plan.Scenario; s.Workload.Readers > 0 && !d.Claims.ReadWrite {
 		return fmt.Errorf("%s does not declare read_write, and the workload has readers: run it with a reader-writer lock, or without workload.readers", d.Name)
 	}
+	if ttl, lease := r.cfg.Plan.Scenario.TTL.Std(), time.Duration(d.Lease); lease != 0 && lease != ttl {
+		return fmt.Errorf("%s has a lease of %v that can't be set (lease_ms in its hello), and the scenario has a ttl of %v: write ttl: %v", d.Name, lease, ttl, lease)
+	}
 	own := r.cfg.Lock
 	own.TellsNoSession = !d.Sessions
 	for i, f := range singles(r.cfg.Plan) {

@@ -42,7 +42,7 @@ func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 			r.ValidFor = &v
 		}
 		if b("declares") {
-			r.Declares = &clients.Declaration{Name: rapid.String().Draw(t, "name"), Claims: clients.Claims{Token: "fencing", LostGrace: n("grace"), Notices: rapid.String().Draw(t, "notices"), Tolerates: rapid.String().Draw(t, "tolerates"), Abandons: n("abandons"), Fair: b("fair")}}
+			r.Declares = &clients.Declaration{Name: rapid.String().Draw(t, "name"), Claims: clients.Claims{Token: "fencing", LostGrace: n("grace"), Notices: rapid.String().Draw(t, "notices"), Tolerates: rapid.String().Draw(t, "tolerates"), Abandons: n("abandons"), Fair: b("fair")}, Lease: n("lease")}
 		}
 		r.Broken = b("broken")
 		line = r.appendLine(nil)

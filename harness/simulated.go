@@ -61,8 +61,8 @@ type simulation struct {
 // Simulate carries a plan out in virtual time. The same plan and program give the same history,
 // byte for byte.
 func Simulate(ctx context.Context, cfg Simulation) (err error) {
-	if why := Unsimulated(cfg.Plan, cfg.Lock.Service); why != "" {
-		return errors.New(why)
+	if why := Unsimulated(cfg.Plan.Scenario, cfg.Lock.Service); why != "" {
+		return fmt.Errorf("%s: %s", cfg.Plan.Scenario.Name, why)
 	}
 	if err := cfg.same(); err != nil {
 		return err
@@ -327,21 +327,30 @@ func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key 
 	}
 }
 
-// Unsimulated says why a plan cannot be run in virtual time, with a lock on the service; "": it can.
-func Unsimulated(p scenarios.Plan, service string) string {
-	sc := p.Scenario
+// Simulable returns a function that returns an error if a scenario can't be run in virtual time, with a lock on the service.
+func Simulable(service string) func(scenarios.Scenario) error {
+	return func(sc scenarios.Scenario) error {
+		if why := Unsimulated(sc, service); why != "" {
+			return errors.New(why)
+		}
+		return nil
+	}
+}
+
+// Unsimulated says why a scenario cannot be run in virtual time, with a lock on the service; "": it can.
+func Unsimulated(sc scenarios.Scenario, service string) string {
 	_, ok := standInOf(service)
 	switch {
 	case !ok:
-		return fmt.Sprintf("%s: the simulation has the services redis, redis-five and etcd, and no %s", sc.Name, cmp.Or(service, scenarios.NoService))
+		return fmt.Sprintf("the simulation has the services redis, redis-five and etcd, and no %s", cmp.Or(service, scenarios.NoService))
 	case sc.Store.Guarded():
-		return sc.Name + ": a guarded store needs a real etcd"
+		return "a guarded store needs a real etcd"
 	case slices.Contains([]string{"payment", "relay", "stampede"}, sc.Workload.Kind):
-		return fmt.Sprintf("%s: the simulation has no workload %s", sc.Name, sc.Workload.Kind)
+		return fmt.Sprintf("the simulation has no workload %s", sc.Workload.Kind)
 	}
-	for _, f := range singles(p) {
+	for _, f := range singles(scenarios.Plan{Scenario: sc}) {
 		if why := UnsimulatedFault(f.Spec()); why != "" {
-			return sc.Name + ": " + why
+			return why
 		}
 	}
 	return ""

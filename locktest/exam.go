@@ -3,7 +3,6 @@
 package locktest
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -58,17 +57,13 @@ func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []s
 	}
 	s := e.scenario(nil)
 	base := scenarios.Scenario{Lock: lock, TTL: scenarios.Duration(s.ttl()), Store: scenarios.Store{Kind: "unfenced"}}
-	examinee := harness.Examinee(s.lock(lock).Kind(), base)
+	kind := s.lock(lock).Kind()
+	examinee := harness.Examinee(kind, base)
 	if e.KeepsAlive {
 		examinee.Abilities = append(examinee.Abilities, scenarios.KeepsAlive, scenarios.RenewsItself)
 	}
-	if fits := examinee.Fits; e.Simulated {
-		examinee.Fits = func(f scenarios.Fault) error {
-			if why := harness.UnsimulatedFault(f.Spec()); why != "" {
-				return errors.New(why)
-			}
-			return fits(f)
-		}
+	if e.Simulated {
+		examinee.Runs = harness.Simulable(kind.Service)
 	}
 	all, not := table.Of(examinee)
 	return all, not, nil

@@ -54,8 +54,8 @@ func (s Scenario) simulated(t *testing.T) (program *sim.Program, seed uint64) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	if why := harness.Unsimulated(scenarios.Plan{Scenario: full}, s.Service); why != "" {
-		t.Fatal(shown("locktest: %s: locktest.Run", why))
+	if why := harness.Unsimulated(full, s.Service); why != "" {
+		t.Fatal(shown("locktest: %s: %s: locktest.Run", full.Name, why))
 	}
 	if why := unbuildable(); why != "" {
 		missing(t, why)

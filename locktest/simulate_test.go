@@ -53,9 +53,9 @@ func TestSimulatedCalls(t *testing.T) {
 	}
 }
 
-// TestSimulatedExam: a right lock stands in virtual time, too, and an attack that does not exist there (a stall) is not made.
+// TestSimulatedExam: a right lock stands in virtual time, too, and attacks are not made whose fault (a stall) or workload (relay) does not exist there.
 func TestSimulatedExam(t *testing.T) {
-	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.Setnx.Claims, KeepsAlive: true, Attacks: []string{"stop-work", "late-release", "stall-application"}, Simulated: true},
+	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.Setnx.Claims, KeepsAlive: true, Attacks: []string{"stop-work", "late-release", "stall-application", "nothing-relay"}, Simulated: true},
 		func(n locktest.Nodes) (clients.Lock, error) { return redis.Setnx.Open(context.Background(), n.Config) })
 }
 

@@ -50,7 +50,11 @@ func (s *Simulated) Skip(p scenarios.Plan) string {
 	if err != nil {
 		return err.Error()
 	}
-	return harness.Unsimulated(p, kind.Service)
+	why := harness.Unsimulated(p.Scenario, kind.Service)
+	if why != "" {
+		why = p.Scenario.Name + ": " + why
+	}
+	return why
 }
 
 func (*Simulated) virtual() {}

@@ -172,10 +172,14 @@ type Examinee struct {
 	Base      Scenario
 	Nature    Nature
 	Abilities []Ability
+	// Fixed: its lease is Base.TTL, and can't be set.
+	Fixed bool
 	// Grace is within which time it claims to tell of a loss; 0: no such claim.
 	Grace Duration
 	// Fits tells why a fault can't be aimed at the lock or its service; nil: it can.
 	Fits func(Fault) error
+	// Runs tells why a scenario can't be run where the exam is to be; nil: every scenario can.
+	Runs func(Scenario) error
 }
 
 // Inapplicable is an attack that can't be made on a lock, and why. Fix says what to do where the
@@ -185,13 +189,26 @@ type Inapplicable struct{ Attack, Why, Fix string }
 // Of returns a scenario for each attack that can be made on the lock, and the others with the reason.
 func (e Exam) Of(l Examinee) (all []Scenario, not []Inapplicable) {
 	for _, a := range e.Attacks {
-		if err := e.applies(a, l); err != nil {
+		s, err := e.made(a, l)
+		if err != nil {
 			not = append(not, inapplicable(a, err))
 			continue
 		}
-		all = append(all, e.scenario(a, l))
+		all = append(all, s)
 	}
 	return all, not
+}
+
+// made is the attack on the lock. Its error says why the attack can't be made.
+func (e Exam) made(a Attack, l Examinee) (Scenario, error) {
+	if err := e.applies(a, l); err != nil {
+		return Scenario{}, err
+	}
+	s := e.scenario(a, l)
+	if l.Runs == nil {
+		return s, nil
+	}
+	return s, l.Runs(s)
 }
 
 // inapplicable is an attack that can't be made because of an error.
@@ -220,6 +237,9 @@ func (e Exam) applies(a Attack, l Examinee) error {
 	}
 	if l.Nature.Permits > 1 && app.Workload.Kind != "" {
 		return errors.New("it admits several at once, who do not wait for one")
+	}
+	if l.Fixed && l.Base.TTL < a.Lease {
+		return fmt.Errorf("it takes a lease of %v or longer, and that of the lock can't be set", a.Lease)
 	}
 	if !a.disturbs() {
 		return nil

@@ -91,6 +91,25 @@ func anyLock(ttl time.Duration, n Nature) Examinee {
 		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive, RenewsItself, TellsLoss, ReadsAndWrites, WakesOne}, Fits: func(Fault) error { return nil }}
 }
 
+// TestFixedLease: an attack that takes a longer lease than one that can't be set is left out. Every other has that lease.
+func TestFixedLease(t *testing.T) {
+	e, err := Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock := anyLock(3*time.Second, Nature{Permits: 1})
+	lock.Fixed = true
+	all, not := e.Of(lock)
+	if len(not) != 1 || not[0].Why != "it takes a lease of 7s or longer, and that of the lock can't be set" {
+		t.Errorf("left out: %+v", not)
+	}
+	for _, s := range all {
+		if s.TTL != lock.Base.TTL {
+			t.Errorf("%s: a lease of %v", s.Attack, s.TTL)
+		}
+	}
+}
+
 // TestAttacksAreStretched: the aim of an attack is met with every lease, since work and faults keep their share of it.
 func TestAttacksAreStretched(t *testing.T) {
 	e, err := Attacks()

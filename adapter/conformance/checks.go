@@ -1,7 +1,9 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -137,7 +139,16 @@ func hasService(t *trial) string {
 	return ""
 }
 
-func greets(t *trial) { t.client(1) }
+// greets learns what the adapter declares. Where the user gave no TTL, all that follows goes by a lease that can't be set.
+func greets(t *trial) {
+	told := cmp.Or(t.bench.TTL, t.bench.Usual)
+	ttl, err := t.client(1).Says.TTL(t.bench.TTL)
+	t.must(err)
+	if t.bench.TTL = cmp.Or(ttl, told); t.bench.TTL != told {
+		t.aside = fmt.Sprintf("its lease can't be set, so the TTL is %v from now on", ttl)
+		t.end() // it was told another TTL
+	}
+}
 
 func unsupported(t *trial) {
 	c := t.client(1)

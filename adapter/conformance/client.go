@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -31,8 +32,8 @@ type Bench struct {
 	Account *adapter.Account
 	// Command is the adapter's command line, Dir the folder that it starts in ("": this one), Shared one that all adapters share.
 	Command, Dir, Shared string
-	// TTL is what locks are opened with.
-	TTL time.Duration
+	// TTL is what locks are opened with; 0: their own lease where it can't be set, else Usual.
+	TTL, Usual time.Duration
 	// Slack is how much longer than promised anything may take before it counts as never; 0: DefaultSlack.
 	Slack time.Duration
 	// Expire has the service end the session that a client at the address told of, and returns what it answered, a text for each that there
@@ -88,7 +89,7 @@ func (b *Bench) Start(ctx context.Context, say func(client string, sent bool, li
 		return nil, err
 	}
 	r, err := c.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: helloLimit.Milliseconds(), Greeting: &adapter.Greeting{Protocol: adapter.Version,
-		Service: b.Service, Nodes: append([]string{}, b.Nodes...), Account: b.Account, TTLMS: b.TTL.Milliseconds(), Client: c.name, Seed: int64(b.started), Dir: b.Shared}})
+		Service: b.Service, Nodes: append([]string{}, b.Nodes...), Account: b.Account, TTLMS: cmp.Or(b.TTL, b.Usual).Milliseconds(), Client: c.name, Seed: int64(b.started), Dir: b.Shared}})
 	if err == nil && !r.OK {
 		err = c.conn.Break("answered hello with the error %q: %s", r.Error, r.Text)
 	}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"net/netip"
@@ -412,6 +413,32 @@ func TestMutants(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestFixedLease: a lock whose lease can't be set is tried with that, if no TTL was given. It is not tried with another one.
+func TestFixedLease(t *testing.T) {
+	needPrograms(t, "python3")
+	const lease = 4 * time.Second
+	path := changedSkeleton(t, `"name": "my-lock 0.1",`, `"name": "my-lock 0.1", "lease_ms": 4000,`, `hello["ttl_ms"]`, `4000`)
+	clienttest.Calmly(t, stall, func(t testing.TB) {
+		b := bench(t, "redis", "python3 "+path, 0)
+		b.Usual, b.Slack = time.Second, 2*time.Second // a lease of a second is over long before that of the lock
+		var said string
+		err := run(t.Context(), b, some(t, hello, "dies with its holder", "loses what expired while it was frozen"), func(r Result) {
+			said += r.Text
+			if r.Outcome != Passed {
+				t.Errorf("%+v", r)
+			}
+		})
+		if err != nil || b.TTL != lease || said != "its lease can't be set, so the TTL is 4s from now on" {
+			t.Errorf("%v, TTL %v, said %q", err, b.TTL, said)
+		}
+	})
+	b := bench(t, "redis", "python3 "+path, 2*time.Second)
+	err := run(t.Context(), b, some(t, hello), func(r Result) { t.Errorf("%+v", r) })
+	if other, ok := errors.AsType[*adapter.LeaseError](err); !ok || *other != (adapter.LeaseError{Lease: lease, Given: 2 * time.Second}) {
+		t.Error(err)
 	}
 }
 

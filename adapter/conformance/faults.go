@@ -20,7 +20,7 @@ func killedHolder(t *trial) {
 	t.kill(a)
 	r := t.acquire(b, key, t.bench.TTL+t.slack)
 	if !r.OK {
-		t.leftOrWrong(adapter.OpAcquire, r, "A lease must expire, and a session end, soon after its TTL of "+t.bench.TTL.String()+" (ttl_ms of the hello): is it given to the service?",
+		t.leftOrWrong(adapter.OpAcquire, r, "A lease must expire, and a session end, soon after its TTL of "+t.bench.TTL.String()+" (ttl_ms of the hello): is it given to the service? A lock whose lease can't be set says how long it is: lease_ms.",
 			"the holder of %s was killed, and %v later %s still was not granted: %s", key, r.took().Round(time.Millisecond), b.name, answered(r))
 	}
 	t.release(newGrant(b, key, r))
@@ -49,7 +49,7 @@ func frozenHolder(t *trial) {
 	t.must(stop.Resume())
 	t.note("%s goes on", a.name)
 	if !r.OK {
-		t.leftOrWrong(adapter.OpAcquire, r, `Give the TTL of the hello to the service. A lock that never expires while its holder lives says so: "no_expiry": true.`,
+		t.leftOrWrong(adapter.OpAcquire, r, `Give the TTL of the hello to the service. A lock whose lease can't be set says how long it is (lease_ms), and one that never expires while its holder lives says that: "no_expiry": true.`,
 			"the holder of %s was frozen, and %v later, its TTL being %v, %s still was not granted: %s", key, r.took().Round(time.Millisecond), t.bench.TTL, b.name, answered(r))
 	}
 	next := newGrant(b, key, r)

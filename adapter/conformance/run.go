@@ -31,7 +31,7 @@ const (
 type Result struct {
 	Check   string
 	Outcome Outcome
-	// Text says what is wrong or not shown, or why the check is not applicable; Advice what to do.
+	// Text says what is wrong or not shown, why the check is not applicable, or what else came of one that passed; Advice what to do.
 	Text, Advice string
 	// Exchange is what was said in the check, as lines; only where something is wrong.
 	Exchange []string
@@ -94,6 +94,7 @@ type trial struct {
 
 	mu       sync.Mutex
 	exchange []string
+	aside    string // what else there is to say of the check in progress, though nothing is wrong
 	doubt    *wrong // what the check in progress could not show, the first of it
 }
 
@@ -166,11 +167,11 @@ func (t *trial) try(c check) (r Result, err error) {
 		t.mu.Lock()
 		t.exchange = nil
 		t.mu.Unlock()
-		t.doubt = nil
+		t.doubt, t.aside = nil, ""
 		before := t.losses()
 		switch p := t.once(c).(type) {
 		case nil:
-			if r.Outcome = Passed; t.doubt != nil {
+			if r.Outcome, r.Text = Passed, t.aside; t.doubt != nil {
 				r.Outcome, r.Text, r.Advice, r.Exchange = NotShown, t.doubt.text, t.doubt.advice, t.said()
 			}
 			return r, nil

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,17 +17,15 @@ import (
 func Tell(ctx context.Context, b *Bench, version string, to io.Writer) (worst Outcome, err error) {
 	out := redact.NewWriter(to)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", b.Command, strings.TrimSpace(b.Service+" "+version), b.TTL)
+	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", b.Command, strings.TrimSpace(b.Service+" "+version), cmp.Or(b.TTL, b.Usual))
 	count, n := map[Outcome]int{}, 0
 	err = Run(ctx, b, func(r Result) {
 		n++
 		count[r.Outcome]++
 		harmless.Fprintf(out, "%2d  %-6s  %s", n, r.Outcome, r.Check)
 		switch r.Outcome {
-		case Passed:
-			harmless.Fprintln(out)
-		case NotApplicable:
-			harmless.Fprintf(out, " (%s)\n", r.Text)
+		case Passed, NotApplicable:
+			harmless.Fprintln(out, r.aside())
 		default:
 			r.explain(out)
 		}
@@ -46,6 +45,14 @@ func Tell(ctx context.Context, b *Bench, version string, to io.Writer) (worst Ou
 	}
 	harmless.Fprintf(out, "\nnothing is wrong: %d checks passed%s\n", count[Passed], rest)
 	return Passed, nil
+}
+
+// aside is what else a line says of a check that nothing is wrong with.
+func (r Result) aside() string {
+	if r.Text == "" {
+		return ""
+	}
+	return " (" + r.Text + ")"
 }
 
 // explain prints what is wrong, and what was said.

@@ -156,14 +156,14 @@ read request; echo '{"id":4,"ok":true}'
 }
 
 func TestDeclares(t *testing.T) {
-	l, err := open(t, shell(t, hello(`,"validity":"session","token":"version","confirms":["held"],"lost_grace_ms":20,"notices":"alone","tolerates":"minority","abandons_ms":30,"fair":true,"permits":3,"no_expiry":true`)+"sleep 100"))
+	l, err := open(t, shell(t, hello(`,"validity":"session","token":"version","confirms":["held"],"lost_grace_ms":20,"notices":"alone","tolerates":"minority","abandons_ms":30,"fair":true,"permits":3,"no_expiry":true,"lease_ms":15000`)+"sleep 100"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := l.(clients.Declarer).Declares()
 	c := d.Claims
 	if d.Name != "sh 1" || c.Validity != "session" || c.Token != "version" || !slices.Equal(c.Confirms, []string{"held"}) || c.LostGrace != int64(20*time.Millisecond) || c.Notices != "alone" ||
-		c.Tolerates != "minority" || c.Abandons != int64(30*time.Millisecond) || !c.Fair || c.Permits != 3 || !c.NoExpiry {
+		c.Tolerates != "minority" || c.Abandons != int64(30*time.Millisecond) || !c.Fair || c.Permits != 3 || !c.NoExpiry || d.Lease != int64(15*time.Second) {
 		t.Errorf("%+v", d)
 	}
 }

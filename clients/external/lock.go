@@ -125,7 +125,7 @@ func (l *lock) limit(ctx context.Context) int64 {
 
 // Declares returns what the adapter said of itself.
 func (l *lock) Declares() clients.Declaration {
-	return clients.Declaration{Name: l.says.Name, Claims: Claims(l.says), Sessions: l.says.Sessions}
+	return clients.Declaration{Name: l.says.Name, Claims: Claims(l.says), Sessions: l.says.Sessions, Lease: int64(l.says.Lease)}
 }
 
 // Claims is what an adapter claims by its declaration.

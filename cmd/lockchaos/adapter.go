@@ -68,9 +68,6 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			if err := checkTTL(ttl); err != nil {
 				return err
 			}
-			if ttl == 0 {
-				ttl = max(time.Second, own.UsualTTL(service).Std())
-			}
 			told := outputFlags{format: format}
 			out, err := told.open(cmd)
 			if err != nil {
@@ -87,7 +84,7 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 		},
 	}
 	cmd.Flags().StringVar(&service, "service", "", `the service that the lock uses (lockchaos list services), or "none"`)
-	cmd.Flags().DurationVar(&ttl, "ttl", 0, "TTL that the lock is opened with (default 1s; etcd, zookeeper 2s)")
+	cmd.Flags().DurationVar(&ttl, "ttl", 0, "TTL that the lock is opened with (default: its lease where that cannot be set, else 1s; etcd, zookeeper 2s)")
 	cmd.Flags().StringVar(&format, "format", screen.Text, `"text"; "github", text during which GitHub's runner takes no line for a command, and an annotation of a failure`)
 	return cmd
 }

@@ -35,7 +35,8 @@ what no lease prevents, or the attack showed nothing. An attack that showed noth
 before anything runs, and the last lines say what to install.
 
 An exam of a lock with a long lease takes long. --budget makes only the attacks that fit, the most
-telling first, and names the others. Of a lock whose lease cannot be set, give the lease as --ttl.
+telling first, and names the others. A lock of your own whose lease cannot be set says so itself
+(lease_ms, docs/protocol.md).
 
 Exit status: 0 no defect, 1 a defect, 2 an attack that stayed inconclusive or fell without a clear
 cause, 3 the harness failed.`,
@@ -43,7 +44,7 @@ cause, 3 the harness failed.`,
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis
   lockchaos exam etcd-lease --short
   lockchaos exam zookeeper --attack stop-wait,cut-off-wait
-  lockchaos exam --lock-cmd "python3 my_lock.py" --service redis --ttl 15s --budget 20m`,
+  lockchaos exam --lock-cmd "python3 my_lock.py" --service redis --budget 20m`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Names = args
@@ -59,7 +60,7 @@ cause, 3 the harness failed.`,
 	f.addShard(flags)
 	f.addScale(flags, `"test": a short lease; "real": one of 10 s or longer, as in production`)
 	f.addOwn(flags, "command line of a lock of your own (docs/protocol.md)",
-		"lease of the lock (default: that of its scenarios; of --lock-cmd 500ms, etcd and zookeeper 2s)")
+		"lease of the lock (default: that of its scenarios; of --lock-cmd its own where that cannot be set, else 500ms, etcd and zookeeper 2s)")
 	flags.BoolVar(&f.Short, "short", false, "make only the most telling attacks, about a third")
 	flags.DurationVar(&f.Budget, "budget", 0, "make only the most telling attacks, as many as fit into this time, such as 20m; the others are named")
 	flags.StringSliceVar(&f.Attacks, "attack", nil, "make only these attacks")

@@ -9,9 +9,12 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/own"
 	"github.com/lockchaos/lockchaos/runs/pick"
+	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -69,6 +72,27 @@ func TestExamAtRealScale(t *testing.T) {
 				t.Errorf("%s: a lease of %v, not %v", p.Scenario.Name, p.Scenario.TTL, want)
 			}
 		}
+	}
+}
+
+// TestExamInVirtualTime: an attack that the simulation cannot run is left out before anything runs.
+func TestExamInVirtualTime(t *testing.T) {
+	hoststest.WithoutRace(t)
+	t.Setenv(runs.InterpretVar, "1") // compiling takes longer than the test
+	none := filepath.Join("..", "..", "harness", "testdata", "locks", "none")
+	r := pick.Request{Settings: runs.Settings{Tool: ours()}, Where: runtimes.Where{Runtime: runtimes.Virtual}, Own: own.Program{Go: none, Service: "redis"}, Say: func(string) {}}
+	plans, exam, err := r.Exam(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plans {
+		if why := harness.Unsimulated(p.Scenario, "redis"); why != "" {
+			t.Errorf("%s is to be run: %s", p.Scenario.Name, why)
+		}
+	}
+	relay := reports.NotApplicable{Attack: "nothing-relay", Why: "the simulation has no workload relay"}
+	if len(plans) == 0 || !slices.Contains(exam.Not, relay) {
+		t.Errorf("%d attacks, without %+v", len(plans), exam.Not)
 	}
 }
 

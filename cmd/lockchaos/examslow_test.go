@@ -40,7 +40,7 @@ func TestExamOfSlowLocks(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "runs")
 			command := "env PYTHONPATH=" + examples + " " + python + " testdata/slow/lock.py 15 " + c.pause
 			var out, errs bytes.Buffer
-			code := execute(t.Context(), []string{"exam", "--lock-cmd", command, "--service", "redis", "--ttl", "15s", "--attack", "nothing-work,kill-work,lost-release", "--budget", "20m", "--out", dir}, &out, &errs)
+			code := execute(t.Context(), []string{"exam", "--lock-cmd", command, "--service", "redis", "--attack", "nothing-work,kill-work,lost-release", "--budget", "20m", "--out", dir}, &out, &errs)
 			if code != 0 || strings.Count(out.String(), "  stood") != 3 {
 				t.Fatalf("status %d\n%s%s", code, out.String(), errs.String())
 			}

@@ -151,7 +151,7 @@ Environment variables:
 	flags.IntVar(&f.shards, "shards", 0, "of --runtime kubernetes: run so many shards at once, each in a pod of its own, and merge them")
 	f.addScale(flags, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	f.addOwn(flags, "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)",
-		"TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the scenario's; etcd, zookeeper 2s)")
+		"TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the lock's own where that cannot be set, else the scenario's; etcd, zookeeper 2s)")
 	f.addThen(flags)
 	f.addYes(flags)
 	f.repeatFlags.add(flags)

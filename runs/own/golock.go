@@ -14,7 +14,6 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
-	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // meetSimulated starts a Go program once in virtual time.
@@ -27,8 +26,7 @@ func (p Program) meetSimulated(ctx context.Context, taken func(name string) bool
 		return nil, exit.Misuse(err)
 	}
 	a.Dir = ""
-	l := &Lock{Adapter: a, TTL: cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service))}
-	l.remember()
+	l := p.unmet(a)
 	var programs runtimes.Programs
 	program, err := programs.Of(ctx, a.Go)
 	if err != nil {
@@ -38,8 +36,7 @@ func (p Program) meetSimulated(ctx context.Context, taken func(name string) bool
 	if l.Says, err = harness.Introduced(ctx, program, external.Kind(a.Service), cmp.Or(l.TTL.Std(), time.Second)); err != nil {
 		return nil, err
 	}
-	l.call(taken)
-	return l, nil
+	return l, p.met(l, taken)
 }
 
 // build compiles a Go program for this machine, and returns its command line.

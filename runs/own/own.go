@@ -29,8 +29,11 @@ type Program struct {
 	Command, Service string
 	// Go is the folder of its Go package, where lockchaos compiles it.
 	Go string
-	// TTL is what it is opened with; 0: that of the scenarios, or the usual one of the service.
+	// TTL is what it is opened with; 0: its own lease where that can't be set, else that of the scenarios,
+	// or the usual one of the service.
 	TTL time.Duration
+	// Least is the shortest lease that is wanted; 0: any.
+	Least time.Duration
 }
 
 // Given reports whether there is such a lock.
@@ -66,9 +69,8 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 	if err != nil {
 		return nil, err
 	}
-	l := &Lock{Adapter: a, TTL: cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service))}
-	l.remember()
-	t := Trial{Adapter: a, TTL: cmp.Or(l.TTL.Std(), time.Second), Hello: true}
+	l := p.unmet(a)
+	t := Trial{Adapter: a, TTL: l.TTL.Std(), Hello: true}
 	if where.Runtime == runtimes.External {
 		g, err := runtimes.ReadServers(where.Nodes)
 		if err != nil {
@@ -83,13 +85,27 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 	if l.Says, err = t.introduced(ctx); err != nil {
 		return nil, err
 	}
-	l.call(taken)
-	return l, nil
+	return l, p.met(l, taken)
 }
 
-// remember notes that the user has named the program.
-func (l *Lock) remember() {
+// unmet is the lock before it has said anything. It notes that the user has named the program.
+func (p Program) unmet(a scenarios.Adapter) *Lock {
+	l := &Lock{Adapter: a, TTL: max(cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service)), scenarios.Duration(p.Least))}
 	runs.Remember(runs.Starts([]scenarios.Plan{{Scenario: scenarios.Scenario{Adapter: l.Adapter}}}, nil))
+	return l
+}
+
+// met takes over what the lock has said: what it is called, and its lease if that can't be set.
+func (p Program) met(l *Lock, taken func(name string) bool) error {
+	ttl, err := l.Says.TTL(p.TTL)
+	if err != nil {
+		return exit.Misuse(err)
+	}
+	if l.Says.Lease != 0 {
+		l.TTL = scenarios.Duration(ttl)
+	}
+	l.call(taken)
+	return nil
 }
 
 // call gives the lock a name that no built-in lock has.
@@ -111,6 +127,7 @@ const ExamTTL = scenarios.Duration(500 * time.Millisecond)
 func (l *Lock) Examinee() scenarios.Examinee {
 	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter, TTL: cmp.Or(l.TTL, ExamTTL), Store: scenarios.Store{Kind: "unfenced"}}
 	e := harness.Examinee(l.Kind(), base)
+	e.Fixed = l.Says.Lease != 0
 	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew, adapter.OpHeld: scenarios.CanBeAsked} {
 		if l.Says.Does(op) && !slices.Contains(e.Abilities, ability) {
 			e.Abilities = append(e.Abilities, ability)
@@ -138,6 +155,9 @@ func (l *Lock) String() string {
 	}
 	if d.Abandons > 0 {
 		parts = append(parts, fmt.Sprintf("leaves nothing behind after %v", d.Abandons))
+	}
+	if d.Lease > 0 {
+		parts = append(parts, fmt.Sprintf("a lease of %v, which can't be set", d.Lease))
 	}
 	for _, claim := range []struct {
 		made bool

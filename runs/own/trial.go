@@ -34,7 +34,8 @@ const TrialVerb = "try-adapter"
 // Trial says which adapter is to be tried.
 type Trial struct {
 	scenarios.Adapter
-	// TTL is what locks are opened with (ns). Hello: only to learn what the adapter declares.
+	// TTL is what locks are opened with (ns); 0: their own lease where it can't be set, else the usual one.
+	// Hello: only to learn what the adapter declares.
 	TTL   time.Duration
 	Hello bool
 
@@ -43,9 +44,9 @@ type Trial struct {
 
 // introduction is what comes of a trial that is only a hello.
 type introduction struct {
-	Says            adapter.Declaration
-	Grace, Abandons time.Duration
-	Error           string
+	Says                   adapter.Declaration
+	Grace, Abandons, Lease time.Duration
+	Error                  string
 }
 
 // Adapter checks a command line and its service, and notes the folder that the command is meant for.
@@ -111,7 +112,7 @@ func Inside(ctx context.Context, trial string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	bench := &conformance.Bench{Network: network, Service: t.Service, Nodes: s.Addrs(), Account: (*adapter.Account)(s.Account()), Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL}
+	bench := &conformance.Bench{Network: network, Service: t.Service, Nodes: s.Addrs(), Account: (*adapter.Account)(s.Account()), Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL, Usual: max(time.Second, UsualTTL(t.Service).Std())}
 	for _, n := range s.Nodes {
 		bench.Hosts = append(bench.Hosts, n.Host)
 	}
@@ -128,6 +129,9 @@ func Inside(ctx context.Context, trial string, out io.Writer) (err error) {
 	}
 	worst, err := conformance.Tell(ctx, bench, s.Version, out)
 	runs.TellAdds(out, reports.Suite{StandIns: s.StandIns()})
+	if other, ok := errors.AsType[*adapter.LeaseError](err); ok {
+		return exit.Misuse(other)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -156,7 +160,7 @@ func introduce(ctx context.Context, bench *conformance.Bench, out io.Writer) err
 	if err != nil {
 		i.Error = err.Error()
 	} else {
-		i.Says, i.Grace, i.Abandons = c.Says, c.Says.LostGrace, c.Says.Abandons
+		i.Says, i.Grace, i.Abandons, i.Lease = c.Says, c.Says.LostGrace, c.Says.Abandons, c.Says.Lease
 	}
 	return json.NewEncoder(out).Encode(i)
 }
@@ -174,6 +178,6 @@ func (t Trial) introduced(ctx context.Context) (says adapter.Declaration, err er
 	if i.Error != "" {
 		return says, errors.New(harmless.Text(i.Error))
 	}
-	i.Says.LostGrace, i.Says.Abandons, i.Says.Name = i.Grace, i.Abandons, redact.Text(i.Says.Name)
+	i.Says.LostGrace, i.Says.Abandons, i.Says.Lease, i.Says.Name = i.Grace, i.Abandons, i.Lease, redact.Text(i.Says.Name)
 	return i.Says, nil
 }

@@ -146,10 +146,14 @@ func (r Request) meet(ctx context.Context) (*own.Lock, error) {
 		_, err := r.Tool.Lock(name)
 		return err == nil
 	})
-	if err == nil {
-		r.Say(lock.String())
+	if err != nil {
+		return nil, err
 	}
-	return lock, err
+	if lease := lock.Says.Lease; r.Real && lease != 0 && lease < scenarios.RealTTL.Std() {
+		return nil, exit.Misuse(fmt.Errorf("--scale real takes a lease of %v or longer, and that of the lock is %v and can't be set (lease_ms in its hello): leave --scale out", scenarios.RealTTL.Std(), lease))
+	}
+	r.Say(lock.String())
+	return lock, nil
 }
 
 // timed sets a plan's times as they are wanted.

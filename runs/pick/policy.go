@@ -29,7 +29,7 @@ func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *report
 		return nil, nil, exit.Misuse(fmt.Errorf("--attack: %w", err))
 	}
 	if r.Real { // attacks are stretched to the lease, so that it alone has to be set
-		r.Own.TTL = max(r.Own.TTL, time.Duration(scenarios.RealTTL))
+		r.Own.Least = time.Duration(scenarios.RealTTL)
 	}
 	var lock scenarios.Examinee
 	if r.Own.Given() {
@@ -41,7 +41,7 @@ func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *report
 			return nil, nil, err
 		}
 		lock = met.Examinee()
-	} else if lock, err = Examinee(r.Tool, r.Names[0], scenarios.Duration(r.Own.TTL)); err != nil {
+	} else if lock, err = Examinee(r.Tool, r.Names[0], scenarios.Duration(max(r.Own.TTL, r.Own.Least))); err != nil {
 		return nil, nil, exit.Misuse(err)
 	}
 	all, exam, err := r.attack(lock, table, r.Means(ctx, r.Own.Given(), r.Say))
@@ -91,7 +91,7 @@ func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runti
 	if err != nil {
 		return nil, nil, exit.With(exit.Failed, fmt.Errorf("%s can't be examined here: %w", lock.Base.Lock, err))
 	}
-	lock.Fits = can.Fitting(kind.Service, lock.Fits)
+	lock.Fits, lock.Runs = can.Fitting(kind.Service, lock.Fits), can.Running(kind.Service)
 	all, not := table.Of(lock)
 	lacks := slices.ContainsFunc(not, func(n scenarios.Inapplicable) bool { return n.Fix != "" })
 	if len(all) == 0 && !lacks {

@@ -103,6 +103,14 @@ func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(sc
 	}
 }
 
+// Running returns a function that returns an error if a scenario, of a lock on the service, can't be run in the runtime.
+func (m Means) Running(service string) func(scenarios.Scenario) error {
+	if m.where.Runtime == Virtual {
+		return harness.Simulable(service)
+	}
+	return nil
+}
+
 // Startable returns nil if the services of a scenario can be started, as its faults need them: in
 // containers they are in the images, and elsewhere they run. service is that of its lock.
 func (m Means) Startable(s scenarios.Scenario, service string) error {

@@ -55,6 +55,8 @@ type Declaration struct {
 	Tolerates string `json:"tolerates,omitempty"`
 	// AbandonsMS is for how long an acquire without a grant may leave something behind; 0: for the TTL.
 	AbandonsMS int64 `json:"abandons_ms,omitempty"`
+	// LeaseMS is the TTL of a lock whose lease can't be set; 0: the lock keeps to Hello's TTL.
+	LeaseMS int64 `json:"lease_ms,omitempty"`
 	// Fair: waiters are granted in the order of Grant.Enqueued.
 	Fair bool `json:"fair,omitempty"`
 	// Permits is how many may hold a key at once; 0: one.

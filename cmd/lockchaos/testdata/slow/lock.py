@@ -23,7 +23,7 @@ class Lock(protocol.Lock):
         self.me, self.grants, self.values = os.urandom(8).hex(), 0, {}
 
     def declare(self):
-        return {"name": "fixed-lease", "validity": "from_invocation", "token": "none", "confirms": ["release"]}
+        return {"name": "fixed-lease", "validity": "from_invocation", "token": "none", "confirms": ["release"], "lease_ms": int(self.lease * 1000)}
 
     def ask(self, *words):
         """Sends one command on a connection that is made anew after an error, and returns the line of its reply."""
