@@ -58,6 +58,7 @@ var mariadb = Kind{
 	},
 	WallClock: true, // of its own leases there are none: those of tables are rows with a time
 	expirer:   expirer{end: expireMariaDB},
+	refuser:   mariadbRefuser,
 	task:      mariadbTask,
 	ready:     each((*Node).awaitMariaDB),
 	back:      (*Node).awaitMariaDB,
@@ -66,7 +67,16 @@ var mariadb = Kind{
 // mariadbAccount makes the database, and the user who may do anything there: a statement a line.
 const mariadbAccount = "CREATE DATABASE IF NOT EXISTS " + MariaDBDatabase + ";\nCREATE USER IF NOT EXISTS '" + MariaDBUser + "'@'%';\nGRANT ALL ON *.* TO '" + MariaDBUser + "'@'%';\n"
 
-func mariadbTask(_ Kind, n NodeSpec, p Place) (Task, error) {
+// mariadbAdmin is who makes the server read-only.
+const mariadbAdmin = "lockchaos_admin"
+
+// mariadbBound are statements by which a read-only server refuses the user's writes, too. It takes those of a user who may make it read-only, and before 10.11 those of one with SUPER
+// (https://mariadb.com/kb/en/grant/#read_only-admin).
+func mariadbBound(user string) string {
+	return fmt.Sprintf("REVOKE /*M!100502 READ ONLY ADMIN, */ SUPER ON *.* FROM '%[1]s'@'%%';\nGRANT PROCESS /*M!101100 , SUPER */ ON *.* TO '%[1]s'@'%%';\n", user)
+}
+
+func mariadbTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	files := p.Data + "/files"
 	create := []string{"mariadb-install-db", "--no-defaults", "--datadir=" + files, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
 		"--innodb-log-file-size=4M"}
@@ -80,6 +90,9 @@ func mariadbTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 		return t, nil
 	}
 	t.Files["account.sql"] += mariadbLogin
+	if k.Refuses() {
+		t.Files["account.sql"] += mariadbBound(MariaDBUser) + mariadbBound(accountUser) + "CREATE USER IF NOT EXISTS '" + mariadbAdmin + "'@'%';\nGRANT ALL ON *.* TO '" + mariadbAdmin + "'@'%';\n"
+	}
 	t.account = accountOf(MariaDBDatabase)
 	var err error
 	if create[0], err = onPath("mariadb-install-db", mariadbInstall); err == nil {
@@ -89,9 +102,12 @@ func mariadbTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 }
 
 // openMariaDB prepares connections to a server, as the user of the locks.
-func openMariaDB(addr string) (*sql.DB, error) {
+func openMariaDB(addr string) (*sql.DB, error) { return openMariaDBAs(MariaDBUser, addr) }
+
+// openMariaDBAs prepares connections to a server, as a user without a password.
+func openMariaDBAs(user, addr string) (*sql.DB, error) {
 	config := mysql.NewConfig()
-	config.User, config.DBName, config.Net, config.Addr = MariaDBUser, MariaDBDatabase, "tcp", addr
+	config.User, config.DBName, config.Net, config.Addr = user, MariaDBDatabase, "tcp", addr
 	config.InterpolateParams = true
 	config.Logger = log.New(io.Discard, "", 0) // what goes wrong is in the errors
 	connector, err := mysql.NewConnector(config)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -24,7 +25,7 @@ type refuser struct {
 func (k Kind) Refuses() bool { return k.refuser.set != nil }
 
 // RefuseWrites has the node refuse writes from now on, or take them again: a Redis because it lacks replicas, etcd because it has no space left, PostgreSQL because
-// transactions are read-only. Reads are answered, and leases run out. With etcd all members refuse, whichever is asked.
+// transactions are read-only, MariaDB because it is read-only itself. Reads are answered, and leases run out. With etcd all members refuse, whichever is asked.
 func (n *Node) RefuseWrites(ctx context.Context, on bool) error {
 	switch {
 	case n.guest:
@@ -139,6 +140,36 @@ func (n *Node) postgresSays(ctx context.Context, statements ...string) error {
 		if _, err := conn.Exec(ctx, s, pgx.QueryExecModeExec); err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}
+	}
+	return nil
+}
+
+// mariadbReadOnly is the number of the error that a write to a read-only server gets (https://mariadb.com/kb/en/e1290/).
+const mariadbReadOnly = 1290
+
+// mariadbRefuser makes the server read-only (https://mariadb.com/kb/en/read-only/): all who may not make it so are refused writes, locked rows, and commits of what they wrote before.
+var mariadbRefuser = refuser{
+	set: func(ctx context.Context, n *Node, on bool) error {
+		return n.mariadbSays(ctx, mariadbAdmin, fmt.Sprintf("SET GLOBAL read_only = %t", on))
+	},
+	write: func(ctx context.Context, n *Node) (string, error) {
+		err := n.mariadbSays(ctx, MariaDBUser, "CREATE TABLE IF NOT EXISTS lockchaos_ready (x INT)")
+		if said, is := errors.AsType[*mysql.MySQLError](err); is && said.Number == mariadbReadOnly {
+			return said.Error(), nil
+		}
+		return "", err
+	},
+}
+
+// mariadbSays sends a statement on a connection of its own.
+func (n *Node) mariadbSays(ctx context.Context, user, statement string) error {
+	db, err := openMariaDBAs(user, n.Addr)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
 	}
 	return nil
 }

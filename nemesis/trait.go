@@ -16,7 +16,7 @@ const (
 	// Volatile: it can't be made to know all that it answered for.
 	Volatile Trait = "nodes that can't keep all that they answer for"
 	// Refuses: its nodes can be made to answer writes with errors.
-	Refuses Trait = "nodes that can be made to refuse writes (redis, redis-five, etcd, postgres) and on which no guarded store lies"
+	Refuses Trait = "nodes that can be made to refuse writes (redis, redis-five, etcd, postgres, mariadb) and on which no guarded store lies"
 	// Renews: the lock renews by itself, and its renewals can be held up.
 	Renews Trait = "renewals of its own"
 )
