@@ -186,7 +186,7 @@ func (s script) history(text string) *history.History {
 	slices.SortStableFunc(events, func(a, b timed) int {
 		return cmp.Or(cmp.Compare(a.e.Time, b.e.Time), cmp.Compare(a.rank, b.rank))
 	})
-	h := &history.History{Header: s.header, Keys: []string{"k0", "k1", "k2", "k3"}, Truncated: s.cut}
+	h := &history.History{Header: s.header, Keys: []string{"k0", "k1", "k2"}, Truncated: s.cut}
 	for _, e := range events {
 		for s.interleave && len(store.entries) > 0 && store.entries[0].Time+3*ms < e.e.Time {
 			h.Events = append(h.Events, store.entries[0])

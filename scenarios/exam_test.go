@@ -88,7 +88,7 @@ const examMark = "<!-- below this line the page is made from scenarios/exam/atta
 // anyLock can do everything.
 func anyLock(ttl time.Duration, n Nature) Examinee {
 	return Examinee{Base: Scenario{Lock: "any", TTL: Duration(ttl), Store: Store{Kind: storeUnfenced}}, Nature: n,
-		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive, RenewsItself, TellsLoss, ReadsAndWrites, WakesOne}, Fits: func(Fault) error { return nil }}
+		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive, RenewsItself, TellsLoss, ReadsAndWrites, TakesSets, WakesOne}, Fits: func(Fault) error { return nil }}
 }
 
 // TestAttacksAreStretched: the aim of an attack is met with every lease, since work and faults keep their share of it.
