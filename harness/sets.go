@@ -17,7 +17,7 @@ func gather(ctx context.Context, a *actor) error {
 	if len(set) > 1 {
 		acquire.set = set
 	}
-	_, err := a.granted(ctx, acquire, a.countAll)
+	_, err := a.granted(ctx, acquire, func(h *hold) error { return a.countAll(ctx, h) })
 	return err
 }
 
