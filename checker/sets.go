@@ -92,12 +92,13 @@ func (s *Sweep) setFailed(asked []*op, end int64) {
 
 // namesOf tells of the keys of ops in a sentence.
 func (s *Sweep) namesOf(keys []*keyState) string {
+	last := len(keys) - 1
+	if last == 0 {
+		return s.name(keys[0])
+	}
 	text := s.name(keys[0])
-	for _, k := range keys[1:] {
-		text += " and " + s.name(k)
+	for _, k := range keys[1:last] {
+		text += ", " + s.name(k)
 	}
-	if len(keys) > 1 {
-		text += " together"
-	}
-	return text
+	return text + " and " + s.name(keys[last]) + " together"
 }

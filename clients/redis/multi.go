@@ -92,11 +92,11 @@ end
 return 1`)
 )
 
-// onSet runs a script on all keys of the request, and reports whether it answers 1.
+// onSet runs a script on all keys of the request, and reports whether it answers 1. A grant that is none of ours names one key.
 func onSet(ctx context.Context, r Request, script *goredis.Script) (bool, error) {
-	keys := make([]string, len(r.Keys))
-	for i, key := range r.Keys {
-		keys[i] = LockKey(key)
+	keys := []string{LockKey(r.Key)} // the first of them, if there are several
+	for _, key := range r.Keys[min(1, len(r.Keys)):] {
+		keys = append(keys, LockKey(key))
 	}
 	n, err := r.Run(ctx, script, keys...)
 	return n == 1, err
