@@ -165,6 +165,8 @@ func TestBreaks(t *testing.T) {
 		{"confirms acquire", OpHello, `{"id":1,"ok":true,"name":"a","confirms":["acquire"]}` + "\n", `"confirms" has "acquire"`},
 		{"no permits", OpHello, `{"id":1,"ok":true,"name":"a","permits":0}` + "\n", `"permits" is 0`},
 		{"more permits an acquire than there are", OpHello, `{"id":1,"ok":true,"name":"a","permits":2,"permits_per_acquire":3}` + "\n", `"permits_per_acquire" is 3, of 2 permits`},
+		{"keys without end", OpHello, `{"id":1,"ok":true,"name":"a","multi_key":65}` + "\n", `"multi_key" is 65: it lies between 1 and 64`},
+		{"several keys of a semaphore", OpHello, `{"id":1,"ok":true,"name":"a","permits":2,"multi_key":2}` + "\n", `"multi_key" with "permits"`},
 		{"readers of a semaphore", OpHello, `{"id":1,"ok":true,"name":"a","permits":2,"read_write":true}` + "\n", `"read_write" with "permits" 2`},
 		{"other protocol", OpHello, `{"id":1,"ok":true,"name":"a","protocol":2}` + "\n", "says protocol 2: this is 1"},
 		{"negative grace", OpHello, `{"id":1,"ok":true,"name":"a","lost_grace_ms":-1}` + "\n", `"lost_grace_ms" is negative`},

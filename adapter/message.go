@@ -53,6 +53,8 @@ type Request struct {
 	ID  int64  `json:"id"`
 	Op  string `json:"op"`
 	Key string `json:"key,omitempty"`
+	// Keys of an acquire are several, where the adapter declares multi_key; Key is then the first of them.
+	Keys []string `json:"keys,omitempty"`
 	// Mode of an acquire is ModeRead or ModeWrite where the adapter declares read_write, else "".
 	Mode string `json:"mode,omitempty"`
 	// Permits of an acquire is how many it asks for, where the adapter declares permits_per_acquire, else 0.
@@ -114,8 +116,10 @@ type Declaration struct {
 	// Permits is how many may hold a key at once; 1 when it is not given.
 	Permits int `json:"permits"`
 	// PerAcquire is how many of them one acquire may ask for; 0: one, and none says how many.
-	PerAcquire int  `json:"permits_per_acquire,omitempty"`
-	Reentrant  bool `json:"reentrant"`
+	PerAcquire int `json:"permits_per_acquire,omitempty"`
+	// MultiKey is how many keys one acquire may ask for; 0: one.
+	MultiKey  int  `json:"multi_key,omitempty"`
+	Reentrant bool `json:"reentrant"`
 	// ReadWrite: each acquire has a mode, and readers do not exclude each other. Permits is 1.
 	ReadWrite bool `json:"read_write"`
 	NoExpiry  bool `json:"no_expiry"`

@@ -23,6 +23,9 @@ const maxName = 80
 // mostPerAcquire is the greatest number of permits that one acquire can ask for (history.MaxPerAcquire).
 const mostPerAcquire = 255
 
+// mostKeys is the greatest number of keys that one acquire can ask for (history.MaxMultiKey).
+const mostKeys = 64
+
 // maxPassword bounds that of a session; ZooKeeper's have 16 bytes.
 const maxPassword = 64
 
@@ -280,6 +283,10 @@ func (r *reader) declaration() *Declaration {
 	}
 	r.flag("read_write", &d.ReadWrite)
 	r.rule(!d.ReadWrite || d.Permits == 1, `"read_write" with "permits" %d: a reader-writer lock has one permit, which readers share`, d.Permits)
+	if r.take("multi_key", &d.MultiKey, "a number") {
+		r.rule(d.MultiKey >= 1 && d.MultiKey <= mostKeys, `"multi_key" is %d: it lies between 1 and %d`, d.MultiKey, mostKeys)
+		r.rule(d.Permits == 1 && !d.Reentrant && !d.ReadWrite, `"multi_key" with "permits", "reentrant" or "read_write": it is for exclusive locks that are none of these`)
+	}
 	r.flag("no_expiry", &d.NoExpiry)
 	r.flag("sessions", &d.Sessions)
 	return d

@@ -8,12 +8,14 @@ import (
 
 // acquired handles the completion of an acquire.
 func (s *Sweep) acquired(o *op, e *history.Event) {
-	k := s.keys[o.key]
+	k, asked := s.keys[o.key], s.setOf(o)
 	if s.judged.crossing || k.granted-o.before > s.patience {
 		s.judgeWait(k, o, e)
 	}
 	s.dequeue(k, o)
-	s.judgeDemand(k, o, e)
+	if asked != nil {
+		s.judgeDemand(asked, e)
+	}
 	if e.Type == history.OK || e.Busy {
 		s.answeredAt(stamp(e.End, e.Time))
 	}
@@ -22,8 +24,8 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	}
 	switch e.Type {
 	case history.OK:
-		if s.asks(&keptKey) {
-			s.judgePassed(k, o, e)
+		if s.asks(&keptKey) && asked != nil {
+			s.judgePassed(asked, e)
 		}
 		s.granted(k, o, e)
 	case history.Info:
@@ -40,10 +42,13 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	case history.Fail:
 		if e.Busy {
 			s.stats.Busy++
-			if s.asks(&falseBusy) {
-				s.judgeBusy(k, o, e)
+			if s.asks(&falseBusy) && asked != nil {
+				s.judgeBusy(asked, e)
 			}
 			s.on(k, o.client).denied = true
+		}
+		if o.set != 0 && asked != nil {
+			s.setFailed(asked, stamp(e.End, e.Time))
 		}
 	}
 	s.prune(k)
@@ -63,6 +68,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	g := s.newGrant()
 	g.by = by.place
 	g.id, g.token, g.key, g.client, g.process, g.mode, g.takes = o.id, e.Token, k.id, o.client, o.process, o.mode, o.takes
+	g.ofSet = o.set != 0
 	g.hasToken = e.HasToken()
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
 	g.withdrawn, g.loose = forever, true

@@ -55,16 +55,19 @@ func (k *keyState) leaveBehind(t int64) { k.leftAt = max(k.leftAt, t) }
 // judgeBusy judges an acquire that was told busy. When it was invoked all was settled, or over, and nobody else asked until its end. Acquires that overlap
 // excuse each other, even if each was told busy: each may have had a place for a moment, or some of the votes, and have given it up for the other's sake.
 // What a fresh client of the probe is told is judged as a stuck lock. Acts under unknown grants show that the history lacks some.
-func (s *Sweep) judgeBusy(k *keyState, o *op, e *history.Event) {
-	if k.soleAsk != o.id || s.fresh(o.client) || !s.nothingLeft(k, o.inv) {
+// An answer to a set is explained if anybody may have any of its keys.
+func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
+	o := asked[0]
+	if !s.soleAsks(asked) || s.fresh(o.client) {
 		return
 	}
-	id, client, inv, start, end := o.id, o.client, o.inv, o.start, stamp(e.End, e.Time)
+	keys, inv, start, end := s.keysOf(nil, asked...), o.inv, o.start, stamp(e.End, e.Time)
+	k, id, client := keys[0], o.id, o.client
 	granted, last := k.granted+1, k.lastGrant
 	if last != nil {
 		pin(last)
 	}
-	lost := k.lostAsks()
+	lost := s.lostAsks(asked)
 	s.putOff(inv, func() {
 		if s.mayStand(lost, inv) || k.accused == granted || s.garbled() || s.serviceStruck(inv, end) {
 			return
@@ -73,8 +76,18 @@ func (s *Sweep) judgeBusy(k *keyState, o *op, e *history.Event) {
 		if j.stands() {
 			k.accused = granted // the cause is one, until the key is granted again
 		}
-		s.record(&falseBusy, k, j, j, func(judgement) *Violation { return s.tellBusy(k, last, id, client, start, end) })
+		s.record(&falseBusy, k, j, j, func(judgement) *Violation { return s.tellBusy(keys, last, id, client, start, end) })
 	})
+}
+
+// soleAsks reports whether nobody else had the keys of a call, or asked for them, and nothing that was left behind can stand there.
+func (s *Sweep) soleAsks(asked []*op) bool {
+	for _, o := range asked {
+		if k := s.keys[o.key]; k.soleAsk != o.id || !s.nothingLeft(k, o.inv) {
+			return false
+		}
+	}
+	return true
 }
 
 // nothingLeft reports whether nothing that was left behind can still stand at t.
@@ -92,17 +105,16 @@ type lostAsk struct {
 	at     int64 // its end; forever: it never reported
 }
 
-// lostAsks are the acquires of unknown fate that may have left something behind.
-func (k *keyState) lostAsks() (all []lostAsk) {
-	if k.unknown == 0 {
-		return nil
-	}
-	for c := range k.by.eachLoose {
-		switch {
-		case c.missing > 0:
-			all = append(all, lostAsk{c.client, forever})
-		case c.unknown > 0:
-			all = append(all, lostAsk{c.client, c.unknownAt})
+// lostAsks are the acquires of unknown fate that may have left something behind where others are asked for.
+func (s *Sweep) lostAsks(asked []*op) (all []lostAsk) {
+	for _, o := range asked {
+		for c := range s.keys[o.key].by.eachLoose {
+			switch {
+			case c.missing > 0:
+				all = append(all, lostAsk{c.client, forever})
+			case c.unknown > 0:
+				all = append(all, lostAsk{c.client, c.unknownAt})
+			}
 		}
 	}
 	return all
@@ -144,7 +156,8 @@ func (s *Sweep) serviceStruck(from, to int64) bool {
 	return touched(s.service, from-s.lifetime(), to, injectedOnly)
 }
 
-func (s *Sweep) tellBusy(k *keyState, last *grant, id int64, client int32, start, end int64) *Violation {
+func (s *Sweep) tellBusy(keys []*keyState, last *grant, id int64, client int32, start, end int64) *Violation {
+	k := keys[0]
 	v := &Violation{Property: FalseBusy, Key: s.name(k), At: end, From: start, To: end, Ops: []int64{id}}
 	settled := "it had never been granted"
 	if last != nil {
@@ -157,6 +170,6 @@ func (s *Sweep) tellBusy(k *keyState, last *grant, id int64, client int32, start
 		}
 	}
 	v.Text = fmt.Sprintf("client %d asked for %s from %s on and was told at %s that it is taken, but no other client could have it: %s, and nobody else asked.",
-		client, v.Key, seconds(start), seconds(end), settled)
+		client, s.namesOf(keys), seconds(start), seconds(end), settled)
 	return v
 }

@@ -45,33 +45,49 @@ var falseLoss = Property{
 
 // judgeDenied judges an op that was answered "not held". It is called before the answer takes the promise back. A lock whose releases do not confirm may have freed the key by
 // a first request, whose reply was lost; so may a release that takes for longer than an answer takes.
-func (s *Sweep) judgeDenied(g *grant, o *op, e *history.Event) {
-	end := stamp(e.End, e.Time)
-	tried := g.releasing != 0 && g.releasing != o.inv
+// The answer to a set says only that some key of it is lost.
+func (s *Sweep) judgeDenied(asked []*op, e *history.Event) {
+	var grants []*grant
+	tried, end := false, stamp(e.End, e.Time)
+	for _, o := range asked {
+		if o.grant == nil {
+			return
+		}
+		tried = tried || o.grant.releasing != 0 && o.grant.releasing != o.inv
+		grants = append(grants, o.grant)
+	}
+	if len(asked) == 0 {
+		return
+	}
+	o := asked[0]
 	if o.kind == history.Release {
 		tried = tried || !s.confirms[history.Release] || end-o.start > s.header.TTL/10
 	}
-	s.judgeLoss(g, o.id, end, tried)
+	s.judgeLoss(o.id, end, tried, grants...)
 }
 
 // judgeLoss judges news of a loss at t, by the answer to an op, or by a lost-event (op 0). Where a release has been tried, the grant may be gone. Near the end of a lease
 // a lock may be careful, so a quarter of the TTL must be left.
-func (s *Sweep) judgeLoss(g *grant, op, t int64, tried bool) {
-	if !s.asks(&falseLoss) || g.closed {
+func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
+	closed := func(g *grant) bool { return g.closed }
+	if !s.asks(&falseLoss) || slices.ContainsFunc(grants, closed) {
 		return
 	}
 	s.judged.losses++
-	if left := min(g.promise, g.withdrawn); tried || left-t < s.header.TTL/4 {
+	doubtful := func(g *grant) bool { return min(g.promise, g.withdrawn)-t < s.header.TTL/4 }
+	if tried || slices.ContainsFunc(grants, doubtful) {
 		return
 	}
+	g := grants[0]
 	s.putOff(s.restsSince(g), func() {
-		if !s.certainlyStood(g, t) {
+		gone := func(g *grant) bool { return !s.certainlyStood(g, t) }
+		if slices.ContainsFunc(grants, gone) {
 			return
 		}
 		since := s.restsSince(g)
 		j := judgement{violated: true, stallOnly: s.starved(g, t) || s.disturbed(g.client, since, t, uninjectedOnly)}
 		s.record(&falseLoss, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
-	}, g)
+	}, grants...)
 }
 
 // certainlyStood reports whether a grant that was promised at t stood then for certain, stalls aside: no other client had, or had been granted, the key, no late release may have freed it, and no fault had touched the service, or what

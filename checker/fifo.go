@@ -34,7 +34,7 @@ var fifo = Property{
 
 // judgeQueue judges a new grant against those that it can have met in the queue. Each overtaking counts once.
 func (s *Sweep) judgeQueue(k *keyState, g *grant) {
-	if g.enqueued != 0 {
+	if g.enqueued != 0 && !g.ofSet {
 		s.judged.enqueued++
 	}
 	for x := range k.open.all {
@@ -66,7 +66,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 	}
 	for _, pair := range [2][2]*grant{{x, y}, {y, x}} {
 		first, waiter := pair[0], pair[1]
-		if waiter.enqueued == 0 || waiter.enqueued >= first.start || !later(waiter, first, s.tokens) {
+		if waiter.enqueued == 0 || waiter.ofSet || waiter.enqueued >= first.start || !later(waiter, first, s.tokens) {
 			continue
 		}
 		s.putOff(waiter.start, func() {

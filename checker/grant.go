@@ -20,6 +20,8 @@ type op struct {
 	before       int64  // how many grants the key had seen when this acquire was invoked
 	told         int64  // an acquire's loss, told before its completion was recorded
 	slept        *slept // an acquire that slept on beside a free key
+	set          int64  // the first op of the call that is for several keys; 0: it is for one
+	members      int32  // of the first op of a set: how many were invoked
 	next, prev   *op    // an acquire's neighbours in the key's queue of open acquires; next links the records in no use, too
 	client       int32
 	process      int32
@@ -98,6 +100,7 @@ type grant struct {
 	corruptByToken   bool // the same, if the key's tokens can be trusted
 	tokenOrderBroken bool // it was counted as out of order
 	crowded, counted bool // it was one holder too many (semaphores), and was counted as such
+	ofSet            bool // its acquire asked for several keys
 	nested           bool // its reentrant owner had the key already
 	knownLost        bool // its client declined an op under it, or was told that it is not held
 	released         bool // its release was answered ok

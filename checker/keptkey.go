@@ -46,18 +46,30 @@ var keptKey = Property{
 
 // judgePassed judges an acquire that was granted: whether its client, which asked alone for a free key, waited until the lease before it was over. A client that asks alone
 // for a free key has it by its first request, so it waits for no other look at the key. It is called before the grant is noted.
-func (s *Sweep) judgePassed(k *keyState, o *op, e *history.Event) {
-	last, end := k.lastGrant, stamp(e.End, e.Time)
-	if k.soleAsk != o.id || last == nil || !last.released || s.fresh(o.client) || !s.nothingLeft(k, o.inv) {
+// A set is judged by the last of those leases.
+func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
+	o, end := asked[0], stamp(e.End, e.Time)
+	if s.fresh(o.client) || !s.soleAsks(asked) {
 		return
 	}
-	s.judged.passed++
-	over := last.promise                                                               // the lease ran at least until then
-	if end < over || over-o.start < s.header.TTL/4 || e.First != 0 && e.First < over { // an earlier attempt may have taken the key, and its reply was late
+	var last *grant
+	for _, x := range asked {
+		g := s.keys[x.key].lastGrant
+		if g == nil || !g.released {
+			continue
+		}
+		s.judged.passed++
+		// The lease ran at least until its promise is over. An earlier attempt may have taken the key, and its reply was late.
+		kept := end >= g.promise && g.promise-o.start >= s.header.TTL/4 && (e.First == 0 || e.First >= g.promise)
+		if kept && (last == nil || last.promise < g.promise) {
+			last = g
+		}
+	}
+	if last == nil {
 		return
 	}
 	pin(last)
-	lost, inv, start, client, id := k.lostAsks(), o.inv, o.start, o.client, o.id
+	k, over, lost, inv, start, client, id := s.keyOf(last), last.promise, s.lostAsks(asked), o.inv, o.start, o.client, o.id
 	s.putOff(inv, func() {
 		spans := s.clientSpans(client)
 		if s.mayStand(lost, inv) || s.garbled() || s.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {

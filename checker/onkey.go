@@ -160,6 +160,9 @@ func (s *Sweep) dequeue(k *keyState, o *op) {
 		return
 	}
 	k.dequeue(o)
+	if o.set != 0 {
+		s.openSets--
+	}
 	c := &s.clients[o.client]
 	if len(c.asking) == 1 {
 		c.asking = c.asking[:0]

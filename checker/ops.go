@@ -22,6 +22,7 @@ func (s *Sweep) invoke(e *history.Event) {
 		return
 	}
 	c.latest = max(c.latest, e.Process)
+	s.join(o)
 	switch e.Kind {
 	case history.Acquire:
 		s.invokeAcquire(k, c, o)
@@ -47,6 +48,9 @@ func (s *Sweep) invokeAcquire(k *keyState, c *clientState, o *op) {
 	}
 	s.judged.crossing = s.judged.crossing || c.holding > 0 && !s.nests(k, c, o.client)
 	k.enqueue(o)
+	if o.set != 0 {
+		s.openSets++
+	}
 	c.asking = append(c.asking, o)
 	s.stats.WaitersMax = max(s.stats.WaitersMax, k.waiters)
 }
@@ -163,7 +167,7 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 		return
 	}
 	if e.NotHeld && o.start != 0 {
-		s.judgeDenied(g, o, e)
+		s.judgeDenied(s.setOf(o), e)
 		s.renounce(g, o.start)
 	}
 	g.took(o, e)

@@ -31,6 +31,7 @@ func (s *Sweep) newOp(e *history.Event) *op {
 	// Field by field: the pointers are nil already (see free and dequeue), and to clear all of it takes a tenth of the time of judging.
 	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
 	o.start, o.base, o.baseOp, o.before, o.told, o.mode, o.takes = 0, noBase, 0, 0, 0, e.Mode, max(e.Permits, 1)
+	o.set, o.members = e.Set, 0
 	o.done, o.ledgered = false, false // outside and definite, and of reads and writes reaches, are set before anybody asks
 	p.open(o)
 	return o

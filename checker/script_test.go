@@ -24,6 +24,8 @@ import (
 //
 //	S requests [5] n=120               the service has handled so many requests
 //
+// One call for several keys is key=k0+k1.
+//
 // Answers: ok (the default), fail, busy, notheld, declined, refused, conflict, info. Others: key=k1, tok=, attempt=, first=, enq=, valid=,
 // value= (of a write), atomic, mode=read (of an acquire of a reader-writer lock), permits= (of an acquire of a semaphore), proc= (the incarnation; the client's number by default),
 // g=NAME (the grant; the client's last acquire by default; NAME= before the client names it), @t or @t,t2 when the store
@@ -71,7 +73,7 @@ type line struct {
 	opts               map[string]string
 	flags              []string
 	times              []float64 // the @ times
-	op, grant          int64
+	op, grant, set     int64
 }
 
 func (l *line) has(flag string) bool { return slices.Contains(l.flags, flag) }
@@ -151,20 +153,30 @@ func (s script) history(text string) *history.History {
 		if raw = strings.TrimSpace(raw); raw == "" || strings.HasPrefix(raw, "#") {
 			continue
 		}
-		l := parseLine(raw)
-		l.op = int64(len(lines) + 1)
-		mine := l.client + l.opts["key"]
-		switch {
-		case l.verb == "acquire":
-			l.grant, last[mine], names[l.name] = l.op, l.op, l.op
-		case l.opts["g"] != "":
-			l.grant = names[l.opts["g"]]
-		case last[mine] == 0:
-			l.grant = last[l.client]
-		default:
-			l.grant = last[mine]
+		keys := strings.Split(parseLine(raw).opts["key"], "+")
+		first := int64(len(lines) + 1)
+		for _, key := range keys {
+			l := parseLine(raw)
+			l.op = int64(len(lines) + 1)
+			if key != "" {
+				l.opts["key"] = key
+			}
+			if len(keys) > 1 {
+				l.set = first
+			}
+			mine := l.client + l.opts["key"]
+			switch {
+			case l.verb == "acquire":
+				l.grant, last[mine], names[l.name] = l.op, l.op, l.op
+			case l.opts["g"] != "":
+				l.grant = names[l.opts["g"]]
+			case last[mine] == 0:
+				l.grant = last[l.client]
+			default:
+				l.grant = last[mine]
+			}
+			lines = append(lines, l)
 		}
-		lines = append(lines, l)
 	}
 	store := s.runStore(lines)
 	var events []timed
@@ -283,7 +295,7 @@ func (s script) events(l *line, store *ledger) []timed {
 			invoke.Mode = history.ModeRead
 		}
 	}
-	invoke.Permits = uint8(number(cmp.Or(l.opts["permits"], "0")))
+	invoke.Set, invoke.Permits = l.set, uint8(number(cmp.Or(l.opts["permits"], "0")))
 	if l.open {
 		return []timed{{invoke, 2}}
 	}

@@ -47,7 +47,7 @@ func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
 	if s.asks(&deadlock) {
 		s.judgeCycle(k, o, end)
 	}
-	if o.start != 0 && k.granted-o.before > s.patience {
+	if o.start != 0 && o.set == 0 && k.granted-o.before > s.patience {
 		s.judgePatience(k, o, end)
 	}
 }

@@ -33,6 +33,10 @@ type Sweep struct {
 	keys    []*keyState
 	settled []*keyState // those that may have settled grants which are not forgotten
 
+	// openSets counts the open acquires of keys in sets; asking is memory for setOf.
+	openSets int
+	asking   []*op
+
 	spareOps    *op // a list of them, by next
 	spareGrants []*grant
 	spareBlocks pastBlocks
@@ -210,7 +214,7 @@ func (s *Sweep) lost(e *history.Event) {
 		c.alive = max(c.alive, t)
 	}
 	if g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant); g != nil {
-		s.judgeLoss(g, 0, t, g.releasing != 0)
+		s.judgeLoss(0, t, g.releasing != 0, g)
 		g.lose(t)
 		if s.reentrant {
 			s.siblings(g, func(x *grant) { x.lose(t) })

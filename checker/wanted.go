@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -145,38 +146,49 @@ func (s *Sweep) leaseFrom(g *grant) int64 {
 }
 
 // judgeDemand judges an acquire that has completed, before what came of it is noted.
-func (s *Sweep) judgeDemand(k *keyState, o *op, e *history.Event) {
+// The keys of a set are wanted since the last of them is.
+func (s *Sweep) judgeDemand(asked []*op, e *history.Event) {
+	o, end, from := asked[0], stamp(e.End, e.Time), int64(0)
+	for _, x := range asked {
+		from = max(from, s.demanded(s.keys[x.key], o, e))
+		if x.slept != nil && from != 0 {
+			s.judgeSleep(x, o.start)
+		}
+	}
+	if from == 0 || end-from < s.abandons()+s.margin() {
+		return // most acquires end here
+	}
+	keys := s.entangled(asked...)
+	if from = max(from, s.unheld(keys)); from == forever {
+		return
+	}
+	if need := s.needed(keys, from); from <= end-need {
+		s.judgeStretch(keys, asked, from, end, need)
+	}
+}
+
+// demanded returns since when the client of an acquire that has completed, o, has asked for a key; 0: nothing follows from the answer.
+func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 	end := stamp(e.End, e.Time)
 	s.noteMisled(k, o, e, end)
 	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.header.Translated {
 		if c := k.by.find(o.client); c != nil {
 			c.demand = demand{} // an error is no answer of the lock
 		}
-		return
+		return 0
 	}
 	c := s.on(k, o.client)
 	c.over, c.gone = max(c.over, end), false
 	if c.demand.since == 0 || o.start-c.demand.last > s.restNs() {
 		c.demand.since = o.start
 	}
-	from := c.demand.since
+	since = c.demand.since
 	c.demand.last = end
 	if e.Type == history.OK {
 		c.demand = demand{}
 	}
-	if o.slept != nil {
-		s.judgeSleep(k, o)
-	}
 	s.refusedAt(k, e)
-	if end-from < s.abandons()+s.margin() {
-		return // most acquires end here
-	}
-	if from = max(from, s.unheldSince(k)); from == forever {
-		return
-	}
-	if need := s.neededSince(k, from); from <= end-need {
-		s.judgeStretch(k, s.stretchOf(k), o, from, end, need)
-	}
+	return since
 }
 
 // noteMisled notes until when a client may wait by a clock that is wrong.
@@ -221,13 +233,16 @@ func (s *Sweep) stretchOf(k *keyState) *stretch {
 	return k.stretch
 }
 
-// judgeStretch has a stretch decided in which o's client wanted the key from from to to, and which is too long at need.
-func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to, need int64) {
+// judgeStretch has a stretch decided in which a client wanted one key or several from from to to, and which is too long at need. keys are those that had to be free.
+func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64) {
+	wanted := s.keysOf(nil, wants...)
+	k := slices.MinFunc(wanted, func(a, b *keyState) int { return cmp.Compare(a.id, b.id) }) // whatever the order in which a set names its keys
+	x := s.stretchOf(k)
 	if x.counted || x.probed {
 		return
 	}
-	id, client, last, pattern := o.id, o.client, k.lastGrant, s.stuckPattern(k)
-	quiet, asked, misled := s.silentIn(from, to), s.askedUntil(k), s.misledUntil(k)
+	id, client, last, pattern := wants[0].id, wants[0].client, k.lastGrant, s.stuckPattern(k)
+	quiet, asked, misled, what := s.silentIn(from, to), s.askedUntil(keys), s.misledUntil(keys), s.namesOf(wanted)
 	if last != nil {
 		pin(last)
 	}
@@ -245,7 +260,7 @@ func (s *Sweep) judgeStretch(k *keyState, x *stretch, o *op, from, to, need int6
 			x.doubted = doubt
 			j := judgement{violated: true, kind: KindWedged, pattern: pattern, stallOnly: doubt}
 			s.record(&stuckLock, k, j, j, func(judgement) *Violation {
-				x.found = s.tellWanted(k, last, id, client, from, to, need)
+				x.found = s.tellWanted(k, what, last, id, client, from, to, need)
 				return x.found
 			})
 		}
@@ -293,16 +308,18 @@ func (s *Sweep) skewedBy(client int32, t int64) bool {
 }
 
 // misledUntil is until when some client may have slept in its place in the queue, by its own wrong clock; forever: one may do so yet.
-func (s *Sweep) misledUntil(k *keyState) (until int64) {
+func (s *Sweep) misledUntil(keys []*keyState) (until int64) {
 	if s.skewedSince == 0 {
 		return 0
 	}
-	for i := range k.by.all {
-		until = max(until, k.by.all[i].misled)
-	}
-	for o := k.waitHead; o != nil; o = o.next {
-		if s.skewedBy(o.client, s.now) {
-			return forever
+	for _, k := range keys {
+		for i := range k.by.all {
+			until = max(until, k.by.all[i].misled)
+		}
+		for o := k.waitHead; o != nil; o = o.next {
+			if s.skewedBy(o.client, s.now) {
+				return forever
+			}
 		}
 	}
 	return until
@@ -314,19 +331,21 @@ type asker struct {
 	until  int64
 }
 
-// askedUntil is until when each client asked for the key, or may have had it.
-func (s *Sweep) askedUntil(k *keyState) []asker {
-	asked := make([]asker, 0, len(k.by.all)+k.waiters)
-	for i := range k.by.all {
-		c := &k.by.all[i]
-		a := asker{c.client, c.over}
-		if c.loose > 0 {
-			a.until = forever
+// askedUntil is until when each client asked for the keys, or may have had them.
+func (s *Sweep) askedUntil(keys []*keyState) []asker {
+	asked := make([]asker, 0, len(keys[0].by.all)+keys[0].waiters)
+	for _, k := range keys {
+		for i := range k.by.all {
+			c := &k.by.all[i]
+			a := asker{c.client, c.over}
+			if c.loose > 0 {
+				a.until = forever
+			}
+			asked = append(asked, a)
 		}
-		asked = append(asked, a)
-	}
-	for o := k.waitHead; o != nil; o = o.next {
-		asked = append(asked, asker{o.client, forever})
+		for o := k.waitHead; o != nil; o = o.next {
+			asked = append(asked, asker{o.client, forever})
+		}
 	}
 	return asked
 }
@@ -347,6 +366,9 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 	}
 	since := s.unheldSince(k)
 	for ; w != nil; w = w.next {
+		if s.openSets > 0 {
+			since = s.unheld(s.entangled(w))
+		}
 		if from := max(w.inv, since); o.start-from >= s.patienceNs() && (w.slept == nil || o.start-from > w.slept.to-w.slept.from) {
 			w.slept = &slept{from: from, to: o.start, by: o.id}
 		}
@@ -354,11 +376,11 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 }
 
 // judgeSleep judges an acquire that waited on while the key was free and another client got it at once.
-func (s *Sweep) judgeSleep(k *keyState, o *op) {
-	x, id, client := *o.slept, o.id, o.client
-	from := max(x.from, o.start)
+func (s *Sweep) judgeSleep(o *op, start int64) {
+	k, x, id, client := s.keys[o.key], *o.slept, o.id, o.client
+	from := max(x.from, start)
 	o.slept = nil
-	asked := s.askedUntil(k)
+	asked := s.askedUntil(s.entangled(o))
 	s.putOff(from, func() {
 		from := s.calmSince(asked, client, from, x.to)
 		if k.sleptThrough == x.by || x.to-from < s.patienceNs() {
@@ -404,11 +426,11 @@ func (s *Sweep) nameStretches() {
 }
 
 // tellWanted tells of a key that nobody got though nobody held it.
-func (s *Sweep) tellWanted(k *keyState, last *grant, id int64, client int32, from, to, need int64) *Violation {
+func (s *Sweep) tellWanted(k *keyState, what string, last *grant, id int64, client int32, from, to, need int64) *Violation {
 	v := s.stuckAfter(k, last, id, from, to)
 	v.Kind, v.At = KindWedged, from+need
 	v.Text = fmt.Sprintf("from %s to %s nobody could hold %s, and client %d, which nothing disturbed, asked for it all the time, yet nobody was "+
-		"granted it (TTL %s).", seconds(from), seconds(to), v.Key, client, seconds(s.header.TTL))
+		"granted it (TTL %s).", seconds(from), seconds(to), what, client, seconds(s.header.TTL))
 	return v
 }
 

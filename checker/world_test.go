@@ -39,12 +39,13 @@ type service struct {
 	deaf        bool // it does not look at its clock
 	denies      bool // now and then a renewal, or "held?", is answered "not held" whoever holds
 	keeps       bool // now and then a release is answered ok, and the lease runs on
+	partial     bool // of several keys that are asked for at once, it keeps those that it has got when it refuses
 }
 
 // defective tells whether the lock is broken, whatever its clients suffer.
 func (s service) defective() bool {
 	return s.early || s.overbooks || s.blindDelete || s.resets || s.sticky || s.immortal || s.lingers || s.silent || s.vouches || s.careless || s.jumps ||
-		s.amnesic || s.favours || s.wakesAll || s.forgets || s.deaf || s.denies || s.keeps
+		s.amnesic || s.favours || s.wakesAll || s.forgets || s.deaf || s.denies || s.keeps || s.partial
 }
 
 type worldConfig struct {
@@ -63,6 +64,7 @@ type worldConfig struct {
 	lasts, waits           int64 // the run, and the most that an acquire takes
 	backOff, rests         int64 // the most between two looks at the key, and between two rounds
 	once                   bool  // the library gives up at the first busy
+	inTurn                 bool  // several keys are taken one after the other, in one order, and kept while the others are waited for
 	cuts                   bool  // clients are cut off from the service, and think for long
 }
 
@@ -264,7 +266,7 @@ func (w *world) history() *history.History {
 	slices.SortStableFunc(w.lines, func(a, b recorded) int { return cmp.Compare(a.at, b.at) })
 	h := &history.History{Keys: []string{"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"}[:w.keys], Header: history.Header{Clients: w.clients, TTL: worldTTL, Stall: worldTTL / 10,
 		Workload: w.workload, Store: history.Store{Engine: "world", Fenced: w.fenced, FenceReads: w.fenceReads},
-		Claims: history.Claims{Validity: validityInvocation, Token: "fencing", Permits: w.permits, Confirms: []string{"release"}, Fair: w.service.queue,
+		Claims: history.Claims{MultiKey: w.mostKeys(), Validity: validityInvocation, Token: "fencing", Permits: w.permits, Confirms: []string{"release"}, Fair: w.service.queue,
 			WakesOne: w.workload == workloadStampede}}}
 	claims := &h.Header.Claims
 	switch {
@@ -289,6 +291,14 @@ func (w *world) history() *history.History {
 	h.Events = append(h.Events, history.Event{Type: history.Watermark, Time: w.now + 1000*ms, Start: w.now + 1000*ms},
 		history.Event{Type: history.End, Time: w.now + 1000*ms})
 	return h
+}
+
+// mostKeys is how many keys one acquire may ask for.
+func (w *world) mostKeys() int {
+	if w.workload == workloadSets {
+		return 3
+	}
+	return 0
 }
 
 // probe lets a fresh client acquire and release every key.

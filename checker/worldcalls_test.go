@@ -8,7 +8,8 @@ import (
 
 // request is one call under way.
 type request struct {
-	e       history.Event
+	e       history.Event   // of the first key
+	set     []history.KeyID // the keys that it is for
 	process int32
 	start   int64
 	first   int64 // the first attempt that may have taken effect
@@ -26,13 +27,23 @@ type attempt struct {
 
 // call is one op of a client: next runs when its completion has been recorded.
 func (w *world) call(e history.Event, next func(history.Event)) {
-	w.op++
-	e.Op, e.Process, e.Type = w.op, w.process(e.Client), history.Invoke
+	w.callAll(e, []history.KeyID{e.Key}, next)
+}
+
+// callAll is one call for several keys. Each has an op of its own, and a grant; e names the first grant, and next is called with the first completion.
+func (w *world) callAll(e history.Event, set []history.KeyID, next func(history.Event)) {
+	e.Op, e.Process, e.Type, e.Key = w.op+1, w.process(e.Client), history.Invoke, set[0]
+	w.op += int64(len(set))
 	if e.Kind == history.Acquire {
 		e.Grant = e.Op
 	}
-	w.record(w.now, e)
-	r := &request{e: e, process: e.Process, next: next}
+	r := &request{e: e, set: set, process: e.Process, next: next}
+	r.each(e, func(x *history.Event) {
+		if len(set) > 1 {
+			x.Set = e.Op
+		}
+		w.record(w.now, *x)
+	})
 	w.later(w.awake(e.Client, w.now+w.between(1000, ms)), func() {
 		r.start = w.now
 		w.try(r)
@@ -99,9 +110,17 @@ func (w *world) serve(a *attempt) {
 	e.Attempt, e.First = a.at, a.r.first
 	switch e.Kind {
 	case history.Acquire:
+		if len(a.r.set) > 1 {
+			w.serveSet(a, &e)
+			return
+		}
 		w.serveAcquire(a, &e)
 		return // it answers when it can
 	case history.Release:
+		if len(a.r.set) > 1 {
+			w.releaseSet(a.r, &e)
+			break
+		}
 		w.serveRelease(&e)
 	case history.Renew, history.Held:
 		w.serveConfirm(&e)
@@ -187,10 +206,20 @@ func (w *world) complete(r *request, e history.Event) {
 	if e.Kind != history.Acquire || e.Type != history.OK {
 		e.First = 0
 	}
-	w.truths.completed(w, r, e)
+	r.each(e, func(x *history.Event) {
+		w.truths.completed(w, r, *x)
+		if x.Busy && len(r.set) > 1 && !w.partial {
+			delete(w.locks[x.Key].held, x.Op) // what a set that was refused has got meanwhile
+		}
+	})
 	w.later(w.now+w.between(1000, 2*ms), func() {
 		e.Time = w.now
-		w.record(w.now, e)
+		r.each(e, func(x *history.Event) {
+			if g := w.truths.grants[x.Op]; len(r.set) > 1 && x.Kind == history.Acquire && x.Type == history.OK {
+				x.Token = g.token
+			}
+			w.record(w.now, *x)
+		})
 		if !w.dead(r) {
 			r.next(e)
 		}

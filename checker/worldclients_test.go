@@ -24,6 +24,10 @@ func (w *world) round(client int32) {
 		w.transfer(client, again)
 		return
 	}
+	if w.workload == workloadSets {
+		w.takeSet(client, again)
+		return
+	}
 	w.call(history.Event{Kind: history.Acquire, Client: client, Key: key}, func(got history.Event) {
 		if got.Type != history.OK {
 			again(w.between(ms, 20*ms))

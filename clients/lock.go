@@ -45,6 +45,13 @@ type PermitLocker interface {
 	AcquirePermits(ctx context.Context, key string, n int) (Grant, error)
 }
 
+// SetLocker is implemented by locks whose Claims have MultiKey.
+type SetLocker interface {
+	// AcquireSet takes several keys, all together or none. In all else it is Acquire. The grant is one, of the first key; Release gives all of them back, Held and Renew
+	// are about all of them. Release says ErrNotHeld, as they do, if any of the keys is no longer ours; it has then given back the others.
+	AcquireSet(ctx context.Context, keys []string) (Grant, error)
+}
+
 // Watcher is implemented by locks that tell by themselves when a grant is lost.
 type Watcher interface {
 	// Lost returns the channel on which the lock tells of lost grants. It is never closed, and a slow reader blocks nobody.
@@ -244,6 +251,8 @@ type Claims struct {
 	Permits int
 	// PerAcquire is how many of a key's permits one acquire may ask for; 0: one. With more the lock is a PermitLocker.
 	PerAcquire int
+	// MultiKey is how many keys one acquire may ask for, all or none; 0: one. With more the lock is a SetLocker.
+	MultiKey int
 	// Reentrant: an owner may acquire again what it holds.
 	Reentrant bool
 	// ReadWrite: a reader-writer lock, a ReadLocker. Acquire takes a key as a writer; readers do not exclude each other. Permits is 1.

@@ -52,11 +52,24 @@ type conductor interface {
 type hold struct {
 	key          string
 	grant, token int64
+	set          []string // the keys that were granted together, key first; nil: key alone
+}
+
+// each yields the grant of each key. To the store each is one by itself.
+func (h *hold) each(yield func(*hold) bool) {
+	for i, key := range h.set {
+		if !yield(&hold{key: key, grant: h.grant + int64(i), token: h.token}) {
+			return
+		}
+	}
+	if len(h.set) == 0 {
+		yield(h)
+	}
 }
 
 // op is an op under the grant.
 func (a *actor) op(kind history.Kind, h *hold) op {
-	return op{kind: kind, key: h.key, grant: h.grant, token: h.token, timeout: a.plan.OpTimeout.Std()}
+	return op{kind: kind, key: h.key, grant: h.grant, token: h.token, set: h.set, timeout: a.plan.OpTimeout.Std()}
 }
 
 // repeat goes through the round, and rests, until done is closed.
@@ -77,7 +90,7 @@ func (a *actor) under(ctx context.Context, key string, timeout time.Duration, wo
 	return a.granted(ctx, op{key: key, timeout: timeout}, work)
 }
 
-// granted is under for an acquire that may be a reader's.
+// granted is under for an acquire that may be a reader's, or for several keys.
 func (a *actor) granted(ctx context.Context, acquire op, work func(h *hold) error) (granted bool, err error) {
 	key := acquire.key
 	acquire.kind, acquire.invoked = history.Acquire, a.acquires
@@ -90,14 +103,18 @@ func (a *actor) granted(ctx context.Context, acquire op, work func(h *hold) erro
 	if err != nil || r.Result != resultOK {
 		return false, err
 	}
-	h := &hold{key: key, grant: id, token: r.Token}
-	if err := a.director.holds(ctx, a.number, key, id); err != nil {
-		return true, err
+	h := &hold{key: key, grant: id, token: r.Token, set: acquire.set}
+	for one := range h.each {
+		if err := a.director.holds(ctx, a.number, one.key, one.grant); err != nil {
+			return true, err
+		}
 	}
 	if err = work(h); err == nil {
 		err = a.at(ctx, nemesis.BeforeRelease, h)
 	}
-	a.director.releases(id) // before the release is sent: from now on it is no holder that a fault meets
+	for one := range h.each {
+		a.director.releases(one.grant) // before the release is sent: from now on it is no holder that a fault meets
+	}
 	if err != nil {
 		return true, err
 	}

@@ -52,9 +52,10 @@ type numbers struct {
 	shown                              shown
 }
 
-func (n *numbers) nextOp() int64      { return n.op.Add(1) }
-func (n *numbers) nextProcess() int32 { return int32(n.process.Add(1)) }
-func (n *numbers) nextFault() int     { return int(n.faults.Add(1)) }
+func (n *numbers) nextOp() int64          { return n.nextOps(1) }
+func (n *numbers) nextOps(many int) int64 { return n.op.Add(int64(many)) - int64(many) + 1 } // the first of them
+func (n *numbers) nextProcess() int32     { return int32(n.process.Add(1)) }
+func (n *numbers) nextFault() int         { return int(n.faults.Add(1)) }
 
 // listen reads the worker's lines until they end. Died, when it returns an error, says why the process ended.
 func (c *client) listen(out io.Reader, died func() error) {
@@ -147,16 +148,41 @@ type op struct {
 	token   int64
 	value   int64
 	timeout time.Duration
-	reader  bool   // an acquire asks to be a reader
-	permits int    // how many permits an acquire asks for; 0: one
-	invoked func() // called when the invocation is recorded; nil: nobody wants to know
+	reader  bool     // an acquire asks to be a reader
+	permits int      // how many permits an acquire asks for; 0: one
+	set     []string // the keys that one call is for, key first; nil: key alone. The grant of each is one more than that of the one before
+	invoked func()   // called when the invocation is recorded; nil: nobody wants to know
+}
+
+// size is how many keys the op is for.
+func (o *op) size() int { return max(len(o.set), 1) }
+
+// keyAt is one of the keys that the op is for.
+func (o *op) keyAt(i int) string {
+	if len(o.set) == 0 {
+		return o.key
+	}
+	return o.set[i]
+}
+
+// record records an event of an op for each key that it is for. e is that of the first.
+func (c *client) record(o *op, e history.Event) {
+	if e.Type == history.Invoke && o.size() > 1 {
+		e.Set = e.Op
+	}
+	for i := range o.size() {
+		e.Key = c.keys[o.keyAt(i)]
+		c.rec.Record(e)
+		e.Op++
+		e.Grant++
+	}
 }
 
 // do records the invocation, asks, and records the completion. An error means that the harness can't go on with this
 // client; the op's own failure is in the reply.
 func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
-	id = c.ids.nextOp()
-	e := history.Event{Type: history.Invoke, Kind: o.kind, Op: id, Grant: o.grant, Client: c.number, Process: c.process.Load(), Key: c.keys[o.key]}
+	id = c.ids.nextOps(o.size())
+	e := history.Event{Type: history.Invoke, Kind: o.kind, Op: id, Grant: o.grant, Client: c.number, Process: c.process.Load()}
 	if o.kind == history.Acquire {
 		e.Grant = id
 	}
@@ -172,7 +198,7 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 			e.Mode = history.ModeRead
 		}
 	}
-	c.rec.Record(e)
+	c.record(&o, e)
 	e.Mode, e.Permits = history.ModeNone, 0 // only the invocation has them
 	if o.invoked != nil {
 		o.invoked()
@@ -180,16 +206,18 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 	if o.kind == history.Acquire {
 		c.tap.begin()
 	}
-	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Read: o.reader, Permits: o.permits, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
+	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Keys: o.set, Read: o.reader, Permits: o.permits, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
 	if err != nil {
 		e.Time, e.Type, e.Text = 0, history.Info, err.Error()
-		c.rec.Record(e)
+		c.record(&o, e)
 		return id, r, err
 	}
-	c.rec.Record(c.completion(e, r))
+	c.record(&o, c.completion(e, r))
 	if o.kind == history.Acquire && r.Result == resultOK {
-		c.ids.grants.Add(1)
-		c.ids.shown.granted(o.key, c.number)
+		c.ids.grants.Add(int64(o.size()))
+		for i := range o.size() {
+			c.ids.shown.granted(o.keyAt(i), c.number)
+		}
 	}
 	if r.Result == resultInfo {
 		c.process.Store(c.ids.nextProcess())

@@ -50,6 +50,15 @@ func (f *fields) text(name, v string) {
 	f.buf = append(f.buf, quoted...)
 }
 
+func (f *fields) texts(name string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	f.name(name)
+	quoted, _ := json.Marshal(list) // strings always marshal
+	f.buf = append(f.buf, quoted...)
+}
+
 // word appends a string that is known to need no escape.
 func (f *fields) word(name, v string) {
 	if v != "" {
@@ -71,6 +80,7 @@ func (c *command) appendLine(buf []byte) ([]byte, error) {
 	f.number("id", c.ID)
 	f.word("op", c.Op)
 	f.text("key", c.Key)
+	f.texts("keys", c.Keys)
 	f.flag("read", c.Read)
 	f.number("permits", int64(c.Permits))
 	f.number("grant", c.Grant)
@@ -159,6 +169,8 @@ func (c *command) parse(line []byte) error {
 			c.Op = l.StringIntern()
 		case "key":
 			c.Key = l.StringIntern()
+		case "keys":
+			l.AddError(json.Unmarshal(l.Raw(), &c.Keys))
 		case "read":
 			c.Read = l.Bool()
 		case "permits":

@@ -18,7 +18,7 @@ func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string) int64 { return rapid.Int64().Draw(t, name) }
 		b := func(name string) bool { return rapid.Bool().Draw(t, name) }
-		c := command{ID: n("id"), Op: ops.Draw(t, "op"), Key: rapid.String().Draw(t, "key"), Read: b("read"), Grant: n("grant"), Timeout: n("timeout"), Value: n("value")}
+		c := command{ID: n("id"), Op: ops.Draw(t, "op"), Key: rapid.String().Draw(t, "key"), Read: b("read"), Keys: rapid.SampledFrom([][]string{nil, {"k0", "a \"key\" <b>"}}).Draw(t, "keys"), Grant: n("grant"), Timeout: n("timeout"), Value: n("value")}
 		if b("open") {
 			c.Open = &opening{Lock: rapid.String().Draw(t, "lock"), Nodes: []string{"10.88.0.2:6379"}, TTL: n("ttl"), Seed: rapid.Uint64().Draw(t, "seed")}
 			if b("adapter") {

@@ -17,6 +17,7 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 		scenarios.RenewsItself:   k.Renews || k.Claims.Validity == "session" && (!k.Claims.NoExpiry || k.Claims.LostGrace > 0 || k.Claims.Notices != ""),
 		scenarios.TellsLoss:      k.Claims.Tells(),
 		scenarios.ReadsAndWrites: k.Claims.ReadWrite,
+		scenarios.TakesSets:      k.Claims.MultiKey > 1,
 		scenarios.WakesOne:       k.Claims.WakesOne,
 	} {
 		if has {

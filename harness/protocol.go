@@ -7,6 +7,8 @@ type command struct {
 	ID  int64  `json:"id,omitempty"`
 	Op  string `json:"op,omitempty"`
 	Key string `json:"key,omitempty"`
+	// Keys are those of a call for several, Key first; nil: it is for Key alone. The grant of each is one more than that of the one before.
+	Keys []string `json:"keys,omitempty"`
 	// Read: an acquire is a reader's.
 	Read bool `json:"read,omitempty"`
 	// Permits is how many an acquire asks for; 0: one.
@@ -18,6 +20,14 @@ type command struct {
 	Value   int64 `json:"value,omitempty"`
 	// Open is set on the first command only.
 	Open *opening `json:"open,omitempty"`
+}
+
+// every returns the keys that the command is for.
+func (c *command) every() []string {
+	if len(c.Keys) > 0 {
+		return c.Keys
+	}
+	return []string{c.Key}
 }
 
 // opening tells a worker who it is. Durations are ns.

@@ -54,14 +54,28 @@ func newVigil(patience, rest time.Duration, keys []string) *vigil {
 
 // sends is told that a client is about to be sent an op, and returns what takes its answer.
 func (v *vigil) sends(client int32, o op) (answered func(id int64, r reply)) {
-	switch o.kind {
-	case history.Acquire:
+	switch {
+	case len(o.set) > 0:
+		return func(id int64, r reply) { v.answeredSet(client, o, id, r) }
+	case o.kind == history.Acquire:
 		v.asked(client, o.key, time.Now())
 		return func(id int64, r reply) { v.answered(client, o.key, id, r, time.Now()) }
-	case history.Release:
+	case o.kind == history.Release:
 		return func(int64, reply) { v.released(o.key, o.grant, time.Now()) }
 	}
 	return func(int64, reply) {}
+}
+
+// answeredSet takes the answer to a call for several keys. Only who has them counts: any of them may be wanted while another is held.
+func (v *vigil) answeredSet(client int32, o op, id int64, r reply) {
+	for i, key := range o.set {
+		switch {
+		case o.kind == history.Release:
+			v.released(key, o.grant+int64(i), time.Now())
+		case o.kind == history.Acquire && r.Result == resultOK:
+			v.answered(client, key, id+int64(i), r, time.Now())
+		}
+	}
 }
 
 func (v *vigil) asked(client int32, key string, now time.Time) {

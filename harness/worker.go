@@ -305,13 +305,13 @@ func (w *worker) opened(s clients.Session) {
 	_ = w.send(reply{Event: eventSession, Session: s.ID, Password: hex.EncodeToString(s.Password)}) // the next answer will fail as well
 }
 
-// claim takes a new grant, whose acquire began at since, into the application's belief. If it has been lost meanwhile, that is told now.
-func (w *worker) claim(g clients.Grant, op, since int64) {
+// claim takes a new grant of a key, whose acquire began at since, into the application's belief. If it has been lost meanwhile, that is told now.
+func (w *worker) claim(g clients.Grant, key string, op, since int64) {
 	w.mu.Lock()
-	early, known := w.early[g.Key]
-	delete(w.early, g.Key)
+	early, known := w.early[key]
+	delete(w.early, key)
 	lost := known && early.of(g, since)
-	w.grants[g.Key] = held{grant: g, op: op, lost: lost}
+	w.grants[key] = held{grant: g, op: op, lost: lost}
 	w.mu.Unlock()
 	if lost {
 		w.tell(early.Loss, op, early.at)
@@ -356,6 +356,13 @@ func (w *worker) acquire(ctx context.Context, c command) reply {
 			return l.AcquirePermits(ctx, key, c.Permits)
 		}
 	}
+	if len(c.Keys) > 0 {
+		l, ok := w.lock.(clients.SetLocker)
+		if !ok {
+			return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+		}
+		ask = func(ctx context.Context, _ string) (clients.Grant, error) { return l.AcquireSet(ctx, c.Keys) }
+	}
 	r := w.timed(func() (err error) {
 		g, err = ask(ctx, c.Key)
 		return err
@@ -368,7 +375,9 @@ func (w *worker) acquire(ctx context.Context, c command) reply {
 	if g.HasValidFor {
 		r.ValidFor = &g.ValidFor
 	}
-	w.claim(g, c.Grant, r.Start)
+	for i, key := range c.every() {
+		w.claim(g, key, c.Grant+int64(i), r.Start)
+	}
 	return r
 }
 
@@ -420,9 +429,11 @@ func (w *worker) renew(ctx context.Context, c command) reply {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now, ok := w.grants[c.Key]; ok && now.op == h.op {
-		now.grant = g
-		w.grants[c.Key] = now
+	for i, key := range c.every() {
+		if now, ok := w.grants[key]; ok && now.op == h.op+int64(i) {
+			now.grant = g
+			w.grants[key] = now
+		}
 	}
 	return r
 }
@@ -433,7 +444,9 @@ func (w *worker) release(ctx context.Context, c command) reply {
 		return *mistake
 	}
 	w.mu.Lock()
-	delete(w.grants, c.Key)
+	for _, key := range c.every() {
+		delete(w.grants, key)
+	}
 	w.mu.Unlock()
 	return w.timed(func() error { return w.lock.Release(ctx, h.grant) })
 }

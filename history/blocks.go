@@ -116,7 +116,7 @@ func (b *block) decode(r *Reader) {
 		if next < 0 || next-p > maxLine {
 			next, err = b.slowLine(p, r, e)
 		}
-		if err == nil && (e.Mode != ModeNone || e.Permits != 0 || r.Header.Claims.ReadWrite) {
+		if err == nil && (e.Mode != ModeNone || e.Permits != 0 || e.Set != 0 || r.Header.Claims.ReadWrite) {
 			err = r.Header.Claims.asked(e)
 		}
 		if err != nil {

@@ -52,6 +52,7 @@ func (h *Header) checkNumbers() error {
 		{"nodes", int64(h.Nodes), MaxClients},
 		{"claims.permits", int64(h.Claims.Permits), math.MaxInt32},
 		{"claims.permits_per_acquire", int64(h.Claims.PerAcquire), MaxPerAcquire},
+		{"claims.multi_key", int64(h.Claims.MultiKey), MaxMultiKey},
 		{"ttl_ns", h.TTL, MaxLength},
 		{"slack_ns", h.Slack, MaxLength},
 		{"bound_ns", h.Bound, MaxLength},

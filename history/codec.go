@@ -28,6 +28,7 @@ type wireEvent struct {
 	Key      *string    `json:"key,omitempty"`
 	Mode     string     `json:"mode,omitempty"`
 	Permits  uint8      `json:"permits,omitempty"`
+	Set      int64      `json:"set,omitempty"`
 	Start    int64      `json:"start,omitempty"`
 	End      int64      `json:"end,omitempty"`
 	Token    *int64     `json:"token,omitempty"`
@@ -85,6 +86,7 @@ func AppendEvent(buf []byte, keys []string, e *Event) ([]byte, error) {
 		buf = append(append(append(buf, `,"mode":"`...), e.Mode.String()...), '"')
 	}
 	buf = appendNumber(buf, `,"permits":`, int64(e.Permits))
+	buf = appendNumber(buf, `,"set":`, e.Set)
 	buf = appendNumber(buf, `,"start":`, e.Start)
 	buf = appendNumber(buf, `,"end":`, e.End)
 	if e.HasToken() {
@@ -208,7 +210,7 @@ func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 		return Event{}, fmt.Errorf("unknown mode %q: want read or write", w.Mode)
 	}
 	e := Event{
-		Mode: Mode(m), Permits: w.Permits, Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op, Grant: w.Grant, Client: w.Client, Process: w.Process,
+		Mode: Mode(m), Permits: w.Permits, Set: w.Set, Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op, Grant: w.Grant, Client: w.Client, Process: w.Process,
 		Start: w.Start, End: w.End, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued, Ended: w.Ended, Sent: w.Sent, Came: w.Came,
 		Version: w.Version, Replaced: w.Replaced, Value: w.Value, Seq: w.Seq, Declined: w.Declined, Refused: w.Refused,
 		Conflict: w.Conflict, Atomic: w.Atomic, NotHeld: w.NotHeld, Busy: w.Busy, Text: w.Text, Fault: w.Fault,

@@ -81,6 +81,9 @@ const (
 // MaxPerAcquire is the greatest number of permits that one acquire can ask for.
 const MaxPerAcquire = math.MaxUint8
 
+// MaxMultiKey is the greatest number of keys that one acquire can ask for.
+const MaxMultiKey = 64
+
 // KeyID is an index into History.Keys or Reader.Keys: lock keys as small numbers, so that judging needs no
 // string comparison.
 type KeyID int32
@@ -149,6 +152,9 @@ type Event struct {
 	// Attempt (OK acquires and renewals) is the start of the attempt that succeeded; First the start of the first attempt that
 	// may have taken effect (on Info acquires too). Enqueued is when the service put the waiter into its queue. 0: not told.
 	Attempt, First, Enqueued int64
+	// Set (Invoke of Acquire, Release, Renew and Held) says that one call was made for several keys: it is the op of the first of them. Each key has an op of its
+	// own, and their ops are numbered one after the other. They begin and end together, with one answer: a set of keys is granted as a whole or not at all. 0: one key.
+	Set int64
 	// Ended (OK acquires) is an instant by which a fault had ended the session that the grant came with, at the lock's service. 0: none did.
 	Ended int64
 	// Sent and Came (OK acquires without an Attempt) are what the client's packets tell of the grant: when its last request to the lock's service

@@ -118,6 +118,8 @@ type Claims struct {
 	Permits int `json:"permits"`
 	// PerAcquire is how many of a key's permits one acquire may ask for (Event.Permits); 0: one.
 	PerAcquire int `json:"permits_per_acquire,omitempty"`
+	// MultiKey is how many keys one acquire may ask for, all or none (Event.Set); 0: one.
+	MultiKey int `json:"multi_key,omitempty"`
 	// Reentrant: an owner may acquire again what it holds, and has released it when it has released it as often. Each acquire is a grant of its own.
 	Reentrant bool `json:"reentrant,omitempty"`
 	// ReadWrite: a reader-writer lock. Every acquire says whether it is a reader's or a writer's (Event.Mode); readers do not exclude each other. Permits is 1.
@@ -185,6 +187,9 @@ func (c *Claims) check() error {
 	if c.PerAcquire != 0 && (c.PerAcquire < 1 || c.PerAcquire > min(c.Permits, MaxPerAcquire) || c.Reentrant) {
 		return fmt.Errorf("claims.permits_per_acquire is %d; it lies between 1 and claims.permits (%d), and %d at most, and no reentrant lock has it", c.PerAcquire, c.Permits, MaxPerAcquire)
 	}
+	if c.MultiKey != 0 && (c.MultiKey < 1 || c.MultiKey > MaxMultiKey || c.Permits != 1 || c.Reentrant || c.ReadWrite) {
+		return fmt.Errorf("claims.multi_key is %d; it lies between 1 and %d, and only an exclusive lock has it that is neither reentrant nor a reader-writer lock", c.MultiKey, MaxMultiKey)
+	}
 	if c.Notices != "" && c.LostGrace == 0 {
 		return fmt.Errorf("claims.notices is %q without claims.lost_grace_ns: say within which time a loss is noticed", c.Notices)
 	}
@@ -196,10 +201,14 @@ func (c *Claims) check() error {
 	return nil
 }
 
-// asked says what is wrong with what an event asks for, its mode and its permits, by what the lock claims.
+// asked says what is wrong with what an event asks for, its mode, its permits and its set of keys, by what the lock claims.
 func (c *Claims) asked(e *Event) error {
 	asks := e.Type == Invoke && e.Kind == Acquire
 	switch {
+	case e.Set != 0 && !e.ofSet():
+		return fmt.Errorf("set %d: only the invocation of an acquire, release, renewal or held has one", e.Set)
+	case e.Set != 0 && (e.Op < e.Set || e.Op-e.Set >= int64(max(c.MultiKey, 1))):
+		return fmt.Errorf("set %d of op %d: ops of a set are numbered from it on, and by the header it has %d at most (claims.multi_key)", e.Set, e.Op, max(c.MultiKey, 1))
 	case e.Permits != 0 && !asks:
 		return fmt.Errorf("permits %d: only the invocation of an acquire has them", e.Permits)
 	case int(e.Permits) > max(c.PerAcquire, 1):
@@ -212,6 +221,11 @@ func (c *Claims) asked(e *Event) error {
 		return fmt.Errorf("mode %q: only the invocation of an acquire has one", e.Mode)
 	}
 	return nil
+}
+
+// ofSet reports whether the event may be one of several that tell of one call.
+func (e *Event) ofSet() bool {
+	return e.Type == Invoke && e.Kind >= Acquire && e.Kind <= Held
 }
 
 // Store is the protected resource of the run.

@@ -50,6 +50,9 @@ func anyEvent(t *rapid.T) Event {
 	}
 	e.Op, e.Grant, e.Token = rapid.Int64Range(1, 1e9).Draw(t, "op"), stamp.Draw(t, "grant"), stamp.Draw(t, "token")
 	e.ZeroToken = e.Token == 0 && rapid.Bool().Draw(t, "zero token")
+	if e.Type == Invoke && e.Kind <= Held {
+		e.Set = rapid.SampledFrom([]int64{0, e.Op}).Draw(t, "set")
+	}
 	e.Start, e.End, e.Attempt, e.First = stamp.Draw(t, "start"), stamp.Draw(t, "end"), stamp.Draw(t, "attempt"), stamp.Draw(t, "first")
 	e.Ended, e.Sent, e.Came = stamp.Draw(t, "ended"), stamp.Draw(t, "sent"), stamp.Draw(t, "came")
 	e.Enqueued, e.Version, e.Replaced = stamp.Draw(t, "enqueued"), stamp.Draw(t, "version"), stamp.Draw(t, "replaced")
@@ -135,6 +138,11 @@ func TestMalformedInputIsLocated(t *testing.T) {
 		{"permits that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","permits":2}` + "\n", "x.jsonl:2: permits 2, but by the header an acquire asks for 1 at most"},
 		{"a release with permits", head + `{"t":1,"type":"invoke","f":"release","op":1,"key":"k0","permits":1}` + "\n", "x.jsonl:2: permits 1: only the invocation"},
 		{"more permits than there are", strings.Replace(head, `"permits":1`, `"permits":2,"permits_per_acquire":3`, 1), "x.jsonl:1: claims.permits_per_acquire is 3; it lies between 1 and claims.permits (2)"},
+		{"a set that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":2,"key":"k0","set":1}` + "\n", "x.jsonl:2: set 1 of op 2: ops of a set are numbered from it on, and by the header it has 1 at most"},
+		{"a set that begins later", head + `{"t":1,"type":"invoke","f":"acquire","op":2,"key":"k0","set":3}` + "\n", "x.jsonl:2: set 3 of op 2"},
+		{"an answer of a set", head + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","set":1}` + "\n", "x.jsonl:2: set 1: only the invocation"},
+		{"a write of a set", head + `{"t":1,"type":"invoke","f":"write","op":1,"key":"k0","set":1}` + "\n", "x.jsonl:2: set 1: only the invocation"},
+		{"several keys of a semaphore", strings.Replace(head, `"permits":1`, `"permits":2,"multi_key":3`, 1), "x.jsonl:1: claims.multi_key is 3; it lies between 1 and 64, and only an exclusive lock has it"},
 		{"a mode that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"write"}` + "\n", `x.jsonl:2: mode "write", but the header does not`},
 		{"not JSON", head + `{"t":1,"type":"mark"]` + "\n", "x.jsonl:2:21: invalid character ']'"},
 		{"unknown field", head + `{"t":1,"type":"mark","colour":3}` + "\n", `x.jsonl:2: json: unknown field "colour"`},

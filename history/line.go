@@ -69,6 +69,9 @@ func parseLine(b []byte, p int, keys *keyNames, e *Event) int {
 		}
 		e.Permits = uint8(n)
 	}
+	if has(b, p, `,"set":`) {
+		e.Set, p = digits(b, p+len(`,"set":`))
+	}
 	if p = parseParticulars(b, p, e); p >= len(b) || b[p] != '}' {
 		return -1
 	}

@@ -34,6 +34,7 @@ type Op struct {
 	Kind      Kind
 	Mode      Mode  // of an acquire of a reader-writer lock
 	Permits   uint8 // of an acquire of a semaphore: how many it asks for; 0: one
+	Set       int64 // the first op of those that tell of one call for several keys; 0: one key
 	Key       KeyID
 	Client    int32
 	// Places are those of its events in History.Events, in rising order.
@@ -135,7 +136,7 @@ func (v *View) addToOp(e *Event, place int) {
 	o := v.Op(e.Op)
 	if o == nil {
 		o = v.newOp(e.Op)
-		o.Grant, o.Kind, o.Mode, o.Permits, o.Key, o.Client = e.Grant, e.Kind, e.Mode, e.Permits, e.Key, e.Client
+		o.Grant, o.Kind, o.Mode, o.Permits, o.Set, o.Key, o.Client = e.Grant, e.Kind, e.Mode, e.Permits, e.Set, e.Key, e.Client
 		o.Start, o.End, o.Token, o.Value = e.Time, e.Time, e.Token, e.Value
 		if at, found := slices.BinarySearch(v.Clients, o.Client); !found {
 			v.Clients = slices.Insert(v.Clients, at, o.Client)

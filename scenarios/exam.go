@@ -73,6 +73,8 @@ const (
 	TellsLoss Ability = "tells-loss"
 	// ReadsAndWrites: readers do not exclude each other.
 	ReadsAndWrites Ability = "read-write"
+	// TakesSets: one acquire may ask for several keys.
+	TakesSets Ability = "multi-key"
 	// WakesOne: a release wakes one waiter, and its service tells how many requests it has handled.
 	WakesOne Ability = "wakes-one"
 )
@@ -85,6 +87,7 @@ var lacking = map[Ability]string{
 	RenewsItself:   "its grants never expire, and nothing renews them",
 	TellsLoss:      "it does not tell by itself that a grant is lost",
 	ReadsAndWrites: "it knows no readers",
+	TakesSets:      "it is asked for one key at a time",
 	WakesOne:       "it does not claim to wake one waiter at a release",
 }
 

@@ -37,7 +37,7 @@ type Scenario struct {
 
 // Workload is what every client does, again and again.
 type Workload struct {
-	// Kind is the workload's name: "counter", "payment", "leader", "transfer", "queue", "semaphore", "relay", "stampede".
+	// Kind is the workload's name: "counter", "payment", "leader", "transfer", "queue", "semaphore", "sets", "relay", "stampede".
 	Kind string `yaml:"kind"`
 	// Guard is "none" (the application trusts its acquire) or "check" (it asks the lock before each write, or goes by what a renewal answers, and stops on a lost-event),
 	// or "told" (it asks nothing, and stops on a lost-event).

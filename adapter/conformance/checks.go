@@ -31,6 +31,7 @@ var checks = []check{
 	{name: "excludes a second client", run: exclusion, applies: exclusive},
 	{name: "lets readers in together, and a writer alone", run: readers, applies: readWrite},
 	{name: "keeps keys apart", run: keys},
+	{name: "takes several keys together or none", run: severalKeys, applies: multiKey},
 	{name: "hands the key over", run: handover, applies: exclusive},
 	{name: "has tokens that rise", run: tokens, applies: fencing},
 	{name: "leaves nothing behind when it gives up", run: givenUp, applies: exclusive},
@@ -53,6 +54,13 @@ func exclusive(t *trial) string {
 func readWrite(t *trial) string {
 	if !t.says().ReadWrite {
 		return "the lock declares no readers"
+	}
+	return ""
+}
+
+func multiKey(t *trial) string {
+	if t.says().MultiKey < 2 {
+		return "the lock does not declare that one acquire may ask for several keys"
 	}
 	return ""
 }
@@ -234,6 +242,30 @@ func keys(t *trial) {
 	for _, g := range []grant{one, other, third} {
 		t.release(g)
 	}
+}
+
+// severalKeys has a client take two keys in one acquire. Each of them is then taken, a set with one of them is refused and leaves nothing behind, and one release gives both back.
+func severalKeys(t *trial) {
+	a, b, c := t.client(1), t.client(2), t.client(3)
+	first, second, third := t.key(), t.key(), t.key()
+	both := t.acquireBoth(a, first, second, t.bench.TTL+t.slack)
+	if !both.OK {
+		t.leftOrWrong(adapter.OpAcquire, both, `Grant the keys of an acquire ("keys") if all of them are free.`, "%s asked for %s and %s together, which nobody holds, and was not granted them: %s", a.name, first, second, answered(both))
+	}
+	g := newGrant(a, first, both)
+	t.busy(b, second, g.since)
+	if refused := t.acquireBoth(b, third, second, t.moment()); refused.OK {
+		t.overtaken(g.since)
+		t.fail(`Grant the keys of an acquire ("keys") together, or none.`, "%s was granted %s and %s together, while another client held %s", b.name, third, second, second)
+	}
+	t.release(t.soon(c, third, "it was asked for together with a key that was taken; what was refused must leave nothing behind"))
+	t.release(g)
+	t.release(t.soon(c, second, "it was granted together with another key, and the release of that grant gives both back"))
+}
+
+// acquireBoth asks for two keys in one acquire.
+func (t *trial) acquireBoth(c *Client, first, second string, within time.Duration) answer {
+	return t.ask(c, adapter.Request{Op: adapter.OpAcquire, Key: first, Keys: []string{first, second}, TimeoutMS: within.Milliseconds()})
 }
 
 // handover lets one client wait until another releases.

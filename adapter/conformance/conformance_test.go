@@ -543,6 +543,47 @@ func TestMutantsWithReaders(t *testing.T) {
 	}
 }
 
+// TestMutantsWithSets: a lock that takes several keys at once, and is then made to have one mistake in that.
+func TestMutantsWithSets(t *testing.T) {
+	needPrograms(t, "python3")
+	const check = "takes several keys together or none"
+	text, err := os.ReadFile(filepath.Join("testdata", "sets.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []struct{ name, from, to, want string }{
+		{"none", "", "", ""},
+		{"takes the first", `r.get("keys", [r["key"]])`, `[r["key"]]`, "while another client held it"},
+		{"does not look at all", "if any(os.path.exists(path(key)) for key in keys)", "if os.path.exists(path(keys[0]))", "together, while another client held"},
+		{"keeps what it has got", "if any(os.path.exists(path(key)) for key in keys):\n        return False\n    for key in keys:\n        open", "for key in keys:\n        if os.path.exists(path(key)):\n            return False\n        open", "was not granted it"},
+		{"gives back the first", "for key in keys:\n        os.remove", "for key in keys[:1]:\n        os.remove", "was not granted it"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			mutant := strings.Replace(string(text), m.from, m.to, 1)
+			if m.name == "does not look at all" {
+				mutant = strings.Replace(mutant, `"x"`, `"w"`, 1)
+			}
+			path := filepath.Join(t.TempDir(), "sets.py")
+			if err := os.WriteFile(path, []byte(mutant), 0o644); err != nil || m.from != m.to && mutant == string(text) {
+				t.Fatalf("the adapter has no %q (%v)", m.from, err)
+			}
+			clienttest.Calmly(t, stall, func(t testing.TB) {
+				b := bench(t, "none", "python3 "+path, time.Second)
+				var got Result
+				err := run(t.Context(), b, some(t, hello, check), func(r Result) { got = r })
+				want := Passed
+				if m.want != "" {
+					want = Failed
+				}
+				if err != nil || got.Check != check || got.Outcome != want || !strings.Contains(got.Text, m.want) {
+					t.Errorf("%+v, %v; want %q", got, err, m.want)
+				}
+			})
+		})
+	}
+}
+
 // TestMissingStampsAreTold: an adapter need not tell when its attempts began; what that costs is said.
 func TestMissingStampsAreTold(t *testing.T) {
 	needPrograms(t, "python3")

@@ -156,7 +156,7 @@ func (s *server) hello(ctx context.Context, r adapter.Request) (a reply, err err
 	}
 	c := says.Claims
 	s.says = adapter.Declaration{Name: says.Name, Validity: c.Validity, Token: c.Token, Confirms: append([]string{}, c.Confirms...), Can: s.abilities(c.Confirms),
-		Notices: c.Notices, Tolerates: c.Tolerates, Fair: c.Fair, Permits: max(1, c.Permits), PerAcquire: c.PerAcquire, Reentrant: c.Reentrant, ReadWrite: c.ReadWrite, NoExpiry: c.NoExpiry}
+		Notices: c.Notices, Tolerates: c.Tolerates, Fair: c.Fair, Permits: max(1, c.Permits), PerAcquire: c.PerAcquire, MultiKey: c.MultiKey, Reentrant: c.Reentrant, ReadWrite: c.ReadWrite, NoExpiry: c.NoExpiry}
 	if s.says.Token == "" {
 		s.says.Token = "none"
 	}
@@ -194,6 +194,13 @@ func (s *server) acquire(ctx context.Context, r adapter.Request) (a reply, err e
 		}
 	} else if r.Permits > 1 {
 		return a, clients.ErrUnsupported
+	}
+	if len(r.Keys) > 0 {
+		l, can := s.lock.(clients.SetLocker)
+		if !can {
+			return a, clients.ErrUnsupported
+		}
+		take = func(ctx context.Context, _ string) (clients.Grant, error) { return l.AcquireSet(ctx, r.Keys) }
 	}
 	g, err := take(ctx, r.Key)
 	a.First = g.First

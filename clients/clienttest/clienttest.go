@@ -65,6 +65,7 @@ var tests = []test{
 	{"excludes a second client", exclusion, exclusive},
 	{"grants as many as it has permits", permits, shared},
 	{"grants several permits together or none", severalPermits, several},
+	{"grants several keys together or none", severalKeys, sets},
 	{"a wait given up leaves nothing behind", cancelledWait, each},
 	{"a waiter gets the key soon after its release", handover, each},
 	{"waiters are granted in their order", order, fair},
@@ -106,6 +107,9 @@ func checkClaims(t *testing.T, s *suite) {
 	}
 	if _, takes := l.(clients.PermitLocker); takes != several(s.kind.Claims) {
 		t.Errorf("%s claims that an acquire may ask for %d permits; it can ask for several: %t", s.kind.Name, s.kind.Claims.PerAcquire, takes)
+	}
+	if _, takes := l.(clients.SetLocker); takes != sets(s.kind.Claims) {
+		t.Errorf("%s claims that an acquire may ask for %d keys; it can ask for several: %t", s.kind.Name, s.kind.Claims.MultiKey, takes)
 	}
 	can := map[string]bool{"release": true, "held": holder, "renew": renewer}
 	for _, op := range s.kind.Claims.Confirms {

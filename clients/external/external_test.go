@@ -155,6 +155,41 @@ read request; echo '{"id":4,"ok":true}'
 	}
 }
 
+// TestSets: an acquire of several keys names them all, and what is asked about its grant names the first.
+func TestSets(t *testing.T) {
+	asks := `answer() { case "$request" in *"$2"*) echo '{"id":'$1',"ok":true}' ;; *) echo '{"id":'$1',"ok":false,"error":"'"$request"'"}' ;; esac; }
+read request; answer 2 '"key":"k1","keys":["k1","k0"],"timeout_ms"'
+echo '{"event":"lost","key":"k0","grant":2,"why":"gone"}'
+read request; answer 3 '"op":"release","key":"k1","grant":2,"timeout_ms"'
+read request; answer 4 '"op":"acquire","key":"k0","timeout_ms"'
+read request; echo '{"id":5,"ok":true}'
+`
+	l, err := open(t, shell(t, hello(`,"multi_key":2`)+asks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := l.(clients.SetLocker)
+	if _, err := sets.AcquireSet(t.Context(), []string{"k0", "k1", "k2"}); !errors.Is(err, clients.ErrUnsupported) {
+		t.Errorf("more than it declares: %v", err)
+	}
+	g, err := sets.AcquireSet(t.Context(), []string{"k1", "k0"})
+	if err != nil {
+		t.Fatalf("two: %v", err)
+	}
+	if loss := <-l.(clients.Watcher).Lost(); loss.Key != "k0" {
+		t.Errorf("lost %+v", loss)
+	}
+	if err := l.Release(t.Context(), g); err != nil {
+		t.Errorf("release: %v", err)
+	}
+	if _, err := l.Acquire(t.Context(), "k0"); err != nil {
+		t.Errorf("one: %v", err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDeclares(t *testing.T) {
 	l, err := open(t, shell(t, hello(`,"validity":"session","token":"version","confirms":["held"],"lost_grace_ms":20,"notices":"alone","tolerates":"minority","abandons_ms":30,"fair":true,"permits":3,"no_expiry":true,"lease_ms":15000`)+"sleep 100"))
 	if err != nil {

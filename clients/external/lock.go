@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -131,7 +132,7 @@ func (l *lock) Declares() clients.Declaration {
 // Claims is what an adapter claims by its declaration.
 func Claims(s adapter.Declaration) clients.Claims {
 	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms), LostGrace: int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates,
-		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, PerAcquire: s.PerAcquire, Reentrant: s.Reentrant, ReadWrite: s.ReadWrite, NoExpiry: s.NoExpiry}
+		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, PerAcquire: s.PerAcquire, MultiKey: s.MultiKey, Reentrant: s.Reentrant, ReadWrite: s.ReadWrite, NoExpiry: s.NoExpiry}
 }
 
 // Lost returns the channel of lost-events.
@@ -177,6 +178,14 @@ func (l *lock) AcquirePermits(ctx context.Context, key string, n int) (clients.G
 	return l.acquire(ctx, adapter.Request{Key: key, Permits: n})
 }
 
+// AcquireSet asks the adapter for several keys at once.
+func (l *lock) AcquireSet(ctx context.Context, keys []string) (clients.Grant, error) {
+	if len(keys) > max(l.says.MultiKey, 1) {
+		return clients.Grant{Key: keys[0]}, fmt.Errorf("acquire %q together: the adapter declares no so many in multi_key: %w", keys, clients.ErrUnsupported)
+	}
+	return l.acquire(ctx, adapter.Request{Key: keys[0], Keys: keys})
+}
+
 // acquire asks for what the request names.
 func (l *lock) acquire(ctx context.Context, ask adapter.Request) (clients.Grant, error) {
 	key := ask.Key
@@ -185,7 +194,9 @@ func (l *lock) acquire(ctx context.Context, ask adapter.Request) (clients.Grant,
 		return g, err // nothing is sent
 	}
 	l.mu.Lock()
-	l.grants[key] = l.conn.NextID()
+	for _, one := range append([]string{key}, ask.Keys...) {
+		l.grants[one] = l.conn.NextID()
+	}
 	l.mu.Unlock()
 	sent := l.times.Now()
 	g.First = sent
@@ -272,8 +283,8 @@ func (l *lock) Release(ctx context.Context, g clients.Grant) error {
 	_, err := l.on(ctx, adapter.OpRelease, g)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if id, _ := g.Secret.(int64); err == nil && l.grants[g.Key] == id {
-		delete(l.grants, g.Key) // a lost-event that comes now is of no interest
+	if id, _ := g.Secret.(int64); err == nil {
+		maps.DeleteFunc(l.grants, func(_ string, now int64) bool { return now == id }) // a lost-event that comes now is of no interest
 	}
 	return err
 }

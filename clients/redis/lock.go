@@ -79,6 +79,7 @@ func unconnected(c clients.Config, how Algorithm) (*lock, error) {
 type secret struct {
 	value string
 	since time.Time
+	keys  []string // Request.Keys
 }
 
 // Acquire polls until the key is taken or ctx is done.
@@ -100,7 +101,7 @@ func (l *lock) acquire(ctx context.Context, r Request) (clients.Grant, error) {
 			g.Enqueued = monotime.Now()
 		}
 		if a.Taken && time.Since(since) < l.ttl {
-			g.Token, g.Attempt, g.Secret = a.Token, start, secret{r.Value, since}
+			g.Token, g.Attempt, g.Secret = a.Token, start, secret{r.Value, since, r.Keys}
 			if g.First == 0 {
 				g.First = start
 			}
@@ -172,7 +173,7 @@ func (l *lock) Release(ctx context.Context, g clients.Grant) error {
 	err := ctx.Err() // over already: nothing is sent
 	freed := false
 	if err == nil {
-		freed, err = l.free(ctx, l.request(g.Key, s.value))
+		freed, err = l.free(ctx, l.again(g, s))
 	}
 	if err == nil && !freed {
 		err = clients.ErrNotHeld
@@ -192,7 +193,7 @@ func (l *lock) free(ctx context.Context, r Request) (freed bool, err error) {
 func (l *lock) Held(ctx context.Context, g clients.Grant) error {
 	s, _ := g.Secret.(secret)
 	defer l.cutter.Watch(ctx)()
-	has, err := l.how.Has(ctx, l.request(g.Key, s.value))
+	has, err := l.how.Has(ctx, l.again(g, s))
 	switch {
 	case err != nil:
 		return fmt.Errorf("ask redis at %s who holds %q: %w", l.addr, g.Key, err)
@@ -204,6 +205,13 @@ func (l *lock) Held(ctx context.Context, g clients.Grant) error {
 
 func (l *lock) request(key, value string) Request {
 	return Request{Client: l.client, Key: key, Value: value, TTL: l.ttl}
+}
+
+// again is a request about a grant.
+func (l *lock) again(g clients.Grant, s secret) Request {
+	r := l.request(g.Key, s.value)
+	r.Keys = s.keys
+	return r
 }
 
 // Close gives up the connections. What is held stays so until it expires: only the TTL frees the lock of a client that went away.

@@ -163,7 +163,7 @@ func (l *Lock) String() string {
 		made bool
 		text string
 	}{{d.Fair, "fair"}, {d.ReadWrite, "readers and writers"}, {d.Sessions, "tells its sessions"}, {d.NoExpiry, "never expires"},
-		{d.Permits > 1, fmt.Sprintf("%d permits", d.Permits)}} {
+		{d.Permits > 1, fmt.Sprintf("%d permits", d.Permits)}, {d.MultiKey > 1, fmt.Sprintf("%d keys in one acquire", d.MultiKey)}} {
 		if claim.made {
 			parts = append(parts, claim.text)
 		}
@@ -274,6 +274,8 @@ func (l *Lock) unfitWorkload(w scenarios.Workload) string {
 		return "it is about a queue"
 	case (w.Kind == "semaphore") != (l.Says.Permits > 1):
 		return fmt.Sprintf("workload %s is for another number of permits than %d", w.Kind, l.Says.Permits)
+	case w.Kind == "sets" && l.Says.MultiKey <= 1:
+		return "it asks for several keys at once, and the lock does not declare multi_key"
 	case w.Readers > 0 && !l.Says.ReadWrite:
 		return "it has readers, and the lock does not declare read_write"
 	case w.Guard == "check" && !l.Says.Does(adapter.OpHeld) && !external.Claims(l.Says).Tells():

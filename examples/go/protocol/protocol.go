@@ -63,6 +63,8 @@ type Declaration struct {
 	Permits int `json:"permits,omitempty"`
 	// PerAcquire is how many of them one Acquire may ask for, by Permits; 0: one.
 	PerAcquire int `json:"permits_per_acquire,omitempty"`
+	// MultiKey is how many keys one Acquire may ask for, by Keys; 0: one.
+	MultiKey int `json:"multi_key,omitempty"`
 	// NoExpiry: a grant does not expire while its holder lives. Reentrant: an owner may acquire again what it holds.
 	NoExpiry  bool `json:"no_expiry,omitempty"`
 	Reentrant bool `json:"reentrant,omitempty"`
@@ -114,6 +116,14 @@ type asked struct{}
 func Permits(ctx context.Context) int {
 	n, _ := ctx.Value(asked{}).(int)
 	return max(n, 1)
+}
+
+type together struct{}
+
+// Keys returns the keys that an Acquire with the context is for, all or none: of a lock that declares MultiKey. nil: its key alone. The other calls name the first of them.
+func Keys(ctx context.Context) []string {
+	keys, _ := ctx.Value(together{}).([]string)
+	return keys
 }
 
 // Holder is a Lock that can be asked whether the key is still ours.
@@ -204,6 +214,7 @@ type request struct {
 	ID        int64    `json:"id"`
 	Op        string   `json:"op"`
 	Key       string   `json:"key"`
+	Keys      []string `json:"keys"`
 	Mode      string   `json:"mode"`
 	Permits   int      `json:"permits"`
 	TimeoutMS int64    `json:"timeout_ms"`
@@ -228,6 +239,7 @@ func (r request) answer(lock Lock) (reply, error) {
 			ctx = context.WithValue(ctx, reading{}, true)
 		}
 		ctx = context.WithValue(ctx, asked{}, r.Permits)
+		ctx = context.WithValue(ctx, together{}, r.Keys)
 		g, err := lock.Acquire(ctx, r.Key)
 		if err != nil {
 			g = Grant{First: g.First, Session: g.Session}

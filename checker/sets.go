@@ -1,0 +1,104 @@
+package checker
+
+import "slices"
+
+// One call may be for several keys (history.Event.Set), which are granted all together or not at all. Each key has an op of its own, and is judged by it. What the
+// answer says, it says of the set: see "Several keys in one acquire" in the package's documentation.
+
+// join notes that an op was invoked, which may be one of a set.
+func (s *Sweep) join(o *op) {
+	if o.set == 0 {
+		return
+	}
+	if first := s.numbers.page(pageOf(o.set)).op(o.set); first != nil && first.set == o.set {
+		first.members++
+	}
+}
+
+// setOf returns the ops of the call that o is part of, o first: o alone if it was for one key. It is asked when o completes. A set's answer is judged once, when its first op completes,
+// so for the others setOf returns nil. It returns nil too if some of the ops are not open any more: then nothing follows from the answer.
+func (s *Sweep) setOf(o *op) []*op {
+	all := append(s.asking[:0], o)
+	if s.asking = all; o.set == 0 {
+		return all
+	}
+	if o.id != o.set {
+		return nil
+	}
+	for id := o.set + 1; id < o.set+int64(s.header.Claims.MultiKey); id++ {
+		if x := s.numbers.page(pageOf(id)).op(id); x != nil && x.set == o.set {
+			all = append(all, x)
+		}
+	}
+	s.asking = all
+	if len(all) < int(o.members) {
+		s.malformed++
+		return nil
+	}
+	return all
+}
+
+// keysOf adds the keys of ops.
+func (s *Sweep) keysOf(keys []*keyState, ops ...*op) []*keyState {
+	for _, o := range ops {
+		if k := s.keys[o.key]; !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// entangled returns the keys of ops, and those that may keep them taken. An acquire of a set that waits may have some of its keys already, while it waits for the others.
+func (s *Sweep) entangled(ops ...*op) []*keyState {
+	keys := s.keysOf(nil, ops...)
+	for i := 0; s.openSets > 0 && i < len(keys); i++ {
+		for o := keys[i].waitHead; o != nil; o = o.next {
+			for id := o.set; id != 0 && id < o.set+int64(s.header.Claims.MultiKey); id++ {
+				if x := s.numbers.page(pageOf(id)).op(id); x != nil && x.set == o.set && x.waiting {
+					keys = s.keysOf(keys, x)
+				}
+			}
+		}
+	}
+	return keys
+}
+
+// unheld is the time since which nobody can hold any of the keys (unheldSince).
+func (s *Sweep) unheld(keys []*keyState) (since int64) {
+	for _, k := range keys {
+		since = max(since, s.unheldSince(k))
+	}
+	return since
+}
+
+// needed is for how long keys must have been free and wanted since from to be stuck (neededSince).
+func (s *Sweep) needed(keys []*keyState, from int64) (need int64) {
+	for _, k := range keys {
+		need = max(need, s.neededSince(k, from))
+	}
+	return need
+}
+
+// setFailed notes that the acquire of a set failed, before it is taken out of its queues. While others could have some of its keys, it may have had the rest until then.
+func (s *Sweep) setFailed(asked []*op, end int64) {
+	if s.unheld(s.entangled(asked...)) <= asked[0].inv {
+		return
+	}
+	for _, o := range asked {
+		k := s.keys[o.key]
+		k.freeAt = max(k.freeAt, end)
+	}
+}
+
+// namesOf tells of the keys of ops in a sentence.
+func (s *Sweep) namesOf(keys []*keyState) string {
+	last := len(keys) - 1
+	if last == 0 {
+		return s.name(keys[0])
+	}
+	text := s.name(keys[0])
+	for _, k := range keys[1:last] {
+		text += ", " + s.name(k)
+	}
+	return text + " and " + s.name(keys[last]) + " together"
+}

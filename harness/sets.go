@@ -1,0 +1,47 @@
+package harness
+
+import (
+	"context"
+
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// gather is a round of an application that needs several keys at a time: it acquires some of them in one call, reads the record of each, thinks, writes the successor of each, and releases them in
+// one call. How many it asks for, which, and in what order, is drawn; a lock that grants one key at a time is asked for one.
+func gather(ctx context.Context, a *actor) error {
+	set := make([]string, 1+a.rng.IntN(min(max(a.claims.MultiKey, 1), len(a.keys))))
+	for i, at := range a.rng.Perm(len(a.keys))[:len(set)] {
+		set[i] = a.keys[at]
+	}
+	acquire := op{key: set[0], timeout: a.plan.AcquireTimeout.Std()}
+	if len(set) > 1 {
+		acquire.set = set
+	}
+	_, err := a.granted(ctx, acquire, func(h *hold) error { return a.countAll(ctx, h) })
+	return err
+}
+
+// countAll is the work under a grant of several keys, as far as the answers let it.
+func (a *actor) countAll(ctx context.Context, h *hold) error {
+	if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
+		return err
+	}
+	var next []int64
+	for one := range h.each {
+		r, ok, err := a.read(ctx, one)
+		if !ok {
+			return err
+		}
+		next = append(next, r.Value+1)
+	}
+	if ok, err := a.prepare(ctx, h); !ok {
+		return err
+	}
+	for one := range h.each {
+		if ok, err := a.write(ctx, one, next[0]); !ok {
+			return err
+		}
+		next = next[1:]
+	}
+	return nil
+}
