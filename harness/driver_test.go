@@ -101,7 +101,7 @@ func (d *driven) finish(t testing.TB) *history.History {
 }
 
 func workerVerb([]string) int {
-	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, noop.Cas, redis.Setnx, redis.SetnxFenced, redis.Fair, redis.Watchdog, redis.Failover,
+	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, noop.Cas, redis.Setnx, redis.SetnxFenced, redis.Fair, redis.Multi, redis.Watchdog, redis.Failover,
 		redlock.Redlock, etcd.Lease, etcd.ReadWrite, zookeeper.Recipe, postgres.Advisory, controls.Sleeper, controls.NoTTL}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

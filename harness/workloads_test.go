@@ -292,6 +292,37 @@ func TestSemaphore(t *testing.T) {
 	})
 }
 
+// Several keys are acquired by one call, and released by one. The history tells of both by an op for each key, of the same stamps, and each key is written under its own.
+func TestSets(t *testing.T) {
+	t.Parallel()
+	p := calm("sets", 3, 4)
+	p.Scenario.Lock = redis.Multi.Name
+	decided.Run(t, func() {
+		h := carried(t, redis.Multi, p)
+		honest(t, h)
+		view := history.NewView(h)
+		calls := map[history.Kind]int{}
+		for _, o := range view.Ops {
+			last := &h.Events[o.Places[len(o.Places)-1]]
+			switch {
+			case o.Kind == history.Write && view.Op(o.Grant).Key != o.Key:
+				t.Errorf("a write of %s under a grant of another key", h.Keys[o.Key])
+			case o.Set == 0:
+				continue
+			case o.Set == o.ID:
+				calls[o.Kind]++
+			}
+			first := view.Op(o.Set)
+			if one := &h.Events[first.Places[len(first.Places)-1]]; one.Start != last.Start || one.End != last.End || one.Type != last.Type || first.Client != o.Client || first.Kind != o.Kind {
+				t.Errorf("ops of one call differ: %+v, %+v", one, last)
+			}
+		}
+		if calls[history.Acquire] == 0 || calls[history.Release] == 0 {
+			decided.Lacks("calls for several keys: %v", calls)
+		}
+	})
+}
+
 // A reader reads twice under a grant that it may share, a writer reads and writes. The history tells the mode of every acquire.
 func TestReaders(t *testing.T) {
 	t.Parallel()
