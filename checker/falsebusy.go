@@ -36,7 +36,7 @@ var falseBusy = Property{
 		More:      "Clients were told that the key is taken when no other could have it",
 		Lead:      "Look for a request that was sent again.",
 		Advice: "A library that repeats an acquire whose reply was lost must recognise its own first request. " +
-			"Compare the owner in the answer, or say that the outcome is unknown.",
+			"Compare the owner in the answer, or say that the outcome is unknown. An acquire of several keys that gives up must free those that it has got.",
 		Weight: 4,
 	},
 }

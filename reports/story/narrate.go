@@ -73,7 +73,7 @@ func sayAcquire(r *reports.Record, t *Story, m Moment) Moment {
 		}
 		p = p.t(".")
 	case o.Busy:
-		p = p.t(" tries to acquire ").code(key).t(as(o) + fmt.Sprintf(" for %s and is told that another client has it.", phrase.Span(o.End-o.Start)))
+		p = p.t(" tries to acquire ").code(key).t(as(o) + fmt.Sprintf(" for %s and is told that another client has %s.", phrase.Span(o.End-o.Start), wanted(o)))
 		m.Arrow.Label, m.Tone = "acquire "+key+" → busy", bad
 	case o.Outcome == history.Fail:
 		p = p.t(" does not get ").code(key).t(as(o) + ": " + because(o))
@@ -86,8 +86,11 @@ func sayAcquire(r *reports.Record, t *Story, m Moment) Moment {
 	return m
 }
 
-// as says as what an acquire of a reader-writer lock asked for the key; "" of other locks.
+// as says as what an acquire of a reader-writer lock asked for the key, or that one acquire asked for several keys; "" of other acquires.
 func as(o *history.Op) string {
+	if o.Set != 0 {
+		return " together with other keys"
+	}
 	switch o.Mode {
 	case history.ModeRead:
 		return " as a reader"
@@ -95,6 +98,14 @@ func as(o *history.Op) string {
 		return " as a writer"
 	}
 	return ""
+}
+
+// wanted names what an acquire asks for.
+func wanted(o *history.Op) string {
+	if o.Set != 0 {
+		return "one of them"
+	}
+	return "it"
 }
 
 // goodFor says what the lock promised with the grant, by its claims.
