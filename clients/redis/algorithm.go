@@ -47,7 +47,7 @@ func extendIfOwn(ctx context.Context, r Request) (bool, error) {
 type Request struct {
 	Client     *goredis.Client
 	Key, Value string
-	Keys       []string // of a lock that takes several at once, Key first; nil: Key alone
+	set        *keySet // of a lock that takes several keys at once; nil: Key alone
 	TTL        time.Duration
 	// Again: an earlier attempt with this value is open, so the key may already be ours.
 	Again bool

@@ -76,10 +76,11 @@ func unconnected(c clients.Config, how Algorithm) (*lock, error) {
 
 // secret is what recognises a grant: the value under its key. since is when the attempt that took it began, by the process's own
 // clock: what the lock itself decides, it decides by the clock that an application has.
+// It can be compared: locks that are made of this one tell grants apart by it.
 type secret struct {
 	value string
 	since time.Time
-	keys  []string // Request.Keys
+	set   *keySet
 }
 
 // Acquire polls until the key is taken or ctx is done.
@@ -101,7 +102,7 @@ func (l *lock) acquire(ctx context.Context, r Request) (clients.Grant, error) {
 			g.Enqueued = monotime.Now()
 		}
 		if a.Taken && time.Since(since) < l.ttl {
-			g.Token, g.Attempt, g.Secret = a.Token, start, secret{r.Value, since, r.Keys}
+			g.Token, g.Attempt, g.Secret = a.Token, start, secret{r.Value, since, r.set}
 			if g.First == 0 {
 				g.First = start
 			}
@@ -210,7 +211,7 @@ func (l *lock) request(key, value string) Request {
 // again is a request about a grant.
 func (l *lock) again(g clients.Grant, s secret) Request {
 	r := l.request(g.Key, s.value)
-	r.Keys = s.keys
+	r.set = s.set
 	return r
 }
 

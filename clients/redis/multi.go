@@ -33,6 +33,9 @@ var MultiPartial = clients.Kind{
 
 var multiClaims = clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1, MultiKey: mostKeys}
 
+// keySet is the keys that one acquire asked for, Request.Key first.
+type keySet struct{ keys []string }
+
 // multi is a lock on several keys at once.
 type multi struct{ *lock }
 
@@ -52,7 +55,7 @@ func (m multi) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 // AcquireSet takes all of the keys, or none.
 func (m multi) AcquireSet(ctx context.Context, keys []string) (clients.Grant, error) {
 	r := m.request(keys[0], newValue(m.number))
-	r.Keys = keys
+	r.set = &keySet{keys}
 	return m.acquire(ctx, r)
 }
 
@@ -94,8 +97,12 @@ return 1`)
 
 // onSet runs a script on all keys of the request, and reports whether it answers 1. A grant that is none of ours names one key.
 func onSet(ctx context.Context, r Request, script *goredis.Script) (bool, error) {
-	keys := []string{LockKey(r.Key)} // the first of them, if there are several
-	for _, key := range r.Keys[min(1, len(r.Keys)):] {
+	asked := []string{r.Key}
+	if r.set != nil {
+		asked = r.set.keys
+	}
+	var keys []string
+	for _, key := range asked {
 		keys = append(keys, LockKey(key))
 	}
 	n, err := r.Run(ctx, script, keys...)

@@ -46,7 +46,7 @@ func (l renewable) Renew(ctx context.Context, g clients.Grant) (clients.Grant, e
 	if err != nil {
 		return g, fmt.Errorf("renew %q at redis %s: %w", g.Key, l.addr, err)
 	}
-	g.Attempt, g.Secret = start, secret{s.value, since, s.keys}
+	g.Attempt, g.Secret = start, secret{s.value, since, s.set}
 	return g, nil
 }
 
