@@ -195,6 +195,8 @@ func quietSentence(quiet []reports.Scenario, disturbed bool) string {
 	switch {
 	case len(wrong) > 0:
 		return phrase.List(wrong) + " fell even though nothing was disturbed."
+	case len(quiet) > 0 && !disturbed && slices.ContainsFunc(quiet, func(x reports.Scenario) bool { return x.Verdict.Outcome == checker.Violated }):
+		return "Nothing was disturbed, and only what was expected was violated."
 	case len(quiet) > 0 && !disturbed:
 		return "Nothing was violated while nothing was disturbed. Without a fault that says little: locks break when something else breaks."
 	}
