@@ -1,6 +1,9 @@
 package checker
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // One call may be for several keys (history.Event.Set), which are granted all together or not at all. Each key has an op of its own, and is judged by it. What the
 // answer says, it says of the set: see "Several keys in one acquire" in the package's documentation.
@@ -15,6 +18,17 @@ func (s *Sweep) join(o *op) {
 	}
 }
 
+// members yields the ops of a set that are open.
+func (s *Sweep) members(set int64) iter.Seq[*op] {
+	return func(yield func(*op) bool) {
+		for id := set; set != 0 && id < set+int64(s.header.Claims.MultiKey); id++ {
+			if x := s.numbers.page(pageOf(id)).op(id); x != nil && x.set == set && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
 // setOf returns the ops of the call that o is part of, o first: o alone if it was for one key. It is asked when o completes. A set's answer is judged once, when its first op completes,
 // so for the others setOf returns nil. It returns nil too if some of the ops are not open any more: then nothing follows from the answer.
 func (s *Sweep) setOf(o *op) []*op {
@@ -25,8 +39,8 @@ func (s *Sweep) setOf(o *op) []*op {
 	if o.id != o.set {
 		return nil
 	}
-	for id := o.set + 1; id < o.set+int64(s.header.Claims.MultiKey); id++ {
-		if x := s.numbers.page(pageOf(id)).op(id); x != nil && x.set == o.set {
+	for x := range s.members(o.set) {
+		if x != o {
 			all = append(all, x)
 		}
 	}
@@ -53,8 +67,8 @@ func (s *Sweep) entangled(ops ...*op) []*keyState {
 	keys := s.keysOf(nil, ops...)
 	for i := 0; s.openSets > 0 && i < len(keys); i++ {
 		for o := keys[i].waitHead; o != nil; o = o.next {
-			for id := o.set; id != 0 && id < o.set+int64(s.header.Claims.MultiKey); id++ {
-				if x := s.numbers.page(pageOf(id)).op(id); x != nil && x.set == o.set && x.waiting {
+			for x := range s.members(o.set) {
+				if x.waiting {
 					keys = s.keysOf(keys, x)
 				}
 			}

@@ -57,13 +57,10 @@ type hold struct {
 
 // each yields the grant of each key. To the store each is one by itself.
 func (h *hold) each(yield func(*hold) bool) {
-	for i, key := range h.set {
+	for i, key := range every(h.key, h.set) {
 		if !yield(&hold{key: key, grant: h.grant + int64(i), token: h.token}) {
 			return
 		}
-	}
-	if len(h.set) == 0 {
-		yield(h)
 	}
 }
 

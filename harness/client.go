@@ -154,24 +154,13 @@ type op struct {
 	invoked func()   // called when the invocation is recorded; nil: nobody wants to know
 }
 
-// size is how many keys the op is for.
-func (o *op) size() int { return max(len(o.set), 1) }
-
-// keyAt is one of the keys that the op is for.
-func (o *op) keyAt(i int) string {
-	if len(o.set) == 0 {
-		return o.key
-	}
-	return o.set[i]
-}
-
 // record records an event of an op for each key that it is for. e is that of the first.
-func (c *client) record(o *op, e history.Event) {
-	if e.Type == history.Invoke && o.size() > 1 {
+func (c *client) record(keys []string, e history.Event) {
+	if e.Type == history.Invoke && len(keys) > 1 {
 		e.Set = e.Op
 	}
-	for i := range o.size() {
-		e.Key = c.keys[o.keyAt(i)]
+	for _, key := range keys {
+		e.Key = c.keys[key]
 		c.rec.Record(e)
 		e.Op++
 		e.Grant++
@@ -181,7 +170,8 @@ func (c *client) record(o *op, e history.Event) {
 // do records the invocation, asks, and records the completion. An error means that the harness can't go on with this
 // client; the op's own failure is in the reply.
 func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
-	id = c.ids.nextOps(o.size())
+	keys := every(o.key, o.set)
+	id = c.ids.nextOps(len(keys))
 	e := history.Event{Type: history.Invoke, Kind: o.kind, Op: id, Grant: o.grant, Client: c.number, Process: c.process.Load()}
 	if o.kind == history.Acquire {
 		e.Grant = id
@@ -198,7 +188,7 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 			e.Mode = history.ModeRead
 		}
 	}
-	c.record(&o, e)
+	c.record(keys, e)
 	e.Mode, e.Permits = history.ModeNone, 0 // only the invocation has them
 	if o.invoked != nil {
 		o.invoked()
@@ -209,14 +199,14 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Keys: o.set, Read: o.reader, Permits: o.permits, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
 	if err != nil {
 		e.Time, e.Type, e.Text = 0, history.Info, err.Error()
-		c.record(&o, e)
+		c.record(keys, e)
 		return id, r, err
 	}
-	c.record(&o, c.completion(e, r))
+	c.record(keys, c.completion(e, r))
 	if o.kind == history.Acquire && r.Result == resultOK {
-		c.ids.grants.Add(int64(o.size()))
-		for i := range o.size() {
-			c.ids.shown.granted(o.keyAt(i), c.number)
+		c.ids.grants.Add(int64(len(keys)))
+		for _, key := range keys {
+			c.ids.shown.granted(key, c.number)
 		}
 	}
 	if r.Result == resultInfo {

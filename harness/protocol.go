@@ -23,11 +23,14 @@ type command struct {
 }
 
 // every returns the keys that the command is for.
-func (c *command) every() []string {
-	if len(c.Keys) > 0 {
-		return c.Keys
+func (c *command) every() []string { return every(c.Key, c.Keys) }
+
+// every returns the keys of a call: those of a set, or else key alone.
+func every(key string, set []string) []string {
+	if len(set) > 0 {
+		return set
 	}
-	return []string{c.Key}
+	return []string{key}
 }
 
 // opening tells a worker who it is. Durations are ns.

@@ -156,11 +156,13 @@ func TestAttacksAreMadeAgain(t *testing.T) {
 	}
 }
 
+// violated has a scenario expect a double-hold.
+func violated(s *scenarios.Scenario) {
+	s.Expect.Properties = map[string]string{checker.MutualExclusion: "violated", checker.LostUpdate: "any"}
+}
+
 // TestRateCountsEveryRun: where it is asked how often something is violated, a run that does not show it stands.
 func TestRateCountsEveryRun(t *testing.T) {
-	violated := func(s *scenarios.Scenario) {
-		s.Expect.Properties = map[string]string{checker.MutualExclusion: "violated", checker.LostUpdate: "any"}
-	}
 	_, where, _ := makeAttack(t, []try{tryStands, tryDefect}, violated, func(s *runs.Run) { s.Exam, s.Settings.Counted = nil, true })
 	if where.made != 1 {
 		t.Errorf("%d runs", where.made)
@@ -170,9 +172,6 @@ func TestRateCountsEveryRun(t *testing.T) {
 // TestSuitesAreRunAgain: a scenario of a suite that left open what is asked of it is run again, and so is one that does not show what it should; it says so. What else was decided stands, met or not.
 func TestSuitesAreRunAgain(t *testing.T) {
 	suite := func(s *runs.Run) { s.Exam = nil }
-	violated := func(s *scenarios.Scenario) {
-		s.Expect.Properties = map[string]string{checker.MutualExclusion: "violated", checker.LostUpdate: "any"}
-	}
 	for _, c := range []struct {
 		name   string
 		tries  []try
