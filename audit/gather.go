@@ -84,8 +84,8 @@ func (g *gatherer) ops() error {
 	if g.first > g.last {
 		return nil
 	}
-	if g.last-g.first < 0 || g.last-g.first > math.MaxInt64/8 {
-		return fmt.Errorf("%s: its times are more than %d years apart: see --time-format", g.log.Name, math.MaxInt64/8/int64(365*24*3600*1e9))
+	if length := g.last - g.first; length < 0 || length > history.MaxLength {
+		return fmt.Errorf("%s: its times are %w: see --time-format", g.log.Name, errFarApart)
 	}
 	g.log.told = spill.NewSorter(g.log.room, moment.compare)
 	g.log.zero, g.log.hasZero, g.log.grain, g.log.zoneless = g.first-g.begin, !g.log.Untimed, g.seen.Grain, g.seen.Zoneless && !g.log.Lines.Stamps.Local()

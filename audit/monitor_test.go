@@ -91,5 +91,6 @@ func TestMonitorOdd(t *testing.T) {
 
 func FuzzMonitor(f *testing.F) {
 	seed(f, "testdata/records/monitor-*")
+	f.Add([]byte("\x00\x80\x0000")) // UTF-16, and half a character
 	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Monitor) })
 }

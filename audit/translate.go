@@ -14,6 +14,9 @@ import (
 // maxClockError bounds Options.ClockError.
 const maxClockError = 24 * time.Hour
 
+// errFarApart: a log is longer than any history may be.
+var errFarApart = fmt.Errorf("more than %d years apart", history.MaxLength/int64(365*24*time.Hour))
+
 // translate makes a source of what was read.
 func translate(l *log, o Options) (*Source, error) {
 	if o.ClockError > maxClockError {
@@ -40,6 +43,9 @@ func translate(l *log, o Options) (*Source, error) {
 	defer func() { <-doubts }()
 	out, entries := newEmitter(t)
 	spill.Join(doubts)
+	if t.latest > history.MaxLength {
+		return nil, fmt.Errorf("%s: its times are %w", l.Name, errFarApart)
+	}
 	s := &Source{Keys: l.Keys.List, log: l, out: out}
 	if t.holds.Length == 0 && !t.wanted {
 		return nil, &history.SyntaxError{File: l.Name, Line: 1, Err: errNoAcquire}

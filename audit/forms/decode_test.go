@@ -22,6 +22,9 @@ func FuzzDecoded(f *testing.F) {
 			if got, err := io.ReadAll(Decoded(strings.NewReader(string(wide)))); err != nil || string(got) != text {
 				t.Fatalf("%q, %v; want %q", got, err, text)
 			}
+			if got, err := io.ReadAll(Decoded(strings.NewReader(string(wide) + "0"))); err != nil || string(got) != text+"\ufffd" {
+				t.Fatalf("%q, %v; want %q and what stands for half a character", got, err, text)
+			}
 			marked := append(order.AppendUint16(nil, 0xfeff), wide...)
 			if got, err := io.ReadAll(Decoded(strings.NewReader(string(marked)))); err != nil || string(got) != "\ufeff"+text {
 				t.Fatalf("%q, %v; want a mark and %q", got, err, text)

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -75,6 +76,9 @@ func (s *scanner) value(w *words.Worker, m *member) bool {
 	if m.named == 0 && m.place.Rank < 0 && !m.outer {
 		return s.skip(0)
 	}
+	if m.outer && s.entered(m) {
+		return false // a second one, which replaces the first one
+	}
 	if m.outer && s.peek() == '{' {
 		return m.named == 0 && m.place.Rank < 0 && s.enter(w, m)
 	}
@@ -98,13 +102,13 @@ func (s *scanner) value(w *words.Worker, m *member) bool {
 	}
 }
 
+// entered reports whether an object of a member's path was read before. What is known of a path may have been forgotten on the way, and learnt again.
+func (s *scanner) entered(m *member) bool {
+	return slices.ContainsFunc(s.outer, func(o *member) bool { return o.name == m.name })
+}
+
 // enter reads an object that columns lie in.
 func (s *scanner) enter(w *words.Worker, m *member) bool {
-	for _, o := range s.outer {
-		if o == m {
-			return false // a second one, which replaces the first one
-		}
-	}
 	s.outer = append(s.outer, m)
 	n := len(s.path)
 	s.path = append(append(s.path, m.name[n:]...), '.')

@@ -38,7 +38,7 @@ func FuzzQuickJSON(f *testing.F) {
 			}
 		}
 	}
-	for _, text := range []string{`{"ts":1,"time":null,"a":{"b":1},"a":{}}`, `{"a":{"b":" x "},"a.b":"y"}`, `{"ts":-0.5e+7,"pod":true,"x":"\u00e9\n"}`, `{"ts":01}`, `{"at":2,"ts":1,"pod":"\u00e9"}`} {
+	for _, text := range []string{`{"ts":1,"time":null,"a":{"b":1},"a":{}}`, `{"a":{"b":" x "},"a.b":"y"}`, `{"a":{"b":"x"},"a":"y"}`, `{"a":"y","a":{"b":"x"}}`, `{"a":{"b":"x"},"a":null}`, `{"ts":-0.5e+7,"pod":true,"x":"\u00e9\n"}`, `{"ts":01}`, `{"at":2,"ts":1,"pod":"\u00e9"}`} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
