@@ -50,7 +50,7 @@ func TestErrorsTellThePlace(t *testing.T) {
 		"a log's time":         {head + "1,a,acquired,k,1\nnoon,a,released,k,1\n", forms.CSV, audit.Options{}, `h:3:1: no time that is known here: see --time-format, near "noon"`},
 		"a layout's time":      {head + "12:61,a,acquired,k,1\n", forms.CSV, audit.Options{TimeFormat: "2006 15:04"}, `h:2:1: parsing time`},
 		"thirty-one years":     {head + "1000000000,a,acquired,k,1\n2000000000,a,released,k,1\n", forms.CSV, audit.Options{}, `h: its times are more than 30 years apart: see --time-format`},
-		"and of MONITOR":       {monitored(`1 "SET" "k" "a" "NX" "PX" "9"`) + `2700000000.000001 [0 127.0.0.1:1] "eval" ` + extends + ` "a" "9"` + "\n", forms.Monitor, audit.Options{}, `h: its times are more than 30 years apart`},
+		"and of MONITOR":       {monitored(`1 "SET" "k" "a" "NX" "PX" "9"`, `1 "eval" `+extends+` "a" "9"`, `lua "get" "k"`, `lua "pexpire" "k" "9"`, `2 "SET" "k" "b" "NX" "PX" "9"`) + `2700000000.000001 [0 127.0.0.1:2] "eval" ` + extends + ` "b" "9"` + "\n" + `2700000000.000002 [0 lua] "get" "k"` + "\n" + `2700000000.000003 [0 lua] "pexpire" "k" "9"` + "\n", forms.Monitor, audit.Options{}, `h: its times are more than 30 years apart`},
 		"a token":              {head + "1,a,acquired,k,7f\n", forms.CSV, audit.Options{}, `h:2:16: a fencing token is a whole number, 0 or more, near "7f"`},
 		"a column":             {head, forms.CSV, audit.Options{Map: map[string]string{"client": "host"}}, `h:1:1: there is no column "host" for the field "client"; the columns are ts, pod, action, lock, fence`},
 		"a field":              {head, forms.CSV, audit.Options{Map: map[string]string{"clint": "pod"}}, `a column can't be mapped to "clint"; the fields are time, end, client`},
