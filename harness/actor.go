@@ -10,14 +10,16 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// guardCheck is the guard of an application that asks the lock before each write, and guardNone of one that asks nothing.
+// guardCheck is the guard of an application that asks the lock before each
+// write, and guardNone of one that asks nothing.
 const (
 	guardCheck = "check"
 	guardNone  = "none"
 )
 
-// actor plays the application on one client: the ops that workloads are made of, and the steps between them at which faults strike. An
-// error of its methods means that the harness can't go on; what the lock or the store answered is in the history.
+// actor plays the application on one client: the ops that workloads are made of, and
+// the steps between them at which faults strike. An error of its methods means that
+// the harness can't go on; what the lock or the store answered is in the history.
 type actor struct {
 	*workerProcess
 	plan     scenarios.Workload
@@ -82,8 +84,10 @@ func (a *actor) repeat(ctx context.Context, round func(context.Context, *actor) 
 	return nil
 }
 
-// under acquires the key, works under the grant and gives it back. It tells whether the key was granted.
-func (a *actor) under(ctx context.Context, key string, timeout time.Duration, work func(h *hold) error) (granted bool, err error) {
+// under acquires the key, works under the grant and gives it back. It tells
+// whether the key was granted.
+func (a *actor) under(ctx context.Context, key string, timeout time.Duration, work func(h *hold) error) (granted bool,
+	err error) {
 	return a.granted(ctx, op{key: key, timeout: timeout}, work)
 }
 
@@ -110,7 +114,8 @@ func (a *actor) granted(ctx context.Context, acquire op, work func(h *hold) erro
 		err = a.at(ctx, nemesis.BeforeRelease, h)
 	}
 	for one := range h.each {
-		a.director.releases(one.grant) // before the release is sent: from now on it is no holder that a fault meets
+		// before the release is sent: from now on it is no holder that a fault meets
+		a.director.releases(one.grant)
 	}
 	if err != nil {
 		return true, err
@@ -154,8 +159,8 @@ func (a *actor) wait(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// mayWrite renews the grant and asks the lock whether it is still held, if the application is one that does. It is false when the application
-// stops: it knows of the loss, or can't be sure.
+// mayWrite renews the grant and asks the lock whether it is still held, if the application is
+// one that does. It is false when the application stops: it knows of the loss, or can't be sure.
 func (a *actor) mayWrite(ctx context.Context, h *hold) (bool, error) {
 	guarded := a.plan.Guard == guardCheck
 	if a.plan.Renew && a.canRenew {
@@ -165,7 +170,9 @@ func (a *actor) mayWrite(ctx context.Context, h *hold) (bool, error) {
 		}
 	}
 	if !a.canAsk || !guarded && !a.plan.Ask {
-		return true, nil // with guard "check" and a lock that can only tell, the worker declines what is begun after it has told
+		// with guard "check" and a lock that can only tell, the worker declines
+		// what is begun after it has told
+		return true, nil
 	}
 	_, r, err := a.do(ctx, a.op(history.Held, h))
 	return err == nil && (!guarded || r.Result == resultOK), err

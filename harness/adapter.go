@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// helloLimit is how long a lock that is a program of its own may take to start: a virtual machine, with many others, on a busy computer.
+// helloLimit is how long a lock that is a program of its own may take to start:
+// a virtual machine, with many others, on a busy computer.
 const helloLimit = scenarios.Duration(40 * time.Second)
 
 // adapter is what a worker needs to start the program that is the lock; nil: it is none.
@@ -21,10 +22,12 @@ func (r *run) adapter() *clients.Adapter {
 	if !s.External() {
 		return nil
 	}
-	return &clients.Adapter{Command: s.Adapter.Command, Dir: s.Adapter.Dir, Service: s.Adapter.Service, Shared: r.shared, ClockFaults: clocksOfClients(s.Faults)}
+	return &clients.Adapter{Command: s.Adapter.Command, Dir: s.Adapter.Dir, Service: s.Adapter.Service,
+		Shared: r.shared, ClockFaults: clocksOfClients(s.Faults)}
 }
 
-// clocksOfClients tells whether a planned fault makes the clocks of clients wrong. What an adapter reads there is then no evidence.
+// clocksOfClients reports whether a planned fault makes the clocks of clients
+// wrong. What an adapter reads there is then no evidence.
 func clocksOfClients(faults []scenarios.Fault) bool {
 	return slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
 		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool {
@@ -41,7 +44,8 @@ func (r *run) share() (err error) {
 	return err
 }
 
-// declared takes note of what a client's lock says of itself. All must say the same: they are one lock.
+// declared takes note of what a client's lock says of itself. All must say the
+// same: they are one lock.
 func (r *run) declared(w *workerProcess, d *clients.Declaration) error {
 	if d == nil {
 		return nil
@@ -58,7 +62,7 @@ func (r *run) declared(w *workerProcess, d *clients.Declaration) error {
 	return nil
 }
 
-// suits tells whether the scenario can be run with a lock that makes these claims.
+// suits reports whether the scenario can be run with a lock that makes these claims.
 func (r *run) suits(d *clients.Declaration) error {
 	if s := r.cfg.Plan.Scenario; s.Store.Fenced() && d.Claims.Token != "fencing" {
 		return fmt.Errorf("%s declares tokens of kind %q, so a fenced store would refuse all that its holders write: run it on a store that is unfenced", d.Name, d.Claims.Token)

@@ -21,12 +21,14 @@ type hooked struct {
 
 // caller carries a question to a client's hook, and brings the answer.
 type caller interface {
-	// call waits for it no longer than limit, from when the hook has been asked. An error that is a *hookError says that the hook is not what it should be; any
-	// other, that nobody knows whether the op happened.
+	// call waits for it no longer than limit, from when the hook has been
+	// asked. An error that is a *hookError says that the hook is not what it
+	// should be; any other, that nobody knows whether the op happened.
 	call(ctx context.Context, hook scenarios.AppHook, question []byte, limit time.Duration) (hookAnswer, error)
 }
 
-// hookAsk is the body of a request, hookAnswer that of its answer: the words of the protocol of locks in any language (docs/protocol.md).
+// hookAsk is the body of a request, hookAnswer that of its answer: the words of
+// the protocol of locks in any language (docs/protocol.md).
 type hookAsk struct {
 	Key       string `json:"key"`
 	Token     int64  `json:"token,omitempty"`
@@ -49,7 +51,8 @@ const (
 // hookReply bounds the body of an answer, in bytes.
 const hookReply = 1 << 16
 
-// drive lets a client acquire, write and release, round after round, until done is closed. A round that has begun is finished.
+// drive lets a client acquire, write and release, round after round, until done
+// is closed. A round that has begun is finished.
 func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) error {
 	s := a.cfg.Plan.Scenario
 	h := &hooked{appClient: c, run: a, how: a.caller(c)}
@@ -93,10 +96,12 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 		return err
 	}
 	at := func(m nemesis.Moment) error {
-		if err := unlessKilled(d.reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant, Key: key})); err != nil {
+		if err := unlessKilled(d.reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant,
+			Key: key})); err != nil {
 			return err
 		}
-		// An application that is frozen here goes on when it wakes up. Asked earlier, nobody could tell when it did what it was asked.
+		// An application that is frozen here goes on when it wakes up. Asked
+		// earlier, nobody could tell when it did what it was asked.
 		return d.thawed(ctx, h.number)
 	}
 	if err := d.thawed(ctx, h.number); err != nil { // it may have been struck after the grant
@@ -119,9 +124,10 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 	return err
 }
 
-// ask calls a hook and notes what it answered. Its error says that the run is over, or that the answer makes no sense; that nobody answered is an answer:
-// whether the op happened is unknown.
-func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key string, token int64, timeout time.Duration) (audit.Line, error) {
+// ask calls a hook and notes what it answered. Its error says that the run is over, or that the
+// answer makes no sense; that nobody answered is an answer: whether the op happened is unknown.
+func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key string, token int64,
+	timeout time.Duration) (audit.Line, error) {
 	l := audit.Line{Client: h.Name, Key: key, Means: means, Token: token, Result: "unknown"}
 	body, err := json.Marshal(hookAsk{Key: key, Token: token, TimeoutMS: timeout.Milliseconds()})
 	if err != nil {

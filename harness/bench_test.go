@@ -24,7 +24,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// BenchmarkStart measures from nothing to the first op: network, hosts, service, store and connected workers. With four clients it makes eight hosts:
+// BenchmarkStart measures from nothing to the first op: network, hosts,
+// service, store and connected workers. With four clients it makes eight hosts:
 // two are those of the fresh clients of the probe.
 func BenchmarkStart(b *testing.B) {
 	for _, kind := range []clients.Kind{redis.Setnx, etcd.Lease} {
@@ -45,8 +46,9 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkThroughput drives redis-setnx with ten clients, each on a key of its own: through the harness, with every op recorded, and beside it
-// the same ten processes looping over go-redis with nothing in between, on the same server.
+// BenchmarkThroughput drives redis-setnx with ten clients, each on a key of its
+// own: through the harness, with every op recorded, and beside it the same ten
+// processes looping over go-redis with nothing in between, on the same server.
 func BenchmarkThroughput(b *testing.B) {
 	const clients = 10
 	p := plan("redis-setnx", time.Second)
@@ -67,8 +69,8 @@ func BenchmarkThroughput(b *testing.B) {
 	b.Run("bare-go-redis", func(b *testing.B) { bareLoops(b, r, clients) })
 }
 
-// BenchmarkWaits is one look at how long the processes of a run wait for a processor: ten clients and five servers. "share" is what looking takes of one
-// processor with a TTL of 500 ms.
+// BenchmarkWaits is one look at how long the processes of a run wait for a processor: ten
+// clients and five servers. "share" is what looking takes of one processor with a TTL of 500 ms.
 func BenchmarkWaits(b *testing.B) {
 	p := plan("redlock", time.Second)
 	p.Scenario.Clients = 10
@@ -153,7 +155,8 @@ func bareLoops(b *testing.B, r *run, n int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 }
 
-// bare is a process that takes and gives back a lock with nothing but go-redis, when its input has ended.
+// bare is a process that takes and gives back a lock with nothing but go-redis,
+// when its input has ended.
 func bare(args []string) int {
 	n, _ := strconv.Atoi(args[2])
 	c := goredis.NewClient(&goredis.Options{Addr: args[0], MaxRetries: -1})
@@ -176,8 +179,10 @@ func bare(args []string) int {
 	return 0
 }
 
-// TestMain runs everything in a private network; the other verbs are what the tests start as processes.
+// TestMain runs everything in a private network; the other verbs are what the
+// tests start as processes.
 func TestMain(m *testing.M) {
 	hoststest.SideBySide()
-	hoststest.Main(m, map[string]func([]string) int{"worker": workerVerb, "app": appVerb, "hook": hookVerb, "echo": echoes, "bare": bare, "burn": hoststest.Burn, "node": backends.NodeMain})
+	hoststest.Main(m, map[string]func([]string) int{"worker": workerVerb, "app": appVerb, "hook": hookVerb,
+		"echo": echoes, "bare": bare, "burn": hoststest.Burn, "node": backends.NodeMain})
 }

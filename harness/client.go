@@ -34,7 +34,8 @@ type client struct {
 	ids   *numbers
 	keys  map[string]history.KeyID
 	event func(reply) // called for lost-events and stalls, on the reader's goroutine
-	// extra is how much longer than the op's own timeout the harness waits: pauses are on top of it.
+	// extra is how much longer than the op's own timeout the harness waits:
+	// pauses are on top of it.
 	extra time.Duration
 	// claims are the lock's: what an acquire asks for is recorded where there is a choice.
 	claims clients.Claims
@@ -46,18 +47,22 @@ type client struct {
 	holdUps holdUps
 }
 
-// numbers gives out the numbers of ops, incarnations and faults, over all clients, and counts what progress shows.
+// numbers gives out the numbers of ops, incarnations and faults, over all
+// clients, and counts what progress shows.
 type numbers struct {
 	op, process, faults, bites, grants atomic.Int64
 	shown                              shown
 }
 
-func (n *numbers) nextOp() int64          { return n.nextOps(1) }
-func (n *numbers) nextOps(many int) int64 { return n.op.Add(int64(many)) - int64(many) + 1 } // the first of them
+func (n *numbers) nextOp() int64 { return n.nextOps(1) }
+
+// the first of them
+func (n *numbers) nextOps(many int) int64 { return n.op.Add(int64(many)) - int64(many) + 1 }
 func (n *numbers) nextProcess() int32     { return int32(n.process.Add(1)) }
 func (n *numbers) nextFault() int         { return int(n.faults.Add(1)) }
 
-// listen reads the worker's lines until they end. Died, when it returns an error, says why the process ended.
+// listen reads the worker's lines until they end. Died, when it returns an
+// error, says why the process ended.
 func (c *client) listen(out io.Reader, died func() error) {
 	defer close(c.gone)
 	lines := bufio.NewScanner(out)
@@ -95,7 +100,8 @@ func (c *client) send(cmd command) error {
 	return nil
 }
 
-// ask sends a command and waits for its answer. It fails when the worker is gone, hangs, or the context ends.
+// ask sends a command and waits for its answer. It fails when the worker is
+// gone, hangs, or the context ends.
 func (c *client) ask(ctx context.Context, cmd command) (reply, error) {
 	if c.simulated != nil {
 		return c.simulated(ctx, cmd)
@@ -114,11 +120,13 @@ func (c *client) ask(ctx context.Context, cmd command) (reply, error) {
 			if r.ID == cmd.ID {
 				return r, nil
 			}
-			return reply{}, fmt.Errorf("client %d on host %s answered op %d while %d was asked", c.number, c.host, r.ID, cmd.ID)
+			return reply{}, fmt.Errorf("client %d on host %s answered op %d while %d was asked", c.number, c.host, r.ID,
+				cmd.ID)
 		case <-c.gone:
 			return reply{}, c.reason(fmt.Errorf("client %d on host %s ended during %s", c.number, c.host, cmd.Op))
 		case <-limit.C:
-			return reply{}, fmt.Errorf("client %d on host %s has not answered %s for %v, its time limit of %v included", c.number, c.host,
+			return reply{}, fmt.Errorf("client %d on host %s has not answered %s for %v, its time limit of %v included",
+				c.number, c.host,
 				cmd.Op, time.Duration(cmd.Timeout)+c.extra, time.Duration(cmd.Timeout))
 		case <-ctx.Done():
 			return reply{}, context.Cause(ctx)
@@ -126,7 +134,8 @@ func (c *client) ask(ctx context.Context, cmd command) (reply, error) {
 	}
 }
 
-// reason prefers what is known of the worker's end to the broken pipe that it leaves. The pipe breaks first: the end is waited for.
+// reason prefers what is known of the worker's end to the broken pipe that it
+// leaves. The pipe breaks first: the end is waited for.
 func (c *client) reason(err error) error {
 	t := time.NewTimer(deathNotice)
 	defer t.Stop()
@@ -148,10 +157,12 @@ type op struct {
 	token   int64
 	value   int64
 	timeout time.Duration
-	reader  bool     // an acquire asks to be a reader
-	permits int      // how many permits an acquire asks for; 0: one
-	set     []string // the keys that one call is for, key first; nil: key alone. The grant of each is one more than that of the one before
-	invoked func()   // called when the invocation is recorded; nil: nobody wants to know
+	reader  bool // an acquire asks to be a reader
+	permits int  // how many permits an acquire asks for; 0: one
+	// the keys that one call is for, key first; nil: key alone. The grant of
+	// each is one more than that of the one before
+	set     []string
+	invoked func() // called when the invocation is recorded; nil: nobody wants to know
 }
 
 // record records an event of an op for each key that it is for. e is that of the first.
@@ -167,12 +178,13 @@ func (c *client) record(keys []string, e history.Event) {
 	}
 }
 
-// do records the invocation, asks, and records the completion. An error means that the harness can't go on with this
-// client; the op's own failure is in the reply.
+// do records the invocation, asks, and records the completion. An error means that
+// the harness can't go on with this client; the op's own failure is in the reply.
 func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 	keys := every(o.key, o.set)
 	id = c.ids.nextOps(len(keys))
-	e := history.Event{Type: history.Invoke, Kind: o.kind, Op: id, Grant: o.grant, Client: c.number, Process: c.process.Load()}
+	e := history.Event{Type: history.Invoke, Kind: o.kind, Op: id, Grant: o.grant, Client: c.number,
+		Process: c.process.Load()}
 	if o.kind == history.Acquire {
 		e.Grant = id
 	}
@@ -196,7 +208,8 @@ func (c *client) do(ctx context.Context, o op) (id int64, r reply, err error) {
 	if o.kind == history.Acquire {
 		c.tap.begin()
 	}
-	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Keys: o.set, Read: o.reader, Permits: o.permits, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
+	r, err = c.ask(ctx, command{ID: id, Op: o.kind.String(), Key: o.key, Keys: o.set, Read: o.reader,
+		Permits: o.permits, Grant: e.Grant, Timeout: int64(o.timeout), Value: o.value})
 	if err != nil {
 		e.Time, e.Type, e.Text = 0, history.Info, err.Error()
 		c.record(keys, e)

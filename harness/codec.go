@@ -9,8 +9,9 @@ import (
 	"github.com/mailru/easyjson/jlexer"
 )
 
-// Commands and replies are written and read field by field: driving an op costs two of each, and encoding/json alone would
-// take a third of the time that the harness spends on it. A test holds this file to the struct tags.
+// Commands and replies are written and read field by field: driving an op costs
+// two of each, and encoding/json alone would take a third of the time that the
+// harness spends on it. A test holds this file to the struct tags.
 
 // fields appends members of a JSON object, those that are zero left out.
 type fields struct {
@@ -141,7 +142,8 @@ func (r *reply) appendLine(buf []byte) []byte {
 	return f.line()
 }
 
-// members calls read for every member of the object in line; read takes the value. It returns the first error.
+// members calls read for every member of the object in line; read takes the
+// value. It returns the first error.
 func members(line []byte, read func(l *jlexer.Lexer, name string)) error {
 	l := jlexer.Lexer{Data: line}
 	l.Delim('{')

@@ -18,11 +18,15 @@ func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string) int64 { return rapid.Int64().Draw(t, name) }
 		b := func(name string) bool { return rapid.Bool().Draw(t, name) }
-		c := command{ID: n("id"), Op: ops.Draw(t, "op"), Key: rapid.String().Draw(t, "key"), Read: b("read"), Keys: rapid.SampledFrom([][]string{nil, {"k0", "a \"key\" <b>"}}).Draw(t, "keys"), Grant: n("grant"), Timeout: n("timeout"), Value: n("value")}
+		c := command{ID: n("id"), Op: ops.Draw(t, "op"), Key: rapid.String().Draw(t, "key"), Read: b("read"),
+			Keys: rapid.SampledFrom([][]string{nil, {"k0", "a \"key\" <b>"}}).Draw(t, "keys"), Grant: n("grant"),
+			Timeout: n("timeout"), Value: n("value")}
 		if b("open") {
-			c.Open = &opening{Lock: rapid.String().Draw(t, "lock"), Nodes: []string{"10.88.0.2:6379"}, TTL: n("ttl"), Seed: rapid.Uint64().Draw(t, "seed")}
+			c.Open = &opening{Lock: rapid.String().Draw(t, "lock"), Nodes: []string{"10.88.0.2:6379"}, TTL: n("ttl"),
+				Seed: rapid.Uint64().Draw(t, "seed")}
 			if b("adapter") {
-				c.Open.Adapter = &clients.Adapter{Command: rapid.String().Draw(t, "command"), Service: "redis", ClockFaults: b("clock faults")}
+				c.Open.Adapter = &clients.Adapter{Command: rapid.String().Draw(t, "command"), Service: "redis",
+					ClockFaults: b("clock faults")}
 			}
 		}
 		line, err := c.appendLine(nil)
@@ -33,8 +37,9 @@ func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 		compare(t, line, c, back.parse(line), &back)
 
 		r := reply{ID: n("id"), Result: results.Draw(t, "result"), Error: rapid.String().Draw(t, "error"), Start: n("start"), End: n("end"),
-			Token: n("token"), Attempt: n("attempt"), First: n("first"), Enqueued: n("enqueued"), Version: n("version"), Replaced: n("replaced"),
-			Value: n("value"), Seq: n("seq"), Declined: b("declined"), Refused: b("refused"), NotHeld: b("not held"), Busy: b("busy"),
+			Token: n("token"), Attempt: n("attempt"), First: n("first"), Enqueued: n("enqueued"), Version: n("version"),
+			Replaced: n("replaced"),
+			Value:    n("value"), Seq: n("seq"), Declined: b("declined"), Refused: b("refused"), NotHeld: b("not held"), Busy: b("busy"),
 			Event: events.Draw(t, "event"), Key: rapid.String().Draw(t, "key"), Grant: n("grant"), From: n("from"), To: n("to"),
 			Session: n("session"), Password: rapid.StringMatching("[0-9a-f]*").Draw(t, "password")}
 		if b("valid") {
@@ -42,7 +47,10 @@ func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 			r.ValidFor = &v
 		}
 		if b("declares") {
-			r.Declares = &clients.Declaration{Name: rapid.String().Draw(t, "name"), Claims: clients.Claims{Token: "fencing", LostGrace: n("grace"), Notices: rapid.String().Draw(t, "notices"), Tolerates: rapid.String().Draw(t, "tolerates"), Abandons: n("abandons"), Fair: b("fair")}, Lease: n("lease")}
+			r.Declares = &clients.Declaration{Name: rapid.String().Draw(t, "name"),
+				Claims: clients.Claims{Token: "fencing", LostGrace: n("grace"),
+					Notices: rapid.String().Draw(t, "notices"), Tolerates: rapid.String().Draw(t, "tolerates"),
+					Abandons: n("abandons"), Fair: b("fair")}, Lease: n("lease")}
 		}
 		r.Broken = b("broken")
 		line = r.appendLine(nil)
@@ -70,7 +78,8 @@ func compare[T any](t *rapid.T, line []byte, want T, err error, got *T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, line := range []string{"", "{", "[]", `{"id":1`, `{"id":"x"}`, `{"id":1,"nonsense":2}`, `{"id":1} {`, "\x00\xff", `{"id":99999999999999999999}`} {
+	for _, line := range []string{"", "{", "[]", `{"id":1`, `{"id":"x"}`, `{"id":1,"nonsense":2}`, `{"id":1} {`,
+		"\x00\xff", `{"id":99999999999999999999}`} {
 		var r reply
 		if r.parse([]byte(line)) == nil {
 			t.Errorf("%q was understood as %+v", line, r)

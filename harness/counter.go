@@ -6,8 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// count is a round of an application that counts under a lock: acquire a key, read its record, think, write the successor, release. A share of the
-// rounds may be of readers.
+// count is a round of an application that counts under a lock: acquire a key, read its
+// record, think, write the successor, release. A share of the rounds may be of readers.
 func count(ctx context.Context, a *actor) error {
 	return a.countOn(ctx, a.keys[a.rng.IntN(len(a.keys))])
 }
@@ -32,7 +32,8 @@ func (a *actor) count(ctx context.Context, h *hold) error {
 	return err
 }
 
-// look is the round of a reader: acquire the key beside other readers, read its record, think, read it again, release.
+// look is the round of a reader: acquire the key beside other readers, read its
+// record, think, read it again, release.
 func (a *actor) look(ctx context.Context, key string) error {
 	_, err := a.granted(ctx, op{key: key, timeout: a.plan.AcquireTimeout.Std(), reader: true}, func(h *hold) error {
 		if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
@@ -50,7 +51,8 @@ func (a *actor) look(ctx context.Context, key string) error {
 	return err
 }
 
-// successor reads, thinks and writes the successor, as far as the answers let it; ok tells whether it is written.
+// successor reads, thinks and writes the successor, as far as the answers let
+// it; ok reports whether it is written.
 func (a *actor) successor(ctx context.Context, h *hold) (ok bool, err error) {
 	r, ok, err := a.read(ctx, h)
 	if !ok {
@@ -67,7 +69,8 @@ func (a *actor) act(ctx context.Context, h *hold, value int64) (ok bool, err err
 	return a.write(ctx, h, value)
 }
 
-// prepare goes from a read to the step before the write; ok is false when the application stops there.
+// prepare goes from a read to the step before the write; ok is false when the
+// application stops there.
 func (a *actor) prepare(ctx context.Context, h *hold) (ok bool, err error) {
 	if err := a.at(ctx, nemesis.BetweenReadAndWrite, h); err != nil {
 		return false, err

@@ -18,9 +18,10 @@ import (
 
 // director decides when the planned faults strike, and records them with their evidence.
 //
-// A fault of the plan is armed when its schedule says so, strikes at the next step that fits its aim, lasts as planned, heals, and waits again.
-// Clients ask at every step (reached), on their own goroutine: when reached returns, the fault is in effect, and the client's next op
-// meets it. A fault aimed into a call strikes while that is under way (underway).
+// A fault of the plan is armed when its schedule says so, strikes at the next step that fits
+// its aim, lasts as planned, heals, and waits again. Clients ask at every step (reached), on
+// their own goroutine: when reached returns, the fault is in effect, and the client's next
+// op meets it. A fault aimed into a call strikes while that is under way (underway).
 type director struct {
 	rec   *history.Recorder
 	ids   *numbers
@@ -56,21 +57,24 @@ type director struct {
 	waiters []nemesis.Waiting        // who has waited longest first
 	granted int64                    // grants so far
 	struck  map[int32]bool           // clients that a fault has in its grip: it lets no other near
-	killed  map[int32]absence        // clients that were killed, or are closed by an inquiry, and not yet replaced
-	down    bool                     // a fault has nodes in its grip
-	wholeAt time.Time                // when all that faults on nodes held back has had its time
-	selves  map[int32]int32          // who has taken a client's place, by its number
-	left    map[int32]bool           // clients whose applications are done
-	hushed  bool                     // an inquiry goes on: no fault strikes
-	calm    time.Time                // when all that the faults so far held back has had its time
-	spans   []span                   // faults so far that delay heartbeats, for telling injected stalls from the machine's own
+	// clients that were killed, or are closed by an inquiry, and not yet replaced
+	killed  map[int32]absence
+	down    bool            // a fault has nodes in its grip
+	wholeAt time.Time       // when all that faults on nodes held back has had its time
+	selves  map[int32]int32 // who has taken a client's place, by its number
+	left    map[int32]bool  // clients whose applications are done
+	hushed  bool            // an inquiry goes on: no fault strikes
+	calm    time.Time       // when all that the faults so far held back has had its time
+	// faults so far that delay heartbeats, for telling injected stalls from the machine's own
+	spans []span
 }
 
-// errKilled says that a fault has killed the client, or that an inquiry closes it: the application's round is over.
+// errKilled says that a fault has killed the client, or that an inquiry closes
+// it: the application's round is over.
 var errKilled = errors.New("the client was killed by a fault, or closed")
 
-// aimed is one fault of the plan: a schedule, and what it does each time. Its present strike is armed, then taken by a step, then in effect; then
-// the next one waits to be armed.
+// aimed is one fault of the plan: a schedule, and what it does each time. Its present strike
+// is armed, then taken by a step, then in effect; then the next one waits to be armed.
 type aimed struct {
 	schedule nemesis.Schedule
 	program  nemesis.Program
@@ -78,7 +82,8 @@ type aimed struct {
 	stream func(name string) *rand.Rand
 	// over is told of the end of each strike: nil, or why it could not be injected or proven.
 	over chan error
-	// turn is the number of the request of a call at which it struck last, where it strikes at each in turn; missed is how many calls in a row had
+	// turn is the number of the request of a call at which it struck last,
+	// where it strikes at each in turn; missed is how many calls in a row had
 	// no further one. Both are for whoever has taken it.
 	turn, missed int
 
@@ -87,26 +92,32 @@ type aimed struct {
 	draws  *rand.Rand // whom the strike hits
 	delays *rand.Rand // when, into a call
 	armed  bool
-	// awaits is the number of the grant that arms it; 0: none does. only is the grant at whose steps it strikes, while it is held; 0: any.
+	// awaits is the number of the grant that arms it; 0: none does. only is the
+	// grant at whose steps it strikes, while it is held; 0: any.
 	awaits, only int64
-	// retired: its time is over. Who has taken it and does not strike must say so (over), not arm it again.
+	// retired: its time is over. Who has taken it and does not strike must say
+	// so (over), not arm it again.
 	retired bool
 }
 
 // newDirector makes a director of a plan whose faults are known to be possible (run.possible).
-func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place, net *nemesis.Net,
+func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place,
+	net *nemesis.Net,
 	ids *numbers) (*director, error) {
-	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
+	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net,
+		ttl: plan.Scenario.TTL.Std(), ids: ids,
 		struck: map[int32]bool{}, killed: map[int32]absence{}, selves: map[int32]int32{}, left: map[int32]bool{}}
 	d.carry, d.into = d.strike, d.underway
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
 		for _, single := range f.Singles() {
 			if n := nemesis.Target(single.Target).Number(); n > d.clients {
-				return nil, fmt.Errorf("fault %d of %s: target %s, and there are %d clients", i, plan.Scenario.Name, single.Target, d.clients)
+				return nil, fmt.Errorf("fault %d of %s: target %s, and there are %d clients", i, plan.Scenario.Name,
+					single.Target, d.clients)
 			}
 		}
-		d.faults = append(d.faults, &aimed{schedule: schedule(f), program: program(f, &place), over: make(chan error, 1),
+		d.faults = append(d.faults, &aimed{schedule: schedule(f), program: program(f, &place),
+			over:   make(chan error, 1),
 			stream: func(name string) *rand.Rand { return plan.Stream(fmt.Sprintf("fault %d %s", i, name)) }})
 	}
 	d.traps = newTraps(plan.Scenario.Faults)
@@ -120,10 +131,11 @@ func (d *director) nodeNames() (names []string) {
 	return names
 }
 
-// run arms the faults again and again until stop is closed, and returns when every strike is over. Its error is that of a fault
-// that could not be injected or proven: such a run is never a pass.
+// run arms the faults again and again until stop is closed, and returns when every strike is over.
+// Its error is that of a fault that could not be injected or proven: such a run is never a pass.
 func (d *director) run(ctx context.Context, stop <-chan struct{}) (err error) {
-	defer func() { err = errors.Join(err, d.net.Close()) }() // heals nothing any more, but takes the filters away
+	// heals nothing any more, but takes the filters away
+	defer func() { err = errors.Join(err, d.net.Close()) }()
 	d.stop = stop
 	began := time.Now()
 	var all errgroup.Group
@@ -140,9 +152,11 @@ func (d *director) cycle(ctx context.Context, stop <-chan struct{}, f *aimed, be
 		func(grant int64) (bool, error) { return d.once(ctx, stop, f, grant) })
 }
 
-// rounds loads the strikes of one fault, each when it is due, and has it made once. since tells how long the workload has gone on, and
-// wait waits; it is false, as once is, when the time for faults is over.
-func (d *director) rounds(f *aimed, since func() time.Duration, wait func(time.Duration) bool, once func(grant int64) (over bool, err error)) error {
+// rounds loads the strikes of one fault, each when it is due, and has it made
+// once. since tells how long the workload has gone on, and wait waits; it is
+// false, as once is, when the time for faults is over.
+func (d *director) rounds(f *aimed, since func() time.Duration, wait func(time.Duration) bool,
+	once func(grant int64) (over bool, err error)) error {
 	for round := 0; ; round++ {
 		rng := f.stream(fmt.Sprintf("round %d", round))
 		cue, more := f.schedule.Cue(round, rng)
@@ -167,7 +181,8 @@ func (d *director) rounds(f *aimed, since func() time.Duration, wait func(time.D
 	}
 }
 
-// once arms the strike that is loaded, at once or with a grant, and waits until it is over. It is false when the time for faults is over first.
+// once arms the strike that is loaded, at once or with a grant, and waits until
+// it is over. It is false when the time for faults is over first.
 func (d *director) once(ctx context.Context, stop <-chan struct{}, f *aimed, grant int64) (over bool, err error) {
 	d.arm(f, grant)
 	var look <-chan time.Time
@@ -207,7 +222,8 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// load makes a strike the fault's present one, with random numbers of its own: what one strike draws changes no other.
+// load makes a strike the fault's present one, with random numbers of its own:
+// what one strike draws changes no other.
 func (d *director) load(f *aimed, s nemesis.Strike, name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

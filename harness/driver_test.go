@@ -73,7 +73,8 @@ func (d *driven) worker(t testing.TB, number int32) *client {
 		in.Close()
 		<-c.gone
 	})
-	a, err := c.ask(t.Context(), command{ID: d.ids.nextOp(), Op: "open", Timeout: int64(time.Minute), Open: &opening{Lock: "noop", Client: number}})
+	a, err := c.ask(t.Context(), command{ID: d.ids.nextOp(), Op: "open", Timeout: int64(time.Minute),
+		Open: &opening{Lock: "noop", Client: number}})
 	if err != nil || a.Result != resultOK {
 		t.Fatalf("open: %+v, %v", a, err)
 	}
@@ -101,8 +102,10 @@ func (d *driven) finish(t testing.TB) *history.History {
 }
 
 func workerVerb([]string) int {
-	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, noop.Cas, redis.Setnx, redis.SetnxFenced, redis.Fair, redis.Multi, redis.Watchdog, redis.Failover,
-		redlock.Redlock, etcd.Lease, etcd.ReadWrite, zookeeper.Recipe, postgres.Advisory, controls.Sleeper, controls.NoTTL}); err != nil {
+	if err := Work(context.Background(), os.Stdin, os.Stdout,
+		[]clients.Kind{noop.Noop, noop.Cas, redis.Setnx, redis.SetnxFenced, redis.Fair, redis.Multi, redis.Watchdog, redis.Failover,
+			redlock.Redlock, etcd.Lease, etcd.ReadWrite, zookeeper.Recipe, postgres.Advisory, controls.Sleeper,
+			controls.NoTTL}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -116,11 +119,13 @@ func TestStampsNest(t *testing.T) {
 	if err != nil || r.Result != resultOK {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if _, r, err = d.clients[0].do(t.Context(), op{kind: history.Release, key: "k0", grant: id, timeout: time.Minute}); err != nil || r.Result != resultOK {
+	if _, r, err = d.clients[0].do(t.Context(), op{kind: history.Release, key: "k0", grant: id,
+		timeout: time.Minute}); err != nil || r.Result != resultOK {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	// Under a grant that is not the newest, the worker does nothing.
-	if _, r, err = d.clients[0].do(t.Context(), op{kind: history.Release, key: "k0", grant: id, timeout: time.Minute}); err != nil || !r.Declined {
+	if _, r, err = d.clients[0].do(t.Context(), op{kind: history.Release, key: "k0", grant: id,
+		timeout: time.Minute}); err != nil || !r.Declined {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	h := d.finish(t)
@@ -130,13 +135,15 @@ func TestStampsNest(t *testing.T) {
 	for i := 0; i < 4; i += 2 {
 		inv, ret := h.Events[i], h.Events[i+1]
 		stamps := []int64{inv.Time, ret.Start, ret.End, ret.Time}
-		if inv.Type != history.Invoke || ret.Type != history.OK || inv.Op != ret.Op || inv.Grant != id || !slices.IsSorted(stamps) || stamps[0] <= 0 {
+		if inv.Type != history.Invoke || ret.Type != history.OK || inv.Op != ret.Op || inv.Grant != id ||
+			!slices.IsSorted(stamps) || stamps[0] <= 0 {
 			t.Errorf("%+v\n%+v", inv, ret)
 		}
 	}
 }
 
-// A worker that dies, hangs or prints garbage is an error that names it; the op it was asked for ends as info.
+// A worker that dies, hangs or prints garbage is an error that names it; the op
+// it was asked for ends as info.
 func TestBrokenWorkers(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
 		{"dies", "exit 7", "exit status 7"},
@@ -172,8 +179,9 @@ func TestBrokenWorkers(t *testing.T) {
 	}
 }
 
-// BenchmarkDriver measures the harness alone: recorded ops a second over so many workers with a lock that costs nothing. The bare
-// pipe beside it writes and reads the same lines with no harness, no recorder and no lock.
+// BenchmarkDriver measures the harness alone: recorded ops a second over so
+// many workers with a lock that costs nothing. The bare pipe beside it writes
+// and reads the same lines with no harness, no recorder and no lock.
 func BenchmarkDriver(b *testing.B) {
 	for _, workers := range []int{1, 10} {
 		b.Run(fmt.Sprintf("harness/workers=%d", workers), func(b *testing.B) {

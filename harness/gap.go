@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// nextGrant waits for a grant whose acquire is sent from now on, and whose client still believes in it. It returns 0 when the context
-// has ended, or the workload's time is over.
+// nextGrant waits for a grant whose acquire is sent from now on, and whose client still
+// believes in it. It returns 0 when the context has ended, or the workload's time is over.
 func (d *director) nextGrant(ctx context.Context) int64 {
 	after := d.ids.op.Load()
 	step := time.NewTicker(turnStep)

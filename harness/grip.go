@@ -40,7 +40,8 @@ func (d *director) scene() nemesis.Scene {
 	return s
 }
 
-// take takes an armed fault for a strike, with whomever it means at the step in its grip; nil: it can't have them. The caller holds the lock.
+// take takes an armed fault for a strike, with whomever it means at the step in
+// its grip; nil: it can't have them. The caller holds the lock.
 func (d *director) take(f *aimed, at nemesis.Step) *hit {
 	if !f.armed || d.hushed {
 		return nil
@@ -95,15 +96,17 @@ func (d *director) reached(ctx context.Context, s nemesis.Step) error {
 	return d.strikeBy(ctx, h, s.Client)
 }
 
-// heldUp records that a client's application has stood still since from, if that was long: it waited until a fault had struck, or had missed. That is the harness's
-// doing, and may cost a client its lease. A fault that can't miss is recorded before it strikes, and says so itself.
+// heldUp records that a client's application has stood still since from, if that was long: it
+// waited until a fault had struck, or had missed. That is the harness's doing, and may cost a
+// client its lease. A fault that can't miss is recorded before it strikes, and says so itself.
 func (d *director) heldUp(client int32, from int64, s nemesis.Strike) {
 	i := slices.IndexFunc(s.Parts, nemesis.Part.MayMiss)
 	to := d.rec.Now()
 	if i < 0 || time.Duration(to-from) < d.ttl/10 {
 		return
 	}
-	seen := fmt.Sprintf("client-%d: its application waited %v for the end of the injection of %s", client, time.Duration(to-from).Round(time.Millisecond), s.Parts[i].Kind)
+	seen := fmt.Sprintf("client-%d: its application waited %v for the end of the injection of %s", client,
+		time.Duration(to-from).Round(time.Millisecond), s.Parts[i].Kind)
 	d.recordStall(history.FaultInfo{From: from, To: to, Injected: true, Evidence: seen}, client)
 }
 
@@ -133,7 +136,8 @@ func (d *director) taken(s nemesis.Step) *hit {
 	return nil
 }
 
-// means tells whether a fault that was armed with a grant strikes at the step: at one of that grant, as long as it is held. The caller holds the lock.
+// means reports whether a fault that was armed with a grant strikes at the step:
+// at one of that grant, as long as it is held. The caller holds the lock.
 func (d *director) means(f *aimed, s nemesis.Step) bool {
 	if f.only == 0 || s.Moment == nemesis.Acquiring || s.Grant == f.only {
 		return true
@@ -141,10 +145,12 @@ func (d *director) means(f *aimed, s nemesis.Step) bool {
 	return !slices.ContainsFunc(d.holders, func(h nemesis.Holding) bool { return h.Grant == f.only })
 }
 
-// renewalShare is the part of the TTL up to which a fault into a renewal waits: a renewal waits for nobody, and is answered soon.
+// renewalShare is the part of the TTL up to which a fault into a renewal waits:
+// a renewal waits for nobody, and is answered soon.
 const renewalShare = 100
 
-// acquiring is called by a client right before it sends an acquire, and what it returns when the answer has come (see underway).
+// acquiring is called by a client right before it sends an acquire, and what it
+// returns when the answer has come (see underway).
 func (d *director) acquiring(ctx context.Context, client int32, key string) (answered func() error) {
 	d.mu.Lock()
 	d.waiters = append(d.waiters, nemesis.Waiting{Client: client, Key: key})
@@ -158,13 +164,16 @@ func (d *director) acquiring(ctx context.Context, client int32, key string) (ans
 	}
 }
 
-// renewing is called by a client right before it sends a renewal, and what it returns when the answer has come (see underway).
+// renewing is called by a client right before it sends a renewal, and what it
+// returns when the answer has come (see underway).
 func (d *director) renewing(ctx context.Context, client int32, h *hold) (answered func() error) {
-	return d.into(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: h.grant, Key: h.key}, d.ttl/renewalShare)
+	return d.into(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: h.grant, Key: h.key},
+		d.ttl/renewalShare)
 }
 
-// underway is called by a client right before it sends a call. A fault aimed into the call strikes a while later, at the longest after longest, if
-// the answer has not come by then. The client calls answered when it has; a fault that strikes just then is in effect when that returns.
+// underway is called by a client right before it sends a call. A fault aimed into the call strikes
+// a while later, at the longest after longest, if the answer has not come by then. The client
+// calls answered when it has; a fault that strikes just then is in effect when that returns.
 func (d *director) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
 	h := d.taken(s)
 	if h == nil {
@@ -203,7 +212,8 @@ func (d *director) strikeNow(ctx context.Context, f *aimed) error {
 	return d.carry(ctx, h)
 }
 
-// holds notes what a client holds. A fault that has been waiting for a holder, or for this grant, strikes.
+// holds notes what a client holds. A fault that has been waiting for a holder,
+// or for this grant, strikes.
 func (d *director) holds(ctx context.Context, client int32, key string, grant int64) error {
 	d.mu.Lock()
 	if _, dead := d.killed[client]; dead {

@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// TestHeldUpIsTold: while a fault that may miss is injected, the client's application waits for it. That costs a client its lease, so the history tells it.
+// TestHeldUpIsTold: while a fault that may miss is injected, the client's
+// application waits for it. That costs a client its lease, so the history tells it.
 func TestHeldUpIsTold(t *testing.T) {
 	strike := func(kind string) nemesis.Strike {
 		return nemesis.Strike{Parts: []nemesis.Part{{Spec: nemesis.Spec{Kind: kind}}}}

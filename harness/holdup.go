@@ -10,7 +10,8 @@ import (
 )
 
 // holdOps are the commands that hold an activity of a worker up.
-var holdOps = map[nemesis.Activity]string{nemesis.ActivityApplication: opHoldApplication, nemesis.ActivityRenewals: opHoldRenewals}
+var holdOps = map[nemesis.Activity]string{nemesis.ActivityApplication: opHoldApplication,
+	nemesis.ActivityRenewals: opHoldRenewals}
 
 // holdUps are the activities of one worker that are held up, by the number of the command.
 type holdUps struct {
@@ -47,8 +48,10 @@ func (h *holdUps) tell(e reply) {
 	}
 }
 
-// HoldUp has the worker hold one of its activities up. If an op is under way, that begins when it is done.
-func (c *client) HoldUp(ctx context.Context, what nemesis.Activity, d time.Duration) (int64, func(context.Context) (nemesis.HeldUp, error), error) {
+// HoldUp has the worker hold one of its activities up. If an op is under way,
+// that begins when it is done.
+func (c *client) HoldUp(ctx context.Context, what nemesis.Activity, d time.Duration) (int64,
+	func(context.Context) (nemesis.HeldUp, error), error) {
 	id := c.ids.nextOp()
 	told := c.holdUps.expect(id)
 	if err := c.send(command{ID: id, Op: holdOps[what], Timeout: int64(d)}); err != nil {

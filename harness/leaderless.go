@@ -16,7 +16,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// On a machine that is too busy a service may lose its leader though nobody disturbs it. Its nodes say so in their logs.
+// On a machine that is too busy a service may lose its leader though nobody
+// disturbs it. Its nodes say so in their logs.
 
 // leaderless reads on in the logs of a service's nodes.
 type leaderless struct {
@@ -30,7 +31,8 @@ type leaderless struct {
 type nodeLog struct {
 	node *backends.Node
 	at   int64
-	// since is a time before the node lost its leader, stamp the same on the history's clock, and line what it said; since is zero while it has one.
+	// since is a time before the node lost its leader, stamp the same on the
+	// history's clock, and line what it said; since is zero while it has one.
 	since time.Time
 	stamp int64
 	line  string
@@ -87,7 +89,8 @@ func (w *leaderless) look() error {
 	return nil
 }
 
-// record records that a node was without a leader until now, unless that may be the doing of an injected fault.
+// record records that a node was without a leader until now, unless that may be
+// the doing of an injected fault.
 func (w *leaderless) record(log *nodeLog) {
 	d := w.director
 	d.mu.Lock()
@@ -100,8 +103,10 @@ func (w *leaderless) record(log *nodeLog) {
 	if len(line) > mostOfLine {
 		line = strings.ToValidUTF8(line[:mostOfLine], "") + "…"
 	}
-	d.recordStall(history.FaultInfo{Hosts: []string{log.node.Name}, Service: true, From: max(1, d.rec.Relative(log.stamp)), To: d.rec.Now(), Touch: &history.LostLeader,
-		Evidence: fmt.Sprintf("%s had lost its leader, and nobody injected that; its log says: %s", log.node.Name, line)}, 0)
+	d.recordStall(history.FaultInfo{Hosts: []string{log.node.Name}, Service: true,
+		From: max(1, d.rec.Relative(log.stamp)), To: d.rec.Now(), Touch: &history.LostLeader,
+		Evidence: fmt.Sprintf("%s had lost its leader, and nobody injected that; its log says: %s", log.node.Name,
+			line)}, 0)
 }
 
 // next returns the lines that have been added.

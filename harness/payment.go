@@ -7,9 +7,10 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// payment charges orders. Each order, a key, is delivered to two clients at about the same time, as a queue that delivers at least once
-// may do. Who has the order's lock reads its record and charges (writes 1) if nobody has; else it skips. An order that was charged
-// twice is the violation. When all orders have been delivered, they are delivered again, and nobody should charge them any more.
+// payment charges orders. Each order, a key, is delivered to two clients at about the same time, as
+// a queue that delivers at least once may do. Who has the order's lock reads its record and charges
+// (writes 1) if nobody has; else it skips. An order that was charged twice is the violation. When
+// all orders have been delivered, they are delivered again, and nobody should charge them any more.
 type payment struct {
 	mu   sync.Mutex
 	next int       // the number of the next delivery
@@ -47,7 +48,8 @@ func (p *payment) round(ctx context.Context, a *actor) error {
 	return err
 }
 
-// deliver waits until another client asks for an order too, and gives both the same. It is false when the workload is over first.
+// deliver waits until another client asks for an order too, and gives both the
+// same. It is false when the workload is over first.
 func (p *payment) deliver(ctx context.Context, a *actor) (number int, ok bool) {
 	p.mu.Lock()
 	if d := p.open; d != nil {

@@ -11,8 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// phases goes through the run: the workload with its faults; the probe, with losers alive and idle (they are closed one after the other if a fresh client
-// is not granted a key); the closing of every client; the final probe. The ledger is followed all along and completed at the end; so are the waits for a processor, and what nodes say of their leader.
+// phases goes through the run: the workload with its faults; the probe, with losers alive
+// and idle (they are closed one after the other if a fresh client is not granted a key); the
+// closing of every client; the final probe. The ledger is followed all along and completed
+// at the end; so are the waits for a processor, and what nodes say of their leader.
 func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error {
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
@@ -58,8 +60,9 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	return r.ledger.take(ctx)
 }
 
-// workload drives every client for the planned time, or longer while too little has been shown, while the director injects the faults. When it returns nil, all faults
-// are healed and every client has finished its round.
+// workload drives every client for the planned time, or longer while too little
+// has been shown, while the director injects the faults. When it returns nil,
+// all faults are healed and every client has finished its round.
 func (r *run) workload(ctx context.Context) error {
 	r.enter(history.PhaseRun)
 	s := r.cfg.Plan.Scenario
@@ -72,7 +75,8 @@ func (r *run) workload(ctx context.Context) error {
 	go r.spend(workCtx, s, noMore, done)
 	var applications sync.WaitGroup
 	for _, w := range r.workers {
-		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
+		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys,
+			rng:      r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
 			director: conducted{r.director, r}, passes: pause, done: done}
 		applications.Add(1)
 		work.Go(func() error {
@@ -101,7 +105,8 @@ func (r *run) workload(ctx context.Context) error {
 }
 
 // probe lets a fresh client try every key, and give it back. What it is refused is inquired into.
-func (r *run) probe(ctx context.Context, phase string, place int, inquire func(ctx context.Context, key string) error) error {
+func (r *run) probe(ctx context.Context, phase string, place int,
+	inquire func(ctx context.Context, key string) error) error {
 	if err := r.open(ctx, r.probes[place]); err != nil {
 		return err
 	}
@@ -126,7 +131,8 @@ func (r *run) probe(ctx context.Context, phase string, place int, inquire func(c
 	return nil
 }
 
-// inquireIdle closes the workload's clients one after the other, when the workload is over and a fresh client was refused a key. They are not replaced.
+// inquireIdle closes the workload's clients one after the other, when the
+// workload is over and a fresh client was refused a key. They are not replaced.
 func (r *run) inquireIdle(ctx context.Context, key string) (err error) {
 	if err := r.end(ctx, r.probes[0]); err != nil {
 		return err
@@ -138,9 +144,10 @@ func (r *run) inquireIdle(ctx context.Context, key string) (err error) {
 	for _, w := range r.workers {
 		alive[w.number] = w
 	}
-	_, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, slices.Sorted(maps.Keys(alive))), nil, func(ctx context.Context, client int32) error {
-		return r.end(ctx, alive[client])
-	})
+	_, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, slices.Sorted(maps.Keys(alive))), nil,
+		func(ctx context.Context, client int32) error {
+			return r.end(ctx, alive[client])
+		})
 	r.workers = slices.DeleteFunc(r.workers, func(w *workerProcess) bool { return closed(w.gone) })
 	return err
 }

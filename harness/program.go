@@ -9,14 +9,16 @@ import (
 
 // schedule is when a planned fault comes, as the nemesis knows it.
 func schedule(f scenarios.Fault) nemesis.Schedule {
-	s := nemesis.Schedule{After: f.After.Std(), Every: nemesis.Interval{Min: f.Every.Min.Std(), Max: f.Every.Max.Std()}, Grants: f.Grant}
+	s := nemesis.Schedule{After: f.After.Std(), Every: nemesis.Interval{Min: f.Every.Min.Std(), Max: f.Every.Max.Std()},
+		Grants: f.Grant}
 	for _, i := range f.At {
 		s.At = append(s.At, nemesis.Instant{At: i.At.Std(), Jitter: i.Jitter.Std()})
 	}
 	return s
 }
 
-// program is what a planned fault does, as the nemesis knows it. place is that of the last single fault before it; each takes the next.
+// program is what a planned fault does, as the nemesis knows it. place is that
+// of the last single fault before it; each takes the next.
 func program(f scenarios.Fault, place *int) nemesis.Program {
 	var p nemesis.Program
 	for _, part := range f.Sequence {
@@ -38,7 +40,8 @@ func program(f scenarios.Fault, place *int) nemesis.Program {
 	return p
 }
 
-// longestFault is how long planned faults may keep a worker from answering: each once, one right after the other.
+// longestFault is how long planned faults may keep a worker from answering:
+// each once, one right after the other.
 func longestFault(plan scenarios.Plan) (d time.Duration) {
 	for _, f := range plan.Scenario.Faults {
 		d += f.Longest().Std()

@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// TestStretch: a run that has shown enough ends at its time; one that has not goes on while it shows more, and no longer than it may.
+// TestStretch: a run that has shown enough ends at its time; one that has not
+// goes on while it shows more, and no longer than it may.
 func TestStretch(t *testing.T) {
 	const planned, longer = 100 * time.Millisecond, 400 * time.Millisecond
 	for _, c := range []struct {
@@ -46,7 +47,8 @@ func TestStretch(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	stretch{time.Hour, time.Hour, 1, new(atomic.Int64).Load, new(atomic.Int64).Load, never}.pass(ctx) // it ends with its context
+	// it ends with its context
+	stretch{time.Hour, time.Hour, 1, new(atomic.Int64).Load, new(atomic.Int64).Load, never}.pass(ctx)
 }
 
 func never() bool { return false }

@@ -7,7 +7,8 @@ type command struct {
 	ID  int64  `json:"id,omitempty"`
 	Op  string `json:"op,omitempty"`
 	Key string `json:"key,omitempty"`
-	// Keys are those of a call for several, Key first; nil: it is for Key alone. The grant of each is one more than that of the one before.
+	// Keys are those of a call for several, Key first; nil: it is for Key
+	// alone. The grant of each is one more than that of the one before.
 	Keys []string `json:"keys,omitempty"`
 	// Read: an acquire is a reader's.
 	Read bool `json:"read,omitempty"`
@@ -37,7 +38,8 @@ func every(key string, set []string) []string {
 type opening struct {
 	Lock  string   `json:"lock"`
 	Nodes []string `json:"nodes"`
-	// Account is one with a password at the service, for locks that insist on one; nil: none is known.
+	// Account is one with a password at the service, for locks that insist on
+	// one; nil: none is known.
 	Account *clients.Account `json:"account,omitempty"`
 	Store   string           `json:"store"`
 	TTL     int64            `json:"ttl"`
@@ -60,14 +62,15 @@ const (
 	resultInfo = "info"
 )
 
-// The commands that are no ops: they hold an activity of the worker up for Timeout, and are answered by events.
+// The commands that are no ops: they hold an activity of the worker up for
+// Timeout, and are answered by events.
 const (
 	opHoldApplication = "hold-application"
 	opHoldRenewals    = "hold-renewals"
 )
 
-// The events that a worker tells of by itself. Those of a hold-up have its command's ID as Grant; that of the end has as Value what went on
-// or waited meanwhile (nemesis.HeldUp.Count).
+// The events that a worker tells of by itself. Those of a hold-up have its command's ID as
+// Grant; that of the end has as Value what went on or waited meanwhile (nemesis.HeldUp.Count).
 const (
 	eventLost       = "lost"
 	eventStall      = "stall"
@@ -76,8 +79,8 @@ const (
 	eventSession    = "session"
 )
 
-// reply is one line from a worker: the answer to the command of the same ID, or an event (ID 0). Stamps are of the
-// machine's monotonic clock (monotime.Now).
+// reply is one line from a worker: the answer to the command of the same ID, or
+// an event (ID 0). Stamps are of the machine's monotonic clock (monotime.Now).
 type reply struct {
 	ID     int64  `json:"id,omitempty"`
 	Result string `json:"result,omitempty"`
@@ -102,13 +105,16 @@ type reply struct {
 	Conflict bool `json:"conflict,omitempty"`
 	Atomic   bool `json:"atomic,omitempty"`
 
-	// CanAsk and CanRenew, in the answer to open: the lock can be asked whether a grant still stands, grants are renewed by the application.
+	// CanAsk and CanRenew, in the answer to open: the lock can be asked whether
+	// a grant still stands, grants are renewed by the application.
 	CanAsk   bool `json:"can_ask,omitempty"`
 	CanRenew bool `json:"can_renew,omitempty"`
 
-	// Declares, in the answer to open, is what the lock says of itself, where that was not known before.
+	// Declares, in the answer to open, is what the lock says of itself, where
+	// that was not known before.
 	Declares *clients.Declaration `json:"declares,omitempty"`
-	// Broken: the program that is the lock broke its protocol, or its service is none that can be judged; Error says how. No answer of it counts any more.
+	// Broken: the program that is the lock broke its protocol, or its service is
+	// none that can be judged; Error says how. No answer of it counts any more.
 	Broken bool `json:"broken,omitempty"`
 
 	Event string `json:"event,omitempty"`
@@ -116,8 +122,8 @@ type reply struct {
 	Grant int64  `json:"grant,omitempty"`
 	From  int64  `json:"from,omitempty"`
 	To    int64  `json:"to,omitempty"`
-	// Session and Password (in hexadecimal), in a session-event: what the lock's service knows the client's newest session by. In the answer to an acquire, Session
-	// is that of the grant.
+	// Session and Password (in hexadecimal), in a session-event: what the lock's service knows
+	// the client's newest session by. In the answer to an acquire, Session is that of the grant.
 	Session  int64  `json:"session,omitempty"`
 	Password string `json:"password,omitempty"`
 }

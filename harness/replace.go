@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// do drives an op, unless the client has been killed, before or meanwhile, or is to be closed: then its round is over, as errKilled says.
+// do drives an op, unless the client has been killed, before or meanwhile, or
+// is to be closed: then its round is over, as errKilled says.
 func (a *actor) do(ctx context.Context, o op) (int64, reply, error) {
 	if a.dead() {
 		return 0, reply{}, errKilled
@@ -28,8 +29,8 @@ func (a *actor) dead() bool {
 	return dead
 }
 
-// alive is passed what a round has come to. It lets a fresh process take the place of a client that was killed, or is closed by an
-// inquiry, and the application go on with it.
+// alive is passed what a round has come to. It lets a fresh process take the place of a
+// client that was killed, or is closed by an inquiry, and the application go on with it.
 func (a *actor) alive(ctx context.Context, err error) error {
 	if err != nil && !errors.Is(err, errKilled) || err == nil && !a.dead() {
 		return err
@@ -65,7 +66,8 @@ func (c conducted) revive(ctx context.Context, a *actor) error {
 	return nil
 }
 
-// leave ends the application: what a fault still does to its client is waited for, so that a living one is left behind.
+// leave ends the application: what a fault still does to its client is waited
+// for, so that a living one is left behind.
 func (r *run) leave(ctx context.Context, a *actor) error {
 	for {
 		if err := r.director.settled(ctx, a.number); err != nil {
@@ -84,15 +86,19 @@ type absence struct {
 	closing *closing
 }
 
-// closing is how an inquiry closes a client. ended is closed when the client is; over by the inquiry, at its end.
+// closing is how an inquiry closes a client. ended is closed when the client
+// is; over by the inquiry, at its end.
 type closing struct {
 	ended chan struct{}
 	over  <-chan struct{}
 }
 
-// replace records that a client's process is gone and, after a while, starts a fresh one in its place: the same client on the same host, which
-// knows nothing of what its predecessor held. The while is as long as the absence says; that of a client that was killed ends with the workload's time.
-func (r *run) replace(ctx context.Context, old *workerProcess, why absence, done <-chan struct{}) (*workerProcess, error) {
+// replace records that a client's process is gone and, after a while, starts a
+// fresh one in its place: the same client on the same host, which knows nothing
+// of what its predecessor held. The while is as long as the absence says; that
+// of a client that was killed ends with the workload's time.
+func (r *run) replace(ctx context.Context, old *workerProcess, why absence, done <-chan struct{}) (*workerProcess,
+	error) {
 	var err error
 	if why.closing != nil {
 		err = r.end(ctx, old)
@@ -139,7 +145,8 @@ func (r *run) succeed(old *workerProcess) (*workerProcess, error) {
 	return fresh, nil
 }
 
-// exited waits for a process's end and its last lines, for nothing may come after its exit, and records that nothing more will come from it.
+// exited waits for a process's end and its last lines, for nothing may come
+// after its exit, and records that nothing more will come from it.
 func (r *run) exited(ctx context.Context, w *workerProcess) error {
 	ctx, cancel := context.WithTimeout(ctx, exitLimit)
 	defer cancel()
@@ -148,6 +155,7 @@ func (r *run) exited(ctx context.Context, w *workerProcess) error {
 	case <-ctx.Done():
 		return w.stillThere(ctx)
 	}
-	r.rec.Record(history.Event{Type: history.Exit, Client: w.number, Process: w.process.Load(), Start: r.rec.Relative(w.proc.Gone())})
+	r.rec.Record(history.Event{Type: history.Exit, Client: w.number, Process: w.process.Load(),
+		Start: r.rec.Relative(w.proc.Gone())})
 	return nil
 }

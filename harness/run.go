@@ -26,15 +26,20 @@ type Config struct {
 	Lock clients.Kind
 	// History is the file to write; Logs the folder for the logs of nodes and workers.
 	History, Logs string
-	// Worker is the command that runs this program as a worker (Work); nil: this program with the argument "worker". Its first word is the program.
+	// Worker is the command that runs this program as a worker (Work); nil:
+	// this program with the argument "worker". Its first word is the program.
 	Worker []string
-	// Network is where to add hosts; nil: the run makes a network of its own. The run closes either.
+	// Network is where to add hosts; nil: the run makes a network of its own.
+	// The run closes either.
 	Network *hosts.Network
-	// Attached are the nodes that run already on that network: those of the lock's service and of the store's engine, then none is launched.
+	// Attached are the nodes that run already on that network: those of the
+	// lock's service and of the store's engine, then none is launched.
 	Attached []backends.Attached
-	// Keys begins the name of each lock, and of what the store's engine keeps, where the servers have seen other runs.
+	// Keys begins the name of each lock, and of what the store's engine keeps,
+	// where the servers have seen other runs.
 	Keys string
-	// Versions names the parts that the caller knows (lockchaos, kernel); the run adds what it starts.
+	// Versions names the parts that the caller knows (lockchaos, kernel); the
+	// run adds what it starts.
 	Versions []history.Part
 	// Progress, if set, is called now and then, and at every change of phase.
 	Progress func(Progress)
@@ -84,8 +89,9 @@ type run struct {
 	keyIDs    map[string]history.KeyID
 }
 
-// Run carries the plan out and writes its history. It must be called inside a sandbox (hosts.Stage). When it returns nil the
-// history is complete; after an error it ends where the run did. Faults are healed in either case.
+// Run carries the plan out and writes its history. It must be called inside a
+// sandbox (hosts.Stage). When it returns nil the history is complete; after an
+// error it ends where the run did. Faults are healed in either case.
 func Run(ctx context.Context, cfg Config) (err error) {
 	r := newRun(cfg)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -153,7 +159,8 @@ func (r *run) report() {
 // report passes on how far a run is; tell may be nil.
 func (n *numbers) report(tell func(Progress), phase string, began int64) {
 	if tell != nil {
-		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.grants.Load(), Faults: n.faults.Load(), Ops: n.op.Load()})
+		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.grants.Load(), Faults: n.faults.Load(),
+			Ops: n.op.Load()})
 	}
 }
 
@@ -185,7 +192,8 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// deathNotice is how long after a broken connection the death of the process behind it may come to light.
+// deathNotice is how long after a broken connection the death of the process
+// behind it may come to light.
 const deathNotice = time.Second
 
 // blame prefers the death of the store, or of its engine, to the broken connection that it leaves.

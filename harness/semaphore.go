@@ -6,8 +6,10 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// permit is a round of an application that does its work under one of several permits, or under as many as the lock lets it ask for at once: it acquires them, begins its work (a write), goes on with
-// it, ends it (another write) and gives them back. What it writes builds on nothing that it read: others are at work beside it.
+// permit is a round of an application that does its work under one of several
+// permits, or under as many as the lock lets it ask for at once: it acquires them,
+// begins its work (a write), goes on with it, ends it (another write) and gives them
+// back. What it writes builds on nothing that it read: others are at work beside it.
 func permit(ctx context.Context, a *actor) error {
 	acquire := op{key: a.keys[0], timeout: a.plan.AcquireTimeout.Std()}
 	if most := a.claims.PerAcquire; most > 1 {

@@ -6,8 +6,10 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// gather is a round of an application that needs several keys at a time: it acquires some of them in one call, reads the record of each, thinks, writes the successor of each, and releases them in
-// one call. How many it asks for, which, and in what order, is drawn; a lock that grants one key at a time is asked for one.
+// gather is a round of an application that needs several keys at a time: it acquires
+// some of them in one call, reads the record of each, thinks, writes the successor
+// of each, and releases them in one call. How many it asks for, which, and in what
+// order, is drawn; a lock that grants one key at a time is asked for one.
 func gather(ctx context.Context, a *actor) error {
 	set := make([]string, 1+a.rng.IntN(min(max(a.claims.MultiKey, 1), len(a.keys))))
 	for i, at := range a.rng.Perm(len(a.keys))[:len(set)] {

@@ -24,8 +24,8 @@ type Simulation struct {
 	// Lock is the adapter's kind (external.Kind).
 	Lock    clients.Kind
 	Program *sim.Program
-	// Start says with which arguments, environment and descriptors instances are started; the rest of
-	// it is the simulation's.
+	// Start says with which arguments, environment and descriptors instances
+	// are started; the rest of it is the simulation's.
 	Start sim.Start
 	// History is written to.
 	History io.Writer
@@ -112,7 +112,8 @@ func (c Simulation) same() error {
 		return fmt.Errorf("%w: the adapter in %s is another program now (SHA-256 %.12s, it was %.12s): its code, its modules or Go have changed", ErrOtherSimulation,
 			c.Plan.Scenario.Adapter.Go, c.Program.Hash, was.Program)
 	case was.Simulator != SimulatorHash():
-		return fmt.Errorf("%w: this lockchaos has another simulator (SHA-256 %.12s, it was %.12s)", ErrOtherSimulation, SimulatorHash(), was.Simulator)
+		return fmt.Errorf("%w: this lockchaos has another simulator (SHA-256 %.12s, it was %.12s)", ErrOtherSimulation,
+			SimulatorHash(), was.Simulator)
 	}
 	return nil
 }
@@ -120,7 +121,8 @@ func (c Simulation) same() error {
 func newSimulation(cfg Simulation) (*simulation, error) {
 	sc := cfg.Plan.Scenario
 	s := &simulation{cfg: cfg, run: newRun(Config{Plan: cfg.Plan, Lock: cfg.Lock, Progress: cfg.Progress}),
-		w: sim.New(streams(cfg.Plan).StreamSeed("simulation"), cfg.Limits), hosts: map[string]*sim.Host{}, done: make(chan struct{}), noMore: make(chan struct{})}
+		w: sim.New(streams(cfg.Plan).StreamSeed("simulation"), cfg.Limits), hosts: map[string]*sim.Host{},
+		done: make(chan struct{}), noMore: make(chan struct{})}
 	if err := s.steady(); err != nil {
 		return nil, err
 	}
@@ -129,7 +131,8 @@ func newSimulation(cfg Simulation) (*simulation, error) {
 		return nil, err
 	}
 	s.store = s.addHost(storeHost)
-	s.ledgers, err = store.NewMemory(store.Fencing{Writes: sc.Store.Fenced(), Reads: sc.Store.ReadsRaise(), AcceptsEqual: sc.Store.AcceptsEqual()}, s.w.Now)
+	s.ledgers, err = store.NewMemory(store.Fencing{Writes: sc.Store.Fenced(), Reads: sc.Store.ReadsRaise(),
+		AcceptsEqual: sc.Store.AcceptsEqual()}, s.w.Now)
 	for i := range sc.Clients + probeClients {
 		s.addHost(fmt.Sprintf("client-%d", i+1))
 	}
@@ -240,7 +243,8 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 		s.start(func(own *sim.Task) {
 			c.task = own
 			a := &actor{workerProcess: c.workerProcess, plan: s.cfg.Plan.Scenario.Workload, keys: s.keys,
-				rng: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.number)), director: s.sd, passes: passing(own), done: s.done}
+				rng: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.number)), director: s.sd,
+				passes: passing(own), done: s.done}
 			if err := errors.Join(job.run(ctx, a), a.alive(ctx, nil)); err != nil && failed == nil {
 				failed = err
 			}
@@ -274,7 +278,8 @@ func (s *simulation) spend(t *sim.Task) {
 		shown  func() int64
 		needed int
 		over   chan struct{}
-	}{{planned - quiet, s.ids.bites.Load, sc.Needs.Bites, s.noMore}, {quiet, s.ids.grants.Load, sc.Needs.Grants, s.done}} {
+	}{{planned - quiet, s.ids.bites.Load, sc.Needs.Bites, s.noMore},
+		{quiet, s.ids.grants.Load, sc.Needs.Grants, s.done}} {
 		t.Sleep(part.length)
 		for more := planned; more > 0 && part.shown() < int64(part.needed); more -= prolongEvery {
 			t.Sleep(prolongEvery)
@@ -318,7 +323,8 @@ func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key 
 			return err
 		}
 		if a.Result == resultOK {
-			_, _, err := c.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()})
+			_, _, err := c.do(ctx, op{kind: history.Release, key: key, grant: id,
+				timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()})
 			return err
 		}
 		if time.Duration(s.w.Now()-began) >= s.firstAsk() {
@@ -327,7 +333,8 @@ func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key 
 	}
 }
 
-// Simulable returns a function that returns an error if a scenario can't be run in virtual time, with a lock on the service.
+// Simulable returns a function that returns an error if a scenario can't be run
+// in virtual time, with a lock on the service.
 func Simulable(service string) func(scenarios.Scenario) error {
 	return func(sc scenarios.Scenario) error {
 		if why := Unsimulated(sc, service); why != "" {
@@ -337,12 +344,14 @@ func Simulable(service string) func(scenarios.Scenario) error {
 	}
 }
 
-// Unsimulated says why a scenario cannot be run in virtual time, with a lock on the service; "": it can.
+// Unsimulated says why a scenario cannot be run in virtual time, with a lock on
+// the service; "": it can.
 func Unsimulated(sc scenarios.Scenario, service string) string {
 	_, ok := standInOf(service)
 	switch {
 	case !ok:
-		return fmt.Sprintf("the simulation has the services redis, redis-five and etcd, and no %s", cmp.Or(service, scenarios.NoService))
+		return fmt.Sprintf("the simulation has the services redis, redis-five and etcd, and no %s",
+			cmp.Or(service, scenarios.NoService))
 	case sc.Store.Guarded():
 		return "a guarded store needs a real etcd"
 	case slices.Contains([]string{"payment", "relay", "stampede"}, sc.Workload.Kind):

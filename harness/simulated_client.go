@@ -38,11 +38,13 @@ type simClient struct {
 // spawn starts a client's program.
 func (s *simulation) spawn(number int32, life int) *simClient {
 	c := &simClient{s: s, machine: s.hosts[fmt.Sprintf("client-%d", number)]}
-	raw := &client{number: number, host: c.machine.Name, gone: make(chan struct{}), ids: &s.ids, keys: s.keyIDs, simulated: c.carryOut}
+	raw := &client{number: number, host: c.machine.Name, gone: make(chan struct{}), ids: &s.ids, keys: s.keyIDs,
+		simulated: c.carryOut}
 	raw.process.Store(s.ids.nextProcess())
 	raw.event = func(e reply) { s.workerEvent(raw, e) }
 	c.workerProcess = &workerProcess{client: raw, life: life}
-	c.adapter = &conversation{c: c, log: external.NewTail(prefixed{c.machine.Name + ": ", cmp.Or[io.Writer](s.cfg.Log, io.Discard)})}
+	c.adapter = &conversation{c: c, log: external.NewTail(prefixed{c.machine.Name + ": ",
+		cmp.Or[io.Writer](s.cfg.Log, io.Discard)})}
 	name := fmt.Sprintf("the adapter of client %d", number)
 	if life > 0 {
 		name += fmt.Sprintf(", process %d", life+1)
@@ -65,7 +67,8 @@ func (c *simClient) kind() clients.Kind {
 	k := c.s.cfg.Lock
 	k.Open = func(ctx context.Context, config clients.Config) (clients.Lock, error) {
 		times := external.Times{Now: c.s.w.Now, Left: func(context.Context) time.Duration { return c.limit }}
-		return external.Simulated(ctx, c.adapter, times, config, func(tell func(adapter.Event)) { c.adapter.tell = tell }, c.worker.loses)
+		return external.Simulated(ctx, c.adapter, times, config,
+			func(tell func(adapter.Event)) { c.adapter.tell = tell }, c.worker.loses)
 	}
 	return k
 }
@@ -78,9 +81,12 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 	for _, n := range s.nodes {
 		addrs = append(addrs, n.Addr())
 	}
-	a, err := c.ask(ctx, command{ID: s.ids.nextOp(), Op: "open", Timeout: int64(helloLimit), Open: &opening{Lock: s.cfg.Lock.Name,
-		Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)}, Nodes: addrs, Store: storeHost, TTL: int64(sc.TTL), Client: c.number,
-		Seed: streams(s.cfg.Plan).StreamSeed(c.stream()), Decline: sc.Workload.Guard != guardNone}})
+	a, err := c.ask(ctx, command{ID: s.ids.nextOp(), Op: "open", Timeout: int64(helloLimit),
+		Open: &opening{Lock: s.cfg.Lock.Name,
+			Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)},
+			Nodes:   addrs,
+			Store:   storeHost, TTL: int64(sc.TTL), Client: c.number,
+			Seed: streams(s.cfg.Plan).StreamSeed(c.stream()), Decline: sc.Workload.Guard != guardNone}})
 	if err != nil {
 		return err
 	}
@@ -88,8 +94,10 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 }
 
 // Introduced starts a program once in virtual time, to learn what it declares.
-func Introduced(ctx context.Context, p *sim.Program, lock clients.Kind, ttl time.Duration) (says adapter.Declaration, err error) {
-	s, err := newSimulation(Simulation{Lock: lock, Program: p, Plan: scenarios.Plan{Scenario: scenarios.Scenario{Clients: 1, Keys: 1, TTL: scenarios.Duration(ttl)}}})
+func Introduced(ctx context.Context, p *sim.Program, lock clients.Kind, ttl time.Duration) (says adapter.Declaration,
+	err error) {
+	s, err := newSimulation(Simulation{Lock: lock, Program: p,
+		Plan: scenarios.Plan{Scenario: scenarios.Scenario{Clients: 1, Keys: 1, TTL: scenarios.Duration(ttl)}}})
 	if err != nil {
 		return says, err
 	}
@@ -143,7 +151,8 @@ func (c *simClient) kill() {
 // end closes the lock client and its program.
 func (s *simulation) end(ctx context.Context, t *sim.Task, c *simClient) error {
 	c.task = t
-	if _, _, err := c.do(ctx, op{kind: history.Close, timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
+	if _, _, err := c.do(ctx, op{kind: history.Close,
+		timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
 		return err
 	}
 	c.adapter.waiter = t
@@ -203,7 +212,8 @@ func (v *conversation) wake() {
 
 func (v *conversation) exited(status uint32) {
 	if !v.closed {
-		_ = v.Break("ended (exit status %d): it must answer until its standard input ends", status) // whoever asks is told
+		// whoever asks is told
+		_ = v.Break("ended (exit status %d): it must answer until its standard input ends", status)
 	}
 	v.wake()
 }
@@ -234,7 +244,8 @@ func (v *conversation) AskUntil(_ context.Context, r adapter.Request) (adapter.R
 		passed := min(v.c.s.w.Now()-began, h.Mono()-read)
 		left := limit - time.Duration(passed) + h.Stood() - stood
 		if left <= 0 {
-			return adapter.Reply{ID: r.ID}, v.Break("has not answered %s (request %d) for %v of virtual time", r.Op, r.ID, limit)
+			return adapter.Reply{ID: r.ID}, v.Break("has not answered %s (request %d) for %v of virtual time", r.Op,
+				r.ID, limit)
 		}
 		t.Await(left, ready)
 	}
@@ -253,7 +264,8 @@ func (v *conversation) NextID() int64 { return v.x.NextID() }
 // Break marks the adapter as one that broke the protocol.
 func (v *conversation) Break(format string, args ...any) error {
 	if v.broken == nil {
-		v.broken = &adapter.BrokenError{Command: cmp.Or(v.c.s.cfg.Plan.Scenario.Adapter.Go, v.c.s.cfg.Lock.Name), What: fmt.Sprintf(format, args...), Log: v.log.String()}
+		v.broken = &adapter.BrokenError{Command: cmp.Or(v.c.s.cfg.Plan.Scenario.Adapter.Go, v.c.s.cfg.Lock.Name),
+			What: fmt.Sprintf(format, args...), Log: v.log.String()}
 	}
 	return v.broken
 }

@@ -224,7 +224,8 @@ type simEffect struct {
 
 // effectOf puts one fault into effect and records that; nil: it is over, or waits for its packet.
 func (d *simDirector) effectOf(ctx context.Context, h *hit, p nemesis.Part) (*simEffect, error) {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
+	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin",
+		Target: string(p.Target), When: string(p.When), Injected: true}
 	p, err := d.meant(ctx, h, p)
 	if err != nil {
 		return nil, err
@@ -278,7 +279,8 @@ func (d *simDirector) healed(e *simEffect, p nemesis.Part) {
 func (d *simDirector) readClocks(e *simEffect, step string) {
 	for _, h := range e.hosts {
 		wall, mono := h.Off()
-		e.info.Clocks = append(e.info.Clocks, history.ClockReading{At: d.rec.Now(), Host: h.Name, Wall: wall, Mono: mono, Step: step})
+		e.info.Clocks = append(e.info.Clocks, history.ClockReading{At: d.rec.Now(), Host: h.Name, Wall: wall,
+			Mono: mono, Step: step})
 	}
 }
 

@@ -13,8 +13,10 @@ import (
 )
 
 // simulatedKinds are the faults that exist in virtual time.
-var simulatedKinds = []string{nemesis.KindPause, nemesis.KindKill, nemesis.KindCrash, nemesis.KindPartition, nemesis.KindDelay, nemesis.KindLoss,
-	nemesis.KindHold, nemesis.KindCut, nemesis.KindKillAtReply, nemesis.KindReset, nemesis.KindClockJump, nemesis.KindClockRate,
+var simulatedKinds = []string{nemesis.KindPause, nemesis.KindKill, nemesis.KindCrash, nemesis.KindPartition,
+	nemesis.KindDelay, nemesis.KindLoss,
+	nemesis.KindHold, nemesis.KindCut, nemesis.KindKillAtReply, nemesis.KindReset, nemesis.KindClockJump,
+	nemesis.KindClockRate,
 	nemesis.KindDuplicate, nemesis.KindReorder}
 
 // put puts a fault into effect, and returns what ends it.
@@ -43,7 +45,8 @@ func (d *simDirector) freeze(e *simEffect) func() (string, bool) {
 		for _, one := range e.hosts {
 			one.Thaw()
 		}
-		return fmt.Sprintf("no host call of %s for %v of virtual time", named(e.hosts), time.Duration(d.s.w.Now()-e.from)), true
+		return fmt.Sprintf("no host call of %s for %v of virtual time", named(e.hosts),
+			time.Duration(d.s.w.Now()-e.from)), true
 	}
 }
 
@@ -56,7 +59,8 @@ func named(hosts []*sim.Host) string {
 }
 
 func (d *simDirector) crash(p nemesis.Part, e *simEffect) func() (string, bool) {
-	nodes := slices.DeleteFunc(slices.Clone(d.s.nodes), func(n *sim.Node) bool { return !slices.Contains(e.hosts, n.Host()) })
+	nodes := slices.DeleteFunc(slices.Clone(d.s.nodes),
+		func(n *sim.Node) bool { return !slices.Contains(e.hosts, n.Host()) })
 	for _, n := range nodes {
 		n.Crash()
 	}
@@ -70,7 +74,8 @@ func (d *simDirector) crash(p nemesis.Part, e *simEffect) func() (string, bool) 
 				d.s.w.Fail(err)
 			}
 		}
-		return fmt.Sprintf("the simulated server of %s was down for %v, and started again %s", named(e.hosts), time.Duration(d.s.w.Now()-e.from), with), true
+		return fmt.Sprintf("the simulated server of %s was down for %v, and started again %s", named(e.hosts),
+			time.Duration(d.s.w.Now()-e.from), with), true
 	}
 }
 
@@ -90,7 +95,8 @@ func (d *simDirector) skew(p nemesis.Part, e *simEffect) func() (string, bool) {
 			var all []string
 			for _, one := range e.hosts {
 				wall, mono := one.Off()
-				all = append(all, fmt.Sprintf("%s wall %v, mono %v", one.Name, time.Duration(wall), time.Duration(mono)))
+				all = append(all, fmt.Sprintf("%s wall %v, mono %v", one.Name, time.Duration(wall),
+					time.Duration(mono)))
 			}
 			return strings.Join(all, "; ")
 		}
@@ -169,7 +175,8 @@ func degraded(kind string, n sim.Counts, links int) (what string, bit bool) {
 	case nemesis.KindDuplicate:
 		return fmt.Sprintf("%d segments sent twice, on %d links: TCP took each once", n.Doubled, links), n.Doubled > 0
 	case nemesis.KindReorder:
-		return fmt.Sprintf("%d segments delayed and %d not, on %d links: TCP kept the order of each connection", n.Late, n.Ahead, links), n.Late > 0 && n.Ahead > 0
+		return fmt.Sprintf("%d segments delayed and %d not, on %d links: TCP kept the order of each connection", n.Late,
+			n.Ahead, links), n.Late > 0 && n.Ahead > 0
 	}
 	return what, n.Dropped > 0
 }
@@ -185,7 +192,8 @@ func (d *simDirector) reset(h *hit, p nemesis.Part, e *simEffect) (func() (strin
 	for _, l := range links {
 		n += l.From.ResetConnections(l.To) + l.To.ResetConnections(l.From)
 		for _, c := range d.s.clients {
-			if ch := c.store.ch; (l.From == c.machine && l.To == d.s.store || l.To == c.machine && l.From == d.s.store) && ch != nil && !ch.Closed() {
+			if ch := c.store.ch; (l.From == c.machine && l.To == d.s.store || l.To == c.machine &&
+				l.From == d.s.store) && ch != nil && !ch.Closed() {
 				ch.Close()
 				c.task.Wake()
 				n++
@@ -244,11 +252,13 @@ func (t *simTrap) decided(decide netfault.Decide, s *sim.Segment, l *sim.Link, d
 	if dir == netfault.In {
 		local, peer = peer, local
 	}
-	src, dst := netip.AddrPortFrom(netip.MustParseAddr(local.Addr), port), netip.AddrPortFrom(netip.MustParseAddr(peer.Addr), 1)
+	src, dst := netip.AddrPortFrom(netip.MustParseAddr(local.Addr), port),
+		netip.AddrPortFrom(netip.MustParseAddr(peer.Addr), 1)
 	if dir == netfault.In {
 		src, dst = dst, src
 	}
-	fate := decide(&netfault.Packet{At: t.d.s.w.Now(), Dir: dir, Src: src, Dst: dst, Size: len(s.Bytes), TCP: true, Payload: s.Bytes})
+	fate := decide(&netfault.Packet{At: t.d.s.w.Now(), Dir: dir, Src: src, Dst: dst, Size: len(s.Bytes), TCP: true,
+		Payload: s.Bytes})
 	switch {
 	case fate.Hold:
 		t.held = append(t.held, s)
@@ -257,12 +267,14 @@ func (t *simTrap) decided(decide netfault.Decide, s *sim.Segment, l *sim.Link, d
 	case fate.Drop && t.p.Kills():
 		if t.sprung++; t.sprung == 1 {
 			t.d.s.w.After(0, func() {
-				t.kill(fmt.Sprintf("the reply to %s, %d bytes, %s → %s, was lost", t.p.Requested(), len(s.Bytes), l.From.Name, l.To.Name))
+				t.kill(fmt.Sprintf("the reply to %s, %d bytes, %s → %s, was lost", t.p.Requested(), len(s.Bytes),
+					l.From.Name, l.To.Name))
 			})
 		}
 		return sim.Hold
 	case fate.Reset:
-		t.spring(fmt.Sprintf("the connection %s – %s was reset, and %d bytes were lost", l.From.Name, l.To.Name, len(s.Bytes)))
+		t.spring(fmt.Sprintf("the connection %s – %s was reset, and %d bytes were lost", l.From.Name, l.To.Name,
+			len(s.Bytes)))
 		t.d.s.w.After(0, func() { t.d.s.clients[t.h.clients()[0]-1].task.Wake() })
 		return sim.Break
 	}

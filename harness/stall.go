@@ -9,18 +9,20 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// span is a time in which a client was stopped on purpose, or is known to have stalled (ns since the history's origin); to is 0 while it lasts.
+// span is a time in which a client was stopped on purpose, or is known to have
+// stalled (ns since the history's origin); to is 0 while it lasts.
 type span struct {
 	frozen   bool // its processes are stopped
 	client   int32
 	from, to int64
 }
 
-// unexplained returns the longest part of [from, to] that no span of the client explains; from = to if there is
-// none.
+// unexplained returns the longest part of [from, to] that no span of the client
+// explains; from = to if there is none.
 func unexplained(from, to int64, spans []span, client int32) (longFrom, longTo int64) {
 	spans = slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return s.client != client })
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) }) // stalls are noted when they are over
+	// stalls are noted when they are over
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	longFrom, longTo = from, from
 	at := from // all before at is explained or measured
 	keep := func(end int64) {
@@ -45,8 +47,9 @@ func unexplained(from, to int64, spans []span, client int32) (longFrom, longTo i
 	return longFrom, longTo
 }
 
-// stalled is told that a client stood still for at least late, and how that was seen. What is left after taking away the injected pauses, and what has been
-// recorded of it, was the machine's own doing: it is recorded as a fault that nobody injected.
+// stalled is told that a client stood still for at least late, and how that was seen.
+// What is left after taking away the injected pauses, and what has been recorded of
+// it, was the machine's own doing: it is recorded as a fault that nobody injected.
 func (d *director) stalled(client int32, from, to int64, late time.Duration, seen func(time.Duration) string) {
 	d.mu.Lock()
 	from, to = unexplained(from, to, d.spans, client)
@@ -56,7 +59,8 @@ func (d *director) stalled(client int32, from, to int64, late time.Duration, see
 	}
 	d.spans = append(d.spans, span{client: client, from: from, to: to})
 	d.mu.Unlock()
-	d.recordStall(history.FaultInfo{Clients: []int32{client}, From: from, To: to, Evidence: seen(time.Duration(to - from))}, client)
+	d.recordStall(history.FaultInfo{Clients: []int32{client}, From: from, To: to,
+		Evidence: seen(time.Duration(to - from))}, client)
 }
 
 // recordStall records that somebody stood still, when it is over.

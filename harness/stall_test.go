@@ -3,7 +3,8 @@ package harness
 import "testing"
 
 func TestUnexplained(t *testing.T) {
-	pauses := []span{{client: 1, from: 100, to: 200}, {client: 2, from: 0, to: 1000}, {client: 1, from: 300, to: 400}, {client: 1, from: 900}}
+	pauses := []span{{client: 1, from: 100, to: 200}, {client: 2, from: 0, to: 1000}, {client: 1, from: 300, to: 400},
+		{client: 1, from: 900}}
 	for _, c := range []struct {
 		name               string
 		client             int32

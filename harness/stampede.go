@@ -11,9 +11,10 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// stampede lets all clients wait for one key: each that gets it works shortly, releases and waits again. The requests that the service has
-// handled are recorded when, for the first time, all wait but the holder, and again when the workload's time is over: a judge can tell how many
-// a release costs, and whether that grows with the number of those who wait.
+// stampede lets all clients wait for one key: each that gets it works shortly, releases and
+// waits again. The requests that the service has handled are recorded when, for the first
+// time, all wait but the holder, and again when the workload's time is over: a judge can
+// tell how many a release costs, and whether that grows with the number of those who wait.
 type stampede struct {
 	others int
 	// patience is how long a holder waits for the others before the measured time begins.
@@ -35,8 +36,9 @@ func newStampede(r *run) workload {
 	return &stampede{others: s.Clients - 1, patience: s.TTL.Std() / 4, count: r.countRequests, all: make(chan struct{})}
 }
 
-// countRequests records how many requests the service has handled since it started. A node may have no figure just now, while a leader is elected:
-// it is asked again until it has one, or the time for a call is over.
+// countRequests records how many requests the service has handled since it
+// started. A node may have no figure just now, while a leader is elected: it is
+// asked again until it has one, or the time for a call is over.
 func (r *run) countRequests(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Plan.Scenario.Workload.OpTimeout.Std())
 	defer cancel()
@@ -119,7 +121,8 @@ func (s *stampede) begin(ctx context.Context, a *actor) error {
 		return context.Cause(ctx)
 	}
 	s.mu.Lock()
-	mine := !s.begun && s.waiting == s.others && !closed(a.done) // else the next holder waits for them
+	// else the next holder waits for them
+	mine := !s.begun && s.waiting == s.others && !closed(a.done)
 	s.begun = s.begun || mine
 	s.mu.Unlock()
 	if !mine {

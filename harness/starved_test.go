@@ -17,11 +17,13 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// A node that is starved is a stall of the service, a client that is starved one of the client; and what a late heartbeat has told of a client is not told
+// A node that is starved is a stall of the service, a client that is starved
+// one of the client; and what a late heartbeat has told of a client is not told
 // again, nor what an injected pause explains.
 func TestStarvedHostsAreRecorded(t *testing.T) {
 	var file bytes.Buffer
-	rec, err := history.NewRecorder(&file, history.Header{Format: history.FormatVersion, Origin: 1}, []string{"k0"}, func() int64 { return 2_000_000_001 })
+	rec, err := history.NewRecorder(&file, history.Header{Format: history.FormatVersion, Origin: 1}, []string{"k0"},
+		func() int64 { return 2_000_000_001 })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,8 @@ func TestStarvedHostsAreRecorded(t *testing.T) {
 	node, one, two := &hosts.Host{Name: "redis-1"}, &hosts.Host{Name: "client-1"}, &hosts.Host{Name: "client-2"}
 	s := &starving{bound: 50 * time.Millisecond, clients: map[*hosts.Host]int32{one: 1, two: 2}, director: d}
 	wait := func(h *hosts.Host, from, to int64) {
-		s.record(hosts.Wait{Host: h, From: from*1e6 + 1, To: to*1e6 + 1, PID: 7, TID: 8, For: time.Duration(to-from) * time.Millisecond / 2})
+		s.record(hosts.Wait{Host: h, From: from*1e6 + 1, To: to*1e6 + 1, PID: 7, TID: 8,
+			For: time.Duration(to-from) * time.Millisecond / 2})
 	}
 	d.spans = []span{{client: 2, from: 500e6, to: 900e6}}
 	d.stalled(1, 100e6, 300e6, s.bound, func(time.Duration) string { return "late" })
@@ -62,7 +65,8 @@ func TestStarvedHostsAreRecorded(t *testing.T) {
 			continue
 		}
 		x := stall{client: h.Events[i].Client, from: f.From / 1e6, to: f.To / 1e6, node: strings.Join(f.Hosts, " ")}
-		if f.From <= 0 || f.Injected || f.Kind != "stall" || !f.Bit || f.Service != (x.client == 0) || len(f.Clients) != min(1, int(x.client)) || f.Evidence == "" {
+		if f.From <= 0 || f.Injected || f.Kind != "stall" || !f.Bit || f.Service != (x.client == 0) ||
+			len(f.Clients) != min(1, int(x.client)) || f.Evidence == "" {
 			t.Errorf("%+v", f)
 		}
 		got = append(got, x)
@@ -129,16 +133,19 @@ func TestStarvedNodesAreRecorded(t *testing.T) {
 	}
 	for i := range h.Events {
 		f := h.Events[i].Fault
-		if f != nil && f.Phase == "end" && f.Service && !f.Injected && f.Hosts[0] == node.Name && strings.Contains(f.Evidence, "for a processor") {
+		if f != nil && f.Phase == "end" && f.Service && !f.Injected && f.Hosts[0] == node.Name &&
+			strings.Contains(f.Evidence, "for a processor") {
 			return
 		}
 	}
 	t.Error("no stall of the node was recorded")
 }
 
-// Waits are looked at ten times a TTL. Where a look takes long it is made more seldom, but never so seldom that it comes too late.
+// Waits are looked at ten times a TTL. Where a look takes long it is made more
+// seldom, but never so seldom that it comes too late.
 func TestWaitsEvery(t *testing.T) {
-	for _, c := range [][3]time.Duration{{500, 0, 50}, {500, 2, 50}, {500, 4, 80}, {500, 100, 125}, {2000, 9, 200}, {20, 0, 10}, {20, 100, 10}} {
+	for _, c := range [][3]time.Duration{{500, 0, 50}, {500, 2, 50}, {500, 4, 80}, {500, 100, 125}, {2000, 9, 200},
+		{20, 0, 10}, {20, 100, 10}} {
 		if got := waitsEvery(c[0]*time.Millisecond, c[1]*time.Millisecond); got != c[2]*time.Millisecond {
 			t.Errorf("a TTL of %d ms, looks of %d ms: every %v, want %d ms", c[0], c[1], got, c[2])
 		}

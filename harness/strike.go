@@ -14,8 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// strike injects what was taken, and records that. What lasts goes on when it returns, and is healed after the planned time; then the fault's
-// grip ends.
+// strike injects what was taken, and records that. What lasts goes on when it
+// returns, and is healed after the planned time; then the fault's grip ends.
 func (d *director) strike(ctx context.Context, h *hit) error {
 	var begun []*inForce
 	for _, p := range h.strike.Parts {
@@ -23,11 +23,13 @@ func (d *director) strike(ctx context.Context, h *hit) error {
 		if errors.Is(err, errLaid) {
 			return nil // it strikes alone, and is a fault from its packet on
 		}
-		if errors.Is(err, nemesis.ErrMissed) { // what strikes together with it does not wait for it; if all missed, it is tried again
+		// what strikes together with it does not wait for it; if all missed, it is tried again
+		if errors.Is(err, nemesis.ErrMissed) {
 			continue
 		}
 		if err != nil {
-			err = errors.Join(err, d.healAll(canceled(), begun)) // those that struck together with it
+			// those that struck together with it
+			err = errors.Join(err, d.healAll(canceled(), begun))
 			d.finish(h, err)
 			return err
 		}
@@ -79,15 +81,18 @@ type inForce struct {
 	done  chan struct{} // closed when it is healed
 }
 
-// notInjected is the evidence of a fault whose injection failed after its beginning was recorded, as of a run that is interrupted just then.
+// notInjected is the evidence of a fault whose injection failed after its
+// beginning was recorded, as of a run that is interrupted just then.
 const notInjected = "it was not injected"
 
 // inject puts one fault of a strike into effect and records that; nil: it is over already.
 //
-// The beginning is recorded first, because a fault may bite before it is proven. On a busy machine a client stands still
-// half a second before the last of its threads is seen stopped. What may never happen is recorded when it has.
+// The beginning is recorded first, because a fault may bite before it is proven.
+// On a busy machine a client stands still half a second before the last of its
+// threads is seen stopped. What may never happen is recorded when it has.
 func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce, error) {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
+	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin",
+		Target: string(p.Target), When: string(p.When), Injected: true}
 	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
 	p, err := d.meant(ctx, h, p)
 	if err != nil {
@@ -106,14 +111,16 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 		}
 		return nil, nil
 	}
-	in := &inForce{part: p, info: info, client: sole(h.clients()), spans: d.expectStalls(h, p), done: make(chan struct{})}
+	in := &inForce{part: p, info: info, client: sole(h.clients()), spans: d.expectStalls(h, p),
+		done: make(chan struct{})}
 	sure := !p.Waits() && !p.MayMiss()
 	if sure {
 		d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 	}
 	spare := func() {}
 	if p.Ousts() {
-		spare = d.markKilled(h, p) // before it is: what it does from then on is no client's any more
+		// before it is: what it does from then on is no client's any more
+		spare = d.markKilled(h, p)
 	}
 	if in.InEffect, err = d.effect(ctx, h, p, info.ID, v); err != nil {
 		spare()
@@ -137,8 +144,8 @@ func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 	return in, nil
 }
 
-// expectStalls notes that from now on late heartbeats of the clients are the fault's doing, if it is of that kind. It returns the places in
-// spans where the end is to be noted.
+// expectStalls notes that from now on late heartbeats of the clients are the fault's doing,
+// if it is of that kind. It returns the places in spans where the end is to be noted.
 func (d *director) expectStalls(h *hit, p nemesis.Part) (places []int) {
 	if !p.Stops() && !p.OnClocks() {
 		return nil
@@ -152,7 +159,8 @@ func (d *director) expectStalls(h *hit, p nemesis.Part) (places []int) {
 	return places
 }
 
-// begin records the beginning of a fault that might have missed, with the time since which it is in effect.
+// begin records the beginning of a fault that might have missed, with the time
+// since which it is in effect.
 func (d *director) begin(in *inForce) {
 	info := in.info
 	info.From = d.rec.Relative(in.From())
@@ -167,8 +175,8 @@ func sole(clients []int32) int32 {
 	return 0
 }
 
-// healAll ends faults: each at its planned end, or at once when the run is cancelled. Clocks cannot be set right in processes that are stopped,
-// so those wait for the end of what stops them.
+// healAll ends faults: each at its planned end, or at once when the run is cancelled. Clocks
+// cannot be set right in processes that are stopped, so those wait for the end of what stops them.
 func (d *director) healAll(ctx context.Context, all []*inForce) error {
 	errs := make([]error, len(all))
 	var healing sync.WaitGroup
@@ -205,8 +213,9 @@ func (d *director) heal(in *inForce) error {
 	return err
 }
 
-// end records that a fault has been healed, and what it was measured to have done. It is called when all is whole again: the time
-// of the event is the end of what the fault may have disturbed. bit reports whether the fault did what was planned.
+// end records that a fault has been healed, and what it was measured to have done.
+// It is called when all is whole again: the time of the event is the end of what
+// the fault may have disturbed. bit reports whether the fault did what was planned.
 func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effect, bit bool) {
 	info.Phase, info.Evidence, info.Bit = "end", effect.Proof, bit
 	info.From, info.To = d.rec.Relative(effect.From), d.rec.Relative(effect.To)
@@ -217,8 +226,8 @@ func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effe
 	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }
 
-// kill ends clients' processes. The beginning is recorded first, so that a judge knows what ended them, whatever the clients' own
-// goroutines record meanwhile.
+// kill ends clients' processes. The beginning is recorded first, so that a judge
+// knows what ended them, whatever the clients' own goroutines record meanwhile.
 func (d *director) kill(ctx context.Context, h *hit, p nemesis.Part, v nemesis.Struck, info history.FaultInfo) error {
 	info.Holding, info.Waiting = d.met(h)
 	d.markKilled(h, p)
@@ -255,8 +264,9 @@ func (d *director) markKilled(h *hit, p nemesis.Part) (spare func()) {
 	}
 }
 
-// joins makes a client of one that has come in the place of another: what is aimed at that by its number strikes the newcomer from now on. A place without a host, here or elsewhere, is one that has ended
-// already.
+// joins makes a client of one that has come in the place of another: what is
+// aimed at that by its number strikes the newcomer from now on. A place without
+// a host, here or elsewhere, is one that has ended already.
 func (d *director) joins(client, member int32, place nemesis.Place, proc *hosts.Process) {
 	dead := place.Host == nil && place.Far == nil
 	if !dead {
@@ -279,8 +289,9 @@ func (d *director) lost(client int32) {
 	d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == client })
 }
 
-// met tells what the victims held just now, and whether one of them waited. Struck at a random moment, a client may have begun its
-// release before the fault took effect, and such a fault met no holder.
+// met tells what the victims held just now, and whether one of them waited.
+// Struck at a random moment, a client may have begun its release before the
+// fault took effect, and such a fault met no holder.
 func (d *director) met(h *hit) (grant int64, waiting bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -289,7 +300,8 @@ func (d *director) met(h *hit) (grant int64, waiting bool) {
 		if held && (grant == 0 || v.Grant < grant) {
 			grant = v.Grant
 		}
-		waiting = waiting || slices.ContainsFunc(d.waiters, func(w nemesis.Waiting) bool { return w.Client == v.Client })
+		waiting = waiting || slices.ContainsFunc(d.waiters,
+			func(w nemesis.Waiting) bool { return w.Client == v.Client })
 	}
 	return grant, waiting
 }
@@ -312,7 +324,8 @@ func (d *director) calmSince() (time.Time, bool) {
 // strikes reports whether a fault is in force. The caller holds the lock.
 func (d *director) strikes() bool { return d.down || len(d.struck) > 0 }
 
-// leaves notes that a client's application is done. It returns false if the client is to be closed, or was killed: then that comes first.
+// leaves notes that a client's application is done. It returns false if the
+// client is to be closed, or was killed: then that comes first.
 func (d *director) leaves(client int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -347,7 +360,8 @@ func (d *director) unhush() {
 	d.hushed = false
 }
 
-// retire has a client closed by its application, which asks for it at each step, and returns its process; nil: its application has left.
+// retire has a client closed by its application, which asks for it at each
+// step, and returns its process; nil: its application has left.
 func (d *director) retire(client int32, c *closing) *hosts.Process {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -396,7 +410,7 @@ func (d *director) settled(ctx context.Context, client int32) error {
 	}
 }
 
-// knows tells whether a client has processes, here or elsewhere.
+// knows reports whether a client has processes, here or elsewhere.
 func (d *director) knows(client int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -414,7 +428,8 @@ func (d *director) emptied(ctx context.Context, client int32) error {
 	return nemesis.Emptied(ctx, proc.Host())
 }
 
-// touches are the clients to whom a fault is done that is aimed at some: of one of a node of the cluster, all that are there.
+// touches are the clients to whom a fault is done that is aimed at some: of one
+// of a node of the cluster, all that are there.
 func (d *director) touches(s nemesis.Spec, clients []int32) (all []int32) {
 	if !s.OfNode() {
 		return clients
@@ -422,7 +437,8 @@ func (d *director) touches(s nemesis.Spec, clients []int32) (all []int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for c := int32(1); c <= d.clients; c++ {
-		if _, dead := d.killed[c]; !dead && slices.ContainsFunc(clients, func(struck int32) bool { return d.far[c].Far == d.far[struck].Far }) {
+		if _, dead := d.killed[c]; !dead && slices.ContainsFunc(clients,
+			func(struck int32) bool { return d.far[c].Far == d.far[struck].Far }) {
 			all = append(all, c)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/netfault"
 )
 
-// tap watches the packets of a client whose lock does not say when its attempts began. A nil tap sees nothing.
+// tap watches the packets of a client whose lock does not say when its attempts
+// began. A nil tap sees nothing.
 type tap struct {
 	mu      sync.Mutex
 	packets *netfault.Tap // nil: not needed any more
@@ -28,7 +29,8 @@ func (t *tap) begin() {
 	}
 }
 
-// end returns what the packets tell of a grant. A lock that stamps its attempts knows that better, and is watched no longer.
+// end returns what the packets tell of a grant. A lock that stamps its attempts
+// knows that better, and is watched no longer.
 func (t *tap) end(r reply) netfault.Bounds {
 	if t == nil {
 		return netfault.Bounds{}
@@ -66,7 +68,8 @@ type taps struct {
 	by map[string]*tap
 }
 
-// on returns the tap of a client's host; nil where there are no packets to see. Without the right to watch there is none either: it only tells more.
+// on returns the tap of a client's host; nil where there are no packets to see.
+// Without the right to watch there is none either: it only tells more.
 func (ts *taps) on(host *hosts.Host, service *backends.Service) *tap {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

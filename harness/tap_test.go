@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// TestPacketsOfGrants: of a grant whose attempt is not told, the history says when the client's packets passed; after one that is told, nobody watches them any more.
+// TestPacketsOfGrants: of a grant whose attempt is not told, the history says when
+// the client's packets passed; after one that is told, nobody watches them any more.
 func TestPacketsOfGrants(t *testing.T) { decided.Run(t, func() { packetsOfGrants(t) }) }
 
 func packetsOfGrants(t *testing.T) {
@@ -69,7 +70,8 @@ func packetsOfGrants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The kernel may begin to stamp packets a little later, and a busy machine may not let a stamp be read in time.
+	// The kernel may begin to stamp packets a little later, and a busy machine
+	// may not let a stamp be read in time.
 	for end := time.Now().Add(decided.Limit); ; {
 		c.tap.begin()
 		r, err := c.simulated(t.Context(), command{})

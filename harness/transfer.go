@@ -20,8 +20,8 @@ const mostMoved = 10
 // backoffDoublings is how often the backoff of a transfer that tries is doubled at most.
 const backoffDoublings = 4
 
-// transfer moves an amount from one account to another under the locks of both: it acquires both, reads both, writes both, and gives both
-// back. The sum of all accounts stays the same.
+// transfer moves an amount from one account to another under the locks of both: it acquires
+// both, reads both, writes both, and gives both back. The sum of all accounts stays the same.
 func transfer(ctx context.Context, a *actor) error {
 	from := a.rng.IntN(len(a.keys))
 	to := a.rng.IntN(len(a.keys) - 1)
@@ -43,13 +43,15 @@ func transfer(ctx context.Context, a *actor) error {
 	}
 }
 
-// backoff is how long a transfer that did not get its second lock stays away: a rest, doubled with each attempt, half of it by chance.
+// backoff is how long a transfer that did not get its second lock stays away: a
+// rest, doubled with each attempt, half of it by chance.
 func (a *actor) backoff(attempt int) time.Duration {
 	whole := a.plan.Rest.Draw(a.rng).Std() << min(attempt, backoffDoublings)
 	return whole/2 + time.Duration(a.rng.Int64N(int64(whole/2)+1))
 }
 
-// transferOnce takes both locks, the second within the time for trying, and moves the amount; done tells whether it had both.
+// transferOnce takes both locks, the second within the time for trying, and
+// moves the amount; done reports whether it had both.
 func (a *actor) transferOnce(ctx context.Context, from, to string, amount int64) (done bool, err error) {
 	second := a.plan.AcquireTimeout.Std()
 	if a.plan.Order == orderTry {

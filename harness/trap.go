@@ -13,10 +13,12 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// traps are the faults that wait for one request of a client. Such a fault is one from the packet on that it is aimed at: before, nothing has happened, and
-// nothing is recorded. If none has come when the client's round is over, it is armed again.
+// traps are the faults that wait for one request of a client. Such a fault is one
+// from the packet on that it is aimed at: before, nothing has happened, and nothing
+// is recorded. If none has come when the client's round is over, it is armed again.
 type traps struct {
-	// planned tells whether there are any in the plan; else nobody needs to know what clients are asked.
+	// planned reports whether there are any in the plan; else nobody needs to
+	// know what clients are asked.
 	planned bool
 	// wire returns the text that a key has in the lock's packets; nil: the key itself.
 	wire func(key string) string
@@ -40,7 +42,8 @@ type laid struct {
 	end context.CancelFunc // of the waiting
 }
 
-// acknowledged is the longest time for which TCP puts off the acknowledgement of what it has received (RFC 1122, 4.2.3.2).
+// acknowledged is the longest time for which TCP puts off the acknowledgement
+// of what it has received (RFC 1122, 4.2.3.2).
 const acknowledged = 500 * time.Millisecond
 
 func newTraps(faults []scenarios.Fault) *traps {
@@ -50,7 +53,8 @@ func newTraps(faults []scenarios.Fault) *traps {
 	return &traps{planned: planned, now: monotime.Now, laid: map[int32]laid{}, asking: map[int32]asking{}}
 }
 
-// lay waits for the trap's packet, and then records the fault and has it healed after the planned time.
+// lay waits for the trap's packet, and then records the fault and has it healed
+// after the planned time.
 func (d *director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) {
 	waiting := d.traps.lay(ctx, in.client, t)
 	if in.part.When != nemesis.Acquiring {
@@ -91,10 +95,12 @@ func (d *director) caught(ctx context.Context, h *hit, in *inForce, t *nemesis.T
 	return err
 }
 
-// A fault that strikes at each request of a call in turn begins anew after mostTurns of them. Where mostMissed calls in a row had no such request, its turn is over.
+// A fault that strikes at each request of a call in turn begins anew after mostTurns
+// of them. Where mostMissed calls in a row had no such request, its turn is over.
 const mostTurns, mostMissed = 6, 3
 
-// inTurn is the part with the request whose turn it is. The last turn of an acquire is what it sends when its time is over.
+// inTurn is the part with the request whose turn it is. The last turn of an
+// acquire is what it sends when its time is over.
 func (a *aimed) inTurn(p nemesis.Part) nemesis.Part {
 	switch {
 	case !p.InTurn:
@@ -106,7 +112,8 @@ func (a *aimed) inTurn(p nemesis.Part) nemesis.Part {
 	return p
 }
 
-// turned notes whether a call had the request whose turn it was. Further requests than one that calls do not have are not waited for.
+// turned notes whether a call had the request whose turn it was. Further
+// requests than one that calls do not have are not waited for.
 func (a *aimed) turned(p nemesis.Part, sprung bool) {
 	if !p.InTurn {
 		return
@@ -131,7 +138,8 @@ func (t *traps) lay(ctx context.Context, client int32, trap *nemesis.Trap) conte
 	return waiting
 }
 
-// over ends the waiting of a client's trap: at once, or when no packet of a request that it has met can come any more.
+// over ends the waiting of a client's trap: at once, or when no packet of a
+// request that it has met can come any more.
 func (t *traps) over(client int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,7 +189,8 @@ func (t *traps) asked(client int32) nemesis.Asked {
 	}
 }
 
-// roundOver is told that a client's round is over, if it is: what a trap waits for in it does not come any more.
+// roundOver is told that a client's round is over, if it is: what a trap waits
+// for in it does not come any more.
 func (d *director) roundOver(client int32) {
 	if !d.holding(client) {
 		d.traps.over(client)

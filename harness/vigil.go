@@ -10,8 +10,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// vigil notices a key that nobody gets while the workload goes on, by what its clients were answered. Nobody believes in a grant of the key, and
-// for as long as the judge allows (checker.Patience) a client has waited for it, or has asked again and again and was told busy.
+// vigil notices a key that nobody gets while the workload goes on, by what its clients were
+// answered. Nobody believes in a grant of the key, and for as long as the judge allows
+// (checker.Patience) a client has waited for it, or has asked again and again and was told busy.
 type vigil struct {
 	patience time.Duration
 	rest     time.Duration // at most between two acquires of a client that belong together
@@ -33,13 +34,15 @@ type wanted struct {
 	last  int32           // the client that was granted it last; 0: none was
 	free  time.Time       // since when nobody believes in a grant
 	asks  map[int32]*ask
-	// tried: the key was asked for by fresh clients, and nobody got it. It is not asked for again until it is granted.
+	// tried: the key was asked for by fresh clients, and nobody got it. It is
+	// not asked for again until it is granted.
 	tried bool
 }
 
 // ask is how one client has asked for a key since it last had it.
 type ask struct {
-	since, last time.Time // the start of the first acquire of those that follow one another, and the end of the last one
+	// the start of the first acquire of those that follow one another, and the end of the last one
+	since, last time.Time
 	open        bool
 	denied      time.Time // when an acquire first ended without a grant; zero: none did
 }
@@ -66,7 +69,8 @@ func (v *vigil) sends(client int32, o op) (answered func(id int64, r reply)) {
 	return func(int64, reply) {}
 }
 
-// answeredSet takes the answer to a call for several keys. Only who has them counts: any of them may be wanted while another is held.
+// answeredSet takes the answer to a call for several keys. Only who has them
+// counts: any of them may be wanted while another is held.
 func (v *vigil) answeredSet(client int32, o op, id int64, r reply) {
 	for i, key := range o.set {
 		switch {
@@ -141,7 +145,8 @@ func (v *vigil) gone(client int32) {
 	}
 }
 
-// stuck returns a key that was free and wanted for too long at now; nothing was disturbed after calm.
+// stuck returns a key that was free and wanted for too long at now; nothing was
+// disturbed after calm.
 func (v *vigil) stuck(now, calm time.Time) (key string, found bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -168,8 +173,9 @@ func (v *vigil) noteStall(lasted time.Duration) {
 	v.stalls = append(v.stalls, stall{time.Now(), lasted})
 }
 
-// stalled is for how long clients stood still since an instant, all added up as the judge does, but no more than the patience: on a machine that is
-// always busy, nobody would ever ask. The caller holds the lock.
+// stalled is for how long clients stood still since an instant, all added up as
+// the judge does, but no more than the patience: on a machine that is always
+// busy, nobody would ever ask. The caller holds the lock.
 func (v *vigil) stalled(since time.Time) (sum time.Duration) {
 	for i := len(v.stalls) - 1; i >= 0 && v.stalls[i].noted.After(since); i-- {
 		sum += v.stalls[i].lasted
@@ -186,15 +192,17 @@ func latest(first time.Time, more ...time.Time) time.Time {
 	return first
 }
 
-// tried is told that fresh clients have asked for a key, and whether the last of them was refused it, too.
+// tried is told that fresh clients have asked for a key, and whether the last
+// of them was refused it, too.
 func (v *vigil) tried(key string, refused bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.keys[key].free, v.keys[key].tried = time.Now(), refused
 }
 
-// suspects puts clients in the order in which they are to be closed to free the key: first those that were not granted it and hold nothing, who
-// gave up first in front; then the others; and last the one that was granted the key last.
+// suspects puts clients in the order in which they are to be closed to free the
+// key: first those that were not granted it and hold nothing, who gave up first
+// in front; then the others; and last the one that was granted the key last.
 func (v *vigil) suspects(key string, clients []int32) []int32 {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// vigilAt is a vigil over one key with a patience of 3 s and a rest of 1 s, and the instant at which it begins.
+// vigilAt is a vigil over one key with a patience of 3 s and a rest of 1 s, and
+// the instant at which it begins.
 func vigilAt() (*vigil, func(seconds float64) time.Time) {
 	began := time.Now()
 	return newVigil(3*time.Second, time.Second, []string{"k0"}), func(s float64) time.Time {
@@ -80,7 +81,8 @@ func TestVigilNoticesAKeyThatNobodyGets(t *testing.T) {
 	}
 }
 
-// Suspects: losers by when they gave up, then who never asked, who holds another key, and the last to hold this one.
+// Suspects: losers by when they gave up, then who never asked, who holds
+// another key, and the last to hold this one.
 func TestSuspectsAreInOrder(t *testing.T) {
 	v := newVigil(time.Second, time.Second, []string{"k0", "k1"})
 	now := time.Now()

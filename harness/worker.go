@@ -23,11 +23,12 @@ import (
 // maxMessage bounds one line between harness and worker.
 const maxMessage = 1 << 20
 
-// closeLimit bounds what a worker that nobody listens to any more spends on giving its session back.
+// closeLimit bounds what a worker that nobody listens to any more spends on
+// giving its session back.
 const closeLimit = 2 * time.Second
 
-// Work is the whole life of a worker process: it carries out the commands that it reads, one at a time, and ends with its input.
-// Kinds is the catalogue of locks.
+// Work is the whole life of a worker process: it carries out the commands that it
+// reads, one at a time, and ends with its input. Kinds is the catalogue of locks.
 func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -61,7 +62,8 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind
 }
 
 func newWorker(out io.Writer, kinds []clients.Kind) *worker {
-	return &worker{out: out, kinds: kinds, now: monotime.Now, dial: func(ctx context.Context, addr string) (storeClient, error) { return store.Dial(ctx, addr) },
+	return &worker{out: out, kinds: kinds, now: monotime.Now,
+		dial:   func(ctx context.Context, addr string) (storeClient, error) { return store.Dial(ctx, addr) },
 		grants: map[string]held{}, early: map[string]earlyLoss{}}
 }
 
@@ -72,7 +74,8 @@ type storeClient interface {
 	Close() error
 }
 
-// obeyGivingUp has the worker give up an acquire when it is told so by a signal: commands wait until it is answered.
+// obeyGivingUp has the worker give up an acquire when it is told so by a
+// signal: commands wait until it is answered.
 func (w *worker) obeyGivingUp() (stop func()) {
 	told, over := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(told, giveUp)
@@ -127,7 +130,8 @@ type held struct {
 }
 
 func (w *worker) send(r reply) error {
-	r.Error = redact.Text(r.Error) // what a library says of its connection may hold a password, and all of it is recorded
+	// what a library says of its connection may hold a password, and all of it is recorded
+	r.Error = redact.Text(r.Error)
 	w.sending.Lock()
 	defer w.sending.Unlock()
 	w.line = r.appendLine(w.line[:0])
@@ -200,7 +204,8 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 			return err
 		}
 		w.writes = kind.Writes
-		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, Account: w.open.Account, TTL: w.open.TTL, Client: int(w.open.Client), Seed: w.open.Seed,
+		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, Account: w.open.Account, TTL: w.open.TTL,
+			Client: int(w.open.Client), Seed: w.open.Seed,
 			Renewals: &w.renewals, Opened: w.opened, Adapter: w.open.Adapter})
 		if err != nil {
 			return fmt.Errorf("open %s: %w", kind.Name, err)
@@ -231,8 +236,9 @@ func (w *worker) begin(ctx context.Context, c command) reply {
 	return r
 }
 
-// otherLease says that the service grants much longer leases than the run is about: a client that is frozen for longer than its TTL would still hold the lock, and
-// whatever came of it would say nothing.
+// otherLease says that the service grants much longer leases than the run is
+// about: a client that is frozen for longer than its TTL would still hold the
+// lock, and whatever came of it would say nothing.
 func (w *worker) otherLease() error {
 	leaser, ok := w.lock.(clients.Leaser)
 	if !ok || !w.open.Lent {
@@ -243,7 +249,8 @@ func (w *worker) otherLease() error {
 		return nil
 	}
 	return fmt.Errorf("the service grants sessions of %v where the TTL is %v, so nothing would be shown: give --scale real, or lower its least session timeout "+
-		"(ZooKeeper: minSessionTimeout, twice the tickTime if it is not set; etcd: its election timeout and a half)", granted, ttl)
+		"(ZooKeeper: minSessionTimeout, twice the tickTime if it is not set; etcd: its election timeout and a half)",
+		granted, ttl)
 }
 
 func find(kinds []clients.Kind, name string) (clients.Kind, error) {
@@ -262,8 +269,9 @@ func (w *worker) watch(lost <-chan clients.Loss) {
 	}
 }
 
-// loses passes a lost-event on, and lets the application know. An event for a grant that the library has made and the application has
-// not been given yet waits for it (claim); one for a grant that is given back already is of no interest.
+// loses passes a lost-event on, and lets the application know. An event for a
+// grant that the library has made and the application has not been given yet waits
+// for it (claim); one for a grant that is given back already is of no interest.
 func (w *worker) loses(loss clients.Loss) {
 	at := w.now()
 	w.mu.Lock()
@@ -287,8 +295,9 @@ type earlyLoss struct {
 	at int64
 }
 
-// of tells whether it is the loss of a grant whose acquire began at since. Without a token it can't be if it came before; one that came during the acquire is taken for the new
-// grant's, since a lock withdraws an older grant's event when that is given back.
+// of reports whether it is the loss of a grant whose acquire began at since. Without a
+// token it can't be if it came before; one that came during the acquire is taken for the
+// new grant's, since a lock withdraws an older grant's event when that is given back.
 func (e earlyLoss) of(g clients.Grant, since int64) bool {
 	if e.Token == 0 {
 		return e.at >= since
@@ -297,15 +306,18 @@ func (e earlyLoss) of(g clients.Grant, since int64) bool {
 }
 
 func (w *worker) tell(loss clients.Loss, grant, at int64) {
-	_ = w.send(reply{Event: eventLost, Key: loss.Key, Grant: grant, Error: loss.Why, From: at}) // the next answer will fail as well
+	// the next answer will fail as well
+	_ = w.send(reply{Event: eventLost, Key: loss.Key, Grant: grant, Error: loss.Why, From: at})
 }
 
 // opened passes on what the lock's service knows a session of ours by.
 func (w *worker) opened(s clients.Session) {
-	_ = w.send(reply{Event: eventSession, Session: s.ID, Password: hex.EncodeToString(s.Password)}) // the next answer will fail as well
+	// the next answer will fail as well
+	_ = w.send(reply{Event: eventSession, Session: s.ID, Password: hex.EncodeToString(s.Password)})
 }
 
-// claim takes a new grant of a key, whose acquire began at since, into the application's belief. If it has been lost meanwhile, that is told now.
+// claim takes a new grant of a key, whose acquire began at since, into the
+// application's belief. If it has been lost meanwhile, that is told now.
 func (w *worker) claim(g clients.Grant, key string, op, since int64) {
 	w.mu.Lock()
 	early, known := w.early[key]
@@ -318,8 +330,8 @@ func (w *worker) claim(g clients.Grant, key string, op, since int64) {
 	}
 }
 
-// beat notices when this process did not run: its ticks come late. Whether that was an injected pause or the machine's own doing,
-// the harness knows.
+// beat notices when this process did not run: its ticks come late. Whether that
+// was an injected pause or the machine's own doing, the harness knows.
 func (w *worker) beat(late time.Duration) {
 	period := max(late/4, time.Millisecond)
 	tick := time.NewTicker(period)
@@ -381,14 +393,15 @@ func (w *worker) acquire(ctx context.Context, c command) reply {
 	return r
 }
 
-// believed is the grant that the application thinks it has. An op under another grant than the newest is a
-// mistake of the harness.
+// believed is the grant that the application thinks it has. An op under another
+// grant than the newest is a mistake of the harness.
 func (w *worker) believed(c command) (held, *reply) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h, ok := w.grants[c.Key]
 	if !ok || h.op != c.Grant {
-		return held{}, &reply{Result: resultFail, Declined: true, Error: fmt.Sprintf("no grant %d of %s here", c.Grant, c.Key)}
+		return held{}, &reply{Result: resultFail, Declined: true,
+			Error: fmt.Sprintf("no grant %d of %s here", c.Grant, c.Key)}
 	}
 	return h, nil
 }
@@ -451,8 +464,8 @@ func (w *worker) release(ctx context.Context, c command) reply {
 	return w.timed(func() error { return w.lock.Release(ctx, h.grant) })
 }
 
-// access reads or writes the store under a grant. With guard "check" the application declines when it has been told that the
-// hold is lost; with guard "none" it trusts its acquire.
+// access reads or writes the store under a grant. With guard "check" the application declines
+// when it has been told that the hold is lost; with guard "none" it trusts its acquire.
 func (w *worker) access(ctx context.Context, c command) reply {
 	h, mistake := w.believed(c)
 	if mistake != nil {
@@ -460,7 +473,8 @@ func (w *worker) access(ctx context.Context, c command) reply {
 	}
 	if h.lost && w.open.Decline {
 		now := w.now()
-		return reply{Result: resultFail, Declined: true, Error: "the lock has told that it is lost", Start: now, End: now}
+		return reply{Result: resultFail, Declined: true, Error: "the lock has told that it is lost", Start: now,
+			End: now}
 	}
 	request := w.request(c, h)
 	var e store.Entry

@@ -15,8 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/redact"
 )
 
-// answerSlack is how much longer than an op's own time limit the harness waits for the answer of a worker that nothing stops;
-// planned pauses come on top.
+// answerSlack is how much longer than an op's own time limit the harness waits
+// for the answer of a worker that nothing stops; planned pauses come on top.
 const answerSlack = 10 * time.Second
 
 // exitLimit is how long a worker whose input has ended may take to end.
@@ -51,13 +51,15 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 	if err != nil {
 		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
 	}
-	safe := redact.NewWriter(log) // a library's complaint may hold the address that it was given, with its password
+	// a library's complaint may hold the address that it was given, with its password
+	safe := redact.NewWriter(log)
 	command := r.cfg.Worker
 	if command == nil {
 		command = []string{"/proc/self/exe", "worker"}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	// Files, not pipes of exec's making: those are closed when the process ends, with lines still unread in them.
+	// Files, not pipes of exec's making: those are closed when the process
+	// ends, with lines still unread in them.
 	cmd.Stdin, cmd.Stdout = inRead, outWrite
 	// Its last words are waited for, unless somebody lives on who could say more.
 	cmd.Stderr, cmd.WaitDelay = safe, lastWordsLimit
@@ -70,7 +72,8 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		_ = errors.Join(safe.Flush(), log.Close()) // of the history nothing is in there
 	}()
 	c := &client{number: number, host: host.Name, in: inWrite, replies: make(chan reply, 1),
-		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + longestFault(r.cfg.Plan), ended: r.sessions.endedBy}
+		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + longestFault(r.cfg.Plan),
+		ended: r.sessions.endedBy}
 	c.process.Store(r.ids.nextProcess())
 	c.event = func(e reply) { r.workerEvent(c, e) }
 	go func() {
@@ -83,10 +86,12 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 	return &workerProcess{client: c, proc: proc, stdin: inWrite}, nil
 }
 
-// lastWordsLimit is how long the standard error of a worker that has ended is waited for, where a descendant keeps it open.
+// lastWordsLimit is how long the standard error of a worker that has ended is
+// waited for, where a descendant keeps it open.
 const lastWordsLimit = 2 * time.Second
 
-// stream names the random stream of the client's lock: a fresh process draws nothing that its predecessor drew.
+// stream names the random stream of the client's lock: a fresh process draws
+// nothing that its predecessor drew.
 func (w *workerProcess) stream() string {
 	if w.life == 0 {
 		return fmt.Sprintf("lock of client %d", w.number)
@@ -107,8 +112,10 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 		limit = max(limit, helloLimit)
 	}
 	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(limit), Open: &opening{
-		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(), Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
-		Seed: r.cfg.Plan.StreamSeed(w.stream()), Decline: s.Workload.Guard != guardNone, Stall: r.stall(), Lent: r.cfg.Keys != ""}})
+		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(),
+		Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
+		Seed: r.cfg.Plan.StreamSeed(w.stream()), Decline: s.Workload.Guard != guardNone, Stall: r.stall(),
+		Lent: r.cfg.Keys != ""}})
 	if err != nil {
 		return err
 	}
@@ -139,7 +146,8 @@ func (r *run) opened(w *workerProcess, a reply) error {
 
 // end closes the lock client and the process, and records that nothing more will come from it.
 func (r *run) end(ctx context.Context, w *workerProcess) error {
-	if _, _, err := w.do(ctx, op{kind: history.Close, timeout: r.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
+	if _, _, err := w.do(ctx, op{kind: history.Close,
+		timeout: r.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
 		return err
 	}
 	if err := w.stdin.Close(); err != nil {
@@ -153,7 +161,8 @@ func (r *run) end(ctx context.Context, w *workerProcess) error {
 	return r.exited(ctx, w)
 }
 
-// workerEvent takes what a worker tells by itself. What comes before the history begins is of no interest: nothing is held yet.
+// workerEvent takes what a worker tells by itself. What comes before the
+// history begins is of no interest: nothing is held yet.
 func (r *run) workerEvent(c *client, e reply) {
 	if e.Event == eventSession {
 		r.sessions.opened(c.number, e)
@@ -166,14 +175,17 @@ func (r *run) workerEvent(c *client, e reply) {
 	case eventLost:
 		key, known := r.keyIDs[e.Key]
 		if known {
-			r.rec.Record(history.Event{Type: history.Lost, Client: c.number, Process: c.process.Load(), Key: key, Grant: e.Grant,
+			r.rec.Record(history.Event{Type: history.Lost, Client: c.number, Process: c.process.Load(), Key: key,
+				Grant: e.Grant,
 				Start: r.rec.Relative(e.From), Text: e.Error})
 		}
 	case eventHoldBegins, eventHoldEnds:
 		c.holdUps.tell(e)
 	case eventStall:
-		r.director.stalled(c.number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()), func(length time.Duration) string {
-			return fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected", length.Round(time.Millisecond))
-		})
+		r.director.stalled(c.number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()),
+			func(length time.Duration) string {
+				return fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected",
+					length.Round(time.Millisecond))
+			})
 	}
 }

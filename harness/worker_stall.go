@@ -8,8 +8,9 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// holdUp holds an activity of this process up, as long as the command says, and tells of the beginning and the end. The application is this goroutine: it
-// waits here, while those of the lock go on. Renewals wait at their gate, while the application goes on.
+// holdUp holds an activity of this process up, as long as the command says, and tells
+// of the beginning and the end. The application is this goroutine: it waits here, while
+// those of the lock go on. Renewals wait at their gate, while the application goes on.
 func (w *worker) holdUp(ctx context.Context, c command) error {
 	from, d := monotime.Now(), time.Duration(c.Timeout)
 	end := func(count int64) error {

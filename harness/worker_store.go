@@ -13,9 +13,11 @@ type record struct {
 	version, value int64
 }
 
-// request is what the application sends to the store: as it is, or in the way that the lock (or the lack of one) demands.
+// request is what the application sends to the store: as it is, or in the way
+// that the lock (or the lack of one) demands.
 func (w *worker) request(c command, h held) store.Request {
-	r := store.Request{Key: c.Key, Op: c.ID, Grant: c.Grant, Client: w.open.Client, Token: h.grant.Token, Value: c.Value}
+	r := store.Request{Key: c.Key, Op: c.ID, Grant: c.Grant, Client: w.open.Client, Token: h.grant.Token,
+		Value: c.Value}
 	if c.Op == "read" {
 		return r
 	}
@@ -34,8 +36,8 @@ func (w *worker) request(c command, h held) store.Request {
 	return r
 }
 
-// seen keeps what a read or an accepted write showed of the record. Where the store added, the application goes on from what it believes
-// to have written: the next sum is counted from there.
+// seen keeps what a read or an accepted write showed of the record. Where the store added, the
+// application goes on from what it believes to have written: the next sum is counted from there.
 func (w *worker) seen(c command, e store.Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,7 +20,8 @@ func (a *application) interfere(key string, value int64) {
 	}
 }
 
-// TestWritesOnCondition: a write names the version that the application read under this grant, or wrote.
+// TestWritesOnCondition: a write names the version that the application read
+// under this grant, or wrote.
 func TestWritesOnCondition(t *testing.T) {
 	a := startWriter(t, false, store.WriteIfVersion)
 	a.ok(command{Op: "acquire", Key: "k", Grant: 1})
@@ -36,13 +37,15 @@ func TestWritesOnCondition(t *testing.T) {
 	}
 	a.ok(command{Op: "release", Key: "k", Grant: 1})
 	a.ok(command{Op: "acquire", Key: "k", Grant: 2})
-	a.ok(command{Op: "write", Key: "k", Grant: 2, Value: 9}) // nothing read under this grant: it builds on nothing
+	// nothing read under this grant: it builds on nothing
+	a.ok(command{Op: "write", Key: "k", Grant: 2, Value: 9})
 	if r := a.ok(command{Op: "read", Key: "k", Grant: 2}); r.Version != 4 || r.Value != 9 {
 		t.Errorf("%+v", r)
 	}
 }
 
-// TestWritesByAdding: the store gets the difference between what the application read and what it wants to write.
+// TestWritesByAdding: the store gets the difference between what the
+// application read and what it wants to write.
 func TestWritesByAdding(t *testing.T) {
 	a := startWriter(t, false, store.WriteAdd)
 	a.ok(command{Op: "acquire", Key: "k", Grant: 1})
@@ -66,9 +69,12 @@ func TestWhyNot(t *testing.T) {
 		want string
 	}{
 		{store.Entry{}, ""},
-		{store.Entry{Request: store.Request{Token: 4}, Refused: true, Fence: 5}, "refused: token 4 is older than 5, which the store has seen"},
-		{store.Entry{Request: store.Request{Token: 5}, Refused: true, Fence: 5}, "refused: token 5 came to the store with another grant before"},
-		{store.Entry{Request: store.Request{Token: 5, Guard: "x"}, Refused: true}, "refused: the lock's key, of revision 5, has gone from etcd"},
+		{store.Entry{Request: store.Request{Token: 4}, Refused: true, Fence: 5},
+			"refused: token 4 is older than 5, which the store has seen"},
+		{store.Entry{Request: store.Request{Token: 5}, Refused: true, Fence: 5},
+			"refused: token 5 came to the store with another grant before"},
+		{store.Entry{Request: store.Request{Token: 5, Guard: "x"}, Refused: true},
+			"refused: the lock's key, of revision 5, has gone from etcd"},
 		{store.Entry{Request: store.Request{Base: 2}, Conflict: true}, "conflict: the record is no longer at version 2, which was read"},
 	} {
 		if got := whyNot(&c.e); got != c.want {

@@ -20,7 +20,8 @@ type scripted struct {
 	bare  bool // the grants carry no token
 	lost  chan clients.Loss
 	gone  bool // renewals are refused
-	// before, if set, is called when a grant has been made and the application has not been given it yet.
+	// before, if set, is called when a grant has been made and the application
+	// has not been given it yet.
 	before func(token int64)
 }
 
@@ -81,8 +82,10 @@ func startWriter(t *testing.T, decline bool, writes string) *application {
 	go func() { served <- store.Serve(ctx, l, ledger) }()
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()
-	a := &application{t: t, lock: &scripted{lost: make(chan clients.Loss)}, in: inWrite, out: bufio.NewScanner(outRead), addr: l.Addr().String()}
-	kind := clients.Kind{Name: "scripted", Writes: writes, Open: func(context.Context, clients.Config) (clients.Lock, error) { return a.lock, nil }}
+	a := &application{t: t, lock: &scripted{lost: make(chan clients.Loss)}, in: inWrite, out: bufio.NewScanner(outRead),
+		addr: l.Addr().String()}
+	kind := clients.Kind{Name: "scripted", Writes: writes,
+		Open: func(context.Context, clients.Config) (clients.Lock, error) { return a.lock, nil }}
 	worked := make(chan error, 1)
 	go func() { worked <- Work(ctx, inRead, outWrite, []clients.Kind{kind}) }()
 	t.Cleanup(func() {
@@ -141,7 +144,8 @@ func (a *application) ok(c command) reply {
 	return r
 }
 
-// With guard "check" the application stops when it has been told; with guard "none" it goes on, for it trusts its acquire.
+// With guard "check" the application stops when it has been told; with guard
+// "none" it goes on, for it trusts its acquire.
 func TestToldOfALoss(t *testing.T) {
 	for _, decline := range []bool{true, false} {
 		a := startApplication(t, decline)
@@ -191,7 +195,8 @@ func TestLossBeforeTheGrantIsKnown(t *testing.T) {
 	}
 }
 
-// So it is for a lock without tokens, whose events tell only when they came: one from before the acquire is of an older grant.
+// So it is for a lock without tokens, whose events tell only when they came:
+// one from before the acquire is of an older grant.
 func TestLossWithoutTokenBeforeTheGrantIsKnown(t *testing.T) {
 	for _, during := range []bool{true, false} {
 		a := startApplication(t, true)
@@ -215,7 +220,8 @@ func TestLossWithoutTokenBeforeTheGrantIsKnown(t *testing.T) {
 	}
 }
 
-// A renewal is told with its validity, and what it grants takes the place of what was held; a refused one changes nothing.
+// A renewal is told with its validity, and what it grants takes the place of
+// what was held; a refused one changes nothing.
 func TestRenew(t *testing.T) {
 	a := startApplication(t, false)
 	if !a.can.CanRenew || !a.can.CanAsk {

@@ -14,9 +14,11 @@ type Workload struct {
 	make func(r *run) workload
 }
 
-// workload is what the clients of one run do. What they share is in it, so its methods are called by all of them at once.
+// workload is what the clients of one run do. What they share is in it, so its
+// methods are called by all of them at once.
 type workload interface {
-	// run drives one client until actor.done is closed. A round that has begun is finished, so that nothing is left held.
+	// run drives one client until actor.done is closed. A round that has begun
+	// is finished, so that nothing is left held.
 	run(ctx context.Context, a *actor) error
 }
 
@@ -24,7 +26,8 @@ type workload interface {
 func Workloads() []Workload {
 	return []Workload{
 		{"counter", "acquire, read, think, write the successor, release, rest", alike(count)},
-		{"payment", "each order comes to two clients at once: acquire, charge it unless it is charged, release", func(*run) workload { return &payment{} }},
+		{"payment", "each order comes to two clients at once: acquire, charge it unless it is charged, release",
+			func(*run) workload { return &payment{} }},
 		{"leader", "acquire, run a few scheduled ticks (read the last, think, write the next), step down", alike(lead)},
 		{"transfer", "acquire two keys, move an amount from one to the other, release both", alike(transfer)},
 		{"queue", "all wait for one key: acquire, read, think, write the successor, release, rest", alike(stand)},

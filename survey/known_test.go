@@ -12,8 +12,8 @@ import (
 // style is what pages have in common with those of reports, which are not made from cards.
 var style = regexp.MustCompile(`(?s)<style>.*?</style>`)
 
-// TestPagesAreMadeFromTheCards: the pages in docs and the list of the track record are what would be made
-// now from the cards and the results.
+// TestPagesAreMadeFromTheCards: the pages in docs and the list of the track
+// record are what would be made now from the cards and the results.
 func TestPagesAreMadeFromTheCards(t *testing.T) {
 	const again = "run `lockchaos survey site` at the top of the repository"
 	top, err := filepath.Abs("..")
@@ -38,7 +38,8 @@ func TestPagesAreMadeFromTheCards(t *testing.T) {
 	for name, text := range read(t, kept) {
 		if made[name] == "" {
 			t.Errorf("docs/survey/%s would not be made now: %s, and remove it", name, again)
-		} else if strings.Count(name, ".") == 1 && style.ReplaceAllString(text, "") != style.ReplaceAllString(made[name], "") { // witnesses are pages of reports
+		} else if strings.Count(name, ".") == 1 && style.ReplaceAllString(text, "") != style.ReplaceAllString(made[name], "") {
+			// witnesses are pages of reports
 			t.Errorf("docs/survey/%s is not what its card and its results say: %s", name, again)
 		}
 		delete(made, name)
@@ -80,8 +81,8 @@ func read(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestSurveyTellsOneStory: no library of which a defect is known is among those that showed none, and
-// each report is told of by a card.
+// TestSurveyTellsOneStory: no library of which a defect is known is among those
+// that showed none, and each report is told of by a card.
 func TestSurveyTellsOneStory(t *testing.T) {
 	all, err := Libraries(".")
 	if err != nil {
@@ -117,9 +118,11 @@ func TestTitles(t *testing.T) {
 		want   string
 	}{
 		{want: "its exams showed no defect"},
-		{exams: []Defect{exam}, others: []Other{{Defect: "stuck-lock", Attack: "stop-work"}}, want: "its exams showed no defect of its own"},
+		{exams: []Defect{exam}, others: []Other{{Defect: "stuck-lock", Attack: "stop-work"}},
+			want: "its exams showed no defect of its own"},
 		{exams: []Defect{exam}, want: "a key stayed locked"},
-		{exams: []Defect{exam}, known: []Known{{Attacks: []string{"kill-work"}, Shows: []string{"stuck-lock"}}}, want: "a key stayed locked"},
+		{exams: []Defect{exam}, known: []Known{{Attacks: []string{"kill-work"}, Shows: []string{"stuck-lock"}}},
+			want: "a key stayed locked"},
 		{exams: []Defect{exam}, known: []Known{{}, {}}, want: "a key stayed locked; 2 defects found by hand"},
 		{known: []Known{{}}, want: "1 defect found by hand"},
 		{known: []Known{{Attacks: []string{"late-giving-up"}}}, want: "1 defect that other exams showed"},

@@ -26,7 +26,8 @@ var (
 	libraryText string
 )
 
-// pages are the templates of the site. They are part of the program: one that does not parse is a bug that every test finds.
+// pages are the templates of the site. They are part of the program: one that
+// does not parse is a bug that every test finds.
 var pages = sync.OnceValue(func() *template.Template {
 	all := template.New("index").Funcs(template.FuncMap{"prose": prose})
 	return template.Must(template.Must(all.Parse(indexText)).New("library").Parse(libraryText))
@@ -56,7 +57,8 @@ func Libraries(dir string) (all []Library, err error) {
 	return all, nil
 }
 
-// Site writes the pages of the survey into a folder: index.html, one page for each library, and one for each defect's witness.
+// Site writes the pages of the survey into a folder: index.html, one page for
+// each library, and one for each defect's witness.
 func Site(dir, to string) error {
 	all, err := Libraries(dir)
 	if err != nil {
@@ -125,10 +127,13 @@ func (l Library) witness(dir, to string, d Defect) error {
 	if err != nil {
 		return fmt.Errorf("read the witness of a defect: %w", err)
 	}
-	s := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service, Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
-		About: "the fewest ops that show it, of a run that had many", Recheck: reports.Shell("lockchaos", "check", file), Program: "lockchaos", History: h, Alone: true}
+	s := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service,
+		Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
+		About:   "the fewest ops that show it, of a run that had many",
+		Recheck: reports.Shell("lockchaos", "check", file), Program: "lockchaos", History: h, Alone: true}
 	s.Verdict = checker.Judge(h, checker.Options{})
-	return reports.WriteFile(filepath.Join(to, l.WitnessPage(d)), func(w io.Writer) error { return page.WriteScenario(w, s) })
+	return reports.WriteFile(filepath.Join(to, l.WitnessPage(d)),
+		func(w io.Writer) error { return page.WriteScenario(w, s) })
 }
 
 // Page is the name of the library's page.
@@ -151,13 +156,15 @@ func (l Library) Again(d Defect) string {
 	return reports.Shell(append(words, "--attack", d.Attacks[0], "--seed", fmt.Sprint(d.Seed))...)
 }
 
-// Bound is the share of faults, in percent, under which a lock may fall that has stood so many, at 95 % confidence (Wilson's interval).
+// Bound is the share of faults, in percent, under which a lock may fall that
+// has stood so many, at 95 % confidence (Wilson's interval).
 func (l Library) Bound() string {
 	_, high := checker.Wilson(0, int64(l.Withstood))
 	return fmt.Sprintf("%.2f", 100*high)
 }
 
-// Own are the defects that are the library's own: the card does not lay all attacks that showed them to somebody else.
+// Own are the defects that are the library's own: the card does not lay all
+// attacks that showed them to somebody else.
 func (l Library) Own() (own []Defect) {
 	if l.Result == nil {
 		return nil
@@ -189,7 +196,8 @@ func (l Library) Further() (all []Known) {
 
 // seenAs reports whether an exam's defect is this one, by its name or by an attack that shows both.
 func (k Known) seenAs(d Defect) bool {
-	return slices.Contains(k.Shows, d.Name) || slices.ContainsFunc(d.Attacks, func(attack string) bool { return slices.Contains(k.Attacks, attack) })
+	return slices.Contains(k.Shows, d.Name) || slices.ContainsFunc(d.Attacks,
+		func(attack string) bool { return slices.Contains(k.Attacks, attack) })
 }
 
 // Broken reports whether a defect of the library is known, from its exams or from its card.
@@ -295,8 +303,8 @@ func (x index) Examined() []Library {
 	return all
 }
 
-// Reported are those without a result of which a defect is known, Ready the others that can be examined, and Elsewhere those that
-// can't be here.
+// Reported are those without a result of which a defect is known, Ready the
+// others that can be examined, and Elsewhere those that can't be here.
 func (x index) Reported() []Library {
 	return x.those(func(l Library) bool { return l.Result == nil && l.Broken() })
 }

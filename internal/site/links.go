@@ -15,7 +15,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// The folders of the site that hold whole pages of lockchaos: those of the survey, and the report of a run.
+// The folders of the site that hold whole pages of lockchaos: those of the
+// survey, and the report of a run.
 const (
 	surveyFolder = "docs/survey"
 	runFolder    = "run"
@@ -24,7 +25,8 @@ const (
 // collect finds what is copied: pictures, the survey's pages, and the run's files.
 func (s *site) collect() error {
 	for _, folder := range []string{"docs/images", surveyFolder} {
-		if err := s.take(filepath.Join(s.repo, filepath.FromSlash(folder)), folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.take(filepath.Join(s.repo, filepath.FromSlash(folder)), folder); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("take the files of %s: %w", folder, err)
 		}
 	}
@@ -44,7 +46,8 @@ func (s *site) collect() error {
 	return nil
 }
 
-// take notes the files of a folder to be copied to another of the site. Logs stay out: they are for those who have the run.
+// take notes the files of a folder to be copied to another of the site. Logs
+// stay out: they are for those who have the run.
 func (s *site) take(from, to string) error {
 	return filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
 		switch {
@@ -99,7 +102,8 @@ func errHTML(p *page) error {
 	return fmt.Errorf("%s has HTML, which the site would leave out: put `<x>` into backticks", p.Path)
 }
 
-// resolve turns a link of a file into one of its page: to a page, to a file that is copied, or to the repository on the web.
+// resolve turns a link of a file into one of its page: to a page, to a file
+// that is copied, or to the repository on the web.
 func (s *site) resolve(from, address string) (string, error) {
 	file, ours := strings.CutPrefix(address, s.web)
 	if !ours {
@@ -143,8 +147,8 @@ func relative(from, to string) string {
 	return (&url.URL{Path: filepath.ToSlash(way)}).String()
 }
 
-// copy writes what is taken as it is. In pages of lockchaos only the links change: to the site where it has what they lead to, and to
-// nowhere where a file was left out.
+// copy writes what is taken as it is. In pages of lockchaos only the links change: to
+// the site where it has what they lead to, and to nowhere where a file was left out.
 func (s *site) copy() error {
 	for to, from := range s.copies {
 		data, err := os.ReadFile(from)
