@@ -88,7 +88,7 @@ as-user:
 exam-table:
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'TestExamTable$$' ./cmd/lockchaos
 
-## survey: every library of survey/ that can be had here, examined ten times, and the pages in docs/survey (hours)
+## survey: every library of survey/ that can be had here, examined ten times, and docs/survey.md (hours; make site shows more)
 survey: build
 	./$(BIN) survey run
 	./$(BIN) survey site

@@ -233,6 +233,8 @@ type Kind struct {
 	// OnWire returns the text by which the request that asks for a key can be
 	// told from others in its packets; nil: the key itself.
 	OnWire func(key string) string
+	// EachCall: each call is a process of its own, so no fault makes the clock wrong that it reads.
+	EachCall bool
 	// Renews: the lock renews its grants, or its session, by itself in the
 	// background, and each renewal passes Config.Renewals.
 	Renews bool

@@ -30,10 +30,13 @@ func (r *run) adapter() *clients.Adapter {
 // wrong. What an adapter reads there is then no evidence.
 func clocksOfClients(faults []scenarios.Fault) bool {
 	return slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
-		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool {
-			return one.Clock != "" && nemesis.Target(one.Target).Client()
-		})
+		return slices.ContainsFunc(f.Singles(), clockOfClient)
 	})
+}
+
+// clockOfClient reports whether a single fault makes clocks of clients wrong.
+func clockOfClient(f scenarios.Fault) bool {
+	return f.Clock != "" && nemesis.Target(f.Target).Client()
 }
 
 // share makes the folder that the adapters of all clients share.

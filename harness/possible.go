@@ -13,6 +13,9 @@ import (
 
 // CheckFault reports whether the fault can strike its target where the lock is used.
 func CheckFault(lock clients.Kind, f scenarios.Fault) error {
+	if lock.EachCall && clockOfClient(f) {
+		return errors.New("each of its calls is a process of its own, and a fault changes the clocks of processes that run")
+	}
 	service, _ := backends.Lookup(lock.Service)
 	var names []string
 	for _, n := range service.Nodes {

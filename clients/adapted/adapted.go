@@ -88,6 +88,7 @@ type declaration struct {
 	adapter.Declaration
 	LostGraceMS float64 `json:"lost_grace_ms,omitempty"`
 	AbandonsMS  float64 `json:"abandons_ms,omitempty"`
+	LeaseMS     float64 `json:"lease_ms,omitempty"`
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -153,7 +154,8 @@ func (s *server) hello(ctx context.Context, r adapter.Request) (a reply, err err
 		return a, fmt.Errorf("the client %q: %w", r.Client, err)
 	}
 	s.lock, err = s.Open(ctx, clients.Config{Nodes: r.Nodes, Account: (*clients.Account)(r.Account),
-		TTL: r.TTLMS * int64(time.Millisecond), Client: number, Seed: uint64(r.Seed)})
+		TTL: r.TTLMS * int64(time.Millisecond), Client: number, Seed: uint64(r.Seed),
+		Adapter: &clients.Adapter{Service: r.Service, Shared: r.Dir}})
 	if err != nil {
 		return a, err
 	}
@@ -170,7 +172,7 @@ func (s *server) hello(ctx context.Context, r adapter.Request) (a reply, err err
 		s.says.Token = "none"
 	}
 	a.Token, a.declaration = s.says.Token, &declaration{s.says, ms(time.Duration(c.LostGrace)),
-		ms(time.Duration(c.Abandons))}
+		ms(time.Duration(c.Abandons)), ms(time.Duration(says.Lease))}
 	if l, ok := s.lock.(clients.Watcher); ok && l.Lost() != nil {
 		go s.watch(l.Lost())
 	}

@@ -44,6 +44,14 @@ func strays() (string, error) {
 	return "", nil
 }
 
+// Signal sends a signal to a process that runs, and to all that came of it.
+func Signal(pid int, s unix.Signal) {
+	family, _ := descendants(pid) // without the table of processes, to the process alone
+	for _, p := range append(family, proc{pid: pid}) {
+		_ = unix.Kill(p.pid, s) // it may be gone by now
+	}
+}
+
 // descendants are the living processes that come of pid, itself left out.
 func descendants(pid int) ([]proc, error) {
 	all, err := processes()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -65,7 +66,10 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 	flags := cmd.Flags()
 	f.addSeed(flags)
 	f.addOwn(flags, "", "lease of the lock (default: 500ms)")
-	_ = flags.MarkHidden("lock-cmd") // the simulation compiles locks
+	for _, name := range []string{"lock-cmd", shell.AcquireFlag, shell.ReleaseFlag, shell.RenewFlag, shell.HeldFlag,
+		shell.DeclareFlag} {
+		_ = flags.MarkHidden(name) // the simulation compiles locks
+	}
 	flags.DurationVar(&x.For, "for", 2*time.Minute, "how long to search")
 	flags.Uint64Var(&x.Most, "seeds", 0, "how many seeds to try at most (default: as many as the time allows)")
 	flags.DurationVar(&x.Length, "length", 5*time.Second, "virtual time of each run")

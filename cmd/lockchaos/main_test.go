@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/internal/decided"
@@ -19,7 +20,7 @@ import (
 )
 
 // internal are the verbs that lockchaos starts itself as.
-var internal = []string{"worker", "node", "scenario", runtimes.ProbeVerb, own.TrialVerb}
+var internal = []string{"worker", "node", "scenario", runtimes.ProbeVerb, own.TrialVerb, shell.Verb}
 
 func TestMain(m *testing.M) {
 	hosts.Stage()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts/kubernetes"
@@ -107,7 +108,7 @@ verdicts by seed, with the rate of violated runs and its confidence interval. Ea
 its folder. The exit status is the worst of all.
 
 With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see
-` + "`lockchaos adapter`" + `). In every suite but "random" the properties alone judge it. With --inherent the
+` + "`lockchaos adapter`" + `), and with --acquire a lock that is made of shell commands (docs/shell.md). In every suite but "random" the properties alone judge it. With --inherent the
 report names what no lease prevents, and the run does not fail for it: a holder that acts after the
 end of its lease, and the harm that it does to a store without a fence. A defect of the lock still
 fails the run, and an inconclusive property stays inconclusive.
@@ -220,9 +221,25 @@ func (f *runFlags) addOwn(flags *pflag.FlagSet, command, ttl string) {
 	flags.StringVar(&f.Own.Command, "lock-cmd", "", command)
 	flags.StringVar(&f.Own.Go, "lock-go", "",
 		"folder of a Go package that is an adapter: lockchaos compiles it, for --runtime sim too (docs/simulation.md)")
+	addCommands(flags, &f.Own.Shell)
 	flags.StringVar(&f.Own.Service, "service", "",
-		`the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
+		`the service that the lock of --lock-cmd or --acquire uses (lockchaos list services), or "none"`)
 	flags.DurationVar(&f.Own.TTL, "ttl", 0, ttl)
+}
+
+// addCommands adds the flags of a lock that is made of shell commands (docs/shell.md).
+func addCommands(flags *pflag.FlagSet, c *shell.Commands) {
+	flags.StringVar(&c.Acquire, shell.AcquireFlag, "",
+		"a lock of shell commands (docs/shell.md): takes $LOCKCHAOS_KEY; exit status 0 granted, 1 another holds it. "+
+			"Without --release it prints a line when granted, and runs for as long as it holds")
+	flags.StringVar(&c.Release, shell.ReleaseFlag, "",
+		"of --acquire: gives the key back; exit status 0 given back, 1 it was no longer ours")
+	flags.StringVar(&c.Renew, shell.RenewFlag, "",
+		"of --acquire: starts the lease anew; exit status 0 renewed, 1 it was no longer ours")
+	flags.StringVar(&c.Held, shell.HeldFlag, "",
+		"of --acquire: asks whether the key is still ours; exit status 0 it is, 1 it is not")
+	flags.StringVar(&c.Declare, shell.DeclareFlag, "",
+		`of --acquire: what the lock promises, in the words of docs/protocol.md, such as {"name":"flock","no_expiry":true}`)
 }
 
 // checkWhere refuses what makes no sense of these.
@@ -308,8 +325,13 @@ func (f *runFlags) withoutPasswords() (err error) {
 	if f.Own.Command, err = redact.Command(f.Own.Command); err != nil {
 		return exit.Misuse(fmt.Errorf("--lock-cmd: %w", err))
 	}
-	if lacking := redact.Lacking(f.Own.Command); lacking != "" {
-		return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
+	if err := f.Own.Shell.Change(redact.Command); err != nil {
+		return exit.Misuse(err)
+	}
+	for _, command := range append(f.Own.Shell.Words(), f.Own.Command) {
+		if lacking := redact.Lacking(command); lacking != "" {
+			return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
+		}
 	}
 	return nil
 }
@@ -322,19 +344,31 @@ func (f *runFlags) checkOwn() error {
 	if f.Own.Go != "" && f.Own.Service == "" {
 		f.Own.Service = "redis"
 	}
+	program := f.Own.Command != "" || f.Own.Shell.Given()
 	switch {
-	case f.Own.Go != "" && f.Own.Command != "":
-		return exit.Misuse(errors.New("--lock-cmd or --lock-go, not both"))
-	case f.Own.Command != "" && f.Runtime == runtimes.Virtual:
-		return exit.Misuse(errors.New("the simulation compiles the lock: give --lock-go DIR, the folder of its Go package, in the place of --lock-cmd"))
+	case f.Own.Go != "" && program || f.Own.Command != "" && f.Own.Shell.Given():
+		return exit.Misuse(errors.New("--lock-cmd, --lock-go or --acquire: one lock of your own, not several"))
+	case program && f.Runtime == runtimes.Virtual:
+		return exit.Misuse(errors.New("the simulation compiles the lock: give --lock-go DIR, the folder of its Go package, in the place of --lock-cmd or --acquire"))
 	case !f.Own.Given() && (f.Own.Service != "" || f.Own.TTL != 0):
-		return exit.Misuse(errors.New("--service and --ttl are for the lock of --lock-cmd"))
+		return exit.Misuse(errors.New("--service and --ttl are for the lock of --lock-cmd or --acquire"))
 	case f.Own.Given() && f.Plan != "":
 		return exit.Misuse(errors.New("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
 	case f.Own.Given() && !f.Here() && f.Runtime != runtimes.Auto:
 		return runtimes.OnlyHere("--lock-cmd", f.Runtime)
 	}
-	return checkTTL(f.Own.TTL)
+	return errors.Join(checkShell(f.Own.Shell), checkTTL(f.Own.TTL))
+}
+
+// checkShell refuses shell commands that make no lock.
+func checkShell(c shell.Commands) error {
+	if !c.Given() {
+		return nil
+	}
+	if err := c.Check(); err != nil {
+		return exit.Misuse(err)
+	}
+	return nil
 }
 
 // checkTTL refuses a --ttl that makes no sense; 0: none was given.
@@ -543,6 +577,9 @@ func (f *runFlags) lockWords() (line []string) {
 	}
 	if f.Own.Go != "" {
 		line = append(line, "--lock-go", f.Own.Go, "--service", f.Own.Service)
+	}
+	if f.Own.Shell.Given() {
+		line = append(append(line, f.Own.Shell.Words()...), "--service", f.Own.Service)
 	}
 	if f.Own.TTL > 0 {
 		line = append(line, "--ttl", f.Own.TTL.String())

@@ -50,7 +50,7 @@ func main() {
 // build makes the site, and returns how many pages it wrote.
 // An earlier site stays if this one can't be made.
 func (o options) build() (int, error) {
-	s := &site{options: o, pages: map[string]*page{}, copies: map[string]string{}}
+	s := &site{options: o, pages: map[string]*page{}, copies: map[string]string{}, made: map[string][]byte{}}
 	for _, step := range []func() error{s.parse, s.collect, s.link, s.clear, s.write, s.copy} {
 		if err := step(); err != nil {
 			return 0, err

@@ -26,6 +26,8 @@ type site struct {
 	// copies are files that are taken as they are: from their places in the
 	// site to where they are now.
 	copies map[string]string
+	// made are the survey's pages, by their places in the site.
+	made map[string][]byte
 }
 
 // page is a Markdown file.

@@ -89,14 +89,14 @@ func TestSite(t *testing.T) {
 
 // small is a repository with a page of everything.
 var small = map[string]string{
-	"README.md":                 "# lock\n\n## Four doors\n\n### one\n\n[a](docs/a.md#b-1)\n\n### two\n\n[go](main.go)\n\n## More\n\nend\n",
-	"main.go":                   "package main",
-	"docs/a.md":                 "<!-- made by hand -->\n\n# A `<b>` & c < d\n\n## B\n\n    <script>alert(1)</script>\n\n## B\n\n`<img src=x>` [\\<b>](a.md \"\\\"><i>\")\n\n|x|\n|:-:|\n|`<b>`|\n",
-	"docs/survey/index.html":    `<a href="./mine.html">mine</a>`,
-	"docs/survey/mine.html":     `<a href="./index.html">all</a><a href="../../survey/mine/report.md">report</a><a href="` + web + `main.go">code</a>`,
-	"survey/mine/report.md":     "# mine\n",
-	"survey/mine/card.yaml":     "library: mine\nlanguage: Go\nhome: https://example.com\nservice: redis\npromises: [{says: one, at: \"https://example.com\"}]\ncommand: ./x\n",
-	"survey/results/mine.json":  `{"name":"mine","version":"<b>1","defects":[{"name":"mutual-exclusion"}]}`,
+	"README.md":             "# lock\n\n## Four doors\n\n### one\n\n[a](docs/a.md#b-1)\n\n### two\n\n[go](main.go)\n\n## More\n\nend\n",
+	"main.go":               "package main",
+	"docs/a.md":             "<!-- made by hand -->\n\n# A `<b>` & c < d\n\n## B\n\n    <script>alert(1)</script>\n\n## B\n\n`<img src=x>` [\\<b>](a.md \"\\\"><i>\")\n\n|x|\n|:-:|\n|`<b>`|\n",
+	"docs/survey.md":        "# survey\n\n[mine](../survey/mine/card.yaml)\n",
+	"survey/mine/report.md": "# mine\n",
+	"survey/mine/card.yaml": "library: mine\nlanguage: Go\nhome: " + web +
+		"main.go\nservice: redis\npromises: [{says: one, at: \"https://example.com\"}]\ncommand: ./x\ndefects: [{release: mine 1, what: it breaks}]\n",
+	"survey/results/mine.json":  `{"name":"mine","version":"<b>1","defects":[{"name":"mutual-exclusion","attacks":["stop-work"]}]}`,
 	"survey/other/card.yaml":    "library: other\nlanguage: Go\nhome: https://example.com\nservice: redis\npromises: [{says: one, at: \"https://example.com\"}]\ncommand: ./x\n",
 	"survey/results/other.json": `{"name":"other","version":"1"}`,
 }
@@ -149,8 +149,11 @@ func TestSmallSite(t *testing.T) {
 		t.Errorf("%d doors, and then:\n%s", n, front.source)
 	}
 	if mine := all["docs/survey/mine.html"]; !slices.Equal(mine.links,
-		[]string{"index.html", "../../survey/mine/report.html", "https://example.org/x/main.go"}) {
+		[]string{"index.html", "https://example.org/x/main.go", "../../survey/mine/report.html", "https://example.com"}) {
 		t.Errorf("the library's page leads to %q", mine.links)
+	}
+	if table := all["docs/survey.html"]; !slices.Contains(table.links, "survey/mine.html") {
+		t.Errorf("the table leads to %q, and not to the library's page", table.links)
 	}
 }
 

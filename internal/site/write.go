@@ -53,8 +53,8 @@ type front struct {
 // To is the way from the page to a file of the site.
 func (v view) To(file string) string { return relative(v.Path, file) }
 
-// Has reports whether the site has a file that is copied.
-func (v view) Has(file string) bool { return v.Site.copies[file] != "" }
+// Has reports whether the site has a whole page of lockchaos.
+func (v view) Has(file string) bool { return v.Site.has(file) }
 
 // Here reports whether the page is in the group.
 func (v view) Here(g group) bool { return slices.Contains(g.Pages, v.page) }
@@ -138,7 +138,7 @@ func (v *view) open(body string) error {
 	if !v.Has(surveyFolder + "/index.html") {
 		return nil
 	}
-	return v.Front.load(filepath.Join(v.Site.repo, "survey"))
+	return v.Front.load(filepath.Join(v.Site.repo, surveyRoot))
 }
 
 // load reads what the survey came to.

@@ -33,7 +33,7 @@ func WriteSummary(w io.Writer, s reports.Suite) error {
 		if i == 0 {
 			b.WriteString("| | scenario | what | how it showed |\n|---|---|---|---|\n")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", levelMarks[f.Level], tableText(f.Scenario), tableText(f.Rule),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", levelMarks[f.Level], TableText(f.Scenario), TableText(f.Rule),
 			cell(f))
 	}
 	if len(findings) > 0 {
@@ -56,8 +56,8 @@ func summaryTable(s reports.Suite, b *strings.Builder) {
 			fmt.Fprintf(b, "\n… and %d more.\n", len(s.Scenarios)-i)
 			break
 		}
-		fmt.Fprintf(b, "| %s | %s %s | %s | %s | %s |\n", tableText(x.Name), x.Result().Mark(), x.Result(),
-			tableText(x.Detail()), asExpected(x), phrase.Span(int64(x.Elapsed)))
+		fmt.Fprintf(b, "| %s | %s %s | %s | %s | %s |\n", TableText(x.Name), x.Result().Mark(), x.Result(),
+			TableText(x.Detail()), asExpected(x), phrase.Span(int64(x.Elapsed)))
 	}
 	b.WriteString("\n</details>\n")
 }
@@ -87,21 +87,21 @@ func summaryMark(s reports.Suite) string {
 }
 
 func cell(f reports.Finding) string {
-	text := tableText(f.Text)
+	text := TableText(f.Text)
 	if f.Of > 1 {
 		text = fmt.Sprintf("In %d of %d runs. In the first of them: ", f.Times, f.Of) + text
 	}
 	if f.Known != "" {
-		text += " **Known:** " + tableText(f.Known)
+		text += " **Known:** " + TableText(f.Known)
 	}
 	if f.Level == reports.Error && f.Again != "" {
-		text += "<br><code>" + tableText(f.Again) + "</code>"
+		text += "<br><code>" + TableText(f.Again) + "</code>"
 	}
 	return text
 }
 
-// tableText makes a text fit for a cell of a table.
-func tableText(s string) string { return markdown(phrase.OneLine(phrase.Clip(s, phrase.MostText))) }
+// TableText makes a text fit for a cell of a table.
+func TableText(s string) string { return markdown(phrase.OneLine(phrase.Clip(s, phrase.MostText))) }
 
 // markdown makes a text that stands for itself in GitHub's Markdown: its
 // punctuation is written as HTML's numeric references, so that nothing in it is

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +17,9 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -29,6 +32,8 @@ type Program struct {
 	Command, Service string
 	// Go is the folder of its Go package, where lockchaos compiles it.
 	Go string
+	// Shell are the shell commands that it is made of.
+	Shell shell.Commands
 	// TTL is what it is opened with; 0: its own lease where that can't be set,
 	// else that of the scenarios, or the usual one of the service.
 	TTL time.Duration
@@ -37,7 +42,12 @@ type Program struct {
 }
 
 // Given reports whether there is such a lock.
-func (p Program) Given() bool { return p.Command != "" || p.Go != "" }
+func (p Program) Given() bool { return p.Command != "" || p.Go != "" || p.Shell.Given() }
+
+// ShellLine is the command line of a lock that is made of shell commands: this program serves it.
+func ShellLine(c shell.Commands) string {
+	return reports.Shell(append([]string{os.Args[0], shell.Verb}, c.Words()...)...)
+}
 
 // Lock is a lock of the user's own, as it has introduced itself.
 type Lock struct {
@@ -45,6 +55,8 @@ type Lock struct {
 	Adapter scenarios.Adapter
 	TTL     scenarios.Duration // 0: the scenario's
 	Says    adapter.Declaration
+	// eachCall: each of its calls is a process of its own.
+	eachCall bool
 }
 
 // UsualTTL is the TTL with which a lock on the service is tried; 0: the scenario's own.
@@ -64,6 +76,9 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 		if p.Command, err = p.build(ctx); err != nil {
 			return nil, exit.Misuse(err)
 		}
+	}
+	if p.Shell.Given() {
+		p.Command = ShellLine(p.Shell)
 	}
 	a, err := Adapter(p.Command, p.Service)
 	if err != nil {
@@ -91,8 +106,8 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 
 // unmet is the lock before it has said anything. It notes that the user has named the program.
 func (p Program) unmet(a scenarios.Adapter) *Lock {
-	l := &Lock{Adapter: a, TTL: max(cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service)),
-		scenarios.Duration(p.Least))}
+	l := &Lock{Adapter: a, eachCall: p.Shell.Given() && !p.Shell.Holds(),
+		TTL: max(cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service)), scenarios.Duration(p.Least))}
 	runs.Remember(runs.Starts([]scenarios.Plan{{Scenario: scenarios.Scenario{Adapter: l.Adapter}}}, nil))
 	return l
 }
@@ -119,7 +134,9 @@ func (l *Lock) call(taken func(name string) bool) {
 
 // Kind is the lock as the harness knows it, with what it has declared.
 func (l *Lock) Kind() clients.Kind {
-	return external.Declared(scenarios.ServiceNamed(l.Adapter.Service), l.Says)
+	k := external.Declared(scenarios.ServiceNamed(l.Adapter.Service), l.Says)
+	k.EachCall = l.eachCall
+	return k
 }
 
 // ExamTTL is the lease of a lock of which nothing else is known.
