@@ -56,15 +56,39 @@ func rootCommand() *cobra.Command {
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
-	root.AddCommand(demoCommand(), runCommand(), examCommand(), exploreCommand(), surveyCommand(), gateCommand(),
-		initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), endsAtOnce(checkCommand()),
-		endsAtOnce(witnessCommand()), generateCommand(), endsAtOnce(reportCommand()), endsAtOnce(trendCommand()),
-		watchCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(),
-		completionCommand(), manCommand())
+	for _, d := range doors() {
+		root.AddGroup(&cobra.Group{ID: d.title, Title: d.title + ":"})
+		for _, cmd := range d.verbs {
+			cmd.GroupID = d.title
+		}
+		root.AddCommand(d.verbs...)
+		root.SetHelpCommandGroupID(d.title) // the last one's
+	}
 	root.AddCommand(insideCommands()...)
 	complete(root)
 	refuseWords(root)
 	return root
+}
+
+// door is a reason why people come, and the verbs behind it.
+type door struct {
+	title string
+	verbs []*cobra.Command
+}
+
+// doors are those of the README, and what all of them need.
+func doors() []door {
+	return []door{
+		{"I choose a lock", []*cobra.Command{demoCommand(), runCommand(), examCommand(), surveyCommand(),
+			sweepCommand()}},
+		{"I wrote a lock", []*cobra.Command{adapterCommand(), exploreCommand(), shrinkCommand(), rerunCommand()}},
+		{"I guard a CI", []*cobra.Command{initCommand(), gateCommand(), endsAtOnce(trendCommand())}},
+		{"I have a production log", []*cobra.Command{endsAtOnce(checkCommand()), watchCommand(),
+			endsAtOnce(witnessCommand()), generateCommand()}},
+		{"To read what was found", []*cobra.Command{explainCommand(), endsAtOnce(reportCommand()), serveCommand()}},
+		{"About lockchaos and this machine", []*cobra.Command{listCommand(), doctorCommand(), cleanCommand(),
+			completionCommand(), manCommand()}},
+	}
 }
 
 // ofVerbs makes a command print its help, and refuse a word that is none of its verbs.

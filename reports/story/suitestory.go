@@ -490,7 +490,8 @@ func examLede(s reports.Suite) string {
 	}
 	if bites := s.Withstood(); bites > 0 {
 		_, high := checker.Wilson(0, int64(bites))
-		out = append(out, fmt.Sprintf("Faults that it stood bit %s: at 95 %% confidence it falls under fewer than %.1f %% of such.", phrase.Times(bites), 100*high))
+		out = append(out, fmt.Sprintf("In the attacks that it stood %s struck and none broke it: it breaks under fewer than %.1f %% of such faults (95 %% confidence).",
+			phrase.Plural(bites, "fault"), 100*high))
 	}
 	if len(s.Exam.Left) > 0 {
 		out = append(out, fmt.Sprintf("All this is of the attacks that were made within --budget %v, the most telling ones.", s.Exam.Budget))
