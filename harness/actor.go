@@ -42,6 +42,8 @@ type conductor interface {
 	death(client int32) (why absence, dead bool)
 	// revive lets a fresh process take the place of the actor's, which is gone.
 	revive(ctx context.Context, a *actor) error
+	// dies kills the actor's client, when no fault has it in its grip, and returns errKilled.
+	dies(ctx context.Context, a *actor) error
 	acquiring(ctx context.Context, client int32, key string) (answered func() error)
 	renewing(ctx context.Context, client int32, h *hold) (answered func() error)
 	holds(ctx context.Context, client int32, key string, grant int64) error
@@ -117,10 +119,13 @@ func (a *actor) granted(ctx context.Context, acquire op, work func(h *hold) erro
 		// before the release is sent: from now on it is no holder that a fault meets
 		a.director.releases(one.grant)
 	}
-	if err != nil {
-		return true, err
+	switch {
+	case err != nil:
+	case a.plan.NeverRelease:
+		err = a.director.dies(ctx, a)
+	default:
+		_, _, err = a.do(ctx, a.op(history.Release, h))
 	}
-	_, _, err = a.do(ctx, a.op(history.Release, h))
 	return true, err
 }
 

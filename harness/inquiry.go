@@ -140,8 +140,9 @@ func (r *run) askFresh(ctx context.Context, key string, limit time.Duration, sto
 	return got, err
 }
 
-// ask lets a fresh client ask for a key until it is granted it, and give it back. It asks for
-// as long as the judge may demand, if it is told busy at once; limit bounds each acquire.
+// ask lets a fresh client ask for a key until it is granted it, and give it
+// back, unless applications never do that. It asks for as long as the judge may
+// demand, if it is told busy at once; limit bounds each acquire.
 func (r *run) ask(ctx context.Context, w *workerProcess, key string, limit time.Duration, stop <-chan struct{}) (answer,
 	error) {
 	began := time.Now()
@@ -153,9 +154,12 @@ func (r *run) ask(ctx context.Context, w *workerProcess, key string, limit time.
 		if err != nil {
 			return unanswered, err
 		}
-		if a.Result == resultOK {
-			_, _, err := w.do(ctx, op{kind: history.Release, key: key, grant: id,
-				timeout: r.cfg.Plan.Scenario.Workload.OpTimeout.Std()})
+		switch workload := r.cfg.Plan.Scenario.Workload; {
+		case a.Result != resultOK:
+		case workload.NeverRelease:
+			return granted, nil
+		default:
+			_, _, err := w.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: workload.OpTimeout.Std()})
 			return granted, err
 		}
 		if closed(stop) || time.Since(began) >= min(limit, r.patience()+askMargin) {

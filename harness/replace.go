@@ -3,9 +3,11 @@ package harness
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // do drives an op, unless the client has been killed, before or meanwhile, or
@@ -64,6 +66,22 @@ func (c conducted) revive(ctx context.Context, a *actor) error {
 	a.workerProcess = fresh
 	c.replaced(a.number, fresh)
 	return nil
+}
+
+func (c conducted) dies(ctx context.Context, a *actor) error {
+	c.roundOver(a.number) // what a trap waits for does not come any more
+	for condemned := false; !condemned; condemned = c.condemn(a.number) {
+		if err := c.settled(ctx, a.number); err != nil {
+			return err
+		}
+		if a.dead() {
+			return errKilled // a fault has killed it meanwhile, or an inquiry closes it
+		}
+	}
+	if _, err := nemesis.Kill(ctx, a.proc); err != nil {
+		return fmt.Errorf("end client %d, whose application never releases: %w", a.number, err)
+	}
+	return errKilled
 }
 
 // leave ends the application: what a fault still does to its client is waited

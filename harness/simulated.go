@@ -322,9 +322,12 @@ func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key 
 		if err != nil {
 			return err
 		}
-		if a.Result == resultOK {
-			_, _, err := c.do(ctx, op{kind: history.Release, key: key, grant: id,
-				timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()})
+		switch workload := s.cfg.Plan.Scenario.Workload; {
+		case a.Result != resultOK:
+		case workload.NeverRelease:
+			return nil
+		default:
+			_, _, err := c.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: workload.OpTimeout.Std()})
 			return err
 		}
 		if time.Duration(s.w.Now()-began) >= s.firstAsk() {

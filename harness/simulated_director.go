@@ -73,6 +73,16 @@ func (d *simDirector) revive(ctx context.Context, a *actor) error {
 	return nil
 }
 
+func (d *simDirector) dies(_ context.Context, a *actor) error {
+	c := d.s.clients[a.number-1]
+	d.roundOver(a.number) // what a trap waits for does not come any more
+	c.task.Await(sim.Forever, func() bool { return !d.struck[a.number] })
+	if d.condemn(a.number) {
+		c.kill()
+	}
+	return errKilled
+}
+
 // underway is that of director, in virtual time.
 func (d *simDirector) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
 	h := d.taken(s)

@@ -306,6 +306,18 @@ func (d *director) met(h *hit) (grant int64, waiting bool) {
 	return grant, waiting
 }
 
+// condemn notes that a client is killed, before it is. It returns false if a
+// fault has the client in its grip, or it is killed or closed already.
+func (d *director) condemn(client int32) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, dead := d.killed[client]; dead || d.struck[client] {
+		return false
+	}
+	d.killed[client] = absence{}
+	return true
+}
+
 // death reports whether a fault has killed the client, or an inquiry closes it.
 func (d *director) death(client int32) (why absence, dead bool) {
 	d.mu.Lock()

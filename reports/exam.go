@@ -22,6 +22,12 @@ type Exam struct {
 	// that were not made since they did not fit into it.
 	Budget time.Duration `json:"budget_ns,omitempty"`
 	Left   []LeftOut     `json:"left_out,omitempty"`
+	// Avoids says what the applications of a masked exam do, as Mended.Avoids
+	// does; "": they do what the attacks say.
+	Avoids string `json:"avoids,omitempty"`
+	// Mended is what the lock comes to without the first defect; nil: there is
+	// none, or it was not tried.
+	Mended *Mended `json:"mended,omitempty"`
 }
 
 // LeftOut is an attack that makes sense against the lock and was not made, and why.
@@ -197,6 +203,15 @@ func (s Suite) ExamDefects() (words []string) {
 		}
 	}
 	slices.SortStableFunc(words, func(a, b string) int { return shown[b] - shown[a] })
+	return words
+}
+
+// AllDefects are ExamDefects, and behind them those that show only when the first is mended.
+func (s Suite) AllDefects() []string {
+	words := s.ExamDefects()
+	if s.Exam.Mended != nil {
+		words = appendNew(words, s.Exam.Mended.stillWords()...)
+	}
 	return words
 }
 

@@ -338,7 +338,7 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 		Duration(s.Needs.Grants)*s.Workload.Think.Max+examQuiet.times(share))
 	s.Workload.OpTimeout = max(callLimit, 2*longest)
 	if s.Workload.AcquireTimeout == 0 {
-		s.Workload.AcquireTimeout = max(callLimit, 4*s.TTL+longest)
+		s.Workload.AcquireTimeout = s.patience()
 	}
 	s.Expect = l.Nature.Examined(s.Store, s.Faults)
 	return s
@@ -363,7 +363,7 @@ func (app Application) workload(permits int, share float64) Workload {
 		w.Kind = "semaphore"
 	}
 	if w.Guard == "" {
-		w.Guard = "none"
+		w.Guard = guardNone
 	}
 	if w.Think == (Range{}) {
 		w.Think = examWork

@@ -52,6 +52,9 @@ type Workload struct {
 	// Renew: the application renews its grant before each write, if the lock is
 	// one that is renewed so, and goes on whatever it answers.
 	Renew bool `yaml:"renew,omitempty"`
+	// NeverRelease: where the application would release, its client is killed,
+	// and a fresh process takes its place. The grant ends by itself.
+	NeverRelease bool `yaml:"never_release,omitempty"`
 	// Order is how a transfer takes its two locks: "ordered" (one order for all),
 	// "unordered" (as they come), "try" (as they come, but the second is waited
 	// for only for TryFor; then both are given up, and tried again after a while).

@@ -80,7 +80,7 @@ func (v *validator) parts(at, lockAt string, s *Scenario) {
 	v.store(at+".store", s)
 	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
 	v.workload(at, s)
-	v.oneOf(at+".workload.guard", "guard", s.Workload.Guard, []string{"none", "check", "told"})
+	v.oneOf(at+".workload.guard", "guard", s.Workload.Guard, []string{guardNone, guardCheck, guardTold})
 	for _, p := range []struct {
 		name string
 		d    Duration

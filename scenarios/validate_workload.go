@@ -10,6 +10,14 @@ const (
 	transfer = "transfer"
 	stampede = "stampede"
 	relay    = "relay"
+	sets     = "sets"
+)
+
+// The guards of an application.
+const (
+	guardNone  = "none"
+	guardCheck = "check"
+	guardTold  = "told"
 )
 
 // orderTry is the order of a transfer that has a time for trying.

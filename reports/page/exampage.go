@@ -13,7 +13,12 @@ type examPage struct {
 	Attacks []attackRow
 	Reasons []leftOut // of those that were not applicable
 	Left    []leftOut // of those that did not fit into the budget
+	Mended  *mendedPage
 }
+
+// mendedPage says what the lock comes to without its first defect, and where
+// the attacks are that show it; "": there are none.
+type mendedPage struct{ Defect, Text, Href string }
 
 // attackRow is one attack. Those that fell come first.
 type attackRow struct{ Name, Href, Fate, Class, About, Showed, Rerun string }
@@ -32,6 +37,13 @@ func examPageOf(s reports.Suite) *examPage {
 				row.Rerun = x.Rerun
 			}
 			p.Attacks = append(p.Attacks, row)
+		}
+	}
+	if m := s.Exam.Mended; m != nil {
+		p.Mended = &mendedPage{Defect: phrase.Sentence(reports.DefectWords(m.Defect)),
+			Text: phrase.Sentence(phrase.Clip(m.String(), phrase.MostText))}
+		if m.Dir != "" {
+			p.Mended.Href = href(m.Dir, reports.IndexFile)
 		}
 	}
 	p.Reasons, p.Left = leftOuts(s.Exam.Reasons()), leftOuts(s.Exam.LeftOver())

@@ -453,7 +453,7 @@ func examHeadline(s reports.Suite) string {
 		parts[0] = fmt.Sprintf("%s of %s", phrase.Grouped(len(s.Scenarios)),
 			phrase.Plural(len(s.Scenarios)+n, "attack"))
 	}
-	defects := s.ExamDefects()
+	defects := s.AllDefects()
 	if len(defects) > 0 {
 		parts = append(parts, phrase.Plural(len(defects), "defect")+": "+strings.Join(defects, "; "))
 	} else {
@@ -476,17 +476,24 @@ func examHeadline(s reports.Suite) string {
 // examLede says which attacks showed the defects, and what a lock that stood is worth.
 func examLede(s reports.Suite) string {
 	var out []string
-	defects := s.ExamDefects()
+	defects, mended := s.ExamDefects(), s.Exam.Mended
+	first := 0 // the defect that may hide the others
+	if mended != nil {
+		first = slices.Index(defects, reports.DefectWords(mended.Defect))
+	}
 	for i, word := range defects {
 		var by []string
 		for _, x := range s.ShownBy(word) {
 			by = append(by, phrase.Clip(x.Fault, phrase.MostName))
 		}
 		text := word + ": shown by " + phrase.List(by)
-		if i > 0 && s.HidesBehind(word, defects[0]) {
-			text += "; whether it shows when the first defect is mended is not known"
+		if i != first && first >= 0 && s.HidesBehind(word, defects[first]) {
+			text += mended.Behind(word)
 		}
 		out = append(out, phrase.Sentence(text))
+		if i == first && mended != nil {
+			out = append(out, phrase.Sentence(phrase.Clip(mended.String(), phrase.MostText)))
+		}
 	}
 	if bites := s.Withstood(); bites > 0 {
 		_, high := checker.Wilson(0, int64(bites))

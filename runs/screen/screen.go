@@ -108,6 +108,13 @@ func (s *Screen) Start(suite reports.Suite, total, parallel, column int, head fu
 	s.pulse()
 }
 
+// Add tells that so many scenarios more are run than Start was told of.
+func (s *Screen) Add(more int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.total += more
+}
+
 // Say prints a line about the run as a whole.
 func (s *Screen) Say(text string) {
 	s.mu.Lock()
