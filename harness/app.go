@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -67,7 +68,7 @@ type appRun struct {
 	cfg      AppConfig
 	app      *scenarios.App
 	began    int64
-	ids      numbers
+	ids      wire.Numbers
 	rec      *history.Recorder
 	director *director
 	phase    atomic.Value // string
@@ -103,7 +104,7 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer repeat(ctx, func() { a.ids.report(cfg.Progress, a.phase.Load().(string), a.began) })()
+	defer repeat(ctx, func() { report(&a.ids, cfg.Progress, a.phase.Load().(string), a.began) })()
 	if err := a.start(); err != nil {
 		return err
 	}
@@ -297,8 +298,8 @@ func (c *appClient) note(l audit.Line) {
 
 // granted tells the director of a grant, and lets a fault strike that is aimed at it.
 func (a *appRun) granted(ctx context.Context, c *appClient, l *audit.Line, over bool) (grant int64, err error) {
-	grant = a.ids.nextOp()
-	a.ids.grants.Add(1)
+	grant = a.ids.NextOp()
+	a.ids.Granted(c.number, l.Key)
 	if err := a.director.holds(ctx, c.number, l.Key, grant); err != nil {
 		return grant, unlessKilled(err)
 	}

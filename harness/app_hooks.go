@@ -127,7 +127,7 @@ func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key str
 	if err != nil {
 		return l, fmt.Errorf("ask %s: %w", h.Name, err)
 	}
-	h.run.ids.nextOp()
+	h.run.ids.NextOp()
 	l.Began = h.run.wall()
 	answer, err := h.how.call(ctx, hook, body, timeout+h.run.patience())
 	l.Ended = h.run.wall()

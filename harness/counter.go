@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -34,7 +35,7 @@ func (a *actor) count(ctx context.Context, h *hold) error {
 
 // look is the round of a reader: acquire the key beside other readers, read its record, think, read it again, release.
 func (a *actor) look(ctx context.Context, key string) error {
-	_, err := a.granted(ctx, op{key: key, timeout: a.plan.AcquireTimeout.Std(), reader: true}, func(h *hold) error {
+	_, err := a.granted(ctx, wire.Op{Key: key, Timeout: a.plan.AcquireTimeout.Std(), Reader: true}, func(h *hold) error {
 		if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
 			return err
 		}

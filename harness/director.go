@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -23,7 +24,7 @@ import (
 // meets it. A fault aimed into a call strikes while that is under way (underway).
 type director struct {
 	rec   *history.Recorder
-	ids   *numbers
+	ids   *wire.Numbers
 	nodes []nemesis.Place // of the lock service
 	net   *nemesis.Net
 	ttl   time.Duration
@@ -48,22 +49,22 @@ type director struct {
 
 	mu      sync.Mutex
 	faults  []*aimed
-	procs   map[int32]*hosts.Process // the workers, by client number
-	far     map[int32]nemesis.Place  // where clients are that are on other machines
-	apps    map[int32]*client        // the same, as far as they are held up from inside
-	clients int32                    // those of the workload: 1 to clients
-	holders []nemesis.Holding        // the oldest grant first
-	waiters []nemesis.Waiting        // who has waited longest first
-	granted int64                    // grants so far
-	struck  map[int32]bool           // clients that a fault has in its grip: it lets no other near
-	killed  map[int32]absence        // clients that were killed, or are closed by an inquiry, and not yet replaced
-	down    bool                     // a fault has nodes in its grip
-	wholeAt time.Time                // when all that faults on nodes held back has had its time
-	selves  map[int32]int32          // who has taken a client's place, by its number
-	left    map[int32]bool           // clients whose applications are done
-	hushed  bool                     // an inquiry goes on: no fault strikes
-	calm    time.Time                // when all that the faults so far held back has had its time
-	spans   []span                   // faults so far that delay heartbeats, for telling injected stalls from the machine's own
+	procs   map[int32]*hosts.Process      // the workers, by client number
+	far     map[int32]nemesis.Place       // where clients are that are on other machines
+	apps    map[int32]nemesis.Application // the same, as far as they are held up from inside
+	clients int32                         // those of the workload: 1 to clients
+	holders []nemesis.Holding             // the oldest grant first
+	waiters []nemesis.Waiting             // who has waited longest first
+	granted int64                         // grants so far
+	struck  map[int32]bool                // clients that a fault has in its grip: it lets no other near
+	killed  map[int32]absence             // clients that were killed, or are closed by an inquiry, and not yet replaced
+	down    bool                          // a fault has nodes in its grip
+	wholeAt time.Time                     // when all that faults on nodes held back has had its time
+	selves  map[int32]int32               // who has taken a client's place, by its number
+	left    map[int32]bool                // clients whose applications are done
+	hushed  bool                          // an inquiry goes on: no fault strikes
+	calm    time.Time                     // when all that the faults so far held back has had its time
+	spans   []span                        // faults so far that delay heartbeats, for telling injected stalls from the machine's own
 }
 
 // errKilled says that a fault has killed the client, or that an inquiry closes it: the application's round is over.
@@ -95,7 +96,7 @@ type aimed struct {
 
 // newDirector makes a director of a plan whose faults are known to be possible (run.possible).
 func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place, net *nemesis.Net,
-	ids *numbers) (*director, error) {
+	ids *wire.Numbers) (*director, error) {
 	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
 		struck: map[int32]bool{}, killed: map[int32]absence{}, selves: map[int32]int32{}, left: map[int32]bool{}}
 	d.carry, d.into = d.strike, d.underway

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -31,7 +32,7 @@ func TestHeldUpIsTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := &director{rec: rec, ids: &numbers{}, ttl: 2 * time.Second}
+			d := &director{rec: rec, ids: &wire.Numbers{}, ttl: 2 * time.Second}
 			d.heldUp(3, rec.Now()-c.since, strike(c.kind))
 			if err := rec.Close(); err != nil {
 				t.Fatal(err)

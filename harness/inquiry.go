@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
 )
@@ -137,17 +138,17 @@ func (r *run) ask(ctx context.Context, w *workerProcess, key string, limit time.
 	for {
 		answered := make(chan struct{})
 		go w.giveUpAt(stop, answered)
-		id, a, err := w.do(ctx, op{kind: history.Acquire, key: key, timeout: limit})
+		id, a, err := w.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: limit})
 		close(answered)
 		if err != nil {
 			return unanswered, err
 		}
-		if a.Result == resultOK {
-			_, _, err := w.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: r.cfg.Plan.Scenario.Workload.OpTimeout.Std()})
+		if a.Result == wire.ResultOK {
+			_, _, err := w.Do(ctx, wire.Op{Kind: history.Release, Key: key, Grant: id, Timeout: r.cfg.Plan.Scenario.Workload.OpTimeout.Std()})
 			return granted, err
 		}
 		if closed(stop) || time.Since(began) >= min(limit, r.patience()+askMargin) {
-			if a.Result == resultFail && !a.Busy {
+			if a.Result == wire.ResultFail && !a.Busy {
 				return unanswered, nil
 			}
 			return refused, nil
@@ -167,7 +168,7 @@ func (w *workerProcess) giveUpAt(stop, answered <-chan struct{}) {
 	}
 	// It may not have begun: it is told again and again.
 	for tick := time.NewTicker(askEvery); ; {
-		if w.proc.SignalAlone(giveUp) != nil {
+		if w.proc.SignalAlone(wire.GiveUp) != nil {
 			tick.Stop()
 			return // it is gone
 		}
@@ -193,7 +194,7 @@ func (r *run) closeMeanwhile(ctx context.Context, client int32, over <-chan stru
 	late := time.NewTimer((s.Workload.AcquireTimeout + s.Workload.OpTimeout).Std())
 	defer late.Stop()
 	for {
-		_ = w.SignalAlone(giveUp) // it may be gone, and that is noticed elsewhere
+		_ = w.SignalAlone(wire.GiveUp) // it may be gone, and that is noticed elsewhere
 		select {
 		case <-ended:
 			return nil

@@ -72,7 +72,7 @@ func (r *run) workload(ctx context.Context) error {
 	go r.spend(workCtx, s, noMore, done)
 	var applications sync.WaitGroup
 	for _, w := range r.workers {
-		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
+		a := &actor{Client: w.Client, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.Number)),
 			director: conducted{r.director, r}, passes: pause, done: done}
 		applications.Add(1)
 		work.Go(func() error {
@@ -136,12 +136,12 @@ func (r *run) inquireIdle(ctx context.Context, key string) (err error) {
 	}
 	alive := map[int32]*workerProcess{}
 	for _, w := range r.workers {
-		alive[w.number] = w
+		alive[w.Number] = w
 	}
 	_, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, slices.Sorted(maps.Keys(alive))), nil, func(ctx context.Context, client int32) error {
 		return r.end(ctx, alive[client])
 	})
-	r.workers = slices.DeleteFunc(r.workers, func(w *workerProcess) bool { return closed(w.gone) })
+	r.workers = slices.DeleteFunc(r.workers, func(w *workerProcess) bool { return closed(w.Gone()) })
 	return err
 }
 

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 )
 
 // do drives an op, unless the client has been killed, before or meanwhile, or is to be closed: then its round is over, as errKilled says.
-func (a *actor) do(ctx context.Context, o op) (int64, reply, error) {
+func (a *actor) do(ctx context.Context, o wire.Op) (int64, wire.Reply, error) {
 	if a.dead() {
-		return 0, reply{}, errKilled
+		return 0, wire.Reply{}, errKilled
 	}
-	answered := a.director.asks(a.number, o)
-	id, r, err := a.client.do(ctx, o)
+	answered := a.director.asks(a.Number, o)
+	id, r, err := a.Client.Do(ctx, o)
 	answered(id, r)
 	if err != nil && ctx.Err() == nil && a.dead() {
 		err = errKilled
@@ -24,7 +25,7 @@ func (a *actor) do(ctx context.Context, o op) (int64, reply, error) {
 
 // dead reports whether a fault has killed the client, or an inquiry closes it.
 func (a *actor) dead() bool {
-	_, dead := a.director.death(a.number)
+	_, dead := a.director.death(a.Number)
 	return dead
 }
 
@@ -43,35 +44,35 @@ type conducted struct {
 	run *run
 }
 
-func (c conducted) asks(client int32, o op) (answered func(id int64, r reply)) {
+func (c conducted) asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
 	over, told := c.traps.asks(client, o), c.run.vigil.sends(client, o)
-	return func(id int64, r reply) {
+	return func(id int64, r wire.Reply) {
 		told(id, r)
 		over()
 	}
 }
 
 func (c conducted) revive(ctx context.Context, a *actor) error {
-	if err := c.settled(ctx, a.number); err != nil {
+	if err := c.settled(ctx, a.Number); err != nil {
 		return err
 	}
-	why, _ := c.death(a.number)
-	fresh, err := c.run.replace(ctx, a.workerProcess, why, a.done)
+	why, _ := c.death(a.Number)
+	fresh, err := c.run.replace(ctx, c.run.workers[a.Number-1], why, a.done)
 	if err != nil {
 		return err
 	}
-	a.workerProcess = fresh
-	c.replaced(a.number, fresh)
+	a.Client = fresh.Client
+	c.replaced(a.Number, fresh.proc, fresh.Client)
 	return nil
 }
 
 // leave ends the application: what a fault still does to its client is waited for, so that a living one is left behind.
 func (r *run) leave(ctx context.Context, a *actor) error {
 	for {
-		if err := r.director.settled(ctx, a.number); err != nil {
+		if err := r.director.settled(ctx, a.Number); err != nil {
 			return err
 		}
-		if err := a.alive(ctx, nil); err != nil || r.director.leaves(a.number) {
+		if err := a.alive(ctx, nil); err != nil || r.director.leaves(a.Number) {
 			return err
 		}
 	}
@@ -102,7 +103,7 @@ func (r *run) replace(ctx context.Context, old *workerProcess, why absence, done
 	if err != nil {
 		return nil, err
 	}
-	r.vigil.gone(old.number)
+	r.vigil.gone(old.Number)
 	if !why.wait(ctx, done) {
 		return nil, context.Cause(ctx)
 	}
@@ -110,7 +111,7 @@ func (r *run) replace(ctx context.Context, old *workerProcess, why absence, done
 	if err != nil {
 		return nil, err
 	}
-	r.workers[old.number-1] = fresh
+	r.workers[old.Number-1] = fresh
 	return fresh, r.open(ctx, fresh)
 }
 
@@ -130,12 +131,12 @@ func (a absence) wait(ctx context.Context, done <-chan struct{}) bool {
 
 // succeed starts a fresh process in the place of one that has ended.
 func (r *run) succeed(old *workerProcess) (*workerProcess, error) {
-	r.sessions.forget(old.number)
-	fresh, err := r.spawn(old.number, old.proc.Host())
+	r.sessions.forget(old.Number)
+	fresh, err := r.spawn(old.Number, old.proc.Host())
 	if err != nil {
 		return nil, err
 	}
-	fresh.rec, fresh.claims, fresh.life = r.rec, old.claims, old.life+1
+	fresh.Recorder, fresh.Claims, fresh.Life = r.rec, old.Claims, old.Life+1
 	return fresh, nil
 }
 
@@ -144,10 +145,10 @@ func (r *run) exited(ctx context.Context, w *workerProcess) error {
 	ctx, cancel := context.WithTimeout(ctx, exitLimit)
 	defer cancel()
 	select {
-	case <-w.gone:
+	case <-w.Gone():
 	case <-ctx.Done():
 		return w.stillThere(ctx)
 	}
-	r.rec.Record(history.Event{Type: history.Exit, Client: w.number, Process: w.process.Load(), Start: r.rec.Relative(w.proc.Gone())})
+	r.rec.Record(history.Event{Type: history.Exit, Client: w.Number, Process: w.Process(), Start: r.rec.Relative(w.proc.Gone())})
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -76,7 +77,7 @@ type run struct {
 	ledger    *ledger
 	taps      taps
 	sessions  sessions
-	ids       numbers
+	ids       wire.Numbers
 	saysMu    sync.Mutex
 	says      *clients.Declaration // what the clients' lock said of itself, where it is an adapter
 	shared    string               // a folder that all clients share, for locks on files
@@ -147,13 +148,13 @@ func (r *run) report() {
 	r.phaseMu.Lock()
 	phase := r.phase
 	r.phaseMu.Unlock()
-	r.ids.report(r.cfg.Progress, phase, r.began)
+	report(&r.ids, r.cfg.Progress, phase, r.began)
 }
 
 // report passes on how far a run is; tell may be nil.
-func (n *numbers) report(tell func(Progress), phase string, began int64) {
+func report(n *wire.Numbers, tell func(Progress), phase string, began int64) {
 	if tell != nil {
-		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.grants.Load(), Faults: n.faults.Load(), Ops: n.op.Load()})
+		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.Grants(), Faults: n.Faults(), Ops: n.Ops()})
 	}
 }
 
@@ -185,12 +186,9 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// deathNotice is how long after a broken connection the death of the process behind it may come to light.
-const deathNotice = time.Second
-
 // blame prefers the death of the store, or of its engine, to the broken connection that it leaves.
 func (r *run) blame(err error) error {
-	t := time.NewTimer(deathNotice)
+	t := time.NewTimer(wire.DeathNotice)
 	defer t.Stop()
 	select {
 	case err := <-r.store.Died():

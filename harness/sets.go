@@ -3,19 +3,20 @@ package harness
 import (
 	"context"
 
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // gather is a round of an application that needs several keys at a time: it acquires some of them in one call, reads the record of each, thinks, writes the successor of each, and releases them in
 // one call. How many it asks for, which, and in what order, is drawn; a lock that grants one key at a time is asked for one.
 func gather(ctx context.Context, a *actor) error {
-	set := make([]string, 1+a.rng.IntN(min(max(a.claims.MultiKey, 1), len(a.keys))))
+	set := make([]string, 1+a.rng.IntN(min(max(a.Claims.MultiKey, 1), len(a.keys))))
 	for i, at := range a.rng.Perm(len(a.keys))[:len(set)] {
 		set[i] = a.keys[at]
 	}
-	acquire := op{key: set[0], timeout: a.plan.AcquireTimeout.Std()}
+	acquire := wire.Op{Key: set[0], Timeout: a.plan.AcquireTimeout.Std()}
 	if len(set) > 1 {
-		acquire.set = set
+		acquire.Set = set
 	}
 	_, err := a.granted(ctx, acquire, func(h *hold) error { return a.countAll(ctx, h) })
 	return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -200,7 +201,7 @@ func (s *simulation) beginHistory() (err error) {
 		return err
 	}
 	for _, c := range s.clients {
-		c.rec, c.claims = s.rec, s.claims()
+		c.Recorder, c.Claims = s.rec, s.claims()
 	}
 	s.ledger = &ledger{client: s.ledgers, rec: s.rec, keys: s.keyIDs}
 	if trace := s.cfg.Trace; trace != nil {
@@ -239,8 +240,8 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 		left++
 		s.start(func(own *sim.Task) {
 			c.task = own
-			a := &actor{workerProcess: c.workerProcess, plan: s.cfg.Plan.Scenario.Workload, keys: s.keys,
-				rng: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.number)), director: s.sd, passes: passing(own), done: s.done}
+			a := &actor{Client: c.Client, plan: s.cfg.Plan.Scenario.Workload, keys: s.keys,
+				rng: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.Number)), director: s.sd, passes: passing(own), done: s.done}
 			if err := errors.Join(job.run(ctx, a), a.alive(ctx, nil)); err != nil && failed == nil {
 				failed = err
 			}
@@ -274,7 +275,7 @@ func (s *simulation) spend(t *sim.Task) {
 		shown  func() int64
 		needed int
 		over   chan struct{}
-	}{{planned - quiet, s.ids.bites.Load, sc.Needs.Bites, s.noMore}, {quiet, s.ids.grants.Load, sc.Needs.Grants, s.done}} {
+	}{{planned - quiet, s.ids.Bites, sc.Needs.Bites, s.noMore}, {quiet, s.ids.Grants, sc.Needs.Grants, s.done}} {
 		t.Sleep(part.length)
 		for more := planned; more > 0 && part.shown() < int64(part.needed); more -= prolongEvery {
 			t.Sleep(prolongEvery)
@@ -296,7 +297,7 @@ func passing(t *sim.Task) func(context.Context, <-chan struct{}, time.Duration) 
 // probe lets a fresh client try every key.
 func (s *simulation) probe(ctx context.Context, t *sim.Task, phase string) error {
 	c := s.spawn(int32(len(s.clients)+len(s.fresh)+1), 0)
-	c.rec, c.claims = s.rec, s.claims()
+	c.Recorder, c.Claims = s.rec, s.claims()
 	s.fresh = append(s.fresh, c)
 	if err := s.open(ctx, t, c); err != nil {
 		return err
@@ -313,12 +314,12 @@ func (s *simulation) probe(ctx context.Context, t *sim.Task, phase string) error
 // tryKey asks for a key until it is granted, or for as long as the judge may demand.
 func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key string) error {
 	for began := s.w.Now(); ; t.Sleep(askEvery) {
-		id, a, err := c.do(ctx, op{kind: history.Acquire, key: key, timeout: s.firstAsk()})
+		id, a, err := c.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: s.firstAsk()})
 		if err != nil {
 			return err
 		}
-		if a.Result == resultOK {
-			_, _, err := c.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()})
+		if a.Result == wire.ResultOK {
+			_, _, err := c.Do(ctx, wire.Op{Kind: history.Release, Key: key, Grant: id, Timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()})
 			return err
 		}
 		if time.Duration(s.w.Now()-began) >= s.firstAsk() {

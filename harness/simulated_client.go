@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -24,7 +25,7 @@ const pipeTime = 20 * time.Microsecond
 // simClient is a client in virtual time: an instance of the adapter, and the worker that speaks
 // with it. What the worker does with answers is the code of real runs.
 type simClient struct {
-	*workerProcess
+	*wire.Client
 	s       *simulation
 	machine *sim.Host
 	task    *sim.Task // that drives it
@@ -38,10 +39,10 @@ type simClient struct {
 // spawn starts a client's program.
 func (s *simulation) spawn(number int32, life int) *simClient {
 	c := &simClient{s: s, machine: s.hosts[fmt.Sprintf("client-%d", number)]}
-	raw := &client{number: number, host: c.machine.Name, gone: make(chan struct{}), ids: &s.ids, keys: s.keyIDs, simulated: c.carryOut}
-	raw.process.Store(s.ids.nextProcess())
-	raw.event = func(e reply) { s.workerEvent(raw, e) }
-	c.workerProcess = &workerProcess{client: raw, life: life}
+	raw := wire.NewClient(number, c.machine.Name, nil, &s.ids, s.keyIDs)
+	raw.Simulated, raw.Life = c.carryOut, life
+	raw.Event = func(e wire.Reply) { s.workerEvent(raw, e) }
+	c.Client = raw
 	c.adapter = &conversation{c: c, log: external.NewTail(prefixed{c.machine.Name + ": ", cmp.Or[io.Writer](s.cfg.Log, io.Discard)})}
 	name := fmt.Sprintf("the adapter of client %d", number)
 	if life > 0 {
@@ -78,13 +79,13 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 	for _, n := range s.nodes {
 		addrs = append(addrs, n.Addr())
 	}
-	a, err := c.ask(ctx, command{ID: s.ids.nextOp(), Op: "open", Timeout: int64(helloLimit), Open: &opening{Lock: s.cfg.Lock.Name,
-		Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)}, Nodes: addrs, Store: storeHost, TTL: int64(sc.TTL), Client: c.number,
-		Seed: streams(s.cfg.Plan).StreamSeed(c.stream()), Decline: sc.Workload.Guard != guardNone}})
+	a, err := c.Ask(ctx, wire.Command{ID: s.ids.NextOp(), Op: "open", Timeout: int64(helloLimit), Open: &wire.Opening{Lock: s.cfg.Lock.Name,
+		Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)}, Nodes: addrs, Store: storeHost, TTL: int64(sc.TTL), Client: c.Number,
+		Seed: streams(s.cfg.Plan).StreamSeed(c.Stream()), Decline: sc.Workload.Guard != guardNone}})
 	if err != nil {
 		return err
 	}
-	return s.opened(c.workerProcess, a)
+	return s.opened(c.Client, a)
 }
 
 // Introduced starts a program once in virtual time, to learn what it declares.
@@ -107,24 +108,24 @@ func Introduced(ctx context.Context, p *sim.Program, lock clients.Kind, ttl time
 }
 
 // carryOut has the worker carry a command out, on the task that drives the client.
-func (c *simClient) carryOut(ctx context.Context, cmd command) (reply, error) {
+func (c *simClient) carryOut(ctx context.Context, cmd wire.Command) (wire.Reply, error) {
 	t := c.task
 	t.Sleep(pipeTime)
 	t.On(c.machine)
 	if c.dead {
 		t.On(nil)
-		return reply{}, fmt.Errorf("client %d has ended", c.number)
+		return wire.Reply{}, fmt.Errorf("client %d has ended", c.Number)
 	}
 	c.limit, cmd.Timeout = time.Duration(cmd.Timeout), 0
 	r := c.worker.carryOut(ctx, cmd)
 	r.ID = cmd.ID
 	if c.dead {
-		return reply{}, fmt.Errorf("client %d ended during %s", c.number, cmd.Op)
+		return wire.Reply{}, fmt.Errorf("client %d ended during %s", c.Number, cmd.Op)
 	}
 	t.On(nil)
 	t.Sleep(pipeTime)
 	if r.Broken {
-		return reply{}, fmt.Errorf("client %d on host %s: %s", c.number, c.host, r.Error)
+		return wire.Reply{}, fmt.Errorf("client %d on host %s: %s", c.Number, c.Host, r.Error)
 	}
 	return r, nil
 }
@@ -133,7 +134,7 @@ func (c *simClient) carryOut(ctx context.Context, cmd command) (reply, error) {
 func (c *simClient) kill() {
 	c.dead = true
 	c.task.On(nil)
-	close(c.gone)
+	c.Client.End()
 	c.adapter.in.Kill()
 	c.store.close()
 	c.machine.Thaw()
@@ -143,7 +144,7 @@ func (c *simClient) kill() {
 // end closes the lock client and its program.
 func (s *simulation) end(ctx context.Context, t *sim.Task, c *simClient) error {
 	c.task = t
-	if _, _, err := c.do(ctx, op{kind: history.Close, timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
+	if _, _, err := c.Do(ctx, wire.Op{Kind: history.Close, Timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
 		return err
 	}
 	c.adapter.waiter = t
@@ -157,7 +158,7 @@ func (s *simulation) end(ctx context.Context, t *sim.Task, c *simClient) error {
 }
 
 func (s *simulation) exitOf(c *simClient) {
-	s.rec.Record(history.Event{Type: history.Exit, Client: c.number, Process: c.process.Load(), Start: s.rec.Now()})
+	s.rec.Record(history.Event{Type: history.Exit, Client: c.Number, Process: c.Process(), Start: s.rec.Now()})
 }
 
 // conversation is what lockchaos and a simulated adapter say to each other.
@@ -324,14 +325,14 @@ func (x *simStore) Close() error {
 }
 
 // eventLines takes what a worker tells by itself.
-type eventLines struct{ c *client }
+type eventLines struct{ c *wire.Client }
 
 func (l eventLines) Write(line []byte) (int, error) {
-	var r reply
-	if err := r.parse(bytes.TrimRight(line, "\n")); err != nil {
+	var r wire.Reply
+	if err := r.Parse(bytes.TrimRight(line, "\n")); err != nil {
 		return 0, err
 	}
-	l.c.event(r)
+	l.c.Event(r)
 	return len(line), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/sim"
@@ -29,7 +30,7 @@ func newSimDirector(s *simulation) (*simDirector, error) {
 		return nil, err
 	}
 	sd := &simDirector{director: d, s: s, tasks: map[*aimed]*sim.Task{}, laidTraps: map[int32]*simTrap{}}
-	d.procs, d.apps = map[int32]*hosts.Process{}, map[int32]*client{}
+	d.procs, d.apps = map[int32]*hosts.Process{}, map[int32]nemesis.Application{}
 	d.carry, d.into = sd.strike, sd.underway
 	d.traps.now = s.w.Now
 	d.traps.wire = s.cfg.Lock.OnWire
@@ -49,27 +50,27 @@ func (d *simDirector) leading(context.Context) (string, error) {
 	return "", fmt.Errorf("nobody leads the service: %w", nemesis.ErrMissed)
 }
 
-func (d *simDirector) asks(client int32, o op) (answered func(id int64, r reply)) {
+func (d *simDirector) asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
 	over := d.traps.asks(client, o)
-	return func(int64, reply) { over() }
+	return func(int64, wire.Reply) { over() }
 }
 
 // revive records the end of a client that was killed, and starts a fresh one in its place.
 func (d *simDirector) revive(ctx context.Context, a *actor) error {
-	c := d.s.clients[a.number-1]
+	c := d.s.clients[a.Number-1]
 	t := c.task
-	t.Await(sim.Forever, func() bool { return !d.struck[a.number] })
-	why, _ := d.death(a.number)
+	t.Await(sim.Forever, func() bool { return !d.struck[a.Number] })
+	why, _ := d.death(a.Number)
 	d.s.exitOf(c)
 	t.Await(why.away, func() bool { return closed(d.s.done) })
-	fresh := d.s.spawn(a.number, c.life+1)
-	fresh.rec, fresh.claims = c.rec, c.claims
-	d.s.clients[a.number-1] = fresh
-	a.workerProcess = fresh.workerProcess
+	fresh := d.s.spawn(a.Number, c.Life+1)
+	fresh.Recorder, fresh.Claims = c.Recorder, c.Claims
+	d.s.clients[a.Number-1] = fresh
+	a.Client = fresh.Client
 	if err := d.s.open(ctx, t, fresh); err != nil {
 		return err
 	}
-	d.replaced(a.number, fresh.workerProcess)
+	d.replaced(a.Number, nil, fresh.Client)
 	return nil
 }
 
@@ -224,7 +225,7 @@ type simEffect struct {
 
 // effectOf puts one fault into effect and records that; nil: it is over, or waits for its packet.
 func (d *simDirector) effectOf(ctx context.Context, h *hit, p nemesis.Part) (*simEffect, error) {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
+	info := history.FaultInfo{ID: d.ids.NextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
 	p, err := d.meant(ctx, h, p)
 	if err != nil {
 		return nil, err

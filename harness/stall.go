@@ -61,7 +61,7 @@ func (d *director) stalled(client int32, from, to int64, late time.Duration, see
 
 // recordStall records that somebody stood still, when it is over.
 func (d *director) recordStall(info history.FaultInfo, client int32) {
-	info.ID, info.Kind, info.Phase, info.Bit = d.ids.nextFault(), history.KindMachineStall, "end", true
+	info.ID, info.Kind, info.Phase, info.Bit = d.ids.NextFault(), history.KindMachineStall, "end", true
 	if info.Touch == nil {
 		info.Touch = &history.MachineStall
 	}

@@ -151,15 +151,15 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	procs := map[int32]*hosts.Process{}
 	for _, w := range append(r.workers, r.probes...) {
-		w.rec, w.claims = r.rec, r.claims()
-		procs[w.number] = w.proc
+		w.Recorder, w.Claims = r.rec, r.claims()
+		procs[w.Number] = w.proc
 	}
 	var nodes, clients []nemesis.Place
 	for _, n := range r.service.Nodes {
 		nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host, Server: n})
 	}
 	for _, w := range r.workers {
-		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
+		clients = append(clients, nemesis.Place{Name: w.Host, Host: w.proc.Host()})
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
 	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids)
@@ -168,9 +168,9 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	r.director.service = r.service
 	r.director.traps.wire = r.cfg.Lock.OnWire
-	r.director.apps = map[int32]*client{}
+	r.director.apps = map[int32]nemesis.Application{}
 	for _, w := range r.workers {
-		r.director.apps[w.number] = w.client
+		r.director.apps[w.Number] = w.Client
 	}
 	r.director.expire = r.expire
 	r.director.leader = r.service.Leader

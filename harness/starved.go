@@ -36,7 +36,7 @@ func (r *run) watchWaits() (*starving, error) {
 		all = append(all, n.Host)
 	}
 	for _, w := range append(slices.Clone(r.workers), r.probes...) {
-		s.clients[w.proc.Host()] = w.number
+		s.clients[w.proc.Host()] = w.Number
 		all = append(all, w.proc.Host())
 	}
 	var err error

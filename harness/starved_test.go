@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/internal/decided"
@@ -25,7 +26,7 @@ func TestStarvedHostsAreRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := newDirector(rec, scenarios.Plan{}, nil, nil, nil, &numbers{})
+	d, err := newDirector(rec, scenarios.Plan{}, nil, nil, nil, &wire.Numbers{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ const notInjected = "it was not injected"
 // The beginning is recorded first, because a fault may bite before it is proven. On a busy machine a client stands still
 // half a second before the last of its threads is seen stopped. What may never happen is recorded when it has.
 func (d *director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce, error) {
-	info := history.FaultInfo{ID: d.ids.nextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
+	info := history.FaultInfo{ID: d.ids.NextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
 	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
 	p, err := d.meant(ctx, h, p)
 	if err != nil {
@@ -211,8 +211,7 @@ func (d *director) end(info history.FaultInfo, client int32, effect nemesis.Effe
 	info.Phase, info.Evidence, info.Bit = "end", effect.Proof, bit
 	info.From, info.To = d.rec.Relative(effect.From), d.rec.Relative(effect.To)
 	if info.Bites() {
-		d.ids.bites.Add(1)
-		d.ids.shown.bit(info.Plan)
+		d.ids.Bit(info.Plan)
 	}
 	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }
@@ -359,11 +358,11 @@ func (d *director) retire(client int32, c *closing) *hosts.Process {
 }
 
 // replaced is told that a fresh process has taken the killed client's place.
-func (d *director) replaced(client int32, fresh *workerProcess) {
+func (d *director) replaced(client int32, proc *hosts.Process, app nemesis.Application) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.killed, client)
-	d.procs[client], d.apps[client] = fresh.proc, fresh.client
+	d.procs[client], d.apps[client] = proc, app
 }
 
 // thawed waits until no fault keeps the client frozen.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -30,7 +31,7 @@ type traps struct {
 
 // asking is an op that was asked, and when its time is over.
 type asking struct {
-	op
+	wire.Op
 	over int64
 }
 
@@ -148,13 +149,13 @@ func (t *traps) over(client int32) {
 }
 
 // asks is told what a client is about to be asked, and returns what to call when it has answered.
-func (t *traps) asks(client int32, o op) (answered func()) {
+func (t *traps) asks(client int32, o wire.Op) (answered func()) {
 	if !t.planned {
 		return func() {}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asking[client] = asking{o, t.now() + int64(o.timeout)}
+	t.asking[client] = asking{o, t.now() + int64(o.Timeout)}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -172,12 +173,12 @@ func (t *traps) asked(client int32) nemesis.Asked {
 			return "", ""
 		}
 		if t.wire != nil {
-			o.key = t.wire(o.key)
+			o.Key = t.wire(o.Key)
 		}
-		if o.kind == history.Acquire && t.now() >= o.over {
-			return nemesis.RequestGiveUp, o.key
+		if o.Kind == history.Acquire && t.now() >= o.over {
+			return nemesis.RequestGiveUp, o.Key
 		}
-		return nemesis.Request(o.kind.String()), o.key
+		return nemesis.Request(o.Kind.String()), o.Key
 	}
 }
 

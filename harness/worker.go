@@ -15,13 +15,11 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/store"
 )
-
-// maxMessage bounds one line between harness and worker.
-const maxMessage = 1 << 20
 
 // closeLimit bounds what a worker that nobody listens to any more spends on giving its session back.
 const closeLimit = 2 * time.Second
@@ -39,13 +37,13 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, kinds []clients.Kind
 	}()
 	defer w.obeyGivingUp()()
 	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 0, 4096), maxMessage)
+	lines.Buffer(make([]byte, 0, 4096), wire.MaxMessage)
 	for lines.Scan() {
-		var c command
-		if err := c.parse(lines.Bytes()); err != nil {
+		var c wire.Command
+		if err := c.Parse(lines.Bytes()); err != nil {
 			return fmt.Errorf("worker: command not understood: %w", err)
 		}
-		if c.Op == opHoldApplication || c.Op == opHoldRenewals {
+		if c.Op == wire.OpHoldApplication || c.Op == wire.OpHoldRenewals {
 			if err := w.holdUp(ctx, c); err != nil {
 				return fmt.Errorf("worker: %s: %w", c.Op, err)
 			}
@@ -75,7 +73,7 @@ type storeClient interface {
 // obeyGivingUp has the worker give up an acquire when it is told so by a signal: commands wait until it is answered.
 func (w *worker) obeyGivingUp() (stop func()) {
 	told, over := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(told, giveUp)
+	signal.Notify(told, wire.GiveUp)
 	go func() {
 		for {
 			select {
@@ -94,7 +92,7 @@ func (w *worker) obeyGivingUp() (stop func()) {
 // worker is the application: a lock, a store, and what it believes to hold.
 type worker struct {
 	kinds []clients.Kind
-	open  opening
+	open  wire.Opening
 	lock  clients.Lock
 	// writes is how the lock wants the store to be written to (clients.Kind.Writes).
 	writes string
@@ -126,16 +124,16 @@ type held struct {
 	record record
 }
 
-func (w *worker) send(r reply) error {
+func (w *worker) send(r wire.Reply) error {
 	r.Error = redact.Text(r.Error) // what a library says of its connection may hold a password, and all of it is recorded
 	w.sending.Lock()
 	defer w.sending.Unlock()
-	w.line = r.appendLine(w.line[:0])
+	w.line = r.AppendLine(w.line[:0])
 	_, err := w.out.Write(w.line)
 	return err
 }
 
-func (w *worker) carryOut(ctx context.Context, c command) reply {
+func (w *worker) carryOut(ctx context.Context, c wire.Command) wire.Reply {
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(c.Timeout))
@@ -151,7 +149,7 @@ func (w *worker) carryOut(ctx context.Context, c command) reply {
 		w.giveUp.Store(nil)
 		cancel()
 		if err := w.otherLease(); err != nil {
-			r = reply{Result: resultInfo, Error: err.Error(), Broken: true}
+			r = wire.Reply{Result: wire.ResultInfo, Error: err.Error(), Broken: true}
 		}
 		return r
 	case "held":
@@ -165,33 +163,33 @@ func (w *worker) carryOut(ctx context.Context, c command) reply {
 	case "close":
 		return w.timed(func() error { return w.close(ctx) })
 	}
-	return reply{Result: resultFail, Error: fmt.Sprintf("unknown op %q", c.Op)}
+	return wire.Reply{Result: wire.ResultFail, Error: fmt.Sprintf("unknown op %q", c.Op)}
 }
 
 // timed stamps a library call and turns its error into a result.
-func (w *worker) timed(call func() error) reply {
-	r := reply{Start: w.now()}
+func (w *worker) timed(call func() error) wire.Reply {
+	r := wire.Reply{Start: w.now()}
 	err := call()
 	r.End = w.now()
 	switch {
 	case err == nil:
-		r.Result = resultOK
+		r.Result = wire.ResultOK
 		return r
 	case clients.Definite(err), store.Definite(err):
-		r.Result = resultFail
+		r.Result = wire.ResultFail
 		r.Busy = errors.Is(err, clients.ErrBusy)
 		r.NotHeld = errors.Is(err, clients.ErrNotHeld)
 	default:
-		r.Result = resultInfo
+		r.Result = wire.ResultInfo
 	}
 	r.Error, r.Broken = err.Error(), errors.Is(err, adapter.ErrBroken)
 	return r
 }
 
 // begin connects to the lock service and the store.
-func (w *worker) begin(ctx context.Context, c command) reply {
+func (w *worker) begin(ctx context.Context, c wire.Command) wire.Reply {
 	if c.Open == nil || w.lock != nil {
-		return reply{Result: resultFail, Error: "open comes once, first, and says who the worker is"}
+		return wire.Reply{Result: wire.ResultFail, Error: "open comes once, first, and says who the worker is"}
 	}
 	w.open = *c.Open
 	r := w.timed(func() error {
@@ -297,12 +295,12 @@ func (e earlyLoss) of(g clients.Grant, since int64) bool {
 }
 
 func (w *worker) tell(loss clients.Loss, grant, at int64) {
-	_ = w.send(reply{Event: eventLost, Key: loss.Key, Grant: grant, Error: loss.Why, From: at}) // the next answer will fail as well
+	_ = w.send(wire.Reply{Event: wire.EventLost, Key: loss.Key, Grant: grant, Error: loss.Why, From: at}) // the next answer will fail as well
 }
 
 // opened passes on what the lock's service knows a session of ours by.
 func (w *worker) opened(s clients.Session) {
-	_ = w.send(reply{Event: eventSession, Session: s.ID, Password: hex.EncodeToString(s.Password)}) // the next answer will fail as well
+	_ = w.send(wire.Reply{Event: wire.EventSession, Session: s.ID, Password: hex.EncodeToString(s.Password)}) // the next answer will fail as well
 }
 
 // claim takes a new grant of a key, whose acquire began at since, into the application's belief. If it has been lost meanwhile, that is told now.
@@ -329,7 +327,7 @@ func (w *worker) beat(late time.Duration) {
 		w.beats.Add(1)
 		now := w.now()
 		if gap := time.Duration(now - last); gap > period+late {
-			if w.send(reply{Event: eventStall, From: last, To: now}) != nil {
+			if w.send(wire.Reply{Event: wire.EventStall, From: last, To: now}) != nil {
 				return
 			}
 		}
@@ -337,20 +335,20 @@ func (w *worker) beat(late time.Duration) {
 	}
 }
 
-func (w *worker) acquire(ctx context.Context, c command) reply {
+func (w *worker) acquire(ctx context.Context, c wire.Command) wire.Reply {
 	var g clients.Grant
 	ask := w.lock.Acquire
 	if c.Read {
 		reader, ok := w.lock.(clients.ReadLocker)
 		if !ok {
-			return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+			return wire.Reply{Result: wire.ResultFail, Error: clients.ErrUnsupported.Error()}
 		}
 		ask = reader.AcquireRead
 	}
 	if c.Permits > 1 {
 		l, ok := w.lock.(clients.PermitLocker)
 		if !ok {
-			return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+			return wire.Reply{Result: wire.ResultFail, Error: clients.ErrUnsupported.Error()}
 		}
 		ask = func(ctx context.Context, key string) (clients.Grant, error) {
 			return l.AcquirePermits(ctx, key, c.Permits)
@@ -359,7 +357,7 @@ func (w *worker) acquire(ctx context.Context, c command) reply {
 	if len(c.Keys) > 0 {
 		l, ok := w.lock.(clients.SetLocker)
 		if !ok {
-			return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+			return wire.Reply{Result: wire.ResultFail, Error: clients.ErrUnsupported.Error()}
 		}
 		ask = func(ctx context.Context, _ string) (clients.Grant, error) { return l.AcquireSet(ctx, c.Keys) }
 	}
@@ -368,14 +366,14 @@ func (w *worker) acquire(ctx context.Context, c command) reply {
 		return err
 	})
 	r.First = g.First // of use after an indefinite end, too
-	if r.Result != resultOK {
+	if r.Result != wire.ResultOK {
 		return r
 	}
 	r.Token, r.Attempt, r.Enqueued, r.Session = g.Token, g.Attempt, g.Enqueued, g.Session
 	if g.HasValidFor {
 		r.ValidFor = &g.ValidFor
 	}
-	for i, key := range c.every() {
+	for i, key := range c.AllKeys() {
 		w.claim(g, key, c.Grant+int64(i), r.Start)
 	}
 	return r
@@ -383,44 +381,44 @@ func (w *worker) acquire(ctx context.Context, c command) reply {
 
 // believed is the grant that the application thinks it has. An op under another grant than the newest is a
 // mistake of the harness.
-func (w *worker) believed(c command) (held, *reply) {
+func (w *worker) believed(c wire.Command) (held, *wire.Reply) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h, ok := w.grants[c.Key]
 	if !ok || h.op != c.Grant {
-		return held{}, &reply{Result: resultFail, Declined: true, Error: fmt.Sprintf("no grant %d of %s here", c.Grant, c.Key)}
+		return held{}, &wire.Reply{Result: wire.ResultFail, Declined: true, Error: fmt.Sprintf("no grant %d of %s here", c.Grant, c.Key)}
 	}
 	return h, nil
 }
 
-func (w *worker) held(ctx context.Context, c command) reply {
+func (w *worker) held(ctx context.Context, c wire.Command) wire.Reply {
 	h, mistake := w.believed(c)
 	if mistake != nil {
 		return *mistake
 	}
 	asked, ok := w.lock.(clients.Holder)
 	if !ok {
-		return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+		return wire.Reply{Result: wire.ResultFail, Error: clients.ErrUnsupported.Error()}
 	}
 	return w.timed(func() error { return asked.Held(ctx, h.grant) })
 }
 
 // renew asks the lock for more time. What it grants takes the place of what the application had.
-func (w *worker) renew(ctx context.Context, c command) reply {
+func (w *worker) renew(ctx context.Context, c wire.Command) wire.Reply {
 	h, mistake := w.believed(c)
 	if mistake != nil {
 		return *mistake
 	}
 	renewer, ok := w.lock.(clients.Renewer)
 	if !ok {
-		return reply{Result: resultFail, Error: clients.ErrUnsupported.Error()}
+		return wire.Reply{Result: wire.ResultFail, Error: clients.ErrUnsupported.Error()}
 	}
 	var g clients.Grant
 	r := w.timed(func() (err error) {
 		g, err = renewer.Renew(ctx, h.grant)
 		return err
 	})
-	if r.Result != resultOK {
+	if r.Result != wire.ResultOK {
 		return r
 	}
 	r.Attempt = g.Attempt
@@ -429,7 +427,7 @@ func (w *worker) renew(ctx context.Context, c command) reply {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i, key := range c.every() {
+	for i, key := range c.AllKeys() {
 		if now, ok := w.grants[key]; ok && now.op == h.op+int64(i) {
 			now.grant = g
 			w.grants[key] = now
@@ -438,13 +436,13 @@ func (w *worker) renew(ctx context.Context, c command) reply {
 	return r
 }
 
-func (w *worker) release(ctx context.Context, c command) reply {
+func (w *worker) release(ctx context.Context, c wire.Command) wire.Reply {
 	h, mistake := w.believed(c)
 	if mistake != nil {
 		return *mistake
 	}
 	w.mu.Lock()
-	for _, key := range c.every() {
+	for _, key := range c.AllKeys() {
 		delete(w.grants, key)
 	}
 	w.mu.Unlock()
@@ -453,14 +451,14 @@ func (w *worker) release(ctx context.Context, c command) reply {
 
 // access reads or writes the store under a grant. With guard "check" the application declines when it has been told that the
 // hold is lost; with guard "none" it trusts its acquire.
-func (w *worker) access(ctx context.Context, c command) reply {
+func (w *worker) access(ctx context.Context, c wire.Command) wire.Reply {
 	h, mistake := w.believed(c)
 	if mistake != nil {
 		return *mistake
 	}
 	if h.lost && w.open.Decline {
 		now := w.now()
-		return reply{Result: resultFail, Declined: true, Error: "the lock has told that it is lost", Start: now, End: now}
+		return wire.Reply{Result: wire.ResultFail, Declined: true, Error: "the lock has told that it is lost", Start: now, End: now}
 	}
 	request := w.request(c, h)
 	var e store.Entry
@@ -474,8 +472,8 @@ func (w *worker) access(ctx context.Context, c command) reply {
 	})
 	r.Version, r.Replaced, r.Value, r.Seq = e.Version, e.Replaced, e.Value, e.Seq
 	r.Refused, r.Conflict = e.Refused, e.Conflict
-	r.Atomic = request.Mode == store.WriteAdd && r.Result != resultFail
-	if r.Result == resultOK {
+	r.Atomic = request.Mode == store.WriteAdd && r.Result != wire.ResultFail
+	if r.Result == wire.ResultOK {
 		w.seen(c, e)
 	}
 	if why := whyNot(&e); why != "" {

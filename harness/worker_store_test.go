@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/store"
 )
 
@@ -23,21 +24,21 @@ func (a *application) interfere(key string, value int64) {
 // TestWritesOnCondition: a write names the version that the application read under this grant, or wrote.
 func TestWritesOnCondition(t *testing.T) {
 	a := startWriter(t, false, store.WriteIfVersion)
-	a.ok(command{Op: "acquire", Key: "k", Grant: 1})
-	a.ok(command{Op: "read", Key: "k", Grant: 1})
-	if r := a.ok(command{Op: "write", Key: "k", Grant: 1, Value: 1}); r.Version != 1 {
+	a.ok(wire.Command{Op: "acquire", Key: "k", Grant: 1})
+	a.ok(wire.Command{Op: "read", Key: "k", Grant: 1})
+	if r := a.ok(wire.Command{Op: "write", Key: "k", Grant: 1, Value: 1}); r.Version != 1 {
 		t.Errorf("%+v", r)
 	}
-	a.ok(command{Op: "write", Key: "k", Grant: 1, Value: 2})
+	a.ok(wire.Command{Op: "write", Key: "k", Grant: 1, Value: 2})
 	a.interfere("k", 7)
-	r := a.ask(command{Op: "write", Key: "k", Grant: 1, Value: 3})
-	if r.Result != resultFail || !r.Conflict || r.Refused || !strings.Contains(r.Error, "no longer at version 2") {
+	r := a.ask(wire.Command{Op: "write", Key: "k", Grant: 1, Value: 3})
+	if r.Result != wire.ResultFail || !r.Conflict || r.Refused || !strings.Contains(r.Error, "no longer at version 2") {
 		t.Errorf("%+v", r)
 	}
-	a.ok(command{Op: "release", Key: "k", Grant: 1})
-	a.ok(command{Op: "acquire", Key: "k", Grant: 2})
-	a.ok(command{Op: "write", Key: "k", Grant: 2, Value: 9}) // nothing read under this grant: it builds on nothing
-	if r := a.ok(command{Op: "read", Key: "k", Grant: 2}); r.Version != 4 || r.Value != 9 {
+	a.ok(wire.Command{Op: "release", Key: "k", Grant: 1})
+	a.ok(wire.Command{Op: "acquire", Key: "k", Grant: 2})
+	a.ok(wire.Command{Op: "write", Key: "k", Grant: 2, Value: 9}) // nothing read under this grant: it builds on nothing
+	if r := a.ok(wire.Command{Op: "read", Key: "k", Grant: 2}); r.Version != 4 || r.Value != 9 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -45,16 +46,16 @@ func TestWritesOnCondition(t *testing.T) {
 // TestWritesByAdding: the store gets the difference between what the application read and what it wants to write.
 func TestWritesByAdding(t *testing.T) {
 	a := startWriter(t, false, store.WriteAdd)
-	a.ok(command{Op: "acquire", Key: "k", Grant: 1})
-	a.ok(command{Op: "read", Key: "k", Grant: 1})
+	a.ok(wire.Command{Op: "acquire", Key: "k", Grant: 1})
+	a.ok(wire.Command{Op: "read", Key: "k", Grant: 1})
 	a.interfere("k", 70)
-	if r := a.ok(command{Op: "write", Key: "k", Grant: 1, Value: 1}); !r.Atomic || r.Value != 71 || r.Version != 2 {
+	if r := a.ok(wire.Command{Op: "write", Key: "k", Grant: 1, Value: 1}); !r.Atomic || r.Value != 71 || r.Version != 2 {
 		t.Errorf("%+v", r)
 	}
-	if r := a.ok(command{Op: "write", Key: "k", Grant: 1, Value: 3}); r.Value != 73 {
+	if r := a.ok(wire.Command{Op: "write", Key: "k", Grant: 1, Value: 3}); r.Value != 73 {
 		t.Errorf("it goes on from what it believes to have written: %+v", r)
 	}
-	if r := a.ok(command{Op: "read", Key: "k", Grant: 1}); r.Atomic || r.Value != 73 {
+	if r := a.ok(wire.Command{Op: "read", Key: "k", Grant: 1}); r.Atomic || r.Value != 73 {
 		t.Errorf("%+v", r)
 	}
 }

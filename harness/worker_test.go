@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/store"
 )
@@ -54,9 +55,9 @@ type application struct {
 	in   io.Writer
 	out  *bufio.Scanner
 	ids  int64
-	can  reply   // the answer to open
-	said []reply // events so far
-	addr string  // of the store
+	can  wire.Reply   // the answer to open
+	said []wire.Reply // events so far
+	addr string       // of the store
 }
 
 func startApplication(t *testing.T, decline bool) *application {
@@ -94,16 +95,16 @@ func startWriter(t *testing.T, decline bool, writes string) *application {
 		<-served
 		ledger.Close()
 	})
-	a.can = a.ok(command{Op: "open", Open: &opening{Lock: "scripted", Store: l.Addr().String(), Client: 1, Decline: decline}})
+	a.can = a.ok(wire.Command{Op: "open", Open: &wire.Opening{Lock: "scripted", Store: l.Addr().String(), Client: 1, Decline: decline}})
 	return a
 }
 
 // ask sends a command and returns its answer; events that come before it are kept.
-func (a *application) ask(c command) reply {
+func (a *application) ask(c wire.Command) wire.Reply {
 	a.t.Helper()
 	a.ids++
 	c.ID, c.Timeout = a.ids, int64(time.Minute)
-	line, err := c.appendLine(nil)
+	line, err := c.AppendLine(nil)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -117,13 +118,13 @@ func (a *application) ask(c command) reply {
 	}
 }
 
-func (a *application) next() reply {
+func (a *application) next() wire.Reply {
 	a.t.Helper()
 	if !a.out.Scan() {
 		a.t.Fatal("the worker has ended")
 	}
-	var r reply
-	if err := r.parse(a.out.Bytes()); err != nil {
+	var r wire.Reply
+	if err := r.Parse(a.out.Bytes()); err != nil {
 		a.t.Fatal(err)
 	}
 	if r.Event != "" {
@@ -132,10 +133,10 @@ func (a *application) next() reply {
 	return r
 }
 
-func (a *application) ok(c command) reply {
+func (a *application) ok(c wire.Command) wire.Reply {
 	a.t.Helper()
 	r := a.ask(c)
-	if r.Result != resultOK {
+	if r.Result != wire.ResultOK {
 		a.t.Fatalf("%s: %+v", c.Op, r)
 	}
 	return r
@@ -145,17 +146,17 @@ func (a *application) ok(c command) reply {
 func TestToldOfALoss(t *testing.T) {
 	for _, decline := range []bool{true, false} {
 		a := startApplication(t, decline)
-		a.ok(command{Op: "acquire", Key: "k0", Grant: 7})
-		a.ok(command{Op: "write", Key: "k0", Grant: 7, Value: 1})
+		a.ok(wire.Command{Op: "acquire", Key: "k0", Grant: 7})
+		a.ok(wire.Command{Op: "write", Key: "k0", Grant: 7, Value: 1})
 		a.lock.lost <- clients.Loss{Key: "k0", Token: 1, Why: "session expired"}
-		if e := a.next(); e.Event != eventLost || e.Grant != 7 || e.Error != "session expired" || e.From == 0 {
+		if e := a.next(); e.Event != wire.EventLost || e.Grant != 7 || e.Error != "session expired" || e.From == 0 {
 			t.Fatalf("event %+v", e)
 		}
-		r := a.ask(command{Op: "write", Key: "k0", Grant: 7, Value: 2})
-		if r.Declined != decline || (r.Result == resultOK) == decline {
+		r := a.ask(wire.Command{Op: "write", Key: "k0", Grant: 7, Value: 2})
+		if r.Declined != decline || (r.Result == wire.ResultOK) == decline {
 			t.Errorf("decline %v: %+v", decline, r)
 		}
-		if r := a.ask(command{Op: "held", Key: "k0", Grant: 7}); r.Result != resultFail || !r.NotHeld {
+		if r := a.ask(wire.Command{Op: "held", Key: "k0", Grant: 7}); r.Result != wire.ResultFail || !r.NotHeld {
 			t.Errorf("held: %+v", r)
 		}
 	}
@@ -164,12 +165,12 @@ func TestToldOfALoss(t *testing.T) {
 // A late event for an older grant says nothing about a newer one of the same key.
 func TestLateLossIsNotTheNewerGrants(t *testing.T) {
 	a := startApplication(t, true)
-	a.ok(command{Op: "acquire", Key: "k0", Grant: 1})
-	a.ok(command{Op: "release", Key: "k0", Grant: 1})
-	a.ok(command{Op: "acquire", Key: "k0", Grant: 2})
+	a.ok(wire.Command{Op: "acquire", Key: "k0", Grant: 1})
+	a.ok(wire.Command{Op: "release", Key: "k0", Grant: 1})
+	a.ok(wire.Command{Op: "acquire", Key: "k0", Grant: 2})
 	a.lock.lost <- clients.Loss{Key: "k0", Token: 1, Why: "late"}
 	a.lock.lost <- clients.Loss{Key: "other", Token: 9, Why: "when this is taken, the one before is done"}
-	a.ok(command{Op: "write", Key: "k0", Grant: 2, Value: 1})
+	a.ok(wire.Command{Op: "write", Key: "k0", Grant: 2, Value: 1})
 	if len(a.said) > 0 {
 		t.Errorf("told of %+v", a.said)
 	}
@@ -182,8 +183,8 @@ func TestLossBeforeTheGrantIsKnown(t *testing.T) {
 		a.lock.lost <- clients.Loss{Key: "k0", Token: token, Why: "at once"}
 		a.lock.lost <- clients.Loss{Key: "other", Token: 9, Why: "when this is taken, the one before is done"}
 	}
-	a.ok(command{Op: "acquire", Key: "k0", Grant: 5})
-	if r := a.ask(command{Op: "write", Key: "k0", Grant: 5, Value: 1}); !r.Declined {
+	a.ok(wire.Command{Op: "acquire", Key: "k0", Grant: 5})
+	if r := a.ask(wire.Command{Op: "write", Key: "k0", Grant: 5, Value: 1}); !r.Declined {
 		t.Errorf("the write was not declined: %+v", r)
 	}
 	if len(a.said) != 1 || a.said[0].Grant != 5 {
@@ -205,8 +206,8 @@ func TestLossWithoutTokenBeforeTheGrantIsKnown(t *testing.T) {
 		} else {
 			lose(0)
 		}
-		a.ok(command{Op: "acquire", Key: "k0", Grant: 5})
-		if r := a.ask(command{Op: "write", Key: "k0", Grant: 5, Value: 1}); r.Declined != during {
+		a.ok(wire.Command{Op: "acquire", Key: "k0", Grant: 5})
+		if r := a.ask(wire.Command{Op: "write", Key: "k0", Grant: 5, Value: 1}); r.Declined != during {
 			t.Errorf("lost during the acquire %t: %+v", during, r)
 		}
 		if told := len(a.said) == 1 && a.said[0].Grant == 5; told != during || len(a.said) > 1 {
@@ -221,20 +222,20 @@ func TestRenew(t *testing.T) {
 	if !a.can.CanRenew || !a.can.CanAsk {
 		t.Errorf("the worker does not tell what its lock can do: %+v", a.can)
 	}
-	a.ok(command{Op: "acquire", Key: "k0", Grant: 7})
-	r := a.ok(command{Op: "renew", Key: "k0", Grant: 7})
+	a.ok(wire.Command{Op: "acquire", Key: "k0", Grant: 7})
+	r := a.ok(wire.Command{Op: "renew", Key: "k0", Grant: 7})
 	if r.ValidFor == nil || *r.ValidFor != 500 || r.Attempt != 9 {
 		t.Errorf("renewed: %+v", r)
 	}
 	a.lock.lost <- clients.Loss{Key: "k0", Token: 2, Why: "the renewed grant is lost"}
-	if e := a.next(); e.Event != eventLost || e.Grant != 7 {
+	if e := a.next(); e.Event != wire.EventLost || e.Grant != 7 {
 		t.Errorf("event %+v", e)
 	}
 	a.lock.gone = true
-	if r := a.ask(command{Op: "renew", Key: "k0", Grant: 7}); r.Result != resultFail || !r.NotHeld {
+	if r := a.ask(wire.Command{Op: "renew", Key: "k0", Grant: 7}); r.Result != wire.ResultFail || !r.NotHeld {
 		t.Errorf("refused: %+v", r)
 	}
-	if r := a.ask(command{Op: "renew", Key: "k0", Grant: 8}); !r.Declined {
+	if r := a.ask(wire.Command{Op: "renew", Key: "k0", Grant: 8}); !r.Declined {
 		t.Errorf("under a grant that is not the newest: %+v", r)
 	}
 }

@@ -1,4 +1,4 @@
-package harness
+package wire
 
 import (
 	"context"
@@ -10,35 +10,35 @@ import (
 )
 
 // holdOps are the commands that hold an activity of a worker up.
-var holdOps = map[nemesis.Activity]string{nemesis.ActivityApplication: opHoldApplication, nemesis.ActivityRenewals: opHoldRenewals}
+var holdOps = map[nemesis.Activity]string{nemesis.ActivityApplication: OpHoldApplication, nemesis.ActivityRenewals: OpHoldRenewals}
 
 // holdUps are the activities of one worker that are held up, by the number of the command.
 type holdUps struct {
 	mu   sync.Mutex
-	told map[int64]chan reply
+	told map[int64]chan Reply
 }
 
 // expect returns the channel on which the beginning and the end of a hold-up are told.
-func (h *holdUps) expect(id int64) <-chan reply {
+func (h *holdUps) expect(id int64) <-chan Reply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.told == nil {
-		h.told = map[int64]chan reply{}
+		h.told = map[int64]chan Reply{}
 	}
-	told := make(chan reply, 2)
+	told := make(chan Reply, 2)
 	h.told[id] = told
 	return told
 }
 
 // tell passes on what the worker says. What nobody expects is dropped.
-func (h *holdUps) tell(e reply) {
+func (h *holdUps) tell(e Reply) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	told := h.told[e.Grant]
 	if told == nil {
 		return
 	}
-	if e.Event == eventHoldEnds {
+	if e.Event == EventHoldEnds {
 		delete(h.told, e.Grant)
 	}
 	select {
@@ -47,11 +47,14 @@ func (h *holdUps) tell(e reply) {
 	}
 }
 
+// TellHoldUp hands an event of a hold-up to whoever waits for it.
+func (c *Client) TellHoldUp(e Reply) { c.holdUps.tell(e) }
+
 // HoldUp has the worker hold one of its activities up. If an op is under way, that begins when it is done.
-func (c *client) HoldUp(ctx context.Context, what nemesis.Activity, d time.Duration) (int64, func(context.Context) (nemesis.HeldUp, error), error) {
-	id := c.ids.nextOp()
+func (c *Client) HoldUp(ctx context.Context, what nemesis.Activity, d time.Duration) (int64, func(context.Context) (nemesis.HeldUp, error), error) {
+	id := c.IDs.NextOp()
 	told := c.holdUps.expect(id)
-	if err := c.send(command{ID: id, Op: holdOps[what], Timeout: int64(d)}); err != nil {
+	if err := c.send(Command{ID: id, Op: holdOps[what], Timeout: int64(d)}); err != nil {
 		return 0, nil, c.reason(err)
 	}
 	begun, err := c.hears(ctx, told)
@@ -62,13 +65,13 @@ func (c *client) HoldUp(ctx context.Context, what nemesis.Activity, d time.Durat
 }
 
 // hears waits for the next that the worker tells of a hold-up.
-func (c *client) hears(ctx context.Context, told <-chan reply) (reply, error) {
+func (c *Client) hears(ctx context.Context, told <-chan Reply) (Reply, error) {
 	select {
 	case e := <-told:
 		return e, nil
 	case <-c.gone:
-		return reply{}, c.reason(fmt.Errorf("client %d on host %s ended", c.number, c.host))
+		return Reply{}, c.reason(fmt.Errorf("client %d on host %s ended", c.Number, c.Host))
 	case <-ctx.Done():
-		return reply{}, fmt.Errorf("client %d on host %s does not tell: %w", c.number, c.host, context.Cause(ctx))
+		return Reply{}, fmt.Errorf("client %d on host %s does not tell: %w", c.Number, c.Host, context.Cause(ctx))
 	}
 }

@@ -1,9 +1,11 @@
-package harness
+package wire
 
-import "github.com/lockchaos/lockchaos/clients"
+import (
+	"github.com/lockchaos/lockchaos/clients"
+)
 
-// command is one line from the harness to a worker.
-type command struct {
+// Command is one line from the harness to a worker.
+type Command struct {
 	ID  int64  `json:"id,omitempty"`
 	Op  string `json:"op,omitempty"`
 	Key string `json:"key,omitempty"`
@@ -19,22 +21,22 @@ type command struct {
 	Timeout int64 `json:"timeout,omitempty"`
 	Value   int64 `json:"value,omitempty"`
 	// Open is set on the first command only.
-	Open *opening `json:"open,omitempty"`
+	Open *Opening `json:"open,omitempty"`
 }
 
-// every returns the keys that the command is for.
-func (c *command) every() []string { return every(c.Key, c.Keys) }
+// AllKeys returns the keys that the command is for.
+func (c *Command) AllKeys() []string { return KeysOf(c.Key, c.Keys) }
 
-// every returns the keys of a call: those of a set, or else key alone.
-func every(key string, set []string) []string {
+// KeysOf returns the keys of a call: those of a set, or else key alone.
+func KeysOf(key string, set []string) []string {
 	if len(set) > 0 {
 		return set
 	}
 	return []string{key}
 }
 
-// opening tells a worker who it is. Durations are ns.
-type opening struct {
+// Opening tells a worker who it is. Durations are ns.
+type Opening struct {
 	Lock  string   `json:"lock"`
 	Nodes []string `json:"nodes"`
 	// Account is one with a password at the service, for locks that insist on one; nil: none is known.
@@ -55,30 +57,30 @@ type opening struct {
 
 // The results of an op.
 const (
-	resultOK   = "ok"
-	resultFail = "fail"
-	resultInfo = "info"
+	ResultOK   = "ok"
+	ResultFail = "fail"
+	ResultInfo = "info"
 )
 
 // The commands that are no ops: they hold an activity of the worker up for Timeout, and are answered by events.
 const (
-	opHoldApplication = "hold-application"
-	opHoldRenewals    = "hold-renewals"
+	OpHoldApplication = "hold-application"
+	OpHoldRenewals    = "hold-renewals"
 )
 
 // The events that a worker tells of by itself. Those of a hold-up have its command's ID as Grant; that of the end has as Value what went on
 // or waited meanwhile (nemesis.HeldUp.Count).
 const (
-	eventLost       = "lost"
-	eventStall      = "stall"
-	eventHoldBegins = "hold-begins"
-	eventHoldEnds   = "hold-ends"
-	eventSession    = "session"
+	EventLost       = "lost"
+	EventStall      = "stall"
+	EventHoldBegins = "hold-begins"
+	EventHoldEnds   = "hold-ends"
+	EventSession    = "session"
 )
 
-// reply is one line from a worker: the answer to the command of the same ID, or an event (ID 0). Stamps are of the
+// Reply is one line from a worker: the answer to the command of the same ID, or an event (ID 0). Stamps are of the
 // machine's monotonic clock (monotime.Now).
-type reply struct {
+type Reply struct {
 	ID     int64  `json:"id,omitempty"`
 	Result string `json:"result,omitempty"`
 	Error  string `json:"error,omitempty"`
@@ -121,3 +123,6 @@ type reply struct {
 	Session  int64  `json:"session,omitempty"`
 	Password string `json:"password,omitempty"`
 }
+
+// MaxMessage bounds one line between harness and worker.
+const MaxMessage = 1 << 20

@@ -1,4 +1,4 @@
-package harness
+package wire
 
 import (
 	"encoding/json"
@@ -74,8 +74,8 @@ func (f *fields) line() []byte {
 	return append(f.buf, '}', '\n')
 }
 
-// appendLine appends the command as a line.
-func (c *command) appendLine(buf []byte) ([]byte, error) {
+// AppendLine appends the command as a line.
+func (c *Command) AppendLine(buf []byte) ([]byte, error) {
 	f := fields{buf: buf}
 	f.number("id", c.ID)
 	f.word("op", c.Op)
@@ -97,8 +97,8 @@ func (c *command) appendLine(buf []byte) ([]byte, error) {
 	return f.line(), nil
 }
 
-// appendLine appends the reply as a line.
-func (r *reply) appendLine(buf []byte) []byte {
+// AppendLine appends the reply as a line.
+func (r *Reply) AppendLine(buf []byte) []byte {
 	f := fields{buf: buf}
 	f.number("id", r.ID)
 	f.word("result", r.Result)
@@ -160,7 +160,7 @@ func unknown(l *jlexer.Lexer, name string) {
 	l.AddError(fmt.Errorf("unknown member %q", name))
 }
 
-func (c *command) parse(line []byte) error {
+func (c *Command) Parse(line []byte) error {
 	return members(line, func(l *jlexer.Lexer, name string) {
 		switch name {
 		case "id":
@@ -182,7 +182,7 @@ func (c *command) parse(line []byte) error {
 		case "value":
 			c.Value = l.Int64()
 		case "open":
-			c.Open = &opening{}
+			c.Open = &Opening{}
 			l.AddError(json.Unmarshal(l.Raw(), c.Open))
 		default:
 			unknown(l, name)
@@ -190,7 +190,7 @@ func (c *command) parse(line []byte) error {
 	})
 }
 
-func (r *reply) parse(line []byte) error {
+func (r *Reply) Parse(line []byte) error {
 	return members(line, func(l *jlexer.Lexer, name string) {
 		if p := r.numberOf(name); p != nil {
 			*p = l.Int64()
@@ -224,7 +224,7 @@ func (r *reply) parse(line []byte) error {
 }
 
 // numberOf finds the member that is a number.
-func (r *reply) numberOf(name string) *int64 {
+func (r *Reply) numberOf(name string) *int64 {
 	switch name {
 	case "id":
 		return &r.ID
@@ -251,7 +251,7 @@ func (r *reply) numberOf(name string) *int64 {
 }
 
 // storeNumberOf is numberOf for the store's members.
-func (r *reply) storeNumberOf(name string) *int64 {
+func (r *Reply) storeNumberOf(name string) *int64 {
 	switch name {
 	case "version":
 		return &r.Version
@@ -268,7 +268,7 @@ func (r *reply) storeNumberOf(name string) *int64 {
 }
 
 // flagOf finds the member that is true or false.
-func (r *reply) flagOf(name string) *bool {
+func (r *Reply) flagOf(name string) *bool {
 	switch name {
 	case "declined":
 		return &r.Declined
