@@ -22,6 +22,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/harness/wire"
+	"github.com/lockchaos/lockchaos/harness/worker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -101,7 +102,7 @@ func (d *driven) finish(t testing.TB) *history.History {
 }
 
 func workerVerb([]string) int {
-	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, noop.Cas, redis.Setnx, redis.SetnxFenced, redis.Fair, redis.Multi, redis.Watchdog, redis.Failover,
+	if err := worker.Run(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, noop.Cas, redis.Setnx, redis.SetnxFenced, redis.Fair, redis.Multi, redis.Watchdog, redis.Failover,
 		redlock.Redlock, etcd.Lease, etcd.ReadWrite, zookeeper.Recipe, postgres.Advisory, controls.Sleeper, controls.NoTTL}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

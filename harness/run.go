@@ -27,7 +27,7 @@ type Config struct {
 	Lock clients.Kind
 	// History is the file to write; Logs the folder for the logs of nodes and workers.
 	History, Logs string
-	// Worker is the command that runs this program as a worker (Work); nil: this program with the argument "worker". Its first word is the program.
+	// Worker is the command that runs this program as a worker (worker.Run); nil: this program with the argument "worker". Its first word is the program.
 	Worker []string
 	// Network is where to add hosts; nil: the run makes a network of its own. The run closes either.
 	Network *hosts.Network

@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/harness/wire"
+	"github.com/lockchaos/lockchaos/harness/worker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -30,7 +31,7 @@ type simClient struct {
 	machine *sim.Host
 	task    *sim.Task // that drives it
 	adapter *conversation
-	worker  *worker
+	worker  *worker.Worker
 	store   *simStore
 	limit   time.Duration // of the call that is under way
 	dead    bool
@@ -55,9 +56,7 @@ func (s *simulation) spawn(number int32, life int) *simClient {
 	start.Name, start.Line, start.Exited, start.Stderr = name, c.adapter.take, c.adapter.exited, c.adapter.log
 	c.adapter.in = c.machine.Start(s.cfg.Program, start)
 	c.store = &simStore{c: c}
-	c.worker = newWorker(eventLines{raw}, []clients.Kind{c.kind()})
-	c.worker.now = s.w.Now
-	c.worker.dial = func(context.Context, string) (storeClient, error) { return c.store, nil }
+	c.worker = worker.New(eventLines{raw}, []clients.Kind{c.kind()}, s.w.Now, func(context.Context, string) (worker.Store, error) { return c.store, nil })
 	return c
 }
 
@@ -66,7 +65,7 @@ func (c *simClient) kind() clients.Kind {
 	k := c.s.cfg.Lock
 	k.Open = func(ctx context.Context, config clients.Config) (clients.Lock, error) {
 		times := external.Times{Now: c.s.w.Now, Left: func(context.Context) time.Duration { return c.limit }}
-		return external.Simulated(ctx, c.adapter, times, config, func(tell func(adapter.Event)) { c.adapter.tell = tell }, c.worker.loses)
+		return external.Simulated(ctx, c.adapter, times, config, func(tell func(adapter.Event)) { c.adapter.tell = tell }, c.worker.Loses)
 	}
 	return k
 }
@@ -117,7 +116,7 @@ func (c *simClient) carryOut(ctx context.Context, cmd wire.Command) (wire.Reply,
 		return wire.Reply{}, fmt.Errorf("client %d has ended", c.Number)
 	}
 	c.limit, cmd.Timeout = time.Duration(cmd.Timeout), 0
-	r := c.worker.carryOut(ctx, cmd)
+	r := c.worker.Do(ctx, cmd)
 	r.ID = cmd.ID
 	if c.dead {
 		return wire.Reply{}, fmt.Errorf("client %d ended during %s", c.Number, cmd.Op)

@@ -1,4 +1,4 @@
-package harness
+package worker
 
 import (
 	"bufio"
@@ -85,7 +85,7 @@ func startWriter(t *testing.T, decline bool, writes string) *application {
 	a := &application{t: t, lock: &scripted{lost: make(chan clients.Loss)}, in: inWrite, out: bufio.NewScanner(outRead), addr: l.Addr().String()}
 	kind := clients.Kind{Name: "scripted", Writes: writes, Open: func(context.Context, clients.Config) (clients.Lock, error) { return a.lock, nil }}
 	worked := make(chan error, 1)
-	go func() { worked <- Work(ctx, inRead, outWrite, []clients.Kind{kind}) }()
+	go func() { worked <- Run(ctx, inRead, outWrite, []clients.Kind{kind}) }()
 	t.Cleanup(func() {
 		inWrite.Close()
 		if err := <-worked; err != nil {

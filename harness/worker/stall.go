@@ -1,4 +1,4 @@
-package harness
+package worker
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // holdUp holds an activity of this process up, as long as the command says, and tells of the beginning and the end. The application is this goroutine: it
 // waits here, while those of the lock go on. Renewals wait at their gate, while the application goes on.
-func (w *worker) holdUp(ctx context.Context, c wire.Command) error {
+func (w *Worker) holdUp(ctx context.Context, c wire.Command) error {
 	from, d := monotime.Now(), time.Duration(c.Timeout)
 	end := func(count int64) error {
 		return w.send(wire.Reply{Event: wire.EventHoldEnds, Grant: c.ID, From: from, To: monotime.Now(), Value: count})
