@@ -15,38 +15,42 @@ const module = "github.com/lockchaos/lockchaos/"
 // allowed is the import graph: which of our packages the non-test code of each folder may import. Folders of a folder follow their
 // parent, and may be imported by it; a room that may import less than its parent has a line of its own. Leaves everyone may use.
 var allowed = map[string][]string{
-	"monotime":       {},
-	"harmless":       {},
-	"outside":        {},
-	"redact":         {},
-	"clockskew":      {},
-	"history":        {},
-	"audit":          {"history", "strictyaml"}, // logs of other tools and of applications, made into histories
-	"store":          {},
-	"hosts":          {},
-	"adapter":        {"hosts"},                          // it tries adapters on hosts of their own
-	"clients":        {"adapter", "checker", "internal"}, // a lock may be a program of its own; a broken one names the property that it violates; clienttest makes runs again that decide nothing
-	"spelling":       {},
-	"strictyaml":     {"spelling"},
-	"scenarios":      {"checker", "nemesis", "spelling", "strictyaml"}, // for the lists of properties and of faults
-	"policy":         {"checker", "scenarios", "spelling", "strictyaml"},
-	"shrink":         {"scenarios"}, // it knows no lock and no runtime: its judge does
-	"checker":        {"history"},
-	"docs":           {}, // the pages of documentation that reports quote
-	"reports":        {"history", "checker", "docs"},
-	"survey":         {"checker", "history", "reports", "runs", "scenarios", "spelling", "strictyaml"},
-	"serve":          {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
-	"backends":       {"hosts", "store"}, // it runs the store as a node
-	"nemesis":        {"clockskew", "history", "hosts", "netfault"},
-	"harness":        {"adapter", "audit", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis", "netfault", "spelling"}, // netfault decides about packets, simulated ones too
-	"harness/wire":   {"clients", "history", "nemesis"},
-	"harness/worker": {"adapter", "clients", "store"},
-	"runs":           {"adapter", "audit", "history", "clients", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"}, // it runs what it is given: it knows no lock by name
-	"experiments":    {"runs", "harness", "hosts", "checker", "history", "nemesis", "reports", "scenarios", "shrink", "spelling", "strictyaml"},
-	"cmd":            {"audit", "internal", "runs", "experiments", "adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink", "survey"},
-	"netfault":       {"hosts"},
-	"locktest":       {"runs", "clients", "scenarios", "reports", "checker", "history", "harness", "backends", "hosts", "nemesis", "netfault"}, // testing.T in, runs does the work
-	"internal":       {"checker", "history", "reports", "survey"},                                                                              // the site, the oracle, histories made up, mutants: tools for this repository, and for tests
+	"monotime":    {},
+	"harmless":    {},
+	"outside":     {},
+	"redact":      {},
+	"clockskew":   {},
+	"history":     {},
+	"audit":       {"history", "strictyaml"}, // logs of other tools and of applications, made into histories
+	"store":       {},
+	"hosts":       {},
+	"adapter":     {"hosts"},                          // it tries adapters on hosts of their own
+	"clients":     {"adapter", "checker", "internal"}, // a lock may be a program of its own; a broken one names the property that it violates; clienttest makes runs again that decide nothing
+	"spelling":    {},
+	"strictyaml":  {"spelling"},
+	"scenarios":   {"checker", "nemesis", "spelling", "strictyaml"}, // for the lists of properties and of faults
+	"policy":      {"checker", "scenarios", "spelling", "strictyaml"},
+	"shrink":      {"scenarios"}, // it knows no lock and no runtime: its judge does
+	"checker":     {"history"},
+	"docs":        {}, // the pages of documentation that reports quote
+	"reports":     {"history", "checker", "docs"},
+	"survey":      {"checker", "history", "reports", "runs", "scenarios", "spelling", "strictyaml"},
+	"serve":       {"reports"},        // for its style, its scripts and its comparison; what runs are it has from their files
+	"backends":    {"hosts", "store"}, // it runs the store as a node
+	"nemesis":     {"clockskew", "history", "hosts", "netfault"},
+	"harness":     {"adapter", "audit", "history", "clients", "store", "hosts", "scenarios", "backends", "checker", "nemesis", "netfault", "spelling"},                                                   // netfault decides about packets, simulated ones too
+	"runs":        {"adapter", "audit", "history", "clients", "hosts", "scenarios", "backends", "nemesis", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"}, // it runs what it is given: it knows no lock by name
+	"experiments": {"runs", "harness", "hosts", "checker", "history", "nemesis", "reports", "scenarios", "shrink", "spelling", "strictyaml"},
+	"cmd":         {"audit", "internal", "runs", "experiments", "adapter", "history", "clients", "store", "hosts", "scenarios", "backends", "nemesis", "clockskew", "netfault", "harness", "checker", "reports", "spelling", "strictyaml", "policy", "serve", "shrink", "survey"},
+	"netfault":    {"hosts"},
+	"locktest":    {"runs", "clients", "scenarios", "reports", "checker", "history", "harness", "backends", "hosts", "nemesis", "netfault"}, // testing.T in, runs does the work
+	"internal":    {"checker", "history", "reports", "survey"},                                                                              // the site, the oracle, histories made up, mutants: tools for this repository, and for tests
+
+	// rooms of the harness
+	"harness/clock":    {},
+	"harness/wire":     {"clients", "history", "nemesis"},
+	"harness/worker":   {"adapter", "clients", "store"},
+	"harness/workload": {"clients", "history", "nemesis", "scenarios"},
 }
 
 // rooms is the import graph inside folders that have walls, of their non-test code. Of reports the model at the bottom knows none of those that show it. Of audit
@@ -58,9 +62,11 @@ var rooms = map[string][]string{
 	"audit/spill":        {}, // lists that do not fit into memory
 	"audit/times":        {"audit/remarks"},
 	"audit/words":        {"audit/remarks", "audit/times"},
-	"harness":            {"harness/wire", "harness/worker"},
-	"harness/wire":       {},               // what harness and worker say to each other
-	"harness/worker":     {"harness/wire"}, // what runs in a client's process
+	"harness":            {"harness/clock", "harness/wire", "harness/worker", "harness/workload"},
+	"harness/clock":      {},                                // how the harness waits
+	"harness/wire":       {},                                // what harness and worker say to each other
+	"harness/workload":   {"harness/clock", "harness/wire"}, // the application, op by op
+	"harness/worker":     {"harness/wire"},                  // what runs in a client's process
 	"reports":            {"reports/phrase"},
 	"reports/phrase":     {}, // numbers, lists and sentences, before anything is known of runs
 	"reports/studies":    {"reports", "reports/phrase"},

@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
@@ -223,8 +224,7 @@ func (a *appRun) mind(ctx context.Context, cancel context.CancelCauseFunc, n bac
 
 // over tells whether a client has ended, or is to end, so that another takes its place.
 func (a *appRun) over(c *appClient) bool {
-	_, struck := a.director.death(c.number)
-	return struck || c.leaving.Load()
+	return a.director.Dead(c.number) || c.leaving.Load()
 }
 
 // work lets the application work for the planned time, under faults, and then until what was under way has been logged.
@@ -254,7 +254,7 @@ func (a *appRun) work(ctx context.Context) error {
 	}
 	source(func() error { return a.succeed(following, over, listen) })
 	err := a.director.run(following, noMore)
-	if err == nil && !pause(following, done, s.Duration.Std()) {
+	if err == nil && !clock.Pause(following, done, s.Duration.Std()) {
 		err = context.Cause(following)
 	}
 	a.watching.Store(false)
@@ -264,11 +264,11 @@ func (a *appRun) work(ctx context.Context) error {
 	if a.app.Hooks.Given() {
 		quiet = 0 // its round is finished in any case
 	}
-	if err == nil && !pause(following, nil, quiet) {
+	if err == nil && !clock.Pause(following, nil, quiet) {
 		err = context.Cause(following)
 	}
 	a.until = a.wall()
-	if err == nil && !a.app.Hooks.Given() && !pause(following, nil, appSlack) {
+	if err == nil && !a.app.Hooks.Given() && !clock.Pause(following, nil, appSlack) {
 		err = context.Cause(following)
 	}
 	close(over)
@@ -300,19 +300,19 @@ func (c *appClient) note(l audit.Line) {
 func (a *appRun) granted(ctx context.Context, c *appClient, l *audit.Line, over bool) (grant int64, err error) {
 	grant = a.ids.NextOp()
 	a.ids.Granted(c.number, l.Key)
-	if err := a.director.holds(ctx, c.number, l.Key, grant); err != nil {
+	if err := a.director.Holds(ctx, c.number, l.Key, grant); err != nil {
 		return grant, unlessKilled(err)
 	}
 	if over { // the log has its end already
-		a.director.releases(grant)
+		a.director.Releases(grant)
 		return grant, nil
 	}
-	return grant, unlessKilled(a.director.reached(ctx, nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key}))
+	return grant, unlessKilled(a.director.Reached(ctx, nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key}))
 }
 
 // unlessKilled drops the error that a fault has ended a client: what that still logs is of interest all the same.
 func unlessKilled(err error) error {
-	if errors.Is(err, errKilled) {
+	if errors.Is(err, wire.ErrKilled) {
 		return nil
 	}
 	return err

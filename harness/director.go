@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
@@ -66,9 +67,6 @@ type director struct {
 	calm    time.Time                     // when all that the faults so far held back has had its time
 	spans   []span                        // faults so far that delay heartbeats, for telling injected stalls from the machine's own
 }
-
-// errKilled says that a fault has killed the client, or that an inquiry closes it: the application's round is over.
-var errKilled = errors.New("the client was killed by a fault, or closed")
 
 // aimed is one fault of the plan: a schedule, and what it does each time. Its present strike is armed, then taken by a step, then in effect; then
 // the next one waits to be armed.
@@ -137,7 +135,7 @@ func (d *director) run(ctx context.Context, stop <-chan struct{}) (err error) {
 // cycle goes through the rounds of one fault.
 func (d *director) cycle(ctx context.Context, stop <-chan struct{}, f *aimed, began time.Time) error {
 	return d.rounds(f, func() time.Duration { return time.Since(began) },
-		func(t time.Duration) bool { return pause(ctx, stop, t) && !closed(stop) },
+		func(t time.Duration) bool { return clock.Pause(ctx, stop, t) && !clock.Closed(stop) },
 		func(grant int64) (bool, error) { return d.once(ctx, stop, f, grant) })
 }
 
@@ -198,15 +196,6 @@ func (d *director) once(ctx context.Context, stop <-chan struct{}, f *aimed, gra
 
 // turnStep is the pause between two looks whether a fault has let go.
 const turnStep = time.Millisecond
-
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
 
 // load makes a strike the fault's present one, with random numbers of its own: what one strike draws changes no other.
 func (d *director) load(f *aimed, s nemesis.Strike, name string) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
@@ -85,8 +87,8 @@ func (d *director) letGo(h *hit) {
 	}
 }
 
-// reached is called by a client at every step. A fault whose aim fits is in effect when it returns.
-func (d *director) reached(ctx context.Context, s nemesis.Step) error {
+// Reached is called by a client at every step. A fault whose aim fits is in effect when it returns.
+func (d *director) Reached(ctx context.Context, s nemesis.Step) error {
 	h := d.taken(s)
 	if h == nil {
 		return nil
@@ -112,8 +114,8 @@ func (d *director) strikeBy(ctx context.Context, h *hit, client int32) error {
 	if err := d.carry(ctx, h); err != nil {
 		return err
 	}
-	if _, dead := d.death(client); dead {
-		return errKilled
+	if d.Dead(client) {
+		return wire.ErrKilled
 	}
 	return nil
 }
@@ -144,8 +146,8 @@ func (d *director) means(f *aimed, s nemesis.Step) bool {
 // renewalShare is the part of the TTL up to which a fault into a renewal waits: a renewal waits for nobody, and is answered soon.
 const renewalShare = 100
 
-// acquiring is called by a client right before it sends an acquire, and what it returns when the answer has come (see underway).
-func (d *director) acquiring(ctx context.Context, client int32, key string) (answered func() error) {
+// Acquiring is called by a client right before it sends an acquire, and what it returns when the answer has come (see underway).
+func (d *director) Acquiring(ctx context.Context, client int32, key string) (answered func() error) {
 	d.mu.Lock()
 	d.waiters = append(d.waiters, nemesis.Waiting{Client: client, Key: key})
 	d.mu.Unlock()
@@ -158,9 +160,9 @@ func (d *director) acquiring(ctx context.Context, client int32, key string) (ans
 	}
 }
 
-// renewing is called by a client right before it sends a renewal, and what it returns when the answer has come (see underway).
-func (d *director) renewing(ctx context.Context, client int32, h *hold) (answered func() error) {
-	return d.into(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: h.grant, Key: h.key}, d.ttl/renewalShare)
+// Renewing is called by a client right before it sends a renewal, and what it returns when the answer has come (see underway).
+func (d *director) Renewing(ctx context.Context, client int32, key string, grant int64) (answered func() error) {
+	return d.into(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: grant, Key: key}, d.ttl/renewalShare)
 }
 
 // underway is called by a client right before it sends a call. A fault aimed into the call strikes a while later, at the longest after longest, if
@@ -178,7 +180,7 @@ func (d *director) underway(ctx context.Context, s nemesis.Step, longest time.Du
 	came, struck := make(chan struct{}), make(chan error, 1)
 	delay := nemesis.Delay(h.delays, longest)
 	go func() {
-		if !pause(ctx, came, delay) || closed(came) {
+		if !clock.Pause(ctx, came, delay) || clock.Closed(came) {
 			d.putBack(h)
 			struck <- nil
 			return
@@ -203,12 +205,12 @@ func (d *director) strikeNow(ctx context.Context, f *aimed) error {
 	return d.carry(ctx, h)
 }
 
-// holds notes what a client holds. A fault that has been waiting for a holder, or for this grant, strikes.
-func (d *director) holds(ctx context.Context, client int32, key string, grant int64) error {
+// Holds notes what a client holds. A fault that has been waiting for a holder, or for this grant, strikes.
+func (d *director) Holds(ctx context.Context, client int32, key string, grant int64) error {
 	d.mu.Lock()
 	if _, dead := d.killed[client]; dead {
 		d.mu.Unlock()
-		return errKilled
+		return wire.ErrKilled
 	}
 	d.holders = append(d.holders, nemesis.Holding{Client: client, Grant: grant, Key: key})
 	d.granted++
@@ -234,8 +236,8 @@ func (d *director) holds(ctx context.Context, client int32, key string, grant in
 	return nil
 }
 
-// releases notes that a client does not hold the grant any more, as far as it knows.
-func (d *director) releases(grant int64) {
+// Releases notes that a client does not hold the grant any more, as far as it knows.
+func (d *director) Releases(grant int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Grant == grant })

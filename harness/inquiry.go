@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
@@ -50,7 +51,7 @@ func (r *run) keepAsking(ctx context.Context, left <-chan struct{}) error {
 	if r.claims().Permits <= 0 {
 		return nil // it is no lock
 	}
-	for pause(ctx, left, lookEvery) && !closed(left) {
+	for clock.Pause(ctx, left, lookEvery) && !clock.Closed(left) {
 		calm, undisturbed := r.director.calmSince()
 		key, stuck := r.vigil.stuck(time.Now(), calm)
 		if !undisturbed || !stuck || !r.director.hush() {
@@ -85,7 +86,7 @@ func (r *run) askMeanwhile(ctx context.Context, key string, left <-chan struct{}
 // closeSuspects closes the suspects one after the other, and lets a fresh client ask for the key after each, until one is granted it or stop is closed.
 func (r *run) closeSuspects(ctx context.Context, key string, suspects []int32, stop <-chan struct{}, end func(context.Context, int32) error) (answer, error) {
 	for _, group := range apart(suspects) {
-		if closed(stop) {
+		if clock.Closed(stop) {
 			break
 		}
 		var ending errgroup.Group
@@ -147,13 +148,13 @@ func (r *run) ask(ctx context.Context, w *workerProcess, key string, limit time.
 			_, _, err := w.Do(ctx, wire.Op{Kind: history.Release, Key: key, Grant: id, Timeout: r.cfg.Plan.Scenario.Workload.OpTimeout.Std()})
 			return granted, err
 		}
-		if closed(stop) || time.Since(began) >= min(limit, r.patience()+askMargin) {
+		if clock.Closed(stop) || time.Since(began) >= min(limit, r.patience()+askMargin) {
 			if a.Result == wire.ResultFail && !a.Busy {
 				return unanswered, nil
 			}
 			return refused, nil
 		}
-		if !pause(ctx, stop, askEvery) {
+		if !clock.Pause(ctx, stop, askEvery) {
 			return unanswered, context.Cause(ctx)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -55,7 +56,7 @@ func (r *run) watchLeaders() *leaderless {
 
 // follow records until its context ends how long nodes are without a leader.
 func (w *leaderless) follow(ctx context.Context) error {
-	for len(w.logs) > 0 && pause(ctx, nil, w.every) {
+	for len(w.logs) > 0 && clock.Pause(ctx, nil, w.every) {
 		if err := w.look(); err != nil {
 			return fmt.Errorf("read what the lock service says of its leader: %w", err)
 		}

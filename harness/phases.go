@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
 )
@@ -63,7 +65,7 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 func (r *run) workload(ctx context.Context) error {
 	r.enter(history.PhaseRun)
 	s := r.cfg.Plan.Scenario
-	job, err := r.newWorkload()
+	job, err := workload.New(workload.Setting{Scenario: s, Count: r.countRequests})
 	if err != nil {
 		return err
 	}
@@ -72,12 +74,12 @@ func (r *run) workload(ctx context.Context) error {
 	go r.spend(workCtx, s, noMore, done)
 	var applications sync.WaitGroup
 	for _, w := range r.workers {
-		a := &actor{Client: w.Client, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.Number)),
-			director: conducted{r.director, r}, passes: pause, done: done}
+		a := &workload.Actor{Client: w.Client, Plan: s.Workload, Keys: r.keys, Rand: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.Number)),
+			Director: conducted{r.director, r}, Pass: clock.Pause, Done: done}
 		applications.Add(1)
 		work.Go(func() error {
 			defer applications.Done()
-			if err := job.run(workCtx, a); err != nil {
+			if err := job.Run(workCtx, a); err != nil {
 				return err
 			}
 			return r.leave(workCtx, a)
@@ -141,7 +143,7 @@ func (r *run) inquireIdle(ctx context.Context, key string) (err error) {
 	_, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, slices.Sorted(maps.Keys(alive))), nil, func(ctx context.Context, client int32) error {
 		return r.end(ctx, alive[client])
 	})
-	r.workers = slices.DeleteFunc(r.workers, func(w *workerProcess) bool { return closed(w.Gone()) })
+	r.workers = slices.DeleteFunc(r.workers, func(w *workerProcess) bool { return clock.Closed(w.Gone()) })
 	return err
 }
 

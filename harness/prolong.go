@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -49,7 +50,7 @@ func (s stretch) pass(ctx context.Context) {
 		if left <= 0 || left > prolongEvery {
 			left = prolongEvery
 		}
-		if !pause(ctx, nil, left) {
+		if !clock.Pause(ctx, nil, left) {
 			return
 		}
 	}

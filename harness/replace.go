@@ -2,41 +2,13 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/wire"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 )
-
-// do drives an op, unless the client has been killed, before or meanwhile, or is to be closed: then its round is over, as errKilled says.
-func (a *actor) do(ctx context.Context, o wire.Op) (int64, wire.Reply, error) {
-	if a.dead() {
-		return 0, wire.Reply{}, errKilled
-	}
-	answered := a.director.asks(a.Number, o)
-	id, r, err := a.Client.Do(ctx, o)
-	answered(id, r)
-	if err != nil && ctx.Err() == nil && a.dead() {
-		err = errKilled
-	}
-	return id, r, err
-}
-
-// dead reports whether a fault has killed the client, or an inquiry closes it.
-func (a *actor) dead() bool {
-	_, dead := a.director.death(a.Number)
-	return dead
-}
-
-// alive is passed what a round has come to. It lets a fresh process take the place of a client that was killed, or is closed by an
-// inquiry, and the application go on with it.
-func (a *actor) alive(ctx context.Context, err error) error {
-	if err != nil && !errors.Is(err, errKilled) || err == nil && !a.dead() {
-		return err
-	}
-	return a.director.revive(ctx, a)
-}
 
 // conducted is a run's director for its actors.
 type conducted struct {
@@ -44,7 +16,7 @@ type conducted struct {
 	run *run
 }
 
-func (c conducted) asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
+func (c conducted) Asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
 	over, told := c.traps.asks(client, o), c.run.vigil.sends(client, o)
 	return func(id int64, r wire.Reply) {
 		told(id, r)
@@ -52,12 +24,12 @@ func (c conducted) asks(client int32, o wire.Op) (answered func(id int64, r wire
 	}
 }
 
-func (c conducted) revive(ctx context.Context, a *actor) error {
+func (c conducted) Revive(ctx context.Context, a *workload.Actor) error {
 	if err := c.settled(ctx, a.Number); err != nil {
 		return err
 	}
 	why, _ := c.death(a.Number)
-	fresh, err := c.run.replace(ctx, c.run.workers[a.Number-1], why, a.done)
+	fresh, err := c.run.replace(ctx, c.run.workers[a.Number-1], why, a.Done)
 	if err != nil {
 		return err
 	}
@@ -67,12 +39,12 @@ func (c conducted) revive(ctx context.Context, a *actor) error {
 }
 
 // leave ends the application: what a fault still does to its client is waited for, so that a living one is left behind.
-func (r *run) leave(ctx context.Context, a *actor) error {
+func (r *run) leave(ctx context.Context, a *workload.Actor) error {
 	for {
 		if err := r.director.settled(ctx, a.Number); err != nil {
 			return err
 		}
-		if err := a.alive(ctx, nil); err != nil || r.director.leaves(a.Number) {
+		if err := a.Survive(ctx, nil); err != nil || r.director.leaves(a.Number) {
 			return err
 		}
 	}
@@ -118,7 +90,7 @@ func (r *run) replace(ctx context.Context, old *workerProcess, why absence, done
 // wait waits until a fresh process may come. It returns false when the context has ended.
 func (a absence) wait(ctx context.Context, done <-chan struct{}) bool {
 	if a.closing == nil {
-		return pause(ctx, done, a.away)
+		return clock.Pause(ctx, done, a.away)
 	}
 	close(a.closing.ended)
 	select {

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
@@ -164,7 +165,7 @@ func repeat(ctx context.Context, report func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for pause(ctx, nil, progressEvery) {
+		for clock.Pause(ctx, nil, progressEvery) {
 			report()
 		}
 	}()

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/wire"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -230,7 +232,7 @@ func (s *simulation) followLedger(ctx context.Context) {
 // workload drives the clients for the planned time, or longer while too little has been shown.
 func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 	s.enter(history.PhaseRun)
-	job, err := s.newWorkload()
+	job, err := workload.New(workload.Setting{Scenario: s.cfg.Plan.Scenario})
 	if err != nil {
 		return err
 	}
@@ -240,9 +242,9 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 		left++
 		s.start(func(own *sim.Task) {
 			c.task = own
-			a := &actor{Client: c.Client, plan: s.cfg.Plan.Scenario.Workload, keys: s.keys,
-				rng: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.Number)), director: s.sd, passes: passing(own), done: s.done}
-			if err := errors.Join(job.run(ctx, a), a.alive(ctx, nil)); err != nil && failed == nil {
+			a := &workload.Actor{Client: c.Client, Plan: s.cfg.Plan.Scenario.Workload, Keys: s.keys,
+				Rand: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.Number)), Director: s.sd, Pass: passing(own), Done: s.done}
+			if err := errors.Join(job.Run(ctx, a), a.Survive(ctx, nil)); err != nil && failed == nil {
 				failed = err
 			}
 			left--
@@ -288,7 +290,7 @@ func (s *simulation) spend(t *sim.Task) {
 func passing(t *sim.Task) func(context.Context, <-chan struct{}, time.Duration) bool {
 	return func(ctx context.Context, early <-chan struct{}, d time.Duration) bool {
 		if d > 0 {
-			t.Await(d, func() bool { return closed(early) })
+			t.Await(d, func() bool { return clock.Closed(early) })
 		}
 		return ctx.Err() == nil
 	}

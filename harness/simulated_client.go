@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/worker"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -80,7 +81,7 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 	}
 	a, err := c.Ask(ctx, wire.Command{ID: s.ids.NextOp(), Op: "open", Timeout: int64(helloLimit), Open: &wire.Opening{Lock: s.cfg.Lock.Name,
 		Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)}, Nodes: addrs, Store: storeHost, TTL: int64(sc.TTL), Client: c.Number,
-		Seed: streams(s.cfg.Plan).StreamSeed(c.Stream()), Decline: sc.Workload.Guard != guardNone}})
+		Seed: streams(s.cfg.Plan).StreamSeed(c.Stream()), Decline: sc.Workload.Guard != workload.GuardNone}})
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/wire"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/sim"
@@ -50,19 +52,19 @@ func (d *simDirector) leading(context.Context) (string, error) {
 	return "", fmt.Errorf("nobody leads the service: %w", nemesis.ErrMissed)
 }
 
-func (d *simDirector) asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
+func (d *simDirector) Asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
 	over := d.traps.asks(client, o)
 	return func(int64, wire.Reply) { over() }
 }
 
-// revive records the end of a client that was killed, and starts a fresh one in its place.
-func (d *simDirector) revive(ctx context.Context, a *actor) error {
+// Revive records the end of a client that was killed, and starts a fresh one in its place.
+func (d *simDirector) Revive(ctx context.Context, a *workload.Actor) error {
 	c := d.s.clients[a.Number-1]
 	t := c.task
 	t.Await(sim.Forever, func() bool { return !d.struck[a.Number] })
 	why, _ := d.death(a.Number)
 	d.s.exitOf(c)
-	t.Await(why.away, func() bool { return closed(d.s.done) })
+	t.Await(why.away, func() bool { return clock.Closed(d.s.done) })
 	fresh := d.s.spawn(a.Number, c.Life+1)
 	fresh.Recorder, fresh.Claims = c.Recorder, c.Claims
 	d.s.clients[a.Number-1] = fresh
@@ -101,8 +103,8 @@ func (d *simDirector) underway(ctx context.Context, s nemesis.Step, longest time
 	}
 }
 
-// roundOver ends the waiting of a client's trap.
-func (d *simDirector) roundOver(client int32) {
+// RoundOver ends the waiting of a client's trap.
+func (d *simDirector) RoundOver(client int32) {
 	t := d.laidTraps[client]
 	if t == nil || d.holding(client) {
 		return
@@ -141,7 +143,7 @@ func (d *simDirector) begin(ctx context.Context, over func()) int {
 
 // cycle goes through the rounds of one fault.
 func (d *simDirector) cycle(ctx context.Context, t *sim.Task, f *aimed, began int64) error {
-	stop := func() bool { return closed(d.s.noMore) }
+	stop := func() bool { return clock.Closed(d.s.noMore) }
 	return d.rounds(f, func() time.Duration { return time.Duration(d.s.w.Now() - began) },
 		func(wait time.Duration) bool { t.Await(max(0, wait), stop); return !stop() },
 		func(grant int64) (bool, error) { return d.once(ctx, t, f, grant) })
@@ -151,7 +153,7 @@ func (d *simDirector) cycle(ctx context.Context, t *sim.Task, f *aimed, began in
 // faults is over first.
 func (d *simDirector) once(ctx context.Context, t *sim.Task, f *aimed, grant int64) (over bool, err error) {
 	d.arm(f, grant)
-	for !closed(d.s.noMore) {
+	for !clock.Closed(d.s.noMore) {
 		if f.strike.When == nemesis.Random {
 			if err := d.strikeNow(ctx, f); err != nil {
 				return true, err
@@ -164,7 +166,7 @@ func (d *simDirector) once(ctx context.Context, t *sim.Task, f *aimed, grant int
 		if f.strike.When == nemesis.Random && f.armed {
 			wait = turnStep
 		}
-		t.Await(wait, func() bool { return len(f.over) > 0 || closed(d.s.noMore) })
+		t.Await(wait, func() bool { return len(f.over) > 0 || clock.Closed(d.s.noMore) })
 	}
 	if !d.takeBack(f) {
 		t.Await(sim.Forever, func() bool { return len(f.over) > 0 })

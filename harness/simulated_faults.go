@@ -230,7 +230,7 @@ func (d *simDirector) lay(h *hit, p nemesis.Part, e *simEffect) error {
 	}
 	d.laidTraps[client] = t
 	if p.When != nemesis.Acquiring {
-		d.roundOver(client) // it may be over already
+		d.RoundOver(client) // it may be over already
 	}
 	return nil
 }

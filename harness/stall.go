@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -70,7 +71,7 @@ func (d *director) recordStall(info history.FaultInfo, client int32) {
 	lasted := time.Duration(info.To - info.From)
 	d.mu.Lock()
 	if info.Service {
-		d.calm = latest(d.calm, time.Now().Add(lasted))
+		d.calm = clock.Latest(d.calm, time.Now().Add(lasted))
 	} else if d.noteStall != nil {
 		d.noteStall(lasted)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 )
@@ -47,7 +48,7 @@ func (r *run) watchWaits() (*starving, error) {
 // follow records the waits until its context ends.
 func (s *starving) follow(ctx context.Context) error {
 	defer s.waits.Close()
-	for took := time.Duration(0); pause(ctx, nil, waitsEvery(s.ttl, took)); {
+	for took := time.Duration(0); clock.Pause(ctx, nil, waitsEvery(s.ttl, took)); {
 		began := time.Now()
 		long, err := s.waits.Look()
 		if err != nil {

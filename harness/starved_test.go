@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
@@ -118,7 +119,7 @@ func TestStarvedNodesAreRecorded(t *testing.T) {
 	defer stop()
 	done := make(chan error)
 	go func() { done <- s.follow(ctx) }()
-	for !file.has(`"service":true`) && pause(ctx, nil, time.Millisecond) {
+	for !file.has(`"service":true`) && clock.Pause(ctx, nil, time.Millisecond) {
 	}
 	stop()
 	if err := errors.Join(<-done, r.finish(nil)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -56,9 +57,9 @@ func (d *director) finish(h *hit, err error) {
 	d.letGo(h)
 	now := time.Now()
 	calm := now.Add(now.Sub(h.taken)) // what it held back is sent again later and later
-	d.calm = latest(d.calm, calm)
+	d.calm = clock.Latest(d.calm, calm)
 	if !h.strike.Target.Client() {
-		d.wholeAt = latest(d.wholeAt, calm)
+		d.wholeAt = clock.Latest(d.wholeAt, calm)
 	}
 	d.mu.Unlock()
 	h.over <- err
@@ -175,7 +176,7 @@ func (d *director) healAll(ctx context.Context, all []*inForce) error {
 	for i, in := range all {
 		healing.Go(func() {
 			defer close(in.done)
-			whole := pause(ctx, nil, in.part.For)
+			whole := clock.Pause(ctx, nil, in.part.For)
 			if in.part.OnClocks() {
 				for _, other := range all {
 					if other.part.Stops() {
@@ -293,12 +294,18 @@ func (d *director) met(h *hit) (grant int64, waiting bool) {
 	return grant, waiting
 }
 
-// death reports whether a fault has killed the client, or an inquiry closes it.
+// death is why a client is dead, if it is.
 func (d *director) death(client int32) (why absence, dead bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	why, dead = d.killed[client]
 	return why, dead
+}
+
+// Dead reports whether a fault has killed the client, or an inquiry closes it.
+func (d *director) Dead(client int32) bool {
+	_, dead := d.death(client)
+	return dead
 }
 
 // calmSince returns since when no fault has disturbed anything, and false if one does.
@@ -374,7 +381,7 @@ func (d *director) thawed(ctx context.Context, client int32) error {
 		if !frozen {
 			return nil
 		}
-		if !pause(ctx, nil, turnStep) {
+		if !clock.Pause(ctx, nil, turnStep) {
 			return context.Cause(ctx)
 		}
 	}
@@ -389,7 +396,7 @@ func (d *director) settled(ctx context.Context, client int32) error {
 		if !struck {
 			return nil
 		}
-		if !pause(ctx, nil, turnStep) {
+		if !clock.Pause(ctx, nil, turnStep) {
 			return context.Cause(ctx)
 		}
 	}

@@ -55,7 +55,7 @@ func newTraps(faults []scenarios.Fault) *traps {
 func (d *director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) {
 	waiting := d.traps.lay(ctx, in.client, t)
 	if in.part.When != nemesis.Acquiring {
-		d.roundOver(in.client) // of a strike at a random moment it may be over already
+		d.RoundOver(in.client) // of a strike at a random moment it may be over already
 	}
 	go func() {
 		if t.Await(waiting) == nil {
@@ -182,8 +182,8 @@ func (t *traps) asked(client int32) nemesis.Asked {
 	}
 }
 
-// roundOver is told that a client's round is over, if it is: what a trap waits for in it does not come any more.
-func (d *director) roundOver(client int32) {
+// RoundOver is told that a client's round is over, if it is: what a trap waits for in it does not come any more.
+func (d *director) RoundOver(client int32) {
 	if !d.holding(client) {
 		d.traps.over(client)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -153,7 +154,7 @@ func (v *vigil) stuck(now, calm time.Time) (key string, found bool) {
 		}
 		for _, a := range k.asks {
 			goesOn := a.open || now.Sub(a.last) <= v.rest
-			since := latest(a.since, k.free, calm)
+			since := clock.Latest(a.since, k.free, calm)
 			if goesOn && !a.since.IsZero() && now.Sub(since)-v.stalled(since) >= v.patience {
 				return key, true
 			}
@@ -176,15 +177,6 @@ func (v *vigil) stalled(since time.Time) (sum time.Duration) {
 		sum += v.stalls[i].lasted
 	}
 	return min(sum, v.patience)
-}
-
-func latest(first time.Time, more ...time.Time) time.Time {
-	for _, t := range more {
-		if t.After(first) {
-			first = t
-		}
-	}
-	return first
 }
 
 // tried is told that fresh clients have asked for a key, and whether the last of them was refused it, too.

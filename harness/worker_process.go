@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness/wire"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/redact"
@@ -97,7 +98,7 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 	}
 	a, err := w.Ask(ctx, wire.Command{ID: w.IDs.NextOp(), Op: "open", Timeout: int64(limit), Open: &wire.Opening{
 		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(), Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.Number,
-		Seed: r.cfg.Plan.StreamSeed(w.Stream()), Decline: s.Workload.Guard != guardNone, Stall: r.stall(), Lent: r.cfg.Keys != ""}})
+		Seed: r.cfg.Plan.StreamSeed(w.Stream()), Decline: s.Workload.Guard != workload.GuardNone, Stall: r.stall(), Lent: r.cfg.Keys != ""}})
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (r *run) opened(w *wire.Client, a wire.Reply) error {
 	if err := r.declared(w, a.Declares); err != nil {
 		return err
 	}
-	if c := r.claims(); s.Workload.Guard == guardCheck && !w.CanAsk && !c.Tells() && !(s.Workload.Renew && w.CanRenew) {
+	if c := r.claims(); s.Workload.Guard == workload.GuardCheck && !w.CanAsk && !c.Tells() && !(s.Workload.Renew && w.CanRenew) {
 		return fmt.Errorf("client %d on host %s: guard \"check\" needs a lock that can be asked whether it is held (held), that tells of its loss, or that the application renews", w.Number, w.Host)
 	}
 	return nil

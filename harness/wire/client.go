@@ -50,6 +50,9 @@ type Client struct {
 	holdUps holdUps
 }
 
+// ErrKilled says that a fault has killed the client, or that an inquiry closes it: the application's round is over.
+var ErrKilled = errors.New("the client was killed by a fault, or closed")
+
 // Tap tells when the packets of a client's acquire passed.
 type Tap interface {
 	// Begin is called before the client is asked to acquire a key.

@@ -1,4 +1,4 @@
-package harness
+package workload
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 
 // permit is a round of an application that does its work under one of several permits, or under as many as the lock lets it ask for at once: it acquires them, begins its work (a write), goes on with
 // it, ends it (another write) and gives them back. What it writes builds on nothing that it read: others are at work beside it.
-func permit(ctx context.Context, a *actor) error {
-	acquire := wire.Op{Key: a.keys[0], Timeout: a.plan.AcquireTimeout.Std()}
+func permit(ctx context.Context, a *Actor) error {
+	acquire := wire.Op{Key: a.Keys[0], Timeout: a.Plan.AcquireTimeout.Std()}
 	if most := a.Claims.PerAcquire; most > 1 {
-		acquire.Permits = 1 + a.rng.IntN(most)
+		acquire.Permits = 1 + a.Rand.IntN(most)
 	}
 	_, err := a.granted(ctx, acquire, func(h *hold) error {
 		if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {

@@ -1,4 +1,4 @@
-package harness
+package workload
 
 import (
 	"context"
@@ -25,15 +25,15 @@ type delivery struct {
 // charged is the value of the record of an order that was charged; that of a new one is 0.
 const charged = 1
 
-func (p *payment) run(ctx context.Context, a *actor) error { return a.repeat(ctx, p.round) }
+func (p *payment) Run(ctx context.Context, a *Actor) error { return a.repeat(ctx, p.round) }
 
-func (p *payment) round(ctx context.Context, a *actor) error {
+func (p *payment) round(ctx context.Context, a *Actor) error {
 	number, ok := p.deliver(ctx, a)
 	if !ok {
 		return context.Cause(ctx)
 	}
-	order := a.keys[number%len(a.keys)]
-	_, err := a.under(ctx, order, a.plan.AcquireTimeout.Std(), func(h *hold) error {
+	order := a.Keys[number%len(a.Keys)]
+	_, err := a.under(ctx, order, a.Plan.AcquireTimeout.Std(), func(h *hold) error {
 		if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (p *payment) round(ctx context.Context, a *actor) error {
 }
 
 // deliver waits until another client asks for an order too, and gives both the same. It is false when the workload is over first.
-func (p *payment) deliver(ctx context.Context, a *actor) (number int, ok bool) {
+func (p *payment) deliver(ctx context.Context, a *Actor) (number int, ok bool) {
 	p.mu.Lock()
 	if d := p.open; d != nil {
 		p.open = nil
@@ -63,7 +63,7 @@ func (p *payment) deliver(ctx context.Context, a *actor) (number int, ok bool) {
 	select {
 	case <-d.both:
 		return d.number, true
-	case <-a.done:
+	case <-a.Done:
 	case <-ctx.Done():
 	}
 	p.mu.Lock()

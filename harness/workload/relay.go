@@ -1,4 +1,4 @@
-package harness
+package workload
 
 import (
 	"context"
@@ -12,26 +12,26 @@ type relay struct {
 	baton chan struct{} // whoever has it may ask
 }
 
-func newRelay(*run) workload {
+func newRelay(Setting) Job {
 	r := &relay{baton: make(chan struct{}, 1)}
 	r.baton <- struct{}{}
 	return r
 }
 
-func (r *relay) run(ctx context.Context, a *actor) error { return a.repeat(ctx, r.round) }
+func (r *relay) Run(ctx context.Context, a *Actor) error { return a.repeat(ctx, r.round) }
 
-func (r *relay) round(ctx context.Context, a *actor) error {
+func (r *relay) round(ctx context.Context, a *Actor) error {
 	select {
 	case <-r.baton:
-	case <-a.done:
+	case <-a.Done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	pass := sync.OnceFunc(func() { r.baton <- struct{}{} })
 	defer pass()
-	_, err := a.under(ctx, a.keys[0], a.plan.AcquireTimeout.Std(), func(h *hold) error {
-		if after := a.plan.NextAfter.Draw(a.rng).Std(); after > 0 {
+	_, err := a.under(ctx, a.Keys[0], a.Plan.AcquireTimeout.Std(), func(h *hold) error {
+		if after := a.Plan.NextAfter.Draw(a.Rand).Std(); after > 0 {
 			defer time.AfterFunc(after, pass).Stop()
 		}
 		return a.count(ctx, h)

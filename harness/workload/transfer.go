@@ -1,17 +1,18 @@
-package harness
+package workload
 
 import (
 	"context"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // The orders in which a transfer takes its two locks.
 const (
-	orderOrdered   = "ordered"   // one order for all: no cycle of waiting clients can arise
-	orderUnordered = "unordered" // as they come: two clients may each have what the other waits for
-	orderTry       = "try"       // as they come, but the second is waited for only briefly
+	OrderOrdered   = "ordered"   // one order for all: no cycle of waiting clients can arise
+	OrderUnordered = "unordered" // as they come: two clients may each have what the other waits for
+	OrderTry       = "try"       // as they come, but the second is waited for only briefly
 )
 
 // mostMoved is the largest amount of one transfer.
@@ -22,19 +23,19 @@ const backoffDoublings = 4
 
 // transfer moves an amount from one account to another under the locks of both: it acquires both, reads both, writes both, and gives both
 // back. The sum of all accounts stays the same.
-func transfer(ctx context.Context, a *actor) error {
-	from := a.rng.IntN(len(a.keys))
-	to := a.rng.IntN(len(a.keys) - 1)
+func transfer(ctx context.Context, a *Actor) error {
+	from := a.Rand.IntN(len(a.Keys))
+	to := a.Rand.IntN(len(a.Keys) - 1)
 	if to >= from {
 		to++
 	}
-	if a.plan.Order == orderOrdered && from > to {
+	if a.Plan.Order == OrderOrdered && from > to {
 		from, to = to, from
 	}
-	amount := 1 + a.rng.Int64N(mostMoved)
+	amount := 1 + a.Rand.Int64N(mostMoved)
 	for attempt := 0; ; attempt++ {
-		done, err := a.transferOnce(ctx, a.keys[from], a.keys[to], amount)
-		if err != nil || done || a.plan.Order != orderTry || closed(a.done) {
+		done, err := a.transferOnce(ctx, a.Keys[from], a.Keys[to], amount)
+		if err != nil || done || a.Plan.Order != OrderTry || clock.Closed(a.Done) {
 			return err
 		}
 		if err := a.wait(ctx, a.backoff(attempt)); err != nil {
@@ -44,18 +45,18 @@ func transfer(ctx context.Context, a *actor) error {
 }
 
 // backoff is how long a transfer that did not get its second lock stays away: a rest, doubled with each attempt, half of it by chance.
-func (a *actor) backoff(attempt int) time.Duration {
-	whole := a.plan.Rest.Draw(a.rng).Std() << min(attempt, backoffDoublings)
-	return whole/2 + time.Duration(a.rng.Int64N(int64(whole/2)+1))
+func (a *Actor) backoff(attempt int) time.Duration {
+	whole := a.Plan.Rest.Draw(a.Rand).Std() << min(attempt, backoffDoublings)
+	return whole/2 + time.Duration(a.Rand.Int64N(int64(whole/2)+1))
 }
 
 // transferOnce takes both locks, the second within the time for trying, and moves the amount; done tells whether it had both.
-func (a *actor) transferOnce(ctx context.Context, from, to string, amount int64) (done bool, err error) {
-	second := a.plan.AcquireTimeout.Std()
-	if a.plan.Order == orderTry {
-		second = a.plan.TryFor.Std()
+func (a *Actor) transferOnce(ctx context.Context, from, to string, amount int64) (done bool, err error) {
+	second := a.Plan.AcquireTimeout.Std()
+	if a.Plan.Order == OrderTry {
+		second = a.Plan.TryFor.Std()
 	}
-	_, err = a.under(ctx, from, a.plan.AcquireTimeout.Std(), func(source *hold) error {
+	_, err = a.under(ctx, from, a.Plan.AcquireTimeout.Std(), func(source *hold) error {
 		done, err = a.under(ctx, to, second, func(target *hold) error { return a.move(ctx, source, target, amount) })
 		return err
 	})
@@ -63,7 +64,7 @@ func (a *actor) transferOnce(ctx context.Context, from, to string, amount int64)
 }
 
 // move reads both accounts and writes both, as far as the answers let it.
-func (a *actor) move(ctx context.Context, source, target *hold, amount int64) error {
+func (a *Actor) move(ctx context.Context, source, target *hold, amount int64) error {
 	if err := a.at(ctx, nemesis.AfterGrant, target); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package harness
+package workload
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 
 // gather is a round of an application that needs several keys at a time: it acquires some of them in one call, reads the record of each, thinks, writes the successor of each, and releases them in
 // one call. How many it asks for, which, and in what order, is drawn; a lock that grants one key at a time is asked for one.
-func gather(ctx context.Context, a *actor) error {
-	set := make([]string, 1+a.rng.IntN(min(max(a.Claims.MultiKey, 1), len(a.keys))))
-	for i, at := range a.rng.Perm(len(a.keys))[:len(set)] {
-		set[i] = a.keys[at]
+func gather(ctx context.Context, a *Actor) error {
+	set := make([]string, 1+a.Rand.IntN(min(max(a.Claims.MultiKey, 1), len(a.Keys))))
+	for i, at := range a.Rand.Perm(len(a.Keys))[:len(set)] {
+		set[i] = a.Keys[at]
 	}
-	acquire := wire.Op{Key: set[0], Timeout: a.plan.AcquireTimeout.Std()}
+	acquire := wire.Op{Key: set[0], Timeout: a.Plan.AcquireTimeout.Std()}
 	if len(set) > 1 {
 		acquire.Set = set
 	}
@@ -23,7 +23,7 @@ func gather(ctx context.Context, a *actor) error {
 }
 
 // countAll is the work under a grant of several keys, as far as the answers let it.
-func (a *actor) countAll(ctx context.Context, h *hold) error {
+func (a *Actor) countAll(ctx context.Context, h *hold) error {
 	if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package harness
+package workload
 
 import (
 	"context"
@@ -9,23 +9,23 @@ import (
 
 // count is a round of an application that counts under a lock: acquire a key, read its record, think, write the successor, release. A share of the
 // rounds may be of readers.
-func count(ctx context.Context, a *actor) error {
-	return a.countOn(ctx, a.keys[a.rng.IntN(len(a.keys))])
+func count(ctx context.Context, a *Actor) error {
+	return a.countOn(ctx, a.Keys[a.Rand.IntN(len(a.Keys))])
 }
 
 // stand is the same on one key for all: a queue of clients, each waiting for its turn.
-func stand(ctx context.Context, a *actor) error { return a.countOn(ctx, a.keys[0]) }
+func stand(ctx context.Context, a *Actor) error { return a.countOn(ctx, a.Keys[0]) }
 
-func (a *actor) countOn(ctx context.Context, key string) error {
-	if a.plan.Readers > 0 && a.rng.Float64() < a.plan.Readers {
+func (a *Actor) countOn(ctx context.Context, key string) error {
+	if a.Plan.Readers > 0 && a.Rand.Float64() < a.Plan.Readers {
 		return a.look(ctx, key)
 	}
-	_, err := a.under(ctx, key, a.plan.AcquireTimeout.Std(), func(h *hold) error { return a.count(ctx, h) })
+	_, err := a.under(ctx, key, a.Plan.AcquireTimeout.Std(), func(h *hold) error { return a.count(ctx, h) })
 	return err
 }
 
 // count is the work under a grant.
-func (a *actor) count(ctx context.Context, h *hold) error {
+func (a *Actor) count(ctx context.Context, h *hold) error {
 	if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
 		return err
 	}
@@ -34,8 +34,8 @@ func (a *actor) count(ctx context.Context, h *hold) error {
 }
 
 // look is the round of a reader: acquire the key beside other readers, read its record, think, read it again, release.
-func (a *actor) look(ctx context.Context, key string) error {
-	_, err := a.granted(ctx, wire.Op{Key: key, Timeout: a.plan.AcquireTimeout.Std(), Reader: true}, func(h *hold) error {
+func (a *Actor) look(ctx context.Context, key string) error {
+	_, err := a.granted(ctx, wire.Op{Key: key, Timeout: a.Plan.AcquireTimeout.Std(), Reader: true}, func(h *hold) error {
 		if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (a *actor) look(ctx context.Context, key string) error {
 }
 
 // successor reads, thinks and writes the successor, as far as the answers let it; ok tells whether it is written.
-func (a *actor) successor(ctx context.Context, h *hold) (ok bool, err error) {
+func (a *Actor) successor(ctx context.Context, h *hold) (ok bool, err error) {
 	r, ok, err := a.read(ctx, h)
 	if !ok {
 		return false, err
@@ -61,7 +61,7 @@ func (a *actor) successor(ctx context.Context, h *hold) (ok bool, err error) {
 }
 
 // act is what follows a read: the work, the guard and the write, with the steps between them.
-func (a *actor) act(ctx context.Context, h *hold, value int64) (ok bool, err error) {
+func (a *Actor) act(ctx context.Context, h *hold, value int64) (ok bool, err error) {
 	if ok, err = a.prepare(ctx, h); !ok {
 		return false, err
 	}
@@ -69,7 +69,7 @@ func (a *actor) act(ctx context.Context, h *hold, value int64) (ok bool, err err
 }
 
 // prepare goes from a read to the step before the write; ok is false when the application stops there.
-func (a *actor) prepare(ctx context.Context, h *hold) (ok bool, err error) {
+func (a *Actor) prepare(ctx context.Context, h *hold) (ok bool, err error) {
 	if err := a.at(ctx, nemesis.BetweenReadAndWrite, h); err != nil {
 		return false, err
 	}

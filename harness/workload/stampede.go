@@ -1,13 +1,11 @@
-package harness
+package workload
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -27,38 +25,18 @@ type stampede struct {
 	ended   bool          // the second
 }
 
-// countPause is the time between two questions to a service that has no figure.
-const countPause = 50 * time.Millisecond
-
-func newStampede(r *run) workload {
-	s := r.cfg.Plan.Scenario
-	return &stampede{others: s.Clients - 1, patience: s.TTL.Std() / 4, count: r.countRequests, all: make(chan struct{})}
+func newStampede(s Setting) Job {
+	return &stampede{others: s.Scenario.Clients - 1, patience: s.Scenario.TTL.Std() / 4, count: s.Count, all: make(chan struct{})}
 }
 
-// countRequests records how many requests the service has handled since it started. A node may have no figure just now, while a leader is elected:
-// it is asked again until it has one, or the time for a call is over.
-func (r *run) countRequests(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.cfg.Plan.Scenario.Workload.OpTimeout.Std())
-	defer cancel()
-	n, err := r.service.Requests(ctx)
-	for err != nil && clients.Wait(ctx, countPause) == nil {
-		n, err = r.service.Requests(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("ask service %s how many requests it has handled: %w", r.service.Name, err)
-	}
-	r.rec.Record(history.Event{Type: history.Count, Text: history.CountRequests, Value: n})
-	return nil
-}
-
-func (s *stampede) run(ctx context.Context, a *actor) error {
+func (s *stampede) Run(ctx context.Context, a *Actor) error {
 	if err := a.repeat(ctx, s.round); err != nil {
 		return err
 	}
 	return s.end(ctx)
 }
 
-func (s *stampede) round(ctx context.Context, a *actor) error {
+func (s *stampede) round(ctx context.Context, a *Actor) error {
 	waits := false // a client that is killed may never come to wait
 	a.acquires = func() { waits = true; s.wait() }
 	answered := func() {
@@ -68,7 +46,7 @@ func (s *stampede) round(ctx context.Context, a *actor) error {
 		}
 	}
 	defer answered()
-	_, err := a.under(ctx, a.keys[0], a.plan.AcquireTimeout.Std(), func(h *hold) error {
+	_, err := a.under(ctx, a.Keys[0], a.Plan.AcquireTimeout.Std(), func(h *hold) error {
 		answered()
 		if err := s.begin(ctx, a); err != nil {
 			return err
@@ -100,26 +78,26 @@ func (s *stampede) wake() {
 // look notices whether all wait but one. The caller holds the lock.
 func (s *stampede) look() {
 	switch all := s.waiting == s.others; {
-	case all && !closed(s.all):
+	case all && !clock.Closed(s.all):
 		close(s.all)
-	case !all && closed(s.all): // who was granted the lock waited a moment ago, and who released it does not wait yet
+	case !all && clock.Closed(s.all): // who was granted the lock waited a moment ago, and who released it does not wait yet
 		s.all = make(chan struct{})
 	}
 }
 
 // begin lets the measured time begin when all others wait, if it has not begun.
-func (s *stampede) begin(ctx context.Context, a *actor) error {
+func (s *stampede) begin(ctx context.Context, a *Actor) error {
 	s.mu.Lock()
 	begun, all := s.begun, s.all
 	s.mu.Unlock()
 	if begun {
 		return nil
 	}
-	if !pause(ctx, all, s.patience) {
+	if !clock.Pause(ctx, all, s.patience) {
 		return context.Cause(ctx)
 	}
 	s.mu.Lock()
-	mine := !s.begun && s.waiting == s.others && !closed(a.done) // else the next holder waits for them
+	mine := !s.begun && s.waiting == s.others && !clock.Closed(a.Done) // else the next holder waits for them
 	s.begun = s.begun || mine
 	s.mu.Unlock()
 	if !mine {
