@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
@@ -71,7 +72,7 @@ type appRun struct {
 	began    int64
 	ids      wire.Numbers
 	rec      *history.Recorder
-	director *director
+	director *director.Director
 	phase    atomic.Value // string
 	offset   int64        // wall clock − monotonic clock, ns
 	from     int64        // the run's beginning, wall-clock ns since 1970
@@ -172,12 +173,9 @@ func (a *appRun) start() error {
 	}
 	plan := a.cfg.Plan
 	plan.Scenario.Clients = len(a.clients)
-	a.director, err = newDirector(a.rec, plan, procs, nodes, nemesis.NewNet(nodes, clients, store), &a.ids)
-	if err != nil {
-		return err
-	}
-	a.director.whole, a.director.cluster, a.director.far = true, a.cfg.Cluster, far
-	return nil
+	a.director, err = director.New(director.Setting{Plan: plan, Recorder: a.rec, IDs: &a.ids, Nodes: nodes, Net: nemesis.NewNet(nodes, clients, store), Procs: procs, Far: far,
+		Whole: true, Cluster: a.cfg.Cluster})
+	return err
 }
 
 // place is where somebody is, here or on another machine.
@@ -253,7 +251,7 @@ func (a *appRun) work(ctx context.Context) error {
 		listen(c)
 	}
 	source(func() error { return a.succeed(following, over, listen) })
-	err := a.director.run(following, noMore)
+	err := a.director.Run(following, noMore)
 	if err == nil && !clock.Pause(following, done, s.Duration.Std()) {
 		err = context.Cause(following)
 	}

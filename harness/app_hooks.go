@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -98,9 +99,9 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 			return err
 		}
 		// An application that is frozen here goes on when it wakes up. Asked earlier, nobody could tell when it did what it was asked.
-		return d.thawed(ctx, h.number)
+		return d.AwaitThaw(ctx, h.number)
 	}
-	if err := d.thawed(ctx, h.number); err != nil { // it may have been struck after the grant
+	if err := d.AwaitThaw(ctx, h.number); err != nil { // it may have been struck after the grant
 		return err
 	}
 	if !clock.Pause(ctx, nil, think) {
@@ -147,7 +148,7 @@ func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key str
 }
 
 // patience is how much longer than its own timeout a hook is waited for: a fault may hold it up.
-func (a *appRun) patience() time.Duration { return longestFault(a.cfg.Plan) + time.Second }
+func (a *appRun) patience() time.Duration { return director.LongestFault(a.cfg.Plan) + time.Second }
 
 // into says in a line of the log what was answered.
 func (r *hookAnswer) into(l *audit.Line) {

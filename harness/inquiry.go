@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
@@ -52,9 +53,9 @@ func (r *run) keepAsking(ctx context.Context, left <-chan struct{}) error {
 		return nil // it is no lock
 	}
 	for clock.Pause(ctx, left, lookEvery) && !clock.Closed(left) {
-		calm, undisturbed := r.director.calmSince()
+		calm, undisturbed := r.director.CalmSince()
 		key, stuck := r.vigil.stuck(time.Now(), calm)
-		if !undisturbed || !stuck || !r.director.hush() {
+		if !undisturbed || !stuck || !r.director.Suspend() {
 			continue
 		}
 		if err := r.askMeanwhile(ctx, key, left); err != nil {
@@ -71,11 +72,11 @@ func (r *run) askMeanwhile(ctx context.Context, key string, left <-chan struct{}
 	defer func() {
 		r.enter(history.PhaseRun)
 		close(over)
-		r.director.unhush()
+		r.director.Resume()
 	}()
 	got, err := r.askFresh(ctx, key, r.firstAsk(), left)
 	if got == refused && err == nil {
-		got, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, r.director.present()), left, func(ctx context.Context, client int32) error {
+		got, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, r.director.Present()), left, func(ctx context.Context, client int32) error {
 			return r.closeMeanwhile(ctx, client, over)
 		})
 	}
@@ -188,7 +189,7 @@ func (r *run) closeMeanwhile(ctx context.Context, client int32, over <-chan stru
 	s := r.cfg.Plan.Scenario
 	ended, tick := make(chan struct{}), time.NewTicker(askEvery)
 	defer tick.Stop()
-	w := r.director.retire(client, &closing{ended: ended, over: over})
+	w := r.director.Retire(client, &director.Closing{Ended: ended, Over: over})
 	if w == nil {
 		return nil
 	}

@@ -85,7 +85,7 @@ func (r *run) workload(ctx context.Context) error {
 			return r.leave(workCtx, a)
 		})
 	}
-	work.Go(func() error { return r.director.run(workCtx, noMore) })
+	work.Go(func() error { return r.director.Run(workCtx, noMore) })
 	left := make(chan struct{})
 	go func() {
 		applications.Wait()

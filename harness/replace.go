@@ -2,9 +2,8 @@ package harness
 
 import (
 	"context"
-	"time"
 
-	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
@@ -12,12 +11,12 @@ import (
 
 // conducted is a run's director for its actors.
 type conducted struct {
-	*director
+	*director.Director
 	run *run
 }
 
 func (c conducted) Asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
-	over, told := c.traps.asks(client, o), c.run.vigil.sends(client, o)
+	over, told := c.Asking(client, o), c.run.vigil.sends(client, o)
 	return func(id int64, r wire.Reply) {
 		told(id, r)
 		over()
@@ -25,49 +24,36 @@ func (c conducted) Asks(client int32, o wire.Op) (answered func(id int64, r wire
 }
 
 func (c conducted) Revive(ctx context.Context, a *workload.Actor) error {
-	if err := c.settled(ctx, a.Number); err != nil {
+	if err := c.AwaitRelease(ctx, a.Number); err != nil {
 		return err
 	}
-	why, _ := c.death(a.Number)
+	why, _ := c.Death(a.Number)
 	fresh, err := c.run.replace(ctx, c.run.workers[a.Number-1], why, a.Done)
 	if err != nil {
 		return err
 	}
 	a.Client = fresh.Client
-	c.replaced(a.Number, fresh.proc, fresh.Client)
+	c.Replace(a.Number, fresh.proc, fresh.Client)
 	return nil
 }
 
 // leave ends the application: what a fault still does to its client is waited for, so that a living one is left behind.
 func (r *run) leave(ctx context.Context, a *workload.Actor) error {
 	for {
-		if err := r.director.settled(ctx, a.Number); err != nil {
+		if err := r.director.AwaitRelease(ctx, a.Number); err != nil {
 			return err
 		}
-		if err := a.Survive(ctx, nil); err != nil || r.director.leaves(a.Number) {
+		if err := a.Survive(ctx, nil); err != nil || r.director.Leave(a.Number) {
 			return err
 		}
 	}
 }
 
-// absence is why a client's process is gone, or is to go, and when a fresh one takes its place.
-type absence struct {
-	away time.Duration // after a kill
-	// closing is set where an inquiry closes the client.
-	closing *closing
-}
-
-// closing is how an inquiry closes a client. ended is closed when the client is; over by the inquiry, at its end.
-type closing struct {
-	ended chan struct{}
-	over  <-chan struct{}
-}
-
 // replace records that a client's process is gone and, after a while, starts a fresh one in its place: the same client on the same host, which
 // knows nothing of what its predecessor held. The while is as long as the absence says; that of a client that was killed ends with the workload's time.
-func (r *run) replace(ctx context.Context, old *workerProcess, why absence, done <-chan struct{}) (*workerProcess, error) {
+func (r *run) replace(ctx context.Context, old *workerProcess, why director.Absence, done <-chan struct{}) (*workerProcess, error) {
 	var err error
-	if why.closing != nil {
+	if why.Closing != nil {
 		err = r.end(ctx, old)
 	} else if err = r.exited(ctx, old); err == nil {
 		err = old.stdin.Close()
@@ -76,7 +62,7 @@ func (r *run) replace(ctx context.Context, old *workerProcess, why absence, done
 		return nil, err
 	}
 	r.vigil.gone(old.Number)
-	if !why.wait(ctx, done) {
+	if !why.Wait(ctx, done) {
 		return nil, context.Cause(ctx)
 	}
 	fresh, err := r.succeed(old)
@@ -85,20 +71,6 @@ func (r *run) replace(ctx context.Context, old *workerProcess, why absence, done
 	}
 	r.workers[old.Number-1] = fresh
 	return fresh, r.open(ctx, fresh)
-}
-
-// wait waits until a fresh process may come. It returns false when the context has ended.
-func (a absence) wait(ctx context.Context, done <-chan struct{}) bool {
-	if a.closing == nil {
-		return clock.Pause(ctx, done, a.away)
-	}
-	close(a.closing.ended)
-	select {
-	case <-a.closing.over:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // succeed starts a fresh process in the place of one that has ended.

@@ -13,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
@@ -72,7 +73,7 @@ type run struct {
 	workers   []*workerProcess // the workload's clients
 	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
 	rec       *history.Recorder
-	director  *director
+	director  *director.Director
 	vigil     *vigil
 	recording atomic.Bool // rec and director are there: set once, before the first op
 	ledger    *ledger

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
@@ -54,7 +55,7 @@ type simulation struct {
 	hosts   map[string]*sim.Host
 	clients []*simClient // the workload's, by number
 	fresh   []*simClient // probes
-	sd      *simDirector
+	sd      simConducted
 	done    chan struct{} // the workload's time is over
 	noMore  chan struct{} // no more faults
 	waiting []*sim.Task   // tasks that look at done and noMore
@@ -212,8 +213,13 @@ func (s *simulation) beginHistory() (err error) {
 		})
 	}
 	s.recording.Store(true)
-	s.sd, err = newSimDirector(s)
-	return err
+	d, err := director.NewVirtual(director.Setting{Plan: streams(s.cfg.Plan), Recorder: s.rec, IDs: &s.ids, OnWire: s.cfg.Lock.OnWire}, director.World{Sim: s.w, Nodes: s.nodes, Store: s.store,
+		Host: func(name string) *sim.Host { return s.hosts[name] }, Client: func(number int32) director.SimulatedClient { return s.clients[number-1] }, Start: s.start, NoMore: s.noMore})
+	if err != nil {
+		return err
+	}
+	s.sd, s.director = simConducted{d, s}, d.Director
+	return nil
 }
 
 // followLedger takes the ledger over again and again, as a real run does.
@@ -251,7 +257,7 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 			t.Wake()
 		})
 	}
-	left += s.sd.begin(ctx, func() { left--; t.Wake() })
+	left += s.sd.Begin(ctx, func() { left--; t.Wake() })
 	s.spend(t)
 	t.Await(sim.Forever, func() bool { return left == 0 || failed != nil })
 	s.enter(history.PhaseQuiet)
@@ -369,3 +375,8 @@ func UnsimulatedFault(f nemesis.Spec) string {
 	}
 	return ""
 }
+
+// simulatedKinds are the faults that exist in virtual time.
+var simulatedKinds = []string{nemesis.KindPause, nemesis.KindKill, nemesis.KindCrash, nemesis.KindPartition, nemesis.KindDelay, nemesis.KindLoss,
+	nemesis.KindHold, nemesis.KindCut, nemesis.KindKillAtReply, nemesis.KindReset, nemesis.KindClockJump, nemesis.KindClockRate,
+	nemesis.KindDuplicate, nemesis.KindReorder}

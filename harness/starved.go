@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 )
@@ -26,12 +27,13 @@ type starving struct {
 	ttl      time.Duration
 	bound    time.Duration
 	clients  map[*hosts.Host]int32
-	director *director
+	director *director.Director
+	rec      *history.Recorder
 }
 
 // watchWaits begins to watch the lock service's nodes and all clients.
 func (r *run) watchWaits() (*starving, error) {
-	s := &starving{ttl: r.cfg.Plan.Scenario.TTL.Std(), bound: time.Duration(r.stall()), clients: map[*hosts.Host]int32{}, director: r.director}
+	s := &starving{ttl: r.cfg.Plan.Scenario.TTL.Std(), bound: time.Duration(r.stall()), clients: map[*hosts.Host]int32{}, director: r.director, rec: r.rec}
 	var all []*hosts.Host
 	for _, n := range r.service.Nodes {
 		all = append(all, n.Host)
@@ -65,14 +67,14 @@ func (s *starving) follow(ctx context.Context) error {
 // record records that a host was starved.
 func (s *starving) record(w hosts.Wait) {
 	d := s.director
-	from, to := max(1, d.rec.Relative(w.From)), d.rec.Relative(w.To) // it may have begun before the history did
+	from, to := max(1, s.rec.Relative(w.From)), s.rec.Relative(w.To) // it may have begun before the history did
 	seen := func(time.Duration) string {
 		return fmt.Sprintf("%s: thread %d of process %d waited %v of %v for a processor, and nobody injected that", w.Host.Name, w.TID, w.PID,
 			w.For.Round(time.Millisecond), time.Duration(to-from).Round(time.Millisecond))
 	}
 	if client := s.clients[w.Host]; client != 0 {
-		d.stalled(client, from, to, s.bound, seen)
+		d.NoteStall(client, from, to, s.bound, seen)
 		return
 	}
-	d.recordStall(history.FaultInfo{Hosts: []string{w.Host.Name}, Service: true, From: from, To: to, Evidence: seen(0)}, 0)
+	d.RecordStall(history.FaultInfo{Hosts: []string{w.Host.Name}, Service: true, From: from, To: to, Evidence: seen(0)}, 0)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
@@ -69,7 +70,7 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		_ = errors.Join(safe.Flush(), log.Close()) // of the history nothing is in there
 	}()
 	c := wire.NewClient(number, host.Name, inWrite, &r.ids, r.keyIDs)
-	c.Extra, c.Ended = answerSlack+longestFault(r.cfg.Plan), r.sessions.endedBy
+	c.Extra, c.Ended = answerSlack+director.LongestFault(r.cfg.Plan), r.sessions.endedBy
 	c.Event = func(e wire.Reply) { r.workerEvent(c, e) }
 	go func() {
 		defer outRead.Close()
@@ -164,7 +165,7 @@ func (r *run) workerEvent(c *wire.Client, e wire.Reply) {
 	case wire.EventHoldBegins, wire.EventHoldEnds:
 		c.TellHoldUp(e)
 	case wire.EventStall:
-		r.director.stalled(c.Number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()), func(length time.Duration) string {
+		r.director.NoteStall(c.Number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()), func(length time.Duration) string {
 			return fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected", length.Round(time.Millisecond))
 		})
 	}

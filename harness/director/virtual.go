@@ -1,4 +1,4 @@
-package harness
+package director
 
 import (
 	"context"
@@ -7,77 +7,80 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/harness/clock"
-	"github.com/lockchaos/lockchaos/harness/wire"
-	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// simDirector is the director of a run in virtual time. When a fault strikes, and whom, is decided
+// World is the simulated run whose clients and nodes a director strikes.
+type World struct {
+	Sim   *sim.World
+	Nodes []*sim.Node
+	Store *sim.Host
+	// Host returns the host of a name, and Client the client of a number.
+	Host   func(name string) *sim.Host
+	Client func(number int32) SimulatedClient
+	// Start starts a task that is woken when NoMore is closed. That is when there are to be no more faults.
+	Start  func(func(*sim.Task))
+	NoMore <-chan struct{}
+}
+
+// SimulatedClient is a client of a simulated run, as far as faults strike it.
+type SimulatedClient interface {
+	Machine() *sim.Host
+	// Wake wakes the task that drives the client.
+	Wake()
+	// Kill ends the client's process.
+	Kill()
+	// ResetStore resets the client's connection to the store, and reports whether there was one.
+	ResetStore() bool
+}
+
+// Virtual is the director of a run in virtual time. When a fault strikes, and whom, is decided
 // by the code of real runs; only waiting and injecting are its own.
-type simDirector struct {
-	*director
-	s     *simulation
+type Virtual struct {
+	*Director
+	s     World
 	tasks map[*aimed]*sim.Task
 	// laid are the traps that wait, by client.
 	laidTraps map[int32]*simTrap
 }
 
-func newSimDirector(s *simulation) (*simDirector, error) {
-	plan := streams(s.cfg.Plan)
-	d, err := newDirector(s.rec, plan, nil, nil, nil, &s.ids)
+// NewVirtual makes the director of a simulated run. The setting names what both times have in common.
+func NewVirtual(setting Setting, s World) (*Virtual, error) {
+	setting.Procs, setting.Apps = map[int32]*hosts.Process{}, map[int32]nemesis.Application{}
+	for _, n := range s.Nodes {
+		setting.Nodes = append(setting.Nodes, nemesis.Place{Name: n.Host().Name})
+	}
+	d, err := New(setting)
 	if err != nil {
 		return nil, err
 	}
-	sd := &simDirector{director: d, s: s, tasks: map[*aimed]*sim.Task{}, laidTraps: map[int32]*simTrap{}}
-	d.procs, d.apps = map[int32]*hosts.Process{}, map[int32]nemesis.Application{}
+	sd := &Virtual{Director: d, s: s, tasks: map[*aimed]*sim.Task{}, laidTraps: map[int32]*simTrap{}}
 	d.carry, d.into = sd.strike, sd.underway
-	d.traps.now = s.w.Now
-	d.traps.wire = s.cfg.Lock.OnWire
+	d.traps.now = s.Sim.Now
 	d.leader = sd.leading
-	for _, n := range s.nodes {
-		d.nodes = append(d.nodes, nemesis.Place{Name: n.Host().Name})
-	}
-	s.director = d
 	return sd, nil
 }
 
+// wakeClients wakes all clients: one of them may wait until a fault lets it go.
+func (d *Virtual) wakeClients() {
+	for c := int32(1); c <= d.clients; c++ {
+		d.s.Client(c).Wake()
+	}
+}
+
 // leading names the node that leads the service.
-func (d *simDirector) leading(context.Context) (string, error) {
-	if n := sim.Leader(d.s.nodes); n != nil {
+func (d *Virtual) leading(context.Context) (string, error) {
+	if n := sim.Leader(d.s.Nodes); n != nil {
 		return n.Host().Name, nil
 	}
 	return "", fmt.Errorf("nobody leads the service: %w", nemesis.ErrMissed)
 }
 
-func (d *simDirector) Asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
-	over := d.traps.asks(client, o)
-	return func(int64, wire.Reply) { over() }
-}
-
-// Revive records the end of a client that was killed, and starts a fresh one in its place.
-func (d *simDirector) Revive(ctx context.Context, a *workload.Actor) error {
-	c := d.s.clients[a.Number-1]
-	t := c.task
-	t.Await(sim.Forever, func() bool { return !d.struck[a.Number] })
-	why, _ := d.death(a.Number)
-	d.s.exitOf(c)
-	t.Await(why.away, func() bool { return clock.Closed(d.s.done) })
-	fresh := d.s.spawn(a.Number, c.Life+1)
-	fresh.Recorder, fresh.Claims = c.Recorder, c.Claims
-	d.s.clients[a.Number-1] = fresh
-	a.Client = fresh.Client
-	if err := d.s.open(ctx, t, fresh); err != nil {
-		return err
-	}
-	d.replaced(a.Number, nil, fresh.Client)
-	return nil
-}
-
 // underway is that of director, in virtual time.
-func (d *simDirector) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
+func (d *Virtual) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
 	h := d.taken(s)
 	if h == nil {
 		return func() error { return nil }
@@ -88,7 +91,7 @@ func (d *simDirector) underway(ctx context.Context, s nemesis.Step, longest time
 	}
 	came, struck := false, false
 	var failed error
-	d.s.w.After(nemesis.Delay(h.delays, longest), func() {
+	d.s.Sim.After(nemesis.Delay(h.delays, longest), func() {
 		if !came {
 			struck, failed = true, d.strikeBy(ctx, h, s.Client)
 		}
@@ -104,7 +107,7 @@ func (d *simDirector) underway(ctx context.Context, s nemesis.Step, longest time
 }
 
 // RoundOver ends the waiting of a client's trap.
-func (d *simDirector) RoundOver(client int32) {
+func (d *Virtual) RoundOver(client int32) {
 	t := d.laidTraps[client]
 	if t == nil || d.holding(client) {
 		return
@@ -118,22 +121,22 @@ func (d *simDirector) RoundOver(client int32) {
 	}
 }
 
-func (d *simDirector) wake(f *aimed) {
+func (d *Virtual) wake(f *aimed) {
 	if t := d.tasks[f]; t != nil {
 		t.Wake()
 	}
 }
 
-// begin starts a task for each fault of the plan, and returns how many there are. over is called at
+// Begin starts a task for each fault of the plan, and returns how many there are. over is called at
 // the end of each.
-func (d *simDirector) begin(ctx context.Context, over func()) int {
-	d.stop = d.s.noMore
-	began := d.s.w.Now()
+func (d *Virtual) Begin(ctx context.Context, over func()) int {
+	d.stop = d.s.NoMore
+	began := d.s.Sim.Now()
 	for _, f := range d.faults {
-		d.s.start(func(t *sim.Task) {
+		d.s.Start(func(t *sim.Task) {
 			d.tasks[f] = t
 			if err := d.cycle(ctx, t, f, began); err != nil {
-				d.s.w.Fail(err)
+				d.s.Sim.Fail(err)
 			}
 			over()
 		})
@@ -142,18 +145,18 @@ func (d *simDirector) begin(ctx context.Context, over func()) int {
 }
 
 // cycle goes through the rounds of one fault.
-func (d *simDirector) cycle(ctx context.Context, t *sim.Task, f *aimed, began int64) error {
-	stop := func() bool { return clock.Closed(d.s.noMore) }
-	return d.rounds(f, func() time.Duration { return time.Duration(d.s.w.Now() - began) },
+func (d *Virtual) cycle(ctx context.Context, t *sim.Task, f *aimed, began int64) error {
+	stop := func() bool { return clock.Closed(d.s.NoMore) }
+	return d.rounds(f, func() time.Duration { return time.Duration(d.s.Sim.Now() - began) },
 		func(wait time.Duration) bool { t.Await(max(0, wait), stop); return !stop() },
 		func(grant int64) (bool, error) { return d.once(ctx, t, f, grant) })
 }
 
 // once arms the strike that is loaded, and waits until it is over. It is false when the time for
 // faults is over first.
-func (d *simDirector) once(ctx context.Context, t *sim.Task, f *aimed, grant int64) (over bool, err error) {
+func (d *Virtual) once(ctx context.Context, t *sim.Task, f *aimed, grant int64) (over bool, err error) {
 	d.arm(f, grant)
-	for !clock.Closed(d.s.noMore) {
+	for !clock.Closed(d.s.NoMore) {
 		if f.strike.When == nemesis.Random {
 			if err := d.strikeNow(ctx, f); err != nil {
 				return true, err
@@ -166,7 +169,7 @@ func (d *simDirector) once(ctx context.Context, t *sim.Task, f *aimed, grant int
 		if f.strike.When == nemesis.Random && f.armed {
 			wait = turnStep
 		}
-		t.Await(wait, func() bool { return len(f.over) > 0 || clock.Closed(d.s.noMore) })
+		t.Await(wait, func() bool { return len(f.over) > 0 || clock.Closed(d.s.NoMore) })
 	}
 	if !d.takeBack(f) {
 		t.Await(sim.Forever, func() bool { return len(f.over) > 0 })
@@ -176,15 +179,13 @@ func (d *simDirector) once(ctx context.Context, t *sim.Task, f *aimed, grant int
 }
 
 // strike injects what was taken, records that, and heals it after the planned time.
-func (d *simDirector) strike(ctx context.Context, h *hit) error {
+func (d *Virtual) strike(ctx context.Context, h *hit) error {
 	left := 0
 	over := func() {
 		if left--; left <= 0 {
 			d.finish(h, nil)
 			d.wake(h.aimed)
-			for _, c := range d.s.clients {
-				c.task.Wake() // one of them may wait until it is let go
-			}
+			d.wakeClients()
 		}
 	}
 	for _, p := range h.strike.Parts {
@@ -204,7 +205,7 @@ func (d *simDirector) strike(ctx context.Context, h *hit) error {
 			continue
 		}
 		left++
-		d.s.w.After(p.For, func() {
+		d.s.Sim.After(p.For, func() {
 			d.healed(e, p)
 			over()
 		})
@@ -226,7 +227,7 @@ type simEffect struct {
 }
 
 // effectOf puts one fault into effect and records that; nil: it is over, or waits for its packet.
-func (d *simDirector) effectOf(ctx context.Context, h *hit, p nemesis.Part) (*simEffect, error) {
+func (d *Virtual) effectOf(ctx context.Context, h *hit, p nemesis.Part) (*simEffect, error) {
 	info := history.FaultInfo{ID: d.ids.NextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin", Target: string(p.Target), When: string(p.When), Injected: true}
 	p, err := d.meant(ctx, h, p)
 	if err != nil {
@@ -241,7 +242,7 @@ func (d *simDirector) effectOf(ctx context.Context, h *hit, p nemesis.Part) (*si
 	}
 	touched(&info, p.Spec, h.clients())
 	p = h.inTurn(p)
-	e := &simEffect{info: info, client: sole(h.clients()), hosts: struck, from: d.s.w.Now()}
+	e := &simEffect{info: info, client: sole(h.clients()), hosts: struck, from: d.s.Sim.Now()}
 	e.info.Holding, e.info.Waiting = d.met(h)
 	if p.Waits() {
 		return nil, d.lay(h, p, e)
@@ -257,7 +258,7 @@ func (d *simDirector) effectOf(ctx context.Context, h *hit, p nemesis.Part) (*si
 	return e, nil
 }
 
-func (d *simDirector) beginOf(e *simEffect) {
+func (d *Virtual) beginOf(e *simEffect) {
 	info := e.info
 	info.Holding, info.Waiting = 0, false
 	if e.info.Touch != nil && e.info.Touch.Sudden || e.info.From != 0 {
@@ -267,7 +268,7 @@ func (d *simDirector) beginOf(e *simEffect) {
 }
 
 // healed ends a fault, and records what it did.
-func (d *simDirector) healed(e *simEffect, p nemesis.Part) {
+func (d *Virtual) healed(e *simEffect, p nemesis.Part) {
 	if p.OnClocks() {
 		d.readClocks(e, "end")
 	}
@@ -275,10 +276,10 @@ func (d *simDirector) healed(e *simEffect, p nemesis.Part) {
 	if p.OnClocks() {
 		d.readClocks(e, "healed")
 	}
-	d.end(e.info, e.client, nemesis.Effect{From: e.from, To: d.s.w.Now(), Proof: proof}, bit)
+	d.end(e.info, e.client, nemesis.Effect{From: e.from, To: d.s.Sim.Now(), Proof: proof}, bit)
 }
 
-func (d *simDirector) readClocks(e *simEffect, step string) {
+func (d *Virtual) readClocks(e *simEffect, step string) {
 	for _, h := range e.hosts {
 		wall, mono := h.Off()
 		e.info.Clocks = append(e.info.Clocks, history.ClockReading{At: d.rec.Now(), Host: h.Name, Wall: wall, Mono: mono, Step: step})
@@ -286,27 +287,27 @@ func (d *simDirector) readClocks(e *simEffect, step string) {
 }
 
 // hostsOf are the hosts of the clients that were taken, or chooses the nodes.
-func (d *simDirector) hostsOf(h *hit, target nemesis.Target) (all []*sim.Host, err error) {
+func (d *Virtual) hostsOf(h *hit, target nemesis.Target) (all []*sim.Host, err error) {
 	if target.Client() {
 		for _, c := range h.clients() {
-			all = append(all, d.s.clients[c-1].machine)
+			all = append(all, d.s.Client(c).Machine())
 		}
 		return all, nil
 	}
 	v, err := d.victims(h, target)
 	for _, n := range v.Nodes {
-		all = append(all, d.s.hosts[n.Name])
+		all = append(all, d.s.Host(n.Name))
 	}
 	return all, err
 }
 
 // killAll ends clients' processes.
-func (d *simDirector) killAll(h *hit, p nemesis.Part, e *simEffect, how string) {
+func (d *Virtual) killAll(h *hit, p nemesis.Part, e *simEffect, how string) {
 	d.markKilled(h, p)
 	info := e.info
 	d.rec.Record(history.Event{Type: history.Fault, Client: e.client, Fault: &info})
 	for _, c := range h.clients() {
-		d.s.clients[c-1].kill()
+		d.s.Client(c).Kill()
 	}
-	d.end(e.info, e.client, nemesis.Effect{From: e.from, To: d.s.w.Now(), Proof: how}, true)
+	d.end(e.info, e.client, nemesis.Effect{From: e.from, To: d.s.Sim.Now(), Proof: how}, true)
 }

@@ -1,4 +1,4 @@
-package harness
+package director
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func TestHeldUpIsTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := &director{rec: rec, ids: &wire.Numbers{}, ttl: 2 * time.Second}
+			d := &Director{rec: rec, ids: &wire.Numbers{}, ttl: 2 * time.Second}
 			d.heldUp(3, rec.Now()-c.since, strike(c.kind))
 			if err := rec.Close(); err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package harness
+package director
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 // nextGrant waits for a grant whose acquire is sent from now on, and whose client still believes in it. It returns 0 when the context
 // has ended, or the workload's time is over.
-func (d *director) nextGrant(ctx context.Context) int64 {
+func (d *Director) nextGrant(ctx context.Context) int64 {
 	after := d.ids.Ops()
 	step := time.NewTicker(turnStep)
 	defer step.Stop()
@@ -26,7 +26,7 @@ func (d *director) nextGrant(ctx context.Context) int64 {
 }
 
 // newest is the grant with the greatest number that a client believes in; 0: there is none.
-func (d *director) newest() (grant int64) {
+func (d *Director) newest() (grant int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, h := range d.holders {

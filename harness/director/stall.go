@@ -1,4 +1,4 @@
-package harness
+package director
 
 import (
 	"cmp"
@@ -46,9 +46,9 @@ func unexplained(from, to int64, spans []span, client int32) (longFrom, longTo i
 	return longFrom, longTo
 }
 
-// stalled is told that a client stood still for at least late, and how that was seen. What is left after taking away the injected pauses, and what has been
+// NoteStall is told that a client stood still for at least late, and how that was seen. What is left after taking away the injected pauses, and what has been
 // recorded of it, was the machine's own doing: it is recorded as a fault that nobody injected.
-func (d *director) stalled(client int32, from, to int64, late time.Duration, seen func(time.Duration) string) {
+func (d *Director) NoteStall(client int32, from, to int64, late time.Duration, seen func(time.Duration) string) {
 	d.mu.Lock()
 	from, to = unexplained(from, to, d.spans, client)
 	if to-from <= int64(late) {
@@ -57,11 +57,11 @@ func (d *director) stalled(client int32, from, to int64, late time.Duration, see
 	}
 	d.spans = append(d.spans, span{client: client, from: from, to: to})
 	d.mu.Unlock()
-	d.recordStall(history.FaultInfo{Clients: []int32{client}, From: from, To: to, Evidence: seen(time.Duration(to - from))}, client)
+	d.RecordStall(history.FaultInfo{Clients: []int32{client}, From: from, To: to, Evidence: seen(time.Duration(to - from))}, client)
 }
 
-// recordStall records that somebody stood still, when it is over.
-func (d *director) recordStall(info history.FaultInfo, client int32) {
+// RecordStall records that somebody stood still, when it is over.
+func (d *Director) RecordStall(info history.FaultInfo, client int32) {
 	info.ID, info.Kind, info.Phase, info.Bit = d.ids.NextFault(), history.KindMachineStall, "end", true
 	if info.Touch == nil {
 		info.Touch = &history.MachineStall

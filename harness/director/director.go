@@ -1,4 +1,12 @@
-package harness
+// Package director decides when the planned faults strike, whom, and for how long, in real runs and in
+// virtual time. It records each with its evidence.
+//
+//   - director.go and program.go: the plan's faults, armed when they are due
+//   - grip.go: which armed fault strikes at a client's step
+//   - strike.go, effects.go, inforce.go, trap.go: what a strike does, until it is healed
+//   - presence.go, absence.go, calm.go, stall.go, gap.go: what is known of the clients meanwhile
+//   - virtual.go, virtual_faults.go, virtual_trap.go: the same on a simulated network
+package director
 
 import (
 	"context"
@@ -18,12 +26,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// director decides when the planned faults strike, and records them with their evidence.
+// Director decides when the planned faults strike, and records them with their evidence.
 //
 // A fault of the plan is armed when its schedule says so, strikes at the next step that fits its aim, lasts as planned, heals, and waits again.
-// Clients ask at every step (reached), on their own goroutine: when reached returns, the fault is in effect, and the client's next op
+// Clients ask at every step (Reached), on their own goroutine: when Reached returns, the fault is in effect, and the client's next op
 // meets it. A fault aimed into a call strikes while that is under way (underway).
-type director struct {
+type Director struct {
 	rec   *history.Recorder
 	ids   *wire.Numbers
 	nodes []nemesis.Place // of the lock service
@@ -58,7 +66,7 @@ type director struct {
 	waiters []nemesis.Waiting             // who has waited longest first
 	granted int64                         // grants so far
 	struck  map[int32]bool                // clients that a fault has in its grip: it lets no other near
-	killed  map[int32]absence             // clients that were killed, or are closed by an inquiry, and not yet replaced
+	killed  map[int32]Absence             // clients that were killed, or are closed by an inquiry, and not yet replaced
 	down    bool                          // a fault has nodes in its grip
 	wholeAt time.Time                     // when all that faults on nodes held back has had its time
 	selves  map[int32]int32               // who has taken a client's place, by its number
@@ -92,11 +100,40 @@ type aimed struct {
 	retired bool
 }
 
-// newDirector makes a director of a plan whose faults are known to be possible (run.possible).
-func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*hosts.Process, nodes []nemesis.Place, net *nemesis.Net,
-	ids *wire.Numbers) (*director, error) {
-	d := &director{rec: rec, procs: procs, clients: int32(plan.Scenario.Clients), nodes: nodes, net: net, ttl: plan.Scenario.TTL.Std(), ids: ids,
-		struck: map[int32]bool{}, killed: map[int32]absence{}, selves: map[int32]int32{}, left: map[int32]bool{}}
+// Setting is what a director is made for.
+type Setting struct {
+	// Plan has the faults. They are known to be possible.
+	Plan     scenarios.Plan
+	Recorder *history.Recorder
+	IDs      *wire.Numbers
+	// Nodes are those of the lock service, and Net is the network of all.
+	Nodes []nemesis.Place
+	Net   *nemesis.Net
+	// Procs are the clients' processes by the clients' numbers; Far says where clients are that are on other machines; Apps are those that are held up from inside.
+	Procs map[int32]*hosts.Process
+	Far   map[int32]nemesis.Place
+	Apps  map[int32]nemesis.Application
+	// Whole: a client is all that runs on its host, and not one process group.
+	Whole bool
+	// Service is the lock service, for faults that ask who is its primary.
+	Service nemesis.Replicated
+	// Expire ends the sessions of the client that is at the address.
+	Expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	// Leader names the node that leads the lock service now.
+	Leader func(ctx context.Context) (node string, err error)
+	// Cluster runs the clients, if it is a cluster that does.
+	Cluster nemesis.Cluster
+	// OnWire returns the text that a key has in the lock's packets; nil: the key itself.
+	OnWire func(key string) string
+	// NoteStall is told of each stall of a client; nil: nobody wants to know.
+	NoteStall func(lasted time.Duration)
+}
+
+// New makes a director.
+func New(s Setting) (*Director, error) {
+	plan := s.Plan
+	d := &Director{rec: s.Recorder, procs: s.Procs, far: s.Far, apps: s.Apps, clients: int32(plan.Scenario.Clients), nodes: s.Nodes, net: s.Net, ttl: plan.Scenario.TTL.Std(), ids: s.IDs,
+		whole: s.Whole, service: s.Service, expire: s.Expire, leader: s.Leader, cluster: s.Cluster, noteStall: s.NoteStall, struck: map[int32]bool{}, killed: map[int32]Absence{}, selves: map[int32]int32{}, left: map[int32]bool{}}
 	d.carry, d.into = d.strike, d.underway
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
@@ -109,19 +146,20 @@ func newDirector(rec *history.Recorder, plan scenarios.Plan, procs map[int32]*ho
 			stream: func(name string) *rand.Rand { return plan.Stream(fmt.Sprintf("fault %d %s", i, name)) }})
 	}
 	d.traps = newTraps(plan.Scenario.Faults)
+	d.traps.wire = s.OnWire
 	return d, nil
 }
 
-func (d *director) nodeNames() (names []string) {
+func (d *Director) nodeNames() (names []string) {
 	for _, n := range d.nodes {
 		names = append(names, n.Name)
 	}
 	return names
 }
 
-// run arms the faults again and again until stop is closed, and returns when every strike is over. Its error is that of a fault
+// Run arms the faults again and again until stop is closed, and returns when every strike is over. Its error is that of a fault
 // that could not be injected or proven: such a run is never a pass.
-func (d *director) run(ctx context.Context, stop <-chan struct{}) (err error) {
+func (d *Director) Run(ctx context.Context, stop <-chan struct{}) (err error) {
 	defer func() { err = errors.Join(err, d.net.Close()) }() // heals nothing any more, but takes the filters away
 	d.stop = stop
 	began := time.Now()
@@ -133,7 +171,7 @@ func (d *director) run(ctx context.Context, stop <-chan struct{}) (err error) {
 }
 
 // cycle goes through the rounds of one fault.
-func (d *director) cycle(ctx context.Context, stop <-chan struct{}, f *aimed, began time.Time) error {
+func (d *Director) cycle(ctx context.Context, stop <-chan struct{}, f *aimed, began time.Time) error {
 	return d.rounds(f, func() time.Duration { return time.Since(began) },
 		func(t time.Duration) bool { return clock.Pause(ctx, stop, t) && !clock.Closed(stop) },
 		func(grant int64) (bool, error) { return d.once(ctx, stop, f, grant) })
@@ -141,7 +179,7 @@ func (d *director) cycle(ctx context.Context, stop <-chan struct{}, f *aimed, be
 
 // rounds loads the strikes of one fault, each when it is due, and has it made once. since tells how long the workload has gone on, and
 // wait waits; it is false, as once is, when the time for faults is over.
-func (d *director) rounds(f *aimed, since func() time.Duration, wait func(time.Duration) bool, once func(grant int64) (over bool, err error)) error {
+func (d *Director) rounds(f *aimed, since func() time.Duration, wait func(time.Duration) bool, once func(grant int64) (over bool, err error)) error {
 	for round := 0; ; round++ {
 		rng := f.stream(fmt.Sprintf("round %d", round))
 		cue, more := f.schedule.Cue(round, rng)
@@ -167,7 +205,7 @@ func (d *director) rounds(f *aimed, since func() time.Duration, wait func(time.D
 }
 
 // once arms the strike that is loaded, at once or with a grant, and waits until it is over. It is false when the time for faults is over first.
-func (d *director) once(ctx context.Context, stop <-chan struct{}, f *aimed, grant int64) (over bool, err error) {
+func (d *Director) once(ctx context.Context, stop <-chan struct{}, f *aimed, grant int64) (over bool, err error) {
 	d.arm(f, grant)
 	var look <-chan time.Time
 	if f.strike.When == nemesis.Random {
@@ -198,21 +236,21 @@ func (d *director) once(ctx context.Context, stop <-chan struct{}, f *aimed, gra
 const turnStep = time.Millisecond
 
 // load makes a strike the fault's present one, with random numbers of its own: what one strike draws changes no other.
-func (d *director) load(f *aimed, s nemesis.Strike, name string) {
+func (d *Director) load(f *aimed, s nemesis.Strike, name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f.strike, f.draws, f.delays = s, f.stream(name), f.stream(name+" delay")
 }
 
 // arm arms a fault: now, or with a grant of that number.
-func (d *director) arm(f *aimed, grant int64) {
+func (d *Director) arm(f *aimed, grant int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f.armed, f.awaits, f.only = grant == 0, grant, 0
 }
 
 // disarm takes a fault back, or waits for the end of its strike if it has struck meanwhile.
-func (d *director) disarm(f *aimed) error {
+func (d *Director) disarm(f *aimed) error {
 	if d.takeBack(f) {
 		return nil
 	}
@@ -220,7 +258,7 @@ func (d *director) disarm(f *aimed) error {
 }
 
 // takeBack takes a fault back, and reports whether it had not struck.
-func (d *director) takeBack(f *aimed) (waiting bool) {
+func (d *Director) takeBack(f *aimed) (waiting bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	waiting = f.armed || f.awaits != 0

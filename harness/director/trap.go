@@ -1,4 +1,4 @@
-package harness
+package director
 
 import (
 	"context"
@@ -52,7 +52,7 @@ func newTraps(faults []scenarios.Fault) *traps {
 }
 
 // lay waits for the trap's packet, and then records the fault and has it healed after the planned time.
-func (d *director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) {
+func (d *Director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) {
 	waiting := d.traps.lay(ctx, in.client, t)
 	if in.part.When != nemesis.Acquiring {
 		d.RoundOver(in.client) // of a strike at a random moment it may be over already
@@ -80,7 +80,7 @@ func (d *director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap
 }
 
 // caught carries out the fault whose trap has caught its packet.
-func (d *director) caught(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) error {
+func (d *Director) caught(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) error {
 	if !in.part.Kills() {
 		d.begin(in)
 		return d.healAll(ctx, []*inForce{in})
@@ -182,15 +182,18 @@ func (t *traps) asked(client int32) nemesis.Asked {
 	}
 }
 
+// Asking is told what a client is about to be asked, and returns what to call when it has answered.
+func (d *Director) Asking(client int32, o wire.Op) (answered func()) { return d.traps.asks(client, o) }
+
 // RoundOver is told that a client's round is over, if it is: what a trap waits for in it does not come any more.
-func (d *director) RoundOver(client int32) {
+func (d *Director) RoundOver(client int32) {
 	if !d.holding(client) {
 		d.traps.over(client)
 	}
 }
 
 // holding reports whether the client believes in a grant.
-func (d *director) holding(client int32) bool {
+func (d *Director) holding(client int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.ContainsFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == client })

@@ -1,4 +1,4 @@
-package harness
+package director
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // meant is a fault of the strike with the leader, or the primary, of now in the place of that word. What strikes together means the same one.
-func (d *director) meant(ctx context.Context, h *hit, p nemesis.Part) (_ nemesis.Part, err error) {
+func (d *Director) meant(ctx context.Context, h *hit, p nemesis.Part) (_ nemesis.Part, err error) {
 	p.Spec, err = p.Answer(func() (string, error) {
 		if h.leader == "" {
 			h.leader, err = d.leader(ctx)
@@ -21,7 +21,7 @@ func (d *director) meant(ctx context.Context, h *hit, p nemesis.Part) (_ nemesis
 }
 
 // victims finds the processes of the clients that were taken, or chooses the nodes. What strikes together strikes the same.
-func (d *director) victims(h *hit, target nemesis.Target) (v nemesis.Struck, err error) {
+func (d *Director) victims(h *hit, target nemesis.Target) (v nemesis.Struck, err error) {
 	if target.Client() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -44,7 +44,7 @@ func (d *director) victims(h *hit, target nemesis.Target) (v nemesis.Struck, err
 }
 
 // effect puts a fault into effect.
-func (d *director) effect(ctx context.Context, h *hit, p nemesis.Part, id int, v nemesis.Struck) (nemesis.InEffect, error) {
+func (d *Director) effect(ctx context.Context, h *hit, p nemesis.Part, id int, v nemesis.Struck) (nemesis.InEffect, error) {
 	means := nemesis.Means{Net: d.net, All: d.nodes, Service: d.service, NextGrant: d.nextGrant, Expire: d.expire, Cluster: d.cluster, Asked: d.traps.asked}
 	return nemesis.Inject(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: h.draws})
 }

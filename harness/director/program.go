@@ -1,4 +1,4 @@
-package harness
+package director
 
 import (
 	"time"
@@ -38,8 +38,8 @@ func program(f scenarios.Fault, place *int) nemesis.Program {
 	return p
 }
 
-// longestFault is how long planned faults may keep a worker from answering: each once, one right after the other.
-func longestFault(plan scenarios.Plan) (d time.Duration) {
+// LongestFault is how long planned faults may keep a worker from answering: each once, one right after the other.
+func LongestFault(plan scenarios.Plan) (d time.Duration) {
 	for _, f := range plan.Scenario.Faults {
 		d += f.Longest().Std()
 	}

@@ -1,4 +1,4 @@
-package harness
+package director
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (h *hit) clients() (all []int32) {
 }
 
 // scene is what is known of the clients. The caller holds the lock.
-func (d *director) scene() nemesis.Scene {
+func (d *Director) scene() nemesis.Scene {
 	s := nemesis.Scene{Holders: d.holders, Waiters: d.waiters, Selves: maps.Clone(d.selves)}
 	for c := int32(1); c <= d.clients; c++ {
 		if _, dead := d.killed[c]; !dead && !d.struck[c] {
@@ -43,7 +43,7 @@ func (d *director) scene() nemesis.Scene {
 }
 
 // take takes an armed fault for a strike, with whomever it means at the step in its grip; nil: it can't have them. The caller holds the lock.
-func (d *director) take(f *aimed, at nemesis.Step) *hit {
+func (d *Director) take(f *aimed, at nemesis.Step) *hit {
 	if !f.armed || d.hushed {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (d *director) take(f *aimed, at nemesis.Step) *hit {
 }
 
 // putBack arms a fault again that was taken and has not struck.
-func (d *director) putBack(h *hit) {
+func (d *Director) putBack(h *hit) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.letGo(h)
@@ -78,7 +78,7 @@ func (d *director) putBack(h *hit) {
 }
 
 // letGo ends a fault's grip. The caller holds the lock.
-func (d *director) letGo(h *hit) {
+func (d *Director) letGo(h *hit) {
 	if !h.strike.Target.Client() {
 		d.down = false
 	}
@@ -88,7 +88,7 @@ func (d *director) letGo(h *hit) {
 }
 
 // Reached is called by a client at every step. A fault whose aim fits is in effect when it returns.
-func (d *director) Reached(ctx context.Context, s nemesis.Step) error {
+func (d *Director) Reached(ctx context.Context, s nemesis.Step) error {
 	h := d.taken(s)
 	if h == nil {
 		return nil
@@ -99,18 +99,18 @@ func (d *director) Reached(ctx context.Context, s nemesis.Step) error {
 
 // heldUp records that a client's application has stood still since from, if that was long: it waited until a fault had struck, or had missed. That is the harness's
 // doing, and may cost a client its lease. A fault that can't miss is recorded before it strikes, and says so itself.
-func (d *director) heldUp(client int32, from int64, s nemesis.Strike) {
+func (d *Director) heldUp(client int32, from int64, s nemesis.Strike) {
 	i := slices.IndexFunc(s.Parts, nemesis.Part.MayMiss)
 	to := d.rec.Now()
 	if i < 0 || time.Duration(to-from) < d.ttl/10 {
 		return
 	}
 	seen := fmt.Sprintf("client-%d: its application waited %v for the end of the injection of %s", client, time.Duration(to-from).Round(time.Millisecond), s.Parts[i].Kind)
-	d.recordStall(history.FaultInfo{From: from, To: to, Injected: true, Evidence: seen}, client)
+	d.RecordStall(history.FaultInfo{From: from, To: to, Injected: true, Evidence: seen}, client)
 }
 
 // strikeBy strikes on a client's goroutine, and tells the client whether that was its own end.
-func (d *director) strikeBy(ctx context.Context, h *hit, client int32) error {
+func (d *Director) strikeBy(ctx context.Context, h *hit, client int32) error {
 	if err := d.carry(ctx, h); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (d *director) strikeBy(ctx context.Context, h *hit, client int32) error {
 }
 
 // taken takes the fault that strikes at the step; nil: none does.
-func (d *director) taken(s nemesis.Step) *hit {
+func (d *Director) taken(s nemesis.Step) *hit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, f := range d.faults {
@@ -136,7 +136,7 @@ func (d *director) taken(s nemesis.Step) *hit {
 }
 
 // means tells whether a fault that was armed with a grant strikes at the step: at one of that grant, as long as it is held. The caller holds the lock.
-func (d *director) means(f *aimed, s nemesis.Step) bool {
+func (d *Director) means(f *aimed, s nemesis.Step) bool {
 	if f.only == 0 || s.Moment == nemesis.Acquiring || s.Grant == f.only {
 		return true
 	}
@@ -147,7 +147,7 @@ func (d *director) means(f *aimed, s nemesis.Step) bool {
 const renewalShare = 100
 
 // Acquiring is called by a client right before it sends an acquire, and what it returns when the answer has come (see underway).
-func (d *director) Acquiring(ctx context.Context, client int32, key string) (answered func() error) {
+func (d *Director) Acquiring(ctx context.Context, client int32, key string) (answered func() error) {
 	d.mu.Lock()
 	d.waiters = append(d.waiters, nemesis.Waiting{Client: client, Key: key})
 	d.mu.Unlock()
@@ -161,13 +161,13 @@ func (d *director) Acquiring(ctx context.Context, client int32, key string) (ans
 }
 
 // Renewing is called by a client right before it sends a renewal, and what it returns when the answer has come (see underway).
-func (d *director) Renewing(ctx context.Context, client int32, key string, grant int64) (answered func() error) {
+func (d *Director) Renewing(ctx context.Context, client int32, key string, grant int64) (answered func() error) {
 	return d.into(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: grant, Key: key}, d.ttl/renewalShare)
 }
 
 // underway is called by a client right before it sends a call. A fault aimed into the call strikes a while later, at the longest after longest, if
 // the answer has not come by then. The client calls answered when it has; a fault that strikes just then is in effect when that returns.
-func (d *director) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
+func (d *Director) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
 	h := d.taken(s)
 	if h == nil {
 		return func() error { return nil }
@@ -195,7 +195,7 @@ func (d *director) underway(ctx context.Context, s nemesis.Step, longest time.Du
 }
 
 // strikeNow strikes at once, if whoever the armed fault is aimed at can be had.
-func (d *director) strikeNow(ctx context.Context, f *aimed) error {
+func (d *Director) strikeNow(ctx context.Context, f *aimed) error {
 	d.mu.Lock()
 	h := d.take(f, nemesis.Step{Moment: nemesis.Random, Grant: f.only})
 	d.mu.Unlock()
@@ -206,7 +206,7 @@ func (d *director) strikeNow(ctx context.Context, f *aimed) error {
 }
 
 // Holds notes what a client holds. A fault that has been waiting for a holder, or for this grant, strikes.
-func (d *director) Holds(ctx context.Context, client int32, key string, grant int64) error {
+func (d *Director) Holds(ctx context.Context, client int32, key string, grant int64) error {
 	d.mu.Lock()
 	if _, dead := d.killed[client]; dead {
 		d.mu.Unlock()
@@ -237,7 +237,7 @@ func (d *director) Holds(ctx context.Context, client int32, key string, grant in
 }
 
 // Releases notes that a client does not hold the grant any more, as far as it knows.
-func (d *director) Releases(grant int64) {
+func (d *Director) Releases(grant int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Grant == grant })

@@ -1,4 +1,4 @@
-package harness
+package director
 
 import (
 	"github.com/lockchaos/lockchaos/history"
@@ -6,7 +6,7 @@ import (
 )
 
 // readings are what a fault of clocks, healed by now, has read from them; nil of any other fault.
-func (d *director) readings(in nemesis.InEffect) (all []history.ClockReading) {
+func (d *Director) readings(in nemesis.InEffect) (all []history.ClockReading) {
 	c, ok := in.(*nemesis.Clocks)
 	if !ok {
 		return nil
