@@ -133,7 +133,7 @@ bench: build
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m
 JOBS     ?= 1
-PARSERS  ?= ./history ./audit ./audit/forms ./audit/times ./adapter ./harness
+PARSERS  ?= ./history ./audit ./audit/forms ./audit/times ./adapter ./harness/wire
 fuzz:
 	JOBS=$(JOBS) ./scripts/fuzz $(FUZZTIME) $(PARSERS)
 

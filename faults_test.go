@@ -22,7 +22,7 @@ import (
 var otherWords = map[string][]string{
 	"cmd/lockchaos/sweep_curve.go": {"clock-jump"}, // its help
 	"checker/figures.go":           {"hold"},
-	"harness/protocol.go":          {"stall"}, // which a worker tells of itself
+	"harness/wire/protocol.go":     {"stall"}, // which a worker tells of itself
 	"audit/doubts.go":              {"hold"},
 	"nemesis/cut.go":               {"reset"},
 	"nemesis/killatreply.go":       {"kill"}, // the section of docs/faults.md

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -49,7 +50,7 @@ func (r *run) share() (err error) {
 
 // declared takes note of what a client's lock says of itself. All must say the
 // same: they are one lock.
-func (r *run) declared(w *workerProcess, d *clients.Declaration) error {
+func (r *run) declared(w *wire.Client, d *clients.Declaration) error {
 	if d == nil {
 		return nil
 	}
@@ -60,7 +61,7 @@ func (r *run) declared(w *workerProcess, d *clients.Declaration) error {
 		return r.suits(d)
 	}
 	if !reflect.DeepEqual(r.says, d) {
-		return fmt.Errorf("client %d on host %s: its adapter declares %+v, and an earlier one declared %+v: all clients' adapters must declare the same", w.number, w.host, *d, *r.says)
+		return fmt.Errorf("client %d on host %s: its adapter declares %+v, and an earlier one declared %+v: all clients' adapters must declare the same", w.Number, w.Host, *d, *r.says)
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ import (
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -74,9 +77,9 @@ type appRun struct {
 	cfg      AppConfig
 	app      *scenarios.App
 	began    int64
-	ids      numbers
+	ids      wire.Numbers
 	rec      *history.Recorder
-	director *director
+	director *director.Director
 	phase    atomic.Value // string
 	offset   int64        // wall clock − monotonic clock, ns
 	from     int64        // the run's beginning, wall-clock ns since 1970
@@ -110,7 +113,7 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer repeat(ctx, func() { a.ids.report(cfg.Progress, a.phase.Load().(string), a.began) })()
+	defer repeat(ctx, func() { report(&a.ids, cfg.Progress, a.phase.Load().(string), a.began) })()
 	if err := a.start(); err != nil {
 		return err
 	}
@@ -180,12 +183,10 @@ func (a *appRun) start() error {
 	}
 	plan := a.cfg.Plan
 	plan.Scenario.Clients = len(a.clients)
-	a.director, err = newDirector(a.rec, plan, procs, nodes, nemesis.NewNet(nodes, clients, store), &a.ids)
-	if err != nil {
-		return err
-	}
-	a.director.whole, a.director.cluster, a.director.far = true, a.cfg.Cluster, far
-	return nil
+	a.director, err = director.New(director.Setting{Plan: plan, Recorder: a.rec, IDs: &a.ids, Nodes: nodes,
+		Net: nemesis.NewNet(nodes, clients, store), Procs: procs, Far: far,
+		Whole: true, Cluster: a.cfg.Cluster})
+	return err
 }
 
 // place is where somebody is, here or on another machine.
@@ -232,8 +233,7 @@ func (a *appRun) mind(ctx context.Context, cancel context.CancelCauseFunc, n bac
 
 // over reports whether a client has ended, or is to end, so that another takes its place.
 func (a *appRun) over(c *appClient) bool {
-	_, struck := a.director.death(c.number)
-	return struck || c.leaving.Load()
+	return a.director.Dead(c.number) || c.leaving.Load()
 }
 
 // work lets the application work for the planned time, under faults, and then
@@ -263,8 +263,8 @@ func (a *appRun) work(ctx context.Context) error {
 		listen(c)
 	}
 	source(func() error { return a.succeed(following, over, listen) })
-	err := a.director.run(following, noMore)
-	if err == nil && !pause(following, done, s.Duration.Std()) {
+	err := a.director.Run(following, noMore)
+	if err == nil && !clock.Pause(following, done, s.Duration.Std()) {
 		err = context.Cause(following)
 	}
 	a.watching.Store(false)
@@ -274,11 +274,11 @@ func (a *appRun) work(ctx context.Context) error {
 	if a.app.Hooks.Given() {
 		quiet = 0 // its round is finished in any case
 	}
-	if err == nil && !pause(following, nil, quiet) {
+	if err == nil && !clock.Pause(following, nil, quiet) {
 		err = context.Cause(following)
 	}
 	a.until = a.wall()
-	if err == nil && !a.app.Hooks.Given() && !pause(following, nil, appSlack) {
+	if err == nil && !a.app.Hooks.Given() && !clock.Pause(following, nil, appSlack) {
 		err = context.Cause(following)
 	}
 	close(over)
@@ -309,23 +309,23 @@ func (c *appClient) note(l audit.Line) {
 
 // granted tells the director of a grant, and lets a fault strike that is aimed at it.
 func (a *appRun) granted(ctx context.Context, c *appClient, l *audit.Line, over bool) (grant int64, err error) {
-	grant = a.ids.nextOp()
-	a.ids.grants.Add(1)
-	if err := a.director.holds(ctx, c.number, l.Key, grant); err != nil {
+	grant = a.ids.NextOp()
+	a.ids.Granted(c.number, l.Key)
+	if err := a.director.Holds(ctx, c.number, l.Key, grant); err != nil {
 		return grant, unlessKilled(err)
 	}
 	if over { // the log has its end already
-		a.director.releases(grant)
+		a.director.Releases(grant)
 		return grant, nil
 	}
-	return grant, unlessKilled(a.director.reached(ctx,
+	return grant, unlessKilled(a.director.Reached(ctx,
 		nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key}))
 }
 
 // unlessKilled drops the error that a fault has ended a client: what that still
 // logs is of interest all the same.
 func unlessKilled(err error) error {
-	if errors.Is(err, errKilled) {
+	if errors.Is(err, wire.ErrKilled) {
 		return nil
 	}
 	return err

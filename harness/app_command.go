@@ -44,7 +44,7 @@ var errSilent = errors.New("no answer in time")
 // call runs the command.
 func (h *commandHooks) call(ctx context.Context, hook scenarios.AppHook, question []byte,
 	limit time.Duration) (answer hookAnswer, err error) {
-	if err := h.run.director.thawed(ctx, h.client.number); err != nil {
+	if err := h.run.director.AwaitThaw(ctx, h.client.number); err != nil {
 		return answer, err
 	}
 	late := fmt.Errorf("it has not started after %v", commandStart+h.run.patience())
@@ -59,7 +59,7 @@ func (h *commandHooks) call(ctx context.Context, hook scenarios.AppHook, questio
 			return nil // how it ended is about to be told
 		}
 		if err == nil {
-			err = h.run.director.thawed(running, h.client.number)
+			err = h.run.director.AwaitThaw(running, h.client.number)
 		}
 		if err == nil && timer.Stop() {
 			timer = time.AfterFunc(limit, func() { stop(errSilent) })
@@ -91,7 +91,7 @@ func (h *commandHooks) call(ctx context.Context, hook scenarios.AppHook, questio
 // end ends a command that nobody waits for any more: what it would do later nobody could tell.
 // One that is frozen ends when the fault is over, for it is the fault's proof that it was.
 func (h *commandHooks) end(ctx context.Context, p *hosts.Process) error {
-	_ = h.run.director.thawed(ctx, h.client.number) // at once, if the run is over
+	_ = h.run.director.AwaitThaw(ctx, h.client.number) // at once, if the run is over
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 	defer cancel()
 	return p.Kill(limited)

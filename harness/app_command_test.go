@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/internal/decided"
@@ -57,7 +58,7 @@ func executeOn(places []backends.Attached, file string) Execute {
 		if err != nil {
 			return e, err
 		}
-		if !pause(ctx, nil, 5*time.Millisecond) {
+		if !clock.Pause(ctx, nil, 5*time.Millisecond) {
 			return e, context.Cause(ctx)
 		}
 		var p *hosts.Process

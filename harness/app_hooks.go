@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -60,12 +62,12 @@ func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) 
 	if c.host == nil {
 		return nil // it had ended before it could be asked
 	}
-	for !closed(done) && !a.over(c) {
+	for !clock.Closed(done) && !a.over(c) {
 		key := fmt.Sprintf("k%d", rng.IntN(s.Keys))
 		if err := h.round(ctx, key, s.Workload.Think.Draw(rng).Std()); err != nil {
 			return err
 		}
-		if !pause(ctx, done, s.Workload.Rest.Draw(rng).Std()) {
+		if !clock.Pause(ctx, done, s.Workload.Rest.Draw(rng).Std()) {
 			return context.Cause(ctx)
 		}
 	}
@@ -83,7 +85,7 @@ func (a *appRun) caller(c *appClient) caller {
 // round is one: acquire, think, write, release.
 func (h *hooked) round(ctx context.Context, key string, think time.Duration) error {
 	hooks, w, d := h.run.app.Hooks, h.run.cfg.Plan.Scenario.Workload, h.run.director
-	answered := d.acquiring(ctx, h.number, key)
+	answered := d.Acquiring(ctx, h.number, key)
 	got, err := h.ask(ctx, hooks.Acquire, "grant", key, 0, w.AcquireTimeout.Std())
 	if struck := unlessKilled(answered()); err == nil {
 		err = struck
@@ -96,18 +98,18 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 		return err
 	}
 	at := func(m nemesis.Moment) error {
-		if err := unlessKilled(d.reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant,
+		if err := unlessKilled(d.Reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant,
 			Key: key})); err != nil {
 			return err
 		}
 		// An application that is frozen here goes on when it wakes up. Asked
 		// earlier, nobody could tell when it did what it was asked.
-		return d.thawed(ctx, h.number)
+		return d.AwaitThaw(ctx, h.number)
 	}
-	if err := d.thawed(ctx, h.number); err != nil { // it may have been struck after the grant
+	if err := d.AwaitThaw(ctx, h.number); err != nil { // it may have been struck after the grant
 		return err
 	}
-	if !pause(ctx, nil, think) {
+	if !clock.Pause(ctx, nil, think) {
 		return context.Cause(ctx)
 	}
 	if err := at(nemesis.BeforeWrite); err != nil {
@@ -119,7 +121,7 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 	if err := at(nemesis.BeforeRelease); err != nil {
 		return err
 	}
-	d.releases(grant)
+	d.Releases(grant)
 	_, err = h.ask(ctx, hooks.Release, "release", key, got.Token, w.OpTimeout.Std())
 	return err
 }
@@ -133,7 +135,7 @@ func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key str
 	if err != nil {
 		return l, fmt.Errorf("ask %s: %w", h.Name, err)
 	}
-	h.run.ids.nextOp()
+	h.run.ids.NextOp()
 	l.Began = h.run.wall()
 	answer, err := h.how.call(ctx, hook, body, timeout+h.run.patience())
 	l.Ended = h.run.wall()
@@ -152,7 +154,7 @@ func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key str
 }
 
 // patience is how much longer than its own timeout a hook is waited for: a fault may hold it up.
-func (a *appRun) patience() time.Duration { return longestFault(a.cfg.Plan) + time.Second }
+func (a *appRun) patience() time.Duration { return director.LongestFault(a.cfg.Plan) + time.Second }
 
 // into says in a line of the log what was answered.
 func (r *hookAnswer) into(l *audit.Line) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/harness/clock"
 )
 
 // tailEvery is how often a log that has not grown is looked at.
@@ -51,7 +52,7 @@ func (a *appRun) follow(ctx context.Context, c *appClient, over <-chan struct{})
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for {
-		last := closed(over)
+		last := clock.Closed(over)
 		chunk, err := t.lines()
 		if err != nil {
 			return err
@@ -65,7 +66,7 @@ func (a *appRun) follow(ctx context.Context, c *appClient, over <-chan struct{})
 		if last {
 			return nil
 		}
-		if !pause(ctx, over, tailEvery) {
+		if !clock.Pause(ctx, over, tailEvery) {
 			return context.Cause(ctx)
 		}
 	}
@@ -80,10 +81,10 @@ func (a *appRun) openLog(ctx context.Context, c *appClient, over <-chan struct{}
 	for fresh := c.number != c.member; ; fresh = true {
 		f, err := os.Open(a.logOf(c))
 		if errors.Is(err, os.ErrNotExist) {
-			if closed(over) {
+			if clock.Closed(over) {
 				return nil, nil
 			}
-			if !pause(ctx, over, tailEvery) {
+			if !clock.Pause(ctx, over, tailEvery) {
 				return nil, context.Cause(ctx)
 			}
 			continue
@@ -166,7 +167,7 @@ func (a *appRun) read(ctx context.Context, c *appClient, lines *audit.Lines, chu
 			}
 			c.held[place] = grant
 		case l.Over():
-			a.director.releases(c.held[place])
+			a.director.Releases(c.held[place])
 			delete(c.held, place)
 		}
 	}

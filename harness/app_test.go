@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
@@ -158,7 +159,7 @@ func listens(t *testing.T, h *hosts.Host) {
 			conn.Close()
 			return
 		}
-		if !pause(ctx, nil, 5*time.Millisecond) {
+		if !clock.Pause(ctx, nil, 5*time.Millisecond) {
 			t.Fatalf("the application on host %s does not listen: %v", h.Name, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
@@ -104,14 +105,14 @@ func cpuTime(b *testing.B) time.Duration {
 // cycle is one acquire and one release.
 func cycle(ctx context.Context, r *run, i int) error {
 	w, key := r.workers[i], r.keys[i]
-	id, a, err := w.do(ctx, op{kind: history.Acquire, key: key, timeout: time.Second})
-	if err == nil && a.Result != resultOK {
+	id, a, err := w.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: time.Second})
+	if err == nil && a.Result != wire.ResultOK {
 		err = errors.New(a.Error)
 	}
 	if err != nil {
 		return err
 	}
-	_, _, err = w.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: time.Second})
+	_, _, err = w.Do(ctx, wire.Op{Kind: history.Release, Key: key, Grant: id, Timeout: time.Second})
 	return err
 }
 

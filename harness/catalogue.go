@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/store"
@@ -47,7 +48,7 @@ func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.K
 	for _, m := range nemesis.Moments() {
 		c.Moments = append(c.Moments, string(m))
 	}
-	for _, w := range Workloads() {
+	for _, w := range workload.Kinds() {
 		c.Workloads = append(c.Workloads, w.Name)
 	}
 	return c

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
 )
@@ -54,10 +57,10 @@ func (r *run) keepAsking(ctx context.Context, left <-chan struct{}) error {
 	if r.claims().Permits <= 0 {
 		return nil // it is no lock
 	}
-	for pause(ctx, left, lookEvery) && !closed(left) {
-		calm, undisturbed := r.director.calmSince()
+	for clock.Pause(ctx, left, lookEvery) && !clock.Closed(left) {
+		calm, undisturbed := r.director.CalmSince()
 		key, stuck := r.vigil.stuck(time.Now(), calm)
-		if !undisturbed || !stuck || !r.director.hush() {
+		if !undisturbed || !stuck || !r.director.Suspend() {
 			continue
 		}
 		if err := r.askMeanwhile(ctx, key, left); err != nil {
@@ -75,11 +78,11 @@ func (r *run) askMeanwhile(ctx context.Context, key string, left <-chan struct{}
 	defer func() {
 		r.enter(history.PhaseRun)
 		close(over)
-		r.director.unhush()
+		r.director.Resume()
 	}()
 	got, err := r.askFresh(ctx, key, r.firstAsk(), left)
 	if got == refused && err == nil {
-		got, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, r.director.present()), left,
+		got, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, r.director.Present()), left,
 			func(ctx context.Context, client int32) error {
 				return r.closeMeanwhile(ctx, client, over)
 			})
@@ -93,7 +96,7 @@ func (r *run) askMeanwhile(ctx context.Context, key string, left <-chan struct{}
 func (r *run) closeSuspects(ctx context.Context, key string, suspects []int32, stop <-chan struct{},
 	end func(context.Context, int32) error) (answer, error) {
 	for _, group := range apart(suspects) {
-		if closed(stop) {
+		if clock.Closed(stop) {
 			break
 		}
 		var ending errgroup.Group
@@ -140,35 +143,36 @@ func (r *run) askFresh(ctx context.Context, key string, limit time.Duration, sto
 	return got, err
 }
 
-// ask lets a fresh client ask for a key until it is granted it, and give it
-// back, unless applications never do that. It asks for as long as the judge may
-// demand, if it is told busy at once; limit bounds each acquire.
+// ask lets a fresh client ask for a key until it is granted it, and give it back, unless
+// applications never do that. It asks for as long as the judge may demand, if it is told
+// busy at once; limit bounds each acquire.
 func (r *run) ask(ctx context.Context, w *workerProcess, key string, limit time.Duration, stop <-chan struct{}) (answer,
 	error) {
 	began := time.Now()
 	for {
 		answered := make(chan struct{})
 		go w.giveUpAt(stop, answered)
-		id, a, err := w.do(ctx, op{kind: history.Acquire, key: key, timeout: limit})
+		id, a, err := w.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: limit})
 		close(answered)
 		if err != nil {
 			return unanswered, err
 		}
 		switch workload := r.cfg.Plan.Scenario.Workload; {
-		case a.Result != resultOK:
+		case a.Result != wire.ResultOK:
 		case workload.NeverRelease:
 			return granted, nil
 		default:
-			_, _, err := w.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: workload.OpTimeout.Std()})
+			_, _, err := w.Do(ctx, wire.Op{Kind: history.Release, Key: key, Grant: id,
+				Timeout: workload.OpTimeout.Std()})
 			return granted, err
 		}
-		if closed(stop) || time.Since(began) >= min(limit, r.patience()+askMargin) {
-			if a.Result == resultFail && !a.Busy {
+		if clock.Closed(stop) || time.Since(began) >= min(limit, r.patience()+askMargin) {
+			if a.Result == wire.ResultFail && !a.Busy {
 				return unanswered, nil
 			}
 			return refused, nil
 		}
-		if !pause(ctx, stop, askEvery) {
+		if !clock.Pause(ctx, stop, askEvery) {
 			return unanswered, context.Cause(ctx)
 		}
 	}
@@ -184,7 +188,7 @@ func (w *workerProcess) giveUpAt(stop, answered <-chan struct{}) {
 	}
 	// It may not have begun: it is told again and again.
 	for tick := time.NewTicker(askEvery); ; {
-		if w.proc.SignalAlone(giveUp) != nil {
+		if w.proc.SignalAlone(wire.GiveUp) != nil {
 			tick.Stop()
 			return // it is gone
 		}
@@ -204,14 +208,14 @@ func (r *run) closeMeanwhile(ctx context.Context, client int32, over <-chan stru
 	s := r.cfg.Plan.Scenario
 	ended, tick := make(chan struct{}), time.NewTicker(askEvery)
 	defer tick.Stop()
-	w := r.director.retire(client, &closing{ended: ended, over: over})
+	w := r.director.Retire(client, &director.Closing{Ended: ended, Over: over})
 	if w == nil {
 		return nil
 	}
 	late := time.NewTimer((s.Workload.AcquireTimeout + s.Workload.OpTimeout).Std())
 	defer late.Stop()
 	for {
-		_ = w.SignalAlone(giveUp) // it may be gone, and that is noticed elsewhere
+		_ = w.SignalAlone(wire.GiveUp) // it may be gone, and that is noticed elsewhere
 		select {
 		case <-ended:
 			return nil

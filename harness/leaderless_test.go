@@ -49,9 +49,9 @@ func TestLostLeadersAreRecorded(t *testing.T) {
 		}
 		return all
 	}
-	r.director.down = true
+	w.disturbed = func(time.Time) bool { return true }
 	lose()
-	r.director.down = false
+	w.disturbed = r.director.DisturbedSince
 	if file.has("lost its leader") {
 		t.Error("what a fault on nodes did is recorded as a stall")
 	}
@@ -78,7 +78,8 @@ func TestLostLeadersAreRecorded(t *testing.T) {
 			t.Errorf("%s lost its leader, and nothing says so", l.node.Name)
 		}
 	}
-	if err := w.follow(canceled()); err != nil && !errors.Is(err, context.Canceled) {
+	cancel()
+	if err := w.follow(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

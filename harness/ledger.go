@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/store"
 )
@@ -29,7 +30,7 @@ type ledger struct {
 
 // follow takes the ledger over again and again until the context ends; that end is no error.
 func (l *ledger) follow(ctx context.Context) error {
-	for pause(ctx, nil, ledgerEvery) {
+	for clock.Pause(ctx, nil, ledgerEvery) {
 		if err := l.take(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
 )
@@ -66,7 +68,7 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 func (r *run) workload(ctx context.Context) error {
 	r.enter(history.PhaseRun)
 	s := r.cfg.Plan.Scenario
-	job, err := r.newWorkload()
+	job, err := workload.New(workload.Setting{Scenario: s, Count: r.countRequests})
 	if err != nil {
 		return err
 	}
@@ -75,19 +77,19 @@ func (r *run) workload(ctx context.Context) error {
 	go r.spend(workCtx, s, noMore, done)
 	var applications sync.WaitGroup
 	for _, w := range r.workers {
-		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys,
-			rng:      r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
-			director: conducted{r.director, r}, passes: pause, done: done}
+		a := &workload.Actor{Client: w.Client, Plan: s.Workload, Keys: r.keys,
+			Rand:     r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.Number)),
+			Director: conducted{r.director, r}, Pass: clock.Pause, Done: done}
 		applications.Add(1)
 		work.Go(func() error {
 			defer applications.Done()
-			if err := job.run(workCtx, a); err != nil {
+			if err := job.Run(workCtx, a); err != nil {
 				return err
 			}
 			return r.leave(workCtx, a)
 		})
 	}
-	work.Go(func() error { return r.director.run(workCtx, noMore) })
+	work.Go(func() error { return r.director.Run(workCtx, noMore) })
 	left := make(chan struct{})
 	go func() {
 		applications.Wait()
@@ -142,13 +144,13 @@ func (r *run) inquireIdle(ctx context.Context, key string) (err error) {
 	}
 	alive := map[int32]*workerProcess{}
 	for _, w := range r.workers {
-		alive[w.number] = w
+		alive[w.Number] = w
 	}
 	_, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, slices.Sorted(maps.Keys(alive))), nil,
 		func(ctx context.Context, client int32) error {
 			return r.end(ctx, alive[client])
 		})
-	r.workers = slices.DeleteFunc(r.workers, func(w *workerProcess) bool { return closed(w.gone) })
+	r.workers = slices.DeleteFunc(r.workers, func(w *workerProcess) bool { return clock.Closed(w.Gone()) })
 	return err
 }
 

@@ -12,6 +12,9 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -26,7 +29,7 @@ type Config struct {
 	Lock clients.Kind
 	// History is the file to write; Logs the folder for the logs of nodes and workers.
 	History, Logs string
-	// Worker is the command that runs this program as a worker (Work); nil:
+	// Worker is the command that runs this program as a worker (worker.Run); nil:
 	// this program with the argument "worker". Its first word is the program.
 	Worker []string
 	// Network is where to add hosts; nil: the run makes a network of its own.
@@ -75,13 +78,13 @@ type run struct {
 	workers   []*workerProcess // the workload's clients
 	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
 	rec       *history.Recorder
-	director  *director
+	director  *director.Director
 	vigil     *vigil
 	recording atomic.Bool // rec and director are there: set once, before the first op
 	ledger    *ledger
 	taps      taps
 	sessions  sessions
-	ids       numbers
+	ids       wire.Numbers
 	saysMu    sync.Mutex
 	says      *clients.Declaration // what the clients' lock said of itself, where it is an adapter
 	shared    string               // a folder that all clients share, for locks on files
@@ -153,14 +156,14 @@ func (r *run) report() {
 	r.phaseMu.Lock()
 	phase := r.phase
 	r.phaseMu.Unlock()
-	r.ids.report(r.cfg.Progress, phase, r.began)
+	report(&r.ids, r.cfg.Progress, phase, r.began)
 }
 
 // report passes on how far a run is; tell may be nil.
-func (n *numbers) report(tell func(Progress), phase string, began int64) {
+func report(n *wire.Numbers, tell func(Progress), phase string, began int64) {
 	if tell != nil {
-		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.grants.Load(), Faults: n.faults.Load(),
-			Ops: n.op.Load()})
+		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.Grants(), Faults: n.Faults(),
+			Ops: n.Ops()})
 	}
 }
 
@@ -170,7 +173,7 @@ func repeat(ctx context.Context, report func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for pause(ctx, nil, progressEvery) {
+		for clock.Pause(ctx, nil, progressEvery) {
 			report()
 		}
 	}()
@@ -192,13 +195,9 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// deathNotice is how long after a broken connection the death of the process
-// behind it may come to light.
-const deathNotice = time.Second
-
 // blame prefers the death of the store, or of its engine, to the broken connection that it leaves.
 func (r *run) blame(err error) error {
-	t := time.NewTimer(deathNotice)
+	t := time.NewTimer(wire.DeathNotice)
 	defer t.Stop()
 	select {
 	case err := <-r.store.Died():

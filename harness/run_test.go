@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/hosts/needed"
@@ -269,7 +270,8 @@ func interrupted(t *testing.T, f scenarios.Fault) {
 	for i := range h.Events {
 		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && planned(f) {
 			ends++
-			if strings.HasPrefix(f.Kind, "clock-") && !strings.Contains(f.Evidence, "healed to wall true") && f.Evidence != notInjected {
+			if strings.HasPrefix(f.Kind, "clock-") && !strings.Contains(f.Evidence, "healed to wall true") &&
+				f.Evidence != director.NotInjected {
 				t.Errorf("its clocks were not healed: %s", f.Evidence)
 			}
 			if f.Bit {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
@@ -28,7 +29,7 @@ const mostSessions = 16
 
 // opened notes a session that a worker tells of. A worker may tell of one
 // again, when it has connected anew.
-func (s *sessions) opened(client int32, e reply) {
+func (s *sessions) opened(client int32, e wire.Reply) {
 	// one that is not understood is refused by the service, aloud
 	password, _ := hex.DecodeString(e.Password)
 	s.mu.Lock()

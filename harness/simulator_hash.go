@@ -22,9 +22,9 @@ import (
 	"github.com/lockchaos/lockchaos/store"
 )
 
-// sources are the files of this package.
+// sources are the files of this package and of its rooms.
 //
-//go:embed *.go
+//go:embed *.go */*.go
 var sources embed.FS
 
 // decisive are the packages that decide each byte of a simulated run: who does what when, what

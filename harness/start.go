@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -158,30 +159,27 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	procs := map[int32]*hosts.Process{}
 	for _, w := range append(r.workers, r.probes...) {
-		w.rec, w.claims = r.rec, r.claims()
-		procs[w.number] = w.proc
+		w.Recorder, w.Claims = r.rec, r.claims()
+		procs[w.Number] = w.proc
 	}
 	var nodes, clients []nemesis.Place
 	for _, n := range r.service.Nodes {
 		nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host, Server: n})
 	}
 	for _, w := range r.workers {
-		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
+		clients = append(clients, nemesis.Place{Name: w.Host, Host: w.proc.Host()})
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids)
+	apps := map[int32]nemesis.Application{}
+	for _, w := range r.workers {
+		apps[w.Number] = w.Client
+	}
+	r.director, err = director.New(director.Setting{Plan: r.cfg.Plan, Recorder: r.rec, IDs: &r.ids, Nodes: nodes,
+		Net: net, Procs: procs, Apps: apps, Service: r.service,
+		Expire: r.expire, Leader: r.service.Leader, OnWire: r.cfg.Lock.OnWire, NoteStall: r.vigil.noteStall})
 	if err != nil {
 		return err
 	}
-	r.director.service = r.service
-	r.director.traps.wire = r.cfg.Lock.OnWire
-	r.director.apps = map[int32]*client{}
-	for _, w := range r.workers {
-		r.director.apps[w.number] = w.client
-	}
-	r.director.expire = r.expire
-	r.director.leader = r.service.Leader
-	r.director.noteStall = r.vigil.noteStall
 	r.recording.Store(true)
 	return nil
 }

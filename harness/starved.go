@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 )
@@ -28,19 +30,20 @@ type starving struct {
 	ttl      time.Duration
 	bound    time.Duration
 	clients  map[*hosts.Host]int32
-	director *director
+	director *director.Director
+	rec      *history.Recorder
 }
 
 // watchWaits begins to watch the lock service's nodes and all clients.
 func (r *run) watchWaits() (*starving, error) {
 	s := &starving{ttl: r.cfg.Plan.Scenario.TTL.Std(), bound: time.Duration(r.stall()),
-		clients: map[*hosts.Host]int32{}, director: r.director}
+		clients: map[*hosts.Host]int32{}, director: r.director, rec: r.rec}
 	var all []*hosts.Host
 	for _, n := range r.service.Nodes {
 		all = append(all, n.Host)
 	}
 	for _, w := range append(slices.Clone(r.workers), r.probes...) {
-		s.clients[w.proc.Host()] = w.number
+		s.clients[w.proc.Host()] = w.Number
 		all = append(all, w.proc.Host())
 	}
 	var err error
@@ -51,7 +54,7 @@ func (r *run) watchWaits() (*starving, error) {
 // follow records the waits until its context ends.
 func (s *starving) follow(ctx context.Context) error {
 	defer s.waits.Close()
-	for took := time.Duration(0); pause(ctx, nil, waitsEvery(s.ttl, took)); {
+	for took := time.Duration(0); clock.Pause(ctx, nil, waitsEvery(s.ttl, took)); {
 		began := time.Now()
 		long, err := s.waits.Look()
 		if err != nil {
@@ -69,16 +72,16 @@ func (s *starving) follow(ctx context.Context) error {
 func (s *starving) record(w hosts.Wait) {
 	d := s.director
 	// it may have begun before the history did
-	from, to := max(1, d.rec.Relative(w.From)), d.rec.Relative(w.To)
+	from, to := max(1, s.rec.Relative(w.From)), s.rec.Relative(w.To)
 	seen := func(time.Duration) string {
 		return fmt.Sprintf("%s: thread %d of process %d waited %v of %v for a processor, and nobody injected that",
 			w.Host.Name, w.TID, w.PID,
 			w.For.Round(time.Millisecond), time.Duration(to-from).Round(time.Millisecond))
 	}
 	if client := s.clients[w.Host]; client != 0 {
-		d.stalled(client, from, to, s.bound, seen)
+		d.NoteStall(client, from, to, s.bound, seen)
 		return
 	}
-	d.recordStall(history.FaultInfo{Hosts: []string{w.Host.Name}, Service: true, From: from, To: to, Evidence: seen(0)},
+	d.RecordStall(history.FaultInfo{Hosts: []string{w.Host.Name}, Service: true, From: from, To: to, Evidence: seen(0)},
 		0)
 }

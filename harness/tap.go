@@ -17,8 +17,8 @@ type tap struct {
 	packets *netfault.Tap // nil: not needed any more
 }
 
-// begin is called before the client is asked to acquire a key.
-func (t *tap) begin() {
+// Begin is called before the client is asked to acquire a key.
+func (t *tap) Begin() {
 	if t == nil {
 		return
 	}
@@ -29,23 +29,24 @@ func (t *tap) begin() {
 	}
 }
 
-// end returns what the packets tell of a grant. A lock that stamps its attempts
+// End returns what the packets tell of a grant. A lock that stamps its attempts
 // knows that better, and is watched no longer.
-func (t *tap) end(r reply) netfault.Bounds {
+func (t *tap) End(attempt, end int64) (sent, came int64) {
 	if t == nil {
-		return netfault.Bounds{}
+		return 0, 0
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.packets == nil:
-	case r.Attempt != 0:
+	case attempt != 0:
 		_ = t.packets.Close() // nothing was written to it
 		t.packets = nil
 	default:
-		return t.packets.End(r.End)
+		seen := t.packets.End(end)
+		return seen.Sent, seen.Came
 	}
-	return netfault.Bounds{}
+	return 0, 0
 }
 
 func (t *tap) close() error {

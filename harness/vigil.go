@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 )
 
@@ -56,27 +58,27 @@ func newVigil(patience, rest time.Duration, keys []string) *vigil {
 }
 
 // sends is told that a client is about to be sent an op, and returns what takes its answer.
-func (v *vigil) sends(client int32, o op) (answered func(id int64, r reply)) {
+func (v *vigil) sends(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
 	switch {
-	case len(o.set) > 0:
-		return func(id int64, r reply) { v.answeredSet(client, o, id, r) }
-	case o.kind == history.Acquire:
-		v.asked(client, o.key, time.Now())
-		return func(id int64, r reply) { v.answered(client, o.key, id, r, time.Now()) }
-	case o.kind == history.Release:
-		return func(int64, reply) { v.released(o.key, o.grant, time.Now()) }
+	case len(o.Set) > 0:
+		return func(id int64, r wire.Reply) { v.answeredSet(client, o, id, r) }
+	case o.Kind == history.Acquire:
+		v.asked(client, o.Key, time.Now())
+		return func(id int64, r wire.Reply) { v.answered(client, o.Key, id, r, time.Now()) }
+	case o.Kind == history.Release:
+		return func(int64, wire.Reply) { v.released(o.Key, o.Grant, time.Now()) }
 	}
-	return func(int64, reply) {}
+	return func(int64, wire.Reply) {}
 }
 
 // answeredSet takes the answer to a call for several keys. Only who has them
 // counts: any of them may be wanted while another is held.
-func (v *vigil) answeredSet(client int32, o op, id int64, r reply) {
-	for i, key := range o.set {
+func (v *vigil) answeredSet(client int32, o wire.Op, id int64, r wire.Reply) {
+	for i, key := range o.Set {
 		switch {
-		case o.kind == history.Release:
-			v.released(key, o.grant+int64(i), time.Now())
-		case o.kind == history.Acquire && r.Result == resultOK:
+		case o.Kind == history.Release:
+			v.released(key, o.Grant+int64(i), time.Now())
+		case o.Kind == history.Acquire && r.Result == wire.ResultOK:
 			v.answered(client, key, id+int64(i), r, time.Now())
 		}
 	}
@@ -97,11 +99,11 @@ func (v *vigil) asked(client int32, key string, now time.Time) {
 	a.open = true
 }
 
-func (v *vigil) answered(client int32, key string, id int64, r reply, now time.Time) {
+func (v *vigil) answered(client int32, key string, id int64, r wire.Reply, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	k := v.keys[key]
-	if r.Result == resultOK {
+	if r.Result == wire.ResultOK {
 		k.holds[id], k.last, k.tried = client, client, false
 		delete(k.asks, client)
 		return
@@ -111,7 +113,7 @@ func (v *vigil) answered(client int32, key string, id int64, r reply, now time.T
 		return
 	}
 	a.open, a.last = false, now
-	if r.Result == resultFail && !r.Busy {
+	if r.Result == wire.ResultFail && !r.Busy {
 		a.since = time.Time{} // an error is no answer of the lock
 		return
 	}
@@ -157,7 +159,7 @@ func (v *vigil) stuck(now, calm time.Time) (key string, found bool) {
 		}
 		for _, a := range k.asks {
 			goesOn := a.open || now.Sub(a.last) <= v.rest
-			since := latest(a.since, k.free, calm)
+			since := clock.Latest(a.since, k.free, calm)
 			if goesOn && !a.since.IsZero() && now.Sub(since)-v.stalled(since) >= v.patience {
 				return key, true
 			}
@@ -181,15 +183,6 @@ func (v *vigil) stalled(since time.Time) (sum time.Duration) {
 		sum += v.stalls[i].lasted
 	}
 	return min(sum, v.patience)
-}
-
-func latest(first time.Time, more ...time.Time) time.Time {
-	for _, t := range more {
-		if t.After(first) {
-			first = t
-		}
-	}
-	return first
 }
 
 // tried is told that fresh clients have asked for a key, and whether the last

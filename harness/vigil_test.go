@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/harness/wire"
 )
 
 // vigilAt is a vigil over one key with a patience of 3 s and a rest of 1 s, and
@@ -16,10 +18,10 @@ func vigilAt() (*vigil, func(seconds float64) time.Time) {
 }
 
 var (
-	isBusy    = reply{Result: resultFail, Busy: true}
-	isUnknown = reply{Result: resultInfo}
-	isError   = reply{Result: resultFail}
-	isOK      = reply{Result: resultOK}
+	isBusy    = wire.Reply{Result: wire.ResultFail, Busy: true}
+	isUnknown = wire.Reply{Result: wire.ResultInfo}
+	isError   = wire.Reply{Result: wire.ResultFail}
+	isOK      = wire.Reply{Result: wire.ResultOK}
 )
 
 func TestVigilNoticesAKeyThatNobodyGets(t *testing.T) {

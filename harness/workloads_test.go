@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -158,7 +159,7 @@ func TestLeader(t *testing.T) {
 			}
 		}
 		for grant, ticks := range terms {
-			if ticks < fewestTicks || ticks > mostTicks {
+			if ticks < workload.FewestTicks || ticks > workload.MostTicks {
 				t.Errorf("%d ticks under grant %d", ticks, grant)
 			}
 		}
@@ -213,15 +214,15 @@ func cycles(h *history.History, atLeast time.Duration) (n int) {
 // for each other; as they come they do, until a lease is over; trying gives way soon.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{orderOrdered, orderUnordered, orderTry} {
+	for _, order := range []string{workload.OrderOrdered, workload.OrderUnordered, workload.OrderTry} {
 		t.Run(order, func(t *testing.T) {
 			p := calm("transfer", 4, 3)
 			p.Scenario.Workload.Order = order
-			if order == orderUnordered {
+			if order == workload.OrderUnordered {
 				meet(t, p)
 				return // leases run out under waiting clients: the sum is the lock's to lose
 			}
-			if order == orderTry {
+			if order == workload.OrderTry {
 				p.Scenario.Workload.TryFor = scenarios.Duration(30 * time.Millisecond)
 			}
 			decided.Run(t, func() {

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/worker"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/netfault"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -88,7 +89,7 @@ func moved(fd int) (*os.File, error) {
 func serve(s Scenario, open Open) {
 	kind := s.lock(lockName(me.test)).Kind()
 	kind.Open = open.client
-	if err := harness.Work(context.Background(), me.in, me.out, []clients.Kind{kind}); err != nil {
+	if err := worker.Run(context.Background(), me.in, me.out, []clients.Kind{kind}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		syscall.Exit(1)
 	}

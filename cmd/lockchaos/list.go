@@ -14,7 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs"
@@ -150,7 +150,7 @@ func serviceRows() [][]string {
 
 func workloadRows() [][]string {
 	rows := [][]string{{"WORKLOAD", "WHAT EVERY CLIENT DOES, AGAIN AND AGAIN"}}
-	for _, k := range harness.Workloads() {
+	for _, k := range workload.Kinds() {
 		rows = append(rows, []string{k.Name, k.About})
 	}
 	return rows
