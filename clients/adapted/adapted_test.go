@@ -169,8 +169,10 @@ func TestUnclaimed(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	for _, op := range []string{adapter.OpHeld, adapter.OpRenew} {
-		if a := c.ask(adapter.Request{Op: op, Grant: 2}); a.Error != adapter.Unsupported {
-			t.Errorf("%s: %+v", op, a)
+		for _, grant := range []int64{2, 99} { // one that there is, and one that there never was
+			if a := c.ask(adapter.Request{Op: op, Grant: grant}); a.Error != adapter.Unsupported {
+				t.Errorf("%s of grant %d: %+v", op, grant, a)
+			}
 		}
 	}
 }
