@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// hold starts the command that holds a key for as long as it runs, and waits until it prints a line. It returns what was printed.
+// hold starts the command that holds a key for as long as it runs, and waits until it prints a
+// line. It returns what was printed.
 func (l *lock) hold(ctx context.Context, key, value string) (output string, err error) {
 	p, err := start(l.commands.Acquire, l.environment(ctx, key, grant{value: value}))
 	if err != nil {
@@ -25,11 +26,12 @@ func (l *lock) hold(ctx context.Context, key, value string) (output string, err 
 		go l.watch(p, key, value)
 		return p.out.whole(), nil
 	case <-p.ended:
-		_ = p.in.Close() // nobody reads it
+		_ = p.in.Close() // nothing was written to it
 		if err := l.outcome(p, AcquireFlag, clients.ErrBusy); err != nil {
 			return "", err
 		}
-		return "", errors.New("the command of --acquire ended with status 0 and had printed no line: print one when the key is granted, and run on until it is to be given back")
+		return "", errors.New("the command of --acquire ended with status 0 and had printed no line: " +
+			"print one when the key is granted, and run on until it is to be given back")
 	case <-ctx.Done():
 		asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), kindness)
 		defer cancel()
@@ -46,7 +48,7 @@ func (l *lock) watch(p *process, key, value string) {
 	}
 	select {
 	case l.lost <- clients.Loss{Key: key, Why: fmt.Sprintf("the command of --acquire has ended: %s", p)}:
-	default: // whoever has not read so many knows enough
+	default: // a reader that is so many behind knows enough
 	}
 }
 

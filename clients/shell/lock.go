@@ -21,15 +21,16 @@ import (
 // pause lies between two attempts to take a key that another holds.
 const pause = 50 * time.Millisecond
 
-// Lock is the lock that is made of the commands, to be served as an adapter. fail is told of what no answer can tell: a command that can't be
-// started. It does not return.
+// Lock is the lock that is made of the commands, to be served as an adapter. fail is told of a
+// command that can't be started, which is no answer of the lock, and should end the program.
 func (c Commands) Lock(fail func(error)) (adapted.Lock, error) {
 	if err := c.Check(); err != nil {
 		return adapted.Lock{}, err
 	}
 	says, err := c.Says()
 	return adapted.Lock{Open: func(_ context.Context, config clients.Config) (clients.Lock, error) {
-		l := &lock{commands: c, says: says, env: fixed(config), fail: fail, lost: make(chan clients.Loss, 100), holds: map[string]*process{}}
+		l := &lock{commands: c, says: says, env: fixed(config), fail: fail,
+			lost: make(chan clients.Loss, 100), holds: map[string]*process{}}
 		return l.able(), nil
 	}}, err
 }
@@ -57,7 +58,7 @@ func (l *lock) Declares() clients.Declaration {
 // Lost returns the channel of lost-events: a command that holds has ended by itself.
 func (l *lock) Lost() <-chan clients.Loss { return l.lost }
 
-// Acquire runs the command until it takes the key, or says something else than that another holds it.
+// Acquire runs the command again and again until its answer is not that another holds the key.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	value := rand.Text()
 	for {
@@ -71,7 +72,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 			}
 			if g.Token, err = l.token(output); err != nil {
 				if p := l.taken(value); p != nil {
-					p.kill() // nobody knows of the grant
+					p.kill() // no reply will name the grant
 				}
 			}
 			return g, err
@@ -87,7 +88,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	}
 }
 
-// token is that of a grant, if the lock declares one: a number, in the first line that the command has printed.
+// token is that of a grant, if the lock declares one: a number, in the first line of the output.
 func (l *lock) token(output string) (int64, error) {
 	if l.says.Token == "none" {
 		return 0, nil

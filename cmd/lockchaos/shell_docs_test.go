@@ -46,7 +46,8 @@ func pastedCommands(page string) (all []pasted) {
 	return all
 }
 
-// TestExamplesOfShellLocks: each example of docs/shell.md is pasted and run, and prints what the page says.
+// TestExamplesOfShellLocks: each example of docs/shell.md is pasted and run, and prints what the
+// page says.
 func TestExamplesOfShellLocks(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
