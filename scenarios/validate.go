@@ -41,7 +41,8 @@ func (v *validator) suite(s *Suite, places []place) error {
 	return v.mistakes.Err()
 }
 
-// scenario checks one scenario; at and lockAt are the paths that its mistakes, and those of its lock, are told at.
+// scenario checks one scenario; at and lockAt are the paths that its mistakes,
+// and those of its lock, are told at.
 func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Name == "" {
 		v.fail(at, "a scenario needs a name")
@@ -79,7 +80,7 @@ func (v *validator) parts(at, lockAt string, s *Scenario) {
 	v.store(at+".store", s)
 	v.oneOf(at+".workload.kind", "workload", s.Workload.Kind, v.catalogue.Workloads)
 	v.workload(at, s)
-	v.oneOf(at+".workload.guard", "guard", s.Workload.Guard, []string{"none", "check", "told"})
+	v.oneOf(at+".workload.guard", "guard", s.Workload.Guard, []string{guardNone, guardCheck, guardTold})
 	for _, p := range []struct {
 		name string
 		d    Duration

@@ -14,8 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
-// Known is a defect of the library that is certain: somebody looked at it by hand. The site's pages and
-// the list in the track record are both made from it.
+// Known is a defect of the library that is certain: somebody looked at it by
+// hand. The site's pages and the list in the track record are both made from it.
 type Known struct {
 	// Release is the library with the version that has the defect.
 	Release string `yaml:"release"`
@@ -109,8 +109,8 @@ const (
 // listWidth is where the lines of the list are wrapped.
 const listWidth = 100
 
-// list is that of the track record: the defects of all cards by release, and what exams have shown that
-// nobody has looked at yet. folder is that of the track record.
+// list is that of the track record: the defects of all cards by release, and what
+// exams have shown that nobody has looked at yet. folder is that of the track record.
 func list(all []Library, folder string) (string, error) {
 	var releases []string
 	entries := map[string][]string{}
@@ -123,7 +123,8 @@ func list(all []Library, folder string) (string, error) {
 			if !slices.Contains(releases, k.Release) {
 				releases = append(releases, k.Release)
 			}
-			if one := k.entry(filepath.ToSlash(way)); !slices.Contains(entries[k.Release], one) { // of two folders, say
+			// of two folders, say
+			if one := k.entry(filepath.ToSlash(way)); !slices.Contains(entries[k.Release], one) {
 				entries[k.Release] = append(entries[k.Release], one)
 			}
 		}
@@ -151,7 +152,8 @@ func unexplained(all []Library) (lines []string) {
 			continue
 		}
 		for _, d := range l.Own() {
-			lines = append(lines, fmt.Sprintf("**%s**: %s, under `%s`.", l.Version, d.Name, strings.Join(d.Attacks, "`, `")))
+			lines = append(lines, fmt.Sprintf("**%s**: %s, under `%s`.", l.Version, d.Name,
+				strings.Join(d.Attacks, "`, `")))
 		}
 	}
 	return lines
@@ -163,8 +165,9 @@ func item(mark, text string) string {
 	return mark + strings.ReplaceAll(phrase.Wrap(text, listWidth-len(mark)), "\n", "\n"+indent) + "\n"
 }
 
-// TrackRecord writes the list of defects anew into a page, and Table the table of the libraries: between
-// two lines that the page has. A page that is not there is left so: a survey of one's own has none.
+// TrackRecord writes the list of defects anew into a page, and Table the table
+// of the libraries: between two lines that the page has. A page that is not
+// there is left so: a survey of one's own has none.
 func TrackRecord(dir, file string) error { return fill(dir, file, list) }
 
 // Table writes the table of the libraries anew into a page, as TrackRecord does.
@@ -182,7 +185,8 @@ func fill(dir, file string, made func(all []Library, folder string) (string, err
 	before, rest, begins := bytes.Cut(text, []byte(madeBegin))
 	_, after, ends := bytes.Cut(rest, []byte(madeEnd))
 	if !begins || !ends {
-		return fmt.Errorf("%s has no place for what is made of the survey: want the lines %q and %q", file, strings.TrimSpace(madeBegin), strings.TrimSpace(madeEnd))
+		return fmt.Errorf("%s has no place for what is made of the survey: want the lines %q and %q", file,
+			strings.TrimSpace(madeBegin), strings.TrimSpace(madeEnd))
 	}
 	all, err := Libraries(dir)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// repository is a folder in which the survey and its pages lie as in the repository, and in which tests may write.
+// repository is a folder in which the survey and its pages lie as in the
+// repository, and in which tests may write.
 func repository(t *testing.T) (top string) {
 	t.Helper()
 	top, err := filepath.Abs("..")
@@ -30,8 +31,8 @@ func repository(t *testing.T) (top string) {
 	return top
 }
 
-// TestPagesAreMadeFromTheCards: the table in docs and the list of the track record are what would be made
-// now from the cards and the results.
+// TestPagesAreMadeFromTheCards: the table in docs and the list of the track
+// record are what would be made now from the cards and the results.
 func TestPagesAreMadeFromTheCards(t *testing.T) {
 	top := repository(t)
 	for page, fill := range map[string]func(dir, file string) error{"docs/survey.md": Table, "docs/track-record.md": TrackRecord} {
@@ -51,8 +52,8 @@ func TestPagesAreMadeFromTheCards(t *testing.T) {
 	}
 }
 
-// TestPagesTellTheSame: there is a page for each library and for each witness, and no other; each library's page, the index, the table and the
-// track record name the same defects.
+// TestPagesTellTheSame: there is a page for each library and for each witness, and no other;
+// each library's page, the index, the table and the track record name the same defects.
 func TestPagesTellTheSame(t *testing.T) {
 	top := repository(t)
 	made, err := Pages("survey", filepath.Join("docs", "survey"))
@@ -128,8 +129,8 @@ func textOf(t *testing.T, file string) string {
 	return string(text)
 }
 
-// TestSurveyTellsOneStory: no library of which a defect is known is among those that showed none, and
-// each report is told of by a card.
+// TestSurveyTellsOneStory: no library of which a defect is known is among those
+// that showed none, and each report is told of by a card.
 func TestSurveyTellsOneStory(t *testing.T) {
 	all, err := Libraries(".")
 	if err != nil {
@@ -165,9 +166,11 @@ func TestTitles(t *testing.T) {
 		want   string
 	}{
 		{want: "its exams showed no defect"},
-		{exams: []Defect{exam}, others: []Other{{Defect: "stuck-lock", Attack: "stop-work"}}, want: "its exams showed no defect of its own"},
+		{exams: []Defect{exam}, others: []Other{{Defect: "stuck-lock", Attack: "stop-work"}},
+			want: "its exams showed no defect of its own"},
 		{exams: []Defect{exam}, want: "a key stayed locked"},
-		{exams: []Defect{exam}, known: []Known{{Attacks: []string{"kill-work"}, Shows: []string{"stuck-lock"}}}, want: "a key stayed locked"},
+		{exams: []Defect{exam}, known: []Known{{Attacks: []string{"kill-work"}, Shows: []string{"stuck-lock"}}},
+			want: "a key stayed locked"},
 		{exams: []Defect{exam}, known: []Known{{}, {}}, want: "a key stayed locked; 2 defects found by hand"},
 		{known: []Known{{}}, want: "1 defect found by hand"},
 		{known: []Known{{Attacks: []string{"late-giving-up"}}}, want: "1 defect that other exams showed"},

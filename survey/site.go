@@ -25,7 +25,8 @@ var (
 	libraryText string
 )
 
-// pages are the templates of the site. They are part of the program: one that does not parse is a bug that every test finds.
+// pages are the templates of the site. They are part of the program: one that
+// does not parse is a bug that every test finds.
 var pages = sync.OnceValue(func() *template.Template {
 	all := template.New("index").Funcs(template.FuncMap{"prose": prose})
 	return template.Must(template.Must(all.Parse(indexText)).New("library").Parse(libraryText))
@@ -55,8 +56,9 @@ func Libraries(dir string) (all []Library, err error) {
 	return all, nil
 }
 
-// Pages makes the pages of the survey as they lie in the folder at: index.html, one for each library, and one for each defect's
-// witness. They are returned by their names, and nothing is written.
+// Pages makes the pages of the survey as they lie in the folder at: index.html,
+// one for each library, and one for each defect's witness. They are returned by
+// their names, and nothing is written.
 func Pages(dir, at string) (map[string][]byte, error) {
 	all, err := Libraries(dir)
 	if err != nil {
@@ -77,10 +79,12 @@ func Pages(dir, at string) (map[string][]byte, error) {
 
 // byService orders libraries by their services.
 func byService(all []Library) []Library {
-	return slices.SortedStableFunc(slices.Values(all), func(a, b Library) int { return strings.Compare(a.Service, b.Service) })
+	return slices.SortedStableFunc(slices.Values(all),
+		func(a, b Library) int { return strings.Compare(a.Service, b.Service) })
 }
 
-// Site writes the pages of the survey into a folder, once all are made: an error leaves no half of them.
+// Site writes the pages of the survey into a folder, once all are made: an
+// error leaves no half of them.
 func Site(dir, to string) error {
 	made, err := Pages(dir, to)
 	if err != nil {
@@ -146,8 +150,10 @@ func (l Library) witness(dir string, d Defect) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the witness of a defect: %w", err)
 	}
-	s := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service, Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
-		About: "the fewest ops that show it, of a run that had many", Recheck: reports.Shell("lockchaos", "check", file), Program: "lockchaos", History: h, Alone: true}
+	s := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service,
+		Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
+		About:   "the fewest ops that show it, of a run that had many",
+		Recheck: reports.Shell("lockchaos", "check", file), Program: "lockchaos", History: h, Alone: true}
 	s.Verdict = checker.Judge(h, checker.Options{})
 	var b bytes.Buffer
 	err = page.WriteScenario(&b, s)
@@ -174,13 +180,15 @@ func (l Library) Again(d Defect) string {
 	return reports.Shell(append(words, "--attack", d.Attacks[0], "--seed", fmt.Sprint(d.Seed))...)
 }
 
-// Bound is the share of faults, in percent, under which a lock may fall that has stood so many, at 95 % confidence (Wilson's interval).
+// Bound is the share of faults, in percent, under which a lock may fall that
+// has stood so many, at 95 % confidence (Wilson's interval).
 func (l Library) Bound() string {
 	_, high := checker.Wilson(0, int64(l.Withstood))
 	return fmt.Sprintf("%.2f", 100*high)
 }
 
-// Own are the defects that are the library's own: the card does not lay all attacks that showed them to somebody else.
+// Own are the defects that are the library's own: the card does not lay all
+// attacks that showed them to somebody else.
 func (l Library) Own() (own []Defect) {
 	if l.Result == nil {
 		return nil
@@ -213,7 +221,8 @@ func (l Library) Further() (all []Known) {
 // Mark is what tables call a defect of a library.
 type Mark struct{ Name, Note string }
 
-// Marks are the defects of the library, as every table names them: those of its own exams, and the others of its card.
+// Marks are the defects of the library, as every table names them: those of its
+// own exams, and the others of its card.
 func (l Library) Marks() (all []Mark) {
 	for _, d := range l.Own() {
 		all = append(all, Mark{Name: d.Name})
@@ -230,7 +239,8 @@ func (l Library) Marks() (all []Mark) {
 
 // seenAs reports whether an exam's defect is this one, by its name or by an attack that shows both.
 func (k Known) seenAs(d Defect) bool {
-	return slices.Contains(k.Shows, d.Name) || slices.ContainsFunc(d.Attacks, func(attack string) bool { return slices.Contains(k.Attacks, attack) })
+	return slices.Contains(k.Shows, d.Name) || slices.ContainsFunc(d.Attacks,
+		func(attack string) bool { return slices.Contains(k.Attacks, attack) })
 }
 
 // Broken reports whether a defect of the library is known, from its exams or from its card.
@@ -336,8 +346,8 @@ func (x index) Examined() []Library {
 	return all
 }
 
-// Reported are those without a result of which a defect is known, Ready the others that can be examined, and Elsewhere those that
-// can't be here.
+// Reported are those without a result of which a defect is known, Ready the
+// others that can be examined, and Elsewhere those that can't be here.
 func (x index) Reported() []Library {
 	return x.those(func(l Library) bool { return l.Result == nil && l.Broken() })
 }

@@ -19,7 +19,8 @@ type proc struct {
 	name               string
 }
 
-// adoptOrphans makes this process the parent of whatever an adapter leaves behind: a program that daemonises stays in sight.
+// adoptOrphans makes this process the parent of whatever an adapter leaves
+// behind: a program that daemonises stays in sight.
 func adoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of orphans: %w", err)
@@ -27,7 +28,8 @@ func adoptOrphans() error {
 	return nil
 }
 
-// strays tells, as the end of a sentence, which descendants of this process are in another process group; "" if there are none.
+// strays tells, as the end of a sentence, which descendants of this process are
+// in another process group; "" if there are none.
 func strays() (string, error) {
 	all, err := descendants(os.Getpid())
 	if err != nil {
@@ -95,7 +97,8 @@ func processes() ([]proc, error) {
 	return out, nil
 }
 
-// parseStat reads /proc/PID/stat: "PID (name) state parent group …". The name may hold anything, parentheses included.
+// parseStat reads /proc/PID/stat: "PID (name) state parent group …". The name
+// may hold anything, parentheses included.
 func parseStat(pid int, text string) (p proc, alive bool) {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if open < 0 || end < open {

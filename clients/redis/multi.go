@@ -12,7 +12,8 @@ import (
 // mostKeys is how many keys one acquire of redis-multi may ask for.
 const mostKeys = 3
 
-// Multi is the lock redis-multi: redis-setnx of several keys at once. One script looks at all of them and takes all or none, so that nobody keeps a key while he waits for another.
+// Multi is the lock redis-multi: redis-setnx of several keys at once. One script looks at
+// all of them and takes all or none, so that nobody keeps a key while he waits for another.
 var Multi = clients.Kind{
 	Name:    "redis-multi",
 	About:   "up to three keys in one acquire, all or none: one script takes them, by SET PX with one random value, and one gives them back",
@@ -21,7 +22,8 @@ var Multi = clients.Kind{
 	Open:    clients.With(openMulti, Algorithm{Take: runSet(takeAll), Free: freeSet, Has: hasSet}),
 }
 
-// MultiPartial is broken on purpose: it takes the keys of a set one after the other. It gives up at the first that is taken, and keeps those that it has got.
+// MultiPartial is broken on purpose: it takes the keys of a set one after the
+// other. It gives up at the first that is taken, and keeps those that it has got.
 var MultiPartial = clients.Kind{
 	Name:    "broken-multi-partial",
 	About:   "redis-multi that takes one key after the other, and keeps those that it has got when it gives up",
@@ -31,7 +33,8 @@ var MultiPartial = clients.Kind{
 	Open:    clients.With(openMulti, Algorithm{Take: runSet(takeByKey), Free: freeSet, Has: hasSet}),
 }
 
-var multiClaims = clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1, MultiKey: mostKeys}
+var multiClaims = clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"},
+	Permits: 1, MultiKey: mostKeys}
 
 // keySet is the keys that one acquire asked for, Request.Key first.
 type keySet struct{ keys []string }
@@ -95,7 +98,8 @@ end
 return 1`)
 )
 
-// onSet runs a script on all keys of the request, and reports whether it answers 1. A grant that is none of ours names one key.
+// onSet runs a script on all keys of the request, and reports whether it
+// answers 1. A grant that is none of ours names one key.
 func onSet(ctx context.Context, r Request, script *goredis.Script) (bool, error) {
 	asked := []string{r.Key}
 	if r.set != nil {

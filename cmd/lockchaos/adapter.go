@@ -64,7 +64,8 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 				return err
 			}
 			if format != screen.Text && format != screen.GitHub {
-				return exit.Misuse(fmt.Errorf("unknown --format %q (there are %s, %s)", format, screen.Text, screen.GitHub))
+				return exit.Misuse(fmt.Errorf("unknown --format %q (there are %s, %s)", format, screen.Text,
+					screen.GitHub))
 			}
 			if err := checkTTL(ttl); err != nil {
 				return err
@@ -76,7 +77,8 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			}
 			err = own.Trial{Adapter: a, TTL: ttl}.Outside(cmd.Context(), out.Final, cmd.ErrOrStderr())
 			var ended *exec.ExitError
-			if errors.As(err, &ended) && slices.Contains([]int{exit.Violated, exit.Failed, exit.Usage}, ended.ExitCode()) {
+			if errors.As(err, &ended) && slices.Contains([]int{exit.Violated, exit.Failed, exit.Usage},
+				ended.ExitCode()) {
 				wrong := fmt.Errorf("%s does not pass lockchaos adapter test: the log of this step says why", a.Command)
 				_ = out.Annotate(wrong)                 // for GitHub alone
 				return exit.With(ended.ExitCode(), nil) // it has said why
@@ -85,9 +87,12 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 		},
 	}
 	addCommands(cmd.Flags(), &commands)
-	cmd.Flags().StringVar(&service, "service", "", `the service that the lock uses (lockchaos list services), or "none"`)
-	cmd.Flags().DurationVar(&ttl, "ttl", 0, "TTL that the lock is opened with (default: its lease where that cannot be set, else 1s; etcd, zookeeper 2s)")
-	cmd.Flags().StringVar(&format, "format", screen.Text, `"text"; "github", text during which GitHub's runner takes no line for a command, and an annotation of a failure`)
+	cmd.Flags().StringVar(&service, "service", "",
+		`the service that the lock uses (lockchaos list services), or "none"`)
+	cmd.Flags().DurationVar(&ttl, "ttl", 0,
+		"TTL that the lock is opened with (default: its lease where that cannot be set, else 1s; etcd, zookeeper 2s)")
+	cmd.Flags().StringVar(&format, "format", screen.Text,
+		`"text"; "github", text during which GitHub's runner takes no line for a command, and an annotation of a failure`)
 	return cmd
 }
 
@@ -142,9 +147,11 @@ lockchaos adapter test as it is.`,
 			if l.Build != "" {
 				harmless.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)    # build it\n", reports.Shell(dir), l.Build)
 			}
-			harmless.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
-				"  %[1]s run quick --lock-cmd %[2]s --service redis --inherent    # is anything wrong that no lease excuses?\n"+
-				"  %[1]s run %[3]s    # scenarios of its own, to be changed\n", os.Args[0], reports.Shell(command), reports.Shell(suite))
+			harmless.Fprintf(cmd.OutOrStdout(),
+				"  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
+					"  %[1]s run quick --lock-cmd %[2]s --service redis --inherent    # is anything wrong that no lease excuses?\n"+
+					"  %[1]s run %[3]s    # scenarios of its own, to be changed\n", os.Args[0], reports.Shell(command),
+				reports.Shell(suite))
 			return nil
 		},
 	}

@@ -63,7 +63,8 @@ cause, 3 the harness failed.`,
 	f.addOwn(flags, "command line of a lock of your own (docs/protocol.md)",
 		"lease of the lock (default: that of its scenarios; of --lock-cmd its own where that cannot be set, else 500ms, etcd and zookeeper 2s)")
 	flags.BoolVar(&f.Short, "short", false, "make only the most telling attacks, about a third")
-	flags.DurationVar(&f.Budget, "budget", 0, "make only the most telling attacks, as many as fit into this time, such as 20m; the others are named")
+	flags.DurationVar(&f.Budget, "budget", 0,
+		"make only the most telling attacks, as many as fit into this time, such as 20m; the others are named")
 	flags.StringSliceVar(&f.Attacks, "attack", nil, "make only these attacks")
 	f.outputFlags.add(flags)
 	return cmd
@@ -83,7 +84,10 @@ func (f *runFlags) exam(c *cobra.Command, out *screen.Screen) error {
 		runs.NoAttack(c.OutOrStdout(), exam)
 		return nil
 	}
-	f.Parallel = f.AtOnce(slices.MinFunc(plans, func(a, b scenarios.Plan) int { return cmp.Compare(a.Scenario.TTL, b.Scenario.TTL) }).Scenario.TTL)
+	f.Parallel = f.AtOnce(slices.MinFunc(plans, func(a,
+		b scenarios.Plan) int {
+		return cmp.Compare(a.Scenario.TTL, b.Scenario.TTL)
+	}).Scenario.TTL)
 	name := "exam of " + exam.Lock
 	if f.dry {
 		defer func() {
@@ -93,7 +97,9 @@ func (f *runFlags) exam(c *cobra.Command, out *screen.Screen) error {
 		}()
 	}
 	return f.carryOut(ctx, c.OutOrStdout(), name, plans, func(where runtimes.Runtime) error {
-		s := &runs.Run{Settings: f.complete(), Where: where, Name: name, About: "every attack that the lock's claims invite", Plans: plans, Command: f.examLine(), Screen: out, Exam: exam}
+		s := &runs.Run{Settings: f.complete(), Where: where, Name: name,
+			About: "every attack that the lock's claims invite", Plans: plans, Command: f.examLine(), Screen: out,
+			Exam: exam}
 		return s.Do(ctx)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/worker"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/netfault"
 	"github.com/lockchaos/lockchaos/redact"
@@ -33,7 +33,7 @@ func insideCommands() []*cobra.Command {
 		Short: "Be a client: take commands from the harness",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return harness.Work(cmd.Context(), os.Stdin, os.Stdout, workerLocks())
+			return worker.Run(cmd.Context(), os.Stdin, os.Stdout, workerLocks())
 		},
 	}
 	node := &cobra.Command{

@@ -50,8 +50,10 @@ func surveySiteCommand(dir *string) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", filepath.Join("build", "survey"), "the folder of the pages")
-	cmd.Flags().StringVar(&table, "table", filepath.Join("docs", "survey.md"), "the page whose table of the libraries is made from the cards and results, if it is there")
-	cmd.Flags().StringVar(&record, "record", filepath.Join("docs", "track-record.md"), "the page whose list of defects is made from the cards, if it is there")
+	cmd.Flags().StringVar(&table, "table", filepath.Join("docs", "survey.md"),
+		"the page whose table of the libraries is made from the cards and results, if it is there")
+	cmd.Flags().StringVar(&record, "record", filepath.Join("docs", "track-record.md"),
+		"the page whose list of defects is made from the cards, if it is there")
 	return cmd
 }
 
@@ -85,6 +87,7 @@ Exit status: 0 every library was examined, whatever it showed, 3 one could not b
 	cmd.Flags().IntVar(&s.Count, "exams", 10, "how many exams of each library, with the seeds 1, 2, 3 …")
 	cmd.Flags().BoolVar(&s.Short, "short", false, "make only the most telling attacks, about a third")
 	cmd.Flags().StringSliceVar(&s.Attacks, "attack", nil, "make only these attacks")
-	cmd.Flags().StringVar(&s.Out, "out", filepath.Join("runs", "survey"), "where the runs are kept, a folder for each library")
+	cmd.Flags().StringVar(&s.Out, "out", filepath.Join("runs", "survey"),
+		"where the runs are kept, a folder for each library")
 	return cmd
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/lockchaos/lockchaos/survey"
 )
 
-// The folders of the site that hold whole pages of lockchaos: those of the survey, and the report of a run.
-// surveyRoot is where the repository has the survey.
+// The folders of the site that hold whole pages of lockchaos: those of the survey,
+// and the report of a run. surveyRoot is where the repository has the survey.
 const (
 	surveyRoot   = "survey"
 	surveyFolder = "docs/survey"
@@ -28,7 +28,8 @@ const (
 // collect finds what is copied: pictures, and the run's files. It makes the survey's pages.
 func (s *site) collect() error {
 	const images = "docs/images"
-	if err := s.take(filepath.Join(s.repo, filepath.FromSlash(images)), images); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.take(filepath.Join(s.repo, filepath.FromSlash(images)), images); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("take the files of %s: %w", images, err)
 	}
 	if err := s.examined(); err != nil {
@@ -79,7 +80,8 @@ func (s *site) shown(target string) string {
 	return target
 }
 
-// take notes the files of a folder to be copied to another of the site. Logs stay out: they are for those who have the run.
+// take notes the files of a folder to be copied to another of the site. Logs
+// stay out: they are for those who have the run.
 func (s *site) take(from, to string) error {
 	return filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
 		switch {
@@ -134,7 +136,8 @@ func errHTML(p *page) error {
 	return fmt.Errorf("%s has HTML, which the site would leave out: put `<x>` into backticks", p.Path)
 }
 
-// resolve turns a link of a file into one of its page: to a page, to a file that is copied, or to the repository on the web.
+// resolve turns a link of a file into one of its page: to a page, to a file
+// that is copied, or to the repository on the web.
 func (s *site) resolve(from, address string) (string, error) {
 	file, ours := strings.CutPrefix(address, s.web)
 	if !ours {
@@ -198,8 +201,8 @@ func (s *site) copy() error {
 	return nil
 }
 
-// whole writes a whole page of lockchaos, or another file. In a page only the links change: to the site where it has what they
-// lead to, and to nowhere where a file was left out.
+// whole writes a whole page of lockchaos, or another file. In a page only the links change:
+// to the site where it has what they lead to, and to nowhere where a file was left out.
 func (s *site) whole(to string, data []byte) error {
 	if path.Ext(to) == ".html" {
 		data = href.ReplaceAllFunc(data, func(attribute []byte) []byte { return s.relink(to, attribute) })

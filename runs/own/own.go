@@ -34,8 +34,8 @@ type Program struct {
 	Go string
 	// Shell are the shell commands that it is made of.
 	Shell shell.Commands
-	// TTL is what it is opened with; 0: its own lease where that can't be set, else that of the scenarios,
-	// or the usual one of the service.
+	// TTL is what it is opened with; 0: its own lease where that can't be set,
+	// else that of the scenarios, or the usual one of the service.
 	TTL time.Duration
 	// Least is the shortest lease that is wanted; 0: any.
 	Least time.Duration
@@ -93,7 +93,8 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 		}
 		service, _ := backends.Lookup(a.Service)
 		if missing := g.Missing(service); len(missing) > 0 {
-			return nil, exit.Misuse(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service, strings.Join(missing, ", ")))
+			return nil, exit.Misuse(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service,
+				strings.Join(missing, ", ")))
 		}
 		t.at = g.Of(a.Service)
 	}
@@ -105,7 +106,8 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 
 // unmet is the lock before it has said anything. It notes that the user has named the program.
 func (p Program) unmet(a scenarios.Adapter) *Lock {
-	l := &Lock{Adapter: a, eachCall: p.Shell.Given() && !p.Shell.Holds(), TTL: max(cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service)), scenarios.Duration(p.Least))}
+	l := &Lock{Adapter: a, eachCall: p.Shell.Given() && !p.Shell.Holds(),
+		TTL: max(cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service)), scenarios.Duration(p.Least))}
 	runs.Remember(runs.Starts([]scenarios.Plan{{Scenario: scenarios.Scenario{Adapter: l.Adapter}}}, nil))
 	return l
 }
@@ -142,10 +144,12 @@ const ExamTTL = scenarios.Duration(500 * time.Millisecond)
 
 // Examinee is the lock as the table of attacks sees it.
 func (l *Lock) Examinee() scenarios.Examinee {
-	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter, TTL: cmp.Or(l.TTL, ExamTTL), Store: scenarios.Store{Kind: "unfenced"}}
+	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter, TTL: cmp.Or(l.TTL, ExamTTL),
+		Store: scenarios.Store{Kind: "unfenced"}}
 	e := harness.Examinee(l.Kind(), base)
 	e.Fixed = l.Says.Lease != 0
-	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew, adapter.OpHeld: scenarios.CanBeAsked} {
+	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew,
+		adapter.OpHeld: scenarios.CanBeAsked} {
 		if l.Says.Does(op) && !slices.Contains(e.Abilities, ability) {
 			e.Abilities = append(e.Abilities, ability)
 		}
@@ -179,8 +183,10 @@ func (l *Lock) String() string {
 	for _, claim := range []struct {
 		made bool
 		text string
-	}{{d.Fair, "fair"}, {d.ReadWrite, "readers and writers"}, {d.Sessions, "tells its sessions"}, {d.NoExpiry, "never expires"},
-		{d.Permits > 1, fmt.Sprintf("%d permits", d.Permits)}, {d.MultiKey > 1, fmt.Sprintf("%d keys in one acquire", d.MultiKey)}} {
+	}{{d.Fair, "fair"}, {d.ReadWrite, "readers and writers"}, {d.Sessions, "tells its sessions"},
+		{d.NoExpiry, "never expires"},
+		{d.Permits > 1, fmt.Sprintf("%d permits", d.Permits)},
+		{d.MultiKey > 1, fmt.Sprintf("%d keys in one acquire", d.MultiKey)}} {
 		if claim.made {
 			parts = append(parts, claim.text)
 		}
@@ -203,8 +209,8 @@ func slug(name string) string {
 	return word
 }
 
-// Replace puts the lock in the place of those that the scenarios name. say is told what is left out,
-// and why.
+// Replace puts the lock in the place of those that the scenarios name. say is
+// told what is left out, and why.
 func (l *Lock) Replace(c runs.Choice, tool *runs.Tool, say func(string)) (runs.Choice, error) {
 	out := runs.Choice{Name: c.Name + " with " + l.Name, About: c.About}
 	for _, s := range l.Substitutes(c.Scenarios, tool) {
@@ -214,14 +220,16 @@ func (l *Lock) Replace(c runs.Choice, tool *runs.Tool, say func(string)) (runs.C
 		}
 		s.Name, s.Lock, s.Adapter = l.Name+"/"+rest(s), l.Name, l.Adapter
 		s.Expect = scenarios.Expect{} // what theory says of the other lock says nothing of this one
-		s.Enough = 0                  // a defect that nobody knows may take longer than what theory expects
+		// a defect that nobody knows may take longer than what theory expects
+		s.Enough = 0
 		if l.TTL > 0 {
 			s = s.Stretched(l.TTL)
 		}
 		out.Scenarios = append(out.Scenarios, s)
 	}
 	if len(out.Scenarios) == 0 {
-		return runs.Choice{}, exit.Misuse(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.Name, l.Says.Name))
+		return runs.Choice{}, exit.Misuse(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s",
+			c.Name, l.Says.Name))
 	}
 	return out, nil
 }

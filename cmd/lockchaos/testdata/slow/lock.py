@@ -1,8 +1,9 @@
 """A lock on Redis whose lease cannot be set: SET NX PX, asked for again after a pause.
 
-    lock.py LEASE PAUSE
+    lock.py LEASE PAUSE [FLAW…]
 
-Both are in seconds. A negative pause means that it answers "busy" at once. It needs no library beside examples/python/protocol.py (PYTHONPATH).
+Lease and pause are in seconds. A negative pause means that it answers "busy" at once. Flaws are "denies": a release says that the lock was not held,
+and "overtakes": whoever has waited for a while takes the key, also another client's. It needs no library beside examples/python/protocol.py (PYTHONPATH).
 """
 
 import os
@@ -20,6 +21,7 @@ class Lock(protocol.Lock):
         host, port = hello["nodes"][0].rsplit(":", 1)
         self.at, self.link = (host, int(port)), None
         self.lease, self.pause = float(sys.argv[1]), float(sys.argv[2])
+        self.flaws = sys.argv[3:]
         self.me, self.grants, self.values = os.urandom(8).hex(), 0, {}
 
     def declare(self):
@@ -42,19 +44,21 @@ class Lock(protocol.Lock):
             raise
 
     def acquire(self, key, timeout):
-        end = time.monotonic() + timeout
+        begin = time.monotonic()
+        end = begin + timeout
         self.grants += 1
         value = f"{self.me}-{self.grants}"
         while True:
             began = protocol.now_ns()
-            if self.ask("SET", key, value, "NX", "PX", str(int(self.lease * 1000))) == b"+OK":
+            unless_taken = [] if "overtakes" in self.flaws and time.monotonic() > begin + 0.4 else ["NX"]
+            if self.ask("SET", key, value, *unless_taken, "PX", str(int(self.lease * 1000))) == b"+OK":
                 self.values[key] = value
                 return {"attempt_ns": began, "first_ns": began}
             if self.pause < 0 or time.monotonic() + self.pause > end or self.given_up.wait(self.pause):
                 raise protocol.Failure("busy")
 
     def release(self, key, timeout):
-        if self.ask("EVAL", GIVE_BACK, "1", key, self.values.pop(key)) != b":1":
+        if self.ask("EVAL", GIVE_BACK, "1", key, self.values.pop(key)) != b":1" or "denies" in self.flaws:
             raise protocol.Failure("not_held")
         return {}
 
