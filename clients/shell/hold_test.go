@@ -70,7 +70,7 @@ func TestCommandEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if loss := <-l.(clients.Watcher).Lost(); loss.Key != "k0" || !strings.HasSuffix(loss.Why, "has ended: exit status 4: expired") {
+	if loss := <-l.(clients.Watcher).Lost(); loss.Key != "k0" || loss.Token != g.Token || loss.Token == 0 || !strings.HasSuffix(loss.Why, "has ended: exit status 4: expired") {
 		t.Errorf("%+v", loss)
 	}
 	if err := l.(clients.Holder).Held(soon(t), g); !errors.Is(err, clients.ErrNotHeld) {
@@ -78,6 +78,21 @@ func TestCommandEnds(t *testing.T) {
 	}
 	if err := l.Release(soon(t), g); !errors.Is(err, clients.ErrNotHeld) {
 		t.Error(err)
+	}
+}
+
+// TestEndsAtOnce: a command that prints a line and ends was granted the key, and has lost it. It is
+// so every time.
+func TestEndsAtOnce(t *testing.T) {
+	l := open(t, Commands{Acquire: "echo mine"}, t.TempDir())
+	for range 20 {
+		g, err := l.Acquire(soon(t), "k0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if loss := <-l.(clients.Watcher).Lost(); loss.Token != g.Token || !strings.Contains(loss.Why, "exit status 0") {
+			t.Errorf("%+v", loss)
+		}
 	}
 }
 
@@ -100,7 +115,7 @@ func TestEnding(t *testing.T) {
 		}
 		limit := soon(t)
 		if strings.Contains(want, "killed") {
-			limit = over(t, 300*time.Millisecond)
+			limit = limited(t, 300*time.Millisecond)
 		}
 		if err := l.Release(limit, g); want == "" && err != nil || want != "" && !leftOpen(err, want) {
 			t.Errorf("%s: %v", line, err)
@@ -118,7 +133,7 @@ func TestNeverGranted(t *testing.T) {
 	}
 	dir := t.TempDir()
 	l := open(t, Commands{Acquire: `echo $$ >"$LOCKCHAOS_DIR/pid"; exec sleep 1000`}, dir)
-	if _, err := l.Acquire(over(t, time.Second), "k0"); !leftOpen(err, "and was ended") {
+	if _, err := l.Acquire(limited(t, time.Second), "k0"); !leftOpen(err, "and was ended") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(dir + "/pid"); err == nil {

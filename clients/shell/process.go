@@ -79,19 +79,27 @@ func (p *process) live(ended <-chan error) {
 
 // signal sends a signal to the command, and to all that came of it.
 func (p *process) signal(s syscall.Signal) {
-	select {
-	case <-p.ended:
-	default:
+	if !over(p.ended) {
 		external.Signal(p.cmd.Process.Pid, s)
 	}
 }
 
-// over reports whether the command ends before the context does.
-func (p *process) over(ctx context.Context) bool {
+// endsBefore waits for the end of the command or of the context. It reports whether the command has
+// ended.
+func (p *process) endsBefore(ctx context.Context) bool {
 	select {
 	case <-p.ended:
-		return true
 	case <-ctx.Done():
+	}
+	return over(p.ended)
+}
+
+// over reports whether a channel is closed.
+func over(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
 		return false
 	}
 }
@@ -103,12 +111,12 @@ func (p *process) end(ctx context.Context) bool {
 	if p.inputEnds() {
 		patient, cancel := context.WithTimeout(ctx, kindness)
 		defer cancel()
-		if p.over(patient) {
+		if p.endsBefore(patient) {
 			return true
 		}
 	}
 	p.signal(unix.SIGTERM)
-	if p.over(ctx) {
+	if p.endsBefore(ctx) {
 		return true
 	}
 	p.kill()

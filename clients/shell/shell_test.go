@@ -51,8 +51,8 @@ func open(t *testing.T, c Commands, dir string) clients.Lock {
 	return l
 }
 
-// over is a context that is over after so long.
-func over(t *testing.T, after time.Duration) context.Context {
+// limited is a context that is over after so long.
+func limited(t *testing.T, after time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), after)
 	t.Cleanup(cancel)
@@ -60,7 +60,7 @@ func over(t *testing.T, after time.Duration) context.Context {
 }
 
 // soon is the time limit of a call that ends by itself.
-func soon(t *testing.T) context.Context { return over(t, decided.Limit) }
+func soon(t *testing.T) context.Context { return limited(t, decided.Limit) }
 
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
@@ -100,7 +100,7 @@ var folders = Commands{Acquire: `mkdir "$LOCKCHAOS_DIR/$LOCKCHAOS_KEY" 2>/dev/nu
 func busy(t *testing.T, l clients.Lock, key string) {
 	t.Helper()
 	decided.Run(t, func() {
-		g, err := l.Acquire(over(t, 2*time.Second), key)
+		g, err := l.Acquire(limited(t, 2*time.Second), key)
 		if err != nil && !clients.Definite(err) {
 			decided.Lacks("an answer in time: %v", err)
 		}
@@ -155,7 +155,7 @@ func TestUnknown(t *testing.T) {
 		dir, limit := t.TempDir(), soon(t)
 		waits := strings.Contains(line, "wait")
 		if waits {
-			limit = over(t, 500*time.Millisecond)
+			limit = limited(t, 500*time.Millisecond)
 		}
 		g, err := open(t, Commands{Acquire: line, Release: "true"}, dir).Acquire(limit, "k0")
 		if !leftOpen(err, want) || g.First == 0 {
@@ -193,7 +193,7 @@ func TestEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, Commands{Acquire: `env | grep ^LOCKCHAOS_ >"$LOCKCHAOS_DIR/env"; printf 'a\nb\n'`,
 		Release: `echo "$LOCKCHAOS_OUTPUT" >"$LOCKCHAOS_DIR/out"`}, dir)
-	g, err := l.Acquire(over(t, time.Hour), "k0")
+	g, err := l.Acquire(limited(t, time.Hour), "k0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestEnvironment(t *testing.T) {
 	if !strings.HasPrefix(ms, "359") || !strings.HasPrefix(seconds, ms[:4]+".") || len(got["LOCKCHAOS_GRANT"]) < 20 {
 		t.Errorf("%v", got)
 	}
-	other, err := l.Acquire(over(t, time.Hour), "k1")
+	other, err := l.Acquire(limited(t, time.Hour), "k1")
 	if err != nil || other.Secret.(grant).value == g.Secret.(grant).value {
 		t.Errorf("two grants have one value: %v", err)
 	}
