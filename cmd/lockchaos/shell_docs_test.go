@@ -89,7 +89,7 @@ func TestExamplesOfShellLocks(t *testing.T) {
 				if strings.Contains(string(out), want) {
 					continue
 				}
-				if status == exit.OK && strings.Contains(one.text, " exam ") || status == exit.Inconclusive {
+				if status == exit.OK || status == exit.Inconclusive { // it was too slow to show all
 					decided.Lacks("%q in the output of docs/shell.md:%d", want, one.line)
 				}
 				t.Fatalf("docs/shell.md:%d: %q is not in the output (exit status %d):\n%s", one.line, want, status, out)
