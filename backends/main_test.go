@@ -39,7 +39,7 @@ import (
 func TestMain(m *testing.M) {
 	logging.Disable()              // nodes that tests stop are no news, and would bury what a failing test says
 	os.Unsetenv(backends.RedisVar) // the user's; a test that wants another Redis sets it, and can't run beside others
-	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.WatchdogDeaf, redis.RenewLate, redis.GrantUnchecked, redis.RenewUnchecked, redis.Failover, redis.Semaphore, redis.Multi, redis.Queue, redlock.Redlock, redsync.Redsync,
+	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.MultiSteps, redis.WatchdogDeaf, redis.RenewLate, redis.GrantUnchecked, redis.RenewUnchecked, redis.Failover, redis.Semaphore, redis.Multi, redis.Queue, redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, etcd.TokenLease, zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease, postgres.AdvisoryXactPooled, postgres.LeasePooled,
 		memcached.Add, memcached.BrokenDelete, memcached.BrokenBrief, nats.KV, nats.BrokenUpdate, consul.Session, consul.Semaphore, consul.BrokenDeaf, mariadb.GetLock, mariadb.Row, mariadb.Lease, mariadb.BrokenReconnect, mariadb.GaleraGetLock, s3.Object, s3.Lease, s3.BrokenDelete, dynamodb.Lease, kubernetes.Lease, kubernetes.BrokenRelease)...)
