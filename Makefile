@@ -45,7 +45,7 @@ TIMES := $(GO) run ./internal/testtimes $(RESULTS)
 ## check: format, vet, and the tests that need no service: for while you work (under a minute once it is built)
 check: format
 	$(GO) vet ./...
-	$(SUM) -- $(TESTED) $(UNIT)
+	$(SUM) -- $(TESTED) -timeout 60m $(UNIT)
 
 ## test: everything that the system's packages and npm let run here: check, then each lock, fault and command on real servers, and pages in a browser (installs what it needs, or says how)
 test:
@@ -88,7 +88,7 @@ as-user:
 exam-table:
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'TestExamTable$$' ./cmd/lockchaos
 
-## survey: every library of survey/ that can be had here, examined ten times, and the pages in docs/survey (hours)
+## survey: every library of survey/ that can be had here, examined ten times, and docs/survey.md (hours; make site shows more)
 survey: build
 	./$(BIN) survey run
 	./$(BIN) survey site
@@ -133,7 +133,7 @@ bench: build
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m
 JOBS     ?= 1
-PARSERS  ?= ./history ./audit ./audit/forms ./audit/times ./adapter ./harness
+PARSERS  ?= ./history ./audit ./audit/forms ./audit/times ./adapter ./harness/wire
 fuzz:
 	JOBS=$(JOBS) ./scripts/fuzz $(FUZZTIME) $(PARSERS)
 

@@ -17,11 +17,12 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// otherWords are words of another meaning that are names of faults, too: a cut, a reset, a loss or a rate of packets, how long a client holds.
+// otherWords are words of another meaning that are names of faults, too: a cut,
+// a reset, a loss or a rate of packets, how long a client holds.
 var otherWords = map[string][]string{
 	"cmd/lockchaos/sweep_curve.go": {"clock-jump"}, // its help
 	"checker/figures.go":           {"hold"},
-	"harness/protocol.go":          {"stall"}, // which a worker tells of itself
+	"harness/wire/protocol.go":     {"stall"}, // which a worker tells of itself
 	"audit/doubts.go":              {"hold"},
 	"nemesis/cut.go":               {"reset"},
 	"nemesis/killatreply.go":       {"kill"}, // the section of docs/faults.md
@@ -43,7 +44,8 @@ var otherWords = map[string][]string{
 	"nemesis/clockrate.go":         {"rate"},
 }
 
-// TestFaultsAreNamedOnce: the name of a fault stands in the constant of its own file, and in the table of old histories. All other code asks what the fault
+// TestFaultsAreNamedOnce: the name of a fault stands in the constant of its own
+// file, and in the table of old histories. All other code asks what the fault
 // does. Prose may use words that are names too, such as "a pause".
 func TestFaultsAreNamedOnce(t *testing.T) {
 	defined := map[string]string{}
@@ -76,7 +78,8 @@ func TestFaultsAreNamedOnce(t *testing.T) {
 				case own == name && filepath.Dir(path) == "nemesis":
 					defined[name] = path
 				default:
-					t.Errorf("%s names the fault %s: ask what it does, or use its constant of package nemesis", files.Position(lit.Pos()), name)
+					t.Errorf("%s names the fault %s: ask what it does, or use its constant of package nemesis",
+						files.Position(lit.Pos()), name)
 				}
 			}
 			return true

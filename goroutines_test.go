@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// TestSingleHaveNoGoroutines: `make test-all` leaves the packages of SINGLE out, because the race detector would find nothing
-// in them. They have no go statement, and import no package that shares memory between goroutines.
+// TestSingleHaveNoGoroutines: `make test-all` leaves the packages of SINGLE
+// out, because the race detector would find nothing in them. They have no go
+// statement, and import no package that shares memory between goroutines.
 func TestSingleHaveNoGoroutines(t *testing.T) {
 	text, err := os.ReadFile("Makefile")
 	if err != nil {

@@ -11,13 +11,16 @@ import (
 )
 
 var (
-	// predictable is a file or folder among the temporary files of all users whose name is known before: another user can make it first.
+	// predictable is a file or folder among the temporary files of all users
+	// whose name is known before: another user can make it first.
 	predictable = regexp.MustCompile(`(?:/tmp|\$\{?TMPDIR(?::-/tmp)?\}?)/[\w.-]+|os\.TempDir\(\), "[^"]*"\)|mktemp -u`)
-	// harmlessName are names that end in what is drawn, those that Java makes itself, and what lies in a file system of its own.
+	// harmlessName are names that end in what is drawn, those that Java makes
+	// itself, and what lies in a file system of its own.
 	harmlessName = regexp.MustCompile(`-[0-9]{6,}$|^/tmp/hsperfdata|^/tmp/escaped$`)
 )
 
-// TestHostileTemporaryNames: nothing that users run, or that the docs tell them to run, uses a predictable name among the temporary files.
+// TestHostileTemporaryNames: nothing that users run, or that the docs tell them
+// to run, uses a predictable name among the temporary files.
 func TestHostileTemporaryNames(t *testing.T) {
 	seen := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

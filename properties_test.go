@@ -14,8 +14,9 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// TestPropertiesAreNamedOnce: the name of a property stands in the constant of its own file. All other code refers to it by the
-// constant or reads checker.Properties. Prose may use words that are names too, such as "a herd of waiters".
+// TestPropertiesAreNamedOnce: the name of a property stands in the constant of its
+// own file. All other code refers to it by the constant or reads checker.Properties.
+// Prose may use words that are names too, such as "a herd of waiters".
 func TestPropertiesAreNamedOnce(t *testing.T) {
 	defined := map[string]string{}
 	names := strings.Join(checker.Names(), "|")

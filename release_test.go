@@ -57,7 +57,8 @@ func TestRelease(t *testing.T) {
 	}
 	for old, wrong := range map[string]string{
 		"./cmd/lockchaos": "./harness", "main.version": "main.edition", "ids: [lockchaos]": "ids: [other]",
-		"LICENSE": "LICENCE", "THIRD_PARTY": "THIRD", "go run ./internal/notices": "go run ./internal/site", "Dockerfile.release": "Dockerfile.gone", "platforms: [linux/amd64": "platforms: [linux/s390x",
+		"LICENSE": "LICENCE", "THIRD_PARTY": "THIRD", "go run ./internal/notices": "go run ./internal/site",
+		"Dockerfile.release": "Dockerfile.gone", "platforms: [linux/amd64": "platforms: [linux/s390x",
 	} {
 		if found := releaseMistakes(t, strings.ReplaceAll(string(text), old, wrong)); len(found) == 0 {
 			t.Errorf("%s for %s is no mistake", wrong, old)
@@ -145,7 +146,8 @@ func declares(t *testing.T, dir string, files []string, variable string) bool {
 	return false
 }
 
-// TestReleaseImage: the image of a release is the last stage of Dockerfile, and differs in where its binary is from.
+// TestReleaseImage: the image of a release is the last stage of Dockerfile, and
+// differs in where its binary is from.
 func TestReleaseImage(t *testing.T) {
 	const base = "\nFROM ${BASE_IMAGE}\n"
 	var stages, arguments []string
@@ -200,7 +202,8 @@ func TestHostileAction(t *testing.T) {
 	for _, c := range []struct {
 		version, sum string
 		installed    bool
-	}{{"", "", true}, {"v1.2.3", right, true}, {"v1.2.3", wrong, false}, {"v1.2.3", "", false}, {"latest", right, false}, {"main", right, false}, {"", right, false}} {
+	}{{"", "", true}, {"v1.2.3", right, true}, {"v1.2.3", wrong, false}, {"v1.2.3", "", false},
+		{"latest", right, false}, {"main", right, false}, {"", right, false}} {
 		into := filepath.Join(t.TempDir(), "into")
 		cmd := exec.Command("scripts/install-for-action", into)
 		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "VERSION="+c.version, "SHA256="+c.sum)
@@ -221,7 +224,8 @@ func TestHostileAction(t *testing.T) {
 	}
 }
 
-// TestHostileNotices: the notices of a release name each module that is compiled in, with the text of its licence.
+// TestHostileNotices: the notices of a release name each module that is
+// compiled in, with the text of its licence.
 func TestHostileNotices(t *testing.T) {
 	file := filepath.Join(t.TempDir(), noticesFile)
 	words := append(strings.Fields(makesNotices), file)
@@ -232,7 +236,8 @@ func TestHostileNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./cmd/lockchaos").Output()
+	listed, err := exec.Command("go", "list", "-deps", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./cmd/lockchaos").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

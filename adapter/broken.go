@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// ErrBroken is in every error that says that an adapter broke the protocol: nothing that it says any more is an answer.
+// ErrBroken is in every error that says that an adapter broke the protocol:
+// nothing that it says any more is an answer.
 var ErrBroken = errors.New("the adapter broke the protocol")
 
 // BrokenError says what an adapter did that no adapter may do.
@@ -19,11 +20,13 @@ type BrokenError struct {
 	Log string
 }
 
-// Error is of the form `the adapter "python3 lock.py" answered request 3 twice`, with the end of its log.
+// Error is of the form `the adapter "python3 lock.py" answered request 3
+// twice`, with the end of its log.
 func (e *BrokenError) Error() string {
 	text := fmt.Sprintf("the adapter %q %s", e.Command, e.What)
 	if e.Log != "" {
-		text += "; the end of its standard error:\n\t" + strings.ReplaceAll(strings.TrimRight(e.Log, "\n"), "\n", "\n\t")
+		text += "; the end of its standard error:\n\t" +
+			strings.ReplaceAll(strings.TrimRight(e.Log, "\n"), "\n", "\n\t")
 	}
 	return text
 }

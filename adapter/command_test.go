@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
-// TestCommand: a command line means the same as to a shell, and one program takes the shell's place.
+// TestCommand: a command line means the same as to a shell, and one program
+// takes the shell's place.
 func TestCommand(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "mine"), []byte("#!/bin/sh\necho $$ $X $1\n"), 0o755); err != nil {
@@ -35,7 +36,8 @@ func TestCommand(t *testing.T) {
 	} {
 		cmd := adapter.Command(line, dir)
 		text := cmd.Args[2]
-		if cmd.Dir != dir || strings.Contains(text, "exec ") != (want == "exec" || strings.Contains(line, "exec ")) || strings.Replace(text, "exec ", "", 1) != strings.Replace(line, "exec ", "", 1) {
+		if cmd.Dir != dir || strings.Contains(text, "exec ") != (want == "exec" || strings.Contains(line, "exec ")) ||
+			strings.Replace(text, "exec ", "", 1) != strings.Replace(line, "exec ", "", 1) {
 			t.Errorf("%q: %q, want %s", line, text, want)
 		}
 	}
@@ -46,7 +48,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestClosedOutput: an adapter that closes its standard output and runs on is noticed at once, and not when its answer is late.
+// TestClosedOutput: an adapter that closes its standard output and runs on is
+// noticed at once, and not when its answer is late.
 func TestClosedOutput(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "closes"), []byte("#!/bin/sh\nexec >&-\nexec sleep 60\n"), 0o755); err != nil {

@@ -12,13 +12,15 @@ import (
 
 // Limits of what an adapter may do.
 const (
-	// Grace is how much longer than a request's time limit an answer may take before the adapter counts as hanging. It is generous: a busy machine is no defect.
+	// Grace is how much longer than a request's time limit an answer may take before
+	// the adapter counts as hanging. It is generous: a busy machine is no defect.
 	Grace = 5 * time.Second
 	// maxLine bounds a line.
 	maxLine = 1 << 20
 	// maxEvents bounds the lost-events between two requests.
 	maxEvents = 10_000
-	// deathNotice is how long an end is kept to oneself: who kills a client kills adapter and worker, one after the other.
+	// deathNotice is how long an end is kept to oneself: who kills a client
+	// kills adapter and worker, one after the other.
 	deathNotice = 500 * time.Millisecond
 	// tick is the unit in which patience is counted: a process that is stopped has no ticks.
 	tick = 20 * time.Millisecond
@@ -59,15 +61,18 @@ type Options struct {
 	Process Process
 	// Grace is how much longer than its time limit an answer may take; 0: Grace, the constant.
 	Grace time.Duration
-	// Lost is called for every lost-event, on a goroutine of the Conn; it must not block. nil: nobody wants to know.
+	// Lost is called for every lost-event, on a goroutine of the Conn; it must
+	// not block. nil: nobody wants to know.
 	Lost func(Event)
-	// Trace is called for every line, sent or printed; it must not block. nil: nobody wants to know.
+	// Trace is called for every line, sent or printed; it must not block. nil:
+	// nobody wants to know.
 	Trace func(sent bool, line []byte)
 }
 
 // NewConn speaks with the adapter whose standard input is in and whose standard output is out.
 func NewConn(in io.Writer, out io.Reader, o Options) *Conn {
-	c := &Conn{command: o.Command, process: o.Process, in: in, grace: o.Grace, lost: o.Lost, trace: o.Trace, answered: make(chan Reply, 1), gone: make(chan struct{})}
+	c := &Conn{command: o.Command, process: o.Process, in: in, grace: o.Grace, lost: o.Lost, trace: o.Trace,
+		answered: make(chan Reply, 1), gone: make(chan struct{})}
 	if c.grace == 0 {
 		c.grace = Grace
 	}
@@ -106,7 +111,8 @@ func (c *Conn) Expect() {
 	c.closing = true
 }
 
-// Break marks the adapter as one that broke the protocol; the first mark stands. It returns the error of the mark that stands.
+// Break marks the adapter as one that broke the protocol; the first mark
+// stands. It returns the error of the mark that stands.
 func (c *Conn) Break(format string, args ...any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,12 +123,14 @@ func (c *Conn) Break(format string, args ...any) error {
 	return c.broken
 }
 
-// Ask sends a request and waits for its answer: as long as the request's time limit says, and Grace. The error is a *BrokenError, whatever comes
-// between. The request's ID is given by the Conn, and returned in the reply.
+// Ask sends a request and waits for its answer: as long as the request's time
+// limit says, and Grace. The error is a *BrokenError, whatever comes between.
+// The request's ID is given by the Conn, and returned in the reply.
 func (c *Conn) Ask(r Request) (Reply, error) { return c.AskUntil(context.Background(), r) }
 
-// AskUntil is Ask for an acquire that the application may give up: when ctx is canceled the adapter is told, and its answer is waited for all the same.
-// The end of ctx's time says nothing: the adapter keeps the time limit itself.
+// AskUntil is Ask for an acquire that the application may give up: when ctx is
+// canceled the adapter is told, and its answer is waited for all the same. The
+// end of ctx's time says nothing: the adapter keeps the time limit itself.
 func (c *Conn) AskUntil(ctx context.Context, r Request) (Reply, error) {
 	text, err := c.begin(&r)
 	if err != nil {
@@ -207,7 +215,8 @@ func (c *Conn) NextID() int64 {
 	return c.exchange.NextID()
 }
 
-// unread is the error of a request that could not be written: the adapter's end, where it has ended, says more.
+// unread is the error of a request that could not be written: the adapter's
+// end, where it has ended, says more.
 func (c *Conn) unread(r Request, err error) error {
 	t := time.NewTimer(2 * deathNotice)
 	defer t.Stop()
@@ -219,14 +228,16 @@ func (c *Conn) unread(r Request, err error) error {
 	}
 }
 
-// read takes lines until they end, or the adapter breaks the protocol. What comes after that is thrown away, so that nobody blocks.
+// read takes lines until they end, or the adapter breaks the protocol. What
+// comes after that is thrown away, so that nobody blocks.
 func (c *Conn) read(out io.Reader) {
 	defer close(c.ended)
 	lines := bufio.NewReaderSize(out, 64<<10)
 	for {
 		text, err := readLine(lines)
 		if errors.Is(err, errLong) {
-			_ = c.Break("printed a line longer than %d KiB, which begins with %s", maxLine>>10, brief(text)) // whoever asks is told
+			// whoever asks is told
+			_ = c.Break("printed a line longer than %d KiB, which begins with %s", maxLine>>10, brief(text))
 			break
 		}
 		if len(text) > 0 {
@@ -277,13 +288,15 @@ func (c *Conn) take(text []byte) error {
 	case event != nil:
 		c.lost(*event)
 	default:
-		c.answered <- *reply // there is room: one request waits at a time, and its Ask takes the answer or ends the Conn
+		// there is room: one request waits at a time, and its Ask takes the answer or ends the Conn
+		c.answered <- *reply
 	}
 	return nil
 }
 
-// mourn tells of an end that nobody expected: of the adapter's output, or of its process. Both may come, one soon after the other; and whoever is to
-// be killed together with the adapter is dead by the time that it is told.
+// mourn tells of an end that nobody expected: of the adapter's output, or of
+// its process. Both may come, one soon after the other; and whoever is to be
+// killed together with the adapter is dead by the time that it is told.
 func (c *Conn) mourn() {
 	select {
 	case <-c.ended:

@@ -60,10 +60,12 @@ func TestAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := r.Declaration
-	if d.Name != "a 1" || d.Permits != 1 || d.LostGrace != 1500*time.Microsecond || !d.Fair || !d.Does(OpHeld) || d.Does(OpRenew) || !d.Does(OpRelease) {
+	if d.Name != "a 1" || d.Permits != 1 || d.LostGrace != 1500*time.Microsecond || !d.Fair || !d.Does(OpHeld) ||
+		d.Does(OpRenew) || !d.Does(OpRelease) {
 		t.Errorf("%+v", d)
 	}
-	p.answers("\n" + `{"event":"lost","key":"k0","grant":2,"why":"so"}` + "\n" + `{"id":2,"ok":true,"token":"9223372036854775807","valid_for_ms":0.25,"attempt_ns":5}` + "\n")
+	p.answers("\n" + `{"event":"lost","key":"k0","grant":2,"why":"so"}` + "\n" +
+		`{"id":2,"ok":true,"token":"9223372036854775807","valid_for_ms":0.25,"attempt_ns":5}` + "\n")
 	r, err = p.conn.Ask(Request{Op: OpAcquire, Key: "k0", TimeoutMS: 1000})
 	if err != nil || r.Token != 1<<63-1 || r.ValidFor != 250*time.Microsecond || r.Attempt != 5 || r.ID != 2 {
 		t.Errorf("%+v, %v", r, err)
@@ -72,12 +74,14 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	p.answers(`{"id":3,"ok":false,"error":"busy","text":"c2 has it"}` + "\n")
-	if r, err = p.conn.Ask(Request{Op: OpAcquire, Key: "k0", TimeoutMS: 1000}); err != nil || r.OK || r.Error != Busy || r.Text != "c2 has it" {
+	if r, err = p.conn.Ask(Request{Op: OpAcquire, Key: "k0", TimeoutMS: 1000}); err != nil || r.OK || r.Error != Busy ||
+		r.Text != "c2 has it" {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-// TestCancel: an acquire that is given up is told so, with its own ID, and its answer counts whatever it is. The end of its time is no giving up.
+// TestCancel: an acquire that is given up is told so, with its own ID, and its
+// answer counts whatever it is. The end of its time is no giving up.
 func TestCancel(t *testing.T) {
 	p := play(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -103,13 +107,15 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestSessions: a session is a number, decimal or hexadecimal, with a password where the service wants one.
+// TestSessions: a session is a number, decimal or hexadecimal, with a password
+// where the service wants one.
 func TestSessions(t *testing.T) {
 	p := play(t)
 	for i, c := range []struct {
 		printed, password string
 		id                int64
-	}{{`"ok":true,"name":"a","sessions":true,"session":"0x10000a3b2c0001:9f86"`, "\x9f\x86", 0x10000a3b2c0001}, {`"ok":true,"session":"7587871234567"`, "", 7587871234567},
+	}{{`"ok":true,"name":"a","sessions":true,"session":"0x10000a3b2c0001:9f86"`, "\x9f\x86", 0x10000a3b2c0001},
+		{`"ok":true,"session":"7587871234567"`, "", 7587871234567},
 		{`"ok":false,"error":"busy","session":"0xffffffffffffffff"`, "", -1}, {`"ok":true`, "", 0}} {
 		p.answers(fmt.Sprintf(`{"id":%d,%s}`+"\n", i+1, c.printed))
 		request := Request{Op: OpAcquire, Key: "k0", TimeoutMS: 1000}
@@ -122,16 +128,19 @@ func TestSessions(t *testing.T) {
 		}
 	}
 	for said, reply := range map[bool]Reply{true: {}, false: {Session: Session{ID: 1}}} {
-		if what := (&Declaration{Token: "none", Sessions: said}).Contradiction(OpAcquire, reply); !strings.Contains(what, "a session, and ") {
+		if what := (&Declaration{Token: "none", Sessions: said}).Contradiction(OpAcquire,
+			reply); !strings.Contains(what, "a session, and ") {
 			t.Errorf("declared %t: %q", said, what)
 		}
 	}
 }
 
-// TestBreaks: whatever no adapter may do is told by what it did, with its command and the end of its log.
+// TestBreaks: whatever no adapter may do is told by what it did, with its
+// command and the end of its log.
 func TestBreaks(t *testing.T) {
 	for _, c := range []struct{ name, op, printed, want string }{
-		{"text", OpAcquire, "connecting to redis\n", `printed "connecting to redis", which is no JSON object; what is for humans belongs on standard error`},
+		{"text", OpAcquire, "connecting to redis\n",
+			`printed "connecting to redis", which is no JSON object; what is for humans belongs on standard error`},
 		{"java", OpAcquire, "[0.019s][warning][perf,memops] Cannot use file /tmp/hsperfdata_me/103 because it is locked by another process\n", "which is no JSON object: start java with -XX:-UsePerfData"},
 		{"invalid UTF-8", OpAcquire, "{\"id\":1,\"ok\":true,\"text\":\"\xff\"}\n", "which is not valid UTF-8"},
 		{"half a line", OpAcquire, `{"id":1,"ok":` + "\n", "which is no JSON"},
@@ -147,39 +156,52 @@ func TestBreaks(t *testing.T) {
 		{"ok is null", OpAcquire, `{"id":1,"ok":null}` + "\n", `"ok" is "null"`},
 		{"failure without a word", OpAcquire, `{"id":1,"ok":false}` + "\n", `says that it failed, and no "error"`},
 		{"ok and an error", OpAcquire, `{"id":1,"ok":true,"error":"busy"}` + "\n", `says ok, and an error ("busy")`},
-		{"misspelt", OpAcquire, `{"id":1,"ok":true,"tokn":3}` + "\n", `has the unknown member "tokn": a reply to acquire with ok true may have "ok", "error", "text", "token"`},
+		{"misspelt", OpAcquire, `{"id":1,"ok":true,"tokn":3}` + "\n",
+			`has the unknown member "tokn": a reply to acquire with ok true may have "ok", "error", "text", "token"`},
 		{"token of a release", OpRelease, `{"id":1,"ok":true,"token":3}` + "\n", `has the unknown member "token"`},
 		{"twice the same member", OpAcquire, `{"id":1,"ok":true,"token":3,"token":4}` + "\n", `has the member "token" twice`},
 		{"token 0", OpAcquire, `{"id":1,"ok":true,"token":0}` + "\n", `"token" is "0": it must be a positive whole number`},
 		{"token with a fraction", OpAcquire, `{"id":1,"ok":true,"token":1.5}` + "\n", `"token" is "1.5"`},
 		{"token too large", OpAcquire, `{"id":1,"ok":true,"token":9223372036854775808}` + "\n", "it must be a positive whole number"},
 		{"valid for ages", OpAcquire, `{"id":1,"ok":true,"valid_for_ms":1e300}` + "\n", "more than a year"},
-		{"a session that is no number", OpAcquire, `{"id":1,"ok":true,"session":"mine"}` + "\n", `"session" is "mine": it must be a number, and for ZooKeeper`},
+		{"a session that is no number", OpAcquire, `{"id":1,"ok":true,"session":"mine"}` + "\n",
+			`"session" is "mine": it must be a number, and for ZooKeeper`},
 		{"session 0", OpAcquire, `{"id":1,"ok":true,"session":"0"}` + "\n", `"session" is "0": it must be a number`},
 		{"an odd password", OpAcquire, `{"id":1,"ok":true,"session":"0x1:abc"}` + "\n", `"session" is "0x1": it must be a number`},
-		{"a session that is not declared", OpHello, `{"id":1,"ok":true,"name":"a","session":"1"}` + "\n", `has "session" without "sessions": true`},
+		{"a session that is not declared", OpHello, `{"id":1,"ok":true,"name":"a","session":"1"}` + "\n",
+			`has "session" without "sessions": true`},
 		{"no name", OpHello, `{"id":1,"ok":true}` + "\n", `"name" is ""`},
 		{"a name with an escape", OpHello, `{"id":1,"ok":true,"name":"\u001b[31m"}` + "\n", `"name" is "\x1b[31m"`},
-		{"unknown validity", OpHello, `{"id":1,"ok":true,"name":"a","validity":"forever"}` + "\n", `"validity" is "forever": it must be one of "", "library", "from_invocation", "session"`},
+		{"unknown validity", OpHello, `{"id":1,"ok":true,"name":"a","validity":"forever"}` + "\n",
+			`"validity" is "forever": it must be one of "", "library", "from_invocation", "session"`},
 		{"unknown token", OpHello, `{"id":1,"ok":true,"name":"a","token":"uuid"}` + "\n", `"token" is "uuid"`},
 		{"confirms acquire", OpHello, `{"id":1,"ok":true,"name":"a","confirms":["acquire"]}` + "\n", `"confirms" has "acquire"`},
 		{"no permits", OpHello, `{"id":1,"ok":true,"name":"a","permits":0}` + "\n", `"permits" is 0`},
-		{"more permits an acquire than there are", OpHello, `{"id":1,"ok":true,"name":"a","permits":2,"permits_per_acquire":3}` + "\n", `"permits_per_acquire" is 3, of 2 permits`},
+		{"more permits an acquire than there are", OpHello,
+			`{"id":1,"ok":true,"name":"a","permits":2,"permits_per_acquire":3}` + "\n", `"permits_per_acquire" is 3, of 2 permits`},
 		{"keys without end", OpHello, `{"id":1,"ok":true,"name":"a","multi_key":65}` + "\n", `"multi_key" is 65: it lies between 1 and 64`},
-		{"several keys of a semaphore", OpHello, `{"id":1,"ok":true,"name":"a","permits":2,"multi_key":2}` + "\n", `"multi_key" with "permits"`},
-		{"readers of a semaphore", OpHello, `{"id":1,"ok":true,"name":"a","permits":2,"read_write":true}` + "\n", `"read_write" with "permits" 2`},
+		{"several keys of a semaphore", OpHello, `{"id":1,"ok":true,"name":"a","permits":2,"multi_key":2}` + "\n",
+			`"multi_key" with "permits"`},
+		{"readers of a semaphore", OpHello, `{"id":1,"ok":true,"name":"a","permits":2,"read_write":true}` + "\n",
+			`"read_write" with "permits" 2`},
 		{"other protocol", OpHello, `{"id":1,"ok":true,"name":"a","protocol":2}` + "\n", "says protocol 2: this is 1"},
 		{"negative grace", OpHello, `{"id":1,"ok":true,"name":"a","lost_grace_ms":-1}` + "\n", `"lost_grace_ms" is negative`},
-		{"unknown way to notice", OpHello, `{"id":1,"ok":true,"name":"a","lost_grace_ms":5,"notices":"always"}` + "\n", `"notices" is "always": it must be one of "", "undisturbed", "alone"`},
-		{"unknown tolerance", OpHello, `{"id":1,"ok":true,"name":"a","tolerates":"majority"}` + "\n", `"tolerates" is "majority": it must be one of "", "minority"`},
-		{"a lease of no time", OpHello, `{"id":1,"ok":true,"name":"a","lease_ms":0}` + "\n", `"lease_ms" is 0s: it must be a whole number of milliseconds above 0`},
-		{"a lease with a fraction", OpHello, `{"id":1,"ok":true,"name":"a","lease_ms":1.5}` + "\n", `"lease_ms" is 1.5ms: it must be a whole number of milliseconds`},
+		{"unknown way to notice", OpHello, `{"id":1,"ok":true,"name":"a","lost_grace_ms":5,"notices":"always"}` + "\n",
+			`"notices" is "always": it must be one of "", "undisturbed", "alone"`},
+		{"unknown tolerance", OpHello, `{"id":1,"ok":true,"name":"a","tolerates":"majority"}` + "\n",
+			`"tolerates" is "majority": it must be one of "", "minority"`},
+		{"a lease of no time", OpHello, `{"id":1,"ok":true,"name":"a","lease_ms":0}` + "\n",
+			`"lease_ms" is 0s: it must be a whole number of milliseconds above 0`},
+		{"a lease with a fraction", OpHello, `{"id":1,"ok":true,"name":"a","lease_ms":1.5}` + "\n",
+			`"lease_ms" is 1.5ms: it must be a whole number of milliseconds`},
 		{"a lease of days", OpHello, `{"id":1,"ok":true,"name":"a","lease_ms":86400001}` + "\n", "a day at most"},
 		{"abandons at once", OpHello, `{"id":1,"ok":true,"name":"a","abandons_ms":0}` + "\n", `"abandons_ms" must be greater than 0`},
-		{"notices at some time", OpHello, `{"id":1,"ok":true,"name":"a","notices":"alone"}` + "\n", `"notices" is "alone" without "lost_grace_ms"`},
+		{"notices at some time", OpHello, `{"id":1,"ok":true,"name":"a","notices":"alone"}` + "\n",
+			`"notices" is "alone" without "lost_grace_ms"`},
 		{"unknown event", OpAcquire, `{"event":"won","key":"k"}` + "\n", `is an event "won": there is only lost`},
 		{"event without a key", OpAcquire, `{"event":"lost"}` + "\n", `is a lost-event without "key"`},
-		{"flood", OpAcquire, strings.Repeat(`{"event":"lost","key":"k0"}`+"\n", maxEvents+1), "is the 10001th lost-event since the last request"},
+		{"flood", OpAcquire, strings.Repeat(`{"event":"lost","key":"k0"}`+"\n", maxEvents+1),
+			"is the 10001th lost-event since the last request"},
 		{"silence", OpAcquire, "", "has not answered acquire (request 1) for 201ms: its time limit of 1ms, and 200ms more. Has every call of its library a time limit?"},
 		{"silence at first", OpHello, "", "Does it flush its standard output after every line?"},
 	} {
@@ -249,7 +271,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestExpectedEnd: who has been told to close may go, and an answer that came before the end counts.
+// TestExpectedEnd: who has been told to close may go, and an answer that came
+// before the end counts.
 func TestExpectedEnd(t *testing.T) {
 	p := play(t)
 	p.conn.Expect()
@@ -262,13 +285,15 @@ func TestExpectedEnd(t *testing.T) {
 	}
 }
 
-// TestRandomBytes: whatever an adapter prints, Ask returns: with the one right answer, or with the adapter broken. Nothing panics, nothing is read twice.
+// TestRandomBytes: whatever an adapter prints, Ask returns: with the one right
+// answer, or with the adapter broken. Nothing panics, nothing is read twice.
 func TestRandomBytes(t *testing.T) {
 	right := `{"id":1,"ok":true,"token":7}`
 	rapid.Check(t, func(rt *rapid.T) {
 		piece := rapid.OneOf(
 			rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 40), func(b []byte) string { return string(b) }),
-			rapid.SampledFrom([]string{right, right + "\n", "\n", `{"event":"lost","key":"k"}` + "\n", `{"id":1,"ok":false,"error":"x"}` + "\n", `{"id":2,"ok":true}` + "\n",
+			rapid.SampledFrom([]string{right, right + "\n", "\n", `{"event":"lost","key":"k"}` + "\n",
+				`{"id":1,"ok":false,"error":"x"}` + "\n", `{"id":2,"ok":true}` + "\n",
 				`{"id":1,`, `"token":"x"`, "{", "}", `"`, "\\", "\x00", "\r\n"}),
 		)
 		text := strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(rt, "printed"), "")
@@ -292,7 +317,8 @@ func TestRandomBytes(t *testing.T) {
 
 // FuzzLine: a line that is taken for a reply says so itself, when encoding/json reads it.
 func FuzzLine(f *testing.F) {
-	for _, seed := range []string{`{"id":1,"ok":true,"token":7}`, `{"event":"lost","key":"k0","why":"x"}`, `{"id":1,"ok":true,"name":"a","confirms":["held"],"permits":3}`, "\xff", "{}", `{"id":1e0}`} {
+	for _, seed := range []string{`{"id":1,"ok":true,"token":7}`, `{"event":"lost","key":"k0","why":"x"}`,
+		`{"id":1,"ok":true,"name":"a","confirms":["held"],"permits":3}`, "\xff", "{}", `{"id":1e0}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

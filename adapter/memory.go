@@ -9,13 +9,15 @@ import (
 	"time"
 )
 
-// MemoryVar sets how much memory one client's adapter may use: "512MB", "4GB". Every process of a run inherits it.
+// MemoryVar sets how much memory one client's adapter may use: "512MB", "4GB".
+// Every process of a run inherits it.
 const MemoryVar = "LOCKCHAOS_ADAPTER_MEMORY"
 
 // usualMemory is the limit where MemoryVar says nothing.
 const usualMemory = 1 << 30
 
-// memoryEvery is how often the memory is looked at: an adapter that runs wild takes some hundred megabytes in this time.
+// memoryEvery is how often the memory is looked at: an adapter that runs wild
+// takes some hundred megabytes in this time.
 const memoryEvery = 100 * time.Millisecond
 
 // MemoryLimit is how much memory an adapter may use (bytes).
@@ -34,8 +36,8 @@ func MemoryLimit() (int64, error) {
 	return 0, fmt.Errorf("$%s is %q: give a size such as 512MB or 4GB", MemoryVar, text)
 }
 
-// WatchMemory looks at the memory of a process and all that comes of it until ended is closed. When they use more than the
-// limit, it calls over with how it broke the protocol, and returns.
+// WatchMemory looks at the memory of a process and all that comes of it until ended is closed.
+// When they use more than the limit, it calls over with how it broke the protocol, and returns.
 func WatchMemory(pid int, limit int64, ended <-chan struct{}, over func(what string)) {
 	t := time.NewTicker(memoryEvery)
 	defer t.Stop()
@@ -46,13 +48,15 @@ func WatchMemory(pid int, limit int64, ended <-chan struct{}, over func(what str
 		case <-t.C:
 		}
 		if used := memoryOf(pid); used > limit {
-			over(fmt.Sprintf("used %d MB of memory, and may use %d MB: it was killed ($%s is the limit)", used>>20, limit>>20, MemoryVar))
+			over(fmt.Sprintf("used %d MB of memory, and may use %d MB: it was killed ($%s is the limit)", used>>20,
+				limit>>20, MemoryVar))
 			return
 		}
 	}
 }
 
-// memoryOf is the memory that a process and its descendants have to themselves (bytes). One that has ended has none.
+// memoryOf is the memory that a process and its descendants have to themselves
+// (bytes). One that has ended has none.
 func memoryOf(pid int) (sum int64) {
 	folder := filepath.Join("/proc", strconv.Itoa(pid))
 	text, err := os.ReadFile(folder + "/status")

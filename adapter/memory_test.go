@@ -21,7 +21,8 @@ func TestMemoryLimit(t *testing.T) {
 // TestWatchMemory: the memory of a child counts as its parent's, and an end ends the watch.
 func TestWatchMemory(t *testing.T) {
 	const eats = "dd if=/dev/zero of=/dev/null bs=200M count=100000"
-	for name, eater := range map[string]string{"itself": "exec " + eats, "a child": eats + "; true", "a child's child": "sh -c '" + eats + "; true'; true", "": "sleep 1"} {
+	for name, eater := range map[string]string{"itself": "exec " + eats, "a child": eats + "; true",
+		"a child's child": "sh -c '" + eats + "; true'; true", "": "sleep 1"} {
 		cmd := exec.Command("sh", "-c", eater)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := cmd.Start(); err != nil {
@@ -30,7 +31,8 @@ func TestWatchMemory(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { _ = cmd.Wait(); close(ended) }()
 		what := ""
-		adapter.WatchMemory(cmd.Process.Pid, 50<<20, ended, func(w string) { what = w; _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+		adapter.WatchMemory(cmd.Process.Pid, 50<<20, ended,
+			func(w string) { what = w; _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 		if strings.Contains(what, "may use 50 MB") != (name != "") {
 			t.Errorf("%s: %q", name, what)
 		}

@@ -17,7 +17,8 @@ const (
 	OpRenew   = "renew"
 	OpRelease = "release"
 	OpClose   = "close"
-	// OpCancel is no request of its own: it has the ID of the acquire that is to be given up, and no reply.
+	// OpCancel is no request of its own: it has the ID of the acquire that is
+	// to be given up, and no reply.
 	OpCancel = "cancel"
 )
 
@@ -27,15 +28,17 @@ const (
 	ModeWrite = "write"
 )
 
-// The error words that are definite: the call had no effect, and never will have. Busy answers an acquire, NotHeld the ops on a grant,
-// Unsupported any op. Whatever else an adapter says leaves the question open.
+// The error words that are definite: the call had no effect, and never will
+// have. Busy answers an acquire, NotHeld the ops on a grant, Unsupported any
+// op. Whatever else an adapter says leaves the question open.
 const (
 	Busy        = "busy"
 	NotHeld     = "not_held"
 	Unsupported = "unsupported"
 )
 
-// Definite tells whether the word, as the answer to the op, says for certain that nothing happened.
+// Definite reports whether the word, as the answer to the op, says for certain
+// that nothing happened.
 func Definite(op, word string) bool {
 	switch word {
 	case Unsupported:
@@ -53,11 +56,13 @@ type Request struct {
 	ID  int64  `json:"id"`
 	Op  string `json:"op"`
 	Key string `json:"key,omitempty"`
-	// Keys of an acquire are several, where the adapter declares multi_key; Key is then the first of them.
+	// Keys of an acquire are several, where the adapter declares multi_key; Key
+	// is then the first of them.
 	Keys []string `json:"keys,omitempty"`
 	// Mode of an acquire is ModeRead or ModeWrite where the adapter declares read_write, else "".
 	Mode string `json:"mode,omitempty"`
-	// Permits of an acquire is how many it asks for, where the adapter declares permits_per_acquire, else 0.
+	// Permits of an acquire is how many it asks for, where the adapter declares
+	// permits_per_acquire, else 0.
 	Permits int `json:"permits,omitempty"`
 	// Grant is the ID of the acquire that granted what is asked about.
 	Grant int64 `json:"grant,omitempty"`
@@ -90,7 +95,8 @@ type Account struct {
 	Database string `json:"database"`
 }
 
-// Declaration is what an adapter says of its lock: what may be concluded from its answers. A claim that is not made is not held against the lock.
+// Declaration is what an adapter says of its lock: what may be concluded from
+// its answers. A claim that is not made is not held against the lock.
 type Declaration struct {
 	// Name is the lock's, with its version: "redis-py Lock 4.3.4".
 	Name string `json:"name"`
@@ -98,19 +104,25 @@ type Declaration struct {
 	Validity string `json:"validity"`
 	// Token is "fencing", "version", "owner" or "none".
 	Token string `json:"token"`
-	// Confirms lists the ops whose success proves that the hold still stood: "renew", "release", "held".
+	// Confirms lists the ops whose success proves that the hold still stood:
+	// "renew", "release", "held".
 	Confirms []string `json:"confirms"`
-	// Can lists the ops that there are beside acquire and release: "renew", "held", "cancel". Those of Confirms need not be named again.
+	// Can lists the ops that there are beside acquire and release: "renew",
+	// "held", "cancel". Those of Confirms need not be named again.
 	Can []string `json:"can"`
-	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed; 0: no claim.
+	// LostGrace is how long the lock may take to notice a loss while its client
+	// runs undisturbed; 0: no claim.
 	LostGrace time.Duration `json:"-"`
-	// Notices says how it notices a loss within LostGrace: "undisturbed" or "" as above, "alone" by its own clock, cut off or not.
+	// Notices says how it notices a loss within LostGrace: "undisturbed" or ""
+	// as above, "alone" by its own clock, cut off or not.
 	Notices string `json:"notices"`
-	// Tolerates is "minority" if a fault that touches only a minority of the service's nodes is no excuse, or "".
+	// Tolerates is "minority" if a fault that touches only a minority of the
+	// service's nodes is no excuse, or "".
 	Tolerates string `json:"tolerates"`
 	// Abandons is for how long an acquire without a grant may leave something behind; 0: for a TTL.
 	Abandons time.Duration `json:"-"`
-	// Lease is the lock's TTL where it can't be set: the lock takes no notice of Greeting.TTLMS. 0: it can be set.
+	// Lease is the lock's TTL where it can't be set: the lock takes no notice
+	// of Greeting.TTLMS. 0: it can be set.
 	Lease time.Duration `json:"-"`
 	Fair  bool          `json:"fair"`
 	// Permits is how many may hold a key at once; 1 when it is not given.
@@ -129,13 +141,15 @@ type Declaration struct {
 
 // Session is what the service knows a client's session by.
 type Session struct {
-	// ID is the number of ZooKeeper's session, of etcd's lease, or of PostgreSQL's backend; 0: none was told.
+	// ID is the number of ZooKeeper's session, of etcd's lease, or of
+	// PostgreSQL's backend; 0: none was told.
 	ID int64
-	// Password is what ZooKeeper asks of whoever takes a session up again, and at Consul the name of the session; none elsewhere.
+	// Password is what ZooKeeper asks of whoever takes a session up again, and
+	// at Consul the name of the session; none elsewhere.
 	Password []byte
 }
 
-// Does tells whether the adapter carries out the op.
+// Does reports whether the adapter carries out the op.
 func (d *Declaration) Does(op string) bool {
 	if op != OpHeld && op != OpRenew && op != OpCancel {
 		return true
@@ -143,7 +157,8 @@ func (d *Declaration) Does(op string) bool {
 	return slices.Contains(d.Can, op) || slices.Contains(d.Confirms, op)
 }
 
-// TTL returns the TTL to open the lock with: the one that the user gave (0: none), or the lock's own if it can't be set. Another one than that is a *LeaseError.
+// TTL returns the TTL to open the lock with: the one that the user gave (0: none),
+// or the lock's own if it can't be set. Another one than that is a *LeaseError.
 func (d *Declaration) TTL(given time.Duration) (time.Duration, error) {
 	if d.Lease == 0 || d.Lease == given {
 		return given, nil
@@ -172,10 +187,12 @@ func (d *Declaration) Asks(read bool) string {
 	return ModeWrite
 }
 
-// Contradiction tells, as the rest of a sentence, what in a successful reply to the op does not go with the declaration; "" if nothing does. What was not
+// Contradiction tells, as the rest of a sentence, what in a successful reply to
+// the op does not go with the declaration; "" if nothing does. What was not
 // declared would not be judged, and what was declared and is missing can't be.
 func (d *Declaration) Contradiction(op string, r Reply) string {
-	token, session, validFor := mismatched(d.Token != "none", r.Token != 0), mismatched(d.Sessions, r.Session.ID != 0), mismatched(d.Validity == "library", r.HasValidFor)
+	token, session, validFor := mismatched(d.Token != "none", r.Token != 0), mismatched(d.Sessions, r.Session.ID != 0),
+		mismatched(d.Validity == "library", r.HasValidFor)
 	if op != OpAcquire {
 		token, session = 0, 0
 	}
@@ -217,7 +234,8 @@ func mismatched(declared, given bool) mismatch {
 	return 0
 }
 
-// Misstamped tells, as the rest of a sentence, which stamp of the reply is not between sending and receiving (monotime.Now); "" if none is.
+// Misstamped tells, as the rest of a sentence, which stamp of the reply is not
+// between sending and receiving (monotime.Now); "" if none is.
 func (r Reply) Misstamped(sent, received int64) string {
 	for _, s := range []struct {
 		name string
@@ -230,7 +248,8 @@ func (r Reply) Misstamped(sent, received int64) string {
 	return ""
 }
 
-// Reply is one answer of an adapter. Stamps are of the machine's monotonic clock (ns), as the adapter read it; 0: not given.
+// Reply is one answer of an adapter. Stamps are of the machine's monotonic
+// clock (ns), as the adapter read it; 0: not given.
 type Reply struct {
 	ID int64
 	OK bool
@@ -242,13 +261,15 @@ type Reply struct {
 
 	// Token is that of an acquire's grant; 0: none.
 	Token int64
-	// ValidFor is how long the library says that the grant is good for. HasValidFor tells whether it said anything.
+	// ValidFor is how long the library says that the grant is good for.
+	// HasValidFor reports whether it said anything.
 	ValidFor    time.Duration
 	HasValidFor bool
-	// Attempt is when the attempt began that succeeded, First when the first began that may have taken effect, Enqueued when the waiter was put
-	// into its queue.
+	// Attempt is when the attempt began that succeeded, First when the first began
+	// that may have taken effect, Enqueued when the waiter was put into its queue.
 	Attempt, First, Enqueued int64
-	// Session is the client's present one, in the reply to a hello or an acquire; its zero value: none was told.
+	// Session is the client's present one, in the reply to a hello or an
+	// acquire; its zero value: none was told.
 	Session Session
 }
 

@@ -20,7 +20,8 @@ import (
 // maxName bounds what is printed in every report.
 const maxName = 80
 
-// mostPerAcquire is the greatest number of permits that one acquire can ask for (history.MaxPerAcquire).
+// mostPerAcquire is the greatest number of permits that one acquire can ask for
+// (history.MaxPerAcquire).
 const mostPerAcquire = 255
 
 // mostKeys is the greatest number of keys that one acquire can ask for (history.MaxMultiKey).
@@ -29,7 +30,8 @@ const mostKeys = 64
 // maxPassword bounds that of a session; ZooKeeper's have 16 bytes.
 const maxPassword = 64
 
-// line is what an adapter printed: a reply, or an event. The members of a reply are read when it is known what was asked.
+// line is what an adapter printed: a reply, or an event. The members of a reply
+// are read when it is known what was asked.
 type line struct {
 	event   *Event
 	id      int64
@@ -54,16 +56,19 @@ func parseLine(text []byte) (line, error) {
 		return line{}, errors.New(`has neither "id" (a reply) nor "event"`)
 	}
 	if err := json.Unmarshal(members["id"], &l.id); err != nil || l.id == 0 {
-		return line{}, fmt.Errorf(`"id" is %s: it must be the number of the request that is answered`, brief(members["id"]))
+		return line{}, fmt.Errorf(`"id" is %s: it must be the number of the request that is answered`,
+			brief(members["id"]))
 	}
 	return l, nil
 }
 
-// object splits a line into its members. A name that comes twice is refused: it is open which was meant.
+// object splits a line into its members. A name that comes twice is refused: it
+// is open which was meant.
 func object(text []byte) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		if bytes.Contains(text, []byte("hsperfdata")) { // scenarios side by side have process numbers of their own, and one /tmp
+		// scenarios side by side have process numbers of their own, and one /tmp
+		if bytes.Contains(text, []byte("hsperfdata")) {
 			return nil, errors.New("is no JSON object: start java with -XX:-UsePerfData")
 		}
 		return nil, errors.New("is no JSON object; what is for humans belongs on standard error")
@@ -231,7 +236,8 @@ func (r *reader) milliseconds(name string, into *time.Duration) bool {
 	return true
 }
 
-// session reads the number of a session, decimal or after 0x in hexadecimal, and after a colon its password in hexadecimal. ZooKeeper's numbers may have all 64 bits.
+// session reads the number of a session, decimal or after 0x in hexadecimal, and after
+// a colon its password in hexadecimal. ZooKeeper's numbers may have all 64 bits.
 func (r *reader) session(into *Session) {
 	var text string
 	if !r.take("session", &text, `a string, such as "0x694d7f1c5d9a0b31"`) {
@@ -259,7 +265,8 @@ func (r *reader) declaration() *Declaration {
 	r.rule(protocol == Version, "says protocol %d: this is %d", protocol, Version)
 	r.text("name", &d.Name)
 	r.rule(d.Name != "" && len(d.Name) <= maxName && !strings.ContainsFunc(d.Name, harmless.Hidden),
-		`"name" is %.100q: it must say what the lock is called, in at most %d bytes, such as "my-lock 1.2"`, d.Name, maxName)
+		`"name" is %.100q: it must say what the lock is called, in at most %d bytes, such as "my-lock 1.2"`, d.Name,
+		maxName)
 	r.oneOf("validity", &d.Validity, "", "library", "from_invocation", "session")
 	r.oneOf("token", &d.Token, "fencing", "version", "owner", "none")
 	r.someOf("confirms", &d.Confirms, OpRenew, OpRelease, OpHeld)
@@ -267,25 +274,31 @@ func (r *reader) declaration() *Declaration {
 	r.milliseconds("lost_grace_ms", &d.LostGrace)
 	r.rule(d.LostGrace >= 0, `"lost_grace_ms" is negative`)
 	r.oneOf("notices", &d.Notices, "", "undisturbed", "alone")
-	r.rule(d.Notices == "" || d.LostGrace != 0, `"notices" is %q without "lost_grace_ms": say within which time a loss is noticed`, d.Notices)
+	r.rule(d.Notices == "" || d.LostGrace != 0,
+		`"notices" is %q without "lost_grace_ms": say within which time a loss is noticed`, d.Notices)
 	r.oneOf("tolerates", &d.Tolerates, "", "minority")
 	said := r.milliseconds("abandons_ms", &d.Abandons)
 	r.rule(!said || d.Abandons > 0, `"abandons_ms" must be greater than 0: leave it out for a TTL`)
 	r.lease(&d.Lease)
 	r.flag("fair", &d.Fair)
 	r.take("permits", &d.Permits, "a number")
-	r.rule(d.Permits >= 1 && d.Permits <= 1_000_000, `"permits" is %d: it must be 1 (an exclusive lock) or more`, d.Permits)
+	r.rule(d.Permits >= 1 && d.Permits <= 1_000_000, `"permits" is %d: it must be 1 (an exclusive lock) or more`,
+		d.Permits)
 	r.flag("reentrant", &d.Reentrant)
 	if r.take("permits_per_acquire", &d.PerAcquire, "a number") {
-		r.rule(d.PerAcquire >= 1 && d.PerAcquire <= min(d.Permits, mostPerAcquire), `"permits_per_acquire" is %d, of %d permits: it lies between 1 and "permits", and %d at most`,
+		r.rule(d.PerAcquire >= 1 && d.PerAcquire <= min(d.Permits, mostPerAcquire),
+			`"permits_per_acquire" is %d, of %d permits: it lies between 1 and "permits", and %d at most`,
 			d.PerAcquire, d.Permits, mostPerAcquire)
 		r.rule(!d.Reentrant, `"permits_per_acquire" with "reentrant": not both`)
 	}
 	r.flag("read_write", &d.ReadWrite)
-	r.rule(!d.ReadWrite || d.Permits == 1, `"read_write" with "permits" %d: a reader-writer lock has one permit, which readers share`, d.Permits)
+	r.rule(!d.ReadWrite || d.Permits == 1,
+		`"read_write" with "permits" %d: a reader-writer lock has one permit, which readers share`, d.Permits)
 	if r.take("multi_key", &d.MultiKey, "a number") {
-		r.rule(d.MultiKey >= 1 && d.MultiKey <= mostKeys, `"multi_key" is %d: it lies between 1 and %d`, d.MultiKey, mostKeys)
-		r.rule(d.Permits == 1 && !d.Reentrant && !d.ReadWrite, `"multi_key" with "permits", "reentrant" or "read_write": it is for exclusive locks that are none of these`)
+		r.rule(d.MultiKey >= 1 && d.MultiKey <= mostKeys, `"multi_key" is %d: it lies between 1 and %d`, d.MultiKey,
+			mostKeys)
+		r.rule(d.Permits == 1 && !d.Reentrant && !d.ReadWrite,
+			`"multi_key" with "permits", "reentrant" or "read_write": it is for exclusive locks that are none of these`)
 	}
 	r.flag("no_expiry", &d.NoExpiry)
 	r.flag("sessions", &d.Sessions)
@@ -338,14 +351,16 @@ func quoted(words []string) string {
 	return strings.Join(out, ", ")
 }
 
-// brief is the beginning of what was printed, safe to be shown. What looks like JSON is easier to read as it is.
+// brief is the beginning of what was printed, safe to be shown. What looks like
+// JSON is easier to read as it is.
 func brief(text []byte) string {
 	const most = 120
 	rest := ""
 	if len(text) > most {
 		text, rest = text[:most], "…"
 	}
-	if len(text) > 0 && text[0] == '{' && utf8.Valid(text) && !bytes.ContainsFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) {
+	if len(text) > 0 && text[0] == '{' && utf8.Valid(text) &&
+		!bytes.ContainsFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) {
 		return string(text) + rest
 	}
 	return strconv.Quote(string(text)) + rest

@@ -43,8 +43,8 @@ func (t *tracer) again(la *lane, o *op) bool {
 	return true
 }
 
-// replace ends the holds of an owner that is granted the key again: whatever became of them, the owner is one. Where a grant is good until it
-// is released, the second one is a violation instead.
+// replace ends the holds of an owner that is granted the key again: whatever became of them, the
+// owner is one. Where a grant is good until it is released, the second one is a violation instead.
 func (t *tracer) replace(la *lane, o *op) {
 	if t.options.Permits > 1 || t.options.Validity.Released {
 		return
@@ -87,7 +87,8 @@ func (t *tracer) nested(la *lane, o *op) bool {
 	case o.Outcome == history.OK:
 		t.granted++
 		h.least, h.most = max(h.least, 1)+1, h.most+1
-		// That an owner gets in again shows that it held. It is no renewal that would extend a lease.
+		// That an owner gets in again shows that it held. It is no renewal that
+		// would extend a lease.
 		o.Kind, o.Outcome, o.shown = history.Renew, history.Fail, shownAgain
 		t.under(h, o)
 	case o.Outcome != history.Fail:

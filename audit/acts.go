@@ -60,7 +60,8 @@ func (t *tracer) acted(la *lane, i int32) {
 	}
 }
 
-// reopen takes back that a release ended a hold: its owner has acted under it later. It held until then, and gave the promise up.
+// reopen takes back that a release ended a hold: its owner has acted under it
+// later. It held until then, and gave the promise up.
 func (t *tracer) reopen(h *hold) {
 	if h.release >= 0 {
 		r := t.log.ops.At(h.release)
@@ -76,8 +77,9 @@ func (t *tracer) reopen(h *hold) {
 	}
 }
 
-// replacedWrite follows a write of a grant that its owner had replaced by a newer one. It is no act that would prolong the older hold, for
-// its owner holds anyway; what it does to the data is seen in the ledger.
+// replacedWrite follows a write of a grant that its owner had replaced by a
+// newer one. It is no act that would prolong the older hold, for its owner
+// holds anyway; what it does to the data is seen in the ledger.
 func (t *tracer) replacedWrite(la *lane, h *hold, o *op) {
 	if o.Kind != history.Write || o.Outcome != history.OK || !t.log.ledgered {
 		t.stray(la, o)
@@ -87,10 +89,12 @@ func (t *tracer) replacedWrite(la *lane, h *hold, o *op) {
 	o.late, o.grant, h.use, h.wrote = true, h.acquire+1, max(h.use, o.order/2), true
 }
 
-// provesHold reports whether a renewal shows a hold whose acquire the log lacks: its client was granted the key before the log begins. One that was given up
-// is not renewed, so a renewal behind a release shows nothing.
+// provesHold reports whether a renewal shows a hold whose acquire the log
+// lacks: its client was granted the key before the log begins. One that was
+// given up is not renewed, so a renewal behind a release shows nothing.
 func (t *tracer) provesHold(la *lane, o *op) bool {
-	if o.Kind != history.Renew || o.Outcome != history.OK || len(la.open) > 0 || t.log.Columns == nil || t.options.Permits > 1 {
+	if o.Kind != history.Renew || o.Outcome != history.OK || len(la.open) > 0 || t.log.Columns == nil ||
+		t.options.Permits > 1 {
 		return false
 	}
 	return la.newest < 0 || t.holds.At(la.newest).inferred
@@ -105,7 +109,8 @@ func (t *tracer) infer(la *lane, i int32) {
 	if t.options.Tokens != "fencing" {
 		o.Token = 0 // it may be that of the act
 	}
-	a := t.log.ops.Add(op{Call: forms.Call{Kind: history.Acquire, Outcome: history.OK, Inv: o.Inv, Ret: o.Inv, Token: o.Token, Key: o.Key,
+	a := t.log.ops.Add(op{Call: forms.Call{Kind: history.Acquire, Outcome: history.OK, Inv: o.Inv, Ret: o.Inv,
+		Token: o.Token, Key: o.Key,
 		Owner: o.Owner, Line: o.Line, EndLine: o.Line}, start: 1, end: o.Inv, order: o.order - 1, inferred: true})
 	h := t.hold(la, a)
 	h.use = o.order / 2

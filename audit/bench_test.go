@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// BenchmarkAudit reads and judges a log of grants by ever new clients, a third of which are never given up.
+// BenchmarkAudit reads and judges a log of grants by ever new clients, a third
+// of which are never given up.
 func BenchmarkAudit(b *testing.B) {
 	forms := []struct {
 		format        forms.Format
@@ -57,7 +58,8 @@ func BenchmarkForms(b *testing.B) {
 	}{
 		{forms.Text, audit.Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+) (?P<key>\S+) (?P<fence>\d+)`}, func(i, lock, client int, at time.Time) (text string) {
 			for n, event := range []string{"request", "granted", "write", "released"} {
-				text += fmt.Sprintf("%s p%d %s k%d %d\n", at.Add(time.Duration(n)*time.Millisecond).Format(time.RFC3339Nano), client, event, lock, i+1)
+				text += fmt.Sprintf("%s p%d %s k%d %d\n",
+					at.Add(time.Duration(n)*time.Millisecond).Format(time.RFC3339Nano), client, event, lock, i+1)
 			}
 			return text
 		}},
@@ -68,13 +70,15 @@ func BenchmarkForms(b *testing.B) {
 		{forms.Leases, audit.Options{}, func(i, lock, client int, at time.Time) (text string) {
 			for n, holder := range []string{fmt.Sprint("p", client), ""} {
 				text += fmt.Sprintf(`{"type":"MODIFIED","object":{"kind":"Lease","metadata":{"name":"k%d","resourceVersion":"%d"},"spec":{"holderIdentity":"%s","acquireTime":"%s","renewTime":"%s","leaseDurationSeconds":15,"leaseTransitions":%d}}}`+"\n",
-					lock, 2*i+n+1, holder, at.Format(time.RFC3339Nano), at.Add(time.Duration(n)*time.Millisecond).Format(time.RFC3339Nano), i/50)
+					lock, 2*i+n+1, holder, at.Format(time.RFC3339Nano),
+					at.Add(time.Duration(n)*time.Millisecond).Format(time.RFC3339Nano), i/50)
 			}
 			return text
 		}},
 		{forms.Monitor, audit.Options{}, func(_, lock, client int, at time.Time) (text string) {
 			named := strings.NewReplacer("PORT", fmt.Sprint(40_000+client), "LOCK", fmt.Sprint("k", lock), "WHO", fmt.Sprint("p", client))
-			for n, c := range []string{`127.0.0.1:PORT] "SET" "LOCK" "WHO" "NX" "PX" "30000"`, `127.0.0.1:PORT] "eval" ` + script("pexpire") + ` "1" "LOCK" "WHO" "30000"`, `lua] "get" "LOCK"`, `lua] "pexpire" "LOCK"`,
+			for n, c := range []string{`127.0.0.1:PORT] "SET" "LOCK" "WHO" "NX" "PX" "30000"`,
+				`127.0.0.1:PORT] "eval" ` + script("pexpire") + ` "1" "LOCK" "WHO" "30000"`, `lua] "get" "LOCK"`, `lua] "pexpire" "LOCK"`,
 				`127.0.0.1:PORT] "eval" ` + script("del") + ` "1" "LOCK" "WHO"`, `lua] "get" "LOCK"`, `lua] "del" "LOCK"`} {
 				stamp := at.Add(time.Duration(n) * time.Microsecond)
 				text += fmt.Sprintf("%d.%06d [0 ", stamp.Unix(), stamp.Nanosecond()/1000) + named.Replace(c) + "\n"
@@ -85,7 +89,8 @@ func BenchmarkForms(b *testing.B) {
 		b.Run(string(one.format), func(b *testing.B) {
 			var log strings.Builder
 			for i := range holds {
-				log.WriteString(one.hold(i, i%50, i%53, time.Unix(1_763_107_200, 0).UTC().Add(time.Duration(i/50*20)*time.Millisecond+time.Duration(i%50)*10*time.Microsecond)))
+				log.WriteString(one.hold(i, i%50, i%53,
+					time.Unix(1_763_107_200, 0).UTC().Add(time.Duration(i/50*20)*time.Millisecond+time.Duration(i%50)*10*time.Microsecond)))
 			}
 			text := log.String()
 			b.SetBytes(int64(len(text)))

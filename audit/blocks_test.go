@@ -56,7 +56,8 @@ func logs(t testing.TB) map[string]forms.Format {
 		"1 a granted\n\n2 a released\n3 a\n4 b granted\n":                                                                                  forms.Text,
 		"1 a granted\n2 a released\n4 b sings\n":                                                                                           forms.Text,
 	}
-	for glob, format := range map[string]forms.Format{"testdata/csv/*.csv": forms.CSV, "../examples/*.csv": forms.CSV, "testdata/json/*.jsonl": forms.JSON, "../examples/*.jsonl": forms.JSON} {
+	for glob, format := range map[string]forms.Format{"testdata/csv/*.csv": forms.CSV, "../examples/*.csv": forms.CSV,
+		"testdata/json/*.jsonl": forms.JSON, "../examples/*.jsonl": forms.JSON} {
 		files, err := filepath.Glob(glob)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files for %s: %v", glob, err)
@@ -90,7 +91,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestTornBlocks: what is a record, and what is torn, does not depend on blocks, whatever quotes there are.
+// TestTornBlocks: what is a record, and what is torn, does not depend on
+// blocks, whatever quotes there are.
 func TestTornBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 39))
 	pieces := []string{"1,a,granted,k", "2,a,released,k", `"`, `""`, ",", "\n", "\n", "\r\n", "3,b,", "granted", "x", `,"k"`, "\x00", " "}
@@ -116,7 +118,8 @@ func TestTornBlocks(t *testing.T) {
 	}
 }
 
-// TestOpenQuote: a quote that is not closed takes its own line along, also where the rest of the log is longer than a record may be.
+// TestOpenQuote: a quote that is not closed takes its own line along, also
+// where the rest of the log is longer than a record may be.
 func TestOpenQuote(t *testing.T) {
 	log := "ts,pod,action,lock,note\n1,a,granted,k,\n2,a,\"rel\n" + strings.Repeat("3,b,busy,k,"+strings.Repeat("x", 1<<10)+"\n", 2<<10)
 	want := told([]byte(log), forms.CSV, Options{}, 1<<22)
@@ -128,7 +131,8 @@ func TestOpenQuote(t *testing.T) {
 	}
 }
 
-// TestManyBlocks: names are numbered, and the first error is told, as they come in the log, with many blocks under way.
+// TestManyBlocks: names are numbered, and the first error is told, as they come
+// in the log, with many blocks under way.
 func TestManyBlocks(t *testing.T) {
 	var log strings.Builder
 	log.WriteString("ts,pod,action,lock,fence\n")
@@ -177,15 +181,20 @@ func TestEndlessFields(t *testing.T) {
 		o      Options
 		want   string
 	}{
-		"a field":            {csvLines + "1,a,gr", 'x', forms.CSV, Options{}, `log:50002:5: a record of more than 1048576 bytes, near "grxxx`},
-		"a field in quotes":  {csvLines + "1,\"a\",\"gr,\n", 'x', forms.CSV, Options{}, `log:50003:1: a record of more than 1048576 bytes, near "xxxx`},
+		"a field": {csvLines + "1,a,gr", 'x', forms.CSV, Options{},
+			`log:50002:5: a record of more than 1048576 bytes, near "grxxx`},
+		"a field in quotes": {csvLines + "1,\"a\",\"gr,\n", 'x', forms.CSV, Options{},
+			`log:50003:1: a record of more than 1048576 bytes, near "xxxx`},
 		"fields":             {csvLines + "1,a", ',', forms.CSV, Options{}, `log:50002:`},
 		"a bare quote":       {csvLines + "1,a,g\"r", 'x', forms.CSV, Options{}, `log:50002:6: bare "`},
 		"a heading":          {"ts,pod,act", 'x', forms.CSV, Options{}, `log:1:8: a record of more than 1048576 bytes`},
 		"quotes without end": {"ts,pod,action\n1,a,", '"', forms.CSV, Options{}, `log:2:`},
-		"a string":           {jsonLines + `{"ts":1,"pod":"a`, 'x', forms.JSON, Options{}, `log:50001:1048577: one op of more than 1048576 bytes, near "{\"ts\":1`},
-		"an object":          {jsonLines + `{"ts":1,"pod":[1`, ' ', forms.JSON, Options{}, `log:50001:1048577: one op of more than 1048576 bytes, near "{\"ts\":1`},
-		"a line":             {strings.Repeat("1 a granted\n", 50_000) + "1 a gr", 'x', forms.Text, text, `log:50001:1: a line of more than 1048576 bytes, near "1 a grxxx`},
+		"a string": {jsonLines + `{"ts":1,"pod":"a`, 'x', forms.JSON, Options{},
+			`log:50001:1048577: one op of more than 1048576 bytes, near "{\"ts\":1`},
+		"an object": {jsonLines + `{"ts":1,"pod":[1`, ' ', forms.JSON, Options{},
+			`log:50001:1048577: one op of more than 1048576 bytes, near "{\"ts\":1`},
+		"a line": {strings.Repeat("1 a granted\n", 50_000) + "1 a gr", 'x', forms.Text, text,
+			`log:50001:1: a line of more than 1048576 bytes, near "1 a grxxx`},
 	} {
 		in := &unending{text: c.log, fill: c.fill}
 		_, err := Read(in, "log", c.format, c.o)

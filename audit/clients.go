@@ -9,13 +9,15 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// A judge sees no conflict between two grants of one client. So an owner that has several at a time, each of which counts, becomes several
-// clients: "a", "a (2)" …: with a semaphore, and where a grant is good until it is released, for then an exclusive lock must not be granted
-// twice. Clients have one number on all
-// keys. Where they are too many for that, they are numbered on each key by itself, for a judge remembers each of them on each key; but for those that
-// have numbers (Options.Clients).
+// A judge sees no conflict between two grants of one client. So an owner that has
+// several at a time, each of which counts, becomes several clients: "a", "a (2)" …: with
+// a semaphore, and where a grant is good until it is released, for then an exclusive
+// lock must not be granted twice. Clients have one number on all keys. Where they are
+// too many for that, they are numbered on each key by itself, for a judge remembers each
+// of them on each key; but for those that have numbers (Options.Clients).
 
-// number gives the owners their clients: the same number on every key, where that is not too much for a judge to remember.
+// number gives the owners their clients: the same number on every key, where
+// that is not too much for a judge to remember.
 func (t *tracer) number() error {
 	if t.options.Permits > 1 || t.options.Validity.Released && !t.options.Reentrant {
 		t.part()
@@ -91,7 +93,8 @@ func (t *tracer) partOf(i int32) {
 	}
 	if a.part != 0 {
 		h := t.holds.See(a.part - 1)
-		if until = h.use; !h.ended && !h.attempted && (t.options.Validity.Released || t.options.Permits > 1 && t.options.Validity.TTL > 0) {
+		if until = h.use; !h.ended && !h.attempted &&
+			(t.options.Validity.Released || t.options.Permits > 1 && t.options.Validity.TTL > 0) {
 			until = math.MaxInt32
 		}
 	}
@@ -131,7 +134,8 @@ func (t *tracer) client(key, owner int32, nth int) (int32, error) {
 	}
 	list := append(t.log.clients[key], name)
 	if len(list) >= maxClients {
-		return 0, fmt.Errorf("%s: more than %d clients of %s: is the field client mapped to the right column?", t.log.Name, maxClients, t.log.Keys.List[key])
+		return 0, fmt.Errorf("%s: more than %d clients of %s: is the field client mapped to the right column?",
+			t.log.Name, maxClients, t.log.Keys.List[key])
 	}
 	t.log.clients[key] = list
 	return int32(len(list)), nil

@@ -22,7 +22,8 @@ type logLine struct {
 	token  int
 }
 
-// randomLog draws the log of a lock that is mostly right: clients are granted it in turn, and sometimes too early; they write, give it up or don't.
+// randomLog draws the log of a lock that is mostly right: clients are granted
+// it in turn, and sometimes too early; they write, give it up or don't.
 func randomLog(r *rand.Rand, clients, grants int) []logLine {
 	var lines []logLine
 	token, now := 30, 100
@@ -59,7 +60,8 @@ func randomLog(r *rand.Rand, clients, grants int) []logLine {
 	return lines
 }
 
-// reread is the log as clocks that err by up to err could have written it: each client's lines keep their order.
+// reread is the log as clocks that err by up to err could have written it: each
+// client's lines keep their order.
 func reread(r *rand.Rand, lines []logLine, clients, err int) []logLine {
 	out := slices.Clone(lines)
 	for c := range clients {
@@ -102,7 +104,8 @@ func csvOf(lines []logLine, tokens bool) string {
 	return b.String()
 }
 
-// TestClockErrorIsSound: what is violated with clocks that err is violated under every reading of the stamps, and what passes is violated under none.
+// TestClockErrorIsSound: what is violated with clocks that err is violated
+// under every reading of the stamps, and what passes is violated under none.
 func TestClockErrorIsSound(t *testing.T) {
 	logs := 200
 	if os.Getenv("LOCKCHAOS_SOAK") != "" {
@@ -136,7 +139,8 @@ func TestClockErrorIsSound(t *testing.T) {
 					continue
 				}
 				if p.Outcome == checker.Violated && q.Outcome != checker.Violated {
-					t.Fatalf("seed %d: %s is violated with an error of %d ms, and not under this reading: %s\n%s\n%s%s", seed, name, err, p.Violations[0].Text, q.Why, text, reading)
+					t.Fatalf("seed %d: %s is violated with an error of %d ms, and not under this reading: %s\n%s\n%s%s",
+						seed, name, err, p.Violations[0].Text, q.Why, text, reading)
 				}
 				if p.Outcome == checker.Pass && q.Outcome == checker.Violated {
 					t.Fatalf("seed %d: %s passes with an error of %d ms, and is violated under this reading: %s\n%s\n%s", seed, name, err, q.Violations[0].Text, text, reading)

@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Doubts: what another reading of the stamps would make a violation, or what the history does not say how it ended.
+// Doubts: what another reading of the stamps would make a violation, or what
+// the history does not say how it ended.
 
 // blame says what leaves it open.
 func (t *tracer) blame() string {
@@ -18,14 +19,16 @@ func (t *tracer) blame() string {
 	return fmt.Sprintf("the clocks, which err by up to %s, can't tell", t.options.ClockError)
 }
 
-// possible is how many more are overtaken by the loosest reading of the stamps than by the strictest.
-// With crossing, an op may also take effect as late as its end: its client may freeze on the way.
+// possible is how many more are overtaken by the loosest reading of the stamps
+// than by the strictest. With crossing, an op may also take effect as late as
+// its end: its client may freeze on the way.
 func (t *tracer) possible(items *race, crossing bool) (sum int) {
 	if t.loosest() == 0 && !crossing {
 		return 0 // there is only one reading
 	}
 	keys := len(t.log.Keys.List)
-	strict, loose := items.overtaken(keys, 2*int64(t.options.ClockError), false), items.overtaken(keys, -2*t.loosest(), crossing)
+	strict, loose := items.overtaken(keys, 2*int64(t.options.ClockError), false),
+		items.overtaken(keys, -2*t.loosest(), crossing)
 	for k := range loose {
 		sum += max(0, loose[k]-strict[k])
 	}
@@ -89,7 +92,8 @@ func (t *tracer) doubtWrites(holds string) string {
 	}
 	switch {
 	case t.unordered > 0:
-		return fmt.Sprintf("%s too close to one of another grant to tell which came first.", remarks.Were(t.unordered, "write"))
+		return fmt.Sprintf("%s too close to one of another grant to tell which came first.",
+			remarks.Were(t.unordered, "write"))
 	case !t.carried && (holds != "" || t.closeGrants() > 0):
 		return "Without tokens, writes are judged by whose grant came first, and that is not certain of all."
 	}

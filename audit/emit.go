@@ -32,10 +32,12 @@ const (
 	ending_
 )
 
-// newEmitter puts the events in order: by time; at one instant what was answered then comes before what was asked, for equal stamps
-// decide nothing, and an op of no length is asked and answered at once. It returns how many entries the ledger has, too.
+// newEmitter puts the events in order: by time; at one instant what was answered then
+// comes before what was asked, for equal stamps decide nothing, and an op of no length
+// is asked and answered at once. It returns how many entries the ledger has, too.
 func newEmitter(t *tracer) (*emitter, int) {
-	e := &emitter{log: t.log, err: int64(t.options.ClockError), moments: spill.NewSorter(t.log.room, moment.compare), stores: map[int32]bool{}}
+	e := &emitter{log: t.log, err: int64(t.options.ClockError), moments: spill.NewSorter(t.log.room, moment.compare),
+		stores: map[int32]bool{}}
 	tell := func(i int32) {
 		o := t.log.ops.See(i)
 		if o.Kind == history.Write && o.Outcome == history.OK && o.grant != 0 {
@@ -78,8 +80,9 @@ func (e *emitter) order(i int32, o *op) {
 	}
 }
 
-// asked is when the invocation of an op is told. Of an acquire as early as it may have been, and of all else as late: whatever is forgotten when
-// nobody waits for a grant was then over before anything that is still to come, for every reading of the stamps.
+// asked is when the invocation of an op is told. Of an acquire as early as it may have
+// been, and of all else as late: whatever is forgotten when nobody waits for a grant
+// was then over before anything that is still to come, for every reading of the stamps.
 func (e *emitter) asked(o *op) int64 {
 	if o.Kind == history.Acquire {
 		return e.early(o.Inv)
@@ -130,7 +133,8 @@ func (e *emitter) moment(out *history.Event) {
 	i := m.op()
 	o := e.log.ops.See(i)
 	client := e.log.client(o)
-	*out = history.Event{Type: history.Invoke, Kind: o.Kind, Time: m.at, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.Key),
+	*out = history.Event{Type: history.Invoke, Kind: o.Kind, Time: m.at, Op: int64(i) + 1, Grant: int64(o.grant),
+		Key:    history.KeyID(o.Key),
 		Client: client, Process: client}
 	if o.Kind == history.Acquire {
 		out.Grant = out.Op
@@ -146,7 +150,8 @@ func (e *emitter) moment(out *history.Event) {
 		out.Start = e.early(o.begin())
 		return
 	case history.Info: // whoever has no answer may not have begun
-		if o.start != 0 || o.Kind == history.Release { // which takes the promise away, and is no act
+		// which takes the promise away, and is no act
+		if o.start != 0 || o.Kind == history.Release {
 			out.Start = e.early(o.begin())
 		}
 	default:
@@ -159,7 +164,8 @@ func (e *emitter) moment(out *history.Event) {
 		out.Token, out.ZeroToken = 0, false
 	}
 	if o.attempt != 0 && o.Kind == history.Acquire && o.Outcome == history.OK {
-		out.Attempt, out.First = e.early(o.attempt), e.early(o.attempt) // those before were told that another had it
+		// those before were told that another had it
+		out.Attempt, out.First = e.early(o.attempt), e.early(o.attempt)
 	}
 	if o.Kind == history.Write {
 		e.stored(i, o)
@@ -197,7 +203,8 @@ func (e *emitter) entry(out *history.Event) {
 	o := e.log.ops.See(i)
 	q := &e.queues[o.Key]
 	e.seq++
-	*out = history.Event{Type: history.Ledger, Kind: history.Write, Time: o.Inv, Op: int64(i) + 1, Grant: int64(o.grant), Key: history.KeyID(o.Key),
+	*out = history.Event{Type: history.Ledger, Kind: history.Write, Time: o.Inv, Op: int64(i) + 1,
+		Grant: int64(o.grant), Key: history.KeyID(o.Key),
 		Client: e.log.client(o), Seq: e.seq, Refused: o.Refused}
 	carry(out, e.log.ops.See(o.grant-1))
 	if !o.Refused {

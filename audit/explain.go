@@ -19,7 +19,8 @@ type Explained struct {
 	Text string
 }
 
-// Explain says line by line how the beginning of a log is understood, up to so many lines that are not empty. The head is whole lines, one record each.
+// Explain says line by line how the beginning of a log is understood, up to so
+// many lines that are not empty. The head is whole lines, one record each.
 func Explain(name string, head []byte, format forms.Format, o Options, most int) (all []Explained, err error) {
 	defer spill.Caught(&err)
 	p, err := NewParser(name, head, format, o)
@@ -36,7 +37,8 @@ func Explain(name string, head []byte, format forms.Format, o Options, most int)
 		switch {
 		case len(text) == 0:
 		case string(text) == strings.TrimSpace(p.lines.Heading):
-			all = append(all, Explained{number, "the names of the columns: " + strings.Join(p.events.log.Lines.Columns.Mapping(), ", ")})
+			all = append(all, Explained{number, "the names of the columns: " +
+				strings.Join(p.events.log.Lines.Columns.Mapping(), ", ")})
 		default:
 			all = append(all, Explained{number, p.explain(text, number)})
 		}
@@ -67,7 +69,8 @@ func (p *Parser) explain(text []byte, number int) string {
 		zone = time.UTC
 	}
 	key, client := p.lines.Worker().Named(e)
-	told := fmt.Sprintf("at %s, client %q: %s %q", time.Unix(0, e.At).In(zone).Format(time.RFC3339Nano), client, e.Means, key)
+	told := fmt.Sprintf("at %s, client %q: %s %q", time.Unix(0, e.At).In(zone).Format(time.RFC3339Nano), client,
+		e.Means, key)
 	if e.End > e.At {
 		told += fmt.Sprintf(", until %s", time.Unix(0, e.End).In(zone).Format(time.RFC3339Nano))
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TestFull reads logs with too little room on the disk. Wherever that ends, the error names the folder, and no file stays open.
+// TestFull reads logs with too little room on the disk. Wherever that ends, the
+// error names the folder, and no file stays open.
 func TestFull(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

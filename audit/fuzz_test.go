@@ -25,7 +25,8 @@ var readings = []audit.Options{
 	{Validity: &audit.Validity{Released: true}, ClockError: time.Second, Tokens: "version"},
 }
 
-// try reads a file in any case: it is refused with its place, or it becomes a history that lockchaos itself could have written, and that makes sense.
+// try reads a file in any case: it is refused with its place, or it becomes a
+// history that lockchaos itself could have written, and that makes sense.
 func try(t *testing.T, data []byte, format forms.Format) {
 	tryWith(t, data, format, audit.Options{})
 }
@@ -69,7 +70,8 @@ func tryWith(t *testing.T, data []byte, format forms.Format, more audit.Options)
 		}
 		v := j.Finish(false)
 		for _, reason := range v.Reasons {
-			if strings.Contains(reason, "make no sense") || strings.Contains(reason, "under grants that were over") || strings.Contains(reason, "gap") {
+			if strings.Contains(reason, "make no sense") || strings.Contains(reason, "under grants that were over") ||
+				strings.Contains(reason, "gap") {
 				t.Fatalf("%+v: %s", o, reason)
 			}
 		}
@@ -81,7 +83,7 @@ func tryWith(t *testing.T, data []byte, format forms.Format, more audit.Options)
 	}
 }
 
-// utf8Keys tells whether the names of the keys stay what they are in JSON, and apart.
+// utf8Keys reports whether the names of the keys stay what they are in JSON, and apart.
 func utf8Keys(keys []string) bool {
 	seen := map[string]bool{}
 	for _, key := range keys {
@@ -118,8 +120,10 @@ func seed(f *testing.F, globs ...string) {
 func FuzzJepsen(f *testing.F) {
 	f.Add([]byte(`[{"type":"invoke","f":"acquire","process":3,"time":3,"value":[1,{"token":1e9}]},{"type":"ok","f":"acquire","process":3,"time":5.5,"value":false}]`))
 	seed(f, jepsens+"*.edn", jepsens+"*/*.edn", "testdata/jepsen/*")
-	for _, text := range []string{"", "[", "{:type :ok}", `{:type :invoke :f :acquire :process 0 :value #{1 [2]}}`, `#_{} ({:type :invoke :f :lock :process 1 :time 5})`,
-		"{:type :invoke, :f :acquire, :process 0, :time 9223372036854775807}", strings.Repeat("[", 300), `{:a "\` + `"}`, `\`, `{:x \{}`, "; only", "#tag"} {
+	for _, text := range []string{"", "[", "{:type :ok}", `{:type :invoke :f :acquire :process 0 :value #{1 [2]}}`,
+		`#_{} ({:type :invoke :f :lock :process 1 :time 5})`,
+		"{:type :invoke, :f :acquire, :process 0, :time 9223372036854775807}", strings.Repeat("[", 300),
+		`{:a "\` + `"}`, `\`, `{:x \{}`, "; only", "#tag"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Jepsen) })

@@ -7,13 +7,15 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// A line that is cut or torn may be any client's release. So where one lies between two grants of a key, the promise of the
-// first one (--ttl) proves nothing against the second one. What clients did as holders still does.
+// A line that is cut or torn may be any client's release. So where one lies
+// between two grants of a key, the promise of the first one (--ttl) proves
+// nothing against the second one. What clients did as holders still does.
 
 // MostGaps is how many places are remembered where lines are left out that may tell of a lock.
 const MostGaps = words.MostGaps
 
-// Missing is lines that could not be understood: how many there are, and before which of the other lines, counted from 0, the first MostGaps of them were.
+// Missing is lines that could not be understood: how many there are, and before
+// which of the other lines, counted from 0, the first MostGaps of them were.
 type Missing struct {
 	N      int
 	Before []int
@@ -28,7 +30,8 @@ func (l *log) miss(m Missing) {
 	slices.Sort(l.Gaps)
 }
 
-// gap notes whether the grant before a hold on its key may have been given up on a line that is left out.
+// gap notes whether the grant before a hold on its key may have been given up
+// on a line that is left out.
 func (t *tracer) gap(n int32, o *op) {
 	before := t.newest[o.Key]
 	if t.newest[o.Key] = n; before < 0 || t.log.Missing == 0 {
@@ -39,7 +42,8 @@ func (t *tracer) gap(n int32, o *op) {
 	}
 }
 
-// missing reports whether a line between two lines may be left out: one of its own number, or one before the line of a number. Where lines are in no order, any of them may belong there.
+// missing reports whether a line between two lines may be left out: one of its own number, or
+// one before the line of a number. Where lines are in no order, any of them may belong there.
 func (l *log) missing(a, b int32) bool {
 	if l.jumbled || l.Missing > words.MostGaps {
 		return true

@@ -13,29 +13,35 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// An audit log tells one thing a line: when, who, what, of which lock, with which token. A line is an instant, unless the log also has
-// the end. An acquire that is asked on one line and granted on another lasts from the one to the other.
+// An audit log tells one thing a line: when, who, what, of which lock, with which
+// token. A line is an instant, unless the log also has the end. An acquire that
+// is asked on one line and granted on another lasts from the one to the other.
 
 // gatherer gathers the events of a log, and makes ops of them once all are there.
 type gatherer struct {
 	log         *log
 	events      *spill.Sorter[words.Event]
-	first, last int64  // their times
-	begin       int64  // the instant of the first one, so that none is 0 or less, whatever the clocks: a history means by 0 that it does not know
-	zeros       []bool // whether a key has tokens that are 0
-	counted     []bool // whether a key has others
-	granted     bool   // some line says "granted", so "acquire" means that it was asked
-	options     Options
-	seen        times.Seen // by the times of the whole log
-	way         times.Way
-	clock       *times.Clock // nil: nothing was gathered
+	first, last int64 // their times
+	// the instant of the first one, so that none is 0 or less, whatever the
+	// clocks: a history means by 0 that it does not know
+	begin   int64
+	zeros   []bool // whether a key has tokens that are 0
+	counted []bool // whether a key has others
+	granted bool   // some line says "granted", so "acquire" means that it was asked
+	options Options
+	seen    times.Seen // by the times of the whole log
+	way     times.Way
+	clock   *times.Clock // nil: nothing was gathered
 }
 
 func newGatherer(l *log, o Options) *gatherer {
-	g := &gatherer{log: l, granted: o.asked, options: o, first: never, last: math.MinInt64, begin: 1 + int64(o.ClockError)}
+	g := &gatherer{log: l, granted: o.asked, options: o, first: never, last: math.MinInt64,
+		begin: 1 + int64(o.ClockError)}
 	room := l.room
-	room.Run *= 8                                                                                   // a log may be in any order; what is made of its lines is nearly in order
-	g.events = spill.NewSorter(room, func(a, b words.Event) int { return cmp.Compare(a.At, b.At) }) // else in the order of the file
+	// a log may be in any order; what is made of its lines is nearly in order
+	room.Run *= 8
+	// else in the order of the file
+	g.events = spill.NewSorter(room, func(a, b words.Event) int { return cmp.Compare(a.At, b.At) })
 	return g
 }
 
@@ -88,7 +94,8 @@ func (g *gatherer) ops() error {
 		return fmt.Errorf("%s: its times are %w: see --time-format", g.log.Name, errFarApart)
 	}
 	g.log.told = spill.NewSorter(g.log.room, moment.compare)
-	g.log.zero, g.log.hasZero, g.log.grain, g.log.zoneless = g.first-g.begin, !g.log.Untimed, g.seen.Grain, g.seen.Zoneless && !g.log.Lines.Stamps.Local()
+	g.log.zero, g.log.hasZero, g.log.grain, g.log.zoneless = g.first-g.begin, !g.log.Untimed, g.seen.Grain,
+		g.seen.Zoneless && !g.log.Lines.Stamps.Local()
 	if g.seen.Zone != nil {
 		g.log.zone = g.seen.Zone
 	}
@@ -111,7 +118,8 @@ func (g *gatherer) ops() error {
 	return nil
 }
 
-// inOrder returns what gives the lines of the log in order of time, one by one; nil ends them. An event is good until the next call.
+// inOrder returns what gives the lines of the log in order of time, one by one;
+// nil ends them. An event is good until the next call.
 func (g *gatherer) inOrder() func() *words.Event {
 	in := g.events.InOrder()
 	if !g.way.NewestFirst() {
@@ -142,7 +150,8 @@ func (g *gatherer) op(e *words.Event, asked map[place]int32) error {
 	}
 	at, zero := place{e.Key, e.Owner}, g.first-g.begin
 	n, open := asked[at]
-	o := op{Call: forms.Call{Inv: e.At - zero, Ret: max(e.End, e.At) - zero, Key: e.Key, Owner: e.Owner, Token: e.Token, Line: e.Line, EndLine: e.Line}}
+	o := op{Call: forms.Call{Inv: e.At - zero, Ret: max(e.End, e.At) - zero, Key: e.Key, Owner: e.Owner, Token: e.Token,
+		Line: e.Line, EndLine: e.Line}}
 	switch e.Means {
 	case words.Request:
 		if open {
@@ -172,7 +181,8 @@ func (g *gatherer) op(e *words.Event, asked map[place]int32) error {
 	return err
 }
 
-// noteNoughts says that the tokens of a key are taken for none where all of them are 0: so a program logs a token that it does not have.
+// noteNoughts says that the tokens of a key are taken for none where all of
+// them are 0: so a program logs a token that it does not have.
 func (g *gatherer) noteNoughts() {
 	for key, zero := range g.zeros {
 		if zero && !g.counted[key] {

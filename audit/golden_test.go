@@ -15,7 +15,8 @@ import (
 
 const jepsens = "../checker/testdata/jepsen/"
 
-// TestGoldenFiles: every file of every format is read as what it is, and judged as its name or its folder says.
+// TestGoldenFiles: every file of every format is read as what it is, and judged
+// as its name or its folder says.
 func TestGoldenFiles(t *testing.T) {
 	words := audit.Options{Map: map[string]string{"time": "when", "event": "what", "client": "who"},
 		Events: map[string][]string{"request": {"LOCK_REQ"}, "grant": {"LOCKED"}, "release": {"UNLOCKED"}, "ignore": {"PING"}}}
@@ -94,12 +95,14 @@ func TestLeasesAndClocks(t *testing.T) {
 		want    checker.Outcome
 		why     string
 	}{
-		"nobody knows when a's hold ended":  {audit.Options{}, checker.Inconclusive, "was never given up in the history"},
-		"a's lease was over":                {ttl(800 * time.Millisecond), checker.Pass, ""},
-		"a's lease ran on":                  {ttl(1500 * time.Millisecond), checker.Violated, ""},
-		"until it was released":             {audit.Options{Validity: &audit.Validity{Released: true}}, checker.Violated, ""},
-		"a's lease was over, but clocks":    {audit.Options{Validity: ttl(800 * time.Millisecond).Validity, ClockError: 150 * time.Millisecond}, checker.Inconclusive, "the clocks, which err by up to 150ms, can't tell"},
-		"a's lease ran on, whatever clocks": {audit.Options{Validity: ttl(1500 * time.Millisecond).Validity, ClockError: 150 * time.Millisecond}, checker.Violated, ""},
+		"nobody knows when a's hold ended": {audit.Options{}, checker.Inconclusive, "was never given up in the history"},
+		"a's lease was over":               {ttl(800 * time.Millisecond), checker.Pass, ""},
+		"a's lease ran on":                 {ttl(1500 * time.Millisecond), checker.Violated, ""},
+		"until it was released":            {audit.Options{Validity: &audit.Validity{Released: true}}, checker.Violated, ""},
+		"a's lease was over, but clocks": {audit.Options{Validity: ttl(800 * time.Millisecond).Validity,
+			ClockError: 150 * time.Millisecond}, checker.Inconclusive, "the clocks, which err by up to 150ms, can't tell"},
+		"a's lease ran on, whatever clocks": {audit.Options{Validity: ttl(1500 * time.Millisecond).Validity,
+			ClockError: 150 * time.Millisecond}, checker.Violated, ""},
 	} {
 		v, _ := judgeText(t, log, "a.csv", forms.CSV, c.options)
 		p := v.Property(checker.MutualExclusion)
@@ -126,7 +129,8 @@ func TestOldTokens(t *testing.T) {
 		"the log begins in the middle of a hold": {"1,a,write,k,5\n2,a,released,k,5\n3,b,acquired,k,6\n4,b,write,k,6\n5,b,released,k,6\n", audit.Options{},
 			checker.Pass, checker.Pass, checker.Pass, checker.Pass},
 		"an old token that the log does not know": {"1,b,acquired,k,6\n2,b,write,k,6\n3,b,released,k,6\n4,a,write,k,5\n", audit.Options{},
-			checker.Violated, checker.Violated, checker.NotJudged, checker.Violated}, // by the tokens a was granted the key before b, and held on
+			// by the tokens a was granted the key before b, and held on
+			checker.Violated, checker.Violated, checker.NotJudged, checker.Violated},
 		"a late write of an owner that was granted the lock again": {"1,a,acquired,k,5\n2,b,acquired,k,6\n3,b,write,k,6\n4,b,released,k,6\n5,a,acquired,k,7\n6,a,write,k,5\n7,a,write,k,7\n8,a,released,k,7\n",
 			audit.Options{}, checker.Violated, checker.Inconclusive, checker.Pass, checker.Violated},
 		"a write under no grant": {"1,a,acquired,k,\n2,a,write,k,\n3,a,released,k,\n4,b,acquired,k,\n5,b,released,k,\n6,b,write,k,\n", audit.Options{},
@@ -136,12 +140,14 @@ func TestOldTokens(t *testing.T) {
 		"tokens that do not order": {"1,a,acquired,k,7\n2,a,write,k,7\n3,a,released,k,7\n4,b,acquired,k,6\n5,b,write,k,6\n6,b,released,k,6\n", audit.Options{Tokens: "version"},
 			checker.Pass, checker.Pass, checker.NotJudged, checker.Pass},
 		"whole seconds accuse nobody": {"1,a,acquired,k,5\n2,a,write,k,5\n2,a,released,k,5\n2,b,acquired,k,6\n2,b,write,k,6\n2,b,released,k,6\n", audit.Options{},
-			checker.Inconclusive, checker.Inconclusive, checker.Pass, checker.Inconclusive}, // what came first within a second is not told
+			// what came first within a second is not told
+			checker.Inconclusive, checker.Inconclusive, checker.Pass, checker.Inconclusive},
 		"whole seconds apart": {"1,a,acquired,k,5\n2,a,write,k,5\n2,a,released,k,5\n3,b,acquired,k,6\n3,b,write,k,6\n4,b,released,k,6\n", audit.Options{},
 			checker.Pass, checker.Pass, checker.Pass, checker.Pass},
 	} {
 		v, _ := judgeText(t, head+c.log, "a.csv", forms.CSV, c.options)
-		for property, want := range map[string]checker.Outcome{checker.UnfencedWrite: c.writes, checker.MutualExclusion: c.holds, checker.TokenOrder: c.order} {
+		for property, want := range map[string]checker.Outcome{checker.UnfencedWrite: c.writes,
+			checker.MutualExclusion: c.holds, checker.TokenOrder: c.order} {
 			if p := v.Property(property); p.Outcome != want {
 				t.Errorf("%s: %s is %s (%s), want %s", name, property, p.Outcome, p.Why, want)
 			}
@@ -172,7 +178,8 @@ func TestJepsensValues(t *testing.T) {
 		"numbers of locks":     {[4]any{"3", "3", "4", "4"}, "[lock 3 4]", false, checker.NotJudged},
 		"fences":               {[4]any{"nil", "33", "nil", "34"}, "[lock]", true, checker.Violated},
 		"a key, and its fence": {[4]any{`["a" nil]`, `["a" 33]`, `["b" nil]`, `["b" 7]`}, "[a b]", true, checker.NotJudged},
-		"a map":                {[4]any{`{:lock "a"}`, `{:lock "a", :token 5}`, `{:lock "b"}`, `{:lock "b", :token 5}`}, "[a b]", true, checker.NotJudged},
+		"a map": {[4]any{`{:lock "a"}`, `{:lock "a", :token 5}`, `{:lock "b"}`, `{:lock "b", :token 5}`},
+			"[a b]", true, checker.NotJudged},
 	} {
 		v, s := judgeText(t, fmt.Sprintf(two, c.values[0], c.values[1], c.values[2], c.values[3]), "a.edn", forms.Jepsen, audit.Options{})
 		if got := fmt.Sprint(s.Keys); got != c.keys {

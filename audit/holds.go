@@ -16,29 +16,32 @@ type hold struct {
 	// least and most are how deep a reentrant owner certainly, and at most, is in it.
 	least, most int32
 	ended       bool
-	replaced    bool  // its owner was granted the key again
-	told        bool  // its owner was told of its loss
-	attempted   bool  // a release of unknown fate was sent
-	next        int32 // its place in the order when its promise was taken away without a release; 0: it was not
-	tried       int64 // when the first one was sent, to a hold that was good until then
-	adrift      int32 // an earlier release of its owner that may end it, from 1 like ops; 0: none
-	before      int32 // its owner's last hold on the key before it; -1: none
-	follower    int32 // its owner's next one; 0: none
-	inferred    bool
-	wrote       bool // a write was made under it
-	twice       bool // a later hold has its token, too
-	nested      bool // its owner was granted the key again, and had not given this grant up
+	replaced    bool // its owner was granted the key again
+	told        bool // its owner was told of its loss
+	attempted   bool // a release of unknown fate was sent
+	// its place in the order when its promise was taken away without a release; 0: it was not
+	next     int32
+	tried    int64 // when the first one was sent, to a hold that was good until then
+	adrift   int32 // an earlier release of its owner that may end it, from 1 like ops; 0: none
+	before   int32 // its owner's last hold on the key before it; -1: none
+	follower int32 // its owner's next one; 0: none
+	inferred bool
+	wrote    bool // a write was made under it
+	twice    bool // a later hold has its token, too
+	nested   bool // its owner was granted the key again, and had not given this grant up
 }
 
-// lane is one owner on one key: the holds that it has not given up, and what else tells about its later ops.
+// lane is one owner on one key: the holds that it has not given up, and what
+// else tells about its later ops.
 type lane struct {
 	key, owner int32
 	number     int32 // of lanes, from 1
 	open       []int32
 	newest     int32   // its last hold; -1: none
 	pending    []int32 // acquires of unknown fate: each may still happen
-	adrift     int32   // a release of unknown fate: it may still happen, and end a later hold; -1: none
-	parts      []part  // none until it asks for the key
+	// a release of unknown fate: it may still happen, and end a later hold; -1: none
+	adrift int32
+	parts  []part // none until it asks for the key
 }
 
 // part is one of the clients that an owner becomes on a key.

@@ -2,7 +2,8 @@ package audit
 
 import "github.com/lockchaos/lockchaos/history"
 
-// known adds ops that nobody wrote down, for what is known all the same, and notes how long the holds lasted.
+// known adds ops that nobody wrote down, for what is known all the same, and
+// notes how long the holds lasted.
 func (t *tracer) known() {
 	last := int64(0)
 	if t.options.Validity.Released && t.options.Permits > 1 {
@@ -32,8 +33,9 @@ func (t *tracer) known() {
 	}
 }
 
-// word adds the client's own word: when it says that it was granted the key, it is alive and takes itself for the holder. Where a release of
-// unknown fate may still happen, and end a hold that came after it, the hold's promise is taken away instead.
+// word adds the client's own word: when it says that it was granted the key, it is
+// alive and takes itself for the holder. Where a release of unknown fate may still
+// happen, and end a hold that came after it, the hold's promise is taken away instead.
 func (t *tracer) word(h *hold) {
 	a := *t.log.ops.See(h.acquire)
 	if a.inferred || a.end != 0 {
@@ -49,14 +51,16 @@ func (t *tracer) word(h *hold) {
 	o.start, o.Line, o.EndLine = a.Inv, late.Line, late.EndLine
 }
 
-// withdrawn takes a hold's promise away where its owner was granted the key again, or went on after its release.
+// withdrawn takes a hold's promise away where its owner was granted the key
+// again, or went on after its release.
 func (t *tracer) withdrawn(h *hold) {
 	if h.next != 0 {
 		t.say(h, history.Release, history.Info, h.until, h.next).start = h.until
 	}
 }
 
-// over ends a hold that was never given up, when all that was done under it and all that was promised is over, so that a judge can forget it.
+// over ends a hold that was never given up, when all that was done under it and
+// all that was promised is over, so that a judge can forget it.
 func (t *tracer) over(h *hold) {
 	if h.ended {
 		return
@@ -69,8 +73,8 @@ func (t *tracer) over(h *hold) {
 	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).NotHeld = true
 }
 
-// held makes a semaphore's grant that is good until it is released a hold until then: a judge counts holds with holds and promises with promises,
-// and not both.
+// held makes a semaphore's grant that is good until it is released a hold until
+// then: a judge counts holds with holds and promises with promises, and not both.
 func (t *tracer) held(h *hold, last int64) {
 	at := last + 1
 	switch {

@@ -14,7 +14,8 @@ type queue struct {
 	version int64
 }
 
-// ledgers puts the writes of each key in order. It tells each one as soon as it knows whether the ledger has it.
+// ledgers puts the writes of each key in order. It tells each one as soon as it
+// knows whether the ledger has it.
 type ledgers struct {
 	t       *tracer
 	queues  []queue
@@ -26,7 +27,8 @@ type ledgers struct {
 
 func newLedgers(t *tracer, tell func(i int32)) *ledgers {
 	keys := len(t.log.Keys.List)
-	return &ledgers{t: t, queues: make([]queue, keys), orders: make([]order, keys), links: spill.NewList[int32](t.log.room), tell: tell}
+	return &ledgers{t: t, queues: make([]queue, keys), orders: make([]order, keys),
+		links: spill.NewList[int32](t.log.room), tell: tell}
 }
 
 // entered reports whether a write may be in the ledger.
@@ -76,22 +78,26 @@ type order interface {
 // orderOf orders the writes of a key by tokens where all of them have one that can be trusted.
 func (l *ledgers) orderOf(key int32) order {
 	if l.t.options.Tokens == "fencing" && !l.t.broken[key] && !l.t.tokenless[key] {
-		return &benign{ledgers: l, free: spill.Heap[ranked]{Less: ranked.before}, ends: spill.Heap[finished]{Less: func(a, b finished) bool { return a.at < b.at }}}
+		return &benign{ledgers: l, free: spill.Heap[ranked]{Less: ranked.before},
+			ends: spill.Heap[finished]{Less: func(a, b finished) bool { return a.at < b.at }}}
 	}
 	return &certain{ledgers: l}
 }
 
-// reads makes an act of a read. It shows only that its client took itself for the holder: no log has reads in the order of the store.
+// reads makes an act of a read. It shows only that its client took itself for
+// the holder: no log has reads in the order of the store.
 func (o *op) reads() {
 	if o.Kind == history.Read && o.act() {
 		o.Kind, o.Outcome = history.Renew, history.Fail
 	}
 }
 
-// certain keeps, without tokens, the writes that are certainly before or behind every write of another grant. The others count as acts, and are in doubt.
+// certain keeps, without tokens, the writes that are certainly before or behind
+// every write of another grant. The others count as acts, and are in doubt.
 type certain struct {
 	*ledgers
-	// ended are those that began before. waiting are those, all of one grant, behind which no write of another grant has come yet.
+	// ended are those that began before. waiting are those, all of one grant,
+	// behind which no write of another grant has come yet.
 	ended   lastTwo
 	waiting []waiting
 }
@@ -169,16 +175,18 @@ func (l *lastTwo) add(o waiting) {
 	}
 }
 
-// benign orders the writes of a key. Of those that the clocks can't order, the one with the smaller token comes first, or else that of the
-// earlier grant. So whatever still stands behind a write of a later grant stands there under every reading of the stamps: something was
-// certainly before it, with a token at least as great as that of what it stands behind.
+// benign orders the writes of a key. Of those that the clocks can't order, the one with the
+// smaller token comes first, or else that of the earlier grant. So whatever still stands
+// behind a write of a later grant stands there under every reading of the stamps: something
+// was certainly before it, with a token at least as great as that of what it stands behind.
 type benign struct {
 	*ledgers
 	free spill.Heap[ranked]
 	ends spill.Heap[finished] // when the free ones ended; those that were taken leave it later
 }
 
-// ranked is a write, and what orders writes that the clocks can't order: tokens, then the ends of the acquires, then the order of the log.
+// ranked is a write, and what orders writes that the clocks can't order:
+// tokens, then the ends of the acquires, then the order of the log.
 type ranked struct {
 	token, granted int64
 	order, write   int32

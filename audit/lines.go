@@ -14,22 +14,27 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Line is one line of an application's audit log, understood: an op with its beginning and its end, or news.
+// Line is one line of an application's audit log, understood: an op with its
+// beginning and its end, or news.
 type Line struct {
-	// Began and Ended are ns since 1970; equal for news (request, busy, lost), and for a grant that a request came before.
+	// Began and Ended are ns since 1970; equal for news (request, busy, lost),
+	// and for a grant that a request came before.
 	Began, Ended int64
 	Client, Key  string
-	// Means is one of Meanings, but for "acquire" and "ignore": whatever says granted is "grant", whatever asks "request".
+	// Means is one of Meanings, but for "acquire" and "ignore": whatever says
+	// granted is "grant", whatever asks "request".
 	Means  string
 	Token  int64  // 0: none
 	Result string // how it ended: "ok", "failed", "refused", "unknown"
 }
 
-// Lines reads the audit log of one application while it grows, a line at a time: JSON objects, among whatever else the application prints.
+// Lines reads the audit log of one application while it grows, a line at a
+// time: JSON objects, among whatever else the application prints.
 //
-// It is stricter than a reader of last week's log. A fault may stop the application between an op and the line that tells of it, and such a line,
-// taken for the instant of its op, would accuse the application of what it did not do. So every op must say when it began and when it ended, and a
-// judge takes each for what lies between.
+// It is stricter than a reader of last week's log. A fault may stop the application
+// between an op and the line that tells of it, and such a line, taken for the instant
+// of its op, would accuse the application of what it did not do. So every op must say
+// when it began and when it ended, and a judge takes each for what lies between.
 type Lines struct {
 	words.Reader
 	file   string
@@ -38,12 +43,13 @@ type Lines struct {
 	number int
 	asked  map[[2]string]bool // client, key → it has asked and not been answered
 	met    map[string]bool    // clients of which a line has been read
-	// Other counts the lines that are none of the audit log; Unasked the grants whose requests came before the first line.
+	// Other counts the lines that are none of the audit log; Unasked the grants
+	// whose requests came before the first line.
 	Other, Unasked int
 }
 
-// NewLines returns a reader of a log that begins with the next line. Client is who speaks: lines that name a client are of "client/name", unless it is
-// that name. File is for error messages.
+// NewLines returns a reader of a log that begins with the next line. Client is who speaks: lines
+// that name a client are of "client/name", unless it is that name. File is for error messages.
 func NewLines(file, client string, o Options) (*Lines, error) {
 	lines, err := words.NewReader(o.reading().Options)
 	if err != nil {
@@ -53,11 +59,12 @@ func NewLines(file, client string, o Options) (*Lines, error) {
 	if named[words.FieldPart] == "" {
 		named[words.FieldPart] = words.NoColumn
 	}
-	return &Lines{Reader: lines, file: file, client: client, row: forms.Members{Named: named}, asked: map[[2]string]bool{}, met: map[string]bool{}}, nil
+	return &Lines{Reader: lines, file: file, client: client, row: forms.Members{Named: named},
+		asked: map[[2]string]bool{}, met: map[string]bool{}}, nil
 }
 
-// Read understands the next line; ok is false where it is none of the audit log: no JSON object, or one without an event. Errors are a
-// *history.SyntaxError.
+// Read understands the next line; ok is false where it is none of the audit log:
+// no JSON object, or one without an event. Errors are a *history.SyntaxError.
 func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 	r.number++
 	text = bytes.TrimSpace(text)
@@ -66,7 +73,8 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 		return l, false, nil
 	}
 	wrong := func(err error) (Line, bool, error) {
-		return l, false, &history.SyntaxError{File: r.file, Line: r.number, Column: 1, Near: remarks.Excerpt(string(text)), Err: err}
+		return l, false, &history.SyntaxError{File: r.file, Line: r.number, Column: 1,
+			Near: remarks.Excerpt(string(text)), Err: err}
 	}
 	got, err := r.fields(text)
 	if err != nil {
@@ -88,7 +96,8 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 	case err != nil:
 		return wrong(fmt.Errorf("%s %q: %w", words.Fields[f], got[f], err))
 	}
-	l = Line{Began: e.At, Ended: e.End, Token: max(e.Token-1, 0), Result: e.Ending.String(), Client: r.client, Key: cmp.Or(got[words.FieldKey], words.DefaultKey)}
+	l = Line{Began: e.At, Ended: e.End, Token: max(e.Token-1, 0), Result: e.Ending.String(), Client: r.client,
+		Key: cmp.Or(got[words.FieldKey], words.DefaultKey)}
 	l.Means = e.Means.String()
 	if got[words.FieldPart] != "" {
 		got[words.FieldClient] += "/" + got[words.FieldPart]
@@ -115,8 +124,8 @@ func (r *Lines) fields(text []byte) (got [words.FieldCount]string, err error) {
 	return got, err
 }
 
-// spans sees to it that the line says when its op began and when it ended; ok is false for a grant of which that can't be known, since it was
-// asked for before the first line.
+// spans sees to it that the line says when its op began and when it ended; ok is false
+// for a grant of which that can't be known, since it was asked for before the first line.
 func (r *Lines) spans(l *Line, ended bool) (ok bool, err error) {
 	place := [2]string{l.Client, l.Key}
 	first := !r.met[l.Client]
@@ -156,7 +165,8 @@ func (r *Lines) spans(l *Line, ended bool) (ok bool, err error) {
 // asks reports whether the line says that its client asked for the key, whatever became of it.
 func (l *Line) asks() bool { return l.Means == "request" || l.Means == "grant" || l.Means == "busy" }
 
-// Granted tells whether the line says that its client was granted the key; Over that it does not hold it any more, as far as it knows.
+// Granted reports whether the line says that its client was granted the key; Over
+// that it does not hold it any more, as far as it knows.
 func (l *Line) Granted() bool { return l.Means == "grant" && l.Result == "ok" }
 
 // Over: see Granted.

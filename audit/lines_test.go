@@ -13,9 +13,12 @@ func TestLines(t *testing.T) {
 		{name: "plain output", text: "listening on :80"},
 		{name: "JSON of another log", text: `{"level":"info","message":"ready"}`},
 		{name: "an op", text: `{` + at + `,` + later + `,"event":"charge","order":17,"token":3}`, want: "write 17 3 ok app 100ms"},
-		{name: "a worker", text: `{` + at + `,` + later + `,"event":"unlock","order":17,"client":"w1","result":"not_owner"}`, want: "release 17 0 failed app/w1 100ms"},
-		{name: "its own name", text: `{` + at + `,` + later + `,"event":"release","order":17,"client":"app"}`, want: "release 17 0 ok app 100ms"},
-		{name: "an acquire with an end was granted", text: `{` + at + `,` + later + `,"event":"lock","order":17}`, want: "grant 17 0 ok app 100ms"},
+		{name: "a worker", text: `{` + at + `,` + later +
+			`,"event":"unlock","order":17,"client":"w1","result":"not_owner"}`, want: "release 17 0 failed app/w1 100ms"},
+		{name: "its own name", text: `{` + at + `,` + later + `,"event":"release","order":17,"client":"app"}`,
+			want: "release 17 0 ok app 100ms"},
+		{name: "an acquire with an end was granted", text: `{` + at + `,` + later + `,"event":"lock","order":17}`,
+			want: "grant 17 0 ok app 100ms"},
 		{name: "one without was asked", text: `{` + at + `,"event":"lock","order":17}`, want: "request 17 0 ok app 0s"},
 		{name: "a word that is left out", text: `{` + at + `,"event":"hello"}`},
 		{name: "an unknown word", text: `{` + at + `,"event":"sing"}`, wrong: `nobody knows what the event "sing" means`},
@@ -28,7 +31,8 @@ func TestLines(t *testing.T) {
 		{name: "shared", text: `{` + at + `,"event":"rlock"}`, wrong: "reader-writer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := NewLines("app's output", "app", Options{Map: map[string]string{"key": "order"}, Events: map[string][]string{"write": {"charge"}, "ignore": {"hello"}}})
+			r, err := NewLines("app's output", "app",
+				Options{Map: map[string]string{"key": "order"}, Events: map[string][]string{"write": {"charge"}, "ignore": {"hello"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +52,8 @@ func TestLines(t *testing.T) {
 				}
 				return
 			}
-			got := strings.Join([]string{l.Means, l.Key, string('0' + rune(l.Token)), l.Result, l.Client, time.Duration(l.Ended - l.Began).String()}, " ")
+			got := strings.Join([]string{l.Means, l.Key, string('0' + rune(l.Token)), l.Result, l.Client,
+				time.Duration(l.Ended - l.Began).String()}, " ")
 			if got != c.want || l.Began != began {
 				t.Errorf("%s at %d, want %s", got, l.Began, c.want)
 			}
@@ -56,7 +61,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A grant that was logged when it was known may have been given earlier, unless its request is there too; one that was asked for before the log began is left out.
+// A grant that was logged when it was known may have been given earlier, unless its
+// request is there too; one that was asked for before the log began is left out.
 func TestLinesOfGrants(t *testing.T) {
 	r, err := NewLines("log", "app", Options{})
 	if err != nil {
@@ -79,7 +85,8 @@ func TestLinesOfGrants(t *testing.T) {
 
 // What Append writes is read by Read as what it was.
 func TestLinesAreWrittenAsTheyAreRead(t *testing.T) {
-	in := Line{Began: 1_700_000_000_123_456_789, Ended: 1_700_000_001_000_000_000, Client: "app/w", Key: "order:1", Means: "not-held", Result: "failed"}
+	in := Line{Began: 1_700_000_000_123_456_789, Ended: 1_700_000_001_000_000_000, Client: "app/w", Key: "order:1",
+		Means: "not-held", Result: "failed"}
 	text, err := in.Append(nil)
 	if err != nil {
 		t.Fatal(err)

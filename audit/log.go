@@ -18,13 +18,14 @@ type log struct {
 	forms.File
 	room        spill.Room
 	ops         *spill.List[op]
-	first, last int64                 // the least inv, and that of the newest op
-	jumbled     bool                  // its lines are in no order of their times
-	mixed       bool                  // they are not in the order of their invs
-	told        *spill.Sorter[moment] // the ops in the order in which they tell something; nil: that is to be found out
-	lanes       []*lane               // where an owner may be several clients
-	whole       []int32               // by lane its client, where each owner is one client on a key
-	read        int32                 // how many of the ops stand in the file
+	first, last int64 // the least inv, and that of the newest op
+	jumbled     bool  // its lines are in no order of their times
+	mixed       bool  // they are not in the order of their invs
+	// the ops in the order in which they tell something; nil: that is to be found out
+	told  *spill.Sorter[moment]
+	lanes []*lane // where an owner may be several clients
+	whole []int32 // by lane its client, where each owner is one client on a key
+	read  int32   // how many of the ops stand in the file
 	// clients are the names of the clients on each key, by number.
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.
@@ -42,12 +43,14 @@ type log struct {
 
 func newLog(file string, r spill.Room, o forms.Options) *log {
 	r = r.Together()
-	l := &log{File: forms.File{Name: file, Options: o, Keys: words.NewNames(), Owners: words.NewNames()}, room: r, ops: spill.NewList[op](r), first: never, last: math.MinInt64, grain: times.Exact, zone: time.UTC}
+	l := &log{File: forms.File{Name: file, Options: o, Keys: words.NewNames(), Owners: words.NewNames()}, room: r,
+		ops: spill.NewList[op](r), first: never, last: math.MinInt64, grain: times.Exact, zone: time.UTC}
 	l.Calls = calls{l}
 	return l
 }
 
-// maxOps bounds the ops of a file. They are numbered with 31 bits, and up to three are added for each.
+// maxOps bounds the ops of a file. They are numbered with 31 bits, and up to
+// three are added for each.
 const maxOps = 1 << 29
 
 func (l *log) add(o op) (int32, error) {
@@ -89,8 +92,9 @@ func (l *log) sort() {
 	}
 }
 
-// order lists ops in the order in which they tell something: an acquire when it is answered, the others when they begin. On the way it moves their
-// times so that none is 0 or less, by which a history means that it does not know.
+// order lists ops in the order in which they tell something: an acquire when it
+// is answered, the others when they begin. On the way it moves their times so
+// that none is 0 or less, by which a history means that it does not know.
 func (l *log) order(err int64) *spill.Sorter[moment] {
 	told := spill.NewSorter(l.room, moment.compare)
 	l.sort()

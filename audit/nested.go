@@ -7,14 +7,16 @@ import (
 	"github.com/lockchaos/lockchaos/audit/remarks"
 )
 
-// A log of a lock that is not reentrant may grant a key to a client that has not given it up. That client is two in truth, such as two threads of one
-// pod, or the lock had forgotten it, or is reentrant. Nobody knows which, so such a log never passes. What the client does later still counts: once it has
-// given up the newer grant, the rest is about the older one.
+// A log of a lock that is not reentrant may grant a key to a client that has not given it
+// up. That client is two in truth, such as two threads of one pod, or the lock had forgotten
+// it, or is reentrant. Nobody knows which, so such a log never passes. What the client does
+// later still counts: once it has given up the newer grant, the rest is about the older one.
 
 // grantedTwice notes that an owner is granted a key under a grant that it has not given up.
 func (t *tracer) grantedTwice(h *hold, o *op) {
 	ttl := int64(t.options.Validity.TTL)
-	if t.options.Delayed || h.told || h.attempted || h.inferred || ttl > 0 && max(t.counted(h), h.renewed)+ttl <= o.begin() {
+	if t.options.Delayed || h.told || h.attempted || h.inferred || ttl > 0 &&
+		max(t.counted(h), h.renewed)+ttl <= o.begin() {
 		return // it was over, or its process was: a fault may have ended that
 	}
 	h.nested = true
@@ -26,8 +28,8 @@ func (t *tracer) grantedTwice(h *hold, o *op) {
 // deepestNest is how many grants back an owner's op may be about.
 const deepestNest = 64
 
-// outer is the hold that an op is about where its owner has given up all newer ones; -1: there is none. With another grant since, an op may just as well
-// come twice, and shows nothing.
+// outer is the hold that an op is about where its owner has given up all newer ones; -1: there
+// is none. With another grant since, an op may just as well come twice, and shows nothing.
 func (t *tracer) outer(la *lane, token int64) int32 {
 	if la.newest < 0 || !t.holds.At(la.newest).ended {
 		return -1
@@ -45,7 +47,8 @@ func (t *tracer) outer(la *lane, token int64) int32 {
 	return -1
 }
 
-// reopened makes the outer hold that an op is about the open one again, and reports whether there is one.
+// reopened makes the outer hold that an op is about the open one again, and
+// reports whether there is one.
 func (t *tracer) reopened(la *lane, token int64) bool {
 	n := t.outer(la, token)
 	if n < 0 {

@@ -17,19 +17,27 @@ type op struct {
 	forms.Call // its times put the events in order; its outcome is Lost for news
 	// start and end, when not 0, are what is known instead of when it happened.
 	start, end int64
-	attempt    int64 // of an acquire that was asked before: when the attempt began that succeeded; 0: not known
-	grant      int32 // the acquire that it is done under, from 1 like ops; 0: none
-	lane       int32 // of an acquire that the judge is told: its owner's on the key, from 1; 0: none
-	order      int32 // decides between events of the same instant
-	// part is, of an acquire, its hold plus one (0: none), until it is the number of the client among those that its owner becomes.
-	part     int32
-	mute     bool // an acquire of the token that its owner had been given before: that tells nothing about the order of tokens
-	late     bool // a write of a grant that its owner had replaced by a newer one: only the ledger has it
+	// of an acquire that was asked before: when the attempt began that succeeded; 0: not known
+	attempt int64
+	grant   int32 // the acquire that it is done under, from 1 like ops; 0: none
+	// of an acquire that the judge is told: its owner's on the key, from 1; 0: none
+	lane  int32
+	order int32 // decides between events of the same instant
+	// part is, of an acquire, its hold plus one (0: none), until it is the
+	// number of the client among those that its owner becomes.
+	part int32
+	// an acquire of the token that its owner had been given before: that tells
+	// nothing about the order of tokens
+	mute bool
+	// a write of a grant that its owner had replaced by a newer one: only the ledger has it
+	late     bool
 	inferred bool // an acquire that the log lacks
 	untold   bool // a write that the judge is not told after all
-	then     bool // the owner's next op on the key is a release that was answered ok; looked for only where locks are reentrant
-	wrote    bool // an acquire under which there was a write
-	shown    shown
+	// the owner's next op on the key is a release that was answered ok; looked
+	// for only where locks are reentrant
+	then  bool
+	wrote bool // an acquire under which there was a write
+	shown shown
 }
 
 // shown is what a line says, where its op is judged as one of another kind.
@@ -48,7 +56,7 @@ func (o *op) begin() int64 { return cmp.Or(o.start, o.Inv) }
 
 func (o *op) finish() int64 { return cmp.Or(o.end, o.Ret) }
 
-// act tells whether the op shows that its client acted as holder.
+// act reports whether the op shows that its client acted as holder.
 func (o *op) act() bool {
 	switch o.Outcome {
 	case history.OK:

@@ -23,8 +23,9 @@ type step struct {
 	inv, ret int
 }
 
-// randomSteps draws a history of up to n ops on one key: owners that acquire and release in turn, with what may get lost on the way. What the lock
-// answers is drawn, too, so most of these histories are no lock's; half of the time the answers follow a lock that is almost right.
+// randomSteps draws a history of up to n ops on one key: owners that acquire and release in
+// turn, with what may get lost on the way. What the lock answers is drawn, too, so most of these
+// histories are no lock's; half of the time the answers follow a lock that is almost right.
 func randomSteps(r *rand.Rand, owners, n, depth int) []step {
 	type state struct {
 		held int // granted and not released, may: perhaps
@@ -54,7 +55,8 @@ func randomSteps(r *rand.Rand, owners, n, depth int) []step {
 			if s.open.acquire {
 				s.may++
 			}
-		case k == 1 || s.open.acquire && k < 5 || !s.open.acquire && s.may == 0: // an ok to who never had it proves nothing about the others
+		case k == 1 || s.open.acquire && k < 5 || !s.open.acquire && s.may == 0:
+			// an ok to who never had it proves nothing about the others
 			s.open.outcome = "fail"
 		default:
 			s.open.outcome = "ok"
@@ -75,7 +77,8 @@ func randomSteps(r *rand.Rand, owners, n, depth int) []step {
 	return out
 }
 
-// jepsenOf writes steps as Jepsen does: a process ends with an info, and its client goes on under another one.
+// jepsenOf writes steps as Jepsen does: a process ends with an info, and its
+// client goes on under another one.
 func jepsenOf(steps []step) string {
 	lines := map[int]string{}
 	process := map[int]int{}
@@ -106,7 +109,8 @@ func jepsenOf(steps []step) string {
 	return text.String()
 }
 
-// legal asks Porcupine whether the ops are those of a lock with so many permits, or of a reentrant one. State: how deep each owner is in it.
+// legal asks Porcupine whether the ops are those of a lock with so many
+// permits, or of a reentrant one. State: how deep each owner is in it.
 func legal(steps []step, owners, permits int, reentrant bool) bool {
 	type depths [6]int
 	total := func(d depths) (sum int) {
@@ -157,8 +161,9 @@ func judgeText(t testing.TB, text, name string, format forms.Format, o audit.Opt
 	return judge(t, s), s
 }
 
-// driftsOn tells whether an owner acquires after a release of unknown fate. That may still happen, and end any one of the owner's later holds; the
-// translation lets it excuse them all, so it may say less than Porcupine, but nothing else.
+// driftsOn reports whether an owner acquires after a release of unknown fate. That
+// may still happen, and end any one of the owner's later holds; the translation
+// lets it excuse them all, so it may say less than Porcupine, but nothing else.
 func driftsOn(steps []step) bool {
 	for i, s := range steps {
 		for _, later := range steps[i+1:] {
@@ -170,7 +175,8 @@ func driftsOn(steps []step) bool {
 	return false
 }
 
-// TestAgreesWithPorcupine: on random histories of an owner-aware mutex, a reentrant one and a semaphore, what was translated from Jepsen's format is
+// TestAgreesWithPorcupine: on random histories of an owner-aware mutex, a
+// reentrant one and a semaphore, what was translated from Jepsen's format is
 // violated if and only if the ops are no such lock's.
 func TestAgreesWithPorcupine(t *testing.T) {
 	for _, c := range []struct {

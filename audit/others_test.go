@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// others are logs as other people write them, in testdata/others, with the answer that is right. Kinds are those of the files' names.
+// others are logs as other people write them, in testdata/others, with the
+// answer that is right. Kinds are those of the files' names.
 var others = []struct {
 	file    string
 	options audit.Options
@@ -23,20 +24,29 @@ var others = []struct {
 	why     string // that the violations, or else the reasons, must say
 }{
 	{"k01-second-grant-hides-first.csv", audit.Options{}, checker.Violated, "a and b both held k from 00:00:04.100 to 00:00:05.100"},
-	{"k01-two-threads-one-pod.csv", audit.Options{}, checker.Violated, "shop-0/task-4 and shop-0/task-2 both held order:1400 from 12:00:07.541 to 12:00:07.900"},
-	{"k01-two-threads-one-pod.csv", audit.Options{Map: map[string]string{"client": "pod+thread"}}, checker.Violated, "shop-0/task-4 and shop-0/task-2 both held order:1400"},
-	{"k01-two-threads-one-pod.csv", audit.Options{Map: map[string]string{"client": "pod"}}, checker.Inconclusive, "Line 3: shop-0 was granted order:1400 again, and had not given it up"},
+	{"k01-two-threads-one-pod.csv", audit.Options{}, checker.Violated,
+		"shop-0/task-4 and shop-0/task-2 both held order:1400 from 12:00:07.541 to 12:00:07.900"},
+	{"k01-two-threads-one-pod.csv", audit.Options{Map: map[string]string{"client": "pod+thread"}}, checker.Violated,
+		"shop-0/task-4 and shop-0/task-2 both held order:1400"},
+	{"k01-two-threads-one-pod.csv", audit.Options{Map: map[string]string{"client": "pod"}}, checker.Inconclusive,
+		"Line 3: shop-0 was granted order:1400 again, and had not given it up"},
 	{"k02-leader-not-told.csv", audit.Options{}, checker.Violated, "ctl-a and ctl-b both held kcm from 03:40:42.274 to 03:41:12.110"},
-	{"k03-ttl-shorter-than-the-wait.csv", audit.Options{Validity: &audit.Validity{TTL: 15 * time.Second}}, checker.Inconclusive, "1 grant was waited for"},
-	{"k04-zone-names.csv", audit.Options{TimeFormat: "2006-01-02 15:04:05 MST", Zones: map[string]string{"MSK": "+03:00"}}, checker.Violated, "srv-1 and srv-2 both held leader from 15:00:50.000 to 15:01:30.000"},
-	{"k04-zone-names.csv", audit.Options{Timezone: "Europe/Moscow"}, checker.Violated, "srv-1 and srv-2 both held leader from 15:00:50.000 to 15:01:30.000"},
-	{"k04-some-without-zone.csv", audit.Options{Timezone: "Africa/Cairo"}, checker.Violated, "p1 and p2 both held k from 10:00:30.000 to 10:01:00.000"},
+	{"k03-ttl-shorter-than-the-wait.csv", audit.Options{Validity: &audit.Validity{TTL: 15 * time.Second}},
+		checker.Inconclusive, "1 grant was waited for"},
+	{"k04-zone-names.csv", audit.Options{TimeFormat: "2006-01-02 15:04:05 MST",
+		Zones: map[string]string{"MSK": "+03:00"}}, checker.Violated, "srv-1 and srv-2 both held leader from 15:00:50.000 to 15:01:30.000"},
+	{"k04-zone-names.csv", audit.Options{Timezone: "Europe/Moscow"}, checker.Violated,
+		"srv-1 and srv-2 both held leader from 15:00:50.000 to 15:01:30.000"},
+	{"k04-some-without-zone.csv", audit.Options{Timezone: "Africa/Cairo"}, checker.Violated,
+		"p1 and p2 both held k from 10:00:30.000 to 10:01:00.000"},
 	{"k04-clock-set-back-an-hour.csv", audit.Options{}, checker.Pass, ""},
 	{"k04-clock-set-back-an-hour.csv", audit.Options{Timezone: "America/New_York"}, checker.Pass, ""},
 	{"k04-clock-set-back-an-hour.csv", audit.Options{Timezone: "UTC"}, checker.Violated, "p1 and p2 both held k"},
-	{"k05-klog.log", audit.Options{Pattern: `^I(?P<time>\d{4} \S+) .*\] (?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`, TimeFormat: "0102 15:04:05.000000", Date: "2026-11-26"}, checker.Violated,
+	{"k05-klog.log", audit.Options{Pattern: `^I(?P<time>\d{4} \S+) .*\] (?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`,
+		TimeFormat: "0102 15:04:05.000000", Date: "2026-11-26"}, checker.Violated,
 		"worker-2 and worker-1 both held shard/aa from 11:52:44.100 to 11:52:45.200"},
-	{"k05-time-only.log", audit.Options{Pattern: `^(?P<time>\S+) \[(?P<client>[^]]+)\].* - (?P<event>\S+) (?P<key>\S+)`, TimeFormat: "15:04:05.000", FileDate: "2026-11-26"}, checker.Violated,
+	{"k05-time-only.log", audit.Options{Pattern: `^(?P<time>\S+) \[(?P<client>[^]]+)\].* - (?P<event>\S+) (?P<key>\S+)`,
+		TimeFormat: "15:04:05.000", FileDate: "2026-11-26"}, checker.Violated,
 		"pool-4 and pool-44 both held /lb/leader from 18:14:56.100 to 18:14:56.849"},
 	{"k05-time-only-midnight.log", audit.Options{Pattern: `^(?P<time>\S+) \S+ node=(?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`, FileDate: "2026-11-26"}, checker.Violated,
 		"a and b both held peers from 2026-11-27 00:00:00.500 to 2026-11-27 00:00:01.500"},
@@ -44,18 +54,27 @@ var others = []struct {
 	{"k09-banner-and-panic.jsonl", audit.Options{}, checker.Violated, "a and b both held k from 00:00:10.100 to 00:00:12.100"},
 	{"k17-utf16.csv", audit.Options{}, checker.Inconclusive, "No key was granted to two clients"},
 	{"k18-constant-type-column.json", audit.Options{}, checker.Violated, "b-0 and b-1 both held inv from 10:00:05.400 to 10:00:08.400"},
-	{"k15-hold-of-no-length.csv", audit.Options{}, checker.Violated, "n1 and n2 both held k at 14:06:08.000: n1 held it until 14:06:28.000, and for how long n2 held it is not told"},
-	{"k15-two-times-in-one-sentence.csv", audit.Options{Validity: released}, checker.Violated, "granted kcm at 03:40:28.110 and 03:40:42.275:"},
-	{"k15-rows-of-nothing.csv", audit.Options{ClockError: 100 * time.Millisecond}, checker.Inconclusive, "the clocks, which err by up to 100ms"},
-	{"k15-nested-named-failed.csv", audit.Options{Reentrant: true}, checker.Violated, "a and b both held k from 00:00:03.100 to 00:00:04.100"},
+	{"k15-hold-of-no-length.csv", audit.Options{}, checker.Violated,
+		"n1 and n2 both held k at 14:06:08.000: n1 held it until 14:06:28.000, and for how long n2 held it is not told"},
+	{"k15-two-times-in-one-sentence.csv", audit.Options{Validity: released}, checker.Violated,
+		"granted kcm at 03:40:28.110 and 03:40:42.275:"},
+	{"k15-rows-of-nothing.csv", audit.Options{ClockError: 100 * time.Millisecond}, checker.Inconclusive,
+		"the clocks, which err by up to 100ms"},
+	{"k15-nested-named-failed.csv", audit.Options{Reentrant: true}, checker.Violated,
+		"a and b both held k from 00:00:03.100 to 00:00:04.100"},
 	{"k16-offset-without-colon.csv", audit.Options{}, checker.Pass, ""},
-	{"k06-job-runs.csv", audit.Options{Map: map[string]string{"begin": "started_at", "end": "finished_at"}}, checker.Violated, "w1 and w2 both held invoice from 00:03:55.100 to 00:04:10.200"},
+	{"k06-job-runs.csv", audit.Options{Map: map[string]string{"begin": "started_at", "end": "finished_at"}},
+		checker.Violated, "w1 and w2 both held invoice from 00:03:55.100 to 00:04:10.200"},
 	{"k07-holder-known-by-renewals.csv", audit.Options{}, checker.Violated, "a and b both held leader from 00:00:15.100 to 00:00:30.100"},
 	{"k07-two-heartbeats.csv", audit.Options{}, checker.Violated, "a and b both held leader from 00:00:05.100 to 00:00:15.100"},
-	{"k08-revision-rises-on-renewal.csv", audit.Options{}, checker.Violated, "a (token 1000) and b (token 1025) both held cron from 00:00:03.100 to 00:00:05.100"},
-	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "version"}, checker.Violated, "both held cron from 00:00:03.100 to 00:00:05.100"},
-	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "none"}, checker.Violated, "a and b both held cron from 00:00:03.100 to 00:00:05.100"},
-	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "fencing"}, checker.Inconclusive, "Line 3 and 4 lines like it: it has another token than the grant that its client holds"},
+	{"k08-revision-rises-on-renewal.csv", audit.Options{}, checker.Violated,
+		"a (token 1000) and b (token 1025) both held cron from 00:00:03.100 to 00:00:05.100"},
+	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "version"}, checker.Violated,
+		"both held cron from 00:00:03.100 to 00:00:05.100"},
+	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "none"}, checker.Violated,
+		"a and b both held cron from 00:00:03.100 to 00:00:05.100"},
+	{"k08-revision-rises-on-renewal.csv", audit.Options{Tokens: "fencing"}, checker.Inconclusive,
+		"Line 3 and 4 lines like it: it has another token than the grant that its client holds"},
 	{"k11-prefixed-json.log", audit.Options{}, checker.Violated, "app-1 and app-2 both held k from 00:00:10.100 to 00:00:12.100"},
 	{"k12-newest-first.csv", audit.Options{Validity: released}, checker.Pass, ""},
 	{"k12-newest-first.csv", audit.Options{}, checker.Pass, ""},
@@ -115,8 +134,8 @@ func TestLogsOfOthers(t *testing.T) {
 	}
 }
 
-// TestGrantedTwice: a client that is granted a key under a grant of its own is two, or the log does not tell. Such a log never passes, and what its client
-// gives up last counts.
+// TestGrantedTwice: a client that is granted a key under a grant of its own is two, or the
+// log does not tell. Such a log never passes, and what its client gives up last counts.
 func TestGrantedTwice(t *testing.T) {
 	ttl := &audit.Validity{TTL: time.Second}
 	for name, c := range map[string]struct {
@@ -142,7 +161,8 @@ func TestGrantedTwice(t *testing.T) {
 	}
 }
 
-// TestWaitedGrants: the time to live of a grant that was waited for may have begun to count as late as the grant, unless the attempt that succeeded is told.
+// TestWaitedGrants: the time to live of a grant that was waited for may have
+// begun to count as late as the grant, unless the attempt that succeeded is told.
 func TestWaitedGrants(t *testing.T) {
 	ttl := audit.Options{Validity: &audit.Validity{TTL: 15 * time.Second}}
 	for name, c := range map[string]struct {
@@ -162,7 +182,8 @@ func TestWaitedGrants(t *testing.T) {
 	}
 }
 
-// TestNumbersOfWrites: a number that rises within a hold is that of a write, and the answer says so. A token that only a missing grant explains stays one.
+// TestNumbersOfWrites: a number that rises within a hold is that of a write,
+// and the answer says so. A token that only a missing grant explains stays one.
 func TestNumbersOfWrites(t *testing.T) {
 	const taken = "rises while a client holds its lock"
 	for name, c := range map[string]struct {
@@ -182,7 +203,8 @@ func TestNumbersOfWrites(t *testing.T) {
 	}
 }
 
-// TestAnswersFalse: the value false of an op that was answered :ok is a refusal where others are true. Where none is, it is asked for.
+// TestAnswersFalse: the value false of an op that was answered :ok is a refusal
+// where others are true. Where none is, it is asked for.
 func TestAnswersFalse(t *testing.T) {
 	const log = "{:type :invoke, :f :acquire, :process 0, :time 1}\n{:type :ok, :f :acquire, :process 0, :time 2, :value false}\n"
 	_, err := audit.Read(strings.NewReader(log), "h", forms.Jepsen, audit.Options{})
@@ -203,7 +225,8 @@ func TestTaughtResults(t *testing.T) {
 	}
 }
 
-// TestBegunBefore: a log that begins inside of a hold. A renewal shows a holder, and the end of a hold before the first grant is no riddle.
+// TestBegunBefore: a log that begins inside of a hold. A renewal shows a
+// holder, and the end of a hold before the first grant is no riddle.
 func TestBegunBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		log  string
@@ -219,7 +242,8 @@ func TestBegunBefore(t *testing.T) {
 		"one behind the other":             {"1,a,renewed,k\n2,a,renewed,k\n2.5,a,released,k\n3,b,renewed,k\n4,b,renewed,k\n", checker.Pass},
 		"one behind the other, open":       {"1,a,renewed,k\n2,a,renewed,k\n3,b,renewed,k\n4,b,renewed,k\n", checker.Inconclusive},
 	} {
-		v, s := judgeText(t, "ts;pod;action;lock;result\n"+strings.NewReplacer(",failed", ";failed", ",", ";", "k\n", "k;\n").Replace(c.log), "a.csv", forms.CSV, audit.Options{})
+		v, s := judgeText(t, "ts;pod;action;lock;result\n"+
+			strings.NewReplacer(",failed", ";failed", ",", ";", "k\n", "k;\n").Replace(c.log), "a.csv", forms.CSV, audit.Options{})
 		if v.Outcome != c.want {
 			t.Errorf("%s: %s, want %s:\n%s", name, v.Outcome, c.want, said(s, v))
 		}
@@ -244,14 +268,16 @@ func TestStepsOfOthers(t *testing.T) {
 	}
 }
 
-// TestTextIsNoTable: a bracket or a comma makes no table or JSON of a text. It is asked for a pattern, and one is made of its first lines.
+// TestTextIsNoTable: a bracket or a comma makes no table or JSON of a text. It
+// is asked for a pattern, and one is made of its first lines.
 func TestTextIsNoTable(t *testing.T) {
 	for _, file := range []string{"k11-bracket.log", "k11-commas-read-as-table.log"} {
 		if _, err := readOther(t, file, audit.Options{}); !errors.Is(err, forms.ErrUnknownFormat) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	for file, want := range map[string]checker.Outcome{"k11-bracket.log": checker.Violated, "k05-klog.log": checker.Violated, "k05-time-only.log": checker.Violated, "k05-time-only-midnight.log": checker.Violated} {
+	for file, want := range map[string]checker.Outcome{"k11-bracket.log": checker.Violated,
+		"k05-klog.log": checker.Violated, "k05-time-only.log": checker.Violated, "k05-time-only-midnight.log": checker.Violated} {
 		_, err := readOther(t, file, audit.Options{})
 		unknown, ok := errors.AsType[*forms.UnknownFormat](err)
 		if !ok || unknown.Pattern == "" {
@@ -269,22 +295,25 @@ func TestTextIsNoTable(t *testing.T) {
 	}
 }
 
-// TestSuggestedPatterns: a pattern that is made of a file's first lines works when it is pasted, commas or not.
+// TestSuggestedPatterns: a pattern that is made of a file's first lines works
+// when it is pasted, commas or not.
 func TestSuggestedPatterns(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines  string // TIME, then who, what, and which lock
 		events map[string][]string
 	}{
-		"Log4j":                 {"2026-04-08 18:10:0%d,463 INFO  [%s] c.e.Lock - %s orders, ttl=30s", nil},
-		"Spring Boot":           {"2026-05-04 10:00:0%d.120  INFO 1 --- [%s] c.a.StockService : Lock %s stock:42, ttl 30s", nil},
-		"syslog":                {"Apr  8 18:10:0%d db1 app[123]: %s %s orders, waited 3 ms", nil},
-		"Celery":                {"[2026-04-08 18:10:0%d,463: INFO/MainProcess] %s %s orders, ttl 30", nil},
-		"no heading":            {"2026-04-08T18:10:0%d.463Z, %s, %s, orders, 30", nil},
-		"logfmt":                {`ts=2026-04-08T18:10:0%d.463Z level=info caller=a.go:3 worker=%s msg="%s" lock=orders`, nil},
-		"pairs with commas":     {"2026-04-08 18:10:0%d.463 [main] pod=%s, action=%s, lock=orders, attempt=1", nil},
-		"klog":                  {"I0408 18:10:0%d.463000   41 leader.go:10] %s %s orders, after 3 tries", nil},
-		"a word of its own":     {"7/14/26 8:04:0%d PM UTC session %s %s '/lock/a,#,v{s{31,s{'world,'anyone}}},T,1", map[string][]string{"grant": {"acquired"}, "release": {"released"}}},
-		"words that are taught": {"7/14/26 8:04:0%d PM UTC session 0x1%s %s '/lock/a,#,v{s{31}},T,1", map[string][]string{"grant": {"create"}, "release": {"closeSession"}}},
+		"Log4j":             {"2026-04-08 18:10:0%d,463 INFO  [%s] c.e.Lock - %s orders, ttl=30s", nil},
+		"Spring Boot":       {"2026-05-04 10:00:0%d.120  INFO 1 --- [%s] c.a.StockService : Lock %s stock:42, ttl 30s", nil},
+		"syslog":            {"Apr  8 18:10:0%d db1 app[123]: %s %s orders, waited 3 ms", nil},
+		"Celery":            {"[2026-04-08 18:10:0%d,463: INFO/MainProcess] %s %s orders, ttl 30", nil},
+		"no heading":        {"2026-04-08T18:10:0%d.463Z, %s, %s, orders, 30", nil},
+		"logfmt":            {`ts=2026-04-08T18:10:0%d.463Z level=info caller=a.go:3 worker=%s msg="%s" lock=orders`, nil},
+		"pairs with commas": {"2026-04-08 18:10:0%d.463 [main] pod=%s, action=%s, lock=orders, attempt=1", nil},
+		"klog":              {"I0408 18:10:0%d.463000   41 leader.go:10] %s %s orders, after 3 tries", nil},
+		"a word of its own": {"7/14/26 8:04:0%d PM UTC session %s %s '/lock/a,#,v{s{31,s{'world,'anyone}}},T,1",
+			map[string][]string{"grant": {"acquired"}, "release": {"released"}}},
+		"words that are taught": {"7/14/26 8:04:0%d PM UTC session 0x1%s %s '/lock/a,#,v{s{31}},T,1",
+			map[string][]string{"grant": {"create"}, "release": {"closeSession"}}},
 	} {
 		text := ""
 		for i, say := range []string{"a acquired", "b acquired", "a released", "b released"} {
@@ -300,32 +329,36 @@ func TestSuggestedPatterns(t *testing.T) {
 			t.Errorf("%s: no pattern: %v", name, err)
 			continue
 		}
-		s, err := audit.Read(strings.NewReader(text), "app.log", forms.Text, audit.Options{Pattern: unknown.Pattern, Events: c.events, FileDate: "2026-11-26"})
+		s, err := audit.Read(strings.NewReader(text), "app.log", forms.Text,
+			audit.Options{Pattern: unknown.Pattern, Events: c.events, FileDate: "2026-11-26"})
 		if err != nil {
 			t.Errorf("%s: %v by %s", name, err, unknown.Pattern)
 			continue
 		}
-		if got := said(s, judge(t, s)); !strings.Contains(got, "a and ") || !strings.Contains(got, "both held ") || !strings.Contains(got, ":02") {
+		if got := said(s, judge(t, s)); !strings.Contains(got, "a and ") || !strings.Contains(got, "both held ") ||
+			!strings.Contains(got, ":02") {
 			t.Errorf("%s: by %s: %s", name, unknown.Pattern, got)
 		}
 		s.Close()
 	}
 }
 
-// TestHalfLines: half a line refuses no file. One in JSON may have told of a lock, so the answer is no pass, and has its line.
+// TestHalfLines: half a line refuses no file. One in JSON may have told of a
+// lock, so the answer is no pass, and has its line.
 func TestHalfLines(t *testing.T) {
 	const first, rest = `{"ts":1,"pod":"a","event":"acquired","lock":"k"}` + "\n", `{"ts":3,"pod":"a","event":"released","lock":"k"}
 {"ts":4,"pod":"b","event":"acquired","lock":"k"}
 {"ts":5,"pod":"b","event":"released","lock":"k"}
 `
 	for name, log := range map[string]string{
-		"in a string":                  first + `{"ts":2,"pod":"b","event":"acqui` + "\n" + rest,
-		"in a name":                    first + `{"ts":2,"pod":"b","eve` + "\r\n" + rest,
-		"behind a value":               first + `{"ts":2,"pod":"b"` + "\n" + rest,
-		"behind a comma":               first + `{"ts":2,"pod":"b",` + "\n\n" + rest,
-		"a brace":                      first + "{\n" + rest,
-		"two writers on one line":      first + `{"ts":2,"pod":"b","ev{"ts":2.5,"pod":"c","event":"busy","lock":"k"}` + "\n" + rest,
-		"at the end":                   strings.Replace(first+rest, `{"ts":3`, "{\"ts\":2}\n{\"ts\":3", 1) + `{"ts":6,"pod":"a","event":"acq`,
+		"in a string":             first + `{"ts":2,"pod":"b","event":"acqui` + "\n" + rest,
+		"in a name":               first + `{"ts":2,"pod":"b","eve` + "\r\n" + rest,
+		"behind a value":          first + `{"ts":2,"pod":"b"` + "\n" + rest,
+		"behind a comma":          first + `{"ts":2,"pod":"b",` + "\n\n" + rest,
+		"a brace":                 first + "{\n" + rest,
+		"two writers on one line": first + `{"ts":2,"pod":"b","ev{"ts":2.5,"pod":"c","event":"busy","lock":"k"}` + "\n" + rest,
+		"at the end": strings.Replace(first+rest, `{"ts":3`, "{\"ts\":2}\n{\"ts\":3", 1) +
+			`{"ts":6,"pod":"a","event":"acq`,
 		"of several lines, at the end": first + rest + "{\n \"ts\": 6,\n \"pod\": \"a\"",
 	} {
 		v, s := judgeText(t, log, "log", forms.JSON, audit.Options{})
@@ -336,7 +369,8 @@ func TestHalfLines(t *testing.T) {
 				line++
 			}
 		}
-		if text := said(s, v); v.Outcome != checker.Inconclusive || !strings.Contains(text, fmt.Sprintf("Line %d: it is left out, and seems to tell of a lock", line)) {
+		if text := said(s, v); v.Outcome != checker.Inconclusive ||
+			!strings.Contains(text, fmt.Sprintf("Line %d: it is left out, and seems to tell of a lock", line)) {
 			t.Errorf("%s: %s\n%s", name, v.Outcome, text)
 		}
 		s.Close()
@@ -345,19 +379,22 @@ func TestHalfLines(t *testing.T) {
 	if v, s := judgeText(t, pretty, "log", forms.JSON, audit.Options{}); v.Outcome != checker.Pass {
 		t.Errorf("objects of several lines: %s\n%s", v.Outcome, said(s, v))
 	}
-	for name, log := range map[string]string{"JSON": `{"ts":0,"po` + "\n" + first + rest, "text": `{"ts":0,"po` + "\n1 a acquired k\n2 a released k\n3 b acquired k\n4 b released k\n"} {
+	for name, log := range map[string]string{"JSON": `{"ts":0,"po` + "\n" + first + rest,
+		"text": `{"ts":0,"po` + "\n1 a acquired k\n2 a released k\n3 b acquired k\n4 b released k\n"} {
 		format, err := forms.Detect([]byte(log), "log", false)
 		if name == "JSON" && format != forms.JSON || name == "text" && !errors.Is(err, forms.ErrUnknownFormat) {
 			t.Errorf("%s that begins with half a line: %q, %v", name, format, err)
 		}
 		if name == "text" {
-			v, s := judgeText(t, log, "log", forms.Text, audit.Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`})
+			v, s := judgeText(t, log, "log", forms.Text,
+				audit.Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`})
 			if v.Outcome != checker.Pass || !strings.Contains(strings.Join(s.Left, "\n"), "does not match: 1, the first is line 1") {
 				t.Errorf("%s: %s, %s", v.Outcome, said(s, v), s.Left)
 			}
 		}
 	}
-	if _, err := audit.Read(strings.NewReader(first+`{"ts":2,,"pod":"b"}`+"\n"+rest), "log", forms.JSON, audit.Options{}); err == nil || !strings.Contains(err.Error(), "log:2:") {
+	if _, err := audit.Read(strings.NewReader(first+`{"ts":2,,"pod":"b"}`+"\n"+rest), "log", forms.JSON,
+		audit.Options{}); err == nil || !strings.Contains(err.Error(), "log:2:") {
 		t.Errorf("a line that is no JSON: %v", err)
 	}
 	p, err := audit.NewParser("log", []byte(first), forms.JSON, audit.Options{})
@@ -369,7 +406,8 @@ func TestHalfLines(t *testing.T) {
 	}
 }
 
-// TestLocksOfWholeHolds: where each record is a whole hold, a column that tells them apart may name the lock. So it is asked for, and two locks are not taken for one.
+// TestLocksOfWholeHolds: where each record is a whole hold, a column that tells them
+// apart may name the lock. So it is asked for, and two locks are not taken for one.
 func TestLocksOfWholeHolds(t *testing.T) {
 	const table = "dag_id,hostname,start_date,end_date\netl,w1,2026-05-04T10:00:00.1Z,2026-05-04T10:05:00.1Z\nmail,w2,2026-05-04T10:04:00.1Z,2026-05-04T10:06:00.1Z\n"
 	o := audit.Options{Map: map[string]string{"begin": "start_date", "end": "end_date"}}
@@ -383,7 +421,8 @@ func TestLocksOfWholeHolds(t *testing.T) {
 	}
 }
 
-// TestOtherMessages: lines that say nothing about a lock are counted, and one that names a lock is asked for.
+// TestOtherMessages: lines that say nothing about a lock are counted, and one
+// that names a lock is asked for.
 func TestOtherMessages(t *testing.T) {
 	const log = `{"ts":1,"pod":"a","msg":"acquired","lock":"k"}
 {"ts":2,"pod":"a","msg":"working"}
@@ -396,14 +435,17 @@ Unhandled exception
 `
 	v, s := judgeText(t, log, "log", forms.JSON, audit.Options{})
 	left := strings.Join(s.Left, "\n")
-	if v.Outcome != checker.Pass || !strings.Contains(left, "say nothing about a lock: 2, the first is line 2") || !strings.Contains(left, "are no JSON: 2, the first is line 5") {
+	if v.Outcome != checker.Pass || !strings.Contains(left, "say nothing about a lock: 2, the first is line 2") ||
+		!strings.Contains(left, "are no JSON: 2, the first is line 5") {
 		t.Errorf("%s, %s", v.Outcome, left)
 	}
 	named := log + `{"ts":6,"pod":"b","msg":"seized","lock":"k"}` + "\n"
-	if _, err := audit.Read(strings.NewReader(named), "log", forms.JSON, audit.Options{}); err == nil || !strings.Contains(err.Error(), "log:9:19: nobody knows what this event means") {
+	if _, err := audit.Read(strings.NewReader(named), "log", forms.JSON, audit.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "log:9:19: nobody knows what this event means") {
 		t.Error(err)
 	}
-	if _, err := audit.Read(strings.NewReader(named), "log", forms.JSON, audit.Options{Events: map[string][]string{"ignore": {"*"}}}); err != nil {
+	if _, err := audit.Read(strings.NewReader(named), "log", forms.JSON,
+		audit.Options{Events: map[string][]string{"ignore": {"*"}}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -412,7 +454,8 @@ Unhandled exception
 func TestExplain(t *testing.T) {
 	lines, err := audit.Explain("log", []byte("ts,pod,event,lock,fence\n2026-01-01T00:00:00.5Z,a,acquired,k,7\n\n2026-01-01T00:00:01Z,a,dances,k,7\n2026-01-01T00:00:02Z,a,working,,\n2026-01-01T00:00:03Z,b,lock,k,,\n"), forms.CSV, audit.Options{}, 4)
 	want := []audit.Explained{{1, "the names of the columns: time=ts, client=pod, event=event, key=lock, token=fence"},
-		{2, `at 2026-01-01T00:00:00.5Z, client "a": grant "k", token 7`}, {4, "not understood: nobody knows what this event means"}, {5, "left out: it says nothing about a lock"}}
+		{2, `at 2026-01-01T00:00:00.5Z, client "a": grant "k", token 7`},
+		{4, "not understood: nobody knows what this event means"}, {5, "left out: it says nothing about a lock"}}
 	if err != nil || len(lines) != len(want) {
 		t.Fatalf("%+v, %v", lines, err)
 	}
@@ -442,9 +485,11 @@ func TestEveryLogOfOthers(t *testing.T) {
 	}
 }
 
-// TestPrefixedLines: what kubectl, docker compose and stern put before a line is taken from it, and names the client.
+// TestPrefixedLines: what kubectl, docker compose and stern put before a line
+// is taken from it, and names the client.
 func TestPrefixedLines(t *testing.T) {
-	objects := []string{`{"ts":1,"event":"acquired","lock":"k"}`, `{"ts":10,"event":"acquired","lock":"k"}`, `{"ts":12,"event":"released","lock":"k"}`, `{"ts":14,"event":"released","lock":"k"}`}
+	objects := []string{`{"ts":1,"event":"acquired","lock":"k"}`, `{"ts":10,"event":"acquired","lock":"k"}`,
+		`{"ts":12,"event":"released","lock":"k"}`, `{"ts":14,"event":"released","lock":"k"}`}
 	for name, begins := range map[string][2]string{
 		"kubectl":                  {"[pod/app-1/app] ", "[pod/app-2/app] "},
 		"kubectl --timestamps":     {"[pod/app-1/app] 2026-01-01T00:00:01.000000001Z ", "[pod/app-2/app] 2026-01-01T00:00:02Z "},
@@ -460,7 +505,8 @@ func TestPrefixedLines(t *testing.T) {
 			t.Errorf("%s: taken for %q, %v", name, format, err)
 		}
 		v, s := judgeText(t, log, "log", forms.JSON, audit.Options{})
-		if text := said(s, v); v.Outcome != checker.Violated || !strings.Contains(text, "app-1 and app-2 both held k from 10.000 s to 12.000 s") {
+		if text := said(s, v); v.Outcome != checker.Violated ||
+			!strings.Contains(text, "app-1 and app-2 both held k from 10.000 s to 12.000 s") {
 			t.Errorf("%s: %s\n%s", name, v.Outcome, text)
 		}
 		p, err := audit.NewParser("log", []byte(log), forms.JSON, audit.Options{})

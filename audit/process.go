@@ -52,8 +52,8 @@ func Number(logs []ProcessLog) (names []string, clients [][]int32) {
 // is whole: whatever gave a key up for a grant that is kept is kept, too.
 //
 // What had ended before the run is left out, and so is what a client did under grants from before
-// it: all up to its first request. What began after the run is left out. A grant that ended after it
-// is kept as a request, since the release that made room for it may have begun after it as well.
+// it: all up to its first request. What began after the run is left out. A grant that ended after
+// it is kept as a request, since the release that made room for it may have begun after it as well.
 func Trim(lines []Line, from, until int64) (kept []Line) {
 	within := func(l *Line) bool { return l.Ended >= from && l.Began <= until }
 	asks := map[string]bool{} // clients that ask for a key within the run

@@ -31,8 +31,9 @@ func (r *race) close() {
 	r.byEnd.Close()
 }
 
-// overtaken counts, by key, the items that began more than margin after one with a greater token had ended. With crossing each
-// begins as late as it may have, at its end, and the others end as early as they may have, at their begins.
+// overtaken counts, by key, the items that began more than margin after one with
+// a greater token had ended. With crossing each begins as late as it may have,
+// at its end, and the others end as early as they may have, at their begins.
 func (r *race) overtaken(keys int, margin int64, crossing bool) []int {
 	begins, ends := r.byBegin.InOrder(), r.byEnd.InOrder()
 	begin, end := func(x *item) int64 { return x.begin }, func(x *item) int64 { return x.end }

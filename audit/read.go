@@ -7,8 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/audit/spill"
 )
 
-// Read reads a whole history of a format other than Native and Auto, and translates it. Name is for error messages; errors in the history
-// are a *history.SyntaxError.
+// Read reads a whole history of a format other than Native and Auto, and translates
+// it. Name is for error messages; errors in the history are a *history.SyntaxError.
 func Read(in io.Reader, name string, format forms.Format, o Options) (s *Source, err error) {
 	if err := o.check(); err != nil {
 		return nil, err

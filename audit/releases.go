@@ -28,7 +28,8 @@ func (t *tracer) released(la *lane, i int32) {
 	h := t.holds.At(la.open[at])
 	switch {
 	case o.Outcome == history.OK && t.inner(o, h):
-		o.Kind, o.Outcome, o.shown = history.Renew, history.Fail, shownInner // it shows that its owner held, and ends nothing
+		// it shows that its owner held, and ends nothing
+		o.Kind, o.Outcome, o.shown = history.Renew, history.Fail, shownInner
 		h.least, h.most = max(h.least-1, 1), max(h.most-1, 1)
 		t.under(h, o)
 	case o.Outcome == history.OK || o.Outcome == history.Fail && o.NotHeld:
@@ -59,7 +60,8 @@ func (t *tracer) releasedPerhaps(h *hold, o *op) {
 	h.until = min(h.until, o.begin())
 }
 
-// untried is the place of the newest open hold that nobody has tried to release, or else of the newest: a semaphore's permits are alike.
+// untried is the place of the newest open hold that nobody has tried to
+// release, or else of the newest: a semaphore's permits are alike.
 func (t *tracer) untried(la *lane) int {
 	for i := len(la.open) - 1; i >= 0; i-- {
 		if !t.holds.At(la.open[i]).attempted {
@@ -69,8 +71,8 @@ func (t *tracer) untried(la *lane) int {
 	return len(la.open) - 1
 }
 
-// inner tells whether a release that was answered ok is not the outermost one. Where the depth is open, the owner's next op tells: a second
-// release that was answered ok could not have been.
+// inner reports whether a release that was answered ok is not the outermost one. Where the depth
+// is open, the owner's next op tells: a second release that was answered ok could not have been.
 func (t *tracer) inner(o *op, h *hold) bool {
 	if !t.options.Reentrant || h.most <= 1 {
 		return false
@@ -81,8 +83,9 @@ func (t *tracer) inner(o *op, h *hold) bool {
 	return o.then
 }
 
-// releasedUnknown follows a release under no grant that is known. One that was answered ok, after an acquire of unknown fate, shows that this was
-// granted: before the release ended, and held when it began.
+// releasedUnknown follows a release under no grant that is known. One that was
+// answered ok, after an acquire of unknown fate, shows that this was granted:
+// before the release ended, and held when it began.
 func (t *tracer) releasedUnknown(la *lane, i int32) {
 	o := t.log.ops.At(i)
 	if o.Outcome != history.OK || len(la.pending) == 0 {
@@ -97,15 +100,17 @@ func (t *tracer) releasedUnknown(la *lane, i int32) {
 	t.instant(la, first, i)
 }
 
-// releasedEither follows a release that was answered ok, of a hold that may have been released before, or of one that an acquire of unknown fate made.
-// Whichever it was, its owner held when it was released; and no later release is certainly of the older hold.
+// releasedEither follows a release that was answered ok, of a hold that may have been
+// released before, or of one that an acquire of unknown fate made. Whichever it was, its
+// owner held when it was released; and no later release is certainly of the older hold.
 func (t *tracer) releasedEither(la *lane, i int32, at int) {
 	o := *t.log.ops.At(i)
 	older := t.holds.At(la.open[at])
 	older.ended = true
 	la.open = slices.Delete(la.open, at, at+1)
 	a := *t.log.ops.At(older.acquire)
-	first := t.log.ops.Add(op{Call: forms.Call{Kind: history.Acquire, Outcome: history.OK, Inv: o.Inv, Ret: o.Inv, Key: o.Key, Owner: o.Owner,
+	first := t.log.ops.Add(op{Call: forms.Call{Kind: history.Acquire, Outcome: history.OK, Inv: o.Inv, Ret: o.Inv,
+		Key: o.Key, Owner: o.Owner,
 		Line: a.Line, EndLine: a.EndLine}, start: a.begin(), end: o.finish(), order: o.order - 1})
 	t.instant(la, first, i)
 }

@@ -16,7 +16,8 @@ import (
 // cramped is room for nothing but what is looked at.
 var cramped = spill.Room{Page: 2, Pages: 2, Run: 1, Tokens: 2, Names: 2}
 
-// randomLog draws a log of owners of a few keys, and how to read it. Most lines are those of a lock that mostly works; times may be out of order, and tokens
+// randomLog draws a log of owners of a few keys, and how to read it. Most lines
+// are those of a lock that mostly works; times may be out of order, and tokens
 // missing, 0, of another grant or not rising.
 func randomLog(r *rand.Rand) (string, Options) {
 	o := Options{Map: map[string]string{}, Tokens: []string{"", "fencing", "version", "none"}[r.IntN(4)],
@@ -29,7 +30,8 @@ func randomLog(r *rand.Rand) (string, Options) {
 	if r.IntN(6) == 0 {
 		o.Clients = []string{"c1", "nobody", "c0"}
 	}
-	l := &randomLines{Rand: r, keys: 1 + r.IntN(3), owners: 1 + r.IntN(5), now: 1_763_107_200_000, unit: []int64{1, 1, 1000}[r.IntN(3)], asking: r.IntN(2) == 0, orderly: r.IntN(3),
+	l := &randomLines{Rand: r, keys: 1 + r.IntN(3), owners: 1 + r.IntN(5), now: 1_763_107_200_000,
+		unit: []int64{1, 1, 1000}[r.IntN(3)], asking: r.IntN(2) == 0, orderly: r.IntN(3),
 		tokens: r.IntN(4), holder: map[int]int{}, given: map[int]int{}, mine: map[[2]int]int{}}
 	var text strings.Builder
 	text.WriteString(strings.Join(words.Fields, ",") + "\n")

@@ -16,9 +16,11 @@ type Source struct {
 	Keys   []string
 	// Assumed says in full sentences what was taken for granted, Left what was left out.
 	Assumed, Left []string
-	// Open has lines that leave it open who held a lock, so that the answer is no pass: of each kind the first.
+	// Open has lines that leave it open who held a lock, so that the answer is
+	// no pass: of each kind the first.
 	Open []remarks.Open
-	// Doubt says why a lock may have had two holders, for all that the history tells, those lines included; empty: it had not.
+	// Doubt says why a lock may have had two holders, for all that the history
+	// tells, those lines included; empty: it had not.
 	Doubt string
 
 	log *log
@@ -31,8 +33,9 @@ func (s *Source) Read(e *history.Event) (err error) {
 	return s.out.next(e)
 }
 
-// Each reads the rest of the history and calls do with its events, in order, many at a time. They are good until do returns. The next ones are
-// read meanwhile, so do must not call the source. The first error, of do or of the history, ends it.
+// Each reads the rest of the history and calls do with its events, in order, many
+// at a time. They are good until do returns. The next ones are read meanwhile, so
+// do must not call the source. The first error, of do or of the history, ends it.
 func (s *Source) Each(do func([]history.Event) error) error {
 	var end error
 	some := func(events []history.Event) []history.Event {
@@ -64,7 +67,8 @@ func (s *Source) Each(do func([]history.Event) error) error {
 // Close removes what of the history lies in temporary files. After it nothing more can be asked.
 func (s *Source) Close() { s.log.room.Close() }
 
-// op is an op that stands in the file; nil for one that was added for what is known all the same, and where a temporary file can't be read.
+// op is an op that stands in the file; nil for one that was added for what is
+// known all the same, and where a temporary file can't be read.
 func (s *Source) op(id int64) (o *op) {
 	var unread error
 	defer spill.Caught(&unread)
@@ -78,7 +82,8 @@ func (s *Source) op(id int64) (o *op) {
 // Lasting reports whether some line tells how long an op of a kind took.
 func (s *Source) Lasting(kind history.Kind) bool { return s.log.lasting[kind] }
 
-// Lines returns the lines of the file on which an op of the translated history stands: its first and its last; 0 where it does not.
+// Lines returns the lines of the file on which an op of the translated history
+// stands: its first and its last; 0 where it does not.
 func (s *Source) Lines(id int64) (first, last int) {
 	o := s.op(id)
 	if o == nil {
@@ -87,8 +92,8 @@ func (s *Source) Lines(id int64) (first, last int) {
 	return int(o.Line), int(o.EndLine)
 }
 
-// Columns says how the columns of a log were read: what was guessed and the whole mapping, each as field=column, and the columns
-// that were not read.
+// Columns says how the columns of a log were read: what was guessed and the
+// whole mapping, each as field=column, and the columns that were not read.
 func (s *Source) Columns() (guessed, mapping, unread []string) {
 	g := s.log.Columns
 	if g == nil {

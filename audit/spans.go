@@ -12,12 +12,13 @@ import (
 // promiseMargin is what a judge takes off a promise that is measured in time.
 const promiseMargin = 2 * time.Millisecond
 
-// crowded counts, by key, the grants that were made while as many others as the key has permits were held, and the holds
-// that may have lasted into a later grant, for all that the history tells.
+// crowded counts, by key, the grants that were made while as many others as the key has permits
+// were held, and the holds that may have lasted into a later grant, for all that the history tells.
 func (t *tracer) crowded(r *reading) (grants, endless []int) {
 	keys := len(t.log.Keys.List)
 	grants, endless = make([]int, keys), make([]int, keys)
-	held, open := make([]spill.Heap[int64], keys), make([]int64, keys) // open: when the one before ends at the latest, by key
+	// open: when the one before ends at the latest, by key
+	held, open := make([]spill.Heap[int64], keys), make([]int64, keys)
 	for k := range open {
 		held[k].Less, open[k] = cmp.Less[int64], math.MinInt64
 	}
@@ -87,11 +88,13 @@ func (t *tracer) span(h *hold, begun int64, r *reading) span {
 	return s
 }
 
-// lookThrough goes through the holds. It notes when those with tokens were asked for and made, which keys have tokens that do not rise, and whether
-// some key was granted to more owners than it has permits.
+// lookThrough goes through the holds. It notes when those with tokens were
+// asked for and made, which keys have tokens that do not rise, and whether some
+// key was granted to more owners than it has permits.
 func (t *tracer) lookThrough() {
 	keys := len(t.log.Keys.List)
-	last, untidy := make([]item, keys), make([]bool, keys) // untidy: a hold came after one with a greater token, or one that ended later
+	// untidy: a hold came after one with a greater token, or one that ended later
+	last, untidy := make([]item, keys), make([]bool, keys)
 	first, grants := make([]int32, keys), make([]int, keys)
 	for n := range t.holds.Each(0, t.holds.Length) {
 		h := t.holds.See(n)
@@ -119,7 +122,8 @@ func (t *tracer) lookThrough() {
 	}
 }
 
-// findEarly finds holds of untidy keys that were certainly made before their acquires ended: a grant with a greater token was made by then.
+// findEarly finds holds of untidy keys that were certainly made before their
+// acquires ended: a grant with a greater token was made by then.
 func (t *tracer) findEarly(untidy []bool) {
 	type granted struct {
 		token, at int64
@@ -146,7 +150,8 @@ func (t *tracer) findEarly(untidy []bool) {
 	}
 }
 
-// lastsUntil is until when the lock may have promised a hold whose client may have waited before the attempt that succeeded.
+// lastsUntil is until when the lock may have promised a hold whose client may
+// have waited before the attempt that succeeded.
 func (t *tracer) lastsUntil(h *hold) int64 {
 	ttl := t.options.Validity.TTL
 	if ttl == 0 || h.inferred {

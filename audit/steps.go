@@ -16,7 +16,8 @@ type Step struct {
 	What   string // in words
 }
 
-// Steps are the lines of an op: one, or that on which it was asked and that on which it was answered.
+// Steps are the lines of an op: one, or that on which it was asked and that on
+// which it was answered.
 func (s *Source) Steps(id int64) []Step {
 	o := s.op(id)
 	if o == nil {
@@ -31,7 +32,8 @@ func (s *Source) Steps(id int64) []Step {
 	if o.Line == o.EndLine {
 		return []Step{end}
 	}
-	asks := Step{Line: int(o.Line), At: o.Inv, Timed: !s.log.Untimed, Client: who, What: "asks: " + o.Kind.String() + " " + s.Keys[o.Key]}
+	asks := Step{Line: int(o.Line), At: o.Inv, Timed: !s.log.Untimed, Client: who,
+		What: "asks: " + o.Kind.String() + " " + s.Keys[o.Key]}
 	if o.Outcome == history.TypeNone {
 		return []Step{asks}
 	}

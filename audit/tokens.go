@@ -11,8 +11,9 @@ type tokenOn struct {
 	token int64
 }
 
-// tokens finds the hold that has a token. It remembers the greatest tokens of each key. Tokens mostly rise, so others are seldom asked for.
-// The first time, it looks through all holds, and remembers each token from then on.
+// tokens finds the hold that has a token. It remembers the greatest tokens of
+// each key. Tokens mostly rise, so others are seldom asked for. The first time,
+// it looks through all holds, and remembers each token from then on.
 type tokens struct {
 	greatest  [][]tokenOf       // by key, the least first
 	most      int               // of each key
@@ -28,7 +29,8 @@ type tokenOf struct {
 }
 
 func newTokens(l *log) tokens {
-	return tokens{greatest: make([][]tokenOf, len(l.Keys.List)), most: l.room.Tokens, forgotten: make([]int64, len(l.Keys.List))}
+	return tokens{greatest: make([][]tokenOf, len(l.Keys.List)), most: l.room.Tokens,
+		forgotten: make([]int64, len(l.Keys.List))}
 }
 
 // highest returns the highest token that was granted of a key.

@@ -16,7 +16,8 @@ const (
 	tornRest = "2026-01-01T00:00:03Z,b,acquired,k\n2026-01-01T00:00:04Z,b,released,k\n"
 )
 
-// torn are pieces of records. Each but the last stands on line 4 of a log, and the last line of it may be one.
+// torn are pieces of records. Each but the last stands on line 4 of a log, and
+// the last line of it may be one.
 var torn = map[string]string{
 	"in a field":                "2026-01-01T00:00:02.5Z,c,acq",
 	"in the first field":        "202",
@@ -34,7 +35,8 @@ var torn = map[string]string{
 	"a banner behind it":        "2026-01-01T00:00:02.5Z,c,acqpanic: out of memory",
 }
 
-// TestTornRecords: a record of CSV that is cut or torn refuses no log and takes no other line along. It is told with its line, and allows no pass.
+// TestTornRecords: a record of CSV that is cut or torn refuses no log and takes
+// no other line along. It is told with its line, and allows no pass.
 func TestTornRecords(t *testing.T) {
 	quoted := strings.NewReplacer(",", `","`, "\n", "\"\n\"").Replace(tornRest)
 	for name, piece := range torn {
@@ -50,7 +52,8 @@ func TestTornRecords(t *testing.T) {
 		} {
 			v, s := judgeText(t, c.log, "log", forms.CSV, audit.Options{})
 			text, left := said(s, v), strings.Join(s.Left, "\n")
-			if v.Outcome != checker.Inconclusive || !strings.Contains(text, fmt.Sprintf("Line %d: it is left out, and seems to tell of a lock", c.line)) {
+			if v.Outcome != checker.Inconclusive ||
+				!strings.Contains(text, fmt.Sprintf("Line %d: it is left out, and seems to tell of a lock", c.line)) {
 				t.Errorf("%s %s: %s\n%s", name, how, v.Outcome, text)
 			}
 			if !strings.Contains(left, fmt.Sprintf("cut or torn: 1, the first is line %d", c.line)) {
@@ -68,7 +71,8 @@ func TestTornRecords(t *testing.T) {
 	}
 }
 
-// TestUnendedLine: the line that a log ends within, without the end of a line, may be cut in its last word. It refuses nothing; the same line with an end does.
+// TestUnendedLine: the line that a log ends within, without the end of a line, may
+// be cut in its last word. It refuses nothing; the same line with an end does.
 func TestUnendedLine(t *testing.T) {
 	table := "ts,pod,lock,event\n1,a,k,acquired\n2,a,k,released\n3,b,k,acquired\n4,b,k,released\n5,c,k,acq"
 	text := strings.ReplaceAll(strings.TrimPrefix(table, "ts,pod,lock,event\n"), ",", " ")
@@ -83,13 +87,15 @@ func TestUnendedLine(t *testing.T) {
 			t.Errorf("%s: %s\n%s", format, v.Outcome, got)
 		}
 		s.Close()
-		if _, err := audit.Read(strings.NewReader(c.log+"\n"), "log", format, c.options); err == nil || !strings.Contains(err.Error(), "nobody knows what this event means") {
+		if _, err := audit.Read(strings.NewReader(c.log+"\n"), "log", format, c.options); err == nil ||
+			!strings.Contains(err.Error(), "nobody knows what this event means") {
 			t.Errorf("%s: an unknown word: %v", format, err)
 		}
 	}
 }
 
-// TestQuotesOverLines: a record of several lines stays one, also behind a torn one, and a quote that is not closed takes no violation along.
+// TestQuotesOverLines: a record of several lines stays one, also behind a torn
+// one, and a quote that is not closed takes no violation along.
 func TestQuotesOverLines(t *testing.T) {
 	log := "ts,pod,event,lock,note\n1,a,acquired,k,\"one\n\ntwo, \"\"three\"\"\n\"\n2,c,busy,k,\"cut\n3,b,acquired,k,\"four\nfive\"\n4,a,released,k,\n5,b,released,k,six\n"
 	v, s := judgeText(t, log, "log", forms.CSV, audit.Options{})
@@ -102,7 +108,8 @@ func TestQuotesOverLines(t *testing.T) {
 	}
 }
 
-// TestBannersInCSV: a line that is no piece of a record is left out, and allows a pass. One that may be a piece, or that tells of a lock, does not.
+// TestBannersInCSV: a line that is no piece of a record is left out, and allows
+// a pass. One that may be a piece, or that tells of a lock, does not.
 func TestBannersInCSV(t *testing.T) {
 	for banner, want := range map[string]checker.Outcome{
 		"Unhandled exception: boom\n\tat main (x.js:10)": checker.Pass,
@@ -126,11 +133,13 @@ func TestBannersInCSV(t *testing.T) {
 	}
 	v, s := judgeText(t, before, "log", forms.CSV, audit.Options{})
 	defer s.Close()
-	if _, line := s.Lines(1); v.Outcome != checker.Pass || line != 4 || !strings.Contains(strings.Join(s.Left, "\n"), "before the names of the columns: 2") {
+	if _, line := s.Lines(1); v.Outcome != checker.Pass || line != 4 ||
+		!strings.Contains(strings.Join(s.Left, "\n"), "before the names of the columns: 2") {
 		t.Errorf("%s, line %d, %s", said(s, v), line, s.Left)
 	}
 	lines, err := audit.Explain("log", []byte(before), forms.CSV, audit.Options{}, 4)
-	if err != nil || len(lines) != 4 || lines[2].Line != 3 || !strings.HasPrefix(lines[2].Text, "the names of the columns") || !strings.HasSuffix(lines[3].Text, `client "a": grant "k"`) {
+	if err != nil || len(lines) != 4 || lines[2].Line != 3 ||
+		!strings.HasPrefix(lines[2].Text, "the names of the columns") || !strings.HasSuffix(lines[3].Text, `client "a": grant "k"`) {
 		t.Errorf("%+v, %v", lines, err)
 	}
 }
@@ -143,7 +152,8 @@ func TestNothingWhole(t *testing.T) {
 		"ts,po\n" + tornRest:                         "log:2:1: wrong number of fields",
 		"ts,\"pod,event,lock\n" + tornRest:           "extraneous or missing",
 	} {
-		if _, err := audit.Read(strings.NewReader(log), "log", forms.CSV, audit.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := audit.Read(strings.NewReader(log), "log", forms.CSV, audit.Options{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", log, err, want)
 		}
 	}
@@ -153,7 +163,8 @@ func TestNothingWhole(t *testing.T) {
 func TestNamelessLocks(t *testing.T) {
 	nameless := "2026-01-01T00:00:05Z,c,acquired,\n2026-01-01T00:00:06Z,c,released,\n"
 	v, s := judgeText(t, tornHead+tornRest+nameless, "log", forms.CSV, audit.Options{})
-	if text := said(s, v); v.Outcome != checker.Inconclusive || !strings.Contains(text, "Line 6 and 1 line like it: it names no lock, and other lines do") {
+	if text := said(s, v); v.Outcome != checker.Inconclusive ||
+		!strings.Contains(text, "Line 6 and 1 line like it: it names no lock, and other lines do") {
 		t.Errorf("%s\n%s", v.Outcome, text)
 	}
 	s.Close()
@@ -164,7 +175,8 @@ func TestNamelessLocks(t *testing.T) {
 	s.Close()
 }
 
-// TestTornRelease: a record that is torn may be a release. So a promise (--ttl) accuses nobody across it, and does elsewhere. What a client did as holder still counts.
+// TestTornRelease: a record that is torn may be a release. So a promise (--ttl) accuses
+// nobody across it, and does elsewhere. What a client did as holder still counts.
 func TestTornRelease(t *testing.T) {
 	const head, a, b = "ts,pod,event,lock\n", "1.5,a,acquired,k\n", "4.5,b,acquired,k\n5.5,b,released,k\n"
 	const cut = "3.5,a,rel\n"
@@ -196,7 +208,8 @@ func TestTornTable(t *testing.T) {
 	const table = "name,lock_until,locked_at,locked_by\njob,2026-04-01T10:00:30.000Z,2026-04-01T10:00:00.000Z,a\n%sjob,2026-04-01T10:01:40.000Z,2026-04-01T10:01:10.000Z,b\n"
 	v, s := judgeText(t, fmt.Sprintf(table, "job,2026-04-01T10:0\n"), "t", forms.LockTable, audit.Options{})
 	defer s.Close()
-	if text := said(s, v); v.Outcome != checker.Inconclusive || !strings.Contains(text, "Line 3: it is left out, for it has not as many columns as the heading") {
+	if text := said(s, v); v.Outcome != checker.Inconclusive ||
+		!strings.Contains(text, "Line 3: it is left out, for it has not as many columns as the heading") {
 		t.Errorf("%s\n%s", v.Outcome, text)
 	}
 }

@@ -10,9 +10,12 @@ import (
 // trace gives every op its grant.
 func trace(l *log, o Options) *tracer {
 	keys := len(l.Keys.List)
-	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: spill.NewList[hold](l.room), tokens: newTokens(l), broken: make([]bool, keys), begun: make([]bool, keys),
-		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys), newest: slices.Repeat([]int32{-1}, keys), gapped: map[int32]bool{}, carried: true}
-	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts), newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
+	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: spill.NewList[hold](l.room), tokens: newTokens(l),
+		broken: make([]bool, keys), begun: make([]bool, keys),
+		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys),
+		newest: slices.Repeat([]int32{-1}, keys), gapped: map[int32]bool{}, carried: true}
+	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts),
+		newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
 	if l.told == nil {
 		l.told = l.order(int64(o.ClockError))
 	}
@@ -31,7 +34,8 @@ func trace(l *log, o Options) *tracer {
 	return t
 }
 
-// lookAhead notes of each op whether its owner's next one on the key is a release that was answered ok.
+// lookAhead notes of each op whether its owner's next one on the key is a
+// release that was answered ok.
 func (t *tracer) lookAhead(in *spill.Cursor[moment]) {
 	last := map[place]int32{}
 	for m := in.Next(); m != nil; m = in.Next() {

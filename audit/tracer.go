@@ -16,7 +16,8 @@ type tracer struct {
 	holds   *spill.List[hold]
 	tokens  tokens
 	broken  []bool // whether the tokens certainly do not rise with the grants, by key
-	// grants are those with tokens, writes the accepted ones, early when holds were made by the tokens of others.
+	// grants are those with tokens, writes the accepted ones, early when holds
+	// were made by the tokens of others.
 	grants, writes *race
 	early          map[int32]int64
 	readings       [openEnds + 1]*reading
@@ -24,21 +25,24 @@ type tracer struct {
 	latest         int64  // the latest instant of the history
 	carried        bool   // tokens order all accepted writes
 	excluded       bool   // a key was granted when another one had been granted it
-	// idle are ops that change nothing under no grant. loose counts the writes, late the grants that are inferred after one with a greater token.
+	// idle are ops that change nothing under no grant. loose counts the writes,
+	// late the grants that are inferred after one with a greater token.
 	idle        remarks.Tally
 	renewals    int           // grants that are inferred from renewals
 	begun       []bool        // keys that were granted
 	misfits     remarks.Tally // of those, with another token than their owner's grant
 	loose, late int
-	// twice are grants to an owner that has not given up the one before, the first to twiceWho on twiceKey.
+	// twice are grants to an owner that has not given up the one before, the
+	// first to twiceWho on twiceKey.
 	twice              remarks.Tally
 	twiceWho, twiceKey int32
-	newest             []int32        // the last hold, by key; -1: none
-	gapped             map[int32]bool // holds that may have been given up on a line that is left out
-	lines              int32          // ops that the log has itself
-	wanted             bool           // somebody asked for a lock
-	granted            int            // acquires that were answered ok
-	unordered          int            // writes that are too close to another grant's
+	newest             []int32 // the last hold, by key; -1: none
+	// holds that may have been given up on a line that is left out
+	gapped    map[int32]bool
+	lines     int32 // ops that the log has itself
+	wanted    bool  // somebody asked for a lock
+	granted   int   // acquires that were answered ok
+	unordered int   // writes that are too close to another grant's
 }
 
 // close forgets all but what the events and the steps need.
@@ -51,7 +55,8 @@ func (t *tracer) close() {
 	}
 }
 
-// loosest is how far a stamp may lie from its instant by the loosest reading. Stamps of whole seconds leave open what came first within one.
+// loosest is how far a stamp may lie from its instant by the loosest reading.
+// Stamps of whole seconds leave open what came first within one.
 func (t *tracer) loosest() int64 {
 	return max(int64(t.options.ClockError), (int64(t.log.grain.Size())-1)/2)
 }
@@ -59,7 +64,8 @@ func (t *tracer) loosest() int64 {
 // hold opens a hold for an acquire.
 func (t *tracer) hold(la *lane, i int32) *hold {
 	o := t.log.ops.At(i)
-	n := t.holds.Add(hold{acquire: i, use: i, release: -1, key: o.Key, lane: la.number, begin: o.begin(), finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
+	n := t.holds.Add(hold{acquire: i, use: i, release: -1, key: o.Key, lane: la.number, begin: o.begin(),
+		finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
 	if la.newest >= 0 {
 		t.holds.At(la.newest).follower = n
 	}
@@ -118,8 +124,9 @@ func (t *tracer) under(h *hold, o *op) {
 // say adds an op under a hold, at an instant.
 func (t *tracer) say(h *hold, kind history.Kind, outcome history.Type, at int64, order int32) *op {
 	a := t.log.ops.See(h.acquire)
-	return t.log.ops.At(t.log.ops.Add(op{Call: forms.Call{Kind: kind, Outcome: outcome, Inv: at, Ret: at, Key: a.Key, Owner: a.Owner,
-		Line: a.EndLine, EndLine: a.EndLine}, grant: h.acquire + 1, order: order}))
+	return t.log.ops.At(t.log.ops.Add(op{Call: forms.Call{Kind: kind, Outcome: outcome, Inv: at, Ret: at, Key: a.Key,
+		Owner: a.Owner,
+		Line:  a.EndLine, EndLine: a.EndLine}, grant: h.acquire + 1, order: order}))
 }
 
 // done is when the op of that place in the log was answered, or asked if it never was.
@@ -133,8 +140,8 @@ func (t *tracer) done(i int32) int64 {
 	return t.log.ops.See(i).Inv
 }
 
-// counted is the latest instant at which the time to live of a grant may have begun to count: when the attempt was sent that succeeded, which may have been
-// as late as the grant where nobody tells.
+// counted is the latest instant at which the time to live of a grant may have begun to count: when
+// the attempt was sent that succeeded, which may have been as late as the grant where nobody tells.
 func (t *tracer) counted(h *hold) int64 {
 	switch o := t.log.ops.See(h.acquire); {
 	case o.attempt != 0:

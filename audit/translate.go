@@ -20,7 +20,8 @@ var errFarApart = fmt.Errorf("more than %d years apart", history.MaxLength/int64
 // translate makes a source of what was read.
 func translate(l *log, o Options) (*Source, error) {
 	if o.ClockError > maxClockError {
-		return nil, fmt.Errorf("a clock error of %s: with more than %s nothing could be told", o.ClockError, maxClockError)
+		return nil, fmt.Errorf("a clock error of %s: with more than %s nothing could be told", o.ClockError,
+			maxClockError)
 	}
 	if l.Untimed && o.ClockError > 0 {
 		return nil, fmt.Errorf("%s has no times, so there is nothing that --clock-error could widen", l.Name)
@@ -39,7 +40,8 @@ func translate(l *log, o Options) (*Source, error) {
 	l.read = l.ops.Length
 	t.known()
 	var holds, tokens string
-	doubts := spill.Aside(func() { holds, tokens = t.doubtHolds(), t.doubtTokens() }) // which needs no op
+	// which needs no op
+	doubts := spill.Aside(func() { holds, tokens = t.doubtHolds(), t.doubtTokens() })
 	defer func() { <-doubts }()
 	out, entries := newEmitter(t)
 	spill.Join(doubts)
@@ -61,9 +63,11 @@ func translate(l *log, o Options) (*Source, error) {
 // header says what the lock is taken to claim, and what the history does not tell.
 func (t *tracer) header(entries int, holds, tokens string) history.Header {
 	o := t.options
-	h := history.Header{Format: history.FormatVersion, Scenario: t.log.What, Lock: "unknown", Service: "unknown", Workload: t.log.What,
-		Needs: history.Needs{Grants: 1}, Translated: true, TTL: int64(o.Validity.TTL),
-		Claims: history.Claims{Token: "none", Permits: o.Permits, Confirms: []string{history.Renew.String(), history.Release.String()}}}
+	h := history.Header{Format: history.FormatVersion, Scenario: t.log.What, Lock: "unknown", Service: "unknown",
+		Workload: t.log.What,
+		Needs:    history.Needs{Grants: 1}, Translated: true, TTL: int64(o.Validity.TTL),
+		Claims: history.Claims{Token: "none", Permits: o.Permits,
+			Confirms: []string{history.Renew.String(), history.Release.String()}}}
 	for _, list := range t.log.clients {
 		h.Clients = max(h.Clients, len(list))
 	}
@@ -83,7 +87,8 @@ func (t *tracer) header(entries int, holds, tokens string) history.Header {
 		h.Claims.Token = o.Tokens
 	}
 	if t.late > 0 && slices.Contains(t.broken, true) {
-		h.Claims.Token = "version" // when tokens were given is not told, and they are not to be trusted
+		// when tokens were given is not told, and they are not to be trusted
+		h.Claims.Token = "version"
 	}
 	if entries+t.unordered > 0 {
 		h.Store.Engine = "log"
@@ -175,7 +180,8 @@ func (t *tracer) assumed() []string {
 		add("Nobody says for how long a grant is good (--ttl): a client holds until the last line that shows it as holder.")
 	}
 	if t.renewals > 0 {
-		add("Who renews a lease held it before, though the log lacks its grant: %s.", remarks.Count(t.renewals, "lease"))
+		add("Who renews a lease held it before, though the log lacks its grant: %s.",
+			remarks.Count(t.renewals, "lease"))
 	}
 	if t.log.zoneless {
 		add("Times without a zone are UTC (--timezone).")

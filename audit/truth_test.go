@@ -14,8 +14,10 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// TestCorrectLocksAreNotAccused: the logs of a lease that does what it should, kept by clients that stop when their lease is over, with clocks that err. Lines
-// about acts get lost, answers come late, one may ask twice; whatever the reader is told or not told about the lock, there is no violation in it.
+// TestCorrectLocksAreNotAccused: the logs of a lease that does what it should,
+// kept by clients that stop when their lease is over, with clocks that err.
+// Lines about acts get lost, answers come late, one may ask twice; whatever the
+// reader is told or not told about the lock, there is no violation in it.
 func TestCorrectLocksAreNotAccused(t *testing.T) {
 	logs := 200
 	if os.Getenv("LOCKCHAOS_SOAK") != "" {
@@ -46,7 +48,8 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 	}
 }
 
-// correctLog simulates a lease of ttl ms in true time (ms), and writes what its clients would log by clocks that are up to errs off.
+// correctLog simulates a lease of ttl ms in true time (ms), and writes what its
+// clients would log by clocks that are up to errs off.
 func correctLog(r *rand.Rand, ttl, errs int) string {
 	type line struct {
 		at    int
@@ -79,7 +82,8 @@ func correctLog(r *rand.Rand, ttl, errs int) string {
 		asked := now
 		token++
 		granted := now + r.IntN(4) // the service grants it some time after it was asked
-		lease := asked + ttl       // counted by the client from when it asked, by the service from later
+		// counted by the client from when it asked, by the service from later
+		lease := asked + ttl
 		if asks {
 			log(asked, c, "request", 0)
 		} else {

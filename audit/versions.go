@@ -2,8 +2,10 @@ package audit
 
 import "github.com/lockchaos/lockchaos/audit/words"
 
-// A number beside the events of a log may be a fencing token: that of the grant, on every line about it. Or it is the version of a record, such as etcd's
-// revision or Kubernetes' resourceVersion, and rises with every write. The log shows which: within one hold the first stays and the second rises.
+// A number beside the events of a log may be a fencing token: that of the
+// grant, on every line about it. Or it is the version of a record, such as
+// etcd's revision or Kubernetes' resourceVersion, and rises with every write.
+// The log shows which: within one hold the first stays and the second rises.
 
 // versionLines is how many lines are looked at to find out.
 const versionLines = 1 << 16

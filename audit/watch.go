@@ -24,12 +24,14 @@ type Telling struct {
 	Token       int64 // 0: none; else the number in the line, plus 1
 	// Ignored: the line is not about the lock.
 	Ignored bool
-	// Asks: the client waits for an answer. Answers: its wait is over. Holds: it may hold the key now.
-	// Ends: it holds the key no more. Acts: it did something under a grant. Renews: its lease was renewed.
+	// Asks: the client waits for an answer. Answers: its wait is over. Holds:
+	// it may hold the key now. Ends: it holds the key no more. Acts: it did
+	// something under a grant. Renews: its lease was renewed.
 	Asks, Answers, Holds, Ends, Acts, Renews bool
 }
 
-// Parser understands an endless log line by line: CSV, JSON lines or lines of text, one record a line.
+// Parser understands an endless log line by line: CSV, JSON lines or lines of
+// text, one record a line.
 type Parser struct {
 	events  *gatherer
 	lines   *forms.ByLine
@@ -81,19 +83,23 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	}
 	got := p.lines.Line(text, number)
 	if _, placed := errors.AsType[*history.SyntaxError](got.Err); got.Err != nil && !placed {
-		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: got.Err}
+		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)),
+			Err: got.Err}
 	}
 	switch {
 	case got.Err != nil:
 	case got.Found.Torn != nil:
 		got.Err = got.Found.Torn
 	case got.Found.Telling.N > 0:
-		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errTelling}
+		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)),
+			Err: errTelling}
 	case p.format == forms.CSV && got.Found.Skipped > 0: // between rows of a table nothing else is expected
-		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errNoRecord}
+		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)),
+			Err: errNoRecord}
 	}
 	if got.Err == nil && len(got.Events) > 1 {
-		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)), Err: errors.New("several records on one line")}
+		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)),
+			Err: errors.New("several records on one line")}
 	}
 	if got.Err != nil || len(got.Events) == 0 {
 		return t, got.Err
@@ -134,9 +140,9 @@ func tellingOf(e *words.Event, key, client string, granted bool) Telling {
 	return t
 }
 
-// Translate reads lines that the parser took before as a history of their own. The lines are in the
-// order in which they came, and the first is of a time (ns since 1970). Others that were to be read were not understood. ErrNothing:
-// they hold no acquire.
+// Translate reads lines that the parser took before as a history of their own. The lines
+// are in the order in which they came, and the first is of a time (ns since 1970).
+// Others that were to be read were not understood. ErrNothing: they hold no acquire.
 func (p *Parser) Translate(lines [][]byte, first int64, missing Missing) (*Source, error) {
 	all := make([]io.Reader, 0, 2*len(lines)+1)
 	all = append(all, strings.NewReader(p.lines.Heading))

@@ -9,7 +9,8 @@ import (
 
 // Faults are what was done to the processes of an application while they logged.
 type Faults struct {
-	// Record has the faults as they were recorded, and the ends of processes that none followed on. Their clients are processes, by number from 1.
+	// Record has the faults as they were recorded, and the ends of processes
+	// that none followed on. Their clients are processes, by number from 1.
 	Record *history.History
 	// Ahead is how far the wall clock, by which the log was written, was ahead of the record's
 	// monotonic clock (ns).
@@ -101,7 +102,8 @@ func meet(view *history.View, f *history.FaultSpan) {
 		}
 	}
 	for _, o := range view.Ops {
-		waits := o.Kind == history.Acquire && o.Asked != 0 && o.Asked <= at && (o.Outcome == history.TypeNone || o.End > at)
+		waits := o.Kind == history.Acquire && o.Asked != 0 && o.Asked <= at &&
+			(o.Outcome == history.TypeNone || o.End > at)
 		waiting = waiting || waits && f.Disturbs(o.Client)
 	}
 	for _, place := range f.Places {

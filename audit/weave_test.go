@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Client 2 is named first in the options and second in the log; it is frozen while it holds, outlives its lease, and writes.
+// Client 2 is named first in the options and second in the log; it is frozen
+// while it holds, outlives its lease, and writes.
 const frozenLog = `{"time":1700000000.000,"end":1700000000.100,"client":"b","event":"grant","key":"k"}
 {"time":1700000000.010,"client":"a","event":"request","key":"k"}
 {"time":1700000001.400,"end":1700000001.500,"client":"a","event":"grant","key":"k"}
@@ -27,7 +28,8 @@ func weave(t *testing.T, log string, faults ...history.Event) *history.History {
 	if err != nil {
 		t.Fatal(err)
 	}
-	woven, err := Weave(s, Faults{Record: &history.History{Events: faults}, Ahead: s.Header.Started.UnixNano(), Clients: [][]int32{{1}, {2}}})
+	woven, err := Weave(s, Faults{Record: &history.History{Events: faults}, Ahead: s.Header.Started.UnixNano(),
+		Clients: [][]int32{{1}, {2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,8 @@ func weave(t *testing.T, log string, faults ...history.Event) *history.History {
 
 func frozen(id int, client int32, from, to int64) (both []history.Event) {
 	for _, phase := range []string{"begin", "end"} {
-		f := history.FaultInfo{ID: id, Kind: "pause", Phase: phase, Target: "holder", When: "random", Clients: []int32{client}, Injected: true, From: from}
+		f := history.FaultInfo{ID: id, Kind: "pause", Phase: phase, Target: "holder", When: "random",
+			Clients: []int32{client}, Injected: true, From: from}
 		e := history.Event{Type: history.Fault, Time: from, Client: client, Fault: &f}
 		if phase == "end" {
 			f.To, f.Bit, f.Evidence, e.Time = to, true, "state T", to
@@ -84,8 +87,8 @@ func TestWeave(t *testing.T) {
 	}
 }
 
-// Who was killed holds nothing any more, though the lease had not ended: the record says when he was gone, and that somebody else is granted then is no fault of
-// the lock's. Without it, it is.
+// Who was killed holds nothing any more, though the lease had not ended: the record says when he
+// was gone, and that somebody else is granted then is no fault of the lock's. Without it, it is.
 func TestWeaveTheEndOfAClient(t *testing.T) {
 	const log = `{"time":1700000000.000,"end":1700000000.100,"client":"b","event":"grant","key":"k"}
 {"time":1700000000.010,"client":"a","event":"request","key":"k"}
@@ -129,7 +132,8 @@ func TestReadsNeedNoLedger(t *testing.T) {
 	}
 }
 
-// A write that is under way while one with a greater token is may have been taken before it or behind it: the log does not tell.
+// A write that is under way while one with a greater token is may have been
+// taken before it or behind it: the log does not tell.
 func TestWritesThatCross(t *testing.T) {
 	const log = `{"time":1700000000.0,"end":1700000000.1,"client":"a","event":"grant","key":"k","token":1}
 {"time":1700000000.2,"end":A,"client":"a","event":"write","key":"k","token":1}
@@ -143,10 +147,11 @@ func TestWritesThatCross(t *testing.T) {
 		log  string
 		want checker.Outcome
 	}{
-		"before":  {strings.Replace(log, "A", "1700000000.3", 1), checker.Pass},
-		"across":  {strings.Replace(log, "A", "1700000004.0", 1), checker.Inconclusive},
-		"behind":  {strings.Replace(log, "A", "1700000000.3", 1) + again, checker.Violated},
-		"on edge": {strings.Replace(log, "A", "1700000003.2", 1), checker.Pass}, // equal stamps decide nothing
+		"before": {strings.Replace(log, "A", "1700000000.3", 1), checker.Pass},
+		"across": {strings.Replace(log, "A", "1700000004.0", 1), checker.Inconclusive},
+		"behind": {strings.Replace(log, "A", "1700000000.3", 1) + again, checker.Violated},
+		// equal stamps decide nothing
+		"on edge": {strings.Replace(log, "A", "1700000003.2", 1), checker.Pass},
 	} {
 		v := checker.Judge(weave(t, c.log), checker.Options{})
 		if p := v.Property(checker.UnfencedWrite); p.Outcome != c.want {

@@ -2,7 +2,8 @@ package audit
 
 import "github.com/lockchaos/lockchaos/history"
 
-// which is the place in the lane's open holds of the one that an op is about: that of its token, else the newest; -1: none.
+// which is the place in the lane's open holds of the one that an op is about:
+// that of its token, else the newest; -1: none.
 func (t *tracer) which(la *lane, token int64) int {
 	for i := len(la.open) - 1; i >= 0; i-- {
 		if h := t.holds.At(la.open[i]); token == 0 || h.token == 0 || h.token == token {
@@ -31,7 +32,8 @@ func (t *tracer) ofWrite(la *lane, token int64) bool {
 	return t.options.Tokens == "version" && token != 0 && !t.given(la, token)
 }
 
-// stray notes an op under no grant, unless it says itself that its client held nothing, or ends a hold that was there when the log began.
+// stray notes an op under no grant, unless it says itself that its client held
+// nothing, or ends a hold that was there when the log began.
 func (t *tracer) stray(la *lane, o *op) {
 	switch {
 	case o.NotHeld || o.Outcome == history.Fail:

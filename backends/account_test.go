@@ -13,8 +13,8 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 )
 
-// TestAccount: each service that has users lets its account in, everywhere where clients connect and after a node was killed and started again, and
-// refuses it with another password.
+// TestAccount: each service that has users lets its account in, everywhere where clients
+// connect and after a node was killed and started again, and refuses it with another password.
 func TestAccount(t *testing.T) {
 	t.Parallel()
 	for _, service := range []struct {
@@ -100,7 +100,8 @@ func tryMariaDB(ctx context.Context, addr string, a backends.Account) error {
 	return err
 }
 
-// TestNoAccount: a service without users tells of no account, nor does the stand-in, which asks everybody for a password or nobody.
+// TestNoAccount: a service without users tells of no account, nor does the
+// stand-in, which asks everybody for a password or nobody.
 func TestNoAccount(t *testing.T) {
 	t.Setenv(backends.RedisVar, "miniredis")
 	for _, name := range []string{"redis", "etcd"} {

@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/store"
 )
 
-// TestLocksKnowTheServices: locks do not import the services that they are tested on, so what both must know stands in both, and is the same.
+// TestLocksKnowTheServices: locks do not import the services that they are
+// tested on, so what both must know stands in both, and is the same.
 func TestLocksKnowTheServices(t *testing.T) {
 	for _, c := range []struct{ folder, constant, want string }{
 		{"../clients/redis", "primaryName", backends.FailoverMaster},

@@ -24,14 +24,16 @@ import (
 
 var number = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// checkUp looks at what Start returned: every node alive, logged to a file, with an address and a version.
+// checkUp looks at what Start returned: every node alive, logged to a file,
+// with an address and a version.
 func checkUp(t *testing.T, s *backends.Service, nodes int) {
 	t.Helper()
 	if len(s.Nodes) != nodes || len(s.Addrs()) != nodes || s.Alive() != nil {
 		t.Fatalf("%d nodes at %v, alive: %v", len(s.Nodes), s.Addrs(), s.Alive())
 	}
 	for _, n := range s.Nodes {
-		if info, err := os.Stat(n.Log); err != nil || n.Version == "" || n.Process.PID() <= 0 || !strings.HasPrefix(n.Addr, n.Host.Addr.String()+":") {
+		if info, err := os.Stat(n.Log); err != nil || n.Version == "" || n.Process.PID() <= 0 ||
+			!strings.HasPrefix(n.Addr, n.Host.Addr.String()+":") {
 			t.Errorf("%+v: log %v, %v", n, info, err)
 		}
 	}
@@ -58,7 +60,8 @@ func TestRedis(t *testing.T) {
 	}
 }
 
-// TestRedisFive: five servers on hosts of their own, none of which knows of what another was told; each death is told by name.
+// TestRedisFive: five servers on hosts of their own, none of which knows of
+// what another was told; each death is told by name.
 func TestRedisFive(t *testing.T) {
 	for _, as := range []string{"redis-server", "miniredis"} {
 		t.Run(as, func(t *testing.T) {
@@ -218,7 +221,8 @@ func server(t *testing.T, text string) {
 	t.Setenv(backends.RedisVar, path)
 }
 
-// TestVersionThatNeverEnds: who asks a program for its version waits neither for a child that it leaves behind, nor for ever.
+// TestVersionThatNeverEnds: who asks a program for its version waits neither
+// for a child that it leaves behind, nor for ever.
 func TestVersionThatNeverEnds(t *testing.T) {
 	server(t, "if [ \"$1\" = --version ]; then sleep 100 & echo v=9.9.9; exit; fi\necho 'a child keeps the output'; exit 3\n")
 	began := time.Now()
@@ -228,7 +232,8 @@ func TestVersionThatNeverEnds(t *testing.T) {
 	}
 }
 
-// TestDiesAtStart: the error names the node, its address and the end of its log, at once; and nothing is left.
+// TestDiesAtStart: the error names the node, its address and the end of its
+// log, at once; and nothing is left.
 func TestDiesAtStart(t *testing.T) {
 	program(t, "echo 'bad directive in line 7' >&2\nexit 3\n")
 	began := time.Now()
@@ -238,7 +243,8 @@ func TestDiesAtStart(t *testing.T) {
 	}
 }
 
-// TestNeverAnswers: a process that lives and is silent. It and its children are gone when Start returns.
+// TestNeverAnswers: a process that lives and is silent. It and its children are
+// gone when Start returns.
 func TestNeverAnswers(t *testing.T) {
 	program(t, "echo 'loading forever'\nsleep 1000 &\nsleep 1000\n")
 	wait := 300 * time.Millisecond
@@ -345,17 +351,20 @@ func TestNodesEndOnRequest(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	n, _ := hoststest.Network(t)
 	_, err := backends.Start(limit(t), n, backends.Spec{Service: "mongodb", Logs: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "redis, redis-five, redis-failover, etcd, zookeeper, postgres, postgres-pgbouncer, memcached, nats, consul, mariadb, mariadb-galera, s3, dynamodb, kubernetes") {
+	if err == nil || !strings.Contains(err.Error(),
+		"redis, redis-five, redis-failover, etcd, zookeeper, postgres, postgres-pgbouncer, memcached, nats, consul, mariadb, mariadb-galera, s3, dynamodb, kubernetes") {
 		t.Errorf("mongodb: %v", err)
 	}
 	if s, err := backends.Start(limit(t), n, backends.Spec{Logs: t.TempDir()}); err != nil || len(s.Nodes) != 0 || s.Close() != nil {
 		t.Errorf("no service: %+v, %v", s, err)
 	}
 	t.Setenv(backends.RedisVar, "/no/such/program")
-	if _, err := backends.Start(limit(t), n, backends.Spec{Service: "redis", Logs: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+	if _, err := backends.Start(limit(t), n, backends.Spec{Service: "redis", Logs: t.TempDir()}); err == nil ||
+		!strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("no such program: %v", err)
 	}
-	for _, args := range [][]string{nil, {"mongodb"}, {"etcd", "--no-such-flag"}, {"store", "--fence", "reads"}, {"etcd", "--client-url", "x"}} {
+	for _, args := range [][]string{nil, {"mongodb"}, {"etcd", "--no-such-flag"}, {"store", "--fence", "reads"},
+		{"etcd", "--client-url", "x"}} {
 		if status := backends.NodeMain(args); status == 0 {
 			t.Errorf("node %q: status 0", args)
 		}

@@ -9,17 +9,20 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/cache"
 )
 
-// built is a program that no distribution has: scripts/servers builds it from its source, into the user's cache.
+// built is a program that no distribution has: scripts/servers builds it from
+// its source, into the user's cache.
 type built string
 
-// variable names the variable with the path of a program that is to be used instead: LOCKCHAOS_CONSUL.
+// variable names the variable with the path of a program that is to be used
+// instead: LOCKCHAOS_CONSUL.
 func (b built) variable() string {
 	return "LOCKCHAOS_" + strings.ToUpper(strings.ReplaceAll(string(b), "-", "_"))
 }
 
 // install says how the program comes onto a machine.
 func (b built) install() string {
-	return fmt.Sprintf("scripts/servers %s builds it (from lockchaos's source), or set %s to a program of that name", b, b.variable())
+	return fmt.Sprintf("scripts/servers %s builds it (from lockchaos's source), or set %s to a program of that name", b,
+		b.variable())
 }
 
 // find finds the program that the user names, that scripts/servers has built, or one on PATH.

@@ -43,8 +43,10 @@ var consul = Kind{
 		"Consul keeps a session for up to twice its TTL, and longer after a new leader was elected. Its shortest TTL, 10 s by default, is set to 1 s.",
 		"Its servers tell of each other every 200 ms instead of every second, and elect a leader after about a second without.",
 	},
-	TTL:      2 * time.Second,
-	Slack:    20 * time.Second, // the lock-delay, 15 s if it is not set, and 5 s after which the library asks again that has met it
+	TTL: 2 * time.Second,
+	// the lock-delay, 15 s if it is not set, and 5 s after which the library
+	// asks again that has met it
+	Slack:    20 * time.Second,
 	Doubles:  true,
 	office:   office{"leader", voteConsul},
 	expirer:  expirer{expireConsul, true},
@@ -58,7 +60,8 @@ func consulNode(i int) NodeSpec {
 	return NodeSpec{Name: fmt.Sprintf("consul-%d", i), Program: consulProgram, Port: consulPort}
 }
 
-// consulSettings are those of a small cluster that is to notice soon (https://developer.hashicorp.com/consul/docs/agent/config/config-files). The prometheus
+// consulSettings are those of a small cluster that is to notice soon
+// (https://developer.hashicorp.com/consul/docs/agent/config/config-files). The prometheus
 // metrics count requests from the server's start on; the others cover ten seconds.
 const consulSettings = `performance { raft_multiplier = 1 }
 session_ttl_min = "1s"
@@ -73,8 +76,10 @@ leave_on_terminate = false
 `
 
 func consulTask(k Kind, n NodeSpec, p Place) (Task, error) {
-	t := Task{Args: []string{"consul", "agent", "-server", "-node", n.Name, "-bootstrap-expect", strconv.Itoa(len(k.Nodes)),
-		"-data-dir", p.Data, "-hcl", consulSettings, "-client", p.Listen, "-bind", p.Listen, "-retry-interval", "100ms"}}
+	t := Task{Args: []string{"consul", "agent", "-server", "-node", n.Name, "-bootstrap-expect",
+		strconv.Itoa(len(k.Nodes)),
+		"-data-dir", p.Data, "-hcl", consulSettings, "-client", p.Listen, "-bind", p.Listen, "-retry-interval",
+		"100ms"}}
 	for _, other := range k.Nodes {
 		if other.Name != n.Name {
 			t.Args = append(t.Args, "-retry-join", p.Peers[other.Name])
@@ -88,7 +93,8 @@ func consulTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	return t, err
 }
 
-// awaitConsul returns when every server answers as one of a cluster with a leader, and a write has gone through.
+// awaitConsul returns when every server answers as one of a cluster with a
+// leader, and a write has gone through.
 func awaitConsul(ctx context.Context, nodes []*Node) error {
 	if err := each((*Node).awaitConsulServer)(ctx, nodes); err != nil {
 		return err
@@ -98,7 +104,8 @@ func awaitConsul(ctx context.Context, nodes []*Node) error {
 	})
 }
 
-// awaitConsulServer returns when a server knows a leader and answers a read that the leader has confirmed. It learns the version.
+// awaitConsulServer returns when a server knows a leader and answers a read
+// that the leader has confirmed. It learns the version.
 func (n *Node) awaitConsulServer(ctx context.Context) error {
 	return n.await(ctx, func(ctx context.Context) error {
 		var self struct{ Config struct{ Version string } }
@@ -111,7 +118,8 @@ func (n *Node) awaitConsulServer(ctx context.Context) error {
 	})
 }
 
-// askConsul asks a server for something of its HTTP API. Where there is nothing, which it answers with 404, the answer stays as it is.
+// askConsul asks a server for something of its HTTP API. Where there is
+// nothing, which it answers with 404, the answer stays as it is.
 func askConsul(ctx context.Context, addr, method, what string, answer any) error {
 	at := "http://" + addr + "/v1/" + what
 	request, err := http.NewRequestWithContext(ctx, method, at, nil)
@@ -190,7 +198,8 @@ func expireConsul(ctx context.Context, s *Service, c Client) (ended []string, er
 			if still, err := consulSession(ctx, n, id); err != nil || still {
 				return errors.Join(errors.New("it was destroyed, and is there"), err)
 			}
-			ended = append(ended, fmt.Sprintf("Consul (%s) destroyed session %s; it knows of no such session any more", n.Name, id))
+			ended = append(ended, fmt.Sprintf("Consul (%s) destroyed session %s; it knows of no such session any more",
+				n.Name, id))
 			return nil
 		})
 		if err != nil {
@@ -200,7 +209,7 @@ func expireConsul(ctx context.Context, s *Service, c Client) (ended []string, er
 	return ended, nil
 }
 
-// consulSession tells whether there is the session.
+// consulSession reports whether there is the session.
 func consulSession(ctx context.Context, n *Node, id string) (bool, error) {
 	var found []struct{ ID string }
 	err := askConsul(ctx, n.Addr, http.MethodGet, "session/info/"+url.PathEscape(id)+"?consistent", &found)

@@ -12,12 +12,14 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
-// TestContained runs what a container would run, which finds its programs by itself, on hosts with this machine's packages: the same packages that an
-// image may be made of. The service is then found running, as it is in containers.
+// TestContained runs what a container would run, which finds its programs by
+// itself, on hosts with this machine's packages: the same packages that an image
+// may be made of. The service is then found running, as it is in containers.
 func TestContained(t *testing.T) {
 	t.Parallel()
 	for name, needs := range map[string]func(testing.TB){
-		"redis": needRedis, "redis-failover": needRedis, "zookeeper": needZooKeeper, "postgres": needPostgres, "postgres-pgbouncer": needPgBouncer, "memcached": needMemcached,
+		"redis": needRedis, "redis-failover": needRedis, "zookeeper": needZooKeeper, "postgres": needPostgres,
+		"postgres-pgbouncer": needPgBouncer, "memcached": needMemcached,
 	} {
 		t.Run(name, func(t *testing.T) {
 			needs(t)
@@ -37,7 +39,8 @@ func TestContained(t *testing.T) {
 				if err := network.Await(limit(t), at[n.Name]); err != nil {
 					t.Fatal(err)
 				}
-				spec.Attached = append(spec.Attached, backends.Attached{Name: n.Name, Host: at[n.Name], Process: contain(t, k, n, p, at[n.Name], spec.Logs)})
+				spec.Attached = append(spec.Attached,
+					backends.Attached{Name: n.Name, Host: at[n.Name], Process: contain(t, k, n, p, at[n.Name], spec.Logs)})
 			}
 			s, err := backends.Start(limit(t), network, spec)
 			if err != nil {

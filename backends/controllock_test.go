@@ -34,20 +34,26 @@ func TestControls(t *testing.T) {
 	}{
 		{broken.Del, []string{"a stale grant", aFrozenHolder}, nil},
 		{broken.TwoStep, nil, nil},
-		// A SETNX that the frozen service carries out late has no client left to give the key its expiry.
+		// A SETNX that the frozen service carries out late has no client left
+		// to give the key its expiry.
 		{broken.SetnxExpire, nil, []string{aFrozenService}},
 		{broken.NoTTL, []string{aKilledHolder, aFrozenHolder, "close gives"}, []string{aFrozenService}},
-		// Without a quorum another may be granted the lock while a frozen holder's lease still stands, and both are told that they hold it.
-		// So it may be granted to a waiter, or to a second client, while another has the key: where a server answered that one too late, it is free there.
-		{broken.RedlockNoQuorum, []string{"ten clients"}, []string{aFrozenHolder, "a frozen waiter", "excludes a second client", "a stale grant"}},
+		// Without a quorum another may be granted the lock while a frozen
+		// holder's lease still stands, and both are told that they hold it. So it
+		// may be granted to a waiter, or to a second client, while another has
+		// the key: where a server answered that one too late, it is free there.
+		{broken.RedlockNoQuorum, []string{"ten clients"},
+			[]string{aFrozenHolder, "a frozen waiter", "excludes a second client", "a stale grant"}},
 		{broken.RedlockNoValidity, nil, nil},
 		// What an answer on its way does to them, the suite cannot show: clients/redis tries it.
 		{redis.RenewLate, nil, nil},
-		{redis.GrantUnchecked, nil, nil}, // an error that a server answers, likewise: attack node-refuses
+		// an error that a server answers, likewise: attack node-refuses
+		{redis.GrantUnchecked, nil, nil},
 		{redis.RenewUnchecked, nil, nil},
 		{broken.RetryBlind, nil, nil},
 		{broken.WatchdogBlind, []string{aFrozenHolder}, nil},
-		// It answers "held?" from memory: one that wakes up learns of its loss by its next renewal, before it is asked or after.
+		// It answers "held?" from memory: one that wakes up learns of its loss
+		// by its next renewal, before it is asked or after.
 		{redis.WatchdogDeaf, []string{"a holder that hears nothing"}, []string{aFrozenHolder}},
 		// A holder that dies or is frozen may be followed within the second, or not.
 		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{aKilledHolder, aFrozenHolder}},
@@ -71,7 +77,8 @@ func TestWallClockConforms(t *testing.T) {
 	}, broken.WallClock)
 }
 
-// TestSetnxExpireDiesInBetween: what the suite cannot show, since it kills holders only. The key is taken and never expires.
+// TestSetnxExpireDiesInBetween: what the suite cannot show, since it kills
+// holders only. The key is taken and never expires.
 func TestSetnxExpireDiesInBetween(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
@@ -84,8 +91,10 @@ func TestSetnxExpireDiesInBetween(t *testing.T) {
 		}
 		return left
 	}
-	const none, forever = -2, -1 // what Redis says of a key that is not there, and of one that never expires
-	for n := 0; ; n++ {          // on a busy machine the two commands may both come between two looks
+	// what Redis says of a key that is not there, and of one that never expires
+	const none, forever = -2, -1
+	// on a busy machine the two commands may both come between two looks
+	for n := 0; ; n++ {
 		key, result := fmt.Sprintf("k%d", n), make(chan error, 1)
 		go func() {
 			_, err := dying.Acquire(ctx, key)
@@ -106,7 +115,8 @@ func TestSetnxExpireDiesInBetween(t *testing.T) {
 	}
 }
 
-// TestRedlockNoValidityIsDead: a server does not answer for a TTL; then the grant comes, and its validity with it.
+// TestRedlockNoValidityIsDead: a server does not answer for a TTL; then the
+// grant comes, and its validity with it.
 func TestRedlockNoValidityIsDead(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() { redlockNoValidity(t) })

@@ -54,7 +54,9 @@ var dynamodb = Kind{
 const dynaliteVersion = "4.0.0"
 
 func dynamodbTask(_ Kind, n NodeSpec, p Place) (Task, error) {
-	t := Task{standIn: &standIn{"dynalite", dynaliteVersion, "DynamoDB", "DynamoDB runs at Amazon alone", ""}, Args: []string{"dynalite", "--host", p.Listen, "--port", strconv.Itoa(n.Port), "--path", p.Data + "/db", "--createTableMs", "0"}}
+	t := Task{standIn: &standIn{"dynalite", dynaliteVersion, "DynamoDB", "DynamoDB runs at Amazon alone", ""},
+		Args: []string{"dynalite", "--host", p.Listen, "--port", strconv.Itoa(n.Port), "--path", p.Data + "/db",
+			"--createTableMs", "0"}}
 	if p.Contained {
 		return t, nil
 	}
@@ -68,13 +70,17 @@ const DynamoDBTable = "lockchaos"
 
 // awaitDynamoDB returns when the server has the table of the locks.
 func (n *Node) awaitDynamoDB(ctx context.Context) error {
-	db := dynamo.New(dynamo.Options{BaseEndpoint: aws.String("http://" + n.Addr), Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("lockchaos", "lockchaos", ""),
-		Retryer: aws.NopRetryer{}, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+	db := dynamo.New(dynamo.Options{BaseEndpoint: aws.String("http://" + n.Addr), Region: "us-east-1",
+		Credentials: credentials.NewStaticCredentialsProvider("lockchaos", "lockchaos", ""),
+		Retryer:     aws.NopRetryer{}, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
 	name := aws.String(DynamoDBTable)
 	return n.await(ctx, func(ctx context.Context) error {
-		_, err := db.CreateTable(ctx, &dynamo.CreateTableInput{TableName: name, BillingMode: types.BillingModePayPerRequest,
-			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("k"), AttributeType: types.ScalarAttributeTypeS}},
-			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("k"), KeyType: types.KeyTypeHash}}})
+		_, err := db.CreateTable(ctx, &dynamo.CreateTableInput{TableName: name,
+			BillingMode: types.BillingModePayPerRequest,
+			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("k"),
+				AttributeType: types.ScalarAttributeTypeS}},
+			KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("k"),
+				KeyType: types.KeyTypeHash}}})
 		if _, there := errors.AsType[*types.ResourceInUseException](err); err != nil && !there {
 			return err
 		}

@@ -18,8 +18,9 @@ import (
 	"google.golang.org/grpc"
 )
 
-// The timing of etcd. A lease is granted for at least one and a half election timeouts, rounded up to whole seconds: so
-// leases may be as short as one second. Elections are ten heartbeats, as etcd's own defaults are.
+// The timing of etcd. A lease is granted for at least one and a half election
+// timeouts, rounded up to whole seconds: so leases may be as short as one
+// second. Elections are ten heartbeats, as etcd's own defaults are.
 const (
 	EtcdHeartbeat = 50 * time.Millisecond
 	EtcdElection  = 500 * time.Millisecond
@@ -31,7 +32,8 @@ const (
 // etcdProgram is etcd: compiled into lockchaos, or an image.
 var etcdProgram = &Program{
 	Name: "etcd", Image: "gcr.io/etcd-development/etcd:v3.7.3", requests: etcdRequests,
-	// A member may serve gRPC alone, which answers with a frame of HTTP/2: https://www.rfc-editor.org/rfc/rfc9113#section-4.1
+	// A member may serve gRPC alone, which answers with a frame of HTTP/2:
+	// https://www.rfc-editor.org/rfc/rfc9113#section-4.1
 	speech: speech{"GET /version HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\n\r\n", func(answer []byte) error {
 		if bytes.HasPrefix(answer, []byte("HTTP/1.1 200")) || bytes.HasPrefix(answer, []byte{0, 0}) {
 			return nil
@@ -48,7 +50,8 @@ var etcd = Kind{
 	Slack: 2 * time.Second, // leases are whole seconds, and are looked through every 500 ms
 	Nodes: []NodeSpec{etcdNode(1), etcdNode(2), etcdNode(3)},
 	Notes: []string{
-		fmt.Sprintf("etcd sends heartbeats every %v and elects a leader after %v without; the shortest lease is 1 s.", EtcdHeartbeat, EtcdElection),
+		fmt.Sprintf("etcd sends heartbeats every %v and elects a leader after %v without; the shortest lease is 1 s.",
+			EtcdHeartbeat, EtcdElection),
 		"etcd does not force its writes to disk; its data lies in memory.",
 	},
 	office:   office{"leader", voteEtcd},
@@ -65,8 +68,9 @@ func etcdNode(i int) NodeSpec {
 	return NodeSpec{Name: fmt.Sprintf("etcd-%d", i), Program: etcdProgram, Port: etcdClientPort}
 }
 
-// etcdNext: a new member asks the others whether it is known already, and waits a second for each that listens and does not yet
-// answer. Three that start at once may so wait for each other; the first one alone is refused at once, and then answers the rest.
+// etcdNext: a new member asks the others whether it is known already, and waits a second
+// for each that listens and does not yet answer. Three that start at once may so wait
+// for each other; the first one alone is refused at once, and then answers the rest.
 func etcdNext(ctx context.Context, launched []*Node) error {
 	if len(launched) > 1 {
 		return nil
@@ -81,19 +85,25 @@ func etcdTask(k Kind, n NodeSpec, p Place) (Task, error) {
 		cluster = append(cluster, fmt.Sprintf("%s=http://%s:%d", other.Name, p.Peers[other.Name], etcdPeerPort))
 	}
 	members := strings.Join(cluster, ",")
-	// One member stands for election before the others: three that do so at once may split the votes.
+	// One member stands for election before the others: three that do so at
+	// once may split the votes.
 	stands := fmt.Sprintf("--initial-election-tick-advance=%t", k.index(n.Name) == 1)
 	if !p.Contained {
 		return Task{Args: self("etcd", "--name", n.Name, "--data-dir", p.Data,
-			"--client-url", fmt.Sprintf("http://%s:%d", p.Listen, etcdClientPort), "--peer-url", fmt.Sprintf("http://%s:%d", p.Listen, etcdPeerPort),
-			"--initial-cluster", members, "--heartbeat-interval", EtcdHeartbeat.String(), "--election-timeout", EtcdElection.String(), stands)}, nil
+			"--client-url", fmt.Sprintf("http://%s:%d", p.Listen, etcdClientPort), "--peer-url",
+			fmt.Sprintf("http://%s:%d", p.Listen, etcdPeerPort),
+			"--initial-cluster", members, "--heartbeat-interval", EtcdHeartbeat.String(), "--election-timeout",
+			EtcdElection.String(), stands)}, nil
 	}
 	own := p.Peers[n.Name]
 	return Task{Args: []string{"etcd", "--name", n.Name, "--data-dir", p.Data,
-		"--listen-client-urls", fmt.Sprintf("http://%s:%d", p.Listen, etcdClientPort), "--advertise-client-urls", fmt.Sprintf("http://%s:%d", own, etcdClientPort),
-		"--listen-peer-urls", fmt.Sprintf("http://%s:%d", p.Listen, etcdPeerPort), "--initial-advertise-peer-urls", fmt.Sprintf("http://%s:%d", own, etcdPeerPort),
+		"--listen-client-urls", fmt.Sprintf("http://%s:%d", p.Listen, etcdClientPort), "--advertise-client-urls",
+		fmt.Sprintf("http://%s:%d", own, etcdClientPort),
+		"--listen-peer-urls", fmt.Sprintf("http://%s:%d", p.Listen, etcdPeerPort), "--initial-advertise-peer-urls",
+		fmt.Sprintf("http://%s:%d", own, etcdPeerPort),
 		"--initial-cluster", members, "--initial-cluster-state", "new",
-		"--heartbeat-interval", millis(EtcdHeartbeat), "--election-timeout", millis(EtcdElection), stands, "--unsafe-no-fsync"}}, nil
+		"--heartbeat-interval", millis(EtcdHeartbeat), "--election-timeout", millis(EtcdElection), stands,
+		"--unsafe-no-fsync"}}, nil
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
@@ -134,7 +144,8 @@ type member struct {
 	leader uint64
 }
 
-// awaitEtcd returns when every member names the same leader, answers a linearizable read, and a write has gone through.
+// awaitEtcd returns when every member names the same leader, answers a
+// linearizable read, and a write has gone through.
 func awaitEtcd(ctx context.Context, nodes []*Node) (err error) {
 	members := make([]*member, len(nodes))
 	for i, n := range nodes {
@@ -180,12 +191,15 @@ func (n *Node) awaitMember(ctx context.Context) error {
 	return n.await(ctx, m.ask)
 }
 
-// newEtcdClient makes a client that connects in the background, and never through a proxy of the environment.
+// newEtcdClient makes a client that connects in the background, and never
+// through a proxy of the environment.
 func newEtcdClient(addrs ...string) (*clientv3.Client, error) {
-	return clientv3.New(clientv3.Config{Endpoints: addrs, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
+	return clientv3.New(clientv3.Config{Endpoints: addrs, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
 }
 
-// readyKey is read and written to see that the cluster works. It lies outside of everything that locks use.
+// readyKey is read and written to see that the cluster works. It lies outside
+// of everything that locks use.
 const readyKey = "ready"
 
 // ask asks one member who leads, what it is, and for a read that needs a majority.

@@ -15,7 +15,8 @@ func gateway(t *testing.T, addr, method, body string, into any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // through no proxy of the environment
+	// through no proxy of the environment
+	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	reply, err := direct.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -29,8 +30,8 @@ func gateway(t *testing.T, addr, method, body string, into any) {
 	}
 }
 
-// TestEtcdServesJSON: a lock of another language takes a key under a lease through one member's gateway, and sees it through another's. Once its lease is
-// revoked there is no key.
+// TestEtcdServesJSON: a lock of another language takes a key under a lease through one
+// member's gateway, and sees it through another's. Once its lease is revoked there is no key.
 func TestEtcdServesJSON(t *testing.T) {
 	t.Parallel()
 	s := start(t, "etcd")

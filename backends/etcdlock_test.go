@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
-// These tests look behind etcd-lease's back, at the keys of its queue. They are here and not in clients/etcd because the server is.
+// These tests look behind etcd-lease's back, at the keys of its queue. They are
+// here and not in clients/etcd because the server is.
 
 type etcdBench struct {
 	*testing.T
@@ -42,7 +43,8 @@ func (b etcdBench) open() clients.Lock {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = l.Close(limit(b)) }) // some tests have closed it, or stopped what it would need
+	// some tests have closed it, or stopped what it would need
+	b.Cleanup(func() { _ = l.Close(limit(b)) })
 	return l
 }
 
@@ -58,7 +60,8 @@ func (b etcdBench) acquire(l clients.Lock, key string) clients.Grant {
 // queue returns the create revisions of the keys in the queue of a lock, in rising order.
 func (b etcdBench) queue(key string) []int64 {
 	b.Helper()
-	reply, err := b.client.Get(limit(b), "lockchaos/"+key+"/", clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	reply, err := b.client.Get(limit(b), "lockchaos/"+key+"/", clientv3.WithPrefix(),
+		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -85,7 +88,8 @@ func (b etcdBench) await(key string, n int) []int64 {
 	}
 }
 
-// TestEtcdToken: the token is the create revision of the lock's own key, also when the revision rose while it waited.
+// TestEtcdToken: the token is the create revision of the lock's own key, also
+// when the revision rose while it waited.
 func TestEtcdToken(t *testing.T) {
 	t.Parallel()
 	b := newEtcdBench(t)
@@ -138,7 +142,8 @@ func TestEtcdQueueIsLeft(t *testing.T) {
 		cancel()
 		err := <-result
 		if !clients.Definite(err) {
-			// Its key was there, and the answer that says so on its way: what it left goes with its session.
+			// Its key was there, and the answer that says so on its way: what
+			// it left goes with its session.
 			if err := waiter.Close(limit(t)); err != nil {
 				t.Fatal(err)
 			}
@@ -154,8 +159,9 @@ func TestEtcdQueueIsLeft(t *testing.T) {
 	})
 }
 
-// TestEtcdFrozenWhileWaiting: the library would wait for ever to delete its key. The call returns, says that the outcome is open, and
-// what it left in the queue goes with the session that was given up.
+// TestEtcdFrozenWhileWaiting: the library would wait for ever to delete its
+// key. The call returns, says that the outcome is open, and what it left in the
+// queue goes with the session that was given up.
 func TestEtcdFrozenWhileWaiting(t *testing.T) {
 	t.Parallel()
 	b := newEtcdBench(t)

@@ -14,8 +14,9 @@ import (
 // FailoverMaster is the name under which the sentinels of redis-failover know the primary.
 const FailoverMaster = "lockchaos"
 
-// The sentinels' timing. Their defaults are made for operators: 30 s of silence until a server counts as down, three minutes for a failover, hellos
-// every 2 s and a look at the primary's replicas every 10 s. Here a failover takes about a second, so the intervals go down with it.
+// The sentinels' timing. Their defaults are made for operators: 30 s of silence until a server
+// counts as down, three minutes for a failover, hellos every 2 s and a look at the primary's
+// replicas every 10 s. Here a failover takes about a second, so the intervals go down with it.
 const (
 	sentinelPort     = 26379
 	sentinelQuorum   = 2
@@ -23,10 +24,13 @@ const (
 	sentinelFailover = 3 * time.Second        // a failover that takes longer is tried again
 )
 
-// sentinelPace are set by SENTINEL DEBUG, in ms: a configuration file does not take them. A replica is promoted only if its last INFO is no older than five ping periods
-// (sentinelSelectSlave in Redis' sentinel.c), and while the primary is down that is asked for once a second, whatever info-period says: shorter pings than these leave it to
-// chance whether there is a replica to promote.
-var sentinelPace = []string{"info-period 200", "publish-period 200", "ping-period 300", "tilt-period 1000", "ask-period 100"}
+// sentinelPace are set by SENTINEL DEBUG, in ms: a configuration file does not
+// take them. A replica is promoted only if its last INFO is no older than five
+// ping periods (sentinelSelectSlave in Redis' sentinel.c), and while the primary
+// is down that is asked for once a second, whatever info-period says: shorter
+// pings than these leave it to chance whether there is a replica to promote.
+var sentinelPace = []string{"info-period 200", "publish-period 200", "ping-period 300", "tilt-period 1000",
+	"ask-period 100"}
 
 var redisFailover = Kind{
 	Name:      "redis-failover",
@@ -65,7 +69,8 @@ func failoverTask(k Kind, n NodeSpec, p Place) (Task, error) {
 		program = found
 	}
 	primary := k.Nodes[0]
-	// A replica gets the data at once, not after the five seconds for which a primary waits for more of them.
+	// A replica gets the data at once, not after the five seconds for which a
+	// primary waits for more of them.
 	t := redisServer(program, n, p, "--repl-diskless-sync-delay", "0")
 	switch k.index(n.Name) {
 	case 0:
@@ -87,14 +92,16 @@ func sentinelConfig(primary, n NodeSpec, p Place) string {
 		"daemonize no",
 		`logfile ""`,
 		"sentinel resolve-hostnames yes",
-		fmt.Sprintf("sentinel monitor %s %s %d %d", FailoverMaster, p.Peers[primary.Name], primary.Port, sentinelQuorum),
+		fmt.Sprintf("sentinel monitor %s %s %d %d", FailoverMaster, p.Peers[primary.Name], primary.Port,
+			sentinelQuorum),
 		fmt.Sprintf("sentinel down-after-milliseconds %s %d", FailoverMaster, sentinelDown.Milliseconds()),
 		fmt.Sprintf("sentinel failover-timeout %s %d", FailoverMaster, sentinelFailover.Milliseconds()),
 		fmt.Sprintf("sentinel parallel-syncs %s 1", FailoverMaster),
 	}, "\n") + "\n"
 }
 
-// failoverNext: a replica can ask for the data as soon as there is a primary, and a sentinel that finds the replica in place need not look again.
+// failoverNext: a replica can ask for the data as soon as there is a primary,
+// and a sentinel that finds the replica in place need not look again.
 func failoverNext(ctx context.Context, launched []*Node) error {
 	switch len(launched) {
 	case 1:
@@ -105,7 +112,7 @@ func failoverNext(ctx context.Context, launched []*Node) error {
 	return nil
 }
 
-// hasReplica tells whether a replica is in sync.
+// hasReplica reports whether a replica is in sync.
 func (n *Node) hasReplica(ctx context.Context) error {
 	info, err := askRedis(ctx, n.Addr, "INFO replication")
 	if err != nil {
@@ -117,7 +124,8 @@ func (n *Node) hasReplica(ctx context.Context) error {
 	return nil
 }
 
-// awaitFailover returns when the replica is in sync and every sentinel knows the primary, the replica and the other sentinels.
+// awaitFailover returns when the replica is in sync and every sentinel knows
+// the primary, the replica and the other sentinels.
 func awaitFailover(ctx context.Context, nodes []*Node) error {
 	if err := each((*Node).awaitRedis)(ctx, nodes); err != nil {
 		return err
@@ -137,7 +145,8 @@ func awaitFailover(ctx context.Context, nodes []*Node) error {
 	return up.Wait()
 }
 
-// failoverBack: a sentinel that was started again has forgotten its intervals; all else it has written down.
+// failoverBack: a sentinel that was started again has forgotten its intervals;
+// all else it has written down.
 func failoverBack(n *Node, ctx context.Context) error {
 	if err := n.awaitRedis(ctx); err != nil || n.spec.Port != sentinelPort {
 		return err
@@ -145,7 +154,8 @@ func failoverBack(n *Node, ctx context.Context) error {
 	return n.await(ctx, n.hurry)
 }
 
-// hurry sets a sentinel's intervals. One from before Redis 7 has no such command, and takes its time.
+// hurry sets a sentinel's intervals. One from before Redis 7 has no such
+// command, and takes its time.
 func (n *Node) hurry(ctx context.Context) error {
 	for _, p := range sentinelPace {
 		_, err := askRedis(ctx, n.Addr, "SENTINEL DEBUG "+p)
@@ -159,7 +169,8 @@ func (n *Node) hurry(ctx context.Context) error {
 	return nil
 }
 
-// knowsAll tells whether a sentinel sees the primary up, with one replica, and could have a failover authorised by the others.
+// knowsAll reports whether a sentinel sees the primary up, with one replica, and
+// could have a failover authorised by the others.
 func (n *Node) knowsAll(ctx context.Context) error {
 	info, err := askRedis(ctx, n.Addr, "INFO sentinel")
 	if err != nil {

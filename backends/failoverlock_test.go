@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// TestFailoverLosesTheLock: the primary dies before its replica has heard of a key. The replica is promoted, and the lock is granted again long before its TTL has passed.
+// TestFailoverLosesTheLock: the primary dies before its replica has heard of a key. The
+// replica is promoted, and the lock is granted again long before its TTL has passed.
 func TestFailoverLosesTheLock(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
@@ -23,7 +24,8 @@ func failoverLosesTheLock(t *testing.T) {
 	s := start(t, "redis-failover")
 	primary, replica := s.Nodes[0], s.Nodes[1]
 	l, other := opened(t, redis.Failover, s, ttl, 1), opened(t, redis.Failover, s, ttl, 2)
-	// Frozen and cut off, the replica hears of nothing more; frozen alone, it would find it in its socket.
+	// Frozen and cut off, the replica hears of nothing more; frozen alone, it
+	// would find it in its socket.
 	resume := stopNode(t, replica)
 	if n, err := behind(t, primary.Addr).ClientKillByFilter(limit(t), "TYPE", "replica").Result(); err != nil || n != 1 {
 		t.Fatalf("%d replicas were cut off, %v", n, err)

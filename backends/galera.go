@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The ports on which the nodes of a Galera cluster speak to each other: about the group, and to hand over what a node has missed.
+// The ports on which the nodes of a Galera cluster speak to each other: about
+// the group, and to hand over what a node has missed.
 const (
 	galeraPort       = 4567
 	galeraMissedPort = 4568
@@ -20,7 +21,8 @@ const (
 // galeraSize is how many nodes the cluster has.
 const galeraSize = 3
 
-// galeraProvider is the library that replicates, in Debian's packages and in the project's own image.
+// galeraProvider is the library that replicates, in Debian's packages and in
+// the project's own image.
 const galeraProvider = "/usr/lib/galera/libgalera_smm.so"
 
 var galera = Kind{
@@ -45,16 +47,20 @@ func galeraNode(i int) NodeSpec {
 	return NodeSpec{Name: fmt.Sprintf("galera-%d", i), Program: mariadbProgram, Port: mariadbPort}
 }
 
-// galeraMember is the name of a node in the group. Names are compared by their first part, so they differ in that.
+// galeraMember is the name of a node in the group. Names are compared by their
+// first part, so they differ in that.
 func galeraMember(i int) string {
 	return fmt.Sprintf("a%db2c3d4-6c6f-11f0-8000-6368616f730%d", i+1, i+1)
 }
 
-// galeraState is the cluster's place in its history, the same on each node: nothing has happened yet.
+// galeraState is the cluster's place in its history, the same on each node:
+// nothing has happened yet.
 const galeraState = "# GALERA saved state\nversion: 2.1\nuuid:    6c6f636b-6368-11f0-8000-000000000000\nseqno:   0\nsafe_to_bootstrap: 0\n"
 
-// galeraView is what a node remembers of the group after a power failure. Nodes that have all remembered the same view go on where they were, and nobody needs another's
-// data (https://galeracluster.com/library/documentation/pc-recovery.html). So three new nodes are a cluster at once.
+// galeraView is what a node remembers of the group after a power failure. Nodes that
+// have all remembered the same view go on where they were, and nobody needs
+// another's data (https://galeracluster.com/library/documentation/pc-recovery.html).
+// So three new nodes are a cluster at once.
 func galeraView(own int, nodes []NodeSpec) string {
 	view := fmt.Sprintf("my_uuid: %s\n#vwbeg\nview_id: 3 %s 1\nbootstrap: 0\n", galeraMember(own), galeraMember(0))
 	for i := range nodes {
@@ -77,24 +83,29 @@ func galeraTask(k Kind, n NodeSpec, p Place) (Task, error) {
 		group = append(group, fmt.Sprintf("%s:%d", p.Peers[other.Name], galeraPort))
 	}
 	own := slices.IndexFunc(k.Nodes, func(other NodeSpec) bool { return other.Name == n.Name })
-	// The folder of the database is made by mariadb-install-db, so what Galera is to find there is copied later.
+	// The folder of the database is made by mariadb-install-db, so what Galera
+	// is to find there is copied later.
 	t.Files["grastate.dat"], t.Files["gvwstate.dat"] = galeraState, galeraView(own, k.Nodes)
 	// The account is each node's own: it is made by each.
 	t.Files["account.sql"] = "SET SESSION wsrep_on=OFF;\n" + t.Files["account.sql"]
 	t.Before = append(t.Before, []string{"cp", p.Data + "/grastate.dat", p.Data + "/gvwstate.dat", p.Data + "/files/"})
 	options := []string{
-		fmt.Sprintf("gmcast.listen_addr=tcp://%s:%d", p.Listen, galeraPort), fmt.Sprintf("ist.recv_addr=%s:%d", self, galeraMissedPort), "gcache.size=8M",
+		fmt.Sprintf("gmcast.listen_addr=tcp://%s:%d", p.Listen, galeraPort),
+		fmt.Sprintf("ist.recv_addr=%s:%d", self, galeraMissedPort), "gcache.size=8M",
 	}
-	t.Args = append(t.Args, "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--wsrep-on=ON", "--wsrep-provider="+galeraProvider,
+	t.Args = append(t.Args, "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--wsrep-on=ON",
+		"--wsrep-provider="+galeraProvider,
 		"--wsrep-cluster-name=lockchaos", "--wsrep-cluster-address=gcomm://"+strings.Join(group, ","),
 		"--wsrep-node-name="+n.Name, fmt.Sprintf("--wsrep-node-address=%s:%d", self, galeraPort),
 		// By a dump, through the server's own port: rsync's server refuses what belongs to root.
-		"--wsrep-sst-method=mysqldump", "--wsrep-sst-auth="+MariaDBUser+":", fmt.Sprintf("--wsrep-sst-receive-address=%s:%d", self, mariadbPort),
+		"--wsrep-sst-method=mysqldump", "--wsrep-sst-auth="+MariaDBUser+":",
+		fmt.Sprintf("--wsrep-sst-receive-address=%s:%d", self, mariadbPort),
 		"--wsrep-provider-options="+strings.Join(options, ";"))
 	return t, nil
 }
 
-// awaitGalera returns when a node takes statements, as one of a cluster in which all are, and has caught up with the others.
+// awaitGalera returns when a node takes statements, as one of a cluster in
+// which all are, and has caught up with the others.
 func (n *Node) awaitGalera(ctx context.Context) error {
 	if err := n.awaitMariaDB(ctx); err != nil {
 		return err
@@ -105,7 +116,8 @@ func (n *Node) awaitGalera(ctx context.Context) error {
 			return err
 		}
 		defer db.Close()
-		for variable, want := range map[string]string{"wsrep_cluster_status": "Primary", "wsrep_local_state_comment": "Synced", "wsrep_ready": "ON",
+		for variable, want := range map[string]string{"wsrep_cluster_status": "Primary",
+			"wsrep_local_state_comment": "Synced", "wsrep_ready": "ON",
 			"wsrep_cluster_size": strconv.Itoa(galeraSize)} {
 			switch is, err := wsrep(ctx, db, variable); {
 			case err != nil:
@@ -118,7 +130,8 @@ func (n *Node) awaitGalera(ctx context.Context) error {
 	})
 }
 
-// wsrep asks for a variable of the replication (https://mariadb.com/kb/en/galera-cluster-status-variables/).
+// wsrep asks for a variable of the replication
+// (https://mariadb.com/kb/en/galera-cluster-status-variables/).
 func wsrep(ctx context.Context, db *sql.DB, variable string) (value string, err error) {
 	var name string
 	err = db.QueryRowContext(ctx, "SHOW STATUS LIKE '"+variable+"'").Scan(&name, &value)

@@ -34,7 +34,8 @@ func galeraDoes(t *testing.T, n *backends.Node, statement string) (number int) {
 	return number
 }
 
-// TestGalera: what is committed at one node is there at the others, also at one that was killed and has missed it. GET_LOCK is known to one node alone.
+// TestGalera: what is committed at one node is there at the others, also at one
+// that was killed and has missed it. GET_LOCK is known to one node alone.
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	needGalera(t)
@@ -64,7 +65,8 @@ func TestGalera(t *testing.T) {
 			t.Errorf("client %d is to have the lock of its node: %v", holder, err)
 		}
 	}
-	refused(t, opened(t, mariadb.GaleraGetLock, s, keptTTL, 3), "k") // a second client of the first node
+	// a second client of the first node
+	refused(t, opened(t, mariadb.GaleraGetLock, s, keptTTL, 3), "k")
 
 	killed := s.Nodes[2]
 	if _, err := killed.Kill(limit(t)); err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Kind is the recipe of one service: which nodes it is made of, what each of them runs, and when it is ready. The same recipe is launched on
-// hosts of a private network, or in containers.
+// Kind is the recipe of one service: which nodes it is made of, what each of them runs, and when
+// it is ready. The same recipe is launched on hosts of a private network, or in containers.
 type Kind struct {
 	Name, About string
 	// Nodes are in the order in which they are launched.
@@ -17,20 +17,23 @@ type Kind struct {
 	// Notes says in full sentences how the service is set up where that matters to a lock.
 	Notes []string
 
-	// Forgets: its nodes keep what they know in memory alone, unless Place.Durable asks for more. Those of other services have written down what they
-	// answer for.
+	// Forgets: its nodes keep what they know in memory alone, unless Place.Durable
+	// asks for more. Those of other services have written down what they answer for.
 	Forgets bool
 	// Volatile: its nodes can't keep all that they answer for, whatever Place.Durable asks for.
 	Volatile bool
-	// Alone: one server can be the whole service, where somebody has no more: each of the nodes is that one then.
+	// Alone: one server can be the whole service, where somebody has no more:
+	// each of the nodes is that one then.
 	Alone bool
 
-	// TTL is the shortest lease that is usual there, where the service counts in whole seconds or looks only now and then; 0: as short as one likes.
+	// TTL is the shortest lease that is usual there, where the service counts
+	// in whole seconds or looks only now and then; 0: as short as one likes.
 	TTL time.Duration
 	// WallClock: it reckons its leases by the clock on the wall, which can jump.
 	WallClock bool
-	// Slack is how much longer than its TTL a session may live that the service does not hear, or a lease that nobody
-	// renews. It covers a TTL that the service rounds up. Nothing is said of a service that ends none by time.
+	// Slack is how much longer than its TTL a session may live that the service
+	// does not hear, or a lease that nobody renews. It covers a TTL that the
+	// service rounds up. Nothing is said of a service that ends none by time.
 	Slack time.Duration
 	// Doubles: it keeps a session for up to twice its TTL, and Slack.
 	Doubles bool
@@ -47,7 +50,8 @@ type Kind struct {
 	limit time.Duration
 	// task is what a node runs.
 	task func(k Kind, n NodeSpec, p Place) (Task, error)
-	// next waits for what must be so before another node is launched beside those; nil: all may be launched at once.
+	// next waits for what must be so before another node is launched beside
+	// those; nil: all may be launched at once.
 	next func(ctx context.Context, launched []*Node) error
 	// ready waits until the service answers as its clients will ask it, and learns the versions.
 	ready func(ctx context.Context, nodes []*Node) error
@@ -73,18 +77,21 @@ type Place struct {
 	Listen string
 	// Data is the folder for data, as the node sees it. It must exist, and be the node's own.
 	Data string
-	// Peers says under which address or host name each node of the service, this one included, is reached by the others.
+	// Peers says under which address or host name each node of the service,
+	// this one included, is reached by the others.
 	Peers map[string]string
-	// Durable: before it answers, the node writes down what it answers for, so that a kill loses nothing of it.
+	// Durable: before it answers, the node writes down what it answers for, so
+	// that a kill loses nothing of it.
 	Durable bool
-	// Contained: the node runs in a container, from the service's official image or from one of a distribution's packages. Else it runs on this
-	// machine, from what is installed here.
+	// Contained: the node runs in a container, from the service's official image or from one
+	// of a distribution's packages. Else it runs on this machine, from what is installed here.
 	Contained bool
 }
 
 // Task is what a node runs.
 type Task struct {
-	// Args is the command. In the network of a host it is found on this machine; in a container, in the image.
+	// Args is the command. In the network of a host it is found on this
+	// machine; in a container, in the image.
 	Args []string
 	// Env is added to the environment, as NAME=value.
 	Env []string
@@ -92,8 +99,8 @@ type Task struct {
 	Files map[string]string
 	// Before are commands that must have succeeded first, in this order.
 	Before [][]string
-	// User is the user that a container's processes run as; "": the image's. UID is that user's number in the images, where the server looks its own name up; 0: any
-	// but root's will do.
+	// User is the user that a container's processes run as; "": the image's. UID is that user's
+	// number in the images, where the server looks its own name up; 0: any but root's will do.
 	User string
 	UID  int64
 
@@ -105,7 +112,8 @@ type Task struct {
 
 // Kinds are the services, in the order in which lists show them.
 func Kinds() []Kind {
-	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer, memcached, nats, consul, mariadb, galera, objectStore, dynamodb, kubernetes}
+	return []Kind{redisOne, redisFive, redisFailover, etcd, zookeeper, postgres, pgbouncer, memcached, nats, consul,
+		mariadb, galera, objectStore, dynamodb, kubernetes}
 }
 
 // Names lists the services that Start knows.
@@ -134,7 +142,8 @@ func (k Kind) SlackOf(ttl time.Duration) time.Duration {
 	return k.Slack
 }
 
-// WithPrefix returns the same service under node names that begin with the prefix, so that it can stand beside another of its kind.
+// WithPrefix returns the same service under node names that begin with the
+// prefix, so that it can stand beside another of its kind.
 func (k Kind) WithPrefix(prefix string) Kind {
 	k.Nodes = slices.Clone(k.Nodes)
 	for i := range k.Nodes {
@@ -143,7 +152,8 @@ func (k Kind) WithPrefix(prefix string) Kind {
 	return k
 }
 
-// Task returns what the node runs at the place. It fails if a program is missing on this machine, and says what to install.
+// Task returns what the node runs at the place. It fails if a program is
+// missing on this machine, and says what to install.
 func (k Kind) Task(node string, p Place) (Task, error) {
 	i := k.index(node)
 	if i < 0 {
@@ -162,8 +172,8 @@ func (k Kind) index(node string) int {
 	return slices.IndexFunc(k.Nodes, func(n NodeSpec) bool { return n.Name == node })
 }
 
-// Command is the task as one command, for a container: a shell writes the files, runs what comes before and becomes the server. Without any of
-// that it is Args alone, which needs no shell.
+// Command is the task as one command, for a container: a shell writes the files, runs what comes
+// before and becomes the server. Without any of that it is Args alone, which needs no shell.
 func (t Task) Command(p Place) []string {
 	if len(t.Files) == 0 && len(t.Before) == 0 {
 		return t.Args

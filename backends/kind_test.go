@@ -21,7 +21,8 @@ func place(k backends.Kind) backends.Place {
 	return p
 }
 
-// TestRecipes: every service has a command for each of its nodes in a container, under every prefix, which needs nothing of this machine.
+// TestRecipes: every service has a command for each of its nodes in a
+// container, under every prefix, which needs nothing of this machine.
 func TestRecipes(t *testing.T) {
 	t.Setenv("PATH", "/nowhere")
 	for _, k := range backends.Kinds() {
@@ -50,7 +51,8 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// TestCommand: a shell does what the parts of the task say, in their order, whatever characters are in them.
+// TestCommand: a shell does what the parts of the task say, in their order,
+// whatever characters are in them.
 func TestCommand(t *testing.T) {
 	dir := t.TempDir()
 	odd := "it's $HOME, \"quoted\" \\ and %s\nsecond line"
@@ -75,7 +77,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestAttached: nodes that run already are asked until they answer, as launched ones are; and they live on when the service is closed.
+// TestAttached: nodes that run already are asked until they answer, as launched
+// ones are; and they live on when the service is closed.
 func TestAttached(t *testing.T) {
 	for _, name := range []string{"redis", "etcd"} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +101,8 @@ func TestAttached(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if second.Version != first.Version || !slices.Equal(second.Addrs(), first.Addrs()) || second.Nodes[0].Log != filepath.Join(spec.Logs, first.Nodes[0].Name+".log") {
+			if second.Version != first.Version || !slices.Equal(second.Addrs(), first.Addrs()) ||
+				second.Nodes[0].Log != filepath.Join(spec.Logs, first.Nodes[0].Name+".log") {
 				t.Errorf("%+v, %+v", second, second.Nodes[0])
 			}
 			if err := second.Close(); err != nil || first.Alive() != nil {

@@ -25,8 +25,8 @@ const kubernetesTokens = KubernetesToken + `,lockchaos,1,"system:masters"` + "\n
 // builtKubernetes is the server that scripts/servers builds.
 const builtKubernetes = built("kube-apiserver")
 
-// kubernetesProgram is the API server. The project's own image has no shell, which would have to write the file of
-// tokens, so containers need the image that scripts/images makes.
+// kubernetesProgram is the API server. The project's own image has no shell, which would
+// have to write the file of tokens, so containers need the image that scripts/images makes.
 var kubernetesProgram = &Program{
 	Name: "kube-apiserver", Image: "lockchaos-local/kube-apiserver", Fix: builtKubernetes.install(),
 	found: func(ctx context.Context) (string, error) { return builtKubernetes.says(ctx, "--version") },
@@ -80,11 +80,14 @@ func kubernetesTask(k Kind, n NodeSpec, p Place) (Task, error) {
 		Args: []string{"kube-apiserver", "--etcd-servers", strings.Join(endpoints, ","),
 			"--bind-address", p.Listen, "--secure-port", strconv.Itoa(n.Port), "--cert-dir", p.Data,
 			"--token-auth-file", p.Data + "/tokens.csv", "--authorization-mode", "RBAC",
-			// The key of its own certificate, which it makes first, also signs tokens of service accounts: nobody asks for one.
-			"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-signing-key-file", p.Data + "/apiserver.key",
+			// The key of its own certificate, which it makes first, also signs
+			// tokens of service accounts: nobody asks for one.
+			"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-signing-key-file",
+			p.Data + "/apiserver.key",
 			"--service-account-key-file", p.Data + "/apiserver.key",
 			"--service-cluster-ip-range", "10.96.0.0/16", "--profiling=false",
-			// Without this one it looks for the default route, and there may be none. Nobody is told of it.
+			// Without this one it looks for the default route, and there may be
+			// none. Nobody is told of it.
 			"--advertise-address", "127.0.0.1", "--endpoint-reconciler-type", "none"},
 		Files: map[string]string{"tokens.csv": kubernetesTokens},
 	}
@@ -121,15 +124,17 @@ func voteKubernetes(ctx context.Context, s *Service, n *Node) (string, error) {
 	return voteEtcd(ctx, s, n)
 }
 
-// The requests that show that an API server works: https://kubernetes.io/docs/reference/using-api/health-checks/. To
-// write a Lease that is there already is answered with a conflict, when etcd has been asked.
+// The requests that show that an API server works:
+// https://kubernetes.io/docs/reference/using-api/health-checks/. To write a Lease
+// that is there already is answered with a conflict, when etcd has been asked.
 const (
 	kubernetesReady = "readyz"
 	kubernetesLease = "apis/coordination.k8s.io/v1/namespaces/default/leases"
 	readyLease      = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"` + readyKey + `"}}`
 )
 
-// awaitAPIServer returns when an API server says that it is ready, and a Lease has been written. It learns the version.
+// awaitAPIServer returns when an API server says that it is ready, and a Lease
+// has been written. It learns the version.
 func (n *Node) awaitAPIServer(ctx context.Context) error {
 	return n.await(ctx, func(ctx context.Context) error {
 		if _, err := n.askKubernetes(ctx, http.MethodGet, kubernetesReady, ""); err != nil {
@@ -150,7 +155,8 @@ func (n *Node) awaitAPIServer(ctx context.Context) error {
 }
 
 // trusting asks over a connection of its own a server whose certificate nobody has signed.
-var trusting = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+var trusting = &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 // askKubernetes asks an API server. That what is to be made is there already is no error.
 func (n *Node) askKubernetes(ctx context.Context, method, what, body string) ([]byte, error) {

@@ -15,15 +15,16 @@ func (l *Lack) Error() string { return l.Why + ": " + l.Fix }
 // Lack returns what is missing and what to do, for callers that don't import this package.
 func (l *Lack) Lack() (why, fix string) { return l.Why, l.Fix }
 
-// Startable returns nil if this machine can start the service. durable: its nodes must know all that
-// they answered for when they are killed and started again. What is missing is told by a *Lack. Any
-// other error is the user's, such as a variable that names no program. The recipe itself is asked, so
-// this can't differ from what happens at the start.
+// Startable returns nil if this machine can start the service. durable: its nodes must know
+// all that they answered for when they are killed and started again. What is missing is
+// told by a *Lack. Any other error is the user's, such as a variable that names no program.
+// The recipe itself is asked, so this can't differ from what happens at the start.
 func (k Kind) Startable(durable bool) error {
 	return k.tasks(durable, func(Task) error { return nil })
 }
 
-// Refusable returns nil if the servers that would run here can be made to refuse writes. A stand-in can't be: that is a *Lack.
+// Refusable returns nil if the servers that would run here can be made to
+// refuse writes. A stand-in can't be: that is a *Lack.
 func (k Kind) Refusable() error {
 	return k.tasks(false, func(t Task) error {
 		if t.standIn != nil {
@@ -54,8 +55,8 @@ func (k Kind) tasks(durable bool, look func(Task) error) error {
 // toHave stands before what to do to have the real server, in the sentences of StandIns.
 const toHave = " To have that too: "
 
-// RealInstead returns what to do to have the real server in the place of a stand-in. text is a sentence
-// of StandIns. "" means that there is nothing to do.
+// RealInstead returns what to do to have the real server in the place of a
+// stand-in. text is a sentence of StandIns. "" means that there is nothing to do.
 func RealInstead(text string) string {
 	_, fix, _ := strings.Cut(text, toHave)
 	return strings.TrimSuffix(fix, ".")

@@ -9,8 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
-// TestStartable: what a machine without servers can't start is known, with what to do. A program that
-// the user names wrongly is no lack of the machine.
+// TestStartable: what a machine without servers can't start is known, with what
+// to do. A program that the user names wrongly is no lack of the machine.
 func TestStartable(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -24,7 +24,8 @@ func TestStartable(t *testing.T) {
 		{"redis", "miniredis", false, "", ""},
 		{"redis-five", "", false, "", ""},
 		{"redis", "", true, "the stand-in has no restart that keeps data", "apt-get install redis-server (or valkey-server)"},
-		{"redis-five", "miniredis", true, "the stand-in has no restart that keeps data", "unset LOCKCHAOS_REDIS, and apt-get install redis-server (or valkey-server)"},
+		{"redis-five", "miniredis", true, "the stand-in has no restart that keeps data",
+			"unset LOCKCHAOS_REDIS, and apt-get install redis-server (or valkey-server)"},
 		{"redis-failover", "", false, "the stand-in has no replication", "apt-get install redis-server (or valkey-server)"},
 		{"zookeeper", "", false, "ZooKeeper needs Java, which was not found on this machine", "openjdk"},
 		{"etcd", "", true, "", ""},
@@ -44,7 +45,8 @@ func TestStartable(t *testing.T) {
 	for _, c := range []struct{ redis, fix string }{{"", "apt-get install redis-server"}, {"miniredis", "unset LOCKCHAOS_REDIS"}} {
 		t.Setenv(backends.RedisVar, c.redis)
 		k, _ := backends.Lookup("redis")
-		if lack, lacks := errors.AsType[*backends.Lack](k.Refusable()); !lacks || lack.Why != "the stand-in refuses no writes" || !strings.Contains(lack.Fix, c.fix) {
+		if lack, lacks := errors.AsType[*backends.Lack](k.Refusable()); !lacks ||
+			lack.Why != "the stand-in refuses no writes" || !strings.Contains(lack.Fix, c.fix) {
 			t.Errorf("redis (%q): %v", c.redis, k.Refusable())
 		}
 	}

@@ -8,22 +8,26 @@ import (
 	"time"
 )
 
-// leaderLimit bounds how long a service may be without a leader, or a primary, when it is asked for it.
+// leaderLimit bounds how long a service may be without a leader, or a primary,
+// when it is asked for it.
 const leaderLimit = 10 * time.Second
 
-// office is what a service calls the node that decides for the others, and how its nodes are asked for it; the zero value: it has none.
+// office is what a service calls the node that decides for the others, and how
+// its nodes are asked for it; the zero value: it has none.
 type office struct {
 	// name is the service's word: "leader" or "primary".
 	name string
-	// vote asks one node for the name of the node that it takes for the leader; "": it does not know, or is not the one to say.
+	// vote asks one node for the name of the node that it takes for the leader;
+	// "": it does not know, or is not the one to say.
 	vote func(ctx context.Context, s *Service, n *Node) (string, error)
 }
 
-// Leads is what the service calls the node that decides for the others: "leader", "primary", or "" if it has none.
+// Leads is what the service calls the node that decides for the others:
+// "leader", "primary", or "" if it has none.
 func (k Kind) Leads() string { return k.office.name }
 
-// Leader asks all nodes who is the leader, or the primary, and returns the name of that node: the one that most of those who answer say it is. While none is
-// elected it asks again.
+// Leader asks all nodes who is the leader, or the primary, and returns the name of that node:
+// the one that most of those who answer say it is. While none is elected it asks again.
 func (s *Service) Leader(ctx context.Context) (name string, err error) {
 	k, _ := Lookup(s.Name)
 	o := k.office
@@ -40,12 +44,14 @@ func (s *Service) Leader(ctx context.Context) (name string, err error) {
 		select {
 		case <-time.After(step):
 		case <-ctx.Done():
-			return "", fmt.Errorf("ask the nodes of %s for their %s: %w", s.Name, o.name, errors.Join(context.Cause(ctx), err))
+			return "", fmt.Errorf("ask the nodes of %s for their %s: %w", s.Name, o.name,
+				errors.Join(context.Cause(ctx), err))
 		}
 	}
 }
 
-// elected asks every node once, all at the same time, and returns the name with the most votes; "" if there is none, or two have as many.
+// elected asks every node once, all at the same time, and returns the name with
+// the most votes; "" if there is none, or two have as many.
 func (s *Service) elected(ctx context.Context, o office) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
@@ -87,7 +93,8 @@ func most(said []string) (name string) {
 	return name
 }
 
-// voteEtcd: a member knows the leader by its number. The one whose own it is speaks up; it leads as long as a majority hears it (check quorum).
+// voteEtcd: a member knows the leader by its number. The one whose own it is
+// speaks up; it leads as long as a majority hears it (check quorum).
 func voteEtcd(ctx context.Context, _ *Service, n *Node) (string, error) {
 	client, err := newEtcdClient(n.Addr)
 	if err != nil {
@@ -109,7 +116,8 @@ func voteZooKeeper(ctx context.Context, _ *Service, n *Node) (string, error) {
 	return n.Name, nil
 }
 
-// voteSentinel: what counts is what the sentinels say, for they are who clients ask; but one may not know yet of a failover, so the server must agree.
+// voteSentinel: what counts is what the sentinels say, for they are who clients
+// ask; but one may not know yet of a failover, so the server must agree.
 func voteSentinel(ctx context.Context, s *Service, n *Node) (string, error) {
 	if n.spec.Port != sentinelPort {
 		return "", nil

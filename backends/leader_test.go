@@ -40,7 +40,8 @@ func TestEtcdLeader(t *testing.T) {
 // longEnough is for a leader that hears nobody to give up: it does after one election timeout.
 const longEnough = 3 * time.Second
 
-// Without a leader the question ends with its context; and where there is none by nature, that is said.
+// Without a leader the question ends with its context; and where there is none
+// by nature, that is said.
 func TestNoLeader(t *testing.T) {
 	t.Parallel()
 	s := start(t, "etcd")

@@ -37,12 +37,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	logging.Disable()              // nodes that tests stop are no news, and would bury what a failing test says
-	os.Unsetenv(backends.RedisVar) // the user's; a test that wants another Redis sets it, and can't run beside others
-	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.MultiSteps, redis.WatchdogDeaf, redis.RenewLate, redis.GrantUnchecked, redis.RenewUnchecked, redis.Failover, redis.Semaphore, redis.Multi, redis.Queue, redlock.Redlock, redsync.Redsync,
+	// nodes that tests stop are no news, and would bury what a failing test says
+	logging.Disable()
+	// the user's; a test that wants another Redis sets it, and can't run beside others
+	os.Unsetenv(backends.RedisVar)
+	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.SemaphoreMiscounts, redis.MultiPartial,
+		redis.MultiSteps, redis.WatchdogDeaf, redis.RenewLate, redis.GrantUnchecked, redis.RenewUnchecked, redis.Failover,
+		redis.Semaphore, redis.Multi, redis.Queue, redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, etcd.TokenLease, zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease, postgres.AdvisoryXactPooled, postgres.LeasePooled,
-		memcached.Add, memcached.BrokenDelete, memcached.BrokenBrief, nats.KV, nats.BrokenUpdate, consul.Session, consul.Semaphore, consul.BrokenDeaf, mariadb.GetLock, mariadb.Row, mariadb.Lease, mariadb.BrokenReconnect, mariadb.GaleraGetLock, s3.Object, s3.Lease, s3.BrokenDelete, dynamodb.Lease, kubernetes.Lease, kubernetes.BrokenRelease)...)
+		memcached.Add, memcached.BrokenDelete, memcached.BrokenBrief, nats.KV, nats.BrokenUpdate, consul.Session,
+		consul.Semaphore, consul.BrokenDeaf, mariadb.GetLock, mariadb.Row, mariadb.Lease, mariadb.BrokenReconnect,
+		mariadb.GaleraGetLock, s3.Object, s3.Lease, s3.BrokenDelete, dynamodb.Lease, kubernetes.Lease, kubernetes.BrokenRelease)...)
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
 }
 
@@ -78,7 +84,8 @@ func limit(t testing.TB) context.Context {
 	return ctx
 }
 
-// refused demands that a lock is refused a key that another has. Where the machine was too slow for an answer, it is asked again.
+// refused demands that a lock is refused a key that another has. Where the
+// machine was too slow for an answer, it is asked again.
 func refused(t *testing.T, l clients.Lock, key string) {
 	t.Helper()
 	decided.Run(t, func() {
@@ -137,9 +144,10 @@ func freeze(nodes ...*backends.Node) (stop, resume func(*testing.T)) {
 	return stop, resume
 }
 
-// conform runs the suite of each kind. Much of it is waiting for leases to end, so the kinds are tried side by side,
-// each against a service of its own, which its suite freezes.
-func conform(t *testing.T, service string, ttl time.Duration, suite func(*testing.T, clients.Kind, clienttest.Service), kinds ...clients.Kind) {
+// conform runs the suite of each kind. Much of it is waiting for leases to end, so the
+// kinds are tried side by side, each against a service of its own, which its suite freezes.
+func conform(t *testing.T, service string, ttl time.Duration, suite func(*testing.T, clients.Kind, clienttest.Service),
+	kinds ...clients.Kind) {
 	t.Helper()
 	for _, kind := range kinds {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -178,7 +186,8 @@ func TestConformance(t *testing.T) {
 
 func needNothing(testing.TB) {}
 
-// standInVar marks the process of its own in which TestStandInConforms has the stand-in run as redis: so it can run beside the tests of other servers.
+// standInVar marks the process of its own in which TestStandInConforms has the
+// stand-in run as redis: so it can run beside the tests of other servers.
 const standInVar = "LOCKCHAOS_TEST_STANDIN"
 
 // TestStandInConforms runs the suites of the locks on one Redis against the stand-in.

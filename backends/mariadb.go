@@ -18,7 +18,8 @@ import (
 
 const mariadbPort = 3306
 
-// MariaDBUser is who connects, without a password, to the database MariaDBDatabase. The account with one is in account.go.
+// MariaDBUser is who connects, without a password, to the database
+// MariaDBDatabase. The account with one is in account.go.
 const (
 	MariaDBUser     = store.MariaDBUser
 	MariaDBDatabase = "lockchaos"
@@ -65,33 +66,42 @@ var mariadb = Kind{
 }
 
 // mariadbAccount makes the database, and the user who may do anything there: a statement a line.
-const mariadbAccount = "CREATE DATABASE IF NOT EXISTS " + MariaDBDatabase + ";\nCREATE USER IF NOT EXISTS '" + MariaDBUser + "'@'%';\nGRANT ALL ON *.* TO '" + MariaDBUser + "'@'%';\n"
+const mariadbAccount = "CREATE DATABASE IF NOT EXISTS " + MariaDBDatabase + ";\nCREATE USER IF NOT EXISTS '" +
+	MariaDBUser + "'@'%';\nGRANT ALL ON *.* TO '" + MariaDBUser + "'@'%';\n"
 
 // mariadbAdmin is who makes the server read-only.
 const mariadbAdmin = "lockchaos_admin"
 
-// mariadbBound are statements by which a read-only server refuses the user's writes, too. It takes those of a user who may make it read-only, and before 10.11 those of one with SUPER
-// (https://mariadb.com/kb/en/grant/#read_only-admin).
+// mariadbBound are statements by which a read-only server refuses the user's
+// writes, too. It takes those of a user who may make it read-only, and before 10.11
+// those of one with SUPER (https://mariadb.com/kb/en/grant/#read_only-admin).
 func mariadbBound(user string) string {
 	return fmt.Sprintf("REVOKE /*M!100502 READ ONLY ADMIN, */ SUPER ON *.* FROM '%[1]s'@'%%';\nGRANT PROCESS /*M!101100 , SUPER */ ON *.* TO '%[1]s'@'%%';\n", user)
 }
 
 func mariadbTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	files := p.Data + "/files"
-	create := []string{"mariadb-install-db", "--no-defaults", "--datadir=" + files, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
+	create := []string{"mariadb-install-db", "--no-defaults", "--datadir=" + files,
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
 		"--innodb-log-file-size=4M"}
-	// Both keep what is temporary under names made of process numbers, which other sandboxes have as well: not in /tmp.
-	t := Task{Env: []string{"TMPDIR=" + p.Data}, Files: map[string]string{"account.sql": mariadbAccount}, Before: [][]string{create}, Args: []string{"mariadbd", "--no-defaults", "--user=root", "--datadir=" + files,
-		"--bind-address=" + p.Listen, "--port=" + strconv.Itoa(n.Port), "--socket=" + p.Data + "/socket", "--pid-file=" + p.Data + "/pid", "--init-file=" + p.Data + "/account.sql",
-		"--skip-name-resolve", "--skip-log-bin", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=4M", "--key-buffer-size=1M", "--max-connections=500",
-		"--innodb-flush-log-at-trx-commit=2", // a transaction is in a file when it is answered, and not forced to disk
-		"--tcp-keepalive-time=2", "--tcp-keepalive-interval=1", "--tcp-keepalive-probes=2"}}
+	// Both keep what is temporary under names made of process numbers, which
+	// other sandboxes have as well: not in /tmp.
+	t := Task{Env: []string{"TMPDIR=" + p.Data}, Files: map[string]string{"account.sql": mariadbAccount},
+		Before: [][]string{create}, Args: []string{"mariadbd", "--no-defaults", "--user=root", "--datadir=" + files,
+			"--bind-address=" + p.Listen, "--port=" + strconv.Itoa(n.Port), "--socket=" + p.Data + "/socket",
+			"--pid-file=" + p.Data + "/pid", "--init-file=" + p.Data + "/account.sql",
+			"--skip-name-resolve", "--skip-log-bin", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=4M",
+			"--key-buffer-size=1M", "--max-connections=500",
+			// a transaction is in a file when it is answered, and not forced to disk
+			"--innodb-flush-log-at-trx-commit=2",
+			"--tcp-keepalive-time=2", "--tcp-keepalive-interval=1", "--tcp-keepalive-probes=2"}}
 	if p.Contained {
 		return t, nil
 	}
 	t.Files["account.sql"] += mariadbLogin
 	if k.Refuses() {
-		t.Files["account.sql"] += mariadbBound(MariaDBUser) + mariadbBound(accountUser) + "CREATE USER IF NOT EXISTS '" + mariadbAdmin + "'@'%';\nGRANT ALL ON *.* TO '" + mariadbAdmin + "'@'%';\n"
+		t.Files["account.sql"] += mariadbBound(MariaDBUser) + mariadbBound(accountUser) +
+			"CREATE USER IF NOT EXISTS '" + mariadbAdmin + "'@'%';\nGRANT ALL ON *.* TO '" + mariadbAdmin + "'@'%';\n"
 	}
 	t.account = accountOf(MariaDBDatabase)
 	var err error
@@ -140,7 +150,8 @@ func (n *Node) awaitMariaDB(ctx context.Context) error {
 	})
 }
 
-// mariadbRequests asks for the statements that clients have sent (https://mariadb.com/kb/en/server-status-variables/#questions).
+// mariadbRequests asks for the statements that clients have sent
+// (https://mariadb.com/kb/en/server-status-variables/#questions).
 func mariadbRequests(ctx context.Context, addr string) (count int64, err error) {
 	db, err := openMariaDB(addr)
 	if err != nil {
@@ -158,7 +169,8 @@ const (
 	mariadbGone        = "SELECT count(*) FROM information_schema.processlist WHERE id = ?"
 )
 
-// expireMariaDB kills the client's connections, which the server knows by their address, and returns when they have ended, with their transactions and their locks.
+// expireMariaDB kills the client's connections, which the server knows by their
+// address, and returns when they have ended, with their transactions and their locks.
 func expireMariaDB(ctx context.Context, s *Service, c Client) (ended []string, err error) {
 	for _, n := range s.Nodes {
 		killed, err := n.killMariaDB(ctx, c)

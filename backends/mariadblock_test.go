@@ -34,7 +34,8 @@ func TestMariaDBConformance(t *testing.T) {
 	}
 }
 
-// TestMariaDBConnectionIsKilled: who held a lock by it has lost it, and is told; the control goes on as holder.
+// TestMariaDBConnectionIsKilled: who held a lock by it has lost it, and is
+// told; the control goes on as holder.
 func TestMariaDBConnectionIsKilled(t *testing.T) {
 	t.Parallel()
 	needMariaDB(t)

@@ -108,7 +108,9 @@ func askMemcached(ctx context.Context, addr, command string) (lines []string, er
 	return nil, errors.Join(in.Err(), fmt.Errorf("its answer to %s has no end", command))
 }
 
-// memcachedRequests adds up what stats tells of commands (https://github.com/memcached/memcached/blob/master/doc/protocol.txt, "General-purpose statistics").
+// memcachedRequests adds up what stats tells of commands
+// (https://github.com/memcached/memcached/blob/master/doc/protocol.txt,
+// "General-purpose statistics").
 func memcachedRequests(ctx context.Context, addr string) (sum int64, err error) {
 	lines, err := askMemcached(ctx, addr, "stats")
 	if err != nil {

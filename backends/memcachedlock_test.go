@@ -25,7 +25,8 @@ func TestMemcachedConformance(t *testing.T) {
 	clienttest.Run(t, memcached.Add, clienttest.Service{Nodes: s.Addrs(), TTL: time.Second, Stop: stop, Continue: resume})
 }
 
-// TestMemcachedExpiry: a key lasts at least for the TTL, wherever in the second of the server's clock it is added; the control's does not always.
+// TestMemcachedExpiry: a key lasts at least for the TTL, wherever in the second
+// of the server's clock it is added; the control's does not always.
 func TestMemcachedExpiry(t *testing.T) {
 	t.Parallel()
 	needMemcached(t)
@@ -41,7 +42,8 @@ func TestMemcachedExpiry(t *testing.T) {
 				key := fmt.Sprintf("%s-%d-%d", kind.Name, runs, i)
 				first, second := opened(t, kind, s, ttl, 1), opened(t, kind, s, ttl, 2)
 				all.Go(func() {
-					time.Sleep(time.Duration(i) * time.Second / tries) // to another place in the server's second
+					// to another place in the server's second
+					time.Sleep(time.Duration(i) * time.Second / tries)
 					g, err := first.Acquire(limit(t), key)
 					if err == nil {
 						_, err = second.Acquire(limit(t), key)
@@ -66,7 +68,8 @@ func TestMemcachedExpiry(t *testing.T) {
 
 func TestMemcachedKeepsNothing(t *testing.T) {
 	k, _ := backends.Lookup("memcached")
-	if _, err := k.Task("memcached-1", backends.Place{Listen: "10.0.0.1", Data: "/tmp", Peers: map[string]string{"memcached-1": "10.0.0.1"}, Durable: true}); err == nil {
+	if _, err := k.Task("memcached-1", backends.Place{Listen: "10.0.0.1", Data: "/tmp",
+		Peers: map[string]string{"memcached-1": "10.0.0.1"}, Durable: true}); err == nil {
 		t.Error("it is to keep on disk what it answers for, and can't")
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// miniredisTask runs the stand-in. It cannot be asked for its version; but the node is this program, which knows what it was built from.
+// miniredisTask runs the stand-in. It cannot be asked for its version; but the
+// node is this program, which knows what it was built from.
 func miniredisTask(n NodeSpec, p Place) Task {
 	_, missing, _ := FindRedis()
 	return Task{
@@ -40,8 +41,8 @@ func miniredisNode(ctx context.Context, args []string) error {
 		return err
 	}
 	m := miniredis.NewMiniRedis()
-	// Keys expire by the clock, looked at under the server's lock with every command, so never early: a key that expired
-	// before its time would be blamed on the lock.
+	// Keys expire by the clock, looked at under the server's lock with every command,
+	// so never early: a key that expired before its time would be blamed on the lock.
 	m.ClockTTL(true)
 	if err := m.StartAddr(*listen); err != nil {
 		return fmt.Errorf("listen on %s: %w", *listen, err)

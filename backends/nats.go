@@ -21,7 +21,8 @@ const (
 	natsMonitorPort = 8222
 )
 
-// NATSBucket is the bucket of keys and values that locks use. It is made before the service counts as ready, so that it has a leader.
+// NATSBucket is the bucket of keys and values that locks use. It is made before
+// the service counts as ready, so that it has a leader.
 const NATSBucket = "lockchaos"
 
 // natsProgram is the NATS server: compiled into lockchaos, or an image.
@@ -45,13 +46,14 @@ var nats = Kind{
 	},
 	TTL:       2 * time.Second,
 	WallClock: true,
-	Slack:     3 * time.Second, // expiry is looked at once a second, and a time to live is made whole seconds
-	office:    office{"leader", voteNATS},
-	election:  Election{Lost: "has NO quorum, stalled", Led: "new stream leader for"},
-	limit:     time.Minute,
-	task:      natsTask,
-	ready:     awaitNATS,
-	back:      (*Node).awaitNATSServer,
+	// expiry is looked at once a second, and a time to live is made whole seconds
+	Slack:    3 * time.Second,
+	office:   office{"leader", voteNATS},
+	election: Election{Lost: "has NO quorum, stalled", Led: "new stream leader for"},
+	limit:    time.Minute,
+	task:     natsTask,
+	ready:    awaitNATS,
+	back:     (*Node).awaitNATSServer,
 }
 
 func natsNode(i int) NodeSpec {
@@ -63,15 +65,18 @@ func natsTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	for _, other := range k.Nodes {
 		routes = append(routes, fmt.Sprintf("nats://%s:%d", p.Peers[other.Name], natsClusterPort))
 	}
-	args := []string{"-n", n.Name, "-a", p.Listen, "-p", strconv.Itoa(natsPort), "-m", strconv.Itoa(natsMonitorPort), "-js", "-sd", p.Data,
-		"--cluster_name", "lockchaos", "--cluster", fmt.Sprintf("nats://%s:%d", p.Listen, natsClusterPort), "--routes", strings.Join(routes, ",")}
+	args := []string{"-n", n.Name, "-a", p.Listen, "-p", strconv.Itoa(natsPort), "-m", strconv.Itoa(natsMonitorPort),
+		"-js", "-sd", p.Data,
+		"--cluster_name", "lockchaos", "--cluster", fmt.Sprintf("nats://%s:%d", p.Listen, natsClusterPort), "--routes",
+		strings.Join(routes, ",")}
 	if p.Contained {
 		return Task{Args: append([]string{"nats-server"}, args...)}, nil
 	}
 	return Task{Args: self(append([]string{"nats"}, args...)...)}, nil
 }
 
-// awaitNATS returns when every server answers and the bucket is there, which needs an elected leader and a majority that has written it down.
+// awaitNATS returns when every server answers and the bucket is there, which
+// needs an elected leader and a majority that has written it down.
 func awaitNATS(ctx context.Context, nodes []*Node) error {
 	if err := each((*Node).awaitNATSServer)(ctx, nodes); err != nil {
 		return err
@@ -79,7 +84,8 @@ func awaitNATS(ctx context.Context, nodes []*Node) error {
 	return nodes[0].await(ctx, nodes[0].makesBucket)
 }
 
-// awaitNATSServer returns when one server says that it is healthy: it is in the cluster, and its JetStream has caught up. It learns the version.
+// awaitNATSServer returns when one server says that it is healthy: it is in the
+// cluster, and its JetStream has caught up. It learns the version.
 func (n *Node) awaitNATSServer(ctx context.Context) error {
 	return n.await(ctx, func(ctx context.Context) error {
 		var about struct{ Version string }
@@ -91,7 +97,8 @@ func (n *Node) awaitNATSServer(ctx context.Context) error {
 	})
 }
 
-// askNATS asks the server's monitoring port (https://docs.nats.io/running-a-nats-service/nats_admin/monitoring).
+// askNATS asks the server's monitoring port
+// (https://docs.nats.io/running-a-nats-service/nats_admin/monitoring).
 func (n *Node) askNATS(ctx context.Context, what string, answer any) error {
 	return askNATS(ctx, n.Host.Addr.String(), what, answer)
 }
@@ -124,7 +131,8 @@ func (n *Node) makesBucket(ctx context.Context) error {
 	return err
 }
 
-// NATSConfig is the bucket on so many servers: a key may have a time to live, and a marker says for a second that it has ended.
+// NATSConfig is the bucket on so many servers: a key may have a time to live,
+// and a marker says for a second that it has ended.
 func NATSConfig(replicas int) jetstream.KeyValueConfig {
 	return jetstream.KeyValueConfig{Bucket: NATSBucket, Replicas: replicas, LimitMarkerTTL: time.Second}
 }

@@ -22,7 +22,8 @@ func TestNATSConformance(t *testing.T) {
 	conform(t, "nats", 2*time.Second, clienttest.Run, locks.KV)
 }
 
-// TestNATSUpdateLastsForEver: the control's renewal takes the key's time to live away; the honest lock's does not.
+// TestNATSUpdateLastsForEver: the control's renewal takes the key's time to
+// live away; the honest lock's does not.
 func TestNATSUpdateLastsForEver(t *testing.T) {
 	t.Parallel()
 	s := start(t, "nats")
@@ -65,8 +66,8 @@ func TestNATSUpdateLastsForEver(t *testing.T) {
 	}
 }
 
-// TestNATSReleaseAtOnce: a hold that is given back as soon as it is granted is never "not held". A leader refuses every write of a key for a moment after it has
-// answered one.
+// TestNATSReleaseAtOnce: a hold that is given back as soon as it is granted is never "not
+// held". A leader refuses every write of a key for a moment after it has answered one.
 func TestNATSReleaseAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, "nats")

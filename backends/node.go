@@ -53,7 +53,8 @@ type launcher struct {
 	durable bool
 }
 
-// start makes a host for each node of the service and launches it there. With an error it returns what has a host by then.
+// start makes a host for each node of the service and launches it there. With
+// an error it returns what has a host by then.
 func (l launcher) start(ctx context.Context, k Kind) ([]*Node, error) {
 	var nodes []*Node
 	for _, spec := range k.Nodes {
@@ -153,7 +154,8 @@ func (n *Node) begin(args []string) (*hosts.Process, error) {
 	return n.Host.Start(cmd)
 }
 
-// namesProxy tells whether a variable would send the traffic between nodes to a proxy, which the private network cannot reach.
+// namesProxy reports whether a variable would send the traffic between nodes to a
+// proxy, which the private network cannot reach.
 func namesProxy(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	return strings.HasSuffix(strings.ToUpper(name), "_PROXY")
@@ -162,7 +164,8 @@ func namesProxy(variable string) bool {
 // self is the command that runs this program again, as a node.
 func self(args ...string) []string { return append([]string{"/proc/self/exe", "node"}, args...) }
 
-// each returns when every node is ready. The first error is the one that counts: it cuts the others short.
+// each returns when every node is ready. The first error is the one that
+// counts: it cuts the others short.
 func each(ready func(*Node, context.Context) error) func(context.Context, []*Node) error {
 	return func(ctx context.Context, nodes []*Node) error {
 		up, ctx := errgroup.WithContext(ctx)
@@ -173,8 +176,9 @@ func each(ready func(*Node, context.Context) error) func(context.Context, []*Nod
 	}
 }
 
-// The pauses between two questions to a node that is coming up grow from the first to the longest, by half each time: what is there at once is found
-// at once, and what takes seconds does not fill its log with our questions.
+// The pauses between two questions to a node that is coming up grow from the
+// first to the longest, by half each time: what is there at once is found at
+// once, and what takes seconds does not fill its log with our questions.
 const (
 	firstStep   = 2 * time.Millisecond
 	longestStep = 100 * time.Millisecond
@@ -218,7 +222,8 @@ func (n *Node) await(ctx context.Context, ask func(context.Context) error) error
 	}
 }
 
-// over tells whether the context has ended. A connection notices its deadline a moment before the context does.
+// over reports whether the context has ended. A connection notices its deadline a
+// moment before the context does.
 func over(ctx context.Context) bool {
 	end, limited := ctx.Deadline()
 	return ctx.Err() != nil || limited && !time.Now().Before(end)

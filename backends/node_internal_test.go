@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestQuestionsBecomeRarer: a node that is there at once is asked again soon, and one that takes long is asked ten times a second, not five hundred.
+// TestQuestionsBecomeRarer: a node that is there at once is asked again soon,
+// and one that takes long is asked ten times a second, not five hundred.
 func TestQuestionsBecomeRarer(t *testing.T) {
 	const startup = 27 * time.Second
 	questions, step := 0, firstStep

@@ -17,8 +17,9 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/remote"
 )
 
-// NodeMain is what this program does when it is started again as a node: "lockchaos node etcd …", with the arguments after "node". It returns the
-// exit status when the node has ended: 0 after SIGTERM or SIGINT, 1 when it failed, 64 when it was called wrongly.
+// NodeMain is what this program does when it is started again as a node: "lockchaos node
+// etcd …", with the arguments after "node". It returns the exit status when the node has
+// ended: 0 after SIGTERM or SIGINT, 1 when it failed, 64 when it was called wrongly.
 func NodeMain(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

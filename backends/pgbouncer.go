@@ -11,14 +11,16 @@ import (
 
 const (
 	pgbouncerPort = 6432
-	// pgbouncerPool is how many connections to the server the pool may have: enough for every client to wait in a transaction of its own.
+	// pgbouncerPool is how many connections to the server the pool may have:
+	// enough for every client to wait in a transaction of its own.
 	pgbouncerPool = 180
-	// pgbouncerLockTimeout is the lock_timeout of the pool's connections, which a client cannot set for them: for how long the locks of package
-	// clients/postgres let a statement wait.
+	// pgbouncerLockTimeout is the lock_timeout of the pool's connections, which a client cannot
+	// set for them: for how long the locks of package clients/postgres let a statement wait.
 	pgbouncerLockTimeout = "100"
 )
 
-// pgbouncerProgram is PgBouncer, whose project publishes no image: this is the one that most use. The node behind it counts what is asked.
+// pgbouncerProgram is PgBouncer, whose project publishes no image: this is the
+// one that most use. The node behind it counts what is asked.
 var pgbouncerProgram = &Program{
 	Name: "pgbouncer", Image: "edoburu/pgbouncer:latest", Fix: "apt-get install pgbouncer",
 	found: func(ctx context.Context) (string, error) {
@@ -31,7 +33,8 @@ var pgbouncerProgram = &Program{
 	requests: func(context.Context, string) (int64, error) { return 0, nil },
 }
 
-// pgbouncer is PostgreSQL as many applications reach it: through a pooler that gives a client a connection to the server for one transaction at a time
+// pgbouncer is PostgreSQL as many applications reach it: through a pooler that
+// gives a client a connection to the server for one transaction at a time
 // (https://www.pgbouncer.org/features.html, "SQL feature map for pooling modes").
 var pgbouncer = Kind{
 	Name:  "postgres-pgbouncer",
@@ -54,7 +57,8 @@ func pgbouncerTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	if n.Program == postgresProgram {
 		return postgresTask(k, n, p)
 	}
-	t := Task{Args: []string{"pgbouncer", p.Data + "/pgbouncer.ini"}, Files: map[string]string{"pgbouncer.ini": pgbouncerConfig(k.Nodes[0], n, p)}}
+	t := Task{Args: []string{"pgbouncer", p.Data + "/pgbouncer.ini"},
+		Files: map[string]string{"pgbouncer.ini": pgbouncerConfig(k.Nodes[0], n, p)}}
 	if p.Contained {
 		t.User = "postgres" // it refuses to run as root
 		return t, nil
@@ -102,7 +106,8 @@ func awaitPgBouncer(ctx context.Context, nodes []*Node) error {
 	return pooler.await(ctx, pooler.asksPgBouncer)
 }
 
-// asksPgBouncer asks the pooler itself for its version. Its console speaks the simple protocol only.
+// asksPgBouncer asks the pooler itself for its version. Its console speaks the
+// simple protocol only.
 func (n *Node) asksPgBouncer(ctx context.Context) error {
 	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/pgbouncer?sslmode=disable", PostgresUser, n.Addr))
 	if err != nil {

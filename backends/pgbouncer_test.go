@@ -28,12 +28,14 @@ func TestPgBouncerConformance(t *testing.T) {
 	}
 }
 
-// Sessions are lent by transaction: a lock of a session is granted to two clients, and its release may meet another session.
+// Sessions are lent by transaction: a lock of a session is granted to two
+// clients, and its release may meet another session.
 func TestPgBouncerLendsSessions(t *testing.T) {
 	t.Parallel()
 	needPgBouncer(t)
 	s := start(t, "postgres-pgbouncer")
-	if len(s.Nodes) != 2 || s.Alive() != nil || !strings.Contains(s.Version, "PgBouncer 1.") || len(s.Addrs()) != 1 || s.Addrs()[0] != s.Nodes[1].Addr {
+	if len(s.Nodes) != 2 || s.Alive() != nil || !strings.Contains(s.Version, "PgBouncer 1.") || len(s.Addrs()) != 1 ||
+		s.Addrs()[0] != s.Nodes[1].Addr {
 		t.Errorf("version %q, clients connect to %v", s.Version, s.Addrs())
 	}
 	ctx := limit(t)
@@ -43,7 +45,8 @@ func TestPgBouncerLendsSessions(t *testing.T) {
 	}
 	defer conn.Close(context.Background())
 	var limited string
-	if err := conn.QueryRow(ctx, "SELECT current_setting('lock_timeout')").Scan(&limited); err != nil || limited != "100ms" { // as clients/postgres asks for it
+	// as clients/postgres asks for it
+	if err := conn.QueryRow(ctx, "SELECT current_setting('lock_timeout')").Scan(&limited); err != nil || limited != "100ms" {
 		t.Errorf("lock_timeout %q, %v", limited, err)
 	}
 	first, second := opened(t, postgres.AdvisoryPooled, s, keptTTL, 1), opened(t, postgres.AdvisoryPooled, s, keptTTL, 2)

@@ -22,13 +22,15 @@ const PostgresVar = "LOCKCHAOS_POSTGRES"
 
 const (
 	postgresPort = 5432
-	// PostgresUser is who connects, without a password, to the database PostgresDatabase. The account with one is in account.go.
+	// PostgresUser is who connects, without a password, to the database
+	// PostgresDatabase. The account with one is in account.go.
 	PostgresUser     = store.PostgresUser
 	PostgresDatabase = store.PostgresDatabase
 )
 
 var postgresProgram = &Program{
-	Name: "postgres", Image: "postgres:18", Fix: "apt-get install postgresql, or set " + PostgresVar + " to the folder of postgres and initdb",
+	Name: "postgres", Image: "postgres:18", Fix: "apt-get install postgresql, or set " + PostgresVar +
+		" to the folder of postgres and initdb",
 	found: func(ctx context.Context) (string, error) {
 		bin, err := FindPostgres()
 		if err != nil {
@@ -37,7 +39,8 @@ var postgresProgram = &Program{
 		return says(ctx, filepath.Join(bin, "postgres"), "--version")
 	},
 	requests: postgresRequests,
-	// SSLRequest, which needs no user: https://www.postgresql.org/docs/current/protocol-message-formats.html
+	// SSLRequest, which needs no user:
+	// https://www.postgresql.org/docs/current/protocol-message-formats.html
 	speech: speech{string(binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, 80877103)), func(answer []byte) error {
 		if answer[0] == 'S' || answer[0] == 'N' || answer[0] == 'E' {
 			return nil
@@ -60,21 +63,26 @@ var postgres = Kind{
 	back:      (*Node).awaitPostgres,
 }
 
-// postgresTask makes a database cluster and runs a server on it. Nothing of it leaves the data folder: no socket in /tmp, no shared memory in /dev/shm,
-// which belong to everyone on the machine.
+// postgresTask makes a database cluster and runs a server on it. Nothing of it leaves the data
+// folder: no socket in /tmp, no shared memory in /dev/shm, which belong to everyone on the machine.
 func postgresTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 	cluster, access := p.Data+"/cluster", p.Data+"/pg_hba.conf"
-	create := []string{"initdb", "--pgdata", cluster, "--username", PostgresUser, "--auth", "trust", "--no-locale", "--encoding", "UTF8",
+	create := []string{"initdb", "--pgdata", cluster, "--username", PostgresUser, "--auth", "trust", "--no-locale",
+		"--encoding", "UTF8",
 		"--wal-segsize", "1", "--no-sync", "--no-instructions"}
 	serve := []string{"postgres", "-D", cluster}
 	commit := "off"
 	if p.Durable {
-		commit = "on" // else what was committed in the last fraction of a second would still be in the server's memory
+		// else what was committed in the last fraction of a second would still
+		// be in the server's memory
+		commit = "on"
 	}
 	for _, setting := range []string{
-		"listen_addresses=" + p.Listen, "port=" + strconv.Itoa(n.Port), "hba_file=" + access, "unix_socket_directories=",
+		"listen_addresses=" + p.Listen, "port=" + strconv.Itoa(n.Port), "hba_file=" + access,
+		"unix_socket_directories=",
 		"max_connections=200", "shared_buffers=16MB", "dynamic_shared_memory_type=mmap", "huge_pages=off",
-		"fsync=off", "full_page_writes=off", "synchronous_commit=" + commit, "wal_level=minimal", "max_wal_senders=0", "max_wal_size=64MB",
+		"fsync=off", "full_page_writes=off", "synchronous_commit=" + commit, "wal_level=minimal", "max_wal_senders=0",
+		"max_wal_size=64MB",
 		"min_wal_size=8MB", "jit=off", "logging_collector=off", "log_line_prefix=%m [%p] ",
 	} {
 		serve = append(serve, "-c", setting)
@@ -98,14 +106,15 @@ func postgresTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 	return t, nil
 }
 
-// postgresFound finds a program of PostgreSQL in an image: the project's own has them on PATH, Debian's packages do not.
+// postgresFound finds a program of PostgreSQL in an image: the project's own
+// has them on PATH, Debian's packages do not.
 func postgresFound(command []string) []string {
 	const script = `for bin in /usr/lib/postgresql/*/bin; do if [ -d "$bin" ]; then PATH="$PATH:$bin"; fi; done; exec "$0" "$@"`
 	return append([]string{"sh", "-c", script}, command...)
 }
 
-// FindPostgres returns the folder with the programs of the PostgreSQL on this machine: that of LOCKCHAOS_POSTGRES, the newest of Debian's packages, or
-// the one on PATH.
+// FindPostgres returns the folder with the programs of the PostgreSQL on this machine:
+// that of LOCKCHAOS_POSTGRES, the newest of Debian's packages, or the one on PATH.
 func FindPostgres() (bin string, err error) {
 	if bin := os.Getenv(PostgresVar); bin != "" {
 		if err := bothIn(bin); err != nil {
@@ -127,7 +136,8 @@ func FindPostgres() (bin string, err error) {
 	if path, err := exec.LookPath("postgres"); err == nil && bothIn(filepath.Dir(path)) == nil {
 		return filepath.Dir(path), nil
 	}
-	return "", &Lack{"PostgreSQL was not found on this machine", "apt-get install postgresql, or set " + PostgresVar + " to the folder of postgres and initdb"}
+	return "", &Lack{"PostgreSQL was not found on this machine",
+		"apt-get install postgresql, or set " + PostgresVar + " to the folder of postgres and initdb"}
 }
 
 func bothIn(dir string) error {
@@ -166,7 +176,8 @@ func (n *Node) awaitPostgres(ctx context.Context) error {
 	})
 }
 
-// refusesUser tells whether a server serves, and does not let the user that locks are in (class 28), or has not their database (3D000):
+// refusesUser reports whether a server serves, and does not let the user that
+// locks are in (class 28), or has not their database (3D000):
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 func refusesUser(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
@@ -175,7 +186,8 @@ func refusesUser(err error) bool {
 
 // dialPostgres connects to the database that locks use.
 func dialPostgres(ctx context.Context, addr string) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", PostgresUser, addr, PostgresDatabase))
+	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", PostgresUser, addr,
+		PostgresDatabase))
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
-// freezeHost makes the functions that stop and continue the host of a service's only node: PostgreSQL's sessions are no part of its process group.
+// freezeHost makes the functions that stop and continue the host of a service's
+// only node: PostgreSQL's sessions are no part of its process group.
 func freezeHost(s *backends.Service) (stop, resume func(*testing.T)) {
 	var pause *hosts.Pause
 	stop = func(t *testing.T) {
@@ -118,8 +119,9 @@ func (b postgresBench) waitLeavesNothing(kind clients.Kind) {
 	}
 }
 
-// grantedTooLate: the holder releases at the moment at which the server gives up the wait. PostgreSQL may then say that the lock was not
-// available, and the session has it all the same. Whatever a waiter is told must be true.
+// grantedTooLate: the holder releases at the moment at which the server gives
+// up the wait. PostgreSQL may then say that the lock was not available, and the
+// session has it all the same. Whatever a waiter is told must be true.
 func (b postgresBench) grantedTooLate(rounds int) {
 	b.Helper()
 	holder, waiter := b.open(postgres.Advisory, 1), b.open(postgres.Advisory, 2)
@@ -141,7 +143,8 @@ func (b postgresBench) grantedTooLate(rounds int) {
 		for b.db.QueryRow(limit(b), "SELECT EXTRACT(microseconds FROM waitstart + interval '100 ms' - clock_timestamp()) * 1000 FROM pg_locks WHERE NOT granted").Scan(&wait) != nil && len(told) == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		if len(told) == 0 { // else the waiter had given up before it was seen to wait, on a busy machine
+		// else the waiter had given up before it was seen to wait, on a busy machine
+		if len(told) == 0 {
 			met++
 			time.Sleep(wait + time.Duration(i%20-10)*100*time.Microsecond)
 		}
@@ -153,7 +156,8 @@ func (b postgresBench) grantedTooLate(rounds int) {
 			b.Error(err)
 		}
 		left := func() int { return b.count("pg_locks WHERE locktype = 'advisory'") }
-		for end := limit(b); err != nil && !clients.Definite(err) && left() != 0 && end.Err() == nil; { // on a busy machine: until the server has seen the end of the connection
+		// on a busy machine: until the server has seen the end of the connection
+		for end := limit(b); err != nil && !clients.Definite(err) && left() != 0 && end.Err() == nil; {
 			time.Sleep(time.Millisecond)
 		}
 		if n := left(); n != 0 {
@@ -204,7 +208,8 @@ func (b postgresBench) isTold(l clients.Lock, key string) {
 	}
 }
 
-// silence: a server that does not answer for a TTL may have ended the session; and what the client gave up is free when the server goes on.
+// silence: a server that does not answer for a TTL may have ended the session;
+// and what the client gave up is free when the server goes on.
 func (b postgresBench) silence(kind clients.Kind) {
 	b.Helper()
 	holder, other := opened(b.T, kind, b.service, time.Second, 1), b.open(kind, 2)
@@ -224,7 +229,8 @@ func (b postgresBench) silence(kind clients.Kind) {
 	}
 }
 
-// lease: the row is what the lock says of it, and an expired lease is its owner's no more, even if nobody else has taken it.
+// lease: the row is what the lock says of it, and an expired lease is its
+// owner's no more, even if nobody else has taken it.
 func (b postgresBench) lease(row string) {
 	const ttl = time.Second
 	l := opened(b.T, postgres.Lease, b.service, ttl, 1)
@@ -232,7 +238,8 @@ func (b postgresBench) lease(row string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if n := b.count("lockchaos_lease WHERE key = '" + row + "' AND fence = 1 AND owner LIKE '1-%' AND expires > clock_timestamp() AND expires <= clock_timestamp() + interval '1 s'"); g.Token != 1 || n != 1 {
+	if n := b.count("lockchaos_lease WHERE key = '" + row +
+		"' AND fence = 1 AND owner LIKE '1-%' AND expires > clock_timestamp() AND expires <= clock_timestamp() + interval '1 s'"); g.Token != 1 || n != 1 {
 		err := fmt.Errorf("token %d, %d rows", g.Token, n)
 		within(g, ttl, err)
 		b.Error(err)

@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 )
 
-// Program is what a node needs to be installed: a program of this machine, or an image. Nodes of one program may run it in different ways.
+// Program is what a node needs to be installed: a program of this machine, or
+// an image. Nodes of one program may run it in different ways.
 type Program struct {
 	// Name is also that of the image in --image: "redis".
 	Name string
@@ -29,14 +30,15 @@ type Program struct {
 	speech speech
 }
 
-// obstacle: the program is broken, and would be started for almost every scenario. standsIn: it is missing, and an imitation takes its place.
+// obstacle: the program is broken, and would be started for almost every
+// scenario. standsIn: it is missing, and an imitation takes its place.
 type (
 	obstacle struct{ error }
 	standsIn struct{ error }
 )
 
-// Check tells whether the program can run on this machine, and which it is. Where one is missing, its locks can't be tested; a broken Redis is an obstacle to
-// almost every scenario.
+// Check reports whether the program can run on this machine, and which it is. Where one is
+// missing, its locks can't be tested; a broken Redis is an obstacle to almost every scenario.
 func (p *Program) Check(ctx context.Context) (c hosts.Check, inTheWay bool) {
 	c = hosts.Check{Name: p.Name, Fix: p.Fix, OK: true, Detail: "part of lockchaos"}
 	if p.found == nil {
@@ -62,7 +64,8 @@ func Programs() (all []*Program) {
 	return all
 }
 
-// versionLimit bounds how long a program may take to tell its version: a large one takes seconds to be read on a busy machine.
+// versionLimit bounds how long a program may take to tell its version: a large
+// one takes seconds to be read on a busy machine.
 const versionLimit = 30 * time.Second
 
 // says returns the first line that a program prints.

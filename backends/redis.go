@@ -29,7 +29,8 @@ const redisForgets = "The server keeps nothing on disk: when it dies, its locks 
 // redisProgram is redis-server: also what runs as a sentinel.
 var redisProgram = &Program{
 	Name: "redis", Image: "redis:8.10",
-	Fix:   "apt-get install redis-server (or valkey-server), or your system's package of that name; " + RedisVar + " names another one, or miniredis, the stand-in",
+	Fix: "apt-get install redis-server (or valkey-server), or your system's package of that name; " + RedisVar +
+		" names another one, or miniredis, the stand-in",
 	found: foundRedis, requests: redisRequests,
 	speech: speech{"PING\r\n", func(answer []byte) error {
 		switch {
@@ -47,8 +48,10 @@ var redisProgram = &Program{
 var redisOne = redisKind("redis", 1, "one redis-server, or valkey-server where there is no other, nothing on disk; "+
 	"where both are missing on this machine, miniredis stands in, and every output says so")
 
-// redisFive are servers that know nothing of each other: the several that Redlock asks for a majority.
-var redisFive = redisKind("redis-five", 5, "five redis-servers that know nothing of each other, for locks that ask for a majority")
+// redisFive are servers that know nothing of each other: the several that
+// Redlock asks for a majority.
+var redisFive = redisKind("redis-five", 5,
+	"five redis-servers that know nothing of each other, for locks that ask for a majority")
 
 func redisKind(name string, nodes int, about string) Kind {
 	return Kind{
@@ -159,7 +162,8 @@ func FindRedis() (program, why string, err error) {
 	default:
 		program, err := exec.LookPath(want)
 		if err != nil {
-			return "", "", fmt.Errorf("%s=%s: %w; give the path of a redis-server, or miniredis for the stand-in", RedisVar, want, err)
+			return "", "", fmt.Errorf("%s=%s: %w; give the path of a redis-server, or miniredis for the stand-in",
+				RedisVar, want, err)
 		}
 		return program, "", nil
 	}

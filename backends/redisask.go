@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// askRedis sends commands on a connection of their own and returns the answer to the last. It needs no client library, whose
-// pool would wait a second after a refused connection.
+// askRedis sends commands on a connection of their own and returns the answer to the last.
+// It needs no client library, whose pool would wait a second after a refused connection.
 func askRedis(ctx context.Context, addr string, commands ...string) (answer string, err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -42,7 +42,8 @@ func redisCommand(words ...string) string {
 	return message
 }
 
-// LogInRedis says AUTH on a fresh connection to a server, so that whoever is given the connection need not know the password. The user may be "".
+// LogInRedis says AUTH on a fresh connection to a server, so that whoever is
+// given the connection need not know the password. The user may be "".
 func LogInRedis(ctx context.Context, conn net.Conn, user, password string) error {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()

@@ -16,8 +16,9 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// TestRedislockStamps: a waiter's attempt is the one that took the key, not the first of its Obtain; it waits for longer than a TTL without a
-// deadline, though the library by itself would not; and an answer that does not come is an open question with a beginning.
+// TestRedislockStamps: a waiter's attempt is the one that took the key, not the first of
+// its Obtain; it waits for longer than a TTL without a deadline, though the library by
+// itself would not; and an answer that does not come is an open question with a beginning.
 func TestRedislockStamps(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
@@ -55,7 +56,8 @@ func redislockStamps(t *testing.T) {
 	resume()
 }
 
-// TestGrantThatIsOver: an answer that comes after the TTL grants nothing. The lock gives it back and asks again.
+// TestGrantThatIsOver: an answer that comes after the TTL grants nothing. The
+// lock gives it back and asks again.
 func TestGrantThatIsOver(t *testing.T) {
 	t.Parallel()
 	const ttl = time.Second
@@ -79,7 +81,8 @@ func grantThatIsOver(t *testing.T, kind clients.Kind, ttl time.Duration) {
 		t.Fatal(err)
 	}
 	released(t, l, g, ttl)
-	pause, err := s.Nodes[0].Host.Stop(limit(t)) // PostgreSQL's sessions are no part of its process group
+	// PostgreSQL's sessions are no part of its process group
+	pause, err := s.Nodes[0].Host.Stop(limit(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,8 @@ func shortly(t *testing.T) context.Context {
 	return ctx
 }
 
-// openTry asks for a key that too few servers answer for, and demands that the outcome is open, and that it is told since when.
+// openTry asks for a key that too few servers answer for, and demands that the
+// outcome is open, and that it is told since when.
 func openTry(t *testing.T, l clients.Lock, key string) {
 	t.Helper()
 	began := monotime.Now()
@@ -119,7 +120,8 @@ func redlockValidity(t *testing.T) {
 	}
 }
 
-// TestRedlockMinority: two servers that are dead and frozen stop nobody; with a third there is no majority, and no definite answer.
+// TestRedlockMinority: two servers that are dead and frozen stop nobody; with a
+// third there is no majority, and no definite answer.
 func TestRedlockMinority(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() { redlockMinority(t) })
@@ -161,7 +163,8 @@ func redlockMinority(t *testing.T) {
 	second()
 }
 
-// TestRedlockTaken: another has three of five. The answer is busy, and what was taken of the other two is given back.
+// TestRedlockTaken: another has three of five. The answer is busy, and what was
+// taken of the other two is given back.
 func TestRedlockTaken(t *testing.T) {
 	decided.Run(t, func() { redlockTaken(t) })
 }
@@ -194,8 +197,8 @@ func redlockTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One of the three loses its data: the grant has no majority any more, though another server took the key meanwhile
-	// under the very same value.
+	// One of the three loses its data: the grant has no majority any more,
+	// though another server took the key meanwhile under the very same value.
 	value, err := behind[4].Get(limit(t), "lock:{k}").Result()
 	within(g, ttl, err)
 	if err != nil {

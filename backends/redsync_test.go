@@ -11,8 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
-// TestRedsyncOpenTry: three servers of five are silent. What two have taken is given back, what the three will do is an open question, and
-// the error tells since when.
+// TestRedsyncOpenTry: three servers of five are silent. What two have taken is given
+// back, what the three will do is an open question, and the error tells since when.
 func TestRedsyncOpenTry(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() { redsyncOpenTry(t) })
@@ -41,7 +41,8 @@ func redsyncOpenTry(t *testing.T) {
 	}
 }
 
-// TestRedsyncTaken: another has three of five. Whenever the context ends, nothing of ours is left on the other two, and nothing is open.
+// TestRedsyncTaken: another has three of five. Whenever the context ends,
+// nothing of ours is left on the other two, and nothing is open.
 func TestRedsyncTaken(t *testing.T) {
 	decided.Run(t, func() { redsyncTaken(t) })
 }
@@ -61,8 +62,8 @@ func redsyncTaken(t *testing.T) {
 	}
 }
 
-// checkBusy gives acquires of a taken key little time, so that it ends in the middle of an attempt now and then. Some may end before they
-// have begun, but never is anything open.
+// checkBusy gives acquires of a taken key little time, so that it ends in the middle of an
+// attempt now and then. Some may end before they have begun, but never is anything open.
 func checkBusy(t *testing.T, l clients.Lock, key string) {
 	t.Helper()
 	busy := 0
@@ -83,7 +84,8 @@ func checkBusy(t *testing.T, l clients.Lock, key string) {
 	refused(t, l, key)
 }
 
-// TestRedsyncMinority: a silent server stops nobody, and a release that a majority did not answer is no definite answer.
+// TestRedsyncMinority: a silent server stops nobody, and a release that a
+// majority did not answer is no definite answer.
 func TestRedsyncMinority(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() { redsyncMinority(t) })

@@ -14,7 +14,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// refuser has a node answer writes with errors, and take them again; the zero value: it can't be made to.
+// refuser has a node answer writes with errors, and take them again; the zero
+// value: it can't be made to.
 type refuser struct {
 	set func(ctx context.Context, n *Node, on bool) error
 	// write returns the error with which the node refuses a write of ours; "": it took it.
@@ -24,8 +25,10 @@ type refuser struct {
 // Refuses reports whether its nodes can be made to refuse writes.
 func (k Kind) Refuses() bool { return k.refuser.set != nil }
 
-// RefuseWrites has the node refuse writes from now on, or take them again: a Redis because it lacks replicas, etcd because it has no space left, PostgreSQL because
-// transactions are read-only, MariaDB because it is read-only itself. Reads are answered, and leases run out. With etcd all members refuse, whichever is asked.
+// RefuseWrites has the node refuse writes from now on, or take them again: a Redis
+// because it lacks replicas, etcd because it has no space left, PostgreSQL because
+// transactions are read-only, MariaDB because it is read-only itself. Reads are
+// answered, and leases run out. With etcd all members refuse, whichever is asked.
 func (n *Node) RefuseWrites(ctx context.Context, on bool) error {
 	switch {
 	case n.guest:
@@ -36,7 +39,8 @@ func (n *Node) RefuseWrites(ctx context.Context, on bool) error {
 	return n.told(ctx, func(ctx context.Context) error { return n.kind.refuser.set(ctx, n, on) })
 }
 
-// TryWrite writes something that no lock uses, and returns the error with which the node refuses it; "": it took it.
+// TryWrite writes something that no lock uses, and returns the error with which
+// the node refuses it; "": it took it.
 func (n *Node) TryWrite(ctx context.Context) (refusal string, err error) {
 	err = n.told(ctx, func(ctx context.Context) (err error) {
 		refusal, err = n.kind.refuser.write(ctx, n)
@@ -55,7 +59,9 @@ func (n *Node) told(ctx context.Context, do func(context.Context) error) error {
 	return nil
 }
 
-// redisRefuser asks for more replicas than there are (https://redis.io/docs/latest/operate/oss_and_stack/management/replication/, "Allow writes only with N attached replicas").
+// redisRefuser asks for more replicas than there are
+// (https://redis.io/docs/latest/operate/oss_and_stack/management/replication/,
+// "Allow writes only with N attached replicas").
 var redisRefuser = refuser{
 	set: func(ctx context.Context, n *Node, on bool) error {
 		replicas := 0
@@ -74,8 +80,9 @@ var redisRefuser = refuser{
 	},
 }
 
-// etcdRefuser raises the alarm that etcd raises itself when its database is full (https://etcd.io/docs/latest/op-guide/maintenance/#space-quota): puts and new leases are
-// refused, while keys are deleted and leases are renewed.
+// etcdRefuser raises the alarm that etcd raises itself when its database is
+// full (https://etcd.io/docs/latest/op-guide/maintenance/#space-quota): puts
+// and new leases are refused, while keys are deleted and leases are renewed.
 var etcdRefuser = refuser{
 	set: func(ctx context.Context, n *Node, on bool) error {
 		client, err := newEtcdClient(n.Addr)
@@ -87,7 +94,8 @@ var etcdRefuser = refuser{
 		if err != nil {
 			return err
 		}
-		alarm := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: status.Header.MemberId, Alarm: pb.AlarmType_NOSPACE}
+		alarm := &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: status.Header.MemberId,
+			Alarm: pb.AlarmType_NOSPACE}
 		if !on {
 			alarm.Action = pb.AlarmRequest_DEACTIVATE
 		}
@@ -107,10 +115,12 @@ var etcdRefuser = refuser{
 	},
 }
 
-// postgresReadOnly is the code of the error that a write in a read-only transaction gets (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+// postgresReadOnly is the code of the error that a write in a read-only transaction
+// gets (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 const postgresReadOnly = "25006"
 
-// postgresRefuser makes transactions read-only unless they ask for more, in all sessions from their next statement on
+// postgresRefuser makes transactions read-only unless they ask for more, in all
+// sessions from their next statement on
 // (https://www.postgresql.org/docs/current/runtime-config-client.html#GUC-DEFAULT-TRANSACTION-READ-ONLY).
 var postgresRefuser = refuser{
 	set: func(ctx context.Context, n *Node, on bool) error {
@@ -144,10 +154,12 @@ func (n *Node) postgresSays(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// mariadbReadOnly is the number of the error that a write to a read-only server gets (https://mariadb.com/kb/en/e1290/).
+// mariadbReadOnly is the number of the error that a write to a read-only server
+// gets (https://mariadb.com/kb/en/e1290/).
 const mariadbReadOnly = 1290
 
-// mariadbRefuser makes the server read-only (https://mariadb.com/kb/en/read-only/): all who may not make it so are refused writes, locked rows, and commits of what they wrote before.
+// mariadbRefuser makes the server read-only (https://mariadb.com/kb/en/read-only/): all who
+// may not make it so are refused writes, locked rows, and commits of what they wrote before.
 var mariadbRefuser = refuser{
 	set: func(ctx context.Context, n *Node, on bool) error {
 		return n.mariadbSays(ctx, mariadbAdmin, fmt.Sprintf("SET GLOBAL read_only = %t", on))

@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/needed"
 )
 
-// TestNodesRefuseWrites: each service that can be made to refuse writes refuses one, and takes one when it is told to.
+// TestNodesRefuseWrites: each service that can be made to refuse writes refuses
+// one, and takes one when it is told to.
 func TestNodesRefuseWrites(t *testing.T) {
 	for _, k := range backends.Kinds() {
 		if !k.Refuses() {

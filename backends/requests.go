@@ -9,16 +9,18 @@ import (
 	"strings"
 )
 
-// Requests returns how many requests all nodes together say that they have handled since they started; a question like this one may be among
-// them. What counts as a request is the service's own business: a command of Redis; a message from a client of etcd, so that each keep-alive and
-// each watch counts, whichever stream it comes on; a packet from a client of ZooKeeper, pings among them; a transaction of PostgreSQL,
-// told late.
+// Requests returns how many requests all nodes together say that they have handled since
+// they started; a question like this one may be among them. What counts as a request is
+// the service's own business: a command of Redis; a message from a client of etcd, so
+// that each keep-alive and each watch counts, whichever stream it comes on; a packet
+// from a client of ZooKeeper, pings among them; a transaction of PostgreSQL, told late.
 func (s *Service) Requests(ctx context.Context) (int64, error) {
 	var sum int64
 	for _, n := range s.Nodes {
 		ask := n.spec.Program.requests
 		if ask == nil {
-			return 0, n.failed(fmt.Errorf("a server of %s is not known to tell how many requests it has handled", n.spec.Program.Name))
+			return 0, n.failed(fmt.Errorf("a server of %s is not known to tell how many requests it has handled",
+				n.spec.Program.Name))
 		}
 		handled, err := ask(ctx, n.Addr)
 		if err != nil {
@@ -50,7 +52,8 @@ func figure(where, name, text string) (int64, error) {
 	return n, nil
 }
 
-// etcdReceived counts the messages that clients sent, by method (https://etcd.io/docs/latest/metrics/).
+// etcdReceived counts the messages that clients sent, by method
+// (https://etcd.io/docs/latest/metrics/).
 const etcdReceived = "grpc_server_msg_received_total"
 
 // etcdRequests adds up the messages of every method.
@@ -88,7 +91,8 @@ func sumOf(text io.Reader, name string) (int64, error) {
 }
 
 // zookeeperRequests asks with the four-letter word mntr for the packets received
-// (https://zookeeper.apache.org/doc/current/zookeeperAdmin.html#sc_4lw), which must be among 4lw.commands.whitelist.
+// (https://zookeeper.apache.org/doc/current/zookeeperAdmin.html#sc_4lw), which
+// must be among 4lw.commands.whitelist.
 func zookeeperRequests(ctx context.Context, addr string) (int64, error) {
 	text, err := askFourLetters(ctx, addr, "mntr")
 	if err != nil {
@@ -101,8 +105,9 @@ func zookeeperRequests(ctx context.Context, addr string) (int64, error) {
 // (https://www.postgresql.org/docs/15/monitoring-stats.html#MONITORING-PG-STAT-DATABASE-VIEW).
 const postgresTransactions = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
 
-// postgresRequests asks for the transactions that have ended. A server process reports its own once a second at most, ten seconds after
-// the last, and when it ends: so a figure may lack what happened just now.
+// postgresRequests asks for the transactions that have ended. A server process
+// reports its own once a second at most, ten seconds after the last, and when
+// it ends: so a figure may lack what happened just now.
 func postgresRequests(ctx context.Context, addr string) (n int64, err error) {
 	conn, err := dialPostgres(ctx, addr)
 	if err != nil {

@@ -66,7 +66,8 @@ func asksRedis(t *testing.T, addr string) func(context.Context) error {
 }
 
 func asksEtcd(t *testing.T, addr string) func(context.Context) error {
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,8 @@ func asksZooKeeper(t *testing.T, addr string) func(context.Context) error {
 	}
 }
 
-// asksPostgres connects for each question: a server process tells of its transactions at the latest when it ends.
+// asksPostgres connects for each question: a server process tells of its
+// transactions at the latest when it ends.
 func asksPostgres(_ *testing.T, addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		c, err := pgx.Connect(ctx, "postgres://"+backends.PostgresUser+"@"+addr+"/"+backends.PostgresDatabase+"?sslmode=disable")

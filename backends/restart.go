@@ -10,11 +10,12 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 )
 
-// ErrGuest: the node was running before us, in a container say, and only who started it can start it again.
+// ErrGuest: the node was running before us, in a container say, and only who
+// started it can start it again.
 var ErrGuest = errors.New("lockchaos did not start it, and cannot start it again: --runtime local")
 
-// Kill ends every process of the node by SIGKILL, and returns the one that was its server when all are gone. It is no death that Service.Died tells.
-// That the server was gone already is an error.
+// Kill ends every process of the node by SIGKILL, and returns the one that was its server when all
+// are gone. It is no death that Service.Died tells. That the server was gone already is an error.
 func (n *Node) Kill(ctx context.Context) (*hosts.Process, error) {
 	if n.guest {
 		return nil, n.failed(ErrGuest)
@@ -27,7 +28,8 @@ func (n *Node) Kill(ctx context.Context) (*hosts.Process, error) {
 	}
 	n.killed = p
 	n.mu.Unlock()
-	// All on the host, not the process's group alone: the sessions of PostgreSQL have groups of their own.
+	// All on the host, not the process's group alone: the sessions of
+	// PostgreSQL have groups of their own.
 	if err := n.Host.Kill(ctx); err != nil {
 		return nil, n.failed(err)
 	}
@@ -39,16 +41,19 @@ func (n *Node) Kill(ctx context.Context) (*hosts.Process, error) {
 	}
 }
 
-// Start runs a node again that was killed, on its host and under its address: with the data that it left, or with none, as after its first start. It
-// returns when the process runs; Await tells when it answers. Only nodes of a service that forgets (Kind.Forgets) can lose their data: a
-// member of a cluster that came back without would be another machine under the same name, which no cluster is made for.
+// Start runs a node again that was killed, on its host and under its address: with
+// the data that it left, or with none, as after its first start. It returns when the
+// process runs; Await tells when it answers. Only nodes of a service that forgets
+// (Kind.Forgets) can lose their data: a member of a cluster that came back without
+// would be another machine under the same name, which no cluster is made for.
 func (n *Node) Start(ctx context.Context, keep bool) (*hosts.Process, error) {
 	if n.guest {
 		return nil, n.failed(ErrGuest)
 	}
 	if !keep {
 		if !n.kind.Forgets {
-			return nil, n.failed(fmt.Errorf("a node of %s has written down what it answers for, and does not lose that", n.kind.Name))
+			return nil, n.failed(fmt.Errorf("a node of %s has written down what it answers for, and does not lose that",
+				n.kind.Name))
 		}
 		if err := n.forget(ctx); err != nil {
 			return nil, err
@@ -82,8 +87,9 @@ func (n *Node) forget(ctx context.Context) error {
 	return n.prepare(ctx)
 }
 
-// Await returns when a node that was started again answers as it did before: a Redis a PING, a member of etcd or ZooKeeper as one that has joined the
-// others again, PostgreSQL a query after its recovery. It is bounded as the service's own start is.
+// Await returns when a node that was started again answers as it did before: a Redis
+// a PING, a member of etcd or ZooKeeper as one that has joined the others again,
+// PostgreSQL a query after its recovery. It is bounded as the service's own start is.
 func (n *Node) Await(ctx context.Context) error {
 	limit := n.kind.startLimit()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer again within %v", limit))
@@ -106,7 +112,7 @@ func (n *Node) watch(watched func(*Node, *hosts.Process)) {
 	go watched(n, n.Process)
 }
 
-// meant tells whether the process's death was a kill of ours.
+// meant reports whether the process's death was a kill of ours.
 func (n *Node) meant(p *hosts.Process) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

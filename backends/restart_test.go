@@ -65,7 +65,8 @@ func TestRestart(t *testing.T) {
 	for _, c := range []struct {
 		service string
 		need    func(testing.TB)
-		// remember leaves something in the service; known tells whether it is still there, asked through the first node.
+		// remember leaves something in the service; known reports whether it is
+		// still there, asked through the first node.
 		remember func(context.Context, *testing.T, *backends.Service)
 		known    func(context.Context, *testing.T, *backends.Service) bool
 	}{
@@ -106,7 +107,8 @@ func TestRestart(t *testing.T) {
 			return err == nil
 		}},
 		{"s3", needS3, func(ctx context.Context, t *testing.T, s *backends.Service) {
-			if _, err := s3At(t, s).PutObject(ctx, backends.S3Bucket, "k", strings.NewReader("x"), 1, "", "", minio.PutObjectOptions{}); err != nil {
+			if _, err := s3At(t, s).PutObject(ctx, backends.S3Bucket, "k", strings.NewReader("x"), 1, "", "",
+				minio.PutObjectOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}, func(ctx context.Context, t *testing.T, s *backends.Service) bool {
@@ -183,7 +185,7 @@ func etcdClient(t *testing.T, n *backends.Node) *clientv3.Client {
 	return c
 }
 
-// postgresDoes runs a statement on a connection of its own, and tells whether it could.
+// postgresDoes runs a statement on a connection of its own, and reports whether it could.
 func postgresDoes(ctx context.Context, t *testing.T, s *backends.Service, statement string) bool {
 	t.Helper()
 	c, err := pgx.Connect(ctx, "postgres://"+backends.PostgresUser+"@"+s.Addrs()[0]+"/"+backends.PostgresDatabase+"?sslmode=disable")
@@ -195,7 +197,8 @@ func postgresDoes(ctx context.Context, t *testing.T, s *backends.Service, statem
 	return err == nil
 }
 
-// TestForgetfulRedis: a Redis without a file, as it usually runs here, comes back empty; also with what it left, for that is nothing.
+// TestForgetfulRedis: a Redis without a file, as it usually runs here, comes
+// back empty; also with what it left, for that is nothing.
 func TestForgetfulRedis(t *testing.T) {
 	needRedis(t)
 	s := start(t, "redis")

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Promotes tells whether the service has a primary, replicas, and watchers that promote one of them when the primary is gone.
+// Promotes reports whether the service has a primary, replicas, and watchers that
+// promote one of them when the primary is gone.
 func (k Kind) Promotes() bool { return k.Name == redisFailover.Name }
 
 // errPromotes: the service has no roles to tell of.
@@ -33,8 +34,8 @@ func (s *Service) Replicas() (names []string) {
 	return names
 }
 
-// Primary asks the sentinels which server is the primary, and that one whether it is. Unlike with Leader, most of them are not enough: it is an error if they
-// don't all agree.
+// Primary asks the sentinels which server is the primary, and that one whether it is.
+// Unlike with Leader, most of them are not enough: it is an error if they don't all agree.
 func (s *Service) Primary(ctx context.Context) (name string, err error) {
 	if k, _ := Lookup(s.Name); !k.Promotes() {
 		return "", fmt.Errorf("service %s: %w", s.Name, errPromotes)
@@ -72,8 +73,9 @@ func (s *Service) namedBy(ctx context.Context, sentinel *Node) (string, error) {
 	return s.masterOf(field(info, "master0:"))
 }
 
-// masterOf finds the server in what a sentinel says of the primary: "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3". In containers
-// the address may be a name.
+// masterOf finds the server in what a sentinel says of the primary:
+// "name=lockchaos,status=ok,address=10.88.0.2:6379,slaves=1,sentinels=3". In
+// containers the address may be a name.
 func (s *Service) masterOf(told string) (string, error) {
 	_, rest, _ := strings.Cut(told, "address=")
 	addr, _, _ := strings.Cut(rest, ",")
@@ -92,7 +94,8 @@ const (
 	RoleReplica = "replica in sync"
 )
 
-// Role asks a server what it is: RolePrimary, RoleReplica, or a replica whose link to its primary is down, in words.
+// Role asks a server what it is: RolePrimary, RoleReplica, or a replica whose
+// link to its primary is down, in words.
 func (s *Service) Role(ctx context.Context, node string) (string, error) {
 	for _, n := range s.servers() {
 		if n.Name != node {

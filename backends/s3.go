@@ -28,12 +28,14 @@ const (
 // builtS3 is the server that scripts/servers builds.
 const builtS3 = built("versitygw")
 
-// s3Program is the Versity S3 Gateway, which keeps objects as files, and takes conditional writes of a key one after the other.
+// s3Program is the Versity S3 Gateway, which keeps objects as files, and takes
+// conditional writes of a key one after the other.
 var s3Program = &Program{
 	Name: "versitygw", Image: "versity/versitygw:v1.8.0", Fix: builtS3.install(),
 	found: func(ctx context.Context) (string, error) { return builtS3.says(ctx, "--version") },
 	speech: speech{"GET / HTTP/1.0\r\n\r\n", func(answer []byte) error {
-		if bytes.Contains(bytes.ToLower(answer), []byte("x-amz-request-id")) { // any server that speaks S3
+		// any server that speaks S3
+		if bytes.Contains(bytes.ToLower(answer), []byte("x-amz-request-id")) {
 			return nil
 		}
 		return errForeign
@@ -56,7 +58,8 @@ var objectStore = Kind{
 }
 
 func s3Task(_ Kind, n NodeSpec, p Place) (Task, error) {
-	t := Task{Args: []string{"versitygw", "--access", S3Key, "--secret", S3Secret, "--port", p.Listen + ":" + strconv.Itoa(n.Port),
+	t := Task{Args: []string{"versitygw", "--access", S3Key, "--secret", S3Secret, "--port",
+		p.Listen + ":" + strconv.Itoa(n.Port),
 		"--keep-alive", "--quiet", "posix", p.Data}}
 	if p.Contained {
 		return t, nil
@@ -68,14 +71,16 @@ func s3Task(_ Kind, n NodeSpec, p Place) (Task, error) {
 
 // awaitS3 returns when the server has the bucket of the locks, and learns its version.
 func (n *Node) awaitS3(ctx context.Context) error {
-	objects, err := minio.New(n.Addr, &minio.Options{Creds: credentials.NewStaticV4(S3Key, S3Secret, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
+	objects, err := minio.New(n.Addr, &minio.Options{Creds: credentials.NewStaticV4(S3Key, S3Secret, ""),
+		Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
 		MaxRetries: 1, Transport: &http.Transport{DisableKeepAlives: true}})
 	if err != nil {
 		return err
 	}
 	return n.await(ctx, func(ctx context.Context) error {
 		err := objects.MakeBucket(ctx, S3Bucket, minio.MakeBucketOptions{})
-		if code := minio.ToErrorResponse(err).Code; err != nil && code != minio.BucketAlreadyOwnedByYou && code != minio.BucketAlreadyExists {
+		if code := minio.ToErrorResponse(err).Code; err != nil && code != minio.BucketAlreadyOwnedByYou &&
+			code != minio.BucketAlreadyExists {
 			return fmt.Errorf("make the bucket: %w", err)
 		}
 		return n.learnS3(ctx)

@@ -23,7 +23,8 @@ func needS3(t testing.TB) { needService(t, "s3") }
 // s3At prepares requests to the service.
 func s3At(t *testing.T, s *backends.Service) *minio.Core {
 	t.Helper()
-	store, err := minio.NewCore(s.Addrs()[0], &minio.Options{Creds: credentials.NewStaticV4(backends.S3Key, backends.S3Secret, ""), Region: "us-east-1"})
+	store, err := minio.NewCore(s.Addrs()[0],
+		&minio.Options{Creds: credentials.NewStaticV4(backends.S3Key, backends.S3Secret, ""), Region: "us-east-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,8 @@ func TestS3Conformance(t *testing.T) {
 	conform(t, "s3", time.Second, clienttest.Run, s3.Lease)
 }
 
-// TestS3Controls: an object stays for ever where its owner can't delete it; an owner who does not look deletes another's.
+// TestS3Controls: an object stays for ever where its owner can't delete it; an
+// owner who does not look deletes another's.
 func TestS3Controls(t *testing.T) {
 	t.Parallel()
 	needS3(t)
@@ -53,7 +55,8 @@ func TestS3Controls(t *testing.T) {
 	}
 }
 
-// TestS3ConditionalWrites: of writers that race for one version of an object, one succeeds. Stores are known that look first and write later.
+// TestS3ConditionalWrites: of writers that race for one version of an object,
+// one succeeds. Stores are known that look first and write later.
 func TestS3ConditionalWrites(t *testing.T) {
 	t.Parallel()
 	needS3(t)
@@ -72,7 +75,8 @@ func TestS3ConditionalWrites(t *testing.T) {
 		for i := range writers {
 			all.Go(func() {
 				content := strings.Repeat("x", i+1) + strings.Repeat("y", round)
-				info, err := store.PutObject(limit(t), backends.S3Bucket, "raced", strings.NewReader(content), int64(len(content)), "", "", options)
+				info, err := store.PutObject(limit(t), backends.S3Bucket, "raced", strings.NewReader(content),
+					int64(len(content)), "", "", options)
 				switch code := minio.ToErrorResponse(err).StatusCode; {
 				case err == nil:
 					written.Add(1)

@@ -16,17 +16,20 @@ import (
 type Spec struct {
 	// Service is the name of the service: one of Names, or "" for a lock that needs none.
 	Service string
-	// Prefix begins the names of its nodes, so that two services of one kind can stand side by side: "store-".
+	// Prefix begins the names of its nodes, so that two services of one kind
+	// can stand side by side: "store-".
 	Prefix string
 	// Logs is the folder for the nodes' logs; it is made if it does not exist.
 	Logs string
 	// Durable: a node that is killed and started again knows all that it had answered for.
 	Durable bool
-	// Attached are the service's nodes where they run already, in containers say: nothing is then launched, and nothing of it closed.
+	// Attached are the service's nodes where they run already, in containers
+	// say: nothing is then launched, and nothing of it closed.
 	Attached []Attached
 	// Lent: the attached nodes are somebody else's, set up as they like.
 	Lent bool
-	// OwnLogin: the lock logs in as it likes. A server that refuses the user of our locks serves, then.
+	// OwnLogin: the lock logs in as it likes. A server that refuses the user of
+	// our locks serves, then.
 	OwnLogin bool
 }
 
@@ -52,7 +55,8 @@ type Service struct {
 	closing  atomic.Bool
 }
 
-// startLimit bounds how long a service may take to answer, when the context sets no earlier limit and its recipe no other.
+// startLimit bounds how long a service may take to answer, when the context
+// sets no earlier limit and its recipe no other.
 const startLimit = 30 * time.Second
 
 // startLimit is how long the service may take to answer.
@@ -120,7 +124,8 @@ func attach(k Kind, spec Spec) (nodes []*Node, err error) {
 	return nodes, nil
 }
 
-// Addrs returns the addresses that clients connect to, host:port, in the order of the nodes. Those that clients find through others are left out.
+// Addrs returns the addresses that clients connect to, host:port, in the order
+// of the nodes. Those that clients find through others are left out.
 func (s *Service) Addrs() []string {
 	var addrs []string
 	for _, n := range s.Nodes {
@@ -134,8 +139,8 @@ func (s *Service) Addrs() []string {
 // StandIns says in full sentences what is not the real thing; empty when all is real.
 func (s *Service) StandIns() []string { return s.standIns }
 
-// Died returns the channel on which the death of a node is told, each once, with the end of its log. It is never closed. A death by Node.Kill is not
-// told.
+// Died returns the channel on which the death of a node is told, each once, with
+// the end of its log. It is never closed. A death by Node.Kill is not told.
 func (s *Service) Died() <-chan error { return s.died }
 
 // Alive returns nil while every node lives, else the death of the first that does not.
@@ -175,9 +180,11 @@ func (s *Service) watchOne(n *Node, p *hosts.Process) {
 	}
 }
 
-// Close kills the nodes and removes their hosts. When it returns nothing of them is left but their logs.
+// Close kills the nodes and removes their hosts. When it returns nothing of
+// them is left but their logs.
 //
-// Nodes that ran already are left alone. The others are not asked to end: what they would still do, such as handing a leader's office over, is of use to nobody.
+// Nodes that ran already are left alone. The others are not asked to end: what they
+// would still do, such as handing a leader's office over, is of use to nobody.
 func (s *Service) Close() error {
 	s.closing.Store(true)
 	return closeHosts(s.Nodes)

@@ -34,7 +34,8 @@ func needPostgres(t testing.TB) { needService(t, "postgres") }
 
 func needPgBouncer(t testing.TB) { needService(t, "postgres-pgbouncer") }
 
-// TestFailover: sentinels tell where the primary is, and after its death, which is told, that the replica is the primary.
+// TestFailover: sentinels tell where the primary is, and after its death, which
+// is told, that the replica is the primary.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
@@ -92,7 +93,8 @@ func TestFailover(t *testing.T) {
 	if info, err := direct.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {
 		t.Errorf("%q, %v", info, err)
 	}
-	if got, err := s.Primary(ctx); err == nil && got != replica.Name { // sentinels may disagree for a moment
+	// sentinels may disagree for a moment
+	if got, err := s.Primary(ctx); err == nil && got != replica.Name {
 		t.Errorf("the primary is %q", got)
 	}
 	if role, err := s.Role(ctx, primary.Name); err == nil {
@@ -115,7 +117,8 @@ func askMaster(t *testing.T, ctx context.Context, sentinel string) string {
 func TestFailoverNeedsRedis(t *testing.T) {
 	t.Setenv(backends.RedisVar, "miniredis")
 	n, _ := hoststest.Network(t)
-	if _, err := backends.Start(limit(t), n, backends.Spec{Service: "redis-failover", Logs: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "apt-get install redis-server") {
+	if _, err := backends.Start(limit(t), n, backends.Spec{Service: "redis-failover", Logs: t.TempDir()}); err == nil ||
+		!strings.Contains(err.Error(), "apt-get install redis-server") {
 		t.Error(err)
 	}
 }
@@ -131,7 +134,8 @@ func TestZooKeeper(t *testing.T) {
 		t.Errorf("version %q", s.Version)
 	}
 	ctx := limit(t)
-	// What is written through one member is read through another that was told to catch up; and one second is granted as it is.
+	// What is written through one member is read through another that was told
+	// to catch up; and one second is granted as it is.
 	for i, n := range s.Nodes {
 		next := s.Nodes[(i+1)%3]
 		a, b := connect(t, n.Addr), connect(t, next.Addr)

@@ -19,11 +19,13 @@ type Client struct {
 type Session struct {
 	// ID is the number of etcd's lease, or of ZooKeeper's session.
 	ID int64
-	// Password is what ZooKeeper asks of whoever takes a session up again, and at Consul the name of the session; none elsewhere.
+	// Password is what ZooKeeper asks of whoever takes a session up again, and
+	// at Consul the name of the session; none elsewhere.
 	Password []byte
 }
 
-// ErrUntold: the service knows sessions by what the client tells of them, and the client has told of none.
+// ErrUntold: the service knows sessions by what the client tells of them, and
+// the client has told of none.
 var ErrUntold = errors.New("the client has told of no session")
 
 // expirer ends the sessions of a client; the zero value: there are none to end.
@@ -33,15 +35,17 @@ type expirer struct {
 	told bool
 }
 
-// HasSessions tells whether clients have sessions at the service that Expire can end.
+// HasSessions reports whether clients have sessions at the service that Expire can end.
 func (k Kind) HasSessions() bool { return k.expirer.end != nil }
 
-// MustBeTold tells whether Expire needs a client's Sessions: only the client knows which are its own.
+// MustBeTold reports whether Expire needs a client's Sessions: only the client
+// knows which are its own.
 func (k Kind) MustBeTold() bool { return k.expirer.told }
 
-// Expire has the service end every session that the client has now, as an operator would: etcd revokes its leases, ZooKeeper closes its sessions, PostgreSQL
-// terminates its backends. It returns what the service answered, a text for each session that ended; none: the client had
-// no session. ErrUntold: nobody knows.
+// Expire has the service end every session that the client has now, as an operator
+// would: etcd revokes its leases, ZooKeeper closes its sessions, PostgreSQL
+// terminates its backends. It returns what the service answered, a text for each
+// session that ended; none: the client had no session. ErrUntold: nobody knows.
 func (s *Service) Expire(ctx context.Context, c Client) (ended []string, err error) {
 	k, _ := Lookup(s.Name)
 	expire := k.expirer

@@ -17,7 +17,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 )
 
-// keptTTL is of sessions that their clients keep alive: what ends, somebody ended. etcd's library notices after a third of it.
+// keptTTL is of sessions that their clients keep alive: what ends, somebody
+// ended. etcd's library notices after a third of it.
 const keptTTL = 6 * time.Second
 
 // ownSession is a client that tells of its sessions.
@@ -30,11 +31,12 @@ type ownSession struct {
 func openTelling(t *testing.T, kind clients.Kind, s *backends.Service, client int) *ownSession {
 	t.Helper()
 	own := &ownSession{}
-	l, err := kind.Open(limit(t), clients.Config{Nodes: s.Addrs(), TTL: int64(keptTTL), Client: client, Seed: 1, Opened: func(told clients.Session) {
-		own.mu.Lock()
-		defer own.mu.Unlock()
-		own.all = append(own.all, backends.Session(told))
-	}})
+	l, err := kind.Open(limit(t), clients.Config{Nodes: s.Addrs(), TTL: int64(keptTTL), Client: client, Seed: 1,
+		Opened: func(told clients.Session) {
+			own.mu.Lock()
+			defer own.mu.Unlock()
+			own.all = append(own.all, backends.Session(told))
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +58,9 @@ func (o *ownSession) expire(t *testing.T, s *backends.Service) []string {
 	return ended
 }
 
-// losesSession checks what the end of its session does to a holder: it is over at the service, somebody else is granted the lock, the holder is told;
-// and it can have the lock again, under a new session.
+// losesSession checks what the end of its session does to a holder: it is over
+// at the service, somebody else is granted the lock, the holder is told; and it
+// can have the lock again, under a new session.
 func losesSession(t *testing.T, kind clients.Kind, s *backends.Service, key, evidence string) {
 	t.Helper()
 	holder, other := openTelling(t, kind, s, 1), openTelling(t, kind, s, 2)
@@ -107,10 +110,12 @@ func TestEtcdSessionIsEnded(t *testing.T) {
 	losesSession(t, etcd.Lease, b.service, "ended", "etcd revoked lease ")
 }
 
-// sessionIsExpired: PostgreSQL knows sessions by their address. Those of one are ended, with what they hold, and no others.
+// sessionIsExpired: PostgreSQL knows sessions by their address. Those of one
+// are ended, with what they hold, and no others.
 func (b postgresBench) sessionIsExpired() {
 	host := b.service.Nodes[0].Host
-	config, err := pgx.ParseConfig("postgres://" + backends.PostgresUser + "@" + b.service.Addrs()[0] + "/" + backends.PostgresDatabase + "?sslmode=disable")
+	config, err := pgx.ParseConfig("postgres://" + backends.PostgresUser + "@" + b.service.Addrs()[0] + "/" +
+		backends.PostgresDatabase + "?sslmode=disable")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -148,7 +153,8 @@ func (b postgresBench) sessionIsExpired() {
 // Where clients have no sessions, none can be ended, and that is said.
 func TestServicesWithoutSessions(t *testing.T) {
 	for _, k := range backends.Kinds() {
-		if want := k.Name == "etcd" || k.Name == "zookeeper" || k.Name == "postgres" || k.Name == "consul" || k.Name == "mariadb" || k.Name == "mariadb-galera"; k.HasSessions() != want {
+		if want := k.Name == "etcd" || k.Name == "zookeeper" || k.Name == "postgres" || k.Name == "consul" ||
+			k.Name == "mariadb" || k.Name == "mariadb-galera"; k.HasSessions() != want {
 			t.Errorf("%s has sessions: %v", k.Name, !want)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// expireEtcd revokes the client's leases, with which etcd deletes what is attached to them, as when they expire.
+// expireEtcd revokes the client's leases, with which etcd deletes what is
+// attached to them, as when they expire.
 func expireEtcd(ctx context.Context, s *Service, c Client) (ended []string, err error) {
 	client, err := newEtcdClient(s.Addrs()...)
 	if err != nil {
@@ -53,7 +54,8 @@ func revoke(ctx context.Context, client *clientv3.Client, id clientv3.LeaseID) (
 		return "", err
 	}
 	if after.TTL >= 0 {
-		return "", fmt.Errorf("it was revoked at revision %d, and has still %v", answer.Header.Revision, time.Duration(after.TTL)*time.Second)
+		return "", fmt.Errorf("it was revoked at revision %d, and has still %v", answer.Header.Revision,
+			time.Duration(after.TTL)*time.Second)
 	}
 	return fmt.Sprintf("etcd revoked lease %x, which had %v left and %s, at revision %d; it knows of no such lease any more",
 		int64(id), time.Duration(lease.TTL)*time.Second, counted(len(lease.Keys), "key"), answer.Header.Revision), nil

@@ -19,7 +19,8 @@ const (
 	postgresGone = `SELECT count(*) FROM pg_stat_activity WHERE pid = ANY($1)`
 )
 
-// expirePostgres terminates the backends that serve the client, and returns when they have ended, with their transactions and their locks.
+// expirePostgres terminates the backends that serve the client, and returns
+// when they have ended, with their transactions and their locks.
 func expirePostgres(ctx context.Context, s *Service, c Client) (ended []string, err error) {
 	conn, err := dialPostgres(ctx, s.Nodes[0].Addr)
 	if err != nil {
@@ -37,7 +38,8 @@ func expirePostgres(ctx context.Context, s *Service, c Client) (ended []string, 
 	if _, err := pgx.ForEachRow(rows, []any{&pid, &told, &locks}, func() error {
 		if told {
 			pids = append(pids, pid)
-			ended = append(ended, fmt.Sprintf("PostgreSQL terminated backend %d, which had %s", pid, counted(locks, "lock")))
+			ended = append(ended, fmt.Sprintf("PostgreSQL terminated backend %d, which had %s", pid,
+				counted(locks, "lock")))
 		}
 		return nil
 	}); err != nil {
@@ -54,7 +56,8 @@ func expirePostgres(ctx context.Context, s *Service, c Client) (ended []string, 
 		select {
 		case <-time.After(step):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%d of backends %v go on after pg_terminate_backend: %w", left, pids, context.Cause(ctx))
+			return nil, fmt.Errorf("%d of backends %v go on after pg_terminate_backend: %w", left, pids,
+				context.Cause(ctx))
 		}
 	}
 	return ended, nil

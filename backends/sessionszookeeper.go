@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// expireZooKeeper closes the client's sessions, each by a connection that takes the session up and ends it: what the servers then do is what they do
-// when a session expires (they have one transaction for both, closeSession), and the client learns of it in the same way.
+// expireZooKeeper closes the client's sessions, each by a connection that takes the session
+// up and ends it: what the servers then do is what they do when a session expires (they have
+// one transaction for both, closeSession), and the client learns of it in the same way.
 func expireZooKeeper(ctx context.Context, s *Service, c Client) (ended []string, err error) {
 	for _, session := range c.Sessions {
 		if err := s.anyNode(ctx, func(ctx context.Context, n *Node) error {
@@ -26,15 +27,17 @@ func expireZooKeeper(ctx context.Context, s *Service, c Client) (ended []string,
 	return ended, nil
 }
 
-// What is sent to ZooKeeper and comes from it (zookeeper.jute: ConnectRequest, ConnectResponse, RequestHeader).
+// What is sent to ZooKeeper and comes from it (zookeeper.jute: ConnectRequest,
+// ConnectResponse, RequestHeader).
 const (
 	zooCloseSession = -11 // type of the request
 	zooCloseXid     = 1   // its number
 	zooConnectReply = 16  // at least: version, timeout, session
 )
 
-// closeSession takes the session up at a member and closes it; there is false if it had ended before. The server may end the connection before it has answered
-// (FinalRequestProcessor closes those of the session), so it is asked for the session again, until there is none.
+// closeSession takes the session up at a member and closes it; there is false if it had ended
+// before. The server may end the connection before it has answered (FinalRequestProcessor
+// closes those of the session), so it is asked for the session again, until there is none.
 func closeSession(ctx context.Context, n *Node, s Session) (there bool, err error) {
 	for step := firstStep; ; step = longer(step) {
 		known, err := takeUpAndClose(ctx, n, s)
@@ -50,7 +53,7 @@ func closeSession(ctx context.Context, n *Node, s Session) (there bool, err erro
 	}
 }
 
-// takeUpAndClose does so on a connection of its own, and tells whether there was such a session.
+// takeUpAndClose does so on a connection of its own, and reports whether there was such a session.
 func takeUpAndClose(ctx context.Context, n *Node, s Session) (known bool, err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", n.Addr)
 	if err != nil {
@@ -71,19 +74,23 @@ func takeUpAndClose(ctx context.Context, n *Node, s Session) (known bool, err er
 	return true, ctx.Err()
 }
 
-// takeUp connects as whoever has the session, and tells whether there is such a session.
+// takeUp connects as whoever has the session, and reports whether there is such a session.
 func takeUp(conn net.Conn, s Session) (bool, error) {
 	request := make([]byte, 0, 44)
-	request = binary.BigEndian.AppendUint32(request, 0)                                    // version
-	request = binary.BigEndian.AppendUint64(request, 0)                                    // the last transaction seen
-	request = binary.BigEndian.AppendUint32(request, uint32(zooMinSession.Milliseconds())) // timeout
+	// version
+	request = binary.BigEndian.AppendUint32(request, 0)
+	// the last transaction seen
+	request = binary.BigEndian.AppendUint64(request, 0)
+	// timeout
+	request = binary.BigEndian.AppendUint32(request, uint32(zooMinSession.Milliseconds()))
 	request = binary.BigEndian.AppendUint64(request, uint64(s.ID))
 	request = binary.BigEndian.AppendUint32(request, uint32(len(s.Password)))
 	reply, err := zooAsk(conn, append(request, s.Password...), zooConnectReply)
 	if err != nil {
 		return false, fmt.Errorf("connect: %w", err)
 	}
-	return binary.BigEndian.Uint64(reply[8:]) != 0, nil // the session's number; of one that has ended, 0
+	// the session's number; of one that has ended, 0
+	return binary.BigEndian.Uint64(reply[8:]) != 0, nil
 }
 
 // zooSend sends a message.

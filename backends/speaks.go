@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// speech is how a server is recognised: what is said to it on a fresh connection, and what its first bytes mean; nil: it is one. The zero value: it is taken at its word.
+// speech is how a server is recognised: what is said to it on a fresh connection, and
+// what its first bytes mean; nil: it is one. The zero value: it is taken at its word.
 type speech struct {
 	ask   string
 	means func(answer []byte) error
@@ -23,7 +24,8 @@ var errForeign = errors.New("it answers in another protocol")
 // answerBytes is how much of an answer is looked at.
 const answerBytes = 512
 
-// Speaks tells whether a fresh connection leads to a server of that program, so that a wrong address, or TLS where none is spoken, is said before anything runs.
+// Speaks reports whether a fresh connection leads to a server of that program, so
+// that a wrong address, or TLS where none is spoken, is said before anything runs.
 func Speaks(ctx context.Context, conn net.Conn, p *Program) error {
 	s, image := p.speech, p.Name
 	if s.means == nil {
@@ -52,9 +54,11 @@ func Speaks(ctx context.Context, conn net.Conn, p *Program) error {
 	return err
 }
 
-// secured tells whether a server wants TLS: it sends an alert (RFC 8446, 6), or says so as Go's HTTP server does.
+// secured reports whether a server wants TLS: it sends an alert (RFC 8446, 6), or
+// says so as Go's HTTP server does.
 func secured(answer []byte) bool {
-	return len(answer) > 1 && answer[0] == 21 && answer[1] == 3 || bytes.Contains(answer, []byte("HTTP request to an HTTPS server"))
+	return len(answer) > 1 && answer[0] == 21 && answer[1] == 3 ||
+		bytes.Contains(answer, []byte("HTTP request to an HTTPS server"))
 }
 
 // firstLine is what an error shows of an answer.

@@ -21,8 +21,9 @@ func (s *standIn) version() string {
 	return s.name + " " + s.number
 }
 
-// standIns says what is not the real thing. Nodes of a service that are not are all the same, and what stands in for
-// them is told in the same words whatever their number: a run of many services says it once.
+// standIns says what is not the real thing. Nodes of a service that are not are
+// all the same, and what stands in for them is told in the same words whatever
+// their number: a run of many services says it once.
 func standIns(nodes []*Node) []string {
 	i := slices.IndexFunc(nodes, func(n *Node) bool { return n.standIn != nil })
 	if i < 0 {

@@ -26,12 +26,14 @@ type StoreSpec struct {
 	// Engine is one of store.Engines.
 	Engine  string
 	Fencing store.Fencing
-	// At are the addresses of the engine's servers where they run already: those of the lock's own service, for a guarded store. Else the
-	// engine's servers are started, each on a host of its own, with names that begin with "store-".
+	// At are the addresses of the engine's servers where they run already: those
+	// of the lock's own service, for a guarded store. Else the engine's servers
+	// are started, each on a host of its own, with names that begin with "store-".
 	At []string
 	// Logs is the folder for the nodes' logs.
 	Logs string
-	// Name begins all that the engine keeps on its servers; "": the node's own. Servers that have seen other runs need a new one.
+	// Name begins all that the engine keeps on its servers; "": the node's own.
+	// Servers that have seen other runs need a new one.
 	Name string
 	// Attached are the engine's own servers where they run already, as in Spec.
 	Attached []Attached
@@ -44,14 +46,16 @@ type Store struct {
 	Servers *Service
 }
 
-// StartStore starts the protected resource on a host of its own, after its engine, and returns when it answers.
+// StartStore starts the protected resource on a host of its own, after its
+// engine, and returns when it answers.
 func StartStore(ctx context.Context, network *hosts.Network, spec StoreSpec) (*Store, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer within %v", startLimit))
 	defer cancel()
 	s := &Store{}
 	if spec.Engine != sqliteEngine && len(spec.At) == 0 {
 		var err error
-		if s.Servers, err = Start(ctx, network, Spec{Service: spec.Engine, Prefix: StorePrefix, Logs: spec.Logs, Attached: spec.Attached}); err != nil {
+		if s.Servers, err = Start(ctx, network, Spec{Service: spec.Engine, Prefix: StorePrefix, Logs: spec.Logs,
+			Attached: spec.Attached}); err != nil {
 			return nil, fmt.Errorf("start the store's engine: %w", err)
 		}
 		spec.At = s.Servers.Addrs()
@@ -67,7 +71,8 @@ func StartStore(ctx context.Context, network *hosts.Network, spec StoreSpec) (*S
 	return s, nil
 }
 
-// Died returns the channel on which the death of a server of the engine is told, as Service.Died does.
+// Died returns the channel on which the death of a server of the engine is
+// told, as Service.Died does.
 func (s *Store) Died() <-chan error {
 	if s.Servers == nil {
 		return nil
@@ -83,7 +88,8 @@ func (s *Store) StandIns() []string {
 	return s.Servers.StandIns()
 }
 
-// Err returns nil while the store and its engine live, else the death that explains why it does not answer.
+// Err returns nil while the store and its engine live, else the death that
+// explains why it does not answer.
 func (s *Store) Err() error {
 	if s.Servers != nil {
 		if err := s.Servers.Alive(); err != nil {
@@ -112,7 +118,8 @@ func storeKind(spec StoreSpec) Kind {
 			if err := spec.Fencing.Validate(); err != nil {
 				return Task{}, err
 			}
-			args := []string{"store", "--listen", fmt.Sprintf("%s:%d", p.Listen, n.Port), "--fence", spec.Fencing.String(), "--engine", spec.Engine}
+			args := []string{"store", "--listen", fmt.Sprintf("%s:%d", p.Listen, n.Port), "--fence",
+				spec.Fencing.String(), "--engine", spec.Engine}
 			if spec.Engine == sqliteEngine {
 				return Task{Args: self(append(args, "--data", p.Data)...)}, nil
 			}
@@ -143,7 +150,8 @@ func (n *Node) awaitStore(ctx context.Context, fencing store.Fencing) error {
 	})
 }
 
-// storeNode is the node: "store --listen ADDR --fence KIND --data DIR", or "… --engine ENGINE --at ADDR,…".
+// storeNode is the node: "store --listen ADDR --fence KIND --data DIR", or "…
+// --engine ENGINE --at ADDR,…".
 func storeNode(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("node store", flag.ContinueOnError)
 	listen := flags.String("listen", "", "address to serve on, `host:port`")

@@ -36,12 +36,14 @@ func TestStore(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Fencing: store.Fencing{Reads: true}, Logs: t.TempDir()}); !errors.Is(err, store.ErrBadRequest) {
+	if _, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite",
+		Fencing: store.Fencing{Reads: true}, Logs: t.TempDir()}); !errors.Is(err, store.ErrBadRequest) {
 		t.Errorf("a fence that nothing checks: %v", err)
 	}
 }
 
-// TestStoreEngines: each engine has servers of its own, beside a lock service of the same kind, and their death is told.
+// TestStoreEngines: each engine has servers of its own, beside a lock service
+// of the same kind, and their death is told.
 func TestStoreEngines(t *testing.T) {
 	t.Parallel()
 	for _, engine := range store.Engines() {
@@ -56,7 +58,8 @@ func TestStoreEngines(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer locks.Close()
-			s, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: engine, Fencing: store.Fencing{Writes: true, Reads: true}, Logs: t.TempDir()})
+			s, err := backends.StartStore(limit(t), n,
+				backends.StoreSpec{Engine: engine, Fencing: store.Fencing{Writes: true, Reads: true}, Logs: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +113,8 @@ func TestGuardedStore(t *testing.T) {
 	if s.Servers != nil || !strings.HasPrefix(s.Version, "etcd ") {
 		t.Errorf("servers of its own: %+v, version %q", s.Servers, s.Version)
 	}
-	if _, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Fencing: guarded, Logs: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "needs the engine etcd") {
+	if _, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Fencing: guarded,
+		Logs: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "needs the engine etcd") {
 		t.Errorf("a guarded file: %v", err)
 	}
 }

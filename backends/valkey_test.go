@@ -48,7 +48,8 @@ func TestValkey(t *testing.T) {
 func TestValkeyKeepsTheStore(t *testing.T) {
 	needValkey(t)
 	n, _ := hoststest.Network(t)
-	s, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "redis", Fencing: store.Fencing{Writes: true, Reads: true}, Logs: t.TempDir()})
+	s, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "redis",
+		Fencing: store.Fencing{Writes: true, Reads: true}, Logs: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// ZooKeeper's timing. A member is cut off after zooSyncLimit ticks of silence, which must be less than the shortest session: a member that
-// nobody hears would else still tell its clients that all is well when their sessions have ended.
+// ZooKeeper's timing. A member is cut off after zooSyncLimit ticks of silence,
+// which must be less than the shortest session: a member that nobody hears would
+// else still tell its clients that all is well when their sessions have ended.
 const (
 	zooTick       = 100 * time.Millisecond
 	zooInitLimit  = 100 // ticks, for the first sync with a leader
@@ -34,14 +35,17 @@ const (
 	zooVotePort = 3888
 )
 
-// zooJVM makes the Java machine start fast and stay small: three of them share two cores with everything else.
-var zooJVM = []string{"-Xmx96m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData",
+// zooJVM makes the Java machine start fast and stay small: three of them share
+// two cores with everything else.
+var zooJVM = []string{"-Xmx96m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+	"-XX:-UsePerfData",
 	"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024",
 	"-Dorg.slf4j.simpleLogger.log." + zooQuestions + "=warn", "-Dlogback.configurationFile=" + zooLogback}
 
-// zooQuestions is the logger that notes every command of four letters: until the ensemble serves, there would be little in the log but our own
-// questions. Debian's package logs with slf4j-simple, which takes settings as properties; releases since 3.8 with logback, which takes a file,
-// and without one logs whatever there is down to DEBUG.
+// zooQuestions is the logger that notes every command of four letters: until the ensemble
+// serves, there would be little in the log but our own questions. Debian's package logs
+// with slf4j-simple, which takes settings as properties; releases since 3.8 with logback,
+// which takes a file, and without one logs whatever there is down to DEBUG.
 const (
 	zooQuestions = "org.apache.zookeeper.server.NIOServerCnxn"
 	zooLogback   = "logback.xml" // in the folder for data, where the server runs
@@ -112,7 +116,8 @@ func zooNode(i int) NodeSpec {
 }
 
 func zooTask(k Kind, n NodeSpec, p Place) (Task, error) {
-	files := map[string]string{"zoo.cfg": zooConfig(k, n, p), "myid": strconv.Itoa(k.index(n.Name)+1) + "\n", zooLogback: zooLogging}
+	files := map[string]string{"zoo.cfg": zooConfig(k, n, p), "myid": strconv.Itoa(k.index(n.Name)+1) + "\n",
+		zooLogback: zooLogging}
 	config := p.Data + "/zoo.cfg"
 	if p.Contained {
 		return Task{Args: []string{"sh", "-c", zooScript, "zookeeper", config}, Files: files}, nil
@@ -129,7 +134,8 @@ func zooTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	return Task{Args: append(args, "-Djava.io.tmpdir="+p.Data, "-cp", classes, zooMain, config), Files: files}, nil
 }
 
-// zooScript finds ZooKeeper in an image: the project's own, where it is unpacked at the root, or a distribution's packages.
+// zooScript finds ZooKeeper in an image: the project's own, where it is
+// unpacked at the root, or a distribution's packages.
 var zooScript = `set -e
 for home in "$ZOOKEEPER_HOME" /apache-zookeeper-* /opt/zookeeper* /opt/apache-zookeeper-*; do
 	if [ -n "$home" ] && ls "$home"/lib/zookeeper-*.jar >/dev/null 2>&1; then classes="$home/*:$home/lib/*"; break; fi
@@ -159,13 +165,15 @@ func zooConfig(k Kind, n NodeSpec, p Place) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Where Debian's packages zookeeper and libslf4j-java have their jars; the first names all others but what writes its log.
+// Where Debian's packages zookeeper and libslf4j-java have their jars; the
+// first names all others but what writes its log.
 const (
 	zooDebian    = "/usr/share/java/zookeeper.jar"
 	zooDebianLog = "/usr/share/java/slf4j-simple.jar"
 )
 
-// FindZooKeeper returns the class path of the ZooKeeper on this machine: of ZOOKEEPER_HOME, of an unpacked release, or of Debian's package.
+// FindZooKeeper returns the class path of the ZooKeeper on this machine: of
+// ZOOKEEPER_HOME, of an unpacked release, or of Debian's package.
 func FindZooKeeper() (classes string, err error) {
 	home := os.Getenv("ZOOKEEPER_HOME")
 	homes := []string{home}
@@ -184,7 +192,8 @@ func FindZooKeeper() (classes string, err error) {
 		return "", fmt.Errorf("ZOOKEEPER_HOME=%s has no lib/zookeeper-*.jar: give the folder of an unpacked release, or unset it", home)
 	}
 	if _, err := os.Stat(zooDebian); err != nil {
-		return "", &Lack{"ZooKeeper was not found on this machine", "apt-get install zookeeper, or unpack a release and set ZOOKEEPER_HOME to its folder"}
+		return "", &Lack{"ZooKeeper was not found on this machine",
+			"apt-get install zookeeper, or unpack a release and set ZOOKEEPER_HOME to its folder"}
 	}
 	return zooDebian + ":" + zooDebianLog, nil
 }
@@ -206,7 +215,8 @@ func FindJava() (string, error) {
 	return "", fmt.Errorf("ZooKeeper needs Java: %w; %s", err, fix)
 }
 
-// awaitZooKeeper returns when every member serves, one of them as leader, and a write has gone through the ensemble.
+// awaitZooKeeper returns when every member serves, one of them as leader, and a
+// write has gone through the ensemble.
 func awaitZooKeeper(ctx context.Context, nodes []*Node) error {
 	for leaders := 0; leaders != 1; {
 		modes := make([]string, len(nodes))
@@ -275,7 +285,8 @@ func askFourLetters(ctx context.Context, addr, command string) (string, error) {
 	return string(text), err
 }
 
-// writesZooKeeper creates a znode that is gone with its session, and waits until this member knows what the leader knows.
+// writesZooKeeper creates a znode that is gone with its session, and waits
+// until this member knows what the leader knows.
 func (n *Node) writesZooKeeper(ctx context.Context) error {
 	conn, _, err := zk.Connect([]string{n.Addr}, zooMinSession, zk.WithLogger(silence{}))
 	if err != nil {

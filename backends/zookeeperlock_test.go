@@ -35,8 +35,10 @@ func TestZooKeeperConformance(t *testing.T) {
 	}
 }
 
-// freezeEnsemble is freeze for ZooKeeper: the leader runs on first, until it has seen that nobody follows it. Were all resumed together, its followers could come
-// back to it while a proposal is open; it may then take their ACK of that proposal for their ACK of NEWLEADER, and commits nothing ever after (ZOOKEEPER-4685).
+// freezeEnsemble is freeze for ZooKeeper: the leader runs on first, until it has
+// seen that nobody follows it. Were all resumed together, its followers could come
+// back to it while a proposal is open; it may then take their ACK of that proposal
+// for their ACK of NEWLEADER, and commits nothing ever after (ZOOKEEPER-4685).
 func freezeEnsemble(s *backends.Service) (stop, resume func(*testing.T)) {
 	var resumes []func(*testing.T)
 	var leader *backends.Node
@@ -162,7 +164,8 @@ func (b zooBench) watches() (sum int) {
 	return sum
 }
 
-// queue returns the names in the queue of a lock of the recipe, as of now. An ensemble on a busy machine may be between two leaders.
+// queue returns the names in the queue of a lock of the recipe, as of now. An
+// ensemble on a busy machine may be between two leaders.
 func (b zooBench) queue(key string) (names []string) {
 	b.Helper()
 	var err error
@@ -248,7 +251,8 @@ func zooOrder(b zooBench) {
 	all.Wait()
 }
 
-// zooOrphan has the reply to a create lost, with the connection: the znode is there, its client finds it, and it is the only one.
+// zooOrphan has the reply to a create lost, with the connection: the znode is
+// there, its client finds it, and it is the only one.
 func zooOrphan(b zooBench) {
 	var armed atomic.Bool
 	addr := zooProxy(b.T, b.service.Addrs()[0], &armed)
@@ -276,7 +280,8 @@ func zooOrphan(b zooBench) {
 	}
 }
 
-// zooProxy passes everything on. When armed, it once keeps the reply to a create for itself and closes the connection.
+// zooProxy passes everything on. When armed, it once keeps the reply to a
+// create for itself and closes the connection.
 func zooProxy(t *testing.T, server string, armed *atomic.Bool) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -311,7 +316,8 @@ func zooProxy(t *testing.T, server string, armed *atomic.Bool) (addr string) {
 	return l.Addr().String()
 }
 
-// frames copies messages, each with its length before it, for as long as pass allows it, and then closes both ends.
+// frames copies messages, each with its length before it, for as long as pass
+// allows it, and then closes both ends.
 func frames(from, to net.Conn, pass func([]byte) bool) {
 	defer from.Close()
 	defer to.Close()
@@ -330,7 +336,8 @@ func frames(from, to net.Conn, pass func([]byte) bool) {
 	}
 }
 
-// zooSilence: the holder learns that it can't count on its session while nobody answers, so before ZooKeeper could give the lock to another.
+// zooSilence: the holder learns that it can't count on its session while nobody
+// answers, so before ZooKeeper could give the lock to another.
 func zooSilence(b zooBench) {
 	l := opened(b.T, zookeeper.Recipe, b.service, time.Second, 1)
 	g := b.acquire(l, "silence")
@@ -352,7 +359,8 @@ func zooSilence(b zooBench) {
 	b.acquire(other, "silence")
 }
 
-// zooMove: the death of the member that a client talks to costs it nothing, if another member takes the session over in time.
+// zooMove: the death of the member that a client talks to costs it nothing, if
+// another member takes the session over in time.
 func zooMove(b zooBench) {
 	s := start(b.T, "zookeeper")
 	l, err := zookeeper.Recipe.Open(limit(b), clients.Config{Nodes: s.Addrs(), TTL: int64(lasting), Client: 1})
@@ -361,7 +369,8 @@ func zooMove(b zooBench) {
 	}
 	defer l.Close(limit(b))
 	g := b.acquire(l, "move")
-	if err := s.Nodes[2].Process.Kill(limit(b)); err != nil { // the leader, or the one that the client is at, or neither
+	// the leader, or the one that the client is at, or neither
+	if err := s.Nodes[2].Process.Kill(limit(b)); err != nil {
 		b.Fatal(err)
 	}
 	if err := l.(clients.Holder).Held(limit(b), g); err != nil {
@@ -436,7 +445,8 @@ func zooHerd(b zooBench) {
 					}
 				}()
 			}
-			// A waiter that is in the queue has still to ask who is before it: it waits once its watch is set.
+			// A waiter that is in the queue has still to ask who is before it:
+			// it waits once its watch is set.
 			b.await("all wait", func() bool { return b.watches() == set+waiters })
 			before, began := b.requests(), time.Now()
 			if err := holder.Release(limit(b), g); err != nil {
@@ -445,7 +455,8 @@ func zooHerd(b zooBench) {
 			<-granted
 			if kind.Control == "" {
 				n := b.requests() - before
-				if took := time.Since(began); n >= waiters && took > lasting/10 { // with the heartbeats of all sessions
+				// with the heartbeats of all sessions
+				if took := time.Since(began); n >= waiters && took > lasting/10 {
 					decided.Lacks("a release that was soon answered: it took %v", took)
 				}
 				if n >= waiters {

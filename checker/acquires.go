@@ -67,7 +67,8 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	by := s.loosen(k, o.client, end)
 	g := s.newGrant()
 	g.by = by.place
-	g.id, g.token, g.key, g.client, g.process, g.mode, g.takes = o.id, e.Token, k.id, o.client, o.process, o.mode, o.takes
+	g.id, g.token, g.key, g.client, g.process, g.mode, g.takes = o.id, e.Token, k.id, o.client, o.process, o.mode,
+		o.takes
 	g.ofSet = o.set != 0
 	g.hasToken = e.HasToken()
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
@@ -78,7 +79,8 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	g.attempt = min(e.Attempt, end)
 	g.sent, g.came = e.Sent, e.Came
 	if e.First != 0 {
-		g.earliest = min(max(e.First, o.inv), end) // whatever a lock reports, its attempts lie inside its acquire
+		// whatever a lock reports, its attempts lie inside its acquire
+		g.earliest = min(max(e.First, o.inv), end)
 	}
 	if e.Enqueued != 0 {
 		g.enqueued = max(e.Enqueued, o.start)
@@ -120,11 +122,11 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	}
 }
 
-// outlivedBy tells whether the op's process is known to have ended already.
+// outlivedBy reports whether the op's process is known to have ended already.
 func (s *Sweep) outlivedBy(o *op) bool { return o.process <= s.clients[o.client].gone }
 
-// handedOver counts the grant, and whether it was a contended hand-over: to another client than the last, which waited while the
-// previous grant was still held.
+// handedOver counts the grant, and whether it was a contended hand-over: to another
+// client than the last, which waited while the previous grant was still held.
 func (s *Sweep) handedOver(k *keyState, g *grant) {
 	if last := k.lastGrant; !s.fresh(g.client) {
 		s.stats.Grants++

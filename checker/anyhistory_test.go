@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Histories of every kind there is, drawn at random: what the random tests compare with an oracle, and everything that no oracle judges: deaths, closes,
+// Histories of every kind there is, drawn at random: what the random tests
+// compare with an oracle, and everything that no oracle judges: deaths, closes,
 // probes, stalls, two keys at once, leases that were over on arrival.
 
 // anyHistory draws the claims of a lock and a history.
@@ -75,7 +76,8 @@ func (g *generator) death() {
 	case 2:
 		g.add("kill %s [%d,%d]\n%s exit [%d]", who, from, to, who, to)
 	default:
-		g.add("kill %s [%d,%d]\n%s exit [%d] proc=%d\n%s acquire [%d,%d] proc=33 tok=%d", who, from, to, who, to, clientNumber(who), who, to+1, to+2+g.rng.IntN(5), 1+g.rng.IntN(20))
+		g.add("kill %s [%d,%d]\n%s exit [%d] proc=%d\n%s acquire [%d,%d] proc=33 tok=%d", who, from, to, who, to,
+			clientNumber(who), who, to+1, to+2+g.rng.IntN(5), 1+g.rng.IntN(20))
 	}
 }
 
@@ -99,14 +101,16 @@ func (g *generator) trouble() {
 	who := g.letter()
 	switch g.rng.IntN(4) {
 	case 0:
-		g.add("fault %s [%d,%d] on=service hosts=%d target=%s", pick(faultPause, faultPartition, faultCrash, faultCrash, faultFailover, "delay", "clock-jump"), from, to, 1+g.rng.IntN(3),
+		g.add("fault %s [%d,%d] on=service hosts=%d target=%s",
+			pick(faultPause, faultPartition, faultCrash, faultCrash, faultFailover, "delay", "clock-jump"), from, to, 1+g.rng.IntN(3),
 			pick("node", targetPrimary, targetService))
 	case 1:
 		g.add("fault %s [%d,%d] on=store:%s", pick(faultPartition, faultReset), from, to, who)
 	case 2:
 		g.add("fault %s [%d,%d] on=%s links", pick(faultPartition, faultReset, faultCut, "delay"), from, to, who)
 	default:
-		g.add("fault %s [%d,%d] on=%s %s", pick(faultPause, faultStall, faultThrottle, faultRenewerStall, faultExpireSession, "clock-rate"), from, to, who, pick("", "", "aside"))
+		g.add("fault %s [%d,%d] on=%s %s", pick(faultPause, faultStall, faultThrottle, faultRenewerStall,
+			faultExpireSession, "clock-rate"), from, to, who, pick("", "", "aside"))
 	}
 }
 
@@ -114,14 +118,16 @@ func (g *generator) trouble() {
 func (g *generator) lateGrant() {
 	from, to := g.when(45)
 	who := g.letter()
-	g.add("%s acquire [%d,%d] attempt=%d valid=%d tok=%d enq=%d", who, from, to, from+g.rng.IntN(to-from), g.rng.IntN(30)-8, 1+g.rng.IntN(20), from+g.rng.IntN(5))
+	g.add("%s acquire [%d,%d] attempt=%d valid=%d tok=%d enq=%d", who, from, to, from+g.rng.IntN(to-from),
+		g.rng.IntN(30)-8, 1+g.rng.IntN(20), from+g.rng.IntN(5))
 	if g.rng.IntN(2) == 0 {
 		until := to + 1 + g.rng.IntN(40)
 		g.add("%s renew [%d,%d] attempt=%d valid=%d", who, to+1, until, to+1+g.rng.IntN(until-to), g.rng.IntN(30)-8)
 		to = until
 	}
 	if g.rng.IntN(2) == 0 {
-		g.add("%s write [%d,%d] value=%d %s", who, to+1, to+2, g.rng.IntN(3), [...]string{"", "conflict", "refused", "atomic"}[g.rng.IntN(4)])
+		g.add("%s write [%d,%d] value=%d %s", who, to+1, to+2, g.rng.IntN(3),
+			[...]string{"", "conflict", "refused", "atomic"}[g.rng.IntN(4)])
 	}
 	if g.rng.IntN(2) == 0 {
 		g.add("%s release [%d,%d] %s", who, to+3, to+4, [...]string{"", "info", "fail", "notheld"}[g.rng.IntN(4)])
@@ -136,7 +142,8 @@ func (g *generator) pair() {
 	g.add("G read [%d,%d]", t+2, t+3)
 	g.add("H acquire [%d,%d] tok=%d", t+3+g.rng.IntN(25), t+29, 2+t/3)
 	g.add("H read [%d,%d]\nH write [%d,%d] value=1", t+30, t+31, t+32, t+33)
-	g.add("G %s [%d,%d] value=1 g=G", [...]string{"write", "write", "renew", "held", "release", "lost"}[g.rng.IntN(6)], late, late+1+g.rng.IntN(4))
+	g.add("G %s [%d,%d] value=1 g=G", [...]string{"write", "write", "renew", "held", "release", "lost"}[g.rng.IntN(6)],
+		late, late+1+g.rng.IntN(4))
 	g.add("H write [%d,%d] value=2\nH release [%d,%d]", t+44, t+45, t+46, t+47)
 }
 
@@ -207,8 +214,10 @@ func (g *generator) probes() {
 
 const anyFile = "testdata/random.golden"
 
-// TestVerdictsOnAnyHistory holds the verdicts on 1,500 histories to those that were kept, all but their words. It says nothing about what is right, as the
-// simulation and the oracles do; it sees to it that nothing changes unnoticed. After a change that is meant: go test ./checker -run . -update
+// TestVerdictsOnAnyHistory holds the verdicts on 1,500 histories to those that
+// were kept, all but their words. It says nothing about what is right, as the
+// simulation and the oracles do; it sees to it that nothing changes unnoticed.
+// After a change that is meant: go test ./checker -run . -update
 func TestVerdictsOnAnyHistory(t *testing.T) {
 	const n = 1500
 	var out strings.Builder
@@ -224,7 +233,8 @@ func TestVerdictsOnAnyHistory(t *testing.T) {
 		v := Judge(lock.history(text), Options{Keep: 3, OnViolation: func(v Violation) { told[v.Property]++ }})
 		for i := range v.Properties {
 			r := &v.Properties[i]
-			if r.Why == "" && (r.Outcome == Inconclusive || r.Outcome == NotJudged) || len(r.Violations) != min(3, r.Count) || r.Count == 0 && r.Kinds != nil {
+			if r.Why == "" && (r.Outcome == Inconclusive || r.Outcome == NotJudged) ||
+				len(r.Violations) != min(3, r.Count) || r.Count == 0 && r.Kinds != nil {
 				t.Errorf("history %d: %+v", seed, r)
 			}
 			r.Why = ""
@@ -243,7 +253,8 @@ func TestVerdictsOnAnyHistory(t *testing.T) {
 		fmt.Fprintln(&out, line)
 		if !*update && (int(seed) >= len(lines) || lines[seed] != line) {
 			if wrong++; wrong <= 2 {
-				t.Errorf("the verdict on history %d is not the one that was kept in %s:\n%s\n%+v\n%s", seed, anyFile, written(v), lock.header, text)
+				t.Errorf("the verdict on history %d is not the one that was kept in %s:\n%s\n%+v\n%s", seed, anyFile,
+					written(v), lock.header, text)
 			}
 		}
 	}
@@ -263,7 +274,8 @@ func TestVerdictsOnAnyHistory(t *testing.T) {
 	}
 }
 
-// TestManyFaultsElsewhereChangeNothing: the judge forgets old faults when there are many; never one that somebody may still ask for.
+// TestManyFaultsElsewhereChangeNothing: the judge forgets old faults when there
+// are many; never one that somebody may still ask for.
 func TestManyFaultsElsewhereChangeNothing(t *testing.T) {
 	for seed := range uint64(80) {
 		lock, text := anyHistory(seed)
@@ -289,13 +301,15 @@ func TestManyFaultsElsewhereChangeNothing(t *testing.T) {
 	}
 }
 
-// addFaultsElsewhere adds as many faults, long over and of a client that does nothing, as make the judge forget some.
+// addFaultsElsewhere adds as many faults, long over and of a client that does
+// nothing, as make the judge forget some.
 func addFaultsElsewhere(s *Sweep, now int64) {
 	for n := range 2500 {
 		f := history.FaultInfo{ID: 10_000 + n, Kind: "elsewhere", Phase: "begin", Injected: true, Clients: []int32{90}, From: 1, To: 1}
 		end := f
 		end.Phase, end.Bit = "end", true
 		s.Add(&history.Event{Type: history.Fault, Time: now, Fault: &f})
-		s.Add(&history.Event{Type: history.Fault, Time: min(now, 1), Fault: &end}) // it was over by then, however late this is told
+		// it was over by then, however late this is told
+		s.Add(&history.Event{Type: history.Fault, Time: min(now, 1), Fault: &end})
 	}
 }

@@ -8,15 +8,16 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// loop is a block of events that can be judged again and again as one ever longer history: between two rounds every stamp and
-// number in it is moved on in place, so that a history of any length needs the memory of one block.
+// loop is a block of events that can be judged again and again as one ever
+// longer history: between two rounds every stamp and number in it is moved on
+// in place, so that a history of any length needs the memory of one block.
 type loop struct {
 	events []history.Event
 	round  history.Event // what one round adds to each numbered field
 }
 
-// contendedLoop has keys with clients each, who take turns: each waits while the one before it holds, reads, writes and
-// releases. The ledger follows in batches.
+// contendedLoop has keys with clients each, who take turns: each waits while the
+// one before it holds, reads, writes and releases. The ledger follows in batches.
 func contendedLoop(keys, clients, turns int) *loop {
 	l := &loop{}
 	var ledger []history.Event
@@ -26,7 +27,8 @@ func contendedLoop(keys, clients, turns int) *loop {
 	waiting := make([]history.Event, keys)
 	invoke := func(kind history.Kind, k int, client int32, grant int64) history.Event {
 		op++
-		e := history.Event{Type: history.Invoke, Kind: kind, Key: history.KeyID(k), Client: client, Process: client, Op: op, Grant: grant, Time: tick()}
+		e := history.Event{Type: history.Invoke, Kind: kind, Key: history.KeyID(k), Client: client, Process: client,
+			Op: op, Grant: grant, Time: tick()}
 		if kind == history.Acquire {
 			e.Grant = op
 		}
@@ -54,7 +56,8 @@ func contendedLoop(keys, clients, turns int) *loop {
 		for k := range keys {
 			mine := waiting[k]
 			complete(mine, func(e *history.Event) { e.Token = int64(turn + 1) })
-			if turn+1 < turns { // the last turn of a round hands over to nobody, so that rounds join
+			// the last turn of a round hands over to nobody, so that rounds join
+			if turn+1 < turns {
 				waiting[k] = invoke(history.Acquire, k, int32(k*clients+(turn+1)%clients+1), 0)
 			}
 			r := invoke(history.Read, k, mine.Client, mine.Op)
@@ -111,8 +114,9 @@ func loopHeader(keys, clients int) history.Header {
 		Store:  history.Store{Engine: "sqlite"}, Needs: history.Needs{Grants: 20, Handovers: 5}}
 }
 
-// BenchmarkBehindOpenAcquires judges 100,000 ops among which ten acquires are never answered, so that every grant since is remembered: of locks of all kinds,
-// each of which asks something else of the grants before.
+// BenchmarkBehindOpenAcquires judges 100,000 ops among which ten acquires are
+// never answered, so that every grant since is remembered: of locks of all
+// kinds, each of which asks something else of the grants before.
 func BenchmarkBehindOpenAcquires(b *testing.B) {
 	for _, lock := range []struct {
 		name    string
@@ -144,7 +148,8 @@ func BenchmarkBehindOpenAcquires(b *testing.B) {
 	}
 }
 
-// BenchmarkTenMillionEvents judges ten million events an iteration, all properties on. Generating them is not measured.
+// BenchmarkTenMillionEvents judges ten million events an iteration, all
+// properties on. Generating them is not measured.
 func BenchmarkTenMillionEvents(b *testing.B) {
 	const total, keys, clients = 10_000_000, 4, 4
 	for range b.N {

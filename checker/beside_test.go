@@ -16,9 +16,10 @@ import (
 	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
-// mutexHistory is the history of an owner mutex: clients in turn acquire and release one key, and all others wait; at the end the waiters are told
-// that it is busy. Open acquires, spread over the whole, are never answered; their clients are not heard of again. An illegal history has two holders at
-// once, at one place in its last tenth.
+// mutexHistory is the history of an owner mutex: clients in turn acquire and release
+// one key, and all others wait; at the end the waiters are told that it is busy. Open
+// acquires, spread over the whole, are never answered; their clients are not heard of
+// again. An illegal history has two holders at once, at one place in its last tenth.
 func mutexHistory(clients, ops, open int, legal bool) *history.History {
 	rng := rand.New(rand.NewPCG(uint64(clients), uint64(ops)))
 	h := &history.History{Keys: []string{"k0"}, Header: history.Header{Clients: clients + open, TTL: 500 * ms, Stall: 50 * ms,
@@ -31,7 +32,8 @@ func mutexHistory(clients, ops, open int, legal bool) *history.History {
 		if grant == 0 {
 			grant = op
 		}
-		e := history.Event{Type: history.Invoke, Kind: kind, Time: tick(), Op: op, Grant: grant, Client: int32(client), Process: int32(client)}
+		e := history.Event{Type: history.Invoke, Kind: kind, Time: tick(), Op: op, Grant: grant, Client: int32(client),
+			Process: int32(client)}
 		h.Events = append(h.Events, e)
 		return e
 	}
@@ -75,18 +77,22 @@ func mutexHistory(clients, ops, open int, legal bool) *history.History {
 	return h
 }
 
-// porcupineNeeds is roughly what Porcupine remembers (bytes): for each op that it has put in order, a bit for every op.
+// porcupineNeeds is roughly what Porcupine remembers (bytes): for each op that
+// it has put in order, a bit for every op.
 func porcupineNeeds(ops int) int64 { return int64(ops) * int64(ops) / 8 }
 
-// The bounds of the comparison: longer than that nobody waits, and larger than that is not this machine's memory.
+// The bounds of the comparison: longer than that nobody waits, and larger than
+// that is not this machine's memory.
 const (
 	besideLimit  = time.Second // and ten times as long from besideMany ops on
 	besideMany   = 100_000
 	besideMemory = 2 << 30
 )
 
-// BenchmarkBesidePorcupine judges the same histories by the sweep, with all properties on, and by Porcupine, which is asked for mutual exclusion alone,
-// and prints the table of docs/performance.md. Porcupine's time does not include the reduction to holds. LOCKCHAOS_BENCH_SHORT=1 leaves the slow ones out.
+// BenchmarkBesidePorcupine judges the same histories by the sweep, with all
+// properties on, and by Porcupine, which is asked for mutual exclusion alone,
+// and prints the table of docs/performance.md. Porcupine's time does not include
+// the reduction to holds. LOCKCHAOS_BENCH_SHORT=1 leaves the slow ones out.
 func BenchmarkBesidePorcupine(b *testing.B) {
 	short := os.Getenv("LOCKCHAOS_BENCH_SHORT") != ""
 	var cases []besideCase
@@ -105,7 +111,8 @@ func BenchmarkBesidePorcupine(b *testing.B) {
 			}
 		}
 	}
-	for i := range cases { // all of them first: Porcupine leaves gigabytes behind, and to give them back takes a while
+	// all of them first: Porcupine leaves gigabytes behind, and to give them back takes a while
+	for i := range cases {
 		cases[i].judge(b)
 	}
 	var out strings.Builder
@@ -147,7 +154,8 @@ func (c *besideCase) judge(b *testing.B) {
 
 // beside asks Porcupine, and returns a row of the table.
 func (c besideCase) beside(b *testing.B) string {
-	row := fmt.Sprintf("| %d | %d | %d | %s | %s | %s |", c.clients, c.ops, c.open, map[bool]string{true: "legal", false: "illegal"}[c.legal], round(c.sweep),
+	row := fmt.Sprintf("| %d | %d | %d | %s | %s | %s |", c.clients, c.ops, c.open,
+		map[bool]string{true: "legal", false: "illegal"}[c.legal], round(c.sweep),
 		map[bool]string{true: "pass", false: "violated"}[c.legal])
 	if porcupineNeeds(c.ops) > besideMemory {
 		return row + fmt.Sprintf(" not run: it would need %d GB | | |\n", porcupineNeeds(c.ops)>>30)
@@ -161,11 +169,13 @@ func (c besideCase) beside(b *testing.B) string {
 	if c.legal != (result == porcupine.Ok) {
 		b.Fatalf("%+v: Porcupine says %v", c, result)
 	}
-	return row + fmt.Sprintf(" %s | %s | %s |\n", round(took), map[bool]string{true: "pass", false: "violated"}[c.legal], ratio(took, c.sweep))
+	return row + fmt.Sprintf(" %s | %s | %s |\n", round(took),
+		map[bool]string{true: "pass", false: "violated"}[c.legal], ratio(took, c.sweep))
 }
 
-// processorTime is how much processor time f takes: the mean of as many runs as take so long, at least one; the least of three such, since whatever else
-// the machine does can only add to it. What takes longer than a limit is not tried again.
+// processorTime is how much processor time f takes: the mean of as many runs as take
+// so long, at least one; the least of three such, since whatever else the machine
+// does can only add to it. What takes longer than a limit is not tried again.
 func processorTime(f func(), long, limit time.Duration) time.Duration {
 	runtime.GC() // what others left
 	least := time.Duration(math.MaxInt64)

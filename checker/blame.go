@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Blame says whose affair a violation is. The values are in the order in which a report tells violations.
+// Blame says whose affair a violation is. The values are in the order in which
+// a report tells violations.
 type Blame uint8
 
 // The blames.
@@ -20,7 +21,8 @@ const (
 	Harm
 )
 
-// Blame says whose affair the violation is. Every output that tells defects from what is inherent asks here.
+// Blame says whose affair the violation is. Every output that tells defects
+// from what is inherent asks here.
 func (v *Violation) Blame() Blame {
 	p := Named(v.Property)
 	return p.blameOf(v.Kind)
@@ -34,7 +36,8 @@ func (p *Property) blameOf(kind string) Blame {
 	return p.blame
 }
 
-// keepDefect keeps a violation of a property that is a certain defect though there is no room: the last one goes that is none.
+// keepDefect keeps a violation of a property that is a certain defect though
+// there is no room: the last one goes that is none.
 func (s *Sweep) keepDefect(p *Property, f found) {
 	list := s.found[p.place]
 	for n := len(list) - s.defectsKept - 1; n >= 0; n-- {
@@ -46,8 +49,9 @@ func (s *Sweep) keepDefect(p *Property, f found) {
 	}
 }
 
-// Cause is the grant that brought the violation about; 0 where the violation is a cause of its own. One cause often makes many
-// violations: a client that outlives its lease overlaps every later grant.
+// Cause is the grant that brought the violation about; 0 where the violation is
+// a cause of its own. One cause often makes many violations: a client that
+// outlives its lease overlaps every later grant.
 func (v *Violation) Cause() int64 {
 	p := Named(v.Property)
 	switch {
@@ -61,8 +65,8 @@ func (v *Violation) Cause() int64 {
 	return 0
 }
 
-// Causes counts what brought violations of the property about: distinct causes among those that are kept and that only accepts; nil
-// accepts all.
+// Causes counts what brought violations of the property about: distinct causes
+// among those that are kept and that only accepts; nil accepts all.
 func (r *PropertyResult) Causes(only func(*Violation) bool) (n int) {
 	seen := map[int64]bool{}
 	for i := range r.Violations {
@@ -80,7 +84,8 @@ func (r *PropertyResult) Causes(only func(*Violation) bool) (n int) {
 	return n
 }
 
-// First returns the violation of the property to tell first: the earliest of the gravest blame. It is nil where none is kept.
+// First returns the violation of the property to tell first: the earliest of
+// the gravest blame. It is nil where none is kept.
 func (r *PropertyResult) First() *Violation {
 	var first *Violation
 	for i := range r.Violations {
@@ -91,7 +96,8 @@ func (r *PropertyResult) First() *Violation {
 	return first
 }
 
-// byKind is how many violations of the property there are of each kind; nil of a property whose blame does not depend on it.
+// byKind is how many violations of the property there are of each kind; nil of
+// a property whose blame does not depend on it.
 func (r *PropertyResult) byKind() map[string]int {
 	if Named(r.Name).kindBlame == nil || len(r.Kinds) > 0 {
 		return r.Kinds
@@ -106,7 +112,8 @@ func (r *PropertyResult) byKind() map[string]int {
 	return kinds
 }
 
-// KindsFound returns the kinds of the property's violations in alphabetical order: of all where the verdict counts by kind, else of those that are kept.
+// KindsFound returns the kinds of the property's violations in alphabetical
+// order: of all where the verdict counts by kind, else of those that are kept.
 func (r *PropertyResult) KindsFound() []string {
 	found := map[string]bool{}
 	for kind := range r.Kinds {
@@ -120,7 +127,8 @@ func (r *PropertyResult) KindsFound() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// CountOfKind is how many violations of the property are of a kind, also of those that are not kept.
+// CountOfKind is how many violations of the property are of a kind, also of
+// those that are not kept.
 func (r *PropertyResult) CountOfKind(kind string) int { return r.byKind()[kind] }
 
 // CountOf is how many violations of the property are of the blame, also of those that are not kept.
@@ -137,8 +145,8 @@ func (r *PropertyResult) CountOf(b Blame) (n int) {
 	return n
 }
 
-// Blame is the gravest blame of the property's violations, also of those that are not kept. It says nothing of a property that is not
-// violated.
+// Blame is the gravest blame of the property's violations, also of those that
+// are not kept. It says nothing of a property that is not violated.
 func (r *PropertyResult) Blame() Blame {
 	for b := Defect; b < Harm; b++ {
 		if r.CountOf(b) > 0 {
@@ -148,7 +156,8 @@ func (r *PropertyResult) Blame() Blame {
 	return Harm
 }
 
-// InOrderOfBlame returns the violated properties: those that show a defect first, each group in the order of Properties().
+// InOrderOfBlame returns the violated properties: those that show a defect
+// first, each group in the order of Properties().
 func (v *Verdict) InOrderOfBlame() []*PropertyResult {
 	var violated []*PropertyResult
 	for i := range v.Properties {

@@ -7,7 +7,8 @@ import (
 
 // TestBlame holds the table of whose affair a violation is.
 func TestBlame(t *testing.T) {
-	for kind, want := range map[string]Blame{KindGrantedWhileValid: Defect, KindLateNotice: Defect, KindLeaseOverrun: Inherent, KindUnexplained: Unclear, "": Unclear} {
+	for kind, want := range map[string]Blame{KindGrantedWhileValid: Defect, KindLateNotice: Defect,
+		KindLeaseOverrun: Inherent, KindUnexplained: Unclear, "": Unclear} {
 		if got := (&Violation{Property: MutualExclusion, Kind: kind}).Blame(); got != want {
 			t.Errorf("a double-hold of kind %q: %d, want %d", kind, got, want)
 		}
@@ -37,13 +38,15 @@ func pairs(property, kind string, n int) (all []Violation) {
 	return all
 }
 
-// TestCauses checks that one holder who outlives its lease counts once, and each grant of a promised key by itself.
+// TestCauses checks that one holder who outlives its lease counts once, and
+// each grant of a promised key by itself.
 func TestCauses(t *testing.T) {
 	for _, c := range []struct {
 		property, kind string
 		want           int
 	}{
-		{MutualExclusion, KindLeaseOverrun, 1}, {MutualExclusion, KindLateNotice, 1}, {MutualExclusion, KindUnexplained, 1}, {MutualExclusion, KindGrantedWhileValid, 7},
+		{MutualExclusion, KindLeaseOverrun, 1}, {MutualExclusion, KindLateNotice, 1},
+		{MutualExclusion, KindUnexplained, 1}, {MutualExclusion, KindGrantedWhileValid, 7},
 		{Continuity, "", 1}, {LostUpdate, "", 1}, {UnfencedWrite, KindStale, 7}, {StolenRelease, "", 7}, {DeadGrant, "", 7},
 	} {
 		r := PropertyResult{Name: c.property, Outcome: Violated, Count: 7, Violations: pairs(c.property, c.kind, 7)}
@@ -57,7 +60,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestBlameOfResult checks that a property is judged by its gravest violation, also by one that is not kept.
+// TestBlameOfResult checks that a property is judged by its gravest violation,
+// also by one that is not kept.
 func TestBlameOfResult(t *testing.T) {
 	overrun := pairs(MutualExclusion, KindLeaseOverrun, 2)
 	mixed := append(slices.Clone(overrun), pairs(MutualExclusion, KindGrantedWhileValid, 1)...)
@@ -67,13 +71,17 @@ func TestBlameOfResult(t *testing.T) {
 		want  Blame
 		first string
 	}{
-		{"overruns", PropertyResult{Name: MutualExclusion, Count: 2, Violations: overrun, Kinds: map[string]int{KindLeaseOverrun: 2}}, Inherent, KindLeaseOverrun},
-		{"a defect comes later", PropertyResult{Name: MutualExclusion, Count: 3, Violations: mixed, Kinds: map[string]int{KindLeaseOverrun: 2, KindGrantedWhileValid: 1}},
+		{"overruns", PropertyResult{Name: MutualExclusion, Count: 2, Violations: overrun,
+			Kinds: map[string]int{KindLeaseOverrun: 2}}, Inherent, KindLeaseOverrun},
+		{"a defect comes later", PropertyResult{Name: MutualExclusion, Count: 3, Violations: mixed,
+			Kinds: map[string]int{KindLeaseOverrun: 2, KindGrantedWhileValid: 1}},
 			Defect, KindGrantedWhileValid},
-		{"a defect is not kept", PropertyResult{Name: MutualExclusion, Count: 3, Violations: overrun, Kinds: map[string]int{KindLeaseOverrun: 2, KindLateNotice: 1}},
+		{"a defect is not kept", PropertyResult{Name: MutualExclusion, Count: 3, Violations: overrun,
+			Kinds: map[string]int{KindLeaseOverrun: 2, KindLateNotice: 1}},
 			Defect, KindLeaseOverrun},
 		{"kinds are not counted", PropertyResult{Name: MutualExclusion, Count: 3, Violations: mixed}, Defect, KindGrantedWhileValid},
-		{"some are neither counted nor kept", PropertyResult{Name: MutualExclusion, Count: 3, Violations: overrun}, Unclear, KindLeaseOverrun},
+		{"some are neither counted nor kept", PropertyResult{Name: MutualExclusion, Count: 3, Violations: overrun},
+			Unclear, KindLeaseOverrun},
 	} {
 		if got := c.r.Blame(); got != c.want {
 			t.Errorf("%s: blame %d, want %d", c.name, got, c.want)
@@ -84,11 +92,13 @@ func TestBlameOfResult(t *testing.T) {
 	}
 }
 
-// TestInOrderOfBlame checks that a property with a defect comes before what no lease prevents, and harm last.
+// TestInOrderOfBlame checks that a property with a defect comes before what no
+// lease prevents, and harm last.
 func TestInOrderOfBlame(t *testing.T) {
 	v := Verdict{Properties: []PropertyResult{
 		{Name: MutualExclusion, Outcome: Violated, Count: 2, Violations: pairs(MutualExclusion, KindLeaseOverrun, 2)},
-		{Name: UnfencedWrite, Outcome: Violated, Count: 1}, {Name: TokenOrder, Outcome: Pass}, {Name: Continuity, Outcome: Violated, Count: 1},
+		{Name: UnfencedWrite, Outcome: Violated, Count: 1}, {Name: TokenOrder, Outcome: Pass},
+		{Name: Continuity, Outcome: Violated, Count: 1},
 		{Name: Starvation, Outcome: Violated, Count: 1}}}
 	var got []string
 	for _, p := range v.InOrderOfBlame() {
@@ -99,7 +109,8 @@ func TestInOrderOfBlame(t *testing.T) {
 	}
 }
 
-// TestDefectIsKept checks that certain defects are among the violations that are kept, however many overruns were found before them.
+// TestDefectIsKept checks that certain defects are among the violations that
+// are kept, however many overruns were found before them.
 func TestDefectIsKept(t *testing.T) {
 	for _, c := range []struct {
 		keep bool
@@ -111,7 +122,8 @@ func TestDefectIsKept(t *testing.T) {
 		h := plainLock().history("A acquire [0,1]")
 		s := New(h.Header, h.Keys, Options{Keep: 3, KeepDefects: c.keep})
 		k := &keyState{}
-		for _, kind := range []string{KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun, KindLateNotice, KindGrantedWhileValid} {
+		for _, kind := range []string{KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun,
+			KindLateNotice, KindGrantedWhileValid} {
 			j := judgement{violated: true, kind: kind}
 			s.record(&mutualExclusion, k, j, j, func(j judgement) *Violation { return &Violation{Property: MutualExclusion, Kind: j.kind} })
 		}

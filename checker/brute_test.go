@@ -7,8 +7,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The third judge: dumb, and of its own. It takes the grants that certainly were, each with a begin and an end that have some room in time, and tries the
-// orders of begins and ends one after the other. It has no memo, no windows, and no idea of intervals that overlap.
+// The third judge: dumb, and of its own. It takes the grants that certainly were, each with
+// a begin and an end that have some room in time, and tries the orders of begins and ends
+// one after the other. It has no memo, no windows, and no idea of intervals that overlap.
 
 type bruteGrant struct {
 	id, token, earliest, end, last int64
@@ -20,19 +21,21 @@ type bruteGrant struct {
 
 // bruteLock is the lock whose orders are tried.
 type bruteLock struct {
-	permits                  int
-	owners, readers, fenced  bool
-	idle                     bool // grants without an act exclude others, too
-	releaseConfirms, levels  bool
-	events                   []history.Event
-	grants                   []*bruteGrant
-	began, ended             []bool
-	invoked, answered, acted map[int64]int // op → index of its event; acted: of its first ledger entry
+	permits                 int
+	owners, readers, fenced bool
+	idle                    bool // grants without an act exclude others, too
+	releaseConfirms, levels bool
+	events                  []history.Event
+	grants                  []*bruteGrant
+	began, ended            []bool
+	// op → index of its event; acted: of its first ledger entry
+	invoked, answered, acted map[int64]int
 }
 
 func newBrute(h *history.History) *bruteLock {
 	c := h.Header.Claims
-	b := &bruteLock{permits: c.Permits, owners: c.Reentrant, readers: c.ReadWrite, releaseConfirms: c.ConfirmsOp(history.Release), levels: c.Reentrant,
+	b := &bruteLock{permits: c.Permits, owners: c.Reentrant, readers: c.ReadWrite,
+		releaseConfirms: c.ConfirmsOp(history.Release), levels: c.Reentrant,
 		events: h.Events, invoked: map[int64]int{}, answered: map[int64]int{}, acted: map[int64]int{}}
 	b.fenced = c.Token == "fencing" && c.Permits == 1 && !b.owners
 	for i, e := range h.Events {
@@ -60,7 +63,8 @@ func newBrute(h *history.History) *bruteLock {
 
 func (b *bruteLock) grantOf(i int) *bruteGrant {
 	e, inv := b.events[i], b.events[b.invoked[b.events[i].Op]]
-	g := &bruteGrant{id: e.Op, token: e.Token, client: e.Client, mode: inv.Mode, takes: int(max(inv.Permits, 1)), earliest: stampOr(e.Start, inv.Time), end: stampOr(e.End, e.Time)}
+	g := &bruteGrant{id: e.Op, token: e.Token, client: e.Client, mode: inv.Mode, takes: int(max(inv.Permits, 1)),
+		earliest: stampOr(e.Start, inv.Time), end: stampOr(e.End, e.Time)}
 	if e.First != 0 {
 		g.earliest = min(max(e.First, inv.Time), g.end)
 	}
@@ -108,7 +112,8 @@ func (b *bruteLock) actsOf(g *bruteGrant) {
 	}
 }
 
-// has tells whether an owner had not given a grant back by event i, whatever the lock thinks of it.
+// has reports whether an owner had not given a grant back by event i, whatever
+// the lock thinks of it.
 func (b *bruteLock) has(g *bruteGrant, i int) bool {
 	if b.answered[g.id] >= i {
 		return false
@@ -132,7 +137,7 @@ func (b *bruteLock) has(g *bruteGrant, i int) bool {
 	return true
 }
 
-// ownsAt tells whether the client of event j had the grant that it names.
+// ownsAt reports whether the client of event j had the grant that it names.
 func (b *bruteLock) ownsAt(e history.Event, j int) bool {
 	return slices.ContainsFunc(b.grants, func(g *bruteGrant) bool { return g.id == e.Grant && b.has(g, j) })
 }
@@ -147,7 +152,8 @@ func (b *bruteLock) levelsOf(client int32, i int) (levels []int64) {
 	return levels
 }
 
-// newestAt is the newest grant that the client of event i had, if it had the one that the event names.
+// newestAt is the newest grant that the client of event i had, if it had the
+// one that the event names.
 func (b *bruteLock) newestAt(e history.Event, i int) int64 {
 	levels := b.levelsOf(e.Client, i)
 	if !slices.Contains(levels, e.Grant) {
@@ -156,7 +162,8 @@ func (b *bruteLock) newestAt(e history.Event, i int) int64 {
 	return levels[len(levels)-1]
 }
 
-// newest is the grant that a release speaks for which was answered at event i; 0 if it names none that its client had.
+// newest is the grant that a release speaks for which was answered at event i;
+// 0 if it names none that its client had.
 func (b *bruteLock) newest(inv history.Event, i int) int64 {
 	levels := b.levelsOf(inv.Client, i)
 	if !slices.Contains(b.levelsOf(inv.Client, b.invoked[inv.Op]), inv.Grant) {
@@ -165,7 +172,7 @@ func (b *bruteLock) newest(inv history.Event, i int) int64 {
 	return levels[len(levels)-1]
 }
 
-// mayBeOut tells whether the client of an act may have given back, by event i, all that it had.
+// mayBeOut reports whether the client of an act may have given back, by event i, all that it had.
 func (b *bruteLock) mayBeOut(act history.Event, i int) bool {
 	others := 0
 	for op, j := range b.invoked {
@@ -201,7 +208,8 @@ func (b *bruteLock) mayBeOut(act history.Event, i int) bool {
 	return others > 0 && others >= len(b.levelsOf(act.Client, i))
 }
 
-// possible tells whether some order of all begins and ends is one that the lock could have gone through.
+// possible reports whether some order of all begins and ends is one that the lock
+// could have gone through.
 func (b *bruteLock) possible() bool {
 	b.began, b.ended = make([]bool, len(b.grants)), make([]bool, len(b.grants))
 	for i, g := range b.grants {
@@ -213,7 +221,8 @@ func (b *bruteLock) possible() bool {
 	return b.next(bruteTokens{})
 }
 
-// bruteTokens are the greatest tokens that were given: to a writer, or on a mutex to anybody, and to a reader.
+// bruteTokens are the greatest tokens that were given: to a writer, or on a
+// mutex to anybody, and to a reader.
 type bruteTokens struct {
 	writer, reader int64
 	owner          int32
@@ -225,7 +234,8 @@ func (b *bruteLock) next(given bruteTokens) bool {
 	if !slices.Contains(b.began, false) {
 		return true // the ends that are left can come in any order
 	}
-	// What has not happened yet, and must have happened by some instant, must come before whatever can't have happened before that instant.
+	// What has not happened yet, and must have happened by some instant, must
+	// come before whatever can't have happened before that instant.
 	bound := int64(1) << 62
 	for i, g := range b.grants {
 		if !b.began[i] {
@@ -287,7 +297,8 @@ func (b *bruteLock) mayBegin(i int, given bruteTokens) bool {
 		return true // it holds nothing
 	}
 	for j, x := range b.grants {
-		if j == i || !b.began[j] || b.ended[j] || b.owners && x.client == g.client || b.readers && x.mode == history.ModeRead && g.mode == history.ModeRead {
+		if j == i || !b.began[j] || b.ended[j] || b.owners && x.client == g.client || b.readers &&
+			x.mode == history.ModeRead && g.mode == history.ModeRead {
 			continue
 		}
 		others += x.takes

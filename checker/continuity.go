@@ -7,8 +7,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Continuity names the property continuity: a renewal, a release or a question "held?" that the lock declares to confirm the hold was answered ok, though it
-// began after the end of another client's later grant. The lock then vouched for a hold that it had given away.
+// Continuity names the property continuity: a renewal, a release or a question "held?" that
+// the lock declares to confirm the hold was answered ok, though it began after the end of
+// another client's later grant. The lock then vouched for a hold that it had given away.
 const Continuity = "continuity"
 
 var continuity = Property{
@@ -65,20 +66,23 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 	}
 	s.putOff(s.now, func() {
 		pattern := s.confirmedPattern(a, b)
-		s.record(&continuity, s.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern}, judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
-			return s.tellConfirmed(a, b)
-		})
+		s.record(&continuity, s.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern},
+			judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
+				return s.tellConfirmed(a, b)
+			})
 	}, a, b)
 }
 
 func (s *Sweep) tellConfirmed(a, b *grant) *Violation {
-	v := &Violation{Property: Continuity, Key: s.name(s.keyOf(a)), At: a.confirmed, From: b.end, To: a.confirmed, A: a.ref(), B: b.ref()}
+	v := &Violation{Property: Continuity, Key: s.name(s.keyOf(a)), At: a.confirmed, From: b.end, To: a.confirmed,
+		A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
 	proof.add(b.id, b.start)
 	proof.add(a.confirmedBy, a.confirmed)
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.At, a, b)
-	v.Text = fmt.Sprintf("at %s the lock still confirmed to %s that it held %s, which had been granted to %s at %s.", seconds(a.confirmed), who(a), v.Key,
+	v.Text = fmt.Sprintf("at %s the lock still confirmed to %s that it held %s, which had been granted to %s at %s.",
+		seconds(a.confirmed), who(a), v.Key,
 		who(b), seconds(b.end))
 	return v
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Each row of the counterexamples: the smallest history against a simpler reading, judged by the right one.
+// Each row of the counterexamples: the smallest history against a simpler
+// reading, judged by the right one.
 
 type example struct {
 	name string

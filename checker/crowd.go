@@ -2,9 +2,11 @@ package checker
 
 import "math"
 
-// crowd tells how many permits may have been given at one time on a key with several: for each settled grant a step up, by what it has, at the end of its acquire, and one down where
-// it is in nobody's way any more. It is a tree by time (a treap) with sums, so that to ask costs a logarithm; to compare each grant with all beside it
-// would cost the square of the permits. There are no pointers in it: behind an acquire that stays open it is large.
+// crowd tells how many permits may have been given at one time on a key with several: for
+// each settled grant a step up, by what it has, at the end of its acquire, and one down
+// where it is in nobody's way any more. It is a tree by time (a treap) with sums, so that to
+// ask costs a logarithm; to compare each grant with all beside it would cost the square of
+// the permits. There are no pointers in it: behind an acquire that stays open it is large.
 type crowd struct {
 	steps []crowdStep // the first is none
 	spare []int32
@@ -22,10 +24,13 @@ type crowdStep struct {
 	rank        uint32
 	left, right int32
 	step        int32
-	sum, most   int32 // of the steps from here down: their sum, and the greatest sum of the first of them, one at least
+	// of the steps from here down: their sum, and the greatest sum of the first
+	// of them, one at least
+	sum, most int32
 }
 
-// add adds a grant of so many permits that may have been beside others from one instant until before another.
+// add adds a grant of so many permits that may have been beside others from one
+// instant until before another.
 func (c *crowd) add(from, to int64, takes uint8) {
 	if c.steps == nil {
 		c.steps = append(c.steps, crowdStep{most: math.MinInt32 / 2})
@@ -51,7 +56,8 @@ func (c *crowd) insert(at int64, step int32) {
 	c.root = c.join(c.join(before, i), after)
 }
 
-// split parts a tree: what comes before a step, steps down first where instants are equal, and the rest.
+// split parts a tree: what comes before a step, steps down first where instants
+// are equal, and the rest.
 func (c *crowd) split(i int32, at int64, step int32) (before, after int32) {
 	if i == 0 {
 		return 0, 0
@@ -132,7 +138,8 @@ func (c *crowd) free(i int32) {
 	c.spare = append(c.spare, i)
 }
 
-// hasRoom tells whether a settled grant was certainly not one too many: when it was made there were no more permits given than so many, its own included.
+// hasRoom reports whether a settled grant was certainly not one too many: when it
+// was made there were no more permits given than so many, its own included.
 func (c *crowd) hasRoom(g *grant, permits int) bool {
 	n, known := c.at(g.end)
 	return known && n <= permits && !c.odd

@@ -51,8 +51,9 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCrowdOfEqualStamps counts the comparisons that crowds of semaphores take whose stamps are equal: they may grow with the square of the grants, since each of them
-// is beside each other one, and no faster.
+// TestCrowdOfEqualStamps counts the comparisons that crowds of semaphores take
+// whose stamps are equal: they may grow with the square of the grants, since
+// each of them is beside each other one, and no faster.
 func TestCrowdOfEqualStamps(t *testing.T) {
 	for _, x := range []struct {
 		name     string
@@ -63,13 +64,17 @@ func TestCrowdOfEqualStamps(t *testing.T) {
 		fault    string // before, on the service
 		want     func(n int) int
 	}{
-		{"half of them hold too much", validityInvocation, func(n int) int { return n / 2 }, true, false, "", func(n int) int { return n / 2 }},
-		{"half of them were promised to others", validityInvocation, func(n int) int { return n / 2 }, false, false, "", func(n int) int { return n / 2 }},
+		{"half of them hold too much", validityInvocation, func(n int) int { return n / 2 }, true, false, "",
+			func(n int) int { return n / 2 }},
+		{"half of them were promised to others", validityInvocation, func(n int) int { return n / 2 }, false, false, "",
+			func(n int) int { return n / 2 }},
 		{"sessions", validitySession, func(n int) int { return n / 2 }, false, false, "", func(n int) int { return n / 2 }},
 		{"there is room for all", validityInvocation, func(n int) int { return n }, true, false, "", func(int) int { return 0 }},
 		{"few clients", validityInvocation, func(n int) int { return n / 2 }, false, true, "", func(int) int { return 0 }},
-		{"sessions, after a short stall", validitySession, func(n int) int { return n / 2 }, false, false, "stall", func(n int) int { return n / 2 }},
-		{"sessions that a fault may have ended", validitySession, func(n int) int { return n / 2 }, false, false, "pause", func(int) int { return 0 }},
+		{"sessions, after a short stall", validitySession, func(n int) int { return n / 2 }, false, false, "stall",
+			func(n int) int { return n / 2 }},
+		{"sessions that a fault may have ended", validitySession, func(n int) int { return n / 2 }, false, false,
+			"pause", func(int) int { return 0 }},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			steps := map[int]int{}

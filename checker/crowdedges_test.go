@@ -97,7 +97,8 @@ func TestEdgesOfSemaphores(t *testing.T) {
 		D acquire [61,62] busy
 		A release [100,101]
 		B release [102,103]` + probeText, Violated, 2, KindGrantedWhileValid, ""},
-		{"what explains it is certainly earlier", MutualExclusion, library(two), crowd, Violated, 1, KindLeaseOverrun, "client 1 worked for longer than its lease"},
+		{"what explains it is certainly earlier", MutualExclusion, library(two), crowd, Violated, 1, KindLeaseOverrun,
+			"client 1 worked for longer than its lease"},
 	})
 }
 

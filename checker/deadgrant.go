@@ -7,16 +7,22 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// DeadGrant names the property dead-grant: an acquire returned ok with a lease that had already run out: the library said that nothing was left of it, or the TTL
-// had passed since the attempt that succeeded.
+// DeadGrant names the property dead-grant: an acquire returned ok with a lease
+// that had already run out: the library said that nothing was left of it, or
+// the TTL had passed since the attempt that succeeded.
 //
-// Of a session: its client was stopped within the acquire, for longer than a session can live that the service does not hear, and no new
-// attempt began since. A lock that makes a new session when it comes back, and queues again, says so by its attempt. Or a fault had the service end the very session
-// that the grant came with (Event.Ended), for longer than a session lives before the acquire returned, and nothing kept its client from hearing of that.
+// Of a session: its client was stopped within the acquire, for longer than a session can live
+// that the service does not hear, and no new attempt began since. A lock that makes a new
+// session when it comes back, and queues again, says so by its attempt. Or a fault had the
+// service end the very session that the grant came with (Event.Ended), for longer than a
+// session lives before the acquire returned, and nothing kept its client from hearing of that.
 //
-// A stop between the library's last look at its clock and its return is nobody's fault, so a grant whose client an injected fault stopped or skewed since the
-// attempt is not judged. A reply that is late on its way excuses nothing: the client runs, and can look at its clock. What the machine itself stalled the client is taken off; a grant that is dead only with that time is inconclusive. A stall
-// shorter than Header.Stall is not recorded, so what such a one could explain is not held against the lock either.
+// A stop between the library's last look at its clock and its return is nobody's fault,
+// so a grant whose client an injected fault stopped or skewed since the attempt is not
+// judged. A reply that is late on its way excuses nothing: the client runs, and can look
+// at its clock. What the machine itself stalled the client is taken off; a grant that is
+// dead only with that time is inconclusive. A stall shorter than Header.Stall is not
+// recorded, so what such a one could explain is not held against the lock either.
 const DeadGrant = "dead-grant"
 
 var deadGrant = Property{
@@ -100,8 +106,9 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 // sessionLife is for how long a session lives that the service does not hear.
 func (s *Sweep) sessionLife() int64 { return s.header.TTL + s.header.Slack }
 
-// judgeEnded judges a grant with a session that a fault had ended more than a session's life before. Its client was connected and ran, but for stalls of the machine,
-// which are taken off: whoever asks the service hears that the session is over.
+// judgeEnded judges a grant with a session that a fault had ended more than a session's
+// life before. Its client was connected and ran, but for stalls of the machine, which
+// are taken off: whoever asks the service hears that the session is over.
 func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 	s.putOff(a.ended, func() {
 		hinders := func(sp span) bool {
@@ -112,7 +119,8 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 			return
 		}
 		stalled := s.stalledFor(spans, a.ended, a.end) + s.stalledFor(s.service, a.ended, a.end)
-		j := judgement{violated: true, pattern: PatternSessionUnseen, stallOnly: a.end-a.ended-stalled <= s.sessionLife()}
+		j := judgement{violated: true, pattern: PatternSessionUnseen,
+			stallOnly: a.end-a.ended-stalled <= s.sessionLife()}
 		g.dead = j.stands()
 		s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation {
 			v := s.deadSession(g, a.ended)
@@ -125,32 +133,38 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 
 // deadSession is a violation by a grant whose session was over from an instant on.
 func (s *Sweep) deadSession(g *grant, from int64) *Violation {
-	return &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(), Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
+	return &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(),
+		Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
 }
 
-// judgeSession judges whether the session of a new grant had surely ended: its client was stopped for longer than a session can live, and had taken its
-// place before that. A cut link does not count, since the history does not tell which packets still passed. The time for which the machine stalled
-// a client is taken off, since a server that stood still as well ends no session. A stall of the service may have cost it its leader, and a new one gives
-// every session its whole time again: the time counts from the end of such stalls.
+// judgeSession judges whether the session of a new grant had surely ended: its client was
+// stopped for longer than a session can live, and had taken its place before that. A cut
+// link does not count, since the history does not tell which packets still passed. The time
+// for which the machine stalled a client is taken off, since a server that stood still as
+// well ends no session. A stall of the service may have cost it its leader, and a new one
+// gives every session its whole time again: the time counts from the end of such stalls.
 func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 	life := s.sessionLife()
 	if a.attempt == 0 || a.end-a.attempt <= life {
 		return
 	}
-	// A stall shorter than Header.Stall is not recorded: the request may have left that much later, been carried out later, and its answer read and passed on later.
-	// Until all four can have been, the lock may have looked at its session for the last time before the stop.
+	// A stall shorter than Header.Stall is not recorded: the request may have left that much
+	// later, been carried out later, and its answer read and passed on later. Until all four
+	// can have been, the lock may have looked at its session for the last time before the stop.
 	placed := a.attempt + 4*s.header.Stall
 	if g.enqueued != 0 {
 		placed = max(a.attempt, g.enqueued)
 	}
 	s.putOff(a.attempt, func() {
 		for _, sp := range s.clientSpans(g.client) {
-			if sp.touch.Stops != history.StopsProcesses || !sp.injected || !stops(sp) || sp.bit < placed || sp.healed > a.end || sp.healed-sp.bit <= life ||
+			if sp.touch.Stops != history.StopsProcesses || !sp.injected || !stops(sp) || sp.bit < placed ||
+				sp.healed > a.end || sp.healed-sp.bit <= life ||
 				touched(s.service, sp.bit, a.end, injectedOnly) {
 				continue
 			}
 			unheard := s.unstalled(sp.bit, life)
-			j := judgement{violated: true, pattern: PatternLateReply, stallOnly: sp.healed-unheard-s.stalledIn(unheard, sp.healed) <= life}
+			j := judgement{violated: true, pattern: PatternLateReply,
+				stallOnly: sp.healed-unheard-s.stalledIn(unheard, sp.healed) <= life}
 			g.dead = j.stands()
 			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
 			return
@@ -158,7 +172,8 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 	}, g)
 }
 
-// unstalled is the first instant, from t on, after which the service did not stall for the time given.
+// unstalled is the first instant, from t on, after which the service did not
+// stall for the time given.
 func (s *Sweep) unstalled(t, life int64) int64 {
 	for again := true; again; {
 		again = false
@@ -174,14 +189,16 @@ func (s *Sweep) unstalled(t, life int64) int64 {
 func (s *Sweep) tellEnded(g *grant, sp span, placed int64) *Violation {
 	v := s.deadSession(g, sp.bit)
 	v.Text = fmt.Sprintf("%s was granted %s at %s by an attempt that was under way at %s. It was frozen for %s while it waited, and the service ends a session that it "+
-		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed), seconds(sp.healed-sp.bit), seconds(s.sessionLife()))
+		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed),
+		seconds(sp.healed-sp.bit), seconds(s.sessionLife()))
 	return v
 }
 
 // judgeLease judges whether anything was left of the lease that an answer gave.
 func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 	ttl, stall := s.header.TTL, s.header.Stall
-	instant := a.end-a.since <= ttl/2 // so little time passed that none of it explains that nothing was left
+	// so little time passed that none of it explains that nothing was left
+	instant := a.end-a.since <= ttl/2
 	spent := a.said && a.validFor <= 0 && (a.validFor <= -stall || instant)
 	if !spent && (a.attempt == 0 || a.end <= a.attempt+ttl+stall) {
 		return
@@ -196,7 +213,8 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 		if instant && late != "" {
 			j.pattern = PatternUnexplained // it was dead from the beginning, and nothing was late
 		}
-		j.stallOnly = !instant && touched(spans, a.since, a.end, uninjectedOnly) && over-s.stalledFor(spans, a.since, a.end) <= stall
+		j.stallOnly = !instant && touched(spans, a.since, a.end, uninjectedOnly) &&
+			over-s.stalledFor(spans, a.since, a.end) <= stall
 		g.dead = g.dead || a.op == g.id && j.stands()
 		s.record(p, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
 	}, g)
@@ -214,14 +232,16 @@ func (a leaseAnswer) over(ttl int64, spent bool) (over int64) {
 }
 
 func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Violation {
-	v := &Violation{Property: p.Name, Key: s.name(s.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(), Ops: []int64{a.op},
+	v := &Violation{Property: p.Name, Key: s.name(s.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(),
+		Ops:    []int64{a.op},
 		Faults: s.faultsOf(a.end, g)}
 	done, attempt := fmt.Sprintf("was granted %s", v.Key), "the attempt that took it"
 	if a.op != g.id {
 		done, attempt = fmt.Sprintf("was told that its grant of %s was renewed", v.Key), "the renewal"
 	}
 	if spent {
-		v.Text = fmt.Sprintf("%s %s at %s, and the library itself said that the grant was good for %s.", who(g), done, seconds(a.end), seconds(a.validFor))
+		v.Text = fmt.Sprintf("%s %s at %s, and the library itself said that the grant was good for %s.", who(g), done,
+			seconds(a.end), seconds(a.validFor))
 		return v
 	}
 	v.Text = fmt.Sprintf("%s %s at %s, %s after %s had begun: the lease of %s was over before the client, %s, knew of it.", who(g), done,

@@ -8,8 +8,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Deadlock names the property deadlock: for the bound (Header.Bound, or else half a TTL) undisturbed clients in a cycle each had a grant, neither released nor expired,
-// and an open acquire of the next one's key. Asking for the second lock is no act, so the first one's hold says nothing here; its promise does.
+// Deadlock names the property deadlock: for the bound (Header.Bound, or else
+// half a TTL) undisturbed clients in a cycle each had a grant, neither released
+// nor expired, and an open acquire of the next one's key. Asking for the second
+// lock is no act, so the first one's hold says nothing here; its promise does.
 const Deadlock = "deadlock"
 
 var deadlock = Property{
@@ -44,7 +46,8 @@ var deadlock = Property{
 	},
 }
 
-// wait is an acquire that lasted for the bound or longer, and what its client had meanwhile. Of one that never reported it is not certain that its client
+// wait is an acquire that lasted for the bound or longer, and what its client
+// had meanwhile. Of one that never reported it is not certain that its client
 // had begun it, nor for how long its process lived.
 type wait struct {
 	op         int64
@@ -54,12 +57,15 @@ type wait struct {
 	start, end int64
 	held       []had
 	unreported bool
-	// told and open: of a reentrant lock, a cycle that it closes was found for certain, or perhaps, whichever of a key's nested grants it is made of.
+	// told and open: of a reentrant lock, a cycle that it closes was found for
+	// certain, or perhaps, whichever of a key's nested grants it is made of.
 	told, open bool
 }
 
-// had is a grant that a waiting client had. A process that never answered may have lived until it was found gone. Its end takes its promises back as of its
-// last sign of life, which leaves open what it had; so until is how long the grant stood by what was known before. 0: what is known at last counts.
+// had is a grant that a waiting client had. A process that never answered may
+// have lived until it was found gone. Its end takes its promises back as of its
+// last sign of life, which leaves open what it had; so until is how long the
+// grant stood by what was known before. 0: what is known at last counts.
 type had struct {
 	*grant
 	until int64
@@ -79,7 +85,8 @@ func (s *Sweep) bound() int64 {
 	return s.header.TTL / 2
 }
 
-// judgeCycle looks for a cycle that a wait which has just ended closes. Of the waits of a cycle, the last one to end finds it.
+// judgeCycle looks for a cycle that a wait which has just ended closes. Of the
+// waits of a cycle, the last one to end finds it.
 func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
 	w := &wait{op: o.id, client: o.client, mode: o.mode, key: k, start: o.start, end: end}
 	if w.unreported = o.start == 0; w.unreported {
@@ -125,7 +132,8 @@ func (s *Sweep) forgetWaits(oldest int64) {
 	s.waits = kept
 }
 
-// follow extends a path of waiting clients, all of whom waited from from to to, until it comes back to where it began.
+// follow extends a path of waiting clients, all of whom waited from from to to,
+// until it comes back to where it began.
 func (s *Sweep) follow(path []edge, from, to int64) {
 	wanted := path[len(path)-1].w.key.id
 	for _, g := range path[0].w.held {
@@ -150,7 +158,7 @@ func (s *Sweep) follow(path []edge, from, to int64) {
 	}
 }
 
-// blocks tells whether a grant keeps a waiter for its key waiting: a reader keeps no reader.
+// blocks reports whether a grant keeps a waiter for its key waiting: a reader keeps no reader.
 func blocks(g *grant, w *wait) bool { return g.mode != history.ModeRead || w.mode != history.ModeRead }
 
 func onPath(path []edge, client int32) bool {
@@ -162,7 +170,8 @@ func onPath(path []edge, client int32) bool {
 	return false
 }
 
-// unfinished looks for the cycles that acquires close which end without a completion, by t: those of one process of a client, or (0, 0) all.
+// unfinished looks for the cycles that acquires close which end without a
+// completion, by t: those of one process of a client, or (0, 0) all.
 func (s *Sweep) unfinished(client, process int32, t int64) {
 	if !s.judged.crossing {
 		return
@@ -206,7 +215,8 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 	})
 }
 
-// calmUntil is until when no fault of a sort has touched a cycle. What its clients did until the first one is enough, if it is long enough.
+// calmUntil is until when no fault of a sort has touched a cycle. What its
+// clients did until the first one is enough, if it is long enough.
 func (s *Sweep) calmUntil(path []edge, from, to int64, which faultFilter) int64 {
 	for _, e := range path {
 		since := max(from-s.header.TTL, s.restsSince(e.g.grant))
@@ -244,15 +254,18 @@ func (s *Sweep) standsUntil(g *grant) int64 {
 }
 
 func (s *Sweep) tellCycle(path []edge, from, to int64) *Violation {
-	v := &Violation{Property: Deadlock, Key: s.name(path[0].w.key), At: from + s.bound(), From: from, To: to, A: path[0].g.ref(), B: path[1].g.ref()}
+	v := &Violation{Property: Deadlock, Key: s.name(path[0].w.key), At: from + s.bound(), From: from, To: to,
+		A: path[0].g.ref(), B: path[1].g.ref()}
 	var proof evidence
 	var parts []string
 	for _, e := range path {
 		proof.add(e.g.id, e.g.start)
 		proof.add(e.w.op, e.w.start)
-		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.name(s.keyOf(e.g.grant)), s.name(e.w.key)))
+		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.name(s.keyOf(e.g.grant)),
+			s.name(e.w.key)))
 	}
 	v.Ops = proof.ops()
-	v.Text = fmt.Sprintf("from %s to %s %s: none of them could go on.", seconds(from), seconds(to), strings.Join(firstFew(parts), ", "))
+	v.Text = fmt.Sprintf("from %s to %s %s: none of them could go on.", seconds(from), seconds(to),
+		strings.Join(firstFew(parts), ", "))
 	return v
 }

@@ -6,11 +6,12 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// DeadRenewal names the property dead-renewal: a renewal was answered ok, and nothing was left of the
-// lease that it gave. Either the library said so, or the TTL had passed since the attempt began.
+// DeadRenewal names the property dead-renewal: a renewal was answered ok, and
+// nothing was left of the lease that it gave. Either the library said so, or
+// the TTL had passed since the attempt began.
 //
-// The rules are those of dead-grant. An injected stop or a wrong clock of the client since the attempt
-// excuses the lock, a late reply does not, and the time of uninjected stalls is taken off.
+// The rules are those of dead-grant. An injected stop or a wrong clock of the client since the
+// attempt excuses the lock, a late reply does not, and the time of uninjected stalls is taken off.
 const DeadRenewal = "dead-renewal"
 
 var deadRenewal = Property{

@@ -1,8 +1,9 @@
 package checker
 
-// directory finds what is still open by its number. Op numbers mostly count up, so it has a page for so many numbers in a row: a look-up is an index into a
-// page that was mostly met lately, and a new number moves no other one. A judge does several look-ups an event, and a hash table costs it many times as
-// much.
+// directory finds what is still open by its number. Op numbers mostly count up,
+// so it has a page for so many numbers in a row: a look-up is an index into a
+// page that was mostly met lately, and a new number moves no other one. A judge
+// does several look-ups an event, and a hash table costs it many times as much.
 type directory struct {
 	lately [pagesLately]*page // those met last, by number
 	pages  map[uint64]*page   // the others that are not empty
@@ -63,7 +64,8 @@ func (p *page) op(key int64) *op { return p.ops[uint64(key)%pageSize] }
 // grant returns the grant of a number on the page, or nil.
 func (p *page) grant(key int64) *grant { return p.grants[uint64(key)%pageSize] }
 
-// meet makes a page one of those that were met lately. The one that makes room for it is put away; if it is empty, it is to be used again.
+// meet makes a page one of those that were met lately. The one that makes room
+// for it is put away; if it is empty, it is to be used again.
 func (d *directory) meet(p *page) {
 	place := &d.lately[p.number%pagesLately]
 	switch old := *place; {
@@ -100,7 +102,8 @@ func (d *directory) close(o *op) {
 	p.nops--
 }
 
-// hold adds a grant to the page of its acquire, and tells whether there was none of that number before.
+// hold adds a grant to the page of its acquire, and reports whether there was
+// none of that number before.
 func (p *page) hold(g *grant) bool {
 	if p.grant(g.id) != nil {
 		return false
@@ -117,7 +120,8 @@ func (d *directory) drop(g *grant) {
 	p.ngrants--
 }
 
-// each calls f for every page, in no particular order: use it only for what does not depend on order.
+// each calls f for every page, in no particular order: use it only for what
+// does not depend on order.
 func (d *directory) each(f func(*page)) {
 	for _, p := range d.lately {
 		f(p)

@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TestDirectory compares what is found by its number with Go's maps, for numbers that lie close together, far apart, and in one another's way.
+// TestDirectory compares what is found by its number with Go's maps, for
+// numbers that lie close together, far apart, and in one another's way.
 func TestDirectory(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 11))
@@ -58,7 +59,8 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// holdsExactly fails the test if a judge's directory has anything else, or keeps empty pages beyond those met lately.
+// holdsExactly fails the test if a judge's directory has anything else, or
+// keeps empty pages beyond those met lately.
 func holdsExactly(t *testing.T, s *Sweep, ops map[int64]*op, grants map[int64]*grant) {
 	t.Helper()
 	s.eachOpen(func(o *op) {

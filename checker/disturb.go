@@ -8,7 +8,8 @@ import (
 
 // span is the effect of one fault on one client, or on the service.
 //
-// An injected fault may disturb from before it is injected until its healing is finished: those are the times of its two events. What was measured, From to
+// An injected fault may disturb from before it is injected until its healing is
+// finished: those are the times of its two events. What was measured, From to
 // To, lies within, and is the time in which it was certainly in effect.
 type span struct {
 	from, to int64
@@ -28,7 +29,8 @@ type span struct {
 // length is for how long the fault was in effect, as measured where it was.
 func (sp span) length() int64 { return stamp(sp.healed-sp.bit, sp.to-sp.from) }
 
-// calmAt is when nothing that it held back comes any more: what was lost is sent again later and later, for as long again at the most.
+// calmAt is when nothing that it held back comes any more: what was lost is
+// sent again later and later, for as long again at the most.
 func (sp span) calmAt() int64 {
 	if sp.to == forever {
 		return forever
@@ -38,8 +40,9 @@ func (sp span) calmAt() int64 {
 
 // openFault is a fault that has begun.
 type openFault struct {
-	id       int
-	victim   int32 // the client that was struck, also where what the lock promised is not touched; 0: none
+	id int
+	// the client that was struck, also where what the lock promised is not touched; 0: none
+	victim   int32
 	from     int64
 	clients  []int32
 	service  bool
@@ -73,7 +76,8 @@ func (s *Sweep) fault(e *history.Event) {
 	if f.Phase == "begin" {
 		sp := spanOf(f, earlier(f.From, e.Time), forever)
 		s.spread(sp, f.Clients, f.Service, e.Client)
-		s.faults = append(s.faults, openFault{id: f.ID, victim: e.Client, from: sp.from, clients: f.Clients, service: f.Service, injected: f.Injected})
+		s.faults = append(s.faults, openFault{id: f.ID, victim: e.Client, from: sp.from, clients: f.Clients,
+			service: f.Service, injected: f.Injected})
 		s.faultKind(f).Begun++
 		return
 	}
@@ -92,7 +96,8 @@ func (s *Sweep) fault(e *history.Event) {
 			victim = begun.victim
 		}
 		if len(f.Clients) == 0 && !f.Service {
-			f = &history.FaultInfo{ID: f.ID, Plan: f.Plan, Kind: f.Kind, Touch: f.Touch, When: f.When, Clients: begun.clients, Service: begun.service, Kept: f.Kept,
+			f = &history.FaultInfo{ID: f.ID, Plan: f.Plan, Kind: f.Kind, Touch: f.Touch, When: f.When,
+				Clients: begun.clients, Service: begun.service, Kept: f.Kept,
 				Holding: f.Holding, Waiting: f.Waiting,
 				From: f.From, To: f.To, Injected: f.Injected, Bit: f.Bit, Evidence: f.Evidence}
 		}
@@ -110,7 +115,8 @@ func (s *Sweep) fault(e *history.Event) {
 
 // spanOf is the effect of a fault between two instants.
 func spanOf(f *history.FaultInfo, from, to int64) span {
-	return span{from: from, to: to, id: f.ID, kind: f.Kind, touch: f.Touches(), injected: f.Injected, links: f.Links, store: f.Store && len(f.Clients) == 0, target: f.Target,
+	return span{from: from, to: to, id: f.ID, kind: f.Kind, touch: f.Touches(), injected: f.Injected, links: f.Links,
+		store: f.Store && len(f.Clients) == 0, target: f.Target,
 		hosts: f.Hosts, kept: f.Kept}
 }
 
@@ -160,10 +166,12 @@ func (s *Sweep) faultKind(f *history.FaultInfo) *FaultStats {
 	return &s.faultStats[len(s.faultStats)-1]
 }
 
-// plannedFaults are the statistics of a plan of which nothing has happened yet: what was planned and never came is told too.
+// plannedFaults are the statistics of a plan of which nothing has happened yet:
+// what was planned and never came is told too.
 func plannedFaults(plan []history.PlannedFault) (all []FaultStats) {
 	for i, p := range plan {
-		all = append(all, FaultStats{Plan: i + 1, Planned: p.Text, Kind: p.Kind, Target: p.Target, When: p.When, Injected: true})
+		all = append(all, FaultStats{Plan: i + 1, Planned: p.Text, Kind: p.Kind, Target: p.Target, When: p.When,
+			Injected: true})
 	}
 	return all
 }
@@ -203,7 +211,8 @@ func (s *Sweep) withdrawSpan(f *openFault) {
 	}
 }
 
-// spread notes a fault at everyone whom it touches. One that touches nobody's promise is noted aside, at the client that it struck.
+// spread notes a fault at everyone whom it touches. One that touches nobody's
+// promise is noted aside, at the client that it struck.
 func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
 	if c := s.client(victim); victim > 0 && c != nil && len(clients) == 0 && !service {
 		c.aside = append(c.aside, sp)
@@ -239,8 +248,9 @@ func (s *Sweep) skew(t int64, clients []int32, service bool, victim int32) {
 	}
 }
 
-// trimSpans forgets the faults that ended a TTL before anything that is still open began: nobody will ask for them again. But of a key that nobody can hold it may
-// be asked whether it is stuck, and for how long the machine stood still since it was free.
+// trimSpans forgets the faults that ended a TTL before anything that is still open
+// began: nobody will ask for them again. But of a key that nobody can hold it may be
+// asked whether it is stuck, and for how long the machine stood still since it was free.
 func (s *Sweep) trimSpans() {
 	oldest, free := s.now, s.now
 	for _, k := range s.keys {
@@ -275,7 +285,8 @@ func (s *Sweep) trimSpans() {
 	}
 }
 
-// disturbed tells whether a fault touched the client, its links or the service at some time in [from, to].
+// disturbed reports whether a fault touched the client, its links or the service
+// at some time in [from, to].
 func (s *Sweep) disturbed(client int32, from, to int64, which faultFilter) bool {
 	return touched(s.clientSpans(client), from, to, which) || touched(s.service, from, to, which)
 }
@@ -291,7 +302,8 @@ func touched(spans []span, from, to int64, which faultFilter) bool {
 	return false
 }
 
-// timeIn is for how long faults lasted between two instants, all added up, each taken for longer by slack.
+// timeIn is for how long faults lasted between two instants, all added up, each
+// taken for longer by slack.
 func timeIn(spans []span, from, to int64, which faultFilter, slack int64) int64 {
 	sum := int64(0)
 	for _, sp := range spans {
@@ -302,7 +314,8 @@ func timeIn(spans []span, from, to int64, which faultFilter, slack int64) int64 
 	return sum
 }
 
-// lastDisturbance is the end of the last fault that touched the client or the service before t; one that still lasts at t ends at t.
+// lastDisturbance is the end of the last fault that touched the client or the
+// service before t; one that still lasts at t ends at t.
 func (s *Sweep) lastDisturbance(client int32, t int64) int64 {
 	last := int64(0)
 	for _, spans := range [2][]span{s.clientSpans(client), s.service} {
@@ -315,7 +328,8 @@ func (s *Sweep) lastDisturbance(client int32, t int64) int64 {
 	return last
 }
 
-// killedAt is when a kill was sent that explains why the client was gone by t: it was alive until then. 0: no kill is known.
+// killedAt is when a kill was sent that explains why the client was gone by t:
+// it was alive until then. 0: no kill is known.
 func (s *Sweep) killedAt(c *clientState, t int64) int64 {
 	at := int64(0)
 	for _, sp := range c.spans {

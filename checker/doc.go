@@ -60,10 +60,10 @@
 //
 // Semaphore with N permits (Claims.Permits): holds conflict if they have more than N together. A
 // hold has one permit, or as many as its acquire asked for (Claims.PerAcquire, Event.Permits). A
-// violation is counted for each hold that was one too many where it began. Some holds begin at one instant, or in unknown order.
-// Of these, the earlier are those whose acquire ended first, or was invoked first. That order only
-// counts them. None is named as the one too many (Violation.Unordered), unless one was certainly
-// granted last, or one explains the rest.
+// violation is counted for each hold that was one too many where it began. Some holds begin at
+// one instant, or in unknown order. Of these, the earlier are those whose acquire ended first,
+// or was invoked first. That order only counts them. None is named as the one too many
+// (Violation.Unordered), unless one was certainly granted last, or one explains the rest.
 //
 // # Reader-writer locks
 //
@@ -212,21 +212,21 @@
 //   - A's last answer arrived before B's acquire began: A is the earlier. A lock knows of its grant
 //     by what its service said to it, so the grant was made by then. An order that convicts may
 //     follow from it.
-//   - B's last request left after A's acquire had ended: A is the earlier, unless the lock sends more
-//     requests when it has been granted the key. So this convicts nobody. An overrun of A then needs
-//     no other assumption.
+//   - B's last request left after A's acquire had ended: A is the earlier,
+//     unless the lock sends more requests when it has been granted the key. So
+//     this convicts nobody. An overrun of A then needs no other assumption.
 //
 // Here A was first, by the second rule:
 //
 //	B.acquire [-5,900], last request at 800; A.acquire [0,10], A is stopped from 20 to 1490, A.write [1500,1501]
 //
-// "The grant was made after the last request" accuses locks that send more when they have the key: an
-// expiry, a notice to waiters, a heartbeat on the same connection. No request is recorded if the
-// client asked on several connections within the acquire, as a quorum or a pool does, or said
-// something after the last answer. Encryption hides no stamps, but its own messages count as
-// requests, and so do those that keep HTTP/2 alive. A segment that is sent again does not count.
-// Nothing is recorded if a packet was missed, if the service sent nothing, and for locks without a
-// service.
+// "The grant was made after the last request" accuses locks that send more when they
+// have the key: an expiry, a notice to waiters, a heartbeat on the same connection. No
+// request is recorded if the client asked on several connections within the acquire,
+// as a quorum or a pool does, or said something after the last answer. Encryption
+// hides no stamps, but its own messages count as requests, and so do those that keep
+// HTTP/2 alive. A segment that is sent again does not count. Nothing is recorded if a
+// packet was missed, if the service sent nothing, and for locks without a service.
 //
 // # mutual-exclusion
 //
@@ -234,9 +234,9 @@
 //
 //   - Conflicting holds share an instant. This includes a hold of no length strictly inside another
 //     one.
-//   - A later grant ended inside the promises of so many earlier ones that they left too few of the
-//     key's permits for it. If the order is unknown, each must have ended inside the other's promise.
-//     Whichever was later, it was then granted inside the other's promise.
+//   - A later grant ended inside the promises of so many earlier ones that they left too few
+//     of the key's permits for it. If the order is unknown, each must have ended inside the
+//     other's promise. Whichever was later, it was then granted inside the other's promise.
 //
 // Each pair counts once; on a semaphore, each hold that was one too many.
 //
@@ -348,10 +348,10 @@
 // lease has surely ended a TTL after its acquire or last renewal ended; of a session, when its
 // client was told.
 //
-// The key must have become free by that release. So C's client had it within a quarter of the TTL of
-// the release, or of its own request if that came later, and no answer confirmed B's hold between the
-// two. "C was granted it some time after" blames a release that freed nothing for a queue that lets
-// two in. Here B keeps the key, and C waits for 2,400:
+// The key must have become free by that release. So C's client had it within a quarter of
+// the TTL of the release, or of its own request if that came later, and no answer confirmed
+// B's hold between the two. "C was granted it some time after" blames a release that freed
+// nothing for a queue that lets two in. Here B keeps the key, and C waits for 2,400:
 //
 //	A.release [2000,2010], B holds the key; C.acquire [2100,4500]
 //
@@ -402,31 +402,31 @@
 //
 // # false-loss
 //
-// Violated if a client was told that its grant is lost, by an answer "not held" to a renewal, a
-// release or "held?", or by a lost-event, although the grant certainly stood. It was inside its
-// promise, with a quarter of the TTL left where the promise has an end; no release of it had been
-// tried; nobody else had been granted the key. No injected fault had touched the service, the links of
-// the client, or a clock, and of a session nothing had touched its client. A finding that a stall
-// explains, too, is inconclusive.
+// Violated if a client was told that its grant is lost, by an answer "not held" to a
+// renewal, a release or "held?", or by a lost-event, although the grant certainly stood.
+// It was inside its promise, with a quarter of the TTL left where the promise has an end;
+// no release of it had been tried; nobody else had been granted the key. No injected
+// fault had touched the service, the links of the client, or a clock, and of a session
+// nothing had touched its client. A finding that a stall explains, too, is inconclusive.
 //
 //	A.acquire [0,1], A.renew [100,101] not held
 //
-// "A definite no to a holder is a defect" accuses a library that sends a release again whose reply was
-// lost. So a release counts only if the lock declares that releases confirm, and if the answer came
-// within a tenth of the TTL.
+// "A definite no to a holder is a defect" accuses a library that sends a release
+// again whose reply was lost. So a release counts only if the lock declares that
+// releases confirm, and if the answer came within a tenth of the TTL.
 //
 // # kept-key
 //
-// Violated if a release was answered ok, by a lock whose releases confirm, and the next client waited
-// until the released lease was over. It asked alone, undisturbed, more than a quarter of the TTL before
-// that end. None of its attempts that may have taken the key began before that end, if it tells (First).
-// What may be left behind excuses as in false-busy. A client that is told busy is judged
-// there.
+// Violated if a release was answered ok, by a lock whose releases confirm, and the
+// next client waited until the released lease was over. It asked alone, undisturbed,
+// more than a quarter of the TTL before that end. None of its attempts that may have
+// taken the key began before that end, if it tells (First). What may be left behind
+// excuses as in false-busy. A client that is told busy is judged there.
 //
 //	A.acquire [0,1], A.release [10,11]; B.acquire [20,505]
 //
-// "The key was not free at once" accuses locks whose waiters look only now and then. A client that asks
-// alone for a free key has it by its first request.
+// "The key was not free at once" accuses locks whose waiters look only now and
+// then. A client that asks alone for a free key has it by its first request.
 //
 // # fifo
 //
@@ -478,25 +478,27 @@
 //
 //	A.acquire k0 [0,1]; B.acquire k0+k1 [10,20] busy
 //
-// Nobody has k1, yet busy is right. So busy is false only if nobody can have any key of the set. It
-// says too that nothing is left: a client that asks for k1 alone after that has it, or a false busy.
-// In the same way, "not held" says that some key of the set is lost. It is a false loss only if each
-// of them certainly stood. A client waits for a kept key only if it could have all the others.
+// Nobody has k1, yet busy is right. So busy is false only if nobody can have any
+// key of the set. It says too that nothing is left: a client that asks for k1
+// alone after that has it, or a false busy. In the same way, "not held" says that
+// some key of the set is lost. It is a false loss only if each of them certainly
+// stood. A client waits for a kept key only if it could have all the others.
 //
-// An acquire of a set that is open may have some of its keys, while it waits for another. Here B may
-// keep k1 for as long as C has k2:
+// An acquire of a set that is open may have some of its keys, while it waits
+// for another. Here B may keep k1 for as long as C has k2:
 //
 //	C.acquire k2 [0,1]; B.acquire k1+k2 [5,4200] busy; A.acquire k1 [10,4000] busy
 //
-// So a key is free, for a stuck lock, only if those keys are free too that an open acquire asks for
-// together with it, and so on from set to set. Until a set is refused, its keys count as held if one
-// of these was. "What an open acquire asks for may be held" lets two sets go free that wait for each
-// other:
+// So a key is free, for a stuck lock, only if those keys are free too that an
+// open acquire asks for together with it, and so on from set to set. Until a
+// set is refused, its keys count as held if one of these was. "What an open
+// acquire asks for may be held" lets two sets go free that wait for each other:
 //
 //	B.acquire k1+k2 [5,4200] busy; A.acquire k2+k1 [10,4000] busy
 //
-// A set that waits may be passed over rightly, while one of its keys is taken. So no property accuses
-// a lock for it of being unfair (fifo, starvation). A set that passes over a single key is judged.
+// A set that waits may be passed over rightly, while one of its keys is taken.
+// So no property accuses a lock for it of being unfair (fifo, starvation). A
+// set that passes over a single key is judged.
 //
 // A set is not judged as a whole. If the tokens of one key show that a set was granted before its
 // reply came, its holds of the other keys still begin with the reply. Porcupine and the enumerating
@@ -656,8 +658,8 @@
 //     inherent to leases.
 //   - unexplained otherwise.
 //
-// Where the order is unknown, each order is judged. Neither client is then named as the one that came
-// too late (Violation.Unordered), whichever acquire ended first.
+// Where the order is unknown, each order is judged. Neither client is then named as
+// the one that came too late (Violation.Unordered), whichever acquire ended first.
 //
 //   - If both orders are of one kind, it is that kind. Here both grants are inside the other's
 //     promise: A.acquire [0,10], B.acquire [5,20], both write at 30.
@@ -665,14 +667,14 @@
 //   - If one order is an overrun, the kind is lease-overrun, and the verdict says what it assumes
 //     (Violation.Assumed). A correct lock can have made that history. Only the start of the attempt
 //     that succeeded would tell the order.
-//   - If each order needs a defect, it is the milder one. A holder that is cut off is never told and
-//     acts beyond its grace, and its successor had been waiting since before it. Either the lock told
-//     it too late, or it was granted a key that was promised already: late-notice.
+//   - If each order needs a defect, it is the milder one. A holder that is cut off is never told
+//     and acts beyond its grace, and its successor had been waiting since before it. Either the
+//     lock told it too late, or it was granted a key that was promised already: late-notice.
 //   - Otherwise no order is innocent, and none convicts for certain: unexplained.
 //
-// Here the first reading is that A outlived its lease. The second is that B was granted the key first,
-// and A inside B's promise. "The kinds differ, so it is not clear" leaves every lock in doubt that
-// cannot tell when its attempt began:
+// Here the first reading is that A outlived its lease. The second is that B was
+// granted the key first, and A inside B's promise. "The kinds differ, so it is
+// not clear" leaves every lock in doubt that cannot tell when its attempt began:
 //
 //	B.acquire [-5,900], A.acquire [0,10], A is stopped from 20 to 1490, A.write [1500,1501], B.write [1600,1601]
 //
@@ -780,15 +782,15 @@
 // when no open acquire was invoked before its bound and no open hold began before it: no later
 // event can meet it. So memory is proportional to what is open at one time.
 //
-// A semaphore's grants are compared only where more were beside each other than it has permits. Where
-// thousands are beside each other, time grows with their square (TestCrowdOfEqualStamps). Of sessions
-// that a fault may have ended, a search for those that exclude each other gives up after 2^17
-// comparisons, and then convicts nobody.
+// A semaphore's grants are compared only where more were beside each other than it has
+// permits. Where thousands are beside each other, time grows with their square
+// (TestCrowdOfEqualStamps). Of sessions that a fault may have ended, a search for those
+// that exclude each other gives up after 2^17 comparisons, and then convicts nobody.
 //
-// Two things make memory grow: a client that waits, or lies frozen while it holds, for a large part of
-// the run; and a ledger that comes only at the end, since each write is then open until the end.
-// The store's order needs four writers a key: the last, the one before, the latest by time, the
-// highest by token.
+// Two things make memory grow: a client that waits, or lies frozen while it holds,
+// for a large part of the run; and a ledger that comes only at the end, since each
+// write is then open until the end. The store's order needs four writers a key:
+// the last, the one before, the latest by time, the highest by token.
 //
 // # Left out on purpose
 //

@@ -6,9 +6,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// DuplicateEffect names the property duplicate-effect: what must be done once is done once. In workload payment a key is an order, and every accepted write charges it; in workload
-// leader an accepted write of a value is the tick of that number. The ledger tells. That the same request was applied twice is the store's doing, and not
-// counted.
+// DuplicateEffect names the property duplicate-effect: what must be done once is done
+// once. In workload payment a key is an order, and every accepted write charges it; in
+// workload leader an accepted write of a value is the tick of that number. The ledger
+// tells. That the same request was applied twice is the store's doing, and not counted.
 const DuplicateEffect = "duplicate-effect"
 
 var duplicateEffect = Property{
@@ -19,7 +20,8 @@ var duplicateEffect = Property{
 	exempt: func(h *history.Header) string {
 		switch {
 		case h.Workload != workloadPayment && h.Workload != workloadLeader:
-			return fmt.Sprintf("It is about work that must be done once, and the workload is not %s or %s.", workloadPayment, workloadLeader)
+			return fmt.Sprintf("It is about work that must be done once, and the workload is not %s or %s.",
+				workloadPayment, workloadLeader)
 		case noLock(h) != "":
 			return "" // that an effect is repeated needs no lock
 		}
@@ -50,7 +52,8 @@ type effect struct {
 	o *op // nil: it was forgotten before the ledger had it
 }
 
-// judgeEffect judges an accepted write. What was done is remembered to the end: one entry an order, or a tick.
+// judgeEffect judges an accepted write. What was done is remembered to the end:
+// one entry an order, or a tick.
 func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	what := int64(0)
 	if s.header.Workload == workloadLeader {
@@ -79,10 +82,12 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	s.putOff(s.now, func() {
 		plain := s.repeated(first, second, false)
 		trusting := plain
-		if s.tokens && s.exclude(first.g, second.g) { // tokens of two locks tell nothing of each other
+		// tokens of two locks tell nothing of each other
+		if s.tokens && s.exclude(first.g, second.g) {
 			trusting = s.repeated(first, second, true)
 		}
-		s.record(&duplicateEffect, s.keyOf(second.g), plain, trusting, func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
+		s.record(&duplicateEffect, s.keyOf(second.g), plain, trusting,
+			func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
 	}, first.g, w.g)
 }
 
@@ -106,7 +111,8 @@ func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
 		j.pattern = PatternUnexplained
 	}
 	if a.g != b.g && s.exclude(a.g, b.g) && (j.pattern == PatternUnexplained || s.inPromise(b.g, a.g)) {
-		if pair := s.pairJudgement(a.g, b.g, tokens); pair.violated { // two held the key, so both did the work
+		// two held the key, so both did the work
+		if pair := s.pairJudgement(a.g, b.g, tokens); pair.violated {
 			j.pattern = pair.pattern
 		}
 	}
@@ -115,7 +121,8 @@ func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
 
 func (s *Sweep) tellRepeated(k *keyState, first, second effect, what int64, j judgement, tokens bool) *Violation {
 	a, b := inTurn(first, second, tokens)
-	v := &Violation{Property: DuplicateEffect, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: second.at, From: first.at, To: second.at, A: a.g.ref(), B: b.g.ref()}
+	v := &Violation{Property: DuplicateEffect, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: second.at,
+		From: first.at, To: second.at, A: a.g.ref(), B: b.g.ref()}
 	var proof evidence
 	for _, x := range [2]effect{first, second} {
 		proof.add(x.g.id, x.g.start)
@@ -126,13 +133,16 @@ func (s *Sweep) tellRepeated(k *keyState, first, second effect, what int64, j ju
 	if s.header.Workload == workloadLeader {
 		done = fmt.Sprintf("tick %d of %s ran twice", what, v.Key)
 	}
-	v.Text = fmt.Sprintf("%s: by %s at %s and by %s at %s", done, who(first.g), seconds(first.at), who(second.g), seconds(second.at))
+	v.Text = fmt.Sprintf("%s: by %s at %s and by %s at %s", done, who(first.g), seconds(first.at), who(second.g),
+		seconds(second.at))
 	switch _, begun := writeKind(a.writer, a.o, b.g); j.kind {
 	case KindStale:
-		v.Text += fmt.Sprintf("; client %d began its write at %s, when client %d had been granted the lock at %s", a.g.client, seconds(begun), b.g.client,
+		v.Text += fmt.Sprintf("; client %d began its write at %s, when client %d had been granted the lock at %s",
+			a.g.client, seconds(begun), b.g.client,
 			seconds(b.g.end))
 	case KindInFlight:
-		v.Text += fmt.Sprintf("; client %d had sent its write at %s, before client %d was granted the lock at %s", a.g.client, seconds(begun), b.g.client, seconds(b.g.end))
+		v.Text += fmt.Sprintf("; client %d had sent its write at %s, before client %d was granted the lock at %s",
+			a.g.client, seconds(begun), b.g.client, seconds(b.g.end))
 	}
 	v.Text += "."
 	return v

@@ -9,8 +9,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Histories at the edges of the rules: each differs from one that is judged otherwise by a stamp, an answer or a claim. Most of them were written since no
-// other test noticed a mutant of the checker (see docs/checker.md).
+// Histories at the edges of the rules: each differs from one that is judged
+// otherwise by a stamp, an answer or a claim. Most of them were written since
+// no other test noticed a mutant of the checker (see docs/checker.md).
 
 func reentrant(s script) script { return claim(s, func(c *history.Claims) { c.Reentrant = true }) }
 
@@ -106,7 +107,8 @@ func TestAnOpWhoseNumberIsUsedAgain(t *testing.T) {
 		}
 		h.Events = slices.Insert(h.Events, again, twice...)
 		v := Judge(h, Options{})
-		if v.Outcome != Inconclusive || !strings.Contains(strings.Join(v.Reasons, "\n"), "1 event that make no sense") && !strings.Contains(strings.Join(v.Reasons, "\n"), "make no sense") {
+		if v.Outcome != Inconclusive || !strings.Contains(strings.Join(v.Reasons, "\n"),
+			"1 event that make no sense") && !strings.Contains(strings.Join(v.Reasons, "\n"), "make no sense") {
 			t.Errorf("%s: %v %q", name, v.Outcome, v.Reasons)
 		}
 	}
@@ -114,7 +116,8 @@ func TestAnOpWhoseNumberIsUsedAgain(t *testing.T) {
 
 func TestEdgesOfDeadlocks(t *testing.T) {
 	crossed := func(a, b, rest string) string {
-		return "A acquire [0,1] key=k0\nB acquire [0,1] key=k1\nA acquire " + a + " busy key=k1\nB acquire " + b + " busy key=k0\n" + rest + probeText
+		return "A acquire [0,1] key=k0\nB acquire [0,1] key=k1\nA acquire " + a + " busy key=k1\nB acquire " + b +
+			" busy key=k0\n" + rest + probeText
 	}
 	for2 := claim(noClaims(plainLock()), func(c *history.Claims) { c.NoExpiry = true })
 	never := claim(plainLock(), func(c *history.Claims) { c.NoExpiry = true })
@@ -130,15 +133,21 @@ func TestEdgesOfDeadlocks(t *testing.T) {
 		A acquire [2,300] busy key=k1
 		B acquire [60,404] busy key=k0` + probeText, Pass, 0, "", ""},
 		{"the service was disturbed", Deadlock, plainLock(), crossed("[2,403]", "[3,404]", "service x [50,60]"), Pass, 0, "", ""},
-		{"before they had anything, one was stopped", Deadlock, plainLock(), crossed("[2,403]", "[3,404]", "pause A [-600,-10]"), Violated, 1, "", ""},
-		{"a fault that ended as the grant began", Deadlock, plainLock(), crossed("[2,403]", "[3,404]", "pause A [-100,0]"), Pass, 0, "", ""},
+		{"before they had anything, one was stopped", Deadlock, plainLock(),
+			crossed("[2,403]", "[3,404]", "pause A [-600,-10]"), Violated, 1, "", ""},
+		{"a fault that ended as the grant began", Deadlock, plainLock(),
+			crossed("[2,403]", "[3,404]", "pause A [-100,0]"), Pass, 0, "", ""},
 		{"stopped twice", Deadlock, plainLock(), crossed("[2,403]", "[3,404]", "pause A [300,310]\npause A [200,210]"), Pass, 0, "", ""},
 		{"a lock without expiry", Deadlock, for2, crossed("[2,903]", "[600,904]", ""), Violated, 1, "", ""},
-		{"a lock without expiry, released meanwhile", Deadlock, for2, crossed("[2,403]", "[3,404]", "A release [100,] key=k0"), Pass, 0, "", ""},
-		{"a lock without expiry, released later", Deadlock, for2, crossed("[2,403]", "[3,404]", "A release [300,] key=k0"), Violated, 1, "", "to 1.300 s"},
-		{"a lock without expiry, lost meanwhile", Deadlock, for2, crossed("[2,403]", "[3,404]", "A release [400,] key=k0\nA lost [100] key=k0"), Pass, 0, "", ""},
+		{"a lock without expiry, released meanwhile", Deadlock, for2,
+			crossed("[2,403]", "[3,404]", "A release [100,] key=k0"), Pass, 0, "", ""},
+		{"a lock without expiry, released later", Deadlock, for2,
+			crossed("[2,403]", "[3,404]", "A release [300,] key=k0"), Violated, 1, "", "to 1.300 s"},
+		{"a lock without expiry, lost meanwhile", Deadlock, for2,
+			crossed("[2,403]", "[3,404]", "A release [400,] key=k0\nA lost [100] key=k0"), Pass, 0, "", ""},
 		{"what declares both, by its lease", Deadlock, never, crossed("[2,903]", "[600,904]", ""), Pass, 0, "", ""},
-		{"cut off in the midst of it", Deadlock, cut(plainLock()), "A acquire [0,1] key=k0\nB acquire [0,1] key=k1\nA acquire [2,403] busy key=k1\nB acquire [3,404] busy key=k0", Violated, 1, "", ""},
+		{"cut off in the midst of it", Deadlock, cut(plainLock()),
+			"A acquire [0,1] key=k0\nB acquire [0,1] key=k1\nA acquire [2,403] busy key=k1\nB acquire [3,404] busy key=k0", Violated, 1, "", ""},
 		{"each waits for its own key", Deadlock, noClaims(for2), `
 		A acquire [0,1] key=k0
 		A2=A acquire [2,403] busy key=k0` + probeText, NotJudged, 0, "", ""},
@@ -183,7 +192,8 @@ func TestEdgesOfDeadlocks(t *testing.T) {
 	if r := Judge(h, Options{}); r.Property(Deadlock).Count != 1 {
 		t.Errorf("just before the end: %+v", r.Property(Deadlock))
 	}
-	for _, waits := range [2]string{"A acquire [2,903] busy key=k1\nB acquire [3,904] busy key=k0", "A acquire [2,700] busy key=k1\nB acquire [3,748] busy key=k0"} {
+	for _, waits := range [2]string{"A acquire [2,903] busy key=k1\nB acquire [3,904] busy key=k0",
+		"A acquire [2,700] busy key=k1\nB acquire [3,748] busy key=k0"} {
 		h := untilCut(plainLock()).history("A acquire [0,1] key=k0\nB acquire [0,1] key=k1\n" + waits)
 		h.Events = h.Events[:len(h.Events)-1]
 		if r := Judge(h, Options{}); r.Property(Deadlock).Count != 1 {
@@ -197,25 +207,36 @@ func TestEdgesOfDeadGrants(t *testing.T) {
 	run(t, []propertyCase{
 		{"exactly a stall beyond the lease", DeadGrant, plainLock(), "A acquire [0,550] attempt=0" + probeText, Pass, 0, "", ""},
 		{"and a little more", DeadGrant, plainLock(), "A acquire [0,550.1] attempt=0" + probeText, Violated, 1, "", ""},
-		{"a stall less than nothing left, after a while", DeadGrant, lib, "A acquire [0,480] attempt=0 valid=-50" + probeText, Violated, 1, "", ""},
+		{"a stall less than nothing left, after a while", DeadGrant, lib,
+			"A acquire [0,480] attempt=0 valid=-50" + probeText, Violated, 1, "", ""},
 		{"nothing left, after half a TTL", DeadGrant, lib, "A acquire [0,250] attempt=0 valid=0" + probeText, Violated, 1, "", ""},
 		{"nothing left, after a little more", DeadGrant, lib, "A acquire [0,251] attempt=0 valid=0" + probeText, Pass, 0, "", ""},
-		{"what another kind of lock says is not asked", DeadGrant, plainLock(), "A acquire [0,1] attempt=0 valid=0" + probeText, Pass, 0, "", ""},
+		{"what another kind of lock says is not asked", DeadGrant, plainLock(),
+			"A acquire [0,1] attempt=0 valid=0" + probeText, Pass, 0, "", ""},
 		{"told by the library alone", DeadGrant, lib, "A acquire [0,901] valid=100" + probeText, Pass, 0, "", ""},
 		{"told by the time alone, at its very end", DeadGrant, plainLock(), "A acquire [0,500]" + probeText, Pass, 0, "", ""},
 		{"told by nobody", DeadGrant, lib, "A acquire [0,901]", Inconclusive, 0, "", "No grant told"},
-		{"a stall that takes it to the bound", DeadGrant, plainLock(), "stall A [100,150]\nA acquire [0,700] attempt=0" + probeText, Inconclusive, 0, "", ""},
-		{"a stall that takes it almost there", DeadGrant, plainLock(), "stall A [100,149]\nA acquire [0,700] attempt=0" + probeText, Violated, 1, "", ""},
-		{"far less than nothing, and a stall", DeadGrant, lib, "stall A [100,150]\nA acquire [0,480] attempt=0 valid=-260" + probeText, Violated, 1, "", ""},
-		{"less than nothing, and a stall that explains it", DeadGrant, lib, "stall A [100,150]\nA acquire [0,480] attempt=0 valid=-200" + probeText, Inconclusive, 0, "", ""},
-		{"without an attempt, the library's word counts", DeadGrant, lib, "stall A [100,150]\nA acquire [0,480] valid=-260" + probeText, Violated, 1, "", ""},
+		{"a stall that takes it to the bound", DeadGrant, plainLock(),
+			"stall A [100,150]\nA acquire [0,700] attempt=0" + probeText, Inconclusive, 0, "", ""},
+		{"a stall that takes it almost there", DeadGrant, plainLock(),
+			"stall A [100,149]\nA acquire [0,700] attempt=0" + probeText, Violated, 1, "", ""},
+		{"far less than nothing, and a stall", DeadGrant, lib,
+			"stall A [100,150]\nA acquire [0,480] attempt=0 valid=-260" + probeText, Violated, 1, "", ""},
+		{"less than nothing, and a stall that explains it", DeadGrant, lib,
+			"stall A [100,150]\nA acquire [0,480] attempt=0 valid=-200" + probeText, Inconclusive, 0, "", ""},
+		{"without an attempt, the library's word counts", DeadGrant, lib,
+			"stall A [100,150]\nA acquire [0,480] valid=-260" + probeText, Violated, 1, "", ""},
 		{"a waiter's attempt in time, and no other grant", DeadGrant, plainLock(), "A acquire [0,901] attempt=900", Pass, 0, "", ""},
 		{"the library's word, and no other grant", DeadGrant, lib, "A acquire [0,901] valid=400", Pass, 0, "", ""},
 		{"just a TTL, and no other grant", DeadGrant, plainLock(), "A acquire [0,500]", Pass, 0, "", ""},
-		{"nothing left after half a TTL, stall or not", DeadGrant, lib, "stall A [0,60]\nA acquire [0,250] attempt=0 valid=0" + probeText, Violated, 1, "", ""},
-		{"without an attempt, a stall may explain the library's word", DeadGrant, lib, "stall A [100,150]\nA acquire [0,480] valid=-100" + probeText, Inconclusive, 0, "", ""},
-		{"what another kind of lock says does not outweigh a stall", DeadGrant, plainLock(), "stall A [2,599]\nA acquire [0,601] attempt=0 valid=-2000" + probeText, Inconclusive, 0, "", ""},
-		{"over for longer than the library says", DeadGrant, lib, "stall A [100,150]\nA acquire [0,900] attempt=0 valid=-60" + probeText, Violated, 1, "", ""},
+		{"nothing left after half a TTL, stall or not", DeadGrant, lib,
+			"stall A [0,60]\nA acquire [0,250] attempt=0 valid=0" + probeText, Violated, 1, "", ""},
+		{"without an attempt, a stall may explain the library's word", DeadGrant, lib,
+			"stall A [100,150]\nA acquire [0,480] valid=-100" + probeText, Inconclusive, 0, "", ""},
+		{"what another kind of lock says does not outweigh a stall", DeadGrant, plainLock(),
+			"stall A [2,599]\nA acquire [0,601] attempt=0 valid=-2000" + probeText, Inconclusive, 0, "", ""},
+		{"over for longer than the library says", DeadGrant, lib,
+			"stall A [100,150]\nA acquire [0,900] attempt=0 valid=-60" + probeText, Violated, 1, "", ""},
 		{"others were granted it before it was decided", DeadGrant, plainLock(), `
 		A acquire [0,601] attempt=0
 		A release [602,603]
@@ -225,7 +246,8 @@ func TestEdgesOfDeadGrants(t *testing.T) {
 		C release [622,623]
 		D acquire [630,631]
 		D release [632,633]` + probeText, Violated, 1, "", ""},
-		{"a stall of somebody else", DeadGrant, plainLock(), "stall B [2,599]\nA acquire [0,601] attempt=0" + probeText, Violated, 1, "", ""},
+		{"a stall of somebody else", DeadGrant, plainLock(), "stall B [2,599]\nA acquire [0,601] attempt=0" + probeText,
+			Violated, 1, "", ""},
 	})
 }
 
@@ -288,37 +310,48 @@ func TestEdgesOfDeaths(t *testing.T) {
 		A release [10,11]
 		B acquire [10,12]
 		B release [20,21]` + probeText, Pass, 0, "", ""},
-		{"a renewal that began with the one before", Continuity, plainLock(), handedOver + "A renew [700,701]\nA renew [700,702]\nA release [703,704] notheld" + probeText, Violated, 1, "", ""},
-		{"a renewal, then a release that began before it", Continuity, plainLock(), handedOver + "A renew [700,703]\nA release [699,702]" + probeText, Violated, 1, "", ""},
+		{"a renewal that began with the one before", Continuity, plainLock(),
+			handedOver + "A renew [700,701]\nA renew [700,702]\nA release [703,704] notheld" + probeText, Violated, 1, "", ""},
+		{"a renewal, then a release that began before it", Continuity, plainLock(),
+			handedOver + "A renew [700,703]\nA release [699,702]" + probeText, Violated, 1, "", ""},
 		{"one client's two grants", Continuity, plainLock(), `
 		A1=A acquire [0,1]
 		A2=A acquire [10,11]
 		A release [20,21] g=A1
 		A release [30,31] g=A2` + probeText, Pass, 0, "", ""},
-		{"a lock that confirms renewals alone", Continuity, confirms(plainLock(), "renew"), handedOver + "A renew [700,701]" + probeText, Violated, 1, "", ""},
-		{"a semaphore in a workload of payments", DuplicateEffect, permits(workload(plainLock(), "payment"), 2), "A acquire [0,1]\nA write [2,3]" + probeText, NotJudged, 0, "", "more than one permit"},
-		{"no claim about exclusion", UnfencedWrite, permits(plainLock(), 0), "A acquire [0,1]\nA write [2,3]" + probeText, NotJudged, 0, "", "no lock"},
-		{"a lock that is never over", Deadlock, claim(noClaims(plainLock()), func(c *history.Claims) { c.NoExpiry = true }), healthy, NotJudged, 0, "", "while it had another"},
+		{"a lock that confirms renewals alone", Continuity, confirms(plainLock(), "renew"),
+			handedOver + "A renew [700,701]" + probeText, Violated, 1, "", ""},
+		{"a semaphore in a workload of payments", DuplicateEffect, permits(workload(plainLock(), "payment"), 2),
+			"A acquire [0,1]\nA write [2,3]" + probeText, NotJudged, 0, "", "more than one permit"},
+		{"no claim about exclusion", UnfencedWrite, permits(plainLock(), 0),
+			"A acquire [0,1]\nA write [2,3]" + probeText, NotJudged, 0, "", "no lock"},
+		{"a lock that is never over", Deadlock, claim(noClaims(plainLock()),
+			func(c *history.Claims) { c.NoExpiry = true }), healthy, NotJudged, 0, "", "while it had another"},
 	})
 }
 
-// TestEdgesOfStalls: for how long the machine stalled a client, and whether that explains that it was late.
+// TestEdgesOfStalls: for how long the machine stalled a client, and whether
+// that explains that it was late.
 func TestEdgesOfStalls(t *testing.T) {
 	late := func(act int, stall string) string {
 		return fmt.Sprintf("A acquire [0,1]\nB acquire [%d,%d]\nA write [%d,%d] refused\nB write [930,931]\nB release [940,941]\n%s", act-60, act-59, act, act+1, stall) + probeText
 	}
 	const grace1 = "A acquire [0,1]\nB acquire [600,601]\nB release [960,961]\nA exit [1000]\n"
 	run(t, []propertyCase{
-		{"what stalls it later explains nothing", MutualExclusion, plainLock(), late(660, "stall A [10,80]\nstall A [850,860]"), Inconclusive, 0, "", "stall"},
+		{"what stalls it later explains nothing", MutualExclusion, plainLock(),
+			late(660, "stall A [10,80]\nstall A [850,860]"), Inconclusive, 0, "", "stall"},
 		{"a stall that begins with the act", MutualExclusion, plainLock(), late(590, "stall A [590,600]"), Inconclusive, 0, "", "stall"},
 		{"a stall that ends with the attempt", MutualExclusion, plainLock(), late(590, "stall A [-10,0]"), Inconclusive, 0, "", "stall"},
 		{"a stall counts up to the act", MutualExclusion, plainLock(), late(700, "stall A [690,900]"), Violated, 1, KindLeaseOverrun, ""},
 		{"a stall counts from the attempt", MutualExclusion, plainLock(), late(700, "stall A [-400,5]"), Violated, 1, KindLeaseOverrun, ""},
-		{"stopped at the very act", MutualExclusion, grace(session(plainLock())), grace1 + "pause A [2,600]\npause A [950,960]\nA write [950,951] refused" + probeText,
+		{"stopped at the very act", MutualExclusion, grace(session(plainLock())),
+			grace1 + "pause A [2,600]\npause A [950,960]\nA write [950,951] refused" + probeText,
 			Violated, 1, KindLeaseOverrun, ""},
-		{"a fault of the service, long before", MutualExclusion, grace(session(plainLock())), grace1 + "service x [3,4]\npause A [2,700]\nA write [850,851] refused" + probeText,
+		{"a fault of the service, long before", MutualExclusion, grace(session(plainLock())),
+			grace1 + "service x [3,4]\npause A [2,700]\nA write [850,851] refused" + probeText,
 			Violated, 1, KindLeaseOverrun, ""},
-		{"told twice, the second time of an earlier loss", MutualExclusion, session(plainLock()), grace1 + "pause A [2,700]\nA lost [720]\nA lost [800]\nA write [850,851] refused" + probeText,
+		{"told twice, the second time of an earlier loss", MutualExclusion, session(plainLock()),
+			grace1 + "pause A [2,700]\nA lost [720]\nA lost [800]\nA write [850,851] refused" + probeText,
 			Violated, 1, KindLeaseOverrun, "told of the loss at 1.720 s"},
 		{"only the tokens know that the one who asked later was first", FIFO, fair(fencedLock()), `
 		A acquire [0,1] enq=0.5
@@ -407,29 +440,53 @@ func TestEdgesOfFaults(t *testing.T) {
 		says     string
 		bites    int
 	}{
-		"begun and ended": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To, f.Holding = true, at(12), at(690), 1 }))}, true, Violated,
-			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1, MetHolder: 1, Shortest: 678 * ms, Longest: 678 * ms}, "frozen for 0.678 s", 1},
-		"whose end alone is there": {[]history.Event{fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To, f.Waiting = true, at(12), at(690), true }))}, true, Violated,
-			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1, Shortest: 678 * ms, Longest: 678 * ms}, "frozen for 0.678 s", 1},
-		"whose end does not say whom it touched": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Clients, f.To = true, nil, at(650) }))}, true, Violated,
+		"begun and ended": {[]history.Event{fault("begin", 7, base),
+			fault("end", 7, with(func(f *history.FaultInfo) {
+				f.Bit, f.From, f.To, f.Holding = true, at(12), at(690),
+					1
+			}))}, true, Violated,
+			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1, MetHolder: 1,
+				Shortest: 678 * ms, Longest: 678 * ms}, "frozen for 0.678 s", 1},
+		"whose end alone is there": {[]history.Event{fault("end", 7,
+			with(func(f *history.FaultInfo) { f.Bit, f.From, f.To, f.Waiting = true, at(12), at(690), true }))}, true, Violated,
+			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1, Shortest: 678 * ms,
+				Longest: 678 * ms}, "frozen for 0.678 s", 1},
+		"whose end does not say whom it touched": {[]history.Event{fault("begin", 7, base),
+			fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Clients, f.To = true, nil, at(650) }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.640 s", 0},
-		"whose end says otherwise": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Clients, f.Service = true, nil, true }))}, true, Violated,
+		"whose end says otherwise": {[]history.Event{fault("begin", 7, base),
+			fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Clients, f.Service = true, nil, true }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "worked for longer than its lease", 1},
-		"whose end adds the service": {[]history.Event{fault("begin", 7, with(func(f *history.FaultInfo) { f.Clients = []int32{2} })), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Service = true, true }))}, true, Violated,
+		"whose end adds the service": {[]history.Event{fault("begin", 7,
+			with(func(f *history.FaultInfo) { f.Clients = []int32{2} })),
+			fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Service = true, true }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.690 s", 1},
-		"that ends before it began": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To = true, at(690), at(12) }))}, true, Violated,
+		"that ends before it began": {[]history.Event{fault("begin", 7, base),
+			fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To = true, at(690), at(12) }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.690 s", 0},
-		"that began before it was told": {[]history.Event{fault("begin", 7, with(func(f *history.FaultInfo) { f.From = at(4) })), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit = true }))}, true, Violated,
+		"that began before it was told": {[]history.Event{fault("begin", 7,
+			with(func(f *history.FaultInfo) { f.From = at(4) })),
+			fault("end", 7, with(func(f *history.FaultInfo) { f.Bit = true }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1, Bit: 1}, "frozen for 0.696 s", 0},
-		"of which nothing is proven": {[]history.Event{fault("begin", 7, base), fault("end", 7, with(func(f *history.FaultInfo) { f.From, f.To, f.Target = at(12), at(690), "holder" }))}, true, Violated,
+		"of which nothing is proven": {[]history.Event{fault("begin", 7, base),
+			fault("end", 7, with(func(f *history.FaultInfo) { f.From, f.To, f.Target = at(12), at(690), "holder" }))}, true, Violated,
 			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 1}, "took effect: pause of holder", 0},
-		"that struck an acquire": {[]history.Event{fault("begin", 7, with(func(f *history.FaultInfo) { f.When = history.MomentAcquiring })), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.When = true, history.MomentAcquiring }))}, true, Violated,
+		"that struck an acquire": {[]history.Event{fault("begin", 7,
+			with(func(f *history.FaultInfo) { f.When = history.MomentAcquiring })),
+			fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.When = true, history.MomentAcquiring }))}, true, Violated,
 			FaultStats{Kind: "pause", When: history.MomentAcquiring, Injected: true, Begun: 1, Bit: 1}, "frozen for 0.690 s", 1},
-		"that nobody injected": {[]history.Event{fault("begin", 7, with(func(f *history.FaultInfo) { f.Injected = false })), fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Injected, f.Holding = true, false, 1 }))}, false, Inconclusive,
+		"that nobody injected": {[]history.Event{fault("begin", 7,
+			with(func(f *history.FaultInfo) { f.Injected = false })),
+			fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.Injected, f.Holding = true, false, 1 }))}, false, Inconclusive,
 			FaultStats{Kind: "pause", When: "random", Begun: 1, Bit: 1, MetHolder: 1}, "A stall of this machine", 0},
-		"two, one within the other": {[]history.Event{fault("begin", 7, base), fault("begin", 8, base), fault("end", 8, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To, f.Evidence = true, at(20), at(40), "first" })),
-			fault("end", 7, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To, f.Evidence = true, at(12), at(690), "second" }))}, true, Violated,
-			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 2, Bit: 2, Shortest: 20 * ms, Longest: 678 * ms, Evidence: "first"}, "frozen for 0.678 s", 0},
+		"two, one within the other": {[]history.Event{fault("begin", 7, base), fault("begin", 8, base),
+			fault("end", 8, with(func(f *history.FaultInfo) { f.Bit, f.From, f.To, f.Evidence = true, at(20), at(40), "first" })),
+			fault("end", 7, with(func(f *history.FaultInfo) {
+				f.Bit, f.From, f.To, f.Evidence = true, at(12), at(690),
+					"second"
+			}))}, true, Violated,
+			FaultStats{Kind: "pause", When: "random", Injected: true, Begun: 2, Bit: 2, Shortest: 20 * ms,
+				Longest: 678 * ms, Evidence: "first"}, "frozen for 0.678 s", 0},
 	} {
 		v := stale(x.faults...)
 		said := strings.Join(v.Reasons, "\n")
@@ -439,7 +496,8 @@ func TestEdgesOfFaults(t *testing.T) {
 			touched = touched || len(double.Faults) > 0
 		}
 		if touched != x.disturbs || v.Outcome != x.outcome || !strings.Contains(said, x.says) || v.Stats.Bites != x.bites {
-			t.Errorf("%s: it touched the holder: %v, %v, %d bites; want %v, %v, %d; %q does not say %q", name, touched, v.Outcome, v.Stats.Bites, x.disturbs, x.outcome, x.bites, said, x.says)
+			t.Errorf("%s: it touched the holder: %v, %v, %d bites; want %v, %v, %d; %q does not say %q", name, touched,
+				v.Outcome, v.Stats.Bites, x.disturbs, x.outcome, x.bites, said, x.says)
 		}
 		if len(v.Stats.Faults) != 1 || v.Stats.Faults[0] != x.stats {
 			t.Errorf("%s: %+v, want %+v", name, v.Stats.Faults, x.stats)
@@ -450,8 +508,10 @@ func TestEdgesOfFaults(t *testing.T) {
 // TestFaultsAreToldApart by all that the plan says of them.
 func TestFaultsAreToldApart(t *testing.T) {
 	s := New(plainLock().header, nil, Options{})
-	for i, f := range []history.FaultInfo{{Kind: "pause", When: "random", Injected: true}, {Kind: "pause", When: "before-write", Injected: true}, {Kind: "pause", When: "random"},
-		{Kind: "kill", When: "random", Injected: true}, {Kind: "pause", When: "random", Injected: true, Plan: 2}, {Kind: "pause", When: "random", Injected: true, Clients: []int32{-1, 1 << 30}}} {
+	for i, f := range []history.FaultInfo{{Kind: "pause", When: "random", Injected: true},
+		{Kind: "pause", When: "before-write", Injected: true}, {Kind: "pause", When: "random"},
+		{Kind: "kill", When: "random", Injected: true}, {Kind: "pause", When: "random", Injected: true, Plan: 2},
+		{Kind: "pause", When: "random", Injected: true, Clients: []int32{-1, 1 << 30}}} {
 		f.ID, f.Phase = i, "begin"
 		end := f
 		end.Phase, end.Bit, end.To = "end", true, at(4)

@@ -11,8 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// examCases are small histories of locks that were examined as a stranger's, on which the judge was once wrong, with all violations that are right:
-// the property and its kind, if it has one.
+// examCases are small histories of locks that were examined as a stranger's, on which the judge
+// was once wrong, with all violations that are right: the property and its kind, if it has one.
 var examCases = map[string][]string{
 	"reset-grace.a-soon":               {"mutual-exclusion lease-overrun"},
 	"reset-grace.b-late":               {"mutual-exclusion lease-overrun"},

@@ -7,11 +7,12 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// FalseBusy names the property false-busy: an acquire was told busy although no other client could have the key.
-// Busy is definite: another holds the key, and nothing of this attempt is left.
+// FalseBusy names the property false-busy: an acquire was told busy although no other client could
+// have the key. Busy is definite: another holds the key, and nothing of this attempt is left.
 //
-// The usual cause is a library that sends a request again when its reply was lost. It then takes its own first attempt
-// for somebody else's grant, and leaves that behind. It shuts everybody out, itself included.
+// The usual cause is a library that sends a request again when its reply was
+// lost. It then takes its own first attempt for somebody else's grant, and
+// leaves that behind. It shuts everybody out, itself included.
 const FalseBusy = "false-busy"
 
 var falseBusy = Property{
@@ -41,7 +42,8 @@ var falseBusy = Property{
 	},
 }
 
-// ask notes an acquire when it is invoked: whether nobody else has the key, or asks for it. What acquires of unknown fate left behind is judged later.
+// ask notes an acquire when it is invoked: whether nobody else has the key, or
+// asks for it. What acquires of unknown fate left behind is judged later.
 func (k *keyState) ask(o *op) {
 	k.soleAsk = 0
 	if k.loose == k.unknown && k.waiters == 0 {
@@ -49,13 +51,16 @@ func (k *keyState) ask(o *op) {
 	}
 }
 
-// leaveBehind notes that something may stand at the service until its lease is over, though the client is done with it at t.
+// leaveBehind notes that something may stand at the service until its lease is
+// over, though the client is done with it at t.
 func (k *keyState) leaveBehind(t int64) { k.leftAt = max(k.leftAt, t) }
 
-// judgeBusy judges an acquire that was told busy. When it was invoked all was settled, or over, and nobody else asked until its end. Acquires that overlap
-// excuse each other, even if each was told busy: each may have had a place for a moment, or some of the votes, and have given it up for the other's sake.
-// What a fresh client of the probe is told is judged as a stuck lock. Acts under unknown grants show that the history lacks some.
-// An answer to a set is explained if anybody may have any of its keys.
+// judgeBusy judges an acquire that was told busy. When it was invoked all was settled,
+// or over, and nobody else asked until its end. Acquires that overlap excuse each other,
+// even if each was told busy: each may have had a place for a moment, or some of the
+// votes, and have given it up for the other's sake. What a fresh client of the probe is
+// told is judged as a stuck lock. Acts under unknown grants show that the history lacks
+// some. An answer to a set is explained if anybody may have any of its keys.
 func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 	o := asked[0]
 	if !s.soleAsks(asked) || s.fresh(o.client) {
@@ -76,11 +81,15 @@ func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 		if j.stands() {
 			k.accused = granted // the cause is one, until the key is granted again
 		}
-		s.record(&falseBusy, k, j, j, func(judgement) *Violation { return s.tellBusy(keys, last, id, client, start, end) })
+		s.record(&falseBusy, k, j, j, func(judgement) *Violation {
+			return s.tellBusy(keys, last, id, client, start,
+				end)
+		})
 	})
 }
 
-// soleAsks reports whether nobody else had the keys of a call, or asked for them, and nothing that was left behind can stand there.
+// soleAsks reports whether nobody else had the keys of a call, or asked for
+// them, and nothing that was left behind can stand there.
 func (s *Sweep) soleAsks(asked []*op) bool {
 	for _, o := range asked {
 		if k := s.keys[o.key]; k.soleAsk != o.id || !s.nothingLeft(k, o.inv) {
@@ -105,7 +114,8 @@ type lostAsk struct {
 	at     int64 // its end; forever: it never reported
 }
 
-// lostAsks are the acquires of unknown fate that may have left something behind where others are asked for.
+// lostAsks are the acquires of unknown fate that may have left something behind
+// where others are asked for.
 func (s *Sweep) lostAsks(asked []*op) (all []lostAsk) {
 	for _, o := range asked {
 		for c := range s.keys[o.key].by.eachLoose {
@@ -120,8 +130,10 @@ func (s *Sweep) lostAsks(asked []*op) (all []lostAsk) {
 	return all
 }
 
-// mayStand reports whether what acquires of unknown fate left behind may still stand at t. It stands for a TTL and the slack, or for as long as the lock claims
-// (Claims.Abandons) and the slack. A request that a fault held back is sent again later and later, so its fault counts for twice its time.
+// mayStand reports whether what acquires of unknown fate left behind may still
+// stand at t. It stands for a TTL and the slack, or for as long as the lock
+// claims (Claims.Abandons) and the slack. A request that a fault held back is
+// sent again later and later, so its fault counts for twice its time.
 func (s *Sweep) mayStand(lost []lostAsk, t int64) bool {
 	for _, ask := range lost {
 		left := ask.at
@@ -148,7 +160,8 @@ func (s *Sweep) lifetime() int64 {
 	return int64(Lifetime(time.Duration(s.header.TTL), time.Duration(s.header.Slack)))
 }
 
-// serviceStruck reports whether an injected fault of the service may have brought back what was given up, until some instant between two others.
+// serviceStruck reports whether an injected fault of the service may have
+// brought back what was given up, until some instant between two others.
 func (s *Sweep) serviceStruck(from, to int64) bool {
 	if s.header.Claims.NoExpiry || s.skewedSince != 0 {
 		return s.struck

@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// FalseLoss names the property false-loss: a client was told that its grant is lost, by an answer "not held" or a lost-event, although the grant certainly stood.
+// FalseLoss names the property false-loss: a client was told that its grant is lost,
+// by an answer "not held" or a lost-event, although the grant certainly stood.
 const FalseLoss = "false-loss"
 
 var falseLoss = Property{
@@ -43,9 +44,10 @@ var falseLoss = Property{
 	},
 }
 
-// judgeDenied judges an op that was answered "not held". It is called before the answer takes the promise back. A lock whose releases do not confirm may have freed the key by
-// a first request, whose reply was lost; so may a release that takes for longer than an answer takes.
-// The answer to a set says only that some key of it is lost.
+// judgeDenied judges an op that was answered "not held". It is called before the answer
+// takes the promise back. A lock whose releases do not confirm may have freed the key
+// by a first request, whose reply was lost; so may a release that takes for longer than
+// an answer takes. The answer to a set says only that some key of it is lost.
 func (s *Sweep) judgeDenied(asked []*op, e *history.Event) {
 	var grants []*grant
 	tried, end := false, stamp(e.End, e.Time)
@@ -66,8 +68,9 @@ func (s *Sweep) judgeDenied(asked []*op, e *history.Event) {
 	s.judgeLoss(o.id, end, tried, grants...)
 }
 
-// judgeLoss judges news of a loss at t, by the answer to an op, or by a lost-event (op 0). Where a release has been tried, the grant may be gone. Near the end of a lease
-// a lock may be careful, so a quarter of the TTL must be left.
+// judgeLoss judges news of a loss at t, by the answer to an op, or by a
+// lost-event (op 0). Where a release has been tried, the grant may be gone. Near
+// the end of a lease a lock may be careful, so a quarter of the TTL must be left.
 func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 	closed := func(g *grant) bool { return g.closed }
 	if !s.asks(&falseLoss) || slices.ContainsFunc(grants, closed) {
@@ -90,7 +93,9 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 	}, grants...)
 }
 
-// certainlyStood reports whether a grant that was promised at t stood then for certain, stalls aside: no other client had, or had been granted, the key, no late release may have freed it, and no fault had touched the service, or what
+// certainlyStood reports whether a grant that was promised at t stood then for
+// certain, stalls aside: no other client had, or had been granted, the key, no
+// late release may have freed it, and no fault had touched the service, or what
 // the grant rests on. Only a lease outlives a client that was stopped.
 func (s *Sweep) certainlyStood(g *grant, t int64) bool {
 	since := s.restsSince(g)
@@ -105,8 +110,9 @@ func (s *Sweep) certainlyStood(g *grant, t int64) bool {
 	})
 }
 
-// lateBeside reports whether a release of an older grant, which came too late, may have freed g's key by t: one of g's own client, too,
-// because a lock may know its clients by one name each. Its release of unknown fate may come at any time.
+// lateBeside reports whether a release of an older grant, which came too late, may
+// have freed g's key by t: one of g's own client, too, because a lock may know its
+// clients by one name each. Its release of unknown fate may come at any time.
 func (s *Sweep) lateBeside(g *grant, t int64) bool {
 	k := s.keyOf(g)
 	if slices.Contains(k.unsure, g.client) {
@@ -116,7 +122,8 @@ func (s *Sweep) lateBeside(g *grant, t int64) bool {
 }
 
 func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {
-	v := &Violation{Property: FalseLoss, Key: s.name(s.keyOf(g)), At: t, From: g.end, To: t, A: g.ref(), Faults: s.faultsOf(t, g)}
+	v := &Violation{Property: FalseLoss, Key: s.name(s.keyOf(g)), At: t, From: g.end, To: t, A: g.ref(),
+		Faults: s.faultsOf(t, g)}
 	var proof evidence
 	proof.add(g.id, g.start)
 	told := "by a lost-event"

@@ -24,7 +24,8 @@ const (
 	faultFailover      = "failover"
 )
 
-// A history of format 1, whose faults are known by their names, is judged as one of format 2 is that says what they do and calls them something else.
+// A history of format 1, whose faults are known by their names, is judged as
+// one of format 2 is that says what they do and calls them something else.
 func TestTheJudgeKnowsNoFaultByItsName(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "patterns", "*.jsonl"))
 	if err != nil || len(files) < 40 {
@@ -52,7 +53,8 @@ func TestTheJudgeKnowsNoFaultByItsName(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := Judge(h, Options{})
-		for _, v := range []Verdict{got, want} { // a fault without words of its own is told by its name
+		// a fault without words of its own is told by its name
+		for _, v := range []Verdict{got, want} {
 			for _, p := range v.Properties {
 				for i := range p.Violations {
 					p.Violations[i].Text = ""

@@ -6,8 +6,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// FIFO names the property fifo: a lock that declares to be fair grants its key in the order in which waiters were enqueued. Broken when an undisturbed waiter
-// was enqueued before another client's acquire began, and was granted later. Invocations would not do: a request may lie in a slow pipe.
+// FIFO names the property fifo: a lock that declares to be fair grants its key
+// in the order in which waiters were enqueued. Broken when an undisturbed
+// waiter was enqueued before another client's acquire began, and was granted
+// later. Invocations would not do: a request may lie in a slow pipe.
 const FIFO = "fifo"
 
 var fifo = Property{
@@ -20,7 +22,8 @@ var fifo = Property{
 		return ""
 	},
 	short: func(s *Sweep) string {
-		return noneOf(s.judged.enqueued, "No grant told when its waiter was enqueued, although the lock declares to be fair.")
+		return noneOf(s.judged.enqueued,
+			"No grant told when its waiter was enqueued, although the lock declares to be fair.")
 	},
 	Words: Words{
 		Demands: "Waiters get the key in the order in which they joined its queue.",
@@ -32,7 +35,8 @@ var fifo = Property{
 	},
 }
 
-// judgeQueue judges a new grant against those that it can have met in the queue. Each overtaking counts once.
+// judgeQueue judges a new grant against those that it can have met in the
+// queue. Each overtaking counts once.
 func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 	if g.enqueued != 0 && !g.ofSet {
 		s.judged.enqueued++
@@ -42,7 +46,8 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 			s.judgeOvertaking(x, g)
 		}
 	}
-	// Who began to ask before g was enqueued, was not certainly granted after it, and has no greater token, was in its turn.
+	// Who began to ask before g was enqueued, was not certainly granted after
+	// it, and has no greater token, was in its turn.
 	met := func(entry *pastEntry) bool {
 		return g.enqueued != 0 && entry.asked > g.enqueued || entry.earliest > g.end ||
 			s.tokens && (entry.top.above(g.token) || entry.reader.above(g.token))
@@ -54,8 +59,8 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 	}
 }
 
-// inItsTurn tells by a glance, and for nearly all pairs, that neither overtook the other: g was enqueued after x had begun to ask, and x is not
-// the later grant.
+// inItsTurn tells by a glance, and for nearly all pairs, that neither overtook the
+// other: g was enqueued after x had begun to ask, and x is not the later grant.
 func inItsTurn(x, g *grant) bool {
 	return g.enqueued >= x.start && x.earliest <= g.end && x.token <= g.token
 }
@@ -73,20 +78,23 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 			if s.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return
 			}
-			s.record(&fifo, s.keyOf(waiter), judgement{violated: later(waiter, first, false)}, judgement{violated: true}, func(judgement) *Violation {
-				return s.tellOvertaken(first, waiter)
-			})
+			s.record(&fifo, s.keyOf(waiter), judgement{violated: later(waiter, first, false)},
+				judgement{violated: true}, func(judgement) *Violation {
+					return s.tellOvertaken(first, waiter)
+				})
 		}, first, waiter)
 	}
 }
 
 func (s *Sweep) tellOvertaken(first, waiter *grant) *Violation {
-	v := &Violation{Property: FIFO, Key: s.name(s.keyOf(waiter)), At: first.end, From: waiter.enqueued, To: waiter.end, A: first.ref(), B: waiter.ref()}
+	v := &Violation{Property: FIFO, Key: s.name(s.keyOf(waiter)), At: first.end, From: waiter.enqueued, To: waiter.end,
+		A: first.ref(), B: waiter.ref()}
 	var proof evidence
 	proof.add(waiter.id, waiter.start)
 	proof.add(first.id, first.start)
 	v.Ops = proof.ops()
 	v.Text = fmt.Sprintf("%s was in the queue of %s from %s on, yet client %d, which asked only at %s, was granted it first, at %s; client %d had it at %s.",
-		who(waiter), v.Key, seconds(waiter.enqueued), first.client, seconds(first.start), seconds(first.end), waiter.client, seconds(waiter.end))
+		who(waiter), v.Key, seconds(waiter.enqueued), first.client, seconds(first.start), seconds(first.end),
+		waiter.client, seconds(waiter.end))
 	return v
 }

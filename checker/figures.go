@@ -20,17 +20,20 @@ type Stats struct {
 	// Writes accepted and refused by the store, by its ledger.
 	Accepted int64 `json:"accepted"`
 	Refused  int64 `json:"refused"`
-	// Conflicts counts the conditional writes that the store did not accept, since it had another version.
+	// Conflicts counts the conditional writes that the store did not accept,
+	// since it had another version.
 	Conflicts int64 `json:"conflicts,omitempty"`
 	// Stale counts accepted writes that violate unfenced-write.
 	Stale  int64        `json:"stale"`
 	Faults []FaultStats `json:"faults,omitempty"`
-	// Bites counts the injected faults that took effect on what they were aimed at (see history.Needs).
+	// Bites counts the injected faults that took effect on what they were aimed
+	// at (see history.Needs).
 	Bites int `json:"bites,omitempty"`
 	// AcquireP50 and AcquireP99 are quantiles of successful acquires, by the worker's stamps.
 	AcquireP50 time.Duration `json:"acquire_p50_ns"`
 	AcquireP99 time.Duration `json:"acquire_p99_ns"`
-	// Timings are quantiles of what took time, in the order of timings; those that nothing was measured of are left out.
+	// Timings are quantiles of what took time, in the order of timings; those
+	// that nothing was measured of are left out.
 	Timings []Timing `json:"timings,omitempty"`
 	// WaitersMax is the greatest number of clients that waited for a key at once.
 	WaitersMax int `json:"waiters_max"`
@@ -46,13 +49,16 @@ type Stats struct {
 const (
 	// TimeWait: from the call of an acquire to its grant, waiting for other holders included.
 	TimeWait = "wait"
-	// TimeAttempt: the attempt that succeeded, from its start to the grant; of locks that tell when it began.
+	// TimeAttempt: the attempt that succeeded, from its start to the grant; of
+	// locks that tell when it began.
 	TimeAttempt = "attempt"
 	// TimeHold: from the grant to the last act under it (see the package documentation).
 	TimeHold = "hold"
-	// TimeRecovery: from the death of a client that held a key, or from the first request for it after that, to the key's next grant.
+	// TimeRecovery: from the death of a client that held a key, or from the
+	// first request for it after that, to the key's next grant.
 	TimeRecovery = "recovery"
-	// TimeRenew, TimeHeld, TimeRelease, TimeRead and TimeWrite: from call to return of an op that was answered, whatever the answer.
+	// TimeRenew, TimeHeld, TimeRelease, TimeRead and TimeWrite: from call to
+	// return of an op that was answered, whatever the answer.
 	TimeRenew   = "renew"
 	TimeHeld    = "held"
 	TimeRelease = "release"
@@ -74,10 +80,12 @@ const (
 	timingCount
 )
 
-var timingNames = [timingCount]string{TimeWait, TimeAttempt, TimeHold, TimeRecovery, TimeRenew, TimeHeld, TimeRelease, TimeRead, TimeWrite}
+var timingNames = [timingCount]string{TimeWait, TimeAttempt, TimeHold, TimeRecovery, TimeRenew, TimeHeld, TimeRelease,
+	TimeRead, TimeWrite}
 
 // timingOf is the timing of an op's answer; acquires have their own. -1: none.
-var timingOf = [...]int{history.KindNone: -1, history.Acquire: -1, history.Release: timeRelease, history.Renew: timeRenew, history.Held: timeHeld,
+var timingOf = [...]int{history.KindNone: -1, history.Acquire: -1, history.Release: timeRelease,
+	history.Renew: timeRenew, history.Held: timeHeld,
 	history.Read: timeRead, history.Write: timeWrite, history.Close: -1}
 
 // Timing is the quantiles of one thing that took time. All but Max are at most a sixteenth off.
@@ -100,10 +108,12 @@ func (s *Stats) Timing(what string) Timing {
 	return Timing{What: what}
 }
 
-// Rate is how many of a number of grants something happened to, as a share with its 95 % confidence interval. The interval takes grants for
-// independent draws; those of one run are not quite, and its faults are aimed, so it tells of this scenario and not of production.
+// Rate is how many of a number of grants something happened to, as a share with its 95 %
+// confidence interval. The interval takes grants for independent draws; those of one run are
+// not quite, and its faults are aimed, so it tells of this scenario and not of production.
 type Rate struct {
-	// Count is how many of Of: grants during whose hold, or promise, another was made or acted. On a semaphore those that were one too many.
+	// Count is how many of Of: grants during whose hold, or promise, another
+	// was made or acted. On a semaphore those that were one too many.
 	Count int64 `json:"count"`
 	Of    int64 `json:"of"`
 	// Low and High bound the true share.
@@ -114,8 +124,10 @@ type Rate struct {
 // z95 is the normal quantile that leaves 2.5 % on either side.
 const z95 = 1.959963984540054
 
-// Wilson is the score interval of a binomial proportion at 95 % (E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22, 1927). Unlike
-// the usual one, it is good for small numbers and for none at all: of 0 in n it says how much may have gone unseen. Of nothing in nothing it is everything.
+// Wilson is the score interval of a binomial proportion at 95 % (E. B. Wilson,
+// Probable inference, the law of succession, and statistical inference, JASA 22,
+// 1927). Unlike the usual one, it is good for small numbers and for none at all: of 0
+// in n it says how much may have gone unseen. Of nothing in nothing it is everything.
 func Wilson(count, of int64) (low, high float64) {
 	n := float64(of)
 	p := min(float64(count)/n, 1)
@@ -141,14 +153,17 @@ func rateOf(count, of int64) Rate {
 // timings sums the histograms up.
 func (s *Sweep) timings() (all []Timing) {
 	for i := range s.times {
-		if h := &s.times[i]; h.max > 0 { // where calls and answers have one stamp, nothing was measured
-			all = append(all, Timing{What: timingNames[i], Count: h.n, P50: h.quantile(0.50), P95: h.quantile(0.95), P99: h.quantile(0.99), Max: time.Duration(h.max)})
+		// where calls and answers have one stamp, nothing was measured
+		if h := &s.times[i]; h.max > 0 {
+			all = append(all, Timing{What: timingNames[i], Count: h.n, P50: h.quantile(0.50), P95: h.quantile(0.95),
+				P99: h.quantile(0.99), Max: time.Duration(h.max)})
 		}
 	}
 	return all
 }
 
-// noteOverlapped counts a grant, under each reading of the key's tokens, that was not exclusive; once each.
+// noteOverlapped counts a grant, under each reading of the key's tokens, that
+// was not exclusive; once each.
 func (s *Sweep) noteOverlapped(g *grant, reading int) {
 	if bit := uint8(1) << reading; g.overlapped&bit == 0 && !s.fresh(g.client) {
 		g.overlapped |= bit

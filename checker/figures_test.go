@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The interval against values from Wilson's formula worked by hand, and against what it promises: of 95 % of all samples it contains the true share.
+// The interval against values from Wilson's formula worked by hand, and against
+// what it promises: of 95 % of all samples it contains the true share.
 func TestWilson(t *testing.T) {
 	for _, x := range []struct {
 		count, of int64
@@ -62,7 +63,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// The ends of the interval are exact where nothing, or everything, was counted, and it is one whatever is asked.
+// The ends of the interval are exact where nothing, or everything, was counted,
+// and it is one whatever is asked.
 func TestEdgesOfWilson(t *testing.T) {
 	if low, high := Wilson(0, 0); low != 0 || high != 1 {
 		t.Errorf("of nothing: %v to %v", low, high)
@@ -150,11 +152,12 @@ func TestEdgesOfRecoveries(t *testing.T) {
 		"whichever process it was":              {lock, "A acquire [0,1] proc=33\nA exit [10]\nB acquire [5,20]", 1, 10},
 		"its predecessor died":                  {lock, "A acquire [0,1] proc=33\nA exit [10] proc=1\nB acquire [5,20]", 0, 0},
 		"somebody else died":                    {lock, "A acquire [0,1]\nC acquire [1,2] key=k1\nC exit [10]\nB acquire [5,20]", 0, 0},
-		"it had given the key back":             {lock, "A acquire [0,1]\nA write [2,]\nA release [3,4]\nA exit [10]\nB acquire [5,20]", 0, 0},
-		"it waited for itself":                  {twice, "A acquire [0,1]\nA acquire [5,]\nA exit [10]\nB acquire [50,60]", 1, 10},
-		"granted before it was gone":            {lock, "A acquire [0,1]\nB acquire [5,20] run=5,8\nA exit [10]\nC acquire [30,40]", 1, 30},
-		"granted at the very instant":           {lock, "A acquire [0,1]\nB acquire [5,20] run=5,10\nA exit [10]\nC acquire [30,40]", 0, 0},
-		"nobody asked but its own heir":         {twice, "A acquire [0,1] proc=1\nA acquire [5,20] proc=33\nA exit [10] proc=1", 0, 0},
+		"it had given the key back": {lock,
+			"A acquire [0,1]\nA write [2,]\nA release [3,4]\nA exit [10]\nB acquire [5,20]", 0, 0},
+		"it waited for itself":          {twice, "A acquire [0,1]\nA acquire [5,]\nA exit [10]\nB acquire [50,60]", 1, 10},
+		"granted before it was gone":    {lock, "A acquire [0,1]\nB acquire [5,20] run=5,8\nA exit [10]\nC acquire [30,40]", 1, 30},
+		"granted at the very instant":   {lock, "A acquire [0,1]\nB acquire [5,20] run=5,10\nA exit [10]\nC acquire [30,40]", 0, 0},
+		"nobody asked but its own heir": {twice, "A acquire [0,1] proc=1\nA acquire [5,20] proc=33\nA exit [10] proc=1", 0, 0},
 	} {
 		v := x.lock.judge(t, x.text)
 		if r := v.Stats.Timing(TimeRecovery); r.Count != x.count || r.Max != x.max*time.Millisecond {

@@ -5,15 +5,16 @@ import (
 	"sort"
 )
 
-// pending is a finding that is not decided yet: a fault that explains it may be recorded a little later than what it explains (a stall is
-// noticed when the late heartbeat comes).
+// pending is a finding that is not decided yet: a fault that explains it may be recorded a
+// little later than what it explains (a stall is noticed when the late heartbeat comes).
 type pending struct {
 	due    int64 // by the recorder's clock
 	oldest int64 // the oldest instant whose faults matter to it
 	decide func()
 }
 
-// putOff puts a finding off until the faults around it are certainly known. Faults from oldest on matter to it, and those since the grants that it looks at.
+// putOff puts a finding off until the faults around it are certainly known. Faults
+// from oldest on matter to it, and those since the grants that it looks at.
 func (s *Sweep) putOff(oldest int64, decide func(), grants ...*grant) {
 	for _, g := range grants {
 		g.pinned, oldest = true, min(oldest, g.earliest)
@@ -79,7 +80,8 @@ func (t *tally) judged(p *Property, j judgement) {
 	}
 }
 
-// count returns how often a property was violated, of each of its kinds too, and how many more findings a stall alone explains.
+// count returns how often a property was violated, of each of its kinds too,
+// and how many more findings a stall alone explains.
 func (t *tally) count(p *Property) (violated, stalled int, kinds map[string]int) {
 	for _, e := range t.entries {
 		switch {
@@ -122,10 +124,11 @@ type judgement struct {
 	unordered bool   // which of its two grants was made first is not known
 	assumed   bool   // its kind is that of one order of the two, which is assumed
 	packets   string // what the packets of a client say of the order, if they tell it
-	swapped   bool   // the earlier grant in that order is the one that counts as the later where time is silent
+	// the earlier grant in that order is the one that counts as the later where time is silent
+	swapped bool
 }
 
-// stands tells whether the finding is a violation.
+// stands reports whether the finding is a violation.
 func (j judgement) stands() bool { return j.violated && !j.stallOnly }
 
 // told is the violation with its particulars; nil where the finding is none.
@@ -142,12 +145,14 @@ func (j judgement) told(tell func(judgement) *Violation) *Violation {
 type found struct {
 	nr  int64
 	key *keyState
-	// plain is the violation as time alone shows it; trusting as it reads if the key's tokens can be trusted. Either may be nil.
+	// plain is the violation as time alone shows it; trusting as it reads if
+	// the key's tokens can be trusted. Either may be nil.
 	plain, trusting *Violation
 }
 
-// record counts a finding under both readings of the key's tokens, and keeps its particulars while there is room. What time alone
-// shows is certain; what needs the tokens waits for the end, since a later grant may yet prove that the tokens can't be trusted.
+// record counts a finding under both readings of the key's tokens, and keeps its
+// particulars while there is room. What time alone shows is certain; what needs the tokens
+// waits for the end, since a later grant may yet prove that the tokens can't be trusted.
 func (s *Sweep) record(p *Property, k *keyState, plain, trusting judgement, tell func(judgement) *Violation) {
 	if !s.asks(p) {
 		return // what is not judged is neither counted nor told
@@ -190,13 +195,14 @@ func (s *Sweep) listOf(p *Property, k *keyState, certain bool) *[]found {
 	return &k.byToken[p.place]
 }
 
-// keepsDefect tells whether the violation is a defect of which one is kept though there is no room
-// left.
+// keepsDefect reports whether the violation is a defect of which one is kept
+// though there is no room left.
 func (s *Sweep) keepsDefect(p *Property, j judgement) bool {
 	return s.opts.KeepDefects && p.kindBlame != nil && j.stands() && p.blameOf(j.kind) == Defect
 }
 
-// trusted tells whether the key's tokens can be trusted to order its grants. Final only at the end of the history.
+// trusted reports whether the key's tokens can be trusted to order its grants.
+// Final only at the end of the history.
 func (s *Sweep) trusted(k *keyState) bool { return s.tokens && !k.tokenBroken }
 
 // reading is the index of the tally that holds for the key.
@@ -207,7 +213,8 @@ func (s *Sweep) reading(k *keyState) int {
 	return 0
 }
 
-// gather puts together what is kept of a property: certain violations, and those by token on keys whose tokens kept their order.
+// gather puts together what is kept of a property: certain violations, and
+// those by token on keys whose tokens kept their order.
 func (s *Sweep) gather(p *Property) (kept []Violation) {
 	all := slices.Clone(s.found[p.place])
 	for _, k := range s.keys {

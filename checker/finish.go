@@ -6,8 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Finish ends the sweep and returns the verdict. truncated tells that the history was cut: what it shows for certain stands, and nothing
-// passes.
+// Finish ends the sweep and returns the verdict. truncated tells that the
+// history was cut: what it shows for certain stands, and nothing passes.
 func (s *Sweep) Finish(truncated bool) Verdict {
 	s.cut = truncated
 	s.unfinished(0, 0, s.now)
@@ -53,7 +53,8 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	return v
 }
 
-// overall is the outcome of the whole: a certain violation stands; a pass needs that every property that was judged passed.
+// overall is the outcome of the whole: a certain violation stands; a pass needs
+// that every property that was judged passed.
 func overall(v Verdict) Outcome {
 	passed := 0
 	outcome := Pass
@@ -73,7 +74,8 @@ func overall(v Verdict) Outcome {
 	return outcome
 }
 
-// result judges one property. general tells that the run as a whole proves nothing by what it does not show.
+// result judges one property. general tells that the run as a whole proves
+// nothing by what it does not show.
 func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 	r := PropertyResult{Name: p.Name}
 	if why := s.notJudged(p); why != "" {
@@ -91,7 +93,8 @@ func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 	case short != "":
 		r.Outcome, r.Why = Inconclusive, short
 	case general:
-		r.Outcome, r.Why = Inconclusive, "Nothing was found, but the run does not prove that there is nothing: see the reasons."
+		r.Outcome, r.Why = Inconclusive,
+			"Nothing was found, but the run does not prove that there is nothing: see the reasons."
 	default:
 		r.Outcome = Pass
 		if p.shown != nil {
@@ -109,7 +112,8 @@ func (s *Sweep) notJudged(p *Property) string {
 	return p.unmet(s)
 }
 
-// short says what the history lacks to show that a property holds, where nothing violates it but what a stall alone explains; empty: nothing.
+// short says what the history lacks to show that a property holds, where
+// nothing violates it but what a stall alone explains; empty: nothing.
 func (s *Sweep) short(p *Property, stalled int) string {
 	if p.short != nil {
 		if why := p.short(s); why != "" {
@@ -122,7 +126,8 @@ func (s *Sweep) short(p *Property, stalled int) string {
 	case p.stalled != nil:
 		return p.stalled(stalled)
 	}
-	return fmt.Sprintf("A stall of this machine, not an injected fault, is all that explains %s.", count(stalled, "conflict", "conflicts"))
+	return fmt.Sprintf("A stall of this machine, not an injected fault, is all that explains %s.",
+		count(stalled, "conflict", "conflicts"))
 }
 
 // eachOpen calls f for every op that is not finished.
@@ -143,7 +148,8 @@ func (s *Sweep) ledgerShort() string {
 	case l.entries == 0 && (l.expected || open > 0):
 		return "The store's ledger is missing from the history."
 	case l.missing > 0:
-		return fmt.Sprintf("The ledger does not reach the end: the store answered %s that it does not have.", count(int(l.missing), "op", "ops"))
+		return fmt.Sprintf("The ledger does not reach the end: the store answered %s that it does not have.",
+			count(int(l.missing), "op", "ops"))
 	case open > 0 && l.mark < l.lastInvoked:
 		return fmt.Sprintf("The ledger does not reach the end, so the fate of %s is open.", count(open, "op", "ops"))
 	case l.holes > 0:
@@ -167,7 +173,8 @@ func (s *Sweep) reasons() []string {
 		add("Nothing proves that the injected fault took effect: %s.", name)
 	}
 	if n := s.unended(); n > 0 && !s.cut {
-		add("%s never ended in the history, so nothing proves that it took effect.", count(n, "An injected fault", "injected faults"))
+		add("%s never ended in the history, so nothing proves that it took effect.",
+			count(n, "An injected fault", "injected faults"))
 	}
 	if s.stats.Grants < int64(needs.Grants) {
 		add("The run made %d grants; a pass needs %d.", s.stats.Grants, needs.Grants)
@@ -179,10 +186,12 @@ func (s *Sweep) reasons() []string {
 		add("The injected faults met a holder %d times; a pass needs %d.", s.biteCount, needs.Bites)
 	}
 	if s.strays > 0 {
-		add("The history has %s under grants that were over, or that it does not know.", count(int(s.strays), "act", "acts"))
+		add("The history has %s under grants that were over, or that it does not know.",
+			count(int(s.strays), "act", "acts"))
 	}
 	if s.malformed > 0 {
-		add("The history has %s that make no sense (a completion without its invocation, an unknown key).", count(int(s.malformed), "event", "events"))
+		add("The history has %s that make no sense (a completion without its invocation, an unknown key).",
+			count(int(s.malformed), "event", "events"))
 	}
 	return why
 }

@@ -12,8 +12,10 @@ import (
 	"testing"
 )
 
-// The verdict on every hand-written history, in full: what was found, on what evidence, in what words. The tests beside the histories say what matters
-// about each; this holds all the rest, so that nothing of a verdict changes unnoticed. After a change that is meant, look at the difference of:
+// The verdict on every hand-written history, in full: what was found, on what
+// evidence, in what words. The tests beside the histories say what matters
+// about each; this holds all the rest, so that nothing of a verdict changes
+// unnoticed. After a change that is meant, look at the difference of:
 //
 //	go test ./checker -run . -update
 
@@ -31,7 +33,9 @@ var golden = sync.OnceValue(func() *goldenVerdicts {
 		name, lines, _ := strings.Cut(entry, "\n")
 		g.want[name] = strings.TrimSpace(lines)
 	}
-	maps.Copy(g.got, g.want) // with -run, only some of it is written anew; a test that is gone leaves its verdict until the file is deleted
+	// with -run, only some of it is written anew; a test that is gone leaves
+	// its verdict until the file is deleted
+	maps.Copy(g.got, g.want)
 	return g
 })
 
@@ -39,7 +43,8 @@ type goldenVerdicts struct {
 	want, got map[string]string
 }
 
-// holdToGolden compares a verdict with the one that is kept. A test that judges several histories has them told apart by what they say.
+// holdToGolden compares a verdict with the one that is kept. A test that judges
+// several histories has them told apart by what they say.
 func (s script) holdToGolden(t *testing.T, text string, v Verdict) {
 	t.Helper()
 	g := golden()
@@ -66,7 +71,8 @@ func (s script) holdToGolden(t *testing.T, text string, v Verdict) {
 	}
 }
 
-// written is a verdict for a reader: what was judged and what was found, and the figures that are not zero. What is alike stands on one line.
+// written is a verdict for a reader: what was judged and what was found, and
+// the figures that are not zero. What is alike stands on one line.
 func written(v Verdict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v, %v\n", v.Outcome, v.Severity)
@@ -92,7 +98,8 @@ func written(v Verdict) string {
 		}
 		b.WriteByte('\n')
 		for _, x := range r.Violations {
-			fmt.Fprintf(&b, "  %s [%s %v %s] at %s, %s to %s, A %s, B %s, ops %v, faults %v\n", x.Text, x.Kind, x.Severity, x.Pattern, inMS(x.At), inMS(x.From), inMS(x.To),
+			fmt.Fprintf(&b, "  %s [%s %v %s] at %s, %s to %s, A %s, B %s, ops %v, faults %v\n", x.Text, x.Kind,
+				x.Severity, x.Pattern, inMS(x.At), inMS(x.From), inMS(x.To),
 				writtenRef(x.A), writtenRef(x.B), x.Ops, x.Faults)
 		}
 	}
@@ -100,7 +107,8 @@ func written(v Verdict) string {
 		fmt.Fprintf(&b, "%s: %s\n", strings.Join(alike[how], ", "), how)
 	}
 	for _, reason := range v.Reasons {
-		if name, why, _ := strings.Cut(reason, ": "); !slices.ContainsFunc(v.Properties, func(r PropertyResult) bool { return r.Name == name && r.Why == why }) {
+		if name, why, _ := strings.Cut(reason, ": "); !slices.ContainsFunc(v.Properties,
+			func(r PropertyResult) bool { return r.Name == name && r.Why == why }) {
 			fmt.Fprintf(&b, "- %s\n", reason)
 		}
 	}
@@ -111,14 +119,17 @@ func written(v Verdict) string {
 	return b.String()
 }
 
-// figures are those of a run, one line, and one for each fault. What is zero is left out; the times stand as a sum, since none of them decides anything.
+// figures are those of a run, one line, and one for each fault. What is zero is
+// left out; the times stand as a sum, since none of them decides anything.
 func figures(s Stats) string {
 	var b strings.Builder
 	for _, n := range []struct {
 		count int64
 		what  string
-	}{{int64(s.Ops), "ops"}, {int64(s.Grants), "grants"}, {int64(s.Busy), "busy"}, {int64(s.Indefinite), "indefinite"}, {int64(s.Handovers), "hand-overs"},
-		{int64(s.Accepted), "accepted"}, {int64(s.Refused), "refused"}, {int64(s.Conflicts), "in conflict"}, {int64(s.Bites), "bites"}, {int64(s.OpenMax), "grants at once"},
+	}{{int64(s.Ops), "ops"}, {int64(s.Grants), "grants"}, {int64(s.Busy), "busy"}, {int64(s.Indefinite), "indefinite"},
+		{int64(s.Handovers), "hand-overs"},
+		{int64(s.Accepted), "accepted"}, {int64(s.Refused), "refused"}, {int64(s.Conflicts), "in conflict"},
+		{int64(s.Bites), "bites"}, {int64(s.OpenMax), "grants at once"},
 		{int64(s.WaitersMax), "waited at once"}, {int64(s.Stale), "stale"}, {int64(s.Overlapped.Count), "overlapped"}} {
 		if n.count != 0 {
 			fmt.Fprintf(&b, "%d %s, ", n.count, n.what)
@@ -128,7 +139,8 @@ func figures(s Stats) string {
 	fmt.Fprint(times, s.Recovered, s.AcquireP50, s.AcquireP99, s.Overlapped.Of, s.Timings)
 	fmt.Fprintf(&b, "times %08x\n", times.Sum32())
 	for _, f := range s.Faults {
-		fmt.Fprintf(&b, "fault %s (injected: %v): begun %d, bit %d, met a holder %d, %v to %v\n", f.Kind, f.Injected, f.Begun, f.Bit, f.MetHolder, f.Shortest, f.Longest)
+		fmt.Fprintf(&b, "fault %s (injected: %v): begun %d, bit %d, met a holder %d, %v to %v\n", f.Kind, f.Injected,
+			f.Begun, f.Bit, f.MetHolder, f.Shortest, f.Longest)
 	}
 	return b.String()
 }

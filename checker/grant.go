@@ -9,33 +9,39 @@ import (
 // forever is the end of what has no end.
 const forever = math.MaxInt64
 
-// op is one operation that is not finished: its completion is outstanding, or the ledger's account of it.
+// op is one operation that is not finished: its completion is outstanding, or
+// the ledger's account of it.
 type op struct {
-	id    int64
-	grant *grant // the grant it is done under; nil for an acquire, and when the history does not know the grant
+	id int64
+	// the grant it is done under; nil for an acquire, and when the history does not know the grant
+	grant *grant
 	inv   int64
 	start int64 // the worker's stamp; 0 until it reported, and for ever if it never did
-	// base is the version that the hold had last read when this write was invoked, baseOp the read; noBase: a blind write.
+	// base is the version that the hold had last read when this write was
+	// invoked, baseOp the read; noBase: a blind write.
 	base, baseOp int64
 	before       int64  // how many grants the key had seen when this acquire was invoked
 	told         int64  // an acquire's loss, told before its completion was recorded
 	slept        *slept // an acquire that slept on beside a free key
 	set          int64  // the first op of the call that is for several keys; 0: it is for one
 	members      int32  // of the first op of a set: how many were invoked
-	next, prev   *op    // an acquire's neighbours in the key's queue of open acquires; next links the records in no use, too
-	client       int32
-	process      int32
-	key          history.KeyID
-	kind         history.Kind
-	mode         history.Mode
-	takes        uint8 // of an acquire: how many permits it asks for
-	outside      bool  // nothing shows that its reentrant owner still had anything when it was invoked
-	waiting      bool  // an acquire in its key's queue
-	done         bool  // completed
-	definite     bool  // completed with ok or fail
-	ledgered     bool  // the ledger has it
-	reaches      bool  // it reached the store, or may have
-	pinned       bool  // a finding still looks at it, so it must not be used again
+	// an acquire's neighbours in the key's queue of open acquires; next links
+	// the records in no use, too
+	next, prev *op
+	client     int32
+	process    int32
+	key        history.KeyID
+	kind       history.Kind
+	mode       history.Mode
+	takes      uint8 // of an acquire: how many permits it asks for
+	// nothing shows that its reentrant owner still had anything when it was invoked
+	outside  bool
+	waiting  bool // an acquire in its key's queue
+	done     bool // completed
+	definite bool // completed with ok or fail
+	ledgered bool // the ledger has it
+	reaches  bool // it reached the store, or may have
+	pinned   bool // a finding still looks at it, so it must not be used again
 }
 
 const noBase = -1
@@ -49,12 +55,14 @@ type act struct {
 // keptActs is how many acts a grant remembers besides its first: enough for what a violation shows.
 const keptActs = 4
 
-// grant is one successful acquire and everything that is known of its hold. Times are ns. What is compared with other grants comes first: a key may
-// have many, and each is three cache lines less to fetch. There are no pointers in it: behind an acquire that stays open there are many, which the
-// garbage collector need not look into.
+// grant is one successful acquire and everything that is known of its hold. Times are
+// ns. What is compared with other grants comes first: a key may have many, and each
+// is three cache lines less to fetch. There are no pointers in it: behind an acquire
+// that stays open there are many, which the garbage collector need not look into.
 type grant struct {
 	token int64
-	// The acquire: the earliest instant at which the grant may have been made, its end, its invocation and its start.
+	// The acquire: the earliest instant at which the grant may have been made,
+	// its end, its invocation and its start.
 	earliest, end, inv, start int64
 	// begin is where the hold begins when the key's tokens can be trusted: end, or earlier.
 	begin   int64
@@ -65,31 +73,39 @@ type grant struct {
 
 	// last is the start of the last act, untold that of the last act before a lost-event; 0: none.
 	last, untold int64
-	// promise is where the promise ends by itself; 0: nothing was promised. withdrawn is when it was taken back.
+	// promise is where the promise ends by itself; 0: nothing was promised.
+	// withdrawn is when it was taken back.
 	promise, withdrawn int64
-	// releasing is the invocation of a release that has not completed, heldTo the start of the one that ended the hold.
+	// releasing is the invocation of a release that has not completed, heldTo
+	// the start of the one that ended the hold.
 	releasing, heldTo int64
-	// confirmed is the start of the last op that was answered ok and so proved that the hold still stood, confirmedBy that op.
+	// confirmed is the start of the last op that was answered ok and so proved
+	// that the hold still stood, confirmedBy that op.
 	confirmed, confirmedBy int64
 
 	id int64
 	// slowFrom and slowFor are when the op under it that took longest began, and how long it took.
 	slowFrom, slowFor int64
-	// enqueued is when the service had put the waiter into its queue (0: not told); leased is the instant from which the TTL surely ran at the
-	// latest: the end of the acquire, or of the last renewal.
+	// enqueued is when the service had put the waiter into its queue (0: not
+	// told); leased is the instant from which the TTL surely ran at the latest:
+	// the end of the acquire, or of the last renewal.
 	enqueued, leased int64
 	// attempt is the start of the attempt that succeeded (0: not told).
 	attempt int64
-	// sent and came are what the client's packets tell, of a grant without an attempt: see Event. 0: they do not.
+	// sent and came are what the client's packets tell, of a grant without an
+	// attempt: see Event. 0: they do not.
 	sent, came int64
 	// told is when the lock said that the hold is lost.
 	told int64
-	// next is the end of the next acquire of an exclusive key that another client was granted; 0: there was none yet.
+	// next is the end of the next acquire of an exclusive key that another
+	// client was granted; 0: there was none yet.
 	next int64
 	// unsure counts the releases that name it and may have been carried out: see ownerOnKey.
 	unsure int32
 	mode   history.Mode
-	takes  uint8 // how many of the key's permits it has: 1, but of a semaphore whose acquires may ask for several
+	// how many of the key's permits it has: 1, but of a semaphore whose
+	// acquires may ask for several
+	takes uint8
 
 	closed  bool // nothing more is expected under it
 	settled bool // closed, and every op of it is finished
@@ -109,20 +125,25 @@ type grant struct {
 	forgotten, pinned bool
 	confirmedKind     history.Kind // of the op confirmedBy
 	hasToken          bool         // it was given a token, which may be 0
-	disowned          bool         // its client declined an op under it, or was told that it is not held
-	dead              bool         // its lease, or session, was certainly over when it was made
-	beside            bool         // of an exclusive lock: another client had the key, and was promised it, when it was granted
-	overlapped        uint8        // a bit for each reading of the tokens under which it was counted as not exclusive
-	several           bool         // it has a footprint on more than one protected key
-	kept              int32
-	// Of a semaphore (see tally): how many hold beside it, and how many may have been promised its place; since which lull they are counted, and when it is looked at again.
+	// its client declined an op under it, or was told that it is not held
+	disowned bool
+	dead     bool // its lease, or session, was certainly over when it was made
+	// of an exclusive lock: another client had the key, and was promised it, when it was granted
+	beside bool
+	// a bit for each reading of the tokens under which it was counted as not exclusive
+	overlapped uint8
+	several    bool // it has a footprint on more than one protected key
+	kept       int32
+	// Of a semaphore (see tally): how many hold beside it, and how many may have been
+	// promised its place; since which lull they are counted, and when it is looked at again.
 	besides, backers, tallied, lookAgain int32
 
 	on    footprint // what the hold did to the first of its protected keys
 	place int32     // among the open grants of its key
 	by    int32     // the place of its client among the key's clients
 	nacts int32
-	// The longest time without an act, between two: what a holder does first that was away is what a pattern is decided by, and may be none of those that are remembered.
+	// The longest time without an act, between two: what a holder does first that was
+	// away is what a pattern is decided by, and may be none of those that are remembered.
 	restFrom, restTo int64
 	// The first act, and behind it the last ones, in a ring.
 	actKinds  [1 + keptActs]history.Kind
@@ -176,7 +197,8 @@ func (g *grant) acted(id int64, kind history.Kind, start int64) {
 	}
 }
 
-// rested notes the longest time without an act before one that began at start. Acts come in the order of their ends, so one may have begun inside it.
+// rested notes the longest time without an act before one that began at start.
+// Acts come in the order of their ends, so one may have begun inside it.
 func (g *grant) rested(start int64) {
 	switch {
 	case g.nacts > 0 && start-g.last > g.restTo-g.restFrom:
@@ -203,10 +225,10 @@ func (g *grant) act(n int32) act {
 	return act{op: g.acts[i], kind: g.actKinds[i], start: g.actStarts[i]}
 }
 
-// complete tells whether nothing more is to come under the grant.
+// complete reports whether nothing more is to come under the grant.
 func (g *grant) complete() bool { return g.closed && g.open == 0 }
 
-// held tells whether there is a hold at all.
+// held reports whether there is a hold at all.
 func (g *grant) held() bool { return g.nacts > 0 }
 
 // beginning is the hold's begin.
@@ -235,15 +257,18 @@ func (g *grant) limit() int64 {
 	return end
 }
 
-// bound is the instant from which the grant can be in nobody's way: it neither acts nor is promised any more.
+// bound is the instant from which the grant can be in nobody's way: it neither
+// acts nor is promised any more.
 func (g *grant) bound() int64 { return max(g.last, g.end, g.limit(), g.confirmed) }
 
-// readers tells whether two grants are readers' of a reader-writer lock, who do not exclude each other.
+// readers reports whether two grants are readers' of a reader-writer lock, who do
+// not exclude each other.
 func readers(a, b *grant) bool { return a.mode == history.ModeRead && b.mode == history.ModeRead }
 
-// overlap tells whether two holds conflict: strictly, so that equal stamps decide nothing, yet a hold of no length strictly inside
-// another one counts. Where their tokens tell which began first, it is enough that the first still acted when the second had begun: a hold of no length
-// at the very instant that bounds the other's begin counts, too.
+// overlap reports whether two holds conflict: strictly, so that equal stamps decide nothing,
+// yet a hold of no length strictly inside another one counts. Where their tokens tell
+// which began first, it is enough that the first still acted when the second had begun: a
+// hold of no length at the very instant that bounds the other's begin counts, too.
 func overlap(a, b *grant, tokens bool) bool {
 	if !a.held() || !b.held() {
 		return false
@@ -251,7 +276,8 @@ func overlap(a, b *grant, tokens bool) bool {
 	return a.beginning(tokens) < b.last && b.beginning(tokens) < a.last || tokens && inTokenOrder(a, b)
 }
 
-// inTokenOrder tells whether of two holds the one with the smaller token still acted when the other had begun. Tokens that time contradicts tell nothing.
+// inTokenOrder reports whether of two holds the one with the smaller token still
+// acted when the other had begun. Tokens that time contradicts tell nothing.
 func inTokenOrder(a, b *grant) bool {
 	if a.token > b.token {
 		a, b = b, a
@@ -259,7 +285,8 @@ func inTokenOrder(a, b *grant) bool {
 	return b.begin < a.last && later(b, a, true)
 }
 
-// later tells whether b was certainly granted after a, by time, or where time is silent by their fencing tokens. Those of two readers tell nothing.
+// later reports whether b was certainly granted after a, by time, or where time
+// is silent by their fencing tokens. Those of two readers tell nothing.
 func later(b, a *grant, tokens bool) bool {
 	if b.earliest > a.end {
 		return true
@@ -272,7 +299,8 @@ func later(b, a *grant, tokens bool) bool {
 
 // ref names the grant in a violation.
 func (g *grant) ref() *GrantRef {
-	r := &GrantRef{Grant: g.id, Client: g.client, Token: g.token, Mode: g.mode.String(), Acquired: g.end, LastAct: g.last}
+	r := &GrantRef{Grant: g.id, Client: g.client, Token: g.token, Mode: g.mode.String(), Acquired: g.end,
+		LastAct: g.last}
 	if g.promise != forever {
 		r.Promise = g.promise
 	}

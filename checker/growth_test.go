@@ -34,7 +34,8 @@ func (t *tape) tick() int64 { t.now += t.step; return t.now }
 // invoke begins an op of a client; grant is 0 for an acquire.
 func (t *tape) invoke(kind history.Kind, client, key int, grant int64) history.Event {
 	t.op++
-	e := history.Event{Type: history.Invoke, Kind: kind, Key: history.KeyID(key), Client: int32(client), Process: int32(client), Op: t.op, Grant: grant, Time: t.tick()}
+	e := history.Event{Type: history.Invoke, Kind: kind, Key: history.KeyID(key), Client: int32(client),
+		Process: int32(client), Op: t.op, Grant: grant, Time: t.tick()}
 	if kind == history.Acquire {
 		e.Grant = t.op
 	}
@@ -61,7 +62,8 @@ func (t *tape) giveBack(client, key int, grant int64) {
 	t.ok(t.invoke(history.Release, client, key, grant))
 }
 
-// rotation has n clients in turns: those that wait for a key, and the holders, of whom the one that came first gives it back.
+// rotation has n clients in turns: those that wait for a key, and the holders,
+// of whom the one that came first gives it back.
 func (t *tape) rotation(n, holders, grants int) {
 	var waiting []history.Event
 	step := t.step
@@ -85,7 +87,8 @@ func (t *tape) rotation(n, holders, grants int) {
 	}
 }
 
-// growth are histories that grow in one direction, which a judge may find dear: n is the least of the three sizes that are measured.
+// growth are histories that grow in one direction, which a judge may find dear:
+// n is the least of the three sizes that are measured.
 var growth = []struct {
 	name  string
 	n     int
@@ -188,8 +191,8 @@ var growth = []struct {
 	}},
 }
 
-// BenchmarkGrowth judges histories of N, 2N and 4N of something: what an event costs must not grow with it, but for a logarithm and the memory that is
-// farther away.
+// BenchmarkGrowth judges histories of N, 2N and 4N of something: what an event costs
+// must not grow with it, but for a logarithm and the memory that is farther away.
 func BenchmarkGrowth(b *testing.B) {
 	for _, g := range growth {
 		for n := g.n; n <= 4*g.n; n *= 2 {

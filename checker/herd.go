@@ -7,13 +7,17 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Herd names the property herd: a lock that declares to wake one waiter a release must not need requests in proportion to its waiters. In workload stampede all clients
-// but one wait, and the service tells how many requests it has handled at two instants (event count).
+// Herd names the property herd: a lock that declares to wake one waiter a release must not
+// need requests in proportion to its waiters. In workload stampede all clients but one wait,
+// and the service tells how many requests it has handled at two instants (event count).
 //
-// Requests between the two, less one heartbeat each third of a TTL for every client, divided by the grants between them, is what one hand-over costs. A lock that
-// wakes one waiter needs a number that does not depend on the waiters: a release, a wake-up, a look at the queue, a new place in it, a few retries:
-// below 10 for the recipes of etcd and ZooKeeper, counted on three nodes too. One that wakes all of them needs at least a request for each, half
-// of them on average if nobody queues again. So the bound is 10 + waiters/4, and with herdClients clients or more the two are far apart.
+// Requests between the two, less one heartbeat each third of a TTL for every client,
+// divided by the grants between them, is what one hand-over costs. A lock that wakes
+// one waiter needs a number that does not depend on the waiters: a release, a wake-up,
+// a look at the queue, a new place in it, a few retries: below 10 for the recipes of
+// etcd and ZooKeeper, counted on three nodes too. One that wakes all of them needs at
+// least a request for each, half of them on average if nobody queues again. So the
+// bound is 10 + waiters/4, and with herdClients clients or more the two are far apart.
 const Herd = "herd"
 
 var herd = Property{
@@ -31,7 +35,8 @@ var herd = Property{
 	short: (*Sweep).herdShort,
 	shown: func(s *Sweep) string {
 		each, allowed := s.cost()
-		return fmt.Sprintf("A hand-over cost %.1f requests, with %d clients waiting; %.0f would be a herd.", each, s.header.Clients-1, allowed)
+		return fmt.Sprintf("A hand-over cost %.1f requests, with %d clients waiting; %.0f would be a herd.", each,
+			s.header.Clients-1, allowed)
 	},
 	finish: (*Sweep).judgeHerd,
 	Words: Words{
@@ -73,7 +78,8 @@ func (s *Sweep) counted(e *history.Event) {
 	}
 }
 
-// cost is what was measured: the requests for one grant, heartbeats taken off, and what they may be.
+// cost is what was measured: the requests for one grant, heartbeats taken off,
+// and what they may be.
 func (s *Sweep) cost() (each, allowed float64) {
 	from, to := s.counts[0], s.counts[1]
 	requests := float64(to.requests - from.requests)
@@ -91,7 +97,8 @@ func (s *Sweep) herdShort() string {
 	from, to := s.counts[0], s.counts[1]
 	switch n := to.grants - from.grants; {
 	case s.header.Clients < herdClients:
-		return fmt.Sprintf("The run had %s; below %d a herd can't be told from ordinary traffic.", count(s.header.Clients, "client", "clients"), herdClients)
+		return fmt.Sprintf("The run had %s; below %d a herd can't be told from ordinary traffic.",
+			count(s.header.Clients, "client", "clients"), herdClients)
 	case n < herdGrants:
 		return fmt.Sprintf("Grants between the two counts: %d; it takes %d to tell what one costs.", n, herdGrants)
 	case to.requests < from.requests:
@@ -102,8 +109,8 @@ func (s *Sweep) herdShort() string {
 	return ""
 }
 
-// reconnected reports whether the service was disturbed between two instants so that clients may have connected again. A stall of less than half a TTL breaks no
-// connection.
+// reconnected reports whether the service was disturbed between two instants so that
+// clients may have connected again. A stall of less than half a TTL breaks no connection.
 func (s *Sweep) reconnected(from, to int64) bool {
 	return slices.ContainsFunc(s.service, func(sp span) bool {
 		return sp.from <= to && sp.to >= from && (sp.injected || sp.to-sp.from >= s.header.TTL/2)
@@ -122,8 +129,9 @@ func (s *Sweep) judgeHerd(p *Property) {
 	from, to := s.counts[0], s.counts[1]
 	j, k := judgement{violated: true}, s.keys[0]
 	s.record(p, k, j, j, func(judgement) *Violation {
-		return &Violation{Property: Herd, Key: s.name(k), At: to.at, From: from.at, To: to.at, Text: fmt.Sprintf("with %d clients waiting for %s, the service handled %d requests for "+
-			"%d grants: %.0f a hand-over, heartbeats not counted, where a lock that wakes one waiter needs at most %.0f.", s.header.Clients-1, s.name(k), to.requests-from.requests,
-			to.grants-from.grants, each, allowed)}
+		return &Violation{Property: Herd, Key: s.name(k), At: to.at, From: from.at, To: to.at,
+			Text: fmt.Sprintf("with %d clients waiting for %s, the service handled %d requests for "+
+				"%d grants: %.0f a hand-over, heartbeats not counted, where a lock that wakes one waiter needs at most %.0f.", s.header.Clients-1, s.name(k), to.requests-from.requests,
+				to.grants-from.grants, each, allowed)}
 	})
 }

@@ -21,13 +21,18 @@ func TestEdgesOfHerds(t *testing.T) {
 	run(t, []propertyCase{
 		{"exactly the bound", Herd, lock, counted(1, 1000) + grants(20) + counted(226, 1449) + probeText, Pass, 0, "", "cost 19.8"},
 		{"one request more", Herd, lock, counted(1, 1000) + grants(20) + counted(226, 1450) + probeText, Violated, 1, "", ""},
-		{"counted in between: the last count is taken", Herd, lock, counted(1, 1000) + grants(20) + counted(100, 1001) + counted(226, 1900) + probeText, Violated, 1, "", "900 requests"},
-		{"the first count is taken, and not the second", Herd, lock, counted(1, 1000) + grants(20) + counted(100, 1890) + counted(226, 1900) + probeText, Violated, 1, "", "900 requests"},
-		{"grants before the first count", Herd, lock, counted(52, 1000) + grants(20) + counted(277, 1600) + probeText, Violated, 1, "", "600 requests for 15 grants: 36 a hand-over"},
+		{"counted in between: the last count is taken", Herd, lock,
+			counted(1, 1000) + grants(20) + counted(100, 1001) + counted(226, 1900) + probeText, Violated, 1, "", "900 requests"},
+		{"the first count is taken, and not the second", Herd, lock,
+			counted(1, 1000) + grants(20) + counted(100, 1890) + counted(226, 1900) + probeText, Violated, 1, "", "900 requests"},
+		{"grants before the first count", Herd, lock, counted(52, 1000) + grants(20) + counted(277, 1600) + probeText,
+			Violated, 1, "", "600 requests for 15 grants: 36 a hand-over"},
 		{"ten grants are enough", Herd, lock, counted(1, 1000) + grants(10) + counted(126, 1600) + probeText, Violated, 1, "", ""},
-		{"grants before the first count are not between", Herd, lock, counted(80, 1000) + grants(13) + counted(140, 1600) + probeText, Inconclusive, 0, "", "it takes 10"},
+		{"grants before the first count are not between", Herd, lock,
+			counted(80, 1000) + grants(13) + counted(140, 1600) + probeText, Inconclusive, 0, "", "it takes 10"},
 		{"no request at all", Herd, lock, counted(1, 1000) + grants(20) + counted(226, 1000) + probeText, Pass, 0, "", "cost 0.0"},
-		{"no TTL, no heartbeats", Herd, lock.with(func(h *history.Header) { h.TTL = 0 }), counted(1, 1000) + grants(20) + counted(226, 1450) + probeText, Violated, 1, "", ""},
+		{"no TTL, no heartbeats", Herd, lock.with(func(h *history.Header) { h.TTL = 0 }),
+			counted(1, 1000) + grants(20) + counted(226, 1450) + probeText, Violated, 1, "", ""},
 	})
 	h := workload(lock, "counter").history(counted(1, 1000) + grants(20) + counted(226, 1900))
 	Judge(h, Options{OnViolation: func(v Violation) {
@@ -93,18 +98,24 @@ func TestEdgesOfTokensAndNotices(t *testing.T) {
 // TestEdgesOfDamage: events that make no sense are counted, each of them.
 func TestEdgesOfDamage(t *testing.T) {
 	for name, add := range map[string]history.Event{
-		"an op that is open already":                          {Type: history.Invoke, Kind: history.Read, Op: 3, Grant: 1, Client: 1, Time: at(3.5)},
-		"the end of an absurd client":                         {Type: history.Exit, Client: -3, Time: at(3.5), Start: at(3.5)},
-		"a ledger entry of an absurd key":                     {Type: history.Ledger, Kind: history.Write, Key: -1, Op: 3, Grant: 1, Seq: 1, Time: at(3.5)},
-		"a ledger entry of an absurd key under a known grant": {Type: history.Ledger, Kind: history.Write, Key: -1, Op: 4, Grant: 1, Seq: 1, Time: at(3.5)},
-		"a ledger entry of another kind":                      {Type: history.Ledger, Kind: history.Write, Op: 3, Grant: 1, Seq: 1, Time: at(3.5)},
-		"a completion that came already":                      {Type: history.OK, Kind: history.Acquire, Op: 1, Grant: 1, Client: 1, Time: at(3.5)},
+		"an op that is open already": {Type: history.Invoke, Kind: history.Read, Op: 3,
+			Grant: 1, Client: 1, Time: at(3.5)},
+		"the end of an absurd client": {Type: history.Exit, Client: -3, Time: at(3.5), Start: at(3.5)},
+		"a ledger entry of an absurd key": {Type: history.Ledger, Kind: history.Write, Key: -1,
+			Op: 3, Grant: 1, Seq: 1, Time: at(3.5)},
+		"a ledger entry of an absurd key under a known grant": {Type: history.Ledger, Kind: history.Write, Key: -1,
+			Op: 4, Grant: 1, Seq: 1, Time: at(3.5)},
+		"a ledger entry of another kind": {Type: history.Ledger, Kind: history.Write, Op: 3,
+			Grant: 1, Seq: 1, Time: at(3.5)},
+		"a completion that came already": {Type: history.OK, Kind: history.Acquire, Op: 1,
+			Grant: 1, Client: 1, Time: at(3.5)},
 	} {
 		h := fencedLock().history(healthy)
 		open := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Type == history.Invoke && e.Op == 3 })
 		h.Events = slices.Insert(h.Events, open+1, add)
 		v := Judge(h, Options{})
-		if v.Outcome != Inconclusive || !strings.Contains(strings.Join(v.Reasons, "\n"), "1 event that make no sense") && !strings.Contains(strings.Join(v.Reasons, "\n"), "make no sense") {
+		if v.Outcome != Inconclusive || !strings.Contains(strings.Join(v.Reasons, "\n"),
+			"1 event that make no sense") && !strings.Contains(strings.Join(v.Reasons, "\n"), "make no sense") {
 			t.Errorf("%s: %v %q", name, v.Outcome, v.Reasons)
 		}
 	}

@@ -26,9 +26,9 @@ func atOnce(n int) *tape {
 	return t
 }
 
-// TestHostileEqualStamps: where nothing can be told apart, a judge does not compare each grant with each
-// other. What an event costs is measured, so that a busy machine fails no test: eight times as many may
-// cost thirty times as much, where the square would be 64.
+// TestHostileEqualStamps: where nothing can be told apart, a judge does not compare each
+// grant with each other. What an event costs is measured, so that a busy machine fails no
+// test: eight times as many may cost thirty times as much, where the square would be 64.
 func TestHostileEqualStamps(t *testing.T) {
 	for _, tokens := range []string{"none", "fencing"} {
 		cost := func(n int) time.Duration {

@@ -6,8 +6,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// KeptKey names the property kept-key: a release was answered ok by a lock whose releases confirm, and the next client, which asked alone and undisturbed, waited until the released grant's
-// lease was over. (A client that is told busy instead is a false busy.)
+// KeptKey names the property kept-key: a release was answered ok by a lock whose releases
+// confirm, and the next client, which asked alone and undisturbed, waited until the
+// released grant's lease was over. (A client that is told busy instead is a false busy.)
 const KeptKey = "kept-key"
 
 var keptKey = Property{
@@ -44,9 +45,10 @@ var keptKey = Property{
 	},
 }
 
-// judgePassed judges an acquire that was granted: whether its client, which asked alone for a free key, waited until the lease before it was over. A client that asks alone
-// for a free key has it by its first request, so it waits for no other look at the key. It is called before the grant is noted.
-// A set is judged by the last of those leases.
+// judgePassed judges an acquire that was granted: whether its client, which asked alone
+// for a free key, waited until the lease before it was over. A client that asks alone
+// for a free key has it by its first request, so it waits for no other look at the key.
+// It is called before the grant is noted. A set is judged by the last of those leases.
 func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 	o, end := asked[0], stamp(e.End, e.Time)
 	if s.fresh(o.client) || !s.soleAsks(asked) {
@@ -59,7 +61,8 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 			continue
 		}
 		s.judged.passed++
-		// The lease ran at least until its promise is over. An earlier attempt may have taken the key, and its reply was late.
+		// The lease ran at least until its promise is over. An earlier attempt
+		// may have taken the key, and its reply was late.
 		kept := end >= g.promise && g.promise-o.start >= s.header.TTL/4 && (e.First == 0 || e.First >= g.promise)
 		if kept && (last == nil || last.promise < g.promise) {
 			last = g
@@ -69,17 +72,21 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 		return
 	}
 	pin(last)
-	k, over, lost, inv, start, client, id := s.keyOf(last), last.promise, s.lostAsks(asked), o.inv, o.start, o.client, o.id
+	k, over, lost, inv, start, client, id := s.keyOf(last), last.promise, s.lostAsks(asked), o.inv, o.start, o.client,
+		o.id
 	s.putOff(inv, func() {
 		spans := s.clientSpans(client)
 		if s.mayStand(lost, inv) || s.garbled() || s.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
 			return
 		}
-		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) || touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}
+		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) ||
+			touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}
 		s.record(&keptKey, k, j, j, func(judgement) *Violation {
-			v := &Violation{Property: KeptKey, Key: s.name(k), At: end, From: start, To: end, A: last.ref(), Ops: []int64{last.id, id}}
+			v := &Violation{Property: KeptKey, Key: s.name(k), At: end, From: start, To: end, A: last.ref(),
+				Ops: []int64{last.id, id}}
 			v.Text = fmt.Sprintf("client %d had released %s, which was answered ok, and client %d, which asked from %s on, alone and undisturbed, was granted it only at %s, when the lease of "+
-				"the released grant was over (%s).", last.client, v.Key, client, seconds(start), seconds(end), seconds(over))
+				"the released grant was over (%s).", last.client, v.Key, client, seconds(start), seconds(end),
+				seconds(over))
 			return v
 		})
 	})

@@ -8,8 +8,9 @@ import (
 
 // keyState is what the judge remembers of one lock key.
 //
-// Grants that may still act are in open. Settled ones are in past, only as long as somebody could still turn out to have been granted, or to
-// have held, beside them: an acquire that is still open and was invoked before their bound, or an open grant whose hold began before it.
+// Grants that may still act are in open. Settled ones are in past, only as long as somebody
+// could still turn out to have been granted, or to have held, beside them: an acquire that is
+// still open and was invoked before their bound, or an open grant whose hold began before it.
 type keyState struct {
 	id   history.KeyID
 	open openGrants
@@ -19,7 +20,8 @@ type keyState struct {
 	// lulls counts the grants that settled while there were not too many at any time.
 	lulls int32
 
-	// waitHead is the oldest open acquire; invocations come in order, so it is the one invoked first.
+	// waitHead is the oldest open acquire; invocations come in order, so it is
+	// the one invoked first.
 	waitHead, waitTail *op
 
 	lastGrant *grant // the grant that ended last, in the recorder's order
@@ -27,8 +29,8 @@ type keyState struct {
 	probe     probeState
 	by        clientsOnKey
 	listed    bool // in Sweep.settled
-	// granted counts the key's grants; late are the last releases of grants whose leases had surely ended; effects are what was done, where a
-	// workload must do nothing twice.
+	// granted counts the key's grants; late are the last releases of grants whose leases
+	// had surely ended; effects are what was done, where a workload must do nothing twice.
 	granted int64
 	late    []lateRelease
 	// lateUntil is when the last of late was answered.
@@ -36,31 +38,36 @@ type keyState struct {
 	// unsure are the clients of which a release has come to an unknown fate.
 	unsure  []int32
 	effects map[int64]effect
-	// loose counts the grants and the indefinite acquires whose clients could still hold the key; freeAt is when the last other one could.
-	// unknown counts those of them that are acquires of unknown fate.
+	// loose counts the grants and the indefinite acquires whose clients could
+	// still hold the key; freeAt is when the last other one could. unknown
+	// counts those of them that are acquires of unknown fate.
 	loose, unknown int
 	freeAt         int64
-	// vanishedAt is when the last client was closed, or was gone, that could still hold the key: it never gave it back.
+	// vanishedAt is when the last client was closed, or was gone, that could
+	// still hold the key: it never gave it back.
 	vanishedAt int64
 	orphan     orphan
-	// stretch is the time in which the key is free and wanted; nil: it is not, or not yet for long. sleptThrough is the last grant through
-	// which a waiter slept.
+	// stretch is the time in which the key is free and wanted; nil: it is not, or
+	// not yet for long. sleptThrough is the last grant through which a waiter slept.
 	stretch      *stretch
 	sleptThrough int64
 	waiters      int // open acquires
-	// soleAsk is the newest acquire, if nobody else had the key or asked for it when it was invoked, what acquires of unknown fate left aside; 0: somebody may have. leftAt is when the last
-	// client was done with what may stand at the service until its lease is over; accused is one more than the grants that there were when a false busy was
-	// last counted.
+	// soleAsk is the newest acquire, if nobody else had the key or asked for it when it was
+	// invoked, what acquires of unknown fate left aside; 0: somebody may have. leftAt is when
+	// the last client was done with what may stand at the service until its lease is over;
+	// accused is one more than the grants that there were when a false busy was last counted.
 	soleAsk, leftAt, accused int64
 
-	// topToken is the greatest token so far, 0 if there was none above it. Of the acquires that had a token, none ended later than lastEnd, or can have been
-	// granted later.
+	// topToken is the greatest token so far, 0 if there was none above it. Of the acquires
+	// that had a token, none ended later than lastEnd, or can have been granted later.
 	topToken, lastEnd int64
 	// tokenBroken: token-order is violated here, so the tokens order nothing.
 	tokenBroken bool
-	// tally counts violations: [0] as time alone has them, [1] as they are if the tokens can be trusted.
+	// tally counts violations: [0] as time alone has them, [1] as they are if
+	// the tokens can be trusted.
 	tally [2]tally
-	// byToken keeps, as Sweep.found does, violations that stand only if the tokens can be trusted; nil: there are none.
+	// byToken keeps, as Sweep.found does, violations that stand only if the
+	// tokens can be trusted; nil: there are none.
 	byToken [][]found
 }
 
@@ -111,7 +118,8 @@ func (s *Sweep) prune(k *keyState) {
 		return
 	}
 	bound := p.at(p.from).g.bound()
-	// Mostly the oldest waiter, or the oldest of the open holds, needs the oldest of the past: the others need not be looked at.
+	// Mostly the oldest waiter, or the oldest of the open holds, needs the
+	// oldest of the past: the others need not be looked at.
 	if k.waitHead != nil && k.waitHead.inv <= bound {
 		return
 	}
@@ -170,7 +178,8 @@ func (s *Sweep) end(g *grant, t int64) {
 	}
 }
 
-// settle moves a grant whose account is complete to the past, and judges it against every settled grant that it can have met.
+// settle moves a grant whose account is complete to the past, and judges it
+// against every settled grant that it can have met.
 func (s *Sweep) settle(g *grant) {
 	g.settled = true
 	k := s.keyOf(g)
@@ -196,7 +205,8 @@ func (s *Sweep) pruneAll() {
 	})
 }
 
-// closeGrants closes a client's open grants on a key, those of its incarnations up to process (0: all), at t.
+// closeGrants closes a client's open grants on a key, those of its incarnations
+// up to process (0: all), at t.
 func (s *Sweep) closeGrants(k *keyState, client, process int32, t int64) {
 	if !k.by.opens(client) {
 		return

@@ -25,20 +25,30 @@ func TestEdgesOfKinds(t *testing.T) {
 		return "A acquire [0,1]\nA lost [701]\nB acquire [702,703]\nA write [900,901] refused\nB write [910,911]\nB release [912,913]\n" + faults + probeText
 	}
 	run(t, []propertyCase{
-		{"stopped for just the whole promise, and stalled besides", MutualExclusion, plainLock(), late(701, "pause A [10,508]\nstall A [10,700]"), Violated, 1, KindLeaseOverrun, ""},
-		{"stopped for a little less, and stalled besides", MutualExclusion, plainLock(), late(701, "pause A [10,507.9]\nstall A [10,700]"), Inconclusive, 0, "", "stall"},
-		{"a session whose client was stopped and stalled", MutualExclusion, session(plainLock()), late(701, "pause A [10,20]\nstall A [10,700]\nA release [945,946] notheld"), Violated, 1, KindLeaseOverrun, ""},
-		{"nothing promised, stopped and stalled", MutualExclusion, noClaims(plainLock()), late(701, "pause A [10,20]\nstall A [10,700]"), Violated, 1, KindLeaseOverrun, ""},
-		{"nothing promised, and stalled", MutualExclusion, noClaims(plainLock()), late(701, "stall A [10,700]"), Inconclusive, 0, "", "stall"},
-		{"told of the loss, stopped for a moment and stalled", MutualExclusion, deafLease, told("pause A [4,6]\nstall A [10,700]"), Violated, 1, KindLeaseOverrun, ""},
+		{"stopped for just the whole promise, and stalled besides", MutualExclusion, plainLock(),
+			late(701, "pause A [10,508]\nstall A [10,700]"), Violated, 1, KindLeaseOverrun, ""},
+		{"stopped for a little less, and stalled besides", MutualExclusion, plainLock(),
+			late(701, "pause A [10,507.9]\nstall A [10,700]"), Inconclusive, 0, "", "stall"},
+		{"a session whose client was stopped and stalled", MutualExclusion, session(plainLock()),
+			late(701, "pause A [10,20]\nstall A [10,700]\nA release [945,946] notheld"), Violated, 1, KindLeaseOverrun, ""},
+		{"nothing promised, stopped and stalled", MutualExclusion, noClaims(plainLock()),
+			late(701, "pause A [10,20]\nstall A [10,700]"), Violated, 1, KindLeaseOverrun, ""},
+		{"nothing promised, and stalled", MutualExclusion, noClaims(plainLock()), late(701, "stall A [10,700]"),
+			Inconclusive, 0, "", "stall"},
+		{"told of the loss, stopped for a moment and stalled", MutualExclusion, deafLease,
+			told("pause A [4,6]\nstall A [10,700]"), Violated, 1, KindLeaseOverrun, ""},
 		{"the service stalled", MutualExclusion, plainLock(), late(701, "service x [10,600] +own"), Inconclusive, 0, "", "stall"},
 		{"just as late without the stall", MutualExclusion, plainLock(), late(748, "stall A [10,160]"), Violated, 1, KindLeaseOverrun, ""},
 		{"a little less late", MutualExclusion, plainLock(), late(747.9, "stall A [10,160]"), Inconclusive, 0, "", "stall"},
-		{"a stall before its session began", MutualExclusion, deafLock(), strings.Replace(told("stall C [210,300]"), "[0,1]", "[400,401]", 1), Violated, 1, KindLeaseOverrun, ""},
-		{"a stall that is noticed just after the loss", MutualExclusion, deafLock(), told("stall C [751,760]"), Inconclusive, 0, "", "stall"},
+		{"a stall before its session began", MutualExclusion, deafLock(),
+			strings.Replace(told("stall C [210,300]"), "[0,1]", "[400,401]", 1), Violated, 1, KindLeaseOverrun, ""},
+		{"a stall that is noticed just after the loss", MutualExclusion, deafLock(), told("stall C [751,760]"),
+			Inconclusive, 0, "", "stall"},
 		{"a stall that comes after the loss", MutualExclusion, deafLock(), told("stall C [752,760]"), Violated, 1, KindLeaseOverrun, ""},
-		{"a stall of the service just after the loss", MutualExclusion, deafLock(), told("service x [751,760] +own"), Inconclusive, 0, "", "stall"},
-		{"a stall of the service after the loss", MutualExclusion, deafLock(), told("service x [752,760] +own"), Violated, 1, KindLeaseOverrun, ""},
+		{"a stall of the service just after the loss", MutualExclusion, deafLock(), told("service x [751,760] +own"),
+			Inconclusive, 0, "", "stall"},
+		{"a stall of the service after the loss", MutualExclusion, deafLock(), told("service x [752,760] +own"),
+			Violated, 1, KindLeaseOverrun, ""},
 	})
 }
 
@@ -48,7 +58,8 @@ func inScript(t float64) string { return strconv.FormatFloat(t, 'f', -1, 64) }
 func TestEdgesOfPromises(t *testing.T) {
 	soon := plainLock().with(func(h *history.Header) { h.TTL = 0 })
 	run(t, []propertyCase{
-		{"over for longer than the clock has run", DeadGrant, library(plainLock()), "A acquire [0,1] attempt=0 valid=-3000" + probeText, Violated, 1, "", ""},
+		{"over for longer than the clock has run", DeadGrant, library(plainLock()),
+			"A acquire [0,1] attempt=0 valid=-3000" + probeText, Violated, 1, "", ""},
 		{"no TTL, in the first instants of the clock", MutualExclusion, soon, `
 		A acquire [-999.5,-999]
 		B acquire [2,3]
@@ -98,20 +109,26 @@ func TestEdgesOfLostUpdates(t *testing.T) {
 		B acquire [20,21]
 		B read    [22,23]
 		B write   [50,51]
-		B release [60,61]` + probeText, Violated, 1, "", "took a request of client 1 to k0 again, as version 3, over version 2 of client 2"},
+		B release [60,61]` + probeText, Violated, 1, "",
+			"took a request of client 1 to k0 again, as version 3, over version 2 of client 2"},
 		{"taken twice, which a stall of its client does not explain", LostUpdate, plainLock(), takenLate, Violated, 1, "", "again"},
-		{"and so is the stale write", UnfencedWrite, plainLock(), takenLate, Violated, 1, KindInFlight, "although it had taken this request before"},
-		{"taken twice, and made from what was there", LostUpdate, plainLock(), strings.Replace(takenLate, "@12,705", "@12,705 atomic", 1), Pass, 0, "", ""},
+		{"and so is the stale write", UnfencedWrite, plainLock(), takenLate, Violated, 1, KindInFlight,
+			"although it had taken this request before"},
+		{"taken twice, and made from what was there", LostUpdate, plainLock(),
+			strings.Replace(takenLate, "@12,705", "@12,705 atomic", 1), Pass, 0, "", ""},
 		{"stalled while its write was on its way", LostUpdate, plainLock(), stalledOnItsWay, Inconclusive, 0, "", "stall"},
-		{"stopped while its write was on its way", LostUpdate, plainLock(), strings.Replace(stalledOnItsWay, "stall", "pause", 1), Violated, 1, "", ""},
+		{"stopped while its write was on its way", LostUpdate, plainLock(),
+			strings.Replace(stalledOnItsWay, "stall", "pause", 1), Violated, 1, "", ""},
 		{"without a lock a stall excuses nothing", LostUpdate, free, stalled("stall"), Violated, 2, "", ""},
 	})
 }
 
-// TestWhatIsNotToldIsNotJudged: where a history says that it can't tell of a property, nothing of it is counted, told live, or weighs on the severity.
+// TestWhatIsNotToldIsNotJudged: where a history says that it can't tell of a
+// property, nothing of it is counted, told live, or weighs on the severity.
 func TestWhatIsNotToldIsNotJudged(t *testing.T) {
 	stale := fencedLock().with(func(h *history.Header) { h.Claims.Confirms = []string{"renew"} })
-	text := stalled("pause") + strings.ReplaceAll(strings.ReplaceAll(handedOver, "A acq", "C acq"), "B acq", "D acq") + "C renew [900,901]\nC acquire [950,960] tok=1\nC release [970,971]"
+	text := stalled("pause") + strings.ReplaceAll(strings.ReplaceAll(handedOver, "A acq", "C acq"), "B acq", "D acq") +
+		"C renew [900,901]\nC acquire [950,960] tok=1\nC release [970,971]"
 	told := map[string]int{}
 	judge := func(lock script) Verdict {
 		clear(told)
@@ -140,7 +157,8 @@ func TestWhatIsNotToldIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestNames: every outcome and severity is read as it is written; what there is not has a name that is on the safe side.
+// TestNames: every outcome and severity is read as it is written; what there is
+// not has a name that is on the safe side.
 func TestNames(t *testing.T) {
 	for o := Inconclusive; o <= NotJudged; o++ {
 		got := Outcome(99)

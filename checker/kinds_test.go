@@ -10,8 +10,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
-// TestKindsOfLocks judges the hand-written histories of each kind of lock: testdata/kinds/KIND/VERDICT.jsonl, or VERDICT-WHY.jsonl. Where holds alone decide,
-// Porcupine says the same.
+// TestKindsOfLocks judges the hand-written histories of each kind of lock:
+// testdata/kinds/KIND/VERDICT.jsonl, or VERDICT-WHY.jsonl. Where holds alone
+// decide, Porcupine says the same.
 func TestKindsOfLocks(t *testing.T) {
 	files, err := filepath.Glob("testdata/kinds/*/*.jsonl")
 	if err != nil || len(files) == 0 {

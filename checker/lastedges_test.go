@@ -63,20 +63,29 @@ func TestEdgesOfStaleWrites(t *testing.T) {
 	const later = "B acquire [600,601]\nB write [602,603]\n"
 	const slow = "A acquire [0,1]\nstall A [2,302]\n" + later + "A write [700,701]\n"
 	overran := func(fault, acts string) string {
-		return fault + "\nA acquire [0,1]\nA read [410,411]\nB acquire [610,611]\n" + acts + "B write [1350,1351]\nB release [1360,1361]" + probeText
+		return fault + "\nA acquire [0,1]\nA read [410,411]\nB acquire [610,611]\n" + acts +
+			"B write [1350,1351]\nB release [1360,1361]" + probeText
 	}
-	many := strings.Repeat("A write [700,701] refused\n", keptActs+2) + "A write [1500,1501] refused\n" // too many to know whether it acted in between
+	// too many to know whether it acted in between
+	many := strings.Repeat("A write [700,701] refused\n", keptActs+2) + "A write [1500,1501] refused\n"
 	run(t, []propertyCase{
-		{"invoked as the other one was granted it, and never answered", UnfencedWrite, lock, "A acquire [0,1]\n" + later + "A write [601,] @604", Violated, 1, "", ""},
+		{"invoked as the other one was granted it, and never answered", UnfencedWrite, lock,
+			"A acquire [0,1]\n" + later + "A write [601,] @604", Violated, 1, "", ""},
 		{"a stall explains the write", UnfencedWrite, lock, slow, Inconclusive, 0, "", "A stall of this machine"},
-		{"a stall explains the write, and not what it did next", UnfencedWrite, lock, slow + "A read [920,921]", Violated, 1, KindStale, ""},
-		{"a library that did not say how long its lease is good", MutualExclusion, library(lock), wentOn + probeText, Violated, 1, KindLeaseOverrun, "outlived its lease of 0.500 s"},
-		{"two stalls, and the longer one came first", MutualExclusion, lock, overran("stall A [2,402]\nstall A [503,603]", "A write [700,701] refused\nA write [1300,1301] refused\n"), Violated, 1, KindLeaseOverrun,
+		{"a stall explains the write, and not what it did next", UnfencedWrite, lock, slow + "A read [920,921]",
+			Violated, 1, KindStale, ""},
+		{"a library that did not say how long its lease is good", MutualExclusion, library(lock), wentOn + probeText,
+			Violated, 1, KindLeaseOverrun, "outlived its lease of 0.500 s"},
+		{"two stalls, and the longer one came first", MutualExclusion, lock,
+			overran("stall A [2,402]\nstall A [503,603]", "A write [700,701] refused\nA write [1300,1301] refused\n"),
+			Violated, 1, KindLeaseOverrun,
 			"was starved by this machine for 0.400 s"},
-		{"a connection was lost, and nobody injected it", MutualExclusion, lock, overran("fault reset [650,650] on=A links +own", many), Violated, 1, KindLeaseOverrun,
+		{"a connection was lost, and nobody injected it", MutualExclusion, lock,
+			overran("fault reset [650,650] on=A links +own", many), Violated, 1, KindLeaseOverrun,
 			"lost its connection, outlived"},
 	})
-	// B's token, and no clock, tells that it held the key before its late reply: A acted in between, and not after.
+	// B's token, and no clock, tells that it held the key before its late
+	// reply: A acted in between, and not after.
 	hasPattern(t, "it did not act once the other one had its answer", library(untold(fencedLock(), TokenOrder)), MutualExclusion, `
 		A acquire [0,1] tok=1 valid=500
 		A read    [2,3]
@@ -99,7 +108,8 @@ func TestAFaultWhoseEndIsNotMeasured(t *testing.T) {
 	}
 }
 
-// TestHoldersThatExcludeEachOther: D's session says nothing for the time in which C was granted the semaphore, but C's does for that in which D was.
+// TestHoldersThatExcludeEachOther: D's session says nothing for the time in
+// which C was granted the semaphore, but C's does for that in which D was.
 func TestHoldersThatExcludeEachOther(t *testing.T) {
 	run(t, []propertyCase{{"by the promise of the earlier one alone", MutualExclusion, permits(confirms(session(plainLock())), 2), `
 		C acquire [0,1]
@@ -111,7 +121,8 @@ func TestHoldersThatExcludeEachOther(t *testing.T) {
 		D release [1512,1513]` + probeText, Violated, 1, KindGrantedWhileValid, ""}})
 }
 
-// TestWhatACutLeavesOpen: who was granted a key inside a promise is not known until what withdrew it would have been recorded.
+// TestWhatACutLeavesOpen: who was granted a key inside a promise is not known
+// until what withdrew it would have been recorded.
 func TestWhatACutLeavesOpen(t *testing.T) {
 	for cut, want := range map[float64]int{640: 0, 900: 1} {
 		h := confirms(plainLock(), "renew").until(strings.Replace(stolen, "C release [700,701]", "D acquire [899,900] key=k1", 1), cut)
@@ -134,12 +145,14 @@ func TestWhoWasToldNo(t *testing.T) {
 		Q acquire [8000,8500]`, Violated, 1, KindGhost, ""}})
 }
 
-// TestEffectsOutlastTheirGrants: who did a thing first is known when it is done again, however long ago that was; and one request is one, how often it is carried out.
+// TestEffectsOutlastTheirGrants: who did a thing first is known when it is done again,
+// however long ago that was; and one request is one, how often it is carried out.
 func TestEffectsOutlastTheirGrants(t *testing.T) {
 	var text strings.Builder
 	for i := range 12 {
 		from := 700 * i
-		fmt.Fprintf(&text, "%c acquire [%d,%d]\n%[1]c write [%[4]d,%[5]d] value=%[6]d\n%[1]c release [%[7]d,%[8]d]\n", 'A'+rune(i%6), from, from+1, from+10, from+11, 1+i%11, from+20, from+21)
+		fmt.Fprintf(&text, "%c acquire [%d,%d]\n%[1]c write [%[4]d,%[5]d] value=%[6]d\n%[1]c release [%[7]d,%[8]d]\n",
+			'A'+rune(i%6), from, from+1, from+10, from+11, 1+i%11, from+20, from+21)
 	}
 	v := workload(plainLock(), workloadLeader).judge(t, text.String())
 	if r := v.Property(DuplicateEffect); r.Count != 1 || r.Violations[0].A.Client != 1 || r.Violations[0].B.Client != 6 {
@@ -149,7 +162,8 @@ func TestEffectsOutlastTheirGrants(t *testing.T) {
 	holdsTo(t, "one request, carried out twice, in a ledger that nobody announced", h, DuplicateEffect, 0)
 }
 
-// TestRoomIsGivenBack: what the judge keeps does not grow with the history where nothing is written and nobody knows who has a key, either.
+// TestRoomIsGivenBack: what the judge keeps does not grow with the history
+// where nothing is written and nobody knows who has a key, either.
 func TestRoomIsGivenBack(t *testing.T) {
 	var text strings.Builder
 	for i := range 400 {

@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Histories at the edges that are left (see edges_test.go): events that no script can write, for the most part, since a harness writes them only on a bad day.
+// Histories at the edges that are left (see edges_test.go): events that no script
+// can write, for the most part, since a harness writes them only on a bad day.
 
 // changed is the history that a text describes, each of its events changed.
 func (s script) changed(text string, change func(*history.Event)) *history.History {
@@ -44,8 +45,9 @@ func holdsTo(t *testing.T, name string, h *history.History, property string, wan
 	}
 }
 
-// TestFaultsOnNobody: a fault whose victim no history can have strikes nobody, one that touched a promise is not noted aside as well, and a client may have the
-// number 0, which for a fault means nobody.
+// TestFaultsOnNobody: a fault whose victim no history can have strikes nobody,
+// one that touched a promise is not noted aside as well, and a client may have
+// the number 0, which for a fault means nobody.
 func TestFaultsOnNobody(t *testing.T) {
 	struck := func(victim int32) func(*history.Event) {
 		return func(e *history.Event) {
@@ -54,7 +56,8 @@ func TestFaultsOnNobody(t *testing.T) {
 			}
 		}
 	}
-	const alone, elsewhere = "fault pause [4,705] on=A aside\n" + wentOn + probeText, "fault pause [4,705] on=service hosts=1\n" + wentOn + probeText
+	const alone, elsewhere = "fault pause [4,705] on=A aside\n" + wentOn + probeText,
+		"fault pause [4,705] on=service hosts=1\n" + wentOn + probeText
 	for name, x := range map[string]struct {
 		h    *history.History
 		want string
@@ -65,7 +68,8 @@ func TestFaultsOnNobody(t *testing.T) {
 		"on a number beyond any":       {plainLock().changed(alone, struck(maxClients)), PatternWorkedPast},
 		"on a server":                  {plainLock().changed(elsewhere, struck(1)), PatternWorkedPast},
 		"on its process, for too long": {plainLock().history("fault pause [4,216.1] on=A\n" + wentOn + probeText), PatternPaused},
-		"on its process":               {plainLock().history("fault pause [4,150] on=A\n" + wentOn + probeText), PatternWorkedPast}, // not for twice as long
+		// not for twice as long
+		"on its process": {plainLock().history("fault pause [4,150] on=A\n" + wentOn + probeText), PatternWorkedPast},
 		"on nobody, beside client 0": {plainLock().changed(alone, func(e *history.Event) {
 			if e.Client == 1 {
 				e.Client = 0
@@ -79,7 +83,8 @@ func TestFaultsOnNobody(t *testing.T) {
 	}
 }
 
-// TestDeathsThatAreToldLate: the end of a process withdraws what was promised to it as of its last sign of life, and nothing of its heirs'.
+// TestDeathsThatAreToldLate: the end of a process withdraws what was promised
+// to it as of its last sign of life, and nothing of its heirs'.
 func TestDeathsThatAreToldLate(t *testing.T) {
 	goneAt := func(t float64) func(*history.Event) {
 		return func(e *history.Event) {
@@ -153,11 +158,15 @@ func TestEdgesOfOps(t *testing.T) {
 	const again = "A acquire [0,1]\nA write [2,]\nA release [5,6]\nA release [7,8] notheld\n"
 	const probed = "mark final [3000]\nQ acquire [5000,6100] busy"
 	run(t, []propertyCase{
-		{"nobody knows whether it closed", StuckLock, lock, "A acquire [0,1]\nA close [10,11] info\n" + probed, Inconclusive, 0, "", "somebody could still hold it"},
+		{"nobody knows whether it closed", StuckLock, lock, "A acquire [0,1]\nA close [10,11] info\n" + probed,
+			Inconclusive, 0, "", "somebody could still hold it"},
 		{"it closed", StuckLock, lock, "A acquire [0,1]\nA close [10,11]\n" + probed, Violated, 1, KindNeverExpired, ""},
-		{"given back twice, and another one holds it", StuckLock, lock, again + "B acquire [10,11]\n" + probed, Inconclusive, 0, "", "somebody could still hold it"},
-		{"a renewal that failed extends nothing", MutualExclusion, lock, "A acquire [0,1]\nA renew [400,401] fail\nB acquire [600,601]\nB release [610,611]" + probeText, Pass, 0, "", ""},
-		{"a renewal that did not", MutualExclusion, lock, "A acquire [0,1]\nA renew [400,401]\nB acquire [600,601]\nB release [610,611]" + probeText, Violated, 1,
+		{"given back twice, and another one holds it", StuckLock, lock, again + "B acquire [10,11]\n" + probed,
+			Inconclusive, 0, "", "somebody could still hold it"},
+		{"a renewal that failed extends nothing", MutualExclusion, lock,
+			"A acquire [0,1]\nA renew [400,401] fail\nB acquire [600,601]\nB release [610,611]" + probeText, Pass, 0, "", ""},
+		{"a renewal that did not", MutualExclusion, lock,
+			"A acquire [0,1]\nA renew [400,401]\nB acquire [600,601]\nB release [610,611]" + probeText, Violated, 1,
 			KindGrantedWhileValid, ""},
 		{"a renewal of its other grant, where grants are their own", StolenRelease, lock.with(func(h *history.Header) { h.Translated = true }), `
 		G=A acquire [0,1]
@@ -179,8 +188,11 @@ func TestEdgesOfOps(t *testing.T) {
 		t.Helper()
 		hasPattern(t, name, lock, MutualExclusion, text, want)
 	}
-	double("an op of unknown fate was under way for nobody knows how long", "fault partition [4,19] on=A links\n"+strings.Replace(wentOn, "A read    [2,3]", "A read [2,30] info", 1), PatternWorkedPast)
-	double("of two ops that took as long, the first began in a cut", "fault partition [4,30] on=A links\n"+strings.Replace(wentOn, "A read    [2,3]", "A renew [20,320] fail\nA renew [330,630] fail", 1),
+	double("an op of unknown fate was under way for nobody knows how long",
+		"fault partition [4,19] on=A links\n"+strings.Replace(wentOn, "A read    [2,3]", "A read [2,30] info", 1), PatternWorkedPast)
+	double("of two ops that took as long, the first began in a cut",
+		"fault partition [4,30] on=A links\n"+strings.Replace(wentOn, "A read    [2,3]",
+			"A renew [20,320] fail\nA renew [330,630] fail", 1),
 		PatternCutOff)
 
 	unsure := func(e *history.Event) {
@@ -189,7 +201,8 @@ func TestEdgesOfOps(t *testing.T) {
 		}
 	}
 	const beside = "\nB acquire [30,31]\nB release [40,41]" + probeText
-	holdsTo(t, "no longer held, it says, though nobody knows when it was asked", lock.changed("A acquire [0,1]\nA held [10,11] info"+beside, unsure), MutualExclusion, 1)
+	holdsTo(t, "no longer held, it says, though nobody knows when it was asked",
+		lock.changed("A acquire [0,1]\nA held [10,11] info"+beside, unsure), MutualExclusion, 1)
 	// A release of unknown fate ends no hold, whatever it says: A's write is no stray.
 	h := lock.changed("A acquire [0,1]\nA release [10,11] info\nA write [20,21]\nA release [22,23]"+probeText, unsure)
 	if v := Judge(h, Options{}); v.Outcome != Pass {

@@ -34,22 +34,33 @@ func TestEdgesOfTheLedger(t *testing.T) {
 		change func(*history.History)
 		says   string // why lost-update is inconclusive; empty: it passes
 	}{
-		"whole":                              {text, func(*history.History) {}, ""},
-		"the last write is not in it":        {text, func(h *history.History) { drop(h, entryOf(5)) }, "the store answered 1 op that"},
-		"the last read is not in it":         {strings.Replace(text, "A write   [8,9]", "", 1), func(h *history.History) { drop(h, entryOf(4)) }, "the store answered 1 op that"},
-		"two are not in it":                  {text, func(h *history.History) { drop(h, entryOf(5)); drop(h, entryOf(4)) }, "the store answered 2 ops that"},
-		"what failed need not be in it":      {text + "\nA read [6.5,6.6] fail", func(*history.History) {}, ""},
-		"nobody knows of one, nor how far":   {strings.Replace(text, "[8,9]", "[8,]", 1), func(h *history.History) { drop(h, marks) }, "the fate of 1 op is open"},
-		"nor of a read":                      {strings.Replace(strings.Replace(text, "[6,7]", "[6,]", 1), "A write   [8,9]", "", 1), func(h *history.History) { drop(h, marks) }, "the fate of 1 op is open"},
-		"one timed out, and nobody knows":    {strings.Replace(text, "[8,9]", "[8,9] info", 1), func(h *history.History) { drop(h, marks) }, "the fate of 1 op is open"},
-		"nobody knows of one, but how far":   {strings.Replace(text, "[8,9]", "[8,]", 1), func(*history.History) {}, ""},
-		"just as far":                        {strings.Replace(text, "[8,9]", "[8,]", 1), func(h *history.History) { markedAt(h, at(8)) }, ""},
-		"a little less":                      {strings.Replace(text, "[8,9]", "[8,]", 1), func(h *history.History) { markedAt(h, at(8)-1) }, "the fate of 1 op is open"},
-		"it has what never was answered":     {strings.Replace(text, "[8,9]", "[8,] @8.5", 1), func(h *history.History) { drop(h, marks) }, ""},
-		"not a lock's op":                    {text + "\nB acquire [20,]\nC renew [8.5,] g=none\nD held [8.6,]", func(h *history.History) { drop(h, marks) }, ""},
-		"one is missing in the midst of it":  {text, func(h *history.History) { drop(h, entryOf(3)) }, "the store answered 1 op that"},
-		"a gap, and every op is in it":       {strings.Replace(text, "[8,9]", "[8,9] @8.5,8.6", 1), func(h *history.History) { h.Events = slices.Delete(h.Events, len(h.Events)-3, len(h.Events)-2) }, ""},
-		"there is one, though none was told": {text, func(h *history.History) { h.Header.Store = history.Store{} }, "The ledger has 4 entries"},
+		"whole":                       {text, func(*history.History) {}, ""},
+		"the last write is not in it": {text, func(h *history.History) { drop(h, entryOf(5)) }, "the store answered 1 op that"},
+		"the last read is not in it": {strings.Replace(text, "A write   [8,9]", "", 1),
+			func(h *history.History) { drop(h, entryOf(4)) }, "the store answered 1 op that"},
+		"two are not in it": {text,
+			func(h *history.History) { drop(h, entryOf(5)); drop(h, entryOf(4)) }, "the store answered 2 ops that"},
+		"what failed need not be in it": {text + "\nA read [6.5,6.6] fail", func(*history.History) {}, ""},
+		"nobody knows of one, nor how far": {strings.Replace(text, "[8,9]", "[8,]", 1),
+			func(h *history.History) { drop(h, marks) }, "the fate of 1 op is open"},
+		"nor of a read": {strings.Replace(strings.Replace(text, "[6,7]", "[6,]", 1),
+			"A write   [8,9]", "", 1), func(h *history.History) { drop(h, marks) }, "the fate of 1 op is open"},
+		"one timed out, and nobody knows": {strings.Replace(text, "[8,9]", "[8,9] info", 1),
+			func(h *history.History) { drop(h, marks) }, "the fate of 1 op is open"},
+		"nobody knows of one, but how far": {strings.Replace(text, "[8,9]", "[8,]", 1), func(*history.History) {}, ""},
+		"just as far": {strings.Replace(text, "[8,9]", "[8,]", 1),
+			func(h *history.History) { markedAt(h, at(8)) }, ""},
+		"a little less": {strings.Replace(text, "[8,9]", "[8,]", 1),
+			func(h *history.History) { markedAt(h, at(8)-1) }, "the fate of 1 op is open"},
+		"it has what never was answered": {strings.Replace(text, "[8,9]", "[8,] @8.5", 1),
+			func(h *history.History) { drop(h, marks) }, ""},
+		"not a lock's op": {text + "\nB acquire [20,]\nC renew [8.5,] g=none\nD held [8.6,]",
+			func(h *history.History) { drop(h, marks) }, ""},
+		"one is missing in the midst of it": {text, func(h *history.History) { drop(h, entryOf(3)) }, "the store answered 1 op that"},
+		"a gap, and every op is in it": {strings.Replace(text, "[8,9]", "[8,9] @8.5,8.6", 1),
+			func(h *history.History) { h.Events = slices.Delete(h.Events, len(h.Events)-3, len(h.Events)-2) }, ""},
+		"there is one, though none was told": {text, func(h *history.History) { h.Header.Store = history.Store{} },
+			"The ledger has 4 entries"},
 	} {
 		h := plainLock().history(x.text + "\n" + probeText)
 		x.change(h)
@@ -90,7 +101,8 @@ func TestHoldsThatWriteToSeveralKeys(t *testing.T) {
 		B write   [17,18] key=k2 g=H
 		A release [50,51] g=G
 		B release [50,51] g=H` + probeText, Pass, 0, "", ""},
-		{"no protected resource, no effects", DuplicateEffect, workload(plainLock(), "payment").with(func(h *history.Header) { h.Store = history.Store{} }), "A acquire [0,1]" + probeText,
+		{"no protected resource, no effects", DuplicateEffect,
+			workload(plainLock(), "payment").with(func(h *history.Header) { h.Store = history.Store{} }), "A acquire [0,1]" + probeText,
 			NotJudged, 0, "", "no protected resource"},
 		{"an act as the loss is told", MutualExclusion, grace(session(plainLock())), `
 		A acquire [0,1]
@@ -108,7 +120,8 @@ func TestHoldsThatWriteToSeveralKeys(t *testing.T) {
 	})
 }
 
-// TestKeepsTheFirst: room for one violation is not taken by what is none, or stands only by tokens that broke their order.
+// TestKeepsTheFirst: room for one violation is not taken by what is none, or
+// stands only by tokens that broke their order.
 func TestKeepsTheFirst(t *testing.T) {
 	for name, x := range map[string]struct {
 		lock script
@@ -142,7 +155,8 @@ func TestKeepsTheFirst(t *testing.T) {
 	}
 }
 
-// TestEdgesOfEffects: the same request taken twice is no second effect, and how a second one came about.
+// TestEdgesOfEffects: the same request taken twice is no second effect, and how
+// a second one came about.
 func TestEdgesOfEffects(t *testing.T) {
 	pay := func(s script) script { return workload(s, workloadPayment) }
 	undeclared := pay(noClaims(plainLock())).with(func(h *history.Header) { h.Store = history.Store{} })
@@ -158,8 +172,12 @@ func TestEdgesOfEffects(t *testing.T) {
 		B acquire [0,10] tok=2
 		B write   [11,12] value=1
 		A write   [13,14] value=1`, Violated, 1, KindStale, "client 1 began its write at 1.013 s"},
-		{"never reported", DuplicateEffect, pay(plainLock()), charged + "A write [740,] @750 value=1\nA exit [800]" + probeText, Violated, 1, KindStale, "client 1 began its write at 1.740 s"},
-		{"asked in time, begun too late", DuplicateEffect, pay(plainLock()), charged + "A write [400,760] start=740 @750 value=1" + probeText, Violated, 1, KindStale, "client 1 began its write at 1.740 s"},
+		{"never reported", DuplicateEffect, pay(plainLock()),
+			charged + "A write [740,] @750 value=1\nA exit [800]" + probeText, Violated, 1, KindStale,
+			"client 1 began its write at 1.740 s"},
+		{"asked in time, begun too late", DuplicateEffect, pay(plainLock()),
+			charged + "A write [400,760] start=740 @750 value=1" + probeText, Violated, 1, KindStale,
+			"client 1 began its write at 1.740 s"},
 	})
 	for text, want := range map[string]int{
 		"A acquire [0,1]\nA write [2,3] value=1\nA release [8,9]\nB acquire [10,11]\nB write [12,50] @20,30 value=1\nB release [60,61]": 1,

@@ -34,7 +34,8 @@ func TestFIFO(t *testing.T) {
 		B acquire [2,40] enq=3 tok=2
 		C acquire [4,20] enq=5 tok=1
 		B release [50,51]` + probeText2, Violated, 1, "", "token 2"},
-		{"nobody says when it was enqueued", FIFO, fair(plainLock()), strings.NewReplacer("enq=0.5", "", "enq=3", "", "enq=5", "").Replace(overtaken), Inconclusive, 0, "", "enqueued"},
+		{"nobody says when it was enqueued", FIFO, fair(plainLock()),
+			strings.NewReplacer("enq=0.5", "", "enq=3", "", "enq=5", "").Replace(overtaken), Inconclusive, 0, "", "enqueued"},
 		{"no claim", FIFO, plainLock(), overtaken, NotJudged, 0, "", "fair"},
 	})
 }
@@ -88,9 +89,11 @@ func TestDeadlock(t *testing.T) {
 		A acquire [2,403] busy key=k1
 		B acquire [3,404] busy key=k2
 		C acquire [4,405] busy key=k0` + probeText, Violated, 1, "", "client 3 had"},
-		{"they wait in one direction", Deadlock, plainLock(), change("B acquire [3,404] busy key=k0", "B acquire [3,404] busy key=k2"), Pass, 0, "", ""},
+		{"they wait in one direction", Deadlock, plainLock(),
+			change("B acquire [3,404] busy key=k0", "B acquire [3,404] busy key=k2"), Pass, 0, "", ""},
 		{"not for long enough", Deadlock, plainLock(), change("A acquire [2,403]", "A acquire [2,240]"), Pass, 0, "", ""},
-		{"not for the bound that was set", Deadlock, plainLock().with(func(h *history.Header) { h.Bound = 450 * ms }), crossed + probeText, Pass, 0, "", ""},
+		{"not for the bound that was set", Deadlock, plainLock().with(func(h *history.Header) { h.Bound = 450 * ms }),
+			crossed + probeText, Pass, 0, "", ""},
 		{"one lease was over", Deadlock, plainLock(), `
 		A acquire [0,1] key=k0
 		B acquire [300,301] key=k1
@@ -107,25 +110,43 @@ func TestDeadlock(t *testing.T) {
 		B acquire [300,301] key=k1
 		A acquire [302,703] busy key=k1
 		B acquire [303,704] busy key=k0` + probeText, Pass, 0, "", ""},
-		{"one was told of a loss", Deadlock, plainLock(), change("B acquire [3,404]", "A lost [100] key=k0\nB acquire [3,404]"), Pass, 0, "", ""},
+		{"one was told of a loss", Deadlock, plainLock(),
+			change("B acquire [3,404]", "A lost [100] key=k0\nB acquire [3,404]"), Pass, 0, "", ""},
 		{"one was stopped", Deadlock, plainLock(), crossed + "pause A [50,60]" + probeText, Pass, 0, "", ""},
-		{"one was stopped when it had lasted for long enough", Deadlock, plainLock(), crossed + "pause A [300,310]" + probeText, Violated, 1, "", "from 1.003 s to 1.300 s"},
-		{"one gives up, the other has it at last", Deadlock, plainLock(), strings.NewReplacer("B acquire [3,404] busy key=k0", "B acquire [3,412] key=k0", "B release [410,411] key=k1", "B release [420,421] key=k0").Replace(crossed) +
-			probeText, Violated, 1, "", ""},
-		{"one stalled", Deadlock, plainLock(), crossed + "stall A [50,60]" + probeText, Inconclusive, 0, "", "without a stall of this machine"},
-		{"one stalled before its session was asked for anything", Deadlock, session, crossed + "stall A [-300,-280]" + probeText, Inconclusive, 0, "", "1 circle"},
-		{"one stalled when it had lasted for long enough", Deadlock, plainLock(), crossed + "stall A [300,310]" + probeText, Violated, 1, "", "from 1.003 s to 1.300 s"},
-		{"one stalled, and was stopped as well", Deadlock, plainLock(), crossed + "stall A [50,60]\npause A [40,45]" + probeText, Pass, 0, "", ""},
-		{"one stalled, but they did not wait for long enough", Deadlock, plainLock(), change("A acquire [2,403]", "A acquire [2,240]") + "\nstall A [50,60]", Pass, 0, "", ""},
-		{"neither ever said that it had begun to wait", Deadlock, session, vain("A acquire [2,] key=k1\nB acquire [3,] key=k0\nA exit [900]\nB exit [900]"), Inconclusive, 0, "", "never said"},
-		{"one never said so, and was given up", Deadlock, session, vain("A acquire [2,403] info key=k1\nB acquire [3,404] busy key=k0\nA exit [410]"), Inconclusive, 0, "", "never said"},
-		{"one never said so, and was gone too soon", Deadlock, session, vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0\nA exit [240]"), Pass, 0, "", ""},
-		{"one never said so, and an older process of it ended", Deadlock, session, vain("A acquire [1,2] key=k0 proc=4\nA acquire [3,] key=k1 proc=4\nB acquire [3,404] busy key=k0\nA exit [240] proc=3"), Inconclusive, 0, "", "never said"},
-		{"one never said so, and was killed", Deadlock, session, vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0\nkill A [200,201]\nA exit [400]"), Pass, 0, "", ""},
-		{"one never said so, but had begun to give back what it had", Deadlock, session, vain("A release [1.5,] key=k0\nA acquire [2,] key=k1\nB acquire [3,404] busy key=k0"), Pass, 0, "", ""},
-		{"one never said so, but was told of a loss", Deadlock, session, vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0\nA lost [100] key=k0"), Pass, 0, "", ""},
-		{"one never said so, nor when it was over", Deadlock, plainLock(), vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0"), Inconclusive, 0, "", "never said"},
-		{"one never said so, and its lease was over", Deadlock, plainLock(), vain("A acquire [300,] key=k1\nB acquire [301,804] busy key=k0"), Pass, 0, "", ""},
+		{"one was stopped when it had lasted for long enough", Deadlock, plainLock(),
+			crossed + "pause A [300,310]" + probeText, Violated, 1, "", "from 1.003 s to 1.300 s"},
+		{"one gives up, the other has it at last", Deadlock, plainLock(),
+			strings.NewReplacer("B acquire [3,404] busy key=k0", "B acquire [3,412] key=k0",
+				"B release [410,411] key=k1", "B release [420,421] key=k0").Replace(crossed) +
+				probeText, Violated, 1, "", ""},
+		{"one stalled", Deadlock, plainLock(), crossed + "stall A [50,60]" + probeText, Inconclusive, 0, "",
+			"without a stall of this machine"},
+		{"one stalled before its session was asked for anything", Deadlock, session,
+			crossed + "stall A [-300,-280]" + probeText, Inconclusive, 0, "", "1 circle"},
+		{"one stalled when it had lasted for long enough", Deadlock, plainLock(),
+			crossed + "stall A [300,310]" + probeText, Violated, 1, "", "from 1.003 s to 1.300 s"},
+		{"one stalled, and was stopped as well", Deadlock, plainLock(),
+			crossed + "stall A [50,60]\npause A [40,45]" + probeText, Pass, 0, "", ""},
+		{"one stalled, but they did not wait for long enough", Deadlock, plainLock(),
+			change("A acquire [2,403]", "A acquire [2,240]") + "\nstall A [50,60]", Pass, 0, "", ""},
+		{"neither ever said that it had begun to wait", Deadlock, session,
+			vain("A acquire [2,] key=k1\nB acquire [3,] key=k0\nA exit [900]\nB exit [900]"), Inconclusive, 0, "", "never said"},
+		{"one never said so, and was given up", Deadlock, session,
+			vain("A acquire [2,403] info key=k1\nB acquire [3,404] busy key=k0\nA exit [410]"), Inconclusive, 0, "", "never said"},
+		{"one never said so, and was gone too soon", Deadlock, session,
+			vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0\nA exit [240]"), Pass, 0, "", ""},
+		{"one never said so, and an older process of it ended", Deadlock, session,
+			vain("A acquire [1,2] key=k0 proc=4\nA acquire [3,] key=k1 proc=4\nB acquire [3,404] busy key=k0\nA exit [240] proc=3"), Inconclusive, 0, "", "never said"},
+		{"one never said so, and was killed", Deadlock, session,
+			vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0\nkill A [200,201]\nA exit [400]"), Pass, 0, "", ""},
+		{"one never said so, but had begun to give back what it had", Deadlock, session,
+			vain("A release [1.5,] key=k0\nA acquire [2,] key=k1\nB acquire [3,404] busy key=k0"), Pass, 0, "", ""},
+		{"one never said so, but was told of a loss", Deadlock, session,
+			vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0\nA lost [100] key=k0"), Pass, 0, "", ""},
+		{"one never said so, nor when it was over", Deadlock, plainLock(),
+			vain("A acquire [2,] key=k1\nB acquire [3,404] busy key=k0"), Inconclusive, 0, "", "never said"},
+		{"one never said so, and its lease was over", Deadlock, plainLock(),
+			vain("A acquire [300,] key=k1\nB acquire [301,804] busy key=k0"), Pass, 0, "", ""},
 		{"nobody asks for a second key", Deadlock, plainLock(), healthy, NotJudged, 0, "", "while it had another"},
 		{"no claim", Deadlock, noClaims(plainLock()), crossed, NotJudged, 0, "", "how long"},
 	})
@@ -150,7 +171,8 @@ func TestHerd(t *testing.T) {
 		{"too few clients", Herd, clients(lock, 39), turns(20, 4000), Inconclusive, 0, "", "39 clients"},
 		{"a node was started anew", Herd, lock, turns(20, -5), Inconclusive, 0, "", "backwards"},
 		{"a fault touched the service", Herd, lock, turns(20, 4000) + "\nservice x [20,30]", Inconclusive, 0, "", "fault"},
-		{"the machine stalled the service for long", Herd, lock, turns(20, 4000) + "\nservice x [-230,20] +own", Inconclusive, 0, "", "fault"},
+		{"the machine stalled the service for long", Herd, lock, turns(20, 4000) + "\nservice x [-230,20] +own",
+			Inconclusive, 0, "", "fault"},
 		{"the machine stalled the service for a moment", Herd, lock, turns(20, 4000) + "\nservice x [-229,20] +own", Violated, 1, "", ""},
 		{"counted once", Herd, lock, "S requests [1] n=5" + probeText, Inconclusive, 0, "", "not counted"},
 		{"no claim", Herd, workload(plainLock(), "stampede"), turns(20, 4000), NotJudged, 0, "", "only one waiter"},
@@ -158,7 +180,8 @@ func TestHerd(t *testing.T) {
 	})
 }
 
-// TestDeadWorkers: a client is killed and goes on as a new process under its number. TTL 500 ms, slack 500 ms.
+// TestDeadWorkers: a client is killed and goes on as a new process under its
+// number. TTL 500 ms, slack 500 ms.
 func TestDeadWorkers(t *testing.T) {
 	const heir = "\nA acquire [300,301] proc=21\nA release [302,303] proc=21"
 	run(t, []propertyCase{

@@ -6,10 +6,12 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// LostUpdate names the property lost-update: no other hold's write stands between the version that a hold last read before its write, and that write.
-// A hold's own writes, a write without a read before it, and one that the store made itself from what it replaced lose nothing. A request that the
-// store takes again is made from what its hold wrote last: the write of another hold that it then replaces is lost. It is judged without a lock too: there a hold is what a client did between its acquire and its release, and nothing
-// excuses what it lost.
+// LostUpdate names the property lost-update: no other hold's write stands between the version
+// that a hold last read before its write, and that write. A hold's own writes, a write without
+// a read before it, and one that the store made itself from what it replaced lose nothing. A
+// request that the store takes again is made from what its hold wrote last: the write of
+// another hold that it then replaces is lost. It is judged without a lock too: there a hold is
+// what a client did between its acquire and its release, and nothing excuses what it lost.
 const LostUpdate = "lost-update"
 
 var lostUpdate = Property{
@@ -34,7 +36,8 @@ var lostUpdate = Property{
 	},
 }
 
-// baseOf is the version that write w was made from, and the read that returned it; noBase: it was made from none, or from what it replaced.
+// baseOf is the version that write w was made from, and the read that returned
+// it; noBase: it was made from none, or from what it replaced.
 func baseOf(w writer, o *op, f *footprint, atomic bool) (base, baseOp int64) {
 	switch {
 	case atomic:
@@ -62,7 +65,9 @@ func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 		case s.exclude(g, other.g):
 			a, b := inOrder(g, other.g, s.tokens)
 			did := w.at
-			if a == other.g { // the earlier grant's late write slipped in between; what became of its client after that explains nothing
+			// the earlier grant's late write slipped in between; what became of
+			// its client after that explains nothing
+			if a == other.g {
 				did = other.at
 			}
 			j.pattern = s.lostPattern(a, b, w, other)

@@ -6,11 +6,12 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// toleratesMinority is the claim of a lock on a quorum that it keeps its word while a fault touches only a minority of the service's nodes.
+// toleratesMinority is the claim of a lock on a quorum that it keeps its word
+// while a fault touches only a minority of the service's nodes.
 const toleratesMinority = "minority"
 
-// onService notes a fault on the lock service as far as it excuses anything, by what the lock claims (Claims.Tolerates). This is the only place where a fault on
-// nodes becomes an excuse.
+// onService notes a fault on the lock service as far as it excuses anything, by what the lock
+// claims (Claims.Tolerates). This is the only place where a fault on nodes becomes an excuse.
 func (s *Sweep) onService(sp span) {
 	if s.header.Claims.Tolerates != toleratesMinority {
 		s.excuse(sp)
@@ -26,7 +27,8 @@ func (s *Sweep) onService(sp span) {
 	}
 }
 
-// excuseBeyond notes what is left of a fault's excuse where a minority of the nodes excuses nothing.
+// excuseBeyond notes what is left of a fault's excuse where a minority of the
+// nodes excuses nothing.
 func (s *Sweep) excuseBeyond(sp span) {
 	if !quorumBears(sp) {
 		s.excuse(sp)
@@ -48,7 +50,8 @@ func (s *Sweep) excuseBeyond(sp span) {
 	}
 }
 
-// noMinoritySince is the first instant in a fault at which the nodes that are struck are no minority; forever: they always are one.
+// noMinoritySince is the first instant in a fault at which the nodes that are
+// struck are no minority; forever: they always are one.
 func (s *Sweep) noMinoritySince(sp span) int64 {
 	since := int64(forever)
 	for _, x := range s.nodes {
@@ -60,8 +63,9 @@ func (s *Sweep) noMinoritySince(sp span) int64 {
 	return since
 }
 
-// struckAt are the nodes that faults have struck by t. They count for a lifetime longer: a node that has just come back may still bear what was given up meanwhile.
-// One that was only starved was there all the time.
+// struckAt are the nodes that faults have struck by t. They count for a
+// lifetime longer: a node that has just come back may still bear what was given
+// up meanwhile. One that was only starved was there all the time.
 func (s *Sweep) struckAt(t int64) (nodes []string) {
 	for _, x := range s.nodes {
 		over := x.to
@@ -80,16 +84,18 @@ func (s *Sweep) struckAt(t int64) (nodes []string) {
 	return nodes
 }
 
-// quorumBears tells whether a quorum of the others does without the nodes that a fault struck. It does not if they come back and have forgotten what they
-// answered, or misjudge the time, or if they are not known. What the machine does to one node it is about to do to the others.
+// quorumBears reports whether a quorum of the others does without the nodes that a fault struck.
+// It does not if they come back and have forgotten what they answered, or misjudge the time,
+// or if they are not known. What the machine does to one node it is about to do to the others.
 func quorumBears(sp span) bool {
 	lost := sp.touch.Ends == history.EndsPrimary || crashes(sp) && !sp.kept
 	return sp.injected && len(sp.hosts) > 0 && !lost && !isClock(sp)
 }
 
-// untilMovedOn is until when a fault on a minority excuses what it may explain; 0: it excuses nothing. Clients that keep a session keep it through one node. If that
-// is away, they are cut off from all, until they have found another one or the session has ended, and that takes a lifetime at most. A leader that is merely
-// slow is not replaced.
+// untilMovedOn is until when a fault on a minority excuses what it may explain; 0: it
+// excuses nothing. Clients that keep a session keep it through one node. If that is away,
+// they are cut off from all, until they have found another one or the session has ended,
+// and that takes a lifetime at most. A leader that is merely slow is not replaced.
 func (s *Sweep) untilMovedOn(sp span) int64 {
 	if s.header.Claims.Validity != validitySession {
 		return 0

@@ -13,8 +13,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
-// Three judges of each kind of lock: the sweep, Porcupine on the model that the claims name, and the brute force. They share no code, and must agree
-// on every random history. LOCKCHAOS_SOAK=1 tries 200,000 a model.
+// Three judges of each kind of lock: the sweep, Porcupine on the model that the
+// claims name, and the brute force. They share no code, and must agree on every
+// random history. LOCKCHAOS_SOAK=1 tries 200,000 a model.
 
 type modelCase struct {
 	name string
@@ -33,7 +34,10 @@ var modelCases = []modelCase{
 	{"reentrant", func(_ *rand.Rand, h *history.Header) { h.Claims.Reentrant = true }, nestedClients},
 	{"reader-writer", func(_ *rand.Rand, h *history.Header) { h.Claims.ReadWrite = true }, someClients(2, 3)},
 	{"fenced reader-writer", func(_ *rand.Rand, h *history.Header) { h.Claims.ReadWrite, h.Claims.Token = true, "fencing" }, fencedClients},
-	{"reentrant reader-writer", func(_ *rand.Rand, h *history.Header) { h.Claims.ReadWrite, h.Claims.Reentrant = true, true }, nestedClients},
+	{"reentrant reader-writer", func(_ *rand.Rand, h *history.Header) {
+		h.Claims.ReadWrite, h.Claims.Reentrant = true,
+			true
+	}, nestedClients},
 	{"fenced", func(_ *rand.Rand, h *history.Header) { h.Claims.Token = "fencing" }, fencedClients},
 }
 
@@ -62,7 +66,8 @@ func (m modelCase) draw(seed int) (script, []string) {
 	if rng.IntN(3) == 0 {
 		lock.header.Claims.Confirms = nil
 	}
-	g := &generator{rng: rng, keys: 1, store: rng.IntN(2) == 0, wild: rng.IntN(4) > 0, readers: lock.header.Claims.ReadWrite, several: lock.header.Claims.PerAcquire}
+	g := &generator{rng: rng, keys: 1, store: rng.IntN(2) == 0, wild: rng.IntN(4) > 0,
+		readers: lock.header.Claims.ReadWrite, several: lock.header.Claims.PerAcquire}
 	m.lines(g)
 	return lock, g.lines
 }
@@ -82,8 +87,8 @@ func opinionsOf(h *history.History) opinions {
 	}
 }
 
-// rounds is how many histories of each model are tried. The checker has no goroutines: what its tests cost more under the race detector shows nothing
-// more, so there they are a sample.
+// rounds is how many histories of each model are tried. The checker has no goroutines: what
+// its tests cost more under the race detector shows nothing more, so there they are a sample.
 func rounds(usually int) int {
 	switch {
 	case os.Getenv("LOCKCHAOS_SOAK") != "":
@@ -115,7 +120,8 @@ func TestThreeJudgesAgree(t *testing.T) {
 	}
 }
 
-// smallest shrinks a history that is wrong to one from which no op can be taken, and returns it for a reader and as a history file.
+// smallest shrinks a history that is wrong to one from which no op can be
+// taken, and returns it for a reader and as a history file.
 func smallest(t *testing.T, lock script, lines []string, wrong func(*history.History) bool) string {
 	t.Helper()
 	lines, file := shrunk(t, lock, lines, wrong)
@@ -137,7 +143,8 @@ func shrunk(t *testing.T, lock script, lines []string, wrong func(*history.Histo
 	return lines, file.String()
 }
 
-// TestDisagreementIsShrunk: of a judge with a defect, one that takes renewals for nothing, what is shown is a history file with no op too many.
+// TestDisagreementIsShrunk: of a judge with a defect, one that takes renewals
+// for nothing, what is shown is a history file with no op too many.
 func TestDisagreementIsShrunk(t *testing.T) {
 	deaf := func(h *history.History) bool { // whether the history is fine, renewals left out
 		less := *h

@@ -6,8 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// MutualExclusion names the property mutual-exclusion: no instant lies in conflicting holds, and no grant is made inside the promises of as many earlier
-// ones as the key has permits.
+// MutualExclusion names the property mutual-exclusion: no instant lies in conflicting holds,
+// and no grant is made inside the promises of as many earlier ones as the key has permits.
 const MutualExclusion = "mutual-exclusion"
 
 var mutualExclusion = Property{
@@ -16,8 +16,9 @@ var mutualExclusion = Property{
 	needs: []string{history.FactHolds},
 	Kinds: []string{KindGrantedWhileValid, KindGrantedDead, KindLateNotice, KindLeaseOverrun, KindUnexplained},
 
-	blame:     Unclear,
-	kindBlame: map[string]Blame{KindGrantedWhileValid: Defect, KindGrantedDead: Defect, KindLateNotice: Defect, KindLeaseOverrun: Inherent},
+	blame: Unclear,
+	kindBlame: map[string]Blame{KindGrantedWhileValid: Defect, KindGrantedDead: Defect, KindLateNotice: Defect,
+		KindLeaseOverrun: Inherent},
 	byEarlier: true,
 	exempt: func(h *history.Header) string {
 		if h.Claims.Reentrant && !h.Translated && h.Claims.Permits > 1 {
@@ -32,8 +33,8 @@ var mutualExclusion = Property{
 	},
 }
 
-// judgeHolds judges a grant that has just settled against every settled grant that it can have met. Of two grants, the one that settles
-// later sees the other.
+// judgeHolds judges a grant that has just settled against every settled grant
+// that it can have met. Of two grants, the one that settles later sees the other.
 func (s *Sweep) judgeHolds(g *grant) {
 	if !s.exclusive {
 		if s.asks(&mutualExclusion) {
@@ -53,7 +54,8 @@ func (s *Sweep) judgeHolds(g *grant) {
 	}
 }
 
-// exclude tells whether of two grants each excludes the other: they are of one exclusive lock. Several locks may protect one key of the store.
+// exclude reports whether of two grants each excludes the other: they are of one
+// exclusive lock. Several locks may protect one key of the store.
 func (s *Sweep) exclude(x, y *grant) bool { return s.exclusive && x.key == y.key }
 
 // judgePair has two grants of an exclusive lock decided if they can conflict at all.
@@ -63,8 +65,9 @@ func (s *Sweep) judgePair(x, y *grant) {
 	}
 }
 
-// mayConflict tells whether two grants conflict by what is cheap to see: it looks at no fault, and takes the wider reading of the tokens,
-// since whatever conflicts by time conflicts by token too.
+// mayConflict reports whether two grants conflict by what is cheap to see: it
+// looks at no fault, and takes the wider reading of the tokens, since whatever
+// conflicts by time conflicts by token too.
 func (s *Sweep) mayConflict(x, y *grant) bool {
 	if s.owns(x, y) || readers(x, y) {
 		return false
@@ -76,8 +79,8 @@ func (s *Sweep) mayConflict(x, y *grant) bool {
 	return x.client != y.client && b.end < a.limit() && (later(b, a, s.tokens) || mayFollow(b, a) || a.end < b.limit())
 }
 
-// hastenBegin moves the begin of a hold forward to t, the end of an acquire with a greater token. A hold that was judged already is
-// judged again against those whom it meets only now.
+// hastenBegin moves the begin of a hold forward to t, the end of an acquire with a greater
+// token. A hold that was judged already is judged again against those whom it meets only now.
 func (s *Sweep) hastenBegin(g *grant, t int64) {
 	old := g.begin
 	if t >= old {
@@ -101,8 +104,9 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 	g.begin = t
 }
 
-// hastenReaders moves forward the begins of readers whose tokens are smaller than that of a writer whose begin was. A reader whose token is greater than
-// both says so of the writer alone, since readers' tokens tell nothing of each other.
+// hastenReaders moves forward the begins of readers whose tokens are smaller than
+// that of a writer whose begin was. A reader whose token is greater than both
+// says so of the writer alone, since readers' tokens tell nothing of each other.
 func (s *Sweep) hastenReaders(w *grant) {
 	k := s.keyOf(w)
 	hasten := func(x *grant) {
@@ -118,7 +122,8 @@ func (s *Sweep) hastenReaders(w *grant) {
 	}
 }
 
-// inOrder returns two grants with the later one second; where the order is unknown, by the ends of their acquires.
+// inOrder returns two grants with the later one second; where the order is
+// unknown, by the ends of their acquires.
 func inOrder(x, y *grant, tokens bool) (a, b *grant) {
 	switch {
 	case later(y, x, tokens):
@@ -164,7 +169,8 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 	if !broken && !both {
 		return judgement{}
 	}
-	j := judgement{violated: true, unordered: !known, severity: s.harm(tokens, a, b), pattern: s.pairPattern(a, b, 0, tokens)}
+	j := judgement{violated: true, unordered: !known, severity: s.harm(tokens, a, b),
+		pattern: s.pairPattern(a, b, 0, tokens)}
 	j.kind, j.stallOnly = s.explain(a, b, a.last)
 	if !known {
 		s.judgeEitherOrder(&j, a, b)
@@ -175,8 +181,8 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 	return j
 }
 
-// uncertainPromises tells whether a cut history leaves open what became of the promises of two grants: the event that
-// withdrew one of them may lie behind the cut.
+// uncertainPromises reports whether a cut history leaves open what became of the
+// promises of two grants: the event that withdrew one of them may lie behind the cut.
 func (s *Sweep) uncertainPromises(a, b *grant) bool {
 	return s.cut && (s.now < b.end+s.delay || s.now < a.end+s.delay)
 }
@@ -198,7 +204,8 @@ func (s *Sweep) harm(tokens bool, grants ...*grant) Severity {
 // tellPair tells of a double-hold of an exclusive lock.
 func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	a, b := inOrder(x, y, tokens)
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(x)), A: a.ref(), B: b.ref(), Unordered: j.unordered, Assumed: j.assumed}
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(x)), A: a.ref(),
+		B: b.ref(), Unordered: j.unordered, Assumed: j.assumed}
 	var proof evidence
 	proof.around(a, b.end)
 	proof.around(b, b.end)
@@ -210,7 +217,8 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 		if v.To < v.From { // one of them is of no length, and its instant is not known better
 			v.From, v.To = v.To, v.From
 		}
-		v.Text = fmt.Sprintf("%s and %s both held %s from %s to %s", who(a), who(b), v.Key, seconds(v.From), seconds(v.To))
+		v.Text = fmt.Sprintf("%s and %s both held %s from %s to %s", who(a), who(b), v.Key, seconds(v.From),
+			seconds(v.To))
 	} else {
 		v.From, v.To = max(a.end, b.end), min(a.limit(), b.limit())
 		if v.To == forever || v.To < v.From {
@@ -218,7 +226,8 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 		}
 		v.Text = fmt.Sprintf("%s was granted %s at %s", who(b), v.Key, seconds(b.end))
 		if j.unordered || j.kind == KindGrantedDead {
-			v.Text = fmt.Sprintf("%s and %s were granted %s at %s and %s", who(a), who(b), v.Key, seconds(a.end), seconds(b.end))
+			v.Text = fmt.Sprintf("%s and %s were granted %s at %s and %s", who(a), who(b), v.Key, seconds(a.end),
+				seconds(b.end))
 		}
 	}
 	v.At = v.From
@@ -249,12 +258,14 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 		if !both {
 			return fmt.Sprintf(", although the lock had promised it to %s %s", who(a), until)
 		}
-		return fmt.Sprintf(": client %d was granted it at %s, although the lock had promised it to client %d %s", b.client, seconds(b.end), a.client, until)
+		return fmt.Sprintf(": client %d was granted it at %s, although the lock had promised it to client %d %s",
+			b.client, seconds(b.end), a.client, until)
 	case KindGrantedDead:
 		if !a.dead {
 			a = b
 		}
-		return fmt.Sprintf(": when the lock granted it to client %d, at %s, that grant was over already", a.client, seconds(a.end))
+		return fmt.Sprintf(": when the lock granted it to client %d, at %s, that grant was over already", a.client,
+			seconds(a.end))
 	case KindLateNotice:
 		return s.toldLate(a, b)
 	case KindLeaseOverrun:

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// nested writes a client of a reentrant lock: it acquires, acts under any of its grants, and gives back the newest, mostly.
+// nested writes a client of a reentrant lock: it acquires, acts under any of
+// its grants, and gives back the newest, mostly.
 func (g *generator) nestedClient(name string) {
 	t := g.rng.IntN(30)
 	var levels []string
@@ -24,7 +25,8 @@ func (g *generator) nestedClient(name string) {
 				extras = ""
 			}
 			g.add("%s=%s acquire %s key=k0 %s%s%s", grant, name, when, answer, extras, g.mode())
-			if answer == "" || answer == "info" && g.rng.IntN(2) == 0 { // it may well name it in a release
+			// it may well name it in a release
+			if answer == "" || answer == "info" && g.rng.IntN(2) == 0 {
 				levels = append(levels, grant)
 			}
 		case n < 4:

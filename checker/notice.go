@@ -1,14 +1,17 @@
 package checker
 
-// When a lock should have told its client of a loss, by what it claims (Claims.LostGrace and Claims.Notices).
+// When a lock should have told its client of a loss, by what it claims
+// (Claims.LostGrace and Claims.Notices).
 
-// noticedLate reports whether a went on untold for longer than the lock says it takes to tell of a loss.
+// noticedLate reports whether a went on untold for longer than the lock says it
+// takes to tell of a loss.
 func (s *Sweep) noticedLate(a, b *grant) bool {
 	grace := s.header.Claims.LostGrace
 	return grace > 0 && a.untold-s.noticeable(a, b) > grace
 }
 
-// noticeable is the instant from which a's lock had its grace to notice that a had lost the key to b.
+// noticeable is the instant from which a's lock had its grace to notice that a
+// had lost the key to b.
 func (s *Sweep) noticeable(a, b *grant) int64 {
 	calm := max(b.end, s.lastDisturbance(a.client, a.untold))
 	if s.header.Claims.Notices != noticesAlone {
@@ -17,9 +20,11 @@ func (s *Sweep) noticeable(a, b *grant) int64 {
 	return min(calm, s.overByOwnClock(a, b))
 }
 
-// overByOwnClock is when a's lease, or session, was over at the latest by the clock of its own client, and later by as long as the client was stopped since. A client
-// counts a TTL from its last renewal that was confirmed. Where the lease ended by itself, that is before b's grant. Where a fault may have ended it early, a renewal
-// may have been confirmed until then; where one made the client's clock wrong, the client may have misjudged until the clock was right.
+// overByOwnClock is when a's lease, or session, was over at the latest by the clock of its own
+// client, and later by as long as the client was stopped since. A client counts a TTL from its
+// last renewal that was confirmed. Where the lease ended by itself, that is before b's grant.
+// Where a fault may have ended it early, a renewal may have been confirmed until then; where
+// one made the client's clock wrong, the client may have misjudged until the clock was right.
 func (s *Sweep) overByOwnClock(a, b *grant) int64 {
 	over, ttl := b.end, s.header.TTL
 	if touched(s.service, s.restsSince(a), b.end, anyFault) {
@@ -41,7 +46,8 @@ func (s *Sweep) overByOwnClock(a, b *grant) int64 {
 	return over + s.stoppedFor(spans, over, a.untold)
 }
 
-// stoppedFor is for how long faults and stalls kept a client from running between two instants, all added up.
+// stoppedFor is for how long faults and stalls kept a client from running
+// between two instants, all added up.
 func (s *Sweep) stoppedFor(spans []span, from, to int64) int64 {
 	return timeIn(spans, from, to, hindering, 0) + timeIn(spans, from, to, uninjectedOnly, 2*s.header.Stall)
 }

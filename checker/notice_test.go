@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// alone is a session lock that claims to notice a loss within 200 ms by its own clock, cut off or not.
+// alone is a session lock that claims to notice a loss within 200 ms by its own
+// clock, cut off or not.
 func alone(s script) script {
 	return grace(session(s)).with(func(h *history.Header) { h.Claims.Notices = noticesAlone })
 }

@@ -17,7 +17,8 @@ func forgetful(h *history.History) Verdict {
 	return s.Finish(h.Truncated)
 }
 
-// withoutFaults is a verdict that does not list the faults beside its violations: an effect, or the greatest token, is remembered for longer than what befell its grant.
+// withoutFaults is a verdict that does not list the faults beside its violations: an
+// effect, or the greatest token, is remembered for longer than what befell its grant.
 func withoutFaults(v Verdict) Verdict {
 	for i := range v.Properties {
 		for j := range v.Properties[i].Violations {
@@ -27,15 +28,16 @@ func withoutFaults(v Verdict) Verdict {
 	return v
 }
 
-// sinceThen puts what a history begins with and what it ends with so far apart that the faults at its beginning are old by then.
+// sinceThen puts what a history begins with and what it ends with so far apart
+// that the faults at its beginning are old by then.
 const sinceThen = `
 		C acquire [2200,2201] tok=3
 		C release [2202,2203]
 		C acquire [2210,2211] tok=4
 		C release [2212,2213]`
 
-// TestOldFaultsAreForgottenUnseen: no fault is forgotten as long as somebody may still ask for it. Each violation here has one in its evidence that was over
-// for long when the later grant was made.
+// TestOldFaultsAreForgottenUnseen: no fault is forgotten as long as somebody may still ask for it.
+// Each violation here has one in its evidence that was over for long when the later grant was made.
 func TestOldFaultsAreForgottenUnseen(t *testing.T) {
 	paid := func(s script) script { return workload(s, workloadPayment) }
 	const first, done = "A acquire [0,1] tok=1\npause A [10,20]\n", "\nA release [2030,2031]\nB release [2032,2033]" + sinceThen

@@ -2,8 +2,8 @@ package checker
 
 import "slices"
 
-// What is known of one client on one key. Only those that have asked for a key have a record there: with as many keys as clients, one for each pair would
-// take more memory than all else.
+// What is known of one client on one key. Only those that have asked for a key have a record
+// there: with as many keys as clients, one for each pair would take more memory than all else.
 
 type clientOnKey struct {
 	client  int32
@@ -11,7 +11,8 @@ type clientOnKey struct {
 	loose   int32
 	unknown int32 // of loose, the acquires of unknown fate
 	missing int32 // of unknown, those that never reported: their calls may still be under way
-	looseAt int32 // its place in the key's list of clients that could hold it, from 1; 0: it is not there
+	// its place in the key's list of clients that could hold it, from 1; 0: it is not there
+	looseAt int32
 	opens   int32 // how many of the key's open grants (keyState.open) are its own
 	denied  bool  // an acquire without a grant
 	gone    bool  // it was closed, or is gone, and has not come back
@@ -19,15 +20,17 @@ type clientOnKey struct {
 	over    int64 // the end of its last acquire, or of its last grant
 	// unknownAt is the end of its last acquire of unknown fate.
 	unknownAt int64
-	misled    int64 // until when it may have slept in an acquire, by its own wrong clock; forever: nobody knows
-	demand    demand
-	owner     ownerOnKey
+	// until when it may have slept in an acquire, by its own wrong clock; forever: nobody knows
+	misled int64
+	demand demand
+	owner  ownerOnKey
 }
 
 // clientsOnKey are the clients that have asked for a key, in the order in which they came.
 type clientsOnKey struct {
 	all []clientOnKey
-	// places finds them by their numbers, where they are many; lately is the place of the one that was asked for last.
+	// places finds them by their numbers, where they are many; lately is the
+	// place of the one that was asked for last.
 	places map[int32]int32
 	lately int32
 	// loose are the places of those that could still hold the key, in no order.
@@ -66,7 +69,7 @@ func (l *clientsOnKey) seek(client int32) *clientOnKey {
 	return nil
 }
 
-// opens tells whether a client has open grants of the key.
+// opens reports whether a client has open grants of the key.
 func (l *clientsOnKey) opens(client int32) bool {
 	c := l.find(client)
 	return c != nil && c.opens > 0
@@ -109,7 +112,8 @@ func (s *Sweep) comes(k *keyState, client int32) *clientOnKey {
 // holder returns what is known of a grant's client on its key.
 func (k *keyState) holder(g *grant) *clientOnKey { return &k.by.all[g.by] }
 
-// keysOf returns the keys that a client has asked for, and was answered, in the order of their numbers.
+// keysOf returns the keys that a client has asked for, and was answered, in the
+// order of their numbers.
 func (c *clientState) keysOf() []*keyState {
 	if c.jumbled {
 		slices.SortFunc(c.keys, func(a, b *keyState) int { return int(a.id) - int(b.id) })
@@ -118,7 +122,8 @@ func (c *clientState) keysOf() []*keyState {
 	return c.keys
 }
 
-// note keeps the list of clients that could still hold the key, when that has changed of one of them.
+// note keeps the list of clients that could still hold the key, when that has
+// changed of one of them.
 func (l *clientsOnKey) note(c *clientOnKey) {
 	switch {
 	case c.loose > 0 && c.looseAt == 0:
@@ -142,7 +147,8 @@ func (l *clientsOnKey) eachLoose(yield func(*clientOnKey) bool) {
 	}
 }
 
-// eachOpenOf calls do for the open grants that a client has of a key, in the order in which they came.
+// eachOpenOf calls do for the open grants that a client has of a key, in the
+// order in which they came.
 func (s *Sweep) eachOpenOf(k *keyState, client int32, do func(*grant)) {
 	if !k.by.opens(client) {
 		return

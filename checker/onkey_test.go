@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestClientsOnKey compares what is known of the clients of a key with a plain table of it, of few and of many clients.
+// TestClientsOnKey compares what is known of the clients of a key with a plain
+// table of it, of few and of many clients.
 func TestClientsOnKey(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 21))

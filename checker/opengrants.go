@@ -1,12 +1,14 @@
 package checker
 
-// openGrants are a key's grants that may still act, in the order in which they came. There are many where many may hold the key at once, and where the ledger
-// comes only at the end. So one that leaves moves no other, and nobody looks at all to find where the earliest hold begins.
+// openGrants are a key's grants that may still act, in the order in which they came. There are
+// many where many may hold the key at once, and where the ledger comes only at the end. So one
+// that leaves moves no other, and nobody looks at all to find where the earliest hold begins.
 type openGrants struct {
 	list []*grant // by their places (grant.place); nil: it has left
 	from int      // the first that has not left
 	n    int
-	// begins is a heap of where their holds begin. It has some that have left. Where they are few there is none (heaped).
+	// begins is a heap of where their holds begin. It has some that have left.
+	// Where they are few there is none (heaped).
 	begins []begin
 	heaped bool
 	// several: the key has several permits, so that where their acquires began counts, too.
@@ -99,7 +101,8 @@ func (o *openGrants) newestFirst(yield func(*grant) bool) {
 
 // startOf is the first instant that an open grant has anything to do with.
 func (o *openGrants) startOf(g *grant) int64 {
-	if o.several { // of three grants of unknown order, two may meet before the third one's acquire has ended
+	// of three grants of unknown order, two may meet before the third one's acquire has ended
+	if o.several {
 		return min(g.begin, g.earliest)
 	}
 	return g.begin

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestOpenGrants compares the list of open grants with a plain one, also while it is gone through, and where it says that the first hold begins.
+// TestOpenGrants compares the list of open grants with a plain one, also while
+// it is gone through, and where it says that the first hold begins.
 func TestOpenGrants(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 23))
@@ -50,7 +51,8 @@ func TestOpenGrants(t *testing.T) {
 			}
 			backward := slices.Collect(o.newestFirst)
 			slices.Reverse(backward)
-			if got := slices.Collect(o.all); !slices.Equal(got, list) || !slices.Equal(backward, list) || o.first() != oldest || o.earliest() != earliest {
+			if got := slices.Collect(o.all); !slices.Equal(got, list) || !slices.Equal(backward, list) ||
+				o.first() != oldest || o.earliest() != earliest {
 				t.Fatalf("seed %d: %v, the first %v, from %d; want %v from %d", seed, got, o.first(), o.earliest(), list, earliest)
 			}
 		}

@@ -126,7 +126,8 @@ func (s *Sweep) complete(e *history.Event) {
 // stamped notes when a completed op began and ended, and returns its completion with stamps that
 // can be believed.
 func (s *Sweep) stamped(o *op, e *history.Event) *history.Event {
-	if max(e.Start, e.End)-s.header.TTL > e.Time && !s.header.Translated { // a translated one has no recorder
+	// a translated one has no recorder
+	if max(e.Start, e.End)-s.header.TTL > e.Time && !s.header.Translated {
 		e = s.unstamped(e)
 	}
 	o.done, o.definite = true, e.Type != history.Info
@@ -146,11 +147,12 @@ func (s *Sweep) stamped(o *op, e *history.Event) *history.Event {
 	return e
 }
 
-// isStoreOp tells whether an op is one on the store.
+// isStoreOp reports whether an op is one on the store.
 func isStoreOp(k history.Kind) bool { return k == history.Read || k == history.Write }
 
-// unstamped returns a completion without its worker's stamps, which lie more than a TTL behind the instant at which it was recorded. An end in the
-// future would hide whatever the hold met until then. The recorder's instants take their place.
+// unstamped returns a completion without its worker's stamps, which lie more than
+// a TTL behind the instant at which it was recorded. An end in the future would
+// hide whatever the hold met until then. The recorder's instants take their place.
 func (s *Sweep) unstamped(e *history.Event) *history.Event {
 	s.malformed++
 	recorded := *e

@@ -12,8 +12,9 @@ import (
 
 const oracleLimit = 20 * time.Second
 
-// TestFencedHoldsAgreeWithPorcupine does the same with rising tokens: linearizable iff no later grant has a smaller or an equal token
-// and no act under a smaller token starts after an acquire with a greater one ended.
+// TestFencedHoldsAgreeWithPorcupine does the same with rising tokens:
+// linearizable iff no later grant has a smaller or an equal token and no act
+// under a smaller token starts after an acquire with a greater one ended.
 func TestFencedHoldsAgreeWithPorcupine(t *testing.T) {
 	agree := map[bool]int{}
 	for seed := range 2_000 {
@@ -46,7 +47,8 @@ func fencedByDefinition(s *slow) bool {
 		for _, x := range s.grants {
 			switch {
 			case x == g:
-			case g.token == x.token && g.client != x.client, g.token < x.token && g.earliest > x.end, g.token < x.token && g.acts > 0 && g.last > x.end:
+			case g.token == x.token && g.client != x.client, g.token < x.token && g.earliest > x.end,
+				g.token < x.token && g.acts > 0 && g.last > x.end:
 				return false
 			}
 		}

@@ -15,11 +15,13 @@ func holdsAlone(h *history.History) *history.History {
 	return &bare
 }
 
-// TestOracleInWindows: on long histories, cut into windows wherever nothing is held, Porcupine finds on each key what the sweep finds.
+// TestOracleInWindows: on long histories, cut into windows wherever nothing is
+// held, Porcupine finds on each key what the sweep finds.
 func TestOracleInWindows(t *testing.T) {
 	agree := map[bool]int{}
 	for seed := range uint64(60) {
-		h, _ := runWorld(worldConfig{clients: 4, pauses: seed%2 == 0, slowWrites: seed%3 == 0, service: service{early: seed%5 == 4, session: seed%4 == 3}}, seed)
+		h, _ := runWorld(worldConfig{clients: 4, pauses: seed%2 == 0, slowWrites: seed%3 == 0,
+			service: service{early: seed%5 == 4, session: seed%4 == 3}}, seed)
 		h = holdsAlone(h)
 		v := Judge(h, Options{Keep: 100_000})
 		broken := map[string]bool{}
@@ -45,7 +47,8 @@ func TestOracleInWindows(t *testing.T) {
 	}
 }
 
-// TestOracleSaysWhatItDidNotCover: where holds overlap without end a window is cut through them, and that is told.
+// TestOracleSaysWhatItDidNotCover: where holds overlap without end a window is
+// cut through them, and that is told.
 func TestOracleSaysWhatItDidNotCover(t *testing.T) {
 	lock := permits(noClaims(plainLock()), 2)
 	h := lock.history(`

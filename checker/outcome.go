@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Outcome is the result of judging one property, or a whole history. The zero value is Inconclusive, so a
-// result that nobody filled in can never pass.
+// Outcome is the result of judging one property, or a whole history. The zero
+// value is Inconclusive, so a result that nobody filled in can never pass.
 type Outcome uint8
 
 // The outcomes.
@@ -14,7 +14,8 @@ const (
 	Inconclusive Outcome = iota
 	Pass
 	Violated
-	// NotJudged: the lock makes no claim that this property could hold against it. It is never a pass.
+	// NotJudged: the lock makes no claim that this property could hold against
+	// it. It is never a pass.
 	NotJudged
 )
 
@@ -26,15 +27,18 @@ const (
 	SeverityNone Severity = iota
 	// Untested: nothing stale reached the store.
 	Untested
-	// Contained: no stale write was accepted, and the fence refused at least one act of an overlapping hold.
+	// Contained: no stale write was accepted, and the fence refused at least
+	// one act of an overlapping hold.
 	Contained
 	// Corrupting: one of the two holds has an unfenced write or a lost update.
 	Corrupting
 )
 
-var outcomeNames = [...]string{Inconclusive: "inconclusive", Pass: "pass", Violated: "violated", NotJudged: "not judged"}
+var outcomeNames = [...]string{Inconclusive: "inconclusive", Pass: "pass", Violated: "violated",
+	NotJudged: "not judged"}
 
-var severityNames = [...]string{SeverityNone: "none", Untested: "untested", Contained: "contained", Corrupting: "corrupting"}
+var severityNames = [...]string{SeverityNone: "none", Untested: "untested", Contained: "contained",
+	Corrupting: "corrupting"}
 
 // String returns the outcome's name, "inconclusive" for one that does not exist.
 func (o Outcome) String() string {

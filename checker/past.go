@@ -7,15 +7,17 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// past is a queue of settled grants, in the order in which they settled. It is made of blocks: behind an acquire that stays open it grows for long, and none of
-// it is copied for that.
+// past is a queue of settled grants, in the order in which they settled. It is made of blocks:
+// behind an acquire that stays open it grows for long, and none of it is copied for that.
 type past struct {
 	blocks []*pastBlock
-	// from and to are the places of the oldest entry and behind the newest, from the beginning of the first block.
+	// from and to are the places of the oldest entry and behind the newest,
+	// from the beginning of the first block.
 	from, to int
 	spare    *pastBlocks
 	lends    bool // its last block, too, while it is empty
-	// gone has the tokens' summaries of all that have left the queue; nobody asks when those were granted or how long they acted.
+	// gone has the tokens' summaries of all that have left the queue; nobody
+	// asks when those were granted or how long they acted.
 	gone pastEntry
 }
 
@@ -27,19 +29,21 @@ const (
 
 type pastBlock [pastBlockSize]pastEntry
 
-// pastBlocks are blocks that are in no use, of all keys. Where keys are many, one that has nothing to remember has no block either: a block is larger than all
-// else that is known of a key.
+// pastBlocks are blocks that are in no use, of all keys. Where keys are many, one that has nothing
+// to remember has no block either: a block is larger than all else that is known of a key.
 type pastBlocks []*pastBlock
 
-// pastEntry carries, beside its grant, summaries of itself and of what came before it, so that a search from the newest end can stop early:
-// with one starved waiter the queue may be long, and yet no event costs more than what it really meets. The times are of what has come since the queue was
-// empty, the tokens of all that ever was in it.
+// pastEntry carries, beside its grant, summaries of itself and of what came before it,
+// so that a search from the newest end can stop early: with one starved waiter the queue
+// may be long, and yet no event costs more than what it really meets. The times are of
+// what has come since the queue was empty, the tokens of all that ever was in it.
 type pastEntry struct {
 	g      *grant
 	bound  int64 // the greatest bound
 	latest int64 // the greatest end, or start, of an acquire
 	asked  int64 // the greatest start of an acquire
-	// earliest is the greatest first instant at which one may have been granted, writers the greatest bound of those that are not readers'.
+	// earliest is the greatest first instant at which one may have been
+	// granted, writers the greatest bound of those that are not readers'.
 	earliest, writers int64
 	top               topToken
 	reader            topToken // that of readers, which top is not about
@@ -66,8 +70,9 @@ func (t topToken) with(g *grant) topToken {
 // above reports whether it is greater than another one.
 func (t topToken) above(token int64) bool { return t.g != nil && t.g.token > token }
 
-// meets tells whether a grant can have met this one or any before it. Readers do not meet each other. One that was over at the very instant at
-// which g began met it only if its token is the greater one, so equal stamps do not make each grant meet all others.
+// meets reports whether a grant can have met this one or any before it. Readers do not
+// meet each other. One that was over at the very instant at which g began met it only if
+// its token is the greater one, so equal stamps do not make each grant meet all others.
 func (e *pastEntry) meets(g *grant, tokens bool) bool {
 	bound, above := e.bound, tokens && g.hasToken && (e.top.above(g.token) || e.reader.above(g.token))
 	if g.mode == history.ModeRead {
@@ -89,7 +94,8 @@ func (p *past) push(g *grant) {
 	}
 	entry := p.at(p.to)
 	p.to++
-	entry.g, entry.bound, entry.latest, entry.top, entry.reader = g, max(prev.bound, g.bound()), max(prev.latest, g.end, g.start), prev.top, prev.reader
+	entry.g, entry.bound, entry.latest, entry.top, entry.reader = g, max(prev.bound, g.bound()),
+		max(prev.latest, g.end, g.start), prev.top, prev.reader
 	entry.asked, entry.earliest, entry.writers = max(prev.asked, g.start), max(prev.earliest, g.earliest), prev.writers
 	if entry.run = 0; prev.g != nil && prev.g.client == g.client {
 		entry.run = prev.run + 1
@@ -139,7 +145,8 @@ func (p *past) all() iter.Seq[*grant] {
 	return p.newest(func(*pastEntry) bool { return true })
 }
 
-// newest yields the newest grants in the queue, oldest first: those from the first entry on behind which all are wanted.
+// newest yields the newest grants in the queue, oldest first: those from the
+// first entry on behind which all are wanted.
 func (p *past) newest(wanted func(*pastEntry) bool) iter.Seq[*grant] {
 	return func(yield func(*grant) bool) {
 		first := p.to

@@ -7,19 +7,23 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TestPast compares the queue of what is over with a plain list of it, and its summaries with what they sum up.
+// TestPast compares the queue of what is over with a plain list of it, and its
+// summaries with what they sum up.
 func TestPast(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		p, all, gone := &past{spare: &pastBlocks{}}, []*grant(nil), 0
 		for range 300 {
 			if rng.IntN(5) > 0 {
-				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), hasToken: rng.IntN(10) > 0, start: rng.Int64N(1000), earliest: rng.Int64N(1000), mode: history.Mode(rng.IntN(3)), end: rng.Int64N(1000), last: rng.Int64N(1000)}
+				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), hasToken: rng.IntN(10) > 0,
+					start: rng.Int64N(1000), earliest: rng.Int64N(1000), mode: history.Mode(rng.IntN(3)),
+					end: rng.Int64N(1000), last: rng.Int64N(1000)}
 				p.push(g)
 				all = append(all, g)
 			} else if n := min(rng.IntN(2*pastBlockSize), p.to-p.from); n > 0 {
 				for range n {
-					p.gone.top, p.gone.reader = p.at(p.from).top, p.at(p.from).reader // as prune does
+					// as prune does
+					p.gone.top, p.gone.reader = p.at(p.from).top, p.at(p.from).reader
 					p.from++
 				}
 				gone += n
@@ -41,7 +45,8 @@ func reach(list []*grant) (bound, end int64) {
 	return bound, end
 }
 
-// summaryOf is what an entry says of grants, as far as it is about when they asked, may have been granted, and wrote.
+// summaryOf is what an entry says of grants, as far as it is about when they
+// asked, may have been granted, and wrote.
 func summaryOf(list []*grant) (e pastEntry) {
 	for _, x := range list {
 		e.asked, e.earliest = max(e.asked, x.start), max(e.earliest, x.earliest)
@@ -52,7 +57,8 @@ func summaryOf(list []*grant) (e pastEntry) {
 	return e
 }
 
-// isThe fails the test if the queue does not have the grants of the list, or does not sum up what there was.
+// isThe fails the test if the queue does not have the grants of the list, or
+// does not sum up what there was.
 func isThe(t *testing.T, p *past, list, all []*grant) {
 	t.Helper()
 	i := 0

@@ -6,9 +6,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The pattern of a conflict between two grants is decided by what would have been: without the time that a fault lasted, would the earlier
-// holder have acted inside its lease? A fault that merely lay near explains nothing. Where faults of two sorts would each explain it, the pattern is
-// several-faults.
+// The pattern of a conflict between two grants is decided by what would have
+// been: without the time that a fault lasted, would the earlier holder have
+// acted inside its lease? A fault that merely lay near explains nothing. Where
+// faults of two sorts would each explain it, the pattern is several-faults.
 
 // The targets that a judge asks for.
 const (
@@ -16,40 +17,41 @@ const (
 	targetService = "service"
 )
 
-// isClock tells whether a fault makes a clock wrong.
+// isClock reports whether a fault makes a clock wrong.
 func isClock(sp span) bool { return sp.touch.Clock != "" }
 
-// stops tells whether a fault keeps the application from going on, and nothing else.
+// stops reports whether a fault keeps the application from going on, and nothing else.
 func stops(sp span) bool {
 	return !sp.links && !sp.store && sp.touch.Stops != "" && !starves(sp)
 }
 
-// ends tells whether a fault ends a session by itself.
+// ends reports whether a fault ends a session by itself.
 func ends(sp span) bool {
 	return sp.touch.Ends == history.EndsSession || sp.touch.Ends == history.EndsConnection
 }
 
-// endsAfter reports whether a fault ends by itself what a grant rests on. A connection that was reset within the acquire was followed by
-// the one that brought the grant.
+// endsAfter reports whether a fault ends by itself what a grant rests on. A connection
+// that was reset within the acquire was followed by the one that brought the grant.
 func endsAfter(sp span, g *grant) bool {
 	return ends(sp) && (sp.to > g.end || sp.touch.Ends == history.EndsSession)
 }
 
-// crashes tells whether a fault kills servers and starts them again.
+// crashes reports whether a fault kills servers and starts them again.
 func crashes(sp span) bool { return sp.touch.Ends == history.EndsServer }
 
-// cutsOff tells whether a fault lies on the client's links to the lock service.
+// cutsOff reports whether a fault lies on the client's links to the lock service.
 func cutsOff(sp span) bool { return sp.links && !sp.store && !ends(sp) }
 
-// starves tells whether a fault keeps renewals from being made.
+// starves reports whether a fault keeps renewals from being made.
 func starves(sp span) bool { return sp.touch.Stops == history.StopsRenewals }
 
-// away tells whether a fault keeps the store out of reach.
+// away reports whether a fault keeps the store out of reach.
 func away(sp span) bool { return sp.store }
 
-// pairPattern is the pattern of a conflict between two grants under one reading of the tokens; acted, if it is not 0, is when the earlier one's harmful
-// act began. Where the order of the grants is unknown, there is a pattern if it is the same either way, or if only one order has an explanation: the other one would need
-// a lock that fails by itself.
+// pairPattern is the pattern of a conflict between two grants under one reading of the
+// tokens; acted, if it is not 0, is when the earlier one's harmful act began. Where the
+// order of the grants is unknown, there is a pattern if it is the same either way, or if
+// only one order has an explanation: the other one would need a lock that fails by itself.
 func (s *Sweep) pairPattern(x, y *grant, acted int64, tokens bool) string {
 	a, b := inOrder(x, y, tokens)
 	first := s.patternOf(a, b, acted)
@@ -116,7 +118,8 @@ func (s *Sweep) givenAway(a, b *grant) string {
 	}
 	causes := s.serviceCauses(a.earliest, b.end, 0)
 	if s.header.Claims.Validity == validityLibrary && s.timeOf(a, b.end, isClock) > 0 {
-		causes = append(causes, PatternClockJumped) // the client itself measured how long its grant is good
+		// the client itself measured how long its grant is good
+		causes = append(causes, PatternClockJumped)
 	}
 	if len(causes) == 0 {
 		return PatternGrantedTwice
@@ -124,10 +127,11 @@ func (s *Sweep) givenAway(a, b *grant) string {
 	return soleCause(causes)
 }
 
-// timed tells whether a grant was promised until a certain instant.
+// timed reports whether a grant was promised until a certain instant.
 func (s *Sweep) timed(g *grant) bool { return g.promise != 0 && g.promise != forever }
 
-// causes are the faults that each explain by themselves why a acted though its lease or session was over.
+// causes are the faults that each explain by themselves why a acted though its
+// lease or session was over.
 func (s *Sweep) causes(a, b *grant, acted int64) []string {
 	if s.timed(a) {
 		return s.leaseCauses(a, b, acted)
@@ -135,24 +139,28 @@ func (s *Sweep) causes(a, b *grant, acted int64) []string {
 	return s.sessionCauses(a, b, acted)
 }
 
-// leaseCauses are those of a lease with an end: without the time that they lasted, a would have acted before it.
+// leaseCauses are those of a lease with an end: without the time that they
+// lasted, a would have acted before it.
 func (s *Sweep) leaseCauses(a, b *grant, acted int64) (causes []string) {
 	for _, c := range [...]struct {
 		takes   func(span) bool
 		pattern string
 	}{{stops, PatternPaused}, {cutsOff, PatternCutOff}, {starves, PatternRenewalStarved}, {away, PatternStoreAway}} {
-		if spent := max(s.timeOf(a, acted, c.takes), s.blockedBy(a, acted, c.takes)); spent > 0 && acted-spent < a.promise {
+		if spent := max(s.timeOf(a, acted, c.takes), s.blockedBy(a, acted, c.takes)); spent > 0 &&
+			acted-spent < a.promise {
 			causes = append(causes, c.pattern)
 		}
 	}
-	if s.timeOf(a, acted, isClock) > 0 { // how far its own clock led it astray is not in the history
+	// how far its own clock led it astray is not in the history
+	if s.timeOf(a, acted, isClock) > 0 {
 		causes = append(causes, PatternClockJumped)
 	}
 	return causes
 }
 
-// sessionCauses are those of a session, whose end nobody sees but the service: a client that is away for half of the TTL may miss as many keep-alives as it
-// takes, and the session was over when b was granted. What happens to the service counts as well.
+// sessionCauses are those of a session, whose end nobody sees but the service: a client
+// that is away for half of the TTL may miss as many keep-alives as it takes, and the
+// session was over when b was granted. What happens to the service counts as well.
 func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 	half := s.header.TTL / 2
 	for _, spans := range s.troubles(a.client) {
@@ -187,8 +195,8 @@ func sessionCause(sp span, a *grant, acted int64, long bool) string {
 
 func (g *grant) toldBefore(t int64) bool { return g.told != 0 && g.told < t }
 
-// serviceCauses are the patterns of the injected faults that touched the lock service between two instants. A majority that is away for less than least is no
-// cause.
+// serviceCauses are the patterns of the injected faults that touched the lock service
+// between two instants. A majority that is away for less than least is no cause.
 func (s *Sweep) serviceCauses(from, to, least int64) (causes []string) {
 	for _, sp := range s.service {
 		if sp.injected && sp.from <= to && sp.to >= from {
@@ -218,16 +226,18 @@ func (s *Sweep) serviceCause(sp span, to, least int64) string {
 	return PatternService
 }
 
-// deposes tells whether a fault has another server take over from the primary by t. A primary that
-// is frozen or cut off grants nothing: who did was promoted meanwhile.
+// deposes reports whether a fault has another server take over from the primary by t.
+// A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.
 func deposes(sp span, t int64) bool {
-	return sp.touch.Ends == history.EndsPrimary || sp.target == targetPrimary && !degrades(sp) && sp.from < t && t < sp.to
+	return sp.touch.Ends == history.EndsPrimary || sp.target == targetPrimary && !degrades(sp) && sp.from < t &&
+		t < sp.to
 }
 
-// degrades tells whether a server goes on working, though badly, under a fault.
+// degrades reports whether a server goes on working, though badly, under a fault.
 func degrades(sp span) bool { return sp.touch.Stops != history.StopsProcesses && !sp.touch.Severs }
 
-// majorityAway tells whether, at t, faults kept so many servers away that no majority was left, for at least so long.
+// majorityAway reports whether, at t, faults kept so many servers away that no
+// majority was left, for at least so long.
 func (s *Sweep) majorityAway(t, least int64) bool {
 	n := s.header.Nodes
 	if n < 3 {
@@ -235,7 +245,8 @@ func (s *Sweep) majorityAway(t, least int64) bool {
 	}
 	var struck []string
 	for _, sp := range s.service {
-		shaped := sp.target == targetService // it splits the servers, and how many stay together is not told
+		// it splits the servers, and how many stay together is not told
+		shaped := sp.target == targetService
 		if sp.injected && sp.from <= t && sp.to > t && sp.to-t >= least && !shaped && (crashes(sp) || !degrades(sp)) {
 			struck = append(struck, sp.hosts...)
 		}
@@ -244,13 +255,15 @@ func (s *Sweep) majorityAway(t, least int64) bool {
 	return n-len(slices.Compact(struck)) < n/2+1
 }
 
-// troubles are the faults on a client: those that touch what the lock has promised to it, and those that only hold up its application.
+// troubles are the faults on a client: those that touch what the lock has
+// promised to it, and those that only hold up its application.
 func (s *Sweep) troubles(client int32) [2][]span {
 	c := &s.clients[client]
 	return [2][]span{c.spans, c.aside}
 }
 
-// timeOf is for how long faults of a sort lay on a grant's client between its beginning and t; those that lasted for no time at all count a nanosecond.
+// timeOf is for how long faults of a sort lay on a grant's client between its
+// beginning and t; those that lasted for no time at all count a nanosecond.
 func (s *Sweep) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
 	for _, spans := range s.troubles(g.client) {
 		for _, sp := range spans {
@@ -266,7 +279,8 @@ func (s *Sweep) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
 	return sum
 }
 
-// blockedBy is for how long the grant's slowest op was under way, if it began before t and a fault of the sort lay on the links that it used meanwhile: a
+// blockedBy is for how long the grant's slowest op was under way, if it began
+// before t and a fault of the sort lay on the links that it used meanwhile: a
 // connection does not go on at once when its link is whole again.
 func (s *Sweep) blockedBy(g *grant, t int64, takes func(span) bool) int64 {
 	if g.slowFrom >= t {
@@ -282,11 +296,13 @@ func (s *Sweep) blockedBy(g *grant, t int64, takes func(span) bool) int64 {
 	return 0
 }
 
-// actedBeside is when the grant first acted after t; exact tells whether it is known that it did not act between the two. Without such an act it is the last.
+// actedBeside is when the grant first acted after t; exact reports whether it is
+// known that it did not act between the two. Without such an act it is the last.
 func (g *grant) actedBeside(t int64) (start int64, exact bool) {
 	for i, a := range g.remembered() {
 		if a.start > t {
-			exact = i != 1 || g.nacts <= keptActs+1 // behind the first there may be some that are not remembered
+			// behind the first there may be some that are not remembered
+			exact = i != 1 || g.nacts <= keptActs+1
 			if !exact && g.restFrom <= t && t < g.restTo {
 				return g.restTo, true
 			}

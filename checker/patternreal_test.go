@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// What real locks did under the faults of the catalogue. Each file is the smallest witness of one violation in a run of the scenario that it is named after, on real
-// servers.
+// What real locks did under the faults of the catalogue. Each file is the smallest witness
+// of one violation in a run of the scenario that it is named after, on real servers.
 func TestPatternsOfRealRuns(t *testing.T) {
 	folder := filepath.Join("testdata", "patterns")
 	list, err := os.ReadFile(filepath.Join(folder, "expected.txt"))

@@ -5,28 +5,37 @@ import (
 	"slices"
 )
 
-// The patterns: what brought a violation about, as far as the history is evidence of it. A kind says whose fault a double-hold is; a pattern says how it
-// came about, for every property for which that is a question. What the history does not show for certain is several-faults or unexplained.
+// The patterns: what brought a violation about, as far as the history is evidence of it. A kind
+// says whose fault a double-hold is; a pattern says how it came about, for every property for which
+// that is a question. What the history does not show for certain is several-faults or unexplained.
 const (
-	// PatternPaused: the holder was stopped, or the application in it stood still, until its lease or session was over, and went on as holder.
+	// PatternPaused: the holder was stopped, or the application in it stood
+	// still, until its lease or session was over, and went on as holder.
 	PatternPaused = "expired-while-paused"
-	// PatternCutOff: the holder's links to the lock service were disturbed until its lease was over.
+	// PatternCutOff: the holder's links to the lock service were disturbed
+	// until its lease was over.
 	PatternCutOff = "expired-while-cut-off"
-	// PatternSessionUnseen: the session ended at the service, and its client, which ran, had not heard of it.
+	// PatternSessionUnseen: the session ended at the service, and its client,
+	// which ran, had not heard of it.
 	PatternSessionUnseen = "session-expired-unseen"
-	// PatternRenewalStarved: what renews the lease got no processor, while the application worked on.
+	// PatternRenewalStarved: what renews the lease got no processor, while the
+	// application worked on.
 	PatternRenewalStarved = "renewal-starved"
-	// PatternStoreAway: the holder waited for the store, which was out of reach, until its lease was over.
+	// PatternStoreAway: the holder waited for the store, which was out of
+	// reach, until its lease was over.
 	PatternStoreAway = "store-out-of-reach"
-	// PatternWorkedPast: the holder worked for longer than its lease, and no fault is to blame for that.
+	// PatternWorkedPast: the holder worked for longer than its lease, and no
+	// fault is to blame for that.
 	PatternWorkedPast = "worked-past-lease"
 	// PatternLossIgnored: the lock had told of the loss, and the application went on.
 	PatternLossIgnored = "loss-ignored"
-	// PatternClockJumped: a clock of the service, or the one that the holder measures its lease by, was wrong.
+	// PatternClockJumped: a clock of the service, or the one that the holder
+	// measures its lease by, was wrong.
 	PatternClockJumped = "clock-jumped"
 	// PatternFailover: a replica took over that had not heard of the grant.
 	PatternFailover = "lost-on-failover"
-	// PatternRestart: a server died, and came back or was replaced, inside the promise. One that came back with all that it had answered for explains nothing of a lease.
+	// PatternRestart: a server died, and came back or was replaced, inside the promise.
+	// One that came back with all that it had answered for explains nothing of a lease.
 	PatternRestart = "lost-on-restart"
 	// PatternQuorum: faults left the service without a majority.
 	PatternQuorum = "quorum-lost"
@@ -34,23 +43,30 @@ const (
 	PatternService = "service-disturbed"
 	// PatternStolen: a release of an older grant, whose lease was over, freed the key.
 	PatternStolen = "stolen-by-release"
-	// PatternGrantedTwice: the key was given away inside a promise, and nothing disturbed the service.
+	// PatternGrantedTwice: the key was given away inside a promise, and nothing
+	// disturbed the service.
 	PatternGrantedTwice = "granted-twice"
-	// PatternForeignRenewal: the lock renewed, for a former holder, what was another client's by then.
+	// PatternForeignRenewal: the lock renewed, for a former holder, what was
+	// another client's by then.
 	PatternForeignRenewal = "foreign-renewal"
-	// PatternOwnerUnchecked: the lock answered that a hold stood, or released it, without looking whose the key was.
+	// PatternOwnerUnchecked: the lock answered that a hold stood, or released
+	// it, without looking whose the key was.
 	PatternOwnerUnchecked = "owner-unchecked"
-	// PatternLateRequest: a request that was sent in time arrived when the key was another client's.
+	// PatternLateRequest: a request that was sent in time arrived when the key
+	// was another client's.
 	PatternLateRequest = "late-request"
-	// PatternLateReply: the answer to an acquire came when the lease was over, and was taken for a grant.
+	// PatternLateReply: the answer to an acquire came when the lease was over,
+	// and was taken for a grant.
 	PatternLateReply = "late-reply"
-	// PatternNeverExpired: a client vanished with a grant, or in an acquire, and the key stayed taken.
+	// PatternNeverExpired: a client vanished with a grant, or in an acquire,
+	// and the key stayed taken.
 	PatternNeverExpired = "never-expired"
 	// PatternReleaseLost: every grant was given back, and the key stayed taken.
 	PatternReleaseLost = "release-without-effect"
 	// PatternTokens: tokens did not rise, and nothing disturbed the service.
 	PatternTokens = "tokens-not-rising"
-	// PatternSeveral: faults of more than one sort explain it, and the history does not show which did.
+	// PatternSeveral: faults of more than one sort explain it, and the history
+	// does not show which did.
 	PatternSeveral = "several-faults"
 	// PatternUnexplained: nothing in the history explains it.
 	PatternUnexplained = "unexplained"
@@ -106,7 +122,8 @@ func PatternSays(name string) string {
 type PatternGroup struct {
 	Pattern string `json:"pattern"`
 	Says    string `json:"says"`
-	// Counts are how many violations of each property are of the pattern, in the order of Properties().
+	// Counts are how many violations of each property are of the pattern, in
+	// the order of Properties().
 	Counts []PropertyCount `json:"counts"`
 }
 
@@ -116,7 +133,8 @@ type PropertyCount struct {
 	Count    int    `json:"count"`
 }
 
-// patternGroups puts the violations of all keys into groups: the largest first, by the number of double-holds, then of all.
+// patternGroups puts the violations of all keys into groups: the largest first,
+// by the number of double-holds, then of all.
 func patternGroups(found *tally) []PatternGroup {
 	var groups []PatternGroup
 	for _, pattern := range patterns {
@@ -142,7 +160,7 @@ func patternGroups(found *tally) []PatternGroup {
 	return groups
 }
 
-// SamePattern tells whether there are several violations, and one pattern that explains them all.
+// SamePattern reports whether there are several violations, and one pattern that explains them all.
 func (v *Verdict) SamePattern() bool {
 	return len(v.Patterns) == 1 && v.Patterns[0].Total() > 1 && v.Patterns[0].Pattern != PatternUnexplained
 }

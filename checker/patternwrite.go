@@ -2,7 +2,8 @@ package checker
 
 import "github.com/lockchaos/lockchaos/history"
 
-// The patterns of properties other than mutual-exclusion. Where a property is broken by a conflict of two holds, it is the conflict's.
+// The patterns of properties other than mutual-exclusion. Where a property is
+// broken by a conflict of two holds, it is the conflict's.
 
 // writePattern is the pattern of a write under a that began then, behind one under b.
 func (s *Sweep) writePattern(a, b *grant, kind string, begun int64, tokens bool) string {
@@ -15,7 +16,8 @@ func (s *Sweep) writePattern(a, b *grant, kind string, begun int64, tokens bool)
 	return PatternUnexplained // when the write began is not known
 }
 
-// lostPattern is the pattern of a lost update, a being the earlier grant: its write went in beside the later holder's, before or after that read.
+// lostPattern is the pattern of a lost update, a being the earlier grant: its
+// write went in beside the later holder's, before or after that read.
 func (s *Sweep) lostPattern(a, b *grant, w, other writer) string {
 	own := w
 	if a == other.g {
@@ -31,8 +33,9 @@ func (s *Sweep) lostPattern(a, b *grant, w, other writer) string {
 	}
 }
 
-// confirmedPattern is the pattern of a's hold being confirmed though b was granted the key by then. However b came by it, a release or a question that is answered ok
-// was not held against the owner. Only at a failover may each of two servers have compared it with the owner that it knew.
+// confirmedPattern is the pattern of a's hold being confirmed though b was granted the key by
+// then. However b came by it, a release or a question that is answered ok was not held against the
+// owner. Only at a failover may each of two servers have compared it with the owner that it knew.
 func (s *Sweep) confirmedPattern(a, b *grant) string {
 	switch renewal := a.confirmedKind == history.Renew; {
 	case s.inPromise(b, a):
@@ -49,15 +52,18 @@ func (s *Sweep) confirmedPattern(a, b *grant) string {
 	return PatternOwnerUnchecked
 }
 
-// tokenPattern is the pattern of a grant b whose token is out of order beside a's: a counter that a server lost begins anew.
+// tokenPattern is the pattern of a grant b whose token is out of order beside
+// a's: a counter that a server lost begins anew.
 func (s *Sweep) tokenPattern(a, b *grant) string {
 	var causes []string
 	for _, c := range s.serviceCauses(a.earliest, b.end, 0) {
-		if c == PatternFailover || c == PatternRestart || c == PatternClockJumped { // no other takes a counter back
+		// no other takes a counter back
+		if c == PatternFailover || c == PatternRestart || c == PatternClockJumped {
 			causes = append(causes, c)
 		}
 	}
-	if r := s.restart; r.from <= b.end && r.to >= a.earliest { // the faults of long ago are forgotten
+	// the faults of long ago are forgotten
+	if r := s.restart; r.from <= b.end && r.to >= a.earliest {
 		causes = append(causes, PatternRestart)
 	}
 	if len(causes) == 0 {

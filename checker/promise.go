@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// promiseMargin is taken off every promise that is measured in time, for the clocks' granularity on either side.
+// promiseMargin is taken off every promise that is measured in time, for the
+// clocks' granularity on either side.
 const promiseMargin = 2_000_000
 
 // The kinds of validity that a lock may declare.
@@ -50,8 +51,9 @@ func (s *Sweep) extend(g *grant, start int64, e *history.Event) {
 	}
 }
 
-// promisedAt tells whether the lock had promised the key to the grant at t. The promise is looked at from its end only: a
-// grant whose reply was late was valid at the service before its client knew.
+// promisedAt reports whether the lock had promised the key to the grant at t. The
+// promise is looked at from its end only: a grant whose reply was late was
+// valid at the service before its client knew.
 func (s *Sweep) promisedAt(g *grant, t int64) bool {
 	if t >= g.limit() {
 		return false
@@ -67,8 +69,10 @@ func (s *Sweep) sessionStands(g *grant, t int64) bool {
 	return !s.disturbed(g.client, t-s.header.TTL, t, injectedOnly) && !s.stalledToDeath(g, t)
 }
 
-// endedByFault reports whether a fault may have ended the session of a grant by t. A fault that ends connections counts only if the lock
-// claims within which time it notices a loss: then that claim says when it breaks its word. An answer that confirmed the grant after the fault shows that it stood.
+// endedByFault reports whether a fault may have ended the session of a grant by
+// t. A fault that ends connections counts only if the lock claims within which
+// time it notices a loss: then that claim says when it breaks its word. An
+// answer that confirmed the grant after the fault shows that it stood.
 func (s *Sweep) endedByFault(g *grant, t int64) bool {
 	since := stamp(g.attempt, g.earliest)
 	return slices.ContainsFunc(s.clientSpans(g.client), func(sp span) bool {
@@ -77,16 +81,20 @@ func (s *Sweep) endedByFault(g *grant, t int64) bool {
 	})
 }
 
-// passedOn reports whether the key had been another client's before t, in a time in which a fault may have ended g's session: then it did.
+// passedOn reports whether the key had been another client's before t, in a
+// time in which a fault may have ended g's session: then it did.
 func (s *Sweep) passedOn(g *grant, t int64) bool {
 	return g.next != 0 && g.next < t && !s.sessionStands(g, g.next)
 }
 
-// stalledToDeath tells whether stalls of the machine may have ended a session by t. The service ends a session that it does not hear for a TTL. A client that keeps one
-// is heard every half of it at least, and as soon as it runs again; so only a stall of half a TTL can have ended it, a client's or the service's. Stalls
-// are measured up to a threshold too short at either end. A session that does not end by time ends by no stall.
+// stalledToDeath reports whether stalls of the machine may have ended a session by t. The
+// service ends a session that it does not hear for a TTL. A client that keeps one is heard
+// every half of it at least, and as soon as it runs again; so only a stall of half a TTL
+// can have ended it, a client's or the service's. Stalls are measured up to a threshold
+// too short at either end. A session that does not end by time ends by no stall.
 //
-// But where the lock noticed that the hold was lost, the session did end, and a machine that stalls now and then stalls more than is seen of it.
+// But where the lock noticed that the hold was lost, the session did end, and a
+// machine that stalls now and then stalls more than is seen of it.
 func (s *Sweep) stalledToDeath(g *grant, t int64) bool {
 	return s.stalledWithin(g, t-s.header.TTL, t)
 }
@@ -125,8 +133,8 @@ func (s *Sweep) stalledWithin(g *grant, since, t int64) bool {
 	return false
 }
 
-// restsSince is the first instant at which a fault may end what a grant rests on. A session is older than its grants: one that missed its
-// keep-alives before a grant may still end after it.
+// restsSince is the first instant at which a fault may end what a grant rests on. A session is
+// older than its grants: one that missed its keep-alives before a grant may still end after it.
 func (s *Sweep) restsSince(g *grant) int64 {
 	if s.header.Claims.Validity == validitySession {
 		return g.earliest - s.header.TTL
@@ -134,11 +142,11 @@ func (s *Sweep) restsSince(g *grant) int64 {
 	return g.earliest
 }
 
-// bearsOn reports whether a fault lasted until it could end what a grant rests on. A session that a fault ended before the grant was
-// followed by another one.
+// bearsOn reports whether a fault lasted until it could end what a grant rests
+// on. A session that a fault ended before the grant was followed by another one.
 func (s *Sweep) bearsOn(sp span, g *grant) bool {
 	return sp.to >= g.earliest || sp.to >= s.restsSince(g) && !ends(sp) && !isClock(sp)
 }
 
-// inPromise tells whether b was granted inside a's promise, were a the earlier of the two.
+// inPromise reports whether b was granted inside a's promise, were a the earlier of the two.
 func (s *Sweep) inPromise(b, a *grant) bool { return a.client != b.client && s.promisedAt(a, b.end) }

@@ -2,9 +2,10 @@ package checker
 
 import "github.com/lockchaos/lockchaos/history"
 
-// Property is one property that a history is judged by, as one value. Its file defines it and judges it; the list below is all
-// that else names it. What it must see of each event stays a method of Sweep in that file: a call through a value for every
-// event would cost the judge its speed.
+// Property is one property that a history is judged by, as one value. Its file
+// defines it and judges it; the list below is all that else names it. What it
+// must see of each event stays a method of Sweep in that file: a call through a
+// value for every event would cost the judge its speed.
 type Property struct {
 	Name string `json:"name"`
 	// About says in a sentence what holds when it is not violated.
@@ -18,22 +19,27 @@ type Property struct {
 	// blame is that of its violations, kindBlame that of kinds that have another.
 	blame     Blame
 	kindBlame map[string]Blame
-	// byEarlier: the earlier of a violation's two grants brought it about, however many violations it made.
+	// byEarlier: the earlier of a violation's two grants brought it about,
+	// however many violations it made.
 	byEarlier bool
 
 	// needs are the facts (history.Fact…) without which it can't be judged.
 	needs []string
-	// exempt says why the claims of the lock, or the workload, leave the property out; empty: they do not. nil: nothing does.
+	// exempt says why the claims of the lock, or the workload, leave the
+	// property out; empty: they do not. nil: nothing does.
 	exempt func(*history.Header) string
-	// unmet says why nothing in the run was about it, so that it is not judged; empty: something was.
+	// unmet says why nothing in the run was about it, so that it is not judged;
+	// empty: something was.
 	unmet func(*Sweep) string
-	// short says what the history lacks to show that it holds, where nothing violates it; empty: nothing.
+	// short says what the history lacks to show that it holds, where nothing
+	// violates it; empty: nothing.
 	short func(*Sweep) string
 	// stalled says what a stall of the machine alone explains, n times; nil: conflicts.
 	stalled func(n int) string
 	// shown adds to a pass what was measured.
 	shown func(*Sweep) string
-	// finish judges what only the whole history tells. It is given the property, which it can't name itself.
+	// finish judges what only the whole history tells. It is given the
+	// property, which it can't name itself.
 	finish func(*Sweep, *Property)
 
 	place int // in properties
@@ -41,16 +47,18 @@ type Property struct {
 
 // Words are what reports say of a property.
 type Words struct {
-	// Violation is what a violation is called, as in "17 double-holds"; empty: it is named by the property.
+	// Violation is what a violation is called, as in "17 double-holds"; empty:
+	// it is named by the property.
 	Violation string
 	// Demands says what holds when the property is not violated.
 	Demands string
-	// Once and More are the headline of a report where this property is the worst that was violated, once or more often. Empty: the
-	// violation's own sentence is.
+	// Once and More are the headline of a report where this property is the worst
+	// that was violated, once or more often. Empty: the violation's own sentence is.
 	Once, More string
 	// Lead and Advice say what to do about a violation.
 	Lead, Advice string
-	// Weight is how much of the story a violation tells beside those of other properties; 0 is the least.
+	// Weight is how much of the story a violation tells beside those of other
+	// properties; 0 is the least.
 	Weight int
 }
 
@@ -113,14 +121,17 @@ func Named(name string) Property {
 // tallied is how much there was to judge some properties by; a pass needs some of it.
 type tallied struct {
 	asked, confirmations, leases, enqueued int64 // asked: ops whose answer would confirm a hold
-	// losses counts the news of losses, passed the grants of a released key to a client that asked alone.
+	// losses counts the news of losses, passed the grants of a released key to
+	// a client that asked alone.
 	losses, passed int64
-	// renewals counts those that were answered ok, renewedLeases those of them that tell enough of their lease.
+	// renewals counts those that were answered ok, renewedLeases those of them
+	// that tell enough of their lease.
 	renewals, renewedLeases int64
 	crossing                bool // a client asked for a key while it had another
 }
 
-// notClaimed says why the header alone, by the lock's claims, the workload or what it says is not told, leaves a property out; empty when it does not.
+// notClaimed says why the header alone, by the lock's claims, the workload or
+// what it says is not told, leaves a property out; empty when it does not.
 func (p *Property) notClaimed(h *history.Header) string {
 	if why := p.amiss(h.Untold); why != "" || p.exempt == nil {
 		return why
@@ -128,7 +139,8 @@ func (p *Property) notClaimed(h *history.Header) string {
 	return p.exempt(h)
 }
 
-// amiss says what a header's Untold, or its Doubts, have against the property; empty: nothing. Headers of older versions name the property itself.
+// amiss says what a header's Untold, or its Doubts, have against the property;
+// empty: nothing. Headers of older versions name the property itself.
 func (p *Property) amiss(facts map[string]string) string {
 	for _, fact := range p.needs {
 		if why := facts[fact]; why != "" {

@@ -63,7 +63,8 @@ func inconclusive(properties ...string) map[string]Outcome {
 var outcomes = []judged{
 	{name: "healthy", lock: fencedLock(), text: healthy, outcome: Pass, each: map[string]Outcome{
 		MutualExclusion: Pass, UnfencedWrite: Pass, LostUpdate: Pass, TokenOrder: Pass, StuckLock: Pass}},
-	{name: "healthy, enough of everything", lock: needs(fencedLock(), history.Needs{Grants: 2, Handovers: 1}), text: healthy, outcome: Pass},
+	{name: "healthy, enough of everything", lock: needs(fencedLock(), history.Needs{Grants: 2, Handovers: 1}),
+		text: healthy, outcome: Pass},
 	{name: "no fencing tokens declared", lock: plainLock(), text: healthy, outcome: Pass, each: map[string]Outcome{TokenOrder: NotJudged}},
 	{name: "declared, and none seen", lock: fencedLock(), text: strings.ReplaceAll(healthy, "tok=", "none="), outcome: Inconclusive,
 		each: inconclusive(TokenOrder), reason: "token"},
@@ -74,8 +75,10 @@ var outcomes = []judged{
 	{name: "nothing at all", lock: fencedLock(), outcome: Inconclusive},
 	{name: "too few grants", lock: needs(fencedLock(), history.Needs{Grants: 3}), text: healthy, outcome: Inconclusive, reason: "2 grants",
 		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate, TokenOrder, StuckLock)},
-	{name: "too few hand-overs", lock: needs(fencedLock(), history.Needs{Handovers: 2}), text: healthy, outcome: Inconclusive, reason: "Contended hand-overs in the run: 1"},
-	{name: "no fault met a holder", lock: needs(fencedLock(), history.Needs{Bites: 1}), text: healthy, outcome: Inconclusive, reason: "met a holder 0 times"},
+	{name: "too few hand-overs", lock: needs(fencedLock(), history.Needs{Handovers: 2}), text: healthy,
+		outcome: Inconclusive, reason: "Contended hand-overs in the run: 1"},
+	{name: "no fault met a holder", lock: needs(fencedLock(), history.Needs{Bites: 1}), text: healthy,
+		outcome: Inconclusive, reason: "met a holder 0 times"},
 	{name: "a fault met a holder", lock: needs(fencedLock(), history.Needs{Bites: 1}), text: healthy + `
 		pause A [5,6] +bite`, outcome: Pass},
 	{name: "a fault did not bite", lock: fencedLock(), text: healthy + `
@@ -118,11 +121,13 @@ var outcomes = []judged{
 		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate)},
 	{name: "an injected pause explains it", lock: plainLock(), text: stalled("pause"), outcome: Violated,
 		each: map[string]Outcome{MutualExclusion: Violated, UnfencedWrite: Violated, LostUpdate: Violated}},
-	{name: "only a stall explains a late write between the later one's read and write", lock: plainLock(), text: between("stall"), outcome: Inconclusive, reason: "stall",
+	{name: "only a stall explains a late write between the later one's read and write", lock: plainLock(),
+		text: between("stall"), outcome: Inconclusive, reason: "stall",
 		each: map[string]Outcome{MutualExclusion: Inconclusive, LostUpdate: Inconclusive, UnfencedWrite: Pass}},
 	{name: "an injected pause explains such a write", lock: plainLock(), text: between("pause"), outcome: Violated,
 		each: map[string]Outcome{MutualExclusion: Violated, LostUpdate: Violated, UnfencedWrite: Pass}},
-	{name: "an injected fault that cost it little, and a stall that made it late", lock: plainLock(), text: stalled("pause A [4,6]\n\t\tstall"), outcome: Inconclusive, reason: "stall",
+	{name: "an injected fault that cost it little, and a stall that made it late", lock: plainLock(),
+		text: stalled("pause A [4,6]\n\t\tstall"), outcome: Inconclusive, reason: "stall",
 		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate)},
 	{name: "a stall, but too late without it, for a pause", lock: plainLock(), outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated}, text: `
 		A acquire [0,1]
@@ -147,17 +152,21 @@ var outcomes = []judged{
 		A write   [900,901] refused
 		B write   [902,903]
 		B release [904,905]` + probeText},
-	{name: "a stall ended its session, and the application hears nothing", lock: deafLock(), text: renewed("stall A [10,700]"), outcome: Inconclusive, reason: "stall",
+	{name: "a stall ended its session, and the application hears nothing", lock: deafLock(),
+		text: renewed("stall A [10,700]"), outcome: Inconclusive, reason: "stall",
 		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate)},
-	{name: "another client's stall shows that the machine starved", lock: deafLock(), text: renewed("stall C [10,700]"), outcome: Inconclusive, reason: "stall",
+	{name: "another client's stall shows that the machine starved", lock: deafLock(), text: renewed("stall C [10,700]"),
+		outcome: Inconclusive, reason: "stall",
 		each: inconclusive(MutualExclusion, UnfencedWrite, LostUpdate)},
-	{name: "the same, and the application listens", lock: deafLock().with(func(h *history.Header) { h.Guard = "check" }), text: renewed("stall A [10,700]"),
+	{name: "the same, and the application listens",
+		lock: deafLock().with(func(h *history.Header) { h.Guard = "check" }), text: renewed("stall A [10,700]"),
 		outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated, UnfencedWrite: Violated, LostUpdate: Violated}},
 	{name: "a stall long before its session ended", lock: deafLock(), text: renewed("stall A [10,100]"),
 		outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated, UnfencedWrite: Violated, LostUpdate: Violated}},
 	{name: "an injected pause ended its session", lock: deafLock(), text: renewed("pause A [10,700]"),
 		outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated, UnfencedWrite: Violated, LostUpdate: Violated}},
-	{name: "an injected pause ended its session, beside a stall", lock: deafLock(), text: renewed("pause A [10,690]\n\t\tstall A [691,700]"),
+	{name: "an injected pause ended its session, beside a stall", lock: deafLock(),
+		text:    renewed("pause A [10,690]\n\t\tstall A [691,700]"),
 		outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated, UnfencedWrite: Violated, LostUpdate: Violated}},
 	{name: "a promise is broken, stall or not", lock: plainLock(), outcome: Violated, each: map[string]Outcome{MutualExclusion: Violated}, text: `
 		A acquire [0,1]
@@ -185,7 +194,8 @@ func stalled(how string) string {
 		A release [714,715] notheld` + probeText
 }
 
-// between is the story of a late write that slips between the later holder's read and write; its client is killed soon after it.
+// between is the story of a late write that slips between the later holder's
+// read and write; its client is killed soon after it.
 func between(how string) string {
 	return `
 		A acquire [0,1]
@@ -205,7 +215,8 @@ func deafLock() script {
 	return plainLock().with(func(h *history.Header) { h.Claims.Validity, h.Guard = "session", "none" })
 }
 
-// renewed is the story of a client that is told of the loss of its session and goes on all the same.
+// renewed is the story of a client that is told of the loss of its session and
+// goes on all the same.
 func renewed(disturbance string) string {
 	return `
 		A acquire [0,1]
@@ -224,7 +235,8 @@ func renewed(disturbance string) string {
 func cut(s script) script      { s.cut = true; return s }
 func noLedger(s script) script { s.noLedger = true; return s }
 
-// untilCut leaves out the ledger's mark at the very end, so that the history ends where its last op does.
+// untilCut leaves out the ledger's mark at the very end, so that the history
+// ends where its last op does.
 func untilCut(s script) script {
 	return noLedger(cut(s)).with(func(h *history.Header) { h.Store = history.Store{} })
 }
@@ -393,7 +405,8 @@ func TestSeverity(t *testing.T) {
 func TestEvidence(t *testing.T) {
 	v := plainLock().judge(t, stalled("pause"))
 	double := v.Property(MutualExclusion).Violations[0]
-	if want := []int64{1, 2, 4, 5, 6, 7, 8}; !slices.Contains(double.Ops, 1) || !slices.Contains(double.Ops, 4) || !slices.Contains(double.Ops, 7) || len(double.Ops) > 8 {
+	if want := []int64{1, 2, 4, 5, 6, 7, 8}; !slices.Contains(double.Ops, 1) || !slices.Contains(double.Ops, 4) ||
+		!slices.Contains(double.Ops, 7) || len(double.Ops) > 8 {
 		t.Errorf("ops %v, want both acquires and the stale act among %v", double.Ops, want)
 	}
 	if !slices.Equal(double.Faults, []int{3}) || double.A.Client != 1 || double.B.Client != 2 || double.A.Promise == 0 {
@@ -440,7 +453,8 @@ func TestKindOfWrite(t *testing.T) {
 	}
 }
 
-// TestPure: the same history gives the same verdict, byte for byte, and the verdict goes through JSON unharmed.
+// TestPure: the same history gives the same verdict, byte for byte, and the
+// verdict goes through JSON unharmed.
 func TestPure(t *testing.T) {
 	h := plainLock().history(stalled("pause"))
 	one, err := json.Marshal(Judge(h, Options{}))
@@ -463,20 +477,23 @@ func TestPure(t *testing.T) {
 	}
 }
 
-// TestOnViolation: told as soon as it is certain, once, in the order of the history; what needs the tokens waits for the end.
+// TestOnViolation: told as soon as it is certain, once, in the order of the
+// history; what needs the tokens waits for the end.
 func TestOnViolation(t *testing.T) {
 	var told []string
 	h := plainLock().history(stalled("pause"))
 	v := Judge(h, Options{Keep: 1, OnViolation: func(v Violation) { told = append(told, v.Property) }})
 	slices.Sort(told)
-	// Two lost updates: the stale write over the later holder's, and that one's next write over the stale one.
+	// Two lost updates: the stale write over the later holder's, and that one's
+	// next write over the stale one.
 	if !slices.Equal(told, []string{LostUpdate, LostUpdate, MutualExclusion, UnfencedWrite}) {
 		t.Errorf("told of %v", told)
 	}
 	if v.Outcome != Violated {
 		t.Error(v.Outcome)
 	}
-	byToken := examples[slices.IndexFunc(examples, func(x example) bool { return x.name == "unfenced-write/by token, where time is silent" })]
+	byToken := examples[slices.IndexFunc(examples,
+		func(x example) bool { return x.name == "unfenced-write/by token, where time is silent" })]
 	s := New(byToken.lock.header, nil, Options{OnViolation: func(v Violation) { told = append(told, v.Property) }})
 	told = nil
 	for _, e := range byToken.lock.history(byToken.text).Events {

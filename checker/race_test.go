@@ -2,5 +2,5 @@
 
 package checker
 
-// raceEnabled tells whether this program was built with the race detector.
+// raceEnabled reports whether this program was built with the race detector.
 const raceEnabled = true

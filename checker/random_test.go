@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// writer of random scripts: small histories with every answer an op can get, on few instants, so that stamps often coincide.
+// writer of random scripts: small histories with every answer an op can get, on
+// few instants, so that stamps often coincide.
 type generator struct {
 	rng     *rand.Rand
 	lines   []string
@@ -24,7 +25,8 @@ type generator struct {
 	shared  bool // any lock may protect any key
 }
 
-// script returns the lines of a random history. Lines can be dropped one by one: what is left is a history too.
+// script returns the lines of a random history. Lines can be dropped one by
+// one: what is left is a history too.
 func (g *generator) script(clients int) []string {
 	for c := range clients {
 		g.client(string(rune('A' + c)))
@@ -173,7 +175,8 @@ func randomLock(rng *rand.Rand) script {
 	return s
 }
 
-// TestSweepAgreesWithSlowChecker judges random histories with the sweep and with the slow checker, and compares the counts.
+// TestSweepAgreesWithSlowChecker judges random histories with the sweep and
+// with the slow checker, and compares the counts.
 func TestSweepAgreesWithSlowChecker(t *testing.T) {
 	n := rounds(30_000)
 	var seen slowResult
@@ -196,7 +199,8 @@ func TestSweepAgreesWithSlowChecker(t *testing.T) {
 		if fails(lines) {
 			lines = shrink(lines, fails)
 			want, got := bothCounts(lock, lines)
-			t.Fatalf("seed %d: the slow checker counts %+v, the sweep %+v\nclaims %+v\n%s", seed, want, got, lock.header.Claims, strings.Join(lines, "\n"))
+			t.Fatalf("seed %d: the slow checker counts %+v, the sweep %+v\nclaims %+v\n%s", seed, want, got,
+				lock.header.Claims, strings.Join(lines, "\n"))
 		}
 	}
 	if seen.pairs == 0 || seen.unfenced == 0 || seen.lost == 0 || seen.tokens == 0 || seen.unbroken == 0 || seen.overtaken == 0 {
@@ -232,7 +236,8 @@ func TestSweepAgreesWithSlowCheckerOnKinds(t *testing.T) {
 		if fails(lines) {
 			few, file := shrunk(t, lock, lines, func(h *history.History) bool { want, got := countsOf(h); return want != got })
 			want, got := bothCounts(lock, few)
-			t.Fatalf("seed %d: the slow checker counts %+v, the sweep %+v\nclaims %+v\n%s\nas a history file:\n%s", seed, want, got, lock.header.Claims, strings.Join(few, "\n"), file)
+			t.Fatalf("seed %d: the slow checker counts %+v, the sweep %+v\nclaims %+v\n%s\nas a history file:\n%s",
+				seed, want, got, lock.header.Claims, strings.Join(few, "\n"), file)
 		}
 	}
 	t.Logf("%+v", seen)
@@ -253,10 +258,12 @@ func countsOf(h *history.History) (want, got slowResult) {
 	}
 	v := s.Finish(false)
 	if s.ledger.orphans > 0 && v.Outcome != Pass {
-		// The store applied a request once more when its grant was long over: the sweep has let go of it, and says so.
+		// The store applied a request once more when its grant was long over:
+		// the sweep has let go of it, and says so.
 		want.unfenced, want.lost = v.Properties[unfencedWrite.place].Count, v.Properties[lostUpdate.place].Count
 	}
-	return want, slowResult{v.Properties[mutualExclusion.place].Count, v.Properties[unfencedWrite.place].Count, v.Properties[lostUpdate.place].Count, v.Properties[tokenOrder.place].Count,
+	return want, slowResult{v.Properties[mutualExclusion.place].Count, v.Properties[unfencedWrite.place].Count,
+		v.Properties[lostUpdate.place].Count, v.Properties[tokenOrder.place].Count,
 		v.Properties[continuity.place].Count, v.Properties[fifo.place].Count}
 }
 
@@ -272,7 +279,8 @@ func TestSemaphoreAgreesWithSlowChecker(t *testing.T) {
 		if seed%4 == 0 {
 			lock = noClaims(lock)
 		}
-		g := &generator{rng: rng, keys: 1 + rng.IntN(4)/3, store: rng.IntN(2) == 0, fault: rng.IntN(2) == 0, wild: rng.IntN(2) == 0, several: lock.header.Claims.PerAcquire}
+		g := &generator{rng: rng, keys: 1 + rng.IntN(4)/3, store: rng.IntN(2) == 0, fault: rng.IntN(2) == 0,
+			wild: rng.IntN(2) == 0, several: lock.header.Claims.PerAcquire}
 		lines := g.script(3 + rng.IntN(4))
 		fails := func(lines []string) bool {
 			h := lock.history(strings.Join(lines, "\n"))

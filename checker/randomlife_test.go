@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// lifeCase is a kind of random history, made so that one property is at stake, and the two judges' counts of it.
+// lifeCase is a kind of random history, made so that one property is at stake,
+// and the two judges' counts of it.
 type lifeCase struct {
 	name   string
 	header func(*rand.Rand, *history.Header)
@@ -38,19 +39,24 @@ var lifeCases = []lifeCase{
 		h.Stall, h.Claims.Validity = int64(r.IntN(4))*ms, [...]string{"library", "from_invocation"}[r.IntN(2)]
 		h.Claims.Confirms = []string{"renew"}
 	}, (*generator).lateRenewals, countOf(&deadRenewal), func(s *slow, h *history.History) int { return s.slowDead(h, history.Renew) }},
-	{"stolen-release", func(*rand.Rand, *history.Header) {}, (*generator).lateReleases, countOf(&stolenRelease), func(s *slow, h *history.History) int {
-		broken := map[history.KeyID]bool{}
-		fencing := s.header.Claims.Token == "fencing"
-		if fencing {
-			for _, key := range s.tokenViolations() {
-				broken[key] = true
+	{"stolen-release", func(*rand.Rand, *history.Header) {}, (*generator).lateReleases, countOf(&stolenRelease),
+		func(s *slow, h *history.History) int {
+			broken := map[history.KeyID]bool{}
+			fencing := s.header.Claims.Token == "fencing"
+			if fencing {
+				for _, key := range s.tokenViolations() {
+					broken[key] = true
+				}
 			}
-		}
-		return s.slowStolen(h, func(key history.KeyID) bool { return fencing && !broken[key] })
-	}},
-	{"starvation", func(r *rand.Rand, h *history.Header) { h.Clients, h.Claims.Fair = r.IntN(2), true }, (*generator).longWaits, countOf(&starvation),
+			return s.slowStolen(h, func(key history.KeyID) bool { return fencing && !broken[key] })
+		}},
+	{"starvation", func(r *rand.Rand, h *history.Header) { h.Clients, h.Claims.Fair = r.IntN(2), true },
+		(*generator).longWaits, countOf(&starvation),
 		func(s *slow, h *history.History) int { return s.slowStarved(h) }},
-	{"duplicate-effect", func(r *rand.Rand, h *history.Header) { h.Workload = [...]string{"payment", "leader"}[r.IntN(2)] }, func(g *generator) {
+	{"duplicate-effect", func(r *rand.Rand, h *history.Header) {
+		h.Workload = [...]string{"payment",
+			"leader"}[r.IntN(2)]
+	}, func(g *generator) {
 		g.keys, g.store = 2, true
 		g.script(2 + g.rng.IntN(3))
 		for i, line := range g.lines {
@@ -60,7 +66,8 @@ var lifeCases = []lifeCase{
 		}
 	}, countOf(&duplicateEffect), func(s *slow, _ *history.History) int { return s.slowRepeated() }},
 	{"deadlock", func(r *rand.Rand, h *history.Header) { h.Bound = int64(r.IntN(2)) * 6 * ms }, (*generator).crossings,
-		func(v Verdict) int { return grade(cycles(v.Properties[deadlock.place])) }, func(s *slow, h *history.History) int { return grade(s.slowCycles(h)) }},
+		func(v Verdict) int { return grade(cycles(v.Properties[deadlock.place])) },
+		func(s *slow, h *history.History) int { return grade(s.slowCycles(h)) }},
 	{"stuck-lock", func(r *rand.Rand, h *history.Header) {
 		h.Claims.Validity, h.Claims.NoExpiry = [...]string{"from_invocation", "session"}[r.IntN(2)], r.IntN(8) == 0
 		h.Claims.Abandons = int64([...]int{0, 0, 1, 800}[r.IntN(4)]) * ms
@@ -129,7 +136,8 @@ func (g *generator) frozenWaiters() {
 	}
 }
 
-// refusals writes acquires that are told busy, early or late, beside grants and attempts of all sorts.
+// refusals writes acquires that are told busy, early or late, beside grants and
+// attempts of all sorts.
 func (g *generator) refusals() {
 	for c := range 2 {
 		t := 1 + g.rng.IntN(10)
@@ -148,7 +156,8 @@ func (g *generator) refusals() {
 				return
 			default:
 				g.add("%s=%s acquire %s attempt=%d first=%d", grant, name, when, t, t-g.rng.IntN(5)/4)
-				g.add("%s release %s g=%s %s", name, g.interval(&t, 4), grant, [...]string{"", "", "", "", "info", "notheld"}[g.rng.IntN(6)])
+				g.add("%s release %s g=%s %s", name, g.interval(&t, 4), grant,
+					[...]string{"", "", "", "", "info", "notheld"}[g.rng.IntN(6)])
 			}
 		}
 	}
@@ -164,7 +173,8 @@ func (g *generator) lateRenewals() {
 		g.add("%c acquire %s valid=20", 'A'+c, g.interval(&t, 6))
 		for range 1 + g.rng.IntN(3) {
 			when := g.interval(&t, 60)
-			g.add("%c renew %s attempt=%d valid=%d %s", 'A'+c, when, max(1, t-g.rng.IntN(50)), g.rng.IntN(30)-12, [...]string{"", "", "", "info", "notheld"}[g.rng.IntN(5)])
+			g.add("%c renew %s attempt=%d valid=%d %s", 'A'+c, when, max(1, t-g.rng.IntN(50)), g.rng.IntN(30)-12,
+				[...]string{"", "", "", "info", "notheld"}[g.rng.IntN(5)])
 			if g.rng.IntN(4) == 0 {
 				g.lines[len(g.lines)-1] = fmt.Sprintf("%c renew %s", 'A'+c, when)
 			}
@@ -207,7 +217,8 @@ func (g *generator) longWaits() {
 	}
 	for c := range 1 + g.rng.IntN(2) {
 		from, to := g.rng.IntN(t/3), t-g.rng.IntN(t/3)
-		g.add("%c acquire [%d,%d] %s", 'A'+c, from, to, [...]string{"", "busy", "fail", "info", fmt.Sprintf("info start=%d", from+1)}[g.rng.IntN(5)])
+		g.add("%c acquire [%d,%d] %s", 'A'+c, from, to,
+			[...]string{"", "busy", "fail", "info", fmt.Sprintf("info start=%d", from+1)}[g.rng.IntN(5)])
 	}
 	if g.rng.IntN(2) == 0 {
 		g.faults(1, t)
@@ -229,7 +240,8 @@ func (g *generator) crossings() {
 			other := (one + 1 + g.rng.IntN(keys-1)) % keys
 			from := t + g.rng.IntN(3)
 			t = from + 3 + g.rng.IntN(22)
-			g.add("%s acquire [%d,%d] key=k%d %s", name, from, t, other, [...]string{"", "busy", "busy", "info", fmt.Sprintf("info start=%d", from+1)}[g.rng.IntN(5)])
+			g.add("%s acquire [%d,%d] key=k%d %s", name, from, t, other,
+				[...]string{"", "busy", "busy", "info", fmt.Sprintf("info start=%d", from+1)}[g.rng.IntN(5)])
 			if g.rng.IntN(8) == 0 {
 				g.lines[len(g.lines)-1] = fmt.Sprintf("%s acquire [%d,] key=k%d", name, from, other)
 				if g.rng.IntN(2) == 0 {
@@ -254,7 +266,8 @@ func (g *generator) vainWaits() {
 		impatient := 1 + g.rng.IntN(4)
 		for t < 14_000 {
 			took := [...]int{3, 300, 900, 2600, 5000, 11_000}[g.rng.IntN(2+impatient)]
-			answer := [...]string{"busy", "busy", "busy", "busy", "busy", "busy", fmt.Sprintf("info start=%d", t+1), "info", "fail", ""}[g.rng.IntN(10)]
+			answer := [...]string{"busy", "busy", "busy", "busy", "busy", "busy", fmt.Sprintf("info start=%d", t+1),
+				"info", "fail", ""}[g.rng.IntN(10)]
 			if took > 900 && g.rng.IntN(3) == 0 {
 				answer = "busy"
 			}
@@ -301,7 +314,8 @@ func (g *generator) stampede() {
 	}
 }
 
-// TestSweepAgreesWithSlowCheckerOnTheRest does for each other property what TestSweepAgreesWithSlowChecker does for those of holds.
+// TestSweepAgreesWithSlowCheckerOnTheRest does for each other property what
+// TestSweepAgreesWithSlowChecker does for those of holds.
 func TestSweepAgreesWithSlowCheckerOnTheRest(t *testing.T) {
 	for _, c := range lifeCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -322,9 +336,11 @@ func TestSweepAgreesWithSlowCheckerOnTheRest(t *testing.T) {
 				}
 				differ := func(lines []string) bool { sweep, slow := both(lines); return sweep != slow }
 				if differ(g.lines) {
-					few, file := shrunk(t, lock, g.lines, func(h *history.History) bool { return c.sweep(Judge(h, Options{Keep: 1})) != c.slow(newSlow(h), h) })
+					few, file := shrunk(t, lock, g.lines,
+						func(h *history.History) bool { return c.sweep(Judge(h, Options{Keep: 1})) != c.slow(newSlow(h), h) })
 					sweep, slow := both(few)
-					t.Fatalf("seed %d: the slow checker counts %d, the sweep %d; %+v\n%s\nas a history file:\n%s", seed, slow, sweep, lock.header.Claims, strings.Join(few, "\n"), file)
+					t.Fatalf("seed %d: the slow checker counts %d, the sweep %d; %+v\n%s\nas a history file:\n%s", seed,
+						slow, sweep, lock.header.Claims, strings.Join(few, "\n"), file)
 				}
 				if sweep, _ := both(g.lines); sweep > 0 {
 					found++

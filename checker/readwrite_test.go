@@ -9,18 +9,21 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// readersPass is a writer's wait, [0,10n+10], in which readers take the key n times, each before the one before has given it back.
+// readersPass is a writer's wait, [0,10n+10], in which readers take the key n
+// times, each before the one before has given it back.
 func readersPass(n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "A acquire [0,%d] enq=0.5 mode=write\n", 20+10*n)
 	for i := range n {
 		reader := 'B' + i%2
-		fmt.Fprintf(&b, "%c acquire [%d,%d] enq=%d mode=read\n%c release [%d,%d]\n", reader, 2+10*i, 3+10*i, 3+10*i, reader, 15+10*i, 16+10*i)
+		fmt.Fprintf(&b, "%c acquire [%d,%d] enq=%d mode=read\n%c release [%d,%d]\n", reader, 2+10*i, 3+10*i, 3+10*i,
+			reader, 15+10*i, 16+10*i)
 	}
 	return b.String() + probeText
 }
 
-// TestReadersAndWriters: what is said of waiting, of a lock with readers. Its TTL is 500 ms, so a key may be free and wanted for 3 s.
+// TestReadersAndWriters: what is said of waiting, of a lock with readers. Its
+// TTL is 500 ms, so a key may be free and wanted for 3 s.
 func TestReadersAndWriters(t *testing.T) {
 	rw := readWrite(plainLock())
 	three := clients(fair(rw), 3)
@@ -40,33 +43,46 @@ func TestReadersAndWriters(t *testing.T) {
 	asReader := strings.NewReplacer("B acquire [2,40] enq=3 first=38 mode=write", "B acquire [2,40] enq=3 first=38 mode=read")
 	var byTurns strings.Builder // of two readers, one of whom always holds
 	for i := range 20 {
-		fmt.Fprintf(&byTurns, "%[1]c acquire [%[2]d,%[3]d] mode=read\n%[1]c release [%[4]d,%[5]d]\n", 'B'+i%2, 200*i, 200*i+1, 200*i+300, 200*i+301)
+		fmt.Fprintf(&byTurns, "%[1]c acquire [%[2]d,%[3]d] mode=read\n%[1]c release [%[4]d,%[5]d]\n", 'B'+i%2, 200*i,
+			200*i+1, 200*i+300, 200*i+301)
 	}
 	run(t, []propertyCase{
-		{"a reader and two writers wait for each other", StuckLock, rw, circle + lateProbe, Violated, 1, KindWedged, "nobody was granted it"},
-		{"until a reader is granted it", StuckLock, rw, given + "B acquire [20,2900] mode=read\nB release [2901,2902]\nC acquire [21,2950] mode=write\nC release [2951,2952]" + lateProbe, Pass, 0, "", ""},
-		{"nobody says what became of it", StuckLock, rw, given + "B acquire [20,2000] busy mode=read\nC acquire [21,2001] busy mode=write", Inconclusive, 0, "", "No fresh client"},
-		{"a writer waits while readers hold it by turns", StuckLock, rw, byTurns.String() + "A acquire [10,3900] mode=write busy" + lateProbe, Pass, 0, "", ""},
-		{"the key was free between readers' turns", StuckLock, rw, given + "B acquire [100,101] mode=read\nB release [110,111]\nA acquire [120,11000] mode=write busy" + lateProbe, Violated, 1, KindWedged, ""},
-		{"a writer sleeps on, and a reader is granted the key at once", StuckLock, rw, given + "B acquire [5,9000] busy mode=write\nC acquire [4000,4001] mode=read\nC release [4010,4011]" + lateProbe,
+		{"a reader and two writers wait for each other", StuckLock, rw, circle + lateProbe, Violated, 1, KindWedged,
+			"nobody was granted it"},
+		{"until a reader is granted it", StuckLock, rw,
+			given + "B acquire [20,2900] mode=read\nB release [2901,2902]\nC acquire [21,2950] mode=write\nC release [2951,2952]" + lateProbe, Pass, 0, "", ""},
+		{"nobody says what became of it", StuckLock, rw,
+			given + "B acquire [20,2000] busy mode=read\nC acquire [21,2001] busy mode=write", Inconclusive, 0, "", "No fresh client"},
+		{"a writer waits while readers hold it by turns", StuckLock, rw,
+			byTurns.String() + "A acquire [10,3900] mode=write busy" + lateProbe, Pass, 0, "", ""},
+		{"the key was free between readers' turns", StuckLock, rw,
+			given + "B acquire [100,101] mode=read\nB release [110,111]\nA acquire [120,11000] mode=write busy" +
+				lateProbe, Violated, 1, KindWedged, ""},
+		{"a writer sleeps on, and a reader is granted the key at once", StuckLock, rw,
+			given + "B acquire [5,9000] busy mode=write\nC acquire [4000,4001] mode=read\nC release [4010,4011]" + lateProbe,
 			Violated, 1, KindAsleep, ""},
-		{"a writer sleeps on while a reader holds, and another reader joins it", StuckLock, claim(rw, func(c *history.Claims) { c.Validity = "session" }),
+		{"a writer sleeps on while a reader holds, and another reader joins it", StuckLock,
+			claim(rw, func(c *history.Claims) { c.Validity = "session" }),
 			"A acquire [0,1] mode=read\nB acquire [5,9000] busy mode=write\nC acquire [4000,4001] mode=read\nC release [4010,4011]\nA release [8990,8991]" + lateProbe, Pass, 0, "", ""},
 
 		{"a reader passes a writer", FIFO, fair(rw), passed, Violated, 1, "", "client 3, which asked only at"},
 		{"a reader passes a reader", FIFO, fair(rw), asReader.Replace(passed), Pass, 0, "", ""},
-		{"readers and writers of whom nobody says when they were enqueued", FIFO, fair(rw), noQueue.Replace(passed), Inconclusive, 0, "", "enqueued"},
+		{"readers and writers of whom nobody says when they were enqueued", FIFO, fair(rw), noQueue.Replace(passed),
+			Inconclusive, 0, "", "enqueued"},
 
 		{"readers pass a writer again and again", Starvation, three, readersPass(31), Violated, 1, "", "31 times"},
 		{"no more often than is allowed", Starvation, three, readersPass(30), Pass, 0, "", ""},
-		{"the writer stalled meanwhile", Starvation, three, readersPass(31) + "\nstall A [20,30]", Inconclusive, 0, "", "1 waiter was passed over again and again, which a stall"},
+		{"the writer stalled meanwhile", Starvation, three, readersPass(31) + "\nstall A [20,30]", Inconclusive, 0, "",
+			"1 waiter was passed over again and again, which a stall"},
 		{"the writer was stopped meanwhile", Starvation, three, readersPass(31) + "\npause A [20,30]", Pass, 0, "", ""},
-		{"readers may pass the writers of a lock that does not declare to be fair", Starvation, clients(rw, 3), readersPass(31), NotJudged, 0, "", "fair"},
+		{"readers may pass the writers of a lock that does not declare to be fair", Starvation, clients(rw, 3),
+			readersPass(31), NotJudged, 0, "", "fair"},
 		{"readers side by side are no double-hold", MutualExclusion, fair(rw), readersPass(20), Pass, 0, "", ""},
 	})
 }
 
-// TestTokensOfReadersAndWriters: they order a reader and a writer, and two writers; two readers they do not.
+// TestTokensOfReadersAndWriters: they order a reader and a writer, and two
+// writers; two readers they do not.
 func TestTokensOfReadersAndWriters(t *testing.T) {
 	fenced := readWrite(fencedLock())
 	// A's reply is late, so that time does not tell whether A or B was granted the key first.
@@ -90,31 +106,43 @@ func TestTokensOfReadersAndWriters(t *testing.T) {
 		pause A [0,1000]
 		pause C [0,1000]` + probeText
 	run(t, []propertyCase{
-		{"a writer overran beside a reader, by their tokens", MutualExclusion, fenced, late("write", "read"), Violated, 1, KindLeaseOverrun, "client 1"},
-		{"a reader overran beside a writer, by their tokens", MutualExclusion, fenced, late("read", "write"), Violated, 1, KindLeaseOverrun, "client 1"},
+		{"a writer overran beside a reader, by their tokens", MutualExclusion, fenced, late("write", "read"), Violated,
+			1, KindLeaseOverrun, "client 1"},
+		{"a reader overran beside a writer, by their tokens", MutualExclusion, fenced, late("read", "write"), Violated,
+			1, KindLeaseOverrun, "client 1"},
 		{"no tokens are declared to fence", MutualExclusion, rwLock(), late("write", "read"), Violated, 1, KindLeaseOverrun, ""},
 		{"readers side by side, by their tokens", MutualExclusion, fenced, late("read", "read"), Pass, 0, "", ""},
-		{"a stall alone explains it", MutualExclusion, fenced, strings.Replace(late("write", "read"), "pause", "stall", 1), Inconclusive, 0, "", "A stall of this machine"},
+		{"a stall alone explains it", MutualExclusion, fenced,
+			strings.Replace(late("write", "read"), "pause", "stall", 1), Inconclusive, 0, "", "A stall of this machine"},
 
 		{"tokens rise", TokenOrder, fenced, both("tok=1 mode=read", "tok=2 mode=write"), Pass, 0, "", ""},
-		{"a writer after a reader has a smaller one", TokenOrder, fenced, both("tok=2 mode=read", "tok=1 mode=write"), Violated, 1, "", "smaller than token 2"},
-		{"a reader after a writer has a smaller one", TokenOrder, fenced, both("tok=2 mode=write", "tok=1 mode=read"), Violated, 1, "", "smaller than token 2"},
+		{"a writer after a reader has a smaller one", TokenOrder, fenced, both("tok=2 mode=read", "tok=1 mode=write"),
+			Violated, 1, "", "smaller than token 2"},
+		{"a reader after a writer has a smaller one", TokenOrder, fenced, both("tok=2 mode=write", "tok=1 mode=read"),
+			Violated, 1, "", "smaller than token 2"},
 		{"a reader after a reader has a smaller one", TokenOrder, fenced, both("tok=2 mode=read", "tok=1 mode=read"), Pass, 0, "", ""},
-		{"a reader has that of the writer before it", TokenOrder, fenced, both("tok=2 mode=write", "tok=2 mode=read"), Violated, 1, "", "both given token 2"},
-		{"a writer has that of the reader before it", TokenOrder, fenced, both("tok=2 mode=read", "tok=2 mode=write"), Violated, 1, "", "both given token 2"},
+		{"a reader has that of the writer before it", TokenOrder, fenced, both("tok=2 mode=write", "tok=2 mode=read"),
+			Violated, 1, "", "both given token 2"},
+		{"a writer has that of the reader before it", TokenOrder, fenced, both("tok=2 mode=read", "tok=2 mode=write"),
+			Violated, 1, "", "both given token 2"},
 		{"readers share one", TokenOrder, fenced, both("tok=2 mode=read", "tok=2 mode=read"), Pass, 0, "", ""},
 		{"writers share one", TokenOrder, fenced, both("tok=2 mode=write", "tok=2 mode=write"), Violated, 1, "", "both given token 2"},
-		{"undisturbed, a reader's comes after a greater one of a writer", TokenOrder, fenced, twice("tok=1 mode=read", "tok=2 mode=write"), Violated, 1, "", "which nothing disturbed"},
-		{"undisturbed, a reader's comes after a greater one of a reader", TokenOrder, fenced, twice("tok=1 mode=read", "tok=2 mode=read"), Pass, 0, "", ""},
+		{"undisturbed, a reader's comes after a greater one of a writer", TokenOrder, fenced,
+			twice("tok=1 mode=read", "tok=2 mode=write"), Violated, 1, "", "which nothing disturbed"},
+		{"undisturbed, a reader's comes after a greater one of a reader", TokenOrder, fenced,
+			twice("tok=1 mode=read", "tok=2 mode=read"), Pass, 0, "", ""},
 		{"no grant has one", TokenOrder, fenced, both("mode=read", "mode=write"), Inconclusive, 0, "", "No grant carried a token"},
-		{"two readers and the writer between them", TokenOrder, fenced, strings.ReplaceAll(implied, "FIRST", "60"), Violated, 1, "", "by then a reader had a greater one still"},
-		{"two readers and the writer between them, in time", TokenOrder, fenced, strings.ReplaceAll(implied, "FIRST", "40"), Pass, 0, "", ""},
+		{"two readers and the writer between them", TokenOrder, fenced, strings.ReplaceAll(implied, "FIRST", "60"),
+			Violated, 1, "", "by then a reader had a greater one still"},
+		{"two readers and the writer between them, in time", TokenOrder, fenced,
+			strings.ReplaceAll(implied, "FIRST", "40"), Pass, 0, "", ""},
 	})
 }
 
 func rwLock() script { return readWrite(plainLock()) }
 
-// TestWedgedOfARealRun: the control broken-etcd-readers-yield on real servers, by its smallest witness.
+// TestWedgedOfARealRun: the control broken-etcd-readers-yield on real servers,
+// by its smallest witness.
 func TestWedgedOfARealRun(t *testing.T) {
 	h, err := history.ReadFile(filepath.Join("testdata", "patterns", "broken-etcd-readers-yield.none.unfenced.stuck-lock.jsonl"))
 	if err != nil {

@@ -2,17 +2,21 @@ package checker
 
 import "github.com/lockchaos/lockchaos/history"
 
-// Reentrant locks: an owner may acquire again what it holds, and has given the key up when it has released it as often as it was granted it.
+// Reentrant locks: an owner may acquire again what it holds, and has given the
+// key up when it has released it as often as it was granted it.
 //
-// Every acquire is a grant of its own, with a hold of its own; grants of one owner never exclude each other. To fold an owner's nested grants into
-// one hold would accuse a correct lock: A.acquire [0,1], A is stopped and its lease runs out, B.acquire [600,601], B.release [650,651], A.acquire [700,701].
-// A's second acquire is nested by its count, and a fresh grant at the service; nothing shows that A had the key in between. What does show it is an act
-// under the first grant: that one held until then.
+// Every acquire is a grant of its own, with a hold of its own; grants of one owner
+// never exclude each other. To fold an owner's nested grants into one hold would accuse
+// a correct lock: A.acquire [0,1], A is stopped and its lease runs out, B.acquire
+// [600,601], B.release [650,651], A.acquire [700,701]. A's second acquire is nested by
+// its count, and a fresh grant at the service; nothing shows that A had the key in
+// between. What does show it is an act under the first grant: that one held until then.
 
 // ownerOnKey is what is known of a reentrant owner on one key.
 type ownerOnKey struct {
 	levels int32 // grants that it has not given up
-	// unsure counts releases in this nest that may have given a level back, whichever: sent, and neither answered ok nor refused.
+	// unsure counts releases in this nest that may have given a level back,
+	// whichever: sent, and neither answered ok nor refused.
 	unsure int32
 	// disowned: it knows that it has lost grants which are not closed yet.
 	disowned bool
@@ -20,10 +24,10 @@ type ownerOnKey struct {
 	leased int64
 }
 
-// owns tells whether two grants are one owner's, who does not exclude itself.
+// owns reports whether two grants are one owner's, who does not exclude itself.
 func (s *Sweep) owns(x, y *grant) bool { return s.owners && x.client == y.client }
 
-// nests tells whether all that a client holds is the key that it asks for once more.
+// nests reports whether all that a client holds is the key that it asks for once more.
 func (s *Sweep) nests(k *keyState, c *clientState, client int32) bool {
 	return c.holding == int(s.on(k, client).owner.levels)
 }
@@ -39,7 +43,8 @@ func (s *Sweep) enter(g *grant) {
 	o.levels++
 }
 
-// leasedAt is the instant from which a grant's TTL surely ran at the latest, as far as is known by now.
+// leasedAt is the instant from which a grant's TTL surely ran at the latest, as
+// far as is known by now.
 func (s *Sweep) leasedAt(g *grant) int64 {
 	if s.reentrant {
 		return max(g.leased, s.owner(g).leased)
@@ -47,7 +52,8 @@ func (s *Sweep) leasedAt(g *grant) int64 {
 	return g.leased
 }
 
-// leave notes that an owner has given one of its grants up. When it has given all up, a release of unknown fate can do it no more harm.
+// leave notes that an owner has given one of its grants up. When it has given
+// all up, a release of unknown fate can do it no more harm.
 func (s *Sweep) leave(g *grant) {
 	o := s.owner(g)
 	if o.levels--; o.levels <= 0 {
@@ -55,7 +61,8 @@ func (s *Sweep) leave(g *grant) {
 	}
 }
 
-// mayBeOut tells whether an owner's releases of unknown fate, those of other grants, may have given back all that it had: retried, one release can give
+// mayBeOut reports whether an owner's releases of unknown fate, those of other
+// grants, may have given back all that it had: retried, one release can give
 // back two levels. What it does under this grant then shows nothing.
 func (s *Sweep) mayBeOut(g *grant) bool {
 	o := s.owner(g)
@@ -63,7 +70,8 @@ func (s *Sweep) mayBeOut(g *grant) bool {
 	return others > 0 && others >= o.levels
 }
 
-// sent notes that an owner's release is on its way: of grant g, or nil if it names none that the owner still has. Once it has sent as many as it has levels, its other grants may be over.
+// sent notes that an owner's release is on its way: of grant g, or nil if it names none that
+// the owner still has. Once it has sent as many as it has levels, its other grants may be over.
 func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
 	o := &s.on(k, client).owner
 	if o.levels == 0 {
@@ -83,9 +91,11 @@ func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
 	}
 }
 
-// answered notes what became of a release: one that was carried out gave back the level that it names, and one that failed gave back none.
+// answered notes what became of a release: one that was carried out gave back
+// the level that it names, and one that failed gave back none.
 func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
-	if e.Type == history.Info || o.grant == nil && e.Type == history.OK { // it names no level, so nobody knows which one it gave back
+	// it names no level, so nobody knows which one it gave back
+	if e.Type == history.Info || o.grant == nil && e.Type == history.OK {
 		return
 	}
 	if owner := &s.on(k, o.client).owner; owner.unsure > 0 {
@@ -96,8 +106,10 @@ func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
 	}
 }
 
-// spokenFor returns the grant that an answer of the lock speaks for: a reentrant lock knows the owner and its count, so what it confirms under any grant shows
-// only that the owner had its newest one. (A.acquire, lost; B.acquire, B.release; A.acquire; A.release of its first grant, answered ok.)
+// spokenFor returns the grant that an answer of the lock speaks for: a
+// reentrant lock knows the owner and its count, so what it confirms under any
+// grant shows only that the owner had its newest one. (A.acquire, lost;
+// B.acquire, B.release; A.acquire; A.release of its first grant, answered ok.)
 func (s *Sweep) spokenFor(g *grant) *grant {
 	if s.reentrant {
 		return s.newest(g)
@@ -115,7 +127,8 @@ func (s *Sweep) newest(g *grant) *grant {
 	return g
 }
 
-// siblings calls do for the grants that a grant's owner has on the key, itself among them: its lease is one.
+// siblings calls do for the grants that a grant's owner has on the key, itself
+// among them: its lease is one.
 func (s *Sweep) siblings(g *grant, do func(*grant)) {
 	for x := range s.keyOf(g).open.all {
 		if x.client == g.client {
@@ -124,7 +137,8 @@ func (s *Sweep) siblings(g *grant, do func(*grant)) {
 	}
 }
 
-// renounce notes that a client knows at t that it has lost its grant; a reentrant owner, all that it has.
+// renounce notes that a client knows at t that it has lost its grant; a
+// reentrant owner, all that it has.
 func (s *Sweep) renounce(g *grant, t int64) {
 	g.withdraw(t)
 	g.disowned = true
@@ -138,7 +152,8 @@ func (s *Sweep) renounce(g *grant, t int64) {
 	}
 }
 
-// abandon closes the grants that a reentrant owner knew to be lost when it asked for the key again: it does not nest in what it has not got.
+// abandon closes the grants that a reentrant owner knew to be lost when it
+// asked for the key again: it does not nest in what it has not got.
 func (s *Sweep) abandon(k *keyState, client int32, t int64) {
 	o := &s.on(k, client).owner
 	if !o.disowned {
@@ -152,7 +167,8 @@ func (s *Sweep) abandon(k *keyState, client int32, t int64) {
 	}
 }
 
-// wroteAsOwner notes the latest and the highest writer so far, and the latest and the highest of all other clients.
+// wroteAsOwner notes the latest and the highest writer so far, and the latest
+// and the highest of all other clients.
 func (s *Sweep) wroteAsOwner(l *writers, w writer) {
 	if l.others == nil {
 		l.others = &otherWriters{}
@@ -161,12 +177,14 @@ func (s *Sweep) wroteAsOwner(l *writers, w writer) {
 	s.keepGreatest(&l.highest, &l.others.highest, w, func(x *grant) int64 { return x.token })
 }
 
-// otherWriters are the latest and the highest writer of all clients but those of the latest and the highest of all.
+// otherWriters are the latest and the highest writer of all clients but those
+// of the latest and the highest of all.
 type otherWriters struct {
 	latest, highest writer
 }
 
-// keepGreatest notes a writer if it is the greatest so far, or the greatest of another client than that.
+// keepGreatest notes a writer if it is the greatest so far, or the greatest of
+// another client than that.
 func (s *Sweep) keepGreatest(first, other *writer, w writer, by func(*grant) int64) {
 	switch {
 	case first.g == nil || by(w.g) >= by(first.g):
@@ -179,7 +197,8 @@ func (s *Sweep) keepGreatest(first, other *writer, w writer, by func(*grant) int
 	}
 }
 
-// besides returns the first of two writers that does not share g's hold: that is another grant, or of a reentrant lock another client's.
+// besides returns the first of two writers that does not share g's hold: that
+// is another grant, or of a reentrant lock another client's.
 func (s *Sweep) besides(g *grant, first, second writer) writer {
 	if first.g == g || s.reentrant && first.g != nil && first.g.client == g.client {
 		return second
@@ -187,7 +206,8 @@ func (s *Sweep) besides(g *grant, first, second writer) writer {
 	return first
 }
 
-// standsBeforeOwner is standsBefore of a reentrant lock: writes of one owner, under whichever of its grants, are in nobody's way.
+// standsBeforeOwner is standsBefore of a reentrant lock: writes of one owner,
+// under whichever of its grants, are in nobody's way.
 func (s *Sweep) standsBeforeOwner(l *writers, g *grant, f *footprint, tokens bool) writer {
 	latest, run := s.besides(g, l.latest, l.others.latest), s.besides(g, l.run, l.before)
 	if latest.g != nil && latest.g.earliest > g.end {

@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
-// randomOps draws what clients saw of a register: half of the time what a register answered that has one defect at most, else anything.
+// randomOps draws what clients saw of a register: half of the time what a
+// register answered that has one defect at most, else anything.
 func randomOps(rng *rand.Rand, r oracle.Register) []oracle.StoreOp {
 	var ops []oracle.StoreOp
 	var version, fence, holder int64
@@ -20,7 +21,8 @@ func randomOps(rng *rand.Rand, r oracle.Register) []oracle.StoreOp {
 	for i := range 2 + rng.IntN(7) {
 		now += int64(rng.IntN(4))
 		grant := int64(1 + rng.IntN(3))
-		o := oracle.StoreOp{Op: int64(i + 1), Grant: grant, Token: grant + int64(rng.IntN(5)/4), Write: rng.IntN(5) > 1, Call: now - int64(rng.IntN(4)), Return: now + int64(rng.IntN(4))}
+		o := oracle.StoreOp{Op: int64(i + 1), Grant: grant, Token: grant + int64(rng.IntN(5)/4), Write: rng.IntN(5) > 1,
+			Call: now - int64(rng.IntN(4)), Return: now + int64(rng.IntN(4))}
 		passes := !r.Fenced || o.Token > fence || o.Token == fence && (grant == holder || r.AcceptsEqual)
 		if rng.IntN(12) == 0 {
 			passes = !passes
@@ -54,7 +56,8 @@ func randomOps(rng *rand.Rand, r oracle.Register) []oracle.StoreOp {
 	return ops
 }
 
-// bruteRegister tries the orders of the ops that certainly happened, with any of the others before each.
+// bruteRegister tries the orders of the ops that certainly happened, with any
+// of the others before each.
 type bruteRegister struct {
 	oracle.Register
 	ops  []oracle.StoreOp
@@ -103,7 +106,8 @@ func TestRegisterAgreesWithBruteForce(t *testing.T) {
 	seen, n := map[bool]int{}, rounds(3_000)
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 12))
-		r := oracle.Register{Fenced: rng.IntN(3) > 0, FenceReads: rng.IntN(2) == 0, AcceptsEqual: rng.IntN(4) == 0, Guarded: rng.IntN(8) == 0}
+		r := oracle.Register{Fenced: rng.IntN(3) > 0, FenceReads: rng.IntN(2) == 0, AcceptsEqual: rng.IntN(4) == 0,
+			Guarded: rng.IntN(8) == 0}
 		ops := randomOps(rng, r)
 		judged := func(ops []oracle.StoreOp) (porc, brute bool) {
 			b := bruteRegister{r, ops, make([]bool, len(ops))}
@@ -127,8 +131,8 @@ func TestRegisterAgreesWithBruteForce(t *testing.T) {
 	}
 }
 
-// TestStoreAnswersAsRegister: what clients of a simulated store saw is a register's, in windows of any size; a version that was never written, read by one of
-// them, is found.
+// TestStoreAnswersAsRegister: what clients of a simulated store saw is a register's, in
+// windows of any size; a version that was never written, read by one of them, is found.
 func TestStoreAnswersAsRegister(t *testing.T) {
 	ops, broken := 0, 0
 	for seed := range uint64(40) {

@@ -2,11 +2,13 @@ package checker
 
 import "github.com/lockchaos/lockchaos/history"
 
-// Records of grants and ops are used again. A judge that makes a new record for each leaves a third of its time to the garbage collector.
+// Records of grants and ops are used again. A judge that makes a new record for
+// each leaves a third of its time to the garbage collector.
 //
-// An op's record is free as soon as the op is finished. A grant's is free when it is forgotten and none of a key's summaries (keep) points to
-// it. What a finding looks at, or what may become one, is pinned: it is left to the garbage collector, since to follow who still
-// needs it would cost every grant.
+// An op's record is free as soon as the op is finished. A grant's is free when
+// it is forgotten and none of a key's summaries (keep) points to it. What a
+// finding looks at, or what may become one, is pinned: it is left to the
+// garbage collector, since to follow who still needs it would cost every grant.
 
 // recordBlock is how many records are allocated at once.
 const recordBlock = 16
@@ -28,11 +30,13 @@ func (s *Sweep) newOp(e *history.Event) *op {
 	}
 	o := s.spareOps
 	s.spareOps, o.next = o.next, nil
-	// Field by field: the pointers are nil already (see free and dequeue), and to clear all of it takes a tenth of the time of judging.
+	// Field by field: the pointers are nil already (see free and dequeue), and
+	// to clear all of it takes a tenth of the time of judging.
 	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
 	o.start, o.base, o.baseOp, o.before, o.told, o.mode, o.takes = 0, noBase, 0, 0, 0, e.Mode, max(e.Permits, 1)
 	o.set, o.members = e.Set, 0
-	o.done, o.ledgered = false, false // outside and definite, and of reads and writes reaches, are set before anybody asks
+	// outside and definite, and of reads and writes reaches, are set before anybody asks
+	o.done, o.ledgered = false, false
 	p.open(o)
 	return o
 }
@@ -99,7 +103,8 @@ func (s *Sweep) keepWriter(slot *writer, w writer) {
 	slot.op, slot.version, slot.at, slot.again = w.op, w.version, w.at, w.again
 }
 
-// letGo notes that one of a key's summaries does not point to a grant any more. There may have been none that it pointed to.
+// letGo notes that one of a key's summaries does not point to a grant any more.
+// There may have been none that it pointed to.
 func (s *Sweep) letGo(g *grant) {
 	if g == nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// verdictOf judges a history and returns the verdict, and the violations in the order in which they were told. Records that would be used again
-// go to retire.
+// verdictOf judges a history and returns the verdict, and the violations in the
+// order in which they were told. Records that would be used again go to retire.
 func verdictOf(t *testing.T, h *history.History, retire func(*grant, *op)) string {
 	t.Helper()
 	told := ""
@@ -36,21 +36,24 @@ func keepAll(*grant, *op) {}
 // scramble leaves nothing of a record that would be used again.
 func scramble(g *grant, o *op) {
 	if g != nil {
-		*g = grant{id: -1, token: 1 << 40, hasToken: true, key: g.key, client: -7, process: -7, end: -1 << 40, begin: -1 << 40, earliest: 1 << 40, last: 1 << 50, promise: 1 << 50,
+		*g = grant{id: -1, token: 1 << 40, hasToken: true, key: g.key, client: -7, process: -7, end: -1 << 40,
+			begin: -1 << 40, earliest: 1 << 40, last: 1 << 50, promise: 1 << 50,
 			withdrawn: 1 << 50, nacts: 1}
 	} else {
 		*o = op{id: -1, inv: 1 << 50, start: -1 << 50, key: -1, client: -7, process: -7}
 	}
 }
 
-// looksBack tells whether anything looks at a record that would have been used again: then the verdict changes with what is left of it.
+// looksBack reports whether anything looks at a record that would have been used
+// again: then the verdict changes with what is left of it.
 func looksBack(t *testing.T, h *history.History) bool {
 	t.Helper()
 	want := verdictOf(t, h, keepAll)
 	return verdictOf(t, h, scramble) != want || verdictOf(t, h, nil) != want
 }
 
-// TestUsedAgainChangesNothing: that records are used again is seen in no verdict, whatever the lock claims and whatever was found about it. Every
+// TestUsedAgainChangesNothing: that records are used again is seen in no
+// verdict, whatever the lock claims and whatever was found about it. Every
 // hand-written history is held to the same (script.judge).
 func TestUsedAgainChangesNothing(t *testing.T) {
 	found := 0
@@ -87,7 +90,8 @@ func TestUsedAgainChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRecordsAreUsedAgain: the judge of a long history makes no new record for each op and grant, and a test can take all that it would use again.
+// TestRecordsAreUsedAgain: the judge of a long history makes no new record for
+// each op and grant, and a test can take all that it would use again.
 func TestRecordsAreUsedAgain(t *testing.T) {
 	const keys, clients = 2, 4
 	l := contendedLoop(keys, clients, 40)
@@ -112,7 +116,8 @@ func TestRecordsAreUsedAgain(t *testing.T) {
 	if made := testing.AllocsPerRun(5, round); made > 40 { // some lists may grow
 		t.Errorf("%.0f allocations for %d events that are like those before", made, len(l.events))
 	}
-	if o, g := unusedOps(s)+openOps(s), unusedGrants(s)+s.live; o > ops+recordBlock || g > grants+recordBlock || g < recordBlock || o < recordBlock {
+	if o, g := unusedOps(s)+openOps(s), unusedGrants(s)+s.live; o > ops+recordBlock || g > grants+recordBlock ||
+		g < recordBlock || o < recordBlock {
 		t.Errorf("%d records of ops and %d of grants; before it was %d and %d", o, g, ops, grants)
 	}
 	s = New(loopHeader(keys, clients), nil, Options{})
@@ -126,12 +131,14 @@ func TestRecordsAreUsedAgain(t *testing.T) {
 		}
 	}
 	round()
-	if acquires := keys * 40; taken[0] < acquires-2*clients || taken[1] != 4*acquires || unusedGrants(s) >= recordBlock || unusedOps(s) >= recordBlock {
+	if acquires := keys * 40; taken[0] < acquires-2*clients || taken[1] != 4*acquires ||
+		unusedGrants(s) >= recordBlock || unusedOps(s) >= recordBlock {
 		t.Errorf("%d grants and %d ops were taken of %d and %d", taken[0], taken[1], acquires, 4*acquires)
 	}
 }
 
-// TestUsedAgainWithoutItsFootprints: what a hold did to its second protected key is not taken for what a later one did, whose record is the same.
+// TestUsedAgainWithoutItsFootprints: what a hold did to its second protected
+// key is not taken for what a later one did, whose record is the same.
 func TestUsedAgainWithoutItsFootprints(t *testing.T) {
 	var text strings.Builder
 	for i := range 40 {
@@ -139,7 +146,8 @@ func TestUsedAgainWithoutItsFootprints(t *testing.T) {
 		if i >= 20 {
 			read = "" // its write is a blind one
 		}
-		fmt.Fprintf(&text, "%[1]c acquire [%[2]d,%[3]d]\n%[1]c read [%[3]d,%[4]d] key=k1\n"+read+"%[1]c write [%[5]d,%[6]d] key=k2\n%[1]c release [%[6]d,%[7]d]\n",
+		fmt.Fprintf(&text, "%[1]c acquire [%[2]d,%[3]d]\n%[1]c read [%[3]d,%[4]d] key=k1\n"+read+
+			"%[1]c write [%[5]d,%[6]d] key=k2\n%[1]c release [%[6]d,%[7]d]\n",
 			'A'+rune(i%4), 10*i, 10*i+1, 10*i+2, 10*i+3, 10*i+4, 10*i+5)
 	}
 	v := plainLock().judge(t, text.String()+"F=F acquire [3000,3001]")
@@ -148,7 +156,8 @@ func TestUsedAgainWithoutItsFootprints(t *testing.T) {
 	}
 }
 
-// TestFootprintsAreForgotten: what holds did to their second protected keys is forgotten with them, also when violations were found of all of them.
+// TestFootprintsAreForgotten: what holds did to their second protected keys is
+// forgotten with them, also when violations were found of all of them.
 func TestFootprintsAreForgotten(t *testing.T) {
 	var text strings.Builder
 	for i := range 100 {
@@ -168,8 +177,10 @@ func TestFootprintsAreForgotten(t *testing.T) {
 		s.Add(&h.Events[i])
 		most = max(most, len(s.footprints))
 	}
-	if v := s.Finish(false); most < 2 || most > 20 || v.Properties[mutualExclusion.place].Count != 100 || v.Properties[unfencedWrite.place].Count != 0 {
-		t.Errorf("the footprints of up to %d holds were kept, %d double-holds, %d unfenced writes", most, v.Properties[mutualExclusion.place].Count, v.Properties[unfencedWrite.place].Count)
+	if v := s.Finish(false); most < 2 || most > 20 || v.Properties[mutualExclusion.place].Count != 100 ||
+		v.Properties[unfencedWrite.place].Count != 0 {
+		t.Errorf("the footprints of up to %d holds were kept, %d double-holds, %d unfenced writes", most,
+			v.Properties[mutualExclusion.place].Count, v.Properties[unfencedWrite.place].Count)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 
 func readWrite(s script) script { return claim(s, func(c *history.Claims) { c.ReadWrite = true }) }
 
-// Reader-writer and reentrant locks at the edges of the rules about order, and what is not judged of which lock.
+// Reader-writer and reentrant locks at the edges of the rules about order, and
+// what is not judged of which lock.
 func TestEdgesOfClaims(t *testing.T) {
 	rw := readWrite(plainLock())
 	crossed := func(a, b, wa, wb, rest string) string {
@@ -22,7 +23,8 @@ func TestEdgesOfClaims(t *testing.T) {
 	const aFirst = "A acquire [2,403] busy key=k1 mode=WA\nB acquire [3,404] busy key=k0 mode=WB\n"
 	const bFirst = "A acquire [3,404] busy key=k1 mode=WA\nB acquire [2,403] busy key=k0 mode=WB\n"
 	cases := []propertyCase{
-		{"a reentrant semaphore", MutualExclusion, permits(reentrant(plainLock()), 2), "A acquire [0,1]" + probeText, NotJudged, 0, "", "more than one permit"},
+		{"a reentrant semaphore", MutualExclusion, permits(reentrant(plainLock()), 2), "A acquire [0,1]" + probeText,
+			NotJudged, 0, "", "more than one permit"},
 		{"tokens of a reader-writer lock", TokenOrder, readWrite(fencedLock()), healthy, Pass, 0, "", ""},
 		{"a reader that writes", UnfencedWrite, noClaims(rw), `
 		A acquire [0,1] mode=read
@@ -64,12 +66,14 @@ func TestEdgesOfClaims(t *testing.T) {
 	} {
 		outcome := map[int]Outcome{0: Pass, 1: Violated}[x.count]
 		cases = append(cases, propertyCase{x.name, Deadlock, rw, crossed(x.a, x.b, x.wa, x.wb, aFirst), outcome, x.count, "", ""},
-			propertyCase{x.name + ", told the other way round", Deadlock, rw, crossed(x.a, x.b, x.wa, x.wb, bFirst), outcome, x.count, "", ""})
+			propertyCase{x.name + ", told the other way round", Deadlock, rw, crossed(x.a, x.b, x.wa, x.wb, bFirst),
+				outcome, x.count, "", ""})
 	}
 	run(t, cases)
 }
 
-// TestEdgesOfOwners: what a reentrant owner's releases, renewals and acquires show of its other levels.
+// TestEdgesOfOwners: what a reentrant owner's releases, renewals and acquires
+// show of its other levels.
 func TestEdgesOfOwners(t *testing.T) {
 	twice := reentrant(noClaims(plainLock()))
 	robbed := func(renewal string) string {
@@ -82,7 +86,8 @@ func TestEdgesOfOwners(t *testing.T) {
 		C release [700,701]
 		B release [702,703] notheld` + probeText
 	}
-	// Two levels, what is done with them, and an act under the second one while another client acts.
+	// Two levels, what is done with them, and an act under the second one while
+	// another client acts.
 	levels := func(done string) string {
 		return "A1=A acquire [0,1]\nA2=A acquire [2,3]\n" + done + `
 		B acquire [20,21]
@@ -91,7 +96,8 @@ func TestEdgesOfOwners(t *testing.T) {
 		B write   [32,33]` + probeText
 	}
 	run(t, []propertyCase{
-		{"a renewal of unknown fate, and a nested acquire", StolenRelease, reentrant(plainLock()), robbed("A renew [2,3] info g=A1"), Pass, 0, "", ""},
+		{"a renewal of unknown fate, and a nested acquire", StolenRelease, reentrant(plainLock()),
+			robbed("A renew [2,3] info g=A1"), Pass, 0, "", ""},
 		{"a nested acquire alone", StolenRelease, reentrant(plainLock()), robbed(""), Violated, 1, "", ""},
 		{"an act when all was given back", MutualExclusion, twice, `
 		A acquire [0,1]
@@ -101,14 +107,19 @@ func TestEdgesOfOwners(t *testing.T) {
 		B write   [7,8]
 		A write   [20,21]
 		B write   [22,23]` + probeText, Violated, 1, KindUnexplained, ""},
-		{"given back twice, and answered ok: it may have given back both", MutualExclusion, twice, levels("A release [4,5] g=A1\nA release [6,7] g=A1"), Pass, 0, "", ""},
-		{"given back twice, and the second time refused", MutualExclusion, twice, levels("A release [4,5] g=A1\nA release [6,7] g=A1 notheld"), Violated, 1, KindUnexplained, ""},
-		{"released to no avail, then the other one perhaps twice", MutualExclusion, twice, levels("A release [4,5] g=A2 fail\nA release [6,7] g=A1 info\nA release [8,9] g=A1 info"), Pass, 0, "", ""},
+		{"given back twice, and answered ok: it may have given back both", MutualExclusion, twice,
+			levels("A release [4,5] g=A1\nA release [6,7] g=A1"), Pass, 0, "", ""},
+		{"given back twice, and the second time refused", MutualExclusion, twice,
+			levels("A release [4,5] g=A1\nA release [6,7] g=A1 notheld"), Violated, 1, KindUnexplained, ""},
+		{"released to no avail, then the other one perhaps twice", MutualExclusion, twice,
+			levels("A release [4,5] g=A2 fail\nA release [6,7] g=A1 info\nA release [8,9] g=A1 info"), Pass, 0, "", ""},
 		{"perhaps given back twice, and a write that nobody reported", MutualExclusion, twice,
-			strings.Replace(levels("A release [6,7] g=A1 info\nA release [8,9] g=A1 info"), "A write   [30,31] g=A2", "A write [30,] @31 g=A2\nA exit [32]", 1), Pass, 0, "", ""},
+			strings.Replace(levels("A release [6,7] g=A1 info\nA release [8,9] g=A1 info"), "A write   [30,31] g=A2",
+				"A write [30,] @31 g=A2\nA exit [32]", 1), Pass, 0, "", ""},
 		{"the other one perhaps once", MutualExclusion, twice, levels("A release [6,7] g=A1 info"), Violated, 1, KindUnexplained, ""},
 		{"refused when all was given back, long before", MutualExclusion, twice,
-			"A0=A acquire [-9,-8]\nA release [-7,-6] g=A0\nA release [-5,-4] g=A0 notheld\n" + levels("A release [6,7] g=A1 info\nA release [8,9] g=A1 info"), Pass, 0, "", ""},
+			"A0=A acquire [-9,-8]\nA release [-7,-6] g=A0\nA release [-5,-4] g=A0 notheld\n" +
+				levels("A release [6,7] g=A1 info\nA release [8,9] g=A1 info"), Pass, 0, "", ""},
 		{"two levels that were lost are no levels", FIFO, fair(reentrant(plainLock())), `
 		A1=A acquire [0,1] enq=0.5
 		A2=A acquire [2,3] enq=2.5
@@ -142,7 +153,8 @@ func TestEdgesOfOwners(t *testing.T) {
 	})
 }
 
-// TestReadingsOfTheTokens: of what only one reading of a key's tokens shows, room is kept for what counts, and what does not is left out.
+// TestReadingsOfTheTokens: of what only one reading of a key's tokens shows,
+// room is kept for what counts, and what does not is left out.
 func TestReadingsOfTheTokens(t *testing.T) {
 	lock := noClaims(fencedLock())
 	text := strings.NewReplacer("A acquire [0,1]", "A acquire [0,1] tok=1", "B acquire [600,601]", "B acquire [600,601] tok=2", probeText, "").Replace(stalled("stall")) + `
@@ -175,7 +187,8 @@ func TestReadingsOfTheTokens(t *testing.T) {
 	}
 }
 
-// TestALedgerWithoutVersions: where the store numbers no versions, a hold's own writes are in nobody's way.
+// TestALedgerWithoutVersions: where the store numbers no versions, a hold's own
+// writes are in nobody's way.
 func TestALedgerWithoutVersions(t *testing.T) {
 	for name, lock := range map[string]script{"plain": noClaims(plainLock()), "reentrant": reentrant(noClaims(plainLock()))} {
 		h := lock.history("A acquire [0,1]\nA write [2,3]\nA write [4,5]\nA release [6,7]" + probeText)
@@ -195,7 +208,8 @@ func TestALedgerWithoutVersions(t *testing.T) {
 	}
 }
 
-// TestGreatestWriters: of all writers the greatest is kept, and the greatest of all clients but that one's, each with its last write.
+// TestGreatestWriters: of all writers the greatest is kept, and the greatest of
+// all clients but that one's, each with its last write.
 func TestGreatestWriters(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 12))
@@ -219,7 +233,8 @@ func TestGreatestWriters(t *testing.T) {
 				return top
 			}
 			top := greatest(-1)
-			if next := greatest(top.client); first.g != top || first.version != wrote[top] || other.g != next || next != nil && other.version != wrote[next] {
+			if next := greatest(top.client); first.g != top || first.version != wrote[top] || other.g != next ||
+				next != nil && other.version != wrote[next] {
 				t.Fatalf("seed %d, write %d: %+v and %+v, want those of %+v and %+v", seed, version, first, other, top, next)
 			}
 		}

@@ -26,12 +26,15 @@ import (
 //
 // One call for several keys is key=k0+k1.
 //
-// Answers: ok (the default), fail, busy, notheld, declined, refused, conflict, info. Others: key=k1, tok=, attempt=, first=, enq=, valid=,
-// value= (of a write), atomic, mode=read (of an acquire of a reader-writer lock), permits= (of an acquire of a semaphore), proc= (the incarnation; the client's number by default),
-// g=NAME (the grant; the client's last acquire by default; NAME= before the client names it), @t or @t,t2 when the store
-// took a write, blind (the op has no worker stamps). Clients are letters; P, Q … are fresh ones.
+// Answers: ok (the default), fail, busy, notheld, declined, refused, conflict, info. Others:
+// key=k1, tok=, attempt=, first=, enq=, valid=, value= (of a write), atomic, mode=read (of
+// an acquire of a reader-writer lock), permits= (of an acquire of a semaphore), proc= (the
+// incarnation; the client's number by default), g=NAME (the grant; the client's last acquire
+// by default; NAME= before the client names it), @t or @t,t2 when the store took a write,
+// blind (the op has no worker stamps). Clients are letters; P, Q … are fresh ones.
 //
-// The script's store gives versions in the order of the @ times, and its ledger comes at the end unless interleaved is set.
+// The script's store gives versions in the order of the @ times, and its ledger
+// comes at the end unless interleaved is set.
 type script struct {
 	header     history.Header
 	interleave bool
@@ -226,8 +229,9 @@ func (s script) runStore(lines []*line) *ledger {
 	head := map[history.KeyID]int64{}
 	for i, r := range requests {
 		key := keyNumber(r.l)
-		e := history.Event{Type: history.Ledger, Kind: verbs[r.l.verb], Key: key, Op: r.l.op, Grant: r.l.grant, Client: clientNumber(r.l.client),
-			Time: at(r.t), Seq: int64(i + 1), Version: head[key], Atomic: r.l.has("atomic")}
+		e := history.Event{Type: history.Ledger, Kind: verbs[r.l.verb], Key: key, Op: r.l.op, Grant: r.l.grant,
+			Client: clientNumber(r.l.client),
+			Time:   at(r.t), Seq: int64(i + 1), Version: head[key], Atomic: r.l.has("atomic")}
 		if v, ok := r.l.opts["value"]; ok {
 			e.Value = int64(number(v))
 		}
@@ -279,14 +283,17 @@ func (s script) events(l *line, store *ledger) []timed {
 	case l.client == "fault":
 		return anyFaultEvents(l)
 	case l.verb == "lost":
-		return []timed{{history.Event{Type: history.Lost, Grant: l.grant, Client: clientNumber(l.client), Time: at(l.inv), Start: at(l.inv)}, 1}}
+		return []timed{{history.Event{Type: history.Lost, Grant: l.grant, Client: clientNumber(l.client),
+			Time: at(l.inv), Start: at(l.inv)}, 1}}
 	case l.verb == "exit":
 		return []timed{{history.Event{Type: history.Exit, Client: clientNumber(l.client), Time: at(l.inv), Start: at(l.inv),
 			Process: int32(number(cmp.Or(l.opts["proc"], "0")))}, 1}}
 	case l.verb == "requests":
-		return []timed{{history.Event{Type: history.Count, Text: history.CountRequests, Time: at(l.inv), Value: int64(number(l.opts["n"]))}, 1}}
+		return []timed{{history.Event{Type: history.Count, Text: history.CountRequests, Time: at(l.inv),
+			Value: int64(number(l.opts["n"]))}, 1}}
 	}
-	common := history.Event{Op: l.op, Grant: l.grant, Kind: verbs[l.verb], Key: keyNumber(l), Client: clientNumber(l.client), Process: l.process()}
+	common := history.Event{Op: l.op, Grant: l.grant, Kind: verbs[l.verb], Key: keyNumber(l),
+		Client: clientNumber(l.client), Process: l.process()}
 	invoke := common
 	invoke.Type, invoke.Time = history.Invoke, at(l.inv)
 	if s.header.Claims.ReadWrite && l.verb == "acquire" {
@@ -317,7 +324,8 @@ func (s script) events(l *line, store *ledger) []timed {
 		done.Busy, done.NotHeld, done.Declined, done.Refused = l.has("busy"), l.has("notheld"), l.has("declined"), l.has("refused")
 	}
 	done.Version = store.version[l.op]
-	for name, field := range map[string]*int64{"attempt": &done.Attempt, "first": &done.First, "enq": &done.Enqueued, "ended": &done.Ended, "sent": &done.Sent, "came": &done.Came} {
+	for name, field := range map[string]*int64{"attempt": &done.Attempt, "first": &done.First, "enq": &done.Enqueued,
+		"ended": &done.Ended, "sent": &done.Sent, "came": &done.Came} {
 		if v, ok := l.opts[name]; ok {
 			*field = at(number(v))
 		}
@@ -333,7 +341,8 @@ func (s script) events(l *line, store *ledger) []timed {
 }
 
 func faultEvents(l *line) []timed {
-	f := history.FaultInfo{ID: int(l.op), Kind: l.client, Phase: "begin", Injected: l.client != "stall" && !l.has("+own"), Links: l.client == "delay", Service: l.client == "service"}
+	f := history.FaultInfo{ID: int(l.op), Kind: l.client, Phase: "begin", Injected: l.client != "stall" &&
+		!l.has("+own"), Links: l.client == "delay", Service: l.client == "service"}
 	if l.client != "service" {
 		f.Clients = []int32{clientNumber(l.verb)}
 	}
@@ -358,7 +367,8 @@ func faultEvents(l *line) []timed {
 
 // anyFaultEvents are those of an injected fault of any kind.
 func anyFaultEvents(l *line) []timed {
-	f := history.FaultInfo{ID: int(l.op), Kind: l.verb, Phase: "begin", Injected: !l.has("+own"), Links: l.has("links"), Target: l.opts["target"], Kept: l.has("+kept"), Bit: true}
+	f := history.FaultInfo{ID: int(l.op), Kind: l.verb, Phase: "begin", Injected: !l.has("+own"), Links: l.has("links"),
+		Target: l.opts["target"], Kept: l.has("+kept"), Bit: true}
 	if names, ok := l.opts["hosts"]; ok {
 		f.Hosts = hostsOf(l, names)
 	}
@@ -380,7 +390,8 @@ func anyFaultEvents(l *line) []timed {
 		{history.Event{Type: history.Fault, Time: at(l.ret), Client: victim, Fault: &end}, 1}}
 }
 
-// hostsOf are the hosts that a fault struck: those that are named ("redis-1+redis-2"), or so many that no other line struck.
+// hostsOf are the hosts that a fault struck: those that are named
+// ("redis-1+redis-2"), or so many that no other line struck.
 func hostsOf(l *line, names string) []string {
 	n, err := strconv.Atoi(names)
 	if err != nil {
@@ -419,7 +430,8 @@ func (s script) judge(t *testing.T, text string) Verdict {
 	return v
 }
 
-// expect checks how often each property was violated; properties that are not named must not be violated at all.
+// expect checks how often each property was violated; properties that are not
+// named must not be violated at all.
 func expect(t *testing.T, v Verdict, want map[string]int) {
 	t.Helper()
 	for _, r := range v.Properties {

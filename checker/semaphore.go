@@ -7,9 +7,11 @@ import (
 	"strings"
 )
 
-// Semaphores: a key with N permits, of which a grant has one, or as many as its acquire asked for. A violation is counted once for each hold that was one too many where it began, or grant that was
-// made inside the promises of N earlier ones. Of those that began at one instant, or whose order is not known, those before it are the ones whose
-// acquire ended first, or else was invoked first: of three holders of two permits one is counted, whichever it was.
+// Semaphores: a key with N permits, of which a grant has one, or as many as its acquire asked
+// for. A violation is counted once for each hold that was one too many where it began, or grant
+// that was made inside the promises of N earlier ones. Of those that began at one instant, or
+// whose order is not known, those before it are the ones whose acquire ended first, or else was
+// invoked first: of three holders of two permits one is counted, whichever it was.
 
 // judgeCrowd judges the holds of a semaphore around a grant that has just settled.
 func (s *Sweep) judgeCrowd(g *grant) {
@@ -43,8 +45,9 @@ func (k *keyState) near(g *grant) []*grant {
 	return near
 }
 
-// tally counts the permits of the holds beside b, and of the grants that may have promised its place to others: of all near where they were not counted without a
-// gap, else of the first alone, which is new. To find them anew whenever a grant settles would cost the square of them each time.
+// tally counts the permits of the holds beside b, and of the grants that may have promised its
+// place to others: of all near where they were not counted without a gap, else of the first alone,
+// which is new. To find them anew whenever a grant settles would cost the square of them each time.
 func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 	if b.tallied == k.lulls+1 {
 		near = near[:1]
@@ -65,8 +68,9 @@ func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 	}
 }
 
-// mayBeCrowded reports whether it is time to look closely at a hold: where there are enough others. Where promises alone count, and there are many,
-// it is not looked at again for each grant that comes.
+// mayBeCrowded reports whether it is time to look closely at a hold: where
+// there are enough others. Where promises alone count, and there are many, it
+// is not looked at again for each grant that comes.
 func (s *Sweep) mayBeCrowded(b *grant) bool {
 	return int(b.besides) >= s.enough(b) || int(b.backers) >= s.enough(b) && b.backers >= b.lookAgain
 }
@@ -86,7 +90,8 @@ func taken(grants ...*grant) (n int) {
 func (s *Sweep) judgeCrowded(b *grant, near []*grant) {
 	certain := taken(s.beside(b, near)...) >= s.enough(b)
 	if certain || s.promisedBeside(b, near) != nil {
-		b.crowded = certain // what rests on promises may come to nothing when the faults around it are known
+		// what rests on promises may come to nothing when the faults around it are known
+		b.crowded = certain
 		s.putOff(s.now, func() { s.decideCrowd(b, near) }, near...)
 	}
 	if b.lookAgain = b.backers; b.backers > manyBeside {
@@ -94,7 +99,8 @@ func (s *Sweep) judgeCrowded(b *grant, near []*grant) {
 	}
 }
 
-// manyBeside: where a hold has more backers than so many, it is looked at again only when there are an eighth more.
+// manyBeside: where a hold has more backers than so many, it is looked at again
+// only when there are an eighth more.
 const manyBeside = 64
 
 // beside returns the holds among near that go on at the instant at which b begins.
@@ -112,9 +118,10 @@ func (s *Sweep) beside(b *grant, near []*grant) []*grant {
 // ahead tells which of two grants counts as the one before the other where nothing else tells.
 func ahead(x, b *grant) bool { return x.end < b.end || x.end == b.end && x.id < b.id }
 
-// promisedBeside returns grants inside whose promises b was granted, if there are so many that they leave too few permits for b. Those that are certainly earlier than b count
-// together whatever order they have. Each of the others must exclude, and be excluded by, every one that is counted, so that the last
-// of them all, whichever it is, was one too many.
+// promisedBeside returns grants inside whose promises b was granted, if there are so many
+// that they leave too few permits for b. Those that are certainly earlier than b count
+// together whatever order they have. Each of the others must exclude, and be excluded by,
+// every one that is counted, so that the last of them all, whichever it is, was one too many.
 func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 	var before, unsure []*grant
 	s.compared += len(near)
@@ -139,8 +146,9 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 	return s.choose(s.enough(b), before, unsure, nil, &left)
 }
 
-// stoodUntil reports whether the promises of all of these grants stood from before the first of them until b: then any two of them exclude each other, but for those of
-// one client. Each was made before b, and promised beyond that.
+// stoodUntil reports whether the promises of all of these grants stood from
+// before the first of them until b: then any two of them exclude each other, but
+// for those of one client. Each was made before b, and promised beyond that.
 func (s *Sweep) stoodUntil(b *grant, grants []*grant) bool {
 	if s.header.Claims.Validity != validitySession {
 		return true
@@ -175,10 +183,12 @@ func (s *Sweep) oneEach(enough int, before, unsure []*grant) []*grant {
 	return chosen
 }
 
-// mostChoices bounds the search of choose, whose time would double with each grant more: it is for the few grants around a fault that may have ended sessions.
+// mostChoices bounds the search of choose, whose time would double with each grant
+// more: it is for the few grants around a fault that may have ended sessions.
 const mostChoices = 1 << 17
 
-// choose finds grants that count together and have enough permits: chosen, some of unsure, and those of before that agree with them. It gives up when left comparisons are made.
+// choose finds grants that count together and have enough permits: chosen, some of unsure,
+// and those of before that agree with them. It gives up when left comparisons are made.
 func (s *Sweep) choose(enough int, before, unsure, chosen []*grant, left *int) []*grant {
 	if taken(before...)+taken(chosen...) >= enough {
 		return append(append([]*grant(nil), before...), chosen...)
@@ -213,7 +223,8 @@ func (s *Sweep) eitherExcludes(x, y *grant) bool {
 	return s.rightlyExcludes(x, y) || s.rightlyExcludes(y, x)
 }
 
-// rightlyExcludes tells whether x and b can't both have been granted without one inside the other's promise, b not being the earlier.
+// rightlyExcludes reports whether x and b can't both have been granted without
+// one inside the other's promise, b not being the earlier.
 func (s *Sweep) rightlyExcludes(x, b *grant) bool {
 	return s.inPromise(b, x) && (later(b, x, false) || s.inPromise(x, b))
 }
@@ -240,7 +251,8 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	if j.stands() {
 		s.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
-	s.record(&mutualExclusion, s.keyOf(b), j, j, func(j judgement) *Violation { return s.tellCrowd(b, cause, others, j) })
+	s.record(&mutualExclusion, s.keyOf(b), j, j,
+		func(j judgement) *Violation { return s.tellCrowd(b, cause, others, j) })
 }
 
 // lastOf reports whether b was certainly granted after all the others.
@@ -248,7 +260,8 @@ func lastOf(b *grant, others []*grant) bool {
 	return !slices.ContainsFunc(others, func(x *grant) bool { return !later(b, x, false) })
 }
 
-// explainCrowd finds the first kind that explains one of the holds beside b, and returns that hold; nil: none does.
+// explainCrowd finds the first kind that explains one of the holds beside b,
+// and returns that hold; nil: none does.
 func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
 	for _, kind := range [...]string{KindGrantedDead, KindLateNotice, KindLeaseOverrun} {
 		for _, a := range others {
@@ -269,13 +282,18 @@ func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
 	return nil
 }
 
-// tellCrowd tells of a semaphore that had one holder too many: b, or where the order is not known, one of them all. cause is the hold that explains it, or nil.
+// tellCrowd tells of a semaphore that had one holder too many: b, or where the
+// order is not known, one of them all. cause is the hold that explains it, or nil.
 func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violation {
 	first := cause
 	if first == nil {
-		first = slices.MinFunc(others, func(x, y *grant) int { return cmp.Or(cmp.Compare(x.end, y.end), cmp.Compare(x.id, y.id)) })
+		first = slices.MinFunc(others, func(x, y *grant) int {
+			return cmp.Or(cmp.Compare(x.end, y.end),
+				cmp.Compare(x.id, y.id))
+		})
 	}
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(b)), A: first.ref(), B: b.ref(), Unordered: j.unordered, Assumed: j.assumed,
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(b)),
+		A: first.ref(), B: b.ref(), Unordered: j.unordered, Assumed: j.assumed,
 		At: b.end, From: b.end}
 	if j.kind == KindGrantedDead && !first.dead {
 		v.A, v.B = v.B, v.A // A is the one that should not be
@@ -296,9 +314,11 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.To, append([]*grant{b}, others...)...)
 	has := count(s.permits, "permit", "permits")
 	if lastOf(b, others) {
-		v.Text = fmt.Sprintf("%s was one holder too many of %s, which has %s, from %s: %s held it too", holder(b), v.Key, has, seconds(b.end), namesOf(others))
+		v.Text = fmt.Sprintf("%s was one holder too many of %s, which has %s, from %s: %s held it too", holder(b),
+			v.Key, has, seconds(b.end), namesOf(others))
 	} else {
-		v.Text = fmt.Sprintf("%s, which has %s, was held from %s on by %s", v.Key, has, seconds(b.end), namesOf(append([]*grant{b}, others...)))
+		v.Text = fmt.Sprintf("%s, which has %s, was held from %s on by %s", v.Key, has, seconds(b.end),
+			namesOf(append([]*grant{b}, others...)))
 	}
 	switch v.Text += s.because(first, b, j, true) + j.packets; {
 	case j.assumed:

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// One call may be for several keys (history.Event.Set), which are granted all together or not at all. Each key has an op of its own, and is judged by it. What the
-// answer says, it says of the set: see "Several keys in one acquire" in the package's documentation.
+// One call may be for several keys (history.Event.Set), which are granted all together or
+// not at all. Each key has an op of its own, and is judged by it. What the answer says,
+// it says of the set: see "Several keys in one acquire" in the package's documentation.
 
 // join notes that an op was invoked, which may be one of a set.
 func (s *Sweep) join(o *op) {
@@ -29,8 +30,10 @@ func (s *Sweep) members(set int64) iter.Seq[*op] {
 	}
 }
 
-// setOf returns the ops of the call that o is part of, o first: o alone if it was for one key. It is asked when o completes. A set's answer is judged once, when its first op completes,
-// so for the others setOf returns nil. It returns nil too if some of the ops are not open any more: then nothing follows from the answer.
+// setOf returns the ops of the call that o is part of, o first: o alone if it was
+// for one key. It is asked when o completes. A set's answer is judged once, when
+// its first op completes, so for the others setOf returns nil. It returns nil too
+// if some of the ops are not open any more: then nothing follows from the answer.
 func (s *Sweep) setOf(o *op) []*op {
 	all := append(s.asking[:0], o)
 	if s.asking = all; o.set == 0 {
@@ -62,7 +65,8 @@ func (s *Sweep) keysOf(keys []*keyState, ops ...*op) []*keyState {
 	return keys
 }
 
-// entangled returns the keys of ops, and those that may keep them taken. An acquire of a set that waits may have some of its keys already, while it waits for the others.
+// entangled returns the keys of ops, and those that may keep them taken. An acquire of
+// a set that waits may have some of its keys already, while it waits for the others.
 func (s *Sweep) entangled(ops ...*op) []*keyState {
 	keys := s.keysOf(nil, ops...)
 	for i := 0; s.openSets > 0 && i < len(keys); i++ {
@@ -93,7 +97,8 @@ func (s *Sweep) needed(keys []*keyState, from int64) (need int64) {
 	return need
 }
 
-// setFailed notes that the acquire of a set failed, before it is taken out of its queues. While others could have some of its keys, it may have had the rest until then.
+// setFailed notes that the acquire of a set failed, before it is taken out of its
+// queues. While others could have some of its keys, it may have had the rest until then.
 func (s *Sweep) setFailed(asked []*op, end int64) {
 	if s.unheld(s.entangled(asked...)) <= asked[0].inv {
 		return

@@ -14,7 +14,8 @@ func setsLock() script {
 	})
 }
 
-// TestSets: each key of a set is judged as if it had been asked for alone, and an answer to a set is explained by any of its keys.
+// TestSets: each key of a set is judged as if it had been asked for alone, and
+// an answer to a set is explained by any of its keys.
 func TestSets(t *testing.T) {
 	fair := func(h *history.Header) { h.Claims.Fair, h.Clients = true, 2 }
 	others := ""
@@ -98,7 +99,8 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// TestStuckSets: a key may be kept by an acquire of a set that waits for another key, so a key is stuck only if all are free that it may wait for in the end.
+// TestStuckSets: a key may be kept by an acquire of a set that waits for another
+// key, so a key is stuck only if all are free that it may wait for in the end.
 func TestStuckSets(t *testing.T) {
 	answers, taken, polls := "", "C acquire [0,1] key=k2\n", ""
 	for t := 20; t < 4400; t += 400 {
@@ -120,7 +122,8 @@ func TestStuckSets(t *testing.T) {
 		{"two sets that wait for each other", "B acquire [5,4200] key=k1+k2 busy\nA acquire [10,4000] key=k2+k1 busy", 1},
 		{"sets are refused again and again, of which one key is held", taken + polls + "A acquire [15,4000] key=k1 busy", 0},
 		{"sets are refused again and again, of which none is held", polls, 1},
-		{"the other key became free in the midst", "C acquire [0,1] key=k2\nC release [2000,2001] key=k2\n" + "A acquire [10,4000] key=k1+k2 busy", 0},
+		{"the other key became free in the midst",
+			"C acquire [0,1] key=k2\nC release [2000,2001] key=k2\n" + "A acquire [10,4000] key=k1+k2 busy", 0},
 		{"a client that asks later is granted one of them at once", "A acquire [10,4100] key=k1+k2 busy\nB acquire [4000,4001] key=k1", 1},
 		{"the same, while the other one is held", taken + "A acquire [10,4100] key=k1+k2 busy\nB acquire [4000,4001] key=k1", 0},
 	} {

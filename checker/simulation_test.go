@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// correctWorlds are locks that do what they declare, under clients that are paused and killed, and networks that delay and lose packets.
+// correctWorlds are locks that do what they declare, under clients that are
+// paused and killed, and networks that delay and lose packets.
 var correctWorlds = map[string]worldConfig{
 	"lease":                              {},
 	"lease, pauses":                      {pauses: true},
@@ -25,27 +26,34 @@ var correctWorlds = map[string]worldConfig{
 	"lease, told, packets lost":          {service: service{library: true}, lossy: true, kills: true},
 	"session":                            {service: service{session: true}, slowThinker: true},
 	"session, pauses":                    {service: service{session: true}, pauses: true, slowThinker: true, renews: true},
-	"session, pauses, fence":             {service: service{session: true}, pauses: true, slowThinker: true, fenced: true, fenceReads: true, slowWrites: true},
-	"session, kills, packets lost":       {service: service{session: true}, kills: true, lossy: true, renews: true},
-	"queue":                              {service: service{queue: true}, workload: workloadQueue, clients: 6},
-	"queue, pauses, kills":               {service: service{queue: true, session: true}, pauses: true, kills: true, clients: 6},
-	"queue, pauses":                      {service: service{queue: true, session: true}, pauses: true, clients: 6, slowThinker: true},
-	"queue, packets lost":                {service: service{queue: true, session: true}, lossy: true, slowReplies: true},
-	"semaphore":                          {permits: 2, clients: 6},
-	"semaphore, pauses, kills":           {permits: 3, clients: 7, pauses: true, kills: true, renews: true},
-	"semaphore, packets lost":            {permits: 2, clients: 6, lossy: true, service: service{session: true}},
-	"payment, pauses":                    {workload: workloadPayment, keys: 8, pauses: true, slowWrites: true},
-	"payment, fence":                     {workload: workloadPayment, keys: 8, pauses: true, fenced: true, fenceReads: true},
-	"leader, pauses, kills":              {workload: workloadLeader, pauses: true, kills: true, service: service{session: true}},
-	"transfer":                           {workload: workloadTransfer, keys: 2, service: service{session: true}},
-	"transfer, pauses, kills":            {workload: workloadTransfer, keys: 2, pauses: true, kills: true},
-	"rare rounds, seldom looked at":      {pauses: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms, backOff: 1900 * ms, rests: 9000 * ms},
-	"rare rounds, packets lost":          {lossy: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms, backOff: 1900 * ms, rests: 3000 * ms},
-	"rare rounds, a lenient service":     {service: service{session: true, lenient: true}, kills: true, lasts: 60_000 * ms, waits: 500 * ms, rests: 900 * ms, clients: 8},
-	"rare rounds, in a queue":            {service: service{queue: true, session: true}, pauses: true, kills: true, lasts: 60_000 * ms, waits: 12_000 * ms, rests: 9000 * ms},
-	"rare rounds, semaphore":             {permits: 2, pauses: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms, backOff: 1500 * ms, rests: 5000 * ms},
-	"rare rounds, slow replies":          {service: service{library: true}, slowReplies: true, pauses: true, lasts: 60_000 * ms, waits: 2000 * ms, backOff: 900 * ms, rests: 900 * ms},
-	"stampede":                           {workload: workloadStampede, clients: 44, service: service{queue: true, session: true}},
+	"session, pauses, fence": {service: service{session: true}, pauses: true, slowThinker: true,
+		fenced: true, fenceReads: true, slowWrites: true},
+	"session, kills, packets lost": {service: service{session: true}, kills: true, lossy: true, renews: true},
+	"queue":                        {service: service{queue: true}, workload: workloadQueue, clients: 6},
+	"queue, pauses, kills":         {service: service{queue: true, session: true}, pauses: true, kills: true, clients: 6},
+	"queue, pauses":                {service: service{queue: true, session: true}, pauses: true, clients: 6, slowThinker: true},
+	"queue, packets lost":          {service: service{queue: true, session: true}, lossy: true, slowReplies: true},
+	"semaphore":                    {permits: 2, clients: 6},
+	"semaphore, pauses, kills":     {permits: 3, clients: 7, pauses: true, kills: true, renews: true},
+	"semaphore, packets lost":      {permits: 2, clients: 6, lossy: true, service: service{session: true}},
+	"payment, pauses":              {workload: workloadPayment, keys: 8, pauses: true, slowWrites: true},
+	"payment, fence":               {workload: workloadPayment, keys: 8, pauses: true, fenced: true, fenceReads: true},
+	"leader, pauses, kills":        {workload: workloadLeader, pauses: true, kills: true, service: service{session: true}},
+	"transfer":                     {workload: workloadTransfer, keys: 2, service: service{session: true}},
+	"transfer, pauses, kills":      {workload: workloadTransfer, keys: 2, pauses: true, kills: true},
+	"rare rounds, seldom looked at": {pauses: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms,
+		backOff: 1900 * ms, rests: 9000 * ms},
+	"rare rounds, packets lost": {lossy: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms,
+		backOff: 1900 * ms, rests: 3000 * ms},
+	"rare rounds, a lenient service": {service: service{session: true, lenient: true}, kills: true,
+		lasts: 60_000 * ms, waits: 500 * ms, rests: 900 * ms, clients: 8},
+	"rare rounds, in a queue": {service: service{queue: true, session: true}, pauses: true, kills: true,
+		lasts: 60_000 * ms, waits: 12_000 * ms, rests: 9000 * ms},
+	"rare rounds, semaphore": {permits: 2, pauses: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms,
+		backOff: 1500 * ms, rests: 5000 * ms},
+	"rare rounds, slow replies": {service: service{library: true}, slowReplies: true, pauses: true,
+		lasts: 60_000 * ms, waits: 2000 * ms, backOff: 900 * ms, rests: 900 * ms},
+	"stampede": {workload: workloadStampede, clients: 44, service: service{queue: true, session: true}},
 }
 
 // brokenWorlds are those with a seeded defect, and the property that it breaks.
@@ -54,51 +62,73 @@ var brokenWorlds = map[string]struct {
 	property string
 	kind     string // of the violation, where it matters
 }{
-	"leases run out early":            {worldConfig{service: service{early: true}, pauses: true}, MutualExclusion, KindGrantedWhileValid},
-	"leases run out early, renewals":  {worldConfig{service: service{early: true, library: true}, slowThinker: true, renews: true}, MutualExclusion, KindGrantedWhileValid},
-	"sessions run out early":          {worldConfig{service: service{early: true, session: true}, pauses: true}, MutualExclusion, KindGrantedWhileValid},
-	"a permit too many":               {worldConfig{service: service{overbooks: true}, permits: 2, clients: 6, renews: true}, MutualExclusion, ""},
-	"a second holder":                 {worldConfig{service: service{overbooks: true}, lossy: true}, MutualExclusion, KindGrantedWhileValid},
-	"nobody is told of a loss":        {worldConfig{service: service{session: true, silent: true}, pauses: true, slowThinker: true}, MutualExclusion, KindLateNotice},
-	"never sees that it is cut off":   {worldConfig{service: service{session: true, alone: true, deaf: true}, cuts: true, keys: 3}, MutualExclusion, KindLateNotice},
-	"nor when it was paused, too":     {worldConfig{service: service{session: true, alone: true, deaf: true}, cuts: true, keys: 3, pauses: true}, MutualExclusion, KindLateNotice},
-	"a release deletes any grant":     {worldConfig{service: service{blindDelete: true}, pauses: true}, StolenRelease, ""},
-	"the same, with sessions":         {worldConfig{service: service{blindDelete: true, session: true}, pauses: true}, StolenRelease, ""},
-	"no fence":                        {worldConfig{pauses: true, slowWrites: true}, UnfencedWrite, ""},
-	"the fence lets reads pass":       {worldConfig{fenced: true, pauses: true, slowWrites: true}, LostUpdate, ""},
-	"an order is paid twice":          {worldConfig{workload: workloadPayment, keys: 8, pauses: true, slowWrites: true}, DuplicateEffect, ""},
+	"leases run out early": {worldConfig{service: service{early: true}, pauses: true}, MutualExclusion, KindGrantedWhileValid},
+	"leases run out early, renewals": {worldConfig{service: service{early: true, library: true}, slowThinker: true,
+		renews: true}, MutualExclusion, KindGrantedWhileValid},
+	"sessions run out early": {worldConfig{service: service{early: true, session: true}, pauses: true},
+		MutualExclusion, KindGrantedWhileValid},
+	"a permit too many": {worldConfig{service: service{overbooks: true}, permits: 2, clients: 6,
+		renews: true}, MutualExclusion, ""},
+	"a second holder": {worldConfig{service: service{overbooks: true}, lossy: true}, MutualExclusion,
+		KindGrantedWhileValid},
+	"nobody is told of a loss": {worldConfig{service: service{session: true, silent: true}, pauses: true,
+		slowThinker: true}, MutualExclusion, KindLateNotice},
+	"never sees that it is cut off": {worldConfig{service: service{session: true, alone: true, deaf: true},
+		cuts: true, keys: 3}, MutualExclusion, KindLateNotice},
+	"nor when it was paused, too": {worldConfig{service: service{session: true, alone: true, deaf: true},
+		cuts: true, keys: 3, pauses: true}, MutualExclusion, KindLateNotice},
+	"a release deletes any grant": {worldConfig{service: service{blindDelete: true}, pauses: true}, StolenRelease, ""},
+	"the same, with sessions":     {worldConfig{service: service{blindDelete: true, session: true}, pauses: true}, StolenRelease, ""},
+	"no fence":                    {worldConfig{pauses: true, slowWrites: true}, UnfencedWrite, ""},
+	"the fence lets reads pass":   {worldConfig{fenced: true, pauses: true, slowWrites: true}, LostUpdate, ""},
+	"an order is paid twice": {worldConfig{workload: workloadPayment, keys: 8, pauses: true, slowWrites: true},
+		DuplicateEffect, ""},
 	"two leaders":                     {worldConfig{workload: workloadLeader, pauses: true, slowWrites: true}, DuplicateEffect, ""},
 	"the tokens start again":          {worldConfig{service: service{resets: true}}, TokenOrder, ""},
 	"the tokens start again, pauses":  {worldConfig{service: service{resets: true}, pauses: true, lossy: true}, TokenOrder, ""},
 	"the service vouches for anybody": {worldConfig{service: service{vouches: true}, pauses: true, renews: true}, Continuity, ""},
-	"it vouches, with sessions":       {worldConfig{service: service{vouches: true, session: true}, pauses: true, renews: true}, Continuity, ""},
-	"the library looks at no clock":   {worldConfig{service: service{careless: true}, slowReplies: true}, DeadGrant, ""},
-	"nor while it is paused":          {worldConfig{service: service{careless: true, library: true}, slowReplies: true, pauses: true}, DeadGrant, ""},
-	"it does not know its own value":  {worldConfig{service: service{amnesic: true}, once: true, lossy: true, clients: 2}, FalseBusy, ""},
-	"nor does a session's library":    {worldConfig{service: service{amnesic: true, session: true}, once: true, lossy: true, clients: 1}, FalseBusy, ""},
-	"it denies what it granted":       {worldConfig{service: service{denies: true}, renews: true}, FalseLoss, ""},
-	"the same, under pauses":          {worldConfig{service: service{denies: true, library: true}, renews: true, pauses: true}, FalseLoss, ""},
-	"a release leaves the lease":      {worldConfig{service: service{keeps: true}, clients: 2, waits: 4000 * ms, rests: 900 * ms, lasts: 20_000 * ms}, KeptKey, ""},
-	"a waiter looks at no session":    {worldConfig{service: service{queue: true, session: true, careless: true}, pauses: true, clients: 6}, DeadGrant, ""},
+	"it vouches, with sessions": {worldConfig{service: service{vouches: true, session: true}, pauses: true,
+		renews: true}, Continuity, ""},
+	"the library looks at no clock": {worldConfig{service: service{careless: true}, slowReplies: true}, DeadGrant, ""},
+	"nor while it is paused": {worldConfig{service: service{careless: true, library: true}, slowReplies: true,
+		pauses: true}, DeadGrant, ""},
+	"it does not know its own value": {worldConfig{service: service{amnesic: true}, once: true, lossy: true, clients: 2}, FalseBusy, ""},
+	"nor does a session's library": {worldConfig{service: service{amnesic: true, session: true}, once: true,
+		lossy: true, clients: 1}, FalseBusy, ""},
+	"it denies what it granted": {worldConfig{service: service{denies: true}, renews: true}, FalseLoss, ""},
+	"the same, under pauses": {worldConfig{service: service{denies: true, library: true}, renews: true,
+		pauses: true}, FalseLoss, ""},
+	"a release leaves the lease": {worldConfig{service: service{keeps: true}, clients: 2, waits: 4000 * ms,
+		rests: 900 * ms, lasts: 20_000 * ms}, KeptKey, ""},
+	"a waiter looks at no session": {worldConfig{service: service{queue: true, session: true, careless: true},
+		pauses: true, clients: 6}, DeadGrant, ""},
 	"a renewal is taken however late": {worldConfig{service: service{careless: true}, slowReplies: true, renews: true}, DeadRenewal, ""},
-	"the same, told, with pauses":     {worldConfig{service: service{careless: true, library: true}, slowReplies: true, renews: true, pauses: true}, DeadRenewal, ""},
+	"the same, told, with pauses": {worldConfig{service: service{careless: true, library: true}, slowReplies: true,
+		renews: true, pauses: true}, DeadRenewal, ""},
 	"a release frees nothing":         {worldConfig{service: service{sticky: true}}, StuckLock, ""},
 	"a dead holder keeps it for ever": {worldConfig{service: service{immortal: true}, kills: true}, StuckLock, ""},
 	"a release frees nothing, long":   {worldConfig{service: service{sticky: true}, lasts: 20_000 * ms}, StuckLock, KindWedged},
-	"a dead one keeps it, long":       {worldConfig{service: service{immortal: true}, kills: true, lasts: 20_000 * ms}, StuckLock, KindNeverExpired},
-	"a loser stays in it, long":       {worldConfig{service: service{queue: true, session: true, lingers: true}, slowThinker: true, clients: 8, lasts: 20_000 * ms}, StuckLock, KindGhost},
-	"a waiter is forgotten":           {worldConfig{service: service{queue: true, forgets: true, session: true}, lasts: 60_000 * ms, waits: 20_000 * ms, rests: 8000 * ms}, StuckLock, KindAsleep},
-	"a loser stays in the queue":      {worldConfig{service: service{queue: true, session: true, lingers: true}, slowThinker: true, clients: 8}, StuckLock, KindGhost},
-	"the newest waiter goes first":    {worldConfig{service: service{queue: true, jumps: true}, clients: 6}, FIFO, ""},
-	"the newest goes first, pauses":   {worldConfig{service: service{queue: true, jumps: true, session: true}, clients: 6, pauses: true, kills: true}, FIFO, ""},
-	"one client has no luck":          {worldConfig{service: service{queue: true, favours: true}, workload: workloadQueue}, Starvation, ""},
-	"two keys, in either order":       {worldConfig{workload: workloadTransfer, keys: 2, crossed: true, service: service{session: true}}, Deadlock, ""},
-	"two leases, in either order":     {worldConfig{workload: workloadTransfer, keys: 2, crossed: true, pauses: true}, Deadlock, ""},
-	"a release wakes all":             {worldConfig{workload: workloadStampede, clients: 44, service: service{queue: true, session: true, wakesAll: true}}, Herd, ""},
+	"a dead one keeps it, long": {worldConfig{service: service{immortal: true}, kills: true, lasts: 20_000 * ms},
+		StuckLock, KindNeverExpired},
+	"a loser stays in it, long": {worldConfig{service: service{queue: true, session: true, lingers: true},
+		slowThinker: true, clients: 8, lasts: 20_000 * ms}, StuckLock, KindGhost},
+	"a waiter is forgotten": {worldConfig{service: service{queue: true, forgets: true, session: true},
+		lasts: 60_000 * ms, waits: 20_000 * ms, rests: 8000 * ms}, StuckLock, KindAsleep},
+	"a loser stays in the queue": {worldConfig{service: service{queue: true, session: true, lingers: true},
+		slowThinker: true, clients: 8}, StuckLock, KindGhost},
+	"the newest waiter goes first": {worldConfig{service: service{queue: true, jumps: true}, clients: 6}, FIFO, ""},
+	"the newest goes first, pauses": {worldConfig{service: service{queue: true, jumps: true, session: true},
+		clients: 6, pauses: true, kills: true}, FIFO, ""},
+	"one client has no luck": {worldConfig{service: service{queue: true, favours: true}, workload: workloadQueue}, Starvation, ""},
+	"two keys, in either order": {worldConfig{workload: workloadTransfer, keys: 2, crossed: true,
+		service: service{session: true}}, Deadlock, ""},
+	"two leases, in either order": {worldConfig{workload: workloadTransfer, keys: 2, crossed: true, pauses: true}, Deadlock, ""},
+	"a release wakes all": {worldConfig{workload: workloadStampede, clients: 44,
+		service: service{queue: true, session: true, wakesAll: true}}, Herd, ""},
 }
 
-// inherent are the properties that a correct lease can't keep when its client is stopped, or a deadlock-free lock when its clients are not: what is found
-// of them must be true, and that is all.
+// inherent are the properties that a correct lease can't keep when its client is stopped, or a
+// deadlock-free lock when its clients are not: what is found of them must be true, and that is all.
 var inherent = []string{MutualExclusion, UnfencedWrite, LostUpdate, DuplicateEffect}
 
 // score is how a property was judged on many histories.
@@ -144,7 +174,8 @@ func simulate(t *testing.T, name string, c worldConfig, seed uint64, scores map[
 		s.judged++
 		for _, x := range r.Violations {
 			kinds[r.Name+" "+x.Kind]++
-			defect := x.Kind == KindGrantedWhileValid || x.Kind == KindLateNotice || x.Kind == KindUnexplained || !slices.Contains(inherent, r.Name)
+			defect := x.Kind == KindGrantedWhileValid || x.Kind == KindLateNotice || x.Kind == KindUnexplained ||
+				!slices.Contains(inherent, r.Name)
 			if !w.confirms(x) || defect && !c.defective() && r.Name != Deadlock {
 				s.alarms++
 				s.examples = append(s.examples, fmt.Sprintf("false: %s, seed %d: %s", name, seed, x.Text))
@@ -179,13 +210,15 @@ func printed(scores map[string]*score, order []string) string {
 	b.WriteString("| | histories judged | false alarms | violated in truth | found | not in the history | inconclusive | missed |\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, name := range order {
 		if s := scores[name]; s != nil {
-			fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", name, s.judged, s.alarms, s.truly, s.caught, s.unshown, s.doubtful, s.missed)
+			fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", name, s.judged, s.alarms, s.truly, s.caught,
+				s.unshown, s.doubtful, s.missed)
 		}
 	}
 	return b.String()
 }
 
-// TestCorrectLocksAreNotAccused: what is inherent to leases is found, named so, and true; nothing else is found. LOCKCHAOS_SOAK=1 judges 10,000 histories.
+// TestCorrectLocksAreNotAccused: what is inherent to leases is found, named so,
+// and true; nothing else is found. LOCKCHAOS_SOAK=1 judges 10,000 histories.
 func TestCorrectLocksAreNotAccused(t *testing.T) {
 	n := histories(150, 10_000)
 	began := time.Now()
@@ -199,7 +232,8 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 			continue
 		}
 		if s.alarms > 0 || s.missed > 0 {
-			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed, strings.Join(s.examples[:min(8, len(s.examples))], "\n"))
+			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed,
+				strings.Join(s.examples[:min(8, len(s.examples))], "\n"))
 		}
 		if slices.Contains(inherent, name) && s.caught == 0 {
 			t.Errorf("%s: leases under pauses never violated it", name)
@@ -230,13 +264,15 @@ func simulated(t *testing.T, worlds map[string]worldConfig, n int) (total map[st
 	return total, kinds
 }
 
-// TestSeededDefectsAreFound: each broken lock or fence, by the property and the kind that it breaks. LOCKCHAOS_SOAK=1 judges 10,000 histories.
+// TestSeededDefectsAreFound: each broken lock or fence, by the property and the
+// kind that it breaks. LOCKCHAOS_SOAK=1 judges 10,000 histories.
 func TestSeededDefectsAreFound(t *testing.T) {
 	n := histories(6, 10_000/len(brokenWorlds)+1)
 	all, each := map[string]*score{}, map[string]*score{}
 	var order []string
 	for _, name := range slices.SortedFunc(maps.Keys(brokenWorlds), func(a, b string) int {
-		return cmp.Or(cmp.Compare(slices.Index(Names(), brokenWorlds[a].property), slices.Index(Names(), brokenWorlds[b].property)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(slices.Index(Names(), brokenWorlds[a].property),
+			slices.Index(Names(), brokenWorlds[b].property)), cmp.Compare(a, b))
 	}) {
 		x := brokenWorlds[name]
 		scores, kinds := map[string]*score{}, map[string]int{}
@@ -258,15 +294,18 @@ func TestSeededDefectsAreFound(t *testing.T) {
 			all[property].add(*s)
 		}
 	}
-	t.Logf("%d histories of each broken lock, by its own property:\n%s\nand all of them, by every property:\n%s", n, printed(each, order), printed(all, Names()))
+	t.Logf("%d histories of each broken lock, by its own property:\n%s\nand all of them, by every property:\n%s", n,
+		printed(each, order), printed(all, Names()))
 	for name, s := range all {
 		if s.alarms > 0 || s.missed > 0 {
-			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed, strings.Join(s.examples[:min(8, len(s.examples))], "\n"))
+			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed,
+				strings.Join(s.examples[:min(8, len(s.examples))], "\n"))
 		}
 	}
 }
 
-// TestSlowWritesAreInFlight: without pauses, only writes that stay long in the network do harm, and only a fence helps.
+// TestSlowWritesAreInFlight: without pauses, only writes that stay long in the
+// network do harm, and only a fence helps.
 func TestSlowWritesAreInFlight(t *testing.T) {
 	kinds := map[string]int{}
 	for seed := range uint64(60) {

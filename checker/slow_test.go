@@ -8,8 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The slow checker: the definitions, word for word, over the whole history at once, in quadratic time and with no thought
-// for memory. It shares no code with the sweep.
+// The slow checker: the definitions, word for word, over the whole history at once,
+// in quadratic time and with no thought for memory. It shares no code with the sweep.
 
 type slowGrant struct {
 	id, token, earliest, end, last int64
@@ -26,15 +26,16 @@ type slowGrant struct {
 	key                            history.KeyID
 }
 
-// oneHold tells whether two grants are of a reentrant owner, or of readers: they do not exclude each other.
+// oneHold reports whether two grants are of a reentrant owner, or of readers:
+// they do not exclude each other.
 func (s *slow) oneHold(a, b *slowGrant) bool {
 	return s.brute != nil && a.client == b.client || bothRead(a, b)
 }
 
-// bothRead tells whether two grants are readers': their tokens say nothing of each other.
+// bothRead reports whether two grants are readers': their tokens say nothing of each other.
 func bothRead(a, b *slowGrant) bool { return a.mode == history.ModeRead && b.mode == history.ModeRead }
 
-// same tells whether the store's order takes the writes of two grants for those of one hold.
+// same reports whether the store's order takes the writes of two grants for those of one hold.
 func (s *slow) same(a, b *slowGrant) bool { return a == b || s.brute != nil && a.client == b.client }
 
 type slowWrite struct {
@@ -88,7 +89,8 @@ func newSlow(h *history.History) *slow {
 		case history.Fault:
 			if e.Fault.Phase == "end" {
 				f := *e.Fault
-				if f.Injected { // it may disturb from before it is injected until its healing is finished
+				// it may disturb from before it is injected until its healing is finished
+				if f.Injected {
 					f.From, f.To = min(f.From, cmp.Or(begun[f.ID], f.From)), max(f.To, e.Time)
 				}
 				s.faults, s.measured[f.ID] = append(s.faults, f), *e.Fault
@@ -145,14 +147,17 @@ func newSlow(h *history.History) *slow {
 	seen := map[int64]bool{}
 	for i := range h.Events {
 		e := &h.Events[i]
-		if g := s.byID[e.Grant]; e.Type == history.Ledger && e.Kind == history.Write && !e.Refused && g != nil && g.mode != history.ModeRead {
+		if g := s.byID[e.Grant]; e.Type == history.Ledger && e.Kind == history.Write && !e.Refused && g != nil &&
+			g.mode != history.ModeRead {
 			base := bases[e.Op]
 			for _, x := range s.writes {
-				if seen[e.Op] && !e.Atomic && x.g == g && x.key == e.Key { // taken again, it replaces what its hold wrote last
+				// taken again, it replaces what its hold wrote last
+				if seen[e.Op] && !e.Atomic && x.g == g && x.key == e.Key {
 					base = x.version
 				}
 			}
-			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: base, version: e.Version, value: e.Value, key: e.Key, again: seen[e.Op]})
+			s.writes = append(s.writes, slowWrite{g: g, op: e.Op, base: base, version: e.Version, value: e.Value,
+				key: e.Key, again: seen[e.Op]})
 			seen[e.Op] = true
 		}
 	}
@@ -176,7 +181,8 @@ func (s *slow) acquires(h *history.History, invoked map[int64]*history.Event) {
 			continue
 		}
 		start := stampOr(e.Start, invoked[e.Op].Time)
-		g := &slowGrant{id: e.Op, token: slowToken(e), client: e.Client, key: e.Key, earliest: start, end: stampOr(e.End, e.Time), withdrawn: 1 << 62,
+		g := &slowGrant{id: e.Op, token: slowToken(e), client: e.Client, key: e.Key, earliest: start,
+			end: stampOr(e.End, e.Time), withdrawn: 1 << 62,
 			start: start, enqueued: e.Enqueued, mode: invoked[e.Op].Mode, takes: int(max(invoked[e.Op].Permits, 1))}
 		if g.enqueued != 0 {
 			g.enqueued = max(g.enqueued, start)
@@ -244,7 +250,7 @@ func (s *slow) op(g *slowGrant, inv, done *history.Event, ledgered bool) {
 	}
 }
 
-// rises tells whether of two tokens, which were both given, the second is the greater one.
+// rises reports whether of two tokens, which were both given, the second is the greater one.
 func rises(a, b int64) bool { return a != noToken && b != noToken && a < b }
 
 // noToken is the token of a grant without one.
@@ -262,7 +268,8 @@ func (s *slow) later(b, a *slowGrant, tokens bool) bool {
 	return byTime || !reverse && tokens && rises(a.token, b.token) && !bothRead(a, b)
 }
 
-// after is later, or by an attempt of b that began only when a had been granted, while no reply can have been lost.
+// after is later, or by an attempt of b that began only when a had been
+// granted, while no reply can have been lost.
 func (s *slow) after(b, a *slowGrant, tokens bool) bool {
 	if s.later(b, a, tokens) || s.later(a, b, tokens) {
 		return s.later(b, a, tokens)
@@ -305,8 +312,8 @@ func (s *slow) sessionStands(g *slowGrant, t int64) bool {
 	return len(s.hits(g.client, true, from, t, func(f history.FaultInfo) bool { return f.Injected })) == 0 && !s.longStall(g, from, t)
 }
 
-// endedByFault tells whether a fault may have ended the session by t, or a connection whose loss the lock claims to notice, and no answer
-// confirmed the grant after it.
+// endedByFault reports whether a fault may have ended the session by t, or a connection
+// whose loss the lock claims to notice, and no answer confirmed the grant after it.
 func (s *slow) endedByFault(g *slowGrant, t int64) bool {
 	return len(s.hits(g.client, false, stampOr(g.attempt, g.earliest), t, func(f history.FaultInfo) bool {
 		connection := (f.Kind == "reset" || f.Kind == "cut") && f.To > g.end && s.header.Claims.LostGrace > 0
@@ -314,7 +321,8 @@ func (s *slow) endedByFault(g *slowGrant, t int64) bool {
 	})) > 0
 }
 
-// passedOn tells whether the next grant of the key was another client's, before t, and made while g was disturbed.
+// passedOn reports whether the next grant of the key was another client's, before
+// t, and made while g was disturbed.
 func (s *slow) passedOn(g *slowGrant, t int64) bool {
 	if s.header.Claims.Permits != 1 {
 		return false
@@ -327,7 +335,8 @@ func (s *slow) passedOn(g *slowGrant, t int64) bool {
 	return false
 }
 
-// longStall tells whether stalls that hang together lasted for half a TTL, each taken for longer at either end.
+// longStall reports whether stalls that hang together lasted for half a TTL, each
+// taken for longer at either end.
 func (s *slow) longStall(g *slowGrant, from, to int64) bool {
 	stalls := s.hits(g.client, true, from, to, uninjected)
 	if g.told != 0 || g.disowned {
@@ -380,7 +389,8 @@ func (s *slow) tokenViolations() map[int64]history.KeyID {
 			}
 			shared := x.token == g.token && x.client != g.client && s.completedBefore(x, g)
 			smaller := g.token < x.token && g.earliest > x.end
-			if g.mode == history.ModeRead && rises(g.token, x.token) { // a reader with a token greater still may show when that writer had its own
+			// a reader with a token greater still may show when that writer had its own
+			if g.mode == history.ModeRead && rises(g.token, x.token) {
 				smaller = smaller || slices.ContainsFunc(s.grants, func(y *slowGrant) bool {
 					return y.key == g.key && rises(x.token, y.token) && y.end < g.earliest && y.end >= x.earliest
 				})
@@ -394,7 +404,7 @@ func (s *slow) tokenViolations() map[int64]history.KeyID {
 	return bad
 }
 
-// completedBefore tells whether x's acquire completed before g's in the recorder's order.
+// completedBefore reports whether x's acquire completed before g's in the recorder's order.
 func (s *slow) completedBefore(x, g *slowGrant) bool {
 	return slices.Index(s.grants, x) < slices.Index(s.grants, g)
 }
@@ -424,7 +434,8 @@ func (s *slow) judge() slowResult {
 			if a.confirmed > b.end {
 				r.unbroken++
 			}
-			if s.header.Claims.Fair && !a.nested && !b.nested && b.enqueued != 0 && b.enqueued < a.start && !s.disturbed(b.client, b.start, b.end) {
+			if s.header.Claims.Fair && !a.nested && !b.nested && b.enqueued != 0 && b.enqueued < a.start &&
+				!s.disturbed(b.client, b.start, b.end) {
 				r.overtaken++
 			}
 		}
@@ -463,8 +474,9 @@ func (s *slow) isUnfenced(i int, tokens bool) bool {
 	return prev != nil && !s.later(w.g, prev, tokens)
 }
 
-// crowds counts the holds of a semaphore that were one too many where they began, by walking over the instants, and the grants that were made
-// inside the promises of as many others as there are permits.
+// crowds counts the holds of a semaphore that were one too many where they
+// began, by walking over the instants, and the grants that were made inside the
+// promises of as many others as there are permits.
 func (s *slow) crowds() int {
 	n := 0
 	for _, b := range s.grants {
@@ -491,12 +503,15 @@ func (s *slow) depth(b *slowGrant) int {
 	return depth
 }
 
-// excludes tells whether two grants can't both have been made with neither inside the other's promise, b not being the earlier one.
+// excludes reports whether two grants can't both have been made with neither
+// inside the other's promise, b not being the earlier one.
 func (s *slow) excludes(x, b *slowGrant) bool {
-	return x.client != b.client && x.key == b.key && !s.later(x, b, false) && s.promised(x, b.end) && (s.later(b, x, false) || s.promised(b, x.end))
+	return x.client != b.client && x.key == b.key && !s.later(x, b, false) && s.promised(x, b.end) &&
+		(s.later(b, x, false) || s.promised(b, x.end))
 }
 
-// overPromised tries every set of other grants, in the order in which they were made, for one that fills the permits with b besides.
+// overPromised tries every set of other grants, in the order in which they were
+// made, for one that fills the permits with b besides.
 func (s *slow) overPromised(b *slowGrant, chosen []*slowGrant, from int) bool {
 	all := b.takes
 	for _, x := range chosen {

@@ -6,7 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The slow checker's other half: what is judged beside holds, tokens and the store's order. Word for word, over the whole history, like slow_test.go.
+// The slow checker's other half: what is judged beside holds, tokens and the
+// store's order. Word for word, over the whole history, like slow_test.go.
 
 // hits are the faults that touched a client, or the service, between two instants.
 func (s *slow) hits(client int32, service bool, from, to int64, which func(history.FaultInfo) bool) (hit []history.FaultInfo) {
@@ -59,7 +60,8 @@ func (s *slow) slowDead(h *history.History, kind history.Kind) (n int) {
 	return n
 }
 
-// slowEnded counts acquires of sessions that returned ok though their clients had been stopped, in their places, for longer than a session lives.
+// slowEnded counts acquires of sessions that returned ok though their clients
+// had been stopped, in their places, for longer than a session lives.
 func (s *slow) slowEnded(h *history.History) (n int) {
 	life := s.header.TTL + s.header.Slack
 	for _, e := range h.Events {
@@ -78,7 +80,8 @@ func (s *slow) slowEnded(h *history.History) (n int) {
 		})
 		for _, f := range stops[:min(1, len(stops))] {
 			f := s.measured[f.ID]
-			for hit := s.hits(0, true, f.From+1, f.From+life, uninjected); len(hit) > 0; hit = s.hits(0, true, f.From+1, f.From+life, uninjected) {
+			for hit := s.hits(0, true, f.From+1, f.From+life, uninjected); len(hit) > 0; hit = s.hits(0, true, f.From+1,
+				f.From+life, uninjected) {
 				f.From = hit[0].To
 			}
 			if f.To-f.From-s.stalled(f.From, f.To) > life {
@@ -89,7 +92,8 @@ func (s *slow) slowEnded(h *history.History) (n int) {
 	return n
 }
 
-// slowFalse counts busies that nobody else explains, at most one until the key is granted again. It looks at every event before each.
+// slowFalse counts busies that nobody else explains, at most one until the key
+// is granted again. It looks at every event before each.
 func (s *slow) slowFalse(h *history.History) (n int) {
 	lifetime := s.header.TTL + max(s.header.Slack, s.header.TTL/2, 500*ms)
 	counted := map[[2]int64]bool{}
@@ -133,8 +137,9 @@ func (s *slow) slowFalse(h *history.History) (n int) {
 	return n
 }
 
-// slowLeft tells, of the events before an acquire, whether somebody has the key or asks for it, and when the last client was done with what may stand
-// until its lease is over; 0: there is none. Of each client with acquires of unknown fate lost has the last one, or one that never reported.
+// slowLeft tells, of the events before an acquire, whether somebody has the key or asks for it,
+// and when the last client was done with what may stand until its lease is over; 0: there is none.
+// Of each client with acquires of unknown fate lost has the last one, or one that never reported.
 func (s *slow) slowLeft(events []history.Event, key history.KeyID) (left int64, held bool, lost map[int32]history.Event) {
 	open := map[int64]int32{} // acquires that may hold the key, with their clients
 	unknown := map[int64]history.Event{}
@@ -214,13 +219,15 @@ func (s *slow) slowLates(h *history.History) (lates []slowLate) {
 	return lates
 }
 
-// slowStolen counts the pairs of grants of which the second was made inside the first one's promise, after a late release.
+// slowStolen counts the pairs of grants of which the second was made inside the
+// first one's promise, after a late release.
 func (s *slow) slowStolen(h *history.History, trust func(history.KeyID) bool) (n int) {
 	lates := s.slowLates(h)
 	for _, b := range s.grants {
 		for _, c := range s.grants {
 			tokens := trust(b.key)
-			if c.key != b.key || c.client == b.client || !s.later(c, b, tokens) || !s.promised(b, c.end) || len(s.hits(0, true, b.earliest, c.end, anyOf)) > 0 {
+			if c.key != b.key || c.client == b.client || !s.later(c, b, tokens) || !s.promised(b, c.end) ||
+				len(s.hits(0, true, b.earliest, c.end, anyOf)) > 0 {
 				continue
 			}
 			if slices.ContainsFunc(lates, func(r slowLate) bool {
@@ -318,7 +325,8 @@ type slowEdge struct {
 	g *slowGrant
 }
 
-// slowVain are the acquires that never reported: each ended when it was given up, or with its process, or with the history.
+// slowVain are the acquires that never reported: each ended when it was given
+// up, or with its process, or with the history.
 func slowVain(h *history.History) (waits []slowWait) {
 	for i, inv := range h.Events {
 		if inv.Type != history.Invoke || inv.Kind != history.Acquire {
@@ -341,8 +349,9 @@ func slowVain(h *history.History) (waits []slowWait) {
 	return waits
 }
 
-// slowCycles tells whether clients waited for each other in a cycle, for the bound: violated, or inconclusive if it takes a stall to deny it, or a wait that never
-// reported to find it; else pass. It tries every ring of edges.
+// slowCycles reports whether clients waited for each other in a cycle, for the
+// bound: violated, or inconclusive if it takes a stall to deny it, or a wait
+// that never reported to find it; else pass. It tries every ring of edges.
 func (s *slow) slowCycles(h *history.History) Outcome {
 	at := s.places(h)
 	bound := stampOr(s.header.Bound, s.header.TTL/2)
@@ -380,7 +389,8 @@ func (s *slow) slowCycles(h *history.History) Outcome {
 	return found
 }
 
-// overBy tells whether a grant was given up before the event at place i: released, refused a release, or followed by another acquire of its key.
+// overBy reports whether a grant was given up before the event at place i:
+// released, refused a release, or followed by another acquire of its key.
 func (s *slow) overBy(h *history.History, g *slowGrant, i int) bool {
 	for _, e := range h.Events[:i] {
 		release := e.Kind == history.Release && e.Grant == g.id && (e.Type == history.OK || e.Type == history.Fail && e.NotHeld)
@@ -392,7 +402,8 @@ func (s *slow) overBy(h *history.History, g *slowGrant, i int) bool {
 	return false
 }
 
-// lasted is for how long all of a ring's clients had what they had, undisturbed by some faults, and waited.
+// lasted is for how long all of a ring's clients had what they had, undisturbed
+// by some faults, and waited.
 func (s *slow) lasted(path []slowEdge, by func(history.FaultInfo) bool) int64 {
 	from, to := int64(0), int64(1)<<62
 	for _, e := range path {
@@ -410,7 +421,8 @@ func (s *slow) lasted(path []slowEdge, by func(history.FaultInfo) bool) int64 {
 	return to - from
 }
 
-// slowHerds tells whether the service handled more requests for each grant than a lock that wakes one waiter needs.
+// slowHerds reports whether the service handled more requests for each grant than
+// a lock that wakes one waiter needs.
 func (s *slow) slowHerds(h *history.History) int {
 	var counts, grants, times []int64
 	n := int64(0)

@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The slow checker on what a fault on nodes excuses, word for word: it looks at every instant at which a fault begins.
+// The slow checker on what a fault on nodes excuses, word for word: it looks at
+// every instant at which a fault begins.
 
 // slowExcuses returns the faults as far as they excuse anything, by what the lock claims.
 func slowExcuses(h *history.Header, faults []history.FaultInfo) (all []history.FaultInfo) {
@@ -48,7 +49,7 @@ func slowExcuses(h *history.Header, faults []history.FaultInfo) (all []history.F
 	return all
 }
 
-// slowMajority tells whether the nodes that have been struck by t are no minority.
+// slowMajority reports whether the nodes that have been struck by t are no minority.
 func slowMajority(h *history.Header, faults []history.FaultInfo, lifetime, t int64) bool {
 	nodes := map[string]bool{}
 	for _, f := range faults {
@@ -65,7 +66,8 @@ func slowMajority(h *history.Header, faults []history.FaultInfo, lifetime, t int
 func (g *generator) nodeFaults(n, until, longest int) {
 	for range g.rng.IntN(n + 1) {
 		from := g.rng.IntN(until)
-		kind := [...]string{"pause", "pause", "pause", "partition", "crash-restart +kept", "crash-restart", "failover", "clock-jump", "delay", "stall +own"}[g.rng.IntN(10)]
+		kind := [...]string{"pause", "pause", "pause", "partition", "crash-restart +kept", "crash-restart", "failover",
+			"clock-jump", "delay", "stall +own"}[g.rng.IntN(10)]
 		g.add("fault %s [%d,%d] on=service hosts=n%d", kind, from, from+g.rng.IntN(longest), g.rng.IntN(4))
 	}
 }

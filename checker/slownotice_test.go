@@ -39,7 +39,7 @@ func number01(is bool) int {
 	return 0
 }
 
-// late tells whether a's lock told it too late that b had been granted the key.
+// late reports whether a's lock told it too late that b had been granted the key.
 func (s *slow) late(a, b *slowGrant) bool {
 	untold := int64(0)
 	for _, t := range a.starts {
@@ -120,7 +120,8 @@ func (g *generator) lateNews() {
 
 var lateNews = lifeCase{"late-notice", func(r *rand.Rand, h *history.Header) {
 	c := &h.Claims
-	c.Validity, c.Token, c.LostGrace, h.Stall = [...]string{"session", "session", "from_invocation"}[r.IntN(3)], "none", 5*ms, int64(r.IntN(3))*ms
+	c.Validity, c.Token, c.LostGrace, h.Stall = [...]string{"session", "session", "from_invocation"}[r.IntN(3)], "none",
+		5*ms, int64(r.IntN(3))*ms
 	c.Notices = [...]string{"", "undisturbed", "alone", "alone"}[r.IntN(4)]
 	onQuorum(r, h)
 }, (*generator).lateNews, func(v Verdict) int { return v.Property(MutualExclusion).CountOfKind(KindLateNotice) },

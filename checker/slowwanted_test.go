@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The slow checker's reading of keys that are stuck while the clients work. For each acquire that has completed it looks through the whole history before.
+// The slow checker's reading of keys that are stuck while the clients work. For
+// each acquire that has completed it looks through the whole history before.
 
 // slowKey is what a history shows of a key before one of its events.
 type slowKey struct {
@@ -26,7 +27,8 @@ type slowKey struct {
 }
 
 func slowKeyBefore(h *history.History, key history.KeyID, at int) *slowKey {
-	k := &slowKey{leases: map[int64]int64{}, unknown: map[int64]bool{}, owner: map[int64]int32{}, over: map[int32]int64{}, open: map[int64]history.Event{}}
+	k := &slowKey{leases: map[int64]int64{}, unknown: map[int64]bool{}, owner: map[int64]int32{},
+		over: map[int32]int64{}, open: map[int64]history.Event{}}
 	k.sessions = h.Header.Claims.Validity == "session" || h.Header.Claims.NoExpiry
 	for _, e := range h.Events[:at] {
 		end := stampOr(e.End, e.Time)
@@ -134,7 +136,7 @@ func (k *slowKey) quiet(from, to int64) (sum int64) {
 	return sum
 }
 
-// slowAnswered tells whether an acquire has completed, and reported, and was no error.
+// slowAnswered reports whether an acquire has completed, and reported, and was no error.
 func slowAnswered(e history.Event) bool {
 	return e.Kind == history.Acquire && e.Start != 0 && (e.Type == history.OK || e.Type == history.Info || e.Type == history.Fail && e.Busy)
 }
@@ -169,7 +171,8 @@ func (s *slow) calm(k *slowKey, waiter int32, from, to int64) int64 {
 
 func slowClock(f history.FaultInfo) bool { return strings.HasPrefix(f.Kind, "clock-") }
 
-// misled is until when an acquire of the key that had begun before an event may have slept by its client's wrong clock.
+// misled is until when an acquire of the key that had begun before an event may
+// have slept by its client's wrong clock.
 func (s *slow) misled(h *history.History, key history.KeyID, at int) (until int64) {
 	for i, inv := range h.Events[:at] {
 		if inv.Type != history.Invoke || inv.Kind != history.Acquire || inv.Key != key {
@@ -197,7 +200,8 @@ func (s *slow) misled(h *history.History, key history.KeyID, at int) (until int6
 	return until
 }
 
-// stalled is for how long the machine stalled anybody: it looks at every time between two instants at which that can have changed.
+// stalled is for how long the machine stalled anybody: it looks at every time
+// between two instants at which that can have changed.
 func (s *slow) stalled(from, to int64) (sum int64) {
 	edges := []int64{from, to}
 	for _, f := range s.faults {
@@ -212,7 +216,8 @@ func (s *slow) stalled(from, to int64) (sum int64) {
 	return sum
 }
 
-// slowStuck counts the times in which a key was free and wanted, and the grants through which a waiter slept.
+// slowStuck counts the times in which a key was free and wanted, and the grants
+// through which a waiter slept.
 func (s *slow) slowStuck(h *history.History) (n int) {
 	ttl := s.header.TTL
 	slack := max(ttl/2, int64(500*time.Millisecond))
@@ -274,7 +279,8 @@ func wantedSince(h *history.History, e history.Event, at int, rest int64) int64 
 	return since
 }
 
-// sleptBeside is the grant that another client got at once while this acquire had waited longest for a free key.
+// sleptBeside is the grant that another client got at once while this acquire
+// had waited longest for a free key.
 func (s *slow) sleptBeside(h *history.History, e history.Event, at int, patience, slack int64) (by, from, to int64) {
 	inv := int64(forever)
 	for i, g := range h.Events[:at] {

@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TestStampsInTheFuture: a worker's stamp far behind its event hides no double-hold, and the verdict says that the history makes no sense there.
+// TestStampsInTheFuture: a worker's stamp far behind its event hides no
+// double-hold, and the verdict says that the history makes no sense there.
 func TestStampsInTheFuture(t *testing.T) {
 	h := fencedLock().history(`
 		A acquire [0,1] tok=5

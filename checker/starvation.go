@@ -6,9 +6,11 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Starvation names the property starvation: while one undisturbed client waited, no more than K grants of the key were made from their beginning to their end, with K ten
-// times the number of clients. In a queue it would be fewer than one for each client; a lock that lets chance decide passes ten rounds
-// of everybody with a probability below (1-1/n)^(10n), less than one in 20,000 waits.
+// Starvation names the property starvation: while one undisturbed client waited,
+// no more than K grants of the key were made from their beginning to their end,
+// with K ten times the number of clients. In a queue it would be fewer than one
+// for each client; a lock that lets chance decide passes ten rounds of everybody
+// with a probability below (1-1/n)^(10n), less than one in 20,000 waits.
 const Starvation = "starvation"
 
 var starvation = Property{
@@ -41,7 +43,8 @@ const workloadQueue = "queue"
 // patience is K for each client.
 const patience = 10
 
-// judgeWait judges an acquire that has completed, by how long it waited, and by what its client had meanwhile: before its own grant, if it got one, is counted.
+// judgeWait judges an acquire that has completed, by how long it waited, and by
+// what its client had meanwhile: before its own grant, if it got one, is counted.
 func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
 	if s.asks(&deadlock) {
@@ -52,7 +55,8 @@ func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
 	}
 }
 
-// judgePatience counts the grants that lay wholly inside a wait. Each is still remembered, since the wait was open all the time.
+// judgePatience counts the grants that lay wholly inside a wait. Each is still
+// remembered, since the wait was open all the time.
 func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 	var first, last *grant
 	passed := int64(0)
@@ -85,7 +89,8 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 		}
 		j := judgement{violated: true, stallOnly: s.disturbed(client, start, end, uninjectedOnly)}
 		s.record(&starvation, k, j, j, func(judgement) *Violation {
-			v := &Violation{Property: Starvation, Key: s.name(k), At: end, From: start, To: end, A: first.ref(), B: last.ref(), Ops: []int64{id, first.id, last.id}}
+			v := &Violation{Property: Starvation, Key: s.name(k), At: end, From: start, To: end, A: first.ref(),
+				B: last.ref(), Ops: []int64{id, first.id, last.id}}
 			v.Text = fmt.Sprintf("client %d, which nothing disturbed, waited for %s from %s to %s, and meanwhile the key was granted to others %d times.", client, v.Key,
 				seconds(start), seconds(end), passed)
 			return v

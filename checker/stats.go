@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// histogram counts durations in bounded memory: a row of 16 buckets for each power of two, so a quantile is at most 1/16 off. Most rows are never
-// needed, and so not there: to begin a judgement of few events is most of what it costs.
+// histogram counts durations in bounded memory: a row of 16 buckets for each
+// power of two, so a quantile is at most 1/16 off. Most rows are never needed,
+// and so not there: to begin a judgement of few events is most of what it costs.
 type histogram struct {
 	rows   [64 - histogramBits]*[histogramSteps]int64
 	n, max int64
@@ -29,7 +30,8 @@ func (h *histogram) add(d int64) {
 	h.max = max(h.max, d)
 }
 
-// histogramBucket is the bucket of a duration: exact below 16 ns, then the exponent and the next four bits.
+// histogramBucket is the bucket of a duration: exact below 16 ns, then the
+// exponent and the next four bits.
 func histogramBucket(d int64) int {
 	if d < histogramSteps {
 		return int(d)

@@ -20,12 +20,15 @@ func TestEdgesOfStolenReleases(t *testing.T) {
 		B release [1070,1071] notheld`
 	quiet := confirms(fencedLock())
 	run(t, []propertyCase{
-		{"a renewal of unknown fate may take effect at any time", StolenRelease, lease, strings.Replace(change(""), "pause A   [2,600]", "A renew [2,3] info\nA renew [4,5]\npause A [6,600]", 1), Pass, 0, "", ""},
+		{"a renewal of unknown fate may take effect at any time", StolenRelease, lease,
+			strings.Replace(change(""), "pause A   [2,600]", "A renew [2,3] info\nA renew [4,5]\npause A [6,600]", 1), Pass, 0, "", ""},
 		{"a session that was told of just before", StolenRelease, held, change("A lost [600.9]"), Violated, 1, "", ""},
 		{"a session that was told of as it released", StolenRelease, held, change("A lost [601]"), Pass, 0, "", ""},
 		{"a session that was told of while it released", StolenRelease, held, change("A lost [601.5]"), Pass, 0, "", ""},
-		{"a release as the next grant was made", StolenRelease, lease, strings.Replace(change(""), "A release [601,602]", "A release [511,512]", 1), Pass, 0, "", ""},
-		{"a release just after the next grant was made", StolenRelease, lease, strings.Replace(change(""), "A release [601,602]", "A release [511.1,512]", 1), Violated, 1, "", ""},
+		{"a release as the next grant was made", StolenRelease, lease,
+			strings.Replace(change(""), "A release [601,602]", "A release [511,512]", 1), Pass, 0, "", ""},
+		{"a release just after the next grant was made", StolenRelease, lease,
+			strings.Replace(change(""), "A release [601,602]", "A release [511.1,512]", 1), Violated, 1, "", ""},
 		{"its own older grant", StolenRelease, lease.with(func(h *history.Header) { h.Translated = true }), `
 		G=A acquire [0,1]
 		H=A acquire [510,511]
@@ -34,9 +37,11 @@ func TestEdgesOfStolenReleases(t *testing.T) {
 		C release [700,701]
 		A release [702,703] notheld g=H` + probeText, Pass, 0, "", ""},
 		{"only the tokens tell whose grant was older", StolenRelease, quiet, byToken, Violated, 1, "", ""},
-		{"only the tokens tell, and they broke their order", StolenRelease, quiet, byToken + "\nD acquire [3000,3001] tok=1\nD release [3002,3003]", Pass, 0, "", ""},
+		{"only the tokens tell, and they broke their order", StolenRelease, quiet,
+			byToken + "\nD acquire [3000,3001] tok=1\nD release [3002,3003]", Pass, 0, "", ""},
 	})
-	run(t, []propertyCase{{"time alone tells of another release", StolenRelease, quiet, strings.Replace(byToken, "A acquire", "D acquire [-9,-8] tok=99\nA acquire", 1) + "\nD release [1042,1043]",
+	run(t, []propertyCase{{"time alone tells of another release", StolenRelease, quiet,
+		strings.Replace(byToken, "A acquire", "D acquire [-9,-8] tok=99\nA acquire", 1) + "\nD release [1042,1043]",
 		Violated, 1, "", "client 4 released its grant of k0 at 2.042 s"}})
 	hasPattern(t, "answered last, ended first", confirms(lease), MutualExclusion, `
 		D acquire [0,1]
@@ -49,7 +54,8 @@ func TestEdgesOfStolenReleases(t *testing.T) {
 		B release [1230,1231] notheld`, PatternStolen)
 }
 
-// Where each release answers ok to anything and none frees what is not its own, a release that was late once makes the next ones no thieves.
+// Where each release answers ok to anything and none frees what is not its own,
+// a release that was late once makes the next ones no thieves.
 func TestStolenNeedsATheft(t *testing.T) {
 	hasPattern(t, "each release was its own", confirms(plainLock()), MutualExclusion, `
 		D acquire [0,1]

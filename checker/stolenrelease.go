@@ -7,9 +7,11 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// StolenRelease names the property stolen-release: a key was granted inside a promise, after another client had released an older grant whose lease was over, and the release
-// was not refused: it freed what was not its own. Whether a release freed anything is not in a history. That the promise was broken, that the next client
-// had the key as soon as it was free, and that nothing touched the service meanwhile, is.
+// StolenRelease names the property stolen-release: a key was granted inside a
+// promise, after another client had released an older grant whose lease was over, and
+// the release was not refused: it freed what was not its own. Whether a release freed
+// anything is not in a history. That the promise was broken, that the next client had
+// the key as soon as it was free, and that nothing touched the service meanwhile, is.
 const StolenRelease = "stolen-release"
 
 var stolenRelease = Property{
@@ -37,16 +39,18 @@ var stolenRelease = Property{
 	},
 }
 
-// lateRelease is a release that began when the lease of its grant had surely ended, and was not refused.
+// lateRelease is a release that began when the lease of its grant had surely
+// ended, and was not refused.
 type lateRelease struct {
 	g              *grant
 	op, start, end int64
-	// weak: the lease ended only while the release was under way, or the key was gone by then. When it took effect is not known, so it proves nothing; it
-	// explains.
+	// weak: the lease ended only while the release was under way, or the key was gone
+	// by then. When it took effect is not known, so it proves nothing; it explains.
 	weak bool
 }
 
-// keptLate bounds how many of them a key remembers. A finding is decided half a TTL after it was made, so the newest are what it needs.
+// keptLate bounds how many of them a key remembers. A finding is decided half a
+// TTL after it was made, so the newest are what it needs.
 const keptLate = 256
 
 // renewed notes a renewal, by which the lease may run longer.
@@ -59,7 +63,7 @@ func (g *grant) renewed(e *history.Event) {
 	}
 }
 
-// leaseOver tells whether a grant's lease had surely ended at t.
+// leaseOver reports whether a grant's lease had surely ended at t.
 func (s *Sweep) leaseOver(g *grant, t int64) bool {
 	if s.header.Claims.Validity == validitySession || g.leased == forever {
 		return g.told != 0 && g.told < t
@@ -71,7 +75,8 @@ func (s *Sweep) leaseOver(g *grant, t int64) bool {
 func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
 	end := stamp(e.End, e.Time)
-	if !s.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) && !s.gone(g, o.start) {
+	if !s.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) &&
+		!s.gone(g, o.start) {
 		return
 	}
 	k := s.keyOf(g)
@@ -83,30 +88,36 @@ func (s *Sweep) noteLate(o *op, e *history.Event) {
 	k.lateUntil = max(k.lateUntil, end)
 }
 
-// freedFor reports whether the release may have freed b's key for c: c's client had the key as soon as it could, and no answer confirmed b's hold between the
-// two. A client that waits for longer beside a free key would be told by another cause that the key is its own.
+// freedFor reports whether the release may have freed b's key for c: c's client had the key
+// as soon as it could, and no answer confirmed b's hold between the two. A client that waits
+// for longer beside a free key would be told by another cause that the key is its own.
 func (r *lateRelease) freedFor(b, c *grant, ttl int64) bool {
 	confirmed := b.confirmed > r.end && b.confirmed < c.earliest
 	return !confirmed && c.end-max(r.end, c.start) <= ttl/4
 }
 
-// robbed reports whether a release of an older grant, which came too late, was under way between g's grant and t, and may have freed g's key for next: then what
-// g's client releases is another's again.
+// robbed reports whether a release of an older grant, which came too late, was
+// under way between g's grant and t, and may have freed g's key for next: then
+// what g's client releases is another's again.
 func (s *Sweep) robbed(g, next *grant, t int64) bool {
 	k := s.keyOf(g)
 	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool {
-		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.tokens) && r.freedFor(g, next, s.header.TTL)
+		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.tokens) &&
+			r.freedFor(g, next, s.header.TTL)
 	})
 }
 
-// gone tells whether g's key was another's by t, and such a release explains that: one that may have freed it, and a grant inside g's promise. Without that grant
-// a lock whose releases answer ok to anything, and free nothing, would have each release taken for a theft behind the first that was late.
+// gone reports whether g's key was another's by t, and such a release explains
+// that: one that may have freed it, and a grant inside g's promise. Without
+// that grant a lock whose releases answer ok to anything, and free nothing,
+// would have each release taken for a theft behind the first that was late.
 func (s *Sweep) gone(g *grant, t int64) bool {
 	last := s.keyOf(g).lastGrant
 	return last != nil && s.inPromise(last, g) && s.robbed(g, last, t)
 }
 
-// freed tells whether a release of an older grant explains that c was granted inside b's promise, though it may not prove it.
+// freed reports whether a release of an older grant explains that c was granted
+// inside b's promise, though it may not prove it.
 func (s *Sweep) freed(b, c *grant) bool {
 	return !touched(s.service, b.earliest, c.end, anyFault) && s.robbed(b, c, c.end)
 }
@@ -120,7 +131,8 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 	}
 	judge := func(r *lateRelease, tokens bool) judgement {
 		b, c := inOrder(x, y, tokens)
-		return judgement{violated: r != nil, pattern: PatternStolen, stallOnly: touched(s.service, b.earliest, c.end, uninjectedOnly)}
+		return judgement{violated: r != nil, pattern: PatternStolen,
+			stallOnly: touched(s.service, b.earliest, c.end, uninjectedOnly)}
 	}
 	p, t := judge(plain, false), judge(trusting, s.tokens)
 	s.record(&stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
@@ -129,7 +141,8 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 	})
 }
 
-// thief returns the release that freed the key of one grant for the other, under one reading of the key's tokens.
+// thief returns the release that freed the key of one grant for the other,
+// under one reading of the key's tokens.
 func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	b, c := inOrder(x, y, tokens)
 	if !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, injectedOnly) {
@@ -138,7 +151,8 @@ func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	late := s.keyOf(b).late
 	for i := range late {
 		r := &late[i]
-		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) && r.freedFor(b, c, s.header.TTL) {
+		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) &&
+			r.freedFor(b, c, s.header.TTL) {
 			found := *r // the list moves
 			return &found
 		}
@@ -147,7 +161,8 @@ func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 }
 
 func (s *Sweep) tellStolen(b, c *grant, r *lateRelease) *Violation {
-	v := &Violation{Property: StolenRelease, Key: s.name(s.keyOf(b)), At: c.end, From: r.start, To: c.end, A: b.ref(), B: c.ref()}
+	v := &Violation{Property: StolenRelease, Key: s.name(s.keyOf(b)), At: c.end, From: r.start, To: c.end, A: b.ref(),
+		B: c.ref()}
 	var proof evidence
 	proof.add(r.g.id, r.g.start)
 	proof.add(b.id, b.start)
@@ -155,6 +170,7 @@ func (s *Sweep) tellStolen(b, c *grant, r *lateRelease) *Violation {
 	proof.add(c.id, c.start)
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(c.end, r.g, b, c)
 	v.Text = fmt.Sprintf("client %d released its grant of %s at %s, when its lease was over and the key belonged to %s; it was not refused, and %s was granted the key "+
-		"at %s, inside client %d's promise.", r.g.client, v.Key, seconds(r.start), who(b), who(c), seconds(c.end), b.client)
+		"at %s, inside client %d's promise.", r.g.client, v.Key, seconds(r.start), who(b), who(c), seconds(c.end),
+		b.client)
 	return v
 }

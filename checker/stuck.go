@@ -10,8 +10,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// StuckLock names the property stuck-lock: nobody can hold the key, and nobody gets it. It is judged by the probe: everything is healed, the service answers,
-// and for a TTL and some slack nobody could hold the key, yet a fresh client got nothing but busy. It is judged while the clients work, too (wanted.go).
+// StuckLock names the property stuck-lock: nobody can hold the key, and nobody
+// gets it. It is judged by the probe: everything is healed, the service answers,
+// and for a TTL and some slack nobody could hold the key, yet a fresh client got
+// nothing but busy. It is judged while the clients work, too (wanted.go).
 const StuckLock = "stuck-lock"
 
 var stuckLock = Property{
@@ -22,7 +24,8 @@ var stuckLock = Property{
 	exempt: noLock,
 	short:  (*Sweep).probeShort,
 	shown: func(s *Sweep) string {
-		return fmt.Sprintf("A fresh client acquired every key within %s of the beginning of the probe.", seconds(int64(s.stats.Recovered)))
+		return fmt.Sprintf("A fresh client acquired every key within %s of the beginning of the probe.",
+			seconds(int64(s.stats.Recovered)))
 	},
 	finish: (*Sweep).endProbe,
 	Words: Words{
@@ -36,7 +39,8 @@ var stuckLock = Property{
 	},
 }
 
-// Slack is what a service is given beyond the TTL to notice that a lock has expired: half a TTL, and at least half a second.
+// Slack is what a service is given beyond the TTL to notice that a lock has
+// expired: half a TTL, and at least half a second.
 func Slack(ttl time.Duration) time.Duration { return max(ttl/2, 500*time.Millisecond) }
 
 // The phases of the probe: first with the losers alive and idle, then with every client closed.
@@ -69,11 +73,13 @@ func probePhase(phase string) int {
 
 // probeState is how the probe of one key went.
 type probeState struct {
-	got      [probePhases]int64 // when a fresh client first had it; 0: never
-	stuck    [probePhases]bool
-	occupied [probePhases]bool   // busy while somebody could rightly hold it, or not for long enough
+	got   [probePhases]int64 // when a fresh client first had it; 0: never
+	stuck [probePhases]bool
+	// busy while somebody could rightly hold it, or not for long enough
+	occupied [probePhases]bool
 	failed   [probePhases]string // the error of one that was neither granted nor busy
-	ghost    *Violation          // found with losers alive; a ghost if the key is free once all are closed
+	// found with losers alive; a ghost if the key is free once all are closed
+	ghost *Violation
 }
 
 // loosen notes that a client may hold the key: it was granted, or nobody knows whether it was.
@@ -99,7 +105,8 @@ func (s *Sweep) tighten(g *grant, t int64) {
 	}
 }
 
-// absolve notes that a client was closed, or is gone, at t: it can't hold the key. Grants of a newer incarnation stay.
+// absolve notes that a client was closed, or is gone, at t: it can't hold the
+// key. Grants of a newer incarnation stay.
 func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 	c := k.by.find(client)
 	if c == nil {
@@ -154,7 +161,8 @@ func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
 	}
 }
 
-// freeFor tells whether at t nobody could have held the key for a TTL and the slack, with every fault healed.
+// freeFor reports whether at t nobody could have held the key for a TTL and the
+// slack, with every fault healed.
 func (s *Sweep) freeFor(k *keyState, t int64) bool {
 	since := s.freeSince(k)
 	if since == forever || k.waitHead != nil || len(s.faults) > 0 {
@@ -163,8 +171,10 @@ func (s *Sweep) freeFor(k *keyState, t int64) bool {
 	return t-since-s.stalledIn(since, t) >= s.lasting()+s.lifetime()-s.header.TTL
 }
 
-// stalledIn is for how long the machine itself stalled anybody between two instants, a client or a node of the service. Where several stood still at a time, that time
-// counts once. A machine that starves its processes does not heal, so this time is not counted; but it does not begin the wait anew either.
+// stalledIn is for how long the machine itself stalled anybody between two
+// instants, a client or a node of the service. Where several stood still at a
+// time, that time counts once. A machine that starves its processes does not
+// heal, so this time is not counted; but it does not begin the wait anew either.
 func (s *Sweep) stalledIn(from, to int64) (sum int64) {
 	stalls := stallsIn(nil, s.service, from, to)
 	for i := range s.clients {
@@ -189,8 +199,8 @@ func stallsIn(stalls, spans []span, from, to int64) []span {
 	return stalls
 }
 
-// freeSince is the instant from which nobody could hold the key and nothing was broken, but for what an acquire of unknown fate left behind. It is forever if
-// somebody still holds the key.
+// freeSince is the instant from which nobody could hold the key and nothing was broken, but for
+// what an acquire of unknown fate left behind. It is forever if somebody still holds the key.
 func (s *Sweep) freeSince(k *keyState) int64 {
 	since := max(k.freeAt, s.healedAt)
 	for c := range k.by.eachLoose {
@@ -233,8 +243,8 @@ func (s *Sweep) endProbe(*Property) {
 	}
 }
 
-// nameGhosts names what kept a key busy while the losers lived, now that it is known whether it went away with them: a grant that outlived its dead
-// holder for ever is no ghost.
+// nameGhosts names what kept a key busy while the losers lived, now that it is known whether
+// it went away with them: a grant that outlived its dead holder for ever is no ghost.
 func (s *Sweep) nameGhosts() {
 	for _, k := range s.keys {
 		if v := k.probe.ghost; v != nil && v.Kind == "" && k.probe.got[probeFinal] != 0 {
@@ -286,7 +296,8 @@ func (s *Sweep) recovered() time.Duration {
 	}
 	worst := int64(0)
 	for _, k := range s.keys {
-		worst = max(worst, earlier(k.probe.got[probeAlive], k.probe.got[probeFinal])-began) // below zero for a key that nobody used
+		// below zero for a key that nobody used
+		worst = max(worst, earlier(k.probe.got[probeAlive], k.probe.got[probeFinal])-began)
 	}
 	return time.Duration(worst)
 }
@@ -309,7 +320,8 @@ func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, s
 	return v
 }
 
-// stuckAfter is a violation in which nobody got the key after the last grant, as the acquire op shows at end.
+// stuckAfter is a violation in which nobody got the key after the last grant,
+// as the acquire op shows at end.
 func (s *Sweep) stuckAfter(k *keyState, last *grant, op, since, end int64) *Violation {
 	v := &Violation{Property: StuckLock, Key: s.name(k), From: since, To: end}
 	var proof evidence

@@ -12,7 +12,8 @@ func TestEdgesOfProbes(t *testing.T) {
 	if a, b := Slack(500*time.Millisecond), Slack(3*time.Second); a != 500*time.Millisecond || b != 1500*time.Millisecond {
 		t.Errorf("slack of %v and %v", a, b)
 	}
-	if four, five := firstFew([]string{"a", "b", "c", "d"}), firstFew([]string{"a", "b", "c", "d", "e"}); len(four) != 4 || four[3] != "d" || five[4] != "and 1 more" {
+	if four, five := firstFew([]string{"a", "b", "c", "d"}),
+		firstFew([]string{"a", "b", "c", "d", "e"}); len(four) != 4 || four[3] != "d" || five[4] != "and 1 more" {
 		t.Errorf("%q, %q", four, five)
 	}
 	const heir = `
@@ -37,7 +38,8 @@ func TestEdgesOfProbes(t *testing.T) {
 		Q acquire  [-999,-998]
 		Q release  [-997,-996]`, Pass, 0, "", "within 0.002 s"},
 		{"who was told no is gone: no ghost", StuckLock, plainLock(), denied, Violated, 1, "", ""},
-		{"who was told no is there: a ghost", StuckLock, plainLock(), strings.Replace(denied, "B exit    [10]", "B exit [4650]", 1), Violated, 1, KindGhost, ""},
+		{"who was told no is there: a ghost", StuckLock, plainLock(),
+			strings.Replace(denied, "B exit    [10]", "B exit [4650]", 1), Violated, 1, KindGhost, ""},
 		{"a release that is answered when its client is gone", StuckLock, plainLock(), `
 		A acquire [0,1]
 		A release [5,700]
@@ -59,18 +61,23 @@ func TestEdgesOfProbes(t *testing.T) {
 		C release [890,900]
 		mark final [1100]
 		Q acquire  [1101,1500] busy`, Inconclusive, 0, "", "gave up too early"},
-		{"two were told busy: one stuck key", StuckLock, plainLock(), given + "mark final [3000]\nQ acquire [5000,6100] busy\nR acquire [6101,6200] busy", Violated, 1, "", ""},
+		{"two were told busy: one stuck key", StuckLock, plainLock(),
+			given + "mark final [3000]\nQ acquire [5000,6100] busy\nR acquire [6101,6200] busy", Violated, 1, "", ""},
 		{"free for just long enough", StuckLock, plainLock(), given + "mark final [100]\nQ acquire [101,1003] busy", Violated, 1, "", ""},
-		{"free for a little less", StuckLock, plainLock(), given + "mark final [100]\nQ acquire [101,1002.9] busy", Inconclusive, 0, "", "gave up too early"},
-		{"told no, and free again though it never closed", StuckLock, plainLock(), given + "B acquire [5,6] busy\nmark final [3000]\nQ acquire [5000,6100] busy\nR acquire [6101,6102]", Violated, 1, "", ""},
+		{"free for a little less", StuckLock, plainLock(), given + "mark final [100]\nQ acquire [101,1002.9] busy",
+			Inconclusive, 0, "", "gave up too early"},
+		{"told no, and free again though it never closed", StuckLock, plainLock(),
+			given + "B acquire [5,6] busy\nmark final [3000]\nQ acquire [5000,6100] busy\nR acquire [6101,6102]", Violated, 1, "", ""},
 		{"told no were only those who probe", StuckLock, plainLock(), given + `mark probe [100]
 		P acquire [101,500] busy
 		P acquire [501,4500] busy
 		P exit    [4600]
 		mark final [4700]
 		Q acquire [8000,8500]`, Violated, 1, "", ""},
-		{"the dead one's heir holds it", StuckLock, plainLock(), heir + "mark final [3000]\nQ acquire [5000,6100] busy", Inconclusive, 0, "", "somebody could still hold it"},
-		{"the dead one's heir gave it back", StuckLock, plainLock(), heir + "A release [700,701] proc=33\nmark final [3000]\nQ acquire [5000,6100] busy", Violated, 1, KindNeverExpired, ""},
+		{"the dead one's heir holds it", StuckLock, plainLock(), heir + "mark final [3000]\nQ acquire [5000,6100] busy",
+			Inconclusive, 0, "", "somebody could still hold it"},
+		{"the dead one's heir gave it back", StuckLock, plainLock(),
+			heir + "A release [700,701] proc=33\nmark final [3000]\nQ acquire [5000,6100] busy", Violated, 1, KindNeverExpired, ""},
 		{"the dead one's heir gave it back, had it again and died", StuckLock, plainLock(), heir + `A release [700,701] proc=33
 		A acquire [710,711] proc=33
 		A exit    [720] proc=33

@@ -7,8 +7,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Sweep judges one history in one pass: New, Add for every event in the order of the history, Finish. It is pure: it reads no
-// clock, draws nothing at random, and gives the same verdict for the same events, byte for byte.
+// Sweep judges one history in one pass: New, Add for every event in the order
+// of the history, Finish. It is pure: it reads no clock, draws nothing at
+// random, and gives the same verdict for the same events, byte for byte.
 //
 // It is not safe for concurrent use.
 type Sweep struct {
@@ -20,10 +21,11 @@ type Sweep struct {
 	exclusive bool // one permit
 	tokens    bool // exclusive, and the tokens are declared to be fencing tokens
 	reentrant bool
-	owners    bool      // a client may have several grants of a key, which do not exclude each other
-	confirms  [256]bool // by the kind of op
-	patience  int64     // how many grants may lie inside a wait
-	asked     []bool    // whether the claims and the workload let a property be judged
+	// a client may have several grants of a key, which do not exclude each other
+	owners   bool
+	confirms [256]bool // by the kind of op
+	patience int64     // how many grants may lie inside a wait
+	asked    []bool    // whether the claims and the workload let a property be judged
 
 	now     int64
 	phase   string
@@ -50,15 +52,17 @@ type Sweep struct {
 	service []span // faults that touched the lock service, as far as they excuse anything
 	nodes   []span // all of them, where a fault on a minority excuses nothing; else none
 	struck  bool   // an injected one
-	// skewedSince is the first instant at which a fault made any clock wrong, serviceSkewed the first at which it was one of the service's; 0: none was.
+	// skewedSince is the first instant at which a fault made any clock wrong,
+	// serviceSkewed the first at which it was one of the service's; 0: none was.
 	skewedSince, serviceSkewed int64
-	restart                    span // the last of them by which servers lost what they knew, or may have
-	faults                     []openFault
-	healedAt                   int64
-	faultStats                 []FaultStats
-	biteCount                  int
-	toothless                  []string
-	disturbTrim                int
+	// the last of them by which servers lost what they knew, or may have
+	restart     span
+	faults      []openFault
+	healedAt    int64
+	faultStats  []FaultStats
+	biteCount   int
+	toothless   []string
+	disturbTrim int
 
 	pending []pending
 	decided int // how many of them, from the front
@@ -67,13 +71,15 @@ type Sweep struct {
 	cut     bool // the history was truncated; known at its end only
 
 	found [][]found // by the place of the property
-	// defectsKept is how many places at the end of the full list of double-holds have been looked through for room (keepDefect).
+	// defectsKept is how many places at the end of the full list of
+	// double-holds have been looked through for room (keepDefect).
 	defectsKept int
 	foundNr     int64
 
 	ledger ledgerAccount
 	probe  probeAccount
-	// stretches are those in which a key was perhaps stuck; silences are when the service gave no answer, lastAnswer is its last one.
+	// stretches are those in which a key was perhaps stuck; silences are when
+	// the service gave no answer, lastAnswer is its last one.
 	stretches  []*stretch
 	silences   []span
 	lastAnswer int64
@@ -82,7 +88,8 @@ type Sweep struct {
 	counts     []tick  // what the service said of itself
 	judged     tallied // what the newer properties were judged by
 	stats      Stats
-	// strays counts ops that name a grant which was over long before, malformed the events that make no sense.
+	// strays counts ops that name a grant which was over long before, malformed
+	// the events that make no sense.
 	strays, malformed int64
 	// compared counts the comparisons of grants of semaphores.
 	compared   int
@@ -92,14 +99,17 @@ type Sweep struct {
 // clientState is what is known of one client, on every key.
 type clientState struct {
 	spans []span // faults that touched it
-	aside []span // faults that held up its application, or its way to the store, and touched nothing that the lock had promised
-	alive int64  // the last sign of life
+	// faults that held up its application, or its way to the store, and touched
+	// nothing that the lock had promised
+	aside []span
+	alive int64 // the last sign of life
 	// skewedSince is the first instant at which a fault made its clock wrong; 0: it never was.
 	skewedSince int64
 	// latest is its latest incarnation, gone the latest that has ended.
 	latest, gone int32
 	holding      int // grants that it has not given up, over all keys
-	// keys are those that it has asked for, and was answered; jumbled: they are not in the order of their numbers. asking are its open acquires.
+	// keys are those that it has asked for, and was answered; jumbled: they are
+	// not in the order of their numbers. asking are its open acquires.
 	keys    []*keyState
 	jumbled bool
 	asking  []*op
@@ -122,10 +132,12 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	for _, kind := range confirming {
 		s.confirms[kind] = header.Claims.ConfirmsOp(kind)
 	}
-	// A stall is recorded when the heartbeat comes that it delayed; half a TTL later it is certainly in the history.
+	// A stall is recorded when the heartbeat comes that it delayed; half a TTL
+	// later it is certainly in the history.
 	s.delay = max(header.TTL/2, 2*header.Stall)
 	s.ledger.expected = header.Store.Engine != ""
-	s.patience = patience * int64(min(max(1, header.Clients), maxClients)) // a header that was not read from a file may say anything
+	// a header that was not read from a file may say anything
+	s.patience = patience * int64(min(max(1, header.Clients), maxClients))
 	s.asked, s.found = make([]bool, len(properties)), make([][]found, len(properties))
 	for _, p := range properties {
 		s.asked[p.place] = p.notClaimed(&s.header) == ""
@@ -164,7 +176,8 @@ func (s *Sweep) Add(e *history.Event) {
 	}
 }
 
-// limits on what a sane history numbers, so that a damaged one can't make the judge allocate without bound.
+// limits on what a sane history numbers, so that a damaged one can't make the
+// judge allocate without bound.
 const (
 	maxKeys    = 1 << 22
 	maxClients = history.MaxClients
@@ -202,7 +215,7 @@ func (s *Sweep) client(n int32) *clientState {
 // keyOf returns the state of a grant's key.
 func (s *Sweep) keyOf(g *grant) *keyState { return s.keys[g.key] }
 
-// fresh tells whether a client belongs to the probe rather than to the workload.
+// fresh reports whether a client belongs to the probe rather than to the workload.
 func (s *Sweep) fresh(client int32) bool {
 	return s.header.Clients > 0 && client > int32(s.header.Clients)
 }
@@ -224,8 +237,8 @@ func (s *Sweep) lost(e *history.Event) {
 	}
 }
 
-// exit handles the end of a client's process. The process may have been gone before anybody noticed, so its promises are
-// withdrawn as of its last sign of life.
+// exit handles the end of a client's process. The process may have been gone before
+// anybody noticed, so its promises are withdrawn as of its last sign of life.
 func (s *Sweep) exit(e *history.Event) {
 	c := s.client(e.Client)
 	if c == nil {
@@ -247,7 +260,8 @@ func (s *Sweep) exit(e *history.Event) {
 	for _, o := range slices.Clone(c.asking) {
 		if e.Process == 0 || o.process <= e.Process {
 			k := s.keys[o.key]
-			s.dequeue(k, o) // nobody is left who could report it, but it may have been granted until then
+			// nobody is left who could report it, but it may have been granted until then
+			s.dequeue(k, o)
 			k.freeAt, k.vanishedAt = max(k.freeAt, gone), max(k.vanishedAt, gone)
 		}
 	}

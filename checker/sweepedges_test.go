@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Histories at the edges of what is remembered of a key and of its grants: who is still compared with whom, and when (see edges_test.go).
+// Histories at the edges of what is remembered of a key and of its grants: who
+// is still compared with whom, and when (see edges_test.go).
 
 // untold is a lock of which nobody knows when its tokens were given: they are taken at their word.
 func untold(s script, properties ...string) script {
@@ -30,31 +31,48 @@ const probeText9 = `
 		Q acquire  [6001,6002] tok=9
 		Q release  [6003,6004]`
 
-// TestHoldsThatTurnOutToBeOlder: the reply to C's acquire comes late, and its token tells that A, which was stopped, had been granted the key before.
+// TestHoldsThatTurnOutToBeOlder: the reply to C's acquire comes late, and its
+// token tells that A, which was stopped, had been granted the key before.
 func TestHoldsThatTurnOutToBeOlder(t *testing.T) {
 	lock := confirms(noClaims(fencedLock()), "renew")
 	late := func(a, b, c string) string {
-		return "pause A [1,149]\nA acquire [0,200] run=0,150 tok=2 " + a + "\nB acquire [10,20] " + b + "\nD acquire [1500,1501] key=k1\nC acquire [30," + c + "] run=30,50 tok=3\nC release [2500,2501]" + probeText9
+		return "pause A [1,149]\nA acquire [0,200] run=0,150 tok=2 " + a + "\nB acquire [10,20] " + b +
+			"\nD acquire [1500,1501] key=k1\nC acquire [30," + c + "] run=30,50 tok=3\nC release [2500,2501]" + probeText9
 	}
 	const acts, acted = "\nA write [210,211]\nA release [220,221]", "tok=1\nB write [80,81]\nB release [100,101]"
 	const promised = "run=10,60 valid=490\nB write [80,81]\nB release [480,481]"
 	inPromise := func(a string) string { return strings.Replace(late(a+acts, promised, "2000"), "[10,20]", "[10,60]", 1) }
 	run(t, []propertyCase{
-		{"while the other one acted", MutualExclusion, lock, late(acts, acted, "2000"), Violated, 1, KindUnexplained, "both held k0 from 1.050 s to 1.080 s"},
-		{"when the other one had acted", MutualExclusion, lock, late(acts, "tok=1\nB write [50,51]\nB release [100,101]", "2000"), Pass, 0, "", ""},
+		{"while the other one acted", MutualExclusion, lock, late(acts, acted, "2000"), Violated, 1, KindUnexplained,
+			"both held k0 from 1.050 s to 1.080 s"},
+		{"when the other one had acted", MutualExclusion, lock,
+			late(acts, "tok=1\nB write [50,51]\nB release [100,101]", "2000"), Pass, 0, "", ""},
 		{"it never acted", MutualExclusion, lock, late("\nA release [220,221]", acted, "2000"), Pass, 0, "", ""},
 		{"before its own acquire was answered", MutualExclusion, lock, late(acts, acted, "190"), Violated, 1, KindUnexplained, ""},
-		{"while it still acts", MutualExclusion, lock, late("\nA write [2110,2111]\nA release [2120,2121]", acted, "2000"), Violated, 1, KindUnexplained, ""},
-		{"while it acts on", MutualExclusion, lock, late("\nA write [210,211]\nA write [2110,2111]\nA release [2120,2121]", acted, "2000"), Violated, 1, KindUnexplained, ""},
-		{"while two others acted", MutualExclusion, lock, late(acts, acted+"\nE acquire [110,111]\nE write [120,121]\nE release [130,131]", "2000"), Violated, 2, KindLeaseOverrun, ""},
-		{"it acted just as its own acquire ended", MutualExclusion, lock, late("\nA write [205,211] start=150 @208\nA release [220,221]", "tok=1\nB write [50,51]\nB release [100,101]", "2000"), Pass, 0, "", ""},
-		{"no conflict is counted twice", MutualExclusion, lock, late(acts, "tok=1\nB write [180,181]\nB release [190,191]", "2000"), Violated, 1, KindUnexplained, ""},
-		{"in the promise of one that has no token", MutualExclusion, library(lock), inPromise("valid=1"), Violated, 1, KindLeaseOverrun, ""},
-		{"just after the promise of one that has no token", MutualExclusion, library(lock), strings.Replace(inPromise("valid=489"), "490", "142", 1), Violated, 2, KindUnexplained, ""},
-		{"in the promise of one that was granted just after its own", MutualExclusion, library(lock), inPromise("valid=62"), Violated, 2, KindLeaseOverrun, ""},
-		{"in the promise of its own client", MutualExclusion, library(lock), strings.NewReplacer("B acq", "A1=A acq", "B write [80,81]", "A write [80,81] g=A1", "B rel", "A rel", "A acquire [0", "A2=A acquire [0",
-			"[480,481]", "[480,481] g=A1", "[210,211]", "[210,211] g=A2", "[220,221]", "[220,221] g=A2").Replace(inPromise("valid=490")), Violated, 2, KindLeaseOverrun, ""},
-		{"in the promise of one that has no token, and in its own", MutualExclusion, library(lock), inPromise("valid=490"), Violated, 2, KindGrantedWhileValid, ""},
+		{"while it still acts", MutualExclusion, lock,
+			late("\nA write [2110,2111]\nA release [2120,2121]", acted, "2000"), Violated, 1, KindUnexplained, ""},
+		{"while it acts on", MutualExclusion, lock,
+			late("\nA write [210,211]\nA write [2110,2111]\nA release [2120,2121]", acted, "2000"), Violated, 1, KindUnexplained, ""},
+		{"while two others acted", MutualExclusion, lock,
+			late(acts, acted+"\nE acquire [110,111]\nE write [120,121]\nE release [130,131]", "2000"), Violated, 2, KindLeaseOverrun, ""},
+		{"it acted just as its own acquire ended", MutualExclusion, lock,
+			late("\nA write [205,211] start=150 @208\nA release [220,221]",
+				"tok=1\nB write [50,51]\nB release [100,101]", "2000"), Pass, 0, "", ""},
+		{"no conflict is counted twice", MutualExclusion, lock,
+			late(acts, "tok=1\nB write [180,181]\nB release [190,191]", "2000"), Violated, 1, KindUnexplained, ""},
+		{"in the promise of one that has no token", MutualExclusion, library(lock), inPromise("valid=1"), Violated, 1,
+			KindLeaseOverrun, ""},
+		{"just after the promise of one that has no token", MutualExclusion, library(lock),
+			strings.Replace(inPromise("valid=489"), "490", "142", 1), Violated, 2, KindUnexplained, ""},
+		{"in the promise of one that was granted just after its own", MutualExclusion, library(lock),
+			inPromise("valid=62"), Violated, 2, KindLeaseOverrun, ""},
+		{"in the promise of its own client", MutualExclusion, library(lock),
+			strings.NewReplacer("B acq", "A1=A acq", "B write [80,81]", "A write [80,81] g=A1", "B rel", "A rel",
+				"A acquire [0", "A2=A acquire [0",
+				"[480,481]", "[480,481] g=A1", "[210,211]", "[210,211] g=A2", "[220,221]",
+				"[220,221] g=A2").Replace(inPromise("valid=490")), Violated, 2, KindLeaseOverrun, ""},
+		{"in the promise of one that has no token, and in its own", MutualExclusion, library(lock),
+			inPromise("valid=490"), Violated, 2, KindGrantedWhileValid, ""},
 	})
 }
 
@@ -138,7 +156,8 @@ func TestEdgesOfKeys(t *testing.T) {
 	})
 }
 
-// TestEdgesOfPairs: two holds whose order is not known, and two grants just before a history is cut.
+// TestEdgesOfPairs: two holds whose order is not known, and two grants just
+// before a history is cut.
 func TestEdgesOfPairs(t *testing.T) {
 	unordered := func(a, b string) string {
 		return "A acquire [0,10] valid=12\nB acquire [5,12] valid=6\n" + a + " A [20,700]\n" + b + ` B [20,700]
@@ -152,9 +171,12 @@ func TestEdgesOfPairs(t *testing.T) {
 		return strings.Replace(unordered(fault, "stall"), "stall B [20,700]\n", "", 1)
 	}
 	run(t, []propertyCase{
-		{"a stall explains the one", MutualExclusion, library(plainLock()), unordered("stall", "pause"), Inconclusive, 0, "", "A stall of this machine"},
-		{"a stall explains the other", MutualExclusion, library(plainLock()), unordered("pause", "stall"), Inconclusive, 0, "", "A stall of this machine"},
-		{"a stall explains it in one order", MutualExclusion, noClaims(plainLock()), oneOf("stall"), Inconclusive, 0, "", "A stall of this machine"},
+		{"a stall explains the one", MutualExclusion, library(plainLock()), unordered("stall", "pause"), Inconclusive,
+			0, "", "A stall of this machine"},
+		{"a stall explains the other", MutualExclusion, library(plainLock()), unordered("pause", "stall"), Inconclusive,
+			0, "", "A stall of this machine"},
+		{"a stall explains it in one order", MutualExclusion, noClaims(plainLock()), oneOf("stall"), Inconclusive, 0,
+			"", "A stall of this machine"},
 		{"a fault explains it in one order", MutualExclusion, noClaims(plainLock()), oneOf("pause"), Violated, 1, KindLeaseOverrun, ""},
 		{"a stall explains neither", MutualExclusion, library(plainLock()), unordered("pause", "pause"), Violated, 1, KindLeaseOverrun, ""},
 	})
@@ -164,10 +186,12 @@ func TestEdgesOfPairs(t *testing.T) {
 		until string
 		count int
 	}{
-		"long enough before the cut":                      {plainLock(), "A acquire [0,1]\nB acquire [2,3]", "253", 1},
-		"a little less":                                   {plainLock(), "A acquire [0,1]\nB acquire [2,3]", "252.9", 0},
-		"the first by token, long enough before the cut":  {fencedLock(), "pause A [1,9]\nA acquire [0,10] tok=1\nB acquire [2,3] tok=2", "260", 1},
-		"the first by token, a little less":               {fencedLock(), "pause A [1,9]\nA acquire [0,10] tok=1\nB acquire [2,3] tok=2", "259.9", 0},
+		"long enough before the cut": {plainLock(), "A acquire [0,1]\nB acquire [2,3]", "253", 1},
+		"a little less":              {plainLock(), "A acquire [0,1]\nB acquire [2,3]", "252.9", 0},
+		"the first by token, long enough before the cut": {fencedLock(),
+			"pause A [1,9]\nA acquire [0,10] tok=1\nB acquire [2,3] tok=2", "260", 1},
+		"the first by token, a little less": {fencedLock(),
+			"pause A [1,9]\nA acquire [0,10] tok=1\nB acquire [2,3] tok=2", "259.9", 0},
 		"the second by token, long enough before the cut": {fencedLock(), "A acquire [0,10] tok=2\nB acquire [2,3] tok=1", "260", 1},
 	} {
 		h := untilCut(x.lock).history(x.text + "\nC acquire [20," + x.until + "] busy key=k1")
@@ -178,7 +202,8 @@ func TestEdgesOfPairs(t *testing.T) {
 	}
 }
 
-// TestEdgesOfTheLastRequest: how far the ledger must have come before its silence about an open request means that it was not carried out.
+// TestEdgesOfTheLastRequest: how far the ledger must have come before its
+// silence about an open request means that it was not carried out.
 func TestEdgesOfTheLastRequest(t *testing.T) {
 	for text, want := range map[string]Outcome{
 		"B read  [20,21]": Inconclusive,
@@ -192,7 +217,8 @@ func TestEdgesOfTheLastRequest(t *testing.T) {
 	} {
 		lock := confirms(plainLock(), "renew")
 		lock.header.Untold = map[string]string{StuckLock: "Nobody probed."}
-		h := lock.history("A acquire [0,1]\nA write [1.5,1.6]\nA release [2,3]\nB acquire [4,5]\nB write [8,]\n" + text + "\nB release [30,31]")
+		h := lock.history("A acquire [0,1]\nA write [1.5,1.6]\nA release [2,3]\nB acquire [4,5]\nB write [8,]\n" +
+			text + "\nB release [30,31]")
 		for i := range h.Events {
 			if h.Events[i].Type == history.Watermark {
 				h.Events[i].Start = at(15)
@@ -217,7 +243,8 @@ func TestOpsThatMakeNoSense(t *testing.T) {
 	} {
 		h := plainLock().history("A acquire [0,1]\nA release [2,3]\nB acquire [4,5]\nB release [6,7]" + probeText)
 		for i := range h.Events {
-			if e := &h.Events[i]; e.Op == 3 && e.Kind == history.Acquire { // its invocation and its completion
+			// its invocation and its completion
+			if e := &h.Events[i]; e.Op == 3 && e.Kind == history.Acquire {
 				change(e)
 			}
 		}
@@ -233,14 +260,15 @@ func TestOpsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestPastIsForgotten: what a key remembers of grants that are over does not grow with their number, neither where each is over when the next one begins, nor where
-// some always overlap.
+// TestPastIsForgotten: what a key remembers of grants that are over does not grow with their
+// number, neither where each is over when the next one begins, nor where some always overlap.
 func TestPastIsForgotten(t *testing.T) {
 	for name, overlap := range map[string]float64{"one after the other": 0, "always two at once": 15} {
 		var text strings.Builder
 		for i := range 400 {
 			from := 10 * float64(i)
-			fmt.Fprintf(&text, "%c acquire [%g,%g]\n%[1]c write [%[4]g,%[5]g]\n%[1]c release [%[6]g,%[7]g]\n", 'A'+rune(i%8), from, from+1, from+2, from+3, from+4+overlap, from+5+overlap)
+			fmt.Fprintf(&text, "%c acquire [%g,%g]\n%[1]c write [%[4]g,%[5]g]\n%[1]c release [%[6]g,%[7]g]\n",
+				'A'+rune(i%8), from, from+1, from+2, from+3, from+4+overlap, from+5+overlap)
 		}
 		h := noClaims(plainLock()).history(text.String())
 		s := New(h.Header, h.Keys, Options{})

@@ -23,9 +23,11 @@ func judgeSynthetic(t testing.TB, c synthetic.Config) (Verdict, []synthetic.Plan
 	return s.Finish(false), planted
 }
 
-// TestSyntheticHistories: a generated history passes, or violates exactly what was planted, by the property and the grant that are at fault.
+// TestSyntheticHistories: a generated history passes, or violates exactly what
+// was planted, by the property and the grant that are at fault.
 func TestSyntheticHistories(t *testing.T) {
-	property := map[synthetic.Defect]string{synthetic.DoubleGrant: MutualExclusion, synthetic.SmallToken: TokenOrder, synthetic.LateWrite: UnfencedWrite}
+	property := map[synthetic.Defect]string{synthetic.DoubleGrant: MutualExclusion, synthetic.SmallToken: TokenOrder,
+		synthetic.LateWrite: UnfencedWrite}
 	seen := map[synthetic.Defect]int{}
 	for seed := range uint64(60) {
 		c := synthetic.Config{Events: 20_000, Clients: []int{2, 5, 20, 100}[seed%4], Bad: []int{0, 1, 7, 100}[seed/4%4], Seed: seed}

@@ -92,7 +92,8 @@ func (e *evidence) around(g *grant, t int64) {
 	}
 }
 
-// faultsOf lists the faults that touched one of the grants' clients, its way to the store, or the service, while they were held, by their IDs.
+// faultsOf lists the faults that touched one of the grants' clients, its way to
+// the store, or the service, while they were held, by their IDs.
 func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
 	var ids []int
 	for _, g := range grants {
@@ -123,7 +124,8 @@ func (s *Sweep) deathsOf(g *grant) (ids []int) {
 func (s *Sweep) plight(g *grant, t int64) string {
 	var worst span
 	for _, sp := range s.clientSpans(g.client) {
-		if sp.from <= t && s.bearsOn(sp, g) && (worst.to == 0 || sp.injected && !worst.injected || sp.injected == worst.injected && sp.length() > worst.length()) {
+		if sp.from <= t && s.bearsOn(sp, g) && (worst.to == 0 || sp.injected && !worst.injected ||
+			sp.injected == worst.injected && sp.length() > worst.length()) {
 			worst = sp
 		}
 	}

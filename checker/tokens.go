@@ -6,9 +6,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TokenOrder names the property token-order: fencing tokens rise with the grants. Broken when two clients' grants share one, when a grant that is later by
-// time has a smaller one, and when an undisturbed client's acquire returned a smaller one after another's returned a greater. Of a reader-writer lock that is
-// said of two grants of which one is a writer's.
+// TokenOrder names the property token-order: fencing tokens rise with the grants. Broken
+// when two clients' grants share one, when a grant that is later by time has a smaller one,
+// and when an undisturbed client's acquire returned a smaller one after another's returned
+// a greater. Of a reader-writer lock that is said of two grants of which one is a writer's.
 const TokenOrder = "token-order"
 
 var tokenOrder = Property{
@@ -37,7 +38,8 @@ var tokenOrder = Property{
 	},
 }
 
-// orderTokens compares a new grant with the earlier ones of its key, and moves the begins of holds that a greater token bounds.
+// orderTokens compares a new grant with the earlier ones of its key, and moves
+// the begins of holds that a greater token bounds.
 func (s *Sweep) orderTokens(k *keyState, g *grant) {
 	if !g.hasToken {
 		return
@@ -49,7 +51,8 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 		return
 	}
 	for x := range k.open.all {
-		// Else it came first, and has the smaller token. A reader may have come before a writer all the same whom only g shows to have come earlier.
+		// Else it came first, and has the smaller token. A reader may have come
+		// before a writer all the same whom only g shows to have come earlier.
 		if x.token >= g.token || max(x.end, x.earliest) > g.end || s.header.Claims.ReadWrite {
 			s.compareTokens(x, g)
 		}
@@ -63,7 +66,8 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 		}
 		s.compareTokens(entry.g, g)
 	}
-	// Everything older began and ended before this acquire was invoked: its greatest token stands for all.
+	// Everything older began and ended before this acquire was invoked: its
+	// greatest token stands for all.
 	for _, x := range [...]*grant{older.top.g, older.top.twin, older.reader.g, older.reader.twin} {
 		if x != nil {
 			s.compareTokens(x, g)
@@ -104,7 +108,8 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 	if great.end < small.end {
 		if small.client != great.client && !small.tokenOrderBroken && !s.header.Translated {
 			s.putOff(small.earliest, func() {
-				if !s.disturbed(small.client, small.earliest, small.end, anyFault) && !s.uncertainPromises(small, great) {
+				if !s.disturbed(small.client, small.earliest, small.end, anyFault) &&
+					!s.uncertainPromises(small, great) {
 					s.tokenViolation(great, small, "overtaken")
 				}
 			}, small, great)
@@ -136,7 +141,8 @@ func (s *Sweep) tellToken(a, b *grant, how string) *Violation {
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.At, a, b)
 	switch how {
 	case "shared":
-		v.Text = fmt.Sprintf("client %d and client %d were both given token %d for %s.", a.client, b.client, b.token, v.Key)
+		v.Text = fmt.Sprintf("client %d and client %d were both given token %d for %s.", a.client, b.client, b.token,
+			v.Key)
 	case "smaller":
 		v.Text = fmt.Sprintf("client %d began to acquire %s at %s and was given token %d, smaller than token %d, which client %d had by %s.",
 			b.client, v.Key, seconds(b.earliest), b.token, a.token, a.client, seconds(a.end))

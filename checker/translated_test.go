@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TestTranslated: what a translated history can't tell is not judged, what it leaves in doubt does not pass, and what is certain stands all the same.
+// TestTranslated: what a translated history can't tell is not judged, what it
+// leaves in doubt does not pass, and what is certain stands all the same.
 func TestTranslated(t *testing.T) {
 	untold := fencedLock().with(func(h *history.Header) {
 		h.Untold = map[string]string{StuckLock: "Nobody probed.", TokenOrder: "Nobody knows when tokens were given."}
@@ -49,7 +50,8 @@ func TestTranslated(t *testing.T) {
 	})
 }
 
-// TestEqualStampsForgetNothing: what ended at the very instant at which an acquire begins hides nothing that ended before.
+// TestEqualStampsForgetNothing: what ended at the very instant at which an
+// acquire begins hides nothing that ended before.
 func TestEqualStampsForgetNothing(t *testing.T) {
 	run(t, []propertyCase{{"third", TokenOrder, fencedLock(), `
 		A acquire [0,1] tok=34
@@ -59,14 +61,16 @@ func TestEqualStampsForgetNothing(t *testing.T) {
 		C acquire [6,7] tok=33`, Violated, 1, "", "smaller than token 34"}})
 }
 
-// TestFacts: where a fact is not told or in doubt, a property that needs it is judged as where the header names the property itself.
+// TestFacts: where a fact is not told or in doubt, a property that needs it is
+// judged as where the header names the property itself.
 func TestFacts(t *testing.T) {
 	const text = `
 		A acquire [0,1] tok=6
 		B acquire [30,31] tok=5
 		A write   [40,41]
 		B write   [42,43]`
-	missing := []string{history.FactHolds, history.FactTokens, history.FactWrites, history.FactVersions, history.FactAnswers, history.FactAttempts, history.FactService,
+	missing := []string{history.FactHolds, history.FactTokens, history.FactWrites, history.FactVersions,
+		history.FactAnswers, history.FactAttempts, history.FactService,
 		history.FactClients, history.FactProbe}
 	for _, p := range properties {
 		for _, fact := range p.needs {

@@ -6,22 +6,25 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// What really happened in a world, by the service's and the store's own instants, and what of it the stamps of the workers show. None of it shares
-// code with the sweep.
+// What really happened in a world, by the service's and the store's own instants, and
+// what of it the stamps of the workers show. None of it shares code with the sweep.
 
-// truth is what the service and the client know of a grant. Stamps are the worker's; without an answer there are none.
+// truth is what the service and the client know of a grant. Stamps are the
+// worker's; without an answer there are none.
 type truth struct {
-	op                       int64
-	client                   int32
-	key                      history.KeyID
-	token                    int64
-	granted                  int64 // the service's instant
-	lease                    int64 // until when its lease or session stands at a service that works, whoever lives
-	due                      int64 // until when the service owed the key to it
-	lastAct                  int64 // the last act that began
-	first, start, end        int64 // stamps of the acquire
-	enqueued                 int64
-	promise                  int64 // until when its client may rely on it, as far as that is measured in time
+	op      int64
+	client  int32
+	key     history.KeyID
+	token   int64
+	granted int64 // the service's instant
+	// until when its lease or session stands at a service that works, whoever lives
+	lease             int64
+	due               int64 // until when the service owed the key to it
+	lastAct           int64 // the last act that began
+	first, start, end int64 // stamps of the acquire
+	enqueued          int64
+	// until when its client may rely on it, as far as that is measured in time
+	promise                  int64
 	lastSeen, releasing      int64 // stamps of the last act, and of the release; 0: none
 	attempt, validFor        int64
 	released, told, answered bool
@@ -66,22 +69,25 @@ type lateRenewal struct {
 
 // truths is what a world knows.
 type truths struct {
-	grants  map[int64]*truth
-	order   []*truth    // as they were granted
-	owed    [][2]*truth // a grant, and one to which the key was owed then
-	said    bool        // owed has what a silent library said
-	writes  []write
-	reads   map[int64]int64 // the version that a grant's client read last
-	waits   []ended
-	starts  map[int64]int64 // of ops, by the worker
-	jumped  [][2]int64      // granted, passed over
-	stole   []late
-	late    []lateRenewal
-	busies  map[int64]bool // acquires that were told busy the last time that they asked, and whether nobody else had the key
+	grants map[int64]*truth
+	order  []*truth    // as they were granted
+	owed   [][2]*truth // a grant, and one to which the key was owed then
+	said   bool        // owed has what a silent library said
+	writes []write
+	reads  map[int64]int64 // the version that a grant's client read last
+	waits  []ended
+	starts map[int64]int64 // of ops, by the worker
+	jumped [][2]int64      // granted, passed over
+	stole  []late
+	late   []lateRenewal
+	// acquires that were told busy the last time that they asked, and whether
+	// nobody else had the key
+	busies  map[int64]bool
 	falsely map[int64]bool // those of them that ended so, with nobody else
 	vouches []vouch
 	stuck   bool
-	// turnedAway: a fresh client was told busy of a key that nobody else had, which counts as stuck.
+	// turnedAway: a fresh client was told busy of a key that nobody else had,
+	// which counts as stuck.
 	turnedAway bool
 	slept      bool // a waiter slept for too long while the key was free
 	oversaw    bool // the same, for so long that the history shows it
@@ -91,12 +97,15 @@ type truths struct {
 	denied     map[int64]bool  // ops that were answered "not held" though it was held
 	kept       map[int64]bool  // grants that were released, and stood on
 	hastened   map[int64]int64 // where holds begin, by the stamps
-	broken     []bool          // of each key, whether its tokens broke their order; nil: nobody has asked
-	given      map[int64]bool  // grants that their clients have given up, or never heard of: their sessions are not kept alive
+	// of each key, whether its tokens broke their order; nil: nobody has asked
+	broken []bool
+	// grants that their clients have given up, or never heard of: their sessions are not kept alive
+	given map[int64]bool
 }
 
 func newTruths() truths {
-	return truths{grants: map[int64]*truth{}, reads: map[int64]int64{}, starts: map[int64]int64{}, deaths: map[int32][]int64{}, given: map[int64]bool{},
+	return truths{grants: map[int64]*truth{}, reads: map[int64]int64{}, starts: map[int64]int64{},
+		deaths: map[int32][]int64{}, given: map[int64]bool{},
 		busies: map[int64]bool{}, falsely: map[int64]bool{}, denied: map[int64]bool{}, kept: map[int64]bool{}}
 }
 
@@ -128,7 +137,8 @@ func (t *truths) refused(w *world, e *history.Event) {
 	t.busies[e.Op] = others == 0
 }
 
-// owing are the grants of a key that was owed to another one then. A library that never tells of a loss says "yours" for ever; a client that nothing has disturbed
+// owing are the grants of a key that was owed to another one then. A library that
+// never tells of a loss says "yours" for ever; a client that nothing has disturbed
 // for a TTL may rely on it, also when another one hears that the key is its own.
 func (w *world) owing() [][2]*truth {
 	t := &w.truths
@@ -160,7 +170,8 @@ func (t *truths) vouched(w *world, e *history.Event) {
 	t.vouches = append(t.vouches, vouch{t.grants[e.Grant], e.Op, w.now})
 }
 
-// sleeps notes for how long a waiter has slept while the key was free; the history shows what lasted for atLeast, too.
+// sleeps notes for how long a waiter has slept while the key was free; the
+// history shows what lasted for atLeast, too.
 func (t *truths) sleeps(w *world, l *lockState, x *waiter, atLeast int64) {
 	free := w.now - max(l.freed, x.enqueued)
 	t.slept = t.slept || free > int64(Patience(worldTTL, worldSlack))
@@ -173,7 +184,8 @@ func (t *truths) wrote(e *history.Event) {
 	if v, ok := t.reads[e.Grant]; ok {
 		x.base = v
 	}
-	if slices.ContainsFunc(t.writes, func(o write) bool { return o.op == x.op }) { // taken again: it replaces what its hold wrote last
+	// taken again: it replaces what its hold wrote last
+	if slices.ContainsFunc(t.writes, func(o write) bool { return o.op == x.op }) {
 		for _, o := range t.writes {
 			if o.g == x.g && o.key == x.key {
 				x.base = o.version
@@ -233,14 +245,16 @@ func (w *world) promise(start int64, e *history.Event) int64 {
 	return start + worldTTL - promiseMargin
 }
 
-// calm tells whether nothing touched a client between two instants.
+// calm reports whether nothing touched a client between two instants.
 func (w *world) calm(client int32, from, to int64) bool {
-	return !w.pausedIn(client, from, to) && !w.isApart(client, from, to) && !slices.ContainsFunc(w.truths.deaths[client], func(t int64) bool { return t >= from && t <= to })
+	return !w.pausedIn(client, from, to) && !w.isApart(client, from, to) &&
+		!slices.ContainsFunc(w.truths.deaths[client], func(t int64) bool { return t >= from && t <= to })
 }
 
-// relies tells whether the client of g may rely on it at an instant, by its stamps.
+// relies reports whether the client of g may rely on it at an instant, by its stamps.
 func (w *world) relies(g *truth, at int64) bool {
-	if !g.answered || at >= g.promise || g.releasing != 0 && at >= g.releasing || g.toldAt != 0 && at >= g.toldAt || !w.calm(g.client, at-1, at) {
+	if !g.answered || at >= g.promise || g.releasing != 0 && at >= g.releasing || g.toldAt != 0 && at >= g.toldAt ||
+		!w.calm(g.client, at-1, at) {
 		return false
 	}
 	for _, t := range w.truths.deaths[g.client] {
@@ -251,7 +265,8 @@ func (w *world) relies(g *truth, at int64) bool {
 	return !w.session || w.calm(g.client, at-worldTTL, at) && !w.passedOn(g, at)
 }
 
-// passedOn tells whether the next client had been granted the key before an instant, while g's client was disturbed: then its session was over.
+// passedOn reports whether the next client had been granted the key before an
+// instant, while g's client was disturbed: then its session was over.
 func (w *world) passedOn(g *truth, at int64) bool {
 	next := int64(0)
 	for _, x := range w.truths.order {
@@ -262,12 +277,13 @@ func (w *world) passedOn(g *truth, at int64) bool {
 	return w.permits == 1 && next != 0 && next < at && !w.calm(g.client, next-worldTTL, next)
 }
 
-// after tells whether b is the later grant, as far as stamps and tokens show it. Tokens that broke their order order nothing.
+// after reports whether b is the later grant, as far as stamps and tokens show
+// it. Tokens that broke their order order nothing.
 func (w *world) after(b, a *truth) bool {
 	return a.answered && b.answered && (b.first > a.end || a.first <= b.end && b.token > a.token && w.trusted(a.key))
 }
 
-// trusted tells whether the tokens of a key kept their order.
+// trusted reports whether the tokens of a key kept their order.
 func (w *world) trusted(key history.KeyID) bool {
 	t := &w.truths
 	if t.broken == nil {
@@ -281,12 +297,14 @@ func (w *world) trusted(key history.KeyID) bool {
 	return w.permits == 1 && !t.broken[key]
 }
 
-// outOfOrder tells whether the tokens of two grants, a the earlier one, break their order: b has no greater one, or a's came only when b's was there.
+// outOfOrder reports whether the tokens of two grants, a the earlier one, break
+// their order: b has no greater one, or a's came only when b's was there.
 func (w *world) outOfOrder(a, b *truth) bool {
-	return b.token < a.token || a.client != b.client && (b.token == a.token || a.answered && b.answered && b.end < a.end && w.calm(a.client, a.first, a.end))
+	return b.token < a.token || a.client != b.client &&
+		(b.token == a.token || a.answered && b.answered && b.end < a.end && w.calm(a.client, a.first, a.end))
 }
 
-// overlap tells whether two grants were both acted upon in truth.
+// overlap reports whether two grants were both acted upon in truth.
 func (a *truth) overlaps(b *truth) bool {
 	return a.key == b.key && a.acted() && b.acted() && a.granted < b.lastAct && b.granted < a.lastAct
 }
@@ -308,7 +326,8 @@ func (w *world) begins(g *truth) int64 {
 	return t.hastened[g.op]
 }
 
-// crowd counts the holds that go on where another one begins: in truth the most at any time while b is held, by the stamps where b begins.
+// crowd counts the holds that go on where another one begins: in truth the most
+// at any time while b is held, by the stamps where b begins.
 func (w *world) crowd(b *truth, stamps bool) int {
 	beside := func(at int64) (n int) {
 		for _, x := range w.truths.order {

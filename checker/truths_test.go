@@ -2,7 +2,8 @@ package checker
 
 import "slices"
 
-// truly tells of a property whether it was violated in a world, and whether the history shows it: by stamps and tokens alone, for certain.
+// truly tells of a property whether it was violated in a world, and whether the
+// history shows it: by stamps and tokens alone, for certain.
 func (w *world) truly(property string) (violated, shown bool) {
 	t := &w.truths
 	see := func(isTrue, isShown bool) { violated, shown = violated || isTrue, shown || isTrue && isShown }
@@ -131,7 +132,8 @@ func (w *world) seeStolen(see func(bool, bool)) {
 			if w.session {
 				over = x.thief.toldAt != 0 && x.thief.toldAt < began
 			}
-			see(began != 0, x.thief.answered && over && w.after(b, x.thief) && began > b.end && began < c.first && c.first > b.end && w.relies(b, c.end) &&
+			see(began != 0, x.thief.answered && over && w.after(b, x.thief) && began > b.end && began < c.first &&
+				c.first > b.end && w.relies(b, c.end) &&
 				c.end-max(began, c.start) <= worldTTL/4)
 		}
 	}
@@ -193,7 +195,7 @@ func (w *world) seeCycles(see func(bool, bool)) {
 	}
 }
 
-// confirms tells whether a violation that was found is true.
+// confirms reports whether a violation that was found is true.
 func (w *world) confirms(v Violation) bool {
 	t := &w.truths
 	switch v.Property {
@@ -225,7 +227,8 @@ func (w *world) confirms(v Violation) bool {
 	case FalseBusy:
 		return t.falsely[v.Ops[len(v.Ops)-1]]
 	case FalseLoss:
-		return t.denied[v.Ops[len(v.Ops)-1]] || w.defective() // it may have given away before what it denies
+		// it may have given away before what it denies
+		return t.denied[v.Ops[len(v.Ops)-1]] || w.defective()
 	case KeptKey:
 		return t.kept[v.A.Grant]
 	case FIFO:

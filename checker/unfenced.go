@@ -6,9 +6,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// UnfencedWrite names the property unfenced-write: per protected key, in the ledger's order, a hold's accepted writes are contiguous, and no later grant's write
-// stands before an earlier one's. Where several locks protect one key, each lock's writes are judged apart: their grants don't exclude each other, and must not
-// hide each other either.
+// UnfencedWrite names the property unfenced-write: per protected key, in the ledger's
+// order, a hold's accepted writes are contiguous, and no later grant's write stands before
+// an earlier one's. Where several locks protect one key, each lock's writes are judged
+// apart: their grants don't exclude each other, and must not hide each other either.
 const UnfencedWrite = "unfenced-write"
 
 var unfencedWrite = Property{
@@ -29,7 +30,8 @@ var unfencedWrite = Property{
 
 // ledgerState follows the accepted writes of one protected key.
 type ledgerState struct {
-	// writers are those under lock, the first that wrote here (nil: nobody has yet), beside those under each other one.
+	// writers are those under lock, the first that wrote here (nil: nobody has
+	// yet), beside those under each other one.
 	writers
 	lock   *keyState
 	beside map[*keyState]*writers
@@ -37,15 +39,18 @@ type ledgerState struct {
 	last recent
 }
 
-// recent are the last two writers: run is the hold whose writes came last, before the one whose writes came before them.
+// recent are the last two writers: run is the hold whose writes came last,
+// before the one whose writes came before them.
 type recent struct{ run, before writer }
 
 // writers are those who wrote to a protected key under one lock.
 type writers struct {
 	recent
-	// latest is the writer with the latest earliest instant so far, highest the one with the greatest token.
+	// latest is the writer with the latest earliest instant so far, highest the
+	// one with the greatest token.
 	latest, highest writer
-	// others (reentrant locks) are the same among all other clients' writers: a nested grant must not hide another client's.
+	// others (reentrant locks) are the same among all other clients' writers: a
+	// nested grant must not hide another client's.
 	others *otherWriters
 }
 
@@ -100,7 +105,8 @@ type ledgerAccount struct {
 	orphans     int64 // entries of a grant that the history does not know
 }
 
-// awaits tells whether the op still needs its ledger entry: the store answered it, or nobody knows whether it reached the store.
+// awaits reports whether the op still needs its ledger entry: the store answered
+// it, or nobody knows whether it reached the store.
 func (l *ledgerAccount) awaits(o *op) bool {
 	return l.expected && !o.ledgered && o.reaches
 }
@@ -151,7 +157,7 @@ func (l *ledgerAccount) number(seq int64) {
 	}
 }
 
-// countWrite counts a write, and tells whether the store took it.
+// countWrite counts a write, and reports whether the store took it.
 func (s *Sweep) countWrite(e *history.Event) (taken bool) {
 	switch {
 	case e.Refused:
@@ -167,11 +173,13 @@ func (s *Sweep) countWrite(e *history.Event) (taken bool) {
 
 // accepted handles an accepted write of a known hold.
 func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
-	w := writer{g: g, op: e.Op, version: e.Version, at: e.Time, again: o != nil && o.ledgered || o == nil && s.ledger.expected}
+	w := writer{g: g, op: e.Op, version: e.Version, at: e.Time, again: o != nil && o.ledgered || o == nil &&
+		s.ledger.expected}
 	if s.asks(&duplicateEffect) {
 		s.judgeEffect(k, w, o, e)
 	}
-	if g.mode != history.ModeRead { // a reader that writes needs no lock to do harm: others read beside it
+	// a reader that writes needs no lock to do harm: others read beside it
+	if g.mode != history.ModeRead {
 		s.written(k, w, o, e.Atomic)
 	}
 }
@@ -219,8 +227,9 @@ func (s *Sweep) wroteLast(l *recent, w writer) {
 	s.keepWriter(&l.run, w)
 }
 
-// standsBefore returns the write that ought not to stand before one of g, as time alone has it, or as the tokens do. Where a hold goes on
-// writing after a certainly earlier one wrote in between, that one's write was the violation, not this one.
+// standsBefore returns the write that ought not to stand before one of g, as time
+// alone has it, or as the tokens do. Where a hold goes on writing after a certainly
+// earlier one wrote in between, that one's write was the violation, not this one.
 func (s *Sweep) standsBefore(l *writers, g *grant, f *footprint, tokens bool) writer {
 	if l.others != nil {
 		return s.standsBeforeOwner(l, g, f, tokens)
@@ -238,7 +247,8 @@ func (s *Sweep) standsBefore(l *writers, g *grant, f *footprint, tokens bool) wr
 	return writer{}
 }
 
-// unfenced records that write w stands behind another one: plain's, as time alone has it, or trusting's if the tokens can be trusted.
+// unfenced records that write w stands behind another one: plain's, as time
+// alone has it, or trusting's if the tokens can be trusted.
 func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footprint) {
 	grants := []*grant{w.g}
 	if plain.g != nil {
@@ -268,14 +278,16 @@ func (s *Sweep) unfencedJudgement(w, other writer, o *op, tokens bool) judgement
 	}
 	kind, begun := writeKind(w, o, other.g)
 	pattern := s.writePattern(w.g, other.g, kind, begun, tokens)
-	return judgement{violated: true, kind: kind, severity: Corrupting, stallOnly: !w.late(pattern) && s.stallExplains(w.g, other.g, w.at), pattern: pattern}
+	return judgement{violated: true, kind: kind, severity: Corrupting, stallOnly: !w.late(pattern) &&
+		s.stallExplains(w.g, other.g, w.at), pattern: pattern}
 }
 
-// late tells that the store took the request again when another client had the key by then, which no stall of a client explains.
+// late tells that the store took the request again when another client had the
+// key by then, which no stall of a client explains.
 func (w writer) late(pattern string) bool { return w.again && pattern == PatternLateRequest }
 
-// writeKind tells a stale write from one that was in flight, and when it began; empty where that is not known,
-// or nothing is known of it any more.
+// writeKind tells a stale write from one that was in flight, and when it began;
+// empty where that is not known, or nothing is known of it any more.
 func writeKind(w writer, o *op, b *grant) (kind string, begun int64) {
 	switch {
 	case w.again:
@@ -303,8 +315,8 @@ func (g *grant) startOf(op int64) int64 {
 	return 0
 }
 
-// stallExplains tells whether the harm that a did to b has no other explanation than an uninjected stall, as the double-hold that it
-// belongs to then has none.
+// stallExplains reports whether the harm that a did to b has no other explanation
+// than an uninjected stall, as the double-hold that it belongs to then has none.
 func (s *Sweep) stallExplains(a, b *grant, at int64) bool {
 	_, stallOnly := s.explain(a, b, max(at, a.last))
 	return stallOnly
@@ -313,7 +325,8 @@ func (s *Sweep) stallExplains(a, b *grant, at int64) bool {
 // tellUnfenced tells of an accepted write w behind another hold's.
 func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, f *footprint, j judgement) *Violation {
 	a, b := w.g, other.g
-	v := &Violation{Property: UnfencedWrite, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: w.at, From: other.at, To: w.at, A: a.ref(), B: b.ref()}
+	v := &Violation{Property: UnfencedWrite, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: w.at,
+		From: other.at, To: w.at, A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
 	proof.add(f.readOp, a.start+1)
@@ -321,13 +334,15 @@ func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, f *footprint, 
 	proof.add(other.op, other.at)
 	proof.add(w.op, w.at)
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(w.at, a, b)
-	v.Text = fmt.Sprintf("the store accepted a write of %s to %s (version %d) after one of %s (version %d)", who(a), v.Key, w.version, who(b), other.version)
+	v.Text = fmt.Sprintf("the store accepted a write of %s to %s (version %d) after one of %s (version %d)", who(a),
+		v.Key, w.version, who(b), other.version)
 	if w.again {
 		v.Text += ", although it had taken this request before"
 	}
 	switch _, begun := writeKind(w, o, b); j.kind {
 	case KindStale:
-		v.Text += fmt.Sprintf(": it began at %s, when client %d had been granted the lock at %s", seconds(begun), b.client, seconds(b.end))
+		v.Text += fmt.Sprintf(": it began at %s, when client %d had been granted the lock at %s", seconds(begun),
+			b.client, seconds(b.end))
 	case KindInFlight:
 		v.Text += fmt.Sprintf(": it was sent at %s, before client %d was granted the lock at %s, and only a fence could have refused it",
 			seconds(begun), b.client, seconds(b.end))

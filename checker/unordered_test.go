@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestNobodyIsTheEarlier: where the order of two grants is not known, a double-hold blames neither client, whichever acquire ended first.
+// TestNobodyIsTheEarlier: where the order of two grants is not known, a
+// double-hold blames neither client, whichever acquire ended first.
 func TestNobodyIsTheEarlier(t *testing.T) {
 	const crossed = `
 		A acquire [0,10]
@@ -25,7 +26,8 @@ func TestNobodyIsTheEarlier(t *testing.T) {
 	}{
 		{"nothing is promised", crossed, noClaims(plainLock()), KindUnexplained, true, 1},
 		{"each inside the other's promise", crossed, plainLock(), KindGrantedWhileValid, true, 1},
-		{"tokens tell", strings.NewReplacer("[0,10]", "[0,10] tok=1", "[5,20]", "[5,20] tok=2").Replace(crossed), fencedLock(), KindGrantedWhileValid, false, 1},
+		{"tokens tell", strings.NewReplacer("[0,10]", "[0,10] tok=1", "[5,20]", "[5,20] tok=2").Replace(crossed),
+			fencedLock(), KindGrantedWhileValid, false, 1},
 		{"time tells", strings.Replace(crossed, "[5,20]", "[15,20]", 1), plainLock(), KindGrantedWhileValid, false, 1},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -36,14 +38,16 @@ func TestNobodyIsTheEarlier(t *testing.T) {
 			}
 			violation := &r.Violations[0]
 			open := strings.Contains(violation.Text, "which of them was granted it first, the history does not tell")
-			if violation.Unordered != x.unordered || open != x.unordered || r.Causes(nil) != x.causes || (violation.Cause() == 0) != x.unordered {
+			if violation.Unordered != x.unordered || open != x.unordered || r.Causes(nil) != x.causes ||
+				(violation.Cause() == 0) != x.unordered {
 				t.Errorf("unordered: %v, cause %d: %s", violation.Unordered, violation.Cause(), violation.Text)
 			}
 		})
 	}
 }
 
-// TestNobodyIsTheOneTooMany: where the order of a semaphore's grants is not known, none of the holders is called the one too many.
+// TestNobodyIsTheOneTooMany: where the order of a semaphore's grants is not
+// known, none of the holders is called the one too many.
 func TestNobodyIsTheOneTooMany(t *testing.T) {
 	const crowd = `
 		A acquire [0,10]
@@ -61,9 +65,11 @@ func TestNobodyIsTheOneTooMany(t *testing.T) {
 		unordered  bool
 		says       string
 	}{
-		{"nobody knows the order", crowd, true, "by client 1, client 2, client 3: which of them was one too many, the history does not tell"},
+		{"nobody knows the order", crowd, true,
+			"by client 1, client 2, client 3: which of them was one too many, the history does not tell"},
 		{"one is certainly the last", strings.Replace(crowd, "[6,21]", "[20.5,21]", 1), false, "client 3 was one holder too many"},
-		{"one is certainly the first", strings.Replace(crowd, "[0,10]", "[0,4]", 1), true, "by client 1, client 2, client 3: which of them"},
+		{"one is certainly the first", strings.Replace(crowd, "[0,10]", "[0,4]", 1), true,
+			"by client 1, client 2, client 3: which of them"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			r := two.judge(t, x.text+probeText)

@@ -12,9 +12,11 @@ type Verdict struct {
 	Severity Severity `json:"severity"`
 	// Properties are in the order of Properties().
 	Properties []PropertyResult `json:"properties"`
-	// Patterns are the violations of all properties by what brought them about, the largest group first.
+	// Patterns are the violations of all properties by what brought them about,
+	// the largest group first.
 	Patterns []PatternGroup `json:"patterns,omitempty"`
-	// Reasons says why the verdict is inconclusive, in full sentences; also set beside a violation that stands all the same.
+	// Reasons says why the verdict is inconclusive, in full sentences; also set
+	// beside a violation that stands all the same.
 	Reasons []string `json:"reasons,omitempty"`
 	// Truncated: the history was cut.
 	Truncated bool  `json:"truncated"`
@@ -35,13 +37,14 @@ func (v *Verdict) Property(name string) *PropertyResult {
 type PropertyResult struct {
 	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`
-	// Count is how often it was violated; Violations keeps those found first (at most Options.Keep),
-	// in the order of their instants.
+	// Count is how often it was violated; Violations keeps those found first
+	// (at most Options.Keep), in the order of their instants.
 	Count      int         `json:"count"`
 	Violations []Violation `json:"violations,omitempty"`
 	// Kinds are how many of Count are of each of the property's Kinds; nil where it has none.
 	Kinds map[string]int `json:"kinds,omitempty"`
-	// Why explains an outcome that is neither pass nor violated, or adds to a pass ("a fresh client acquired k0 within 210 ms").
+	// Why explains an outcome that is neither pass nor violated, or adds to a
+	// pass ("a fresh client acquired k0 within 210 ms").
 	Why string `json:"why,omitempty"`
 }
 
@@ -50,20 +53,24 @@ type Violation struct {
 	Property string `json:"property"`
 	// Kind refines it (see the constants Kind…).
 	Kind string `json:"kind,omitempty"`
-	// Pattern says how it came about (see Patterns); empty for a property that is its own explanation.
+	// Pattern says how it came about (see Patterns); empty for a property that
+	// is its own explanation.
 	Pattern  string   `json:"pattern,omitempty"`
 	Severity Severity `json:"severity,omitempty"`
 	Key      string   `json:"key"`
-	// At is the instant (ns) from which the violation is certain; From and To bound the overlap of a double-hold.
+	// At is the instant (ns) from which the violation is certain; From and To
+	// bound the overlap of a double-hold.
 	At   int64 `json:"at_ns"`
 	From int64 `json:"from_ns,omitempty"`
 	To   int64 `json:"to_ns,omitempty"`
 	// A is the earlier grant and B the later one, where the property is about two.
 	A *GrantRef `json:"a,omitempty"`
 	B *GrantRef `json:"b,omitempty"`
-	// Unordered: the history does not tell which of the two was granted the key first, so neither is the earlier one.
+	// Unordered: the history does not tell which of the two was granted the key
+	// first, so neither is the earlier one.
 	Unordered bool `json:"unordered,omitempty"`
-	// Assumed: the kind is that of A as the earlier grant. The other order is possible, and would be of a graver kind.
+	// Assumed: the kind is that of A as the earlier grant. The other order is
+	// possible, and would be of a graver kind.
 	Assumed bool `json:"assumed,omitempty"`
 	// Ops are the ops that prove it, in order of time; a report shows just these first.
 	Ops []int64 `json:"ops,omitempty"`
@@ -80,23 +87,26 @@ type GrantRef struct {
 	Token  int64 `json:"token,omitempty"`
 	// Mode is "read" or "write", of a reader-writer lock.
 	Mode string `json:"mode,omitempty"`
-	// Acquired is the end of the acquire, LastAct the start of the last act (0: none), Promise the end of the promise (0: none), all ns.
+	// Acquired is the end of the acquire, LastAct the start of the last act (0:
+	// none), Promise the end of the promise (0: none), all ns.
 	Acquired int64 `json:"acquired_ns"`
 	LastAct  int64 `json:"last_act_ns,omitempty"`
 	Promise  int64 `json:"promise_ns,omitempty"`
 }
 
-// FaultStats says of one planned fault, or of one kind that nobody planned, how often it was injected and what it met.
+// FaultStats says of one planned fault, or of one kind that nobody planned, how
+// often it was injected and what it met.
 type FaultStats struct {
-	// Plan is which of the planned faults it is, from 1 (history.Header.Faults), Planned the plan's words for its place in time; 0 and "": nobody
-	// planned it, or the history does not tell.
+	// Plan is which of the planned faults it is, from 1 (history.Header.Faults), Planned the plan's
+	// words for its place in time; 0 and "": nobody planned it, or the history does not tell.
 	Plan     int    `json:"plan,omitempty"`
 	Planned  string `json:"planned,omitempty"`
 	Kind     string `json:"kind"`
 	Target   string `json:"target,omitempty"`
 	When     string `json:"when,omitempty"`
 	Injected bool   `json:"injected"`
-	// Begun counts how often it was injected, Bit how often that is proven, MetHolder how often it then met a holder.
+	// Begun counts how often it was injected, Bit how often that is proven,
+	// MetHolder how often it then met a holder.
 	Begun     int `json:"begun"`
 	Bit       int `json:"bit"`
 	MetHolder int `json:"met_holder"`
@@ -111,10 +121,11 @@ type FaultStats struct {
 type Options struct {
 	// Keep is how many violations of each property are kept with their particulars; 0 means 100.
 	Keep int
-	// KeepDefects keeps a double-hold that is a certain defect of the lock though Keep others were found before it: the last of those goes.
+	// KeepDefects keeps a double-hold that is a certain defect of the lock
+	// though Keep others were found before it: the last of those goes.
 	KeepDefects bool
-	// OnViolation, when set, is called for each violation as soon as it is certain, in the order of the history. A kind or
-	// severity that only later events decide may still be missing.
+	// OnViolation, when set, is called for each violation as soon as it is certain, in the order
+	// of the history. A kind or severity that only later events decide may still be missing.
 	OnViolation func(Violation)
 }
 

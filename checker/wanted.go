@@ -9,27 +9,32 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// A key is stuck while the clients work, too. It is free and wanted for longer than Patience: nobody can hold it, nothing is
-// disturbed, and one client waits for it, or asks again and again. See "Stuck locks" in the package's documentation.
+// A key is stuck while the clients work, too. It is free and wanted for longer than
+// Patience: nobody can hold it, nothing is disturbed, and one client waits for it,
+// or asks again and again. See "Stuck locks" in the package's documentation.
 
 const (
-	// pollAllowance is what a lock gets on top of the TTL and Slack, to look at the key again and to hand it over.
+	// pollAllowance is what a lock gets on top of the TTL and Slack, to look at
+	// the key again and to hand it over.
 	pollAllowance = 2 * time.Second
-	// Outage is for how long a service may give no answer before its silence is held against the lock.
+	// Outage is for how long a service may give no answer before its silence is
+	// held against the lock.
 	Outage = 10 * time.Second
 	// silent is how long a service must give no answer to be perhaps away.
 	silent = time.Second
 )
 
-// Patience is for how long a key may be free and wanted: for as long as a lease or a session stands that nobody renews, and two
-// seconds for locks that poll. slack is the service's own (history.Header.Slack); 0: it is not told.
+// Patience is for how long a key may be free and wanted: for as long as a lease
+// or a session stands that nobody renews, and two seconds for locks that poll.
+// slack is the service's own (history.Header.Slack); 0: it is not told.
 func Patience(ttl, slack time.Duration) time.Duration { return Lifetime(ttl, slack) + pollAllowance }
 
-// Lifetime is for how long at most a lease or a session stands that nobody renews: the TTL and Slack, or the service's own slack if
-// that is more.
+// Lifetime is for how long at most a lease or a session stands that nobody
+// renews: the TTL and Slack, or the service's own slack if that is more.
 func Lifetime(ttl, slack time.Duration) time.Duration { return ttl + max(slack, Slack(ttl)) }
 
-// patienceNs is Patience for the run's TTL, or more if the lock says that what it abandons stays for longer.
+// patienceNs is Patience for the run's TTL, or more if the lock says that what
+// it abandons stays for longer.
 func (s *Sweep) patienceNs() int64 { return s.lasting() + s.margin() }
 
 // margin is what Patience adds to the TTL.
@@ -67,7 +72,8 @@ type demand struct {
 	since, last int64 // the start of the first acquire, and the end of the last one
 }
 
-// slept is a time in which an acquire waited for a free key, until a client that asked later got it at once.
+// slept is a time in which an acquire waited for a free key, until a client
+// that asked later got it at once.
 type slept struct {
 	from, to int64
 	by       int64 // the other client's grant
@@ -77,14 +83,16 @@ type slept struct {
 func (s *Sweep) answeredAt(t int64) {
 	if s.lastAnswer != 0 && t-s.lastAnswer > int64(silent) {
 		s.silences = append(s.silences, span{from: s.lastAnswer, to: t})
-		if n := len(s.silences); n > int(Outage/silent) { // a time that has more of them is longer than an outage
+		// a time that has more of them is longer than an outage
+		if n := len(s.silences); n > int(Outage/silent) {
 			s.silences = append(s.silences[:0], s.silences[1:]...)
 		}
 	}
 	s.lastAnswer = max(s.lastAnswer, t)
 }
 
-// silentIn is for how long the service may have been away between two instants: no answer came for a second or more.
+// silentIn is for how long the service may have been away between two instants:
+// no answer came for a second or more.
 func (s *Sweep) silentIn(from, to int64) int64 {
 	sum := timeIn(s.silences, from, to, anyFault, 0)
 	if last := max(from, s.lastAnswer); to-last > int64(silent) {
@@ -93,13 +101,15 @@ func (s *Sweep) silentIn(from, to int64) int64 {
 	return sum
 }
 
-// expires reports whether a grant that nobody gives back ends by itself a TTL after it was last renewed, by the lock's claims.
+// expires reports whether a grant that nobody gives back ends by itself a TTL
+// after it was last renewed, by the lock's claims.
 func (s *Sweep) expires() bool {
 	v := s.header.Claims.Validity
 	return (v == validityLibrary || v == validityInvocation) && !s.header.Claims.NoExpiry
 }
 
-// unheldSince is the time since which nobody can hold the key, a last lease of a TTL aside; forever if somebody can.
+// unheldSince is the time since which nobody can hold the key, a last lease of
+// a TTL aside; forever if somebody can.
 func (s *Sweep) unheldSince(k *keyState) int64 {
 	since := k.freeAt
 	if k.loose == 0 {
@@ -119,8 +129,8 @@ func (s *Sweep) unheldSince(k *keyState) int64 {
 	return since
 }
 
-// neededSince is for how long a key must have been free and wanted since from to be stuck. What was granted may stay for a TTL, what was abandoned for less, if the
-// lock says so.
+// neededSince is for how long a key must have been free and wanted since from to be stuck.
+// What was granted may stay for a TTL, what was abandoned for less, if the lock says so.
 func (s *Sweep) neededSince(k *keyState, from int64) int64 {
 	stays := max(from+s.abandons(), max(k.vanishedAt, k.leftAt)+s.header.TTL)
 	for c := range k.by.eachLoose {
@@ -136,7 +146,8 @@ func (s *Sweep) neededSince(k *keyState, from int64) int64 {
 	return stays - from + s.margin()
 }
 
-// leaseFrom is the last instant from which a grant's lease may run, as far as is known by now: of its acquire, of a renewal, of an act.
+// leaseFrom is the last instant from which a grant's lease may run, as far as
+// is known by now: of its acquire, of a renewal, of an act.
 func (s *Sweep) leaseFrom(g *grant) int64 {
 	from := max(s.leasedAt(g), g.last)
 	if g.promise != forever {
@@ -167,7 +178,8 @@ func (s *Sweep) judgeDemand(asked []*op, e *history.Event) {
 	}
 }
 
-// demanded returns since when the client of an acquire that has completed, o, has asked for a key; 0: nothing follows from the answer.
+// demanded returns since when the client of an acquire that has completed, o,
+// has asked for a key; 0: nothing follows from the answer.
 func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 	end := stamp(e.End, e.Time)
 	s.noteMisled(k, o, e, end)
@@ -202,7 +214,8 @@ func (s *Sweep) noteMisled(k *keyState, o *op, e *history.Event, end int64) {
 	s.on(k, o.client).misled = end
 }
 
-// demandedSince is when the oldest demand for the key began that may go on, or before, if that is earlier.
+// demandedSince is when the oldest demand for the key began that may go on, or
+// before, if that is earlier.
 func (s *Sweep) demandedSince(k *keyState, before int64) int64 {
 	for i := range k.by.all {
 		c := &k.by.all[i]
@@ -213,8 +226,8 @@ func (s *Sweep) demandedSince(k *keyState, before int64) int64 {
 	return before
 }
 
-// refusedAt notes that a key was refused once more. Who ended before that did not free it, unless its session may have stood until
-// then.
+// refusedAt notes that a key was refused once more. Who ended before that did
+// not free it, unless its session may have stood until then.
 func (s *Sweep) refusedAt(k *keyState, e *history.Event) {
 	x := k.stretch
 	if x == nil || e.Type == history.OK || len(x.ends) == 0 {
@@ -233,10 +246,12 @@ func (s *Sweep) stretchOf(k *keyState) *stretch {
 	return k.stretch
 }
 
-// judgeStretch has a stretch decided in which a client wanted one key or several from from to to, and which is too long at need. keys are those that had to be free.
+// judgeStretch has a stretch decided in which a client wanted one key or several from
+// from to to, and which is too long at need. keys are those that had to be free.
 func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64) {
 	wanted := s.keysOf(nil, wants...)
-	k := slices.MinFunc(wanted, func(a, b *keyState) int { return cmp.Compare(a.id, b.id) }) // whatever the order in which a set names its keys
+	// whatever the order in which a set names its keys
+	k := slices.MinFunc(wanted, func(a, b *keyState) int { return cmp.Compare(a.id, b.id) })
 	x := s.stretchOf(k)
 	if x.counted || x.probed {
 		return
@@ -267,8 +282,9 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 	})
 }
 
-// longEnough reports whether a key was free and wanted for too long. Time in which the machine stalled does not count. Time in which
-// the service gave no answer counts only where there is much of it.
+// longEnough reports whether a key was free and wanted for too long. Time in
+// which the machine stalled does not count. Time in which the service gave no
+// answer counts only where there is much of it.
 func (s *Sweep) longEnough(from, to, quiet, need int64) bool {
 	return from < to && longEnough(to-from-s.stalledIn(from, to), quiet, need)
 }
@@ -278,10 +294,11 @@ func longEnough(lasted, quiet, need int64) bool {
 	return lasted-quiet >= need || lasted >= max(need, int64(Outage))
 }
 
-// calmSince is the time since which no fault touched the service, the waiting client, or a client that might have been granted the
-// key meanwhile. What a fault held back is sent again later and later, so a fault counts for twice its time.
-// A wrong clock of the waiter or of the service disturbs for ever. What waits by it may wait for a time that is far ahead, and a
-// monotonic clock keeps what it gained.
+// calmSince is the time since which no fault touched the service, the waiting
+// client, or a client that might have been granted the key meanwhile. What a fault
+// held back is sent again later and later, so a fault counts for twice its time. A
+// wrong clock of the waiter or of the service disturbs for ever. What waits by it
+// may wait for a time that is far ahead, and a monotonic clock keeps what it gained.
 func (s *Sweep) calmSince(asked []asker, waiter int32, from, to int64) int64 {
 	if s.skewedBy(waiter, to) || s.serviceSkewed != 0 && s.serviceSkewed <= to {
 		return forever
@@ -293,7 +310,8 @@ func (s *Sweep) calmSince(asked []asker, waiter int32, from, to int64) int64 {
 			}
 		}
 	}
-	pass(s.service, func(sp span) bool { return sp.injected }) // the stalls of the machine are taken off: see stalledIn
+	// the stalls of the machine are taken off: see stalledIn
+	pass(s.service, func(sp span) bool { return sp.injected })
 	pass(s.clientSpans(waiter), func(sp span) bool { return sp.injected })
 	for _, a := range asked {
 		pass(s.clientSpans(a.client), func(sp span) bool { return sp.injected && sp.from <= a.until })
@@ -307,7 +325,8 @@ func (s *Sweep) skewedBy(client int32, t int64) bool {
 	return since != 0 && since <= t
 }
 
-// misledUntil is until when some client may have slept in its place in the queue, by its own wrong clock; forever: one may do so yet.
+// misledUntil is until when some client may have slept in its place in the
+// queue, by its own wrong clock; forever: one may do so yet.
 func (s *Sweep) misledUntil(keys []*keyState) (until int64) {
 	if s.skewedSince == 0 {
 		return 0
@@ -325,7 +344,8 @@ func (s *Sweep) misledUntil(keys []*keyState) (until int64) {
 	return until
 }
 
-// asker is a client that asked for a key, or may have had it, and until when; forever: it does so now.
+// asker is a client that asked for a key, or may have had it, and until when;
+// forever: it does so now.
 type asker struct {
 	client int32
 	until  int64
@@ -369,13 +389,15 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 		if s.openSets > 0 {
 			since = s.unheld(s.entangled(w))
 		}
-		if from := max(w.inv, since); o.start-from >= s.patienceNs() && (w.slept == nil || o.start-from > w.slept.to-w.slept.from) {
+		if from := max(w.inv, since); o.start-from >= s.patienceNs() &&
+			(w.slept == nil || o.start-from > w.slept.to-w.slept.from) {
 			w.slept = &slept{from: from, to: o.start, by: o.id}
 		}
 	}
 }
 
-// judgeSleep judges an acquire that waited on while the key was free and another client got it at once.
+// judgeSleep judges an acquire that waited on while the key was free and
+// another client got it at once.
 func (s *Sweep) judgeSleep(o *op, start int64) {
 	k, x, id, client := s.keys[o.key], *o.slept, o.id, o.client
 	from := max(x.from, start)
@@ -395,7 +417,8 @@ func (s *Sweep) judgeSleep(o *op, start int64) {
 	})
 }
 
-// ended notes that a client that had asked for the key was closed or is gone at t. A fresh client came when the key was stuck already.
+// ended notes that a client that had asked for the key was closed or is gone at
+// t. A fresh client came when the key was stuck already.
 func (s *Sweep) ended(k *keyState, c *clientOnKey, t int64) {
 	known, had := !c.gone, c.loose > c.unknown
 	c.gone = true
@@ -426,7 +449,8 @@ func (s *Sweep) nameStretches() {
 }
 
 // tellWanted tells of a key that nobody got though nobody held it.
-func (s *Sweep) tellWanted(k *keyState, what string, last *grant, id int64, client int32, from, to, need int64) *Violation {
+func (s *Sweep) tellWanted(k *keyState, what string, last *grant, id int64, client int32, from, to,
+	need int64) *Violation {
 	v := s.stuckAfter(k, last, id, from, to)
 	v.Kind, v.At = KindWedged, from+need
 	v.Text = fmt.Sprintf("from %s to %s nobody could hold %s, and client %d, which nothing disturbed, asked for it all the time, yet nobody was "+
@@ -436,7 +460,8 @@ func (s *Sweep) tellWanted(k *keyState, what string, last *grant, id int64, clie
 
 // tellAsleep tells of a waiter that slept on.
 func (s *Sweep) tellAsleep(k *keyState, x slept, id int64, client int32, from int64) *Violation {
-	v := &Violation{Property: StuckLock, Kind: KindAsleep, Key: s.name(k), At: from + s.patienceNs(), From: from, To: x.to}
+	v := &Violation{Property: StuckLock, Kind: KindAsleep, Key: s.name(k), At: from + s.patienceNs(), From: from,
+		To: x.to}
 	var proof evidence
 	proof.add(id, from)
 	proof.add(x.by, x.to)

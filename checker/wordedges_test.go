@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestEdgesOfPlights: of the faults on a client that outlived its lease, the injected and longer one is told of.
+// TestEdgesOfPlights: of the faults on a client that outlived its lease, the
+// injected and longer one is told of.
 func TestEdgesOfPlights(t *testing.T) {
 	// The earlier holder acts last at 1300.
 	late := func(faults string) string {
@@ -16,7 +17,8 @@ func TestEdgesOfPlights(t *testing.T) {
 		B release [1360,1361]` + probeText
 	}
 	cases := []propertyCase{
-		{"a reader and a writer", MutualExclusion, readWrite(plainLock()), strings.NewReplacer("A acquire [0,1]", "A acquire [0,1] mode=read").Replace(late("")), Violated, 1, KindLeaseOverrun,
+		{"a reader and a writer", MutualExclusion, readWrite(plainLock()),
+			strings.NewReplacer("A acquire [0,1]", "A acquire [0,1] mode=read").Replace(late("")), Violated, 1, KindLeaseOverrun,
 			"client 1 (a reader) and client 2 (a writer) both held"},
 	}
 	for _, x := range []struct{ name, faults, says string }{
@@ -30,7 +32,8 @@ func TestEdgesOfPlights(t *testing.T) {
 		{"it never ended", "pause A [100,]", "was frozen to the end"},
 		{"it was noticed late", "pause A [100,1290] from=90", "was frozen for 1.200 s"},
 	} {
-		cases = append(cases, propertyCase{x.name, MutualExclusion, plainLock(), late(x.faults), Violated, 1, KindLeaseOverrun, "client 1 " + x.says + ", outlived its lease of 0.500 s"})
+		cases = append(cases, propertyCase{x.name, MutualExclusion, plainLock(), late(x.faults), Violated, 1,
+			KindLeaseOverrun, "client 1 " + x.says + ", outlived its lease of 0.500 s"})
 	}
 	run(t, cases)
 }
@@ -62,7 +65,9 @@ func TestEdgesOfCrowds(t *testing.T) {
 		B release [1510,1511]
 		C release [1510,1511]
 		D release [1510,1511]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
-		{"a stall explains the one too many", MutualExclusion, lease, "stall A [4,705]\nD acquire [300,301]\nD write [650,651]\nD release [760,761]\n" + wentOn + probeText, Inconclusive, 0, "", "stall"},
+		{"a stall explains the one too many", MutualExclusion, lease,
+			"stall A [4,705]\nD acquire [300,301]\nD write [650,651]\nD release [760,761]\n" + wentOn + probeText,
+			Inconclusive, 0, "", "stall"},
 		{"tokens tell nothing of a semaphore", MutualExclusion, permits(noClaims(fencedLock()), 2), `
 		C acquire [0,5] tok=1
 		A acquire [0,10] tok=2
@@ -74,7 +79,8 @@ func TestEdgesOfCrowds(t *testing.T) {
 	})
 }
 
-// TestWritesUnderSeveralLocks: what is written under another lock key is in nobody's way, and tokens order the writes of owners too.
+// TestWritesUnderSeveralLocks: what is written under another lock key is in
+// nobody's way, and tokens order the writes of owners too.
 func TestWritesUnderSeveralLocks(t *testing.T) {
 	for _, lock := range []script{noClaims(fencedLock()), reentrant(noClaims(fencedLock()))} {
 		run(t, []propertyCase{

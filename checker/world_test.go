@@ -9,15 +9,17 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// A small world that knows the truth: clients that are paused and killed, a lock service with leases, sessions or a queue, a network that delays and loses
-// packets, a library that tries again in secret, a fenced or an unfenced store. It records a history as a harness would, which sees none of the service's
-// own instants; truth_test.go says what really happened.
+// A small world that knows the truth: clients that are paused and killed, a lock service with
+// leases, sessions or a queue, a network that delays and loses packets, a library that tries
+// again in secret, a fenced or an unfenced store. It records a history as a harness would,
+// which sees none of the service's own instants; truth_test.go says what really happened.
 
 // service is a lock under test, with the defects that can be seeded into it.
 type service struct {
 	session bool // a lease is renewed in the background for as long as the client runs
 	queue   bool // waiters wait in the service, first come, first served
-	library bool // the library says for how long a grant is good, and looks at its clock when the reply comes
+	// the library says for how long a grant is good, and looks at its clock when the reply comes
+	library bool
 
 	early       bool // leases run out at half the TTL, sessions much earlier
 	overbooks   bool // now and then a grant is made beyond the permits
@@ -39,12 +41,14 @@ type service struct {
 	deaf        bool // it does not look at its clock
 	denies      bool // now and then a renewal, or "held?", is answered "not held" whoever holds
 	keeps       bool // now and then a release is answered ok, and the lease runs on
-	partial     bool // of several keys that are asked for at once, it keeps those that it has got when it refuses
+	// of several keys that are asked for at once, it keeps those that it has got when it refuses
+	partial bool
 }
 
-// defective tells whether the lock is broken, whatever its clients suffer.
+// defective reports whether the lock is broken, whatever its clients suffer.
 func (s service) defective() bool {
-	return s.early || s.overbooks || s.blindDelete || s.resets || s.sticky || s.immortal || s.lingers || s.silent || s.vouches || s.careless || s.jumps ||
+	return s.early || s.overbooks || s.blindDelete || s.resets || s.sticky || s.immortal || s.lingers || s.silent ||
+		s.vouches || s.careless || s.jumps ||
 		s.amnesic || s.favours || s.wakesAll || s.forgets || s.deaf || s.denies || s.keeps || s.partial
 }
 
@@ -54,18 +58,21 @@ type worldConfig struct {
 	workload               string // "": each reads, thinks, writes
 	fenced, fenceReads     bool
 	pauses, kills          bool
-	lossy                  bool  // packets are lost, and the library tries again by itself
-	slowReplies            bool  // some answers to an acquire stay long in the network
-	slowWrites             bool  // some writes stay long in the network
-	twice                  bool  // the store takes some writes twice
-	slowThinker            bool  // clients may think for longer than the lock may take to tell of a loss
-	renews                 bool  // clients renew, and ask whether they hold
-	crossed                bool  // of two keys, clients take either first
-	lasts, waits           int64 // the run, and the most that an acquire takes
-	backOff, rests         int64 // the most between two looks at the key, and between two rounds
-	once                   bool  // the library gives up at the first busy
-	inTurn                 bool  // several keys are taken one after the other, in one order, and kept while the others are waited for
-	cuts                   bool  // clients are cut off from the service, and think for long
+	lossy                  bool // packets are lost, and the library tries again by itself
+	slowReplies            bool // some answers to an acquire stay long in the network
+	slowWrites             bool // some writes stay long in the network
+	twice                  bool // the store takes some writes twice
+	// clients may think for longer than the lock may take to tell of a loss
+	slowThinker    bool
+	renews         bool  // clients renew, and ask whether they hold
+	crossed        bool  // of two keys, clients take either first
+	lasts, waits   int64 // the run, and the most that an acquire takes
+	backOff, rests int64 // the most between two looks at the key, and between two rounds
+	once           bool  // the library gives up at the first busy
+	// several keys are taken one after the other, in one order, and kept while
+	// the others are waited for
+	inTurn bool
+	cuts   bool // clients are cut off from the service, and think for long
 }
 
 // workloadTransfer has each client take two keys.
@@ -145,7 +152,8 @@ func (w *world) awake(client int32, t int64) int64 {
 	return t
 }
 
-// stoppedFor is for how long a client has been stopped at a stretch between two instants, at the most.
+// stoppedFor is for how long a client has been stopped at a stretch between two
+// instants, at the most.
 func (w *world) stoppedFor(client int32, from, to int64) (longest int64) {
 	for _, p := range w.paused[client] {
 		longest = max(longest, min(p[1], to)-max(p[0], from))
@@ -163,7 +171,7 @@ func (w *world) stoppedNow(client int32) int64 {
 	return 0
 }
 
-// pausedIn tells whether a client was stopped at some time between two instants.
+// pausedIn reports whether a client was stopped at some time between two instants.
 func (w *world) pausedIn(client int32, from, to int64) bool {
 	return slices.ContainsFunc(w.paused[client], func(p [2]int64) bool { return p[0] <= to && p[1] >= from })
 }
@@ -175,7 +183,8 @@ func runWorld(c worldConfig, seed uint64) (*history.History, *world) {
 	c.clients, c.permits, c.keys = cmp.Or(c.clients, 4), cmp.Or(c.permits, 1), cmp.Or(c.keys, 1)
 	c.lasts, c.waits = cmp.Or(c.lasts, worldEnd), cmp.Or(c.waits, waitLimit)
 	c.backOff, c.rests = cmp.Or(c.backOff, 10*ms), cmp.Or(c.rests, 30*ms)
-	w := &world{worldConfig: c, rng: rand.New(rand.NewPCG(seed, 5)), paused: map[int32][][2]int64{}, apart: map[int32][][2]int64{}, worker: map[int32]int32{}, gone: map[int32]bool{},
+	w := &world{worldConfig: c, rng: rand.New(rand.NewPCG(seed, 5)), paused: map[int32][][2]int64{},
+		apart: map[int32][][2]int64{}, worker: map[int32]int32{}, gone: map[int32]bool{},
 		until: c.lasts}
 	for range c.keys {
 		w.locks = append(w.locks, &lockState{held: map[int64]int64{}, ghosts: map[int64]int32{}})
@@ -246,7 +255,8 @@ func (w *world) pause(n int32) {
 // process is the incarnation that runs as a client; a fresh client has its own number.
 func (w *world) process(n int32) int32 { return cmp.Or(w.worker[n], n) }
 
-// kill plans the deaths of a client. A fresh process goes on under its number, and knows nothing of what its predecessor held.
+// kill plans the deaths of a client. A fresh process goes on under its number,
+// and knows nothing of what its predecessor held.
 func (w *world) kill(n int32) {
 	for t := w.between(300*ms, 2500*ms); t < w.until-2000*ms; t += w.between(1000*ms, 3000*ms) {
 		w.later(t, func() {
@@ -264,10 +274,12 @@ func (w *world) kill(n int32) {
 
 func (w *world) history() *history.History {
 	slices.SortStableFunc(w.lines, func(a, b recorded) int { return cmp.Compare(a.at, b.at) })
-	h := &history.History{Keys: []string{"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"}[:w.keys], Header: history.Header{Clients: w.clients, TTL: worldTTL, Stall: worldTTL / 10,
-		Workload: w.workload, Store: history.Store{Engine: "world", Fenced: w.fenced, FenceReads: w.fenceReads},
-		Claims: history.Claims{MultiKey: w.mostKeys(), Validity: validityInvocation, Token: "fencing", Permits: w.permits, Confirms: []string{"release"}, Fair: w.service.queue,
-			WakesOne: w.workload == workloadStampede}}}
+	h := &history.History{Keys: []string{"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"}[:w.keys],
+		Header: history.Header{Clients: w.clients, TTL: worldTTL, Stall: worldTTL / 10,
+			Workload: w.workload, Store: history.Store{Engine: "world", Fenced: w.fenced, FenceReads: w.fenceReads},
+			Claims: history.Claims{MultiKey: w.mostKeys(), Validity: validityInvocation, Token: "fencing",
+				Permits: w.permits, Confirms: []string{"release"}, Fair: w.service.queue,
+				WakesOne: w.workload == workloadStampede}}}
 	claims := &h.Header.Claims
 	switch {
 	case w.session:

@@ -4,7 +4,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// The way of one call: through the library, which may try more than once, over the network, to the service or the store, and back.
+// The way of one call: through the library, which may try more than once, over
+// the network, to the service or the store, and back.
 
 // request is one call under way.
 type request struct {
@@ -30,7 +31,8 @@ func (w *world) call(e history.Event, next func(history.Event)) {
 	w.callAll(e, []history.KeyID{e.Key}, next)
 }
 
-// callAll is one call for several keys. Each has an op of its own, and a grant; e names the first grant, and next is called with the first completion.
+// callAll is one call for several keys. Each has an op of its own, and a grant;
+// e names the first grant, and next is called with the first completion.
 func (w *world) callAll(e history.Event, set []history.KeyID, next func(history.Event)) {
 	e.Op, e.Process, e.Type, e.Key = w.op+1, w.process(e.Client), history.Invoke, set[0]
 	w.op += int64(len(set))
@@ -52,7 +54,7 @@ func (w *world) callAll(e history.Event, set []history.KeyID, next func(history.
 
 func (w *world) dead(r *request) bool { return w.gone[r.process] }
 
-// toStore tells whether an op goes to the store.
+// toStore reports whether an op goes to the store.
 func toStore(k history.Kind) bool { return k == history.Read || k == history.Write }
 
 // try sends the request once.

@@ -81,7 +81,8 @@ func (w *world) think(client int32, use history.Event, then func()) {
 			return
 		}
 		use.Kind = [...]history.Kind{history.Renew, history.Held}[w.rng.IntN(2)]
-		w.call(use, func(history.Event) { then() }) // whatever the answer is: an application that does not look
+		// whatever the answer is: an application that does not look
+		w.call(use, func(history.Event) { then() })
 	})
 }
 
@@ -98,7 +99,8 @@ func (w *world) transfer(client int32, again func(int64)) {
 		}
 		w.call(history.Event{Kind: history.Acquire, Client: client, Key: second}, func(two history.Event) {
 			giveBack := func() {
-				w.call(history.Event{Kind: history.Release, Client: client, Key: first, Grant: one.Op}, func(history.Event) { again(w.between(ms, 30*ms)) })
+				w.call(history.Event{Kind: history.Release, Client: client, Key: first, Grant: one.Op},
+					func(history.Event) { again(w.between(ms, 30*ms)) })
 			}
 			if two.Type != history.OK {
 				giveBack()

@@ -20,20 +20,22 @@ func (w *world) cut(n int32) {
 	}
 }
 
-// isApart tells whether a client was cut off at some time between two instants.
+// isApart reports whether a client was cut off at some time between two instants.
 func (w *world) isApart(client int32, from, to int64) bool {
 	return slices.ContainsFunc(w.apart[client], func(p [2]int64) bool { return p[0] <= to && p[1] >= from })
 }
 
-// severed tells whether what a client sends or is sent now does not arrive.
+// severed reports whether what a client sends or is sent now does not arrive.
 func (w *world) severed(client int32, k history.Kind) bool {
 	return !toStore(k) && w.isApart(client, w.now, w.now)
 }
 
-// trusted is for how long a library that looks at its own clock relies on a session that was confirmed.
+// trusted is for how long a library that looks at its own clock relies on a
+// session that was confirmed.
 const worldTrust = worldTTL * 9 / 10
 
-// watch has a library that notices alone tell of a loss when its own clock says so, unless the session was confirmed since.
+// watch has a library that notices alone tell of a loss when its own clock says
+// so, unless the session was confirmed since.
 func (w *world) watch(grant int64, process int32, confirmed int64) {
 	g := w.truths.grants[grant]
 	w.later(w.awake(g.client, confirmed+worldTrust), func() {
@@ -58,13 +60,15 @@ var cutWorlds = map[string]worldConfig{
 	"session, cut off, alone, pauses": {service: service{session: true, alone: true}, cuts: true, keys: 3, pauses: true},
 }
 
-// TestLocksThatAreCutOffAreNotAccused: a correct lock whose clients are cut off overruns its leases, and tells in time. LOCKCHAOS_SOAK=1 judges 3,000 histories.
+// TestLocksThatAreCutOffAreNotAccused: a correct lock whose clients are cut off
+// overruns its leases, and tells in time. LOCKCHAOS_SOAK=1 judges 3,000 histories.
 func TestLocksThatAreCutOffAreNotAccused(t *testing.T) {
 	total, kinds := simulated(t, cutWorlds, histories(60, 3_000))
 	t.Logf("%s%v", printed(total, Names()), kinds)
 	for name, s := range total {
 		if s.alarms > 0 || s.missed > 0 {
-			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed, strings.Join(s.examples[:min(8, len(s.examples))], "\n"))
+			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed,
+				strings.Join(s.examples[:min(8, len(s.examples))], "\n"))
 		}
 	}
 	if total[MutualExclusion].caught == 0 {

@@ -12,11 +12,12 @@ import (
 type lockState struct {
 	held    map[int64]int64 // the grants that stand, and when their leases end
 	waiting []*waiter       // queue: in the order of arrival
-	ghosts  map[int64]int32 // grants that nobody knows of, with the incarnations whose sessions keep them alive
-	token   int64
-	stuck   bool
-	asleep  []*waiter // those whom nobody wakes
-	freed   int64     // the last release
+	// grants that nobody knows of, with the incarnations whose sessions keep them alive
+	ghosts map[int64]int32
+	token  int64
+	stuck  bool
+	asleep []*waiter // those whom nobody wakes
+	freed  int64     // the last release
 }
 
 // waiter is an acquire that waits in the service.
@@ -36,7 +37,7 @@ func (w *world) expire(l *lockState) {
 	}
 }
 
-// free tells whether a permit is left.
+// free reports whether a permit is left.
 func (w *world) free(l *lockState) bool {
 	w.expire(l)
 	if l.stuck {
@@ -49,7 +50,8 @@ func (w *world) serveAcquire(a *attempt, e *history.Event) {
 	l := w.locks[e.Key]
 	w.truths.requests++
 	w.expire(l)
-	if _, mine := l.held[e.Op]; mine && !w.amnesic { // an earlier attempt took effect: the library recognises its own value, and renews it
+	// an earlier attempt took effect: the library recognises its own value, and renews it
+	if _, mine := l.held[e.Op]; mine && !w.amnesic {
 		l.held[e.Op] = max(l.held[e.Op], w.now+worldTTL)
 		w.truths.grants[e.Op].due, w.truths.grants[e.Op].lease = w.now+worldTTL, w.now+worldTTL
 		w.grant(a, e, l)
@@ -133,7 +135,8 @@ func (w *world) serveWaiters(l *lockState) {
 		e := x.e
 		e.Busy = false
 		w.grant(x.a, &e, l)
-		if silent := w.stoppedNow(x.e.Client); w.session && silent > 0 && !ended { // its session is as old as its last sign of life
+		// its session is as old as its last sign of life
+		if silent := w.stoppedNow(x.e.Client); w.session && silent > 0 && !ended {
 			l.held[e.Op] = w.now + worldTTL - silent
 			w.truths.grants[e.Op].due = l.held[e.Op]
 			w.truths.grants[e.Op].lease = l.held[e.Op]
@@ -165,7 +168,8 @@ func (w *world) turn(l *lockState) int {
 	return 0
 }
 
-// grant answers ok. An acquire whose earlier attempt was granted, and still stands, keeps its token.
+// grant answers ok. An acquire whose earlier attempt was granted, and still
+// stands, keeps its token.
 func (w *world) grant(a *attempt, e *history.Event, l *lockState) {
 	e.Type = history.OK
 	if _, mine := l.held[e.Op]; mine {
@@ -196,7 +200,8 @@ func (w *world) grant(a *attempt, e *history.Event, l *lockState) {
 	w.answer(a, *e)
 }
 
-// keepAlive renews a session's lease every third of the TTL, as long as its client runs, and tells it of a loss.
+// keepAlive renews a session's lease every third of the TTL, as long as its
+// client runs, and tells it of a loss.
 func (w *world) keepAlive(grant int64, process int32, t int64) {
 	g := w.truths.grants[grant]
 	g.renewed = t
@@ -206,7 +211,8 @@ func (w *world) keepAlive(grant int64, process int32, t int64) {
 	w.later(w.awake(g.client, t+worldTTL/3), func() { w.renewSession(g, process) })
 }
 
-// renewSession renews a session, or has its client told that it is over. A client that is cut off asks again.
+// renewSession renews a session, or has its client told that it is over. A
+// client that is cut off asks again.
 func (w *world) renewSession(g *truth, process int32) {
 	if w.gone[process] || w.truths.given[g.op] || g.told {
 		return
@@ -289,7 +295,8 @@ func (w *world) serveConfirm(e *history.Event) {
 	}
 }
 
-// countRequests records what the service says of itself: the requests that it handled, heartbeats included.
+// countRequests records what the service says of itself: the requests that it
+// handled, heartbeats included.
 func (w *world) countRequests() {
 	beats := int64(w.clients) * herdHeartbeat * w.now / worldTTL
 	w.record(w.now, history.Event{Type: history.Count, Text: history.CountRequests, Time: w.now, Value: w.truths.requests + beats})

@@ -23,7 +23,8 @@ func (r *request) each(e history.Event, do func(x *history.Event)) {
 	}
 }
 
-// serveSet grants all keys of a request or none. A service that takes them in turn keeps those that it has got while it asks for the others, in one order for all.
+// serveSet grants all keys of a request or none. A service that takes them in turn
+// keeps those that it has got while it asks for the others, in one order for all.
 func (w *world) serveSet(a *attempt, e *history.Event) {
 	var all []history.Event
 	a.r.each(*e, func(x *history.Event) { all = append(all, *x) })
@@ -92,7 +93,8 @@ func (w *world) takeSet(client int32, again func(int64)) {
 		var next func(i int)
 		next = func(i int) {
 			if i == len(set) {
-				w.callAll(history.Event{Kind: history.Release, Client: client, Grant: got.Op}, set, func(history.Event) { again(w.between(ms, w.rests)) })
+				w.callAll(history.Event{Kind: history.Release, Client: client, Grant: got.Op}, set,
+					func(history.Event) { again(w.between(ms, w.rests)) })
 				return
 			}
 			one := got
@@ -115,12 +117,16 @@ var setWorlds = map[string]worldConfig{
 	"sets in turn, pauses, kills":            {inTurn: true, pauses: true, kills: true},
 	"sets in turn, packets lost":             {inTurn: true, lossy: true, pauses: true, kills: true},
 	"sets in turn, asked once, packets lost": {inTurn: true, once: true, clients: 3, lossy: true, kills: true},
-	"rare sets in turn, seldom looked at":    {inTurn: true, pauses: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms, backOff: 1900 * ms, rests: 4000 * ms},
-	"rare sets in turn, packets lost":        {inTurn: true, lossy: true, kills: true, lasts: 60_000 * ms, waits: 9000 * ms, backOff: 1900 * ms, rests: 2000 * ms},
-	"many who wait for sets in turn":         {inTurn: true, clients: 10, kills: true, lasts: 30_000 * ms, waits: 9000 * ms, rests: 50 * ms},
+	"rare sets in turn, seldom looked at": {inTurn: true, pauses: true, kills: true, lasts: 60_000 * ms,
+		waits: 9000 * ms, backOff: 1900 * ms, rests: 4000 * ms},
+	"rare sets in turn, packets lost": {inTurn: true, lossy: true, kills: true, lasts: 60_000 * ms,
+		waits: 9000 * ms, backOff: 1900 * ms, rests: 2000 * ms},
+	"many who wait for sets in turn": {inTurn: true, clients: 10, kills: true, lasts: 30_000 * ms,
+		waits: 9000 * ms, rests: 50 * ms},
 }
 
-// TestCorrectSetsAreNotAccused: locks that take several keys at once by one step, or one key after the other in the same order. LOCKCHAOS_SOAK=1 judges 10,000 histories.
+// TestCorrectSetsAreNotAccused: locks that take several keys at once by one step, or
+// one key after the other in the same order. LOCKCHAOS_SOAK=1 judges 10,000 histories.
 func TestCorrectSetsAreNotAccused(t *testing.T) {
 	worlds := map[string]worldConfig{}
 	for name, c := range setWorlds {
@@ -130,7 +136,8 @@ func TestCorrectSetsAreNotAccused(t *testing.T) {
 	total, _ := simulated(t, worlds, histories(70, 10_000))
 	for name, s := range total {
 		if s.alarms > 0 || s.missed > 0 {
-			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed, strings.Join(s.examples[:min(8, len(s.examples))], "\n"))
+			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed,
+				strings.Join(s.examples[:min(8, len(s.examples))], "\n"))
 		}
 	}
 	if s := total[FalseBusy]; s == nil || s.judged == 0 {
@@ -140,14 +147,17 @@ func TestCorrectSetsAreNotAccused(t *testing.T) {
 
 // TestSetsThatKeepAKeyAreFound: a lock that keeps what it has got of a set that it refuses.
 func TestSetsThatKeepAKeyAreFound(t *testing.T) {
-	worlds := map[string]worldConfig{"partial": {service: service{partial: true}, workload: workloadSets, keys: 5, clients: 3, once: true, rests: 300 * ms}}
+	worlds := map[string]worldConfig{"partial": {service: service{partial: true}, workload: workloadSets, keys: 5,
+		clients: 3, once: true, rests: 300 * ms}}
 	total, _ := simulated(t, worlds, histories(10, 500))
 	for name, s := range total {
 		if name == StuckLock {
-			continue // a key that one client after the other keeps is stuck, too; the world does not note it
+			// a key that one client after the other keeps is stuck, too; the world does not note it
+			continue
 		}
 		if s.alarms > 0 || s.missed > 0 {
-			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed, strings.Join(s.examples[:min(8, len(s.examples))], "\n"))
+			t.Errorf("%s: %d false alarms, %d missed:\n%s", name, s.alarms, s.missed,
+				strings.Join(s.examples[:min(8, len(s.examples))], "\n"))
 		}
 	}
 	if s := total[FalseBusy]; s == nil || s.caught == 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// A token of value 0 is a token like any other: a grant that has it comes before one with a greater token, and can't follow one.
+// A token of value 0 is a token like any other: a grant that has it comes
+// before one with a greater token, and can't follow one.
 func TestZeroIsAToken(t *testing.T) {
 	const shared = `
 		A acquire [0,1] tok=0
@@ -35,8 +36,8 @@ func TestZeroIsAToken(t *testing.T) {
 	})
 }
 
-// What is said of tokens depends on their order alone. So a history in which all are smaller by one, the smallest 0, has the same verdict; and the slow checker
-// counts the same.
+// What is said of tokens depends on their order alone. So a history in which all are smaller
+// by one, the smallest 0, has the same verdict; and the slow checker counts the same.
 func TestTokensCountByTheirOrder(t *testing.T) {
 	zeros, broken := 0, 0
 	for seed := range rounds(2_000) {

@@ -5,16 +5,18 @@ import (
 	"sync"
 )
 
-// Gate stands before the renewals that a lock makes by itself, in the background, so that a fault can hold them up while the application goes on: a
-// goroutine that gets no processor, a thread pool that others have filled, a renewal behind a long collection of another's. The nil Gate is
-// always open.
+// Gate stands before the renewals that a lock makes by itself, in the
+// background, so that a fault can hold them up while the application goes on: a
+// goroutine that gets no processor, a thread pool that others have filled, a
+// renewal behind a long collection of another's. The nil Gate is always open.
 type Gate struct {
 	mu     sync.Mutex
 	closed chan struct{} // nil while the gate is open; closed when it opens
 	held   int           // renewals that have found it closed, since it was
 }
 
-// Pass is called before each renewal. It returns nil at once while the gate is open, else when it opens, or the context's error if that ends first.
+// Pass is called before each renewal. It returns nil at once while the gate is
+// open, else when it opens, or the context's error if that ends first.
 func (g *Gate) Pass(ctx context.Context) error {
 	if g == nil {
 		return nil

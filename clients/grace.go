@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// WithGrace returns a context that ends the given time after ctx does: for a request whose answer is worth waiting for.
+// WithGrace returns a context that ends the given time after ctx does: for a
+// request whose answer is worth waiting for.
 func WithGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var timer *time.Timer

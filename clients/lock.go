@@ -8,13 +8,14 @@ import (
 
 // Lock is one client's handle on a lock service. A client drives it with one call at a time.
 //
-// Every method returns at the latest soon after ctx is done. Its error is definite when errors.Is finds ErrBusy,
-// ErrNotHeld or ErrUnsupported in it: the call then had no effect and never will have. Every other error is indefinite: the
-// call may have taken effect, or may yet.
+// Every method returns at the latest soon after ctx is done. Its error is definite when
+// errors.Is finds ErrBusy, ErrNotHeld or ErrUnsupported in it: the call then had no effect and
+// never will have. Every other error is indefinite: the call may have taken effect, or may yet.
 type Lock interface {
-	// Acquire tries to get the key until ctx is done, and returns the grant. With an error that is not definite the grant's First says when
-	// the first attempt began that may have taken effect (0: none was sent). Running out of time while the service
-	// clearly said that another holds the key, with nothing of ours left behind, is ErrBusy.
+	// Acquire tries to get the key until ctx is done, and returns the grant. With an error
+	// that is not definite the grant's First says when the first attempt began that may
+	// have taken effect (0: none was sent). Running out of time while the service clearly
+	// said that another holds the key, with nothing of ours left behind, is ErrBusy.
 	Acquire(ctx context.Context, key string) (Grant, error)
 	// Release gives the grant back. ErrNotHeld: the service said that it was no longer ours.
 	Release(ctx context.Context, g Grant) error
@@ -24,7 +25,8 @@ type Lock interface {
 
 // Holder is implemented by locks that can be asked whether a grant still stands.
 type Holder interface {
-	// Held returns nil when the grant still stands as far as the lock can tell, ErrNotHeld when it does not.
+	// Held returns nil when the grant still stands as far as the lock can tell,
+	// ErrNotHeld when it does not.
 	Held(ctx context.Context, g Grant) error
 }
 
@@ -33,52 +35,63 @@ type Renewer interface {
 	Renew(ctx context.Context, g Grant) (Grant, error)
 }
 
-// ReadLocker is implemented by reader-writer locks, whose Claims have ReadWrite: their Acquire takes the key as a writer.
+// ReadLocker is implemented by reader-writer locks, whose Claims have
+// ReadWrite: their Acquire takes the key as a writer.
 type ReadLocker interface {
 	// AcquireRead takes the key as a reader, beside other readers. In all else it is Acquire.
 	AcquireRead(ctx context.Context, key string) (Grant, error)
 }
 
-// PermitLocker is implemented by semaphores whose Claims have PerAcquire: their Acquire takes one permit.
+// PermitLocker is implemented by semaphores whose Claims have PerAcquire: their
+// Acquire takes one permit.
 type PermitLocker interface {
-	// AcquirePermits takes so many permits of the key, all together or none. In all else it is Acquire.
+	// AcquirePermits takes so many permits of the key, all together or none. In
+	// all else it is Acquire.
 	AcquirePermits(ctx context.Context, key string, n int) (Grant, error)
 }
 
 // SetLocker is implemented by locks whose Claims have MultiKey.
 type SetLocker interface {
-	// AcquireSet takes several keys, all together or none. In all else it is Acquire. The grant is one, of the first key; Release gives all of them back, Held and Renew
-	// are about all of them. Release says ErrNotHeld, as they do, if any of the keys is no longer ours; it has then given back the others.
+	// AcquireSet takes several keys, all together or none. In all else it is
+	// Acquire. The grant is one, of the first key; Release gives all of them back,
+	// Held and Renew are about all of them. Release says ErrNotHeld, as they do,
+	// if any of the keys is no longer ours; it has then given back the others.
 	AcquireSet(ctx context.Context, keys []string) (Grant, error)
 }
 
 // Watcher is implemented by locks that tell by themselves when a grant is lost.
 type Watcher interface {
-	// Lost returns the channel on which the lock tells of lost grants. It is never closed, and a slow reader blocks nobody.
+	// Lost returns the channel on which the lock tells of lost grants. It is
+	// never closed, and a slow reader blocks nobody.
 	Lost() <-chan Loss
 }
 
 // Leaser is implemented by locks whose service decides how long a lease is, whatever was asked for.
 type Leaser interface {
-	// GrantedTTL returns the TTL (ns) that the service granted to the present session, 0 while there is none.
+	// GrantedTTL returns the TTL (ns) that the service granted to the present
+	// session, 0 while there is none.
 	GrantedTTL() int64
 }
 
-// Guarder is implemented by locks that the store itself can look at when it writes: their Kind.Writes is "guarded".
+// Guarder is implemented by locks that the store itself can look at when it
+// writes: their Kind.Writes is "guarded".
 type Guarder interface {
-	// Guard returns the lock's key in etcd whose create revision is the grant's token for as long as the grant stands.
+	// Guard returns the lock's key in etcd whose create revision is the grant's
+	// token for as long as the grant stands.
 	Guard(g Grant) string
 }
 
 // Loss is a lost-event.
 type Loss struct {
 	Key string
-	// Token is that of the grant that is lost, so that a late event is not taken for a newer grant's; 0: the lock has no tokens.
+	// Token is that of the grant that is lost, so that a late event is not
+	// taken for a newer grant's; 0: the lock has no tokens.
 	Token int64
 	Why   string
 }
 
-// Declarer is implemented by locks that say only when they are open what may be concluded from their answers: programs of the user's own.
+// Declarer is implemented by locks that say only when they are open what may be
+// concluded from their answers: programs of the user's own.
 type Declarer interface {
 	Declares() Declaration
 }
@@ -99,18 +112,22 @@ type Grant struct {
 	Key string
 	// Token is the fencing token, version or owner number, as the lock's claims say; 0: none.
 	Token int64
-	// ValidFor is how long the library says that the grant is good for, in ns from Attempt. A library that says until when is taken at
-	// its word; one that says how much is left, without from when on, said so after Attempt, which is the latest instant that is certain.
-	// HasValidFor reports whether it said anything.
+	// ValidFor is how long the library says that the grant is good for, in ns from
+	// Attempt. A library that says until when is taken at its word; one that says
+	// how much is left, without from when on, said so after Attempt, which is the
+	// latest instant that is certain. HasValidFor reports whether it said anything.
 	ValidFor    int64
 	HasValidFor bool
-	// Attempt is when the attempt that succeeded began; First when the first attempt began that may have taken effect.
+	// Attempt is when the attempt that succeeded began; First when the first
+	// attempt began that may have taken effect.
 	Attempt, First int64
 	// Enqueued is when the service put this waiter into its queue.
 	Enqueued int64
-	// Session is the ID of the session that the grant came with; 0: the lock has none, or does not tell.
+	// Session is the ID of the session that the grant came with; 0: the lock
+	// has none, or does not tell.
 	Session int64
-	// Secret is whatever the lock needs to recognise its own grant (a random value, a lease); opaque to everyone else.
+	// Secret is whatever the lock needs to recognise its own grant (a random
+	// value, a lease); opaque to everyone else.
 	Secret any
 }
 
@@ -129,7 +146,7 @@ var (
 	ErrUnsupported = errors.New("unsupported")
 )
 
-// Definite tells whether the error says for certain that nothing happened.
+// Definite reports whether the error says for certain that nothing happened.
 func Definite(err error) bool {
 	return errors.Is(err, ErrBusy) || errors.Is(err, ErrNotHeld) || errors.Is(err, ErrUnsupported)
 }
@@ -138,7 +155,8 @@ func Definite(err error) bool {
 type Config struct {
 	// Nodes are the service's addresses, host:port.
 	Nodes []string
-	// Account is whom a lock may log in as that insists on a user and a password; nil: none is known. The others log in without.
+	// Account is whom a lock may log in as that insists on a user and a
+	// password; nil: none is known. The others log in without.
 	Account *Account
 	// TTL is the lease or session time, in ns.
 	TTL int64
@@ -146,10 +164,13 @@ type Config struct {
 	Client int
 	// Seed seeds whatever the lock draws at random (retry jitter), so that a plan repeats.
 	Seed uint64
-	// Renewals is passed before each renewal that the lock makes by itself, if its Kind says that it Renews.
+	// Renewals is passed before each renewal that the lock makes by itself, if
+	// its Kind says that it Renews.
 	Renewals *Gate
-	// Opened, if set, is told of each session that the lock opens at its service, as soon as it is granted, so that a fault can end it there. It may
-	// be told of one again, comes from any goroutine, and does not wait. A lock whose sessions the service knows by the client's address need not tell.
+	// Opened, if set, is told of each session that the lock opens at its service,
+	// as soon as it is granted, so that a fault can end it there. It may be told
+	// of one again, comes from any goroutine, and does not wait. A lock whose
+	// sessions the service knows by the client's address need not tell.
 	Opened func(Session)
 	// Adapter is the program that is the lock; nil: it is none.
 	Adapter *Adapter
@@ -167,7 +188,8 @@ type Account struct {
 type Session struct {
 	// ID is the number of etcd's lease, or of ZooKeeper's session.
 	ID int64
-	// Password is what ZooKeeper asks of whoever takes a session up again, and at Consul the name of the session; none elsewhere.
+	// Password is what ZooKeeper asks of whoever takes a session up again, and
+	// at Consul the name of the session; none elsewhere.
 	Password []byte
 }
 
@@ -198,20 +220,28 @@ type Kind struct {
 	About string
 	// Service is the service it needs: "redis", "etcd".
 	Service string
-	// Claims is what may be concluded from its answers, but for what depends on the TTL: see ClaimsFor.
+	// Claims is what may be concluded from its answers, but for what depends on
+	// the TTL: see ClaimsFor.
 	Claims Claims
-	// LostGrace tells, for a TTL, how long the lock may take to notice a loss while its client runs undisturbed; nil: no claim.
+	// LostGrace tells, for a TTL, how long the lock may take to notice a loss
+	// while its client runs undisturbed; nil: no claim.
 	LostGrace func(ttl time.Duration) time.Duration
-	// Writes is how an application that relies on this lock writes to the store: "" as it is, "if-version" only if nobody wrote since it read,
-	// "add" by adding to what is there, "guarded" only while the lock's key is its grant's (see Guarder).
+	// Writes is how an application that relies on this lock writes to the store: "" as
+	// it is, "if-version" only if nobody wrote since it read, "add" by adding to what
+	// is there, "guarded" only while the lock's key is its grant's (see Guarder).
 	Writes string
-	// OnWire returns the text by which the request that asks for a key can be told from others in its packets; nil: the key itself.
+	// OnWire returns the text by which the request that asks for a key can be
+	// told from others in its packets; nil: the key itself.
 	OnWire func(key string) string
-	// Renews: the lock renews its grants, or its session, by itself in the background, and each renewal passes Config.Renewals.
+	// EachCall: each call is a process of its own, so no fault makes the clock wrong that it reads.
+	EachCall bool
+	// Renews: the lock renews its grants, or its session, by itself in the
+	// background, and each renewal passes Config.Renewals.
 	Renews bool
 	// TellsNoSession: whatever sessions the lock may have, it does not tell Config.Opened.
 	TellsNoSession bool
-	// Control names the property that must catch this lock, which is then broken on purpose; empty for an honest one.
+	// Control names the property that must catch this lock, which is then
+	// broken on purpose; empty for an honest one.
 	Control string
 	// Open connects a client.
 	Open func(ctx context.Context, c Config) (Lock, error)
@@ -226,40 +256,51 @@ func (k Kind) ClaimsFor(ttl time.Duration) Claims {
 	return c
 }
 
-// Claims is what a lock declares; a claim that is not made is not held against it. Its fields are those of history.Claims,
-// so one converts to the other.
+// Claims is what a lock declares; a claim that is not made is not held against
+// it. Its fields are those of history.Claims, so one converts to the other.
 type Claims struct {
-	// Validity says how long a grant is good for: "library" (ValidFor tells), "from_invocation" (the attempt's start
-	// plus the TTL), "session" (until a lost-event), or "" (no claim).
+	// Validity says how long a grant is good for: "library" (ValidFor tells), "from_invocation"
+	// (the attempt's start plus the TTL), "session" (until a lost-event), or "" (no claim).
 	Validity string
-	// Token is what a grant's token means: "fencing" (rises with every grant), "version" or "owner" (equality only), "none".
+	// Token is what a grant's token means: "fencing" (rises with every grant),
+	// "version" or "owner" (equality only), "none".
 	Token string
-	// Confirms lists the ops whose success proves that the hold still stood: "renew", "release", "held".
+	// Confirms lists the ops whose success proves that the hold still stood:
+	// "renew", "release", "held".
 	Confirms []string
-	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed (ns); 0: no claim. Kind.LostGrace sets it.
+	// LostGrace is how long the lock may take to notice a loss while its client
+	// runs undisturbed (ns); 0: no claim. Kind.LostGrace sets it.
 	LostGrace int64
-	// Notices says how it notices a loss within LostGrace: "" or "undisturbed" while nothing disturbs its client or the service, "alone" by its own clock, cut off or not.
+	// Notices says how it notices a loss within LostGrace: "" or "undisturbed" while
+	// nothing disturbs its client or the service, "alone" by its own clock, cut off or not.
 	Notices string
-	// Tolerates is "minority" of a lock on a quorum: a fault that touches only a minority of the service's nodes excuses nothing. It means nodes that are away,
+	// Tolerates is "minority" of a lock on a quorum: a fault that touches only a
+	// minority of the service's nodes excuses nothing. It means nodes that are away,
 	// slow or out of reach, not such as lost what they knew or whose clocks are wrong.
 	Tolerates string
-	// Abandons is for how long an acquire that failed, was given up or ended unknown may leave something behind (ns); 0: for a TTL.
+	// Abandons is for how long an acquire that failed, was given up or ended
+	// unknown may leave something behind (ns); 0: for a TTL.
 	Abandons int64
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool
-	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.
+	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0
+	// for one that claims no exclusion at all.
 	Permits int
-	// PerAcquire is how many of a key's permits one acquire may ask for; 0: one. With more the lock is a PermitLocker.
+	// PerAcquire is how many of a key's permits one acquire may ask for; 0:
+	// one. With more the lock is a PermitLocker.
 	PerAcquire int
-	// MultiKey is how many keys one acquire may ask for, all or none; 0: one. With more the lock is a SetLocker.
+	// MultiKey is how many keys one acquire may ask for, all or none; 0: one.
+	// With more the lock is a SetLocker.
 	MultiKey int
 	// Reentrant: an owner may acquire again what it holds.
 	Reentrant bool
-	// ReadWrite: a reader-writer lock, a ReadLocker. Acquire takes a key as a writer; readers do not exclude each other. Permits is 1.
+	// ReadWrite: a reader-writer lock, a ReadLocker. Acquire takes a key as a
+	// writer; readers do not exclude each other. Permits is 1.
 	ReadWrite bool
 	// NoExpiry: the lock never expires by itself.
 	NoExpiry bool
-	// WakesOne: a release wakes only the next waiter, so the requests for one release do not grow with the number of waiters.
+	// WakesOne: a release wakes only the next waiter, so the requests for one
+	// release do not grow with the number of waiters.
 	WakesOne bool
 }
 

@@ -17,7 +17,8 @@ var ErrOpen = errors.New("a request was not answered, it may have been carried o
 // session up, so what it left is no grant of a later one. It may be granted yet, though: then the
 // key is not busy for certain, and the error is ErrOpen. The grant of a failure has the start of
 // the first such attempt.
-func Attempts(ctx context.Context, key string, pause time.Duration, attempt func() (Grant, error), refused ...error) (Grant, error) {
+func Attempts(ctx context.Context, key string, pause time.Duration, attempt func() (Grant, error),
+	refused ...error) (Grant, error) {
 	failed, err := Grant{Key: key}, ctx.Err()
 	for ctx.Err() == nil {
 		start := monotime.Now()
@@ -39,8 +40,8 @@ func Attempts(ctx context.Context, key string, pause time.Duration, attempt func
 	return failed, err
 }
 
-// Wait is what a lock does between two tries: it returns nil after d, or the context's error as soon as that has ended. A loop that looks at its
-// context anyway need not look at the error.
+// Wait is what a lock does between two tries: it returns nil after d, or the context's error as
+// soon as that has ended. A loop that looks at its context anyway need not look at the error.
 func Wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -17,8 +17,9 @@ import (
 	"testing"
 )
 
-// TestChecksOnOtherProcessors: the files that are built for arm64 have all they need. What they import is taken as it is on this processor, since
-// compiling the standard library for another takes a minute.
+// TestChecksOnOtherProcessors: the files that are built for arm64 have all they
+// need. What they import is taken as it is on this processor, since compiling
+// the standard library for another takes a minute.
 func TestChecksOnOtherProcessors(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".").Output()
 	ok(t, err)

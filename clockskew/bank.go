@@ -31,8 +31,9 @@ var classOf = map[int]int{
 // readings are true times of all clock ids, in ns.
 type readings [clockIDs]int64
 
-// line is what a clock shows: at true time t, t + off + (t-ref)*rate/2^32 ns, rounded down. Each id has a line of its own, since the
-// coarse clocks, MONOTONIC_RAW, BOOTTIME and TAI differ from the clock whose name the class has.
+// line is what a clock shows: at true time t, t + off + (t-ref)*rate/2^32 ns,
+// rounded down. Each id has a line of its own, since the coarse clocks,
+// MONOTONIC_RAW, BOOTTIME and TAI differ from the clock whose name the class has.
 type line struct{ ref, off int64 }
 
 // bank is one setting, as asm/skew_amd64.asm reads it.
@@ -87,7 +88,8 @@ func scaled(d, rate int64) int64 {
 	return int64(hi<<32 | lo>>32)
 }
 
-// gained is the difference of a clock from true time at t, rounded up: a line that goes on with it is nowhere behind the old one.
+// gained is the difference of a clock from true time at t, rounded up: a line
+// that goes on with it is nowhere behind the old one.
 func (k bank) gained(id int, t int64) int64 {
 	l := k.clock[id]
 	return l.off - scaled(t-l.ref, -k.rate[classOf[id]])
@@ -101,8 +103,8 @@ func (k bank) skew(now readings) Skew {
 	return Skew{at(unix.CLOCK_REALTIME), at(unix.CLOCK_MONOTONIC)}
 }
 
-// next is the bank that shows s from now on, where before it was k. What s leaves as it is goes on without a break on every clock. No
-// monotonic clock goes back, if s does not ask for it.
+// next is the bank that shows s from now on, where before it was k. What s leaves as it is goes
+// on without a break on every clock. No monotonic clock goes back, if s does not ask for it.
 func (k bank) next(now readings, s Skew) bank {
 	was := k.skew(now)
 	n := neutral()

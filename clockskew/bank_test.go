@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shown is what the code in the target shows on a clock at true time t, by its definition, in numbers of any size.
+// shown is what the code in the target shows on a clock at true time t, by its
+// definition, in numbers of any size.
 func (k bank) shown(id int, t int64) *big.Int {
 	class, skewed := classOf[id]
 	if !skewed {
@@ -62,7 +63,8 @@ func FuzzScaledAgainstBig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, d, rate int64) {
 		want := new(big.Int).Mul(big.NewInt(d), big.NewInt(rate))
 		want.Rsh(want, 32)
-		low := new(big.Int).And(want, new(big.Int).SetUint64(math.MaxUint64)) // what is left of it in 64 bits
+		// what is left of it in 64 bits
+		low := new(big.Int).And(want, new(big.Int).SetUint64(math.MaxUint64))
 		if got := scaled(d, rate); uint64(got) != low.Uint64() {
 			t.Errorf("%d * %d / 2^32 = %v, not %d", d, rate, want, got)
 		}
@@ -101,7 +103,8 @@ func later(t *rapid.T, r readings, label string) readings {
 	return r
 }
 
-// TestNextGoesOnWhereItShall: a setting shows what was asked for; what is left as it is goes on; no monotonic clock goes back.
+// TestNextGoesOnWhereItShall: a setting shows what was asked for; what is left
+// as it is goes on; no monotonic clock goes back.
 func TestNextGoesOnWhereItShall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first, now := neutral(), anyReadings(t)
@@ -138,7 +141,8 @@ func TestNextGoesOnWhereItShall(t *testing.T) {
 	})
 }
 
-// TestHealedIsTrue: after any settings healing leaves the wall clock exactly true, and the monotonic one at the true rate.
+// TestHealedIsTrue: after any settings healing leaves the wall clock exactly
+// true, and the monotonic one at the true rate.
 func TestHealedIsTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := anyReadings(t)

@@ -62,7 +62,8 @@ func BenchmarkSet(b *testing.B) {
 	}
 }
 
-// BenchmarkStop: how long a program stands still at Install and Restore: one whose threads all run, and one that waits.
+// BenchmarkStop: how long a program stands still at Install and Restore: one
+// whose threads all run, and one that waits.
 func BenchmarkStop(b *testing.B) {
 	for _, program := range []string{"busy", "reader"} {
 		b.Run(program, func(b *testing.B) {

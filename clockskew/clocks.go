@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// now reads the true clocks as the target would, by system call: our own may be skewed, too. A target in another time namespace has other
-// monotonic clocks.
+// now reads the true clocks as the target would, by system call: our own may be
+// skewed, too. A target in another time namespace has other monotonic clocks.
 func (t *Target) now() (r readings, err error) {
 	for id := range classOf {
 		from := id
@@ -32,8 +32,8 @@ func (t *Target) now() (r readings, err error) {
 	return r, nil
 }
 
-// timeNamespace returns how far the monotonic clocks of a process are ahead of ours by its time namespace: of CLOCK_BOOTTIME under true,
-// of the others under false.
+// timeNamespace returns how far the monotonic clocks of a process are ahead of ours
+// by its time namespace: of CLOCK_BOOTTIME under true, of the others under false.
 func timeNamespace(dir procDir) (map[bool]int64, error) {
 	own := procDir{fd: unix.AT_FDCWD, prefix: "/proc/self/"}
 	ours, err := own.link("ns/time")

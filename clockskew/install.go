@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Install leads the clocks of the process to our code, which shows true time until the first Set. The process is stopped for it. It is
-// no error if that was done before; the Change then has no Tries.
+// Install leads the clocks of the process to our code, which shows true time
+// until the first Set. The process is stopped for it. It is no error if that
+// was done before; the Change then has no Tries.
 func (t *Target) Install(ctx context.Context) (Change, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,9 +62,10 @@ func (t *Target) install(ctx context.Context) (Change, error) {
 	return c, err
 }
 
-// Restore takes the skew away: the process's clocks are the vDSO's own again. The wall clock jumps to true time, and so does a monotonic
-// clock that is behind; while one is ahead Restore returns ErrBackward and changes nothing: Heal is what can be done then. The process is
-// stopped for it. It is no error if nothing is installed.
+// Restore takes the skew away: the process's clocks are the vDSO's own again. The
+// wall clock jumps to true time, and so does a monotonic clock that is behind; while
+// one is ahead Restore returns ErrBackward and changes nothing: Heal is what can be
+// done then. The process is stopped for it. It is no error if nothing is installed.
 func (t *Target) Restore(ctx context.Context) (Change, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,7 +122,8 @@ func (t *Target) notAhead() error {
 	}
 	for id, class := range classOf {
 		if gain := k.gained(id, now[id]); class == mono && gain > 0 {
-			return fmt.Errorf("%w by %s: Heal, and let the skew stay until the process ends", ErrBackward, Clock{Offset: time.Duration(gain)})
+			return fmt.Errorf("%w by %s: Heal, and let the skew stay until the process ends", ErrBackward,
+				Clock{Offset: time.Duration(gain)})
 		}
 	}
 	return nil

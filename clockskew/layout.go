@@ -85,8 +85,9 @@ func layoutOf(img []byte) (l layout, err error) {
 	return l, err
 }
 
-// roomIn finds room for our code behind what is loaded: in the zero tail of the last page, or where that is too short from the end of
-// the loaded part on. What lies between is the section table, which nobody needs at run time; it is left alone where it can be.
+// roomIn finds room for our code behind what is loaded: in the zero tail of the last
+// page, or where that is too short from the end of the loaded part on. What lies between
+// is the section table, which nobody needs at run time; it is left alone where it can be.
 func roomIn(img []byte, loaded uint64) (uint64, error) {
 	const line = 64 // of the cache
 	align := func(n uint64) uint64 { return (n + line - 1) &^ (line - 1) }
@@ -97,7 +98,8 @@ func roomIn(img []byte, loaded uint64) (uint64, error) {
 			return from, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: the vDSO has %d bytes to spare, and %d are needed", ErrUnsupported, end-min(end, loaded), need)
+	return 0, fmt.Errorf("%w: the vDSO has %d bytes to spare, and %d are needed", ErrUnsupported, end-min(end, loaded),
+		need)
 }
 
 // entryAt is the offset in our code of entry i.
@@ -108,8 +110,9 @@ func jump(from, to uint64) []byte {
 	return binary.LittleEndian.AppendUint32([]byte{0xe9}, uint32(to-from-jumpLen))
 }
 
-// body is our code as it is put at an address, neutral, for the vDSO at base with the given pristine image. It reads the true clock by the
-// vDSO's own code where that begins with instructions that can be moved; fast tells.
+// body is our code as it is put at an address, neutral, for the vDSO at base
+// with the given pristine image. It reads the true clock by the vDSO's own code
+// where that begins with instructions that can be moved; fast tells.
 func body(img []byte, l layout, base, at uint64) (b []byte, fast bool) {
 	b = bytes.Clone(code)
 	for i := range 2 {
@@ -125,10 +128,12 @@ func body(img []byte, l layout, base, at uint64) (b []byte, fast bool) {
 	return b, true
 }
 
-// inspect compares a target's image with the pristine one. Apart from our code and the entries the two must agree.
+// inspect compares a target's image with the pristine one. Apart from our code
+// and the entries the two must agree.
 func inspect(img, pristine []byte, l layout) (found state, err error) {
 	if len(img) != len(pristine) {
-		return found, fmt.Errorf("%w: its vDSO has %d bytes, this program's %d: a program of another ABI (32 bits?)", ErrUnsupported, len(img), len(pristine))
+		return found, fmt.Errorf("%w: its vDSO has %d bytes, this program's %d: a program of another ABI (32 bits?)",
+			ErrUnsupported, len(img), len(pristine))
 	}
 	same := bytes.Clone(img)
 	copy(same[l.room:], pristine[l.room:l.room+uint64(len(code))])
@@ -147,7 +152,8 @@ func inspect(img, pristine []byte, l layout) (found state, err error) {
 	}
 	ours := img[l.room:][:len(code)]
 	if string(ours[:len(magic)]) == magic {
-		if !bytes.Equal(ours[offCode:], code[offCode:]) || !bytes.Equal(ours[offEntries:offTramp], code[offEntries:offTramp]) {
+		if !bytes.Equal(ours[offCode:], code[offCode:]) ||
+			!bytes.Equal(ours[offEntries:offTramp], code[offEntries:offTramp]) {
 			return found, errors.New("another version of this package has changed its clocks; restart it")
 		}
 		found.written = true

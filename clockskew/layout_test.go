@@ -63,7 +63,8 @@ func own(t testing.TB) ([]byte, layout) {
 
 func TestLayoutOfTheOwnVDSO(t *testing.T) {
 	img, l := own(t)
-	if room := img[l.room : l.room+uint64(len(code))]; len(bytes.TrimRight(room, "\x00")) != 0 && l.room < uint64(len(bytes.TrimRight(img, "\x00"))) {
+	if room := img[l.room : l.room+uint64(len(code))]; len(bytes.TrimRight(room, "\x00")) != 0 &&
+		l.room < uint64(len(bytes.TrimRight(img, "\x00"))) {
 		t.Log("our code takes the place of the section table")
 	}
 	f, err := elf.NewFile(bytes.NewReader(img))
@@ -122,7 +123,8 @@ func TestInspectKnowsItsOwnWork(t *testing.T) {
 		img  []byte
 		want state
 	}{
-		"pristine": {img, state{}}, "restored": {written, state{written: true, fast: fast}}, "installed": {installed, state{true, true, fast}},
+		"pristine": {img, state{}}, "restored": {written, state{written: true, fast: fast}},
+		"installed": {installed, state{true, true, fast}},
 	} {
 		if got, err := inspect(c.img, img, l); err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -174,7 +176,8 @@ func TestPrologue(t *testing.T) {
 	}
 }
 
-// FuzzPrologue: whatever the bytes, what is found is whole instructions within them, and the same without what comes after.
+// FuzzPrologue: whatever the bytes, what is found is whole instructions within
+// them, and the same without what comes after.
 func FuzzPrologue(f *testing.F) {
 	img, l := own(f)
 	for _, e := range l.entry {

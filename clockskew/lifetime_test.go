@@ -22,7 +22,8 @@ import (
 
 func isGone(err error) bool { return errors.Is(err, ErrGone) }
 
-// TestProcessExitsMeanwhile: every method says that the process is gone, as a zombie and after it was waited for.
+// TestProcessExitsMeanwhile: every method says that the process is gone, as a
+// zombie and after it was waited for.
 func TestProcessExitsMeanwhile(t *testing.T) {
 	p := newProbe(t)
 	must(t)(p.target.Install(t.Context()))
@@ -43,7 +44,8 @@ func TestProcessExitsMeanwhile(t *testing.T) {
 		}
 	}
 	var info unix.Siginfo
-	ok(t, unix.Waitid(unix.P_PID, p.cmd.Process.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil)) // a zombie now
+	// a zombie now
+	ok(t, unix.Waitid(unix.P_PID, p.cmd.Process.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil))
 	check("zombie")
 	_ = p.cmd.Wait() // by our kill
 	check("waited for")
@@ -66,7 +68,8 @@ func TestPIDIsUsedAgain(t *testing.T) {
 	}
 }
 
-// Opening a process that exits at that very moment says so, and nothing else, to an ordinary user too.
+// Opening a process that exits at that very moment says so, and nothing else,
+// to an ordinary user too.
 func TestOpenWhileItExits(t *testing.T) {
 	for range 300 {
 		cmd := exec.Command("sleep", "60")
@@ -150,7 +153,8 @@ func awaitState(t testing.TB, pid int, want byte) {
 	}
 }
 
-// TestStopsOfOthersAreLeftAlone: a process that somebody stopped is not woken; who holds it can say so.
+// TestStopsOfOthersAreLeftAlone: a process that somebody stopped is not woken;
+// who holds it can say so.
 func TestStopsOfOthersAreLeftAlone(t *testing.T) {
 	p := newProbe(t)
 	pid := p.cmd.Process.Pid
@@ -190,7 +194,8 @@ func TestStopsOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestUnsafePlace: a thread that stands in the middle of what changes, or will return there from a signal handler, is seen.
+// TestUnsafePlace: a thread that stands in the middle of what changes, or will
+// return there from a signal handler, is seen.
 func TestUnsafePlace(t *testing.T) {
 	p := newProbe(t)
 	for offset, want := range map[uint64]bool{0: false, 1: true, jumpLen - 1: true, jumpLen: false} {
@@ -198,7 +203,8 @@ func TestUnsafePlace(t *testing.T) {
 			t.Errorf("entry+%d: %v", offset, got)
 		}
 	}
-	// The probe waits in read; its request, which lies on its stack, looks like a frame of a handler that returns into an entry.
+	// The probe waits in read; its request, which lies on its stack, looks like
+	// a frame of a handler that returns into an entry.
 	half := make([]byte, 16)
 	at := p.target.base + p.target.layout.entry[clockGettime] + 1
 	for i := range 8 {
@@ -246,7 +252,8 @@ func try(args []string) error {
 	return err
 }
 
-// TestAsOrdinaryUser: own children can be changed without root; a process of another user cannot, and the error says so.
+// TestAsOrdinaryUser: own children can be changed without root; a process of
+// another user cannot, and the error says so.
 func TestAsOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("the tests run as an ordinary user already")

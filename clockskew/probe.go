@@ -64,7 +64,8 @@ func (p *probe) stop() {
 	_ = p.cmd.Wait()         // by our kill
 }
 
-// call makes the child call function number i of the vDSO with arg and a buffer, and returns the buffer and what the function returned.
+// call makes the child call function number i of the vDSO with arg and a
+// buffer, and returns the buffer and what the function returned.
 func (p *probe) call(i int, arg int64) (buffer [2]int64, ret int64, err error) {
 	var ask, answer [24]byte
 	le := binary.LittleEndian
@@ -106,8 +107,9 @@ func (p *probe) differs(id int) (least, most time.Duration, err error) {
 	return time.Duration(shown - after[id]), time.Duration(shown - before[id]), err
 }
 
-// Supported tries everything once on a child of its own, in some milliseconds, and returns the reason if clocks of processes cannot be changed
-// here. A process of another user, or in a container, may still be out of reach: Open tells.
+// Supported tries everything once on a child of its own, in some milliseconds,
+// and returns the reason if clocks of processes cannot be changed here. A process
+// of another user, or in a container, may still be out of reach: Open tells.
 func Supported(ctx context.Context) error {
 	if arch != "" {
 		return fmt.Errorf("clockskew: %w", errArch)
@@ -155,7 +157,8 @@ func (p *probe) try(ctx context.Context) error {
 				return fmt.Errorf("%s: %w", step.name, err)
 			}
 			if want < least || want > most {
-				return fmt.Errorf("%s: %w: clock %d of the child is ahead by %v to %v, not by %v", step.name, ErrUnsupported, id, least, most, want)
+				return fmt.Errorf("%s: %w: clock %d of the child is ahead by %v to %v, not by %v", step.name,
+					ErrUnsupported, id, least, most, want)
 			}
 		}
 	}

@@ -24,7 +24,8 @@ func TestSupportedEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestEveryClock: each clock id shows what its class was set to, also through gettimeofday and time; others are left alone.
+// TestEveryClock: each clock id shows what its class was set to, also through
+// gettimeofday and time; others are left alone.
 func TestEveryClock(t *testing.T) {
 	p := newProbe(t)
 	must(t)(p.target.Install(t.Context()))
@@ -75,7 +76,8 @@ func TestBySystemCall(t *testing.T) {
 	c := must(t)(p.target.Install(t.Context()))
 	ok(t, p.target.Set(t.Context(), Skew{Wall: Clock{Offset: time.Hour}}))
 	t.Logf("by the vDSO's own code: %v", c.Fast)
-	ok(t, p.target.writeAt(p.target.at(offTramp), code[offTramp:offBank])) // the child waits in read
+	// the child waits in read
+	ok(t, p.target.writeAt(p.target.at(offTramp), code[offTramp:offBank]))
 	for id := range classOf {
 		if id == unix.CLOCK_REALTIME_ALARM || id == unix.CLOCK_BOOTTIME_ALARM {
 			continue // perhaps not on this machine
@@ -93,7 +95,8 @@ func TestRates(t *testing.T) {
 			s.Wall.Rate, s.Mono.Rate = rate, rate
 			return s
 		}))
-		for _, id := range []int{unix.CLOCK_REALTIME, unix.CLOCK_MONOTONIC, unix.CLOCK_TAI, unix.CLOCK_BOOTTIME, unix.CLOCK_MONOTONIC_RAW, unix.CLOCK_MONOTONIC_COARSE} {
+		for _, id := range []int{unix.CLOCK_REALTIME, unix.CLOCK_MONOTONIC, unix.CLOCK_TAI, unix.CLOCK_BOOTTIME,
+			unix.CLOCK_MONOTONIC_RAW, unix.CLOCK_MONOTONIC_COARSE} {
 			trueFirst, shownFirst := p.bracket(t, id)
 			for until := trueFirst[1] + int64(8*time.Millisecond); ; {
 				if now, err := p.target.now(); err != nil || now[id] > until {
@@ -123,7 +126,8 @@ func (p *probe) bracket(t *testing.T, id int) (around [2]int64, shown int64) {
 	return [2]int64{before[id], after[id]}, shown
 }
 
-// TestMonotonicNeverGoesBack: through changes of rate, jumps and heals no clock of the class goes back, coarse ones included.
+// TestMonotonicNeverGoesBack: through changes of rate, jumps and heals no clock
+// of the class goes back, coarse ones included.
 func TestMonotonicNeverGoesBack(t *testing.T) {
 	p := newProbe(t)
 	must(t)(p.target.Install(t.Context()))
@@ -177,7 +181,8 @@ func TestBackwardIsRefused(t *testing.T) {
 	}
 }
 
-// TestRestoreGoesOnFromBehind: a clock that was slow is true after Restore, and the vDSO is as the kernel made it, but for code that nobody reaches.
+// TestRestoreGoesOnFromBehind: a clock that was slow is true after Restore, and
+// the vDSO is as the kernel made it, but for code that nobody reaches.
 func TestRestoreGoesOnFromBehind(t *testing.T) {
 	p := newProbe(t)
 	must(t)(p.target.Install(t.Context()))
@@ -208,7 +213,8 @@ func TestRestoreGoesOnFromBehind(t *testing.T) {
 	}
 }
 
-// TestASecondTargetFindsTheFirstOnesWork: a harness that died left a skew; the next one finds and heals it.
+// TestASecondTargetFindsTheFirstOnesWork: a harness that died left a skew; the
+// next one finds and heals it.
 func TestASecondTargetFindsTheFirstOnesWork(t *testing.T) {
 	p := newProbe(t)
 	must(t)(p.target.Install(t.Context()))
@@ -257,8 +263,9 @@ func TestManyTargetsAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// FuzzCodeAgainstBig runs the injected code itself: in a child whose true clock is replaced by one that stands still at t, and a bank of any
-// numbers. It must show what the definition says, unless that is beyond 63 bits, where nobody gets.
+// FuzzCodeAgainstBig runs the injected code itself: in a child whose true clock is
+// replaced by one that stands still at t, and a bank of any numbers. It must show
+// what the definition says, unless that is beyond 63 bits, where nobody gets.
 func FuzzCodeAgainstBig(f *testing.F) {
 	f.Add(uint8(0), int64(1_790_000_000_000_000_000), int64(1_790_000_000_000_000_000), int64(3_600_000_000_000), int64(4*one))
 	f.Add(uint8(1), int64(5_000_000_000), int64(4_999_999_999), int64(0), int64(-one/2))
@@ -297,8 +304,9 @@ func FuzzCodeAgainstBig(f *testing.F) {
 // standStill is code for the trampoline: a clock_gettime that says t.
 func standStill(t int64) []byte {
 	le := binary.LittleEndian
-	b := le.AppendUint64([]byte{0x48, 0xb8}, uint64(t/1e9))          // mov rax, sec
-	b = append(b, 0x48, 0x89, 0x06)                                  // mov [rsi], rax
-	b = le.AppendUint64(append(b, 0x48, 0xb8), uint64(t%1e9))        // mov rax, nsec
-	return append(b, 0x48, 0x89, 0x46, 0x08, 0x31, 0xc0, 0xc3, 0xcc) // mov [rsi+8], rax; xor eax, eax; ret
+	b := le.AppendUint64([]byte{0x48, 0xb8}, uint64(t/1e9))   // mov rax, sec
+	b = append(b, 0x48, 0x89, 0x06)                           // mov [rsi], rax
+	b = le.AppendUint64(append(b, 0x48, 0xb8), uint64(t%1e9)) // mov rax, nsec
+	// mov [rsi+8], rax; xor eax, eax; ret
+	return append(b, 0x48, 0x89, 0x46, 0x08, 0x31, 0xc0, 0xc3, 0xcc)
 }

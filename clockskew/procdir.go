@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// procDir is a process's folder in /proc, held open: when the process is gone, it does not become the folder of another with its PID.
+// procDir is a process's folder in /proc, held open: when the process is gone,
+// it does not become the folder of another with its PID.
 type procDir struct {
 	fd     int
 	prefix string // of each name: for a folder that is not held open
@@ -100,7 +101,8 @@ func (d procDir) mappings() (all []mapping, err error) {
 // vdso returns where the vDSO is mapped.
 func (d procDir) vdso() (mapping, error) {
 	for end := time.Now().Add(stopLimit); ; time.Sleep(time.Millisecond) {
-		// Who starts a program gets word from the kernel before the vDSO is mapped. The auxiliary vector is there after it.
+		// Who starts a program gets word from the kernel before the vDSO is
+		// mapped. The auxiliary vector is there after it.
 		vector, err := d.read("auxv")
 		if err != nil {
 			return mapping{}, err
@@ -115,7 +117,8 @@ func (d procDir) vdso() (mapping, error) {
 			}
 		}
 		if len(bytes.Trim(vector, "\x00")) > 0 || time.Now().After(end) {
-			return mapping{}, fmt.Errorf("%w: it has no vDSO (it has exited, or the kernel was started with vdso=0)", ErrUnsupported)
+			return mapping{}, fmt.Errorf("%w: it has no vDSO (it has exited, or the kernel was started with vdso=0)",
+				ErrUnsupported)
 		}
 	}
 }

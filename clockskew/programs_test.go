@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// around checks that a time shown by a program, read between two true times, is ahead by d. tick is how coarse the program's clock is.
+// around checks that a time shown by a program, read between two true times, is
+// ahead by d. tick is how coarse the program's clock is.
 func around(t *testing.T, what string, before, shown, after int64, d, tick time.Duration) {
 	t.Helper()
 	if shown < before+int64(d-tick) || shown > after+int64(d) {
@@ -62,7 +63,8 @@ func TestPerl(t *testing.T) {
 	}
 }
 
-// TestForkKeepsAndExecLoses: a fork inherits the skew as a copy of its own; a program that is then executed has true clocks.
+// TestForkKeepsAndExecLoses: a fork inherits the skew as a copy of its own; a
+// program that is then executed has true clocks.
 func TestForkKeepsAndExecLoses(t *testing.T) {
 	needs(t, "perl")
 	const program = `$| = 1;
@@ -100,7 +102,8 @@ func TestForkKeepsAndExecLoses(t *testing.T) {
 	if _, err := c.in.Write([]byte("exec\n")); err != nil {
 		t.Fatal(err)
 	}
-	if answer := c.answer(); answer != "executed" { // else the old program might read the next line, too
+	// else the old program might read the next line, too
+	if answer := c.answer(); answer != "executed" {
 		t.Fatal(answer)
 	}
 	if again := look("now", 0); again != pid {
@@ -119,7 +122,8 @@ func redisServer(t *testing.T) (*redis.Client, int) {
 	t.Helper()
 	needs(t, "redis-server")
 	socket := filepath.Join(t.TempDir(), "s")
-	cmd := exec.CommandContext(t.Context(), "redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", filepath.Dir(socket))
+	cmd := exec.CommandContext(t.Context(), "redis-server", "--port", "0", "--unixsocket", socket, "--save", "",
+		"--dir", filepath.Dir(socket))
 	ok(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	client := redis.NewClient(&redis.Options{Network: "unix", Addr: socket})
@@ -135,7 +139,8 @@ func redisServer(t *testing.T) (*redis.Client, int) {
 	return client, cmd.Process.Pid
 }
 
-// TestRedis: TIME shows the wall clock; a key with an expiry is gone after a jump of it, and not after one of the monotonic clock.
+// TestRedis: TIME shows the wall clock; a key with an expiry is gone after a
+// jump of it, and not after one of the monotonic clock.
 func TestRedis(t *testing.T) {
 	client, pid := redisServer(t)
 	ctx := t.Context()
@@ -188,7 +193,8 @@ func TestRedis(t *testing.T) {
 	}
 }
 
-// TestJVM: currentTimeMillis and nanoTime show the skew, and sleeps and timed waits, which wait for a time of the skewed clock, end as they should.
+// TestJVM: currentTimeMillis and nanoTime show the skew, and sleeps and timed
+// waits, which wait for a time of the skewed clock, end as they should.
 func TestJVM(t *testing.T) {
 	needs(t, "java")
 	c := start(t, "java", "-Xmx64m", "-XX:+UseSerialGC", "testdata/Clock.java")
@@ -201,7 +207,8 @@ func TestJVM(t *testing.T) {
 	}
 	t.Logf("%+v", change)
 	var offset time.Duration
-	for i, s := range []Skew{{}, {Wall: Clock{Offset: time.Hour}, Mono: Clock{Offset: time.Hour}}, {Wall: Clock{Offset: -time.Hour}, Mono: Clock{Offset: 3 * time.Hour}}} {
+	for i, s := range []Skew{{}, {Wall: Clock{Offset: time.Hour}, Mono: Clock{Offset: time.Hour}},
+		{Wall: Clock{Offset: -time.Hour}, Mono: Clock{Offset: 3 * time.Hour}}} {
 		ok(t, target.Set(t.Context(), s))
 		wallBefore, monoBefore := trueWall(t), monotime.Now()
 		c.ask("now", &wallMillis, &monoNanos, &took)
@@ -213,7 +220,8 @@ func TestJVM(t *testing.T) {
 		offset = s.Mono.Offset
 		for _, wait := range []string{"sleep", "until", "wait"} {
 			began := monotime.Now()
-			c.ask(wait, &wallMillis, &monoNanos, &took) // 50 ms; would last for hours if it waited for the clock that is shown
+			// 50 ms; would last for hours if it waited for the clock that is shown
+			c.ask(wait, &wallMillis, &monoNanos, &took)
 			if real := monotime.Since(began); real < 45*time.Millisecond || took < int64(45*time.Millisecond) {
 				t.Errorf("%v: %s of 50 ms took %v, %v by the JVM's clock", s, wait, real, time.Duration(took))
 			}
@@ -272,7 +280,8 @@ func TestTimeNamespace(t *testing.T) {
 	look("healed", s.Mono.Offset)
 }
 
-// TestWhatCannotBeOpened: for what has exited, a thread of the kernel and ourselves there is an error that names the process.
+// TestWhatCannotBeOpened: for what has exited, a thread of the kernel and
+// ourselves there is an error that names the process.
 func TestWhatCannotBeOpened(t *testing.T) {
 	if _, err := Open(os.Getpid()); err == nil || !strings.Contains(err.Error(), "itself") {
 		t.Errorf("itself: %v", err)

@@ -4,16 +4,18 @@ package clockskew
 
 import "golang.org/x/arch/x86/x86asm"
 
-// leaves are the instructions that do not hand on to the next one, or that depend on where they stand. (Conditional jumps need no
-// mention: they have an argument relative to themselves.)
+// leaves are the instructions that do not hand on to the next one, or that depend on where they
+// stand. (Conditional jumps need no mention: they have an argument relative to themselves.)
 var leaves = map[x86asm.Op]bool{
 	x86asm.JMP: true, x86asm.CALL: true, x86asm.RET: true, x86asm.LRET: true, x86asm.LJMP: true, x86asm.LCALL: true,
-	x86asm.SYSCALL: true, x86asm.SYSENTER: true, x86asm.INT: true, x86asm.INTO: true, x86asm.IRET: true, x86asm.IRETD: true, x86asm.IRETQ: true,
+	x86asm.SYSCALL: true, x86asm.SYSENTER: true, x86asm.INT: true, x86asm.INTO: true, x86asm.IRET: true,
+	x86asm.IRETD: true, x86asm.IRETQ: true,
 	x86asm.UD1: true, x86asm.UD2: true, x86asm.HLT: true,
 }
 
-// prologue measures the whole instructions at the start of the function fn that make up at least n bytes, if they may be carried out
-// elsewhere as well: none leaves, none has an address relative to itself, and nothing in fn jumps back among them. Else it returns 0.
+// prologue measures the whole instructions at the start of the function fn that make up at
+// least n bytes, if they may be carried out elsewhere as well: none leaves, none has an
+// address relative to itself, and nothing in fn jumps back among them. Else it returns 0.
 func prologue(fn []byte, n int) int {
 	size := 0
 	for size < n {
@@ -54,7 +56,7 @@ func decode(fn []byte, at int) (x86asm.Inst, bool) {
 	return inst, err == nil && inst.Op != 0 && inst.Len > 0 && at+inst.Len <= len(fn)
 }
 
-// relative tells whether an instruction means something else elsewhere.
+// relative reports whether an instruction means something else elsewhere.
 func relative(inst x86asm.Inst) bool {
 	if inst.PCRel != 0 {
 		return true

@@ -8,31 +8,33 @@ import (
 	"fmt"
 )
 
-// Set makes the process see s from now on. It takes microseconds and stops nothing, but where the monotonic rate falls: then the
-// process is stopped for it. A monotonic offset lower than the present one is ErrBackward; to change one clock and keep the other,
-// whatever it has gained by now, use Adjust. A strobe is a loop over Set.
+// Set makes the process see s from now on. It takes microseconds and stops nothing,
+// but where the monotonic rate falls: then the process is stopped for it. A monotonic
+// offset lower than the present one is ErrBackward; to change one clock and keep the
+// other, whatever it has gained by now, use Adjust. A strobe is a loop over Set.
 //
-// What waits in the kernel notices nothing: a sleep, an epoll or a timer ends when it would have ended, and only then the program looks at
-// its clock again.
+// What waits in the kernel notices nothing: a sleep, an epoll or a timer ends
+// when it would have ended, and only then the program looks at its clock again.
 func (t *Target) Set(ctx context.Context, s Skew) error {
 	return t.Adjust(ctx, func(Skew) Skew { return s })
 }
 
-// Adjust makes the process see what f makes of the present skew. A clock that f leaves as it is goes on without a break. f may
-// be called more than once.
+// Adjust makes the process see what f makes of the present skew. A clock that f
+// leaves as it is goes on without a break. f may be called more than once.
 func (t *Target) Adjust(ctx context.Context, f func(Skew) Skew) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failed("set the clocks of", t.adjust(ctx, f))
 }
 
-// Heal ends the fault: the wall clock is true again, and the monotonic clock runs at the true rate, but keeps what it gained or lost.
-// The process stays as installed.
+// Heal ends the fault: the wall clock is true again, and the monotonic clock runs at
+// the true rate, but keeps what it gained or lost. The process stays as installed.
 func (t *Target) Heal(ctx context.Context) error {
 	return t.Adjust(ctx, func(s Skew) Skew { return Skew{Mono: Clock{Offset: s.Mono.Offset}} })
 }
 
-// Now returns what the process sees now, compared with the true clocks, as the page in the process has it.
+// Now returns what the process sees now, compared with the true clocks, as the
+// page in the process has it.
 func (t *Target) Now() (Skew, error) {
 	s, err := t.skew()
 	return s, t.failed("read the skew of", err)
@@ -61,7 +63,8 @@ func (t *Target) adjust(ctx context.Context, f func(Skew) Skew) error {
 	if !slower {
 		return t.publish(n)
 	}
-	// Between our look at the clock and the switch readers went on at the old rate, and would be ahead of the new line.
+	// Between our look at the clock and the switch readers went on at the old
+	// rate, and would be ahead of the new line.
 	_, err = t.frozen(ctx, func() error {
 		n, _, err := t.following(f)
 		if err != nil {
@@ -72,7 +75,8 @@ func (t *Target) adjust(ctx context.Context, f func(Skew) Skew) error {
 	return err
 }
 
-// following computes the bank that follows the one in force, and tells whether the monotonic clock will run slower.
+// following computes the bank that follows the one in force, and reports whether
+// the monotonic clock will run slower.
 func (t *Target) following(f func(Skew) Skew) (n bank, slower bool, err error) {
 	_, k, err := t.inForce()
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Errors that callers can tell apart with errors.Is. What is returned also names the process and what to do.
+// Errors that callers can tell apart with errors.Is. What is returned also
+// names the process and what to do.
 var (
 	// ErrUnsupported: this machine, kernel or program is of a kind that the package cannot skew.
 	ErrUnsupported = errors.New("not supported")
@@ -26,13 +27,14 @@ var (
 const (
 	MinRate = 0.001
 	MaxRate = 1000
-	// MaxOffset bounds Offset both ways. Within it wall and monotonic time can be told apart by their size, which the code that
-	// translates deadlines needs.
+	// MaxOffset bounds Offset both ways. Within it wall and monotonic time can be
+	// told apart by their size, which the code that translates deadlines needs.
 	MaxOffset = 20 * 365 * 24 * time.Hour
 )
 
-// Clock says what the clocks of one class show: true time plus Offset at the moment of setting, running Rate times as fast from
-// then on. In what Now returns, Offset is the present difference from true time.
+// Clock says what the clocks of one class show: true time plus Offset at the
+// moment of setting, running Rate times as fast from then on. In what Now
+// returns, Offset is the present difference from true time.
 type Clock struct {
 	Offset time.Duration
 	Rate   float64 // MinRate to MaxRate; 0 means 1
@@ -42,11 +44,13 @@ type Clock struct {
 type Skew struct {
 	// Wall is CLOCK_REALTIME with its coarse and alarm forms, CLOCK_TAI, gettimeofday and time.
 	Wall Clock
-	// Mono is CLOCK_MONOTONIC with its raw and coarse forms, CLOCK_BOOTTIME and its alarm form. It never goes back.
+	// Mono is CLOCK_MONOTONIC with its raw and coarse forms, CLOCK_BOOTTIME and
+	// its alarm form. It never goes back.
 	Mono Clock
 }
 
-// String gives the skew in words, such as "wall +20s, monotonic true" or "wall true, monotonic +1.5s at rate 5".
+// String gives the skew in words, such as "wall +20s, monotonic true" or "wall
+// true, monotonic +1.5s at rate 5".
 func (s Skew) String() string { return "wall " + s.Wall.String() + ", monotonic " + s.Mono.String() }
 
 // String gives one clock in words, such as "+20s at rate 5".

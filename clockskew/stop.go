@@ -17,35 +17,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stop stops every thread of a process and returns when all of them stand still. Nobody else may let the process run until resume has
-// been called. A nil resume says that the process stays stopped.
+// Stop stops every thread of a process and returns when all of them stand
+// still. Nobody else may let the process run until resume has been called. A
+// nil resume says that the process stays stopped.
 type Stop func(ctx context.Context) (resume func() error, err error)
 
 // Held is for a caller who holds the process stopped already, and keeps it so.
 func Held(context.Context) (resume func() error, err error) { return nil, nil }
 
-// StopWith makes the Target stop its process by stop, not by SIGSTOP and SIGCONT of its own; nil goes back to those.
+// StopWith makes the Target stop its process by stop, not by SIGSTOP and
+// SIGCONT of its own; nil goes back to those.
 func (t *Target) StopWith(stop Stop) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stop = stop
 }
 
-// stopLimit is how long a stop may take where the context sets no limit. It takes a millisecond, unless the machine is overloaded
-// or a thread waits in the kernel for a disk.
+// stopLimit is how long a stop may take where the context sets no limit. It takes a
+// millisecond, unless the machine is overloaded or a thread waits in the kernel for a disk.
 const stopLimit = 10 * time.Second
 
 // Change is the evidence of a change for which the process was stopped.
 type Change struct {
 	Tries   int           // stops that it took to find no thread on the code to change
 	Stopped time.Duration // how long the last of them was
-	// Fast: the skewed clocks read the true time by the vDSO's own code; else by system call, three to five times slower.
+	// Fast: the skewed clocks read the true time by the vDSO's own code; else
+	// by system call, three to five times slower.
 	Fast bool
-	// Waits are the places from which pthread_cond_timedwait was led to the translation of deadlines: modules that call it.
+	// Waits are the places from which pthread_cond_timedwait was led to the
+	// translation of deadlines: modules that call it.
 	Waits int
 }
 
-// frozen carries out change while every thread of the target stands still, outside the bytes that change.
+// frozen carries out change while every thread of the target stands still,
+// outside the bytes that change.
 func (t *Target) frozen(ctx context.Context, change func() error) (c Change, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
@@ -79,7 +84,8 @@ func (t *Target) frozen(ctx context.Context, change func() error) (c Change, err
 	}
 }
 
-// whenSafe carries out change if all threads stand still at a safe place. It looks again afterwards whether they did so all the time.
+// whenSafe carries out change if all threads stand still at a safe place. It
+// looks again afterwards whether they did so all the time.
 func (t *Target) whenSafe(change func() error) error {
 	threads, err := t.threads()
 	if err != nil {
@@ -134,8 +140,8 @@ func (t *Target) signal(ctx context.Context) (resume func() error, err error) {
 	return resume, nil
 }
 
-// awaitStop waits until two listings of the threads in a row show the same ones, all of them stopped: a thread that was just
-// made may be missing in the first.
+// awaitStop waits until two listings of the threads in a row show the same ones,
+// all of them stopped: a thread that was just made may be missing in the first.
 func (t *Target) awaitStop(ctx context.Context) error {
 	var before []thread
 	for look := 0; ; look++ {
@@ -152,7 +158,8 @@ func (t *Target) awaitStop(ctx context.Context) error {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("SIGSTOP did not stop it: thread %s is in state %c%s: %w", threads[i].id, threads[i].state, t.tracer(), err)
+			return fmt.Errorf("SIGSTOP did not stop it: thread %s is in state %c%s: %w", threads[i].id,
+				threads[i].state, t.tracer(), err)
 		}
 		// The kernel's sleep: a timer of Go comes a millisecond late in an idle program.
 		ts := unix.NsecToTimespec(int64(50 * time.Microsecond))
@@ -209,12 +216,14 @@ func (t *Target) threads() (all []thread, err error) {
 	return all, nil
 }
 
-// frames is how much of a thread's stack is searched. A signal handler's frame lies at the top of a signal stack, which is smaller (Go 32 KiB,
-// SIGSTKSZ at least 8 KiB), or just above what the handler uses.
+// frames is how much of a thread's stack is searched. A signal handler's frame
+// lies at the top of a signal stack, which is smaller (Go 32 KiB, SIGSTKSZ at
+// least 8 KiB), or just above what the handler uses.
 const frames = 64 << 10
 
-// safe tells whether a stopped thread is outside the bytes that change, and will not return into them from a signal handler: the frame
-// of one holds the address at which it goes on, as a whole word on its stack.
+// safe reports whether a stopped thread is outside the bytes that change, and
+// will not return into them from a signal handler: the frame of one holds the
+// address at which it goes on, as a whole word on its stack.
 func (t *Target) safe(th thread) (bool, error) {
 	text, err := t.dir.read("task/" + th.id + "/syscall")
 	if err != nil {
@@ -242,7 +251,8 @@ func (t *Target) safe(th thread) (bool, error) {
 	return true, nil
 }
 
-// changing tells whether a thread that goes on at an address would find half of an instruction there after a change.
+// changing reports whether a thread that goes on at an address would find half of
+// an instruction there after a change.
 func (t *Target) changing(pc uint64) bool {
 	for _, e := range t.layout.entry {
 		if at := t.base + e; e != 0 && pc > at && pc < at+jumpLen {

@@ -32,9 +32,10 @@ var (
 	epoch = time.Now()
 )
 
-// busy reads its clocks from several goroutines at once, while the garbage collector runs and preempts them by signals. Each wall
-// reading must be true, or ahead by leap; no monotonic one may be less than one that any goroutine has had before. To each line it
-// answers "readings leaped odd back".
+// busy reads its clocks from several goroutines at once, while the garbage
+// collector runs and preempts them by signals. Each wall reading must be true,
+// or ahead by leap; no monotonic one may be less than one that any goroutine
+// has had before. To each line it answers "readings leaped odd back".
 func busy([]string) error {
 	var readings, leaped, odd, back, latest atomic.Int64
 	runtime.GOMAXPROCS(4)
@@ -79,8 +80,9 @@ func wallBySyscall() int64 {
 	return ts.Nano()
 }
 
-// TestBusyTarget: a busy program of several threads is installed, set, slowed down, sped up and restored over and over. It does not crash, and no
-// reading is anything but one setting or the other.
+// TestBusyTarget: a busy program of several threads is installed, set, slowed
+// down, sped up and restored over and over. It does not crash, and no reading
+// is anything but one setting or the other.
 func TestBusyTarget(t *testing.T) {
 	c := verb(t, "busy")
 	var readings, leaped, odd, back int64
@@ -157,8 +159,8 @@ func flip(args []string) error {
 	}
 }
 
-// TestKilledInTheMiddle: whoever is killed while it works on a busy process leaves it sound: woken, it runs on with one setting or the
-// other, and the next one can heal and restore it.
+// TestKilledInTheMiddle: whoever is killed while it works on a busy process leaves it sound:
+// woken, it runs on with one setting or the other, and the next one can heal and restore it.
 func TestKilledInTheMiddle(t *testing.T) {
 	c := verb(t, "busy")
 	pid := c.cmd.Process.Pid

@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Target is one process whose clocks can be changed. Its methods may be called from any goroutine; of one process there should be one
-// Target in use, since two that Set at once overwrite each other.
+// Target is one process whose clocks can be changed. Its methods may be called
+// from any goroutine; of one process there should be one Target in use, since
+// two that Set at once overwrite each other.
 type Target struct {
 	pid    int
 	name   string
@@ -31,7 +32,8 @@ type Target struct {
 	stop Stop
 }
 
-// pristine returns the vDSO of this process, which is as the kernel made it, and where things are in it.
+// pristine returns the vDSO of this process, which is as the kernel made it,
+// and where things are in it.
 var pristine = sync.OnceValues(func() (struct {
 	image  []byte
 	layout layout
@@ -63,8 +65,9 @@ var pristine = sync.OnceValues(func() (struct {
 	return p, nil
 })
 
-// Open prepares to change the clocks of a process; it changes nothing yet. What an earlier Target or another program of ours has installed
-// is found and can be set, healed and restored. Close the Target when done: that leaves the process's clocks as they are.
+// Open prepares to change the clocks of a process; it changes nothing yet. What an
+// earlier Target or another program of ours has installed is found and can be set, healed
+// and restored. Close the Target when done: that leaves the process's clocks as they are.
 func Open(pid int) (*Target, error) {
 	if arch != "" {
 		return nil, fmt.Errorf("clockskew: %w", errArch)
@@ -76,7 +79,8 @@ func Open(pid int) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clockskew: %w", err)
 	}
-	t := &Target{pid: pid, name: fmt.Sprintf("process %d", pid), image: p.image, layout: p.layout, dir: procDir{fd: -1}, pidfd: -1}
+	t := &Target{pid: pid, name: fmt.Sprintf("process %d", pid), image: p.image, layout: p.layout, dir: procDir{fd: -1},
+		pidfd: -1}
 	if err := t.open(); err != nil {
 		err = t.failed("open", err) // it reads the process's folder
 		t.Close()
@@ -110,7 +114,8 @@ func (t *Target) open() (err error) {
 	}
 	t.base = m.from
 	if m.to-m.from != uint64(len(t.image)) {
-		return fmt.Errorf("%w: its vDSO has %d bytes, this program's %d: a program of another ABI (32 bits?)", ErrUnsupported, m.to-m.from, len(t.image))
+		return fmt.Errorf("%w: its vDSO has %d bytes, this program's %d: a program of another ABI (32 bits?)",
+			ErrUnsupported, m.to-m.from, len(t.image))
 	}
 	if t.timens, err = timeNamespace(t.dir); err != nil {
 		return err
@@ -135,7 +140,7 @@ func (t *Target) Close() {
 // PID returns the target's process id.
 func (t *Target) PID() int { return t.pid }
 
-// Installed tells whether the process's clocks lead to our code.
+// Installed reports whether the process's clocks lead to our code.
 func (t *Target) Installed() (bool, error) {
 	s, err := t.state()
 	return s.installed, t.failed("look at the clocks of", err)
@@ -176,12 +181,14 @@ func (t *Target) writeWord(addr, v uint64) error {
 	return t.writeAt(addr, binary.LittleEndian.AppendUint64(nil, v))
 }
 
-// failed says what failed on which process. /proc and pidfds tell in many ways that a process is gone.
+// failed says what failed on which process. /proc and pidfds tell in many ways
+// that a process is gone.
 func (t *Target) failed(doing string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, unix.ESRCH), errors.Is(err, unix.ENOENT), t.exiting():
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, unix.ESRCH),
+		errors.Is(err, unix.ENOENT), t.exiting():
 		return fmt.Errorf("clockskew: %s %s: it %w (%v)", doing, t.name, ErrGone, err)
 	}
 	return fmt.Errorf("clockskew: %s %s: %w", doing, t.name, err)

@@ -18,7 +18,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
-// verbs are what the test binary becomes when its first argument names one: the processes that tests need.
+// verbs are what the test binary becomes when its first argument names one: the
+// processes that tests need.
 var verbs = map[string]func(args []string) error{}
 
 func TestMain(m *testing.M) {
@@ -32,7 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience is how long tests wait for what must happen: it says that something hangs, and measures nothing.
+// patience is how long tests wait for what must happen: it says that something
+// hangs, and measures nothing.
 const patience = decided.Limit
 
 // needs skips the test where a program is missing that the machine could have.
@@ -90,7 +92,8 @@ func verb(t testing.TB, name string, args ...string) *child {
 // answer reads a line of the child.
 func (c *child) answer() string {
 	c.t.Helper()
-	late := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill(); _ = c.in.Close() }) // a fork of it ends with its input
+	// a fork of it ends with its input
+	late := time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill(); _ = c.in.Close() })
 	defer late.Stop()
 	line, err := c.out.ReadString('\n')
 	if err != nil {
@@ -164,7 +167,8 @@ func newProbe(t testing.TB) *probe {
 	return p
 }
 
-// expect checks that a clock of the probe is ahead of the true one by d, as exactly as it can be read.
+// expect checks that a clock of the probe is ahead of the true one by d, as
+// exactly as it can be read.
 func (p *probe) expect(t testing.TB, what string, id int, d time.Duration) {
 	t.Helper()
 	least, most, err := p.differs(id)

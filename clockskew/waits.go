@@ -13,7 +13,8 @@ import (
 // condWait is the function whose deadlines are translated.
 const condWait = "pthread_cond_timedwait"
 
-// waits are the slots of global offset tables through which the target's modules call pthread_cond_timedwait.
+// waits are the slots of global offset tables through which the target's
+// modules call pthread_cond_timedwait.
 type waits struct {
 	slots    []uint64
 	original uint64 // where they lead without us
@@ -25,7 +26,8 @@ func (w waits) to(target uint64) waits {
 	return w
 }
 
-// waits finds them. A static program has none. A slot that is bound at its first call, and was not called yet, is left alone.
+// waits finds them. A static program has none. A slot that is bound at its
+// first call, and was not called yet, is left alone.
 func (t *Target) waits() (w waits, err error) {
 	all, err := t.dir.mappings()
 	if err != nil {
@@ -63,7 +65,8 @@ func (t *Target) waits() (w waits, err error) {
 	return w, nil
 }
 
-// slotsOf returns the addresses of a module's slots. What is no ELF file, or cannot be read, has none.
+// slotsOf returns the addresses of a module's slots. What is no ELF file, or
+// cannot be read, has none.
 func (t *Target) slotsOf(m mapping) (slots []uint64) {
 	file, err := t.dir.open("root"+m.path, unix.O_RDONLY)
 	if err != nil {

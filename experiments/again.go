@@ -20,7 +20,8 @@ import (
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
-// Rerun carries a run out, and sets what came out beside what had come out before. Its error carries the exit status.
+// Rerun carries a run out, and sets what came out beside what had come out
+// before. Its error carries the exit status.
 func Rerun(ctx context.Context, saved *Saved, now *runs.Run) error {
 	out := now.Screen
 	suite, unwritten, err := now.Through(ctx)
@@ -34,7 +35,8 @@ func Rerun(ctx context.Context, saved *Saved, now *runs.Run) error {
 	}
 	for _, x := range suite.Scenarios {
 		if x.Failed != "" {
-			harmless.Fprintf(out.Out, "%s failed: %s\n  logs: %s\n", x.Name, harmless.Block(strings.TrimSpace(x.Failed), "  "), filepath.Join(dir, x.Dir, reports.LogFolder))
+			harmless.Fprintf(out.Out, "%s failed: %s\n  logs: %s\n", x.Name,
+				harmless.Block(strings.TrimSpace(x.Failed), "  "), filepath.Join(dir, x.Dir, reports.LogFolder))
 			unwritten = errors.Join(unwritten, fmt.Errorf("%s failed", x.Name))
 		}
 	}
@@ -73,11 +75,13 @@ func sameBytes(saved *Saved, now *runs.Run, suite reports.Suite) (differs bool, 
 		}
 		name := suite.Scenarios[i].Name
 		if bytes.Equal(was, is) {
-			harmless.Fprintf(now.Screen.Out, "%s: the same history, byte for byte: %d bytes, SHA-256 %.12x\n", name, len(is), sha256.Sum256(is))
+			harmless.Fprintf(now.Screen.Out, "%s: the same history, byte for byte: %d bytes, SHA-256 %.12x\n", name,
+				len(is), sha256.Sum256(is))
 			continue
 		}
 		differs = true
-		harmless.Fprintf(now.Screen.Out, "%s: another history (%d bytes, it was %d): a simulation must repeat, so this is a defect in lockchaos itself; please report it\n", name, len(is), len(was))
+		harmless.Fprintf(now.Screen.Out,
+			"%s: another history (%d bytes, it was %d): a simulation must repeat, so this is a defect in lockchaos itself; please report it\n", name, len(is), len(was))
 	}
 	return differs, nil
 }

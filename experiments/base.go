@@ -16,15 +16,16 @@ import (
 type Strike struct {
 	// Lock is the lock's name, and Fault the kind of the fault.
 	Lock, Fault string
-	// Target is whom it strikes, When the step, and Clock, of a clock-jump, which clock; "": as usual.
+	// Target is whom it strikes, When the step, and Clock, of a clock-jump,
+	// which clock; "": as usual.
 	Target, When, Clock string
 	// Over is what is varied, as ParseValues reads it; "": from 0.5 to 3 TTLs.
 	Over string
 }
 
-// Base returns the scenario that is varied, and its values: the one scenario that the names mean, or,
-// without names, one of the lock without faults, under the fault. points is how many values there
-// are. Its errors are the user's.
+// Base returns the scenario that is varied, and its values: the one scenario
+// that the names mean, or, without names, one of the lock without faults, under
+// the fault. points is how many values there are. Its errors are the user's.
 func (k Strike) Base(tool *runs.Tool, names []string, points int) (s scenarios.Scenario, v Values, err error) {
 	if k.Over == "" {
 		k.Over = OverDuration + "=0.5..3xTTL"
@@ -43,7 +44,8 @@ func (k Strike) Base(tool *runs.Tool, names []string, points int) (s scenarios.S
 	if v, err = ParseValues(k.Over, s.TTL.Std(), points); err != nil || len(names) > 0 {
 		return s, v, err
 	}
-	if err := Runnable(tool.Catalogue(), v.Apply(s, s.TTL.Std())); err != nil { // with some value, to see whether the rest fits
+	// with some value, to see whether the rest fits
+	if err := Runnable(tool.Catalogue(), v.Apply(s, s.TTL.Std())); err != nil {
 		return s, v, fmt.Errorf("this fault does not fit: %w", err)
 	}
 	return s, v, nil
@@ -65,10 +67,12 @@ func (k Strike) made(tool *runs.Tool) (s scenarios.Scenario, err error) {
 	if !ok {
 		return s, fmt.Errorf("no suite has a scenario of %s that could be disturbed: name one", k.Lock)
 	}
-	f := scenarios.Fault{Kind: k.Fault, Target: "holder", When: "between-read-and-write", After: scenarios.Duration(100 * time.Millisecond),
+	f := scenarios.Fault{Kind: k.Fault, Target: "holder", When: "between-read-and-write",
+		After: scenarios.Duration(100 * time.Millisecond),
 		Every: scenarios.Range{Min: s.TTL / 5, Max: 2 * s.TTL / 5}}
 	if k.Fault == nemesis.KindClockJump {
-		// Its holder works for a while, so that there is somebody whose lock can be lost; the clock is wrong for as long.
+		// Its holder works for a while, so that there is somebody whose lock
+		// can be lost; the clock is wrong for as long.
 		f.Target, f.When, f.Clock, f.For = "nodes:1", "after-grant", k.Clock, s.TTL/2
 		s.Workload.Think = scenarios.Range{Min: s.TTL / 5, Max: s.TTL / 5}
 	}

@@ -44,9 +44,11 @@ type seenOrders struct {
 	Orders    []uint64 `json:"orders"`
 }
 
-// openCorpus reads the folder of an earlier search; there need be none. say is told what is taken from it, and
-// what is not. What was found with another adapter or simulator would run differently, and is left out.
-func openCorpus(dir string, stamp scenarios.Simulation, fit func(*scenarios.Plan) error, known scenarios.Catalogue, say func(string)) (*corpus, error) {
+// openCorpus reads the folder of an earlier search; there need be none. say is
+// told what is taken from it, and what is not. What was found with another
+// adapter or simulator would run differently, and is left out.
+func openCorpus(dir string, stamp scenarios.Simulation, fit func(*scenarios.Plan) error, known scenarios.Catalogue,
+	say func(string)) (*corpus, error) {
 	c := &corpus{dir: dir, stamp: stamp, orders: map[uint64]bool{}}
 	if dir == "" {
 		return c, nil
@@ -74,7 +76,8 @@ func openCorpus(dir string, stamp scenarios.Simulation, fit func(*scenarios.Plan
 	if err := c.readOrders(); err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("corpus: %d plan%s and %d orders of events from earlier searches, in %s", len(c.plans), spelling.Plural(len(c.plans)), len(c.orders), dir)
+	text := fmt.Sprintf("corpus: %d plan%s and %d orders of events from earlier searches, in %s", len(c.plans),
+		spelling.Plural(len(c.plans)), len(c.orders), dir)
 	if other > 0 {
 		text += fmt.Sprintf("; %d plan%s of another adapter or simulator left out", other, spelling.Plural(other))
 	}

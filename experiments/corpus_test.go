@@ -31,21 +31,26 @@ func TestCorpusOnDisk(t *testing.T) {
 		return c
 	}
 	c := open(mine)
-	h := &history.History{Events: []history.Event{{Type: history.OK, Kind: history.Acquire, Grant: 1}, {Type: history.OK, Kind: history.Release, Grant: 1}}}
+	h := &history.History{Events: []history.Event{{Type: history.OK, Kind: history.Acquire, Grant: 1},
+		{Type: history.OK, Kind: history.Release, Grant: 1}}}
 	if !c.fresh(h) || c.fresh(h) {
 		t.Error("an order is new once")
 	}
 	between := scenarios.Range{Min: scenarios.Duration(time.Millisecond), Max: scenarios.Duration(time.Millisecond)}
-	plan := scenarios.Plan{Seed: 7, Scenario: scenarios.Scenario{Name: "explore/mine", Lock: "mine", Adapter: scenarios.Adapter{Go: dir, Service: "redis"}, TTL: scenarios.Duration(time.Second),
+	plan := scenarios.Plan{Seed: 7, Scenario: scenarios.Scenario{Name: "explore/mine", Lock: "mine",
+		Adapter: scenarios.Adapter{Go: dir, Service: "redis"}, TTL: scenarios.Duration(time.Second),
 		Clients: 1, Keys: 1, Duration: scenarios.Duration(2 * time.Second), Store: scenarios.Store{Kind: "unfenced"},
-		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: between, Rest: between, AcquireTimeout: scenarios.Duration(time.Second), OpTimeout: scenarios.Duration(time.Second)}}}
+		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: between, Rest: between,
+			AcquireTimeout: scenarios.Duration(time.Second), OpTimeout: scenarios.Duration(time.Second)}}}
 	if err := errors.Join(c.keep(plan), c.save()); err != nil {
 		t.Fatal(err)
 	}
-	if c = open(mine); len(c.plans) != 1 || c.plans[0].Seed != 7 || len(c.orders) != 2 || c.fresh(h) || !strings.Contains(said, "corpus: 1 plan and 2 orders of events") {
+	if c = open(mine); len(c.plans) != 1 || c.plans[0].Seed != 7 || len(c.orders) != 2 || c.fresh(h) ||
+		!strings.Contains(said, "corpus: 1 plan and 2 orders of events") {
 		t.Errorf("%d plans, %d orders: %s", len(c.plans), len(c.orders), said)
 	}
-	if c = open(scenarios.Simulation{Program: "p", Simulator: "another"}); len(c.plans)+len(c.orders) != 0 || !strings.Contains(said, "1 plan of another adapter or simulator left out") {
+	if c = open(scenarios.Simulation{Program: "p", Simulator: "another"}); len(c.plans)+len(c.orders) != 0 ||
+		!strings.Contains(said, "1 plan of another adapter or simulator left out") {
 		t.Errorf("%d plans, %d orders: %s", len(c.plans), len(c.orders), said)
 	}
 	fit = func(*scenarios.Plan) error { return errors.New("it has a throttle") }

@@ -78,14 +78,20 @@ func (c *Curve) begin(where runtimes.Runtime, runs int) {
 	if kind, err := c.Tool.KindOf(&c.Base); err == nil && kind.Service != "" {
 		service = kind.Service
 	}
-	c.data = studies.Curve{Lock: c.Base.Lock, Service: service, Store: c.Base.Store.Kind, Fault: c.Base.Faults[0].Label(), TTL: c.Base.TTL.Std(), Property: c.Property, Over: c.Values.What, Runs: c.Runs, Seed: c.Seed,
-		Command: c.Command, Version: c.Tool.Version, Runtime: where.About(), Started: c.Began.UTC().Truncate(time.Second)}
+	c.data = studies.Curve{Lock: c.Base.Lock, Service: service, Store: c.Base.Store.Kind,
+		Fault: c.Base.Faults[0].Label(), TTL: c.Base.TTL.Std(), Property: c.Property, Over: c.Values.What, Runs: c.Runs,
+		Seed:    c.Seed,
+		Command: c.Command, Version: c.Tool.Version, Runtime: where.About(),
+		Started: c.Began.UTC().Truncate(time.Second)}
 	for _, v := range c.Values.all {
-		c.data.Points = append(c.data.Points, studies.CurvePoint{Ratio: float64(v) / float64(c.Base.TTL), Value: int64(v)})
+		c.data.Points = append(c.data.Points, studies.CurvePoint{Ratio: float64(v) / float64(c.Base.TTL),
+			Value: int64(v)})
 		c.left = append(c.left, c.Runs)
 	}
-	c.Screen.Say(fmt.Sprintf("lockchaos %s · safety curve of %s under %s · %s · seeds from %d", c.Tool.Version, c.data.Lock, c.data.Fault, c.data.Runtime, c.Seed))
-	c.Screen.Say(fmt.Sprintf("%d values of its %s, %d runs each: %d runs, %d at once\n", len(c.Values.all), c.Values.What, c.Runs, runs, c.Parallel))
+	c.Screen.Say(fmt.Sprintf("lockchaos %s · safety curve of %s under %s · %s · seeds from %d", c.Tool.Version,
+		c.data.Lock, c.data.Fault, c.data.Runtime, c.Seed))
+	c.Screen.Say(fmt.Sprintf("%d values of its %s, %d runs each: %d runs, %d at once\n", len(c.Values.all),
+		c.Values.What, c.Runs, runs, c.Parallel))
 }
 
 // Plans are all runs, point by point, each with a seed of its own.
@@ -137,7 +143,8 @@ func (c *Curve) add(point int, one studies.CurvePoint, err error) {
 	c.data.Points[point].Add(one)
 	c.left[point]--
 	for c.told < len(c.left) && c.left[c.told] == 0 {
-		c.Screen.Say(fmt.Sprintf("%6.1f s  %s", time.Since(c.Began).Seconds(), studies.CurveLine(c.data, c.data.Points[c.told])))
+		c.Screen.Say(fmt.Sprintf("%6.1f s  %s", time.Since(c.Began).Seconds(),
+			studies.CurveLine(c.data, c.data.Points[c.told])))
 		c.told++
 	}
 }
@@ -154,7 +161,8 @@ func (c *Curve) write(dir string) error {
 // conclude says what came out; its error carries the exit status.
 func (c *Curve) conclude(ctx context.Context, dir string) error {
 	c.Screen.Say("\n" + c.data.Headline())
-	c.Screen.Say(fmt.Sprintf("again: %s\nreport: %s, %s", c.data.Command, filepath.Join(dir, reports.IndexFile), filepath.Join(dir, curveCSV)))
+	c.Screen.Say(fmt.Sprintf("again: %s\nreport: %s, %s", c.data.Command, filepath.Join(dir, reports.IndexFile),
+		filepath.Join(dir, curveCSV)))
 	code := exit.OK
 	for _, p := range c.data.Points {
 		if p.Failed > 0 {
@@ -188,7 +196,8 @@ func ParseValues(text string, ttl time.Duration, points int) (o Values, err erro
 	what, span, named := strings.Cut(text, "=")
 	low, high, two := strings.Cut(span, "..")
 	if !named || !two || what != OverDuration && what != OverOffset {
-		return o, fmt.Errorf("--over %q: what is varied, and from where to where, as in %s=0.5..3xTTL or %s=250ms..2s", text, OverDuration, OverOffset)
+		return o, fmt.Errorf("--over %q: what is varied, and from where to where, as in %s=0.5..3xTTL or %s=250ms..2s",
+			text, OverDuration, OverOffset)
 	}
 	unit := time.Duration(0)
 	for _, end := range []string{"xTTL", "×TTL", "*TTL"} {
@@ -224,7 +233,8 @@ func parseValue(text string, unit time.Duration) (time.Duration, error) {
 	if unit == 0 {
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return 0, fmt.Errorf("%q is not a duration such as 500ms (or give both as numbers of TTLs: 0.5..3xTTL)", text)
+			return 0, fmt.Errorf("%q is not a duration such as 500ms (or give both as numbers of TTLs: 0.5..3xTTL)",
+				text)
 		}
 		return d, nil
 	}
@@ -235,7 +245,8 @@ func parseValue(text string, unit time.Duration) (time.Duration, error) {
 	return time.Duration(v * float64(unit)), nil
 }
 
-// Apply is the scenario with a value: its fault lasts so long, or its clock jumps so far, and the workload has time for some strikes.
+// Apply is the scenario with a value: its fault lasts so long, or its clock
+// jumps so far, and the workload has time for some strikes.
 func (o Values) Apply(s scenarios.Scenario, v time.Duration) scenarios.Scenario {
 	f := s.Faults[0]
 	if o.What == OverDuration {
@@ -245,7 +256,8 @@ func (o Values) Apply(s scenarios.Scenario, v time.Duration) scenarios.Scenario 
 	}
 	s.Faults = []scenarios.Fault{f}
 	round := f.For + f.Every.Max
-	if o.What == OverOffset { // who is let in by a clock that is ahead stays in for as long when it is set right
+	// who is let in by a clock that is ahead stays in for as long when it is set right
+	if o.What == OverOffset {
 		round += scenarios.Duration(v.Abs())
 	}
 	if f.Every.Max > 0 {

@@ -28,7 +28,8 @@ func TestParseOver(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, got, want)
 		}
 	}
-	for _, text := range []string{"", "duration", "duration=1", "length=1..2xTTL", "duration=2..1xTTL", "duration=0..1xTTL", "duration=-1..1xTTL", "duration=a..1xTTL", "duration=NaN..1xTTL", "duration=1..2",
+	for _, text := range []string{"", "duration", "duration=1", "length=1..2xTTL", "duration=2..1xTTL",
+		"duration=0..1xTTL", "duration=-1..1xTTL", "duration=a..1xTTL", "duration=NaN..1xTTL", "duration=1..2",
 		"duration=1..1e300xTTL"} {
 		if o, err := ParseValues(text, ttl, 4); err == nil {
 			t.Errorf("%q is taken: %v", text, o.all)
@@ -39,9 +40,11 @@ func TestParseOver(t *testing.T) {
 // A point has time for its strikes, and clients wait for longer than it takes.
 func TestPointsHaveTime(t *testing.T) {
 	const ms = scenarios.Duration(time.Millisecond)
-	base := scenarios.Scenario{TTL: 500 * ms, Faults: []scenarios.Fault{{Kind: "pause", For: 1, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 200 * ms}}}}
+	base := scenarios.Scenario{TTL: 500 * ms,
+		Faults: []scenarios.Fault{{Kind: "pause", For: 1, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 200 * ms}}}}
 	s := Values{What: OverDuration}.Apply(base, 5*time.Second)
-	if s.Faults[0].For != 5000*ms || s.Duration < 3*5200*ms || s.Workload.OpTimeout < 10_000*ms || s.Workload.AcquireTimeout < s.Workload.OpTimeout {
+	if s.Faults[0].For != 5000*ms || s.Duration < 3*5200*ms || s.Workload.OpTimeout < 10_000*ms ||
+		s.Workload.AcquireTimeout < s.Workload.OpTimeout {
 		t.Errorf("%+v", s)
 	}
 	if base.Faults[0].For != 1 {

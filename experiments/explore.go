@@ -46,8 +46,9 @@ type Exploring struct {
 	Cores int
 	// File is where the regression goes; "": a name of the lock's and the property's.
 	File string
-	// Corpus is the folder from which the search starts, and where it leaves what it has learned;
-	// UsualCorpus: that of the adapter in the user's cache. "": it starts from nothing. Fresh empties it first.
+	// Corpus is the folder from which the search starts, and where it leaves
+	// what it has learned; UsualCorpus: that of the adapter in the user's
+	// cache. "": it starts from nothing. Fresh empties it first.
 	Corpus string
 	Fresh  bool
 	// Then replays what is found on the real service; nil: nothing does.
@@ -99,17 +100,19 @@ func (x *Exploring) Do(ctx context.Context) (err error) {
 		return err
 	}
 	kind := x.Lock.Kind()
-	x.base = scenarios.RandomLock{Nature: harness.Nature(kind), Base: x.Lock.Examinee().Undisturbed(), Together: harness.CheckTogether, Fits: func(f scenarios.Fault) error {
-		if why := harness.UnsimulatedFault(f.Spec()); why != "" {
-			return errors.New(why)
-		}
-		return errors.Join(reliesOn(f.Spec()), harness.CheckFault(kind, f))
-	}}
+	x.base = scenarios.RandomLock{Nature: harness.Nature(kind), Base: x.Lock.Examinee().Undisturbed(),
+		Together: harness.CheckTogether, Fits: func(f scenarios.Fault) error {
+			if why := harness.UnsimulatedFault(f.Spec()); why != "" {
+				return errors.New(why)
+			}
+			return errors.Join(reliesOn(f.Spec()), harness.CheckFault(kind, f))
+		}}
 	x.next = x.Seed
 	if err := x.recall(); err != nil {
 		return err
 	}
-	x.Out.Say(fmt.Sprintf("exploring %s: seeds from %d, %v of virtual time each, %d at once, for %v", x.Lock.Name, x.Seed, x.Length, x.Cores, x.For))
+	x.Out.Say(fmt.Sprintf("exploring %s: seeds from %d, %v of virtual time each, %d at once, for %v", x.Lock.Name,
+		x.Seed, x.Length, x.Cores, x.For))
 	x.search(ctx)
 	x.Out.Say(x.String())
 	if err := x.corpus.save(); err != nil {
@@ -157,7 +160,8 @@ func (x *Exploring) String() string {
 	t := x.tried
 	took := time.Since(x.began)
 	return fmt.Sprintf("%d seeds in %v (%.1f a second), %v of virtual time, %d grants; %d seeds with overruns, which no lease prevents; %d orders of events; %d seeds that showed nothing",
-		t.seeds, took.Round(time.Second), float64(t.seeds)/took.Seconds(), t.virtual.Round(time.Second), t.grants, t.overruns, len(x.corpus.orders), t.dull)
+		t.seeds, took.Round(time.Second), float64(t.seeds)/took.Seconds(), t.virtual.Round(time.Second), t.grants,
+		t.overruns, len(x.corpus.orders), t.dull)
 }
 
 // fewerCollections is the garbage collector's target while a search goes on.
@@ -167,7 +171,8 @@ const fewerCollections = 400
 func (x *Exploring) search(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, x.For)
 	defer cancel()
-	defer debug.SetGCPercent(debug.SetGCPercent(fewerCollections)) // what is collected is small, and there is much of it
+	// what is collected is small, and there is much of it
+	defer debug.SetGCPercent(debug.SetGCPercent(fewerCollections))
 	var all sync.WaitGroup
 	for range max(1, x.Cores) {
 		all.Go(func() {
@@ -218,7 +223,8 @@ func (x *Exploring) try(ctx context.Context, plan scenarios.Plan) (over bool) {
 	}
 	var v checker.Verdict
 	if err == nil {
-		v = checker.Judge(h, checker.Options{KeepDefects: true}) // before the lock: all cores judge at once
+		// before the lock: all cores judge at once
+		v = checker.Judge(h, checker.Options{KeepDefects: true})
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -256,7 +262,8 @@ func (x *Exploring) try(ctx context.Context, plan scenarios.Plan) (over bool) {
 // simulate runs a plan in memory.
 func (x *Exploring) simulate(ctx context.Context, plan scenarios.Plan) (*history.History, error) {
 	var text bytes.Buffer
-	if err := harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: x.Lock.Kind(), Program: x.program, History: &text}); err != nil {
+	if err := harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: x.Lock.Kind(), Program: x.program,
+		History: &text}); err != nil {
 		return nil, err
 	}
 	return history.ReadAll(&text, runs.HistoryFile)
@@ -303,11 +310,12 @@ func (x *Exploring) tell(ctx context.Context) error {
 			best = scenarios.Plan{Seed: seed, Scenario: s}
 		}
 		return shows, err
-	}, shrink.Options{Valid: func(s scenarios.Scenario) error { return Runnable(x.Tool.Catalogue(), s) }, Progress: func(s shrink.Step) {
-		if s.Shows {
-			x.Out.Say(fmt.Sprintf("%6.1f s  %s: still violated", time.Since(x.began).Seconds(), s.What))
-		}
-	}})
+	}, shrink.Options{Valid: func(s scenarios.Scenario) error { return Runnable(x.Tool.Catalogue(), s) },
+		Progress: func(s shrink.Step) {
+			if s.Shows {
+				x.Out.Say(fmt.Sprintf("%6.1f s  %s: still violated", time.Since(x.began).Seconds(), s.What))
+			}
+		}})
 	if err != nil {
 		return interrupted(ctx, err)
 	}
@@ -325,7 +333,8 @@ func (x *Exploring) tell(ctx context.Context) error {
 }
 
 // shows reports whether a plan shows the defect with one of a few seeds, its own first.
-func (x *Exploring) shows(ctx context.Context, plan scenarios.Plan, property string) (seed uint64, shows bool, err error) {
+func (x *Exploring) shows(ctx context.Context, plan scenarios.Plan, property string) (seed uint64, shows bool,
+	err error) {
 	for i := range uint64(seedsEach) {
 		one := plan
 		one.Seed += i
@@ -351,7 +360,8 @@ func (x *Exploring) write(ctx context.Context, plan scenarios.Plan, tried int) e
 	}
 	property, text := defectOf(checker.Judge(h, checker.Options{KeepDefects: true}), plan.Scenario)
 	if property != x.found.property {
-		return fmt.Errorf("a defect in lockchaos itself, please report it: seed %d showed %s, and does not any more", plan.Seed, x.found.property)
+		return fmt.Errorf("a defect in lockchaos itself, please report it: seed %d showed %s, and does not any more",
+			plan.Seed, x.found.property)
 	}
 	plan.Scenario.Expect, plan.Scenario.Needs = scenarios.Expect{}, scenarios.Needs{}
 	plan.Scenario.About = fmt.Sprintf("found by lockchaos explore: %s shows a defect, %s", x.Lock.Says.Name, property)
@@ -366,7 +376,8 @@ func (x *Exploring) write(ctx context.Context, plan scenarios.Plan, tried int) e
 	if err != nil {
 		return err
 	}
-	x.Out.Say(fmt.Sprintf("\n%s: %s\n  %s\n%d clients, %d candidates, seed %d:\n%s%s\nwrote %s; run it: %s", x.Lock.Name, property, text, plan.Scenario.Clients, tried, plan.Seed, faults,
+	x.Out.Say(fmt.Sprintf("\n%s: %s\n  %s\n%d clients, %d candidates, seed %d:\n%s%s\nwrote %s; run it: %s",
+		x.Lock.Name, property, text, plan.Scenario.Clients, tried, plan.Seed, faults,
 		x.drawn(plan), file, reports.Shell(x.Tool.Program, "run", "--plan", file, "--runtime", runtimes.Virtual)))
 	return exit.With(exit.Violated, x.replay(ctx, plan, property, file))
 }
@@ -375,13 +386,14 @@ func save(file string, plan scenarios.Plan) error {
 	return reports.WriteFile(file, func(w io.Writer) error { return plan.Write(w) })
 }
 
-// replay tries the finding on the real service, if that is wanted, and notes in its plan what came of
-// it: reports of the plan tell it.
+// replay tries the finding on the real service, if that is wanted, and notes in
+// its plan what came of it: reports of the plan tell it.
 func (x *Exploring) replay(ctx context.Context, plan scenarios.Plan, property, file string) error {
 	if x.Then == nil {
 		return nil
 	}
-	x.Then.Again = reports.Shell(x.Tool.Program, "run", "--plan", file, "--runtime", runtimes.Virtual, "--then", runtimes.Local)
+	x.Then.Again = reports.Shell(x.Tool.Program, "run", "--plan", file, "--runtime", runtimes.Virtual, "--then",
+		runtimes.Local)
 	shown, err := x.Then.Do(ctx, plan, property)
 	if err != nil {
 		return fmt.Errorf("%s is simulated, and was not replayed to the end: %w", file, err)

@@ -33,7 +33,8 @@ func explored(t *testing.T, lock string, seeds uint64, corpus string) (plan *sce
 	}
 	var out bytes.Buffer
 	file := filepath.Join(t.TempDir(), "found.yaml")
-	x := &Exploring{Tool: tool, Lock: met, Seed: 1, Most: seeds, For: 10 * time.Minute, Length: 2 * time.Second, Cores: 2, File: file, Corpus: corpus, Out: screen.New(&out)}
+	x := &Exploring{Tool: tool, Lock: met, Seed: 1, Most: seeds, For: 10 * time.Minute, Length: 2 * time.Second,
+		Cores: 2, File: file, Corpus: corpus, Out: screen.New(&out)}
 	err = x.Do(t.Context())
 	if _, missing := os.Stat(file); missing == nil {
 		if plan, missing = scenarios.LoadPlan(file, tool.Catalogue()); missing != nil {
@@ -51,10 +52,12 @@ func TestExploreFindsAndShrinks(t *testing.T) {
 	if exit.Of(err) != exit.Violated || plan == nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	if plan.Scenario.Clients != 2 || len(plan.Scenario.Faults) > 1 || plan.Simulation == nil || plan.Simulation.Simulator != harness.SimulatorHash() {
+	if plan.Scenario.Clients != 2 || len(plan.Scenario.Faults) > 1 || plan.Simulation == nil ||
+		plan.Simulation.Simulator != harness.SimulatorHash() {
 		t.Errorf("it was shrunk to %+v", plan)
 	}
-	for _, want := range []string{"shows a defect: ", "shrinking it", "nothing drawn for ties, client-1", "the scheduler draws nothing", "run --plan"} {
+	for _, want := range []string{"shows a defect: ", "shrinking it", "nothing drawn for ties, client-1",
+		"the scheduler draws nothing", "run --plan"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not said:\n%s", want, said)
 		}
@@ -72,7 +75,8 @@ func TestExploreSparesRedsync(t *testing.T) {
 	}
 	kept, _ := plansIn(corpus)
 	_, said, err = explored(t, "redsync", 1, corpus)
-	if want := fmt.Sprintf("corpus: %d plan", len(kept)); err != nil || len(kept) == 0 || !strings.Contains(said, want) || strings.Contains(said, " and 0 orders") {
+	if want := fmt.Sprintf("corpus: %d plan", len(kept)); err != nil || len(kept) == 0 ||
+		!strings.Contains(said, want) || strings.Contains(said, " and 0 orders") {
 		t.Errorf("the next search: %v, %q is not said:\n%s", err, want, said)
 	}
 }

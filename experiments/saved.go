@@ -39,7 +39,8 @@ func relative(from, to string) (string, error) {
 	return filepath.ToSlash(way), nil
 }
 
-// Saved is a folder of a run, or of one of its scenarios: what was run, and what it came to, as it is judged now.
+// Saved is a folder of a run, or of one of its scenarios: what was run, and
+// what it came to, as it is judged now.
 type Saved struct {
 	Dir   string // of the run
 	Named string // the folder that was named
@@ -54,7 +55,8 @@ func Load(tool *runs.Tool, dir string) (*Saved, error) {
 		dir = real // a link such as latest may point elsewhere tomorrow
 	}
 	if r, err := runs.LoadRepetition(dir); r != nil || err != nil {
-		return nil, errors.Join(err, fmt.Errorf("%s holds repetitions: name one of them, such as %s", dir, filepath.Join(dir, firstOf(r))))
+		return nil, errors.Join(err, fmt.Errorf("%s holds repetitions: name one of them, such as %s", dir,
+			filepath.Join(dir, firstOf(r))))
 	}
 	named, only := dir, ""
 	if outside.Has(dir, runs.PlanFile) {
@@ -78,7 +80,8 @@ func Load(tool *runs.Tool, dir string) (*Saved, error) {
 		all = append(all, tool.JudgeScenario(dir, r, run))
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s does not name the scenario %s, although its folder is there", filepath.Join(dir, runs.RecordFile), only)
+		return nil, fmt.Errorf("%s does not name the scenario %s, although its folder is there",
+			filepath.Join(dir, runs.RecordFile), only)
 	}
 	s.Suite = run.Together(all)
 	return s, nil
@@ -94,7 +97,8 @@ func firstOf(r *reports.Repetition) string {
 // CompareFile is the page of two runs, in the folder of the second.
 const CompareFile = "comparison.html"
 
-// Compare sets two runs side by side, as text and as a page. It is 1 if a scenario of the second is worse, 2 if one is no longer decided.
+// Compare sets two runs side by side, as text and as a page. It is 1 if a
+// scenario of the second is worse, 2 if one is no longer decided.
 func Compare(tool *runs.Tool, out io.Writer, a, b, file string) error {
 	first, err := Load(tool, a)
 	if err != nil {
@@ -163,7 +167,10 @@ func Report(ctx context.Context, tool *runs.Tool, dir string, open func() (*scre
 		}
 		return err
 	}
-	return out.Conclude(dir, suite, func(w io.Writer) error { return runs.Tell(w, dir, suite, run.NoExpect, run.Interrupted) })
+	return out.Conclude(dir, suite, func(w io.Writer) error {
+		return runs.Tell(w, dir, suite, run.NoExpect,
+			run.Interrupted)
+	})
 }
 
 // ReadTrend reads the records of all runs in a folder. Each repetition counts as a run.

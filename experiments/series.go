@@ -33,20 +33,24 @@ const (
 	UntilUnexpected = "unexpected"
 )
 
-// keptViolations is how many violations of a property are kept of a repetition: there may be thousands.
+// keptViolations is how many violations of a property are kept of a repetition:
+// there may be thousands.
 const keptViolations = 3
 
-// Series is one `lockchaos run` that is repeated: runs side by side, each with a seed and a folder of its own.
+// Series is one `lockchaos run` that is repeated: runs side by side, each with
+// a seed and a folder of its own.
 type Series struct {
 	runs.Settings
-	// Repeat is how often the run is repeated at most; until ends it earlier: UntilViolated, UntilUnexpected, or how many runs must be violated. "": nothing does.
+	// Repeat is how often the run is repeated at most; until ends it earlier:
+	// UntilViolated, UntilUnexpected, or how many runs must be violated. "": nothing does.
 	Repeat int
 	Until  string
 	Where  runtimes.Runtime
 	Screen *screen.Screen
 	// Draw makes the plans of a repetition.
 	Draw func(seed uint64) ([]scenarios.Plan, error)
-	// Command is what the user would type to have the repetition of a seed again, whose folder is dir; whole is what he would type to have them all again.
+	// Command is what the user would type to have the repetition of a seed again,
+	// whose folder is dir; whole is what he would type to have them all again.
 	Command func(seed uint64, dir string) string
 	Whole   string
 
@@ -61,7 +65,8 @@ type Series struct {
 	errs     []error
 }
 
-// Do repeats, and tells the table of verdicts. Its error carries the exit status: the worst of all runs.
+// Do repeats, and tells the table of verdicts. Its error carries the exit
+// status: the worst of all runs.
 func (s *Series) Do(ctx context.Context, name, about string, plans []scenarios.Plan) error {
 	began := time.Now()
 	dir, err := runs.MakeFolder(s.Out, began)
@@ -70,13 +75,15 @@ func (s *Series) Do(ctx context.Context, name, about string, plans []scenarios.P
 	}
 	s.dir = dir
 	first := plans[0].Seed
-	s.table = reports.Repetition{Suite: runs.Titled(name, s.Shard.String()), Command: s.Whole, Version: s.Tool.Version, Runtime: s.Where.About(), Started: began.UTC().Truncate(time.Second), Wanted: s.Repeat, Until: s.Until}
+	s.table = reports.Repetition{Suite: runs.Titled(name, s.Shard.String()), Command: s.Whole, Version: s.Tool.Version,
+		Runtime: s.Where.About(), Started: began.UTC().Truncate(time.Second), Wanted: s.Repeat, Until: s.Until}
 	s.save()
 	s.begin(s.Shard.Part(plans), first)
 	places := make(chan struct{}, s.Parallel)
 	var running sync.WaitGroup
 	for i := range s.Repeat {
-		places <- struct{}{} // a run begins when a place is free for it, and nothing has ended the repetition by then
+		// a run begins when a place is free for it, and nothing has ended the repetition by then
+		places <- struct{}{}
 		<-places
 		if s.enough() || ctx.Err() != nil {
 			break
@@ -106,7 +113,8 @@ func (s *Series) one(name, about string, seed uint64, plans []scenarios.Plan) (*
 	f := s.Settings
 	f.Counted = true
 	f.Seed = seed
-	one := &runs.Run{Settings: f, Where: s.Where, Name: name, About: about, Plans: plans, Screen: s.Screen, Alone: &s.alone, Label: fmt.Sprintf(" (seed %d)", seed),
+	one := &runs.Run{Settings: f, Where: s.Where, Name: name, About: about, Plans: plans, Screen: s.Screen,
+		Alone: &s.alone, Label: fmt.Sprintf(" (seed %d)", seed),
 		OnEnd: func(sc reports.Scenario) { s.count(seed, sc) }}
 	dir := filepath.Join(s.dir, fmt.Sprintf("seed-%d", seed))
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -129,7 +137,8 @@ func (s *Series) add(one *runs.Run) {
 	s.save()
 }
 
-// save writes how far the repetition is, for those who follow it. That it can't be written is told at the end, when it is written for good.
+// save writes how far the repetition is, for those who follow it. That it can't
+// be written is told at the end, when it is written for good.
 func (s *Series) save() {
 	var text bytes.Buffer
 	if reports.WriteRepetitionJSON(&text, s.table) == nil {
@@ -137,7 +146,8 @@ func (s *Series) save() {
 	}
 }
 
-// take counts a repetition, whose folder is dir. Of its scenarios only what the table and junit.xml tell is kept: there may be thousands.
+// take counts a repetition, whose folder is dir. Of its scenarios only what the
+// table and junit.xml tell is kept: there may be thousands.
 func (s *Series) take(dir string, suite reports.Suite) {
 	s.table.Add(suite.Seed, dir, suite.Scenarios)
 	for _, sc := range suite.Scenarios {
@@ -169,7 +179,7 @@ func (s *Series) fail(err error) {
 	s.errs = append(s.errs, err)
 }
 
-// enough tells whether that has come for which the runs are repeated.
+// enough reports whether that has come for which the runs are repeated.
 func (s *Series) enough() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,14 +218,16 @@ func (s *Series) conclude(ctx context.Context) error {
 		if err := terminal.RepetitionText(out, s.table, s.Screen.Color); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
-		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command, reports.There(filepath.Join(s.dir, reports.IndexFile)))
+		harmless.Fprintf(out, "again: %s\nreport: %s\n", s.table.Command,
+			reports.There(filepath.Join(s.dir, reports.IndexFile)))
 		return exit.Ended(s.code, unwritten, ctx.Err() != nil)
 	})
 }
 
 // suite is all that was repeated as one run, for CI systems.
 func (s *Series) suite() reports.Suite {
-	suite := reports.Suite{Name: s.table.Suite, Command: s.table.Command, Runtime: s.table.Runtime, Started: s.table.Started, Elapsed: time.Duration(s.table.Elapsed), Version: s.Tool.Version, Scenarios: s.all}
+	suite := reports.Suite{Name: s.table.Suite, Command: s.table.Command, Runtime: s.table.Runtime,
+		Started: s.table.Started, Elapsed: time.Duration(s.table.Elapsed), Version: s.Tool.Version, Scenarios: s.all}
 	if len(s.table.Runs) > 0 {
 		suite.Seed = s.table.Runs[0].Seed
 	}
@@ -225,7 +237,8 @@ func (s *Series) suite() reports.Suite {
 // write writes the repetition's own files. Each repetition has written its own.
 func (s *Series) write(suite reports.Suite) error {
 	return errors.Join(
-		outside.Write(s.dir, runs.RepeatFile, func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
+		outside.Write(s.dir, runs.RepeatFile,
+			func(w io.Writer) error { return reports.WriteRepetitionJSON(w, s.table) }),
 		outside.Write(s.dir, reports.IndexFile, func(w io.Writer) error { return page.WriteRepetition(w, s.table) }),
 		runs.RenderForCI(s.dir, suite),
 	)
@@ -268,7 +281,8 @@ func (s *Series) begin(plans []scenarios.Plan, first uint64) {
 	suite := reports.Suite{Version: r.Version, Name: r.Suite, Runtime: r.Runtime, Seed: first}
 	s.Screen.Start(suite, total, s.Parallel, column, func(out io.Writer) {
 		harmless.Fprintf(out, "lockchaos %s · %s · %s · seeds from %d\n", r.Version, r.Suite, r.Runtime, first)
-		harmless.Fprintf(out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans), spelling.Plural(len(plans)), r.Wanted, until, total, min(s.Parallel, total),
+		harmless.Fprintf(out, "%d scenario%s, %d times at most%s: %d runs, %d at once, %s\n\n", len(plans),
+			spelling.Plural(len(plans)), r.Wanted, until, total, min(s.Parallel, total),
 			scenarios.Estimate(scenarios.LengthOfAll(slices.Repeat(plans, r.Wanted), s.Parallel)))
 	})
 }

@@ -17,7 +17,8 @@ import (
 // SuiteText is a suite of one scenario, as it is written.
 func SuiteText(s scenarios.Scenario) ([]byte, error) {
 	s.Attack = "" // what is left of it is no longer the attack
-	text, err := yaml.Marshal(scenarios.Suite{Name: "regression", About: "found by lockchaos shrink", Scenarios: []scenarios.Scenario{s}})
+	text, err := yaml.Marshal(scenarios.Suite{Name: "regression", About: "found by lockchaos shrink",
+		Scenarios: []scenarios.Scenario{s}})
 	if err != nil {
 		return nil, fmt.Errorf("write the scenario %s: %w", s.Name, err)
 	}
@@ -50,7 +51,8 @@ func (s *Shrinking) yaml(trail []shrink.Step, r shrink.Result, last Ballot) ([]b
 	var b strings.Builder
 	b.WriteString(strictyaml.SchemaLine("suite"))
 	say := func(format string, args ...any) { harmless.Fprintf(&b, "# "+format+"\n", args...) }
-	say("A regression test, reduced by `lockchaos shrink` (lockchaos %s) from %s (seed %d), where %s is violated.", s.tool.Version, s.old.Name, s.Plan.Seed, s.Property)
+	say("A regression test, reduced by `lockchaos shrink` (lockchaos %s) from %s (seed %d), where %s is violated.",
+		s.tool.Version, s.old.Name, s.Plan.Seed, s.Property)
 	if last.Rate().Of > 0 {
 		say("What is left violates it in %s runs (95 %% interval: %s).", last.Rate(), last.Rate().Between())
 	}
@@ -64,8 +66,8 @@ func (s *Shrinking) yaml(trail []shrink.Step, r shrink.Result, last Ballot) ([]b
 	return append([]byte(b.String()), text...), nil
 }
 
-// withoutDefect is what is expected when the defect is mended: the property passes. Of others that were expected to be violated nothing is expected: they may go
-// with it.
+// withoutDefect is what is expected when the defect is mended: the property passes. Of
+// others that were expected to be violated nothing is expected: they may go with it.
 func withoutDefect(e scenarios.Expect, property string) scenarios.Expect {
 	out := scenarios.Expect{Properties: maps.Clone(e.Properties)}
 	if out.Properties == nil {

@@ -43,7 +43,8 @@ type Shrinking struct {
 	began time.Time
 }
 
-// NewShrinking picks the scenario and the property in what was saved in a folder, which was named from.
+// NewShrinking picks the scenario and the property in what was saved in a
+// folder, which was named from.
 func NewShrinking(tool *runs.Tool, g Goal, out *screen.Screen, saved *Saved, from string) (*Shrinking, error) {
 	s := &Shrinking{Goal: g, tool: tool, out: out, from: from, began: time.Now()}
 	return s, s.choose(saved)
@@ -55,7 +56,8 @@ func (s *Shrinking) Do(ctx context.Context, settings runs.Settings, where runtim
 		return err
 	}
 	defer func() { err = errors.Join(err, s.tries.Close()) }()
-	s.out.Say(fmt.Sprintf("shrinking %s: %s must stay violated in %d of %d runs; %v at most", s.old.Name, s.Property, s.Shows, s.Runs, s.Budget))
+	s.out.Say(fmt.Sprintf("shrinking %s: %s must stay violated in %d of %d runs; %v at most", s.old.Name, s.Property,
+		s.Shows, s.Runs, s.Budget))
 	return s.search(ctx)
 }
 
@@ -79,7 +81,8 @@ func (s *Shrinking) choose(saved *Saved) error {
 	case len(names) == 0:
 		return fmt.Errorf("%s: nothing is violated: there is nothing to shrink", s.from)
 	case len(names) > 1:
-		return fmt.Errorf("%d scenarios are violated: name the folder of one:\n  %s", len(names), strings.Join(names, "\n  "))
+		return fmt.Errorf("%d scenarios are violated: name the folder of one:\n  %s", len(names),
+			strings.Join(names, "\n  "))
 	}
 	s.Plan, s.old = saved.Plans[at], saved.Suite.Scenarios[at]
 	s.Property, _ = shrinkable(s.old, s.Property)
@@ -96,8 +99,8 @@ func (s *Shrinking) choose(saved *Saved) error {
 // shrunkName is the name of a scenario that was reduced.
 func shrunkName(name string) string { return strings.TrimSuffix(name, "/shrunk") + "/shrunk" }
 
-// shrinkable is the property whose violation is to stay: the one that is asked for, or one that was not expected, or one that harms data, or the first; "" if
-// nothing is violated.
+// shrinkable is the property whose violation is to stay: the one that is asked for, or one
+// that was not expected, or one that harms data, or the first; "" if nothing is violated.
 func shrinkable(sc reports.Scenario, asked string) (string, error) {
 	var names, violated, strange []string
 	for _, p := range sc.Verdict.Properties {
@@ -112,7 +115,8 @@ func shrinkable(sc reports.Scenario, asked string) (string, error) {
 	}
 	if asked != "" {
 		if len(names) > 0 && !slices.Contains(names, asked) {
-			return "", fmt.Errorf("there is no property %q%s; one of %s", asked, spelling.Suggest(asked, names), strings.Join(names, ", "))
+			return "", fmt.Errorf("there is no property %q%s; one of %s", asked, spelling.Suggest(asked, names),
+				strings.Join(names, ", "))
 		}
 		violated, strange = slices.DeleteFunc(violated, func(name string) bool { return name != asked }), nil
 	}
@@ -138,8 +142,9 @@ func (s *Shrinking) search(ctx context.Context) error {
 		return interrupted(ctx, err)
 	}
 	if first.Shown < s.Shows {
-		return exit.With(exit.Inconclusive, fmt.Errorf("%s was violated in %d of %d runs (%d failed), and has to be in %d: try --shows %d, or more --runs", s.Property, first.Shown, s.Runs, first.Failed, s.Shows,
-			max(1, first.Shown)))
+		return exit.With(exit.Inconclusive,
+			fmt.Errorf("%s was violated in %d of %d runs (%d failed), and has to be in %d: try --shows %d, or more --runs", s.Property, first.Shown, s.Runs, first.Failed, s.Shows,
+				max(1, first.Shown)))
 	}
 	s.say("as it was: still violated", first)
 	limited, cancel := context.WithTimeout(ctx, s.Budget)
@@ -150,20 +155,23 @@ func (s *Shrinking) search(ctx context.Context) error {
 		last, err = s.tries.Vote(ctx, scenarios.Plan{Seed: s.Plan.Seed, Scenario: sc}, s.Property, s.Runs, s.Shows)
 		return last.Shown >= s.Shows, err
 	}
-	r, err := shrink.Reduce(limited, s.Plan.Scenario, judge, shrink.Options{Valid: func(sc scenarios.Scenario) error { return Runnable(s.tool.Catalogue(), sc) }, Most: s.Most, Progress: func(step shrink.Step) {
-		if step.Shows {
-			s.say(step.What+": still violated", last)
-		} else {
-			s.say(step.What+": no longer", last)
-		}
-	}})
+	r, err := shrink.Reduce(limited, s.Plan.Scenario, judge,
+		shrink.Options{Valid: func(sc scenarios.Scenario) error { return Runnable(s.tool.Catalogue(), sc) },
+			Most: s.Most, Progress: func(step shrink.Step) {
+				if step.Shows {
+					s.say(step.What+": still violated", last)
+				} else {
+					s.say(step.What+": no longer", last)
+				}
+			}})
 	if err != nil || ctx.Err() != nil {
 		return interrupted(ctx, err)
 	}
 	return s.confirm(ctx, r)
 }
 
-// confirm runs the smallest twice as often with other seeds, steps back where that does not confirm it, and writes what does.
+// confirm runs the smallest twice as often with other seeds, steps back where
+// that does not confirm it, and writes what does.
 func (s *Shrinking) confirm(ctx context.Context, r shrink.Result) error {
 	var last Ballot
 	trail, err := shrink.Confirm(ctx, r.Trail, func(ctx context.Context, sc scenarios.Scenario) (bool, error) {
@@ -198,13 +206,15 @@ func (s *Shrinking) confirm(ctx context.Context, r shrink.Result) error {
 	if !r.Minimal {
 		cut = " The search was cut short: --budget and --tries give it more."
 	}
-	s.out.Say(fmt.Sprintf("\n%d candidates in %.0f s.%s\nwrote %s; run it: %s", r.Tried, time.Since(s.began).Seconds(), cut, s.File, reports.Shell(s.tool.Program, "run", s.File)))
+	s.out.Say(fmt.Sprintf("\n%d candidates in %.0f s.%s\nwrote %s; run it: %s", r.Tried, time.Since(s.began).Seconds(),
+		cut, s.File, reports.Shell(s.tool.Program, "run", s.File)))
 	return nil
 }
 
 // say tells what became of a candidate.
 func (s *Shrinking) say(what string, b Ballot) {
-	text := fmt.Sprintf("%6.1f s  %s (%d of %d run%s", time.Since(s.began).Seconds(), what, b.Shown, b.Shown+b.Held, spelling.Plural(b.Shown+b.Held))
+	text := fmt.Sprintf("%6.1f s  %s (%d of %d run%s", time.Since(s.began).Seconds(), what, b.Shown, b.Shown+b.Held,
+		spelling.Plural(b.Shown+b.Held))
 	if b.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", b.Failed)
 	}

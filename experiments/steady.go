@@ -16,9 +16,10 @@ func (x *Exploring) stamp(steady []string) scenarios.Simulation {
 	return scenarios.Simulation{Program: x.program.Hash, Simulator: harness.SimulatorHash(), Steady: steady}
 }
 
-// settle has as much of the schedule no longer drawn as still shows the property. It returns the plan
-// and how many candidates were tried.
-func (x *Exploring) settle(ctx context.Context, plan scenarios.Plan, property string) (_ scenarios.Plan, tried int, err error) {
+// settle has as much of the schedule no longer drawn as still shows the
+// property. It returns the plan and how many candidates were tried.
+func (x *Exploring) settle(ctx context.Context, plan scenarios.Plan, property string) (_ scenarios.Plan, tried int,
+	err error) {
 	stamp := x.stamp(nil)
 	plan.Simulation = &stamp
 	err = most(harness.Draws(plan, x.Lock.Adapter.Service), func(names []string) (bool, error) {
@@ -31,15 +32,16 @@ func (x *Exploring) settle(ctx context.Context, plan scenarios.Plan, property st
 		seed, shows, err := x.shows(ctx, candidate, property)
 		if shows {
 			plan, plan.Seed = candidate, seed
-			x.Out.Say(fmt.Sprintf("%6.1f s  nothing drawn for %s: still violated", time.Since(x.began).Seconds(), few(names)))
+			x.Out.Say(fmt.Sprintf("%6.1f s  nothing drawn for %s: still violated", time.Since(x.began).Seconds(),
+				few(names)))
 		}
 		return shows, err
 	})
 	return plan, tried, err
 }
 
-// most offers all of the names at once, or halves of them, down to single ones, until each was taken
-// or was refused alone.
+// most offers all of the names at once, or halves of them, down to single ones,
+// until each was taken or was refused alone.
 func most(names []string, take func([]string) (bool, error)) error {
 	taken, err := take(names)
 	if taken || err != nil || len(names) <= 1 {
@@ -54,7 +56,8 @@ func most(names []string, take func([]string) (bool, error)) error {
 
 // drawn says in words what the scheduler still draws.
 func (x *Exploring) drawn(plan scenarios.Plan) string {
-	left := slices.DeleteFunc(harness.Draws(plan, x.Lock.Adapter.Service), func(name string) bool { return slices.Contains(plan.Simulation.Steady, name) })
+	left := slices.DeleteFunc(harness.Draws(plan, x.Lock.Adapter.Service),
+		func(name string) bool { return slices.Contains(plan.Simulation.Steady, name) })
 	if len(left) == 0 {
 		return "the scheduler draws nothing: latencies and turns do not matter"
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/studies"
 )
 
-// StruckHolds counts in one history the holds that a proven strike met, and which of them are part of a violation.
+// StruckHolds counts in one history the holds that a proven strike met, and
+// which of them are part of a violation.
 func StruckHolds(h *history.History, property string) studies.CurvePoint {
 	p := studies.CurvePoint{Runs: 1}
 	view, struck := history.NewView(h), map[int64]bool{}

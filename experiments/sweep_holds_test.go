@@ -19,7 +19,8 @@ func TestStruckHolds(t *testing.T) {
 	}
 	strike := func(id int, service bool, holding, at int64) {
 		for _, phase := range []string{"begin", "end"} {
-			f := &history.FaultInfo{ID: id, Kind: "pause", Phase: phase, Service: service, Holding: holding, Injected: true, Bit: phase == "end", From: at, To: at + 3}
+			f := &history.FaultInfo{ID: id, Kind: "pause", Phase: phase, Service: service, Holding: holding,
+				Injected: true, Bit: phase == "end", From: at, To: at + 3}
 			h.Events = append(h.Events, history.Event{Type: history.Fault, Time: at, Fault: f})
 		}
 	}
@@ -30,7 +31,8 @@ func TestStruckHolds(t *testing.T) {
 	op(history.Acquire, 3, 3, 50)
 	strike(3, false, 3, 60)
 	h.Events = append(h.Events, history.Event{Type: history.End, Time: 99})
-	if p := StruckHolds(h, checker.MutualExclusion); p.Struck != 2 || p.Missed != 1 || p.Violated != 0 || p.Shortest != 3 || p.Longest != 3 {
+	if p := StruckHolds(h, checker.MutualExclusion); p.Struck != 2 || p.Missed != 1 || p.Violated != 0 ||
+		p.Shortest != 3 || p.Longest != 3 {
 		t.Errorf("%+v", p)
 	}
 }

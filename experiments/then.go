@@ -59,7 +59,8 @@ type Replay struct {
 
 // NewReplay builds the Go program for this machine, and starts it once on its real service. Its
 // errors are the user's. It is nil where nothing is to be replayed.
-func NewReplay(ctx context.Context, settings runs.Settings, then Then, p own.Program, out *screen.Screen) (*Replay, error) {
+func NewReplay(ctx context.Context, settings runs.Settings, then Then, p own.Program, out *screen.Screen) (*Replay,
+	error) {
 	if err := then.Check(runtimes.Virtual, false); err != nil || then.Where == "" {
 		return nil, err
 	}
@@ -142,15 +143,17 @@ func each(faults []scenarios.Fault, fits func(scenarios.Fault) error) (errs []er
 // property was violated there, as a defect of the lock.
 func (r *Replay) Do(ctx context.Context, found scenarios.Plan, property string) (Shown, error) {
 	plan, missing := r.plan(found)
-	shown := Shown{Service: r.lock.Adapter.Service, Tries: r.Tries, Missing: missing, Needs: needsOf(found.Scenario.Faults)}
+	shown := Shown{Service: r.lock.Adapter.Service, Tries: r.Tries, Missing: missing,
+		Needs: needsOf(found.Scenario.Faults)}
 	if len(missing) > 0 && len(plan.Scenario.Faults) == 0 {
 		shown.Tries = 0
 		return shown, nil
 	}
 	r.Out.Say(fmt.Sprintf("\nreplaying it on a real %s, %d times", shown.Service, r.Tries))
-	s := &Series{Settings: r.Settings, Repeat: r.Tries, Screen: r.Out, Whole: r.Again, Command: func(_ uint64, dir string) string {
-		return reports.Shell(r.Settings.Tool.Program, "rerun", dir)
-	}}
+	s := &Series{Settings: r.Settings, Repeat: r.Tries, Screen: r.Out, Whole: r.Again,
+		Command: func(_ uint64, dir string) string {
+			return reports.Shell(r.Settings.Tool.Program, "rerun", dir)
+		}}
 	s.Draw = func(seed uint64) ([]scenarios.Plan, error) {
 		again := plan
 		again.Seed = seed
@@ -162,7 +165,8 @@ func (r *Replay) Do(ctx context.Context, found scenarios.Plan, property string) 
 		return shown, err
 	}
 	s.Where = where
-	err = errors.Join(s.Do(ctx, plan.Scenario.Name, fmt.Sprintf("what the simulation found (%s), replayed on the real service", property), plans), where.Close())
+	err = errors.Join(s.Do(ctx, plan.Scenario.Name,
+		fmt.Sprintf("what the simulation found (%s), replayed on the real service", property), plans), where.Close())
 	if ctx.Err() != nil {
 		return shown, ctx.Err()
 	}
@@ -179,7 +183,8 @@ func (r *Replay) Do(ctx context.Context, found scenarios.Plan, property string) 
 // take counts a try.
 func (s *Shown) take(sc reports.Scenario, property string) {
 	switch {
-	case slices.ContainsFunc(sc.Verdict.Properties, func(p checker.PropertyResult) bool { return p.Name == property && p.CountOf(checker.Defect) > 0 }):
+	case slices.ContainsFunc(sc.Verdict.Properties,
+		func(p checker.PropertyResult) bool { return p.Name == property && p.CountOf(checker.Defect) > 0 }):
 		s.Hits++
 	case sc.Failed != "" || sc.Skipped != "":
 		s.Failed++
@@ -191,8 +196,8 @@ func (s *Shown) take(sc reports.Scenario, property string) {
 	}
 }
 
-// needsOf says what a real run has to meet by luck: it repeats which faults strike and when they are
-// due. A simulated fault strikes at once; a real one some milliseconds after its step.
+// needsOf says what a real run has to meet by luck: it repeats which faults strike and when
+// they are due. A simulated fault strikes at once; a real one some milliseconds after its step.
 func needsOf(faults []scenarios.Fault) string {
 	var words []string
 	for _, f := range faults {
@@ -220,7 +225,8 @@ func (t Then) Found(ctx context.Context, run *runs.Run, err error) error {
 		}
 		found++
 		a := plan.Scenario.Adapter
-		r, failed := NewReplay(ctx, run.Settings, t, own.Program{Go: a.Go, Service: a.Service, TTL: plan.Scenario.TTL.Std()}, run.Screen)
+		r, failed := NewReplay(ctx, run.Settings, t,
+			own.Program{Go: a.Go, Service: a.Service, TTL: plan.Scenario.TTL.Std()}, run.Screen)
 		if failed != nil {
 			return errors.Join(err, failed)
 		}

@@ -20,7 +20,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Trials runs plans for those who search or measure with them: out of sight, many at once, in folders that are deleted.
+// Trials runs plans for those who search or measure with them: out of sight,
+// many at once, in folders that are deleted.
 type Trials struct {
 	flags  runs.Settings
 	where  runtimes.Runtime
@@ -44,7 +45,8 @@ func NewTrials(f runs.Settings, where runtimes.Runtime, what string) (*Trials, e
 // Close deletes the folder of the trials.
 func (t *Trials) Close() error { return os.RemoveAll(t.dir) }
 
-// Run runs a plan when a place is free, judges it by its properties, and shows what came out to look, with the scenario's folder, which is deleted afterwards.
+// Run runs a plan when a place is free, judges it by its properties, and shows
+// what came out to look, with the scenario's folder, which is deleted afterwards.
 func (t *Trials) Run(ctx context.Context, p scenarios.Plan, look func(reports.Scenario, string)) error {
 	select {
 	case t.places <- struct{}{}:
@@ -59,7 +61,8 @@ func (t *Trials) Run(ctx context.Context, p scenarios.Plan, look func(reports.Sc
 	defer os.RemoveAll(dir)
 	f := t.flags
 	f.NoExpect, f.Parallel = true, 1
-	one := &runs.Run{Settings: f, Where: t.where, Name: p.Scenario.Name, Plans: []scenarios.Plan{p}, Screen: screen.New(io.Discard)}
+	one := &runs.Run{Settings: f, Where: t.where, Name: p.Scenario.Name, Plans: []scenarios.Plan{p},
+		Screen: screen.New(io.Discard)}
 	one.Prepare(dir, time.Now())
 	one.Launch(ctx, make(chan struct{}, 1))()
 	if ctx.Err() != nil {
@@ -80,7 +83,8 @@ type Ballot struct {
 // Rate is how many of the trials that were decided showed it.
 func (b Ballot) Rate() reports.Rate { return reports.Rate{Hits: b.Shown, Of: b.Shown + b.Held} }
 
-// Vote runs a plan with n seeds from its own, until need trials have violated the property, or too few are left for that; need 0: all are run.
+// Vote runs a plan with n seeds from its own, until need trials have violated
+// the property, or too few are left for that; need 0: all are run.
 func (t *Trials) Vote(ctx context.Context, p scenarios.Plan, property string, n, need int) (Ballot, error) {
 	enough, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -110,7 +114,8 @@ func (t *Trials) Vote(ctx context.Context, p scenarios.Plan, property string, n,
 	return b, errors.Join(ctx.Err(), b.err)
 }
 
-// count takes what one trial came to. One that failed or was skipped says nothing of the property, unless it was violated before.
+// count takes what one trial came to. One that failed or was skipped says
+// nothing of the property, unless it was violated before.
 func (b *Ballot) count(sc reports.Scenario, property string) {
 	st := sc.Verdict.Stats
 	switch {
@@ -129,7 +134,8 @@ func (b *Ballot) count(sc reports.Scenario, property string) {
 	}
 }
 
-// violates tells whether a scenario's verdict finds the property violated.
+// violates reports whether a scenario's verdict finds the property violated.
 func violates(sc reports.Scenario, property string) bool {
-	return slices.ContainsFunc(sc.Verdict.Properties, func(p checker.PropertyResult) bool { return p.Name == property && p.Outcome == checker.Violated })
+	return slices.ContainsFunc(sc.Verdict.Properties,
+		func(p checker.PropertyResult) bool { return p.Name == property && p.Outcome == checker.Violated })
 }

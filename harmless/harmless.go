@@ -20,29 +20,33 @@ import (
 	"unicode/utf8"
 )
 
-// Hidden reports whether a character has no glyph of its own, or changes the place or the order of others: controls
-// (U+0080 to U+009F too), format characters such as the bidirectional ones, separators of lines and paragraphs.
-// Line breaks and tabs are hidden, too.
+// Hidden reports whether a character has no glyph of its own, or changes the place or the order
+// of others: controls (U+0080 to U+009F too), format characters such as the bidirectional ones,
+// separators of lines and paragraphs. Line breaks and tabs are hidden, too.
 func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
 
-// Line returns a value that stays on its line: every hidden character is escaped, line breaks and tabs included.
+// Line returns a value that stays on its line: every hidden character is
+// escaped, line breaks and tabs included.
 func Line(s string) string { return escaped(s, "") }
 
 // Text returns a text that may have several lines: as Line, but line breaks and tabs stay.
 func Text(s string) string { return escaped(s, "\n\t") }
 
-// Safe is text that Fprintf and its like leave as it is: what Block returned, or several lines of ours.
+// Safe is text that Fprintf and its like leave as it is: what Block returned,
+// or several lines of ours.
 type Safe string
 
-// Block returns Text whose lines, but for the first, begin with the indent. So none of them looks like a line of ours.
+// Block returns Text whose lines, but for the first, begin with the indent. So
+// none of them looks like a line of ours.
 func Block(s, indent string) Safe {
 	s = strings.ReplaceAll(strings.TrimRight(s, "\r\n"), "\r\n", "\n")
 	return Safe(strings.ReplaceAll(Text(s), "\n", "\n"+indent))
 }
 
-// Fprintf is fmt.Fprintf for values that may not be ours: each string, error and Stringer among them is as Line returns it.
+// Fprintf is fmt.Fprintf for values that may not be ours: each string, error
+// and Stringer among them is as Line returns it.
 func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(w, format, lines(args)...)
 }

@@ -101,7 +101,8 @@ func TestJSONStaysWhatItIs(t *testing.T) {
 	}
 }
 
-// TestCommandsAreOff holds every line but our own commands between a stop and the token that ends it.
+// TestCommandsAreOff holds every line but our own commands between a stop and
+// the token that ends it.
 func TestCommandsAreOff(t *testing.T) {
 	var b bytes.Buffer
 	w := harmless.NewWriter(&b)
@@ -120,7 +121,8 @@ func TestCommandsAreOff(t *testing.T) {
 	lines := strings.Split(b.String(), "\n")
 	first, found := strings.CutPrefix(lines[0], "::stop-commands::")
 	second, again := strings.CutPrefix(lines[5], "::stop-commands::")
-	if want := []string{lines[0], "a", "b", "::" + first + "::", "::error::ours", lines[5], "c", "::" + second + "::", ""}; !found || !again || len(first) < 20 ||
+	if want := []string{lines[0], "a", "b", "::" + first + "::", "::error::ours", lines[5], "c", "::" + second + "::",
+		""}; !found || !again || len(first) < 20 ||
 		first == second || strings.Join(lines, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q", lines)
 	}

@@ -5,16 +5,19 @@ import (
 	"strings"
 )
 
-// ownBegin and ownEnd stand around a sequence of ours. Other text can't imitate them: it can't know the random part.
+// ownBegin and ownEnd stand around a sequence of ours. Other text can't imitate
+// them: it can't know the random part.
 var (
 	ownBegin = "\x1b_" + rand.Text() + ";"
 	ownEnd   = "\x1b\\"
 )
 
-// Own marks a control sequence of ours, such as "\x1b[1m", so that a Writer passes it on. It has no meaning elsewhere.
+// Own marks a control sequence of ours, such as "\x1b[1m", so that a Writer
+// passes it on. It has no meaning elsewhere.
 func Own(sequence string) string { return ownBegin + sequence + ownEnd }
 
-// ownLength is how many bytes the sequence of ours takes with its marks that s begins with; 0: it begins with none.
+// ownLength is how many bytes the sequence of ours takes with its marks that s
+// begins with; 0: it begins with none.
 func ownLength(s string) int {
 	if !strings.HasPrefix(s, ownBegin) {
 		return 0

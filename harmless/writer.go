@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Writer passes text on to a terminal or a log of a CI job. Hidden characters are escaped, but for line breaks and tabs.
-// No line of it is a command to a CI runner: one that begins with a colon is prefixed with "| ", and in "##[" and
-// "##vso[" the bracket is escaped. Safe for concurrent use.
+// Writer passes text on to a terminal or a log of a CI job. Hidden characters are escaped, but for
+// line breaks and tabs. No line of it is a command to a CI runner: one that begins with a colon is
+// prefixed with "| ", and in "##[" and "##vso[" the bracket is escaped. Safe for concurrent use.
 type Writer struct {
 	mu     sync.Mutex
 	to     io.Writer
@@ -87,7 +87,8 @@ func (w *Writer) pass(p []byte, end bool) error {
 	return err
 }
 
-// printable is how many of the next bytes need no look: printable ASCII within a line, and on to the next ones.
+// printable is how many of the next bytes need no look: printable ASCII within
+// a line, and on to the next ones.
 func (w *Writer) printable(p []byte) int {
 	if !w.begun || w.marker != noMarker {
 		return 0
@@ -112,8 +113,9 @@ func (w *Writer) printable(p []byte) int {
 // letter reports whether a byte is printable ASCII, and no '#'.
 func letter(b byte) bool { return b >= ' ' && b < 0x7f && b != '#' }
 
-// plain reports whether eight bytes are all such letters. A byte takes part in the sums with its lower seven bits, so
-// nothing is carried from one to the next; its upper bit tells what the sum came to.
+// plain reports whether eight bytes are all such letters. A byte takes part in
+// the sums with its lower seven bits, so nothing is carried from one to the
+// next; its upper bit tells what the sum came to.
 func plain(u uint64) bool {
 	const (
 		every = 0x0101010101010101
@@ -148,7 +150,8 @@ func (w *Writer) character(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// StopCommands tells GitHub's runner to take no line for a command, whoever writes it, until the Writer is closed.
+// StopCommands tells GitHub's runner to take no line for a command, whoever
+// writes it, until the Writer is closed.
 func (w *Writer) StopCommands() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +163,8 @@ func (w *Writer) stop() error {
 	return w.command("stop-commands::" + w.token)
 }
 
-// Commands lets f write commands to the runner, as they are. Before and after them, commands are off if they were.
+// Commands lets f write commands to the runner, as they are. Before and after
+// them, commands are off if they were.
 func (w *Writer) Commands(f func(io.Writer) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +180,8 @@ func (w *Writer) Commands(f func(io.Writer) error) error {
 	return w.stop()
 }
 
-// Close passes on what was held back, and lets the runner obey commands again. It does not close what it writes to.
+// Close passes on what was held back, and lets the runner obey commands again.
+// It does not close what it writes to.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Incapable says why this machine can't do a plan's faults, and what to do; "": it can. The same is said of every plan with the same need. Able is
-// asked for what nemesis.Able returns when a fault first needs something.
+// Incapable says why this machine can't do a plan's faults, and what to do; "":
+// it can. The same is said of every plan with the same need. Able is asked for
+// what nemesis.Able returns when a fault first needs something.
 func Incapable(p scenarios.Plan, able func() func(nemesis.Need) string) string {
 	for _, k := range nemesis.Kinds() {
 		needs := slices.ContainsFunc(p.Scenario.Faults, func(f scenarios.Fault) bool {
@@ -26,8 +27,8 @@ func Incapable(p scenarios.Plan, able func() func(nemesis.Need) string) string {
 	return ""
 }
 
-// Services are those that a scenario needs: its lock's (service), and its store's engine where that is a
-// server of its own.
+// Services are those that a scenario needs: its lock's (service), and its
+// store's engine where that is a server of its own.
 func Services(service string, store scenarios.Store) (all []backends.Kind) {
 	if k, ok := backends.Lookup(service); ok {
 		all = append(all, k)
@@ -39,8 +40,8 @@ func Services(service string, store scenarios.Store) (all []backends.Kind) {
 	return all
 }
 
-// Startable returns nil if this machine can start what a plan needs of services, as its faults need it.
-// service is that of the plan's lock. What is missing is told by a *backends.Lack.
+// Startable returns nil if this machine can start what a plan needs of services, as its faults
+// need it. service is that of the plan's lock. What is missing is told by a *backends.Lack.
 func Startable(p scenarios.Plan, service string) error {
 	for i, k := range Services(service, p.Scenario.Store) {
 		ofLock := i == 0 && k.Name == service

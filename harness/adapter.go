@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// helloLimit is how long a lock that is a program of its own may take to start: a virtual machine, with many others, on a busy computer.
+// helloLimit is how long a lock that is a program of its own may take to start:
+// a virtual machine, with many others, on a busy computer.
 const helloLimit = scenarios.Duration(40 * time.Second)
 
 // adapter is what a worker needs to start the program that is the lock; nil: it is none.
@@ -21,16 +23,21 @@ func (r *run) adapter() *clients.Adapter {
 	if !s.External() {
 		return nil
 	}
-	return &clients.Adapter{Command: s.Adapter.Command, Dir: s.Adapter.Dir, Service: s.Adapter.Service, Shared: r.shared, ClockFaults: clocksOfClients(s.Faults)}
+	return &clients.Adapter{Command: s.Adapter.Command, Dir: s.Adapter.Dir, Service: s.Adapter.Service,
+		Shared: r.shared, ClockFaults: clocksOfClients(s.Faults)}
 }
 
-// clocksOfClients tells whether a planned fault makes the clocks of clients wrong. What an adapter reads there is then no evidence.
+// clocksOfClients reports whether a planned fault makes the clocks of clients
+// wrong. What an adapter reads there is then no evidence.
 func clocksOfClients(faults []scenarios.Fault) bool {
 	return slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
-		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool {
-			return one.Clock != "" && nemesis.Target(one.Target).Client()
-		})
+		return slices.ContainsFunc(f.Singles(), clockOfClient)
 	})
+}
+
+// clockOfClient reports whether a single fault makes clocks of clients wrong.
+func clockOfClient(f scenarios.Fault) bool {
+	return f.Clock != "" && nemesis.Target(f.Target).Client()
 }
 
 // share makes the folder that the adapters of all clients share.
@@ -41,8 +48,9 @@ func (r *run) share() (err error) {
 	return err
 }
 
-// declared takes note of what a client's lock says of itself. All must say the same: they are one lock.
-func (r *run) declared(w *workerProcess, d *clients.Declaration) error {
+// declared takes note of what a client's lock says of itself. All must say the
+// same: they are one lock.
+func (r *run) declared(w *wire.Client, d *clients.Declaration) error {
 	if d == nil {
 		return nil
 	}
@@ -53,12 +61,12 @@ func (r *run) declared(w *workerProcess, d *clients.Declaration) error {
 		return r.suits(d)
 	}
 	if !reflect.DeepEqual(r.says, d) {
-		return fmt.Errorf("client %d on host %s: its adapter declares %+v, and an earlier one declared %+v: all clients' adapters must declare the same", w.number, w.host, *d, *r.says)
+		return fmt.Errorf("client %d on host %s: its adapter declares %+v, and an earlier one declared %+v: all clients' adapters must declare the same", w.Number, w.Host, *d, *r.says)
 	}
 	return nil
 }
 
-// suits tells whether the scenario can be run with a lock that makes these claims.
+// suits reports whether the scenario can be run with a lock that makes these claims.
 func (r *run) suits(d *clients.Declaration) error {
 	if s := r.cfg.Plan.Scenario; s.Store.Fenced() && d.Claims.Token != "fencing" {
 		return fmt.Errorf("%s declares tokens of kind %q, so a fenced store would refuse all that its holders write: run it on a store that is unfenced", d.Name, d.Claims.Token)

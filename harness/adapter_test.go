@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// What an adapter reads on a clock is not relied upon where a fault makes that clock wrong, alone or as a part of a combination.
+// What an adapter reads on a clock is not relied upon where a fault makes that
+// clock wrong, alone or as a part of a combination.
 func TestClocksOfClients(t *testing.T) {
 	jump := scenarios.Fault{Kind: nemesis.KindClockJump, Clock: "mono", Target: "all-clients"}
 	pause := scenarios.Fault{Kind: nemesis.KindPause, Target: "holder"}

@@ -19,6 +19,9 @@ import (
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/audit/forms"
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -33,33 +36,40 @@ type AppConfig struct {
 	Attached []backends.Attached
 	// Logs is the folder in which NAME.log grows with what a container prints.
 	Logs string
-	// History is the file to write; the application's audit log, as far as it was understood, goes into AuditFile beside it.
+	// History is the file to write; the application's audit log, as far as it
+	// was understood, goes into AuditFile beside it.
 	History  string
 	Versions []history.Part
 	Progress func(Progress)
 	// Execute runs the commands of hooks; of no use where there are none.
 	Execute Execute
-	// Restarts: a client that ends is started again, by whoever runs it, in the network that it had, and its log goes on. So its end is none of the run's.
+	// Restarts: a client that ends is started again, by whoever runs it, in the
+	// network that it had, and its log goes on. So its end is none of the run's.
 	Restarts bool
-	// Cluster runs the clients, if it is a cluster that does, and Changes tells what becomes of them; nil: there is none, and nothing changes.
+	// Cluster runs the clients, if it is a cluster that does, and Changes tells
+	// what becomes of them; nil: there is none, and nothing changes.
 	Cluster nemesis.Cluster
 	Changes <-chan Change
-	// Elsewhere is who strikes a client or a node that is on another machine, and its address; nil: it is here. A nil function: all are.
+	// Elsewhere is who strikes a client or a node that is on another machine,
+	// and its address; nil: it is here. A nil function: all are.
 	Elsewhere func(name string) (nemesis.Far, netip.Addr)
 	// Ahead tells of the clocks by which clients stamp their logs; nil: all are this machine's.
 	Ahead Ahead
 }
 
-// AuditFile is the audit log of all clients, in the form that `lockchaos check` reads without being told how.
+// AuditFile is the audit log of all clients, in the form that `lockchaos check`
+// reads without being told how.
 const AuditFile = "audit.jsonl"
 
 // faultsFile holds the faults alone, as they were recorded.
 const faultsFile = "faults.jsonl"
 
-// appSlack is how long lines are waited for that tell of ops which were under way at the end, and what is waited on top of a TTL before.
+// appSlack is how long lines are waited for that tell of ops which were under
+// way at the end, and what is waited on top of a TTL before.
 const appSlack = time.Second
 
-// ClockStep is how far the wall clock may have moved against the monotonic one during a run: more is no drift, but somebody who set it.
+// ClockStep is how far the wall clock may have moved against the monotonic one
+// during a run: more is no drift, but somebody who set it.
 const ClockStep = 5 * time.Millisecond
 
 // appRun is the state of one run.
@@ -67,9 +77,9 @@ type appRun struct {
 	cfg      AppConfig
 	app      *scenarios.App
 	began    int64
-	ids      numbers
+	ids      wire.Numbers
 	rec      *history.Recorder
-	director *director
+	director *director.Director
 	phase    atomic.Value // string
 	offset   int64        // wall clock − monotonic clock, ns
 	from     int64        // the run's beginning, wall-clock ns since 1970
@@ -93,8 +103,8 @@ type appClient struct {
 	held             map[[2]string]int64
 }
 
-// RunApp carries the plan's faults out on an application of the user's own, reads what it logs, and writes the history. When it returns nil the history is
-// complete. Faults are healed in any case.
+// RunApp carries the plan's faults out on an application of the user's own, reads what it logs, and
+// writes the history. When it returns nil the history is complete. Faults are healed in any case.
 func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	a := &appRun{cfg: cfg, app: cfg.Plan.Scenario.App, began: monotime.Now(), offset: WallOffset()}
 	a.phase.Store(phaseStart)
@@ -103,7 +113,7 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer repeat(ctx, func() { a.ids.report(cfg.Progress, a.phase.Load().(string), a.began) })()
+	defer repeat(ctx, func() { report(&a.ids, cfg.Progress, a.phase.Load().(string), a.began) })()
 	if err := a.start(); err != nil {
 		return err
 	}
@@ -117,7 +127,8 @@ func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	return a.write()
 }
 
-// WallOffset is what the wall clock shows more than the monotonic one: the tightest of some readings.
+// WallOffset is what the wall clock shows more than the monotonic one: the
+// tightest of some readings.
 func WallOffset() (offset int64) {
 	best := int64(-1)
 	for range 16 {
@@ -149,7 +160,8 @@ func (a *appRun) start() error {
 		place := a.place(n)
 		switch p.Role {
 		case RoleClient:
-			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), member: int32(i + 1), host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
+			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), member: int32(i + 1),
+				host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
 			a.clients = append(a.clients, c)
 			procs[c.number] = n.Process
 			far[c.number] = place
@@ -164,18 +176,17 @@ func (a *appRun) start() error {
 	if err != nil {
 		return fmt.Errorf("create the record of the faults: %w", err)
 	}
-	h := history.Header{Format: history.FormatVersion, Scenario: s.Name, Seed: a.cfg.Plan.Seed, Started: time.Now().UTC(), Origin: monotime.Now() - 1, Lock: s.Lock}
+	h := history.Header{Format: history.FormatVersion, Scenario: s.Name, Seed: a.cfg.Plan.Seed,
+		Started: time.Now().UTC(), Origin: monotime.Now() - 1, Lock: s.Lock}
 	if a.rec, err = history.NewRecorder(out, h, nil, monotime.Now); err != nil {
 		return err
 	}
 	plan := a.cfg.Plan
 	plan.Scenario.Clients = len(a.clients)
-	a.director, err = newDirector(a.rec, plan, procs, nodes, nemesis.NewNet(nodes, clients, store), &a.ids)
-	if err != nil {
-		return err
-	}
-	a.director.whole, a.director.cluster, a.director.far = true, a.cfg.Cluster, far
-	return nil
+	a.director, err = director.New(director.Setting{Plan: plan, Recorder: a.rec, IDs: &a.ids, Nodes: nodes,
+		Net: nemesis.NewNet(nodes, clients, store), Procs: procs, Far: far,
+		Whole: true, Cluster: a.cfg.Cluster})
+	return err
 }
 
 // place is where somebody is, here or on another machine.
@@ -220,13 +231,13 @@ func (a *appRun) mind(ctx context.Context, cancel context.CancelCauseFunc, n bac
 	}
 }
 
-// over tells whether a client has ended, or is to end, so that another takes its place.
+// over reports whether a client has ended, or is to end, so that another takes its place.
 func (a *appRun) over(c *appClient) bool {
-	_, struck := a.director.death(c.number)
-	return struck || c.leaving.Load()
+	return a.director.Dead(c.number) || c.leaving.Load()
 }
 
-// work lets the application work for the planned time, under faults, and then until what was under way has been logged.
+// work lets the application work for the planned time, under faults, and then
+// until what was under way has been logged.
 func (a *appRun) work(ctx context.Context) error {
 	s := a.cfg.Plan.Scenario
 	a.from = a.wall()
@@ -252,8 +263,8 @@ func (a *appRun) work(ctx context.Context) error {
 		listen(c)
 	}
 	source(func() error { return a.succeed(following, over, listen) })
-	err := a.director.run(following, noMore)
-	if err == nil && !pause(following, done, s.Duration.Std()) {
+	err := a.director.Run(following, noMore)
+	if err == nil && !clock.Pause(following, done, s.Duration.Std()) {
 		err = context.Cause(following)
 	}
 	a.watching.Store(false)
@@ -263,11 +274,11 @@ func (a *appRun) work(ctx context.Context) error {
 	if a.app.Hooks.Given() {
 		quiet = 0 // its round is finished in any case
 	}
-	if err == nil && !pause(following, nil, quiet) {
+	if err == nil && !clock.Pause(following, nil, quiet) {
 		err = context.Cause(following)
 	}
 	a.until = a.wall()
-	if err == nil && !a.app.Hooks.Given() && !pause(following, nil, appSlack) {
+	if err == nil && !a.app.Hooks.Given() && !clock.Pause(following, nil, appSlack) {
 		err = context.Cause(following)
 	}
 	close(over)
@@ -280,7 +291,8 @@ func (a *appRun) work(ctx context.Context) error {
 	return err
 }
 
-// source brings a client's lines: from its hooks, which it is asked by until done is closed, or from its log, until over is.
+// source brings a client's lines: from its hooks, which it is asked by until
+// done is closed, or from its log, until over is.
 func (a *appRun) source(ctx context.Context, c *appClient, done, over <-chan struct{}) error {
 	if a.app.Hooks.Given() {
 		return a.drive(ctx, c, done)
@@ -297,27 +309,30 @@ func (c *appClient) note(l audit.Line) {
 
 // granted tells the director of a grant, and lets a fault strike that is aimed at it.
 func (a *appRun) granted(ctx context.Context, c *appClient, l *audit.Line, over bool) (grant int64, err error) {
-	grant = a.ids.nextOp()
-	a.ids.grants.Add(1)
-	if err := a.director.holds(ctx, c.number, l.Key, grant); err != nil {
+	grant = a.ids.NextOp()
+	a.ids.Granted(c.number, l.Key)
+	if err := a.director.Holds(ctx, c.number, l.Key, grant); err != nil {
 		return grant, unlessKilled(err)
 	}
 	if over { // the log has its end already
-		a.director.releases(grant)
+		a.director.Releases(grant)
 		return grant, nil
 	}
-	return grant, unlessKilled(a.director.reached(ctx, nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key}))
+	return grant, unlessKilled(a.director.Reached(ctx,
+		nemesis.Step{Moment: nemesis.AfterGrant, Client: c.number, Grant: grant, Key: l.Key}))
 }
 
-// unlessKilled drops the error that a fault has ended a client: what that still logs is of interest all the same.
+// unlessKilled drops the error that a fault has ended a client: what that still
+// logs is of interest all the same.
 func unlessKilled(err error) error {
-	if errors.Is(err, errKilled) {
+	if errors.Is(err, wire.ErrKilled) {
 		return nil
 	}
 	return err
 }
 
-// write makes the history: the lines of all clients in order of time, translated as any audit log, and the faults between them.
+// write makes the history: the lines of all clients in order of time,
+// translated as any audit log, and the faults between them.
 func (a *appRun) write() error {
 	logs, err := a.aligned()
 	if err != nil {
@@ -367,7 +382,8 @@ func (a *appRun) joined(logs []audit.ProcessLog) ([]byte, error) {
 }
 
 func (a *appRun) options(names []string) audit.Options {
-	o := audit.Options{Clients: names, Delayed: true, Tokens: a.app.Log.Tokens, ClockError: a.clockError, Validity: &audit.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
+	o := audit.Options{Clients: names, Delayed: true, Tokens: a.app.Log.Tokens, ClockError: a.clockError,
+		Validity: &audit.Validity{TTL: a.cfg.Plan.Scenario.TTL.Std()}}
 	switch a.app.Lease {
 	case "released":
 		o.Validity = &audit.Validity{Released: true}
@@ -380,8 +396,10 @@ func (a *appRun) options(names []string) audit.Options {
 // header is that of the translated log, with what the plan says.
 func (a *appRun) header(h history.Header, names []string) history.Header {
 	s := a.cfg.Plan.Scenario
-	h.Scenario, h.Seed, h.Lock, h.Service, h.Workload, h.Guard, h.Fault = s.Name, a.cfg.Plan.Seed, s.Lock, "own", "own", "none", s.FaultLabel()
-	h.Clients, h.Faults, h.Needs, h.Duration = len(names), plannedFaults(s.Faults), history.Needs(s.Needs), int64(s.Duration)
+	h.Scenario, h.Seed, h.Lock, h.Service, h.Workload, h.Guard, h.Fault = s.Name, a.cfg.Plan.Seed, s.Lock, "own", "own",
+		"none", s.FaultLabel()
+	h.Clients, h.Faults, h.Needs, h.Duration = len(names), plannedFaults(s.Faults), history.Needs(s.Needs),
+		int64(s.Duration)
 	h.Versions = append(slices.Clone(a.cfg.Versions), a.clocks()...)
 	for i, name := range names {
 		h.Versions = append(h.Versions, history.Part{Name: fmt.Sprintf("client %d", i+1), Version: name})

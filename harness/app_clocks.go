@@ -8,10 +8,12 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Ahead is how far the wall clock by which a client's log is stamped was ahead of this machine's (ns), and by how much more or less that may have been.
+// Ahead is how far the wall clock by which a client's log is stamped was ahead
+// of this machine's (ns), and by how much more or less that may have been.
 type Ahead func(client string) (ahead, bound int64, err error)
 
-// align brings the stamps of all clients to this machine's clock, each by how far its own was ahead, and returns by how much one may still be wrong.
+// align brings the stamps of all clients to this machine's clock, each by how
+// far its own was ahead, and returns by how much one may still be wrong.
 func align(logs []audit.ProcessLog, of Ahead) (clockError time.Duration, err error) {
 	for _, l := range logs {
 		if len(l.Lines) == 0 {

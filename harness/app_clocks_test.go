@@ -16,7 +16,8 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// farApart is an application on three nodes whose clocks are up to 200 ms off, and have been compared by round trips of some milliseconds.
+// farApart is an application on three nodes whose clocks are up to 200 ms off,
+// and have been compared by round trips of some milliseconds.
 type farApart struct {
 	*rand.Rand
 	offset [3]int64
@@ -41,11 +42,13 @@ const base = int64(1_700_000_000e9)
 
 // line logs an op of a node's client, by the node's clock.
 func (a *farApart) line(node int, means string, began, ended, token int64) {
-	l := audit.Line{Means: means, Client: a.logs[node].Name, Key: "k", Token: token, Result: "ok", Began: base + began + a.offset[node], Ended: base + ended + a.offset[node]}
+	l := audit.Line{Means: means, Client: a.logs[node].Name, Key: "k", Token: token, Result: "ok",
+		Began: base + began + a.offset[node], Ended: base + ended + a.offset[node]}
 	a.logs[node].Lines = append(a.logs[node].Lines, l)
 }
 
-// works lets the clients hold the lock one after the other, each from so long after the one before on.
+// works lets the clients hold the lock one after the other, each from so long
+// after the one before on.
 func (a *farApart) works(between func() int64) {
 	now := int64(time.Second)
 	for token := range int64(40) {
@@ -88,7 +91,8 @@ func (a *farApart) judged(t *testing.T, compared bool) checker.Verdict {
 		t.Fatal(err)
 	}
 	names, _ := audit.Number(a.logs)
-	s, err := audit.Read(bytes.NewReader(text), "log", forms.JSON, audit.Options{Clients: names, ClockError: clockError, Validity: &audit.Validity{Released: true}})
+	s, err := audit.Read(bytes.NewReader(text), "log", forms.JSON,
+		audit.Options{Clients: names, ClockError: clockError, Validity: &audit.Validity{Released: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +103,8 @@ func (a *farApart) judged(t *testing.T, compared bool) checker.Verdict {
 	return checker.Judge(h, checker.Options{})
 }
 
-// No correct lock is accused because the clocks of nodes differ, by ±200 ms here; one that is none is, if it lets two in for longer than the clocks may be wrong.
+// No correct lock is accused because the clocks of nodes differ, by ±200 ms here;
+// one that is none is, if it lets two in for longer than the clocks may be wrong.
 func TestClocksOfNodes(t *testing.T) {
 	accused := 0
 	for seed := range uint64(60) {

@@ -16,30 +16,35 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Execute runs a command in the container of a client and returns how it ended. When the command runs, and before it gets its input, ready is called with its process
-// number, on the caller's goroutine; an error of ready is returned, and the command gets no input. A command that ends before that may be one that ready is not called for.
-type Execute func(ctx context.Context, client string, command []string, input []byte, ready func(pid int) error) (hosts.Executed, error)
+// Execute runs a command in the container of a client and returns how it ended. When the
+// command runs, and before it gets its input, ready is called with its process number,
+// on the caller's goroutine; an error of ready is returned, and the command gets no
+// input. A command that ends before that may be one that ready is not called for.
+type Execute func(ctx context.Context, client string, command []string, input []byte,
+	ready func(pid int) error) (hosts.Executed, error)
 
 // commandHooks are the hooks of a client that are commands in its container.
 //
-// A fresh process in a container whose processes are stopped runs all the same. So nothing is started in one; and what is frozen while a command is on its way gets
-// its question, without which it can't do anything, only when it goes on. Once the question is asked the command is one of the container's processes, and a fault
-// that stops those stops it.
+// A fresh process in a container whose processes are stopped runs all the same. So nothing
+// is started in one; and what is frozen while a command is on its way gets its question,
+// without which it can't do anything, only when it goes on. Once the question is asked the
+// command is one of the container's processes, and a fault that stops those stops it.
 type commandHooks struct {
 	run    *appRun
 	client *appClient
 }
 
-// commandStart bounds how long a command may take from when it is asked for until it runs, beside what faults take. It takes a tenth of a second, unless the
-// machine is overloaded.
+// commandStart bounds how long a command may take from when it is asked for until it runs,
+// beside what faults take. It takes a tenth of a second, unless the machine is overloaded.
 const commandStart = time.Minute
 
 // errSilent says that a hook has not answered in time.
 var errSilent = errors.New("no answer in time")
 
 // call runs the command.
-func (h *commandHooks) call(ctx context.Context, hook scenarios.AppHook, question []byte, limit time.Duration) (answer hookAnswer, err error) {
-	if err := h.run.director.thawed(ctx, h.client.number); err != nil {
+func (h *commandHooks) call(ctx context.Context, hook scenarios.AppHook, question []byte,
+	limit time.Duration) (answer hookAnswer, err error) {
+	if err := h.run.director.AwaitThaw(ctx, h.client.number); err != nil {
 		return answer, err
 	}
 	late := fmt.Errorf("it has not started after %v", commandStart+h.run.patience())
@@ -54,7 +59,7 @@ func (h *commandHooks) call(ctx context.Context, hook scenarios.AppHook, questio
 			return nil // how it ended is about to be told
 		}
 		if err == nil {
-			err = h.run.director.thawed(running, h.client.number)
+			err = h.run.director.AwaitThaw(running, h.client.number)
 		}
 		if err == nil && timer.Stop() {
 			timer = time.AfterFunc(limit, func() { stop(errSilent) })
@@ -83,10 +88,10 @@ func (h *commandHooks) call(ctx context.Context, hook scenarios.AppHook, questio
 	return answer, h.wrong(hook, "%v", err)
 }
 
-// end ends a command that nobody waits for any more: what it would do later nobody could tell. One that is frozen ends when the fault is over, for it is the
-// fault's proof that it was.
+// end ends a command that nobody waits for any more: what it would do later nobody could tell.
+// One that is frozen ends when the fault is over, for it is the fault's proof that it was.
 func (h *commandHooks) end(ctx context.Context, p *hosts.Process) error {
-	_ = h.run.director.thawed(ctx, h.client.number) // at once, if the run is over
+	_ = h.run.director.AwaitThaw(ctx, h.client.number) // at once, if the run is over
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 	defer cancel()
 	return p.Kill(limited)
@@ -117,11 +122,13 @@ func (h *commandHooks) keep(hook scenarios.AppHook, text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(h.run.cfg.Logs, h.client.Name+"-hooks.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(filepath.Join(h.run.cfg.Logs, h.client.Name+"-hooks.log"),
+		os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("keep what hook %s of %s says: %w", hook, h.client.Name, err)
 	}
-	_, err = fmt.Fprintf(f, "%s %s:\n%s\n", time.Now().UTC().Format(time.RFC3339Nano), hook, redact.Text(strings.TrimSpace(string(text))))
+	_, err = fmt.Fprintf(f, "%s %s:\n%s\n", time.Now().UTC().Format(time.RFC3339Nano), hook,
+		redact.Text(strings.TrimSpace(string(text))))
 	return errors.Join(err, f.Close())
 }
 
@@ -133,7 +140,8 @@ func (h *commandHooks) wrong(hook scenarios.AppHook, format string, args ...any)
 // saidLines is how many lines of what a hook printed an error shows.
 const saidLines = 8
 
-// said is the end of what a command has printed: on stderr, or on stdout where it had nothing to say there.
+// said is the end of what a command has printed: on stderr, or on stdout where
+// it had nothing to say there.
 func said(e hosts.Executed) []string {
 	for _, text := range [][]byte{e.Stderr, e.Stdout} {
 		lines := strings.Split(strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"), "\n")
@@ -144,7 +152,8 @@ func said(e hosts.Executed) []string {
 	return []string{"nothing"}
 }
 
-// lastWord is the last line that a command has printed, for the first line of an error; lastWords are more, if there are, for those below.
+// lastWord is the last line that a command has printed, for the first line of
+// an error; lastWords are more, if there are, for those below.
 func lastWord(e hosts.Executed) string {
 	lines := said(e)
 	return "; it printed " + lines[len(lines)-1]

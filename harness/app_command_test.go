@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/internal/decided"
@@ -46,7 +47,8 @@ func commanded(store string) func(*scenarios.Scenario) {
 	}
 }
 
-// executeOn runs hookVerb on the clients' hosts, as an engine runs a command in their containers: with a delay, and whether they are frozen or not.
+// executeOn runs hookVerb on the clients' hosts, as an engine runs a command in
+// their containers: with a delay, and whether they are frozen or not.
 func executeOn(places []backends.Attached, file string) Execute {
 	return func(ctx context.Context, client string, command []string, input []byte, ready func(int) error) (e hosts.Executed, err error) {
 		cmd := exec.Command("/proc/self/exe", "hook", command[0], file, command[1])
@@ -56,7 +58,7 @@ func executeOn(places []backends.Attached, file string) Execute {
 		if err != nil {
 			return e, err
 		}
-		if !pause(ctx, nil, 5*time.Millisecond) {
+		if !clock.Pause(ctx, nil, 5*time.Millisecond) {
 			return e, context.Cause(ctx)
 		}
 		var p *hosts.Process
@@ -82,8 +84,9 @@ func executeOn(places []backends.Attached, file string) Execute {
 	}
 }
 
-// Asked by commands, an application does nothing while it is frozen, and goes on with its write when it wakes up. (Whether that is seen to be stale hangs on how long the
-// others' commands take: on a busy machine their writes may be under way at the same time.)
+// Asked by commands, an application does nothing while it is frozen, and goes on with its
+// write when it wakes up. (Whether that is seen to be stale hangs on how long the others'
+// commands take: on a busy machine their writes may be under way at the same time.)
 func TestRunAppWithCommands(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
@@ -92,18 +95,23 @@ func TestRunAppWithCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		appMet(t, h)
-		woken := 0 // times that the first thing done after a fault was the write that it had come before
+		// times that the first thing done after a fault was the write that it had come before
+		woken := 0
 		for _, f := range h.Events {
 			if f.Type != history.Fault || f.Fault.Phase != "end" {
 				continue
 			}
-			next := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Client == f.Client && e.Type == history.OK && e.End > f.Fault.To })
+			next := slices.IndexFunc(h.Events, func(e history.Event) bool {
+				return e.Client == f.Client &&
+					e.Type == history.OK && e.End > f.Fault.To
+			})
 			if next >= 0 && h.Events[next].Kind == history.Write && h.Events[next].Start >= f.Fault.To {
 				woken++
 			}
 			for _, e := range h.Events {
 				if e.Client == f.Client && e.Type == history.OK && e.Start > f.Fault.From && e.End < f.Fault.To {
-					t.Errorf("client %d was frozen from %d to %d, and did %v from %d to %d", e.Client, f.Fault.From, f.Fault.To, e.Kind, e.Start, e.End)
+					t.Errorf("client %d was frozen from %d to %d, and did %v from %d to %d", e.Client, f.Fault.From,
+						f.Fault.To, e.Kind, e.Start, e.End)
 				}
 			}
 		}
@@ -113,7 +121,8 @@ func TestRunAppWithCommands(t *testing.T) {
 	})
 }
 
-// A command that hangs is ended (runApp looks for what is left), and nobody knows what came of its op.
+// A command that hangs is ended (runApp looks for what is left), and nobody
+// knows what came of its op.
 func TestCommandsThatHang(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
@@ -145,7 +154,8 @@ func TestCommandsThatFail(t *testing.T) {
 		commanded("unfenced")(s)
 		s.App.Hooks.Write.Command[0] = "crash"
 	})
-	for _, want := range []string{": hook crash unfenced: exit status 3; it printed it was all", "first\n\tit was all the fault of password=***"} {
+	for _, want := range []string{": hook crash unfenced: exit status 3; it printed it was all",
+		"first\n\tit was all the fault of password=***"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v\nwant %s", err, want)
 		}
@@ -163,7 +173,8 @@ func TestAnswersOfCommands(t *testing.T) {
 	}{
 		{stdout: `{"ok":true,"token":7}`},
 		{stdout: "\n {\"ok\":true, \"token\":7}\n", stderr: "careful"},
-		{stdout: `{"ok":true}`, status: 1, want: `billing-1: hook ./hook write: exit status 1; it printed {"ok":true} (a hook exits with 0`},
+		{stdout: `{"ok":true}`, status: 1,
+			want: `billing-1: hook ./hook write: exit status 1; it printed {"ok":true} (a hook exits with 0`},
 		{status: 126, stdout: "exec: nope: not found", want: "exec: nope: not found"},
 		{stdout: "", want: "the answer is no JSON object; it printed nothing"},
 		{stdout: "true", want: "no JSON object"},

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -21,12 +23,14 @@ type hooked struct {
 
 // caller carries a question to a client's hook, and brings the answer.
 type caller interface {
-	// call waits for it no longer than limit, from when the hook has been asked. An error that is a *hookError says that the hook is not what it should be; any
-	// other, that nobody knows whether the op happened.
+	// call waits for it no longer than limit, from when the hook has been
+	// asked. An error that is a *hookError says that the hook is not what it
+	// should be; any other, that nobody knows whether the op happened.
 	call(ctx context.Context, hook scenarios.AppHook, question []byte, limit time.Duration) (hookAnswer, error)
 }
 
-// hookAsk is the body of a request, hookAnswer that of its answer: the words of the protocol of locks in any language (docs/protocol.md).
+// hookAsk is the body of a request, hookAnswer that of its answer: the words of
+// the protocol of locks in any language (docs/protocol.md).
 type hookAsk struct {
 	Key       string `json:"key"`
 	Token     int64  `json:"token,omitempty"`
@@ -49,7 +53,8 @@ const (
 // hookReply bounds the body of an answer, in bytes.
 const hookReply = 1 << 16
 
-// drive lets a client acquire, write and release, round after round, until done is closed. A round that has begun is finished.
+// drive lets a client acquire, write and release, round after round, until done
+// is closed. A round that has begun is finished.
 func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) error {
 	s := a.cfg.Plan.Scenario
 	h := &hooked{appClient: c, run: a, how: a.caller(c)}
@@ -57,12 +62,12 @@ func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) 
 	if c.host == nil {
 		return nil // it had ended before it could be asked
 	}
-	for !closed(done) && !a.over(c) {
+	for !clock.Closed(done) && !a.over(c) {
 		key := fmt.Sprintf("k%d", rng.IntN(s.Keys))
 		if err := h.round(ctx, key, s.Workload.Think.Draw(rng).Std()); err != nil {
 			return err
 		}
-		if !pause(ctx, done, s.Workload.Rest.Draw(rng).Std()) {
+		if !clock.Pause(ctx, done, s.Workload.Rest.Draw(rng).Std()) {
 			return context.Cause(ctx)
 		}
 	}
@@ -80,7 +85,7 @@ func (a *appRun) caller(c *appClient) caller {
 // round is one: acquire, think, write, release.
 func (h *hooked) round(ctx context.Context, key string, think time.Duration) error {
 	hooks, w, d := h.run.app.Hooks, h.run.cfg.Plan.Scenario.Workload, h.run.director
-	answered := d.acquiring(ctx, h.number, key)
+	answered := d.Acquiring(ctx, h.number, key)
 	got, err := h.ask(ctx, hooks.Acquire, "grant", key, 0, w.AcquireTimeout.Std())
 	if struck := unlessKilled(answered()); err == nil {
 		err = struck
@@ -93,16 +98,18 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 		return err
 	}
 	at := func(m nemesis.Moment) error {
-		if err := unlessKilled(d.reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant, Key: key})); err != nil {
+		if err := unlessKilled(d.Reached(ctx, nemesis.Step{Moment: m, Client: h.number, Grant: grant,
+			Key: key})); err != nil {
 			return err
 		}
-		// An application that is frozen here goes on when it wakes up. Asked earlier, nobody could tell when it did what it was asked.
-		return d.thawed(ctx, h.number)
+		// An application that is frozen here goes on when it wakes up. Asked
+		// earlier, nobody could tell when it did what it was asked.
+		return d.AwaitThaw(ctx, h.number)
 	}
-	if err := d.thawed(ctx, h.number); err != nil { // it may have been struck after the grant
+	if err := d.AwaitThaw(ctx, h.number); err != nil { // it may have been struck after the grant
 		return err
 	}
-	if !pause(ctx, nil, think) {
+	if !clock.Pause(ctx, nil, think) {
 		return context.Cause(ctx)
 	}
 	if err := at(nemesis.BeforeWrite); err != nil {
@@ -114,20 +121,21 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 	if err := at(nemesis.BeforeRelease); err != nil {
 		return err
 	}
-	d.releases(grant)
+	d.Releases(grant)
 	_, err = h.ask(ctx, hooks.Release, "release", key, got.Token, w.OpTimeout.Std())
 	return err
 }
 
-// ask calls a hook and notes what it answered. Its error says that the run is over, or that the answer makes no sense; that nobody answered is an answer:
-// whether the op happened is unknown.
-func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key string, token int64, timeout time.Duration) (audit.Line, error) {
+// ask calls a hook and notes what it answered. Its error says that the run is over, or that the
+// answer makes no sense; that nobody answered is an answer: whether the op happened is unknown.
+func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key string, token int64,
+	timeout time.Duration) (audit.Line, error) {
 	l := audit.Line{Client: h.Name, Key: key, Means: means, Token: token, Result: "unknown"}
 	body, err := json.Marshal(hookAsk{Key: key, Token: token, TimeoutMS: timeout.Milliseconds()})
 	if err != nil {
 		return l, fmt.Errorf("ask %s: %w", h.Name, err)
 	}
-	h.run.ids.nextOp()
+	h.run.ids.NextOp()
 	l.Began = h.run.wall()
 	answer, err := h.how.call(ctx, hook, body, timeout+h.run.patience())
 	l.Ended = h.run.wall()
@@ -146,7 +154,7 @@ func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key str
 }
 
 // patience is how much longer than its own timeout a hook is waited for: a fault may hold it up.
-func (a *appRun) patience() time.Duration { return longestFault(a.cfg.Plan) + time.Second }
+func (a *appRun) patience() time.Duration { return director.LongestFault(a.cfg.Plan) + time.Second }
 
 // into says in a line of the log what was answered.
 func (r *hookAnswer) into(l *audit.Line) {

@@ -24,15 +24,20 @@ type httpHooks struct {
 func newHTTPHooks(c *appClient, port int) *httpHooks {
 	at := netip.AddrPortFrom(c.host.Addr, uint16(port))
 	return &httpHooks{name: c.Name, base: "http://" + at.String(), client: http.Client{Transport: &http.Transport{
-		// A retry that a library hides would make "asked once" untrue: a connection for each request has none.
+		// A retry that a library hides would make "asked once" untrue: a
+		// connection for each request has none.
 		DisableKeepAlives: true,
 		// From the container's own network: no fault of its links comes between.
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) { return c.host.Dial(ctx, network, at) },
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn,
+			error) {
+			return c.host.Dial(ctx, network, at)
+		},
 	}}}
 }
 
 // call sends one request.
-func (h *httpHooks) call(ctx context.Context, hook scenarios.AppHook, question []byte, limit time.Duration) (answer hookAnswer, err error) {
+func (h *httpHooks) call(ctx context.Context, hook scenarios.AppHook, question []byte,
+	limit time.Duration) (answer hookAnswer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	wrong := func(format string, args ...any) error {
@@ -56,7 +61,8 @@ func (h *httpHooks) call(ctx context.Context, hook scenarios.AppHook, question [
 		return answer, nil // it failed somewhere: nobody knows
 	}
 	if got.StatusCode != http.StatusOK {
-		return answer, wrong("status %s: a hook answers 200 with {\"ok\": …}, or 5xx where it does not know", got.Status)
+		return answer, wrong("status %s: a hook answers 200 with {\"ok\": …}, or 5xx where it does not know",
+			got.Status)
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
 		return answer, wrong("the answer is no JSON object: %v: %.80q", err, text)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/harness/clock"
 )
 
 // tailEvery is how often a log that has not grown is looked at.
@@ -20,7 +21,8 @@ const tailEvery = 2 * time.Millisecond
 // longestLine bounds one line of a log, in bytes.
 const longestLine = 1 << 20
 
-// logOf is the file in which a client's log grows, seen from here: what the container prints, or a file in it.
+// logOf is the file in which a client's log grows, seen from here: what the
+// container prints, or a file in it.
 func (a *appRun) logOf(c *appClient) string {
 	if a.app.Log.File == "" {
 		return filepath.Join(a.cfg.Logs, c.Name+".log")
@@ -50,7 +52,7 @@ func (a *appRun) follow(ctx context.Context, c *appClient, over <-chan struct{})
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for {
-		last := closed(over)
+		last := clock.Closed(over)
 		chunk, err := t.lines()
 		if err != nil {
 			return err
@@ -64,13 +66,14 @@ func (a *appRun) follow(ctx context.Context, c *appClient, over <-chan struct{})
 		if last {
 			return nil
 		}
-		if !pause(ctx, over, tailEvery) {
+		if !clock.Pause(ctx, over, tailEvery) {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// openLog opens a client's log at its present end, and waits until there is one; nil: there never was.
+// openLog opens a client's log at its present end, and waits until there is
+// one; nil: there never was.
 func (a *appRun) openLog(ctx context.Context, c *appClient, over <-chan struct{}) (*os.File, error) {
 	if c.proc == nil && a.app.Log.File != "" {
 		return nil, fmt.Errorf("%s ended before its log in %s could be read: run it again", c.Name, a.app.Log.File)
@@ -78,10 +81,10 @@ func (a *appRun) openLog(ctx context.Context, c *appClient, over <-chan struct{}
 	for fresh := c.number != c.member; ; fresh = true {
 		f, err := os.Open(a.logOf(c))
 		if errors.Is(err, os.ErrNotExist) {
-			if closed(over) {
+			if clock.Closed(over) {
 				return nil, nil
 			}
-			if !pause(ctx, over, tailEvery) {
+			if !clock.Pause(ctx, over, tailEvery) {
 				return nil, context.Cause(ctx)
 			}
 			continue
@@ -108,7 +111,8 @@ type tail struct {
 	read int64 // bytes from the beginning of the file
 }
 
-// lines returns those that have come since the last call; what has no newline yet is kept for the next.
+// lines returns those that have come since the last call; what has no newline
+// yet is kept for the next.
 func (t *tail) lines() (all [][]byte, err error) {
 	buf := make([]byte, 1<<16)
 	n, err := t.file.Read(buf)
@@ -135,7 +139,8 @@ func (t *tail) lines() (all [][]byte, err error) {
 	return all, nil
 }
 
-// read understands lines that have come together. A grant whose end is among them is nobody's any more.
+// read understands lines that have come together. A grant whose end is among
+// them is nobody's any more.
 func (a *appRun) read(ctx context.Context, c *appClient, lines *audit.Lines, chunk [][]byte) error {
 	var got []audit.Line
 	for _, text := range chunk {
@@ -162,14 +167,17 @@ func (a *appRun) read(ctx context.Context, c *appClient, lines *audit.Lines, chu
 			}
 			c.held[place] = grant
 		case l.Over():
-			a.director.releases(c.held[place])
+			a.director.Releases(c.held[place])
 			delete(c.held, place)
 		}
 	}
 	return nil
 }
 
-// endsAmong tells whether one of the lines ends the grant.
+// endsAmong reports whether one of the lines ends the grant.
 func endsAmong(grant *audit.Line, lines []audit.Line) bool {
-	return slices.ContainsFunc(lines, func(l audit.Line) bool { return l.Over() && l.Client == grant.Client && l.Key == grant.Key })
+	return slices.ContainsFunc(lines, func(l audit.Line) bool {
+		return l.Over() && l.Client == grant.Client &&
+			l.Key == grant.Key
+	})
 }

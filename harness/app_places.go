@@ -26,7 +26,8 @@ type AppPlace struct {
 	Role         Role
 }
 
-// AppPlaces lists the containers that a scenario needs: the clients first, in the order of their numbers.
+// AppPlaces lists the containers that a scenario needs: the clients first, in
+// the order of their numbers.
 func AppPlaces(a *scenarios.App) (all []AppPlace) {
 	add := func(role Role, members ...string) {
 		for _, m := range members {
@@ -50,13 +51,15 @@ func placeName(member string) string {
 	return strings.NewReplacer(":", "-", "=", "-", "/", "-").Replace(name)
 }
 
-// hookMoments are the moments of a client that has hooks; one that is only watched passes those that its log tells.
+// hookMoments are the moments of a client that has hooks; one that is only
+// watched passes those that its log tells.
 var (
-	hookMoments = []nemesis.Moment{nemesis.Acquiring, nemesis.AfterGrant, nemesis.BeforeWrite, nemesis.BeforeRelease, nemesis.Random}
-	logMoments  = []nemesis.Moment{nemesis.AfterGrant, nemesis.Random}
+	hookMoments = []nemesis.Moment{nemesis.Acquiring, nemesis.AfterGrant, nemesis.BeforeWrite, nemesis.BeforeRelease,
+		nemesis.Random}
+	logMoments = []nemesis.Moment{nemesis.AfterGrant, nemesis.Random}
 )
 
-// CheckAppFault tells whether the fault can strike its target in an application's scenario.
+// CheckAppFault reports whether the fault can strike its target in an application's scenario.
 func CheckAppFault(s *scenarios.Scenario, f scenarios.Fault) error {
 	var nodes []string
 	for _, p := range AppPlaces(s.App) {
@@ -80,8 +83,8 @@ func CheckAppFault(s *scenarios.Scenario, f scenarios.Fault) error {
 	return checkAim(s.App, spec)
 }
 
-// fromOutside returns an error for a kind of fault that is done to lockchaos's own clients and servers: an application is struck by what is done to a
-// container from outside.
+// fromOutside returns an error for a kind of fault that is done to lockchaos's own clients
+// and servers: an application is struck by what is done to a container from outside.
 func fromOutside(kind string) error {
 	var can []string
 	ours := false
@@ -97,7 +100,7 @@ func fromOutside(kind string) error {
 	return nil
 }
 
-// checkAim tells whether the aim can be found out from a log, or from hooks.
+// checkAim reports whether the aim can be found out from a log, or from hooks.
 func checkAim(a *scenarios.App, spec nemesis.Spec) error {
 	moments, how := hookMoments, "with hooks"
 	if !a.Hooks.Given() {
@@ -121,7 +124,7 @@ func checkAim(a *scenarios.App, spec nemesis.Spec) error {
 	return nil
 }
 
-// CheckApp tells whether a scenario's faults can strike its application.
+// CheckApp reports whether a scenario's faults can strike its application.
 func CheckApp(s *scenarios.Scenario) error {
 	for i, f := range s.Faults {
 		for _, single := range f.Singles() {

@@ -10,11 +10,13 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Change is what whoever runs an application's clients does to one. Who comes in the place of another is another client: the one before may still run.
+// Change is what whoever runs an application's clients does to one. Who comes
+// in the place of another is another client: the one before may still run.
 type Change struct {
 	// Client is the one that is to end, or in whose place another comes.
 	Client string
-	// Comes is who takes its place; nil: it is to end. One that has ended already has no host, only a log.
+	// Comes is who takes its place; nil: it is to end. One that has ended
+	// already has no host, only a log.
 	Comes *backends.Attached
 }
 
@@ -33,7 +35,7 @@ func (a *appRun) succeed(ctx context.Context, over <-chan struct{}, join func(c 
 				return fmt.Errorf("%s is to change, and is no client of the application", change.Client)
 			case change.Comes != nil:
 				join(a.joins(before, *change.Comes))
-			case a.director.knows(before.number) && !before.leaving.Swap(true):
+			case a.director.Knows(before.number) && !before.leaving.Swap(true):
 				go a.leaves(ctx, before)
 			}
 		}
@@ -56,17 +58,19 @@ func (a *appRun) client(name string) *appClient {
 func (a *appRun) joins(before *appClient, now backends.Attached) *appClient {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c := &appClient{ProcessLog: audit.ProcessLog{Name: now.Name}, number: int32(len(a.clients) + 1), member: before.member, host: now.Host, proc: now.Process, held: map[[2]string]int64{}}
+	c := &appClient{ProcessLog: audit.ProcessLog{Name: now.Name}, number: int32(len(a.clients) + 1),
+		member: before.member, host: now.Host, proc: now.Process, held: map[[2]string]int64{}}
 	a.clients = append(a.clients, c)
-	a.director.joins(c.number, c.member, a.place(now), now.Process)
+	a.director.Join(c.number, c.member, a.place(now), now.Process)
 	return c
 }
 
 // leaves waits until nothing of a client runs any more.
 func (a *appRun) leaves(ctx context.Context, c *appClient) {
-	if a.director.emptied(ctx, c.number) != nil {
+	if a.director.AwaitEmpty(ctx, c.number) != nil {
 		return // the run is over; it may live
 	}
-	a.rec.Record(history.Event{Type: history.Exit, Client: c.number, Process: c.number, Start: a.rec.Relative(monotime.Now())})
-	a.director.lost(c.number)
+	a.rec.Record(history.Event{Type: history.Exit, Client: c.number, Process: c.number,
+		Start: a.rec.Relative(monotime.Now())})
+	a.director.Lose(c.number)
 }

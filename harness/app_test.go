@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
@@ -25,8 +26,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// appVerb is an application of somebody's own, on port 8080 of the address: a lease in a file that all its processes share, with hooks. Its store has a
-// fence or not.
+// appVerb is an application of somebody's own, on port 8080 of the address: a lease
+// in a file that all its processes share, with hooks. Its store has a fence or not.
 func appVerb(args []string) int {
 	addr, file, fenced := args[0], args[1], args[2] == "fenced"
 	for _, op := range []string{"acquire", "write", "release"} {
@@ -105,8 +106,10 @@ func runApp(t *testing.T, store string, change func(*scenarios.Scenario)) (*hist
 	s := scenarios.Scenario{Name: "app", Lock: "own", TTL: scenarios.Duration(appTTL), Keys: 1, Duration: ms(2500),
 		App: &scenarios.App{Hooks: scenarios.AppHooks{Port: 8080, Acquire: scenarios.AppHook{Path: "/acquire"},
 			Write: scenarios.AppHook{Path: "/write"}, Release: scenarios.AppHook{Path: "/release"}}},
-		Workload: scenarios.Workload{Think: scenarios.Range{Min: ms(1), Max: ms(3)}, Rest: scenarios.Range{Min: ms(5), Max: ms(10)}, AcquireTimeout: ms(5000), OpTimeout: ms(5000)},
-		Faults:   []scenarios.Fault{{Kind: "pause", Target: "holder", When: "before-write", For: ms(700), After: ms(50), Every: scenarios.Range{Min: ms(50), Max: ms(50)}}}}
+		Workload: scenarios.Workload{Think: scenarios.Range{Min: ms(1), Max: ms(3)},
+			Rest: scenarios.Range{Min: ms(5), Max: ms(10)}, AcquireTimeout: ms(5000), OpTimeout: ms(5000)},
+		Faults: []scenarios.Fault{{Kind: "pause", Target: "holder", When: "before-write", For: ms(700), After: ms(50),
+			Every: scenarios.Range{Min: ms(50), Max: ms(50)}}}}
 	var attached []backends.Attached
 	for _, name := range []string{"a", "b", "c"} {
 		host, err := network.AddHost(name)
@@ -156,7 +159,7 @@ func listens(t *testing.T, h *hosts.Host) {
 			conn.Close()
 			return
 		}
-		if !pause(ctx, nil, 5*time.Millisecond) {
+		if !clock.Pause(ctx, nil, 5*time.Millisecond) {
 			t.Fatalf("the application on host %s does not listen: %v", h.Name, err)
 		}
 	}
@@ -171,8 +174,8 @@ func TestRunAppWithHooks(t *testing.T) {
 	}{{"unfenced", checker.Violated}, {"fenced", checker.Pass}} {
 		t.Run(c.store, func(t *testing.T) {
 			t.Parallel()
-			// Answers do not tell the order of two writes that were under way together. On a busy machine more of them are, and the judge leaves open
-			// what that order would decide.
+			// Answers do not tell the order of two writes that were under way together. On a busy
+			// machine more of them are, and the judge leaves open what that order would decide.
 			decided.Run(t, func() {
 				h, err := runApp(t, c.store, nil)
 				if err != nil {
@@ -185,7 +188,8 @@ func TestRunAppWithHooks(t *testing.T) {
 	}
 }
 
-// appMet fails the test if the run was cut, or its lock is blamed for a second holder, which it never lets in. A run whose faults met no holder decides nothing.
+// appMet fails the test if the run was cut, or its lock is blamed for a second
+// holder, which it never lets in. A run whose faults met no holder decides nothing.
 func appMet(t *testing.T, h *history.History) {
 	t.Helper()
 	v := checker.Judge(h, checker.Options{Keep: 5})
@@ -224,7 +228,8 @@ func TestCheckApp(t *testing.T) {
 		{logged, scenarios.Fault{Kind: "pause", Target: "redis", When: "random"}, ""},
 		{hooked, scenarios.Fault{Kind: "pause", Target: "next-waiter", When: "before-release"}, ""},
 		{hooked, scenarios.Fault{Kind: "clock-jump", Target: "holder", When: "random", Clock: "wall", By: scenarios.Offset(time.Hour)}, ""},
-		{logged, scenarios.Fault{Kind: "clock-jump", Target: "holder", When: "random", Clock: "wall", By: scenarios.Offset(time.Hour)}, "stamps"},
+		{logged, scenarios.Fault{Kind: "clock-jump", Target: "holder", When: "random", Clock: "wall",
+			By: scenarios.Offset(time.Hour)}, "stamps"},
 		{logged, scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write"}, "nobody knows when"},
 		{logged, scenarios.Fault{Kind: "pause", Target: "next-waiter", When: "after-grant"}, "next-waiter"},
 		{logged, scenarios.Fault{Kind: "kill", Target: "holder", When: "random"}, "a kill can't strike"},

@@ -18,13 +18,15 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// BenchmarkStart measures from nothing to the first op: network, hosts, service, store and connected workers. With four clients it makes eight hosts:
+// BenchmarkStart measures from nothing to the first op: network, hosts,
+// service, store and connected workers. With four clients it makes eight hosts:
 // two are those of the fresh clients of the probe.
 func BenchmarkStart(b *testing.B) {
 	for _, kind := range []clients.Kind{redis.Setnx, etcd.Lease} {
@@ -45,8 +47,9 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkThroughput drives redis-setnx with ten clients, each on a key of its own: through the harness, with every op recorded, and beside it
-// the same ten processes looping over go-redis with nothing in between, on the same server.
+// BenchmarkThroughput drives redis-setnx with ten clients, each on a key of its
+// own: through the harness, with every op recorded, and beside it the same ten
+// processes looping over go-redis with nothing in between, on the same server.
 func BenchmarkThroughput(b *testing.B) {
 	const clients = 10
 	p := plan("redis-setnx", time.Second)
@@ -67,8 +70,8 @@ func BenchmarkThroughput(b *testing.B) {
 	b.Run("bare-go-redis", func(b *testing.B) { bareLoops(b, r, clients) })
 }
 
-// BenchmarkWaits is one look at how long the processes of a run wait for a processor: ten clients and five servers. "share" is what looking takes of one
-// processor with a TTL of 500 ms.
+// BenchmarkWaits is one look at how long the processes of a run wait for a processor: ten
+// clients and five servers. "share" is what looking takes of one processor with a TTL of 500 ms.
 func BenchmarkWaits(b *testing.B) {
 	p := plan("redlock", time.Second)
 	p.Scenario.Clients = 10
@@ -102,14 +105,14 @@ func cpuTime(b *testing.B) time.Duration {
 // cycle is one acquire and one release.
 func cycle(ctx context.Context, r *run, i int) error {
 	w, key := r.workers[i], r.keys[i]
-	id, a, err := w.do(ctx, op{kind: history.Acquire, key: key, timeout: time.Second})
-	if err == nil && a.Result != resultOK {
+	id, a, err := w.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: time.Second})
+	if err == nil && a.Result != wire.ResultOK {
 		err = errors.New(a.Error)
 	}
 	if err != nil {
 		return err
 	}
-	_, _, err = w.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: time.Second})
+	_, _, err = w.Do(ctx, wire.Op{Kind: history.Release, Key: key, Grant: id, Timeout: time.Second})
 	return err
 }
 
@@ -153,7 +156,8 @@ func bareLoops(b *testing.B, r *run, n int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 }
 
-// bare is a process that takes and gives back a lock with nothing but go-redis, when its input has ended.
+// bare is a process that takes and gives back a lock with nothing but go-redis,
+// when its input has ended.
 func bare(args []string) int {
 	n, _ := strconv.Atoi(args[2])
 	c := goredis.NewClient(&goredis.Options{Addr: args[0], MaxRetries: -1})
@@ -176,8 +180,10 @@ func bare(args []string) int {
 	return 0
 }
 
-// TestMain runs everything in a private network; the other verbs are what the tests start as processes.
+// TestMain runs everything in a private network; the other verbs are what the
+// tests start as processes.
 func TestMain(m *testing.M) {
 	hoststest.SideBySide()
-	hoststest.Main(m, map[string]func([]string) int{"worker": workerVerb, "app": appVerb, "hook": hookVerb, "echo": echoes, "bare": bare, "burn": hoststest.Burn, "node": backends.NodeMain})
+	hoststest.Main(m, map[string]func([]string) int{"worker": workerVerb, "app": appVerb, "hook": hookVerb,
+		"echo": echoes, "bare": bare, "burn": hoststest.Burn, "node": backends.NodeMain})
 }

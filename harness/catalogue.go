@@ -5,14 +5,17 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/store"
 )
 
-// Catalogue is what scenarios of the locks may refer to, but for the properties, which a checker knows. KindOf finds a scenario's lock.
+// Catalogue is what scenarios of the locks may refer to, but for the
+// properties, which a checker knows. KindOf finds a scenario's lock.
 func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.Kind, error)) scenarios.Catalogue {
-	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{}, Engines: store.Engines(), Renews: map[string]bool{}, ReadWrite: map[string]bool{},
+	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{},
+		Engines: store.Engines(), Renews: map[string]bool{}, ReadWrite: map[string]bool{},
 		CheckTogether: CheckTogether}
 	c.CheckFault = func(s *scenarios.Scenario, f scenarios.Fault) error {
 		if s.Own() {
@@ -45,13 +48,13 @@ func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.K
 	for _, m := range nemesis.Moments() {
 		c.Moments = append(c.Moments, string(m))
 	}
-	for _, w := range Workloads() {
+	for _, w := range workload.Kinds() {
 		c.Workloads = append(c.Workloads, w.Name)
 	}
 	return c
 }
 
-// CheckTogether tells whether faults can strike the same victims at the same moment.
+// CheckTogether reports whether faults can strike the same victims at the same moment.
 func CheckTogether(parts []scenarios.Fault) error {
 	var specs []nemesis.Spec
 	for _, p := range parts {
@@ -63,7 +66,8 @@ func CheckTogether(parts []scenarios.Fault) error {
 // Nature is what theory must know of a lock.
 func Nature(k clients.Kind) scenarios.Nature {
 	service, _ := backends.Lookup(k.Service)
-	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry, Library: k.Claims.Validity == "library", Session: k.Claims.Validity == "session",
+	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry,
+		Library: k.Claims.Validity == "library", Session: k.Claims.Validity == "session",
 		WallClock: service.WallClock && !k.Claims.NoExpiry,
 		Forgets:   service.Promotes(), Fair: k.Claims.Fair}
 }

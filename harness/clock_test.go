@@ -16,7 +16,8 @@ import (
 
 // clockFault is a fault of clocks that lasts a moment: what it did to a lease is done at once.
 func clockFault(kind, target, clock string, by time.Duration) scenarios.Fault {
-	return scenarios.Fault{Kind: kind, Target: target, When: "random", Clock: clock, By: scenarios.Offset(by), For: scenarios.Duration(100 * time.Millisecond), After: 3e8,
+	return scenarios.Fault{Kind: kind, Target: target, When: "random", Clock: clock, By: scenarios.Offset(by),
+		For: scenarios.Duration(100 * time.Millisecond), After: 3e8,
 		Every: scenarios.Range{Min: 3e8, Max: 4e8}}
 }
 
@@ -35,7 +36,8 @@ func clockPlan(kind clients.Kind, f scenarios.Fault, ttl time.Duration) scenario
 	return p
 }
 
-// Redis ends leases by its wall clock: a jump ends one before its time, and the judge says that it was the lock's fault under this one.
+// Redis ends leases by its wall clock: a jump ends one before its time, and the
+// judge says that it was the lock's fault under this one.
 func TestWallClockOfARedisEndsLeases(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
@@ -46,7 +48,8 @@ func TestWallClockOfARedisEndsLeases(t *testing.T) {
 			}
 			for i, c := range f.Clocks {
 				wrong := c.Step != "before" && c.Step != "healed"
-				if c.Host != "redis-1" || c.At <= 0 || i > 0 && f.Clocks[i-1].At > c.At && c.Step != "" || (c.Wall > int64(time.Minute)) != wrong {
+				if c.Host != "redis-1" || c.At <= 0 || i > 0 && f.Clocks[i-1].At > c.At && c.Step != "" ||
+					(c.Wall > int64(time.Minute)) != wrong {
 					t.Errorf("reading %d of fault %d: %+v", i, f.ID, c)
 				}
 			}
@@ -65,7 +68,8 @@ func TestWallClockOfARedisEndsLeases(t *testing.T) {
 func TestWallClocksDoNotHurtEtcd(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
-		h := underClocks(t, etcd.Lease, clockFault("clock-jump", "nodes:3", "wall", -time.Hour), 4*time.Second) // a busy machine may be late with a heartbeat
+		// a busy machine may be late with a heartbeat
+		h := underClocks(t, etcd.Lease, clockFault("clock-jump", "nodes:3", "wall", -time.Hour), 4*time.Second)
 		proven(t, h, "etcd-1, process ", "etcd-3, process ", "wall -1h0m0s")
 		for _, r := range inOrder(t, h).Properties {
 			if r.Outcome == checker.Violated {
@@ -84,9 +88,10 @@ func TestWallClocksDoNotHurtEtcd(t *testing.T) {
 func TestMonotonicClocksEndLeasesOfEtcd(t *testing.T) {
 	t.Parallel()
 	p := clockPlan(etcd.Lease, clockFault("clock-jump", "nodes:3", "mono", time.Minute), time.Second)
-	// The server looks for expired leases every half second, and the client hears of it with its next heartbeat, a third of the TTL later: only
-	// who still works by then can lose a lease.
-	p.Scenario.Workload.Think = scenarios.Range{Min: scenarios.Duration(1500 * time.Millisecond), Max: scenarios.Duration(1500 * time.Millisecond)}
+	// The server looks for expired leases every half second, and the client hears of it with its
+	// next heartbeat, a third of the TTL later: only who still works by then can lose a lease.
+	p.Scenario.Workload.Think = scenarios.Range{Min: scenarios.Duration(1500 * time.Millisecond),
+		Max: scenarios.Duration(1500 * time.Millisecond)}
 	decided.Run(t, func() {
 		h := carried(t, etcd.Lease, p)
 		proven(t, h, "etcd-1, process ", "monotonic +")
@@ -102,7 +107,8 @@ func TestMonotonicClocksEndLeasesOfEtcd(t *testing.T) {
 	})
 }
 
-// The clocks of a client that holds: it is the one that is touched, and a late heartbeat of it no stall of the machine.
+// The clocks of a client that holds: it is the one that is touched, and a late
+// heartbeat of it no stall of the machine.
 func TestClocksOfAHolder(t *testing.T) {
 	t.Parallel()
 	slow := clockFault("clock-rate", "holder", "mono", 0)

@@ -23,13 +23,17 @@ func grants(h *history.History) (all []int64) {
 	return all
 }
 
-// Three faults strike the holder of a certain grant together, each with its proof; next to them, one fault after the other strikes who waits.
+// Three faults strike the holder of a certain grant together, each with its
+// proof; next to them, one fault after the other strikes who waits.
 func TestFaultsStrikeTogetherAndInSequence(t *testing.T) {
 	const ms = scenarios.Duration(time.Millisecond)
-	p := faulty("redis-setnx", scenarios.Fault{Target: "holder", When: "before-write", Grant: scenarios.Numbers{8}, Together: []scenarios.Fault{
-		{Kind: nemesis.KindPause, For: 400 * ms}, {Kind: nemesis.KindClockJump, Clock: "wall", By: scenarios.Offset(time.Hour), For: 100 * ms},
-		{Kind: nemesis.KindPartition, Peers: "service", For: 300 * ms}}})
-	p.Scenario.Faults = append(p.Scenario.Faults, scenarios.Fault{Target: "next-waiter", When: "before-release", At: scenarios.Instants{{At: 800 * ms, Jitter: 100 * ms}},
+	p := faulty("redis-setnx", scenarios.Fault{Target: "holder", When: "before-write", Grant: scenarios.Numbers{8},
+		Together: []scenarios.Fault{
+			{Kind: nemesis.KindPause, For: 400 * ms}, {Kind: nemesis.KindClockJump, Clock: "wall",
+				By: scenarios.Offset(time.Hour), For: 100 * ms},
+			{Kind: nemesis.KindPartition, Peers: "service", For: 300 * ms}}})
+	p.Scenario.Faults = append(p.Scenario.Faults, scenarios.Fault{Target: "next-waiter", When: "before-release",
+		At:       scenarios.Instants{{At: 800 * ms, Jitter: 100 * ms}},
 		Sequence: []scenarios.Fault{{Kind: nemesis.KindPause, For: 100 * ms}, {Kind: nemesis.KindKill, After: 50 * ms}}})
 	p.Scenario.Quiet = 200 * ms
 	decided.Run(t, func() {
@@ -70,7 +74,8 @@ func host(client int32) string { return "client-" + string('0'+rune(client)) }
 
 // All clients are killed at once, and all come back.
 func TestAllClientsAreKilled(t *testing.T) {
-	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "all-clients", When: "random", At: scenarios.Instants{{At: scenarios.Duration(100 * time.Millisecond)}}})
+	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "all-clients", When: "random",
+		At: scenarios.Instants{{At: scenarios.Duration(100 * time.Millisecond)}}})
 	p.Scenario.Duration = scenarios.Duration(1500 * time.Millisecond)
 	decided.Run(t, func() {
 		h := carried(t, redis.Setnx, p)
@@ -78,7 +83,8 @@ func TestAllClientsAreKilled(t *testing.T) {
 		if len(all) == 0 {
 			decided.Lacks("a kill")
 		}
-		if len(all) != 1 || !all[0].Bit || !slices.Equal(all[0].Clients, []int32{1, 2, 3}) || strings.Count(all[0].Evidence, "signal: killed") != 3 {
+		if len(all) != 1 || !all[0].Bit || !slices.Equal(all[0].Clients, []int32{1, 2, 3}) ||
+			strings.Count(all[0].Evidence, "signal: killed") != 3 {
 			t.Fatalf("%+v", all)
 		}
 		afterlife(t, h, 3)

@@ -19,16 +19,19 @@ import (
 
 // crashing is a run in which nodes die once, early, while somebody holds for long.
 func crashing(lock, target, data string) scenarios.Plan {
-	p := faulty(lock, scenarios.Fault{Kind: nemesis.KindCrash, Target: target, When: "random", Data: data, For: 2e7, After: 3e8, Every: scenarios.Range{Min: 1e10, Max: 1e10}})
+	p := faulty(lock, scenarios.Fault{Kind: nemesis.KindCrash, Target: target, When: "random", Data: data, For: 2e7,
+		After: 3e8, Every: scenarios.Range{Min: 1e10, Max: 1e10}})
 	s := &p.Scenario
 	s.Clients = 2
 	s.TTL, s.Duration = scenarios.Duration(4*time.Second), scenarios.Duration(time.Second)
-	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(2 * time.Second), Max: scenarios.Duration(2200 * time.Millisecond)} // the node is back before, on a busy machine too
+	// the node is back before, on a busy machine too
+	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(2 * time.Second), Max: scenarios.Duration(2200 * time.Millisecond)}
 	s.Workload.AcquireTimeout, s.Workload.OpTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(15*time.Second)
 	return p
 }
 
-// A Redis that forgets grants what it has granted: one that keeps its data does not. The run goes on in either case.
+// A Redis that forgets grants what it has granted: one that keeps its data does
+// not. The run goes on in either case.
 func TestCrashesOfARedis(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string]checker.Outcome{"lost": checker.Violated, "kept": checker.Pass} {
@@ -73,7 +76,8 @@ func TestCrashOfAMinority(t *testing.T) {
 // What no node can do, or none that somebody else started, is refused before the run.
 func TestImpossibleCrashesAreRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := runs(t, t.Context(), etcd.Lease, crashing("etcd-lease", "etcd-1", "lost"), nil); err == nil || !strings.Contains(err.Error(), "only a Redis loses all") {
+	if _, err := runs(t, t.Context(), etcd.Lease, crashing("etcd-lease", "etcd-1", "lost"), nil); err == nil ||
+		!strings.Contains(err.Error(), "only a Redis loses all") {
 		t.Error(err)
 	}
 	p := crashing("redlock", "majority", "lost")

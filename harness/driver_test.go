@@ -21,6 +21,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redlock"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
+	"github.com/lockchaos/lockchaos/harness/wire"
+	"github.com/lockchaos/lockchaos/harness/worker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 )
@@ -29,8 +31,8 @@ import (
 type driven struct {
 	file    string
 	rec     *history.Recorder
-	ids     numbers
-	clients []*client
+	ids     wire.Numbers
+	clients []*wire.Client
 }
 
 // drive starts so many workers with the noop lock.
@@ -52,7 +54,7 @@ func drive(t testing.TB, workers int) *driven {
 	return d
 }
 
-func (d *driven) worker(t testing.TB, number int32) *client {
+func (d *driven) worker(t testing.TB, number int32) *wire.Client {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "worker")
 	cmd.Stderr = os.Stderr
@@ -68,22 +70,22 @@ func (d *driven) worker(t testing.TB, number int32) *client {
 		t.Fatal(err)
 	}
 	c := d.client(number, in)
-	go c.listen(out, cmd.Wait)
+	go c.Listen(out, cmd.Wait)
 	t.Cleanup(func() {
 		in.Close()
-		<-c.gone
+		<-c.Gone()
 	})
-	a, err := c.ask(t.Context(), command{ID: d.ids.nextOp(), Op: "open", Timeout: int64(time.Minute), Open: &opening{Lock: "noop", Client: number}})
-	if err != nil || a.Result != resultOK {
+	a, err := c.Ask(t.Context(), wire.Command{ID: d.ids.NextOp(), Op: "open", Timeout: int64(time.Minute),
+		Open: &wire.Opening{Lock: "noop", Client: number}})
+	if err != nil || a.Result != wire.ResultOK {
 		t.Fatalf("open: %+v, %v", a, err)
 	}
 	return c
 }
 
-func (d *driven) client(number int32, in io.Writer) *client {
-	c := &client{number: number, host: "here", in: in, replies: make(chan reply, 1), gone: make(chan struct{}),
-		rec: d.rec, ids: &d.ids, keys: map[string]history.KeyID{"k0": 0}, event: func(reply) {}, extra: time.Minute}
-	c.process.Store(d.ids.nextProcess())
+func (d *driven) client(number int32, in io.Writer) *wire.Client {
+	c := wire.NewClient(number, "here", in, &d.ids, map[string]history.KeyID{"k0": 0})
+	c.Recorder, c.Event, c.Extra = d.rec, func(wire.Reply) {}, time.Minute
 	return c
 }
 
@@ -101,8 +103,10 @@ func (d *driven) finish(t testing.TB) *history.History {
 }
 
 func workerVerb([]string) int {
-	if err := Work(context.Background(), os.Stdin, os.Stdout, []clients.Kind{noop.Noop, noop.Cas, redis.Setnx, redis.SetnxFenced, redis.Fair, redis.Multi, redis.Watchdog, redis.Failover,
-		redlock.Redlock, etcd.Lease, etcd.ReadWrite, zookeeper.Recipe, postgres.Advisory, controls.Sleeper, controls.NoTTL}); err != nil {
+	if err := worker.Run(context.Background(), os.Stdin, os.Stdout,
+		[]clients.Kind{noop.Noop, noop.Cas, redis.Setnx, redis.SetnxFenced, redis.Fair, redis.Multi, redis.Watchdog, redis.Failover,
+			redlock.Redlock, etcd.Lease, etcd.ReadWrite, zookeeper.Recipe, postgres.Advisory, controls.Sleeper,
+			controls.NoTTL}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -112,15 +116,17 @@ func workerVerb([]string) int {
 // Stamps nest: the recorder's invocation, the worker's start and end, the recorder's completion.
 func TestStampsNest(t *testing.T) {
 	d := drive(t, 1)
-	id, r, err := d.clients[0].do(t.Context(), op{kind: history.Acquire, key: "k0", timeout: time.Minute})
-	if err != nil || r.Result != resultOK {
+	id, r, err := d.clients[0].Do(t.Context(), wire.Op{Kind: history.Acquire, Key: "k0", Timeout: time.Minute})
+	if err != nil || r.Result != wire.ResultOK {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if _, r, err = d.clients[0].do(t.Context(), op{kind: history.Release, key: "k0", grant: id, timeout: time.Minute}); err != nil || r.Result != resultOK {
+	if _, r, err = d.clients[0].Do(t.Context(), wire.Op{Kind: history.Release, Key: "k0", Grant: id,
+		Timeout: time.Minute}); err != nil || r.Result != wire.ResultOK {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	// Under a grant that is not the newest, the worker does nothing.
-	if _, r, err = d.clients[0].do(t.Context(), op{kind: history.Release, key: "k0", grant: id, timeout: time.Minute}); err != nil || !r.Declined {
+	if _, r, err = d.clients[0].Do(t.Context(), wire.Op{Kind: history.Release, Key: "k0", Grant: id,
+		Timeout: time.Minute}); err != nil || !r.Declined {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	h := d.finish(t)
@@ -130,13 +136,15 @@ func TestStampsNest(t *testing.T) {
 	for i := 0; i < 4; i += 2 {
 		inv, ret := h.Events[i], h.Events[i+1]
 		stamps := []int64{inv.Time, ret.Start, ret.End, ret.Time}
-		if inv.Type != history.Invoke || ret.Type != history.OK || inv.Op != ret.Op || inv.Grant != id || !slices.IsSorted(stamps) || stamps[0] <= 0 {
+		if inv.Type != history.Invoke || ret.Type != history.OK || inv.Op != ret.Op || inv.Grant != id ||
+			!slices.IsSorted(stamps) || stamps[0] <= 0 {
 			t.Errorf("%+v\n%+v", inv, ret)
 		}
 	}
 }
 
-// A worker that dies, hangs or prints garbage is an error that names it; the op it was asked for ends as info.
+// A worker that dies, hangs or prints garbage is an error that names it; the op
+// it was asked for ends as info.
 func TestBrokenWorkers(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
 		{"dies", "exit 7", "exit status 7"},
@@ -155,15 +163,15 @@ func TestBrokenWorkers(t *testing.T) {
 			cl := d.client(1, in)
 			timeout := time.Minute
 			if c.name == "hangs" {
-				cl.extra, timeout = 20*time.Millisecond, 10*time.Millisecond
+				cl.Extra, timeout = 20*time.Millisecond, 10*time.Millisecond
 			}
-			go cl.listen(out, cmd.Wait)
-			_, _, err := cl.do(t.Context(), op{kind: history.Acquire, key: "k0", timeout: timeout})
+			go cl.Listen(out, cmd.Wait)
+			_, _, err := cl.Do(t.Context(), wire.Op{Kind: history.Acquire, Key: "k0", Timeout: timeout})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want …%s…", err, c.want)
 			}
 			in.Close()
-			<-cl.gone
+			<-cl.Gone()
 			h := d.finish(t)
 			if last := h.Events[len(h.Events)-2]; last.Type != history.Info || last.Op != 1 {
 				t.Errorf("the op ended as %+v", last)
@@ -172,15 +180,16 @@ func TestBrokenWorkers(t *testing.T) {
 	}
 }
 
-// BenchmarkDriver measures the harness alone: recorded ops a second over so many workers with a lock that costs nothing. The bare
-// pipe beside it writes and reads the same lines with no harness, no recorder and no lock.
+// BenchmarkDriver measures the harness alone: recorded ops a second over so
+// many workers with a lock that costs nothing. The bare pipe beside it writes
+// and reads the same lines with no harness, no recorder and no lock.
 func BenchmarkDriver(b *testing.B) {
 	for _, workers := range []int{1, 10} {
 		b.Run(fmt.Sprintf("harness/workers=%d", workers), func(b *testing.B) {
 			d := drive(b, workers)
 			parallel(b, workers, func(i int) error {
 				c := d.clients[i]
-				_, _, err := c.do(b.Context(), op{kind: history.Acquire, key: "k0", timeout: time.Minute})
+				_, _, err := c.Do(b.Context(), wire.Op{Kind: history.Acquire, Key: "k0", Timeout: time.Minute})
 				return err
 			})
 			if err := d.rec.Close(); err != nil {

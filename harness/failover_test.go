@@ -15,17 +15,20 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// The primary dies with a grant that its replica has not heard of: the servers tell of their roles, and both are there at the end.
+// The primary dies with a grant that its replica has not heard of: the servers
+// tell of their roles, and both are there at the end.
 func TestFailoverInTheGap(t *testing.T) {
 	t.Parallel()
 	needed.Program(t, "redis-server")
-	p := faulty("redis-failover", scenarios.Fault{Kind: nemesis.KindFailover, Target: "service", When: "random", For: 1e7, Every: scenarios.Range{Min: 1e10, Max: 1e10}})
+	p := faulty("redis-failover", scenarios.Fault{Kind: nemesis.KindFailover, Target: "service", When: "random",
+		For: 1e7, Every: scenarios.Range{Min: 1e10, Max: 1e10}})
 	s := &p.Scenario
 	s.TTL, s.Duration = scenarios.Duration(2*time.Second), scenarios.Duration(time.Second)
 	s.Workload.AcquireTimeout, s.Workload.OpTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(15*time.Second)
 	decided.Run(t, func() {
 		h := carried(t, redis.Failover, p)
-		for _, f := range proven(t, h, "before: redis-1 primary, redis-2 replica in sync", "redis-1: process", "signal: killed", "redis-2 was promoted",
+		for _, f := range proven(t, h, "before: redis-1 primary, redis-2 replica in sync", "redis-1: process",
+			"signal: killed", "redis-2 was promoted",
 			"after: redis-1 replica in sync, redis-2 primary") {
 			if !f.Service || len(f.Clients) != 0 || f.Holding == 0 {
 				t.Errorf("whom it touched: %+v", f)
@@ -45,14 +48,17 @@ func TestFailoverInTheGap(t *testing.T) {
 	}
 }
 
-// With nobody who is granted a lock in the gap nobody is killed, the cut is undone, and the history tells of no fault.
+// With nobody who is granted a lock in the gap nobody is killed, the cut is
+// undone, and the history tells of no fault.
 func TestFailoverWithoutAGrant(t *testing.T) {
 	t.Parallel()
 	needed.Program(t, "redis-server")
-	p := faulty("redis-failover", scenarios.Fault{Kind: nemesis.KindFailover, Target: "service", When: "random", For: 1e7, After: 1e8, Every: scenarios.Range{Min: 1e7, Max: 1e7}})
+	p := faulty("redis-failover", scenarios.Fault{Kind: nemesis.KindFailover, Target: "service", When: "random",
+		For: 1e7, After: 1e8, Every: scenarios.Range{Min: 1e7, Max: 1e7}})
 	s := &p.Scenario
 	s.Clients, s.TTL, s.Duration = 1, scenarios.Duration(2*time.Second), scenarios.Duration(300*time.Millisecond)
-	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(time.Second), Max: scenarios.Duration(time.Second)} // past the end of the workload
+	// past the end of the workload
+	s.Workload.Think = scenarios.Range{Min: scenarios.Duration(time.Second), Max: scenarios.Duration(time.Second)}
 	decided.Run(t, func() {
 		h := carried(t, redis.Failover, p)
 		first := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Type == history.OK && e.Kind == history.Acquire })

@@ -23,7 +23,8 @@ func faulty(lock string, f scenarios.Fault) scenarios.Plan {
 	return p
 }
 
-// planned tells whether the fault is one of the plan's, and no stall: an application that had to wait for an injection stalls by the harness's doing.
+// planned reports whether the fault is one of the plan's, and no stall: an
+// application that had to wait for an injection stalls by the harness's doing.
 func planned(f *history.FaultInfo) bool { return f.Injected && f.Plan > 0 }
 
 // ends are the ends of the planned faults.
@@ -46,7 +47,8 @@ func stalls(h *history.History) (n int) {
 	return n
 }
 
-// A killed client is proven to be dead, nothing comes from it afterwards, and a fresh process goes on under its number.
+// A killed client is proven to be dead, nothing comes from it afterwards, and a
+// fresh process goes on under its number.
 func TestKilledClientsAreReplaced(t *testing.T) {
 	t.Parallel()
 	for _, when := range nemesis.Moments() {
@@ -55,9 +57,12 @@ func TestKilledClientsAreReplaced(t *testing.T) {
 		}
 		t.Run(string(when), func(t *testing.T) {
 			t.Parallel()
-			p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: string(when), After: 5e7, Every: scenarios.Range{Min: 1e9, Max: 1e9}})
-			p.Scenario.TTL = scenarios.Duration(time.Second)          // and a client whose machine is merely slow must not outlive it
-			p.Scenario.Duration = scenarios.Duration(4 * time.Second) // each kill blocks the key for a TTL, and then somebody must go on
+			p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: string(when),
+				After: 5e7, Every: scenarios.Range{Min: 1e9, Max: 1e9}})
+			// and a client whose machine is merely slow must not outlive it
+			p.Scenario.TTL = scenarios.Duration(time.Second)
+			// each kill blocks the key for a TTL, and then somebody must go on
+			p.Scenario.Duration = scenarios.Duration(4 * time.Second)
 			decided.Run(t, func() {
 				dir := t.TempDir()
 				h, err := runsIn(t, t.Context(), dir, redis.Setnx, p, nil)
@@ -93,7 +98,8 @@ func TestKilledClientsAreReplaced(t *testing.T) {
 	}
 }
 
-// afterlife checks the exits: one for each kill besides those at the end, with a stamp, none of its ops after it, and a successor.
+// afterlife checks the exits: one for each kill besides those at the end, with
+// a stamp, none of its ops after it, and a successor.
 func afterlife(t *testing.T, h *history.History, kills int) {
 	t.Helper()
 	gone := map[int32]bool{}           // incarnations
@@ -130,10 +136,12 @@ func afterlife(t *testing.T, h *history.History, kills int) {
 	}
 }
 
-// A client that is killed while it acquires may have got the lock: its acquire is left open to doubt, or it was never sent.
+// A client that is killed while it acquires may have got the lock: its acquire
+// is left open to doubt, or it was never sent.
 func TestKilledAcquiresAreIndefinite(t *testing.T) {
 	t.Parallel()
-	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: "acquiring", Every: scenarios.Range{Min: 1e7, Max: 2e7}})
+	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: "acquiring",
+		Every: scenarios.Range{Min: 1e7, Max: 2e7}})
 	decided.Run(t, func() {
 		h := carried(t, redis.Setnx, p)
 		indefinite := 0
@@ -152,7 +160,8 @@ func TestKilledAcquiresAreIndefinite(t *testing.T) {
 func TestKilledClientsStayAway(t *testing.T) {
 	t.Parallel()
 	const away = 400 * time.Millisecond
-	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: "after-grant", For: scenarios.Duration(away), Every: scenarios.Range{Min: 1e8, Max: 1e8}})
+	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: "after-grant",
+		For: scenarios.Duration(away), Every: scenarios.Range{Min: 1e8, Max: 1e8}})
 	decided.Run(t, func() {
 		h := carried(t, redis.Setnx, p)
 		quiet, seen := int64(0), 0
@@ -181,8 +190,8 @@ func TestKilledClientsStayAway(t *testing.T) {
 	})
 }
 
-// Nodes stand still for the planned time, as many as planned, and the history says so of the service. Not beside other
-// tests: a stall of the machine must not explain what came of it.
+// Nodes stand still for the planned time, as many as planned, and the history says so of the
+// service. Not beside other tests: a stall of the machine must not explain what came of it.
 func TestNodesArePaused(t *testing.T) {
 	for _, c := range []struct {
 		lock   clients.Kind
@@ -198,8 +207,9 @@ func TestNodesArePaused(t *testing.T) {
 		t.Run(c.lock.Name+"/"+c.target+"/"+c.when, func(t *testing.T) {
 			const length = 150 * time.Millisecond
 			decided.Run(t, func() {
-				h := carried(t, c.lock, faulty(c.lock.Name, scenarios.Fault{Kind: nemesis.KindPause, Target: c.target, When: c.when, For: scenarios.Duration(length),
-					After: 5e7, Every: scenarios.Range{Min: 5e7, Max: 5e7}}))
+				h := carried(t, c.lock, faulty(c.lock.Name,
+					scenarios.Fault{Kind: nemesis.KindPause, Target: c.target, When: c.when, For: scenarios.Duration(length),
+						After: 5e7, Every: scenarios.Range{Min: 5e7, Max: 5e7}}))
 				if len(ends(h)) == 0 {
 					decided.Lacks("a node that was paused")
 				}
@@ -218,15 +228,17 @@ func TestNodesArePaused(t *testing.T) {
 	}
 }
 
-// Two faults of nodes and one of clients side by side: one at a time for the nodes, and all heal. Not beside other tests,
-// whose processes may be stopped when it looks for any that are.
+// Two faults of nodes and one of clients side by side: one at a time for the nodes, and all
+// heal. Not beside other tests, whose processes may be stopped when it looks for any that are.
 func TestFaultsSideBySide(t *testing.T) {
-	node := scenarios.Fault{Kind: nemesis.KindPause, Target: "minority", When: "random", For: 5e7, Every: scenarios.Range{Min: 1e6, Max: 5e6}}
+	node := scenarios.Fault{Kind: nemesis.KindPause, Target: "minority", When: "random", For: 5e7,
+		Every: scenarios.Range{Min: 1e6, Max: 5e6}}
 	p := faulty("redlock", node)
 	p.Scenario.Faults = append(p.Scenario.Faults, node,
 		scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: "random", Every: scenarios.Range{Min: 1e8, Max: 2e8}},
 		scenarios.Fault{Kind: nemesis.KindPause, Target: "holder", When: "acquiring", For: 3e7, Every: scenarios.Range{Min: 1e7, Max: 1e8}})
-	p.Scenario.Duration *= 3 // nodes are paused nearly all the time, and on a busy machine few acquires get through
+	// nodes are paused nearly all the time, and on a busy machine few acquires get through
+	p.Scenario.Duration *= 3
 	decided.Run(t, func() {
 		h := carried(t, redlock.Redlock, p)
 		var last int64
@@ -252,7 +264,8 @@ func TestFaultsSideBySide(t *testing.T) {
 // What a fault can't be aimed at is refused before the run.
 func TestImpossibleFaultsAreRefused(t *testing.T) {
 	t.Parallel()
-	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindPause, Target: "redis-2", When: "random", For: 1e8, Every: scenarios.Range{Min: 1e8, Max: 1e8}})
+	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindPause, Target: "redis-2", When: "random", For: 1e8,
+		Every: scenarios.Range{Min: 1e8, Max: 1e8}})
 	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil || !strings.Contains(err.Error(), `unknown target "redis-2"`) {
 		t.Errorf("got %v", err)
 	}

@@ -17,14 +17,17 @@ import (
 
 // heldUp is a run in which an activity of a holder is held up for so long, once it has read.
 func heldUp(kind string, lock clients.Kind, d time.Duration) scenarios.Plan {
-	p := faulty(lock.Name, scenarios.Fault{Kind: kind, Target: "holder", When: "between-read-and-write", For: scenarios.Duration(d), After: 5e7,
+	p := faulty(lock.Name, scenarios.Fault{Kind: kind, Target: "holder", When: "between-read-and-write",
+		For: scenarios.Duration(d), After: 5e7,
 		Every: scenarios.Range{Min: 1e8, Max: 1e8}})
 	p.Scenario.Clients, p.Scenario.Duration = 2, scenarios.Duration(time.Second)
-	p.Scenario.Workload.AcquireTimeout, p.Scenario.Workload.OpTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(15*time.Second)
+	p.Scenario.Workload.AcquireTimeout, p.Scenario.Workload.OpTimeout = scenarios.Duration(15*time.Second),
+		scenarios.Duration(15*time.Second)
 	return p
 }
 
-// An application that does nothing for longer than a lease has lost it, unless something else in its process renews it. The lock is not excused.
+// An application that does nothing for longer than a lease has lost it, unless
+// something else in its process renews it. The lock is not excused.
 func TestStalledApplications(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -35,7 +38,8 @@ func TestStalledApplications(t *testing.T) {
 			t.Parallel()
 			p := heldUp(nemesis.KindStall, c.lock, 700*time.Millisecond)
 			if c.want == checker.Pass {
-				p.Scenario.TTL = scenarios.Duration(600 * time.Millisecond) // a busy machine may be late with a renewal
+				// a busy machine may be late with a renewal
+				p.Scenario.TTL = scenarios.Duration(600 * time.Millisecond)
 				p.Scenario.Faults[0].For = scenarios.Duration(time.Second)
 			}
 			decided.Run(t, func() {
@@ -67,7 +71,8 @@ func TestStalledRenewals(t *testing.T) {
 		mutexBroken bool
 	}{
 		{redis.Watchdog, 300 * time.Millisecond, 800 * time.Millisecond, false, true},
-		// It notices up to a TTL and half a second after the strike, which comes in the first half of the hold.
+		// It notices up to a TTL and half a second after the strike, which
+		// comes in the first half of the hold.
 		{etcd.Lease, time.Second, 4 * time.Second, true, false},
 	} {
 		t.Run(c.lock.Name, func(t *testing.T) {
@@ -88,7 +93,8 @@ func TestStalledRenewals(t *testing.T) {
 				wentOn, lost := false, false
 				for i := range h.Events {
 					e := &h.Events[i]
-					wentOn = wentOn || e.Type == history.OK && e.Kind == history.Write && e.Grant == faults[0].Holding && e.Start < faults[0].To
+					wentOn = wentOn || e.Type == history.OK && e.Kind == history.Write &&
+						e.Grant == faults[0].Holding && e.Start < faults[0].To
 					lost = lost || e.Type == history.Lost && e.Grant == faults[0].Holding
 				}
 				if !wentOn {
@@ -106,11 +112,13 @@ func TestStalledRenewals(t *testing.T) {
 	}
 }
 
-// Renewals that do not pass our gate can't be held up there, nor an application in the middle of an acquire.
+// Renewals that do not pass our gate can't be held up there, nor an application
+// in the middle of an acquire.
 func TestImpossibleStallsAreRefused(t *testing.T) {
 	t.Parallel()
 	p := heldUp(nemesis.KindRenewerStall, redis.Setnx, time.Second)
-	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil || !strings.Contains(err.Error(), "needs a lock that renews by itself") {
+	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil ||
+		!strings.Contains(err.Error(), "needs a lock that renews by itself") {
 		t.Error(err)
 	}
 	for _, kind := range []string{nemesis.KindStall, nemesis.KindRenewerStall} {

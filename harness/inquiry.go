@@ -5,23 +5,30 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
 )
 
-// An inquiry asks for a key that nobody gets: a fresh client first. If that is refused too, the workload's clients are closed one after the other,
-// and after each a fresh client asks again. The history then tells whose end freed the key.
+// An inquiry asks for a key that nobody gets: a fresh client first. If that is
+// refused too, the workload's clients are closed one after the other, and after
+// each a fresh client asks again. The history then tells whose end freed the key.
 
-// mostAlone is how many clients are closed one after the other. The rest are closed together: each takes its time.
+// mostAlone is how many clients are closed one after the other. The rest are
+// closed together: each takes its time.
 const mostAlone = 7
 
-// lookEvery is the pause between two looks for a key that nobody gets; askEvery that of a fresh client that was told busy.
+// lookEvery is the pause between two looks for a key that nobody gets; askEvery
+// that of a fresh client that was told busy.
 const (
 	lookEvery = 100 * time.Millisecond
 	askEvery  = 50 * time.Millisecond
 )
 
-// vigilMargin is for how much longer than the judge demands a key must have been free and wanted, for the judge has better clocks.
+// vigilMargin is for how much longer than the judge demands a key must have
+// been free and wanted, for the judge has better clocks.
 const vigilMargin = 200 * time.Millisecond
 
 // askMargin is what a fresh client asks for on top of what the judge demands.
@@ -41,7 +48,8 @@ func (r *run) patience() time.Duration {
 	return checker.Patience(r.cfg.Plan.Scenario.TTL.Std(), r.slack())
 }
 
-// firstAsk bounds the acquire by which a fresh client shows that a key is stuck, even if the service gives no answer meanwhile.
+// firstAsk bounds the acquire by which a fresh client shows that a key is
+// stuck, even if the service gives no answer meanwhile.
 func (r *run) firstAsk() time.Duration { return max(r.patience(), checker.Outage) + askMargin }
 
 // keepAsking looks for keys that nobody gets, and asks for them, until every application has left.
@@ -49,10 +57,10 @@ func (r *run) keepAsking(ctx context.Context, left <-chan struct{}) error {
 	if r.claims().Permits <= 0 {
 		return nil // it is no lock
 	}
-	for pause(ctx, left, lookEvery) && !closed(left) {
-		calm, undisturbed := r.director.calmSince()
+	for clock.Pause(ctx, left, lookEvery) && !clock.Closed(left) {
+		calm, undisturbed := r.director.CalmSince()
 		key, stuck := r.vigil.stuck(time.Now(), calm)
-		if !undisturbed || !stuck || !r.director.hush() {
+		if !undisturbed || !stuck || !r.director.Suspend() {
 			continue
 		}
 		if err := r.askMeanwhile(ctx, key, left); err != nil {
@@ -62,29 +70,33 @@ func (r *run) keepAsking(ctx context.Context, left <-chan struct{}) error {
 	return nil
 }
 
-// askMeanwhile carries out an inquiry while the workload goes on and no fault strikes. Clients that it closes stay away until it is over.
+// askMeanwhile carries out an inquiry while the workload goes on and no fault
+// strikes. Clients that it closes stay away until it is over.
 func (r *run) askMeanwhile(ctx context.Context, key string, left <-chan struct{}) error {
 	over := make(chan struct{})
 	r.enter(history.PhaseAsk)
 	defer func() {
 		r.enter(history.PhaseRun)
 		close(over)
-		r.director.unhush()
+		r.director.Resume()
 	}()
 	got, err := r.askFresh(ctx, key, r.firstAsk(), left)
 	if got == refused && err == nil {
-		got, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, r.director.present()), left, func(ctx context.Context, client int32) error {
-			return r.closeMeanwhile(ctx, client, over)
-		})
+		got, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, r.director.Present()), left,
+			func(ctx context.Context, client int32) error {
+				return r.closeMeanwhile(ctx, client, over)
+			})
 	}
 	r.vigil.tried(key, got == refused)
 	return err
 }
 
-// closeSuspects closes the suspects one after the other, and lets a fresh client ask for the key after each, until one is granted it or stop is closed.
-func (r *run) closeSuspects(ctx context.Context, key string, suspects []int32, stop <-chan struct{}, end func(context.Context, int32) error) (answer, error) {
+// closeSuspects closes the suspects one after the other, and lets a fresh
+// client ask for the key after each, until one is granted it or stop is closed.
+func (r *run) closeSuspects(ctx context.Context, key string, suspects []int32, stop <-chan struct{},
+	end func(context.Context, int32) error) (answer, error) {
 	for _, group := range apart(suspects) {
-		if closed(stop) {
+		if clock.Closed(stop) {
 			break
 		}
 		var ending errgroup.Group
@@ -113,7 +125,8 @@ func apart(suspects []int32) (groups [][]int32) {
 	return groups
 }
 
-// askFresh lets a fresh client ask for a key. It is closed when it has the answer: what it leaves behind must not be in the next one's way.
+// askFresh lets a fresh client ask for a key. It is closed when it has the
+// answer: what it leaves behind must not be in the next one's way.
 func (r *run) askFresh(ctx context.Context, key string, limit time.Duration, stop <-chan struct{}) (answer, error) {
 	w := r.probes[0]
 	if err := r.open(ctx, w); err != nil {
@@ -130,39 +143,43 @@ func (r *run) askFresh(ctx context.Context, key string, limit time.Duration, sto
 	return got, err
 }
 
-// ask lets a fresh client ask for a key until it is granted it, and give it back, unless applications never do that. It asks for as long as the judge may demand, if it is told busy at once;
-// limit bounds each acquire.
-func (r *run) ask(ctx context.Context, w *workerProcess, key string, limit time.Duration, stop <-chan struct{}) (answer, error) {
+// ask lets a fresh client ask for a key until it is granted it, and give it back, unless
+// applications never do that. It asks for as long as the judge may demand, if it is told
+// busy at once; limit bounds each acquire.
+func (r *run) ask(ctx context.Context, w *workerProcess, key string, limit time.Duration, stop <-chan struct{}) (answer,
+	error) {
 	began := time.Now()
 	for {
 		answered := make(chan struct{})
 		go w.giveUpAt(stop, answered)
-		id, a, err := w.do(ctx, op{kind: history.Acquire, key: key, timeout: limit})
+		id, a, err := w.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: limit})
 		close(answered)
 		if err != nil {
 			return unanswered, err
 		}
 		switch workload := r.cfg.Plan.Scenario.Workload; {
-		case a.Result != resultOK:
+		case a.Result != wire.ResultOK:
 		case workload.NeverRelease:
 			return granted, nil
 		default:
-			_, _, err := w.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: workload.OpTimeout.Std()})
+			_, _, err := w.Do(ctx, wire.Op{Kind: history.Release, Key: key, Grant: id,
+				Timeout: workload.OpTimeout.Std()})
 			return granted, err
 		}
-		if closed(stop) || time.Since(began) >= min(limit, r.patience()+askMargin) {
-			if a.Result == resultFail && !a.Busy {
+		if clock.Closed(stop) || time.Since(began) >= min(limit, r.patience()+askMargin) {
+			if a.Result == wire.ResultFail && !a.Busy {
 				return unanswered, nil
 			}
 			return refused, nil
 		}
-		if !pause(ctx, stop, askEvery) {
+		if !clock.Pause(ctx, stop, askEvery) {
 			return unanswered, context.Cause(ctx)
 		}
 	}
 }
 
-// giveUpAt has a client give up the acquire that it is about, when stop is closed and answered is not.
+// giveUpAt has a client give up the acquire that it is about, when stop is
+// closed and answered is not.
 func (w *workerProcess) giveUpAt(stop, answered <-chan struct{}) {
 	select {
 	case <-stop:
@@ -171,7 +188,7 @@ func (w *workerProcess) giveUpAt(stop, answered <-chan struct{}) {
 	}
 	// It may not have begun: it is told again and again.
 	for tick := time.NewTicker(askEvery); ; {
-		if w.proc.SignalAlone(giveUp) != nil {
+		if w.proc.SignalAlone(wire.GiveUp) != nil {
 			tick.Stop()
 			return // it is gone
 		}
@@ -184,20 +201,21 @@ func (w *workerProcess) giveUpAt(stop, answered <-chan struct{}) {
 	}
 }
 
-// closeMeanwhile has one of the workload's clients closed. It gives up what it waits for; the application's own goroutine closes it, when it has been
-// answered, and starts a fresh process when the inquiry is over. One whose application does something else, or has left, stays.
+// closeMeanwhile has one of the workload's clients closed. It gives up what it waits for; the
+// application's own goroutine closes it, when it has been answered, and starts a fresh process
+// when the inquiry is over. One whose application does something else, or has left, stays.
 func (r *run) closeMeanwhile(ctx context.Context, client int32, over <-chan struct{}) error {
 	s := r.cfg.Plan.Scenario
 	ended, tick := make(chan struct{}), time.NewTicker(askEvery)
 	defer tick.Stop()
-	w := r.director.retire(client, &closing{ended: ended, over: over})
+	w := r.director.Retire(client, &director.Closing{Ended: ended, Over: over})
 	if w == nil {
 		return nil
 	}
 	late := time.NewTimer((s.Workload.AcquireTimeout + s.Workload.OpTimeout).Std())
 	defer late.Stop()
 	for {
-		_ = w.SignalAlone(giveUp) // it may be gone, and that is noticed elsewhere
+		_ = w.SignalAlone(wire.GiveUp) // it may be gone, and that is noticed elsewhere
 		select {
 		case <-ended:
 			return nil

@@ -16,14 +16,17 @@ import (
 
 // deserted is a run whose holder dies once, early, and is not replaced; those who wait have time.
 func deserted(lock string) scenarios.Plan {
-	p := faulty(lock, scenarios.Fault{Kind: nemesis.KindKill, Target: "holder", When: string(nemesis.BetweenReadAndWrite), For: 1e10, After: 2e8,
+	p := faulty(lock, scenarios.Fault{Kind: nemesis.KindKill, Target: "holder",
+		When: string(nemesis.BetweenReadAndWrite), For: 1e10, After: 2e8,
 		Every: scenarios.Range{Min: 1e10, Max: 1e10}})
 	p.Scenario.Duration = scenarios.Duration(10 * time.Second)
-	p.Scenario.Workload.AcquireTimeout, p.Scenario.Workload.OpTimeout = scenarios.Duration(25*time.Second), scenarios.Duration(15*time.Second)
+	p.Scenario.Workload.AcquireTimeout, p.Scenario.Workload.OpTimeout = scenarios.Duration(25*time.Second),
+		scenarios.Duration(15*time.Second)
 	return p
 }
 
-// inquiries counts the times at which fresh clients asked while the workload went on, the acquires of theirs that were granted then, and the clients of the workload that were closed.
+// inquiries counts the times at which fresh clients asked while the workload went on, the
+// acquires of theirs that were granted then, and the clients of the workload that were closed.
 func inquiries(h *history.History) (times, granted, ended int) {
 	phase := ""
 	for i := range h.Events {
@@ -45,7 +48,8 @@ func inquiries(h *history.History) (times, granted, ended int) {
 	return times, granted, ended
 }
 
-// A key that expired while nobody told the waiters: a fresh client is granted it at once, while the workload goes on.
+// A key that expired while nobody told the waiters: a fresh client is granted
+// it at once, while the workload goes on.
 func TestFreshClientsAskWhileTheRunGoesOn(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
@@ -58,16 +62,19 @@ func TestFreshClientsAskWhileTheRunGoesOn(t *testing.T) {
 			amiss(t, h, "%d clients were closed", ended)
 		}
 		if r := cameTo(t, h, checker.StuckLock, checker.Violated); r.Violations[0].Kind != checker.KindAsleep {
-			amiss(t, h, "%+v", r) // a fresh client that comes too late finds a key that was wedged until then
+			// a fresh client that comes too late finds a key that was wedged until then
+			amiss(t, h, "%+v", r)
 		}
 	})
 }
 
-// A key that never expires: nobody is granted it, whoever is closed. Those who were closed while the workload went on are replaced.
+// A key that never expires: nobody is granted it, whoever is closed. Those who
+// were closed while the workload went on are replaced.
 func TestClientsAreClosedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	p := deserted("broken-no-ttl")
-	// The first inquiry ends after some 25 s. Whoever waits then for the key that nobody gets need not do so for long.
+	// The first inquiry ends after some 25 s. Whoever waits then for the key
+	// that nobody gets need not do so for long.
 	p.Scenario.Duration, p.Scenario.Workload.AcquireTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(10*time.Second)
 	decided.Run(t, func() {
 		h := carried(t, controls.NoTTL, p)

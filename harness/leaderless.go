@@ -12,25 +12,32 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// On a machine that is too busy a service may lose its leader though nobody disturbs it. Its nodes say so in their logs.
+// On a machine that is too busy a service may lose its leader though nobody
+// disturbs it. Its nodes say so in their logs.
 
 // leaderless reads on in the logs of a service's nodes.
 type leaderless struct {
-	director *director
-	logs     []*nodeLog
-	looked   time.Time // the last look
-	every    time.Duration
+	director *director.Director
+	rec      *history.Recorder
+	// disturbed reports whether an injected fault may have cost a node its leader since a time.
+	disturbed func(since time.Time) bool
+	logs      []*nodeLog
+	looked    time.Time // the last look
+	every     time.Duration
 }
 
 // nodeLog is how far a node's log has been read.
 type nodeLog struct {
 	node *backends.Node
 	at   int64
-	// since is a time before the node lost its leader, stamp the same on the history's clock, and line what it said; since is zero while it has one.
+	// since is a time before the node lost its leader, stamp the same on the
+	// history's clock, and line what it said; since is zero while it has one.
 	since time.Time
 	stamp int64
 	line  string
@@ -44,7 +51,8 @@ const (
 
 // watchLeaders begins at the ends of the logs.
 func (r *run) watchLeaders() *leaderless {
-	w := &leaderless{director: r.director, looked: time.Now(), every: waitsEvery(r.cfg.Plan.Scenario.TTL.Std(), 0)}
+	w := &leaderless{director: r.director, rec: r.rec, disturbed: r.director.DisturbedSince, looked: time.Now(),
+		every: waitsEvery(r.cfg.Plan.Scenario.TTL.Std(), 0)}
 	for _, n := range r.service.Nodes {
 		if info, err := os.Stat(n.Log); err == nil && n.Elects() {
 			w.logs = append(w.logs, &nodeLog{node: n, at: info.Size()})
@@ -55,7 +63,7 @@ func (r *run) watchLeaders() *leaderless {
 
 // follow records until its context ends how long nodes are without a leader.
 func (w *leaderless) follow(ctx context.Context) error {
-	for len(w.logs) > 0 && pause(ctx, nil, w.every) {
+	for len(w.logs) > 0 && clock.Pause(ctx, nil, w.every) {
 		if err := w.look(); err != nil {
 			return fmt.Errorf("read what the lock service says of its leader: %w", err)
 		}
@@ -87,21 +95,20 @@ func (w *leaderless) look() error {
 	return nil
 }
 
-// record records that a node was without a leader until now, unless that may be the doing of an injected fault.
+// record records that a node was without a leader until now, unless that may be
+// the doing of an injected fault.
 func (w *leaderless) record(log *nodeLog) {
-	d := w.director
-	d.mu.Lock()
-	ours := d.down || d.wholeAt.After(log.since)
-	d.mu.Unlock()
-	if ours {
+	if w.disturbed(log.since) {
 		return
 	}
 	line := harmless.Line(strings.TrimSpace(log.line))
 	if len(line) > mostOfLine {
 		line = strings.ToValidUTF8(line[:mostOfLine], "") + "…"
 	}
-	d.recordStall(history.FaultInfo{Hosts: []string{log.node.Name}, Service: true, From: max(1, d.rec.Relative(log.stamp)), To: d.rec.Now(), Touch: &history.LostLeader,
-		Evidence: fmt.Sprintf("%s had lost its leader, and nobody injected that; its log says: %s", log.node.Name, line)}, 0)
+	w.director.RecordStall(history.FaultInfo{Hosts: []string{log.node.Name}, Service: true,
+		From: max(1, w.rec.Relative(log.stamp)), To: w.rec.Now(), Touch: &history.LostLeader,
+		Evidence: fmt.Sprintf("%s had lost its leader, and nobody injected that; its log says: %s", log.node.Name,
+			line)}, 0)
 }
 
 // next returns the lines that have been added.

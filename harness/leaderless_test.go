@@ -13,7 +13,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
-// A leader that nobody disturbed and that is lost is a stall of the service; one that a fault on nodes has struck is that fault's doing.
+// A leader that nobody disturbed and that is lost is a stall of the service;
+// one that a fault on nodes has struck is that fault's doing.
 func TestLostLeadersAreRecorded(t *testing.T) {
 	r := newRun(Config{Plan: plan("etcd-lease", 2*time.Second), Lock: etcd.Lease, Logs: t.TempDir()})
 	var file told
@@ -38,7 +39,8 @@ func TestLostLeadersAreRecorded(t *testing.T) {
 		for _, l := range all {
 			l.line = ""
 		}
-		again := func(l *nodeLog) bool { return l.line != "" && l.since.IsZero() } // it may lose one and have another between two looks
+		// it may lose one and have another between two looks
+		again := func(l *nodeLog) bool { return l.line != "" && l.since.IsZero() }
 		for !(again(all[0]) && again(all[1])) {
 			if err := errors.Join(w.look(), ctx.Err()); err != nil {
 				t.Fatal(err, r.finish(nil))
@@ -47,9 +49,9 @@ func TestLostLeadersAreRecorded(t *testing.T) {
 		}
 		return all
 	}
-	r.director.down = true
+	w.disturbed = func(time.Time) bool { return true }
 	lose()
-	r.director.down = false
+	w.disturbed = r.director.DisturbedSince
 	if file.has("lost its leader") {
 		t.Error("what a fault on nodes did is recorded as a stall")
 	}
@@ -63,7 +65,8 @@ func TestLostLeadersAreRecorded(t *testing.T) {
 	}
 	told := map[string]bool{}
 	for i := range h.Events {
-		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && f.Touches().Words == history.LostLeader.Words { // the clients' heartbeats may be late, too
+		// the clients' heartbeats may be late, too
+		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && f.Touches().Words == history.LostLeader.Words {
 			if f.Injected || !f.Service || f.To <= f.From || !strings.Contains(f.Evidence, " leader ") {
 				t.Errorf("%+v", f)
 			}
@@ -75,7 +78,8 @@ func TestLostLeadersAreRecorded(t *testing.T) {
 			t.Errorf("%s lost its leader, and nothing says so", l.node.Name)
 		}
 	}
-	if err := w.follow(canceled()); err != nil && !errors.Is(err, context.Canceled) {
+	cancel()
+	if err := w.follow(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/store"
 )
 
-// ledgerEvery is how often the store's ledger is taken over into the history while the run goes on, so that a judge can
-// let go of what is settled, and a killed run keeps its ledger so far.
+// ledgerEvery is how often the store's ledger is taken over into the history while the run goes
+// on, so that a judge can let go of what is settled, and a killed run keeps its ledger so far.
 const ledgerEvery = 100 * time.Millisecond
 
-// ledgerSource is where the ledger is read. mark is the stamp before which every request is among the entries so far.
+// ledgerSource is where the ledger is read. mark is the stamp before which
+// every request is among the entries so far.
 type ledgerSource interface {
 	Entries(ctx context.Context, after int64, limit int) (entries []store.Entry, mark int64, err error)
 }
@@ -28,7 +30,7 @@ type ledger struct {
 
 // follow takes the ledger over again and again until the context ends; that end is no error.
 func (l *ledger) follow(ctx context.Context) error {
-	for pause(ctx, nil, ledgerEvery) {
+	for clock.Pause(ctx, nil, ledgerEvery) {
 		if err := l.take(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -68,7 +70,9 @@ func (l *ledger) record(e *store.Entry) error {
 	if e.Write {
 		kind = history.Write
 	}
-	l.rec.Record(history.Event{Type: history.Ledger, Kind: kind, Key: key, Seq: e.Seq, Op: e.Op, Grant: e.Grant, Client: e.Client,
-		Token: e.Token, Refused: e.Refused, Conflict: e.Conflict, Atomic: e.Atomic(), Version: e.Version, Replaced: e.Replaced, Value: e.Value, Time: l.rec.Relative(e.At)})
+	l.rec.Record(history.Event{Type: history.Ledger, Kind: kind, Key: key, Seq: e.Seq, Op: e.Op, Grant: e.Grant,
+		Client: e.Client,
+		Token:  e.Token, Refused: e.Refused, Conflict: e.Conflict, Atomic: e.Atomic(), Version: e.Version,
+		Replaced: e.Replaced, Value: e.Value, Time: l.rec.Relative(e.At)})
 	return nil
 }

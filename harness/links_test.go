@@ -29,7 +29,8 @@ import (
 // linkLimit bounds every wait of these tests; it is reached only when something is broken.
 const linkLimit = decided.Limit
 
-// question is what a client asks a real server, over and over, on one connection where the server keeps it open.
+// question is what a client asks a real server, over and over, on one
+// connection where the server keeps it open.
 type question struct {
 	service, ask string
 	// answered tells from what came so far whether the answer is whole.
@@ -98,7 +99,8 @@ func (a *asker) close() {
 // inject puts a fault on the links between the client and a node.
 type inject func(n *nemesis.Net, node string) (nemesis.InEffect, error)
 
-// linkEffect is a fault of links, and what it does to a client of a real server. What it returns is done after the healing.
+// linkEffect is a fault of links, and what it does to a client of a real
+// server. What it returns is done after the healing.
 type linkEffect struct {
 	name   string
 	inject inject
@@ -114,33 +116,39 @@ func seeded() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 func degrades(s nemesis.Spec) inject {
 	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
 		s.Aim, s.Peers = nemesis.Aim{Target: nemesis.Target(node), When: nemesis.Random}, nemesis.PeersClients
-		return nemesis.Inject(context.Background(), nemesis.Site{Part: nemesis.Part{Spec: s}, Struck: nemesis.Struck{Nodes: []nemesis.Place{{Name: node}}},
-			Means: nemesis.Means{Net: n}, Tag: "test", Rand: seeded()})
+		return nemesis.Inject(context.Background(),
+			nemesis.Site{Part: nemesis.Part{Spec: s}, Struck: nemesis.Struck{Nodes: []nemesis.Place{{Name: node}}},
+				Means: nemesis.Means{Net: n}, Tag: "test", Rand: seeded()})
 	}
 }
 
-// asked is what the traps of these tests are told: the client is always asked for its release, whatever its packets look like.
+// asked is what the traps of these tests are told: the client is always asked
+// for its release, whatever its packets look like.
 func asked() (nemesis.Request, string) { return nemesis.RequestRelease, "" }
 
 func holds(way nemesis.Way) inject {
 	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
-		return n.Hold("test", nemesis.Spec{Kind: nemesis.KindHold, Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.BeforeWrite}, Way: way,
+		return n.Hold("test", nemesis.Spec{Kind: nemesis.KindHold,
+			Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.BeforeWrite}, Way: way,
 			Request: nemesis.RequestRelease, Peers: nemesis.Peers(node)}, client1, asked, seeded())
 	}
 }
 
 func cuts(point nemesis.Point, silent bool) inject {
 	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
-		return n.CutRequest("test", nemesis.Spec{Kind: nemesis.KindCut, Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.BeforeWrite}, Point: point,
+		return n.CutRequest("test", nemesis.Spec{Kind: nemesis.KindCut,
+			Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.BeforeWrite}, Point: point,
 			Silent: silent, Request: nemesis.RequestRelease, Peers: nemesis.Peers(node)}, client1, asked, seeded())
 	}
 }
 
-// resets opens a connection and breaks it. Before that there is none to break, and that is no fault.
+// resets opens a connection and breaks it. Before that there is none to break,
+// and that is no fault.
 func resets(a *asker) inject {
 	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
 		reset := func() (*nemesis.Over, error) {
-			return n.Reset(nemesis.Spec{Kind: nemesis.KindReset, Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.Random}, Peers: nemesis.Peers(node)},
+			return n.Reset(nemesis.Spec{Kind: nemesis.KindReset,
+				Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.Random}, Peers: nemesis.Peers(node)},
 				[]string{client1}, seeded())
 		}
 		a.close()
@@ -162,12 +170,15 @@ func resets(a *asker) inject {
 func linkEffects(a *asker) []linkEffect {
 	const ms = time.Millisecond
 	all := []linkEffect{
-		{"delay", degrades(nemesis.Spec{Kind: nemesis.KindDelay, Delay: 60 * ms, Jitter: 10 * ms}), slow(100 * ms), []string{"delayed", "round trip between ", " during"}},
-		{"delay in", degrades(nemesis.Spec{Kind: nemesis.KindDelay, Delay: 60 * ms, Way: nemesis.WayIn}), slow(60 * ms), []string{"delayed", "client-1 → "}},
+		{"delay", degrades(nemesis.Spec{Kind: nemesis.KindDelay, Delay: 60 * ms, Jitter: 10 * ms}), slow(100 * ms),
+			[]string{"delayed", "round trip between ", " during"}},
+		{"delay in", degrades(nemesis.Spec{Kind: nemesis.KindDelay, Delay: 60 * ms, Way: nemesis.WayIn}), slow(60 * ms),
+			[]string{"delayed", "client-1 → "}},
 		{"loss", degrades(nemesis.Spec{Kind: nemesis.KindLoss, Probability: 1}), silent, []string{"dropped"}},
 		{"duplicate", degrades(nemesis.Spec{Kind: nemesis.KindDuplicate, Probability: 1}), slow(0), []string{"copies sent"}},
 		{"reorder", degrades(nemesis.Spec{Kind: nemesis.KindReorder, Probability: .5, Delay: 5 * ms}), often, []string{"delayed"}},
-		{"rate", degrades(nemesis.Spec{Kind: nemesis.KindRate, BytesPerSecond: 2000}), slow(40 * ms), []string{"delayed"}}, // packets of 40 bytes and more, both ways
+		// packets of 40 bytes and more, both ways
+		{"rate", degrades(nemesis.Spec{Kind: nemesis.KindRate, BytesPerSecond: 2000}), slow(40 * ms), []string{"delayed"}},
 		{"hold request", holds(""), late(80 * ms), []string{"release, client-1 → ", "then delivered"}},
 		{"hold reply", holds(nemesis.WayIn), late(80 * ms), []string{"the reply to release, ", " → client-1", "then delivered"}},
 		{"cut before request", cuts("before-request", false), broken, []string{"reset before-request of release", "1 connections reset"}},
@@ -176,7 +187,8 @@ func linkEffects(a *asker) []linkEffect {
 		{"reset", resets(a), broken, []string{"connections reset: ", "(client-1 – "}},
 	}
 	if a.service != "zookeeper" { // whose own end of the connection comes with the answer
-		all = append(all, linkEffect{"cut after reply", cuts("after-reply", false), answeredThenBroken, []string{"reset after-reply of release"}})
+		all = append(all, linkEffect{"cut after reply", cuts("after-reply", false), answeredThenBroken,
+			[]string{"reset after-reply of release"}})
 	}
 	return all
 }
@@ -252,8 +264,8 @@ func sprung(t *testing.T, in nemesis.InEffect) {
 	}
 }
 
-// Each fault of links does to clients of real servers what it says, proves it, and leaves nothing behind: the round trip is back, and there is no rule
-// and no queue.
+// Each fault of links does to clients of real servers what it says, proves it, and
+// leaves nothing behind: the round trip is back, and there is no rule and no queue.
 func TestLinkFaultsOnRealServers(t *testing.T) {
 	t.Parallel()
 	for _, q := range questions {
@@ -292,7 +304,8 @@ func TestLinkFaultsOnRealServers(t *testing.T) {
 	}
 }
 
-// injected injects a fault, looks at what it does and how it proves that, heals it, and waits until the server answers as before.
+// injected injects a fault, looks at what it does and how it proves that, heals
+// it, and waits until the server answers as before.
 func injected(t *testing.T, n *nemesis.Net, node string, a *asker, e linkEffect) {
 	in, err := e.inject(n, node)
 	if err != nil {

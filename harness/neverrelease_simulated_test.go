@@ -9,12 +9,13 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// TestSimulatedNeverReleases: in virtual time, too, an application that never releases is killed instead and goes on as a fresh process, also beside a trap that waits for its
-// client's next request.
+// TestSimulatedNeverReleases: in virtual time, too, an application that never releases is killed
+// instead and goes on as a fresh process, also beside a trap that waits for its client's next request.
 func TestSimulatedNeverReleases(t *testing.T) {
 	t.Parallel()
 	hoststest.WithoutRace(t)
-	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring", Request: "acquire", InTurn: true, Way: "in", For: 100 * ms, Every: scenarios.Range{Min: 50 * ms, Max: 100 * ms}})
+	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring",
+		Request: "acquire", InTurn: true, Way: "in", For: 100 * ms, Every: scenarios.Range{Min: 50 * ms, Max: 100 * ms}})
 	plan.Scenario.Workload.NeverRelease = true
 	h, v := judged(t, simulate(t, simulated(t, "redislock"), plan))
 	for _, p := range v.Properties {

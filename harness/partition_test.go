@@ -16,7 +16,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// proven fails the test unless every fault that ended has proof that it bit, with all the words in it. A run in which none met whom it was aimed at decides nothing.
+// proven fails the test unless every fault that ended has proof that it bit, with
+// all the words in it. A run in which none met whom it was aimed at decides nothing.
 func proven(t *testing.T, h *history.History, words ...string) []*history.FaultInfo {
 	t.Helper()
 	all := ends(h)
@@ -46,7 +47,8 @@ func proven(t *testing.T, h *history.History, words ...string) []*history.FaultI
 	return all
 }
 
-// amiss fails the test for what only this machine could excuse. If it stalled, the run decides nothing.
+// amiss fails the test for what only this machine could excuse. If it stalled,
+// the run decides nothing.
 func amiss(t *testing.T, h *history.History, format string, args ...any) {
 	t.Helper()
 	if n := stalls(h); n > 0 {
@@ -55,7 +57,8 @@ func amiss(t *testing.T, h *history.History, format string, args ...any) {
 	t.Errorf(format, args...)
 }
 
-// cameTo judges a history by one property. A run that leaves it open decides nothing, nor does one that does not show a violation: what breaks a lock need not strike in every run.
+// cameTo judges a history by one property. A run that leaves it open decides nothing, nor
+// does one that does not show a violation: what breaks a lock need not strike in every run.
 func cameTo(t *testing.T, h *history.History, property string, want checker.Outcome) *checker.PropertyResult {
 	t.Helper()
 	v := checker.Judge(h, checker.Options{})
@@ -74,7 +77,8 @@ func cameTo(t *testing.T, h *history.History, property string, want checker.Outc
 	return r
 }
 
-// inOrder judges a history. An inconclusive run decides nothing, unless it is so because this machine stalled: a busy one may in every run.
+// inOrder judges a history. An inconclusive run decides nothing, unless it is
+// so because this machine stalled: a busy one may in every run.
 func inOrder(t *testing.T, h *history.History) checker.Verdict {
 	t.Helper()
 	v := checker.Judge(h, checker.Options{})
@@ -88,11 +92,13 @@ func inOrder(t *testing.T, h *history.History) checker.Verdict {
 
 // links is a fault of the links of a target, longer than the TTL of the plan.
 func links(kind, target, peers, when string) scenarios.Fault {
-	return scenarios.Fault{Kind: kind, Target: target, Peers: peers, When: when, For: scenarios.Duration(500 * time.Millisecond), After: 1e8,
+	return scenarios.Fault{Kind: kind, Target: target, Peers: peers, When: when,
+		For: scenarios.Duration(500 * time.Millisecond), After: 1e8,
 		Every: scenarios.Range{Min: 1e8, Max: 2e8}}
 }
 
-// A holder that is cut from the lock service reaches the store: it writes while the cut lasts, and that is what its release runs into.
+// A holder that is cut from the lock service reaches the store: it writes while
+// the cut lasts, and that is what its release runs into.
 func TestHolderCutFromTheService(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
@@ -114,7 +120,8 @@ func TestHolderCutFromTheService(t *testing.T) {
 	})
 }
 
-// A holder that is cut from the store cannot write until the cut is healed, and the fault is the store's: the lock has to keep its word.
+// A holder that is cut from the store cannot write until the cut is healed, and
+// the fault is the store's: the lock has to keep its word.
 func TestHolderCutFromTheStore(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
@@ -137,7 +144,8 @@ func TestHolderCutFromTheStore(t *testing.T) {
 // Nodes are cut from each other and from clients, and a service that has a majority left goes on.
 func TestPartitionsOfNodes(t *testing.T) {
 	t.Parallel()
-	// go-redis stays away for a second from a server that it could not reach, and TCP from a peer: a cut too soon after the one before may meet nobody.
+	// go-redis stays away for a second from a server that it could not reach,
+	// and TCP from a peer: a cut too soon after the one before may meet nobody.
 	rare := func(f scenarios.Fault) scenarios.Fault {
 		f.Every = scenarios.Range{Min: scenarios.Duration(1300 * time.Millisecond), Max: scenarios.Duration(1400 * time.Millisecond)}
 		return f
@@ -164,7 +172,8 @@ func TestPartitionsOfNodes(t *testing.T) {
 			p.Scenario.Duration = scenarios.Duration(3 * time.Second)
 			if c.lock.Service == "etcd" {
 				p.Scenario.TTL, p.Scenario.Duration = scenarios.Duration(time.Second), scenarios.Duration(4*time.Second)
-				p.Scenario.Workload.AcquireTimeout, p.Scenario.Workload.OpTimeout = scenarios.Duration(10*time.Second), scenarios.Duration(10*time.Second)
+				p.Scenario.Workload.AcquireTimeout, p.Scenario.Workload.OpTimeout = scenarios.Duration(10*time.Second),
+					scenarios.Duration(10*time.Second)
 			}
 			decided.Run(t, func() {
 				h := carried(t, c.lock, p)

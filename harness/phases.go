@@ -7,12 +7,16 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
 )
 
-// phases goes through the run: the workload with its faults; the probe, with losers alive and idle (they are closed one after the other if a fresh client
-// is not granted a key); the closing of every client; the final probe. The ledger is followed all along and completed at the end; so are the waits for a processor, and what nodes say of their leader.
+// phases goes through the run: the workload with its faults; the probe, with losers alive
+// and idle (they are closed one after the other if a fresh client is not granted a key); the
+// closing of every client; the final probe. The ledger is followed all along and completed
+// at the end; so are the waits for a processor, and what nodes say of their leader.
 func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error {
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
@@ -58,12 +62,13 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	return r.ledger.take(ctx)
 }
 
-// workload drives every client for the planned time, or longer while too little has been shown, while the director injects the faults. When it returns nil, all faults
-// are healed and every client has finished its round.
+// workload drives every client for the planned time, or longer while too little
+// has been shown, while the director injects the faults. When it returns nil,
+// all faults are healed and every client has finished its round.
 func (r *run) workload(ctx context.Context) error {
 	r.enter(history.PhaseRun)
 	s := r.cfg.Plan.Scenario
-	job, err := r.newWorkload()
+	job, err := workload.New(workload.Setting{Scenario: s, Count: r.countRequests})
 	if err != nil {
 		return err
 	}
@@ -72,18 +77,19 @@ func (r *run) workload(ctx context.Context) error {
 	go r.spend(workCtx, s, noMore, done)
 	var applications sync.WaitGroup
 	for _, w := range r.workers {
-		a := &actor{workerProcess: w, plan: s.Workload, keys: r.keys, rng: r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.number)),
-			director: conducted{r.director, r}, passes: pause, done: done}
+		a := &workload.Actor{Client: w.Client, Plan: s.Workload, Keys: r.keys,
+			Rand:     r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.Number)),
+			Director: conducted{r.director, r}, Pass: clock.Pause, Done: done}
 		applications.Add(1)
 		work.Go(func() error {
 			defer applications.Done()
-			if err := job.run(workCtx, a); err != nil {
+			if err := job.Run(workCtx, a); err != nil {
 				return err
 			}
 			return r.leave(workCtx, a)
 		})
 	}
-	work.Go(func() error { return r.director.run(workCtx, noMore) })
+	work.Go(func() error { return r.director.Run(workCtx, noMore) })
 	left := make(chan struct{})
 	go func() {
 		applications.Wait()
@@ -101,7 +107,8 @@ func (r *run) workload(ctx context.Context) error {
 }
 
 // probe lets a fresh client try every key, and give it back. What it is refused is inquired into.
-func (r *run) probe(ctx context.Context, phase string, place int, inquire func(ctx context.Context, key string) error) error {
+func (r *run) probe(ctx context.Context, phase string, place int,
+	inquire func(ctx context.Context, key string) error) error {
 	if err := r.open(ctx, r.probes[place]); err != nil {
 		return err
 	}
@@ -126,7 +133,8 @@ func (r *run) probe(ctx context.Context, phase string, place int, inquire func(c
 	return nil
 }
 
-// inquireIdle closes the workload's clients one after the other, when the workload is over and a fresh client was refused a key. They are not replaced.
+// inquireIdle closes the workload's clients one after the other, when the
+// workload is over and a fresh client was refused a key. They are not replaced.
 func (r *run) inquireIdle(ctx context.Context, key string) (err error) {
 	if err := r.end(ctx, r.probes[0]); err != nil {
 		return err
@@ -136,12 +144,13 @@ func (r *run) inquireIdle(ctx context.Context, key string) (err error) {
 	}
 	alive := map[int32]*workerProcess{}
 	for _, w := range r.workers {
-		alive[w.number] = w
+		alive[w.Number] = w
 	}
-	_, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, slices.Sorted(maps.Keys(alive))), nil, func(ctx context.Context, client int32) error {
-		return r.end(ctx, alive[client])
-	})
-	r.workers = slices.DeleteFunc(r.workers, func(w *workerProcess) bool { return closed(w.gone) })
+	_, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, slices.Sorted(maps.Keys(alive))), nil,
+		func(ctx context.Context, client int32) error {
+			return r.end(ctx, alive[client])
+		})
+	r.workers = slices.DeleteFunc(r.workers, func(w *workerProcess) bool { return clock.Closed(w.Gone()) })
 	return err
 }
 

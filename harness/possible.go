@@ -11,14 +11,18 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// CheckFault tells whether the fault can strike its target where the lock is used.
+// CheckFault reports whether the fault can strike its target where the lock is used.
 func CheckFault(lock clients.Kind, f scenarios.Fault) error {
+	if lock.EachCall && clockOfClient(f) {
+		return errors.New("each of its calls is a process of its own, and a fault changes the clocks of processes that run")
+	}
 	service, _ := backends.Lookup(lock.Service)
 	var names []string
 	for _, n := range service.Nodes {
 		names = append(names, n.Name)
 	}
-	return nemesis.Check(f.Spec(), nemesis.Setting{Lock: lock.Name, Service: lock.Service, Nodes: names, Has: traits(lock)})
+	return nemesis.Check(f.Spec(), nemesis.Setting{Lock: lock.Name, Service: lock.Service, Nodes: names,
+		Has: traits(lock)})
 }
 
 // singles are the single faults of a plan.
@@ -29,7 +33,7 @@ func singles(p scenarios.Plan) (all []scenarios.Fault) {
 	return all
 }
 
-// durable tells whether the plan's faults ask that nodes keep their data when they are killed.
+// durable reports whether the plan's faults ask that nodes keep their data when they are killed.
 func durable(p scenarios.Plan) bool {
 	return slices.ContainsFunc(singles(p), func(f scenarios.Fault) bool {
 		return f.Spec().Keeps()
@@ -44,7 +48,8 @@ func refuses(p scenarios.Plan) bool {
 // ErrGuests: the plan has a fault that nodes can only bear that lockchaos itself has started.
 var ErrGuests = errors.New("only servers that lockchaos itself has started are started again, or made to refuse writes: --runtime local")
 
-// GuestsBear returns an error that is ErrGuests if the plan has a fault that nodes can't bear that somebody else started, in containers say.
+// GuestsBear returns an error that is ErrGuests if the plan has a fault that
+// nodes can't bear that somebody else started, in containers say.
 func GuestsBear(p scenarios.Plan) error {
 	for _, f := range singles(p) {
 		if f.Spec().NeedsLocal() {
@@ -64,7 +69,7 @@ func NoCluster(p scenarios.Plan) error {
 	return nil
 }
 
-// possible tells whether the plan's faults can strike in this run.
+// possible reports whether the plan's faults can strike in this run.
 func (r *run) possible() error {
 	for i, f := range r.cfg.Plan.Scenario.Faults {
 		for _, single := range f.Singles() {

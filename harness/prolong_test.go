@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// TestStretch: a run that has shown enough ends at its time; one that has not goes on while it shows more, and no longer than it may.
+// TestStretch: a run that has shown enough ends at its time; one that has not
+// goes on while it shows more, and no longer than it may.
 func TestStretch(t *testing.T) {
 	const planned, longer = 100 * time.Millisecond, 400 * time.Millisecond
 	for _, c := range []struct {
@@ -46,7 +48,8 @@ func TestStretch(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	stretch{time.Hour, time.Hour, 1, new(atomic.Int64).Load, new(atomic.Int64).Load, never}.pass(ctx) // it ends with its context
+	// it ends with its context
+	stretch{time.Hour, time.Hour, 1, new(atomic.Int64).Load, new(atomic.Int64).Load, never}.pass(ctx)
 }
 
 func never() bool { return false }
@@ -64,38 +67,36 @@ func TestStretchEndsEarly(t *testing.T) {
 // TestEnough: enough is twice of everything that is needed, and a bite of each planned fault.
 func TestEnough(t *testing.T) {
 	s := scenarios.Scenario{Enough: 2, Needs: scenarios.Needs{Grants: 3, Handovers: 2, Bites: 1}, Faults: make([]scenarios.Fault, 2)}
-	grants := func(clients ...int32) func(*numbers) {
-		return func(n *numbers) {
+	grants := func(clients ...int32) func(*wire.Numbers) {
+		return func(n *wire.Numbers) {
 			for _, c := range clients {
-				n.grants.Add(1)
-				n.shown.granted("k", c)
+				n.Granted(c, "k")
 			}
 		}
 	}
-	bites := func(places ...int) func(*numbers) {
-		return func(n *numbers) {
+	bites := func(places ...int) func(*wire.Numbers) {
+		return func(n *wire.Numbers) {
 			for _, p := range places {
-				n.bites.Add(1)
-				n.shown.bit(p)
+				n.Bit(p)
 			}
 		}
 	}
 	for _, c := range []struct {
 		name     string
-		show     []func(*numbers)
+		show     []func(*wire.Numbers)
 		expected bool
 	}{
 		{"nothing", nil, false},
-		{"all", []func(*numbers){grants(1, 2, 1, 2, 1, 2), bites(1, 2)}, true},
-		{"too few grants", []func(*numbers){grants(1, 2, 1, 2, 1), bites(1, 2)}, false},
-		{"too few hand-overs", []func(*numbers){grants(1, 1, 1, 2, 1, 2), bites(1, 2)}, false},
-		{"one fault never bit", []func(*numbers){grants(1, 2, 1, 2, 1, 2), bites(1, 1, 1)}, false},
+		{"all", []func(*wire.Numbers){grants(1, 2, 1, 2, 1, 2), bites(1, 2)}, true},
+		{"too few grants", []func(*wire.Numbers){grants(1, 2, 1, 2, 1), bites(1, 2)}, false},
+		{"too few hand-overs", []func(*wire.Numbers){grants(1, 1, 1, 2, 1, 2), bites(1, 2)}, false},
+		{"one fault never bit", []func(*wire.Numbers){grants(1, 2, 1, 2, 1, 2), bites(1, 1, 1)}, false},
 	} {
-		var n numbers
+		var n wire.Numbers
 		for _, show := range c.show {
 			show(&n)
 		}
-		if got := n.enough(s); got != c.expected {
+		if got := enough(&n, s); got != c.expected {
 			t.Errorf("%s: %v, not %v", c.name, got, c.expected)
 		}
 	}

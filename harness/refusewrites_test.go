@@ -18,10 +18,12 @@ import (
 
 // refusing is a fault that has one node refuse writes for a while.
 func refusing(target string) scenarios.Fault {
-	return scenarios.Fault{Kind: nemesis.KindRefuseWrites, Target: target, When: "random", For: scenarios.Duration(200 * time.Millisecond), After: 1e8, Every: scenarios.Range{Min: 1e8, Max: 2e8}}
+	return scenarios.Fault{Kind: nemesis.KindRefuseWrites, Target: target, When: "random",
+		For: scenarios.Duration(200 * time.Millisecond), After: 1e8, Every: scenarios.Range{Min: 1e8, Max: 2e8}}
 }
 
-// While a Redis refuses writes it grants nothing. An honest lock takes an error for no answer, and goes on afterwards.
+// While a Redis refuses writes it grants nothing. An honest lock takes an error
+// for no answer, and goes on afterwards.
 func TestRefusedWritesGrantNothing(t *testing.T) {
 	t.Parallel()
 	needed.Program(t, "redis-server")
@@ -35,7 +37,8 @@ func TestRefusedWritesGrantNothing(t *testing.T) {
 			}
 			for _, f := range faults {
 				if e.Attempt > f.From && e.End < f.To {
-					t.Errorf("op %d was granted the key from %d to %d, and all writes were refused from %d to %d", e.Op, e.Attempt, e.End, f.From, f.To)
+					t.Errorf("op %d was granted the key from %d to %d, and all writes were refused from %d to %d", e.Op,
+						e.Attempt, e.End, f.From, f.To)
 				}
 			}
 		}

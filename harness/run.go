@@ -12,6 +12,9 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -26,15 +29,20 @@ type Config struct {
 	Lock clients.Kind
 	// History is the file to write; Logs the folder for the logs of nodes and workers.
 	History, Logs string
-	// Worker is the command that runs this program as a worker (Work); nil: this program with the argument "worker". Its first word is the program.
+	// Worker is the command that runs this program as a worker (worker.Run); nil:
+	// this program with the argument "worker". Its first word is the program.
 	Worker []string
-	// Network is where to add hosts; nil: the run makes a network of its own. The run closes either.
+	// Network is where to add hosts; nil: the run makes a network of its own.
+	// The run closes either.
 	Network *hosts.Network
-	// Attached are the nodes that run already on that network: those of the lock's service and of the store's engine, then none is launched.
+	// Attached are the nodes that run already on that network: those of the
+	// lock's service and of the store's engine, then none is launched.
 	Attached []backends.Attached
-	// Keys begins the name of each lock, and of what the store's engine keeps, where the servers have seen other runs.
+	// Keys begins the name of each lock, and of what the store's engine keeps,
+	// where the servers have seen other runs.
 	Keys string
-	// Versions names the parts that the caller knows (lockchaos, kernel); the run adds what it starts.
+	// Versions names the parts that the caller knows (lockchaos, kernel); the
+	// run adds what it starts.
 	Versions []history.Part
 	// Progress, if set, is called now and then, and at every change of phase.
 	Progress func(Progress)
@@ -70,13 +78,13 @@ type run struct {
 	workers   []*workerProcess // the workload's clients
 	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
 	rec       *history.Recorder
-	director  *director
+	director  *director.Director
 	vigil     *vigil
 	recording atomic.Bool // rec and director are there: set once, before the first op
 	ledger    *ledger
 	taps      taps
 	sessions  sessions
-	ids       numbers
+	ids       wire.Numbers
 	saysMu    sync.Mutex
 	says      *clients.Declaration // what the clients' lock said of itself, where it is an adapter
 	shared    string               // a folder that all clients share, for locks on files
@@ -84,8 +92,9 @@ type run struct {
 	keyIDs    map[string]history.KeyID
 }
 
-// Run carries the plan out and writes its history. It must be called inside a sandbox (hosts.Stage). When it returns nil the
-// history is complete; after an error it ends where the run did. Faults are healed in either case.
+// Run carries the plan out and writes its history. It must be called inside a
+// sandbox (hosts.Stage). When it returns nil the history is complete; after an
+// error it ends where the run did. Faults are healed in either case.
 func Run(ctx context.Context, cfg Config) (err error) {
 	r := newRun(cfg)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -147,13 +156,14 @@ func (r *run) report() {
 	r.phaseMu.Lock()
 	phase := r.phase
 	r.phaseMu.Unlock()
-	r.ids.report(r.cfg.Progress, phase, r.began)
+	report(&r.ids, r.cfg.Progress, phase, r.began)
 }
 
 // report passes on how far a run is; tell may be nil.
-func (n *numbers) report(tell func(Progress), phase string, began int64) {
+func report(n *wire.Numbers, tell func(Progress), phase string, began int64) {
 	if tell != nil {
-		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.grants.Load(), Faults: n.faults.Load(), Ops: n.op.Load()})
+		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.Grants(), Faults: n.Faults(),
+			Ops: n.Ops()})
 	}
 }
 
@@ -163,7 +173,7 @@ func repeat(ctx context.Context, report func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for pause(ctx, nil, progressEvery) {
+		for clock.Pause(ctx, nil, progressEvery) {
 			report()
 		}
 	}()
@@ -185,12 +195,9 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// deathNotice is how long after a broken connection the death of the process behind it may come to light.
-const deathNotice = time.Second
-
 // blame prefers the death of the store, or of its engine, to the broken connection that it leaves.
 func (r *run) blame(err error) error {
-	t := time.NewTimer(deathNotice)
+	t := time.NewTimer(wire.DeathNotice)
 	defer t.Stop()
 	select {
 	case err := <-r.store.Died():

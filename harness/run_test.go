@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/hosts/needed"
@@ -27,8 +28,10 @@ import (
 func plan(lock string, d time.Duration) scenarios.Plan {
 	ms := func(n int) scenarios.Duration { return scenarios.Duration(time.Duration(n) * time.Millisecond) }
 	return scenarios.Plan{Seed: 7, Scenario: scenarios.Scenario{
-		Name: "test", Lock: lock, TTL: ms(300), Clients: 3, Keys: 1, Store: scenarios.Store{Kind: "unfenced"}, Duration: scenarios.Duration(d),
-		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: scenarios.Range{Min: ms(1), Max: ms(3)}, Rest: scenarios.Range{Min: ms(1), Max: ms(3)},
+		Name: "test", Lock: lock, TTL: ms(300), Clients: 3, Keys: 1, Store: scenarios.Store{Kind: "unfenced"},
+		Duration: scenarios.Duration(d),
+		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: scenarios.Range{Min: ms(1), Max: ms(3)},
+			Rest:           scenarios.Range{Min: ms(1), Max: ms(3)},
 			AcquireTimeout: ms(5000), OpTimeout: ms(5000)},
 		Faults: []scenarios.Fault{{Kind: "pause", Target: "holder", When: "between-read-and-write", For: ms(600), After: ms(50),
 			Every: scenarios.Range{Min: ms(50), Max: ms(50)}}},
@@ -41,7 +44,8 @@ func runs(t *testing.T, ctx context.Context, kind clients.Kind, p scenarios.Plan
 	return runsIn(t, ctx, t.TempDir(), kind, p, progress)
 }
 
-func runsIn(t *testing.T, ctx context.Context, dir string, kind clients.Kind, p scenarios.Plan, progress func(Progress)) (*history.History, error) {
+func runsIn(t *testing.T, ctx context.Context, dir string, kind clients.Kind, p scenarios.Plan,
+	progress func(Progress)) (*history.History, error) {
 	t.Helper()
 	network, _ := hoststest.Network(t)
 	defer func() { // before the next run of the test
@@ -61,8 +65,8 @@ func runsIn(t *testing.T, ctx context.Context, dir string, kind clients.Kind, p 
 	return h, err
 }
 
-// checkFaultTimes checks that the events of each injected fault stand around all that it may have disturbed: it began before it bit, and it ended when its
-// healing had been measured.
+// checkFaultTimes checks that the events of each injected fault stand around all that it may
+// have disturbed: it began before it bit, and it ended when its healing had been measured.
 func checkFaultTimes(t *testing.T, h *history.History) {
 	t.Helper()
 	begun := map[int]*history.Event{}
@@ -77,7 +81,8 @@ func checkFaultTimes(t *testing.T, h *history.History) {
 			continue
 		}
 		b := begun[f.ID]
-		late := f.Kind == nemesis.KindHold || f.Kind == nemesis.KindCut || f.Kind == nemesis.KindExpireSession || f.Kind == nemesis.KindFailover
+		late := f.Kind == nemesis.KindHold || f.Kind == nemesis.KindCut || f.Kind == nemesis.KindExpireSession ||
+			f.Kind == nemesis.KindFailover
 		if b == nil || !late && b.Time > f.From || late && b.Fault.From > f.From {
 			t.Errorf("fault %d (%s) was in effect from %d, and began with %+v", f.ID, f.Kind, f.From, b)
 		}
@@ -87,7 +92,8 @@ func checkFaultTimes(t *testing.T, h *history.History) {
 	}
 }
 
-// A run's history has every phase, a proven pause of a holder, an op that waited it out, and the whole ledger.
+// A run's history has every phase, a proven pause of a holder, an op that
+// waited it out, and the whole ledger.
 func TestRunRecordsWhatHappened(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
@@ -188,7 +194,8 @@ func TestRunOnEtcd(t *testing.T) {
 	})
 }
 
-// Faults at random moments, several at once: no client is struck twice at a time, and what is called a holder is one.
+// Faults at random moments, several at once: no client is struck twice at a
+// time, and what is called a holder is one.
 func TestRandomFaultsStrikeHolders(t *testing.T) {
 	t.Parallel()
 	p := plan("redis-setnx", 2*time.Second)
@@ -215,7 +222,8 @@ func TestRandomFaultsStrikeHolders(t *testing.T) {
 			}
 			met++
 			if at, ok := released[f.Holding]; ok && at < f.From {
-				t.Errorf("fault %d says that it met the holder of grant %d, whose release was asked for %v before", f.ID, f.Holding, time.Duration(f.From-at))
+				t.Errorf("fault %d says that it met the holder of grant %d, whose release was asked for %v before",
+					f.ID, f.Holding, time.Duration(f.From-at))
 			}
 		}
 		if met == 0 {
@@ -224,7 +232,8 @@ func TestRandomFaultsStrikeHolders(t *testing.T) {
 	})
 }
 
-// An interrupted run heals first: the stopped client goes on, the fault's end is recorded, and the history says that it was cut.
+// An interrupted run heals first: the stopped client goes on, the fault's end
+// is recorded, and the history says that it was cut.
 func TestInterruptedRunHeals(t *testing.T) {
 	long := func(f scenarios.Fault) scenarios.Fault { f.For = scenarios.Duration(50 * time.Second); return f }
 	for _, f := range []scenarios.Fault{
@@ -261,7 +270,8 @@ func interrupted(t *testing.T, f scenarios.Fault) {
 	for i := range h.Events {
 		if f := h.Events[i].Fault; f != nil && f.Phase == "end" && planned(f) {
 			ends++
-			if strings.HasPrefix(f.Kind, "clock-") && !strings.Contains(f.Evidence, "healed to wall true") && f.Evidence != notInjected {
+			if strings.HasPrefix(f.Kind, "clock-") && !strings.Contains(f.Evidence, "healed to wall true") &&
+				f.Evidence != director.NotInjected {
 				t.Errorf("its clocks were not healed: %s", f.Evidence)
 			}
 			if f.Bit {
@@ -311,7 +321,8 @@ func TestDeathEndsTheRun(t *testing.T) {
 	}
 }
 
-// processes lists the sandbox's processes in a state, whose command line has the word; empty means any.
+// processes lists the sandbox's processes in a state, whose command line has
+// the word; empty means any.
 func processes(t *testing.T, state, word string) (pids []int) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")

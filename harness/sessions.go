@@ -9,11 +9,13 @@ import (
 	"sync"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// sessions are those that the clients have told of: what a fault needs to end them. The zero value is empty.
+// sessions are those that the clients have told of: what a fault needs to end
+// them. The zero value is empty.
 type sessions struct {
 	mu sync.Mutex
 	of map[int32][]backends.Session // client → its sessions, the oldest first
@@ -21,12 +23,15 @@ type sessions struct {
 	ended map[int64]int64
 }
 
-// mostSessions is how many sessions of a client are remembered: a lock that opens one for each grant holds a few at most.
+// mostSessions is how many sessions of a client are remembered: a lock that
+// opens one for each grant holds a few at most.
 const mostSessions = 16
 
-// opened notes a session that a worker tells of. A worker may tell of one again, when it has connected anew.
-func (s *sessions) opened(client int32, e reply) {
-	password, _ := hex.DecodeString(e.Password) // one that is not understood is refused by the service, aloud
+// opened notes a session that a worker tells of. A worker may tell of one
+// again, when it has connected anew.
+func (s *sessions) opened(client int32, e wire.Reply) {
+	// one that is not understood is refused by the service, aloud
+	password, _ := hex.DecodeString(e.Password)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of == nil {
@@ -37,7 +42,8 @@ func (s *sessions) opened(client int32, e reply) {
 	s.of[client] = known[max(0, len(known)-mostSessions):]
 }
 
-// forget forgets a client's sessions: a fresh process takes its place, and what the old one had is not its own.
+// forget forgets a client's sessions: a fresh process takes its place, and what
+// the old one had is not its own.
 func (s *sessions) forget(client int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +78,8 @@ func (s *sessions) over(all []backends.Session) {
 	}
 }
 
-// expire has the lock's service end every session that the client has now, and returns what the service answered.
+// expire has the lock's service end every session that the client has now, and
+// returns what the service answered.
 func (r *run) expire(ctx context.Context, client int32, at netip.Addr) (ended []string, err error) {
 	all := r.sessions.list(client)
 	ended, err = r.service.Expire(ctx, backends.Client{Addr: at, Sessions: all})

@@ -14,13 +14,15 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// The holder's session ends while it works: the history says whose, with the service's answer, the client learns of it, and everybody goes on.
+// The holder's session ends while it works: the history says whose, with the
+// service's answer, the client learns of it, and everybody goes on.
 func TestSessionsAreExpired(t *testing.T) {
 	t.Parallel()
 	p := faulty("etcd-lease", scenarios.Fault{Kind: nemesis.KindExpireSession, Target: "holder", When: "between-read-and-write", After: 5e7,
 		Every: scenarios.Range{Min: 2e8, Max: 2e8}})
 	p.Scenario.TTL = scenarios.Duration(time.Second)
-	p.Scenario.Workload.Think = scenarios.Range{Min: 5e8, Max: 6e8} // the library looks at its lease every third of the TTL
+	// the library looks at its lease every third of the TTL
+	p.Scenario.Workload.Think = scenarios.Range{Min: 5e8, Max: 6e8}
 	decided.Run(t, func() {
 		h := carried(t, etcd.Lease, p)
 		granted := map[int64]int32{}
@@ -51,8 +53,10 @@ func TestSessionsAreExpired(t *testing.T) {
 // A lock without sessions can't lose one: that is said before the run.
 func TestExpireNeedsSessions(t *testing.T) {
 	t.Parallel()
-	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindExpireSession, Target: "holder", When: "after-grant", Every: scenarios.Range{Min: 1e8, Max: 1e8}})
-	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil || !strings.Contains(err.Error(), "needs a lock service that has sessions") {
+	p := faulty("redis-setnx", scenarios.Fault{Kind: nemesis.KindExpireSession, Target: "holder", When: "after-grant",
+		Every: scenarios.Range{Min: 1e8, Max: 1e8}})
+	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil ||
+		!strings.Contains(err.Error(), "needs a lock service that has sessions") {
 		t.Errorf("got %v", err)
 	}
 }

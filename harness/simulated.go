@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/wire"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -24,8 +28,8 @@ type Simulation struct {
 	// Lock is the adapter's kind (external.Kind).
 	Lock    clients.Kind
 	Program *sim.Program
-	// Start says with which arguments, environment and descriptors instances are started; the rest of
-	// it is the simulation's.
+	// Start says with which arguments, environment and descriptors instances
+	// are started; the rest of it is the simulation's.
 	Start sim.Start
 	// History is written to.
 	History io.Writer
@@ -51,7 +55,7 @@ type simulation struct {
 	hosts   map[string]*sim.Host
 	clients []*simClient // the workload's, by number
 	fresh   []*simClient // probes
-	sd      *simDirector
+	sd      simConducted
 	done    chan struct{} // the workload's time is over
 	noMore  chan struct{} // no more faults
 	waiting []*sim.Task   // tasks that look at done and noMore
@@ -112,7 +116,8 @@ func (c Simulation) same() error {
 		return fmt.Errorf("%w: the adapter in %s is another program now (SHA-256 %.12s, it was %.12s): its code, its modules or Go have changed", ErrOtherSimulation,
 			c.Plan.Scenario.Adapter.Go, c.Program.Hash, was.Program)
 	case was.Simulator != SimulatorHash():
-		return fmt.Errorf("%w: this lockchaos has another simulator (SHA-256 %.12s, it was %.12s)", ErrOtherSimulation, SimulatorHash(), was.Simulator)
+		return fmt.Errorf("%w: this lockchaos has another simulator (SHA-256 %.12s, it was %.12s)", ErrOtherSimulation,
+			SimulatorHash(), was.Simulator)
 	}
 	return nil
 }
@@ -120,7 +125,8 @@ func (c Simulation) same() error {
 func newSimulation(cfg Simulation) (*simulation, error) {
 	sc := cfg.Plan.Scenario
 	s := &simulation{cfg: cfg, run: newRun(Config{Plan: cfg.Plan, Lock: cfg.Lock, Progress: cfg.Progress}),
-		w: sim.New(streams(cfg.Plan).StreamSeed("simulation"), cfg.Limits), hosts: map[string]*sim.Host{}, done: make(chan struct{}), noMore: make(chan struct{})}
+		w: sim.New(streams(cfg.Plan).StreamSeed("simulation"), cfg.Limits), hosts: map[string]*sim.Host{},
+		done: make(chan struct{}), noMore: make(chan struct{})}
 	if err := s.steady(); err != nil {
 		return nil, err
 	}
@@ -129,7 +135,8 @@ func newSimulation(cfg Simulation) (*simulation, error) {
 		return nil, err
 	}
 	s.store = s.addHost(storeHost)
-	s.ledgers, err = store.NewMemory(store.Fencing{Writes: sc.Store.Fenced(), Reads: sc.Store.ReadsRaise(), AcceptsEqual: sc.Store.AcceptsEqual()}, s.w.Now)
+	s.ledgers, err = store.NewMemory(store.Fencing{Writes: sc.Store.Fenced(), Reads: sc.Store.ReadsRaise(),
+		AcceptsEqual: sc.Store.AcceptsEqual()}, s.w.Now)
 	for i := range sc.Clients + probeClients {
 		s.addHost(fmt.Sprintf("client-%d", i+1))
 	}
@@ -200,7 +207,7 @@ func (s *simulation) beginHistory() (err error) {
 		return err
 	}
 	for _, c := range s.clients {
-		c.rec, c.claims = s.rec, s.claims()
+		c.Recorder, c.Claims = s.rec, s.claims()
 	}
 	s.ledger = &ledger{client: s.ledgers, rec: s.rec, keys: s.keyIDs}
 	if trace := s.cfg.Trace; trace != nil {
@@ -209,8 +216,16 @@ func (s *simulation) beginHistory() (err error) {
 		})
 	}
 	s.recording.Store(true)
-	s.sd, err = newSimDirector(s)
-	return err
+	d, err := director.NewVirtual(director.Setting{Plan: streams(s.cfg.Plan), Recorder: s.rec, IDs: &s.ids,
+		OnWire: s.cfg.Lock.OnWire}, director.World{Sim: s.w, Nodes: s.nodes, Store: s.store,
+		Host:   func(name string) *sim.Host { return s.hosts[name] },
+		Client: func(number int32) director.SimulatedClient { return s.clients[number-1] }, Start: s.start,
+		NoMore: s.noMore})
+	if err != nil {
+		return err
+	}
+	s.sd, s.director = simConducted{d, s}, d.Director
+	return nil
 }
 
 // followLedger takes the ledger over again and again, as a real run does.
@@ -229,7 +244,7 @@ func (s *simulation) followLedger(ctx context.Context) {
 // workload drives the clients for the planned time, or longer while too little has been shown.
 func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 	s.enter(history.PhaseRun)
-	job, err := s.newWorkload()
+	job, err := workload.New(workload.Setting{Scenario: s.cfg.Plan.Scenario})
 	if err != nil {
 		return err
 	}
@@ -239,16 +254,17 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 		left++
 		s.start(func(own *sim.Task) {
 			c.task = own
-			a := &actor{workerProcess: c.workerProcess, plan: s.cfg.Plan.Scenario.Workload, keys: s.keys,
-				rng: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.number)), director: s.sd, passes: passing(own), done: s.done}
-			if err := errors.Join(job.run(ctx, a), a.alive(ctx, nil)); err != nil && failed == nil {
+			a := &workload.Actor{Client: c.Client, Plan: s.cfg.Plan.Scenario.Workload, Keys: s.keys,
+				Rand: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.Number)), Director: s.sd,
+				Pass: passing(own), Done: s.done}
+			if err := errors.Join(job.Run(ctx, a), a.Survive(ctx, nil)); err != nil && failed == nil {
 				failed = err
 			}
 			left--
 			t.Wake()
 		})
 	}
-	left += s.sd.begin(ctx, func() { left--; t.Wake() })
+	left += s.sd.Begin(ctx, func() { left--; t.Wake() })
 	s.spend(t)
 	t.Await(sim.Forever, func() bool { return left == 0 || failed != nil })
 	s.enter(history.PhaseQuiet)
@@ -274,7 +290,7 @@ func (s *simulation) spend(t *sim.Task) {
 		shown  func() int64
 		needed int
 		over   chan struct{}
-	}{{planned - quiet, s.ids.bites.Load, sc.Needs.Bites, s.noMore}, {quiet, s.ids.grants.Load, sc.Needs.Grants, s.done}} {
+	}{{planned - quiet, s.ids.Bites, sc.Needs.Bites, s.noMore}, {quiet, s.ids.Grants, sc.Needs.Grants, s.done}} {
 		t.Sleep(part.length)
 		for more := planned; more > 0 && part.shown() < int64(part.needed); more -= prolongEvery {
 			t.Sleep(prolongEvery)
@@ -287,7 +303,7 @@ func (s *simulation) spend(t *sim.Task) {
 func passing(t *sim.Task) func(context.Context, <-chan struct{}, time.Duration) bool {
 	return func(ctx context.Context, early <-chan struct{}, d time.Duration) bool {
 		if d > 0 {
-			t.Await(d, func() bool { return closed(early) })
+			t.Await(d, func() bool { return clock.Closed(early) })
 		}
 		return ctx.Err() == nil
 	}
@@ -296,7 +312,7 @@ func passing(t *sim.Task) func(context.Context, <-chan struct{}, time.Duration) 
 // probe lets a fresh client try every key.
 func (s *simulation) probe(ctx context.Context, t *sim.Task, phase string) error {
 	c := s.spawn(int32(len(s.clients)+len(s.fresh)+1), 0)
-	c.rec, c.claims = s.rec, s.claims()
+	c.Recorder, c.Claims = s.rec, s.claims()
 	s.fresh = append(s.fresh, c)
 	if err := s.open(ctx, t, c); err != nil {
 		return err
@@ -313,16 +329,17 @@ func (s *simulation) probe(ctx context.Context, t *sim.Task, phase string) error
 // tryKey asks for a key until it is granted, or for as long as the judge may demand.
 func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key string) error {
 	for began := s.w.Now(); ; t.Sleep(askEvery) {
-		id, a, err := c.do(ctx, op{kind: history.Acquire, key: key, timeout: s.firstAsk()})
+		id, a, err := c.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: s.firstAsk()})
 		if err != nil {
 			return err
 		}
 		switch workload := s.cfg.Plan.Scenario.Workload; {
-		case a.Result != resultOK:
+		case a.Result != wire.ResultOK:
 		case workload.NeverRelease:
 			return nil
 		default:
-			_, _, err := c.do(ctx, op{kind: history.Release, key: key, grant: id, timeout: workload.OpTimeout.Std()})
+			_, _, err := c.Do(ctx, wire.Op{Kind: history.Release, Key: key, Grant: id,
+				Timeout: workload.OpTimeout.Std()})
 			return err
 		}
 		if time.Duration(s.w.Now()-began) >= s.firstAsk() {
@@ -331,7 +348,8 @@ func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key 
 	}
 }
 
-// Simulable returns a function that returns an error if a scenario can't be run in virtual time, with a lock on the service.
+// Simulable returns a function that returns an error if a scenario can't be run
+// in virtual time, with a lock on the service.
 func Simulable(service string) func(scenarios.Scenario) error {
 	return func(sc scenarios.Scenario) error {
 		if why := Unsimulated(sc, service); why != "" {
@@ -341,12 +359,14 @@ func Simulable(service string) func(scenarios.Scenario) error {
 	}
 }
 
-// Unsimulated says why a scenario cannot be run in virtual time, with a lock on the service; "": it can.
+// Unsimulated says why a scenario cannot be run in virtual time, with a lock on
+// the service; "": it can.
 func Unsimulated(sc scenarios.Scenario, service string) string {
 	_, ok := standInOf(service)
 	switch {
 	case !ok:
-		return fmt.Sprintf("the simulation has the services redis, redis-five and etcd, and no %s", cmp.Or(service, scenarios.NoService))
+		return fmt.Sprintf("the simulation has the services redis, redis-five and etcd, and no %s",
+			cmp.Or(service, scenarios.NoService))
 	case sc.Store.Guarded():
 		return "a guarded store needs a real etcd"
 	case slices.Contains([]string{"payment", "relay", "stampede"}, sc.Workload.Kind):
@@ -370,3 +390,10 @@ func UnsimulatedFault(f nemesis.Spec) string {
 	}
 	return ""
 }
+
+// simulatedKinds are the faults that exist in virtual time.
+var simulatedKinds = []string{nemesis.KindPause, nemesis.KindKill, nemesis.KindCrash, nemesis.KindPartition,
+	nemesis.KindDelay, nemesis.KindLoss,
+	nemesis.KindHold, nemesis.KindCut, nemesis.KindKillAtReply, nemesis.KindReset, nemesis.KindClockJump,
+	nemesis.KindClockRate,
+	nemesis.KindDuplicate, nemesis.KindReorder}

@@ -12,6 +12,9 @@ import (
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harness/wire"
+	"github.com/lockchaos/lockchaos/harness/worker"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -24,12 +27,12 @@ const pipeTime = 20 * time.Microsecond
 // simClient is a client in virtual time: an instance of the adapter, and the worker that speaks
 // with it. What the worker does with answers is the code of real runs.
 type simClient struct {
-	*workerProcess
+	*wire.Client
 	s       *simulation
 	machine *sim.Host
 	task    *sim.Task // that drives it
 	adapter *conversation
-	worker  *worker
+	worker  *worker.Worker
 	store   *simStore
 	limit   time.Duration // of the call that is under way
 	dead    bool
@@ -38,11 +41,12 @@ type simClient struct {
 // spawn starts a client's program.
 func (s *simulation) spawn(number int32, life int) *simClient {
 	c := &simClient{s: s, machine: s.hosts[fmt.Sprintf("client-%d", number)]}
-	raw := &client{number: number, host: c.machine.Name, gone: make(chan struct{}), ids: &s.ids, keys: s.keyIDs, simulated: c.carryOut}
-	raw.process.Store(s.ids.nextProcess())
-	raw.event = func(e reply) { s.workerEvent(raw, e) }
-	c.workerProcess = &workerProcess{client: raw, life: life}
-	c.adapter = &conversation{c: c, log: external.NewTail(prefixed{c.machine.Name + ": ", cmp.Or[io.Writer](s.cfg.Log, io.Discard)})}
+	raw := wire.NewClient(number, c.machine.Name, nil, &s.ids, s.keyIDs)
+	raw.Simulated, raw.Life = c.carryOut, life
+	raw.Event = func(e wire.Reply) { s.workerEvent(raw, e) }
+	c.Client = raw
+	c.adapter = &conversation{c: c, log: external.NewTail(prefixed{c.machine.Name + ": ",
+		cmp.Or[io.Writer](s.cfg.Log, io.Discard)})}
 	name := fmt.Sprintf("the adapter of client %d", number)
 	if life > 0 {
 		name += fmt.Sprintf(", process %d", life+1)
@@ -54,9 +58,8 @@ func (s *simulation) spawn(number int32, life int) *simClient {
 	start.Name, start.Line, start.Exited, start.Stderr = name, c.adapter.take, c.adapter.exited, c.adapter.log
 	c.adapter.in = c.machine.Start(s.cfg.Program, start)
 	c.store = &simStore{c: c}
-	c.worker = newWorker(eventLines{raw}, []clients.Kind{c.kind()})
-	c.worker.now = s.w.Now
-	c.worker.dial = func(context.Context, string) (storeClient, error) { return c.store, nil }
+	c.worker = worker.New(eventLines{raw}, []clients.Kind{c.kind()}, s.w.Now,
+		func(context.Context, string) (worker.Store, error) { return c.store, nil })
 	return c
 }
 
@@ -65,7 +68,8 @@ func (c *simClient) kind() clients.Kind {
 	k := c.s.cfg.Lock
 	k.Open = func(ctx context.Context, config clients.Config) (clients.Lock, error) {
 		times := external.Times{Now: c.s.w.Now, Left: func(context.Context) time.Duration { return c.limit }}
-		return external.Simulated(ctx, c.adapter, times, config, func(tell func(adapter.Event)) { c.adapter.tell = tell }, c.worker.loses)
+		return external.Simulated(ctx, c.adapter, times, config,
+			func(tell func(adapter.Event)) { c.adapter.tell = tell }, c.worker.Loses)
 	}
 	return k
 }
@@ -78,18 +82,23 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 	for _, n := range s.nodes {
 		addrs = append(addrs, n.Addr())
 	}
-	a, err := c.ask(ctx, command{ID: s.ids.nextOp(), Op: "open", Timeout: int64(helloLimit), Open: &opening{Lock: s.cfg.Lock.Name,
-		Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)}, Nodes: addrs, Store: storeHost, TTL: int64(sc.TTL), Client: c.number,
-		Seed: streams(s.cfg.Plan).StreamSeed(c.stream()), Decline: sc.Workload.Guard != guardNone}})
+	a, err := c.Ask(ctx, wire.Command{ID: s.ids.NextOp(), Op: "open", Timeout: int64(helloLimit),
+		Open: &wire.Opening{Lock: s.cfg.Lock.Name,
+			Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)},
+			Nodes:   addrs,
+			Store:   storeHost, TTL: int64(sc.TTL), Client: c.Number,
+			Seed: streams(s.cfg.Plan).StreamSeed(c.Stream()), Decline: sc.Workload.Guard != workload.GuardNone}})
 	if err != nil {
 		return err
 	}
-	return s.opened(c.workerProcess, a)
+	return s.opened(c.Client, a)
 }
 
 // Introduced starts a program once in virtual time, to learn what it declares.
-func Introduced(ctx context.Context, p *sim.Program, lock clients.Kind, ttl time.Duration) (says adapter.Declaration, err error) {
-	s, err := newSimulation(Simulation{Lock: lock, Program: p, Plan: scenarios.Plan{Scenario: scenarios.Scenario{Clients: 1, Keys: 1, TTL: scenarios.Duration(ttl)}}})
+func Introduced(ctx context.Context, p *sim.Program, lock clients.Kind, ttl time.Duration) (says adapter.Declaration,
+	err error) {
+	s, err := newSimulation(Simulation{Lock: lock, Program: p,
+		Plan: scenarios.Plan{Scenario: scenarios.Scenario{Clients: 1, Keys: 1, TTL: scenarios.Duration(ttl)}}})
 	if err != nil {
 		return says, err
 	}
@@ -107,33 +116,49 @@ func Introduced(ctx context.Context, p *sim.Program, lock clients.Kind, ttl time
 }
 
 // carryOut has the worker carry a command out, on the task that drives the client.
-func (c *simClient) carryOut(ctx context.Context, cmd command) (reply, error) {
+func (c *simClient) carryOut(ctx context.Context, cmd wire.Command) (wire.Reply, error) {
 	t := c.task
 	t.Sleep(pipeTime)
 	t.On(c.machine)
 	if c.dead {
 		t.On(nil)
-		return reply{}, fmt.Errorf("client %d has ended", c.number)
+		return wire.Reply{}, fmt.Errorf("client %d has ended", c.Number)
 	}
 	c.limit, cmd.Timeout = time.Duration(cmd.Timeout), 0
-	r := c.worker.carryOut(ctx, cmd)
+	r := c.worker.Do(ctx, cmd)
 	r.ID = cmd.ID
 	if c.dead {
-		return reply{}, fmt.Errorf("client %d ended during %s", c.number, cmd.Op)
+		return wire.Reply{}, fmt.Errorf("client %d ended during %s", c.Number, cmd.Op)
 	}
 	t.On(nil)
 	t.Sleep(pipeTime)
 	if r.Broken {
-		return reply{}, fmt.Errorf("client %d on host %s: %s", c.number, c.host, r.Error)
+		return wire.Reply{}, fmt.Errorf("client %d on host %s: %s", c.Number, c.Host, r.Error)
 	}
 	return r, nil
 }
 
-// kill ends the client's process at once.
-func (c *simClient) kill() {
+// Machine is the client's host.
+func (c *simClient) Machine() *sim.Host { return c.machine }
+
+// Wake wakes the task that drives the client.
+func (c *simClient) Wake() { c.task.Wake() }
+
+// ResetStore resets the connection to the store, and reports whether there was one.
+func (c *simClient) ResetStore() bool {
+	if c.store.ch == nil || c.store.ch.Closed() {
+		return false
+	}
+	c.store.ch.Close()
+	c.task.Wake()
+	return true
+}
+
+// Kill ends the client's process at once.
+func (c *simClient) Kill() {
 	c.dead = true
 	c.task.On(nil)
-	close(c.gone)
+	c.Client.End()
 	c.adapter.in.Kill()
 	c.store.close()
 	c.machine.Thaw()
@@ -143,7 +168,8 @@ func (c *simClient) kill() {
 // end closes the lock client and its program.
 func (s *simulation) end(ctx context.Context, t *sim.Task, c *simClient) error {
 	c.task = t
-	if _, _, err := c.do(ctx, op{kind: history.Close, timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
+	if _, _, err := c.Do(ctx, wire.Op{Kind: history.Close,
+		Timeout: s.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
 		return err
 	}
 	c.adapter.waiter = t
@@ -157,7 +183,7 @@ func (s *simulation) end(ctx context.Context, t *sim.Task, c *simClient) error {
 }
 
 func (s *simulation) exitOf(c *simClient) {
-	s.rec.Record(history.Event{Type: history.Exit, Client: c.number, Process: c.process.Load(), Start: s.rec.Now()})
+	s.rec.Record(history.Event{Type: history.Exit, Client: c.Number, Process: c.Process(), Start: s.rec.Now()})
 }
 
 // conversation is what lockchaos and a simulated adapter say to each other.
@@ -203,7 +229,8 @@ func (v *conversation) wake() {
 
 func (v *conversation) exited(status uint32) {
 	if !v.closed {
-		_ = v.Break("ended (exit status %d): it must answer until its standard input ends", status) // whoever asks is told
+		// whoever asks is told
+		_ = v.Break("ended (exit status %d): it must answer until its standard input ends", status)
 	}
 	v.wake()
 }
@@ -234,7 +261,8 @@ func (v *conversation) AskUntil(_ context.Context, r adapter.Request) (adapter.R
 		passed := min(v.c.s.w.Now()-began, h.Mono()-read)
 		left := limit - time.Duration(passed) + h.Stood() - stood
 		if left <= 0 {
-			return adapter.Reply{ID: r.ID}, v.Break("has not answered %s (request %d) for %v of virtual time", r.Op, r.ID, limit)
+			return adapter.Reply{ID: r.ID}, v.Break("has not answered %s (request %d) for %v of virtual time", r.Op,
+				r.ID, limit)
 		}
 		t.Await(left, ready)
 	}
@@ -253,7 +281,8 @@ func (v *conversation) NextID() int64 { return v.x.NextID() }
 // Break marks the adapter as one that broke the protocol.
 func (v *conversation) Break(format string, args ...any) error {
 	if v.broken == nil {
-		v.broken = &adapter.BrokenError{Command: cmp.Or(v.c.s.cfg.Plan.Scenario.Adapter.Go, v.c.s.cfg.Lock.Name), What: fmt.Sprintf(format, args...), Log: v.log.String()}
+		v.broken = &adapter.BrokenError{Command: cmp.Or(v.c.s.cfg.Plan.Scenario.Adapter.Go, v.c.s.cfg.Lock.Name),
+			What: fmt.Sprintf(format, args...), Log: v.log.String()}
 	}
 	return v.broken
 }
@@ -324,14 +353,14 @@ func (x *simStore) Close() error {
 }
 
 // eventLines takes what a worker tells by itself.
-type eventLines struct{ c *client }
+type eventLines struct{ c *wire.Client }
 
 func (l eventLines) Write(line []byte) (int, error) {
-	var r reply
-	if err := r.parse(bytes.TrimRight(line, "\n")); err != nil {
+	var r wire.Reply
+	if err := r.Parse(bytes.TrimRight(line, "\n")); err != nil {
 		return 0, err
 	}
-	l.c.event(r)
+	l.c.Event(r)
 	return len(line), nil
 }
 

@@ -39,7 +39,8 @@ func (s *simulation) steady() error {
 	known := Draws(s.cfg.Plan, s.cfg.Lock.Service)
 	for _, name := range s.cfg.Plan.Simulation.Steady {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("simulation.steady: nothing is drawn for %q%s (there are %s)", name, spelling.Suggest(name, known), strings.Join(known, ", "))
+			return fmt.Errorf("simulation.steady: nothing is drawn for %q%s (there are %s)", name,
+				spelling.Suggest(name, known), strings.Join(known, ", "))
 		}
 	}
 	s.w.Steady(s.cfg.Plan.Simulation.Steady...)

@@ -13,8 +13,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// BenchmarkSimulation is a lock on Redis in virtual time: 3 clients, a TTL of 10 s, and a holder that
-// is paused for 30 s. It reports virtual seconds and grants for each second of a processor.
+// BenchmarkSimulation is a lock on Redis in virtual time: 3 clients, a TTL of 10 s, and a holder
+// that is paused for 30 s. It reports virtual seconds and grants for each second of a processor.
 func BenchmarkSimulation(b *testing.B) {
 	wasm, err := sim.Build(b.Context(), filepath.Join("testdata", "locks", "redislock"))
 	if err != nil {
@@ -25,7 +25,8 @@ func BenchmarkSimulation(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer p.Close(context.Background())
-	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 30_000 * ms, After: 5000 * ms})
+	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write",
+		For: 30_000 * ms, After: 5000 * ms})
 	plan.Scenario.TTL, plan.Scenario.Duration, plan.Scenario.Quiet = 10_000*ms, 60_000*ms, 5000*ms
 	plan.Scenario.Workload.AcquireTimeout, plan.Scenario.Workload.OpTimeout = 40_000*ms, 40_000*ms
 	var grants int64

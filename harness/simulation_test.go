@@ -27,15 +27,15 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// simulated builds a lock of testdata/locks for the interpreter: compiling it to this machine's code
-// takes longer than these tests.
+// simulated builds a lock of testdata/locks for the interpreter: compiling it
+// to this machine's code takes longer than these tests.
 func simulated(t *testing.T, lock string) *sim.Program {
 	t.Helper()
 	return loaded(t, filepath.Join("testdata", "locks", lock), os.Getenv(seedsVar) == "")
 }
 
-// simulatedEtcd is the mutex of etcd's client. It is compiled once (a minute of a processor), and kept
-// in the user's cache: what the client does in these tests would take longer, interpreted.
+// simulatedEtcd is the mutex of etcd's client. It is compiled once (a minute of a processor), and
+// kept in the user's cache: what the client does in these tests would take longer, interpreted.
 func simulatedEtcd(t *testing.T) *sim.Program {
 	t.Helper()
 	return loaded(t, filepath.Join("..", "examples", "go", "etcd"), false)
@@ -59,16 +59,20 @@ const ms = scenarios.Duration(time.Millisecond)
 
 // simulatedPlan is a plan of clients that count under a lock with a TTL of 1 s.
 func simulatedPlan(seed uint64, service string, faults ...scenarios.Fault) scenarios.Plan {
-	return scenarios.Plan{Seed: seed, Scenario: scenarios.Scenario{Name: "test", Lock: "mine", Adapter: scenarios.Adapter{Go: "testdata", Service: service},
-		TTL: 1000 * ms, Clients: 3, Keys: 1, Duration: 5000 * ms, Quiet: 1000 * ms, Store: scenarios.Store{Kind: "unfenced"}, Faults: faults,
-		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: scenarios.Range{Min: 5 * ms, Max: 50 * ms}, Rest: scenarios.Range{Max: 50 * ms},
+	return scenarios.Plan{Seed: seed, Scenario: scenarios.Scenario{Name: "test", Lock: "mine",
+		Adapter: scenarios.Adapter{Go: "testdata", Service: service},
+		TTL:     1000 * ms, Clients: 3, Keys: 1, Duration: 5000 * ms, Quiet: 1000 * ms,
+		Store: scenarios.Store{Kind: "unfenced"}, Faults: faults,
+		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: scenarios.Range{Min: 5 * ms, Max: 50 * ms},
+			Rest:           scenarios.Range{Max: 50 * ms},
 			AcquireTimeout: 3000 * ms, OpTimeout: 2000 * ms}}}
 }
 
 func simulate(t testing.TB, p *sim.Program, plan scenarios.Plan) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind(plan.Scenario.Adapter.Service), Program: p, History: &out}); err != nil {
+	if err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan,
+		Lock: external.Kind(plan.Scenario.Adapter.Service), Program: p, History: &out}); err != nil {
 		t.Fatalf("seed %d: %v", plan.Seed, err)
 	}
 	return out.Bytes()
@@ -83,29 +87,33 @@ func judged(t testing.TB, text []byte) (*history.History, checker.Verdict) {
 	return h, checker.Judge(h, checker.Options{KeepDefects: true})
 }
 
-// TestSimulationIsTraced: what is told of a run shows the way of a lock from the adapter to the server, and changes nothing.
+// TestSimulationIsTraced: what is told of a run shows the way of a lock from
+// the adapter to the server, and changes nothing.
 func TestSimulationIsTraced(t *testing.T) {
 	t.Parallel()
 	hoststest.WithoutRace(t)
 	p := simulated(t, "redislock")
-	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "loss", Target: "holder", When: "before-release", Probability: 0.8, For: 300 * ms})
+	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "loss", Target: "holder", When: "before-release",
+		Probability: 0.8, For: 300 * ms})
 	plan.Scenario.Duration = 2000 * ms // half of it is quiet
 	var traced, trace bytes.Buffer
-	if err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind("redis"), Program: p, History: &traced, Trace: &trace}); err != nil {
+	if err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind("redis"), Program: p,
+		History: &traced, Trace: &trace}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(traced.Bytes(), simulate(t, p, plan)) {
 		t.Error("a run that is traced is another run")
 	}
-	for _, step := range []string{" the adapter of client 1 fd_write", " sent client-1>redis-1 #", " lost ", " received client-1>redis-1 #", " redis-1    [\"evalsha\" ", " received redis-1>client-1 #"} {
+	for _, step := range []string{" the adapter of client 1 fd_write", " sent client-1>redis-1 #", " lost ",
+		" received client-1>redis-1 #", " redis-1    [\"evalsha\" ", " received redis-1>client-1 #"} {
 		if !bytes.Contains(trace.Bytes(), []byte(step)) {
 			t.Errorf("nothing tells of %q", step)
 		}
 	}
 }
 
-// TestSimulationSteady: what a plan has the scheduler no longer draw makes another run, the same each
-// time; and a part that there is not is refused.
+// TestSimulationSteady: what a plan has the scheduler no longer draw makes
+// another run, the same each time; and a part that there is not is refused.
 func TestSimulationSteady(t *testing.T) {
 	t.Parallel()
 	hoststest.WithoutRace(t)
@@ -120,12 +128,14 @@ func TestSimulationSteady(t *testing.T) {
 	}
 	plan.Simulation.Steady = []string{"client-1-redis-2"}
 	err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind("redis"), Program: p, History: io.Discard})
-	if err == nil || !strings.Contains(err.Error(), `simulation.steady: nothing is drawn for "client-1-redis-2"; did you mean client-1-redis-1?`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`simulation.steady: nothing is drawn for "client-1-redis-2"; did you mean client-1-redis-1?`) {
 		t.Error(err)
 	}
 }
 
-// everyFault are faults of each kind that exists in virtual time, some on a node, which has its data after a crash, or none.
+// everyFault are faults of each kind that exists in virtual time, some on a
+// node, which has its data after a crash, or none.
 func everyFault(node, data string) []scenarios.Fault {
 	return []scenarios.Fault{{After: 200 * ms, Every: scenarios.Range{Min: 50 * ms, Max: 200 * ms}, Mix: []scenarios.Fault{
 		{Kind: "pause", Target: "holder", When: "before-write", For: 1500 * ms},
@@ -255,7 +265,8 @@ func defects(v checker.Verdict) (names []string) {
 func TestSimulationFindsLateReply(t *testing.T) {
 	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
-	late := scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring", Request: "acquire", Way: "in", For: 1100 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
+	late := scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring", Request: "acquire", Way: "in",
+		For: 1100 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
 	for lock, want := range map[string]string{"redislock": checker.DeadGrant, "redsync": ""} {
 		p := simulated(t, lock)
 		found := map[string]bool{}
@@ -282,7 +293,8 @@ func TestSimulationFindsLateReply(t *testing.T) {
 func TestSimulatedOverrun(t *testing.T) {
 	t.Parallel()
 	hoststest.WithoutRace(t)
-	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 1500 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
+	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 1500 * ms, After: 100 * ms,
+		Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
 	_, v := judged(t, simulate(t, simulated(t, "redsync"), simulatedPlan(1, "redis", pause)))
 	if p := v.Property(checker.MutualExclusion); p.CountOf(checker.Inherent) == 0 || len(defects(v)) > 0 {
 		t.Errorf("redsync, paused: %+v, defects %v", p, defects(v))
@@ -294,12 +306,13 @@ func TestSimulatedOverrun(t *testing.T) {
 	}
 }
 
-// TestSimulatedKillAtReply: a client that is killed at the reply to its acquire had the key by then, so nobody is granted it before its lease is over; a fresh process goes on in
-// its place.
+// TestSimulatedKillAtReply: a client that is killed at the reply to its acquire had the key by
+// then, so nobody is granted it before its lease is over; a fresh process goes on in its place.
 func TestSimulatedKillAtReply(t *testing.T) {
 	t.Parallel()
 	hoststest.WithoutRace(t)
-	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: nemesis.KindKillAtReply, Target: "holder", When: "acquiring", Request: "acquire", For: 100 * ms, After: 100 * ms,
+	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: nemesis.KindKillAtReply, Target: "holder",
+		When: "acquiring", Request: "acquire", For: 100 * ms, After: 100 * ms,
 		Every: scenarios.Range{Min: 100 * ms, Max: 300 * ms}})
 	plan.Scenario.Clients, plan.Scenario.Duration = 1, 6000*ms
 	h, v := judged(t, simulate(t, simulated(t, "redsync"), plan))
@@ -312,7 +325,8 @@ func TestSimulatedKillAtReply(t *testing.T) {
 		switch {
 		case e.Type == history.Fault && e.Fault.Injected && e.Fault.Phase == "end":
 			kills, killed = kills+1, e.Fault.From
-			if !e.Fault.Bit || !strings.Contains(e.Fault.Evidence, "the reply to acquire, ") || e.Fault.Touches().Ends != history.EndsProcess {
+			if !e.Fault.Bit || !strings.Contains(e.Fault.Evidence, "the reply to acquire, ") ||
+				e.Fault.Touches().Ends != history.EndsProcess {
 				t.Errorf("kill %d: %+v", kills, e.Fault)
 			}
 		case e.Kind == history.Acquire && e.Type == history.OK && killed != 0:
@@ -327,15 +341,16 @@ func TestSimulatedKillAtReply(t *testing.T) {
 	}
 }
 
-// TestSimulatedEtcd: the mutex of etcd's client has no defect while nothing fails, while members fail
-// one by one, and while a holder is frozen past its lease. Two hold then, which no lease prevents. A
-// store that checks the fencing tokens refuses the late writes.
+// TestSimulatedEtcd: the mutex of etcd's client has no defect while nothing fails, while
+// members fail one by one, and while a holder is frozen past its lease. Two hold then,
+// which no lease prevents. A store that checks the fencing tokens refuses the late writes.
 func TestSimulatedEtcd(t *testing.T) {
 	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
 	p := simulatedEtcd(t)
 	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 4000 * ms, After: 100 * ms}
-	crash := scenarios.Fault{Kind: "crash-restart", Target: "leader", When: "random", Data: "kept", For: 300 * ms, After: 500 * ms, Every: scenarios.Range{Min: 3000 * ms, Max: 4000 * ms}}
+	crash := scenarios.Fault{Kind: "crash-restart", Target: "leader", When: "random", Data: "kept", For: 300 * ms,
+		After: 500 * ms, Every: scenarios.Range{Min: 3000 * ms, Max: 4000 * ms}}
 	for _, c := range []struct {
 		name, store string
 		length      scenarios.Duration // ms
@@ -382,7 +397,8 @@ func TestSimulationRefuses(t *testing.T) {
 	} {
 		plan := simulatedPlan(1, "redis")
 		c.change(&plan)
-		err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind(plan.Scenario.Adapter.Service), Program: &sim.Program{}, History: &bytes.Buffer{}})
+		err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan,
+			Lock: external.Kind(plan.Scenario.Adapter.Service), Program: &sim.Program{}, History: &bytes.Buffer{}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v\nwant %s", err, c.want)
 		}

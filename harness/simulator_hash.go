@@ -22,21 +22,23 @@ import (
 	"github.com/lockchaos/lockchaos/store"
 )
 
-// sources are the files of this package.
+// sources are the files of this package and of its rooms.
 //
-//go:embed *.go
+//go:embed *.go */*.go
 var sources embed.FS
 
 // decisive are the packages that decide each byte of a simulated run: who does what when, what
 // faults do, what the store answers, how plans are drawn and histories written.
-var decisive = []fs.FS{sources, sim.Sources, nemesis.Sources, netfault.Sources, store.Sources, adapter.Sources, external.Sources, history.Sources, scenarios.Sources}
+var decisive = []fs.FS{sources, sim.Sources, nemesis.Sources, netfault.Sources, store.Sources, adapter.Sources,
+	external.Sources, history.Sources, scenarios.Sources}
 
 // simulators are the modules that do.
-var simulators = []string{"github.com/tetratelabs/wazero", "github.com/alicebob/miniredis/v2", "github.com/yuin/gopher-lua",
+var simulators = []string{"github.com/tetratelabs/wazero", "github.com/alicebob/miniredis/v2",
+	"github.com/yuin/gopher-lua",
 	"go.etcd.io/raft/v3", "go.etcd.io/etcd/api/v3", "golang.org/x/net", "google.golang.org/protobuf"}
 
-// SimulatorHash is the SHA-256 of what runs simulations, in hexadecimal: its sources, the versions of
-// the modules that it is made of, and that of Go. With another one a plan may run differently.
+// SimulatorHash is the SHA-256 of what runs simulations, in hexadecimal: its sources, the versions
+// of the modules that it is made of, and that of Go. With another one a plan may run differently.
 var SimulatorHash = sync.OnceValue(func() string {
 	h := sha256.New()
 	for _, from := range decisive {

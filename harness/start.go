@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -18,10 +19,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// probeClients are the fresh clients that try every key when the workload is over: one beside the idle losers, one after they have been closed.
+// probeClients are the fresh clients that try every key when the workload is
+// over: one beside the idle losers, one after they have been closed.
 const probeClients = 2
 
-// Seats is how many hosts a run makes beside the nodes of services: for its clients, and for a store of its own.
+// Seats is how many hosts a run makes beside the nodes of services: for its
+// clients, and for a store of its own.
 func Seats(p scenarios.Plan) int { return p.Scenario.Clients + probeClients + 1 }
 
 // start makes the network, brings everything up, side by side, and writes the history's header.
@@ -63,7 +66,8 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	return r.dialStore(ctx)
 }
 
-// introduce tells clients and servers each other's link addresses: a hundred clients that asked for them all at once would be too many.
+// introduce tells clients and servers each other's link addresses: a hundred
+// clients that asked for them all at once would be too many.
 func (r *run) introduce() error {
 	servers := []*hosts.Host{r.store.Host}
 	for _, n := range r.service.Nodes {
@@ -77,8 +81,9 @@ func (r *run) introduce() error {
 }
 
 func (r *run) startService(ctx context.Context) (err error) {
-	r.service, err = backends.Start(ctx, r.network, backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false),
-		Durable: durable(r.cfg.Plan), Lent: r.cfg.Keys != "", OwnLogin: r.cfg.Plan.Scenario.External()})
+	r.service, err = backends.Start(ctx, r.network,
+		backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false),
+			Durable: durable(r.cfg.Plan), Lent: r.cfg.Keys != "", OwnLogin: r.cfg.Plan.Scenario.External()})
 	return err
 }
 
@@ -111,8 +116,11 @@ func (r *run) startServiceThenStore(ctx context.Context) error {
 // startStore starts the store, on servers of its own or, if any are given, on those.
 func (r *run) startStore(ctx context.Context, at ...string) (err error) {
 	s := r.cfg.Plan.Scenario.Store
-	fencing := store.Fencing{Writes: s.Fenced(), Reads: s.ReadsRaise(), AcceptsEqual: s.AcceptsEqual(), Guarded: s.Guarded()}
-	r.store, err = backends.StartStore(ctx, r.network, backends.StoreSpec{Engine: s.EngineName(), Fencing: fencing, At: at, Name: r.storeName(), Logs: r.cfg.Logs, Attached: r.attached(true)})
+	fencing := store.Fencing{Writes: s.Fenced(), Reads: s.ReadsRaise(), AcceptsEqual: s.AcceptsEqual(),
+		Guarded: s.Guarded()}
+	r.store, err = backends.StartStore(ctx, r.network,
+		backends.StoreSpec{Engine: s.EngineName(), Fencing: fencing, At: at, Name: r.storeName(), Logs: r.cfg.Logs,
+			Attached: r.attached(true)})
 	return err
 }
 
@@ -151,30 +159,27 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	procs := map[int32]*hosts.Process{}
 	for _, w := range append(r.workers, r.probes...) {
-		w.rec, w.claims = r.rec, r.claims()
-		procs[w.number] = w.proc
+		w.Recorder, w.Claims = r.rec, r.claims()
+		procs[w.Number] = w.proc
 	}
 	var nodes, clients []nemesis.Place
 	for _, n := range r.service.Nodes {
 		nodes = append(nodes, nemesis.Place{Name: n.Name, Host: n.Host, Server: n})
 	}
 	for _, w := range r.workers {
-		clients = append(clients, nemesis.Place{Name: w.host, Host: w.proc.Host()})
+		clients = append(clients, nemesis.Place{Name: w.Host, Host: w.proc.Host()})
 	}
 	net := nemesis.NewNet(nodes, clients, nemesis.Place{Name: r.store.Host.Name, Host: r.store.Host})
-	r.director, err = newDirector(r.rec, r.cfg.Plan, procs, nodes, net, &r.ids)
+	apps := map[int32]nemesis.Application{}
+	for _, w := range r.workers {
+		apps[w.Number] = w.Client
+	}
+	r.director, err = director.New(director.Setting{Plan: r.cfg.Plan, Recorder: r.rec, IDs: &r.ids, Nodes: nodes,
+		Net: net, Procs: procs, Apps: apps, Service: r.service,
+		Expire: r.expire, Leader: r.service.Leader, OnWire: r.cfg.Lock.OnWire, NoteStall: r.vigil.noteStall})
 	if err != nil {
 		return err
 	}
-	r.director.service = r.service
-	r.director.traps.wire = r.cfg.Lock.OnWire
-	r.director.apps = map[int32]*client{}
-	for _, w := range r.workers {
-		r.director.apps[w.number] = w.client
-	}
-	r.director.expire = r.expire
-	r.director.leader = r.service.Leader
-	r.director.noteStall = r.vigil.noteStall
 	r.recording.Store(true)
 	return nil
 }
@@ -194,7 +199,8 @@ func (r *run) planned() history.Header {
 	return history.Header{
 		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed,
 		Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
-		Fault: s.FaultLabel(), Clients: s.Clients, TTL: int64(s.TTL), Slack: int64(r.slack()), Stall: r.stall(), Claims: history.Claims(r.claims()),
+		Fault: s.FaultLabel(), Clients: s.Clients, TTL: int64(s.TTL), Slack: int64(r.slack()), Stall: r.stall(),
+		Claims: history.Claims(r.claims()),
 		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
 			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
 		Needs:    history.Needs(s.Needs),
@@ -206,9 +212,11 @@ func (r *run) planned() history.Header {
 func (r *run) header() history.Header {
 	s := r.cfg.Plan.Scenario
 	h := r.planned()
-	h.Started, h.Origin, h.Ready = time.Now().UTC().Truncate(time.Millisecond), monotime.Now()-1, int64(monotime.Since(r.began))
+	h.Started, h.Origin, h.Ready = time.Now().UTC().Truncate(time.Millisecond), monotime.Now()-1,
+		int64(monotime.Since(r.began))
 	h.Nodes, h.StandIns = len(r.service.Addrs()), append(r.service.StandIns(), r.store.StandIns()...)
-	h.Versions = append(append([]history.Part{}, r.cfg.Versions...), history.Part{Name: "store", Version: r.store.Version})
+	h.Versions = append(append([]history.Part{}, r.cfg.Versions...),
+		history.Part{Name: "store", Version: r.store.Version})
 	if r.says != nil {
 		h.Versions = append(h.Versions, history.Part{Name: s.Lock, Version: r.says.Name})
 	}
@@ -218,7 +226,8 @@ func (r *run) header() history.Header {
 	return h
 }
 
-// slack is for how long beyond its TTL the service may keep a session that nobody renews; 0: it does not say.
+// slack is for how long beyond its TTL the service may keep a session that
+// nobody renews; 0: it does not say.
 func (r *run) slack() time.Duration {
 	service, _ := backends.Lookup(r.cfg.Lock.Service)
 	return service.SlackOf(time.Duration(r.cfg.Plan.Scenario.TTL))

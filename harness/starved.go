@@ -6,15 +6,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 )
 
-// A worker's heartbeat shows that the worker was starved of its processor. An adapter beside it, and a server, have no heartbeat of ours: how long their
+// A worker's heartbeat shows that the worker was starved of its processor. An
+// adapter beside it, and a server, have no heartbeat of ours: how long their
 // threads waited for a processor is asked of the kernel.
 
-// waitsEvery is how long to leave between two looks at the waits of a run with such a TTL, when a look takes so long. A look costs nine microseconds a thread, so
-// where there are thousands it is made more seldom; but a stall must be in the history before what it explains is decided, half a TTL later.
+// waitsEvery is how long to leave between two looks at the waits of a run with
+// such a TTL, when a look takes so long. A look costs nine microseconds a
+// thread, so where there are thousands it is made more seldom; but a stall must
+// be in the history before what it explains is decided, half a TTL later.
 func waitsEvery(ttl, took time.Duration) time.Duration {
 	return max(ttl/10, 10*time.Millisecond, min(20*took, ttl/4))
 }
@@ -25,18 +30,20 @@ type starving struct {
 	ttl      time.Duration
 	bound    time.Duration
 	clients  map[*hosts.Host]int32
-	director *director
+	director *director.Director
+	rec      *history.Recorder
 }
 
 // watchWaits begins to watch the lock service's nodes and all clients.
 func (r *run) watchWaits() (*starving, error) {
-	s := &starving{ttl: r.cfg.Plan.Scenario.TTL.Std(), bound: time.Duration(r.stall()), clients: map[*hosts.Host]int32{}, director: r.director}
+	s := &starving{ttl: r.cfg.Plan.Scenario.TTL.Std(), bound: time.Duration(r.stall()),
+		clients: map[*hosts.Host]int32{}, director: r.director, rec: r.rec}
 	var all []*hosts.Host
 	for _, n := range r.service.Nodes {
 		all = append(all, n.Host)
 	}
 	for _, w := range append(slices.Clone(r.workers), r.probes...) {
-		s.clients[w.proc.Host()] = w.number
+		s.clients[w.proc.Host()] = w.Number
 		all = append(all, w.proc.Host())
 	}
 	var err error
@@ -47,7 +54,7 @@ func (r *run) watchWaits() (*starving, error) {
 // follow records the waits until its context ends.
 func (s *starving) follow(ctx context.Context) error {
 	defer s.waits.Close()
-	for took := time.Duration(0); pause(ctx, nil, waitsEvery(s.ttl, took)); {
+	for took := time.Duration(0); clock.Pause(ctx, nil, waitsEvery(s.ttl, took)); {
 		began := time.Now()
 		long, err := s.waits.Look()
 		if err != nil {
@@ -64,14 +71,17 @@ func (s *starving) follow(ctx context.Context) error {
 // record records that a host was starved.
 func (s *starving) record(w hosts.Wait) {
 	d := s.director
-	from, to := max(1, d.rec.Relative(w.From)), d.rec.Relative(w.To) // it may have begun before the history did
+	// it may have begun before the history did
+	from, to := max(1, s.rec.Relative(w.From)), s.rec.Relative(w.To)
 	seen := func(time.Duration) string {
-		return fmt.Sprintf("%s: thread %d of process %d waited %v of %v for a processor, and nobody injected that", w.Host.Name, w.TID, w.PID,
+		return fmt.Sprintf("%s: thread %d of process %d waited %v of %v for a processor, and nobody injected that",
+			w.Host.Name, w.TID, w.PID,
 			w.For.Round(time.Millisecond), time.Duration(to-from).Round(time.Millisecond))
 	}
 	if client := s.clients[w.Host]; client != 0 {
-		d.stalled(client, from, to, s.bound, seen)
+		d.NoteStall(client, from, to, s.bound, seen)
 		return
 	}
-	d.recordStall(history.FaultInfo{Hosts: []string{w.Host.Name}, Service: true, From: from, To: to, Evidence: seen(0)}, 0)
+	d.RecordStall(history.FaultInfo{Hosts: []string{w.Host.Name}, Service: true, From: from, To: to, Evidence: seen(0)},
+		0)
 }

@@ -10,14 +10,15 @@ import (
 	"github.com/lockchaos/lockchaos/netfault"
 )
 
-// tap watches the packets of a client whose lock does not say when its attempts began. A nil tap sees nothing.
+// tap watches the packets of a client whose lock does not say when its attempts
+// began. A nil tap sees nothing.
 type tap struct {
 	mu      sync.Mutex
 	packets *netfault.Tap // nil: not needed any more
 }
 
-// begin is called before the client is asked to acquire a key.
-func (t *tap) begin() {
+// Begin is called before the client is asked to acquire a key.
+func (t *tap) Begin() {
 	if t == nil {
 		return
 	}
@@ -28,22 +29,24 @@ func (t *tap) begin() {
 	}
 }
 
-// end returns what the packets tell of a grant. A lock that stamps its attempts knows that better, and is watched no longer.
-func (t *tap) end(r reply) netfault.Bounds {
+// End returns what the packets tell of a grant. A lock that stamps its attempts
+// knows that better, and is watched no longer.
+func (t *tap) End(attempt, end int64) (sent, came int64) {
 	if t == nil {
-		return netfault.Bounds{}
+		return 0, 0
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.packets == nil:
-	case r.Attempt != 0:
+	case attempt != 0:
 		_ = t.packets.Close() // nothing was written to it
 		t.packets = nil
 	default:
-		return t.packets.End(r.End)
+		seen := t.packets.End(end)
+		return seen.Sent, seen.Came
 	}
-	return netfault.Bounds{}
+	return 0, 0
 }
 
 func (t *tap) close() error {
@@ -66,7 +69,8 @@ type taps struct {
 	by map[string]*tap
 }
 
-// on returns the tap of a client's host; nil where there are no packets to see. Without the right to watch there is none either: it only tells more.
+// on returns the tap of a client's host; nil where there are no packets to see.
+// Without the right to watch there is none either: it only tells more.
 func (ts *taps) on(host *hosts.Host, service *backends.Service) *tap {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// TestPacketsOfGrants: of a grant whose attempt is not told, the history says when the client's packets passed; after one that is told, nobody watches them any more.
+// TestPacketsOfGrants: of a grant whose attempt is not told, the history says when
+// the client's packets passed; after one that is told, nobody watches them any more.
 func TestPacketsOfGrants(t *testing.T) { decided.Run(t, func() { packetsOfGrants(t) }) }
 
 func packetsOfGrants(t *testing.T) {
@@ -50,13 +52,14 @@ func packetsOfGrants(t *testing.T) {
 	}
 	d := drive(t, 0)
 	c := d.client(1, nil)
-	c.tap = all.on(hs[1], service)
-	if c.tap == nil || all.on(hs[1], service) != c.tap {
+	watch := all.on(hs[1], service)
+	if watch == nil || all.on(hs[1], service) != watch {
 		t.Fatal("the client's next process goes on with the tap of its host")
 	}
+	c.Tap = watch
 	stamped := int64(0)
-	c.simulated = func(_ context.Context, cmd command) (reply, error) {
-		r := reply{ID: cmd.ID, Result: resultOK, Start: monotime.Now()}
+	c.Simulated = func(_ context.Context, cmd wire.Command) (wire.Reply, error) {
+		r := wire.Reply{ID: cmd.ID, Result: wire.ResultOK, Start: monotime.Now()}
 		_, err := conn.Write([]byte{1})
 		if err == nil {
 			_, err = conn.Read(make([]byte, 1))
@@ -65,18 +68,19 @@ func packetsOfGrants(t *testing.T) {
 		return r, err
 	}
 	acquire := func() {
-		if _, _, err := c.do(t.Context(), op{kind: history.Acquire, key: "k0", timeout: time.Second}); err != nil {
+		if _, _, err := c.Do(t.Context(), wire.Op{Kind: history.Acquire, Key: "k0", Timeout: time.Second}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// The kernel may begin to stamp packets a little later, and a busy machine may not let a stamp be read in time.
+	// The kernel may begin to stamp packets a little later, and a busy machine
+	// may not let a stamp be read in time.
 	for end := time.Now().Add(decided.Limit); ; {
-		c.tap.begin()
-		r, err := c.simulated(t.Context(), command{})
+		watch.Begin()
+		r, err := c.Simulated(t.Context(), wire.Command{})
 		if err != nil || time.Now().After(end) {
 			t.Fatal("no packets are seen", err)
 		}
-		if seen := c.tap.end(r); seen.Sent != 0 {
+		if sent, _ := watch.End(r.Attempt, r.End); sent != 0 {
 			break
 		}
 	}
@@ -84,10 +88,10 @@ func packetsOfGrants(t *testing.T) {
 	for range tries {
 		acquire()
 	}
-	watched := c.tap.packets
+	watched := watch.packets
 	stamped = monotime.Now()
 	acquire()
-	if watched == nil || c.tap.packets != nil {
+	if watched == nil || watch.packets != nil {
 		t.Error("the packets of a lock that stamps its attempts are still watched, or never were")
 	}
 	stamped = 0

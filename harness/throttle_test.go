@@ -24,7 +24,8 @@ func TestThrottles(t *testing.T) {
 		{etcd.Lease, "nodes:3", "random", "etcd-3: stopped"},
 	} {
 		t.Run(c.lock.Name+"/"+c.target, func(t *testing.T) {
-			p := faulty(c.lock.Name, scenarios.Fault{Kind: nemesis.KindThrottle, Target: c.target, When: c.when, Share: 0.2, Period: 5e7, For: 3e8,
+			p := faulty(c.lock.Name, scenarios.Fault{Kind: nemesis.KindThrottle, Target: c.target, When: c.when,
+				Share: 0.2, Period: 5e7, For: 3e8,
 				After: 5e7, Every: scenarios.Range{Min: 1e8, Max: 1e8}})
 			p.Scenario.TTL, p.Scenario.Duration = scenarios.Duration(3*time.Second), scenarios.Duration(time.Second)
 			decided.Run(t, func() {

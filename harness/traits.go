@@ -21,7 +21,8 @@ func traits(lock clients.Kind) (has []nemesis.Trait) {
 		{nemesis.Promotes, k.Promotes()},
 		{nemesis.Forgets, k.Forgets},
 		{nemesis.Volatile, k.Volatile},
-		{nemesis.Refuses, k.Refuses() && lock.Writes != "guarded"}, // else the store's ledger lies there too
+		// else the store's ledger lies there too
+		{nemesis.Refuses, k.Refuses() && lock.Writes != "guarded"},
 		{nemesis.Renews, lock.Renews},
 	} {
 		if t.has {

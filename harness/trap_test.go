@@ -25,8 +25,8 @@ func aimedAt(request nemesis.Request, when nemesis.Moment, f scenarios.Fault) sc
 	return f
 }
 
-// blamed are the violations that a lock itself has to answer for. A client that outlives its lease is nobody's doing, nor is what it then writes: on a busy
-// machine that happens.
+// blamed are the violations that a lock itself has to answer for. A client that outlives
+// its lease is nobody's doing, nor is what it then writes: on a busy machine that happens.
 func blamed(v checker.Verdict) (all []checker.Violation) {
 	for _, r := range v.Properties {
 		if r.Name == checker.UnfencedWrite || r.Name == checker.LostUpdate {
@@ -41,11 +41,13 @@ func blamed(v checker.Verdict) (all []checker.Violation) {
 	return all
 }
 
-// Traps meet the request that they are aimed at, of real locks, and none of these locks lets two clients in for that.
+// Traps meet the request that they are aimed at, of real locks, and none of
+// these locks lets two clients in for that.
 func TestRequestsAreMet(t *testing.T) {
 	t.Parallel()
 	const ms = scenarios.Duration(time.Millisecond)
-	held, heldReply := scenarios.Fault{Kind: nemesis.KindHold, For: 400 * ms}, scenarios.Fault{Kind: nemesis.KindHold, For: 400 * ms, Way: "in"}
+	held, heldReply := scenarios.Fault{Kind: nemesis.KindHold, For: 400 * ms},
+		scenarios.Fault{Kind: nemesis.KindHold, For: 400 * ms, Way: "in"}
 	cut := scenarios.Fault{Kind: nemesis.KindCut, Point: "after-request"}
 	silent := scenarios.Fault{Kind: nemesis.KindCut, Point: "after-request", Silent: true, For: 300 * ms}
 	for _, c := range []struct {
@@ -54,19 +56,24 @@ func TestRequestsAreMet(t *testing.T) {
 		fault scenarios.Fault
 		words []string
 	}{
-		{"acquire", redis.Setnx, aimedAt(nemesis.RequestAcquire, nemesis.Acquiring, heldReply), []string{"the reply to acquire, redis-1 → client-", "then delivered"}},
+		{"acquire", redis.Setnx, aimedAt(nemesis.RequestAcquire, nemesis.Acquiring, heldReply),
+			[]string{"the reply to acquire, redis-1 → client-", "then delivered"}},
 		{"acquire", redis.Setnx, aimedAt(nemesis.RequestAcquire, nemesis.Acquiring, cut), []string{"reset after-request of acquire"}},
-		{"renew", redis.Watchdog, aimedAt(nemesis.RequestRenew, nemesis.AfterGrant, held), []string{"renew, client-", " → redis-1, ", "then delivered"}},
+		{"renew", redis.Watchdog, aimedAt(nemesis.RequestRenew, nemesis.AfterGrant, held),
+			[]string{"renew, client-", " → redis-1, ", "then delivered"}},
 		{"acquire", etcd.Lease, aimedAt(nemesis.RequestAcquire, nemesis.Acquiring, silent), []string{"silenced after-request of acquire"}},
-		{"release", zookeeper.Recipe, aimedAt(nemesis.RequestRelease, nemesis.BetweenReadAndWrite, held), []string{"release, client-", " → zookeeper-", "then delivered"}},
-		{"acquire", postgres.Advisory, aimedAt(nemesis.RequestAcquire, nemesis.Acquiring, held), []string{"acquire, client-", " → postgres-1, ", "then delivered"}},
+		{"release", zookeeper.Recipe, aimedAt(nemesis.RequestRelease, nemesis.BetweenReadAndWrite, held),
+			[]string{"release, client-", " → zookeeper-", "then delivered"}},
+		{"acquire", postgres.Advisory, aimedAt(nemesis.RequestAcquire, nemesis.Acquiring, held),
+			[]string{"acquire, client-", " → postgres-1, ", "then delivered"}},
 	} {
 		t.Run(strings.Join([]string{c.lock.Name, c.fault.Kind, c.name}, "/"), func(t *testing.T) {
 			installed(t, c.lock.Service)
 			t.Parallel()
 			p := faulty(c.lock.Name, c.fault)
 			p.Scenario.Clients, p.Scenario.Duration = 2, 1500*ms
-			if c.fault.Request == string(nemesis.RequestRenew) { // in the background, every third of the TTL
+			// in the background, every third of the TTL
+			if c.fault.Request == string(nemesis.RequestRenew) {
 				p.Scenario.Workload.Think = scenarios.Range{Min: 120 * ms, Max: 150 * ms}
 			}
 			if c.lock.Service != "redis" {
@@ -87,8 +94,8 @@ func TestRequestsAreMet(t *testing.T) {
 	}
 }
 
-// The write that is late by more than the lease: it leaves the holder in time, and arrives when a newer holder has written. The lock has kept its word, and
-// only a fence helps.
+// The write that is late by more than the lease: it leaves the holder in time, and arrives
+// when a newer holder has written. The lock has kept its word, and only a fence helps.
 func TestLateWrite(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -97,7 +104,8 @@ func TestLateWrite(t *testing.T) {
 	}{{redis.Setnx, "unfenced"}, {redis.SetnxFenced, "fenced"}} {
 		t.Run(c.store, func(t *testing.T) {
 			t.Parallel()
-			p := faulty(c.lock.Name, aimedAt(nemesis.RequestWrite, nemesis.BeforeWrite, scenarios.Fault{Kind: nemesis.KindHold, For: scenarios.Duration(time.Second)}))
+			p := faulty(c.lock.Name, aimedAt(nemesis.RequestWrite, nemesis.BeforeWrite,
+				scenarios.Fault{Kind: nemesis.KindHold, For: scenarios.Duration(time.Second)}))
 			p.Scenario.Store.Kind = c.store
 			decided.Run(t, func() {
 				h := carried(t, c.lock, p)
@@ -149,7 +157,8 @@ func overtaken(h *history.History) (late int64) {
 	return late
 }
 
-// The round of an application without a lock is over before TCP acknowledges the reply to its write: the cut that comes after the reply strikes all the same.
+// The round of an application without a lock is over before TCP acknowledges the
+// reply to its write: the cut that comes after the reply strikes all the same.
 func TestRoundsThatEndBeforeTheAcknowledgement(t *testing.T) {
 	t.Parallel()
 	const ms = scenarios.Duration(time.Millisecond)
@@ -165,13 +174,15 @@ func TestRoundsThatEndBeforeTheAcknowledgement(t *testing.T) {
 	})
 }
 
-// A trap that nothing falls into is no fault: nothing is recorded, and the run ends as if there were none.
+// A trap that nothing falls into is no fault: nothing is recorded, and the run
+// ends as if there were none.
 func TestTrapsThatWaitInVain(t *testing.T) {
 	t.Parallel()
 	for _, when := range []nemesis.Moment{nemesis.AfterGrant, nemesis.Random} {
 		t.Run(string(when), func(t *testing.T) {
 			t.Parallel()
-			p := faulty("redis-setnx", aimedAt(nemesis.RequestRenew, when, scenarios.Fault{Kind: nemesis.KindHold, For: 1e8})) // which nobody sends
+			// which nobody sends
+			p := faulty("redis-setnx", aimedAt(nemesis.RequestRenew, when, scenarios.Fault{Kind: nemesis.KindHold, For: 1e8}))
 			p.Scenario.Duration = scenarios.Duration(500 * time.Millisecond)
 			h := carried(t, redis.Setnx, p)
 			for i := range h.Events {

@@ -7,11 +7,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// vigil notices a key that nobody gets while the workload goes on, by what its clients were answered. Nobody believes in a grant of the key, and
-// for as long as the judge allows (checker.Patience) a client has waited for it, or has asked again and again and was told busy.
+// vigil notices a key that nobody gets while the workload goes on, by what its clients were
+// answered. Nobody believes in a grant of the key, and for as long as the judge allows
+// (checker.Patience) a client has waited for it, or has asked again and again and was told busy.
 type vigil struct {
 	patience time.Duration
 	rest     time.Duration // at most between two acquires of a client that belong together
@@ -33,13 +36,15 @@ type wanted struct {
 	last  int32           // the client that was granted it last; 0: none was
 	free  time.Time       // since when nobody believes in a grant
 	asks  map[int32]*ask
-	// tried: the key was asked for by fresh clients, and nobody got it. It is not asked for again until it is granted.
+	// tried: the key was asked for by fresh clients, and nobody got it. It is
+	// not asked for again until it is granted.
 	tried bool
 }
 
 // ask is how one client has asked for a key since it last had it.
 type ask struct {
-	since, last time.Time // the start of the first acquire of those that follow one another, and the end of the last one
+	// the start of the first acquire of those that follow one another, and the end of the last one
+	since, last time.Time
 	open        bool
 	denied      time.Time // when an acquire first ended without a grant; zero: none did
 }
@@ -53,26 +58,27 @@ func newVigil(patience, rest time.Duration, keys []string) *vigil {
 }
 
 // sends is told that a client is about to be sent an op, and returns what takes its answer.
-func (v *vigil) sends(client int32, o op) (answered func(id int64, r reply)) {
+func (v *vigil) sends(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
 	switch {
-	case len(o.set) > 0:
-		return func(id int64, r reply) { v.answeredSet(client, o, id, r) }
-	case o.kind == history.Acquire:
-		v.asked(client, o.key, time.Now())
-		return func(id int64, r reply) { v.answered(client, o.key, id, r, time.Now()) }
-	case o.kind == history.Release:
-		return func(int64, reply) { v.released(o.key, o.grant, time.Now()) }
+	case len(o.Set) > 0:
+		return func(id int64, r wire.Reply) { v.answeredSet(client, o, id, r) }
+	case o.Kind == history.Acquire:
+		v.asked(client, o.Key, time.Now())
+		return func(id int64, r wire.Reply) { v.answered(client, o.Key, id, r, time.Now()) }
+	case o.Kind == history.Release:
+		return func(int64, wire.Reply) { v.released(o.Key, o.Grant, time.Now()) }
 	}
-	return func(int64, reply) {}
+	return func(int64, wire.Reply) {}
 }
 
-// answeredSet takes the answer to a call for several keys. Only who has them counts: any of them may be wanted while another is held.
-func (v *vigil) answeredSet(client int32, o op, id int64, r reply) {
-	for i, key := range o.set {
+// answeredSet takes the answer to a call for several keys. Only who has them
+// counts: any of them may be wanted while another is held.
+func (v *vigil) answeredSet(client int32, o wire.Op, id int64, r wire.Reply) {
+	for i, key := range o.Set {
 		switch {
-		case o.kind == history.Release:
-			v.released(key, o.grant+int64(i), time.Now())
-		case o.kind == history.Acquire && r.Result == resultOK:
+		case o.Kind == history.Release:
+			v.released(key, o.Grant+int64(i), time.Now())
+		case o.Kind == history.Acquire && r.Result == wire.ResultOK:
 			v.answered(client, key, id+int64(i), r, time.Now())
 		}
 	}
@@ -93,11 +99,11 @@ func (v *vigil) asked(client int32, key string, now time.Time) {
 	a.open = true
 }
 
-func (v *vigil) answered(client int32, key string, id int64, r reply, now time.Time) {
+func (v *vigil) answered(client int32, key string, id int64, r wire.Reply, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	k := v.keys[key]
-	if r.Result == resultOK {
+	if r.Result == wire.ResultOK {
 		k.holds[id], k.last, k.tried = client, client, false
 		delete(k.asks, client)
 		return
@@ -107,7 +113,7 @@ func (v *vigil) answered(client int32, key string, id int64, r reply, now time.T
 		return
 	}
 	a.open, a.last = false, now
-	if r.Result == resultFail && !r.Busy {
+	if r.Result == wire.ResultFail && !r.Busy {
 		a.since = time.Time{} // an error is no answer of the lock
 		return
 	}
@@ -141,7 +147,8 @@ func (v *vigil) gone(client int32) {
 	}
 }
 
-// stuck returns a key that was free and wanted for too long at now; nothing was disturbed after calm.
+// stuck returns a key that was free and wanted for too long at now; nothing was
+// disturbed after calm.
 func (v *vigil) stuck(now, calm time.Time) (key string, found bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -152,7 +159,7 @@ func (v *vigil) stuck(now, calm time.Time) (key string, found bool) {
 		}
 		for _, a := range k.asks {
 			goesOn := a.open || now.Sub(a.last) <= v.rest
-			since := latest(a.since, k.free, calm)
+			since := clock.Latest(a.since, k.free, calm)
 			if goesOn && !a.since.IsZero() && now.Sub(since)-v.stalled(since) >= v.patience {
 				return key, true
 			}
@@ -168,8 +175,9 @@ func (v *vigil) noteStall(lasted time.Duration) {
 	v.stalls = append(v.stalls, stall{time.Now(), lasted})
 }
 
-// stalled is for how long clients stood still since an instant, all added up as the judge does, but no more than the patience: on a machine that is
-// always busy, nobody would ever ask. The caller holds the lock.
+// stalled is for how long clients stood still since an instant, all added up as
+// the judge does, but no more than the patience: on a machine that is always
+// busy, nobody would ever ask. The caller holds the lock.
 func (v *vigil) stalled(since time.Time) (sum time.Duration) {
 	for i := len(v.stalls) - 1; i >= 0 && v.stalls[i].noted.After(since); i-- {
 		sum += v.stalls[i].lasted
@@ -177,24 +185,17 @@ func (v *vigil) stalled(since time.Time) (sum time.Duration) {
 	return min(sum, v.patience)
 }
 
-func latest(first time.Time, more ...time.Time) time.Time {
-	for _, t := range more {
-		if t.After(first) {
-			first = t
-		}
-	}
-	return first
-}
-
-// tried is told that fresh clients have asked for a key, and whether the last of them was refused it, too.
+// tried is told that fresh clients have asked for a key, and whether the last
+// of them was refused it, too.
 func (v *vigil) tried(key string, refused bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.keys[key].free, v.keys[key].tried = time.Now(), refused
 }
 
-// suspects puts clients in the order in which they are to be closed to free the key: first those that were not granted it and hold nothing, who
-// gave up first in front; then the others; and last the one that was granted the key last.
+// suspects puts clients in the order in which they are to be closed to free the
+// key: first those that were not granted it and hold nothing, who gave up first
+// in front; then the others; and last the one that was granted the key last.
 func (v *vigil) suspects(key string, clients []int32) []int32 {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -4,9 +4,12 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/harness/wire"
 )
 
-// vigilAt is a vigil over one key with a patience of 3 s and a rest of 1 s, and the instant at which it begins.
+// vigilAt is a vigil over one key with a patience of 3 s and a rest of 1 s, and
+// the instant at which it begins.
 func vigilAt() (*vigil, func(seconds float64) time.Time) {
 	began := time.Now()
 	return newVigil(3*time.Second, time.Second, []string{"k0"}), func(s float64) time.Time {
@@ -15,10 +18,10 @@ func vigilAt() (*vigil, func(seconds float64) time.Time) {
 }
 
 var (
-	isBusy    = reply{Result: resultFail, Busy: true}
-	isUnknown = reply{Result: resultInfo}
-	isError   = reply{Result: resultFail}
-	isOK      = reply{Result: resultOK}
+	isBusy    = wire.Reply{Result: wire.ResultFail, Busy: true}
+	isUnknown = wire.Reply{Result: wire.ResultInfo}
+	isError   = wire.Reply{Result: wire.ResultFail}
+	isOK      = wire.Reply{Result: wire.ResultOK}
 )
 
 func TestVigilNoticesAKeyThatNobodyGets(t *testing.T) {
@@ -80,7 +83,8 @@ func TestVigilNoticesAKeyThatNobodyGets(t *testing.T) {
 	}
 }
 
-// Suspects: losers by when they gave up, then who never asked, who holds another key, and the last to hold this one.
+// Suspects: losers by when they gave up, then who never asked, who holds
+// another key, and the last to hold this one.
 func TestSuspectsAreInOrder(t *testing.T) {
 	v := newVigil(time.Second, time.Second, []string{"k0", "k1"})
 	now := time.Now()

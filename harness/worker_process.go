@@ -10,13 +10,16 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/wire"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/redact"
 )
 
-// answerSlack is how much longer than an op's own time limit the harness waits for the answer of a worker that nothing stops;
-// planned pauses come on top.
+// answerSlack is how much longer than an op's own time limit the harness waits
+// for the answer of a worker that nothing stops; planned pauses come on top.
 const answerSlack = 10 * time.Second
 
 // exitLimit is how long a worker whose input has ended may take to end.
@@ -24,12 +27,9 @@ const exitLimit = 20 * time.Second
 
 // workerProcess is a client's process on its host.
 type workerProcess struct {
-	*client
+	*wire.Client
 	proc  *hosts.Process
 	stdin *os.File
-	life  int // how many processes were this client before
-	// canAsk and canRenew are what its lock is able to do; known when it is open.
-	canAsk, canRenew bool
 }
 
 // spawn starts a worker on the host. Its standard error goes to a log file of its own.
@@ -51,13 +51,15 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 	if err != nil {
 		return fail(errors.Join(err, inWrite.Close(), outRead.Close()))
 	}
-	safe := redact.NewWriter(log) // a library's complaint may hold the address that it was given, with its password
+	// a library's complaint may hold the address that it was given, with its password
+	safe := redact.NewWriter(log)
 	command := r.cfg.Worker
 	if command == nil {
 		command = []string{"/proc/self/exe", "worker"}
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	// Files, not pipes of exec's making: those are closed when the process ends, with lines still unread in them.
+	// Files, not pipes of exec's making: those are closed when the process
+	// ends, with lines still unread in them.
 	cmd.Stdin, cmd.Stdout = inRead, outWrite
 	// Its last words are waited for, unless somebody lives on who could say more.
 	cmd.Stderr, cmd.WaitDelay = safe, lastWordsLimit
@@ -69,34 +71,26 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		<-proc.Done()
 		_ = errors.Join(safe.Flush(), log.Close()) // of the history nothing is in there
 	}()
-	c := &client{number: number, host: host.Name, in: inWrite, replies: make(chan reply, 1),
-		gone: make(chan struct{}), ids: &r.ids, keys: r.keyIDs, extra: answerSlack + longestFault(r.cfg.Plan), ended: r.sessions.endedBy}
-	c.process.Store(r.ids.nextProcess())
-	c.event = func(e reply) { r.workerEvent(c, e) }
+	c := wire.NewClient(number, host.Name, inWrite, &r.ids, r.keyIDs)
+	c.Extra, c.Ended = answerSlack+director.LongestFault(r.cfg.Plan), r.sessions.endedBy
+	c.Event = func(e wire.Reply) { r.workerEvent(c, e) }
 	go func() {
 		defer outRead.Close()
-		c.listen(outRead, func() error {
+		c.Listen(outRead, func() error {
 			<-proc.Done()
 			return proc.Err()
 		})
 	}()
-	return &workerProcess{client: c, proc: proc, stdin: inWrite}, nil
+	return &workerProcess{Client: c, proc: proc, stdin: inWrite}, nil
 }
 
-// lastWordsLimit is how long the standard error of a worker that has ended is waited for, where a descendant keeps it open.
+// lastWordsLimit is how long the standard error of a worker that has ended is
+// waited for, where a descendant keeps it open.
 const lastWordsLimit = 2 * time.Second
-
-// stream names the random stream of the client's lock: a fresh process draws nothing that its predecessor drew.
-func (w *workerProcess) stream() string {
-	if w.life == 0 {
-		return fmt.Sprintf("lock of client %d", w.number)
-	}
-	return fmt.Sprintf("lock of client %d, process %d", w.number, w.life+1)
-}
 
 // stillThere is the error of a worker whose output does not end.
 func (w *workerProcess) stillThere(ctx context.Context) error {
-	return fmt.Errorf("client %d on host %s has ended, and its output has not: %w", w.number, w.host, ctx.Err())
+	return fmt.Errorf("client %d on host %s has ended, and its output has not: %w", w.Number, w.Host, ctx.Err())
 }
 
 // open tells the worker who it is and waits until it is connected.
@@ -106,44 +100,50 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 	if s.External() || r.cfg.Worker != nil {
 		limit = max(limit, helloLimit)
 	}
-	a, err := w.ask(ctx, command{ID: w.ids.nextOp(), Op: "open", Timeout: int64(limit), Open: &opening{
-		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(), Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.number,
-		Seed: r.cfg.Plan.StreamSeed(w.stream()), Decline: s.Workload.Guard != guardNone, Stall: r.stall(), Lent: r.cfg.Keys != ""}})
+	a, err := w.Ask(ctx, wire.Command{ID: w.IDs.NextOp(), Op: "open", Timeout: int64(limit), Open: &wire.Opening{
+		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(),
+		Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.Number,
+		Seed: r.cfg.Plan.StreamSeed(w.Stream()), Decline: s.Workload.Guard != workload.GuardNone, Stall: r.stall(),
+		Lent: r.cfg.Keys != ""}})
 	if err != nil {
 		return err
 	}
-	if err := r.opened(w, a); err != nil {
+	if err := r.opened(w.Client, a); err != nil {
 		return err
 	}
 	if s.External() {
-		w.tap = r.taps.on(w.proc.Host(), r.service)
+		if t := r.taps.on(w.proc.Host(), r.service); t != nil {
+			w.Tap = t
+		}
 	}
 	return nil
 }
 
 // opened takes the answer of a client that was told who it is.
-func (r *run) opened(w *workerProcess, a reply) error {
+func (r *run) opened(w *wire.Client, a wire.Reply) error {
 	s := r.cfg.Plan.Scenario
-	if a.Result != resultOK {
-		return fmt.Errorf("client %d on host %s: %s", w.number, w.host, a.Error)
+	if a.Result != wire.ResultOK {
+		return fmt.Errorf("client %d on host %s: %s", w.Number, w.Host, a.Error)
 	}
-	w.canAsk, w.canRenew = a.CanAsk, a.CanRenew
+	w.CanAsk, w.CanRenew = a.CanAsk, a.CanRenew
 	if err := r.declared(w, a.Declares); err != nil {
 		return err
 	}
-	if c := r.claims(); s.Workload.Guard == guardCheck && !w.canAsk && !c.Tells() && !(s.Workload.Renew && w.canRenew) {
-		return fmt.Errorf("client %d on host %s: guard \"check\" needs a lock that can be asked whether it is held (held), that tells of its loss, or that the application renews", w.number, w.host)
+	if c := r.claims(); s.Workload.Guard == workload.GuardCheck && !w.CanAsk && !c.Tells() &&
+		!(s.Workload.Renew && w.CanRenew) {
+		return fmt.Errorf("client %d on host %s: guard \"check\" needs a lock that can be asked whether it is held (held), that tells of its loss, or that the application renews", w.Number, w.Host)
 	}
 	return nil
 }
 
 // end closes the lock client and the process, and records that nothing more will come from it.
 func (r *run) end(ctx context.Context, w *workerProcess) error {
-	if _, _, err := w.do(ctx, op{kind: history.Close, timeout: r.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
+	if _, _, err := w.Do(ctx, wire.Op{Kind: history.Close,
+		Timeout: r.cfg.Plan.Scenario.Workload.OpTimeout.Std()}); err != nil {
 		return err
 	}
 	if err := w.stdin.Close(); err != nil {
-		return fmt.Errorf("close the input of client %d: %w", w.number, err)
+		return fmt.Errorf("close the input of client %d: %w", w.Number, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, exitLimit)
 	defer cancel()
@@ -153,27 +153,31 @@ func (r *run) end(ctx context.Context, w *workerProcess) error {
 	return r.exited(ctx, w)
 }
 
-// workerEvent takes what a worker tells by itself. What comes before the history begins is of no interest: nothing is held yet.
-func (r *run) workerEvent(c *client, e reply) {
-	if e.Event == eventSession {
-		r.sessions.opened(c.number, e)
+// workerEvent takes what a worker tells by itself. What comes before the
+// history begins is of no interest: nothing is held yet.
+func (r *run) workerEvent(c *wire.Client, e wire.Reply) {
+	if e.Event == wire.EventSession {
+		r.sessions.opened(c.Number, e)
 		return
 	}
 	if !r.recording.Load() {
 		return
 	}
 	switch e.Event {
-	case eventLost:
+	case wire.EventLost:
 		key, known := r.keyIDs[e.Key]
 		if known {
-			r.rec.Record(history.Event{Type: history.Lost, Client: c.number, Process: c.process.Load(), Key: key, Grant: e.Grant,
+			r.rec.Record(history.Event{Type: history.Lost, Client: c.Number, Process: c.Process(), Key: key,
+				Grant: e.Grant,
 				Start: r.rec.Relative(e.From), Text: e.Error})
 		}
-	case eventHoldBegins, eventHoldEnds:
-		c.holdUps.tell(e)
-	case eventStall:
-		r.director.stalled(c.number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()), func(length time.Duration) string {
-			return fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected", length.Round(time.Millisecond))
-		})
+	case wire.EventHoldBegins, wire.EventHoldEnds:
+		c.TellHoldUp(e)
+	case wire.EventStall:
+		r.director.NoteStall(c.Number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()),
+			func(length time.Duration) string {
+				return fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected",
+					length.Round(time.Millisecond))
+			})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -19,11 +20,13 @@ import (
 // calm is an undisturbed run of a workload, with a TTL that no honest holder reaches.
 func calm(workload string, clients, keys int) scenarios.Plan {
 	p := plan("redis-setnx", 20*time.Second)
-	p.Scenario.Enough, p.Scenario.Needs = 1, scenarios.Needs{Grants: 24, Handovers: 8} // it ends as soon as it has shown what honest asks for, and more
+	// it ends as soon as it has shown what honest asks for, and more
+	p.Scenario.Enough, p.Scenario.Needs = 1, scenarios.Needs{Grants: 24, Handovers: 8}
 	p.Scenario.Workload.Kind, p.Scenario.Clients, p.Scenario.Keys = workload, clients, keys
 	p.Scenario.TTL, p.Scenario.Faults = scenarios.Duration(20*time.Second), nil
 	p.Scenario.Workload.AcquireTimeout = scenarios.Duration(30 * time.Second)
-	// Long enough away that another client, which asks again and again, is the next: else hand-overs are a matter of luck.
+	// Long enough away that another client, which asks again and again, is the
+	// next: else hand-overs are a matter of luck.
 	p.Scenario.Workload.Rest = scenarios.Range{Min: 2e7, Max: 4e7}
 	return p
 }
@@ -45,7 +48,8 @@ func carried(t *testing.T, kind clients.Kind, p scenarios.Plan) *history.History
 	return h
 }
 
-// honest fails the test if a property is violated. A run in which there was little to judge decides nothing.
+// honest fails the test if a property is violated. A run in which there was
+// little to judge decides nothing.
 func honest(t *testing.T, h *history.History) {
 	t.Helper()
 	if v := unviolated(t, h); v.Stats.Grants < 10 || v.Stats.Handovers < 3 {
@@ -65,7 +69,8 @@ func unviolated(t *testing.T, h *history.History) checker.Verdict {
 	return v
 }
 
-// unfair tells whether the property is that nobody waits too long, and the lock one that lets chance decide who is next.
+// unfair reports whether the property is that nobody waits too long, and the lock
+// one that lets chance decide who is next.
 func unfair(h *history.History, property string) bool {
 	return property == checker.Starvation && !h.Header.Claims.Fair
 }
@@ -90,7 +95,8 @@ func repeated(h *history.History) (n int) {
 	return n
 }
 
-// Every order goes to two clients, who both look at it; one charges it. A frozen charger charges it again.
+// Every order goes to two clients, who both look at it; one charges it. A
+// frozen charger charges it again.
 func TestPayment(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
@@ -153,7 +159,7 @@ func TestLeader(t *testing.T) {
 			}
 		}
 		for grant, ticks := range terms {
-			if ticks < fewestTicks || ticks > mostTicks {
+			if ticks < workload.FewestTicks || ticks > workload.MostTicks {
 				t.Errorf("%d ticks under grant %d", ticks, grant)
 			}
 		}
@@ -170,7 +176,8 @@ func TestLeader(t *testing.T) {
 	})
 }
 
-// cycles counts the times at which two clients each held a key and waited for the other's, for at least as long.
+// cycles counts the times at which two clients each held a key and waited for
+// the other's, for at least as long.
 func cycles(h *history.History, atLeast time.Duration) (n int) {
 	type wait struct {
 		key   history.KeyID
@@ -203,19 +210,19 @@ func cycles(h *history.History, atLeast time.Duration) (n int) {
 	return n
 }
 
-// Transfers move amounts and keep the sum. In one order for all no two clients wait for each other; as they come they do, until a
-// lease is over; trying gives way soon.
+// Transfers move amounts and keep the sum. In one order for all no two clients wait
+// for each other; as they come they do, until a lease is over; trying gives way soon.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{orderOrdered, orderUnordered, orderTry} {
+	for _, order := range []string{workload.OrderOrdered, workload.OrderUnordered, workload.OrderTry} {
 		t.Run(order, func(t *testing.T) {
 			p := calm("transfer", 4, 3)
 			p.Scenario.Workload.Order = order
-			if order == orderUnordered {
+			if order == workload.OrderUnordered {
 				meet(t, p)
 				return // leases run out under waiting clients: the sum is the lock's to lose
 			}
-			if order == orderTry {
+			if order == workload.OrderTry {
 				p.Scenario.Workload.TryFor = scenarios.Duration(30 * time.Millisecond)
 			}
 			decided.Run(t, func() {
@@ -242,7 +249,8 @@ const atLeast = 200 * time.Millisecond
 // meet runs transfers in no order until two clients have waited for each other.
 func meet(t *testing.T, p scenarios.Plan) {
 	t.Helper()
-	p.Scenario.Keys = 2 // any two transfers take the same two locks, as often as not in opposite orders
+	// any two transfers take the same two locks, as often as not in opposite orders
+	p.Scenario.Keys = 2
 	p.Scenario.TTL = scenarios.Duration(2 * atLeast)
 	decided.Run(t, func() {
 		if cycles(carried(t, redis.Setnx, p), atLeast) == 0 {
@@ -292,7 +300,8 @@ func TestSemaphore(t *testing.T) {
 	})
 }
 
-// Several keys are acquired by one call, and released by one. The history tells of both by an op for each key, of the same stamps, and each key is written under its own.
+// Several keys are acquired by one call, and released by one. The history tells of both
+// by an op for each key, of the same stamps, and each key is written under its own.
 func TestSets(t *testing.T) {
 	t.Parallel()
 	p := calm("sets", 3, 4)
@@ -313,7 +322,8 @@ func TestSets(t *testing.T) {
 				calls[o.Kind]++
 			}
 			first := view.Op(o.Set)
-			if one := &h.Events[first.Places[len(first.Places)-1]]; one.Start != last.Start || one.End != last.End || one.Type != last.Type || first.Client != o.Client || first.Kind != o.Kind {
+			if one := &h.Events[first.Places[len(first.Places)-1]]; one.Start != last.Start || one.End != last.End ||
+				one.Type != last.Type || first.Client != o.Client || first.Kind != o.Kind {
 				t.Errorf("ops of one call differ: %+v, %+v", one, last)
 			}
 		}
@@ -323,7 +333,8 @@ func TestSets(t *testing.T) {
 	})
 }
 
-// A reader reads twice under a grant that it may share, a writer reads and writes. The history tells the mode of every acquire.
+// A reader reads twice under a grant that it may share, a writer reads and
+// writes. The history tells the mode of every acquire.
 func TestReaders(t *testing.T) {
 	t.Parallel()
 	p := calm("counter", 4, 1)
@@ -361,7 +372,8 @@ func TestReaders(t *testing.T) {
 			}
 		}
 	})
-	// A holder that is frozen past its session comes late beside a writer, or writes beside anybody.
+	// A holder that is frozen past its session comes late beside a writer, or
+	// writes beside anybody.
 	p = frozen("counter", 4, 1)
 	p.Scenario.Lock, p.Scenario.Workload.Readers = etcd.ReadWrite.Name, 0.5
 	p.Scenario.TTL, p.Scenario.Duration = scenarios.Duration(time.Second), scenarios.Duration(4*time.Second)
@@ -419,8 +431,8 @@ func TestRelayBeforeRelease(t *testing.T) {
 	})
 }
 
-// The requests are counted when all wait, and at the end; between the two every client still waits but the one that holds.
-// One client at a time asks, so no acquire finds another open.
+// The requests are counted when all wait, and at the end; between the two every client still
+// waits but the one that holds. One client at a time asks, so no acquire finds another open.
 func TestRelay(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
@@ -453,7 +465,8 @@ func TestStampede(t *testing.T) {
 	t.Parallel()
 	const clients = 12
 	p := calm("stampede", clients, 1)
-	p.Scenario.Duration = scenarios.Duration(6 * time.Second) // the measured time begins when all wait, which takes a busy machine a while
+	// the measured time begins when all wait, which takes a busy machine a while
+	p.Scenario.Duration = scenarios.Duration(6 * time.Second)
 	decided.Run(t, func() {
 		h := carried(t, redis.Setnx, p)
 		honest(t, h)
@@ -486,7 +499,8 @@ func TestStampede(t *testing.T) {
 	})
 }
 
-// A lock that can be asked is asked before each write, and the application goes on whatever it says.
+// A lock that can be asked is asked before each write, and the application goes
+// on whatever it says.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	p := frozen("counter", 3, 1)
@@ -514,7 +528,8 @@ func TestAsk(t *testing.T) {
 func TestUnknownWorkload(t *testing.T) {
 	t.Parallel()
 	p := calm("juggling", 2, 1)
-	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil || err.Error() != fmt.Sprintf("there is no workload named %q", "juggling") {
+	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil ||
+		err.Error() != fmt.Sprintf("there is no workload named %q", "juggling") {
 		t.Errorf("got %v", err)
 	}
 }

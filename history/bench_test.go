@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// sampleLines is a history such as the harness writes: a contended lock, its reads and writes, and the ledger.
+// sampleLines is a history such as the harness writes: a contended lock, its
+// reads and writes, and the ledger.
 func sampleLines(tb testing.TB, events int) []byte {
 	out, err := MarshalHeader(testHeader(), testKeys[:2])
 	if err != nil {
@@ -53,7 +54,8 @@ func sampleLines(tb testing.TB, events int) []byte {
 	return out
 }
 
-// BenchmarkRead reads a history event by event, in blocks on all processors, and event by event by encoding/json.
+// BenchmarkRead reads a history event by event, in blocks on all processors,
+// and event by event by encoding/json.
 func BenchmarkRead(b *testing.B) {
 	const events = 50_000
 	in := sampleLines(b, events)
@@ -110,7 +112,8 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-// usedCPU is the processor time that this process has used. Unlike the time on the wall it says the same on a busy machine.
+// usedCPU is the processor time that this process has used. Unlike the time on
+// the wall it says the same on a busy machine.
 func usedCPU(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -148,8 +151,10 @@ func BenchmarkEncode(b *testing.B) {
 		if e.HasToken() {
 			token = &e.Token
 		}
-		line, err := json.Marshal(wireEvent{Time: e.Time, Type: e.Type.String(), Kind: e.Kind.String(), Op: e.Op, Grant: e.Grant, Client: e.Client, Process: e.Process,
-			Key: &h.Keys[e.Key], Start: e.Start, End: e.End, Token: token, Attempt: e.Attempt, First: e.First, Version: e.Version, Replaced: e.Replaced,
+		line, err := json.Marshal(wireEvent{Time: e.Time, Type: e.Type.String(), Kind: e.Kind.String(), Op: e.Op,
+			Grant: e.Grant, Client: e.Client, Process: e.Process,
+			Key: &h.Keys[e.Key], Start: e.Start, End: e.End, Token: token, Attempt: e.Attempt, First: e.First,
+			Version: e.Version, Replaced: e.Replaced,
 			Value: e.Value, Seq: e.Seq})
 		return append(append(buf, line...), '\n'), err
 	})

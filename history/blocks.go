@@ -8,8 +8,9 @@ import (
 	"runtime"
 )
 
-// blockSize is how much of a file is decoded at once. Large enough that handing it over costs nothing, small enough that a few of them, with the
-// events that are in them, stay near the processor.
+// blockSize is how much of a file is decoded at once. Large enough that handing
+// it over costs nothing, small enough that a few of them, with the events that
+// are in them, stay near the processor.
 const blockSize = 256 << 10
 
 // block is a piece of a history that ends with a line.
@@ -24,9 +25,10 @@ type block struct {
 	done   chan struct{}
 }
 
-// Each reads the rest of the history and calls do with its events, in order, many at a time. Blocks are decoded on all processors while
-// do runs; do itself is called by one goroutine. The events are good until do returns. Like Read it ends at the end of the history, then
-// Truncated tells whether that was cut; the first error, of do or of the history, ends it early.
+// Each reads the rest of the history and calls do with its events, in order, many at a time.
+// Blocks are decoded on all processors while do runs; do itself is called by one goroutine. The
+// events are good until do returns. Like Read it ends at the end of the history, then Truncated
+// reports whether that was cut; the first error, of do or of the history, ends it early.
 func (r *Reader) Each(do func([]Event) error) error {
 	workers := runtime.GOMAXPROCS(0)
 	spare, work, order := make(chan *block, workers+2), make(chan *block, workers+2), make(chan *block, workers+2)

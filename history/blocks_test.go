@@ -51,7 +51,8 @@ func sameReading(t *testing.T, in []byte, size int) {
 	}
 }
 
-// Wherever the blocks are cut, Each tells what Read tells: the same events, or the same error at the same line.
+// Wherever the blocks are cut, Each tells what Read tells: the same events, or
+// the same error at the same line.
 func TestEachReadsWhatReadReads(t *testing.T) {
 	whole := sampleLines(t, 40)
 	lines := bytes.SplitAfter(whole, []byte("\n"))
@@ -62,8 +63,10 @@ func TestEachReadsWhatReadReads(t *testing.T) {
 	end := []byte(fmt.Sprintf(`{"t":99,"type":"end","seq":%d}`+"\n", count))
 	for _, in := range [][]byte{
 		join(events, end), join(events), join(events[:len(events)-7]), join(events, end[:9]), join(events, end[:len(end)-1]),
-		join(events, []byte(`{"t":99,"type":"end","seq":4}`+"\n")), join(events, end, body[3]), join(events, end, []byte("x\n")), join(events, end, []byte("x")),
-		join(events, []byte(`{"t":1,"type":"dance"}`+"\n"), events), join(events, []byte(`{ "t":1,"type":"mark","text":"a\nb" }`+"\n"), end),
+		join(events, []byte(`{"t":99,"type":"end","seq":4}`+"\n")), join(events, end, body[3]),
+		join(events, end, []byte("x\n")), join(events, end, []byte("x")),
+		join(events, []byte(`{"t":1,"type":"dance"}`+"\n"), events),
+		join(events, []byte(`{ "t":1,"type":"mark","text":"a\nb" }`+"\n"), end),
 		join(events, []byte("\n"), events), join(), join(end),
 		join([]byte(`{"t":1,"type":"mark","text":"`+strings.Repeat("x", maxLine)+`"}`+"\n"), events),
 	} {
@@ -93,14 +96,17 @@ func TestEachEndsEarly(t *testing.T) {
 	}
 }
 
-// The events that the harness writes are read by hand: all of them but faults, and texts with escapes.
+// The events that the harness writes are read by hand: all of them but faults,
+// and texts with escapes.
 func TestParseLineReadsWhatIsWritten(t *testing.T) {
 	keys := newKeyNames(testKeys)
 	for kind := range kindNames {
 		for typ := range typeNames {
 			for key := range 2 { // the key's number is the token, too: 0 is one
-				e := Event{Time: 12345678, Op: 7, Grant: 5, Client: 3, Process: 4, Start: 2, End: 123456789012345, Token: int64(key), ZeroToken: key == 0, Attempt: 5, First: 6, Enqueued: 7, Ended: 4, Sent: 13, Came: 14,
-					ValidFor: -8, HasValidFor: true, Version: 9, Replaced: 10, Value: 11, Seq: 12, Declined: true, Refused: true, NotHeld: true, Busy: true,
+				e := Event{Time: 12345678, Op: 7, Grant: 5, Client: 3, Process: 4, Start: 2, End: 123456789012345,
+					Token: int64(key), ZeroToken: key == 0, Attempt: 5, First: 6, Enqueued: 7, Ended: 4, Sent: 13, Came: 14,
+					ValidFor: -8, HasValidFor: true, Version: 9, Replaced: 10, Value: 11, Seq: 12, Declined: true,
+					Refused: true, NotHeld: true, Busy: true,
 					Text: "no", Type: Type(typ), Kind: Kind(kind), Key: KeyID(key), Mode: Mode(typ % 3)}
 				if !keyed(&e) {
 					e.Key = 0
@@ -124,7 +130,8 @@ func TestParseLineReadsWhatIsWritten(t *testing.T) {
 	}
 }
 
-// FuzzParseLine holds parseLine to encoding/json: what it reads, parseEvent reads too, and the same.
+// FuzzParseLine holds parseLine to encoding/json: what it reads, parseEvent
+// reads too, and the same.
 func FuzzParseLine(f *testing.F) {
 	for _, line := range bytes.Split(sampleLines(f, 10), []byte("\n"))[1:] {
 		f.Add(line)
@@ -133,7 +140,8 @@ func FuzzParseLine(f *testing.F) {
 		`{"t":01,"type":"mark","text":"run"}`, `{"t":1,"type":"mark","text":"a\"b"}`, `{"t":1,"type":"watermark","start":5,"busy":false}`,
 		`{"t":9999999999999999999,"type":"end"}`, `{"t":1,"type":"exit","client":2147483648}`, `{"t":1.5,"type":"end","seq":1e3}`,
 		`{"t":1,"type":"info","f":"acquire","op":3,"key":"a \"key\" <b>","first":7,"text":"timeout"}`, `{"type":"end","t":1}`,
-		`{"t":1,"type":"invoke","f":"acquire","op":3,"key":"k0","mode":"read"}`, `{"t":1,"type":"invoke","f":"acquire","op":3,"key":"k0","mode":""}`,
+		`{"t":1,"type":"invoke","f":"acquire","op":3,"key":"k0","mode":"read"}`,
+		`{"t":1,"type":"invoke","f":"acquire","op":3,"key":"k0","mode":""}`,
 		`{"t":1,"type":"ok","f":"renew","op":3,"grant":2,"key":"k1","valid_for":-12}`, `{"t":1,"type":"fault","fault":{"id":1}}`,
 	} {
 		f.Add([]byte(line))
@@ -155,7 +163,8 @@ func FuzzParseLine(f *testing.F) {
 // FuzzEach holds the reading in blocks to the reading event by event.
 func FuzzEach(f *testing.F) {
 	f.Add([]byte(`{"t":1,"type":"mark","text":"run"}`+"\n"+`{"t":2,"type":"end","seq":1}`+"\n"), uint16(9))
-	f.Add([]byte(`{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"write"}`+"\n"+`{"t":2,"type":"invoke","f":"acquire","op":2,"key":"k0"}`), uint16(9))
+	f.Add([]byte(`{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"write"}`+"\n"+
+		`{"t":2,"type":"invoke","f":"acquire","op":2,"key":"k0"}`), uint16(9))
 	f.Fuzz(func(t *testing.T, in []byte, size uint16) {
 		sameReading(t, append([]byte(head), in...), int(size)+1)
 		sameReading(t, append([]byte(readers), in...), int(size)+1)

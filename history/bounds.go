@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// The bounds of what a history may say. Every stamp and length that passes can be added to a few others
-// without overflow, and every number can be counted up to. A history that was made by hand, or damaged,
-// is refused with its line.
+// The bounds of what a history may say. Every stamp and length that passes can
+// be added to a few others without overflow, and every number can be counted up
+// to. A history that was made by hand, or damaged, is refused with its line.
 const (
 	// MaxValidFor bounds stamps and Event.ValidFor, in either direction (ns).
 	MaxValidFor = int64(100 * 365 * 24 * time.Hour)
@@ -23,7 +23,8 @@ const maxStamped = 61
 
 // checkStamps refuses stamps that lie a hundred years away.
 func checkStamps(e *Event) error {
-	if uint64(e.Time|e.Start|e.End|e.Attempt|e.First|e.Enqueued|e.Ended|e.Sent|e.Came)>>maxStamped == 0 && e.Fault == nil {
+	if uint64(e.Time|e.Start|e.End|e.Attempt|e.First|e.Enqueued|e.Ended|e.Sent|e.Came)>>maxStamped == 0 &&
+		e.Fault == nil {
 		return nil // all of nearly every history
 	}
 	stamps := []int64{e.Time, e.Start, e.End, e.Attempt, e.First, e.Enqueued, e.Ended, e.Sent, e.Came}

@@ -15,8 +15,9 @@ type wireHeader struct {
 	Keys []string `json:"keys"`
 }
 
-// wireEvent is the one place that names the fields of an event's line. AppendEvent writes the same by hand, because the
-// recorder writes a hundred thousand of them a second; a test holds the two together.
+// wireEvent is the one place that names the fields of an event's line.
+// AppendEvent writes the same by hand, because the recorder writes a hundred
+// thousand of them a second; a test holds the two together.
 type wireEvent struct {
 	Time     int64      `json:"t"`
 	Type     string     `json:"type"`
@@ -53,7 +54,8 @@ type wireEvent struct {
 	Fault    *FaultInfo `json:"fault,omitempty"`
 }
 
-// keyed tells whether the event is about a key. KeyID has no value for "none", so the event's type decides.
+// keyed reports whether the event is about a key. KeyID has no value for "none",
+// so the event's type decides.
 func keyed(e *Event) bool {
 	switch e.Type {
 	case Invoke, OK, Fail, Info:
@@ -78,7 +80,8 @@ func AppendEvent(buf []byte, keys []string, e *Event) ([]byte, error) {
 	buf = appendNumber(buf, `,"process":`, int64(e.Process))
 	if keyed(e) {
 		if int(e.Key) >= len(keys) || e.Key < 0 {
-			return nil, fmt.Errorf("history: op %d is on key number %d, but the history has %d keys", e.Op, e.Key, len(keys))
+			return nil, fmt.Errorf("history: op %d is on key number %d, but the history has %d keys", e.Op, e.Key,
+				len(keys))
 		}
 		buf = appendString(append(buf, `,"key":`...), keys[e.Key])
 	}
@@ -139,7 +142,8 @@ func appendFlag(buf []byte, name string, v bool) []byte {
 	return append(buf, name...)
 }
 
-// appendString appends s as a JSON string. What needs no escape is copied, the rest is left to encoding/json.
+// appendString appends s as a JSON string. What needs no escape is copied, the
+// rest is left to encoding/json.
 func appendString(buf []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < 0x20 || c > 0x7e || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -170,14 +174,16 @@ func parseHeader(line []byte) (Header, []string, error) {
 		return Header{}, nil, fmt.Errorf(`no "lockchaos" field: not a lockchaos history`)
 	}
 	if *format.Format < 1 || *format.Format > FormatVersion {
-		return Header{}, nil, fmt.Errorf("format version %d, this lockchaos reads versions 1 to %d", *format.Format, FormatVersion)
+		return Header{}, nil, fmt.Errorf("format version %d, this lockchaos reads versions 1 to %d", *format.Format,
+			FormatVersion)
 	}
 	var w wireHeader
 	if err := decodeStrict(line, &w); err != nil {
 		return Header{}, nil, err
 	}
 	if w.Claims.Permits < 0 {
-		return Header{}, nil, fmt.Errorf("claims.permits is %d; a lock has at least 1, or 0 if it claims no exclusion", w.Claims.Permits)
+		return Header{}, nil, fmt.Errorf("claims.permits is %d; a lock has at least 1, or 0 if it claims no exclusion",
+			w.Claims.Permits)
 	}
 	if w.Claims.ReadWrite && w.Claims.Permits != 1 {
 		return Header{}, nil, fmt.Errorf("claims.permits is %d; a reader-writer lock (claims.read_write) has 1: its writers exclude everybody", w.Claims.Permits)
@@ -210,8 +216,10 @@ func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 		return Event{}, fmt.Errorf("unknown mode %q: want read or write", w.Mode)
 	}
 	e := Event{
-		Mode: Mode(m), Permits: w.Permits, Set: w.Set, Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op, Grant: w.Grant, Client: w.Client, Process: w.Process,
-		Start: w.Start, End: w.End, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued, Ended: w.Ended, Sent: w.Sent, Came: w.Came,
+		Mode: Mode(m), Permits: w.Permits, Set: w.Set, Time: w.Time, Type: Type(t), Kind: Kind(k), Op: w.Op,
+		Grant: w.Grant, Client: w.Client, Process: w.Process,
+		Start: w.Start, End: w.End, Attempt: w.Attempt, First: w.First, Enqueued: w.Enqueued, Ended: w.Ended,
+		Sent: w.Sent, Came: w.Came,
 		Version: w.Version, Replaced: w.Replaced, Value: w.Value, Seq: w.Seq, Declined: w.Declined, Refused: w.Refused,
 		Conflict: w.Conflict, Atomic: w.Atomic, NotHeld: w.NotHeld, Busy: w.Busy, Text: w.Text, Fault: w.Fault,
 	}

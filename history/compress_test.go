@@ -27,7 +27,8 @@ func compressed(t *testing.T, in []byte) []byte {
 	return out.Bytes()
 }
 
-// A compressed history reads like the one that it holds, event by event and in blocks, and is much smaller.
+// A compressed history reads like the one that it holds, event by event and in
+// blocks, and is much smaller.
 func TestCompressed(t *testing.T) {
 	plain := append(sampleLines(t, 5000), `{"t":99999999,"type":"end","seq":5000}`+"\n"...)
 	small := compressed(t, plain)
@@ -45,7 +46,8 @@ func TestCompressed(t *testing.T) {
 	sameReading(t, small, 1000)
 }
 
-// What a report carries is in gzip: it reads like the history that it holds, and what was cut of it is noticed.
+// What a report carries is in gzip: it reads like the history that it holds,
+// and what was cut of it is noticed.
 func TestGzipped(t *testing.T) {
 	plain := append(sampleLines(t, 500), `{"t":99999999,"type":"end","seq":500}`+"\n"...)
 	var b bytes.Buffer
@@ -72,7 +74,8 @@ func TestGzipped(t *testing.T) {
 	}
 }
 
-// A compressed history that was cut is judged for what is whole in it; one that was damaged is an error. Neither is ever complete.
+// A compressed history that was cut is judged for what is whole in it; one that
+// was damaged is an error. Neither is ever complete.
 func TestCompressedAndBroken(t *testing.T) {
 	plain := append(sampleLines(t, 20000), `{"t":99999999,"type":"end","seq":20000}`+"\n"...)
 	small := compressed(t, plain)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAppendInt: numbers look as strconv writes them, at every length, and whether or not there is room.
+// TestAppendInt: numbers look as strconv writes them, at every length, and
+// whether or not there is room.
 func TestAppendInt(t *testing.T) {
 	numbers := []int64{0, 1, 9, math.MaxInt64, math.MinInt64, -1}
 	for p := int64(10); p < math.MaxInt64/10; p *= 10 {

@@ -1,17 +1,20 @@
 package history
 
-// PlannedFault is a fault of the scenario as it was planned, whatever became of it. FaultInfo.Plan counts them from 1.
+// PlannedFault is a fault of the scenario as it was planned, whatever became of
+// it. FaultInfo.Plan counts them from 1.
 type PlannedFault struct {
 	Kind   string `json:"kind"`
 	Target string `json:"target,omitempty"`
 	When   string `json:"when,omitempty"`
-	// Text is the rest of the plan, in the scenario's own words: "for 1.5s, after 200ms, every 800ms..1.2s".
+	// Text is the rest of the plan, in the scenario's own words: "for 1.5s,
+	// after 200ms, every 800ms..1.2s".
 	Text string `json:"text,omitempty"`
 	// Doc is the section of docs/faults.md that tells of it; see Section.
 	Doc string `json:"doc,omitempty"`
 }
 
-// ClockReading is what the clocks of one process on a host showed at one instant, less true time: 0 is a clock that is right.
+// ClockReading is what the clocks of one process on a host showed at one
+// instant, less true time: 0 is a clock that is right.
 type ClockReading struct {
 	// At is when, ns since Header.Origin.
 	At   int64  `json:"at"`
@@ -24,19 +27,22 @@ type ClockReading struct {
 	Step string `json:"step,omitempty"`
 }
 
-// Touch says what a fault does to those whom it strikes. A judge and a report go by that, and know no fault by its name.
+// Touch says what a fault does to those whom it strikes. A judge and a report
+// go by that, and know no fault by its name.
 type Touch struct {
 	// Stops is what stands still while the fault lasts: one of Stops….
 	Stops string `json:"stops,omitempty"`
 	// Ends is what the fault ends for good: one of Ends….
 	Ends string `json:"ends,omitempty"`
-	// Severs: no packet passes where the fault lies. Other faults of links let some pass, or all in the end.
+	// Severs: no packet passes where the fault lies. Other faults of links let
+	// some pass, or all in the end.
 	Severs bool `json:"severs,omitempty"`
 	// Clock is the clock that the fault makes wrong: "wall" or "mono".
 	Clock string `json:"clock,omitempty"`
 	// Strobes: that clock jumps to and fro.
 	Strobes bool `json:"strobes,omitempty"`
-	// Sudden: it is over as soon as it has struck, whatever follows from it, and how long it took is of no interest.
+	// Sudden: it is over as soon as it has struck, whatever follows from it,
+	// and how long it took is of no interest.
 	Sudden bool       `json:"sudden,omitempty"`
 	Words  FaultWords `json:"words"`
 }
@@ -50,7 +56,8 @@ type FaultWords struct {
 	// Did completes "was …". Bar is the same for a narrow place; empty: Did itself is short.
 	Did string `json:"did,omitempty"`
 	Bar string `json:"bar,omitempty"`
-	// Client and Nodes complete "client 2 …" and "redis-2 …"; of a fault of links, Links completes "Packets between … and …" instead.
+	// Client and Nodes complete "client 2 …" and "redis-2 …"; of a fault of
+	// links, Links completes "Packets between … and …" instead.
 	Client string `json:"client,omitempty"`
 	Nodes  string `json:"nodes,omitempty"`
 	Links  string `json:"links,omitempty"`
@@ -67,7 +74,8 @@ const (
 	StopsProcesses   = "processes"   // every thread
 	StopsShare       = "share"       // every thread, for a part of the time
 	StopsApplication = "application" // what the lock renews by itself is renewed
-	StopsRenewals    = "renewals"    // those that the lock makes by itself, while the application goes on
+	// those that the lock makes by itself, while the application goes on
+	StopsRenewals = "renewals"
 )
 
 // What a fault ends.

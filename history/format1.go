@@ -2,7 +2,8 @@ package history
 
 import "strings"
 
-// Histories of format 1 name a fault, and do not say what it does. This table says it for the faults of that time.
+// Histories of format 1 name a fault, and do not say what it does. This table
+// says it for the faults of that time.
 
 // KindMachineStall is the kind of what the machine did by itself.
 const KindMachineStall = "stall"

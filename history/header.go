@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// FormatVersion is the version of the file format, in the header line of every history. Version 1, where faults do not say what they do (Touches), is
-// read too.
+// FormatVersion is the version of the file format, in the header line of every
+// history. Version 1, where faults do not say what they do (Touches), is read too.
 const FormatVersion = 2
 
 // Header is the first line of a history: all that a judge must know besides the events.
@@ -17,7 +17,8 @@ type Header struct {
 	Format   int    `json:"lockchaos"`
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
-	// Started is the wall-clock time at Origin; Origin is CLOCK_MONOTONIC's reading (ns) that event times count from.
+	// Started is the wall-clock time at Origin; Origin is CLOCK_MONOTONIC's
+	// reading (ns) that event times count from.
 	Started time.Time `json:"started"`
 	Origin  int64     `json:"origin_ns"`
 
@@ -30,11 +31,14 @@ type Header struct {
 	// Nodes is how many servers the lock service has that clients talk to; 0: not told.
 	Nodes int   `json:"nodes,omitempty"`
 	TTL   int64 `json:"ttl_ns"` // the lock's TTL or session timeout
-	// Slack is how much longer than the TTL (ns) the service may keep the session of a client that it does not hear; 0: not told.
+	// Slack is how much longer than the TTL (ns) the service may keep the
+	// session of a client that it does not hear; 0: not told.
 	Slack int64 `json:"slack_ns,omitempty"`
-	// Bound is for how long (ns) a cycle of clients that wait for each other must have lasted to be a deadlock; 0: half the TTL.
+	// Bound is for how long (ns) a cycle of clients that wait for each other
+	// must have lasted to be a deadlock; 0: half the TTL.
 	Bound int64 `json:"bound_ns,omitempty"`
-	// Stall is how long (ns) a heartbeat was late, or a thread waited for a processor, for a stall to be recorded: TTL/10.
+	// Stall is how long (ns) a heartbeat was late, or a thread waited for a
+	// processor, for a stall to be recorded: TTL/10.
 	Stall int64 `json:"stall_ns"`
 
 	// Faults are those that were planned, in the order of the plan.
@@ -43,25 +47,31 @@ type Header struct {
 	Claims Claims `json:"claims"`
 	Store  Store  `json:"store"`
 	Needs  Needs  `json:"needs"`
-	// Translated: the history was another tool's (package audit). Nobody watched its clients, so nothing follows from one being undisturbed; and one
-	// may have several grants of a key at a time, which do not conflict with each other and are each ended by a release of its own.
+	// Translated: the history was another tool's (package audit). Nobody watched its clients, so
+	// nothing follows from one being undisturbed; and one may have several grants of a key at a
+	// time, which do not conflict with each other and are each ended by a release of its own.
 	Translated bool `json:"translated,omitempty"`
-	// Names are what the log of a translated history calls its clients, by number from 1. Empty where they are numbered on each key by themselves.
+	// Names are what the log of a translated history calls its clients, by
+	// number from 1. Empty where they are numbered on each key by themselves.
 	Names []string `json:"names,omitempty"`
-	// Untold names the facts (Fact…) that the history does not tell, each with the reason in a full sentence: a property that needs one is not judged.
-	// A history of lockchaos tells them all; one that was translated does not (package audit).
+	// Untold names the facts (Fact…) that the history does not tell, each with the
+	// reason in a full sentence: a property that needs one is not judged. A history
+	// of lockchaos tells them all; one that was translated does not (package audit).
 	Untold map[string]string `json:"untold,omitempty"`
-	// Doubts names the facts that the history leaves in doubt, with the reason: without a certain violation the properties that need them are
-	// inconclusive. Both may name a property instead, as the histories of older versions do.
+	// Doubts names the facts that the history leaves in doubt, with the reason:
+	// without a certain violation the properties that need them are inconclusive.
+	// Both may name a property instead, as the histories of older versions do.
 	Doubts map[string]string `json:"doubts,omitempty"`
 
 	// Versions names every part of the run and its version, in a fixed order.
 	Versions []Part `json:"versions"`
 	// StandIns says in full sentences what was not the real thing; empty when all was real.
 	StandIns []string `json:"stand_ins,omitempty"`
-	// Simulation says that the run took place in virtual time, and what repeats it; nil: it was real.
+	// Simulation says that the run took place in virtual time, and what repeats
+	// it; nil: it was real.
 	Simulation *Simulation `json:"simulation,omitempty"`
-	// Ready is how long it took until every server answered and every client was connected (ns); Origin comes after it.
+	// Ready is how long it took until every server answered and every client
+	// was connected (ns); Origin comes after it.
 	Ready int64 `json:"ready_ns,omitempty"`
 	// Duration is the planned length of the workload (ns).
 	Duration int64 `json:"duration_ns"`
@@ -88,49 +98,60 @@ type Part struct {
 
 // Simulation is what, beside the plan, decides each byte of a simulated run's history.
 type Simulation struct {
-	// Program is the SHA-256 of the compiled adapter, Simulator that of what ran it, in hexadecimal.
+	// Program is the SHA-256 of the compiled adapter, Simulator that of what
+	// ran it, in hexadecimal.
 	Program   string `json:"program"`
 	Simulator string `json:"simulator"`
 }
 
 // Claims is what a lock declares; a claim that is not made is not held against it.
 type Claims struct {
-	// Validity says how long a grant is good for: "library" (ValidFor tells), "from_invocation" (the attempt's start
-	// plus the TTL), "session" (until a lost-event), or "" (no claim).
+	// Validity says how long a grant is good for: "library" (ValidFor tells), "from_invocation"
+	// (the attempt's start plus the TTL), "session" (until a lost-event), or "" (no claim).
 	Validity string `json:"validity"`
-	// Token is what a grant's token means: "fencing" (rises with every grant), "version" or "owner" (equality only), "none".
+	// Token is what a grant's token means: "fencing" (rises with every grant),
+	// "version" or "owner" (equality only), "none".
 	Token string `json:"token"`
-	// Confirms lists the ops whose success proves that the hold still stood: "renew", "release", "held".
+	// Confirms lists the ops whose success proves that the hold still stood:
+	// "renew", "release", "held".
 	Confirms []string `json:"confirms,omitempty"`
-	// LostGrace is how long the lock may take to notice a loss while its client runs undisturbed (ns); 0: no claim.
+	// LostGrace is how long the lock may take to notice a loss while its client
+	// runs undisturbed (ns); 0: no claim.
 	LostGrace int64 `json:"lost_grace_ns,omitempty"`
-	// Notices says how the lock notices a loss within LostGrace: "undisturbed", or "", while nothing disturbs its client or the service; "alone" by its
-	// own clock, cut off or not, so that only a stop or a wrong clock of its client keeps it from that.
+	// Notices says how the lock notices a loss within LostGrace: "undisturbed", or "",
+	// while nothing disturbs its client or the service; "alone" by its own clock, cut
+	// off or not, so that only a stop or a wrong clock of its client keeps it from that.
 	Notices string `json:"notices,omitempty"`
-	// Tolerates is "minority" of a lock on a quorum: a fault that touches only a minority of the service's nodes excuses nothing. It means nodes
-	// that are away, slow or out of reach. It does not mean nodes that lost what they knew, or whose clocks are wrong.
+	// Tolerates is "minority" of a lock on a quorum: a fault that touches only a minority
+	// of the service's nodes excuses nothing. It means nodes that are away, slow or out of
+	// reach. It does not mean nodes that lost what they knew, or whose clocks are wrong.
 	Tolerates string `json:"tolerates,omitempty"`
-	// Abandons is for how long an acquire that failed, was given up or ended unknown may leave something behind (ns); 0: for a TTL.
+	// Abandons is for how long an acquire that failed, was given up or ended
+	// unknown may leave something behind (ns); 0: for a TTL.
 	Abandons int64 `json:"abandons_ns,omitempty"`
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool `json:"fair,omitempty"`
-	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0 for one that claims no exclusion at all.
+	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0
+	// for one that claims no exclusion at all.
 	Permits int `json:"permits"`
 	// PerAcquire is how many of a key's permits one acquire may ask for (Event.Permits); 0: one.
 	PerAcquire int `json:"permits_per_acquire,omitempty"`
 	// MultiKey is how many keys one acquire may ask for, all or none (Event.Set); 0: one.
 	MultiKey int `json:"multi_key,omitempty"`
-	// Reentrant: an owner may acquire again what it holds, and has released it when it has released it as often. Each acquire is a grant of its own.
+	// Reentrant: an owner may acquire again what it holds, and has released it
+	// when it has released it as often. Each acquire is a grant of its own.
 	Reentrant bool `json:"reentrant,omitempty"`
-	// ReadWrite: a reader-writer lock. Every acquire says whether it is a reader's or a writer's (Event.Mode); readers do not exclude each other. Permits is 1.
+	// ReadWrite: a reader-writer lock. Every acquire says whether it is a reader's
+	// or a writer's (Event.Mode); readers do not exclude each other. Permits is 1.
 	ReadWrite bool `json:"read_write,omitempty"`
 	// NoExpiry: the lock never expires by itself.
 	NoExpiry bool `json:"no_expiry,omitempty"`
-	// WakesOne: a release wakes only the next waiter, so the requests for one release do not grow with the number of waiters.
+	// WakesOne: a release wakes only the next waiter, so the requests for one
+	// release do not grow with the number of waiters.
 	WakesOne bool `json:"wakes_one,omitempty"`
 }
 
-// ConfirmsOp tells whether a success of the op proves that the hold still stood.
+// ConfirmsOp reports whether a success of the op proves that the hold still stood.
 func (c Claims) ConfirmsOp(k Kind) bool {
 	return slices.Contains(c.Confirms, k.String())
 }
@@ -167,7 +188,8 @@ func (e *wordError) column(line []byte) int {
 	return at + 1
 }
 
-// check refuses unknown words: a judge would take a claim that is mistyped for one that is not made, and pass.
+// check refuses unknown words: a judge would take a claim that is mistyped for
+// one that is not made, and pass.
 func (c *Claims) check() error {
 	if !slices.Contains(validities, c.Validity) {
 		return &wordError{"validity", c.Validity, validities}
@@ -191,7 +213,8 @@ func (c *Claims) check() error {
 		return fmt.Errorf("claims.multi_key is %d; it lies between 1 and %d, and only an exclusive lock has it that is neither reentrant nor a reader-writer lock", c.MultiKey, MaxMultiKey)
 	}
 	if c.Notices != "" && c.LostGrace == 0 {
-		return fmt.Errorf("claims.notices is %q without claims.lost_grace_ns: say within which time a loss is noticed", c.Notices)
+		return fmt.Errorf("claims.notices is %q without claims.lost_grace_ns: say within which time a loss is noticed",
+			c.Notices)
 	}
 	for _, op := range c.Confirms {
 		if !slices.Contains(confirmables, op) {
@@ -201,7 +224,8 @@ func (c *Claims) check() error {
 	return nil
 }
 
-// asked says what is wrong with what an event asks for, its mode, its permits and its set of keys, by what the lock claims.
+// asked says what is wrong with what an event asks for, its mode, its permits
+// and its set of keys, by what the lock claims.
 func (c *Claims) asked(e *Event) error {
 	asks := e.Type == Invoke && e.Kind == Acquire
 	switch {
@@ -212,7 +236,8 @@ func (c *Claims) asked(e *Event) error {
 	case e.Permits != 0 && !asks:
 		return fmt.Errorf("permits %d: only the invocation of an acquire has them", e.Permits)
 	case int(e.Permits) > max(c.PerAcquire, 1):
-		return fmt.Errorf("permits %d, but by the header an acquire asks for %d at most (claims.permits_per_acquire)", e.Permits, max(c.PerAcquire, 1))
+		return fmt.Errorf("permits %d, but by the header an acquire asks for %d at most (claims.permits_per_acquire)",
+			e.Permits, max(c.PerAcquire, 1))
 	case e.Mode == ModeNone && asks && c.ReadWrite:
 		return errors.New(`an acquire of a reader-writer lock needs its mode ("read" or "write")`)
 	case e.Mode != ModeNone && !c.ReadWrite:
@@ -244,10 +269,11 @@ type Store struct {
 type Needs struct {
 	// Grants is the least number of acquires that ended ok.
 	Grants int `json:"grants"`
-	// Handovers is the least number of contended hand-overs: grants of a key to another client than the last, to a client that was
-	// already waiting while the previous grant was held.
+	// Handovers is the least number of contended hand-overs: grants of a key to another client
+	// than the last, to a client that was already waiting while the previous grant was held.
 	Handovers int `json:"handovers"`
-	// Bites is the least number of faults that must have taken effect on what they were aimed at: a holder, a client that acquires, nodes.
+	// Bites is the least number of faults that must have taken effect on what
+	// they were aimed at: a holder, a client that acquires, nodes.
 	Bites int `json:"bites,omitempty"`
 }
 
@@ -257,7 +283,8 @@ type History struct {
 	// Keys names the keys that KeyID numbers; in a file they are in the header line.
 	Keys   []string
 	Events []Event
-	// Truncated: the file ended without its End event, or in the middle of a line. Line is where (1-based).
+	// Truncated: the file ended without its End event, or in the middle of a
+	// line. Line is where (1-based).
 	Truncated bool
 	Line      int
 }

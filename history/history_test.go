@@ -22,7 +22,8 @@ var testKeys = []string{"k0", "k1", "a \"key\" <b>"}
 func testHeader() Header {
 	return Header{Format: FormatVersion, Scenario: "redis-setnx/none/unfenced", Seed: 7, Started: time.Unix(1_700_000_000, 0).UTC(),
 		Origin: 1000, Lock: "redis-setnx", Clients: 4, TTL: 5e8, Claims: Claims{Permits: 1, Confirms: []string{"release"}},
-		Translated: true, Untold: map[string]string{"stuck-lock": "Nobody probed."}, Doubts: map[string]string{"mutual-exclusion": "The clocks can't tell."}}
+		Translated: true, Untold: map[string]string{"stuck-lock": "Nobody probed."},
+		Doubts: map[string]string{"mutual-exclusion": "The clocks can't tell."}}
 }
 
 // anyEvent draws an event as the harness could record it.
@@ -31,7 +32,8 @@ func anyEvent(t *rapid.T) Event {
 	e := Event{Time: rapid.Int64Range(1, 1<<50).Draw(t, "t"), Type: Type(rapid.IntRange(int(Invoke), int(Count)).Draw(t, "type"))}
 	switch e.Type {
 	case Fault:
-		e.Fault = &FaultInfo{ID: 3, Kind: "pause", Phase: "end", Clients: []int32{1, 2}, From: stamp.Draw(t, "from"), Evidence: rapid.String().Draw(t, "evidence")}
+		e.Fault = &FaultInfo{ID: 3, Kind: "pause", Phase: "end", Clients: []int32{1, 2}, From: stamp.Draw(t, "from"),
+			Evidence: rapid.String().Draw(t, "evidence")}
 		return e
 	case Watermark, Exit:
 		e.Start, e.Client = stamp.Draw(t, "start"), rapid.Int32Range(0, 9).Draw(t, "client")
@@ -121,29 +123,52 @@ func TestMalformedInputIsLocated(t *testing.T) {
 		{"newer format", `{"lockchaos":9}` + "\n", "x.jsonl:1: format version 9, this lockchaos reads versions 1 to 2"},
 		{"header cut", `{"lockchaos":1`, "x.jsonl:1: cut inside the header line"},
 		{"negative permits", `{"lockchaos":1,"claims":{"permits":-1}}` + "\n", "x.jsonl:1: claims.permits is -1"},
-		{"readers beside permits", `{"lockchaos":1,"claims":{"permits":2,"read_write":true}}` + "\n", "x.jsonl:1: claims.permits is 2; a reader-writer lock"},
-		{"an unknown validity", `{"lockchaos":1,"lock":"libary","claims":{"permits":1, "validity": "libary"}}` + "\n", `x.jsonl:1:67: claims.validity: unknown word "libary": want one of`},
-		{"an unknown kind of token", `{"lockchaos":1,"claims":{"permits":1,"token":"fence"}}` + "\n", `x.jsonl:1:46: claims.token: unknown word "fence"`},
-		{"an unknown way to notice", `{"lockchaos":1,"claims":{"permits":1,"lost_grace_ns":5,"notices":"lone"}}` + "\n", `x.jsonl:1:66: claims.notices: unknown word "lone": want one of`},
-		{"an unknown tolerance", `{"lockchaos":1,"claims":{"permits":1,"tolerates":"majority"}}` + "\n", `x.jsonl:1:50: claims.tolerates: unknown word "majority": want one of`},
-		{"left behind before it began", `{"lockchaos":1,"claims":{"permits":1,"abandons_ns":-1}}` + "\n", `x.jsonl:1: claims.abandons_ns is -1`},
-		{"a way to notice at no time", `{"lockchaos":1,"claims":{"permits":1,"notices":"alone"}}` + "\n", `x.jsonl:1: claims.notices is "alone" without claims.lost_grace_ns`},
-		{"an answer that confirms nothing", `{"lockchaos":1,"claims":{"permits":1,"confirms":["renew","acquire"]}}` + "\n", `x.jsonl:1:58: claims.confirms: unknown word "acquire"`},
-		{"a grant that was dead for ever", head + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","valid_for":-9223372036854775808}` + "\n", "x.jsonl:2: valid_for is -9223372036854775808 ns"},
+		{"readers beside permits", `{"lockchaos":1,"claims":{"permits":2,"read_write":true}}` + "\n",
+			"x.jsonl:1: claims.permits is 2; a reader-writer lock"},
+		{"an unknown validity", `{"lockchaos":1,"lock":"libary","claims":{"permits":1, "validity": "libary"}}` + "\n",
+			`x.jsonl:1:67: claims.validity: unknown word "libary": want one of`},
+		{"an unknown kind of token", `{"lockchaos":1,"claims":{"permits":1,"token":"fence"}}` + "\n",
+			`x.jsonl:1:46: claims.token: unknown word "fence"`},
+		{"an unknown way to notice", `{"lockchaos":1,"claims":{"permits":1,"lost_grace_ns":5,"notices":"lone"}}` + "\n",
+			`x.jsonl:1:66: claims.notices: unknown word "lone": want one of`},
+		{"an unknown tolerance", `{"lockchaos":1,"claims":{"permits":1,"tolerates":"majority"}}` + "\n",
+			`x.jsonl:1:50: claims.tolerates: unknown word "majority": want one of`},
+		{"left behind before it began", `{"lockchaos":1,"claims":{"permits":1,"abandons_ns":-1}}` + "\n",
+			`x.jsonl:1: claims.abandons_ns is -1`},
+		{"a way to notice at no time", `{"lockchaos":1,"claims":{"permits":1,"notices":"alone"}}` + "\n",
+			`x.jsonl:1: claims.notices is "alone" without claims.lost_grace_ns`},
+		{"an answer that confirms nothing", `{"lockchaos":1,"claims":{"permits":1,"confirms":["renew","acquire"]}}` +
+			"\n", `x.jsonl:1:58: claims.confirms: unknown word "acquire"`},
+		{"a grant that was dead for ever", head +
+			`{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","valid_for":-9223372036854775808}` + "\n",
+			"x.jsonl:2: valid_for is -9223372036854775808 ns"},
 		{"a grant for ever", head + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","valid_for":9223372036854775807}` + "\n", "x.jsonl:2: valid_for is"},
-		{"a mode of no lock", readers + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"shared"}` + "\n", `x.jsonl:2: unknown mode "shared"`},
-		{"an acquire without its mode", readers + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0"}` + "\n", "x.jsonl:2: an acquire of a reader-writer lock needs its mode"},
-		{"a release with a mode", readers + `{"t":1,"type":"invoke","f":"release","op":1,"key":"k0","mode":"read"}` + "\n", "x.jsonl:2: mode \"read\": only the invocation"},
-		{"an answer with a mode", readers + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","mode":"read"}` + "\n", "x.jsonl:2: mode \"read\": only the invocation"},
-		{"permits that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","permits":2}` + "\n", "x.jsonl:2: permits 2, but by the header an acquire asks for 1 at most"},
-		{"a release with permits", head + `{"t":1,"type":"invoke","f":"release","op":1,"key":"k0","permits":1}` + "\n", "x.jsonl:2: permits 1: only the invocation"},
-		{"more permits than there are", strings.Replace(head, `"permits":1`, `"permits":2,"permits_per_acquire":3`, 1), "x.jsonl:1: claims.permits_per_acquire is 3; it lies between 1 and claims.permits (2)"},
-		{"a set that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":2,"key":"k0","set":1}` + "\n", "x.jsonl:2: set 1 of op 2: ops of a set are numbered from it on, and by the header it has 1 at most"},
-		{"a set that begins later", head + `{"t":1,"type":"invoke","f":"acquire","op":2,"key":"k0","set":3}` + "\n", "x.jsonl:2: set 3 of op 2"},
-		{"an answer of a set", head + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","set":1}` + "\n", "x.jsonl:2: set 1: only the invocation"},
-		{"a write of a set", head + `{"t":1,"type":"invoke","f":"write","op":1,"key":"k0","set":1}` + "\n", "x.jsonl:2: set 1: only the invocation"},
-		{"several keys of a semaphore", strings.Replace(head, `"permits":1`, `"permits":2,"multi_key":3`, 1), "x.jsonl:1: claims.multi_key is 3; it lies between 1 and 64, and only an exclusive lock has it"},
-		{"a mode that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"write"}` + "\n", `x.jsonl:2: mode "write", but the header does not`},
+		{"a mode of no lock", readers + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"shared"}` +
+			"\n", `x.jsonl:2: unknown mode "shared"`},
+		{"an acquire without its mode", readers + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0"}` + "\n",
+			"x.jsonl:2: an acquire of a reader-writer lock needs its mode"},
+		{"a release with a mode", readers + `{"t":1,"type":"invoke","f":"release","op":1,"key":"k0","mode":"read"}` +
+			"\n", "x.jsonl:2: mode \"read\": only the invocation"},
+		{"an answer with a mode", readers + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","mode":"read"}` + "\n",
+			"x.jsonl:2: mode \"read\": only the invocation"},
+		{"permits that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","permits":2}` +
+			"\n", "x.jsonl:2: permits 2, but by the header an acquire asks for 1 at most"},
+		{"a release with permits", head + `{"t":1,"type":"invoke","f":"release","op":1,"key":"k0","permits":1}` + "\n",
+			"x.jsonl:2: permits 1: only the invocation"},
+		{"more permits than there are", strings.Replace(head, `"permits":1`, `"permits":2,"permits_per_acquire":3`, 1),
+			"x.jsonl:1: claims.permits_per_acquire is 3; it lies between 1 and claims.permits (2)"},
+		{"a set that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":2,"key":"k0","set":1}` + "\n",
+			"x.jsonl:2: set 1 of op 2: ops of a set are numbered from it on, and by the header it has 1 at most"},
+		{"a set that begins later", head + `{"t":1,"type":"invoke","f":"acquire","op":2,"key":"k0","set":3}` + "\n",
+			"x.jsonl:2: set 3 of op 2"},
+		{"an answer of a set", head + `{"t":1,"type":"ok","f":"acquire","op":1,"key":"k0","set":1}` + "\n",
+			"x.jsonl:2: set 1: only the invocation"},
+		{"a write of a set", head + `{"t":1,"type":"invoke","f":"write","op":1,"key":"k0","set":1}` + "\n",
+			"x.jsonl:2: set 1: only the invocation"},
+		{"several keys of a semaphore", strings.Replace(head, `"permits":1`, `"permits":2,"multi_key":3`, 1),
+			"x.jsonl:1: claims.multi_key is 3; it lies between 1 and 64, and only an exclusive lock has it"},
+		{"a mode that nobody claimed", head + `{"t":1,"type":"invoke","f":"acquire","op":1,"key":"k0","mode":"write"}` +
+			"\n", `x.jsonl:2: mode "write", but the header does not`},
 		{"not JSON", head + `{"t":1,"type":"mark"]` + "\n", "x.jsonl:2:21: invalid character ']'"},
 		{"unknown field", head + `{"t":1,"type":"mark","colour":3}` + "\n", `x.jsonl:2: json: unknown field "colour"`},
 		{"unknown type", head + `{"t":1,"type":"marc"}` + "\n", `x.jsonl:2: unknown type "marc"`},
@@ -152,10 +177,15 @@ func TestMalformedInputIsLocated(t *testing.T) {
 		{"no key", head + `{"t":1,"type":"invoke","f":"read","op":1}` + "\n", "x.jsonl:2: \"invoke\" needs a key"},
 		{"no op", head + `{"t":1,"type":"invoke","f":"read","key":"k0"}` + "\n", "x.jsonl:2: \"invoke\" needs the number of its op"},
 		{"a count of nothing", head + `{"t":1,"type":"count","value":3}` + "\n", "x.jsonl:2: a count event needs the name"},
-		{"a conflict of a read", head + `{"t":1,"type":"fail","f":"read","op":1,"key":"k0","conflict":true}` + "\n", "x.jsonl:2: only a failed write"},
-		{"a conflict that went well", head + `{"t":1,"type":"ok","f":"write","op":1,"key":"k0","conflict":true}` + "\n", "x.jsonl:2: only a failed write"},
-		{"refused and a conflict", head + `{"t":1,"type":"fail","f":"write","op":1,"key":"k0","conflict":true,"refused":true}` + "\n", "x.jsonl:2: a write was refused or"},
-		{"an atomic read", head + `{"t":1,"type":"ok","f":"read","op":1,"key":"k0","atomic":true}` + "\n", "x.jsonl:2: only a write is atomic"},
+		{"a conflict of a read", head + `{"t":1,"type":"fail","f":"read","op":1,"key":"k0","conflict":true}` + "\n",
+			"x.jsonl:2: only a failed write"},
+		{"a conflict that went well", head + `{"t":1,"type":"ok","f":"write","op":1,"key":"k0","conflict":true}` + "\n",
+			"x.jsonl:2: only a failed write"},
+		{"refused and a conflict", head +
+			`{"t":1,"type":"fail","f":"write","op":1,"key":"k0","conflict":true,"refused":true}` + "\n",
+			"x.jsonl:2: a write was refused or"},
+		{"an atomic read", head + `{"t":1,"type":"ok","f":"read","op":1,"key":"k0","atomic":true}` + "\n",
+			"x.jsonl:2: only a write is atomic"},
 		{"an empty line", head + "\n" + `{"t":1,"type":"end"}` + "\n", "x.jsonl:2: an empty line"},
 		{"after the end", head + `{"t":1,"type":"end"}` + "\n" + `{"t":2,"type":"mark"}` + "\n", "x.jsonl:3: a line after the end event"},
 		{"lines missing", head + `{"t":1,"type":"end","seq":4}` + "\n", "x.jsonl:2: the end event counts 4 events, the file has 0"},
@@ -322,7 +352,8 @@ func BenchmarkRecord(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e := Event{Type: OK, Kind: Write, Op: 12345, Grant: 12340, Client: 3, Process: 3, Start: 123456789, End: 123459999, Token: 33, Version: 99, Replaced: 98, Seq: 120}
+	e := Event{Type: OK, Kind: Write, Op: 12345, Grant: 12340, Client: 3, Process: 3, Start: 123456789, End: 123459999,
+		Token: 33, Version: 99, Replaced: 98, Seq: 120}
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Record(e)

@@ -16,8 +16,8 @@ func hostileHeader(field string) string {
 	return fmt.Sprintf(`{"lockchaos":2,"scenario":"x","clients":2,"ttl_ns":500000000,"claims":{"permits":1},"keys":["k"],%s}`+"\n", field)
 }
 
-// TestHostileNumbers: numbers that would overflow when they are added or counted up to are refused, with
-// the line where they stand.
+// TestHostileNumbers: numbers that would overflow when they are added or
+// counted up to are refused, with the line where they stand.
 func TestHostileNumbers(t *testing.T) {
 	const huge = "4611686018427387904"
 	for _, field := range []string{`"nodes":` + huge, `"nodes":-1`, `"slack_ns":` + huge, `"bound_ns":` + huge, `"bound_ns":-1`,
@@ -29,7 +29,8 @@ func TestHostileNumbers(t *testing.T) {
 		}
 	}
 	for _, change := range [][2]string{{`"clients":2`, `"clients":` + huge}, {`"clients":2`, `"clients":-2`},
-		{"500000000", huge}, {"500000000", "-1"}, {`"permits":1`, `"permits":` + huge}, {`"permits":1`, `"permits":1,"lost_grace_ns":` + huge}} {
+		{"500000000", huge}, {"500000000", "-1"}, {`"permits":1`, `"permits":` + huge},
+		{`"permits":1`, `"permits":1,"lost_grace_ns":` + huge}} {
 		text := strings.Replace(hostileHeader(`"seed":1`), change[0], change[1], 1)
 		if _, err := ReadAll(strings.NewReader(text), "x.jsonl"); err == nil || !strings.HasPrefix(err.Error(), "x.jsonl:1") {
 			t.Errorf("%s: %v", change[1], err)
@@ -49,7 +50,8 @@ func TestHostileStamps(t *testing.T) {
 	if _, err := ReadAll(strings.NewReader(header+acquire+ok), "x.jsonl"); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{strings.Replace(ok, `"t":20`, `"t":`+huge, 1), strings.Replace(ok, `:12`, `:`+huge, 1), strings.Replace(ok, `:11`, `:-`+huge, 1),
+	for _, line := range []string{strings.Replace(ok, `"t":20`, `"t":`+huge, 1),
+		strings.Replace(ok, `:12`, `:`+huge, 1), strings.Replace(ok, `:11`, `:-`+huge, 1),
 		strings.Replace(ok, `"end":12`, `"end":12,"attempt":`+huge, 1),
 		`{"t":20,"type":"fault","fault":{"id":1,"kind":"pause","phase":"end","injected":true,"bit":true,"from":1,"to":` + huge + `}}` + "\n",
 		`{"t":20,"type":"fault","fault":{"id":1,"kind":"skew","phase":"end","injected":true,"bit":true,"clocks":[{"at":1,"host":"a","pid":1,"wall_ns":` + huge + `,"mono_ns":0}]}}` + "\n"} {

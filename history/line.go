@@ -2,11 +2,14 @@ package history
 
 import "math"
 
-// Reading a line by hand, many times as fast as encoding/json, and without a second definition of the format: parseLine reads exactly what
-// AppendEvent writes, and gives up on everything else (another order of fields, space, escapes, faults, unknown names). A line that it gives
-// up on is read by parseEvent, which decides whether it is right, and says what is wrong with it. A fuzz test holds the two to each other.
+// Reading a line by hand, many times as fast as encoding/json, and without a second
+// definition of the format: parseLine reads exactly what AppendEvent writes, and gives
+// up on everything else (another order of fields, space, escapes, faults, unknown
+// names). A line that it gives up on is read by parseEvent, which decides whether it
+// is right, and says what is wrong with it. A fuzz test holds the two to each other.
 //
-// Where a field ends is branched on rather than computed, wherever possible: a processor guesses branches, and so reads several fields at once.
+// Where a field ends is branched on rather than computed, wherever possible: a
+// processor guesses branches, and so reads several fields at once.
 
 var lineTypes, lineKinds = newWordTable(typeNames[:]), newWordTable(kindNames[:])
 
@@ -24,8 +27,8 @@ func newKeyNames(names []string) keyNames {
 	return k
 }
 
-// parseLine reads the line that begins at b[p] into e, and returns where it ends: at its newline, or at the end of b. It returns -1 if the line is
-// not one that it reads; e is then undefined.
+// parseLine reads the line that begins at b[p] into e, and returns where it ends: at its newline,
+// or at the end of b. It returns -1 if the line is not one that it reads; e is then undefined.
 func parseLine(b []byte, p int, keys *keyNames, e *Event) int {
 	*e = Event{}
 	if !has(b, p, `{"t":`) {
@@ -163,17 +166,19 @@ func parseFlags(b []byte, p int, e *Event) int {
 	return p
 }
 
-// has tells whether b goes on with what at p.
+// has reports whether b goes on with what at p.
 func has(b []byte, p int, what string) bool {
 	return len(b)-p >= len(what) && string(b[p:p+len(what)]) == what
 }
 
-// What follows reads one value that begins at p, and returns where the next field begins: len(b), where nothing can, if the value is not right.
+// What follows reads one value that begins at p, and returns where the next
+// field begins: len(b), where nothing can, if the value is not right.
 
 // digits reads an integer of at most 18 digits without a sign.
 func digits(b []byte, p int) (int64, int) {
 	v, begin := int64(0), p
-	if u := eightAt(b, p) ^ '0'*everyByte; (u+0x76*everyByte|u)&everyTop == 0 { // each byte is now the value of its digit
+	// each byte is now the value of its digit
+	if u := eightAt(b, p) ^ '0'*everyByte; (u+0x76*everyByte|u)&everyTop == 0 {
 		v = eightDigits(u)
 		p += 8
 	}
@@ -190,7 +195,8 @@ func digits(b []byte, p int) (int64, int) {
 	return v, p
 }
 
-// eightDigits is the number of eight digits, the first one in the lowest byte: neighbours are added up to pairs, pairs to fours, those to eight.
+// eightDigits is the number of eight digits, the first one in the lowest byte:
+// neighbours are added up to pairs, pairs to fours, those to eight.
 func eightDigits(u uint64) int64 {
 	u = u*10 + u>>8
 	u = (u&0x000000FF000000FF*(100+1_000_000<<32) + u>>16&0x000000FF000000FF*(1+10_000<<32)) >> 32
@@ -215,7 +221,8 @@ func signed(b []byte, p int) (int64, int) {
 	return digits(b, p)
 }
 
-// wordValue reads a word and its closing quote, and returns its number. What is no word, or is unknown, has number 0, and is not passed.
+// wordValue reads a word and its closing quote, and returns its number. What is
+// no word, or is unknown, has number 0, and is not passed.
 func wordValue(b []byte, p int, known *wordTable) (int32, int) {
 	w, ok := wordAt(b, p)
 	if !ok {
@@ -271,7 +278,8 @@ func plainValue(b []byte, p int) (string, int) {
 	return string(b[p:end]), end + 1
 }
 
-// plainEnd returns the closing quote of a string that needs no escape; len(b) if it needs one, or has no end.
+// plainEnd returns the closing quote of a string that needs no escape; len(b)
+// if it needs one, or has no end.
 func plainEnd(b []byte, p int) int {
 	for ; p < len(b); p++ {
 		if !plainByte(b[p]) {

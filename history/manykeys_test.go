@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestManyKeys: a header line names all keys, and may be longer than other lines. What can't be a header, and one that has no end, is refused.
+// TestManyKeys: a header line names all keys, and may be longer than other
+// lines. What can't be a header, and one that has no end, is refused.
 func TestManyKeys(t *testing.T) {
 	keys := make([]string, 200_000)
 	for i := range keys {

@@ -10,8 +10,8 @@ import (
 	"os"
 )
 
-// maxLine bounds a line, so that a file of another kind does not fill the memory. An event with the longest
-// evidence is far below it. The header names all keys, and may be longer.
+// maxLine bounds a line, so that a file of another kind does not fill the memory. An event
+// with the longest evidence is far below it. The header names all keys, and may be longer.
 const (
 	maxLine   = 1 << 20
 	maxHeader = 64 << 20
@@ -67,8 +67,8 @@ type Reader struct {
 // readAhead is how much is read from the file at a time.
 const readAhead = 1 << 16
 
-// NewReader reads the header, of a plain history or of one compressed by Zstandard. Name is for error messages. A history cut inside its header has nothing to judge by: that
-// is an error.
+// NewReader reads the header, of a plain history or of one compressed by Zstandard. Name is for
+// error messages. A history cut inside its header has nothing to judge by: that is an error.
 func NewReader(r io.Reader, name string) (*Reader, error) {
 	in, err := Decompressed(bufio.NewReaderSize(r, readAhead), name)
 	if err != nil {
@@ -82,11 +82,13 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	line, whole, err := rd.nextUpTo(longest)
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, &SyntaxError{File: name, Line: 1, Err: errors.New("empty file: a history begins with a header line")}
+		return nil, &SyntaxError{File: name, Line: 1,
+			Err: errors.New("empty file: a history begins with a header line")}
 	case err != nil:
 		return nil, err
 	case !whole:
-		return nil, &SyntaxError{File: name, Line: 1, Err: errors.New("cut inside the header line: nothing can be judged without it")}
+		return nil, &SyntaxError{File: name, Line: 1,
+			Err: errors.New("cut inside the header line: nothing can be judged without it")}
 	}
 	rd.Header, rd.Keys, err = parseHeader(line)
 	if err != nil {
@@ -96,8 +98,8 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	return rd, nil
 }
 
-// Read fills in the next event. It returns io.EOF at the end of the history; Truncated then tells whether the
-// End event was missing or the last line cut.
+// Read fills in the next event. It returns io.EOF at the end of the history;
+// Truncated then reports whether the End event was missing or the last line cut.
 func (r *Reader) Read(e *Event) error {
 	line, whole, err := r.next()
 	if err != nil {
@@ -126,7 +128,8 @@ func (r *Reader) Read(e *Event) error {
 	return nil
 }
 
-// parse reads one line, which has no newline: by hand, or if that gives up, as the JSON that it may be.
+// parse reads one line, which has no newline: by hand, or if that gives up, as
+// the JSON that it may be.
 func (r *Reader) parse(line []byte, e *Event) error {
 	if parseLine(line, 0, &r.keys, e) != len(line) {
 		var err error
@@ -200,7 +203,8 @@ func (r *Reader) syntax(line []byte, err error) error {
 	return out
 }
 
-// ReadFile reads a whole history file into memory. Where there is none of that name, but one that was compressed since (Compressed), it reads that.
+// ReadFile reads a whole history file into memory. Where there is none of that
+// name, but one that was compressed since (Compressed), it reads that.
 func ReadFile(path string) (*History, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

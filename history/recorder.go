@@ -9,9 +9,10 @@ import (
 
 // Recorder appends events to a history as they happen.
 //
-// Record stamps the event and puts it in order under one lock, so that the order of lines and the order of stamps are the same and an
-// op's driver may send as soon as Record of its invocation returns. One goroutine writes: it takes what has gathered since its
-// last write, so a slow disk makes longer writes, not slower clients.
+// Record stamps the event and puts it in order under one lock, so that the order of
+// lines and the order of stamps are the same and an op's driver may send as soon as
+// Record of its invocation returns. One goroutine writes: it takes what has gathered
+// since its last write, so a slow disk makes longer writes, not slower clients.
 type Recorder struct {
 	clock  func() int64
 	origin int64
@@ -29,8 +30,8 @@ type Recorder struct {
 	done   chan struct{}
 }
 
-// NewRecorder writes the header line to w and starts the writer. Clock is the monotonic clock (ns); events are
-// stamped relative to h.Origin.
+// NewRecorder writes the header line to w and starts the writer. Clock is the
+// monotonic clock (ns); events are stamped relative to h.Origin.
 func NewRecorder(w io.Writer, h Header, keys []string, clock func() int64) (*Recorder, error) {
 	line, err := MarshalHeader(h, keys)
 	if err != nil {
@@ -39,14 +40,15 @@ func NewRecorder(w io.Writer, h Header, keys []string, clock func() int64) (*Rec
 	if _, err := w.Write(line); err != nil {
 		return nil, fmt.Errorf("write history header: %w", err)
 	}
-	r := &Recorder{clock: clock, origin: h.Origin, keys: keys, wake: make(chan struct{}, 1), failed: make(chan struct{}), done: make(chan struct{})}
+	r := &Recorder{clock: clock, origin: h.Origin, keys: keys, wake: make(chan struct{}, 1),
+		failed: make(chan struct{}), done: make(chan struct{})}
 	go r.write(w)
 	return r, nil
 }
 
-// Record stamps e.Time, when it is 0, and appends the event. It returns the stamp. What is recorded after Close or Stop is
-// dropped. An error of the file shows at Failed and at Close: a harness that can't write its history has no result, but it must
-// still heal its faults.
+// Record stamps e.Time, when it is 0, and appends the event. It returns the stamp. What is
+// recorded after Close or Stop is dropped. An error of the file shows at Failed and at Close:
+// a harness that can't write its history has no result, but it must still heal its faults.
 func (r *Recorder) Record(e Event) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,13 +98,16 @@ func (r *Recorder) Relative(stamp int64) int64 {
 	return stamp - r.origin
 }
 
-// Close appends the End event, waits until all is written and returns the first error that the recorder met.
+// Close appends the End event, waits until all is written and returns the first
+// error that the recorder met.
 func (r *Recorder) Close() error { return r.end(true) }
 
-// Stop waits until all is written, and leaves the history without its End event: what was recorded of a run that failed.
+// Stop waits until all is written, and leaves the history without its End
+// event: what was recorded of a run that failed.
 func (r *Recorder) Stop() error { return r.end(false) }
 
-// end closes the recorder. The End event counts the events before it, so both happen under one lock.
+// end closes the recorder. The End event counts the events before it, so both
+// happen under one lock.
 func (r *Recorder) end(complete bool) error {
 	r.mu.Lock()
 	if r.closed {

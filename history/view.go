@@ -136,7 +136,8 @@ func (v *View) addToOp(e *Event, place int) {
 	o := v.Op(e.Op)
 	if o == nil {
 		o = v.newOp(e.Op)
-		o.Grant, o.Kind, o.Mode, o.Permits, o.Set, o.Key, o.Client = e.Grant, e.Kind, e.Mode, e.Permits, e.Set, e.Key, e.Client
+		o.Grant, o.Kind, o.Mode, o.Permits, o.Set, o.Key, o.Client = e.Grant, e.Kind, e.Mode, e.Permits, e.Set, e.Key,
+			e.Client
 		o.Start, o.End, o.Token, o.Value = e.Time, e.Time, e.Token, e.Value
 		if at, found := slices.BinarySearch(v.Clients, o.Client); !found {
 			v.Clients = slices.Insert(v.Clients, at, o.Client)

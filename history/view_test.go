@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// viewed is a history of two clients. A fault freezes the first. Then the second is granted the key,
-// and the first writes.
+// viewed is a history of two clients. A fault freezes the first. Then the
+// second is granted the key, and the first writes.
 func viewed() *History {
 	h := &History{Header: Header{Claims: Claims{Confirms: []string{"release"}}}, Keys: []string{"k"}}
 	add := func(e Event) { h.Events = append(h.Events, e) }
@@ -28,7 +28,8 @@ func viewed() *History {
 	done(Held, OK, 4, 1, 2, 60) // no act
 	done(Release, Fail, 5, 1, 2, 70)
 	add(Event{Type: Lost, Grant: 1e12, Time: 80})
-	add(Event{Type: Invoke, Kind: Write, Op: 6, Grant: 1e12, Client: 1, Time: 85}) // its worker never reported
+	// its worker never reported
+	add(Event{Type: Invoke, Kind: Write, Op: 6, Grant: 1e12, Client: 1, Time: 85})
 	done(Release, OK, 7, 1e12, 1, 90)
 	add(Event{Type: End, Time: 99})
 	return h
@@ -94,8 +95,8 @@ func TestViewOfFaults(t *testing.T) {
 	}
 }
 
-// A ledger is whole if it has each write that may have reached the store, with no gap in its numbers
-// and versions.
+// A ledger is whole if it has each write that may have reached the store, with
+// no gap in its numbers and versions.
 func TestViewOfTheLedger(t *testing.T) {
 	h := viewed()
 	if NewView(h).WholeLedger() {

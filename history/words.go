@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// word is a short string in JSON, up to eight bytes and its closing quote, as one number: to look it up takes one comparison.
+// word is a short string in JSON, up to eight bytes and its closing quote, as
+// one number: to look it up takes one comparison.
 type word struct {
 	bytes uint64 // little-endian, zero from n on
 	n     int
@@ -18,12 +19,14 @@ const (
 	quotes    = '"' * everyByte
 )
 
-// wordAt reads the word that begins at p, behind the opening quote. It is not ok if the string is longer than eight bytes. What is in
-// the string is not looked at, since it will be compared with words that need no escape.
+// wordAt reads the word that begins at p, behind the opening quote. It is not
+// ok if the string is longer than eight bytes. What is in the string is not
+// looked at, since it will be compared with words that need no escape.
 func wordAt(b []byte, p int) (w word, ok bool) {
 	u := eightAt(b, p)
 	x := u ^ quotes
-	found := (x - everyByte) &^ x & everyTop // of what it marks, the lowest byte is certainly a quote
+	// of what it marks, the lowest byte is certainly a quote
+	found := (x - everyByte) &^ x & everyTop
 	if found == 0 {
 		return word{u, 8}, p+8 < len(b) && b[p+8] == '"'
 	}
@@ -56,8 +59,8 @@ type wordSlot struct {
 	n, id int32
 }
 
-// newWordTable numbers the words among the strings by their place: those that are short, and the same in JSON as by themselves. Of equal strings the
-// last one counts.
+// newWordTable numbers the words among the strings by their place: those that are
+// short, and the same in JSON as by themselves. Of equal strings the last one counts.
 func newWordTable(strings []string) *wordTable {
 	t := &wordTable{shift: 60}
 	for ; 1<<(64-t.shift) < 4*len(strings); t.shift-- {
@@ -112,7 +115,7 @@ func (t *wordTable) find(w word) int32 {
 	}
 }
 
-// plain tells whether a string is the same in JSON as by itself, byte for byte.
+// plain reports whether a string is the same in JSON as by itself, byte for byte.
 func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if !plainByte(s[i]) {

@@ -6,7 +6,8 @@ import (
 	"io"
 )
 
-// Encoder writes a history to a file, in the order in which it is given: for histories that nobody records while they happen (see Recorder for those).
+// Encoder writes a history to a file, in the order in which it is given: for
+// histories that nobody records while they happen (see Recorder for those).
 type Encoder struct {
 	out    io.Writer
 	keys   []string
@@ -45,8 +46,8 @@ func (e *Encoder) write() error {
 	return nil
 }
 
-// Encode writes a whole history as a file of it: the header and a line for each event. What was truncated reads as truncated again, since it has no
-// End event.
+// Encode writes a whole history as a file of it: the header and a line for each
+// event. What was truncated reads as truncated again, since it has no End event.
 func (h *History) Encode(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	enc, err := NewEncoder(out, h.Header, h.Keys)

@@ -10,14 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Seat is a network namespace that somebody else has made and linked, a pod's say, on which a host of ours may live.
+// Seat is a network namespace that somebody else has made and linked, a pod's
+// say, on which a host of ours may live.
 type Seat struct {
 	// PID is a process there, which is not ours, Addr the address of its network.
 	PID  int
 	Addr netip.Addr
 }
 
-// NewSeats returns a network whose hosts take the given seats, one after another. Close kills what ran on them of ours, and leaves the rest.
+// NewSeats returns a network whose hosts take the given seats, one after
+// another. Close kills what ran on them of ours, and leaves the rest.
 func NewSeats(seats []Seat) (*Network, error) {
 	if !Inside() {
 		return nil, fmt.Errorf("take %d seats: %w", len(seats), ErrOutside)
@@ -55,7 +57,8 @@ func adopt(name string, s Seat) (*Host, error) {
 	return h, nil
 }
 
-// Visit returns the host of a seat, in whatever state its processes are: for one who heals it. Close lets go of it.
+// Visit returns the host of a seat, in whatever state its processes are: for
+// one who heals it. Close lets go of it.
 func Visit(name string, s Seat) (*Host, error) {
 	if !Inside() {
 		return nil, fmt.Errorf("visit %s: %w", name, ErrOutside)
@@ -75,11 +78,12 @@ func Visit(name string, s Seat) (*Host, error) {
 
 // visitor is a host that was there before us, before its thread lives.
 func visitor(name string, addr netip.Addr) *Host {
-	return &Host{Name: name, Addr: addr, NetNS: -1, guest: true, jobs: make(chan func()), closed: make(chan struct{}), gone: make(chan struct{})}
+	return &Host{Name: name, Addr: addr, NetNS: -1, guest: true, jobs: make(chan func()), closed: make(chan struct{}),
+		gone: make(chan struct{})}
 }
 
-// Revive lets every process run on that is stopped on the host, and tells how many there were. It is for a host on which none was stopped when a run took it over that
-// was killed since.
+// Revive lets every process run on that is stopped on the host, and tells how many there were.
+// It is for a host on which none was stopped when a run took it over that was killed since.
 func (h *Host) Revive() (woken int, err error) {
 	pids, err := h.PIDs()
 	if err != nil {

@@ -16,17 +16,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrShared: the process lives in the network namespace of the machine itself. A fault there would be one of the whole machine.
+// ErrShared: the process lives in the network namespace of the machine itself.
+// A fault there would be one of the whole machine.
 var ErrShared = errors.New("it has no network of its own: whatever was done to it would be done to this machine")
 
-// Attach returns the host on which a process lives that somebody else started, in a container say, and that process. Faults reach both as they reach
-// our own; Close lets go and kills nothing. log is the file in which its output is found, for error messages; it need not exist.
+// Attach returns the host on which a process lives that somebody else started, in a container
+// say, and that process. Faults reach both as they reach our own; Close lets go and kills
+// nothing. log is the file in which its output is found, for error messages; it need not exist.
 //
-// The process is watched through a descriptor of its own (pidfd_open(2)), so its number being given to another is noticed. How it ended is
-// known to its parent only.
+// The process is watched through a descriptor of its own (pidfd_open(2)), so its
+// number being given to another is noticed. How it ended is known to its parent only.
 //
-// A host on which a process is stopped is refused with an error that is ErrStopped. It is not continued: whoever stopped it may be another run, or somebody
-// with a debugger, and may want it so.
+// A host on which a process is stopped is refused with an error that is
+// ErrStopped. It is not continued: whoever stopped it may be another run, or
+// somebody with a debugger, and may want it so.
 func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process, error) {
 	fail := func(err error) (*Host, *Process, error) {
 		return nil, nil, fmt.Errorf("attach to %s (process %d): %w", name, pid, err)
@@ -62,7 +65,8 @@ func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process,
 		}
 		return fail(errors.Join(err, h.Close(), unix.Close(fd)))
 	}
-	p := &Process{host: h, pid: pid, name: commandOf(pid), log: &logEnd{files: []string{log}}, done: make(chan struct{})}
+	p := &Process{host: h, pid: pid, name: commandOf(pid), log: &logEnd{files: []string{log}},
+		done: make(chan struct{})}
 	go p.watch(fd)
 	return h, p, nil
 }
@@ -70,15 +74,18 @@ func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process,
 // endLimit bounds how long a process may take to end that has lost its namespaces.
 const endLimit = time.Second
 
-// over tells whether the process of a descriptor has ended (see pidfd_open(2)), by what came of looking for its network. A process that ends loses its namespaces a
-// moment before it has ended for those who look: where there is none any more, that moment is waited for.
+// over reports whether the process of a descriptor has ended (see pidfd_open(2)), by what
+// came of looking for its network. A process that ends loses its namespaces a moment before
+// it has ended for those who look: where there is none any more, that moment is waited for.
 func over(fd int, looked error) bool {
 	limit := time.Duration(0)
 	if errors.Is(looked, os.ErrNotExist) || errors.Is(looked, unix.ESRCH) {
 		limit = endLimit
 	}
 	for end := time.Now().Add(limit); ; {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, max(0, int(time.Until(end).Milliseconds()))) // below 0 is for ever
+		// below 0 is for ever
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}},
+			max(0, int(time.Until(end).Milliseconds())))
 		if err != unix.EINTR {
 			return err == nil && n == 1
 		}
@@ -165,7 +172,8 @@ func commandOf(pid int) string {
 	return strings.TrimSpace(string(text))
 }
 
-// settle waits until the log files have not grown for the given time: somebody else carries there what a dead process printed.
+// settle waits until the log files have not grown for the given time: somebody
+// else carries there what a dead process printed.
 func (l *logEnd) settle(quiet time.Duration) {
 	for last, unchanged := int64(-1), time.Now(); time.Since(unchanged) < quiet; <-time.After(quiet / 10) {
 		var size int64

@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 )
 
-// A process that somebody else started is stopped, watched and let go like one of ours, and lives on when its host is closed.
+// A process that somebody else started is stopped, watched and let go like one
+// of ours, and lives on when its host is closed.
 func TestAttach(t *testing.T) {
 	if !inside(t) {
 		return
@@ -40,7 +41,8 @@ func TestAttach(t *testing.T) {
 	}
 	// A stopped one is refused by name, with the remedy, and left as it is.
 	_, _, err = hosts.Attach("stopped-node", started.PID(), own.Addr, log)
-	if remedy := fmt.Sprintf("kill -CONT %d", started.PID()); !errors.Is(err, hosts.ErrStopped) || !strings.Contains(err.Error(), "stopped-node") ||
+	if remedy := fmt.Sprintf("kill -CONT %d", started.PID()); !errors.Is(err, hosts.ErrStopped) ||
+		!strings.Contains(err.Error(), "stopped-node") ||
 		!strings.Contains(err.Error(), remedy) {
 		t.Errorf("attached to a stopped process: %v", err)
 	}
@@ -68,7 +70,8 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// A process may end while it is attached to. It has, for all but its parent, when that has not looked yet.
+// A process may end while it is attached to. It has, for all but its parent,
+// when that has not looked yet.
 func TestAttachTooLate(t *testing.T) {
 	if !inside(t) {
 		return
@@ -88,7 +91,8 @@ func TestAttachTooLate(t *testing.T) {
 	}
 }
 
-// A process that ends has lost its namespaces a moment before anybody can see that it has ended. Whoever attaches in that moment is told of the death, too.
+// A process that ends has lost its namespaces a moment before anybody can see
+// that it has ended. Whoever attaches in that moment is told of the death, too.
 func TestAttachWhileItEnds(t *testing.T) {
 	if !inside(t) {
 		return

@@ -16,10 +16,10 @@
 //	└ init    PID 1 of new user, network, mount, PID, IPC and UTS namespaces; mounts, reaps orphans
 //	  └ inner the same program once more: it makes hosts, starts processes on them, injects faults
 //
-// Outer calls [Sandbox.Start]. main calls [Stage] before anything else: in init it does init's
-// work, and in inner it says that this is inner. Root takes the same way, and is another user inside,
-// because PostgreSQL's initdb refuses uid 0. Inner holds the capabilities that it needs as ambient
-// ones, in its own user namespace only.
+// Outer calls [Sandbox.Start]. main calls [Stage] before anything else: in init it
+// does init's work, and in inner it says that this is inner. Root takes the same way,
+// and is another user inside, because PostgreSQL's initdb refuses uid 0. Inner holds
+// the capabilities that it needs as ambient ones, in its own user namespace only.
 //
 // Inner makes a [Network], a bridge, and adds a [Host] to it for each machine of the test: a
 // network namespace, joined by a veth pair, with an address. [Host.Start] starts a [Process] there,

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Find returns a process on the host that somebody else has started, on an attached one say: by the number that it has here. It is watched from now on. An error
-// that is os.ErrProcessDone says that it has ended.
+// Find returns a process on the host that somebody else has started, on an
+// attached one say: by the number that it has here. It is watched from now on.
+// An error that is os.ErrProcessDone says that it has ended.
 func (h *Host) Find(pid int) (*Process, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == unix.ESRCH {

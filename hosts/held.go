@@ -14,10 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Held is a process of somebody else's that is stopped by ptrace(2): all its threads stand still until Release or, because the kernel lets go of whom a dead tracer has
-// stopped, until this program has ended in whatever way. So not even the program that would start this one again may stay stopped for ever.
+// Held is a process of somebody else's that is stopped by ptrace(2): all its
+// threads stand still until Release or, because the kernel lets go of whom a
+// dead tracer has stopped, until this program has ended in whatever way. So not
+// even the program that would start this one again may stay stopped for ever.
 type Held struct {
-	// PID is the process, Threads how many of it stand still, all of them since Stopped (a monotime.Now stamp).
+	// PID is the process, Threads how many of it stand still, all of them since
+	// Stopped (a monotime.Now stamp).
 	PID, Threads int
 	Stopped      int64
 
@@ -41,7 +44,8 @@ func Hold(ctx context.Context, pid int) (*Held, error) {
 	return h, nil
 }
 
-// Release lets it go on, and returns since when it may (a monotime.Now stamp). The error says that it had not stood still.
+// Release lets it go on, and returns since when it may (a monotime.Now stamp).
+// The error says that it had not stood still.
 func (h *Held) Release() (at int64, err error) {
 	at = monotime.Now()
 	h.once.Do(func() {
@@ -118,7 +122,8 @@ func (h *Held) stopAll(ctx context.Context, threads map[int]unix.Signal) error {
 	}
 }
 
-// seize stops a thread, and waits until it stands still. It returns the signal that the thread was about to be given, which must not be lost; 0: none.
+// seize stops a thread, and waits until it stands still. It returns the signal
+// that the thread was about to be given, which must not be lost; 0: none.
 func seize(thread int) (signal unix.Signal, err error) {
 	if err := unix.PtraceSeize(thread); err != nil {
 		return 0, fmt.Errorf("trace thread %d: %w", thread, err)

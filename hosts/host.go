@@ -16,21 +16,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Host is one machine of the test: a network namespace with an address, and the processes in it. Safe for concurrent use.
+// Host is one machine of the test: a network namespace with an address, and the
+// processes in it. Safe for concurrent use.
 //
-// An OS thread lives in the namespace for as long as the host does; processes are forked on it. A socket stays in the
-// namespace in which it was made, so it may be used from everywhere afterwards.
+// An OS thread lives in the namespace for as long as the host does; processes are forked on it. A
+// socket stays in the namespace in which it was made, so it may be used from everywhere afterwards.
 type Host struct {
 	Name string
 	Addr netip.Addr
-	// NetNS is a descriptor of the network namespace, for libraries that take one; valid until Close.
+	// NetNS is a descriptor of the network namespace, for libraries that take
+	// one; valid until Close.
 	NetNS int
 
 	inode uint64 // of the namespace: /proc/PID/ns/net of the host's processes has the same
 	link  string // the bridge's end of the veth pair
 	jobs  chan func()
 	guest bool // the host was there before us, and stays
-	// tenants are the processes on a guest whose host we are that are not ours; nil: all are somebody else's.
+	// tenants are the processes on a guest whose host we are that are not ours;
+	// nil: all are somebody else's.
 	tenants map[int]bool
 	closed  chan struct{} // closed by Close: no new job is taken
 	gone    chan struct{} // closed when the thread has done its last job
@@ -44,7 +47,8 @@ type Host struct {
 const farLink = "eth0"
 
 func newHost(name string, addr netip.Addr, bits int, bridge *netlink.Bridge) (*Host, error) {
-	h := &Host{Name: name, Addr: addr, NetNS: -1, jobs: make(chan func()), closed: make(chan struct{}), gone: make(chan struct{})}
+	h := &Host{Name: name, Addr: addr, NetNS: -1, jobs: make(chan func()), closed: make(chan struct{}),
+		gone: make(chan struct{})}
 	ready := make(chan error)
 	aside(func() { h.live(fresh, ready) })
 	if err := <-ready; err != nil {
@@ -102,8 +106,8 @@ func (h *Host) settle() error {
 	return err
 }
 
-// bequeathNothing keeps the calling thread's capabilities from what it forks: it empties the inheritable set, and with that
-// the ambient one; and uid 0, which an agent is, brings none either.
+// bequeathNothing keeps the calling thread's capabilities from what it forks: it empties the
+// inheritable set, and with that the ambient one; and uid 0, which an agent is, brings none either.
 func bequeathNothing() error {
 	if unix.Geteuid() == 0 {
 		if err := unix.Prctl(unix.PR_SET_SECUREBITS, secureNoRoot, 0, 0, 0); err != nil {
@@ -124,10 +128,12 @@ func bequeathNothing() error {
 	return nil
 }
 
-// secureNoRoot is SECBIT_NOROOT of capabilities(7): a program that uid 0 starts gets no capability for that. It holds for a thread and what it forks.
+// secureNoRoot is SECBIT_NOROOT of capabilities(7): a program that uid 0 starts
+// gets no capability for that. It holds for a thread and what it forks.
 const secureNoRoot = 1 << 0
 
-// leftLinkLimit is how long a link of a killed run may take to be gone; linkPoll is how often that is tried.
+// leftLinkLimit is how long a link of a killed run may take to be gone;
+// linkPoll is how often that is tried.
 const (
 	leftLinkLimit = 30 * time.Second
 	linkPoll      = 50 * time.Millisecond
@@ -147,8 +153,10 @@ func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 		PeerNamespace:    netlink.NsFd(h.NetNS),
 	}
 	err := netlink.LinkAdd(pair)
-	// The link of a run that was killed goes with its namespace, which the kernel takes down a while after the last process.
-	for began := time.Now(); errors.Is(err, unix.EEXIST) && time.Since(began) < leftLinkLimit; err = netlink.LinkAdd(pair) {
+	// The link of a run that was killed goes with its namespace, which the
+	// kernel takes down a while after the last process.
+	for began := time.Now(); errors.Is(err, unix.EEXIST) &&
+		time.Since(began) < leftLinkLimit; err = netlink.LinkAdd(pair) {
 		time.Sleep(linkPoll)
 	}
 	if err != nil {
@@ -167,13 +175,15 @@ func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 // links numbers the links that this process has made.
 var links atomic.Uint32
 
-// linkName names the bridge's end of a veth pair, in the 15 letters that an interface may have: networks that live at the same time never overlap, so the address
-// tells them apart; and a number, because the link of a host that was closed goes a moment later, and its address may be used again by then.
+// linkName names the bridge's end of a veth pair, in the 15 letters that an
+// interface may have: networks that live at the same time never overlap, so the
+// address tells them apart; and a number, because the link of a host that was
+// closed goes a moment later, and its address may be used again by then.
 func linkName(addr [4]byte) string {
 	return fmt.Sprintf("lc-%02x%02x%02x%02x-%x", addr[0], addr[1], addr[2], addr[3], links.Add(1)%0x1000)
 }
 
-// linked tells whether both ends of the veth pair are up.
+// linked reports whether both ends of the veth pair are up.
 func (h *Host) linked() (bool, error) {
 	if h.guest {
 		return true, nil
@@ -195,8 +205,9 @@ func operational(name string) (bool, error) {
 	return link.Attrs().OperState == netlink.OperUp, nil
 }
 
-// Do runs fn on the host's thread and returns its error. Calls run one after another, starts of processes among them: fn
-// should be short. It must not call Do or Start of this host, and what a goroutine of its own opens, it opens elsewhere.
+// Do runs fn on the host's thread and returns its error. Calls run one after
+// another, starts of processes among them: fn should be short. It must not call Do
+// or Start of this host, and what a goroutine of its own opens, it opens elsewhere.
 func (h *Host) Do(fn func() error) error {
 	done := make(chan error, 1)
 	select {
@@ -207,7 +218,8 @@ func (h *Host) Do(fn func() error) error {
 	}
 }
 
-// visit runs fn on a thread of its own in the host's namespace: unlike Do, fn may wait without holding up the host.
+// visit runs fn on a thread of its own in the host's namespace: unlike Do, fn
+// may wait without holding up the host.
 func (h *Host) visit(fn func() error) error {
 	done := make(chan error, 1)
 	aside(func() {
@@ -229,7 +241,8 @@ func (h *Host) setns() error {
 	return unix.Setns(h.NetNS, unix.CLONE_NEWNET)
 }
 
-// Dial connects from the host, without a process on it. The address must be literal: there is nobody to look a name up.
+// Dial connects from the host, without a process on it. The address must be
+// literal: there is nobody to look a name up.
 func (h *Host) Dial(ctx context.Context, network string, to netip.AddrPort) (conn net.Conn, err error) {
 	err = h.visit(func() (err error) {
 		conn, err = new(net.Dialer).DialContext(ctx, network, to.String())
@@ -253,8 +266,9 @@ func (h *Host) Listen(port uint16) (l net.Listener, err error) {
 	return l, nil
 }
 
-// PIDs returns every process on the host in rising order, also those that left their group and session: a process belongs to the host
-// whose network namespace it lives in. Zombies are not counted.
+// PIDs returns every process on the host in rising order, also those that left
+// their group and session: a process belongs to the host whose network
+// namespace it lives in. Zombies are not counted.
 func (h *Host) PIDs() ([]int, error) {
 	return processes(func(pid int) bool {
 		ino, err := inode(fmt.Sprintf("/proc/%d/ns/net", pid))
@@ -262,12 +276,12 @@ func (h *Host) PIDs() ([]int, error) {
 	})
 }
 
-// closeLimit bounds how long Close waits for the host's thread and for killed processes to be gone: a machine that
-// writes much to its disk may take many seconds to end a process.
+// closeLimit bounds how long Close waits for the host's thread and for killed processes to
+// be gone: a machine that writes much to its disk may take many seconds to end a process.
 const closeLimit = time.Minute
 
-// Close kills every process on the host and takes the host off the network; from an attached host it only lets go. A second call returns
-// what the first did.
+// Close kills every process on the host and takes the host off the network; from
+// an attached host it only lets go. A second call returns what the first did.
 func (h *Host) Close() error {
 	h.once.Do(func() { h.ended = h.close(true) })
 	return h.ended
@@ -304,8 +318,8 @@ func (h *Host) close(unlink bool) error {
 	return errors.Join(errs...)
 }
 
-// Kill kills every process on the host, whatever group or session it made for itself, and returns when none is left. That there was none is no
-// error.
+// Kill kills every process on the host, whatever group or session it made for
+// itself, and returns when none is left. That there was none is no error.
 func (h *Host) Kill(ctx context.Context) error {
 	if err := h.killAll(ctx); err != nil {
 		return fmt.Errorf("kill what runs on host %s: %w", h.Name, err)

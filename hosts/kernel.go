@@ -4,7 +4,8 @@ package hosts
 
 import "golang.org/x/sys/unix"
 
-// Kernel returns the name and the release of the running kernel, such as "Linux 6.18"; "unknown" where it does not say.
+// Kernel returns the name and the release of the running kernel, such as "Linux
+// 6.18"; "unknown" where it does not say.
 func Kernel() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

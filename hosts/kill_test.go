@@ -75,9 +75,10 @@ func furnish(h *hosts.Host) error {
 // kills is how often outer is killed.
 const kills = 50
 
-// TestKill kills an outer program that runs two sandboxes with SIGKILL at random moments, the first half while it starts, where the races
-// are, and looks for whatever may be left. Orphans become our children, so that none goes unnoticed: not outer's; and init, if it is one, ends
-// only when all the processes of its PID namespace have.
+// TestKill kills an outer program that runs two sandboxes with SIGKILL at random
+// moments, the first half while it starts, where the races are, and looks for whatever
+// may be left. Orphans become our children, so that none goes unnoticed: not outer's;
+// and init, if it is one, ends only when all the processes of its PID namespace have.
 func TestKill(t *testing.T) {
 	start(t, hosts.Sandbox{}, "nothing").Wait() // skips where sandboxes are refused
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -149,8 +150,8 @@ func startVictim(t *testing.T, temp string) (*talker, *exec.Cmd) {
 	return k, cmd
 }
 
-// killAndLook kills the victim and waits until none of its descendants and none of their namespaces is left. It returns how many processes
-// there were.
+// killAndLook kills the victim and waits until none of its descendants and none
+// of their namespaces is left. It returns how many processes there were.
 func killAndLook(t *testing.T, victim *exec.Cmd) (alive int) {
 	t.Helper()
 	family := descendants(t, victim.Process.Pid)
@@ -184,7 +185,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	binary, temp := filepath.Join(dir, "hosts.test"), filepath.Join(dir, "tmp")
-	if err := errors.Join(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", binary), os.Mkdir(temp, 0o755), os.Chmod(temp, 0o777)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", binary), os.Mkdir(temp, 0o755),
+		os.Chmod(temp, 0o777)); err != nil {
 		t.Fatal(err)
 	}
 	const nobody = 65534

@@ -18,7 +18,8 @@ const (
 	logLines = 12
 )
 
-// logEnd knows the last lines that a process printed: it sees them pass, or reads them back from the log file.
+// logEnd knows the last lines that a process printed: it sees them pass, or
+// reads them back from the log file.
 type logEnd struct {
 	files []string // regular files that the process writes by itself
 
@@ -54,7 +55,7 @@ func (l *logEnd) see(w io.Writer) io.Writer {
 	return w // the process writes to it directly: a pipe of the caller's, a terminal
 }
 
-// same tells whether two writers are one, as os/exec does.
+// same reports whether two writers are one, as os/exec does.
 func same(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
@@ -83,7 +84,8 @@ func (l *logEnd) lines() string {
 	return strings.Join(lines[max(0, len(lines)-logLines):], "\n")
 }
 
-// fileEnd returns the last bytes of a file; nothing if it cannot be read, for then there is nothing to show.
+// fileEnd returns the last bytes of a file; nothing if it cannot be read, for
+// then there is nothing to show.
 func fileEnd(name string) []byte {
 	f, err := os.Open(name)
 	if err != nil {

@@ -58,13 +58,14 @@ func TestMain(m *testing.M) {
 		os.Exit(verbs[os.Args[1]](os.Args[2:]))
 	}
 	if os.Getenv("GORACE") == "" {
-		os.Setenv("GORACE", "atexit_sleep_ms=0") // for the processes that we start: else each takes a second to end
+		// for the processes that we start: else each takes a second to end
+		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
 	os.Exit(m.Run())
 }
 
-// inside runs the rest of the test that calls it in a sandbox of its own: it returns true there, and false outside when
-// that has been done.
+// inside runs the rest of the test that calls it in a sandbox of its own: it
+// returns true there, and false outside when that has been done.
 func inside(t *testing.T) bool {
 	t.Helper()
 	if hosts.Inside() {
@@ -78,8 +79,8 @@ func inside(t *testing.T) bool {
 	return false
 }
 
-// start starts a sandbox that ends with the test at the latest. Where the machine refuses it, the test is skipped, or
-// fails if nothing may be missing.
+// start starts a sandbox that ends with the test at the latest. Where the
+// machine refuses it, the test is skipped, or fails if nothing may be missing.
 func start(t testing.TB, s hosts.Sandbox, args ...string) *hosts.Inner {
 	t.Helper()
 	in, err := s.Start(t.Context(), args...)
@@ -195,7 +196,8 @@ func die(args []string) int {
 	return 3
 }
 
-// family has a child in its group and one that leaves group and session; it prints their numbers and echoes.
+// family has a child in its group and one that leaves group and session; it
+// prints their numbers and echoes.
 func family([]string) int {
 	for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {
 		cmd := exec.Command("/proc/self/exe", "forever")

@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 )
 
-// Hosts that were introduced know each other's link address, which they need not ask for, and it is the right one: they talk.
+// Hosts that were introduced know each other's link address, which they need
+// not ask for, and it is the right one: they talk.
 func TestIntroduce(t *testing.T) {
 	if !inside(t) {
 		return
@@ -54,7 +55,7 @@ func TestIntroduce(t *testing.T) {
 	}
 }
 
-// told tells whether the host was told the neighbour's link address.
+// told reports whether the host was told the neighbour's link address.
 func told(t *testing.T, h *hosts.Host, neighbour netip.Addr) (found bool) {
 	t.Helper()
 	err := h.Do(func() error {
@@ -72,7 +73,8 @@ func told(t *testing.T, h *hosts.Host, neighbour netip.Addr) (found bool) {
 	return found
 }
 
-// A network may be made anew as soon as the one before is closed, though the kernel takes a while to remove that one's links.
+// A network may be made anew as soon as the one before is closed, though the
+// kernel takes a while to remove that one's links.
 func TestNetworksFollowEachOther(t *testing.T) {
 	if !inside(t) {
 		return

@@ -38,21 +38,24 @@ var bridges struct {
 	open []*Network
 }
 
-// NewNetwork makes a bridge in the sandbox. The first address of the prefix is its own: from there inner reaches every host.
-// Only IPv4 prefixes with room for a host are taken, and none that overlaps another open network's.
+// NewNetwork makes a bridge in the sandbox. The first address of the prefix is
+// its own: from there inner reaches every host. Only IPv4 prefixes with room
+// for a host are taken, and none that overlaps another open network's.
 func NewNetwork(prefix netip.Prefix) (*Network, error) {
 	if !inside.yes {
 		return nil, fmt.Errorf("new network %s: %w", prefix, ErrOutside)
 	}
 	prefix = prefix.Masked()
 	if !prefix.Addr().Is4() || prefix.Bits() > 29 {
-		return nil, fmt.Errorf("new network %s: want an IPv4 prefix of at most 29 bits, such as %s", prefix, DefaultPrefix)
+		return nil, fmt.Errorf("new network %s: want an IPv4 prefix of at most 29 bits, such as %s", prefix,
+			DefaultPrefix)
 	}
 	bridges.Lock()
 	defer bridges.Unlock()
 	for _, other := range bridges.open {
 		if other.prefix.Overlaps(prefix) {
-			return nil, fmt.Errorf("new network %s: it overlaps the open network %s: close that first", prefix, other.prefix)
+			return nil, fmt.Errorf("new network %s: it overlaps the open network %s: close that first", prefix,
+				other.prefix)
 		}
 	}
 	n := &Network{prefix: prefix, own: prefix.Addr().Next()}
@@ -65,8 +68,9 @@ func NewNetwork(prefix netip.Prefix) (*Network, error) {
 	return n, nil
 }
 
-// Join returns a network whose bridge is there already, in the namespace of the caller: an engine's, to which its containers are joined. Hosts get
-// addresses from first on, but for those that are taken. Close removes the hosts and leaves the bridge.
+// Join returns a network whose bridge is there already, in the namespace of the caller:
+// an engine's, to which its containers are joined. Hosts get addresses from first on,
+// but for those that are taken. Close removes the hosts and leaves the bridge.
 func Join(bridge string, prefix netip.Prefix, first netip.Addr, taken ...netip.Addr) (*Network, error) {
 	fail := func(err error) (*Network, error) { return nil, fmt.Errorf("join network %s: %w", prefix, err) }
 	if !Inside() {
@@ -89,11 +93,12 @@ func Join(bridge string, prefix netip.Prefix, first netip.Addr, taken ...netip.A
 // Prefix returns the network's range of addresses.
 func (n *Network) Prefix() netip.Prefix { return n.prefix }
 
-// Addr returns the address that inner itself has on the network; the zero Addr where that was joined.
+// Addr returns the address that inner itself has on the network; the zero Addr
+// where that was joined.
 func (n *Network) Addr() netip.Addr { return n.own }
 
-// AddHost makes a host with the network's next address. Addresses are never used again. The links of a new host come up in the
-// background: Await them before anything is sent.
+// AddHost makes a host with the network's next address. Addresses are never used again.
+// The links of a new host come up in the background: Await them before anything is sent.
 func (n *Network) AddHost(name string) (*Host, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -126,9 +131,9 @@ func (n *Network) AddHost(name string) (*Host, error) {
 // awaitStep is how long Await leaves the kernel between two looks at a link; links take 0.5–3 ms.
 const awaitStep = 200 * time.Microsecond
 
-// Await returns when packets can flow from and to the hosts. The kernel raises a new link in the background: until then
-// it silently drops what is sent, the first ARP request too, and that is repeated only after a second. Make all hosts
-// first, then await them together.
+// Await returns when packets can flow from and to the hosts. The kernel raises a new link
+// in the background: until then it silently drops what is sent, the first ARP request too,
+// and that is repeated only after a second. Make all hosts first, then await them together.
 func (n *Network) Await(ctx context.Context, hosts ...*Host) error {
 	for _, h := range hosts {
 		for {
@@ -157,7 +162,8 @@ func (n *Network) Close() error {
 	n.mu.Unlock()
 	var errs []error
 	for _, h := range hosts {
-		// Their links go with the bridge and their namespaces; on a bridge of others they must be gone when we say so.
+		// Their links go with the bridge and their namespaces; on a bridge of
+		// others they must be gone when we say so.
 		h.once.Do(func() { h.ended = h.close(n.joined) })
 		errs = append(errs, h.ended)
 	}
@@ -210,8 +216,9 @@ func up(name string) error {
 	return nil
 }
 
-// quiet switches IPv6 off in the network namespace of the calling thread, so that no neighbour discovery disturbs packet
-// counters, and keeps bridged packets away from the packet filter of the bridge's namespace.
+// quiet switches IPv6 off in the network namespace of the calling thread, so
+// that no neighbour discovery disturbs packet counters, and keeps bridged
+// packets away from the packet filter of the bridge's namespace.
 func quiet() {
 	for _, setting := range []struct{ path, value string }{
 		{"/proc/sys/net/ipv6/conf/all/disable_ipv6", "1"},
@@ -220,6 +227,7 @@ func quiet() {
 		{"/proc/sys/net/bridge/bridge-nf-call-ip6tables", "0"},
 		{"/proc/sys/net/bridge/bridge-nf-call-arptables", "0"},
 	} {
-		_ = os.WriteFile(setting.path, []byte(setting.value), 0) // absent where the kernel has no such part
+		// absent where the kernel has no such part
+		_ = os.WriteFile(setting.path, []byte(setting.value), 0)
 	}
 }

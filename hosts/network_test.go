@@ -17,7 +17,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
-// Every host reaches every other at the first attempt, in far less than the second after which a lost ARP request is repeated.
+// Every host reaches every other at the first attempt, in far less than the
+// second after which a lost ARP request is repeated.
 func TestReach(t *testing.T) {
 	if !inside(t) {
 		return

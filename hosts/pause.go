@@ -16,11 +16,13 @@ import (
 
 // Pause is a stop of processes and the evidence for it. Stamps are monotime.Now readings.
 //
-// Signalled lies before the first SIGSTOP and Stopped after every thread was seen stopped, Resuming before the first SIGCONT and Resumed
-// after the last. So nothing ran from Stopped to Resuming, and nothing was held up outside Signalled to Resumed.
+// Signalled lies before the first SIGSTOP and Stopped after every thread was seen
+// stopped, Resuming before the first SIGCONT and Resumed after the last. So nothing
+// ran from Stopped to Resuming, and nothing was held up outside Signalled to Resumed.
 type Pause struct {
 	Signalled, Stopped, Resuming, Resumed int64
-	// Threads are all living threads at Stopped, each in state T; Before those just before SIGCONT, in whatever state.
+	// Threads are all living threads at Stopped, each in state T; Before those
+	// just before SIGCONT, in whatever state.
 	Threads, Before []ThreadState
 
 	pids []int
@@ -29,8 +31,9 @@ type Pause struct {
 	err  error
 }
 
-// Stop freezes the process and everything in its group, as a stop-the-world collection would, and returns when /proc shows every
-// thread stopped. If it cannot be confirmed before ctx ends, or the process dies meanwhile, the stop is undone and an error returned.
+// Stop freezes the process and everything in its group, as a stop-the-world collection
+// would, and returns when /proc shows every thread stopped. If it cannot be confirmed
+// before ctx ends, or the process dies meanwhile, the stop is undone and an error returned.
 func (p *Process) Stop(ctx context.Context) (*Pause, error) {
 	pause, err := stop(ctx, p.Group, []int{p.PID()})
 	if err != nil {
@@ -48,16 +51,17 @@ func (h *Host) Stop(ctx context.Context) (*Pause, error) {
 	return pause, nil
 }
 
-// The waits between two looks at /proc while threads stop: most do within 0.1 ms. A Go timer comes a millisecond late in an idle
-// program, so the first waits are the kernel's.
+// The waits between two looks at /proc while threads stop: most do within 0.1 ms. A Go
+// timer comes a millisecond late in an idle program, so the first waits are the kernel's.
 const (
 	eagerLooks = 40
 	eagerStep  = 50 * time.Microsecond
 	lookStep   = time.Millisecond
 )
 
-// stop freezes what list returns. A process may fork while it is being stopped, so it lists again until all that were seen are
-// stopped and a further listing shows nobody new. The processes of must have to live through it.
+// stop freezes what list returns. A process may fork while it is being stopped,
+// so it lists again until all that were seen are stopped and a further listing
+// shows nobody new. The processes of must have to live through it.
 func stop(ctx context.Context, list func() ([]int, error), must []int) (*Pause, error) {
 	p := &Pause{Signalled: monotime.Now(), must: must}
 	settled := false // all of p.pids were stopped when they were last looked at
@@ -93,16 +97,20 @@ func stop(ctx context.Context, list func() ([]int, error), must []int) (*Pause, 
 			}
 		}
 		if err := breathe(ctx, look); err != nil {
-			return nil, p.undo(fmt.Errorf("state T on %d of %d threads only: %w", stopped(p.Threads), len(p.Threads), err))
+			return nil, p.undo(fmt.Errorf("state T on %d of %d threads only: %w", stopped(p.Threads), len(p.Threads),
+				err))
 		}
 	}
 }
 
-// patientLooks is how often threads are looked at before some are let go that may keep others from stopping.
+// patientLooks is how often threads are looked at before some are let go that
+// may keep others from stopping.
 const patientLooks = 20
 
-// unlock lets those go that were stopped between vfork(2) and their program: their parents wait in the kernel for that, where no signal reaches them, and would never
-// stop (shells, posix_spawn(3) and the runtimes of Go, Java and Python start programs so). The caller stops them again, a little further on.
+// unlock lets those go that were stopped between vfork(2) and their program:
+// their parents wait in the kernel for that, where no signal reaches them, and
+// would never stop (shells, posix_spawn(3) and the runtimes of Go, Java and
+// Python start programs so). The caller stops them again, a little further on.
 func (p *Pause) unlock() (freed []int, err error) {
 	stuck := map[int]bool{} // processes with a thread that waits in the kernel
 	halted := map[int]bool{}
@@ -146,8 +154,8 @@ func (p *Pause) undo(because error) error {
 	return errors.Join(because, sendAll(p.pids, unix.SIGCONT))
 }
 
-// Resume lets the processes run on. It is an error if one of them died or ran meanwhile; those that are left run on all the same. A second
-// call does nothing and returns what the first did.
+// Resume lets the processes run on. It is an error if one of them died or ran meanwhile; those
+// that are left run on all the same. A second call does nothing and returns what the first did.
 func (p *Pause) Resume() error {
 	p.once.Do(func() { p.err = p.resume() })
 	return p.err

@@ -34,8 +34,8 @@ const (
 // probeLimit bounds the part of a probe that runs inside.
 const probeLimit = time.Minute
 
-// Probe tries out what the package needs, in a throw-away sandbox, and returns every check, always the same ones in the same order. The
-// program must call Stage first in main.
+// Probe tries out what the package needs, in a throw-away sandbox, and returns every check,
+// always the same ones in the same order. The program must call Stage first in main.
 func Probe(ctx context.Context) []Check {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
@@ -46,7 +46,8 @@ func Probe(ctx context.Context) []Check {
 		return pad([]Check{failed(checkNamespaces, err)})
 	}
 	checks := []Check{{Name: checkNamespaces, OK: true,
-		Detail: fmt.Sprintf("user, network, mount, PID, IPC and UTS namespaces made in %v", time.Since(begun).Round(100*time.Microsecond))}}
+		Detail: fmt.Sprintf("user, network, mount, PID, IPC and UTS namespaces made in %v",
+			time.Since(begun).Round(100*time.Microsecond))}}
 	err = in.Wait()
 	for dec := json.NewDecoder(&out); ; {
 		var c Check
@@ -55,7 +56,8 @@ func Probe(ctx context.Context) []Check {
 		}
 		checks = append(checks, c)
 	}
-	if last := checks[len(checks)-1]; err != nil && last.OK { // it ended badly, and no check says why
+	// it ended badly, and no check says why
+	if last := checks[len(checks)-1]; err != nil && last.OK {
 		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(errOut.String()))
 		if len(checks) == len(probes)+1 {
 			checks[len(checks)-1] = failed(last.Name, err)
@@ -171,7 +173,8 @@ func (b *bench) tryTraffic(ctx context.Context) (detail string, err error) {
 		return "", err
 	}
 	took := time.Since(begun)
-	return fmt.Sprintf("connected from %s to %s in %v", conn.LocalAddr(), conn.RemoteAddr(), took.Round(10*time.Microsecond)), conn.Close()
+	return fmt.Sprintf("connected from %s to %s in %v", conn.LocalAddr(), conn.RemoteAddr(),
+		took.Round(10*time.Microsecond)), conn.Close()
 }
 
 func (b *bench) tryProcess(ctx context.Context) (string, error) {

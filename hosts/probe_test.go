@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var checkNames = []string{"namespaces without root", "private data folders", "private network", "traffic between hosts", "processes on a host"}
+var checkNames = []string{"namespaces without root", "private data folders", "private network", "traffic between hosts",
+	"processes on a host"}
 
 func TestProbe(t *testing.T) {
 	start(t, hosts.Sandbox{}, "nothing") // skips where sandboxes are refused
@@ -47,8 +48,8 @@ func TestProbeCancelled(t *testing.T) {
 	}
 }
 
-// filtered is a program whose system calls are filtered as a container's are: no new user namespace. It prints what a sandbox and a
-// probe then say.
+// filtered is a program whose system calls are filtered as a container's are:
+// no new user namespace. It prints what a sandbox and a probe then say.
 func filtered([]string) int {
 	if err := forbidUserNamespaces(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -69,7 +70,8 @@ func filtered([]string) int {
 
 // forbidUserNamespaces filters clone as Docker's default profile does, on every thread.
 func forbidUserNamespaces() error {
-	const nr, arg0 = 0, 16 // offsets in struct seccomp_data; the low half of arg0 on little-endian machines
+	// offsets in struct seccomp_data; the low half of arg0 on little-endian machines
+	const nr, arg0 = 0, 16
 	deny := func(e syscall.Errno) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(e)}
 	}

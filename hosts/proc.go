@@ -18,7 +18,8 @@ import (
 
 func (s ThreadState) dead() bool { return s.State == 'Z' || s.State == 'X' }
 
-// States reads the state of every thread of the processes, in the order of the PIDs. Processes that are gone have none.
+// States reads the state of every thread of the processes, in the order of the
+// PIDs. Processes that are gone have none.
 func States(pids []int) ([]ThreadState, error) {
 	var states []ThreadState
 	err := eachThread(pids, "stat", func(pid, tid int, text []byte) error {
@@ -29,8 +30,9 @@ func States(pids []int) ([]ThreadState, error) {
 	return states, err
 }
 
-// CPUTime returns what the threads of the processes that live now have had of the processors, in ns of the kernel's scheduler (the first number of
-// /proc/PID/task/TID/schedstat, proc(5)). Threads that have ended are not counted, nor processes that are gone.
+// CPUTime returns what the threads of the processes that live now have had of the processors,
+// in ns of the kernel's scheduler (the first number of /proc/PID/task/TID/schedstat,
+// proc(5)). Threads that have ended are not counted, nor processes that are gone.
 func CPUTime(pids []int) (total time.Duration, err error) {
 	err = eachThread(pids, "schedstat", func(_, _ int, text []byte) error {
 		first, _, _ := bytes.Cut(text, []byte(" "))
@@ -41,7 +43,8 @@ func CPUTime(pids []int) (total time.Duration, err error) {
 	return total, err
 }
 
-// eachThread reads a file that /proc has of every thread of the processes. Those that end meanwhile are left out.
+// eachThread reads a file that /proc has of every thread of the processes.
+// Those that end meanwhile are left out.
 func eachThread(pids []int, file string, read func(pid, tid int, text []byte) error) error {
 	for _, pid := range pids {
 		dir := fmt.Sprintf("/proc/%d/task", pid)
@@ -69,7 +72,8 @@ func eachThread(pids []int, file string, read func(pid, tid int, text []byte) er
 	return nil
 }
 
-// stateOf finds the state letter in a stat line. The name before it, in parentheses, may itself hold spaces and parentheses.
+// stateOf finds the state letter in a stat line. The name before it, in
+// parentheses, may itself hold spaces and parentheses.
 func stateOf(stat []byte) (byte, error) {
 	i := bytes.LastIndexByte(stat, ')')
 	if i < 0 || i+2 >= len(stat) {
@@ -95,7 +99,7 @@ func parentOf(pid int) (int, error) {
 	return parent, nil
 }
 
-// vanished tells whether /proc says that a process or thread is gone.
+// vanished reports whether /proc says that a process or thread is gone.
 func vanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 }

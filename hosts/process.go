@@ -30,21 +30,25 @@ type Process struct {
 	waitErr error
 }
 
-// outputDelay is how long a dead process's output is waited for, where a descendant that lives on keeps the pipe open.
+// outputDelay is how long a dead process's output is waited for, where a
+// descendant that lives on keeps the pipe open.
 const outputDelay = 250 * time.Millisecond
 
-// Start starts cmd on the host, in a process group of its own and without capabilities. It is killed when the host is closed.
+// Start starts cmd on the host, in a process group of its own and without
+// capabilities. It is killed when the host is closed.
 //
-// The end of what it prints is kept for error messages: of Stdout and Stderr where they are nil, a regular file, or a writer
-// other than an *os.File. Do not call cmd.Wait: the end is noticed here. To read what the process prints while it runs, give it the end of an
-// os.Pipe, not cmd.StdoutPipe: that one is closed when the process ends, with lines still unread in it.
+// The end of what it prints is kept for error messages: of Stdout and Stderr where they are
+// nil, a regular file, or a writer other than an *os.File. Do not call cmd.Wait: the end is
+// noticed here. To read what the process prints while it runs, give it the end of an os.Pipe,
+// not cmd.StdoutPipe: that one is closed when the process ends, with lines still unread in it.
 func (h *Host) Start(cmd *exec.Cmd) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Setpgid = true
 	cmd.SysProcAttr.Pgid = 0
-	cmd.SysProcAttr.Pdeathsig = unix.SIGKILL // the parent is the host's thread: it lives as long as the host
+	// the parent is the host's thread: it lives as long as the host
+	cmd.SysProcAttr.Pdeathsig = unix.SIGKILL
 	if cmd.WaitDelay == 0 {
 		cmd.WaitDelay = outputDelay
 	}
@@ -60,8 +64,9 @@ func (h *Host) Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// self is this very program. A client or a node of it holds little, and lives for seconds: with the usual setting its garbage is collected
-// once while it starts, and many times a second while it works, which together takes a fifth of its processor time.
+// self is this very program. A client or a node of it holds little, and lives for
+// seconds: with the usual setting its garbage is collected once while it starts, and many
+// times a second while it works, which together takes a fifth of its processor time.
 const (
 	self      = "/proc/self/exe"
 	gcVar     = "GOGC"
@@ -84,7 +89,8 @@ func (p *Process) Host() *Host { return p.host }
 // Done is closed when the process has ended and its output is complete.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Gone returns a stamp (monotime.Now) by which the process had certainly ended, or 0 while it lives.
+// Gone returns a stamp (monotime.Now) by which the process had certainly ended,
+// or 0 while it lives.
 func (p *Process) Gone() int64 {
 	select {
 	case <-p.done:
@@ -94,7 +100,8 @@ func (p *Process) Gone() int64 {
 	}
 }
 
-// Err returns nil while the process lives, and a *DiedError as soon as it has ended, with whatever status.
+// Err returns nil while the process lives, and a *DiedError as soon as it has
+// ended, with whatever status.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -104,8 +111,8 @@ func (p *Process) Err() error {
 	}
 }
 
-// Wait waits for the end of the process. It returns nil if that was an exit with status 0, else (and where the status is not known) a
-// *DiedError; an error of ctx if that came first.
+// Wait waits for the end of the process. It returns nil if that was an exit with status 0,
+// else (and where the status is not known) a *DiedError; an error of ctx if that came first.
 func (p *Process) Wait(ctx context.Context) error {
 	select {
 	case <-p.done:
@@ -150,7 +157,8 @@ func (p *Process) Group() ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The number of a group that has died out may be given to another: ours lives in the host's namespace, zombies in none.
+	// The number of a group that has died out may be given to another: ours
+	// lives in the host's namespace, zombies in none.
 	var live []int
 	for _, pid := range pids {
 		if ino, err := inode(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && ino == p.host.inode {
@@ -160,8 +168,8 @@ func (p *Process) Group() ([]int, error) {
 	return live, nil
 }
 
-// Kill kills the process and everything else in its group, and returns when all of it is gone. Killing what has already
-// ended is no error.
+// Kill kills the process and everything else in its group, and returns when all
+// of it is gone. Killing what has already ended is no error.
 func (p *Process) Kill(ctx context.Context) error {
 	for {
 		pids, err := p.Group()
@@ -177,7 +185,8 @@ func (p *Process) Kill(ctx context.Context) error {
 		select {
 		case <-time.After(awaitStep):
 		case <-ctx.Done():
-			return fmt.Errorf("kill %s on host %s: processes %v are still there: %w", p.name, p.host.Name, pids, ctx.Err())
+			return fmt.Errorf("kill %s on host %s: processes %v are still there: %w", p.name, p.host.Name, pids,
+				ctx.Err())
 		}
 	}
 	select {
@@ -188,7 +197,8 @@ func (p *Process) Kill(ctx context.Context) error {
 	}
 }
 
-// programName names the process in messages. One that is this very program under another verb is named by both words.
+// programName names the process in messages. One that is this very program
+// under another verb is named by both words.
 func programName(cmd *exec.Cmd) string {
 	if cmd.Path == self && len(cmd.Args) > 1 {
 		return filepath.Base(os.Args[0]) + " " + cmd.Args[1]

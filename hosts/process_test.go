@@ -46,7 +46,8 @@ func TestDeathIsNoticed(t *testing.T) {
 			if !errors.As(err, &died) || died.State.ExitCode() != 3 || died.Host != "redis-1" {
 				t.Fatalf("got %v", err)
 			}
-			for _, want := range []string{"on host redis-1 died: exit status 3; the end of its log:", "line 4999\n", "cannot bind to 10.88.0.2:6379"} {
+			for _, want := range []string{"on host redis-1 died: exit status 3; the end of its log:", "line 4999\n",
+				"cannot bind to 10.88.0.2:6379"} {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("no %q in %q", want, err)
 				}

@@ -11,7 +11,8 @@ import (
 	"syscall"
 )
 
-// ErrOutside: the call is for the inner program of a sandbox only, so that the user's own network is never touched.
+// ErrOutside: the call is for the inner program of a sandbox only, so that the
+// user's own network is never touched.
 var ErrOutside = errors.New("not inside a sandbox (start one with hosts.Sandbox)")
 
 // ErrClosed: the host or network has been closed.
@@ -58,7 +59,8 @@ const (
 	apparmorFlag    = "--security-opt apparmor=unconfined"
 )
 
-// refused turns a kernel's answer into a RefusedError where it is one, else it only says what failed.
+// refused turns a kernel's answer into a RefusedError where it is one, else it
+// only says what failed.
 func refused(op string, err error) error {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -75,11 +77,13 @@ func refused(op string, err error) error {
 func diagnose(root fs.FS, op string, errno syscall.Errno) []Cause {
 	var causes []Cause
 	if _, err := fs.Stat(root, "proc/self/ns/user"); errors.Is(err, fs.ErrNotExist) {
-		causes = append(causes, Cause{Setting: "CONFIG_USER_NS", Value: "off", Fix: "run a kernel built with user namespaces"})
+		causes = append(causes, Cause{Setting: "CONFIG_USER_NS", Value: "off",
+			Fix: "run a kernel built with user namespaces"})
 	}
 	causes = append(causes, limits(root, errno)...)
 	if value(root, "kernel/unprivileged_userns_clone") == "0" {
-		causes = append(causes, Cause{"kernel.unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"})
+		causes = append(causes, Cause{"kernel.unprivileged_userns_clone", "0",
+			"sudo sysctl -w kernel.unprivileged_userns_clone=1"})
 	}
 	if value(root, "kernel/apparmor_restrict_unprivileged_userns") == "1" {
 		causes = append(causes, Cause{"kernel.apparmor_restrict_unprivileged_userns", "1",
@@ -90,14 +94,16 @@ func diagnose(root fs.FS, op string, errno syscall.Errno) []Cause {
 	}
 	if op == opMountProc {
 		if n := masks(root); n > 0 {
-			causes = append(causes, Cause{"a mask over /proc", fmt.Sprintf("present (%d mounts)", n), "start the container with " + systempathsFlag})
+			causes = append(causes, Cause{"a mask over /proc", fmt.Sprintf("present (%d mounts)", n),
+				"start the container with " + systempathsFlag})
 		}
 		if p := read(root, "proc/self/attr/current"); p != "" && !strings.HasPrefix(p, "unconfined") {
 			causes = append(causes, Cause{"the AppArmor profile", p, "start the container with " + apparmorFlag})
 		}
 	}
 	if filtered(root) {
-		causes = append(causes, Cause{"a seccomp filter", "active", "start the container with " + seccompFlag + " " + systempathsFlag})
+		causes = append(causes, Cause{"a seccomp filter", "active",
+			"start the container with " + seccompFlag + " " + systempathsFlag})
 	}
 	return orUnknown(causes, op)
 }
@@ -121,11 +127,13 @@ func orUnknown(causes []Cause, op string) []Cause {
 	if len(causes) > 0 {
 		return causes
 	}
-	return []Cause{{Setting: "no kernel setting explains it", Fix: "in a container, start it with " + seccompFlag + " " +
-		systempathsFlag + "; in a chroot, leave it: the kernel makes no user namespace there"}}
+	return []Cause{{Setting: "no kernel setting explains it",
+		Fix: "in a container, start it with " + seccompFlag + " " +
+			systempathsFlag + "; in a chroot, leave it: the kernel makes no user namespace there"}}
 }
 
-// masks counts the mounts over parts of /proc: with one of them in sight, the kernel refuses a new /proc.
+// masks counts the mounts over parts of /proc: with one of them in sight, the
+// kernel refuses a new /proc.
 func masks(root fs.FS) (n int) {
 	for line := range strings.Lines(read(root, "proc/self/mountinfo")) {
 		if f := strings.Fields(line); len(f) > 4 && strings.HasPrefix(f[4], "/proc/") && f[4] != dataMountpoints[0] {

@@ -61,7 +61,8 @@ func TestDiagnose(t *testing.T) {
 		})
 	}
 	delete(usual, "proc/self/ns/user")
-	if causes := diagnose(fstest.MapFS{"proc/self/x": file("")}, "make new namespaces", syscall.EINVAL); causes[0].Setting != "CONFIG_USER_NS" {
+	if causes := diagnose(fstest.MapFS{"proc/self/x": file("")}, "make new namespaces",
+		syscall.EINVAL); causes[0].Setting != "CONFIG_USER_NS" {
 		t.Errorf("a kernel without user namespaces: %q", causes)
 	}
 }

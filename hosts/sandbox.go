@@ -21,8 +21,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// insideID is the user and group that the caller appears as inside: itself, or for root a user that the machine
-// knows. PostgreSQL's initdb refuses to run as uid 0, and as one that /etc/passwd does not list.
+// insideID is the user and group that the caller appears as inside: itself, or
+// for root a user that the machine knows. PostgreSQL's initdb refuses to run as
+// uid 0, and as one that /etc/passwd does not list.
 var insideID = sync.OnceValue(func() int {
 	const first = 1000 // the first ordinary user of most systems
 	for _, id := range []int{os.Geteuid(), first} {
@@ -40,8 +41,8 @@ var insideID = sync.OnceValue(func() int {
 	return first
 })
 
-// capabilities that inner needs in its own user namespace. With a non-zero uid they survive exec as ambient
-// capabilities only.
+// capabilities that inner needs in its own user namespace. With a non-zero uid
+// they survive exec as ambient capabilities only.
 var capabilities = []uintptr{
 	unix.CAP_SYS_ADMIN,  // setns, unshare, mount
 	unix.CAP_NET_ADMIN,  // links, addresses, packet filter, NFQUEUE
@@ -60,9 +61,10 @@ type Inner struct {
 	err      error // of the end; read after done
 }
 
-// Start makes the namespaces and runs this program inside them with the given arguments. It returns when inner has been
-// started, so a refusal is known here: it is a *RefusedError. When ctx ends, inner is interrupted (SIGINT), and after
-// Grace everything inside is killed. Start may be called from any goroutine, any number of times.
+// Start makes the namespaces and runs this program inside them with the given arguments.
+// It returns when inner has been started, so a refusal is known here: it is a
+// *RefusedError. When ctx ends, inner is interrupted (SIGINT), and after Grace everything
+// inside is killed. Start may be called from any goroutine, any number of times.
 func (s Sandbox) Start(ctx context.Context, args ...string) (*Inner, error) {
 	lifeRead, lifeWrite, err := os.Pipe()
 	if err != nil {
@@ -160,8 +162,9 @@ func (in *Inner) reap() {
 // Done is closed when everything inside has ended.
 func (in *Inner) Done() <-chan struct{} { return in.done }
 
-// Wait waits until everything inside has ended. Its error is nil when inner exited with 0; when inner exited otherwise,
-// errors.As finds an *exec.ExitError with its status (128 + the signal's number if one killed it).
+// Wait waits until everything inside has ended. Its error is nil when inner
+// exited with 0; when inner exited otherwise, errors.As finds an
+// *exec.ExitError with its status (128 + the signal's number if one killed it).
 func (in *Inner) Wait() error {
 	<-in.done
 	if in.err == nil {
@@ -173,8 +176,8 @@ func (in *Inner) Wait() error {
 // Interrupt sends inner SIGINT.
 func (in *Inner) Interrupt() error { return in.Signal(unix.SIGINT) }
 
-// Signal sends inner a signal that it can catch. It goes over the lifeline: one sent to PID 1 could come before anybody
-// handles it, and be lost.
+// Signal sends inner a signal that it can catch. It goes over the lifeline: one
+// sent to PID 1 could come before anybody handles it, and be lost.
 func (in *Inner) Signal(s syscall.Signal) error {
 	if _, err := in.lifeline.Write([]byte{byte(s)}); err != nil {
 		return os.ErrProcessDone // the pipe is broken or closed: init is gone

@@ -113,7 +113,8 @@ func TestInnerIsNobodySpecial(t *testing.T) {
 	}
 }
 
-// What inner starts must not take itself for inner, and a stray variable must not make anybody believe it.
+// What inner starts must not take itself for inner, and a stray variable must
+// not make anybody believe it.
 func TestStageIsNotInherited(t *testing.T) {
 	if !hosts.Inside() {
 		strayVariables(t)

@@ -16,18 +16,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stageVar tells a re-executed copy of the program which of the three it is. It is a hint: Stage believes
-// it only where the namespaces agree, so a stray variable never lets us touch the user's own network.
+// stageVar tells a re-executed copy of the program which of the three it is. It
+// is a hint: Stage believes it only where the namespaces agree, so a stray
+// variable never lets us touch the user's own network.
 const stageVar = "LOCKCHAOS_STAGE"
 
 const (
-	stageInit  = "init"  // "init N": N extra files follow the two pipes
-	stageInner = "inner" // "inner INODE DIR": the sandbox's network namespace, and where DataDir makes folders
-	stageAgent = "agent" // "agent DIR": no sandbox, but a container made for us; DIR is where DataDir makes folders
+	stageInit = "init" // "init N": N extra files follow the two pipes
+	// "inner INODE DIR": the sandbox's network namespace, and where DataDir makes folders
+	stageInner = "inner"
+	// "agent DIR": no sandbox, but a container made for us; DIR is where DataDir makes folders
+	stageAgent = "agent"
 )
 
-// AgentEnv is the variable that makes this program an inner one in a container that is not a sandbox: one that shares the machine's network
-// and processes, has the capabilities of an inner program, and a folder of its own. It may Join networks and Attach to hosts, and makes none.
+// AgentEnv is the variable that makes this program an inner one in a container that is not a
+// sandbox: one that shares the machine's network and processes, has the capabilities of an inner
+// program, and a folder of its own. It may Join networks and Attach to hosts, and makes none.
 func AgentEnv(dataDir string) string { return stageVar + "=" + stageAgent + " " + dataDir }
 
 // The descriptors that outer gives init.
@@ -44,9 +48,9 @@ var inside struct {
 	dataDir string
 }
 
-// Stage must be called first in main or TestMain, before the program looks at its arguments. Outside a sandbox it costs
-// nothing and returns false. In init it does init's work and never returns. In inner it returns true; nothing that inner
-// starts learns of it.
+// Stage must be called first in main or TestMain, before the program looks at its
+// arguments. Outside a sandbox it costs nothing and returns false. In init it does init's
+// work and never returns. In inner it returns true; nothing that inner starts learns of it.
 func Stage() (inner bool) {
 	if len(os.Args) > 1 && os.Args[1] == idleArg {
 		idle()
@@ -82,23 +86,24 @@ var stages = []struct {
 		}
 	}},
 	{stageInner, 2, func(words []string) {
-		if ino, err := inode("/proc/self/ns/net"); err == nil && os.Getppid() == 1 && strconv.FormatUint(ino, 10) == words[0] {
+		if ino, err := inode("/proc/self/ns/net"); err == nil && os.Getppid() == 1 &&
+			strconv.FormatUint(ino, 10) == words[0] {
 			inside.yes, inside.dataDir = true, words[1]
 		}
 	}},
 	{stageAgent, 1, func(words []string) { inside.agent, inside.dataDir = true, words[0] }},
 }
 
-// Inside tells whether this process is the inner one of a sandbox, or an agent (AgentEnv).
+// Inside reports whether this process is the inner one of a sandbox, or an agent (AgentEnv).
 func Inside() bool { return inside.yes || inside.agent }
 
-// Agent tells whether this process is an agent (AgentEnv).
+// Agent reports whether this process is an agent (AgentEnv).
 func Agent() bool { return inside.agent }
 
 func isStageVar(env string) bool { return strings.HasPrefix(env, stageVar+"=") }
 
-// runInit is PID 1: it prepares the file system, starts inner, passes signals on and reaps whatever dies. It returns
-// inner's exit status.
+// runInit is PID 1: it prepares the file system, starts inner, passes signals
+// on and reaps whatever dies. It returns inner's exit status.
 func runInit(extra int) (status int) {
 	unix.CloseOnExec(lifelineFD)
 	unix.CloseOnExec(reportFD)
@@ -127,8 +132,9 @@ func runInit(extra int) (status int) {
 	return reapUntil(inner)
 }
 
-// watchLifeline turns the bytes that outer writes into signals, and outer's death into ours. The parent-death signal alone would
-// not do: outer may die before it is set, and Go's own check for that does nothing in a new PID namespace.
+// watchLifeline turns the bytes that outer writes into signals, and outer's death
+// into ours. The parent-death signal alone would not do: outer may die before it
+// is set, and Go's own check for that does nothing in a new PID namespace.
 func watchLifeline(signals chan<- os.Signal) {
 	lifeline := os.NewFile(lifelineFD, "lifeline")
 	b := make([]byte, 1)
@@ -166,12 +172,14 @@ func startInner(extra int) (pid int, op string, err error) {
 	return cmd.Process.Pid, "", nil
 }
 
-// dataMountpoints are where the data tmpfs may go, the best first. Both lie in the sandbox's own new /proc, so nothing of the
-// user's is hidden. The first is an empty directory that the kernel keeps for mounting on; it is missing in kernels
-// without binfmt_misc. Mounting on the second makes the kernel refuse a new /proc to sandboxes inside this one.
+// dataMountpoints are where the data tmpfs may go, the best first. Both lie in the sandbox's
+// own new /proc, so nothing of the user's is hidden. The first is an empty directory that
+// the kernel keeps for mounting on; it is missing in kernels without binfmt_misc. Mounting
+// on the second makes the kernel refuse a new /proc to sandboxes inside this one.
 var dataMountpoints = []string{"/proc/sys/fs/binfmt_misc", "/proc/driver"}
 
-// prepareMounts gives the sandbox its own /proc, which shows the new PID namespace, and the tmpfs for data.
+// prepareMounts gives the sandbox its own /proc, which shows the new PID
+// namespace, and the tmpfs for data.
 func prepareMounts() (dataDir, op string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return "", "make mounts private", err
@@ -188,8 +196,8 @@ func prepareMounts() (dataDir, op string, err error) {
 	return "", "mount a tmpfs for data folders", err
 }
 
-// reapUntil reaps every process that dies until inner does, and returns inner's exit status. Nobody else in init waits for
-// processes: one reaper only.
+// reapUntil reaps every process that dies until inner does, and returns inner's
+// exit status. Nobody else in init waits for processes: one reaper only.
 func reapUntil(inner int) (status int) {
 	for {
 		var ws unix.WaitStatus
@@ -207,8 +215,9 @@ func reapUntil(inner int) (status int) {
 	}
 }
 
-// DataDir makes a fresh folder for the data of a host and returns its path. It lies on a tmpfs that only this sandbox sees
-// and that goes with it. A second call with the same name makes a second folder.
+// DataDir makes a fresh folder for the data of a host and returns its path. It
+// lies on a tmpfs that only this sandbox sees and that goes with it. A second
+// call with the same name makes a second folder.
 func DataDir(host string) (string, error) {
 	if !Inside() {
 		return "", fmt.Errorf("data folder of %s: %w", host, ErrOutside)

@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Four processes on one processor wait for three quarters of the time, and that is noticed on their host.
+// Four processes on one processor wait for three quarters of the time, and that
+// is noticed on their host.
 func TestStarvedProcessesAreNoticed(t *testing.T) {
 	if !inside(t) {
 		return
@@ -37,7 +38,8 @@ func TestStarvedProcessesAreNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, w := range long {
-			if w.Host != hs[1] || !pids[w.PID] || w.For < bound || w.From < began-int64(w.For) || w.To > monotime.Now() || time.Duration(w.To-w.From) < w.For {
+			if w.Host != hs[1] || !pids[w.PID] || w.For < bound || w.From < began-int64(w.For) ||
+				w.To > monotime.Now() || time.Duration(w.To-w.From) < w.For {
 				t.Errorf("%s: %+v", w.Host.Name, w)
 			}
 		}

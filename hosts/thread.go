@@ -9,11 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// aside runs fn on a new goroutine that is locked to a thread other than the program's first. The thread ends with fn,
-// whatever namespaces it entered: the runtime never uses a locked thread again.
+// aside runs fn on a new goroutine that is locked to a thread other than the
+// program's first. The thread ends with fn, whatever namespaces it entered: the
+// runtime never uses a locked thread again.
 //
-// The first thread must stay as it is: /proc/PID/ns shows its namespaces as the whole program's (so we would find
-// ourselves among a host's processes), and the runtime cannot end it.
+// The first thread must stay as it is: /proc/PID/ns shows its namespaces as the whole program's
+// (so we would find ourselves among a host's processes), and the runtime cannot end it.
 func aside(fn func()) {
 	go func() {
 		runtime.LockOSThread()
@@ -32,8 +33,8 @@ func aside(fn func()) {
 	}()
 }
 
-// forker is the thread that forks sandboxes. It never ends, so a sandbox's parent-death signal means the death of the
-// program and nothing else.
+// forker is the thread that forks sandboxes. It never ends, so a sandbox's
+// parent-death signal means the death of the program and nothing else.
 var forker = sync.OnceValue(func() chan<- func() {
 	jobs := make(chan func())
 	aside(func() {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Who starts one program after the other is stopped, too, at whatever moment: also while it waits in the kernel, where no signal reaches it, for a child that is
-// stopped between vfork and its program. What stops such a shell without an end would fail within some of these.
+// Who starts one program after the other is stopped, too, at whatever moment: also while it
+// waits in the kernel, where no signal reaches it, for a child that is stopped between vfork
+// and its program. What stops such a shell without an end would fail within some of these.
 func TestStopOfWhoStartsPrograms(t *testing.T) {
 	if !inside(t) {
 		return

@@ -17,8 +17,10 @@ import (
 
 // Waits notices hosts whose processes wait for a processor, as on a machine that is too busy.
 //
-// The kernel's scheduler counts how long each thread was ready to run and did not (the second number of /proc/PID/task/TID/schedstat, proc(5)). A thread that
-// sleeps or is stopped is not ready, so a pause is no wait. Threads are counted one by one, since the wait of one is easily hidden in the sum of all.
+// The kernel's scheduler counts how long each thread was ready to run and did
+// not (the second number of /proc/PID/task/TID/schedstat, proc(5)). A thread
+// that sleeps or is stopped is not ready, so a pause is no wait. Threads are
+// counted one by one, since the wait of one is easily hidden in the sum of all.
 type Waits struct {
 	bound   int64
 	proc    string                       // where /proc is mounted
@@ -38,7 +40,8 @@ type home struct {
 	look int
 }
 
-// waited is what is known of a thread's waits. Its window begins with a wait, and ends when it has waited for the bound, or not in twice that time.
+// waited is what is known of a thread's waits. Its window begins with a wait,
+// and ends when it has waited for the bound, or not in twice that time.
 type waited struct {
 	fd          int   // its schedstat
 	total, base int64 // its waits so far, and when the window began
@@ -46,7 +49,8 @@ type waited struct {
 	look        int   // 0: none yet
 }
 
-// WatchWaits watches the processes of the hosts for waits of bound or longer. What they have waited so far is not counted.
+// WatchWaits watches the processes of the hosts for waits of bound or longer.
+// What they have waited so far is not counted.
 func WatchWaits(bound time.Duration, hosts ...*Host) (*Waits, error) {
 	w := &Waits{bound: int64(bound), proc: "/proc", now: monotime.Now}
 	w.homeOf = func(pid int) (*Host, error) {
@@ -71,7 +75,8 @@ func (w *Waits) Close() {
 	w.forget()
 }
 
-// Look returns the waits that have come to an end since the look before: of each host the longest, if it reaches the bound. No time is told twice.
+// Look returns the waits that have come to an end since the look before: of
+// each host the longest, if it reaches the bound. No time is told twice.
 func (w *Waits) Look() (long []Wait, err error) {
 	if w.threads == nil {
 		w.homes, w.threads, w.told = map[int]home{}, map[int]*waited{}, map[*Host]int64{}
@@ -98,14 +103,16 @@ func (w *Waits) Look() (long []Wait, err error) {
 		found.From = max(found.From, w.told[h])
 		if found.To-found.From >= w.bound {
 			w.told[h] = found.To
-			found.For = min(found.For, time.Duration(found.To-found.From)) // the rest has been told with another thread's
+			// the rest has been told with another thread's
+			found.For = min(found.For, time.Duration(found.To-found.From))
 			long = append(long, found)
 		}
 	}
 	return long, err
 }
 
-// add takes what a thread has waited in its life. It returns the waits of its window, and whether they reach the bound.
+// add takes what a thread has waited in its life. It returns the waits of its
+// window, and whether they reach the bound.
 func (w *Waits) add(tid int, total int64) (Wait, bool) {
 	t := w.threads[tid]
 	if t.look == 0 && w.looks == 1 { // else all waits of a new one came since the look before
@@ -129,7 +136,8 @@ func (w *Waits) add(tid int, total int64) (Wait, bool) {
 	return Wait{}, false
 }
 
-// processes calls look for every thread of every process on the hosts. What is gone by then is left out.
+// processes calls look for every thread of every process on the hosts. What is
+// gone by then is left out.
 func (w *Waits) processes(look func(h *Host, pid, tid int) error) error {
 	pids, err := numbers(w.proc)
 	if err != nil {
@@ -162,9 +170,10 @@ func (w *Waits) processes(look func(h *Host, pid, tid int) error) error {
 	return nil
 }
 
-// waitOf is how long a thread has waited for a processor in its life. Its file stays open: that costs
-// a third of opening it at each look, many times a second, and when the thread ends the kernel need
-// not clear away what was looked up anew meanwhile, which on a busy machine takes a second at times.
+// waitOf is how long a thread has waited for a processor in its life. Its file
+// stays open: that costs a third of opening it at each look, many times a
+// second, and when the thread ends the kernel need not clear away what was
+// looked up anew meanwhile, which on a busy machine takes a second at times.
 func (w *Waits) waitOf(pid, tid int) (int64, error) {
 	path := w.proc + "/" + strconv.Itoa(pid) + "/task/" + strconv.Itoa(tid) + "/schedstat"
 	t := w.threads[tid]

@@ -23,7 +23,8 @@ type fakeProc struct {
 	ms    int64
 }
 
-// watchFake watches hosts a and b of a fake /proc for waits of 50 ms: processes 1 to 99 live on a, up to 199 on b, the others elsewhere.
+// watchFake watches hosts a and b of a fake /proc for waits of 50 ms: processes
+// 1 to 99 live on a, up to 199 on b, the others elsewhere.
 func watchFake(t *testing.T) (p *fakeProc, a, b *Host) {
 	a, b = &Host{Name: "a"}, &Host{Name: "b"}
 	p = &fakeProc{t: t}
@@ -47,7 +48,8 @@ func (p *fakeProc) dir(pid, tid int) string {
 func (p *fakeProc) has(pid, tid int, ms float64) {
 	p.t.Helper()
 	dir := p.dir(pid, tid)
-	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "schedstat"), fmt.Appendf(nil, "123 %d 7\n", int64(ms*1e6)), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o755),
+		os.WriteFile(filepath.Join(dir, "schedstat"), fmt.Appendf(nil, "123 %d 7\n", int64(ms*1e6)), 0o644)); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -75,7 +77,8 @@ func (p *fakeProc) wants(after int64, want string) {
 	}
 }
 
-// A wait is told when it is over, from before it can have begun. What a thread waited before anybody watched is not told.
+// A wait is told when it is over, from before it can have begun. What a thread
+// waited before anybody watched is not told.
 func TestWaitInOnePiece(t *testing.T) {
 	p, _, _ := watchFake(t)
 	p.has(1, 1, 1000)
@@ -90,7 +93,8 @@ func TestWaitInOnePiece(t *testing.T) {
 	p.wants(25, "") // below the bound
 }
 
-// Many short waits are a stall if they make up half of the time; a third of it is an ordinary busy machine.
+// Many short waits are a stall if they make up half of the time; a third of it
+// is an ordinary busy machine.
 func TestWaitsInPieces(t *testing.T) {
 	for _, c := range []struct {
 		share float64
@@ -112,7 +116,8 @@ func TestWaitsInPieces(t *testing.T) {
 	}
 }
 
-// Threads and processes come and go: of a new one every wait counts, and one that has gone is no error.
+// Threads and processes come and go: of a new one every wait counts, and one
+// that has gone is no error.
 func TestWaitsOfThreadsThatComeAndGo(t *testing.T) {
 	p, _, _ := watchFake(t)
 	p.has(1, 1, 0)
@@ -129,7 +134,8 @@ func TestWaitsOfThreadsThatComeAndGo(t *testing.T) {
 	p.wants(25, "a 50-125 thread 1/7 51")
 	p.has(3, 3, 0)
 	p.wants(25, "")
-	if err := unix.Dup2(schedstatOfTheDead(t), p.waits.threads[3].fd); err != nil { // it ends just now
+	// it ends just now
+	if err := unix.Dup2(schedstatOfTheDead(t), p.waits.threads[3].fd); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(p.dir(3, 3), "schedstat")); err != nil {

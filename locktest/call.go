@@ -14,11 +14,13 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// Client tells whether this process is a client of a run, in which the test runs once more up to its call of Run. A test that prepares something
-// that clients must not prepare again asks before it does.
+// Client reports whether this process is a client of a run, in which the test
+// runs once more up to its call of Run. A test that prepares something that
+// clients must not prepare again asks before it does.
 func Client() bool { return me.client }
 
-// calls counts the calls of Run in each test: a test may call it more than once, and each client belongs to one of them.
+// calls counts the calls of Run in each test: a test may call it more than
+// once, and each client belongs to one of them.
 var calls = struct {
 	sync.Mutex
 	of map[*testing.T]int
@@ -32,7 +34,8 @@ func nextCall(t *testing.T) int {
 	return calls.of[t]
 }
 
-// roleVar tells a copy of the test binary which of a run's processes it is. It is taken away before any code of the user runs.
+// roleVar tells a copy of the test binary which of a run's processes it is. It
+// is taken away before any code of the user runs.
 const roleVar = "LOCKCHAOS_LOCKTEST"
 
 const (
@@ -66,7 +69,8 @@ func become(call, test string) (err error) {
 
 // client opens one for a run.
 func (o Open) client(_ context.Context, c clients.Config) (clients.Lock, error) {
-	l, err := o(Nodes{Addrs: c.Nodes, Account: c.Account, TTL: time.Duration(c.TTL), Client: c.Client, Seed: c.Seed, Config: c})
+	l, err := o(Nodes{Addrs: c.Nodes, Account: c.Account, TTL: time.Duration(c.TTL), Client: c.Client, Seed: c.Seed,
+		Config: c})
 	if err == nil && l == nil {
 		err = errors.New("the test's function returned neither a lock nor an error")
 	}

@@ -41,7 +41,8 @@ func checked(t *testing.T, file string, how ...saved.Reading) string {
 	return strings.Join(f.errors, "\n")
 }
 
-// TestCheck: the log of slog is judged by the lines of its application, and only one that passes passes.
+// TestCheck: the log of slog is judged by the lines of its application, and
+// only one that passes passes.
 func TestCheck(t *testing.T) {
 	log := func(lines ...string) string {
 		name := filepath.Join(t.TempDir(), "app.log")
@@ -69,7 +70,8 @@ func TestCheck(t *testing.T) {
 		"inconclusive": {log("w1 acquired", "w1 released"), nil, "No key was granted to two clients"},
 		"refused":      {log("w1 dances"), nil, "nobody knows what this event means"},
 		"as it is told": {log("w1 got it", "w2 got it", "w1 left", "w2 left"),
-			[]saved.Reading{{Options: audit.Options{Events: map[string][]string{"grant": {"got it"}, "release": {"left"}}}}}, "w1 and w2 both held invoices"},
+			[]saved.Reading{{Options: audit.Options{Events: map[string][]string{"grant": {"got it"},
+				"release": {"left"}}}}}, "w1 and w2 both held invoices"},
 		"missing": {"nowhere.log", nil, "no history there"},
 	} {
 		if text := checked(t, c.file, c.how...); !strings.Contains(text, c.want) {

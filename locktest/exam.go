@@ -13,11 +13,13 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Exam attacks the lock in every way that its claims invite, as `lockchaos exam` does. Each attack is a subtest of its name, several at once.
+// Exam attacks the lock in every way that its claims invite, as `lockchaos
+// exam` does. Each attack is a subtest of its name, several at once.
 //
-// A defect of the lock fails the test, and so does a violation of which it is not clear why it came. What no lease prevents is logged. An
-// attack that comes to nothing is made again, up to three times in all; if it comes to nothing then, it fails. Attacks that make no
-// sense against the lock are logged with the reason.
+// A defect of the lock fails the test, and so does a violation of which it is not
+// clear why it came. What no lease prevents is logged. An attack that comes to
+// nothing is made again, up to three times in all; if it comes to nothing then, it
+// fails. Attacks that make no sense against the lock are logged with the reason.
 func Exam(t *testing.T, e Examination, open Open) {
 	t.Helper()
 	if err := checkService(e.Service); err != nil {

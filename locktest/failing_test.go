@@ -26,7 +26,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// fixtureVar names the test of this file that is run as its user would: it fails, and another test looks at what it says.
+// fixtureVar names the test of this file that is run as its user would: it
+// fails, and another test looks at what it says.
 const fixtureVar = "LOCKTEST_FIXTURE"
 
 // fixtures are tests that fail, or are skipped.
@@ -59,7 +60,8 @@ var fixtures = map[string]func(t *testing.T){
 	},
 	"racy": func(t *testing.T) {
 		s := undisturbed("none")
-		s.Expect = scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "unfenced-write": "any", "lost-update": "any"}}
+		s.Expect = scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated",
+			"unfenced-write": "any", "lost-update": "any"}}
 		locktest.Run(t, s, func(n locktest.Nodes) (clients.Lock, error) {
 			total, done := 0, make(chan struct{})
 			go func() { total++; close(done) }()
@@ -94,15 +96,18 @@ var fixtures = map[string]func(t *testing.T){
 	"service": func(t *testing.T) { locktest.Run(t, undisturbed("redos"), none) },
 	"fault":   func(t *testing.T) { locktest.Run(t, locktest.Scenario{Service: "none", Fault: "gremlins"}, none) },
 	"unfit": func(t *testing.T) {
-		locktest.Run(t, locktest.Scenario{Service: "redis", Custom: &scenarios.Scenario{TTL: 1, Clients: 2, Keys: 1, Workload: scenarios.Workload{Kind: "counter"}}}, fenced)
+		locktest.Run(t, locktest.Scenario{Service: "redis",
+			Custom: &scenarios.Scenario{TTL: 1, Clients: 2, Keys: 1, Workload: scenarios.Workload{Kind: "counter"}}}, fenced)
 	},
 	"restart": func(t *testing.T) {
-		locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.SetnxFenced.Claims, Attacks: []string{"node-restarts"}}, fenced)
+		locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.SetnxFenced.Claims,
+			Attacks: []string{"node-restarts"}}, fenced)
 	},
 	"postgres": func(t *testing.T) { locktest.Run(t, locktest.Scenario{Service: "postgres"}, none) },
 	"all": func(t *testing.T) {
-		locktest.RunAll(t, locktest.Scenario{Service: "none", Duration: 400 * time.Millisecond, Expect: scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "any", "unfenced-write": "any",
-			"lost-update": "any", "stuck-lock": "any", "dead-grant": "any"}}}, none)
+		locktest.RunAll(t, locktest.Scenario{Service: "none", Duration: 400 * time.Millisecond,
+			Expect: scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "any", "unfenced-write": "any",
+				"lost-update": "any", "stuck-lock": "any", "dead-grant": "any"}}}, none)
 	},
 }
 
@@ -115,7 +120,8 @@ func TestFixture(t *testing.T) {
 	fixture(t)
 }
 
-// said runs a fixture in a process of its own, through a shell line in which "$@" is the command, and returns what it says.
+// said runs a fixture in a process of its own, through a shell line in which
+// "$@" is the command, and returns what it says.
 func said(t *testing.T, fixture, shell string, env ...string) (output string, failed bool) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", shell, "sh", os.Args[0], "-test.run=^TestFixture$", "-test.v")
@@ -143,32 +149,46 @@ func TestTold(t *testing.T) {
 		fails                bool
 		want                 []string // patterns
 	}{
-		{"violated", "broken", plainly, nil, true, []string{`--- FAIL: TestFixture/mutual-exclusion`, `violated \d+ times .*, and pass or not judged is expected`, `both held k0`,
-			`client \d +asks: acquire k0`, `\d+ ops of \d+ events are enough`, `report: \S+/report.html`,
-			`again: LOCKCHAOS_SEED=7 go test( -race)? -count=1 -run '\^TestFixture\$'`, `--- PASS: TestFixture/continuity|--- SKIP: TestFixture/continuity`}},
-		{"a client goes elsewhere", "unreached", plainly, nil, true, []string{`says nothing about the lock: .*client \d.*`, `it must come to the same call of locktest`}},
-		{"the lock can't be opened", "unopened", plainly, nil, true, []string{`says nothing about the lock: client \d on host client-\d: .*no licence`}},
+		{"violated", "broken", plainly, nil, true,
+			[]string{`--- FAIL: TestFixture/mutual-exclusion`, `violated \d+ times .*, and pass or not judged is expected`, `both held k0`,
+				`client \d +asks: acquire k0`, `\d+ ops of \d+ events are enough`, `report: \S+/report.html`,
+				`again: LOCKCHAOS_SEED=7 go test( -race)? -count=1 -run '\^TestFixture\$'`,
+				`--- PASS: TestFixture/continuity|--- SKIP: TestFixture/continuity`}},
+		{"a client goes elsewhere", "unreached", plainly, nil, true,
+			[]string{`says nothing about the lock: .*client \d.*`, `it must come to the same call of locktest`}},
+		{"the lock can't be opened", "unopened", plainly, nil, true,
+			[]string{`says nothing about the lock: client \d on host client-\d: .*no licence`}},
 		{"no lock", "nothing", plainly, nil, true, []string{`returned neither a lock nor an error`}},
 		{"a client dies", "panics", plainly, nil, true, []string{`panic: out of luck`}},
-		{"too few grants", "few", plainly, nil, true, []string{`inconclusive: .* grants.* The next try lasts twice as long`, `--- FAIL: TestFixture/mutual-exclusion`, `report: `}},
-		{"not caught", "expected", plainly, nil, true, []string{`--- FAIL: TestFixture/mutual-exclusion`, `pass, and violated is expected`}},
+		{"too few grants", "few", plainly, nil, true,
+			[]string{`inconclusive: .* grants.* The next try lasts twice as long`, `--- FAIL: TestFixture/mutual-exclusion`, `report: `}},
+		{"not caught", "expected", plainly, nil, true,
+			[]string{`--- FAIL: TestFixture/mutual-exclusion`, `pass, and violated is expected`}},
 		{"an exam", "exam", plainly, nil, true, []string{`not applicable, since it does not keep its grants alive by itself: stop-long`,
 			`--- FAIL: TestFixture/stop-release`, `fell: a defect: .*freed (other clients|another client)`, `client \d +asks: release k0`,
 			`again: LOCKCHAOS_SEED=7 go test( -race)? -count=1 -run '\^TestFixture\$/\^stop-release\$'`}},
-		{"an exam that comes to nothing", "idle", plainly, nil, true, []string{`(?s)try 1 was inconclusive .*: once more.*try 2 was inconclusive .*: once more`, `--- FAIL: TestFixture/stop-work`,
-			`inconclusive: `}},
+		{"an exam that comes to nothing", "idle", plainly, nil, true,
+			[]string{`(?s)try 1 was inconclusive .*: once more.*try 2 was inconclusive .*: once more`, `--- FAIL: TestFixture/stop-work`,
+				`inconclusive: `}},
 		{"an unknown attack", "no attack", plainly, nil, true, []string{`there is no attack named "stop-wrok"; did you mean stop-work\?`}},
 		{"unknown service", "service", plainly, nil, true, []string{`there is no service "redos": one of redis, .*, or none`}},
-		{"unknown fault", "fault", plainly, nil, true, []string{`there is no fault "gremlins": one of none, pause-holder, .*Scenario.Custom`}},
+		{"unknown fault", "fault", plainly, nil, true,
+			[]string{`there is no fault "gremlins": one of none, pause-holder, .*Scenario.Custom`}},
 		{"a scenario with mistakes", "unfit", plainly, nil, true, []string{`can't be run: \S+/plan.yaml(:\d+:\d+)?: .*`}},
 		{"a seed that is none", "broken", plainly, []string{"LOCKCHAOS_SEED=x"}, true, []string{`LOCKCHAOS_SEED="x" is not a number`}},
-		{"no PostgreSQL", "postgres", plainly, []string{"LOCKCHAOS_POSTGRES=/nowhere"}, false, []string{`--- SKIP: TestFixture`, `service postgres: .*/nowhere`}},
-		{"no PostgreSQL, required", "postgres", plainly, []string{"LOCKCHAOS_POSTGRES=/nowhere", "LOCKCHAOS_REQUIRE=all"}, true, []string{`service postgres: .*/nowhere`}},
-		{"a stand-in that can't restart", "restart", plainly, []string{"LOCKCHAOS_REDIS=miniredis"}, false, []string{`--- SKIP: TestFixture/node-restarts`,
-			`service redis: the stand-in has no restart that keeps data: unset LOCKCHAOS_REDIS, and apt-get install redis-server`}},
+		{"no PostgreSQL", "postgres", plainly, []string{"LOCKCHAOS_POSTGRES=/nowhere"}, false,
+			[]string{`--- SKIP: TestFixture`, `service postgres: .*/nowhere`}},
+		{"no PostgreSQL, required", "postgres", plainly,
+			[]string{"LOCKCHAOS_POSTGRES=/nowhere", "LOCKCHAOS_REQUIRE=all"}, true, []string{`service postgres: .*/nowhere`}},
+		{"a stand-in that can't restart", "restart", plainly, []string{"LOCKCHAOS_REDIS=miniredis"}, false,
+			[]string{`--- SKIP: TestFixture/node-restarts`,
+				`service redis: the stand-in has no restart that keeps data: unset LOCKCHAOS_REDIS, and apt-get install redis-server`}},
 		{"no namespaces", "broken", `exec unshare -r sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"' sh "$@"`, nil, false,
-			[]string{`--- SKIP: TestFixture`, `Fixture/none/unfenced was not run: this machine refuses to make new namespaces: .*max_user_namespaces is 0: sudo sysctl`}},
-		{"all, in short", "all", `exec "$@" -test.short`, nil, false, []string{`--- SKIP: TestFixture/hold-write`, `not of the smoke set`, `--- PASS: TestFixture/none`, `--- (PASS|FAIL): TestFixture/pause-holder`}},
+			[]string{`--- SKIP: TestFixture`,
+				`Fixture/none/unfenced was not run: this machine refuses to make new namespaces: .*max_user_namespaces is 0: sudo sysctl`}},
+		{"all, in short", "all", `exec "$@" -test.short`, nil, false,
+			[]string{`--- SKIP: TestFixture/hold-write`, `not of the smoke set`, `--- PASS: TestFixture/none`,
+				`--- (PASS|FAIL): TestFixture/pause-holder`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -190,7 +210,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestFolder: the folder of a run that failed has all that there is to read, and that of one that passed is gone, unless it is wanted.
+// TestFolder: the folder of a run that failed has all that there is to read,
+// and that of one that passed is gone, unless it is wanted.
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
@@ -200,17 +221,20 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(found, " ")
-	for _, want := range []string{"history.jsonl", "plan.yaml", "verdict.json", "report.html", "logs", "witness.mutual-exclusion.jsonl", "run.json", "index.html", "junit.xml", "sarif.json"} {
+	for _, want := range []string{"history.jsonl", "plan.yaml", "verdict.json", "report.html", "logs",
+		"witness.mutual-exclusion.jsonl", "run.json", "index.html", "junit.xml", "sarif.json"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %s in %s\n%s", want, all, text)
 		}
 	}
-	run, suite, err := runs.NewTool("", "lockchaos", nil).JudgeRun(filepath.Dir(found[0])) // as lockchaos report does, which knows no lock of a test
+	// as lockchaos report does, which knows no lock of a test
+	run, suite, err := runs.NewTool("", "lockchaos", nil).JudgeRun(filepath.Dir(found[0]))
 	if err != nil || len(suite.Scenarios) != 1 {
 		t.Fatal(suite, err)
 	}
 	sc := suite.Scenarios[0]
-	if sc.Failed != "" || sc.Result() != reports.Corrupted || !strings.Contains(sc.Rerun, "LOCKCHAOS_SEED=7 go test ") || run.Exit == nil || *run.Exit != exit.Violated {
+	if sc.Failed != "" || sc.Result() != reports.Corrupted ||
+		!strings.Contains(sc.Rerun, "LOCKCHAOS_SEED=7 go test ") || run.Exit == nil || *run.Exit != exit.Violated {
 		t.Errorf("judged again: failed %q, %s, again: %s; exit status %v", sc.Failed, sc.Result(), sc.Rerun, run.Exit)
 	}
 	if text, failed := said(t, "postgres", plainly, "LOCKCHAOS_RUNS=", "TMPDIR="+temp, "LOCKCHAOS_POSTGRES=/nowhere"); failed {

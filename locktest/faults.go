@@ -10,7 +10,8 @@ import (
 // noFault is the name of a run that nothing disturbs.
 const noFault = "none"
 
-// fault is a fault by its name: how it is made for a TTL, and how often it must have struck for a run to mean anything.
+// fault is a fault by its name: how it is made for a TTL, and how often it must
+// have struck for a run to mean anything.
 type fault struct {
 	name, about string
 	// smoke: it is run with -short, too.
@@ -25,7 +26,8 @@ const second = scenarios.Duration(time.Second)
 
 // ms is a range of milliseconds.
 func ms(least, most int) scenarios.Range {
-	return scenarios.Range{Min: scenarios.Duration(least) * scenarios.Duration(time.Millisecond), Max: scenarios.Duration(most) * scenarios.Duration(time.Millisecond)}
+	return scenarios.Range{Min: scenarios.Duration(least) * scenarios.Duration(time.Millisecond),
+		Max: scenarios.Duration(most) * scenarios.Duration(time.Millisecond)}
 }
 
 // past is how long a fault lasts that is to outlast a lease.
@@ -33,7 +35,8 @@ func past(ttl scenarios.Duration) scenarios.Duration { return ttl * 19 / 10 }
 
 // aimed is a fault of the holder that comes every so often.
 func aimed(kind, when string, length scenarios.Duration) scenarios.Fault {
-	return scenarios.Fault{Kind: kind, Target: "holder", When: when, For: length, After: ms(100, 0).Min, Every: ms(200, 400)}
+	return scenarios.Fault{Kind: kind, Target: "holder", When: when, For: length, After: ms(100, 0).Min,
+		Every: ms(200, 400)}
 }
 
 // faults are in the order in which RunAll takes them.

@@ -8,18 +8,21 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Funcs is a lock made of functions, for libraries that have a simple one: lock, unlock. What it can't say (how long a grant is valid, when the attempt
-// that succeeded began, that a grant was lost) is not held against the library, and lets less be explained; a clients.Lock of your own can.
+// Funcs is a lock made of functions, for libraries that have a simple one:
+// lock, unlock. What it can't say (how long a grant is valid, when the attempt
+// that succeeded began, that a grant was lost) is not held against the library,
+// and lets less be explained; a clients.Lock of your own can.
 //
-// An error that is, or wraps, clients.ErrBusy (another holds the key, and nothing of this attempt is left in the service) or clients.ErrNotHeld (the
-// service said that the grant is no longer ours) is definite: the call had no effect and never will have. It is always right to return any other
-// error for what is not that certain, a timeout above all.
+// An error that is, or wraps, clients.ErrBusy (another holds the key, and nothing of this
+// attempt is left in the service) or clients.ErrNotHeld (the service said that the grant
+// is no longer ours) is definite: the call had no effect and never will have. It is always
+// right to return any other error for what is not that certain, a timeout above all.
 type Funcs struct {
 	// Acquire waits for the key until ctx is done. The token is 0 if the lock has none.
 	Acquire func(ctx context.Context, key string) (token int64, err error)
 	// Release gives the key back.
 	Release func(ctx context.Context, key string) error
-	// Held tells whether the key is still ours; nil: the library can't be asked. See Lock.
+	// Held reports whether the key is still ours; nil: the library can't be asked. See Lock.
 	Held func(ctx context.Context, key string) error
 	// Close gives up connections and sessions; nil: there are none.
 	Close func(ctx context.Context) error
@@ -39,7 +42,8 @@ func (f Funcs) Lock() (clients.Lock, error) {
 type simple struct{ f Funcs }
 
 func (l simple) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	g := clients.Grant{Key: key, First: monotime.Now()} // whatever the library sends, it sends later
+	// whatever the library sends, it sends later
+	g := clients.Grant{Key: key, First: monotime.Now()}
 	var err error
 	g.Token, err = l.f.Acquire(ctx, key)
 	return g, err

@@ -23,7 +23,8 @@ func init() {
 	}
 }
 
-// Simulate is the client of a simulation, if it is the call that the client is of: it does not return then.
+// Simulate is the client of a simulation, if it is the call that the client is
+// of: it does not return then.
 func Simulate(t *testing.T, s Scenario, open Open) {
 	t.Helper()
 	if call := nextCall(t); !mine(t) || me.test != t.Name() || me.call != call {
@@ -31,7 +32,8 @@ func Simulate(t *testing.T, s Scenario, open Open) {
 	}
 	name := lockName(me.test)
 	in, out := os.NewFile(simulatedIn, "requests"), os.NewFile(simulatedOut, "replies")
-	if err := (adapted.Lock{Open: open.client, Says: clients.Declaration{Name: name, Claims: s.claims()}}).Serve(in, out); err != nil {
+	if err := (adapted.Lock{Open: open.client, Says: clients.Declaration{Name: name, Claims: s.claims()}}).Serve(in,
+		out); err != nil {
 		fmt.Fprintln(os.Stderr, "locktest:", err)
 		os.Exit(1)
 	}

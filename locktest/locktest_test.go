@@ -33,7 +33,8 @@ func undisturbed(service string) locktest.Scenario {
 	return locktest.Scenario{Service: service, Duration: time.Second}
 }
 
-// TestRightLock: a right lock on a store with a fence passes under a frozen holder, but for what is inherent.
+// TestRightLock: a right lock on a store with a fence passes under a frozen
+// holder, but for what is inherent.
 func TestRightLock(t *testing.T) {
 	t.Parallel()
 	locktest.Run(t, locktest.Scenario{Service: "redis", Fault: "pause-holder", Claims: redis.SetnxFenced.Claims, Inherent: true}, fenced)
@@ -41,18 +42,21 @@ func TestRightLock(t *testing.T) {
 
 // TestExam: a right lock stands, and what no lease prevents does not fail the test.
 func TestExam(t *testing.T) {
-	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.Setnx.Claims, Attacks: []string{"stop-work", "stop-release", "stop-long"}},
+	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.Setnx.Claims,
+		Attacks: []string{"stop-work", "stop-release", "stop-long"}},
 		func(n locktest.Nodes) (clients.Lock, error) { return redis.Setnx.Open(context.Background(), n.Config) })
 }
 
-// TestExpected: a lock that is none is caught, as expected. Whatever a test or a library prints does not disturb the client.
+// TestExpected: a lock that is none is caught, as expected. Whatever a test or
+// a library prints does not disturb the client.
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	if locktest.Client() {
 		fmt.Println("not of the protocol")
 	}
 	s := undisturbed("none")
-	s.Expect = scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "unfenced-write": "any", "lost-update": "any"}}
+	s.Expect = scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "unfenced-write": "any",
+		"lost-update": "any"}}
 	locktest.Run(t, s, func(n locktest.Nodes) (clients.Lock, error) {
 		fmt.Println("nor this")
 		var word string
@@ -63,7 +67,8 @@ func TestExpected(t *testing.T) {
 	})
 }
 
-// TestNames: each client comes to its own call of Run, whatever the tests are called and however many calls they make.
+// TestNames: each client comes to its own call of Run, whatever the tests are
+// called and however many calls they make.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a lock/of (mine)", "a lock/of (mine)", "[x"} {
@@ -75,8 +80,10 @@ func TestNames(t *testing.T) {
 			for call := range calls {
 				opened := false
 				locktest.Run(t, locktest.Scenario{Service: "redis", Duration: 300 * time.Millisecond, Claims: redis.SetnxFenced.Claims,
-					Custom: &scenarios.Scenario{TTL: scenarios.Duration(500 * time.Millisecond), Clients: 2, Keys: 1, Store: scenarios.Store{Kind: "fenced"},
-						Workload: scenarios.Workload{Kind: "counter", Guard: "none", AcquireTimeout: scenarios.Duration(8 * time.Second), OpTimeout: scenarios.Duration(8 * time.Second)},
+					Custom: &scenarios.Scenario{TTL: scenarios.Duration(500 * time.Millisecond), Clients: 2, Keys: 1,
+						Store: scenarios.Store{Kind: "fenced"},
+						Workload: scenarios.Workload{Kind: "counter", Guard: "none",
+							AcquireTimeout: scenarios.Duration(8 * time.Second), OpTimeout: scenarios.Duration(8 * time.Second)},
 						Duration: scenarios.Duration(300 * time.Millisecond)}},
 					func(n locktest.Nodes) (clients.Lock, error) {
 						opened = true
@@ -103,7 +110,8 @@ func TestFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := undisturbed("none")
-	s.Expect = scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "unfenced-write": "any", "lost-update": "any"}}
+	s.Expect = scenarios.Expect{Properties: map[string]string{"mutual-exclusion": "violated", "unfenced-write": "any",
+		"lost-update": "any"}}
 	locktest.Run(t, s, none)
 }
 

@@ -48,18 +48,21 @@ func (n *network) Run(ctx context.Context, p scenarios.Plan, dir string, stdout,
 	return err
 }
 
-// probeArg is the argument of a copy that tries, in a sandbox of its own, what faults of a network need.
+// probeArg is the argument of a copy that tries, in a sandbox of its own, what
+// faults of a network need.
 const probeArg = "-lockchaos-probe"
 
-// able says which needs of faults this machine does not meet. It is tried once, when a fault first needs something.
+// able says which needs of faults this machine does not meet. It is tried once,
+// when a fault first needs something.
 var able = sync.OnceValue(func() func(nemesis.Need) string { return nemesis.Able(context.Background(), probeArg) })
 
-// checkService tells whether there is such a service.
+// checkService reports whether there is such a service.
 func checkService(name string) error {
 	if _, known := backends.Lookup(name); known || name == scenarios.NoService {
 		return nil
 	}
-	return fmt.Errorf("there is no service %q: one of %s, or %s", name, strings.Join(backends.Names(), ", "), scenarios.NoService)
+	return fmt.Errorf("there is no service %q: one of %s, or %s", name, strings.Join(backends.Names(), ", "),
+		scenarios.NoService)
 }
 
 // missing skips the test because of what the machine lacks; where everything is required, it fails.

@@ -2,5 +2,5 @@
 
 package locktest_test
 
-// raceEnabled tells whether this program was built with the race detector.
+// raceEnabled reports whether this program was built with the race detector.
 const raceEnabled = false

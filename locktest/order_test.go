@@ -25,10 +25,13 @@ func TestInOrder(t *testing.T) {
 		met  []bool
 		want []int
 	}{
-		{"an overrun after a defect", []checker.PropertyResult{double(checker.KindLeaseOverrun), violated(checker.LostUpdate), violated(checker.Continuity), pass},
+		{"an overrun after a defect", []checker.PropertyResult{double(checker.KindLeaseOverrun),
+			violated(checker.LostUpdate), violated(checker.Continuity), pass},
 			[]bool{false, false, false, true}, []int{2, 0, 1, 3}},
-		{"a defect stays first", []checker.PropertyResult{double(checker.KindGrantedWhileValid), violated(checker.Continuity)}, []bool{false, false}, []int{0, 1}},
-		{"what is expected comes last", []checker.PropertyResult{violated(checker.Continuity), double(checker.KindLeaseOverrun)}, []bool{true, false}, []int{1, 0}},
+		{"a defect stays first", []checker.PropertyResult{double(checker.KindGrantedWhileValid),
+			violated(checker.Continuity)}, []bool{false, false}, []int{0, 1}},
+		{"what is expected comes last", []checker.PropertyResult{violated(checker.Continuity),
+			double(checker.KindLeaseOverrun)}, []bool{true, false}, []int{1, 0}},
 	} {
 		var compared []scenarios.Compared
 		for _, met := range c.met {

@@ -56,10 +56,13 @@ func (s Scenario) full(test string) (scenarios.Scenario, error) {
 		return scenarios.Scenario{}, err
 	}
 	ttl := scenarios.Duration(s.ttl())
-	out := scenarios.Scenario{Name: lock + "/" + f.name + "/" + s.store(), Lock: lock, About: f.about, TTL: ttl, Clients: 4, Keys: 1,
-		Store: scenarios.Store{Kind: s.store()}, Duration: scenarios.Duration(s.Duration), Needs: scenarios.Needs{Grants: 20, Handovers: 5},
-		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: ms(5, 20), Rest: ms(5, 30), AcquireTimeout: max(8*second, 4*ttl), OpTimeout: 8 * second},
-		Expect:   s.Expect}
+	out := scenarios.Scenario{Name: lock + "/" + f.name + "/" + s.store(), Lock: lock, About: f.about, TTL: ttl,
+		Clients: 4, Keys: 1,
+		Store: scenarios.Store{Kind: s.store()}, Duration: scenarios.Duration(s.Duration),
+		Needs: scenarios.Needs{Grants: 20, Handovers: 5},
+		Workload: scenarios.Workload{Kind: "counter", Guard: "none", Think: ms(5, 20), Rest: ms(5, 30),
+			AcquireTimeout: max(8*second, 4*ttl), OpTimeout: 8 * second},
+		Expect: s.Expect}
 	if s.Clients > 0 {
 		out.Clients = s.Clients
 	}
@@ -87,7 +90,7 @@ func (s Scenario) store() string {
 	return cmp.Or(s.Store, "unfenced")
 }
 
-// smoke tells whether the scenario is run with -short, too.
+// smoke reports whether the scenario is run with -short, too.
 func (s Scenario) smoke() bool {
 	f, err := faultNamed(s.Fault)
 	return s.Custom == nil && (err != nil || f.smoke)
@@ -96,7 +99,8 @@ func (s Scenario) smoke() bool {
 func faultNamed(name string) (fault, error) {
 	i := slices.IndexFunc(faults, func(f fault) bool { return f.name == cmp.Or(name, noFault) })
 	if i < 0 {
-		return fault{}, fmt.Errorf("there is no fault %q: one of %s; or say what you want with Scenario.Custom", name, strings.Join(Faults(), ", "))
+		return fault{}, fmt.Errorf("there is no fault %q: one of %s; or say what you want with Scenario.Custom", name,
+			strings.Join(Faults(), ", "))
 	}
 	return faults[i], nil
 }

@@ -17,12 +17,14 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/worker"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/netfault"
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
-// init takes over in the copies of the test binary that are no tests, or not yet: before main nobody has looked at the arguments, and no test need know.
+// init takes over in the copies of the test binary that are no tests, or not
+// yet: before main nobody has looked at the arguments, and no test need know.
 func init() {
 	inside := hosts.Stage() // in the init process of a sandbox this does not return
 	given := os.Getenv(roleVar)
@@ -52,7 +54,8 @@ func probe() int {
 	return 0
 }
 
-// becomeClient keeps the pipes to the harness apart from what the test, and the testing package, read and print.
+// becomeClient keeps the pipes to the harness apart from what the test, and the
+// testing package, read and print.
 func becomeClient(call, test string) (err error) {
 	if err := become(call, test); err != nil {
 		return err
@@ -71,7 +74,8 @@ func becomeClient(call, test string) (err error) {
 	return errors.Join(unix.Dup3(int(null.Fd()), unix.Stdin, 0), unix.Dup3(unix.Stderr, unix.Stdout, 0))
 }
 
-// moved is the file of a descriptor under another number, which no program that is started inherits.
+// moved is the file of a descriptor under another number, which no program that
+// is started inherits.
 func moved(fd int) (*os.File, error) {
 	const above = 100 // whoever expects the next free descriptor finds it
 	to, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, above)
@@ -85,7 +89,7 @@ func moved(fd int) (*os.File, error) {
 func serve(s Scenario, open Open) {
 	kind := s.lock(lockName(me.test)).Kind()
 	kind.Open = open.client
-	if err := harness.Work(context.Background(), me.in, me.out, []clients.Kind{kind}); err != nil {
+	if err := worker.Run(context.Background(), me.in, me.out, []clients.Kind{kind}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		syscall.Exit(1)
 	}

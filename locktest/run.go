@@ -29,7 +29,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Run runs the scenario against the lock that open opens, and reports each property as a subtest. See the package's documentation.
+// Run runs the scenario against the lock that open opens, and reports each
+// property as a subtest. See the package's documentation.
 func Run(t *testing.T, s Scenario, open Open) {
 	t.Helper()
 	call := nextCall(t)
@@ -58,7 +59,8 @@ func Run(t *testing.T, s Scenario, open Open) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	where := &network{PrivateNetwork: runs.PrivateNetwork{Able: able, Env: []string{roleVar + "=" + roleRun + " " + string(todo)},
+	where := &network{PrivateNetwork: runs.PrivateNetwork{Able: able,
+		Env:   []string{roleVar + "=" + roleRun + " " + string(todo)},
 		Locks: func(*scenarios.Scenario) (clients.Kind, error) { return lock.Kind(), nil }}}
 	sc := r.execute(where)
 	if where.refused != nil {
@@ -67,8 +69,8 @@ func Run(t *testing.T, s Scenario, open Open) {
 	r.tell(sc)
 }
 
-// RunAll runs the scenario under every fault of Faults that its service can bear, each as a subtest of that name, several at once. Its own Fault
-// must not be given.
+// RunAll runs the scenario under every fault of Faults that its service can bear,
+// each as a subtest of that name, several at once. Its own Fault must not be given.
 func RunAll(t *testing.T, s Scenario, open Open) {
 	t.Helper()
 	if s.Fault != "" || s.Custom != nil {
@@ -80,7 +82,8 @@ func RunAll(t *testing.T, s Scenario, open Open) {
 			one := s
 			one.Fault = f.name
 			if f.make != nil {
-				if err := harness.CheckFault(one.lock("lock").Kind(), f.make(scenarios.Duration(one.ttl()))); err != nil {
+				if err := harness.CheckFault(one.lock("lock").Kind(),
+					f.make(scenarios.Duration(one.ttl()))); err != nil {
 					t.Skipf("%s does not fit: %v", f.name, err)
 				}
 			}
@@ -155,7 +158,8 @@ func (s Scenario) seed() (uint64, error) {
 	return seed, nil
 }
 
-// folder makes the run's folder. One that nobody wants to keep is removed after a run that has nothing to tell.
+// folder makes the run's folder. One that nobody wants to keep is removed after
+// a run that has nothing to tell.
 func (r *run) folder() error {
 	parent, err := filepath.Abs(cmp.Or(os.Getenv(runsVar), os.TempDir()))
 	if err == nil {
@@ -178,7 +182,8 @@ func (r *run) folder() error {
 // examAlone is locked by the last try of an attack, which runs beside no other.
 var examAlone sync.RWMutex
 
-// deadlineMargin is how long before the deadline of the whole test binary a run is broken off, so that it can still tell why.
+// deadlineMargin is how long before the deadline of the whole test binary a run
+// is broken off, so that it can still tell why.
 const deadlineMargin = 10 * time.Second
 
 // execute runs the plan, and returns what it came to.
@@ -188,13 +193,16 @@ func (r *run) execute(where runs.Runtime) reports.Scenario {
 	ctx := t.Context()
 	if end, limited := t.Deadline(); limited {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, end.Add(-deadlineMargin), errors.New("the time limit of the tests (go test -timeout) is near"))
+		ctx, cancel = context.WithDeadlineCause(ctx, end.Add(-deadlineMargin),
+			errors.New("the time limit of the tests (go test -timeout) is near"))
 		defer cancel()
 	}
 	lock := r.given.lock(r.plan.Scenario.Lock)
-	one := &runs.Run{Name: t.Name(), Command: r.command(), Plans: []scenarios.Plan{r.plan}, Where: where, Test: &lock, Screen: screen.New(io.Discard),
-		Settings: runs.Settings{Tool: tool(lock.Kind()), Parallel: 1, Retries: runs.DefaultRetries, Longer: true, NoExpect: !r.expects()},
-		OnAgain:  r.again}
+	one := &runs.Run{Name: t.Name(), Command: r.command(), Plans: []scenarios.Plan{r.plan}, Where: where, Test: &lock,
+		Screen: screen.New(io.Discard),
+		Settings: runs.Settings{Tool: tool(lock.Kind()), Parallel: 1, Retries: runs.DefaultRetries, Longer: true,
+			NoExpect: !r.expects()},
+		OnAgain: r.again}
 	if r.given.attack() {
 		one.Exam, one.Alone = reports.ExamOf(lock.Lock, []scenarios.Inapplicable{}), &examAlone
 	}
@@ -220,7 +228,8 @@ func (r *run) again(sc reports.Scenario, why string) {
 	r.t.Log(shown("%s: once more", why))
 }
 
-// expects tells whether the scenario says how it is to come out; else the properties alone decide.
+// expects reports whether the scenario says how it is to come out; else the
+// properties alone decide.
 func (r *run) expects() bool {
 	e := r.plan.Scenario.Expect
 	return r.given.Inherent || len(e.Properties) > 0 || e.Severity != ""
@@ -234,7 +243,8 @@ type job struct {
 	Worker []string // the arguments of a client
 }
 
-// tool is this program, as package runs knows it. Go does not write the versions of modules into test binaries.
+// tool is this program, as package runs knows it. Go does not write the
+// versions of modules into test binaries.
 func tool(lock clients.Kind) *runs.Tool {
 	return runs.NewTool("(version unknown)", "lockchaos", []clients.Kind{lock})
 }
@@ -245,7 +255,8 @@ func clientArgs(test string) []string {
 	if testing.Short() {
 		args = append(args, "-test.short")
 	}
-	// Of the user's own flags all, of those of go test none: they are about output, profiles and caches of the one test that the user runs.
+	// Of the user's own flags all, of those of go test none: they are about
+	// output, profiles and caches of the one test that the user runs.
 	flag.Visit(func(f *flag.Flag) {
 		if !strings.HasPrefix(f.Name, "test.") {
 			args = append(args, "-"+f.Name+"="+f.Value.String())

@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// TestShown: what a lock or a service has said is neither a line of ours nor a command to a CI runner.
+// TestShown: what a lock or a service has said is neither a line of ours nor a
+// command to a CI runner.
 func TestShown(t *testing.T) {
 	for given, want := range map[string]string{
 		"a\x1b[2J\n::error::b": `x a\u001b[2J\n::error::b`,

@@ -20,9 +20,10 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Simulate is Run in virtual time: without namespaces and without a server, and the same seed gives the same history, byte for byte. The tests of
-// the package are compiled to WebAssembly, and each client is an instance of them that has come to the same call of Simulate. See the package's
-// documentation.
+// Simulate is Run in virtual time: without namespaces and without a server, and
+// the same seed gives the same history, byte for byte. The tests of the package
+// are compiled to WebAssembly, and each client is an instance of them that has
+// come to the same call of Simulate. See the package's documentation.
 func Simulate(t *testing.T, s Scenario, open Open) {
 	t.Helper()
 	call := nextCall(t)
@@ -44,7 +45,8 @@ func Simulate(t *testing.T, s Scenario, open Open) {
 	}
 }
 
-// simulated is the program that clients are, and the first seed. It ends the test where the scenario can't be simulated.
+// simulated is the program that clients are, and the first seed. It ends the
+// test where the scenario can't be simulated.
 func (s Scenario) simulated(t *testing.T) (program *sim.Program, seed uint64) {
 	t.Helper()
 	full, err := s.full(t.Name())
@@ -77,8 +79,9 @@ func simulate(t *testing.T, s Scenario, program *sim.Program, test string, call 
 	r.tell(r.execute(&runs.Simulated{
 		Locks:   func(*scenarios.Scenario) (clients.Kind, error) { return lock, nil },
 		Program: func(context.Context, *scenarios.Scenario) (*sim.Program, error) { return program, nil },
-		Start: sim.Start{Args: append([]string{"test", "-test.v"}, clientArgs(test)...), Env: []string{fmt.Sprintf("%s=%s %d %s", roleVar, roleChild, call, test)},
-			In: simulatedIn, Out: simulatedOut},
+		Start: sim.Start{Args: append([]string{"test", "-test.v"}, clientArgs(test)...),
+			Env: []string{fmt.Sprintf("%s=%s %d %s", roleVar, roleChild, call, test)},
+			In:  simulatedIn, Out: simulatedOut},
 	}))
 }
 
@@ -90,13 +93,15 @@ func unbuildable() string {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Sprintf("Simulate compiles the tests with the go command: %v", err)
 	}
-	if found, _ := filepath.Glob(filepath.Join(home, "*_test.go")); len(found) == 0 { // the pattern is right
+	// the pattern is right
+	if found, _ := filepath.Glob(filepath.Join(home, "*_test.go")); len(found) == 0 {
 		return fmt.Sprintf("Simulate compiles the tests, and %s has no sources of them: use go test", home)
 	}
 	return ""
 }
 
-// compiled is the tests of this package as a program for the simulation. It lives as long as they do.
+// compiled is the tests of this package as a program for the simulation. It
+// lives as long as they do.
 var compiled = sync.OnceValues(func() (*sim.Program, error) {
 	ctx := context.Background()
 	wasm, err := sim.BuildTest(ctx, home, buildTags())

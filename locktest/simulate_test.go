@@ -17,10 +17,11 @@ import (
 	"github.com/lockchaos/lockchaos/locktest"
 )
 
-// This file is built for wasip1, too: it has no build constraint, and imports nothing that only Linux has.
+// This file is built for wasip1, too: it has no build constraint, and imports
+// nothing that only Linux has.
 
-// TestSimulated: a right lock passes with each of several seeds, but for what is inherent. Whatever a test or a library prints does not disturb
-// the client.
+// TestSimulated: a right lock passes with each of several seeds, but for what
+// is inherent. Whatever a test or a library prints does not disturb the client.
 func TestSimulated(t *testing.T) {
 	if locktest.Client() {
 		fmt.Println("not of the protocol")
@@ -41,7 +42,8 @@ func TestSimulatedCalls(t *testing.T) {
 	for _, name := range []string{"wait", "wait", "a/b (c) ü"} { // the second is wait#01
 		t.Run(name, func(t *testing.T) {
 			for ttl := time.Second; ttl <= 2*time.Second; ttl += time.Second {
-				locktest.Simulate(t, locktest.Scenario{Service: "redis", Claims: redis.SetnxFenced.Claims, TTL: ttl, Duration: time.Second, Seed: 3},
+				locktest.Simulate(t, locktest.Scenario{Service: "redis", Claims: redis.SetnxFenced.Claims, TTL: ttl,
+					Duration: time.Second, Seed: 3},
 					func(n locktest.Nodes) (clients.Lock, error) {
 						if n.TTL != ttl {
 							return nil, fmt.Errorf("came to the call for %v, not %v", ttl, n.TTL)
@@ -53,9 +55,11 @@ func TestSimulatedCalls(t *testing.T) {
 	}
 }
 
-// TestSimulatedExam: a right lock stands in virtual time, too, and attacks are not made whose fault (a stall) or workload (relay) does not exist there.
+// TestSimulatedExam: a right lock stands in virtual time, too, and attacks are
+// not made whose fault (a stall) or workload (relay) does not exist there.
 func TestSimulatedExam(t *testing.T) {
-	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.Setnx.Claims, KeepsAlive: true, Attacks: []string{"stop-work", "late-release", "stall-application", "nothing-relay"}, Simulated: true},
+	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.Setnx.Claims, KeepsAlive: true,
+		Attacks: []string{"stop-work", "late-release", "stall-application", "nothing-relay"}, Simulated: true},
 		func(n locktest.Nodes) (clients.Lock, error) { return redis.Setnx.Open(context.Background(), n.Config) })
 }
 
@@ -67,21 +71,24 @@ func stubborn(n locktest.Nodes) (clients.Lock, error) {
 	}})
 }
 
-// word is where the simulation's clients have it, too: they are given the user's flags as all clients are.
+// word is where the simulation's clients have it, too: they are given the
+// user's flags as all clients are.
 var word = flag.String("word", "", "a flag of the user's own")
 
 // simulations are calls of Simulate that fail.
 var simulations = map[string]func(*testing.T){
 	"broken": func(t *testing.T) {
-		locktest.Simulate(t, locktest.Scenario{Service: "redis", Fault: "pause-holder", Claims: redis.Setnx.Claims, Inherent: true, Seeds: 2}, stubborn)
+		locktest.Simulate(t, locktest.Scenario{Service: "redis", Fault: "pause-holder", Claims: redis.Setnx.Claims,
+			Inherent: true, Seeds: 2}, stubborn)
 	},
 	"few": func(t *testing.T) {
-		locktest.Simulate(t, locktest.Scenario{Service: "redis", Clients: 1, Duration: 100 * time.Millisecond}, func(locktest.Nodes) (clients.Lock, error) {
-			return locktest.Funcs{
-				Acquire: func(ctx context.Context, _ string) (int64, error) { return 0, clients.Wait(ctx, 50*time.Millisecond) },
-				Release: func(context.Context, string) error { return nil },
-			}.Lock()
-		})
+		locktest.Simulate(t, locktest.Scenario{Service: "redis", Clients: 1, Duration: 100 * time.Millisecond},
+			func(locktest.Nodes) (clients.Lock, error) {
+				return locktest.Funcs{
+					Acquire: func(ctx context.Context, _ string) (int64, error) { return 0, clients.Wait(ctx, 50*time.Millisecond) },
+					Release: func(context.Context, string) error { return nil },
+				}.Lock()
+			})
 	},
 	"unreached": func(t *testing.T) {
 		if locktest.Client() {
@@ -90,7 +97,8 @@ var simulations = map[string]func(*testing.T){
 		locktest.Simulate(t, locktest.Scenario{Service: "redis"}, stubborn)
 	},
 	"unopened": func(t *testing.T) {
-		locktest.Simulate(t, locktest.Scenario{Service: "redis"}, func(locktest.Nodes) (clients.Lock, error) { return nil, errors.New("no licence") })
+		locktest.Simulate(t, locktest.Scenario{Service: "redis"},
+			func(locktest.Nodes) (clients.Lock, error) { return nil, errors.New("no licence") })
 	},
 	"panics": func(t *testing.T) {
 		locktest.Simulate(t, locktest.Scenario{Service: "redis"}, func(locktest.Nodes) (clients.Lock, error) { panic("out of luck") })
@@ -130,15 +138,19 @@ func simulatedBy(t *testing.T, name string, env ...string) (output string, faile
 func TestSimulationTold(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
-		"broken": {`--- FAIL: TestSimulation/broken/seed-8/continuity`, `--- FAIL: TestSimulation/broken/seed-7/continuity`, `client \d +asks: release k0`, `ops of \d+ events are enough`,
-			`STAND-IN: Simulated: the client library \(Simulation-broken\) ran in virtual time against miniredis`, `report: \S+/report.html`,
+		"broken": {`--- FAIL: TestSimulation/broken/seed-8/continuity`,
+			`--- FAIL: TestSimulation/broken/seed-7/continuity`, `client \d +asks: release k0`, `ops of \d+ events are enough`,
+			`STAND-IN: Simulated: the client library \(Simulation-broken\) ran in virtual time against miniredis`,
+			`report: \S+/report.html`,
 			`again: LOCKCHAOS_SEED=8 go test( -race)? -count=1 -run '\^TestSimulation\$/\^broken\$/\^seed-8\$'`},
-		"few":       {`inconclusive: .* grants.* The next try lasts twice as long`, `--- FAIL: TestSimulation/few/mutual-exclusion`, `again: LOCKCHAOS_SEED=7 go test`},
-		"unreached": {`says nothing about the lock: .*the adapter "Simulation-unreached" ended`, `no database here`, `it must come to the same call of locktest`},
-		"unopened":  {`says nothing about the lock: .*no licence`},
-		"panics":    {`says nothing about the lock: `, `panic: out of luck`},
-		"service":   {`the simulation has the services redis, redis-five and etcd, and no zookeeper: locktest.Run`},
-		"seeds":     {`Seeds is for Simulate`},
+		"few": {`inconclusive: .* grants.* The next try lasts twice as long`,
+			`--- FAIL: TestSimulation/few/mutual-exclusion`, `again: LOCKCHAOS_SEED=7 go test`},
+		"unreached": {`says nothing about the lock: .*the adapter "Simulation-unreached" ended`, `no database here`,
+			`it must come to the same call of locktest`},
+		"unopened": {`says nothing about the lock: .*no licence`},
+		"panics":   {`says nothing about the lock: `, `panic: out of luck`},
+		"service":  {`the simulation has the services redis, redis-five and etcd, and no zookeeper: locktest.Run`},
+		"seeds":    {`Seeds is for Simulate`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, failed := simulatedBy(t, name)
@@ -157,7 +169,8 @@ func TestSimulationTold(t *testing.T) {
 	}
 }
 
-// TestSimulatedAgain: the command that a failure names gives the same history, byte for byte, in another process.
+// TestSimulatedAgain: the command that a failure names gives the same history,
+// byte for byte, in another process.
 func TestSimulatedAgain(t *testing.T) {
 	t.Parallel()
 	history := func(run string, env ...string) string {
@@ -174,7 +187,8 @@ func TestSimulatedAgain(t *testing.T) {
 		return string(text)
 	}
 	first := history("broken")
-	if again := history("broken$/^seed-8", "LOCKCHAOS_SEED=8", simulationVar+"=broken", "GOMAXPROCS=1"); again != first || len(first) < 10_000 {
+	if again := history("broken$/^seed-8", "LOCKCHAOS_SEED=8", simulationVar+"=broken",
+		"GOMAXPROCS=1"); again != first || len(first) < 10_000 {
 		t.Errorf("%d bytes, and then %d others", len(first), len(again))
 	}
 }

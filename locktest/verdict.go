@@ -33,7 +33,8 @@ func (r *run) tell(sc reports.Scenario) {
 	r.races()
 	if sc.Failed != "" {
 		t.Fatal(shown("locktest: the run failed, which says nothing about the lock: %s%s\nlogs: %s\nagain: %s",
-			harmless.Block(sc.Failed, ""), harmless.Block(r.hint(sc.Failed), ""), filepath.Join(r.dir, reports.LogFolder), harmless.Safe(r.command())))
+			harmless.Block(sc.Failed, ""), harmless.Block(r.hint(sc.Failed), ""),
+			filepath.Join(r.dir, reports.LogFolder), harmless.Safe(r.command())))
 	}
 	t.Logf("%s · seed %d", story.Summary(sc), r.plan.Seed)
 	if r.given.attack() {
@@ -71,7 +72,8 @@ func (r *run) compared(sc reports.Scenario) []scenarios.Compared {
 	return all
 }
 
-// inOrder returns the places of the properties in the order in which they are told: what is not expected first, and of that the defects.
+// inOrder returns the places of the properties in the order in which they are
+// told: what is not expected first, and of that the defects.
 func inOrder(all []checker.PropertyResult, compared []scenarios.Compared) []int {
 	order := make([]int, len(all))
 	for i := range all {
@@ -91,7 +93,8 @@ func inOrder(all []checker.PropertyResult, compared []scenarios.Compared) []int 
 func (r *run) property(t *testing.T, sc reports.Scenario, p checker.PropertyResult, c scenarios.Compared) {
 	switch {
 	case !c.Met && p.Outcome == checker.Violated:
-		t.Error(shown("violated %s, and %s is expected\n%s", sc.Times(p.Name), c.Want, harmless.Block(r.smallest(p), "")))
+		t.Error(shown("violated %s, and %s is expected\n%s", sc.Times(p.Name), c.Want,
+			harmless.Block(r.smallest(p), "")))
 	case !c.Met && p.Outcome == checker.Inconclusive:
 		t.Error(shown("inconclusive: %s", p.Why))
 	case !c.Met:
@@ -109,7 +112,8 @@ func (r *run) property(t *testing.T, sc reports.Scenario, p checker.PropertyResu
 	}
 }
 
-// smallest tells the violation of a property to tell first, by the smallest part of the history that shows it.
+// smallest tells the violation of a property to tell first, by the smallest
+// part of the history that shows it.
 func (r *run) smallest(p checker.PropertyResult) string {
 	v := p.First()
 	h, _, err := runs.ReadHistory(r.dir, "")
@@ -128,7 +132,8 @@ func (r *run) smallest(p checker.PropertyResult) string {
 // command runs the test again with the same seed.
 func (r *run) command() string {
 	race := ""
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings,
+		debug.BuildSetting{Key: "-race", Value: "true"}) {
 		race = " -race"
 	}
 	return fmt.Sprintf("%s=%d go test%s -count=1 -run '%s'", seedVar, r.plan.Seed, race, exactly(r.t.Name()))
@@ -145,17 +150,21 @@ func (r *run) hint(failed string) string {
 	return ""
 }
 
-// races fails the test where a client's race detector has found something: nothing reads its exit status.
+// races fails the test where a client's race detector has found something:
+// nothing reads its exit status.
 func (r *run) races() {
 	r.t.Helper()
 	if file, text := r.logged(func(log string) string { return runs.Logged(log, "WARNING: DATA RACE") }); file != "" {
-		r.t.Error(shown("locktest: a data race in a client of the lock:\n%s\nits log: %s", harmless.Block(text, ""), file))
+		r.t.Error(shown("locktest: a data race in a client of the lock:\n%s\nits log: %s", harmless.Block(text, ""),
+			file))
 	}
 }
 
-// logged returns the first log of a client in which find finds something, and that. file is "" if there is none.
+// logged returns the first log of a client in which find finds something, and
+// that. file is "" if there is none.
 func (r *run) logged(find func(log string) string) (file, text string) {
-	logs, _ := filepath.Glob(filepath.Join(r.dir, reports.LogFolder, "client-*.log")) // the pattern is right
+	// the pattern is right
+	logs, _ := filepath.Glob(filepath.Join(r.dir, reports.LogFolder, "client-*.log"))
 	for _, file := range logs {
 		if text := find(file); text != "" {
 			return file, text
@@ -164,7 +173,8 @@ func (r *run) logged(find func(log string) string) (file, text string) {
 	return "", ""
 }
 
-// shown is text for the output of go test, which a CI runner reads: values that are not ours stay on their line, and no line is a command.
+// shown is text for the output of go test, which a CI runner reads: values that
+// are not ours stay on their line, and no line is a command.
 func shown(format string, args ...any) string {
 	var text bytes.Buffer
 	out := harmless.NewWriter(&text)

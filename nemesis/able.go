@@ -10,9 +10,10 @@ import (
 	"github.com/lockchaos/lockchaos/netfault"
 )
 
-// Tried tries what faults need, in a throw-away sandbox on this machine. It returns a function that says why a need is not met, and what to do; "": it is
-// met. open: the try did not end in its time, or was interrupted, so the need may be met all the same. The program, started again with the given
-// arguments inside the sandbox, must do netfault.WriteProbe.
+// Tried tries what faults need, in a throw-away sandbox on this machine. It returns a
+// function that says why a need is not met, and what to do; "": it is met. open: the try did
+// not end in its time, or was interrupted, so the need may be met all the same. The program,
+// started again with the given arguments inside the sandbox, must do netfault.WriteProbe.
 func Tried(ctx context.Context, probe ...string) func(Need) (why string, open bool) {
 	checks := map[string]hosts.Check{}
 	for _, c := range netfault.ProbeOutside(ctx, probe...) {
@@ -37,8 +38,8 @@ func Tried(ctx context.Context, probe ...string) func(Need) (why string, open bo
 	}
 }
 
-// Able tries what faults need, as Tried does, and says why a need is surely not met. Of one that was
-// not tried to its end the run will tell.
+// Able tries what faults need, as Tried does, and says why a need is surely not
+// met. Of one that was not tried to its end the run will tell.
 func Able(ctx context.Context, probe ...string) func(Need) string {
 	tried := Tried(ctx, probe...)
 	return func(need Need) string {

@@ -5,16 +5,19 @@ type Moment string
 
 // The moments, in the order in which a client passes them.
 const (
-	// Acquiring: an acquire was sent and has not been answered. The time between is drawn at random (see Delay).
+	// Acquiring: an acquire was sent and has not been answered. The time
+	// between is drawn at random (see Delay).
 	Acquiring Moment = "acquiring"
 	// AfterGrant: the acquire's answer has arrived, nothing has been done under the grant.
 	AfterGrant Moment = "after-grant"
 	// BetweenReadAndWrite: the read's answer has arrived; the client works on it.
 	BetweenReadAndWrite Moment = "between-read-and-write"
-	// WhileRenewing: a renewal was sent and has not been answered. Only where the application renews; what a lock does in the background passes
-	// no step. The time between is drawn at random, as of Acquiring.
+	// WhileRenewing: a renewal was sent and has not been answered. Only where
+	// the application renews; what a lock does in the background passes no
+	// step. The time between is drawn at random, as of Acquiring.
 	WhileRenewing Moment = "while-renewing"
-	// BeforeWrite: the work is done, the guard (if any) has been passed; the write is the next step.
+	// BeforeWrite: the work is done, the guard (if any) has been passed; the
+	// write is the next step.
 	BeforeWrite Moment = "before-write"
 	// BeforeRelease: all is done; the release is the next step.
 	BeforeRelease Moment = "before-release"
@@ -43,9 +46,10 @@ type Aim struct {
 	When   Moment
 }
 
-// Strikes tells whether a fault that is armed strikes at this step, whoever its target is: the step of one client may be the moment for
-// another one, or for nodes. An aim at a random moment never strikes at a step: its own timer does. A holder is struck while it acquires
-// before it knows that it is one.
+// Strikes reports whether a fault that is armed strikes at this step, whoever its
+// target is: the step of one client may be the moment for another one, or for
+// nodes. An aim at a random moment never strikes at a step: its own timer does.
+// A holder is struck while it acquires before it knows that it is one.
 func (a Aim) Strikes(s Step) bool {
 	if a.When == Random || a.When != s.Moment {
 		return false

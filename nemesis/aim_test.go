@@ -25,7 +25,8 @@ func TestAimStrikesAtItsMomentOnly(t *testing.T) {
 
 var five = []string{"n1", "n2", "n3", "n4", "n5"}
 
-// What leaves a majority is a minority, and one node more is a majority, whatever the number of nodes.
+// What leaves a majority is a minority, and one node more is a majority,
+// whatever the number of nodes.
 func TestMinorityAndMajorityAreOneNodeApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := 3; n <= 9; n++ {

@@ -9,7 +9,8 @@ import (
 const (
 	// Leader is the member that leads the ensemble: of etcd, of ZooKeeper.
 	Leader Target = "leader"
-	// Primary is the server that takes the writes: of redis-failover as the sentinels say, of PostgreSQL.
+	// Primary is the server that takes the writes: of redis-failover as the
+	// sentinels say, of PostgreSQL.
 	Primary Target = "primary"
 )
 
@@ -19,10 +20,10 @@ const (
 	HasPrimary Trait = "a primary (redis-failover, postgres)"
 )
 
-// Asked tells whether the lock service has to be asked whom the word means.
+// Asked reports whether the lock service has to be asked whom the word means.
 func (t Target) Asked() bool { return t == Leader || t == Primary }
 
-// stands tells whether a service that has such traits has such a node.
+// stands reports whether a service that has such traits has such a node.
 func (t Target) stands(has []Trait) bool {
 	return t == Leader && slices.Contains(has, HasLeader) || t == Primary && slices.Contains(has, HasPrimary)
 }
@@ -38,7 +39,8 @@ func (s Spec) answered(node string) Spec {
 	return s
 }
 
-// sampled is the fault as it may be when the service has been asked. It is an error if a service with such traits has no such node.
+// sampled is the fault as it may be when the service has been asked. It is an
+// error if a service with such traits has no such node.
 func (s Spec) sampled(nodes []string, has []Trait) (Spec, error) {
 	for _, t := range []Target{s.Target, Target(s.Peers)} {
 		if t.Asked() && (!t.stands(has) || len(nodes) == 0) {
@@ -51,7 +53,8 @@ func (s Spec) sampled(nodes []string, has []Trait) (Spec, error) {
 	return s.answered(nodes[0]), nil
 }
 
-// Answer asks the service, if the fault has a word that it must be asked about, and puts the answer in its place.
+// Answer asks the service, if the fault has a word that it must be asked about,
+// and puts the answer in its place.
 func (s Spec) Answer(ask func() (node string, err error)) (Spec, error) {
 	if !s.Target.Asked() && !Target(s.Peers).Asked() {
 		return s, nil

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A word that the service is asked about is accepted where there is such a node, and stands for what the service answers.
+// A word that the service is asked about is accepted where there is such a
+// node, and stands for what the service answers.
 func TestAskedTargets(t *testing.T) {
 	of := func(target Target, peers Peers) Spec { return partitionOf(target, peers, "", "") }
 	for _, c := range []struct {

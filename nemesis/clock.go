@@ -46,26 +46,33 @@ func (s Spec) change() func(clockskew.Skew) clockskew.Skew {
 
 // onClock is the kind of a fault of clocks; wrong says what is wrong with such a change.
 func onClock(name, about string, words history.FaultWords, wrong func(Spec) error, draws []Draw, takes ...string) Kind {
-	words.Bar, words.Nodes, words.Over, words.Doc = "skewed", words.Client, "reads a clock that runs right again", "clock-jump-clock-rate-clock-strobe"
-	return Kind{Name: name, Nodes: true, Needs: NeedsClocks, takes: append([]string{"clock"}, takes...), About: about, Touch: history.Touch{Words: words}, draws: draws,
+	words.Bar, words.Nodes, words.Over, words.Doc = "skewed", words.Client, "reads a clock that runs right again",
+		"clock-jump-clock-rate-clock-strobe"
+	return Kind{Name: name, Nodes: true, Needs: NeedsClocks, takes: append([]string{"clock"}, takes...), About: about,
+		Touch: history.Touch{Words: words}, draws: draws,
 		check: func(s Spec, _ Setting) error {
 			if s.Clock != Wall && s.Clock != Mono {
 				return fmt.Errorf("a %s needs a clock: %s (the time of day) or %s (what timers and leases go by); not %q", s.Kind, Wall, Mono, s.Clock)
 			}
 			return wrong(s)
 		},
-		inject: func(ctx context.Context, s *Site) (InEffect, error) { return SkewClocks(ctx, s.Spec, s.subjects()...) }}
+		inject: func(ctx context.Context, s *Site) (InEffect,
+			error) {
+			return SkewClocks(ctx, s.Spec, s.subjects()...)
+		}}
 }
 
-// checkOffset tells whether a clock can jump so far.
+// checkOffset reports whether a clock can jump so far.
 func (s Spec) checkOffset() error {
 	if s.By == 0 || s.By.Abs() > clockskew.MaxOffset {
-		return fmt.Errorf("by %v: how far the clock jumps must be given, such as 1h or -30s, and be at most %v", s.By, clockskew.MaxOffset)
+		return fmt.Errorf("by %v: how far the clock jumps must be given, such as 1h or -30s, and be at most %v", s.By,
+			clockskew.MaxOffset)
 	}
 	return nil
 }
 
-// Subject is whose clocks are changed, or who is throttled: a process with its group, or all processes of a host.
+// Subject is whose clocks are changed, or who is throttled: a process with its
+// group, or all processes of a host.
 type Subject struct {
 	Name string
 	// Stop freezes them.
@@ -97,7 +104,8 @@ type processClock struct {
 	before, after clockskew.Skew
 }
 
-// SkewClocks makes the clocks of all processes of the subjects wrong. If one can't be reached, all are healed and an error is returned.
+// SkewClocks makes the clocks of all processes of the subjects wrong. If one
+// can't be reached, all are healed and an error is returned.
 func SkewClocks(ctx context.Context, s Spec, subjects ...Subject) (*Clocks, error) {
 	ctx, cancel := context.WithTimeout(ctx, clockLimit)
 	defer cancel()
@@ -141,7 +149,8 @@ func (c *Clocks) skew(ctx context.Context, subjects []Subject) error {
 	return nil
 }
 
-// add prepares the processes of one subject. One that exits just then is no loss: it reads no clock any more.
+// add prepares the processes of one subject. One that exits just then is no
+// loss: it reads no clock any more.
 func (c *Clocks) add(ctx context.Context, s Subject) error {
 	pids, err := s.PIDs()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// reader prints what its clocks show, again and again: the wall clock and the time since its start by the monotonic clock, both in ns, and
-// the true monotonic time, which no skew reaches.
+// reader prints what its clocks show, again and again: the wall clock and the time since its
+// start by the monotonic clock, both in ns, and the true monotonic time, which no skew reaches.
 func reader([]string) int {
 	began := time.Now()
 	tick := time.NewTicker(time.Millisecond)
@@ -61,7 +61,8 @@ func until(t *testing.T, readings <-chan reading, what string, holds func(readin
 	}
 }
 
-// ahead is how far a reading's wall clock is from true time, within the time that the reading took to come.
+// ahead is how far a reading's wall clock is from true time, within the time
+// that the reading took to come.
 func (r reading) ahead() time.Duration {
 	return time.Duration(r.wall-time.Now().UnixNano()) + time.Duration(monotime.Now()-r.at)
 }
@@ -72,7 +73,8 @@ func clockSpec(kind string, c Clock, by time.Duration) Spec {
 	return Spec{Kind: kind, Aim: Aim{Holder, Random}, Clock: c, By: by}
 }
 
-// skewed starts a fault of a reader's clocks, and fails the test unless it can be healed, and healed again.
+// skewed starts a fault of a reader's clocks, and fails the test unless it can
+// be healed, and healed again.
 func skewed(t *testing.T, s Spec, subject Subject) (heal func() Effect) {
 	t.Helper()
 	if err := Check(s, Setting{}); err != nil {
@@ -122,14 +124,16 @@ func checkReadings(t *testing.T, c *Clocks) {
 	switch s := c.spec; {
 	case s.Kind == KindClockRate && end.Mono <= begin.Mono:
 		t.Errorf("gained nothing: %+v, %+v", begin, end)
-	case s.Kind == KindClockJump && (!near(begin.Wall+begin.Mono-before.Wall-before.Mono, s.By) || !near(end.Wall+end.Mono-before.Wall-before.Mono, s.By)):
+	case s.Kind == KindClockJump && (!near(begin.Wall+begin.Mono-before.Wall-before.Mono, s.By) ||
+		!near(end.Wall+end.Mono-before.Wall-before.Mono, s.By)):
 		t.Errorf("no jump of %v: %+v, %+v, %+v", s.By, before, begin, end)
 	case s.Kind == KindClockStrobe && (len(wall) < 2 || !near(wall[0]-wall[1], -s.By)):
 		t.Errorf("no strobe of %v: %v", s.By, wall)
 	}
 }
 
-// However long a fault lasts, it keeps a bounded number of readings, and those of a strobe still show both its times.
+// However long a fault lasts, it keeps a bounded number of readings, and those
+// of a strobe still show both its times.
 func TestReadingsAreThinned(t *testing.T) {
 	c := &Clocks{}
 	for range 100 * keptRounds {
@@ -252,7 +256,8 @@ func TestCheckRefusesImpossibleClocks(t *testing.T) {
 
 func TestClocksOfNobody(t *testing.T) {
 	s := clockSpec(KindClockJump, Wall, time.Hour)
-	if _, err := SkewClocks(t.Context(), s, Subject{Name: "empty", PIDs: func() ([]int, error) { return nil, nil }}); err == nil || !strings.Contains(err.Error(), "none is left") {
+	if _, err := SkewClocks(t.Context(), s, Subject{Name: "empty",
+		PIDs: func() ([]int, error) { return nil, nil }}); err == nil || !strings.Contains(err.Error(), "none is left") {
 		t.Errorf("%v", err)
 	}
 }

@@ -14,9 +14,11 @@ import (
 // toldClocks is of how many processes of a fault the proof tells one by one.
 const toldClocks = 6
 
-// Heal sets the clocks right: the wall clock is true again; the monotonic clock runs at the true rate, and keeps what it gained or lost, since
-// it must not go back. Processes that were forked meanwhile have inherited the fault and are healed too. The proof is what the clocks of the
-// processes showed before, when the fault began, when it ended, and now, as it stands in their memory.
+// Heal sets the clocks right: the wall clock is true again; the monotonic clock
+// runs at the true rate, and keeps what it gained or lost, since it must not go
+// back. Processes that were forked meanwhile have inherited the fault and are
+// healed too. The proof is what the clocks of the processes showed before, when
+// the fault began, when it ended, and now, as it stands in their memory.
 func (c *Clocks) Heal() (Effect, error) {
 	c.heal.Do(func() {
 		c.stop()
@@ -95,7 +97,8 @@ func (c *Clocks) addForks() error {
 	return nil
 }
 
-// setRight heals one clock, and looks that it is right. bit tells whether it was wrong, as planned.
+// setRight heals one clock, and looks that it is right. bit reports whether it
+// was wrong, as planned.
 func (c *processClock) setRight(ctx context.Context, s Spec) (proof string, bit bool, err error) {
 	last, err := c.target.Now()
 	if err != nil {
@@ -111,14 +114,15 @@ func (c *processClock) setRight(ctx context.Context, s Spec) (proof string, bit 
 	if healed.Wall.Offset != 0 || !trueRate(healed.Wall) || !trueRate(healed.Mono) {
 		err = fmt.Errorf("process %d reads %v though its clocks were healed", c.target.PID(), healed)
 	}
-	return fmt.Sprintf("%s, process %d: %v before, %v at the beginning, %v at the end, healed to %v", c.subject.Name, c.target.PID(), c.before, c.after, last, healed),
+	return fmt.Sprintf("%s, process %d: %v before, %v at the beginning, %v at the end, healed to %v", c.subject.Name,
+			c.target.PID(), c.before, c.after, last, healed),
 		s.shows(c.before, c.after, last), err
 }
 
 func trueRate(c clockskew.Clock) bool { return c.Rate == 0 || c.Rate == 1 }
 
-// shows tells whether a clock that read so before, at the beginning and at the end of the fault was as wrong as planned. A process that was
-// forked meanwhile has no beginning.
+// shows reports whether a clock that read so before, at the beginning and at the end of the
+// fault was as wrong as planned. A process that was forked meanwhile has no beginning.
 func (s Spec) shows(before, after, last clockskew.Skew) bool {
 	pick := func(k clockskew.Skew) clockskew.Clock {
 		if s.Clock == Mono {

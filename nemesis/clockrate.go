@@ -14,7 +14,8 @@ var clockRate = onClock(KindClockRate, "lets the wall clock or the monotonic clo
 	history.FaultWords{Did: "off by a clock's rate", Client: "reads a clock that runs wrong",
 		Plight: "read a clock that ran wrong"}, func(s Spec) error {
 		if s.Rate < clockskew.MinRate || s.Rate > clockskew.MaxRate || s.Rate == 1 {
-			return fmt.Errorf("a rate of %v: it may be %v to %v, and other than 1, which is no fault", s.Rate, clockskew.MinRate, clockskew.MaxRate)
+			return fmt.Errorf("a rate of %v: it may be %v to %v, and other than 1, which is no fault", s.Rate,
+				clockskew.MinRate, clockskew.MaxRate)
 		}
 		return nil
 	}, []Draw{

@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// ClockReading is what the clocks of one process showed at one instant, less true time, as it stood in that process's memory.
+// ClockReading is what the clocks of one process showed at one instant, less
+// true time, as it stood in that process's memory.
 type ClockReading struct {
 	At         int64 // a monotime.Now stamp
 	Host       string
@@ -25,11 +26,13 @@ const (
 	stepHealed = "healed"
 )
 
-// readEvery is the pause between two looks at wrong clocks. A look is a few system calls, and stops nothing.
+// readEvery is the pause between two looks at wrong clocks. A look is a few
+// system calls, and stops nothing.
 const readEvery = 100 * time.Millisecond
 
-// keptRounds is how many looks a fault keeps, however long it lasts: then every other two are dropped, and as many left out from there on. They go two
-// by two, since a strobe shows both its times only in two looks that follow each other.
+// keptRounds is how many looks a fault keeps, however long it lasts: then every
+// other two are dropped, and as many left out from there on. They go two by two,
+// since a strobe shows both its times only in two looks that follow each other.
 const keptRounds = 128
 
 // readings are the looks at the clocks of a fault.
@@ -40,8 +43,9 @@ type readings struct {
 	stride int // of how many pairs of looks one is kept
 }
 
-// Readings are what the processes' clocks showed before, through and after the fault, those of each process in order of time. It may be called when the
-// fault has been healed. Of a fault of many processes it tells of the first few.
+// Readings are what the processes' clocks showed before, through and after the
+// fault, those of each process in order of time. It may be called when the fault
+// has been healed. Of a fault of many processes it tells of the first few.
 func (c *Clocks) Readings() (all []ClockReading) {
 	all = append(all, c.readings.steps...)
 	for _, round := range c.readings.rounds {
@@ -53,7 +57,8 @@ func (c *Clocks) Readings() (all []ClockReading) {
 // read reads one clock; a process that has exited shows nothing.
 func (c *processClock) read(step string) (r ClockReading, ok bool) {
 	s, err := c.target.Now()
-	return ClockReading{At: monotime.Now(), Host: c.subject.Name, PID: c.target.PID(), Wall: s.Wall.Offset, Mono: s.Mono.Offset, Step: step}, err == nil
+	return ClockReading{At: monotime.Now(), Host: c.subject.Name, PID: c.target.PID(), Wall: s.Wall.Offset,
+		Mono: s.Mono.Offset, Step: step}, err == nil
 }
 
 // note reads the clocks of all processes that are told of, at a step of the fault.

@@ -14,25 +14,30 @@ import (
 // InCluster: those who are struck are pods of an application, which a cluster runs.
 const InCluster Trait = "pods of an application of your own, on Kubernetes"
 
-// Cluster is what runs the pods of an application. A pod is called by the name of its client. Errors that are hosts.ErrForbidden say that the cluster does not allow it, or
-// that the pod is another one by now: nothing was done.
+// Cluster is what runs the pods of an application. A pod is called by the name
+// of its client. Errors that are hosts.ErrForbidden say that the cluster does
+// not allow it, or that the pod is another one by now: nothing was done.
 type Cluster interface {
-	// Delete has a pod deleted, by force without any grace, and Evict by the API for evictions, which heeds budgets. They return when the cluster has accepted
-	// that, and what it says of the pod then.
+	// Delete has a pod deleted, by force without any grace, and Evict by the
+	// API for evictions, which honors budgets. They return when the cluster has
+	// accepted that, and what it says of the pod then.
 	Delete(ctx context.Context, pod string, force bool) (said string, err error)
 	Evict(ctx context.Context, pod string) (said string, err error)
-	// Replaced waits until the cluster knows the pod no more, and until another one is ready in its place, if any is to be. It returns what was read of both.
+	// Replaced waits until the cluster knows the pod no more, and until another one
+	// is ready in its place, if any is to be. It returns what was read of both.
 	Replaced(ctx context.Context, pod string) (said string, err error)
-	// Drain has the node of a pod take no more pods, and the application's pods there evicted. Uncordon lets it take pods again.
+	// Drain has the node of a pod take no more pods, and the application's pods
+	// there evicted. Uncordon lets it take pods again.
 	Drain(ctx context.Context, pod string) (said string, err error)
 	Uncordon(ctx context.Context, pod string) (said string, err error)
 	// Control is where nodes reach the API server; none: it is not known.
 	Control() []netip.AddrPort
-	// Expect says that nothing may be heard of the API server for so long, and that this is planned.
+	// Expect says that nothing may be heard of the API server for so long, and
+	// that this is planned.
 	Expect(silence time.Duration)
 }
 
-// checkCluster tells whether there are pods to strike.
+// checkCluster reports whether there are pods to strike.
 func checkCluster(s Spec, at Setting) error {
 	if !at.has(InCluster) {
 		return fmt.Errorf("%s strikes %s (app); there are none here", s.Kind, InCluster)
@@ -40,7 +45,8 @@ func checkCluster(s Spec, at Setting) error {
 	return nil
 }
 
-// goneLimit bounds how long the processes of a pod may live that is to end: its grace, which is seldom longer.
+// goneLimit bounds how long the processes of a pod may live that is to end: its
+// grace, which is seldom longer.
 const goneLimit = 3 * time.Minute
 
 // goneStep is the pause between two looks whether a pod's processes have ended.
@@ -63,7 +69,8 @@ type podEnd struct {
 }
 
 // oust has the pod of the only victim ended.
-func (s *Site) oust(ctx context.Context, end func(ctx context.Context, pod string) (said string, err error)) (InEffect, error) {
+func (s *Site) oust(ctx context.Context, end func(ctx context.Context, pod string) (said string, err error)) (InEffect,
+	error) {
 	c := s.Clients[0]
 	name := c.name()
 	o := &Ousting{ctx: ctx, from: monotime.Now(), client: c, by: s.Cluster, gone: make(chan podEnd, 1)}
@@ -75,7 +82,8 @@ func (s *Site) oust(ctx context.Context, end func(ctx context.Context, pod strin
 		return nil, fmt.Errorf("%s of %s: %w", s.Kind, name, err)
 	}
 	go func() {
-		ctx, cancel := context.WithTimeoutCause(ctx, goneLimit, fmt.Errorf("its processes were there after %v", goneLimit))
+		ctx, cancel := context.WithTimeoutCause(ctx, goneLimit,
+			fmt.Errorf("its processes were there after %v", goneLimit))
 		defer cancel()
 		err := c.emptied(ctx)
 		o.gone <- podEnd{monotime.Now(), err}
@@ -86,7 +94,8 @@ func (s *Site) oust(ctx context.Context, end func(ctx context.Context, pod strin
 // From is an instant before the cluster was asked.
 func (o *Ousting) From() int64 { return o.from }
 
-// Heal waits until the pod's processes are gone, and another pod is ready. There is nothing to undo.
+// Heal waits until the pod's processes are gone, and another pod is ready.
+// There is nothing to undo.
 func (o *Ousting) Heal() (Effect, error) {
 	name := o.client.name()
 	e := Effect{From: o.from, Proof: name + ": " + o.said}

@@ -17,7 +17,8 @@ import (
 // KindCrash is the fault that kills servers and starts them again.
 const KindCrash = "crash-restart"
 
-var crash = Kind{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, endsSessions: true, alone: true, Ours: true, takes: []string{"data"}, check: checkCrash,
+var crash = Kind{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLocal, endsSessions: true, alone: true,
+	Ours: true, takes: []string{"data"}, check: checkCrash,
 	Touch: history.Touch{Ends: history.EndsServer, Words: history.FaultWords{Did: "crashed",
 		Nodes: "crashes, to be started again", Over: "answers again", Doc: "crash-restart"}},
 	About: "kills the servers of nodes (SIGKILL) and starts them again on the same host, with their data or, as a Redis without a file, without",
@@ -34,7 +35,8 @@ var crash = Kind{Name: KindCrash, Nodes: true, NodesOnly: true, Needs: NeedsLoca
 type Server interface {
 	// Kill ends every process of the node by SIGKILL, and returns the server's when all are gone.
 	Kill(ctx context.Context) (*hosts.Process, error)
-	// Start runs the server again in its place, with the data that it left (keep) or with none. It returns as soon as its process runs.
+	// Start runs the server again in its place, with the data that it left
+	// (keep) or with none. It returns as soon as its process runs.
 	Start(ctx context.Context, keep bool) (*hosts.Process, error)
 	// Await returns when the server answers again. It takes a bounded time.
 	Await(ctx context.Context) error
@@ -51,7 +53,7 @@ const (
 	DataLost Data = "lost"
 )
 
-// checkCrash tells whether there is such a crash.
+// checkCrash reports whether there is such a crash.
 func checkCrash(s Spec, at Setting) error {
 	if s.Target.Client() {
 		return fmt.Errorf("a %s strikes nodes: a client that dies is a %s", s.Kind, KindKill)
@@ -63,7 +65,8 @@ func checkCrash(s Spec, at Setting) error {
 		return fmt.Errorf("data %s: a node of %s has written down what it answers for before it answers; only a Redis loses all", DataLost, at.Service)
 	}
 	if s.Data != DataLost && at.has(Volatile) {
-		return fmt.Errorf("data %s: a node of %s does not write to disk what it answers for before it answers", DataKept, at.Service)
+		return fmt.Errorf("data %s: a node of %s does not write to disk what it answers for before it answers",
+			DataKept, at.Service)
 	}
 	return nil
 }
@@ -87,7 +90,8 @@ type crashed struct {
 	up, answers int64 // the start of the new process, its first answer
 }
 
-// CrashNodes kills the servers of the nodes, all at about the same time, and returns when nothing of them is left.
+// CrashNodes kills the servers of the nodes, all at about the same time, and
+// returns when nothing of them is left.
 func CrashNodes(ctx context.Context, s Spec, nodes ...Place) (*Crash, error) {
 	c := &Crash{spec: s, ctx: ctx, from: monotime.Now()}
 	for _, n := range nodes {
@@ -99,7 +103,8 @@ func CrashNodes(ctx context.Context, s Spec, nodes ...Place) (*Crash, error) {
 	if len(c.nodes) == 0 {
 		return nil, fmt.Errorf("%s: of no node", s.Kind)
 	}
-	killing, cancel := context.WithTimeout(context.WithoutCancel(ctx), killLimit) // a kill half done would be the worst of all
+	// a kill half done would be the worst of all
+	killing, cancel := context.WithTimeout(context.WithoutCancel(ctx), killLimit)
 	defer cancel()
 	if err := c.each(func(n *crashed) error { return n.kill(killing) }); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Kind, err)
@@ -126,8 +131,9 @@ func (n *crashed) kill(ctx context.Context) (err error) {
 // From is an instant before the first kill.
 func (c *Crash) From() int64 { return c.from }
 
-// Heal starts the nodes again, each on its host and under its address, and waits until all of them answer. From is before the first kill, To when
-// the last one answered. If the run has ended meanwhile they stay down, as they go with it.
+// Heal starts the nodes again, each on its host and under its address, and waits
+// until all of them answer. From is before the first kill, To when the last one
+// answered. If the run has ended meanwhile they stay down, as they go with it.
 func (c *Crash) Heal() (Effect, error) {
 	c.heal.Do(func() { c.err = c.restart() })
 	return c.effect, c.err

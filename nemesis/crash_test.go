@@ -69,7 +69,8 @@ func (s *ticker) Await(context.Context) error {
 
 func (s *ticker) place() Place { return Place{Name: "n1", Host: s.host, Server: s} }
 
-// A crashed node is down until it is healed; then another process runs in its place, and the proof names both.
+// A crashed node is down until it is healed; then another process runs in its
+// place, and the proof names both.
 func TestCrashAndRestart(t *testing.T) {
 	for _, data := range []Data{"", DataKept, DataLost} {
 		s := startTicker(t)
@@ -108,7 +109,8 @@ func TestCrashAndRestart(t *testing.T) {
 
 // A crash that is not one, or is not healed, is an error and no proof.
 func TestCrashesThatFail(t *testing.T) {
-	if _, err := CrashNodes(t.Context(), Spec{Kind: KindCrash}, Place{Name: "n1"}); err == nil || !strings.Contains(err.Error(), "n1 can't be started again") {
+	if _, err := CrashNodes(t.Context(), Spec{Kind: KindCrash}, Place{Name: "n1"}); err == nil ||
+		!strings.Contains(err.Error(), "n1 can't be started again") {
 		t.Error(err)
 	}
 	s := startTicker(t)
@@ -117,7 +119,8 @@ func TestCrashesThatFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err := c.Heal(); err == nil || e.Bit || !strings.Contains(err.Error(), "it is silent") || !strings.Contains(e.Proof, "has not answered") {
+	if e, err := c.Heal(); err == nil || e.Bit || !strings.Contains(err.Error(), "it is silent") ||
+		!strings.Contains(e.Proof, "has not answered") {
 		t.Errorf("%+v, %v", e, err)
 	}
 	s.awful = nil
@@ -142,9 +145,11 @@ func TestCheckCrash(t *testing.T) {
 		want   string // "": it can strike
 	}{
 		{"redis-2", "", ""}, {"majority", DataLost, ""}, {"nodes:2", DataKept, ""},
-		{Holder, "", "a client that dies is a kill"}, {"redis-1", "some", `unknown data "some"`}, {Service, "", "target service is for a partition"},
+		{Holder, "", "a client that dies is a kill"}, {"redis-1", "some", `unknown data "some"`},
+		{Service, "", "target service is for a partition"},
 	} {
-		err := Check(Spec{Kind: KindCrash, Aim: Aim{Target: c.target, When: Random}, Data: c.data}, Setting{Nodes: nodes, Has: []Trait{Forgets}})
+		err := Check(Spec{Kind: KindCrash, Aim: Aim{Target: c.target, When: Random}, Data: c.data},
+			Setting{Nodes: nodes, Has: []Trait{Forgets}})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, data %q: %v, want %q", c.target, c.data, err, c.want)
 		}
@@ -152,7 +157,8 @@ func TestCheckCrash(t *testing.T) {
 	if err := Check(Spec{Kind: KindPause, Aim: Aim{Target: "redis-1", When: Random}, Data: DataLost}, Setting{Nodes: nodes}); err == nil {
 		t.Error("a pause loses no data")
 	}
-	if err := Check(Spec{Kind: KindCrash, Aim: Aim{Target: "redis-1", When: Random}, Data: DataLost}, Setting{Service: "etcd", Nodes: nodes}); err == nil || !strings.Contains(err.Error(), "a node of etcd has written down") {
+	if err := Check(Spec{Kind: KindCrash, Aim: Aim{Target: "redis-1", When: Random}, Data: DataLost},
+		Setting{Service: "etcd", Nodes: nodes}); err == nil || !strings.Contains(err.Error(), "a node of etcd has written down") {
 		t.Errorf("data that cannot be lost: %v", err)
 	}
 }

@@ -32,7 +32,8 @@ var points = map[Point]netfault.Moment{
 // cut is its entry in the catalogue.
 var cut = Kind{Name: KindCut, Needs: NeedsQueue, endsSessions: true, alone: true, single: true, Ours: true,
 	Touch: history.Touch{Ends: history.EndsConnection, Words: history.FaultWords{Did: "cut short",
-		Links: "are cut at one request", Doc: "cut"}}, takes: []string{"peers", "request", "in_turn", "point", "silent"},
+		Links: "are cut at one request", Doc: "cut"}},
+	takes: []string{"peers", "request", "in_turn", "point", "silent"},
 	check: checkCut,
 	About: "cuts the connection of a client's next request to the lock service or to the store: before it arrives, after it took effect (the reply is lost) or " +
 		"after the reply; with a reset that both ends notice, or silently",
@@ -45,7 +46,7 @@ var cut = Kind{Name: KindCut, Needs: NeedsQueue, endsSessions: true, alone: true
 		return s.Net.CutRequest(s.Tag, s.Spec, s.Names()[0], s.Asked(s.Clients[0].Number), s.Rand)
 	}}
 
-// checkCut tells whether there is such a request, and such a point of it.
+// checkCut reports whether there is such a request, and such a point of it.
 func checkCut(s Spec, at Setting) error {
 	if _, known := points[s.Point]; !known {
 		return fmt.Errorf("a cut needs a point: one of %s; not %q", strings.Join(pointNames(), ", "), s.Point)
@@ -63,9 +64,10 @@ func pointNames() (names []string) {
 // resetLimit is how long the kernel may take to reset a connection.
 const resetLimit = time.Second
 
-// CutRequest lays a trap on each link between the client and its peers: the connection of the next request there is cut, at the point of it that is meant. Of
-// acquires on Redis, whose waiters ask again and again, one is meant that is granted. What was cut silently stays cut: at the healing, the client's end of
-// the connection is reset, or TCP would send again what was lost.
+// CutRequest lays a trap on each link between the client and its peers: the connection of the next
+// request there is cut, at the point of it that is meant. Of acquires on Redis, whose waiters ask
+// again and again, one is meant that is granted. What was cut silently stays cut: at the healing,
+// the client's end of the connection is reset, or TCP would send again what was lost.
 func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *rand.Rand) (*Trap, error) {
 	peers, err := s.peers([]string{victim}, n.all(), rng)
 	if err != nil {
@@ -88,7 +90,8 @@ func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *ra
 		if c := p.finder.found.Load(); c != nil {
 			where = fmt.Sprintf(" (%s–%s)", c.Local, c.Peer)
 		}
-		return fmt.Sprintf("connection %s – %s%s %s %s of %s: %s", p.client, p.peer, where, how, s.Point, s.Requested(), p.stats)
+		return fmt.Sprintf("connection %s – %s%s %s %s of %s: %s", p.client, p.peer, where, how, s.Point, s.Requested(),
+			p.stats)
 	}
 	return t, nil
 }
@@ -104,7 +107,8 @@ func awaitReset(p *snare) error {
 	return err
 }
 
-// endSilence resets the client's end of the connection, while nothing passes yet: the server's learns of it when it next sends something.
+// endSilence resets the client's end of the connection, while nothing passes
+// yet: the server's learns of it when it next sends something.
 func endSilence(p *snare) error {
 	c := p.finder.found.Load()
 	if c == nil {

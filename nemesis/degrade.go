@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/netfault"
 )
 
-// condition makes a kind of bad network: what it needs to be told, what it makes of that, and what shows that it took effect. Each is one condition, so
+// condition makes a kind of bad network: what it needs to be told, what it
+// makes of that, and what shows that it took effect. Each is one condition, so
 // that what a run shows is that condition's doing.
 type condition struct {
 	given      func(Spec) bool // whether it was told
@@ -28,14 +29,15 @@ type condition struct {
 // kind is that of a bad network.
 func (c condition) kind(name, about string, takes ...string) Kind {
 	c.words.Doc = "delay-loss-duplicate-reorder-rate"
-	return Kind{Name: name, Nodes: true, Needs: NeedsQueue, Touch: history.Touch{Words: c.words}, takes: append([]string{"peers", "way"}, takes...), check: c.check, About: about,
+	return Kind{Name: name, Nodes: true, Needs: NeedsQueue, Touch: history.Touch{Words: c.words},
+		takes: append([]string{"peers", "way"}, takes...), check: c.check, About: about,
 		draws: c.draws, endsSessions: c.endsSessions,
 		inject: func(_ context.Context, s *Site) (InEffect, error) {
 			return s.Net.degrade(s.Tag, s.Spec, c, s.Names(), s.Rand)
 		}}
 }
 
-// check tells whether there are such links, and such conditions.
+// check reports whether there are such links, and such conditions.
 func (c condition) check(s Spec, at Setting) error {
 	if !c.given(s) {
 		return fmt.Errorf("a %s needs %s", s.Kind, c.wants)
@@ -77,7 +79,8 @@ func (n *Net) degrade(tag string, s Spec, bad condition, victims []string, rng *
 		return nil, fmt.Errorf("%s: %w", s.Kind, err)
 	}
 	for _, c := range cuts {
-		own := rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64())) // what one link meets does not depend on another's traffic
+		// what one link meets does not depend on another's traffic
+		own := rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
 		by, err := n.degradeLink(tag, c, bad.conditions(s), own)
 		if err != nil {
 			_, healing := d.Heal()
@@ -90,7 +93,8 @@ func (n *Net) degrade(tag string, s Spec, bad condition, victims []string, rng *
 	return d, nil
 }
 
-func (n *Net) degradeLink(tag string, c netfault.Cut, bad netfault.Conditions, rng *rand.Rand) (*netfault.Diversion, error) {
+func (n *Net) degradeLink(tag string, c netfault.Cut, bad netfault.Conditions, rng *rand.Rand) (*netfault.Diversion,
+	error) {
 	from, to, err := n.link(c)
 	if err != nil {
 		return nil, err
@@ -101,8 +105,8 @@ func (n *Net) degradeLink(tag string, c netfault.Cut, bad netfault.Conditions, r
 // From is since when every link was bad.
 func (d *Degraded) From() int64 { return d.from }
 
-// Heal makes the links good again. What is delayed goes on at once. The proof is what became of the packets; where nothing became of any, nobody was hit.
-// A second call returns the same again.
+// Heal makes the links good again. What is delayed goes on at once. The proof is what became of
+// the packets; where nothing became of any, nobody was hit. A second call returns the same again.
 func (d *Degraded) Heal() (Effect, error) {
 	if d.healed {
 		return d.effect, nil

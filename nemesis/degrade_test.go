@@ -50,7 +50,8 @@ func TestCheckRefusesImpossibleConditions(t *testing.T) {
 	}
 }
 
-// A bad network lies between those that were named and nobody else; where nobody sends anything it has hit nobody; and a second healing tells the same.
+// A bad network lies between those that were named and nobody else; where
+// nobody sends anything it has hit nobody; and a second healing tells the same.
 func TestDegradeLiesOnItsLinksOnly(t *testing.T) {
 	n, node, client, store := newNet(t)
 	const delay = 100 * time.Millisecond
@@ -69,7 +70,8 @@ func TestDegradeLiesOnItsLinksOnly(t *testing.T) {
 		defer conn.Close()
 		return time.Since(begun)
 	}
-	site := Site{Part: Part{Spec: s}, Struck: Struck{Nodes: []Place{{Name: "client-1"}}}, Means: Means{Net: n}, Tag: "test", Rand: rand.New(rand.NewPCG(1, 2))}
+	site := Site{Part: Part{Spec: s}, Struck: Struck{Nodes: []Place{{Name: "client-1"}}}, Means: Means{Net: n},
+		Tag: "test", Rand: rand.New(rand.NewPCG(1, 2))}
 	d, err := Inject(t.Context(), site)
 	if err != nil {
 		t.Fatal(err)

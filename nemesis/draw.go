@@ -10,7 +10,8 @@ type Draw struct {
 	Kind string
 	// Weight is how many times as often it is drawn as one of weight 1.
 	Weight int
-	// Beside tells that it strikes nodes, and not by their links: it may strike while another fault lies on a client or on links. So does the end of a
+	// Beside tells that it strikes nodes, and not by their links: it may strike
+	// while another fault lies on a client or on links. So does the end of a
 	// session, for which the service must answer: it comes when no node is down.
 	Beside bool
 
@@ -48,10 +49,12 @@ func (d Dice) share(least, most float64, floor time.Duration) time.Duration {
 	return max(floor, min(v, d.Most).Round(time.Millisecond))
 }
 
-// LinkFloor is how long a fault of links lasts at least: after a cut TCP waits for a while before it sends again, and shorter ones may meet nobody.
+// LinkFloor is how long a fault of links lasts at least: after a cut TCP waits
+// for a while before it sends again, and shorter ones may meet nobody.
 const LinkFloor = 500 * time.Millisecond
 
-// nodeFloor is the same for links of nodes: a client that could not reach a server stays away from it for a second (go-redis).
+// nodeFloor is the same for links of nodes: a client that could not reach a
+// server stays away from it for a second (go-redis).
 const nodeFloor = 1500 * time.Millisecond
 
 func pick[T any](d Dice, of ...T) T { return of[d.IntN(len(of))] }

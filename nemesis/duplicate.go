@@ -15,4 +15,5 @@ var duplicate = condition{
 	bit:        func(n netfault.Stats) bool { return n.Copied > 0 },
 	words: history.FaultWords{Did: "sent duplicates", Bar: "doubled", Links: "arrive twice",
 		Over: "gets each packet once again"},
-}.kind(KindDuplicate, "sends packets between a client or nodes and their peers twice, each with the same probability", "probability")
+}.kind(KindDuplicate, "sends packets between a client or nodes and their peers twice, each with the same probability",
+	"probability")

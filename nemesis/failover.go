@@ -17,7 +17,8 @@ import (
 // KindFailover is the fault that has a replica take over too early.
 const KindFailover = "failover"
 
-var failover = Kind{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter, endsSessions: true, alone: true, mayMiss: true, Ours: true, check: checkFailover,
+var failover = Kind{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: true, Needs: NeedsLocalFilter,
+	endsSessions: true, alone: true, mayMiss: true, Ours: true, check: checkFailover,
 	Touch: history.Touch{Ends: history.EndsPrimary, Words: history.FaultWords{Did: "failed over", Bar: "failover",
 		Nodes: "is killed before its replica has everything, and the replica takes over", Doc: "failover"}},
 	About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover",
@@ -25,11 +26,13 @@ var failover = Kind{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: tru
 		return s.Net.Failover(ctx, s.Tag, s.Service, s.All, s.NextGrant)
 	}}
 
-// Replicated is a lock service with a primary and replicas, of which somebody promotes one when the primary is gone.
+// Replicated is a lock service with a primary and replicas, of which somebody
+// promotes one when the primary is gone.
 type Replicated interface {
 	// Replicas are the names of all servers that replicate each other, whichever is the primary.
 	Replicas() []string
-	// Primary is the server that is the primary, by the word of those who promote and by its own. It is an error if they don't agree.
+	// Primary is the server that is the primary, by the word of those who
+	// promote and by its own. It is an error if they don't agree.
 	Primary(ctx context.Context) (string, error)
 	// Role is what a server says that it is, in words.
 	Role(ctx context.Context, node string) (string, error)
@@ -43,27 +46,31 @@ const (
 
 // The bounds of a failover's steps.
 const (
-	settleLimit  = 10 * time.Second // until the replicas are in sync before it, and the old primary is a replica after it
+	// until the replicas are in sync before it, and the old primary is a replica after it
+	settleLimit  = 10 * time.Second
 	gapLimit     = 20 * time.Second // until somebody is granted the lock by the primary alone
 	promoteLimit = 30 * time.Second // until a replica is promoted
 	roleStep     = 10 * time.Millisecond
 )
 
-// checkFailover tells whether there is such a failover.
+// checkFailover reports whether there is such a failover.
 func checkFailover(s Spec, at Setting) error {
 	if s.Target != Service {
 		return fmt.Errorf("a %s is of the service as a whole: target %s, not %q; which server is the primary shows when it strikes", s.Kind, Service, s.Target)
 	}
 	if s.When != Random {
-		return fmt.Errorf("a %s waits by itself for a grant that no replica hears of: when %s, not %s", s.Kind, Random, s.When)
+		return fmt.Errorf("a %s waits by itself for a grant that no replica hears of: when %s, not %s", s.Kind, Random,
+			s.When)
 	}
 	if !at.has(Promotes) {
-		return fmt.Errorf("a %s needs a service with a replica that is promoted, redis-failover; %s has none", s.Kind, at.Service)
+		return fmt.Errorf("a %s needs a service with a replica that is promoted, redis-failover; %s has none", s.Kind,
+			at.Service)
 	}
 	return nil
 }
 
-// ErrMissed: nobody was there to strike, so nothing was done that is worth telling, and all of it is undone.
+// ErrMissed: nobody was there to strike, so nothing was done that is worth
+// telling, and all of it is undone.
 var ErrMissed = errors.New("nobody was there to strike")
 
 // Failover is a primary that is down since it has granted a lock of which no replica has heard.
@@ -84,9 +91,12 @@ type Failover struct {
 	err    error
 }
 
-// Failover cuts the primary of a service off from its replicas, waits until a lock is granted that was asked for since then, and kills the primary. granted
-// returns the grant, or 0 if there will be none before its context ends: then the error is ErrMissed. The clients go on reaching the primary until it is gone.
-func (n *Net) Failover(ctx context.Context, tag string, service Replicated, nodes []Place, granted func(context.Context) int64) (*Failover, error) {
+// Failover cuts the primary of a service off from its replicas, waits until a
+// lock is granted that was asked for since then, and kills the primary. granted
+// returns the grant, or 0 if there will be none before its context ends: then the
+// error is ErrMissed. The clients go on reaching the primary until it is gone.
+func (n *Net) Failover(ctx context.Context, tag string, service Replicated, nodes []Place,
+	granted func(context.Context) int64) (*Failover, error) {
 	f := &Failover{service: service, ctx: ctx}
 	fail := func(err error) (*Failover, error) { return nil, fmt.Errorf("%s: %w", KindFailover, err) }
 	primary, err := f.settled(ctx)
@@ -169,14 +179,15 @@ func soon(ctx context.Context, limit time.Duration, try func() error) error {
 	}
 }
 
-// From is an instant before the kill: the servers were cut from each other before, which no client could notice.
+// From is an instant before the kill: the servers were cut from each other
+// before, which no client could notice.
 func (f *Failover) From() int64 { return f.from }
 
 // Met is the grant of which no replica has heard.
 func (f *Failover) Met() int64 { return f.grant }
 
-// Heal waits until a replica is promoted, joins the servers again, starts the old primary, and waits until it is a replica of the new one. If the run
-// has ended meanwhile, it stays down.
+// Heal waits until a replica is promoted, joins the servers again, starts the old primary, and
+// waits until it is a replica of the new one. If the run has ended meanwhile, it stays down.
 func (f *Failover) Heal() (Effect, error) {
 	f.heal.Do(func() {
 		f.err = f.rejoin()
@@ -224,7 +235,8 @@ func (f *Failover) awaitPromotion() error {
 }
 
 func (f *Failover) proof(severed netfault.Severed, after string) string {
-	text := fmt.Sprintf("before: %s; cut from each other (%s), while grant %d was made; %s", f.before, severed, f.grant, f.old.proof(DataKept))
+	text := fmt.Sprintf("before: %s; cut from each other (%s), while grant %d was made; %s", f.before, severed, f.grant,
+		f.old.proof(DataKept))
 	if f.within != 0 {
 		text += fmt.Sprintf("; %s was promoted %v after the kill", f.promoted, f.within.Round(time.Millisecond))
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 )
 
-// pair is a primary and a replica, both of which tick, and sentinels that promote the replica when they are asked the second time after the kill.
+// pair is a primary and a replica, both of which tick, and sentinels that
+// promote the replica when they are asked the second time after the kill.
 type pair struct {
 	at      map[string]*ticker
 	primary string
@@ -57,7 +58,8 @@ func startPair(t *testing.T) (*pair, *Net, []Place) {
 	return p, n, nodes
 }
 
-// A failover kills the primary after a grant that the replica has not heard of, and ends when the old primary is a replica.
+// A failover kills the primary after a grant that the replica has not heard of,
+// and ends when the old primary is a replica.
 func TestFailoverOrder(t *testing.T) {
 	p, n, nodes := startPair(t)
 	was := p.at["n1"].now
@@ -74,16 +76,19 @@ func TestFailoverOrder(t *testing.T) {
 		t.Errorf("the primary lives; met grant %d", f.Met())
 	}
 	e, err := f.Heal()
-	if err != nil || !e.Bit || e.From != f.From() || e.To <= was.Gone() || p.primary != "n2" || p.at["n1"].now.Err() != nil || len(p.at["n1"].kept) != 1 {
+	if err != nil || !e.Bit || e.From != f.From() || e.To <= was.Gone() || p.primary != "n2" ||
+		p.at["n1"].now.Err() != nil || len(p.at["n1"].kept) != 1 {
 		t.Errorf("%+v, %v; the primary is %s", e, err, p.primary)
 	}
-	for _, word := range []string{"before: n1 primary, n2 replica in sync", "0 packets dropped", "grant 7", "signal: killed", "n2 was promoted", "after: n1 replica in sync, n2 primary"} {
+	for _, word := range []string{"before: n1 primary, n2 replica in sync", "0 packets dropped", "grant 7",
+		"signal: killed", "n2 was promoted", "after: n1 replica in sync, n2 primary"} {
 		if !strings.Contains(e.Proof, word) {
 			t.Errorf("the proof does not tell %q: %s", word, e.Proof)
 		}
 	}
 	// With nobody to strike, all is as before.
-	if _, err := n.Failover(t.Context(), "fault-2", p, nodes, func(context.Context) int64 { return 0 }); !errors.Is(err, ErrMissed) || p.at["n2"].now.Err() != nil {
+	if _, err := n.Failover(t.Context(), "fault-2", p, nodes, func(context.Context) int64 { return 0 }); !errors.Is(err,
+		ErrMissed) || p.at["n2"].now.Err() != nil {
 		t.Errorf("nobody was granted anything: %v", err)
 	}
 	run, end := context.WithCancel(t.Context())
@@ -101,7 +106,8 @@ func TestCheckFailover(t *testing.T) {
 		aim  Aim
 		want string
 	}{
-		{Aim{Target: Service, When: Random}, ""}, {Aim{Target: "redis-1", When: Random}, "of the service as a whole"}, {Aim{Target: Holder, When: Random}, "of the service as a whole"},
+		{Aim{Target: Service, When: Random}, ""}, {Aim{Target: "redis-1", When: Random}, "of the service as a whole"},
+		{Aim{Target: Holder, When: Random}, "of the service as a whole"},
 		{Aim{Target: Service, When: Acquiring}, "when random"},
 	} {
 		err := Check(Spec{Kind: KindFailover, Aim: c.aim}, Setting{Nodes: []string{"redis-1", "redis-2"}, Has: []Trait{Promotes}})

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Far is the agent of another machine, which injects what strikes hosts there. Its stamps are brought to this machine's clock, and mean what is certain.
+// Far is the agent of another machine, which injects what strikes hosts there.
+// Its stamps are brought to this machine's clock, and mean what is certain.
 type Far interface {
 	// Inject puts a fault into effect on hosts of that machine.
 	Inject(ctx context.Context, p Part, tag string, names []string) (InEffect, error)
@@ -15,7 +16,7 @@ type Far interface {
 	Emptied(ctx context.Context, name string) error
 }
 
-// scattered tells whether some of those who are struck are on other machines.
+// scattered reports whether some of those who are struck are on other machines.
 func (s Struck) scattered() bool {
 	for _, c := range s.Clients {
 		if c.Far != nil {
@@ -30,7 +31,8 @@ func (s Struck) scattered() bool {
 	return false
 }
 
-// apart are those who are struck here, and the names of those on other machines, in the order in which these come.
+// apart are those who are struck here, and the names of those on other
+// machines, in the order in which these come.
 func (s Struck) apart() (here Struck, there []Far, names map[Far][]string) {
 	names = map[Far][]string{}
 	add := func(at Far, name string) {
@@ -59,10 +61,12 @@ func (s Struck) apart() (here Struck, there []Far, names map[Far][]string) {
 // Everywhere is a fault that is in effect on several machines, or on another one.
 type Everywhere []InEffect
 
-// everywhere injects the fault on each machine on which it strikes somebody. If one of them fails, it is healed on all.
+// everywhere injects the fault on each machine on which it strikes somebody. If
+// one of them fails, it is healed on all.
 func (s *Site) everywhere(ctx context.Context, k Kind) (InEffect, error) {
 	if s.Target == Service {
-		return nil, fmt.Errorf("a %s of the service as a whole, which is on several nodes of the cluster: %w", s.Kind, ErrMissed)
+		return nil, fmt.Errorf("a %s of the service as a whole, which is on several nodes of the cluster: %w", s.Kind,
+			ErrMissed)
 	}
 	here, there, names := s.apart()
 	var all Everywhere

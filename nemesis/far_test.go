@@ -47,12 +47,14 @@ func farClients(all ...*otherMachine) (clients []Client) {
 func TestEverywhere(t *testing.T) {
 	one := &otherMachine{effect: Effect{From: 10, To: 100, Bit: true, Proof: "first"}}
 	two := &otherMachine{effect: Effect{From: 30, To: 90, Bit: true, Proof: "second"}}
-	site := Site{Part: Part{Spec: Spec{Kind: KindPause, Aim: Aim{Target: AllClients}}}, Struck: Struck{Clients: farClients(one, two, one)}, Rand: rand.New(rand.NewPCG(1, 1))}
+	site := Site{Part: Part{Spec: Spec{Kind: KindPause, Aim: Aim{Target: AllClients}}},
+		Struck: Struck{Clients: farClients(one, two, one)}, Rand: rand.New(rand.NewPCG(1, 1))}
 	in, err := Inject(t.Context(), site)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(one.struck, []string{"a", "c"}) || !slices.Equal(two.struck, []string{"b"}) || in.From() != 30 || !slices.Equal(site.Names(), []string{"a", "b", "c"}) {
+	if !slices.Equal(one.struck, []string{"a", "c"}) || !slices.Equal(two.struck, []string{"b"}) || in.From() != 30 ||
+		!slices.Equal(site.Names(), []string{"a", "b", "c"}) {
 		t.Errorf("%v, %v are struck from %d; they are called %v", one.struck, two.struck, in.From(), site.Names())
 	}
 	if e, err := in.Heal(); err != nil || e != (Effect{From: 30, To: 90, Bit: true, Proof: "first; second"}) {
@@ -82,13 +84,15 @@ func (c fakeCluster) Replaced(context.Context, string) (string, error) { return 
 
 // The end of a pod is proven by what the cluster says and by its processes, wherever they are.
 func TestOusting(t *testing.T) {
-	site := Site{Part: Part{Spec: Spec{Kind: KindKillPod}}, Struck: Struck{Clients: farClients(&otherMachine{})}, Means: Means{Cluster: fakeCluster{}}}
+	site := Site{Part: Part{Spec: Spec{Kind: KindKillPod}}, Struck: Struck{Clients: farClients(&otherMachine{})},
+		Means: Means{Cluster: fakeCluster{}}}
 	in, err := Inject(t.Context(), site)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e, err := in.Heal()
-	if err != nil || !e.Bit || e.From != in.From() || e.To < e.From || !strings.HasPrefix(e.Proof, "a: force; its processes were gone after ") || !strings.HasSuffix(e.Proof, "; another came") {
+	if err != nil || !e.Bit || e.From != in.From() || e.To < e.From ||
+		!strings.HasPrefix(e.Proof, "a: force; its processes were gone after ") || !strings.HasSuffix(e.Proof, "; another came") {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if again, err := in.Heal(); err != nil || again != e {

@@ -12,7 +12,8 @@ import (
 // gaugeLimit is how long the round trip of a link that no fault of ours makes late is waited for.
 const gaugeLimit = 100 * time.Millisecond
 
-// gauge measures the round trip on one link, before a fault makes it late and during that. Nil measures nothing.
+// gauge measures the round trip on one link, before a fault makes it late and
+// during that. Nil measures nothing.
 type gauge struct {
 	a, b   string
 	at     *netfault.Filter
@@ -23,7 +24,8 @@ type gauge struct {
 	during chan string
 }
 
-// gauge measures the link as it is, if the fault is one that makes packets late. A link that another fault has cut has no round trip.
+// gauge measures the link as it is, if the fault is one that makes packets
+// late. A link that another fault has cut has no round trip.
 func (n *Net) gauge(on netfault.Cut, s Spec) (*gauge, error) {
 	if s.Delay == 0 && s.BytesPerSecond == 0 {
 		return nil, nil
@@ -57,7 +59,8 @@ func (g *gauge) start() {
 	go func() { g.during <- g.measure(ctx) }()
 }
 
-// stop tells what was measured. It is called before the link becomes good again. Without start there is nothing to tell.
+// stop tells what was measured. It is called before the link becomes good
+// again. Without start there is nothing to tell.
 func (g *gauge) stop() string {
 	if g == nil || g.cancel == nil {
 		return ""

@@ -31,7 +31,7 @@ var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, Ou
 		return s.Net.Hold(s.Tag, s.Spec, s.Names()[0], s.Asked(s.Clients[0].Number), s.Rand)
 	}}
 
-// checkHold tells whether there is such a request to hold.
+// checkHold reports whether there is such a request to hold.
 func checkHold(s Spec, at Setting) error {
 	if s.Way == WayBoth {
 		return fmt.Errorf("a hold of both ways: way out (not given) holds the request, way in the reply to it")
@@ -39,8 +39,9 @@ func checkHold(s Spec, at Setting) error {
 	return checkRequest(s, at)
 }
 
-// Hold lays a trap on each link between the client and its peers: the next request there (way out), or the reply to it (way in), is held until the healing.
-// Of acquires on Redis, whose waiters ask again and again, a reply is meant that grants the lock.
+// Hold lays a trap on each link between the client and its peers: the next request
+// there (way out), or the reply to it (way in), is held until the healing. Of acquires
+// on Redis, whose waiters ask again and again, a reply is meant that grants the lock.
 func (n *Net) Hold(tag string, s Spec, victim string, asked Asked, rng *rand.Rand) (*Trap, error) {
 	peers, err := s.peers([]string{victim}, n.all(), rng)
 	if err != nil {
@@ -57,7 +58,8 @@ func (n *Net) Hold(tag string, s Spec, victim string, asked Asked, rng *rand.Ran
 		if s.Way == WayIn {
 			from, to, what = to, from, "the reply to "+what
 		}
-		text := fmt.Sprintf("%s, %s → %s, %d bytes: held for %s, then delivered", what, from, to, sizeOf(p.caught), milliseconds(lasted))
+		text := fmt.Sprintf("%s, %s → %s, %d bytes: held for %s, then delivered", what, from, to, sizeOf(p.caught),
+			milliseconds(lasted))
 		if p.stats.Released != p.stats.Held || p.stats.Repeated+p.stats.Errors+p.stats.Overruns > 0 {
 			text += fmt.Sprintf(" (%s)", p.stats)
 		}

@@ -32,11 +32,13 @@ var kill = Kind{Name: KindKill, Needs: NeedsNothing, alone: true, Ours: true,
 // killLimit is how long the kernel may take to end every process of a group.
 const killLimit = time.Minute
 
-// Kill ends a process and everything in its group, as the kernel does when memory runs out, or a machine that loses power: nothing is
-// given back, nobody is told. It returns when all of it is gone. From is an instant at which the process still ran, To one by which it was
-// certainly gone. A process that ended in another way is an error: then the kill proves nothing.
+// Kill ends a process and everything in its group, as the kernel does when memory runs out, or
+// a machine that loses power: nothing is given back, nobody is told. It returns when all of it
+// is gone. From is an instant at which the process still ran, To one by which it was certainly
+// gone. A process that ended in another way is an error: then the kill proves nothing.
 func Kill(ctx context.Context, p *hosts.Process) (Effect, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killLimit) // a kill half done would be the worst of all
+	// a kill half done would be the worst of all
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killLimit)
 	defer cancel()
 	if err := p.Err(); err != nil {
 		return Effect{}, fmt.Errorf("kill: it was gone already: %w", err)
@@ -55,15 +57,16 @@ func Kill(ctx context.Context, p *hosts.Process) (Effect, error) {
 		return e, err
 	}
 	e.Bit = true
-	e.Proof = fmt.Sprintf("process %d ended by %s, gone %.1f ms after the signal", p.PID(), how, float64(e.Lasted())/float64(time.Millisecond))
+	e.Proof = fmt.Sprintf("process %d ended by %s, gone %.1f ms after the signal", p.PID(), how,
+		float64(e.Lasted())/float64(time.Millisecond))
 	if len(pids) > 1 {
 		e.Proof += fmt.Sprintf(", with all %d processes of its group", len(pids))
 	}
 	return e, nil
 }
 
-// KillAll kills several processes, one right after the other. The effect lasts from an instant at which all still ran to one at which all were
-// gone.
+// KillAll kills several processes, one right after the other. The effect lasts
+// from an instant at which all still ran to one at which all were gone.
 func KillAll(ctx context.Context, procs ...*hosts.Process) (all Effect, err error) {
 	var proofs []string
 	for _, p := range procs {
@@ -88,7 +91,8 @@ func KillAll(ctx context.Context, procs ...*hosts.Process) (all Effect, err erro
 func ending(p *hosts.Process) (*os.ProcessState, error) {
 	var died *hosts.DiedError
 	if !errors.As(p.Err(), &died) || died.State == nil {
-		return nil, fmt.Errorf("kill: how process %d on host %s ended is not known: %w", p.PID(), p.Host().Name, p.Err())
+		return nil, fmt.Errorf("kill: how process %d on host %s ended is not known: %w", p.PID(), p.Host().Name,
+			p.Err())
 	}
 	status, ok := died.State.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {

@@ -14,7 +14,8 @@ import (
 const KindKillAtReply = "kill-at-reply"
 
 var killAtReply = Kind{Name: KindKillAtReply, Needs: NeedsQueue, alone: true, single: true, Ours: true,
-	Touch: history.Touch{Ends: history.EndsProcess, Words: history.FaultWords{Did: "killed", Client: "is killed", Doc: "kill"}},
+	Touch: history.Touch{Ends: history.EndsProcess,
+		Words: history.FaultWords{Did: "killed", Client: "is killed", Doc: "kill"}},
 	takes: []string{"request", "in_turn"}, check: checkRequest,
 	About: "kills a client's process group when the reply to its next request to the lock service or to the store comes: the request took effect, " +
 		"and its client sends no other one; a fresh process takes its place",
@@ -22,8 +23,9 @@ var killAtReply = Kind{Name: KindKillAtReply, Needs: NeedsQueue, alone: true, si
 		return s.Net.killAtReply(s)
 	}}
 
-// killAtReply lays a trap on each link between the client and its peers. The reply is lost, and so is all that the client still sends on
-// that connection, until it is dead. Its end of the connection is reset then: the server learns of the end as it does of any client that dies.
+// killAtReply lays a trap on each link between the client and its peers. The reply is lost, and
+// so is all that the client still sends on that connection, until it is dead. Its end of the
+// connection is reset then: the server learns of the end as it does of any client that dies.
 func (n *Net) killAtReply(s *Site) (*Trap, error) {
 	client := s.Clients[0]
 	peers, err := s.peers(s.Names(), n.all(), s.Rand)

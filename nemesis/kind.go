@@ -13,7 +13,8 @@ import (
 // Need is what a machine must be able to do for a fault.
 type Need string
 
-// The needs. Processes can be stopped and killed everywhere; for links the words are those of netfault.Probe.
+// The needs. Processes can be stopped and killed everywhere; for links the
+// words are those of netfault.Probe.
 const (
 	NeedsNothing Need = "any runtime"
 	NeedsLocal   Need = "runtime local" // servers that lockchaos itself started
@@ -26,36 +27,44 @@ const (
 	NeedsCluster     Need = "runtime kubernetes, an application's own pods"
 )
 
-// Kind is one kind of fault, as one value. Its file defines it and injects it; the list below is all that else names it.
+// Kind is one kind of fault, as one value. Its file defines it and injects it;
+// the list below is all that else names it.
 type Kind struct {
 	Name, About string
-	// Nodes tells whether it can strike nodes too, not only clients.
+	// Nodes reports whether it can strike nodes too, not only clients.
 	Nodes bool
 	// NodesOnly tells that it cannot strike clients.
 	NodesOnly bool
 	// Whole tells that it strikes the service as a whole, and nothing else.
 	Whole bool
-	// Ours tells that it is done to lockchaos's own clients and servers, and that no application of the user's own can be struck by it.
+	// Ours tells that it is done to lockchaos's own clients and servers, and
+	// that no application of the user's own can be struck by it.
 	Ours  bool
 	Needs Need
-	// Touch is what it does to those whom it strikes, as a history records it (Spec.Touch adds what the plan says).
+	// Touch is what it does to those whom it strikes, as a history records it
+	// (Spec.Touch adds what the plan says).
 	Touch history.Touch
-	// alone tells that no other fault can strike together with it; single that it strikes one client, not all of them; mayMiss that it may find nobody
+	// alone tells that no other fault can strike together with it; single that
+	// it strikes one client, not all of them; mayMiss that it may find nobody
 	// to strike, so that nothing was done (ErrMissed).
 	alone, single, mayMiss bool
-	// ousts tells that whoever runs a client puts another one in its place, which is another client.
+	// ousts tells that whoever runs a client puts another one in its place,
+	// which is another client.
 	ousts bool
-	// ofNode tells that it is done to the node of the cluster that a client is on, and so to all clients there.
+	// ofNode tells that it is done to the node of the cluster that a client is
+	// on, and so to all clients there.
 	ofNode bool
 	// lasts tells that it goes on though what it ends is over at once.
 	lasts bool
 	// takes are the fields of a Spec that it takes beside kind and aim.
 	takes []string
-	// check tells whether those make sense where the fault is to strike; nil: there is nothing to say.
+	// check reports whether those make sense where the fault is to strike; nil:
+	// there is nothing to say.
 	check func(s Spec, at Setting) error
 	// draws are the ways to draw it for a random scenario; none: it is not drawn.
 	draws []Draw
-	// endsSessions tells that it may end a connection or a session from outside, and with it a grant that lasts as long.
+	// endsSessions tells that it may end a connection or a session from
+	// outside, and with it a grant that lasts as long.
 	endsSessions bool
 	// inject puts it into effect.
 	inject func(ctx context.Context, s *Site) (InEffect, error)
@@ -145,7 +154,8 @@ func TargetsLegend() string {
 	for _, m := range Moments() {
 		moments = append(moments, string(m))
 	}
-	return "clients: " + strings.Join(clients, ", ") + ", one by its number (client-1)\nnodes: some by their names (redis-2 or redis-1,redis-2), nodes:3 (any number), minority, majority, leader, primary\nservice: all nodes, for a partition to split, or a failover\nat: " + strings.Join(moments, ", ")
+	return "clients: " + strings.Join(clients, ", ") +
+		", one by its number (client-1)\nnodes: some by their names (redis-2 or redis-1,redis-2), nodes:3 (any number), minority, majority, leader, primary\nservice: all nodes, for a partition to split, or a failover\nat: " + strings.Join(moments, ", ")
 }
 
 // Setting is where a fault is to strike.
@@ -159,7 +169,7 @@ type Setting struct {
 
 func (at Setting) has(t Trait) bool { return slices.Contains(at.Has, t) }
 
-// Check tells whether the fault can strike there.
+// Check reports whether the fault can strike there.
 func Check(s Spec, at Setting) error {
 	k, err := kindOf(s.Kind)
 	if err != nil {
@@ -180,13 +190,14 @@ func Check(s Spec, at Setting) error {
 	return k.check(s, at)
 }
 
-// aim tells whether the kind can strike the target at the moment.
+// aim reports whether the kind can strike the target at the moment.
 func (k Kind) aim(a Aim, nodes []string) error {
 	switch {
 	case a.Target == NextWaiter && a.When == Acquiring:
 		return fmt.Errorf("a %s acquires already: strike it at %s, or at a step of the holder that it waits for, such as %s", a.Target, Random, BeforeRelease)
 	case a.Target == AllClients && k.single:
-		return fmt.Errorf("a %s strikes one client: target holder, next-waiter or random-client, not %q", k.Name, a.Target)
+		return fmt.Errorf("a %s strikes one client: target holder, next-waiter or random-client, not %q", k.Name,
+			a.Target)
 	case a.Target.Client():
 		return nil
 	}
@@ -194,7 +205,8 @@ func (k Kind) aim(a Aim, nodes []string) error {
 		return err
 	}
 	if !k.Nodes {
-		return fmt.Errorf("a %s strikes clients only: target holder, next-waiter, random-client or all-clients, not %q", k.Name, a.Target)
+		return fmt.Errorf("a %s strikes clients only: target holder, next-waiter, random-client or all-clients, not %q",
+			k.Name, a.Target)
 	}
 	if a.Target == Service && !k.Whole && !slices.Contains(k.takes, "shape") {
 		return fmt.Errorf("target %s is for a %s; all nodes are nodes:%d", Service, KindPartition, len(nodes))

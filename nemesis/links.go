@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// Peers says whom the links lead to on which a fault lies, seen from its target: one of the words below, or any word that means nodes of the
-// lock service (Target).
+// Peers says whom the links lead to on which a fault lies, seen from its target: one
+// of the words below, or any word that means nodes of the lock service (Target).
 type Peers string
 
 // The words.
 const (
-	// PeersAll: of a client the lock service and the store, of a node everybody. It is meant where nothing is said.
+	// PeersAll: of a client the lock service and the store, of a node
+	// everybody. It is meant where nothing is said.
 	PeersAll Peers = "all"
 	// PeersService: of a client every node of the lock service, of a node the other ones.
 	PeersService Peers = "service"
@@ -39,27 +40,28 @@ type Names struct {
 	Store          string
 }
 
-// OnLinks tells whether the fault lies on links, and not in processes.
+// OnLinks reports whether the fault lies on links, and not in processes.
 func (s Spec) OnLinks() bool {
 	return slices.Contains(s.kind().takes, "peers")
 }
 
-// Waits tells whether the fault waits for one request of its client, and takes effect with that.
+// Waits reports whether the fault waits for one request of its client, and takes effect with that.
 func (s Spec) Waits() bool {
 	return slices.Contains(s.kind().takes, "request")
 }
 
-// HitsLock tells whether a fault of a client's links lies between it and the lock service. If not, all that the lock has promised to
-// the client stands.
+// HitsLock reports whether a fault of a client's links lies between it and the
+// lock service. If not, all that the lock has promised to the client stands.
 func (s Spec) HitsLock() bool { return s.leadsTo() != PeersStore }
 
-// HitsStore tells whether a fault of links lies on a link of the store.
+// HitsStore reports whether a fault of links lies on a link of the store.
 func (s Spec) HitsStore() bool {
 	to := s.leadsTo()
 	return to == PeersStore || s.Aim.Target.Client() && to == PeersAll
 }
 
-// leadsTo is what the scenario says of the peers, or what it means: a request goes to the store or to the lock service.
+// leadsTo is what the scenario says of the peers, or what it means: a request
+// goes to the store or to the lock service.
 func (s Spec) leadsTo() Peers {
 	switch {
 	case s.Peers != "":
@@ -106,7 +108,7 @@ func (s Spec) peers(victims []string, all Names, rng *rand.Rand) (names []string
 	return names, nil
 }
 
-// checkWay tells whether the way is one.
+// checkWay reports whether the way is one.
 func (s Spec) checkWay() error {
 	if s.Way != "" && s.Way != WayBoth && s.Way != WayIn && s.Way != WayOut {
 		return fmt.Errorf("unknown way %q: one of both, in (what is sent to the target), out (what it sends)", s.Way)
@@ -114,7 +116,7 @@ func (s Spec) checkWay() error {
 	return nil
 }
 
-// checkLinks tells whether there are links between the target and its peers, among such nodes.
+// checkLinks reports whether there are links between the target and its peers, among such nodes.
 func (s Spec) checkLinks(at Setting) error {
 	if err := s.checkWay(); err != nil {
 		return err

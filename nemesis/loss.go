@@ -21,4 +21,5 @@ var loss = condition{
 		return p
 	}}},
 	endsSessions: true,
-}.kind(KindLoss, "loses packets between a client or nodes and their peers, each with the same probability", "probability")
+}.kind(KindLoss, "loses packets between a client or nodes and their peers, each with the same probability",
+	"probability")

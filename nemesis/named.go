@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Number is the number of the client that the target names, as its host is called: 3 for "client-3"; 0: it names none.
+// Number is the number of the client that the target names, as its host is
+// called: 3 for "client-3"; 0: it names none.
 func (t Target) Number() int32 {
 	digits, named := strings.CutPrefix(string(t), "client-")
 	n, err := strconv.ParseInt(digits, 10, 32)
@@ -16,7 +17,8 @@ func (t Target) Number() int32 {
 	return int32(n)
 }
 
-// listed are the nodes that the target names, one or several with commas between them, in the order of all; nil: it is another word.
+// listed are the nodes that the target names, one or several with commas
+// between them, in the order of all; nil: it is another word.
 func (t Target) listed(all []string) (names []string) {
 	said := strings.Split(string(t), ",")
 	for _, name := range said {

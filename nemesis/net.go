@@ -18,13 +18,14 @@ type Place struct {
 	Host *hosts.Host
 	// Server is what runs there, if it can be started again.
 	Server Server
-	// Far is the agent of the machine that the host is on, and Addr its address, where that is another one. Then Host is nil.
+	// Far is the agent of the machine that the host is on, and Addr its
+	// address, where that is another one. Then Host is nil.
 	Far  Far
 	Addr netip.Addr
 }
 
-// Net is the network of a run, as far as faults break it. The packet filter of a host is opened when a fault first lies on it. Safe for
-// concurrent use.
+// Net is the network of a run, as far as faults break it. The packet filter of
+// a host is opened when a fault first lies on it. Safe for concurrent use.
 type Net struct {
 	names  Names
 	places map[string]Place
@@ -34,7 +35,8 @@ type Net struct {
 	closed  bool
 }
 
-// NewNet is the network between the nodes of the lock service, the clients and the store. It changes nothing yet.
+// NewNet is the network between the nodes of the lock service, the clients and
+// the store. It changes nothing yet.
 func NewNet(nodes, clients []Place, store Place) *Net {
 	n := &Net{places: map[string]Place{store.Name: store}, filters: map[string]*netfault.Filter{}}
 	n.names.Store = store.Name
@@ -108,7 +110,8 @@ func (n *Net) filter(name string) (*netfault.Filter, error) {
 	case n.filters[name] != nil:
 		return n.filters[name], nil
 	}
-	// Not with the run's context: a fault of an interrupted run is healed by who injected it, who still wants its evidence.
+	// Not with the run's context: a fault of an interrupted run is healed by
+	// who injected it, who still wants its evidence.
 	f, err := netfault.Open(context.Background(), host)
 	if err != nil {
 		return nil, err

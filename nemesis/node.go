@@ -30,7 +30,8 @@ type CutNode struct {
 	from   int64
 }
 
-// cutNode drops what the node and its pods send to the API server, and what comes back. It lasts until it is healed, and no longer than this program.
+// cutNode drops what the node and its pods send to the API server, and what
+// comes back. It lasts until it is healed, and no longer than this program.
 func (s *Site) cutNode(ctx context.Context) (_ InEffect, err error) {
 	control := s.Cluster.Control()
 	if len(control) == 0 {
@@ -98,7 +99,8 @@ func kubelets() (pids []int) {
 			continue // it has ended
 		}
 		args := strings.Split(string(text), "\x00")
-		if filepath.Base(args[0]) == kubelet || len(args) > 1 && args[1] == kubelet { // or one program that is all of Kubernetes
+		// or one program that is all of Kubernetes
+		if filepath.Base(args[0]) == kubelet || len(args) > 1 && args[1] == kubelet {
 			pid, _ := strconv.Atoi(filepath.Base(dir))
 			pids = append(pids, pid)
 		}
@@ -156,11 +158,13 @@ func (k *StoppedKubelet) Heal() (Effect, error) {
 	}
 	err := errors.Join(errs...)
 	e.Bit = err == nil
-	e.Proof = fmt.Sprintf("%s: the kubelet of its node: %d threads in state t for %.2f s", k.name, threads, e.Lasted().Seconds())
+	e.Proof = fmt.Sprintf("%s: the kubelet of its node: %d threads in state t for %.2f s", k.name, threads,
+		e.Lasted().Seconds())
 	return e, err
 }
 
-// Drained is a node that is drained: cordoned until it is healed, and without the application's pods.
+// Drained is a node that is drained: cordoned until it is healed, and without
+// the application's pods.
 type Drained struct {
 	*Ousting
 }

@@ -30,7 +30,10 @@ var partition = Kind{Name: KindPartition, Nodes: true, Needs: NeedsFilter, endsS
 			return p
 		}},
 		// From everybody: a client of ZooKeeper talks to one member alone.
-		{Weight: 4, of: func(d Dice) Part { return aimed(pick(d, oneNode, Leader, Primary), Random, d.share(1, 3, nodeFloor)) }},
+		{Weight: 4, of: func(d Dice) Part {
+			return aimed(pick(d, oneNode, Leader, Primary), Random,
+				d.share(1, 3, nodeFloor))
+		}},
 	},
 	inject: func(_ context.Context, s *Site) (InEffect, error) {
 		return s.Net.Partition(s.Tag, s.Spec, s.Names(), s.Rand)
@@ -46,13 +49,14 @@ var shapes = map[string]netfault.Shape{
 	"one-way":           netfault.OneWayOne,
 }
 
-// Cuts chooses the cuts of a partition between the victims and their peers, or inside the service. It is a pure function: the same
-// random numbers choose the same.
+// Cuts chooses the cuts of a partition between the victims and their peers, or inside
+// the service. It is a pure function: the same random numbers choose the same.
 func (s Spec) Cuts(victims []string, all Names, rng *rand.Rand) ([]netfault.Cut, error) {
 	if s.Target == Service {
 		cuts := shapes[s.Shape](all.Nodes, rng)
 		if len(cuts) == 0 {
-			return nil, fmt.Errorf("a service of %d nodes (%s) can't be split into %s", len(all.Nodes), strings.Join(all.Nodes, ", "), s.Shape)
+			return nil, fmt.Errorf("a service of %d nodes (%s) can't be split into %s", len(all.Nodes),
+				strings.Join(all.Nodes, ", "), s.Shape)
 		}
 		return cuts, nil
 	}
@@ -69,12 +73,13 @@ func (s Spec) Cuts(victims []string, all Names, rng *rand.Rand) ([]netfault.Cut,
 	return netfault.Between(victims, peers), nil
 }
 
-// checkPartition tells whether there are such cuts among such nodes.
+// checkPartition reports whether there are such cuts among such nodes.
 func checkPartition(s Spec, at Setting) error {
 	known := slices.Sorted(maps.Keys(shapes))
 	switch {
 	case s.Target == Service && !slices.Contains(known, s.Shape):
-		return fmt.Errorf("a partition of the service needs a shape: one of %s; not %q", strings.Join(known, ", "), s.Shape)
+		return fmt.Errorf("a partition of the service needs a shape: one of %s; not %q", strings.Join(known, ", "),
+			s.Shape)
 	case s.Target == Service && (s.Peers != "" || s.Way != ""):
 		return fmt.Errorf("the shape %s says who is cut from whom: no peers or way beside it", s.Shape)
 	case s.Target != Service && s.Shape != "":
@@ -115,7 +120,8 @@ func (n *Net) cut(tag string, cuts []netfault.Cut) (_ *netfault.Partition, err e
 // From is since when every cut was in place.
 func (p *Partition) From() int64 { return p.Partition.From }
 
-// Heal takes the cuts away. The proof is the packets that each has dropped; without a packet nobody was hit.
+// Heal takes the cuts away. The proof is the packets that each has dropped;
+// without a packet nobody was hit.
 func (p *Partition) Heal() (Effect, error) {
 	severed, err := p.Partition.Heal()
 	if err != nil {

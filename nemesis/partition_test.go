@@ -36,7 +36,8 @@ func TestCuts(t *testing.T) {
 		{partitionOf(Holder, "", WayIn, ""), client, "n1>client-1 n2>client-1 n3>client-1 store>client-1"},
 		{partitionOf("n2", PeersService, WayOut, ""), []string{"n2"}, "n2>n1 n2>n3"},
 		{partitionOf("n2", PeersClients, WayIn, ""), []string{"n2"}, "client-1>n2 client-2>n2"},
-		{partitionOf("nodes:2", "", WayIn, ""), []string{"n1", "n2"}, "client-1>n1 client-1>n2 client-2>n1 client-2>n2 n3>n1 n3>n2 store>n1 store>n2"},
+		{partitionOf("nodes:2", "", WayIn, ""), []string{"n1", "n2"},
+			"client-1>n1 client-1>n2 client-2>n1 client-2>n2 n3>n1 n3>n2 store>n1 store>n2"},
 	} {
 		cuts, err := c.spec.Cuts(c.victims, cluster, rand.New(rand.NewPCG(1, 2)))
 		if err != nil {
@@ -92,12 +93,14 @@ func TestCheckRefusesImpossiblePartitions(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", c.spec, err, c.want)
 		}
 	}
-	if err := Check(partitionOf(Service, "", "", "bridge"), Setting{Nodes: []string{"redis-1"}}); err == nil || !strings.Contains(err.Error(), "can't be split into bridge") {
+	if err := Check(partitionOf(Service, "", "", "bridge"), Setting{Nodes: []string{"redis-1"}}); err == nil ||
+		!strings.Contains(err.Error(), "can't be split into bridge") {
 		t.Errorf("a bridge of one node: %v", err)
 	}
 }
 
-// What a fault touches follows from its links: a cut from the store alone leaves the lock's word in force.
+// What a fault touches follows from its links: a cut from the store alone
+// leaves the lock's word in force.
 func TestWhomLinksTouch(t *testing.T) {
 	for _, c := range []struct {
 		spec        Spec
@@ -131,7 +134,8 @@ func newNet(t *testing.T) (n *Net, node, client, store *hosts.Host) {
 	return n, all[0], all[1], all[2]
 }
 
-// A client that is cut from the service reaches the store all the same, and everybody when it is healed; the proof counts what was dropped.
+// A client that is cut from the service reaches the store all the same, and
+// everybody when it is healed; the proof counts what was dropped.
 func TestPartitionOfAClient(t *testing.T) {
 	n, node, client, store := newNet(t)
 	reaches := func(to *hosts.Host, limit time.Duration) error {

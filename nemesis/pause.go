@@ -21,11 +21,18 @@ var pause = Kind{Name: KindPause, Nodes: true, Needs: NeedsNothing,
 	About: "stops every thread of a client's process group, or of all that runs on a node's host (SIGSTOP), as a stop-the-world collection or a suspended virtual machine does",
 	draws: []Draw{
 		{Weight: 8, of: func(d Dice) Part {
-			return aimed(pick(d, Holder, Holder, RandomClient, AllClients), pick(d, d.step(), Random), d.share(0.2, 2.5, 1))
+			return aimed(pick(d, Holder, Holder, RandomClient, AllClients), pick(d, d.step(), Random),
+				d.share(0.2, 2.5, 1))
 		}},
-		{Weight: 2, of: func(d Dice) Part { return aimed(NextWaiter, pick(d, BeforeRelease, Random), d.share(0.2, 2.5, 1)) }},
+		{Weight: 2, of: func(d Dice) Part {
+			return aimed(NextWaiter, pick(d, BeforeRelease, Random),
+				d.share(0.2, 2.5, 1))
+		}},
 		{Weight: 4, of: func(d Dice) Part { return aimed(Holder, Acquiring, d.share(0.5, 2, 1)) }},
-		{Weight: 6, Beside: true, of: func(d Dice) Part { return aimed(d.nodes(), pick(d, Random, Acquiring, AfterGrant), d.share(0.3, 2, 1)) }},
+		{Weight: 6, Beside: true, of: func(d Dice) Part {
+			return aimed(d.nodes(),
+				pick(d, Random, Acquiring, AfterGrant), d.share(0.3, 2, 1))
+		}},
 	},
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		if len(s.Clients) > 0 && !s.Clients[0].Whole {
@@ -34,14 +41,16 @@ var pause = Kind{Name: KindPause, Nodes: true, Needs: NeedsNothing,
 		return PauseHosts(ctx, s.hosts()...)
 	}}
 
-// stopLimit is how long the kernel may take to stop every thread; it takes a millisecond, unless the machine is overloaded.
+// stopLimit is how long the kernel may take to stop every thread; it takes a
+// millisecond, unless the machine is overloaded.
 const stopLimit = 5 * time.Second
 
 // slowStop is from when on the time between signal and proof is worth telling.
 const slowStop = 20 * time.Millisecond
 
-// Pause is a stop of a process and everything in its group, or of all that runs on some hosts, as by a stop-the-world garbage collection, a
-// suspended virtual machine or a starved container: they notice nothing, and when they go on, only clocks tell.
+// Pause is a stop of a process and everything in its group, or of all that runs on
+// some hosts, as by a stop-the-world garbage collection, a suspended virtual machine
+// or a starved container: they notice nothing, and when they go on, only clocks tell.
 type Pause struct{ parts []stopped }
 
 // stopped is one part of a pause; host is "" where only one process was meant.
@@ -52,10 +61,10 @@ type stopped struct {
 
 // Effect is what a fault was measured to have done.
 type Effect struct {
-	// From and To bound the time in which the fault was certainly in effect (monotime.Now stamps); of a kill, the time in which the process
-	// certainly ended.
+	// From and To bound the time in which the fault was certainly in effect
+	// (monotime.Now stamps); of a kill, the time in which the process certainly ended.
 	From, To int64
-	// Bit tells whether the proof shows that somebody was hit.
+	// Bit reports whether the proof shows that somebody was hit.
 	Bit bool
 	// Proof says what was seen, in words and figures.
 	Proof string
@@ -64,8 +73,8 @@ type Effect struct {
 // Lasted is how long the fault was certainly in effect.
 func (e Effect) Lasted() time.Duration { return time.Duration(e.To - e.From) }
 
-// StartPause stops the processes, each with its group, and returns when every thread has been seen stopped. If one can't be stopped, all of them
-// go on and an error is returned.
+// StartPause stops the processes, each with its group, and returns when every thread has
+// been seen stopped. If one can't be stopped, all of them go on and an error is returned.
 func StartPause(ctx context.Context, procs ...*hosts.Process) (*Pause, error) {
 	var all []stopping
 	for _, p := range procs {
@@ -78,8 +87,9 @@ func StartPause(ctx context.Context, procs ...*hosts.Process) (*Pause, error) {
 	return stopAll(ctx, "no process", all)
 }
 
-// PauseHosts stops every process on the hosts, whatever group or session it made for itself, and returns when all have been seen stopped. If
-// one can't be stopped, all of them go on and an error is returned.
+// PauseHosts stops every process on the hosts, whatever group or session it
+// made for itself, and returns when all have been seen stopped. If one can't be
+// stopped, all of them go on and an error is returned.
 func PauseHosts(ctx context.Context, hosts ...*hosts.Host) (*Pause, error) {
 	var all []stopping
 	for _, h := range hosts {
@@ -124,8 +134,8 @@ func (p *Pause) From() (from int64) {
 	return from
 }
 
-// Heal lets everything go on. The error says that the evidence is broken: something ran or died meanwhile. The processes go on
-// all the same.
+// Heal lets everything go on. The error says that the evidence is broken:
+// something ran or died meanwhile. The processes go on all the same.
 func (p *Pause) Heal() (Effect, error) {
 	e := Effect{From: p.From()}
 	var proofs []string
@@ -149,7 +159,8 @@ func (s stopped) proof() string {
 	if s.host != "" {
 		text = s.host + ": " + text
 	}
-	// On a busy machine some threads stand still long before the last one is seen to: then the pause was longer than what is proven.
+	// On a busy machine some threads stand still long before the last one is
+	// seen to: then the pause was longer than what is proven.
 	if slow := time.Duration(s.Stopped - s.Signalled); slow > slowStop {
 		text += fmt.Sprintf(", %v after the signal to stop", slow.Round(time.Millisecond))
 	}

@@ -45,7 +45,8 @@ func startClock(t *testing.T) (*hosts.Process, <-chan int64) {
 	return p, ticks
 }
 
-// startPrinter starts a process that prints, on a host of its own, and passes its lines on; ended is called after the last.
+// startPrinter starts a process that prints, on a host of its own, and passes
+// its lines on; ended is called after the last.
 func startPrinter(t *testing.T, verb string, ended func(), line func(string) error) *hosts.Process {
 	t.Helper()
 	_, made := hoststest.Network(t, verb)
@@ -93,7 +94,8 @@ func after(t *testing.T, ticks <-chan int64, stamp int64) int64 {
 	}
 }
 
-// A paused process does nothing from the proven beginning to the proven end, and goes on afterwards.
+// A paused process does nothing from the proven beginning to the proven end,
+// and goes on afterwards.
 func TestPauseStopsAndHeals(t *testing.T) {
 	p, ticks := startClock(t)
 	after(t, ticks, 0)

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Program is what a planned fault does each time that its schedule says so. Exactly one of its fields is set.
+// Program is what a planned fault does each time that its schedule says so.
+// Exactly one of its fields is set.
 type Program struct {
 	// Strike is one fault, or several on the same victims.
 	Strike *Strike
@@ -29,7 +30,8 @@ type Choice struct {
 type Strike struct {
 	Aim
 	Parts []Part
-	// After is the quiet time between the end of the strike before, in the same sequence, and this one's arming.
+	// After is the quiet time between the end of the strike before, in the same
+	// sequence, and this one's arming.
 	After time.Duration
 }
 
@@ -41,7 +43,8 @@ type Part struct {
 	Place int
 }
 
-// Strikes unfolds one round of the program: what strikes, one after the other. It is a pure function: the same random numbers draw the same.
+// Strikes unfolds one round of the program: what strikes, one after the other.
+// It is a pure function: the same random numbers draw the same.
 func (p Program) Strikes(rng *rand.Rand) []Strike {
 	var all []Strike
 	switch {
@@ -76,8 +79,9 @@ func drawn(mix []Choice, rng *rand.Rand) int {
 	panic("weights that do not add up to their sum")
 }
 
-// inOrder puts the faults that strike together into the order in which they are injected: links first, for the processes still run; then
-// clocks, which cannot be changed in a process that is stopped; stops last.
+// inOrder puts the faults that strike together into the order in which they are
+// injected: links first, for the processes still run; then clocks, which cannot
+// be changed in a process that is stopped; stops last.
 func inOrder(parts []Part) []Part {
 	parts = slices.Clone(parts)
 	slices.SortStableFunc(parts, func(a, b Part) int { return a.rank() - b.rank() })

@@ -61,7 +61,8 @@ func TestMixDrawsByWeight(t *testing.T) {
 	}
 }
 
-// What strikes together is injected links first, then clocks, stops last, however it is written; and the plan stays as it is written.
+// What strikes together is injected links first, then clocks, stops last,
+// however it is written; and the plan stays as it is written.
 func TestStrikesTogetherAreInOrder(t *testing.T) {
 	var parts []Part
 	for _, kind := range []string{KindPause, KindClockJump, KindPartition} {

@@ -15,4 +15,5 @@ var rate = condition{
 	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 },
 	words: history.FaultWords{Did: "on a slow link", Bar: "slowed", Links: "get only so much bandwidth",
 		Over: "has all its bandwidth again"},
-}.kind(KindRate, "bounds how many bytes a second the links between a client or nodes and their peers carry", "bytes_per_second")
+}.kind(KindRate, "bounds how many bytes a second the links between a client or nodes and their peers carry",
+	"bytes_per_second")

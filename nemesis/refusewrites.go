@@ -16,9 +16,11 @@ import (
 // KindRefuseWrites is the fault that has servers answer writes with errors.
 const KindRefuseWrites = "refuse-writes"
 
-var refuseWrites = Kind{Name: KindRefuseWrites, Nodes: true, NodesOnly: true, Needs: NeedsLocal, alone: true, Ours: true, check: checkRefuseWrites,
+var refuseWrites = Kind{Name: KindRefuseWrites, Nodes: true, NodesOnly: true, Needs: NeedsLocal, alone: true,
+	Ours: true, check: checkRefuseWrites,
 	Touch: history.Touch{Words: history.FaultWords{Did: "made to refuse writes", Bar: "read-only",
-		Nodes: "answers every write with an error", Over: "takes writes again", Plight: "answered every write with an error", Doc: "refuse-writes"}},
+		Nodes: "answers every write with an error", Over: "takes writes again",
+		Plight: "answered every write with an error", Doc: "refuse-writes"}},
 	About: "has nodes answer every write with an error, by the service's own means, such as a Redis that lacks replicas; they answer reads, and leases go on running out",
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		return RefuseWrites(ctx, s.Nodes...)
@@ -42,7 +44,8 @@ const refuseLimit = 5 * time.Second
 type Refuser interface {
 	// RefuseWrites has the server refuse writes from now on, or take them again.
 	RefuseWrites(ctx context.Context, on bool) error
-	// TryWrite writes something of lockchaos's own, and returns the error with which the server refused it; "": it did not.
+	// TryWrite writes something of lockchaos's own, and returns the error with
+	// which the server refused it; "": it did not.
 	TryWrite(ctx context.Context) (refusal string, err error)
 }
 
@@ -64,7 +67,8 @@ type refusing struct {
 	refusal string
 }
 
-// RefuseWrites has the nodes refuse writes, and returns when each has refused one. If one does not, all take writes again.
+// RefuseWrites has the nodes refuse writes, and returns when each has refused
+// one. If one does not, all take writes again.
 func RefuseWrites(ctx context.Context, nodes ...Place) (*Refusal, error) {
 	r := &Refusal{}
 	for _, n := range nodes {
@@ -115,8 +119,8 @@ func (r *Refusal) turn(ctx context.Context, on bool) error {
 // From is when each of the nodes had refused a write.
 func (r *Refusal) From() int64 { return r.from }
 
-// Heal has the nodes take writes again. The proof is what each answered to a write of lockchaos's own in the beginning. The fault has bitten if each refused another one just
-// before the end.
+// Heal has the nodes take writes again. The proof is what each answered to a write of lockchaos's
+// own in the beginning. The fault has bitten if each refused another one just before the end.
 func (r *Refusal) Heal() (Effect, error) {
 	r.heal.Do(func() {
 		// Not with the run's context: what it changed is set right also when it is interrupted.

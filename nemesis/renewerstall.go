@@ -21,7 +21,7 @@ var renewerStall = Kind{Name: KindRenewerStall, Needs: NeedsNothing, alone: true
 		return StallIn(ctx, s.Part, ActivityRenewals, s.Clients[0].App)
 	}}
 
-// checkRenewerStall tells whether there are renewals to hold up.
+// checkRenewerStall reports whether there are renewals to hold up.
 func checkRenewerStall(s Spec, at Setting) error {
 	if err := checkStall(s, at); err != nil {
 		return err

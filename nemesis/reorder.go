@@ -15,4 +15,5 @@ var reorder = condition{
 	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 && n.Seen > n.Delayed },
 	words: history.FaultWords{Did: "sent packets out of order", Bar: "reordered",
 		Links: "arrive out of order", Over: "gets its packets in order again"},
-}.kind(KindReorder, "delays packets between a client or nodes and their peers, but for some, which overtake the others", "delay", "probability")
+}.kind(KindReorder, "delays packets between a client or nodes and their peers, but for some, which overtake the others",
+	"delay", "probability")

@@ -16,7 +16,8 @@ type Request string
 // The requests.
 const (
 	RequestAcquire Request = "acquire" // of a lock that waits in a queue: the one that puts it there
-	// RequestGiveUp is what an acquire still sends when its time is over, such as what takes a waiter out of its queue.
+	// RequestGiveUp is what an acquire still sends when its time is over, such
+	// as what takes a waiter out of its queue.
 	RequestGiveUp  Request = "give-up"
 	RequestRenew   Request = "renew" // by the application, or by the lock in the background
 	RequestRelease Request = "release"
@@ -40,19 +41,21 @@ func (s Spec) Requested() string {
 	return string(s.Request)
 }
 
-// ofStore tells whether the request goes to the store, and not to the lock service.
+// ofStore reports whether the request goes to the store, and not to the lock service.
 func (r Request) ofStore() bool { return r == RequestRead || r == RequestWrite }
 
-// Asked tells what a client has been asked to do and has not answered yet, and a text that a packet of an acquire contains. It is called for
-// each packet and must not block.
+// Asked tells what a client has been asked to do and has not answered yet, and a text
+// that a packet of an acquire contains. It is called for each packet and must not block.
 type Asked func() (r Request, text string)
 
-// finder is how faults that are aimed at one request find it: by what the client is doing while the packet leaves it, so that no protocol must be
-// understood. Where the lock renews in the background, a renewal is what is sent to the service while the client asks nothing of it.
+// finder is how faults that are aimed at one request find it: by what the client is doing while
+// the packet leaves it, so that no protocol must be understood. Where the lock renews in the
+// background, a renewal is what is sent to the service while the client asks nothing of it.
 type finder struct {
 	request Request
 	asked   Asked
-	// nth is which request of a call is meant, and count counts those of it; 0: of an acquire the one that bears the key.
+	// nth is which request of a call is meant, and count counts those of it; 0:
+	// of an acquire the one that bears the key.
 	nth   int
 	count *counted
 	// found is the connection of the packet that was found last.
@@ -89,8 +92,8 @@ func (f *finder) is(p *netfault.Packet) bool {
 	return true
 }
 
-// counted counts the requests of a call over all connections of its client: what is sent on a connection until something comes back
-// is one request, however many packets it takes.
+// counted counts the requests of a call over all connections of its client: what is sent on
+// a connection until something comes back is one request, however many packets it takes.
 type counted struct {
 	mu   sync.Mutex
 	n    int
@@ -118,13 +121,14 @@ func (c *counted) answered(on netfault.Connection) {
 	delete(c.open, on)
 }
 
-// after tells whether a client passes the moment after another one. Who is struck at random may still have either before it.
+// after reports whether a client passes the moment after another one. Who is
+// struck at random may still have either before it.
 func (m Moment) after(other Moment) bool {
 	all := Moments()
 	return m != Random && slices.Index(all, m) > slices.Index(all, other)
 }
 
-// checkRequest tells whether a fault that is aimed at the request can meet it.
+// checkRequest reports whether a fault that is aimed at the request can meet it.
 func checkRequest(s Spec, at Setting) error {
 	if !slices.Contains(Requests(), s.Request) {
 		var known []string
@@ -135,7 +139,8 @@ func checkRequest(s Spec, at Setting) error {
 	}
 	switch {
 	case s.Target != Holder:
-		return fmt.Errorf("a %s of %s: it is aimed at a request of the client that holds, or acquires: target %s", s.Kind, s.Target, Holder)
+		return fmt.Errorf("a %s of %s: it is aimed at a request of the client that holds, or acquires: target %s",
+			s.Kind, s.Target, Holder)
 	case s.Request.acquires() != (s.When == Acquiring):
 		return fmt.Errorf("request %s at %s: an acquire is met at %s, every other request at a step of a holder before it", s.Request, s.When, Acquiring)
 	case s.Request == RequestRead && s.When.after(AfterGrant), s.Request == RequestWrite && s.When.after(BeforeWrite):

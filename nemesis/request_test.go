@@ -76,7 +76,8 @@ func TestWhomRequestsTouch(t *testing.T) {
 	}
 }
 
-// A request is found by what the client is doing: an acquire by its key as well, a renewal also when the client does nothing with the lock.
+// A request is found by what the client is doing: an acquire by its key as
+// well, a renewal also when the client does nothing with the lock.
 func TestRequestsAreFound(t *testing.T) {
 	peer, local := netip.MustParseAddrPort("10.0.0.2:6379"), netip.MustParseAddrPort("10.0.0.1:40000")
 	packet := func(payload string) *netfault.Packet {
@@ -124,7 +125,8 @@ func TestTrapInVain(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := trap.Await(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no packet came that it is aimed at") {
+	if err := trap.Await(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(err.Error(), "no packet came that it is aimed at") {
 		t.Errorf("got %v", err)
 	}
 	if effect, err := trap.Heal(); err != nil || effect.Bit || effect.From != 0 || trap.From() != 0 {
@@ -132,7 +134,8 @@ func TestTrapInVain(t *testing.T) {
 	}
 }
 
-// Requests of a call are counted over all connections: what is sent until something comes back is one of them.
+// Requests of a call are counted over all connections: what is sent until
+// something comes back is one of them.
 func TestRequestsAreCounted(t *testing.T) {
 	local := netip.MustParseAddrPort("10.0.0.1:40000")
 	one, two := netip.MustParseAddrPort("10.0.0.2:6379"), netip.MustParseAddrPort("10.0.0.3:6379")
@@ -143,7 +146,8 @@ func TestRequestsAreCounted(t *testing.T) {
 		return &netfault.Packet{Dir: netfault.In, Src: from, Dst: local, TCP: true, Payload: []byte("y")}
 	}
 	packets := []*netfault.Packet{out(one), out(one), out(two), in(one), out(one), in(one), in(two), out(two)}
-	meant := map[int]int{1: 0, 2: 2, 3: 4, 4: 7} // number of the request → place of the packet that begins it
+	// number of the request → place of the packet that begins it
+	meant := map[int]int{1: 0, 2: 2, 3: 4, 4: 7}
 	for nth := 1; nth <= 5; nth++ {
 		count := &counted{}
 		links := map[netip.AddrPort]*finder{}

@@ -14,7 +14,8 @@ import (
 const KindReset = "reset"
 
 // reset is its entry in the catalogue.
-var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, endsSessions: true, mayMiss: true, takes: []string{"peers"},
+var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, endsSessions: true, mayMiss: true,
+	takes: []string{"peers"},
 	check: Spec.checkLinks, Touch: history.Touch{Ends: history.EndsConnection, Sudden: true,
 		Words: history.FaultWords{Did: "reset", Links: "are cut short: their connections are reset",
 			Plight: "lost its connection", Doc: "reset"}},
@@ -26,8 +27,8 @@ var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, endsSessions: 
 	}}},
 	inject: func(_ context.Context, s *Site) (InEffect, error) { return s.Net.Reset(s.Spec, s.Names(), s.Rand) }}
 
-// Reset breaks every connection between the victims and their peers. It is over when it returns. Where there was none, as
-// of a client that is connecting again, its error is ErrMissed.
+// Reset breaks every connection between the victims and their peers. It is over when it returns.
+// Where there was none, as of a client that is connecting again, its error is ErrMissed.
 func (n *Net) Reset(s Spec, victims []string, rng *rand.Rand) (*Over, error) {
 	s.Way = WayOut // each connection once, from the victim's end
 	cuts, err := s.Cuts(victims, n.all(), rng)

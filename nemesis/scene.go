@@ -7,9 +7,11 @@ import (
 
 // Scene is what the harness knows of the clients at an instant.
 type Scene struct {
-	// Free are the clients that a fault may strike: alive, and in no other fault's grip. In the order of their numbers.
+	// Free are the clients that a fault may strike: alive, and in no other
+	// fault's grip. In the order of their numbers.
 	Free []int32
-	// Holders are the grants that are held, the oldest first; Waiters the acquires that are under way, who has waited longest first.
+	// Holders are the grants that are held, the oldest first; Waiters the
+	// acquires that are under way, who has waited longest first.
 	Holders []Holding
 	Waiters []Waiting
 	// Selves are the clients that have taken the places of others, by the numbers of those.
@@ -35,9 +37,10 @@ type Victim struct {
 	Grant  int64
 }
 
-// Clients chooses the clients that the target means at a step, or at any moment (Random; then Step.Grant, if it is not 0, is the grant that is
-// meant, while it is held). Nobody is meant if the one in question is not free: a fault then waits for its time. It is a pure function: the same random
-// numbers choose the same.
+// Clients chooses the clients that the target means at a step, or at any moment
+// (Random; then Step.Grant, if it is not 0, is the grant that is meant, while it
+// is held). Nobody is meant if the one in question is not free: a fault then waits
+// for its time. It is a pure function: the same random numbers choose the same.
 func (t Target) Clients(s Scene, at Step, rng *rand.Rand) []Victim {
 	switch t {
 	case Holder:
@@ -92,12 +95,14 @@ func (s Scene) holder(at Step, rng *rand.Rand) []Victim {
 	return []Victim{{c, holders[i].Grant}}
 }
 
-// nextWaiter is who has waited longest for the key of the step or, at any moment, for a key that another client holds.
+// nextWaiter is who has waited longest for the key of the step or, at any
+// moment, for a key that another client holds.
 func (s Scene) nextWaiter(at Step) []Victim {
 	for _, w := range s.Waiters {
 		awaited := w.Key == at.Key
 		if at.Moment == Random {
-			awaited = slices.ContainsFunc(s.Holders, func(h Holding) bool { return h.Key == w.Key && h.Client != w.Client })
+			awaited = slices.ContainsFunc(s.Holders,
+				func(h Holding) bool { return h.Key == w.Key && h.Client != w.Client })
 		}
 		if !awaited || w.Client == at.Client {
 			continue

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Who is meant, in a scene of five clients: 1 and 2 hold a and b, 4, 3 and 5 wait for a, b and a, in this order.
+// Who is meant, in a scene of five clients: 1 and 2 hold a and b, 4, 3 and 5
+// wait for a, b and a, in this order.
 func TestClientsAreChosenFromTheScene(t *testing.T) {
 	holders := []Holding{{1, 10, "a"}, {2, 11, "b"}, {1, 12, "c"}}
 	waiters := []Waiting{{4, "a"}, {3, "b"}, {5, "a"}}
@@ -43,7 +44,8 @@ func TestClientsAreChosenFromTheScene(t *testing.T) {
 	}
 }
 
-// A waiter is next only where another holds what it waits for: one that acquires a free key waits for nobody.
+// A waiter is next only where another holds what it waits for: one that
+// acquires a free key waits for nobody.
 func TestNobodyIsNextForAFreeKey(t *testing.T) {
 	s := Scene{Free: []int32{1, 2}, Holders: []Holding{{1, 10, "a"}}, Waiters: []Waiting{{2, "b"}, {1, "a"}}}
 	if got := NextWaiter.Clients(s, Step{Moment: Random}, nil); len(got) > 0 {

@@ -5,27 +5,32 @@ import (
 	"time"
 )
 
-// Schedule says when a planned fault is armed: again and again (Every), at times of the run (At), or with grants (Grants). It is data; Cue makes
-// times of it, and draws whatever is random from what it is given.
+// Schedule says when a planned fault is armed: again and again (Every), at
+// times of the run (At), or with grants (Grants). It is data; Cue makes times
+// of it, and draws whatever is random from what it is given.
 type Schedule struct {
-	// After is the quiet time before the first, Every the time from the end of one to the arming of the next.
+	// After is the quiet time before the first, Every the time from the end of
+	// one to the arming of the next.
 	After time.Duration
 	Every Interval
 	// At, if there are any, are the times of the run instead.
 	At []Instant
-	// Grants, if there are any, are the numbers of the grants instead, counted over all clients from 1.
+	// Grants, if there are any, are the numbers of the grants instead, counted
+	// over all clients from 1.
 	Grants []int64
 }
 
 // Interval is a duration drawn evenly from [Min, Max].
 type Interval struct{ Min, Max time.Duration }
 
-// Instant is a time of the run, counted from the start of the workload, with a jitter drawn evenly from [−Jitter, Jitter].
+// Instant is a time of the run, counted from the start of the workload, with a
+// jitter drawn evenly from [−Jitter, Jitter].
 type Instant struct{ At, Jitter time.Duration }
 
 // Cue is what a fault waits for until it is armed.
 type Cue struct {
-	// Wait is a time from the end of the strike before or, of the first one, from the start of the workload.
+	// Wait is a time from the end of the strike before or, of the first one,
+	// from the start of the workload.
 	Wait time.Duration
 	// At is a time from the start of the workload; Timed tells that this is meant.
 	At    time.Duration

@@ -41,7 +41,8 @@ func TestEverySoOften(t *testing.T) {
 
 // At: once for each time, as far off as the jitter says, on both sides, and never before the run.
 func TestAtTimesOfTheRun(t *testing.T) {
-	s := Schedule{At: []Instant{{At: 50 * time.Millisecond, Jitter: 100 * time.Millisecond}, {At: 2 * time.Second, Jitter: 100 * time.Millisecond}, {At: 3 * time.Second}}}
+	s := Schedule{At: []Instant{{At: 50 * time.Millisecond, Jitter: 100 * time.Millisecond},
+		{At: 2 * time.Second, Jitter: 100 * time.Millisecond}, {At: 3 * time.Second}}}
 	early, late := false, false
 	for seed := range uint64(200) {
 		all := cues(s, seed)

@@ -32,7 +32,8 @@ func TestExpireWaitsForASession(t *testing.T) {
 
 // A client that has lost its session, and not opened another, has been missed.
 func TestExpireMisses(t *testing.T) {
-	if _, err := ExpireSession(t.Context(), "client-1", func(context.Context) ([]string, error) { return nil, nil }); !errors.Is(err, ErrMissed) {
+	if _, err := ExpireSession(t.Context(), "client-1",
+		func(context.Context) ([]string, error) { return nil, nil }); !errors.Is(err, ErrMissed) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -40,7 +41,8 @@ func TestExpireMisses(t *testing.T) {
 // What can't be done is an error, and no effect.
 func TestExpireFails(t *testing.T) {
 	broken := errors.New("nobody answers")
-	if _, err := ExpireSession(t.Context(), "client-1", func(context.Context) ([]string, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := ExpireSession(t.Context(), "client-1",
+		func(context.Context) ([]string, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -48,7 +50,8 @@ func TestExpireFails(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, ErrUntold) {
 		t.Errorf("got %v", err)
 	}
-	if err := Check(Spec{Kind: KindExpireSession, Aim: Aim{Holder, AfterGrant}}, Setting{Nodes: five}); err == nil || !strings.Contains(err.Error(), "sessions") {
+	if err := Check(Spec{Kind: KindExpireSession, Aim: Aim{Holder, AfterGrant}}, Setting{Nodes: five}); err == nil ||
+		!strings.Contains(err.Error(), "sessions") {
 		t.Errorf("a service without sessions: %v", err)
 	}
 	if err := Check(Spec{Kind: KindExpireSession, Aim: Aim{Holder, AfterGrant}}, Setting{Nodes: five, Has: []Trait{Sessions}}); err != nil {

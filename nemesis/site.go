@@ -51,7 +51,8 @@ type Client struct {
 	App Application
 	// Whole: all that runs on its host is meant, and not one process group.
 	Whole bool
-	// Far is the agent of the machine that it is on, and Name what it is called, where that is another one. Then there is no process.
+	// Far is the agent of the machine that it is on, and Name what it is
+	// called, where that is another one. Then there is no process.
 	Far  Far
 	Name string
 }
@@ -83,7 +84,8 @@ func (s Spec) Touch() history.Touch {
 	return t
 }
 
-// Keeps tells whether the fault is a crash after which servers know all that they had answered for.
+// Keeps reports whether the fault is a crash after which servers know all that
+// they had answered for.
 func (s Spec) Keeps() bool { return s.kind().Touch.Ends == history.EndsServer && s.Data != DataLost }
 
 // subject is whose clocks a fault changes, or whom it throttles.

@@ -17,23 +17,27 @@ type Spec struct {
 	Way Way
 	// Shape (partition of Service) says how the service is split.
 	Shape string
-	// Clock (faults of clocks) says which; By how far it jumps, Rate how fast it runs, Period how often a strobe jumps to and fro.
+	// Clock (faults of clocks) says which; By how far it jumps, Rate how fast
+	// it runs, Period how often a strobe jumps to and fro.
 	Clock  Clock
 	By     time.Duration
 	Rate   float64
 	Period time.Duration
-	// Delay, Jitter, Probability, BytesPerSecond (bad networks) are the conditions, in the words of netfault.Conditions.
+	// Delay, Jitter, Probability, BytesPerSecond (bad networks) are the
+	// conditions, in the words of netfault.Conditions.
 	Delay, Jitter  time.Duration
 	Probability    float64
 	BytesPerSecond int64
-	// Request (hold, cut, kill-at-reply) says which request of a client is meant, Point (cut) at which point of it. Silent (cut): nobody is told.
-	// InTurn: the first request of one call is meant, the second of another, and so on; Nth is whose turn it is, from 1.
+	// Request (hold, cut, kill-at-reply) says which request of a client is meant, Point
+	// (cut) at which point of it. Silent (cut): nobody is told. InTurn: the first request of
+	// one call is meant, the second of another, and so on; Nth is whose turn it is, from 1.
 	Request Request
 	InTurn  bool
 	Nth     int
 	Point   Point
 	Silent  bool
-	// Share (throttle) is the part of the time in which the target runs; Period is how long a round of running and standing still takes.
+	// Share (throttle) is the part of the time in which the target runs; Period
+	// is how long a round of running and standing still takes.
 	Share float64
 	// Data (crash-restart) says what the node knows when it is started again.
 	Data Data
@@ -43,7 +47,8 @@ type Spec struct {
 type InEffect interface {
 	// From is since when the fault has certainly been in effect (a monotime.Now stamp).
 	From() int64
-	// Heal ends the fault and tells what it did. The error says that the evidence is broken or, worse, that something could not be undone.
+	// Heal ends the fault and tells what it did. The error says that the
+	// evidence is broken or, worse, that something could not be undone.
 	Heal() (Effect, error)
 }
 
@@ -55,7 +60,8 @@ func (s Spec) given() (names []string) {
 	}{
 		{"peers", s.Peers != ""}, {"way", s.Way != ""}, {"shape", s.Shape != ""},
 		{"clock", s.Clock != ""}, {"by", s.By != 0}, {"rate", s.Rate != 0}, {"period", s.Period != 0},
-		{"delay", s.Delay != 0}, {"jitter", s.Jitter != 0}, {"probability", s.Probability != 0}, {"bytes_per_second", s.BytesPerSecond != 0},
+		{"delay", s.Delay != 0}, {"jitter", s.Jitter != 0}, {"probability", s.Probability != 0},
+		{"bytes_per_second", s.BytesPerSecond != 0},
 		{"request", s.Request != ""}, {"in_turn", s.InTurn}, {"point", s.Point != ""}, {"silent", s.Silent},
 		{"data", s.Data != ""}, {"share", s.Share != 0},
 	} {

@@ -23,39 +23,47 @@ var stall = Kind{Name: KindStall, Needs: NeedsNothing, alone: true, single: true
 		return StallIn(ctx, s.Part, ActivityApplication, s.Clients[0].App)
 	}}
 
-// inside tells whether the kind holds up an activity of a client's program, whose others go on.
+// inside reports whether the kind holds up an activity of a client's program, whose others go on.
 func (k Kind) inside() bool {
 	return k.Touch.Stops == history.StopsApplication || k.Touch.Stops == history.StopsRenewals
 }
 
-// Activity is one of the things that a client's program does side by side, as far as it is held up from inside while the others go on.
+// Activity is one of the things that a client's program does side by side, as
+// far as it is held up from inside while the others go on.
 type Activity string
 
 // The activities.
 const (
-	// ActivityApplication is the goroutine of the application: it does nothing, and the lock's own ones renew.
+	// ActivityApplication is the goroutine of the application: it does nothing,
+	// and the lock's own ones renew.
 	ActivityApplication Activity = "application"
-	// ActivityRenewals are the renewals that the lock makes by itself, while the application goes on.
+	// ActivityRenewals are the renewals that the lock makes by itself, while
+	// the application goes on.
 	ActivityRenewals Activity = "renewals"
 )
 
 // Application is a client's program.
 type Application interface {
-	// HoldUp holds an activity of it up for that long. It returns when that has begun, and since when; over waits for the end.
-	HoldUp(ctx context.Context, what Activity, d time.Duration) (from int64, over func(context.Context) (HeldUp, error), err error)
+	// HoldUp holds an activity of it up for that long. It returns when that has
+	// begun, and since when; over waits for the end.
+	HoldUp(ctx context.Context, what Activity, d time.Duration) (from int64, over func(context.Context) (HeldUp, error),
+		err error)
 }
 
-// HeldUp is what the program says of an activity that was held up. From and To are its stamps (monotime.Now).
+// HeldUp is what the program says of an activity that was held up. From and To
+// are its stamps (monotime.Now).
 type HeldUp struct {
 	From, To int64
-	// Count is, of the application, how often the heart of the process beat meanwhile; of renewals, how many were held up.
+	// Count is, of the application, how often the heart of the process beat
+	// meanwhile; of renewals, how many were held up.
 	Count int64
 }
 
-// checkStall tells whether there is such a stall.
+// checkStall reports whether there is such a stall.
 func checkStall(s Spec, _ Setting) error {
 	if s.Target != Holder {
-		return fmt.Errorf("a %s strikes who holds: target %s, not %q, which may be in the middle of an acquire", s.Kind, Holder, s.Target)
+		return fmt.Errorf("a %s strikes who holds: target %s, not %q, which may be in the middle of an acquire", s.Kind,
+			Holder, s.Target)
 	}
 	if s.When == Acquiring {
 		return fmt.Errorf("a %s strikes who holds, not at %s: an acquire is the lock's own code, and the application waits for it anyway", s.Kind, Acquiring)
@@ -76,7 +84,8 @@ type Stall struct {
 	err    error
 }
 
-// stallSlack is how much later than planned a program may say that it goes on: it may be in the middle of a call, and its machine busy.
+// stallSlack is how much later than planned a program may say that it goes on:
+// it may be in the middle of a call, and its machine busy.
 const stallSlack = 30 * time.Second
 
 // StallIn holds an activity up in the programs, for as long as planned.
@@ -87,7 +96,8 @@ func StallIn(ctx context.Context, s Part, what Activity, apps ...Application) (*
 	for _, app := range apps {
 		from, over, err := app.HoldUp(limited, what, s.For)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Kind, err) // what is held up already goes on by itself
+			// what is held up already goes on by itself
+			return nil, fmt.Errorf("%s: %w", s.Kind, err)
 		}
 		stall.from, stall.over = max(stall.from, from), append(stall.over, over)
 	}
@@ -100,8 +110,8 @@ func StallIn(ctx context.Context, s Part, what Activity, apps ...Application) (*
 // From is since when the activity was held up, in every program.
 func (s *Stall) From() int64 { return s.from }
 
-// Heal waits for the end, which comes by itself: who called for it did so with its length. The proof is what ran, or waited, meanwhile; if
-// nothing did, the fault was none.
+// Heal waits for the end, which comes by itself: who called for it did so with its length.
+// The proof is what ran, or waited, meanwhile; if nothing did, the fault was none.
 func (s *Stall) Heal() (Effect, error) {
 	s.heal.Do(func() { s.effect, s.err = s.end() })
 	return s.effect, s.err

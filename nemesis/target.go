@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// Target says whom a fault hits, as a scenario words it: a client ("holder" and the other words below); the name of a node of the lock service
-// ("redis-2"); or so many nodes of it, drawn anew for each strike: "nodes:3", "minority" (the greatest number that leaves a majority) or
-// "majority" (the least that is one); "service", all nodes of it, for a partition to split. It stays such a word in the plan; whom it means is
-// found out at the strike.
+// Target says whom a fault hits, as a scenario words it: a client ("holder" and the other
+// words below); the name of a node of the lock service ("redis-2"); or so many nodes of it,
+// drawn anew for each strike: "nodes:3", "minority" (the greatest number that leaves a
+// majority) or "majority" (the least that is one); "service", all nodes of it, for a partition
+// to split. It stays such a word in the plan; whom it means is found out at the strike.
 type Target string
 
 // The clients.
 const (
 	// Holder is the client that holds a lock, or acquires it, at moment Acquiring.
 	Holder Target = "holder"
-	// NextWaiter is the client that the lock service will serve next, as far as the harness knows: of those that wait for a key which another
-	// holds, the one whose acquire was sent first.
+	// NextWaiter is the client that the lock service will serve next, as far as the harness knows:
+	// of those that wait for a key which another holds, the one whose acquire was sent first.
 	NextWaiter Target = "next-waiter"
 	// RandomClient is any client, whatever it does just then.
 	RandomClient Target = "random-client"
@@ -39,10 +40,11 @@ const (
 // clientTargets lists the words that mean clients.
 var clientTargets = []Target{Holder, NextWaiter, RandomClient, AllClients}
 
-// Client tells whether the target is clients; else it is nodes.
+// Client reports whether the target is clients; else it is nodes.
 func (t Target) Client() bool { return slices.Contains(clientTargets, t) || t.Number() != 0 }
 
-// Nodes chooses the nodes that are hit, in the order of all. It is an error if the service has no such nodes.
+// Nodes chooses the nodes that are hit, in the order of all. It is an error if
+// the service has no such nodes.
 func (t Target) Nodes(all []string, rng *rand.Rand) ([]string, error) {
 	if names := t.listed(all); names != nil {
 		return names, nil

@@ -38,19 +38,22 @@ var throttle = Kind{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, takes:
 		return StartThrottle(ctx, s.Spec, s.subjects()...)
 	}}
 
-// usualPeriod is the period of a throttle that names none: that of the kernel's own scheduler for quotas (cpu.max, cpu.cfs_period_us).
+// usualPeriod is the period of a throttle that names none: that of the kernel's
+// own scheduler for quotas (cpu.max, cpu.cfs_period_us).
 const usualPeriod = 100 * time.Millisecond
 
-// leastShare bounds what a throttle leaves: with less, a program hardly gets through one signal handler between two stops.
+// leastShare bounds what a throttle leaves: with less, a program hardly gets
+// through one signal handler between two stops.
 const leastShare = 0.01
 
-// checkThrottle tells whether there is such a throttle.
+// checkThrottle reports whether there is such a throttle.
 func checkThrottle(s Spec, _ Setting) error {
 	switch {
 	case s.Share < leastShare || s.Share >= 1:
 		return fmt.Errorf("share %v: the part of the time in which the target runs must be given, at least %v and less than 1", s.Share, leastShare)
 	case s.Period != 0 && (s.runs() < shortestPeriod || s.period()-s.runs() < shortestPeriod):
-		return fmt.Errorf("period %v, of which the target runs a share of %v: either part must last %v or longer", s.Period, s.Share, shortestPeriod)
+		return fmt.Errorf("period %v, of which the target runs a share of %v: either part must last %v or longer",
+			s.Period, s.Share, shortestPeriod)
 	}
 	return nil
 }
@@ -66,8 +69,9 @@ func (s Spec) period() time.Duration {
 // runs is how long the target runs in each period.
 func (s Spec) runs() time.Duration { return time.Duration(s.Share * float64(s.period())) }
 
-// Throttle are processes that get only a share of the time: in each period they are stopped for the rest of it, as the kernel does with a group that has used its
-// quota up. It is done by signals, and not by a control group: no group outlives lockchaos, whoever runs it and however it ends.
+// Throttle are processes that get only a share of the time: in each period they are stopped for the
+// rest of it, as the kernel does with a group that has used its quota up. It is done by signals,
+// and not by a control group: no group outlives lockchaos, whoever runs it and however it ends.
 type Throttle struct {
 	spec Spec
 	from int64
@@ -91,7 +95,8 @@ type throttled struct {
 	err     error
 }
 
-// StartThrottle begins with a stop of all subjects. If one can't be stopped, all go on and an error is returned.
+// StartThrottle begins with a stop of all subjects. If one can't be stopped,
+// all go on and an error is returned.
 func StartThrottle(ctx context.Context, s Spec, subjects ...Subject) (*Throttle, error) {
 	if len(subjects) == 0 {
 		return nil, fmt.Errorf("%s: of nobody", s.Kind)
@@ -118,7 +123,8 @@ func StartThrottle(ctx context.Context, s Spec, subjects ...Subject) (*Throttle,
 	return t, nil
 }
 
-// cycle stops and continues the subject until the context ends. What came of the first stop is told.
+// cycle stops and continues the subject until the context ends. What came of
+// the first stop is told.
 func (x *throttled) cycle(ctx context.Context, s Spec, begun chan<- error) error {
 	x.before, x.unknown = x.used()
 	x.since = monotime.Now()
@@ -148,8 +154,8 @@ func (x *throttled) stopOnce(ctx context.Context, s Spec, done func()) error {
 	return err
 }
 
-// due is how long the subject is to be stopped when so much time has passed: as planned; or, where it ran for longer than its share because this
-// machine was late to stop it, up to twice that.
+// due is how long the subject is to be stopped when so much time has passed: as planned; or, where
+// it ran for longer than its share because this machine was late to stop it, up to twice that.
 func (x *throttled) due(s Spec, passed time.Duration) time.Duration {
 	planned := s.period() - s.runs()
 	behind := time.Duration(((1-s.Share)*float64(passed) - float64(x.stopped)) / s.Share)
@@ -180,8 +186,9 @@ func (x *throttled) used() (time.Duration, error) {
 // From is when the first stop of all subjects had been seen.
 func (t *Throttle) From() int64 { return t.from }
 
-// Heal lets everything run on. The proof is how often and for how long each was stopped, and what it had of the processors; it is none if anybody was stopped for less than
-// half of what was planned, as an overloaded machine may come to.
+// Heal lets everything run on. The proof is how often and for how long each was
+// stopped, and what it had of the processors; it is none if anybody was stopped
+// for less than half of what was planned, as an overloaded machine may come to.
 func (t *Throttle) Heal() (Effect, error) {
 	t.heal.Do(func() {
 		t.end()
@@ -207,7 +214,8 @@ func (t *Throttle) Heal() (Effect, error) {
 func (x *throttled) proof(to int64) (text string, share float64) {
 	lasted := time.Duration(to - x.since)
 	share = float64(x.stopped) / float64(lasted)
-	text = fmt.Sprintf("%s: stopped %d times, for %v of %v (%.0f %%)", x.Name, x.stops, x.stopped.Round(time.Millisecond), lasted.Round(time.Millisecond), 100*share)
+	text = fmt.Sprintf("%s: stopped %d times, for %v of %v (%.0f %%)", x.Name, x.stops,
+		x.stopped.Round(time.Millisecond), lasted.Round(time.Millisecond), 100*share)
 	used, err := x.used()
 	if err = errors.Join(err, x.unknown); err != nil {
 		return text + fmt.Sprintf("; what it had of the processors is not known: %v", err), share
@@ -215,7 +223,8 @@ func (x *throttled) proof(to int64) (text string, share float64) {
 	if used < x.before {
 		return text + "; what it had of the processors is not known: processes of it have ended", share
 	}
-	return text + fmt.Sprintf("; it had %.1f ms of the processors, and %.1f ms in its life before", ms(used-x.before), ms(x.before)), share
+	return text + fmt.Sprintf("; it had %.1f ms of the processors, and %.1f ms in its life before", ms(used-x.before),
+		ms(x.before)), share
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -15,7 +15,8 @@ func subject(p *hosts.Process) Subject {
 	return Subject{Name: p.Host().Name, PIDs: p.Group, Stop: p.Stop}
 }
 
-// A throttled process runs now and then, and stands still for the rest of each period; afterwards it runs on.
+// A throttled process runs now and then, and stands still for the rest of each
+// period; afterwards it runs on.
 func TestThrottleLetsThroughAShare(t *testing.T) {
 	decided.Run(t, func() { throttleLetsThroughAShare(t) })
 }
@@ -28,7 +29,8 @@ func throttleLetsThroughAShare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It is stopped when the throttle says that it has begun, and runs again all the same: so it was stopped and continued.
+	// It is stopped when the throttle says that it has begun, and runs again
+	// all the same: so it was stopped and continued.
 	const rounds = 5
 	for now := th.From(); now < th.From()+int64(rounds*spec.Period); {
 		now = after(t, ticks, now)
@@ -80,7 +82,8 @@ func TestThrottleEndsInAStop(t *testing.T) {
 			break
 		}
 	}
-	<-time.After(3 * monotime.Since(began)) // most of the time it has stood still, however long the stop took
+	// most of the time it has stood still, however long the stop took
+	<-time.After(3 * monotime.Since(began))
 	if e, err := th.Heal(); err != nil || !e.Bit || !strings.Contains(e.Proof, "stopped 1 times") {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -116,10 +119,12 @@ func TestCheckThrottle(t *testing.T) {
 		want   string
 	}{
 		{0.2, 0, ""}, {0.01, 0, ""}, {0.5, 2 * time.Millisecond, ""},
-		{0, 0, "share 0"}, {1, 0, "share 1"}, {-0.5, 0, "share -0.5"}, {0.001, 0, "share 0.001"}, {0.01, 10 * time.Millisecond, "either part"},
+		{0, 0, "share 0"}, {1, 0, "share 1"}, {-0.5, 0, "share -0.5"}, {0.001, 0, "share 0.001"},
+		{0.01, 10 * time.Millisecond, "either part"},
 		{0.5, -time.Second, "either part"},
 	} {
-		err := Check(Spec{Kind: KindThrottle, Aim: Aim{Target: Holder, When: Random}, Share: c.share, Period: c.period}, Setting{Nodes: []string{"redis-1"}})
+		err := Check(Spec{Kind: KindThrottle, Aim: Aim{Target: Holder, When: Random}, Share: c.share, Period: c.period},
+			Setting{Nodes: []string{"redis-1"}})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("share %v, period %v: %v, want %q", c.share, c.period, err, c.want)
 		}

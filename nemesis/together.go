@@ -8,22 +8,23 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// OnClocks tells whether the fault lies in the clocks that processes read.
+// OnClocks reports whether the fault lies in the clocks that processes read.
 func (s Spec) OnClocks() bool { return slices.Contains(s.kind().takes, "clock") }
 
-// strobes tells whether the fault lets a clock jump to and fro.
+// strobes reports whether the fault lets a clock jump to and fro.
 func (s Spec) strobes() bool { return s.OnClocks() && slices.Contains(s.kind().takes, "period") }
 
-// Stops tells whether the fault keeps processes stopped while it lasts.
+// Stops reports whether the fault keeps processes stopped while it lasts.
 func (s Spec) Stops() bool { return s.Freezes() || s.kind().Touch.Stops == history.StopsShare }
 
-// Freezes tells whether it keeps them stopped all the time.
+// Freezes reports whether it keeps them stopped all the time.
 func (s Spec) Freezes() bool { return s.kind().Touch.Stops == history.StopsProcesses }
 
-// Kills tells whether the fault ends the processes of clients.
+// Kills reports whether the fault ends the processes of clients.
 func (s Spec) Kills() bool { return s.kind().Touch.Ends == history.EndsProcess }
 
-// Momentary tells whether the fault is over as soon as it has struck, however long its consequences last.
+// Momentary reports whether the fault is over as soon as it has struck, however
+// long its consequences last.
 func (s Spec) Momentary() bool {
 	if s.kind().lasts {
 		return false
@@ -37,28 +38,32 @@ func (s Spec) Momentary() bool {
 	return false
 }
 
-// EndsSessions tells whether it may end a connection or a session from outside, and with it a grant that lasts as long.
+// EndsSessions reports whether it may end a connection or a session from outside,
+// and with it a grant that lasts as long.
 func (s Spec) EndsSessions() bool { return s.kind().endsSessions }
 
-// MayMiss reports whether the fault may find nobody to strike, so that nothing was done (ErrMissed).
+// MayMiss reports whether the fault may find nobody to strike, so that nothing
+// was done (ErrMissed).
 func (s Spec) MayMiss() bool { return s.kind().mayMiss }
 
-// Ousts tells whether the fault ends a client in whose place another one comes, by whoever runs it.
+// Ousts reports whether the fault ends a client in whose place another one
+// comes, by whoever runs it.
 func (s Spec) Ousts() bool { return s.kind().ousts }
 
-// OfNode tells whether it is done to all clients of a node of the cluster.
+// OfNode reports whether it is done to all clients of a node of the cluster.
 func (s Spec) OfNode() bool { return s.kind().ofNode }
 
-// NeedsCluster tells whether it strikes only what a cluster runs.
+// NeedsCluster reports whether it strikes only what a cluster runs.
 func (s Spec) NeedsCluster() bool { return s.kind().Needs == NeedsCluster }
 
-// NeedsLocal tells whether it strikes only servers that lockchaos itself has started.
+// NeedsLocal reports whether it strikes only servers that lockchaos itself has started.
 func (s Spec) NeedsLocal() bool {
 	needs := s.kind().Needs
 	return needs == NeedsLocal || needs == NeedsLocalFilter
 }
 
-// CheckTogether tells whether the faults can strike the same victims at the same moment. Each for itself is checked by Check.
+// CheckTogether reports whether the faults can strike the same victims at the
+// same moment. Each for itself is checked by Check.
 func CheckTogether(specs []Spec) error {
 	if len(specs) < 2 {
 		return errors.New("what strikes together is two faults at least")
@@ -82,13 +87,16 @@ func apart(a, b Spec) error {
 	case a.Kind == b.Kind:
 		return fmt.Errorf("a %s together with a %s: what they did could not be told apart", a.Kind, b.Kind)
 	case a.OnClocks() && b.OnClocks():
-		return fmt.Errorf("a %s together with a %s: both change clocks, and what heals one would heal both", a.Kind, b.Kind)
+		return fmt.Errorf("a %s together with a %s: both change clocks, and what heals one would heal both", a.Kind,
+			b.Kind)
 	case a.strobes() && b.Stops():
-		return fmt.Errorf("a %s together with a %s: a clock cannot jump to and fro in a process that is stopped", a.Kind, b.Kind)
+		return fmt.Errorf("a %s together with a %s: a clock cannot jump to and fro in a process that is stopped",
+			a.Kind, b.Kind)
 	case b.strobes() && a.Stops():
 		return apart(b, a)
 	case a.Stops() && b.Stops():
-		return fmt.Errorf("a %s together with a %s: both stop the same processes, and what heals one would heal both", a.Kind, b.Kind)
+		return fmt.Errorf("a %s together with a %s: both stop the same processes, and what heals one would heal both",
+			a.Kind, b.Kind)
 	}
 	return nil
 }

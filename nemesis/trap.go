@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/netfault"
 )
 
-// Trap is a fault that waits for the packets that it is aimed at, one on each link: it is in effect from the first of them on.
+// Trap is a fault that waits for the packets that it is aimed at, one on each
+// link: it is in effect from the first of them on.
 type Trap struct {
 	kind  string
 	parts []*snare
@@ -21,7 +22,8 @@ type Trap struct {
 	// choosy: some requests are not meant, as their replies tell.
 	choosy bool
 	sprung func(netfault.Stats) bool
-	// ending is done to each part that has struck, right before it is taken away; proof tells what it did.
+	// ending is done to each part that has struck, right before it is taken
+	// away; proof tells what it did.
 	ending func(*snare) error
 	proof  func(s *snare, lasted time.Duration) string
 	// bit tells from what became of the packets whether a part did what it was to do.
@@ -30,7 +32,8 @@ type Trap struct {
 	healed bool
 }
 
-// Decides returns how a fault that waits for a request (Waits) treats the packets of each link of its client.
+// Decides returns how a fault that waits for a request (Waits) treats the
+// packets of each link of its client.
 func (s Spec) Decides(asked Asked) (link func() netfault.Decide) {
 	count := &counted{}
 	return func() netfault.Decide { return s.decide(s.finder(asked, count).is) }
@@ -107,8 +110,8 @@ func (t *Trap) Await(ctx context.Context) error {
 	return fmt.Errorf("%s: no packet came that it is aimed at: %w", t.kind, errors.Join(errs...))
 }
 
-// Met tells whether the request that the trap is aimed at has been sent. What strikes at a later packet of it may strike when
-// the client has its answer: TCP may put the acknowledgement off.
+// Met reports whether the request that the trap is aimed at has been sent. What strikes at a later
+// packet of it may strike when the client has its answer: TCP may put the acknowledgement off.
 func (t *Trap) Met() bool {
 	return !t.choosy && slices.ContainsFunc(t.parts, func(p *snare) bool { return p.finder.found.Load() != nil })
 }

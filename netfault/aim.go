@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// Is tells whether a packet is one that is aimed at.
+// Is reports whether a packet is one that is aimed at.
 type Is func(p *Packet) bool
 
-// HasPayload tells whether a packet bears data, and not only an acknowledgement or the start or the end of a connection.
+// HasPayload reports whether a packet bears data, and not only an acknowledgement
+// or the start or the end of a connection.
 func HasPayload(p *Packet) bool { return len(p.Payload) > 0 }
 
 // Contains is true of packets whose payload contains the text: a key, a value, a command.
@@ -16,8 +17,9 @@ func Contains(text string) Is {
 	return func(p *Packet) bool { return bytes.Contains(p.Payload, []byte(text)) }
 }
 
-// Hold holds the next packet that is aimed at, and lets all others pass: those behind it overtake it. It is held for the given time
-// at the most; 0 means until Release. (The queue drops retransmissions of a TCP segment that it holds.)
+// Hold holds the next packet that is aimed at, and lets all others pass: those
+// behind it overtake it. It is held for the given time at the most; 0 means until
+// Release. (The queue drops retransmissions of a TCP segment that it holds.)
 func Hold(is Is, longest time.Duration) Decide {
 	struck := false
 	return func(p *Packet) Fate {
@@ -29,10 +31,12 @@ func Hold(is Is, longest time.Duration) Decide {
 	}
 }
 
-// Reply tells whether a packet that comes back is a reply that is aimed at. nil: any packet with a payload is.
+// Reply reports whether a packet that comes back is a reply that is aimed at.
+// nil: any packet with a payload is.
 type Reply func(request, reply *Packet) bool
 
-// RedisYes is true of Redis's replies that say that something was done: no nil, no number below 1, no error. Replies to what is no Redis command pass for yes.
+// RedisYes is true of Redis's replies that say that something was done: no nil,
+// no number below 1, no error. Replies to what is no Redis command pass for yes.
 func RedisYes(request, reply *Packet) bool {
 	if !bytes.HasPrefix(request.Payload, []byte("*")) {
 		return true
@@ -52,7 +56,7 @@ type exchange struct {
 	asked   *Packet // the request; nil: none is open
 }
 
-// asks tells whether the packet is a request to follow.
+// asks reports whether the packet is a request to follow.
 func (e *exchange) asks(p *Packet) bool {
 	if e.asked != nil || !e.request(p) {
 		return false
@@ -61,7 +65,8 @@ func (e *exchange) asks(p *Packet) bool {
 	return true
 }
 
-// answered tells whether the packet is the reply that is aimed at. After another one, the next request is followed.
+// answered reports whether the packet is the reply that is aimed at. After
+// another one, the next request is followed.
 func (e *exchange) answered(p *Packet) bool {
 	if e.asked == nil || !p.answers(e.asked) || !HasPayload(p) {
 		return false
@@ -73,8 +78,9 @@ func (e *exchange) answered(p *Packet) bool {
 	return true
 }
 
-// HoldReply holds the reply to the next request that is aimed at: the first packet with a payload that comes back on its connection. If
-// that is not a reply that is aimed at, the next request is meant. The request must pass the queue too.
+// HoldReply holds the reply to the next request that is aimed at: the first packet
+// with a payload that comes back on its connection. If that is not a reply that is
+// aimed at, the next request is meant. The request must pass the queue too.
 func HoldReply(request Is, reply Reply, longest time.Duration) Decide {
 	e := &exchange{request: request, reply: reply}
 	struck := false
@@ -93,8 +99,10 @@ type Moment uint8
 // The moments.
 const (
 	BeforeRequest Moment = iota // the request does not arrive: it had no effect
-	AfterRequest                // the request arrived and was answered, and the reply is lost: it took effect, and its client cannot know
-	AfterReply                  // the reply has arrived and was acknowledged
+	// the request arrived and was answered, and the reply is lost: it took
+	// effect, and its client cannot know
+	AfterRequest
+	AfterReply // the reply has arrived and was acknowledged
 )
 
 // Cutting is how an aimed cut ends a connection.
@@ -103,14 +111,19 @@ type Cutting uint8
 // The ways.
 const (
 	Silence Cutting = iota // no packet passes any more
-	Reset                  // both ends learn of it at once: the host's own process gets an error, the peer a RST
-	Mute                   // no data passes any more, and an end that is closed, or whose process dies, can tell the other
+	// both ends learn of it at once: the host's own process gets an error, the peer a RST
+	Reset
+	// no data passes any more, and an end that is closed, or whose process dies, can tell the other
+	Mute
 )
 
-// CutAt cuts the connection of the next request that is aimed at, at a given moment of it. Both directions must pass the queue.
+// CutAt cuts the connection of the next request that is aimed at, at a given
+// moment of it. Both directions must pass the queue.
 //
-// The reply is the first packet with a payload that comes back; if it is not one that is aimed at, the next request is meant. Where one connection carries
-// many requests at once (HTTP/2, ZooKeeper), that may be another's reply: the request was then received by the server's kernel, but perhaps not yet carried out.
+// The reply is the first packet with a payload that comes back; if it is not one
+// that is aimed at, the next request is meant. Where one connection carries many
+// requests at once (HTTP/2, ZooKeeper), that may be another's reply: the request
+// was then received by the server's kernel, but perhaps not yet carried out.
 func CutAt(when Moment, request Is, reply Reply, how Cutting) Decide {
 	c := &cutter{exchange: exchange{request: request, reply: reply}, when: when, how: how}
 	return c.decide
@@ -146,7 +159,7 @@ func (c *cutter) decide(p *Packet) Fate {
 	return Fate{}
 }
 
-// replies tells whether the packet is of the reply.
+// replies reports whether the packet is of the reply.
 func (c *cutter) replies(p *Packet) bool {
 	if c.replied == nil {
 		return c.answered(p)
@@ -154,13 +167,14 @@ func (c *cutter) replies(p *Packet) bool {
 	return p.answers(c.asked) && HasPayload(p)
 }
 
-// acknowledges tells whether the packet says that the reply has arrived.
+// acknowledges reports whether the packet says that the reply has arrived.
 func (c *cutter) acknowledges(p *Packet) bool {
 	return c.replied != nil && !p.answers(c.asked) && p.Flags&FlagACK != 0 && !before(p.Ack, c.replied.end())
 }
 
-// drops reports whether a packet of a connection that is cut is lost. What resets the connection must reach its end, and an end
-// that finds the reset's sequence number odd asks back with a bare acknowledgement (RFC 5961, 3.2).
+// drops reports whether a packet of a connection that is cut is lost. What
+// resets the connection must reach its end, and an end that finds the reset's
+// sequence number odd asks back with a bare acknowledgement (RFC 5961, 3.2).
 func (c *cutter) drops(p *Packet) bool {
 	switch c.how {
 	case Reset:

@@ -58,7 +58,8 @@ func BenchmarkDelayError(b *testing.B) {
 	b.ReportMetric(float64(beyond[len(beyond)-1].Microseconds()), "µs-late-max")
 }
 
-// BenchmarkThroughput is how many SETs a second ten connections make with a real redis on another host: alone, behind rules, through the queue.
+// BenchmarkThroughput is how many SETs a second ten connections make with a
+// real redis on another host: alone, behind rules, through the queue.
 func BenchmarkThroughput(b *testing.B) {
 	_, hs := hoststest.Network(b, "client", "redis")
 	startRedis(b, hs[1])

@@ -13,26 +13,33 @@ type Fate struct {
 	Delay  time.Duration
 	Hold   bool // until Diversion.Release; with a Delay, for that long at the most
 	Copies int  // extra copies, sent when the packet itself is; of outgoing packets only
-	Reset  bool // reset the packet's TCP connection, after the rest of the fate has been carried out
-	Gauge  bool // the packet is one of ours, to measure with (RoundTrip): the evidence does not count it
+	// reset the packet's TCP connection, after the rest of the fate has been carried out
+	Reset bool
+	// the packet is one of ours, to measure with (RoundTrip): the evidence does not count it
+	Gauge bool
 }
 
-// Decide chooses the fate of a packet. Its answer depends on nothing but the packets that it has seen, their stamps, and the random
-// numbers that it was given. It is called for one packet after the other, and must not block.
+// Decide chooses the fate of a packet. Its answer depends on nothing but the
+// packets that it has seen, their stamps, and the random numbers that it was
+// given. It is called for one packet after the other, and must not block.
 type Decide func(p *Packet) Fate
 
-// Conditions are those of a bad network, in one direction, with the meaning that netem gives them (tc-netem(8)). The zero value is a
-// good network.
+// Conditions are those of a bad network, in one direction, with the meaning
+// that netem gives them (tc-netem(8)). The zero value is a good network.
 type Conditions struct {
-	Delay     time.Duration
-	Jitter    time.Duration // each packet is delayed by Delay ± Jitter, evenly spread; late packets are overtaken
-	Loss      float64       // probability that a packet is lost
-	Duplicate float64       // probability that a packet is sent twice; on the sender's side (Out) only
-	Reorder   float64       // probability that a packet is not delayed, so that it overtakes those that are
-	Rate      int64         // bytes a second, IP headers included; 0: without bound
+	Delay time.Duration
+	// each packet is delayed by Delay ± Jitter, evenly spread; late packets are overtaken
+	Jitter time.Duration
+	Loss   float64 // probability that a packet is lost
+	// probability that a packet is sent twice; on the sender's side (Out) only
+	Duplicate float64
+	// probability that a packet is not delayed, so that it overtakes those that are
+	Reorder float64
+	Rate    int64 // bytes a second, IP headers included; 0: without bound
 }
 
-// backlog is how many bytes may wait where the rate is bounded; what comes on top is lost, as in the full queue of a router.
+// backlog is how many bytes may wait where the rate is bounded; what comes on
+// top is lost, as in the full queue of a router.
 const backlog = 1000 * 1500
 
 // Validate says what is wrong with the conditions.
@@ -61,8 +68,9 @@ func (c Conditions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Degrade makes a network of the given conditions. Every packet takes four random numbers, whatever comes of it, so one condition's draws do not
-// depend on another's. The rate is shared by all packets that the function sees.
+// Degrade makes a network of the given conditions. Every packet takes four
+// random numbers, whatever comes of it, so one condition's draws do not depend
+// on another's. The rate is shared by all packets that the function sees.
 func Degrade(c Conditions, rng *rand.Rand) Decide {
 	var free int64 // when the line will have sent all that it has taken
 	line := func(p *Packet) (wait, sending int64) {
@@ -77,7 +85,8 @@ func Degrade(c Conditions, rng *rand.Rand) Decide {
 			}
 			return f
 		}
-		lost, twice, early, spread := rng.Float64() < c.Loss, rng.Float64() < c.Duplicate, rng.Float64() < c.Reorder, 2*rng.Float64()-1
+		lost, twice, early, spread := rng.Float64() < c.Loss, rng.Float64() < c.Duplicate, rng.Float64() < c.Reorder,
+			2*rng.Float64()-1
 		if lost {
 			return Fate{Drop: true}
 		}

@@ -25,7 +25,8 @@ func tcp(from, to netip.AddrPort, seq, ack uint32, flags uint8, payload string) 
 	if to.Addr() == client.Addr() {
 		dir = In
 	}
-	return &Packet{Dir: dir, Src: from, Dst: to, TCP: true, Seq: seq, Ack: ack, Flags: flags | FlagACK, Payload: []byte(payload), Size: 40 + len(payload)}
+	return &Packet{Dir: dir, Src: from, Dst: to, TCP: true, Seq: seq, Ack: ack, Flags: flags | FlagACK,
+		Payload: []byte(payload), Size: 40 + len(payload)}
 }
 
 func TestConditionsAreChecked(t *testing.T) {
@@ -43,7 +44,8 @@ func TestConditionsAreChecked(t *testing.T) {
 	}
 }
 
-// Same seed, same fates; delays within their bounds; what one condition draws does not depend on the others.
+// Same seed, same fates; delays within their bounds; what one condition draws
+// does not depend on the others.
 func TestDegradeIsAFunction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Conditions{
@@ -95,7 +97,8 @@ func TestDegradeFrequencies(t *testing.T) {
 	}
 }
 
-// A rate sends one packet after the other, starts afresh after a pause, and loses what does not fit into the backlog.
+// A rate sends one packet after the other, starts afresh after a pause, and
+// loses what does not fit into the backlog.
 func TestDegradeRate(t *testing.T) {
 	decide := Degrade(Conditions{Rate: 1000, Delay: time.Second}, seeded())
 	for i, c := range []struct {
@@ -149,7 +152,8 @@ func TestAims(t *testing.T) {
 	}
 }
 
-// script runs packets through a decision and says what became of each: p passed, d dropped, h held, r reset as well.
+// script runs packets through a decision and says what became of each: p
+// passed, d dropped, h held, r reset as well.
 func script(decide Decide, packets ...*Packet) string {
 	var out strings.Builder
 	for _, p := range packets {
@@ -200,7 +204,8 @@ func TestCutAtIsAFunction(t *testing.T) {
 			t.Errorf("%v, %v: %q, want %q", c.when, c.how, got, c.want)
 		}
 	}
-	if got := script(CutAt(AfterReply, Contains("aim"), nil, Reset), request, reply, tcp(client, server, 13, 3, 0, "next")); got != "p p dr" {
+	if got := script(CutAt(AfterReply, Contains("aim"), nil, Reset), request, reply,
+		tcp(client, server, 13, 3, 0, "next")); got != "p p dr" {
 		t.Errorf("a request that acknowledges the reply: %q", got)
 	}
 }
@@ -210,7 +215,8 @@ func TestHoldIsAFunction(t *testing.T) {
 	if got := script(Hold(Contains("aim"), 0), reply, request, request, reply); got != "p h p p" {
 		t.Errorf("hold: %q", got)
 	}
-	if got := script(HoldReply(Contains("aim"), nil, 0), reply, request, other, tcp(server, client, 1, 4, 0, ""), reply, reply); got != "p p p p h p" {
+	if got := script(HoldReply(Contains("aim"), nil, 0), reply, request, other, tcp(server, client, 1, 4, 0, ""), reply,
+		reply); got != "p p p p h p" {
 		t.Errorf("hold the reply: %q", got)
 	}
 	if got := script(DropFrom(2, Contains("aim")), request, reply, request, reply, request); got != "p p d p d" {
@@ -232,7 +238,8 @@ func TestRepliesAreAimedAt(t *testing.T) {
 	if got := script(CutAt(BeforeRequest, Contains("aim"), RedisYes, Reset), busy[:3]...); got != "dr d d" {
 		t.Errorf("cut before the request: %q", got)
 	}
-	for text, want := range map[string]bool{"+OK": true, ":1": true, "*2": true, "$5": true, "$-1": false, "*-1": false, "_": false, ":0": false, ":-2": false, "-ERR": false} {
+	for text, want := range map[string]bool{"+OK": true, ":1": true, "*2": true, "$5": true, "$-1": false, "*-1": false,
+		"_": false, ":0": false, ":-2": false, "-ERR": false} {
 		if RedisYes(ask("aim"), answer(text)) != want {
 			t.Errorf("%s is a yes: %v", text, !want)
 		}
@@ -242,7 +249,8 @@ func TestRepliesAreAimedAt(t *testing.T) {
 	}
 }
 
-// A packet that measures is as late as others, and counts for nothing: it takes no random number, is not lost, and uses nothing of a rate.
+// A packet that measures is as late as others, and counts for nothing: it takes
+// no random number, is not lost, and uses nothing of a rate.
 func TestGaugesChangeNothing(t *testing.T) {
 	other, ours := tcp(client, server, 1, 1, 0, "x"), tcp(client, netip.AddrPortFrom(server.Addr(), gaugePort), 1, 1, FlagSYN, "")
 	other.Size, ours.Size, other.At, ours.At = 100, 50, 1, 1
@@ -280,7 +288,8 @@ func TestParse(t *testing.T) {
 	binary.BigEndian.PutUint32(l4[8:], 9)
 	l4[12], l4[13] = 6<<4, FlagACK|FlagPSH
 	p := parse(build(6, 8, append(l4, "hello"...)), Out, 5)
-	if p.Src != client || p.Dst != server || !p.TCP || p.Seq != 7 || p.Ack != 9 || string(p.Payload) != "hello" || p.At != 5 || p.Size != 28+24+5 {
+	if p.Src != client || p.Dst != server || !p.TCP || p.Seq != 7 || p.Ack != 9 || string(p.Payload) != "hello" ||
+		p.At != 5 || p.Size != 28+24+5 {
 		t.Errorf("%+v", p)
 	}
 	if c := p.Connection(); c.Local != client || c.Peer != server {
@@ -314,7 +323,8 @@ func TestRepeats(t *testing.T) {
 	for _, c := range []struct {
 		first, second uint32
 		want          bool
-	}{{100, 100, true}, {100, 103, true}, {100, 97, true}, {100, 104, false}, {100, 96, false}, {1<<32 - 2, 1, true}, {1<<32 - 2, 2, false}} {
+	}{{100, 100, true}, {100, 103, true}, {100, 97, true}, {100, 104, false}, {100, 96, false}, {1<<32 - 2, 1, true},
+		{1<<32 - 2, 2, false}} {
 		if got := tcp(client, server, c.second, 0, 0, "four").repeats(tcp(client, server, c.first, 0, 0, "four")); got != c.want {
 			t.Errorf("%d after %d: %v", c.second, c.first, got)
 		}

@@ -8,8 +8,9 @@ import (
 	"math/rand/v2"
 )
 
-// Degrade makes the conditions of a bad network for all packets that match. The generator belongs to the fault from then on. Packets of
-// all matches share one line where the rate is bounded; use a fault for each direction if each is to have its own.
+// Degrade makes the conditions of a bad network for all packets that match. The
+// generator belongs to the fault from then on. Packets of all matches share one line
+// where the rate is bounded; use a fault for each direction if each is to have its own.
 func (f *Filter) Degrade(tag string, c Conditions, rng *rand.Rand, matches ...Match) (*Diversion, error) {
 	err := c.Validate()
 	for _, m := range matches {

@@ -66,9 +66,10 @@ func (f *Filter) divert(tag string, decide Decide, matches []Match) (*Diversion,
 // insertDiversion tries the kernel's own queue expression first, and then that of xtables.
 func (f *Filter) insertDiversion(tag string, matches []Match) (*Rule, error) {
 	try := func(to expr.Any) (*Rule, error) {
-		return f.insert(tag, matches, func(d Direction) *nftables.Chain { return f.table.divert[d] }, func(m Match) []expr.Any {
-			return append(m.exprs(), &expr.Counter{}, to)
-		})
+		return f.insert(tag, matches, func(d Direction) *nftables.Chain { return f.table.divert[d] },
+			func(m Match) []expr.Any {
+				return append(m.exprs(), &expr.Counter{}, to)
+			})
 	}
 	if !f.compat {
 		r, err := try(&expr.Queue{Num: queueNumber, Total: 1, Flag: expr.QueueFlagBypass})
@@ -84,8 +85,9 @@ func (f *Filter) insertDiversion(tag string, matches []Match) (*Rule, error) {
 	return r, nil
 }
 
-// xtablesQueue is xtables' target NFQUEUE, revision 3, for kernels without nft_queue: struct xt_NFQ_info_v3 { u16 queuenum,
-// queues_total, flags; } in the machine's byte order, padded to the alignment of u64. When nobody listens, packets pass (flag 1).
+// xtablesQueue is xtables' target NFQUEUE, revision 3, for kernels without nft_queue:
+// struct xt_NFQ_info_v3 { u16 queuenum, queues_total, flags; } in the machine's byte
+// order, padded to the alignment of u64. When nobody listens, packets pass (flag 1).
 func xtablesQueue() *expr.Target {
 	info := make([]byte, 8)
 	binary.NativeEndian.PutUint16(info[0:], queueNumber)
@@ -154,7 +156,8 @@ func (d *Diversion) Stats() Stats {
 	return s
 }
 
-// Await waits until a condition on the statistics holds, such as that a packet is held, and returns them.
+// Await waits until a condition on the statistics holds, such as that a packet
+// is held, and returns them.
 func (d *Diversion) Await(ctx context.Context, holds func(Stats) bool) (Stats, error) {
 	for {
 		d.queue.mu.Lock()
@@ -189,14 +192,16 @@ func (d *Diversion) Held() []Packet {
 	return held
 }
 
-// Release lets the held packets go, in the order of their arrival, and returns how many there were. The diversion goes on.
+// Release lets the held packets go, in the order of their arrival, and returns
+// how many there were. The diversion goes on.
 func (d *Diversion) Release() int {
 	d.queue.mu.Lock()
 	defer d.queue.mu.Unlock()
 	return d.queue.release(d, false)
 }
 
-// Remove heals: the rule goes, what is delayed or held is let go at once, nothing is lost. A second call returns the same again.
+// Remove heals: the rule goes, what is delayed or held is let go at once,
+// nothing is lost. A second call returns the same again.
 func (d *Diversion) Remove() (Stats, error) {
 	_, err := d.rule.Remove()
 	d.queue.detach(d)

@@ -18,7 +18,8 @@ import (
 // ErrClosed says that the filter has been closed: its faults are healed.
 var ErrClosed = errors.New("the packet filter is closed")
 
-// Filter breaks the network of one host. There is at most one for a host at a time. Safe for concurrent use.
+// Filter breaks the network of one host. There is at most one for a host at a
+// time. Safe for concurrent use.
 type Filter struct {
 	host *hosts.Host
 	stop func() bool // of watching the context
@@ -34,10 +35,12 @@ type Filter struct {
 	closed bool
 }
 
-// Open makes the packet filter of a host, without any fault. When ctx ends, everything is healed as by Close.
+// Open makes the packet filter of a host, without any fault. When ctx ends,
+// everything is healed as by Close.
 func Open(ctx context.Context, h *hosts.Host) (*Filter, error) { return openAt(ctx, h, ends) }
 
-// OpenGateway is Open for a host that also forwards: its faults meet what passes through it, too, where it is sent to by then.
+// OpenGateway is Open for a host that also forwards: its faults meet what
+// passes through it, too, where it is sent to by then.
 func OpenGateway(ctx context.Context, h *hosts.Host) (*Filter, error) { return openAt(ctx, h, gateway) }
 
 func openAt(ctx context.Context, h *hosts.Host, at hooks) (*Filter, error) {
@@ -59,8 +62,9 @@ func openAt(ctx context.Context, h *hosts.Host, at hooks) (*Filter, error) {
 // Host returns the host that the filter is of.
 func (f *Filter) Host() *hosts.Host { return f.host }
 
-// Outlived tells whether the rules would stay when this program is killed and the network namespace lives on, as a container's does: that is
-// so on kernels before Linux 5.12. Sweep removes them.
+// Outlived reports whether the rules would stay when this program is killed and
+// the network namespace lives on, as a container's does: that is so on kernels
+// before Linux 5.12. Sweep removes them.
 func (f *Filter) Outlived() bool { return !f.table.owned }
 
 // Count is the evidence of a rule: what it has met.
@@ -80,14 +84,15 @@ type Rule struct {
 	counts  []Count
 }
 
-// Drop cuts: every packet that matches is gone. All matches go in as one transaction. On the way in (In) it looks like a dead network to both ends;
-// on the way out a sender of datagrams is told (EPERM), so prefer the receiver's side. The tag names the fault in messages and listings.
+// Drop cuts: every packet that matches is gone. All matches go in as one transaction. On the way
+// in (In) it looks like a dead network to both ends; on the way out a sender of datagrams is
+// told (EPERM), so prefer the receiver's side. The tag names the fault in messages and listings.
 func (f *Filter) Drop(tag string, matches ...Match) (*Rule, error) {
 	return f.add(tag, "cut", matches, &expr.Verdict{Kind: expr.VerdictDrop})
 }
 
-// Reject answers every TCP segment that matches with a RST to its sender, and drops it: connections break, new ones are refused. Other
-// packets are left alone.
+// Reject answers every TCP segment that matches with a RST to its sender, and
+// drops it: connections break, new ones are refused. Other packets are left alone.
 func (f *Filter) Reject(tag string, matches ...Match) (*Rule, error) {
 	return f.add(tag, "reject", matches, &expr.Reject{Type: unix.NFT_REJECT_TCP_RST})
 }
@@ -96,13 +101,14 @@ func (f *Filter) Reject(tag string, matches ...Match) (*Rule, error) {
 func (f *Filter) add(tag, what string, matches []Match, action expr.Any) (*Rule, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r, err := f.insert(tag, matches, func(d Direction) *nftables.Chain { return f.table.cut[d] }, func(m Match) []expr.Any {
-		exprs := m.exprs()
-		if _, rejects := action.(*expr.Reject); rejects && m.Port == 0 && m.PeerPort == 0 {
-			exprs = append(exprs, onlyTCP()...)
-		}
-		return append(exprs, &expr.Counter{}, action)
-	})
+	r, err := f.insert(tag, matches, func(d Direction) *nftables.Chain { return f.table.cut[d] },
+		func(m Match) []expr.Any {
+			exprs := m.exprs()
+			if _, rejects := action.(*expr.Reject); rejects && m.Port == 0 && m.PeerPort == 0 {
+				exprs = append(exprs, onlyTCP()...)
+			}
+			return append(exprs, &expr.Counter{}, action)
+		})
 	if err != nil {
 		return nil, f.failed(what, tag, err)
 	}
@@ -114,7 +120,8 @@ func (f *Filter) failed(what, tag string, err error) error {
 }
 
 // insert is called with mu held.
-func (f *Filter) insert(tag string, matches []Match, chain func(Direction) *nftables.Chain, exprs func(Match) []expr.Any) (*Rule, error) {
+func (f *Filter) insert(tag string, matches []Match, chain func(Direction) *nftables.Chain,
+	exprs func(Match) []expr.Any) (*Rule, error) {
 	if f.closed {
 		return nil, ErrClosed
 	}
@@ -154,7 +161,8 @@ func (r *Rule) Counts() ([]Count, error) {
 	return slices.Clone(r.counts), nil
 }
 
-// Remove heals: it takes the rule away and returns what it has met at least. A second call returns the same again.
+// Remove heals: it takes the rule away and returns what it has met at least. A
+// second call returns the same again.
 func (r *Rule) Remove() ([]Count, error) {
 	f := r.filter
 	f.mu.Lock()
@@ -165,7 +173,8 @@ func (r *Rule) Remove() ([]Count, error) {
 	return slices.Clone(r.counts), nil
 }
 
-// remove is called with mu held. The kernel does not tell the handle of a new rule, so the chains are listed to find it; the counters come along.
+// remove is called with mu held. The kernel does not tell the handle of a new
+// rule, so the chains are listed to find it; the counters come along.
 func (r *Rule) remove() error {
 	if r.removed {
 		return nil
@@ -214,8 +223,8 @@ func Total(counts []Count) (packets, bytes uint64) {
 	return packets, bytes
 }
 
-// Close heals everything: rules are removed, with their counters read, packets that wait are let go. A second call returns what
-// the first did.
+// Close heals everything: rules are removed, with their counters read, packets
+// that wait are let go. A second call returns what the first did.
 func (f *Filter) Close() error {
 	f.once.Do(func() {
 		if err := f.close(); err != nil {

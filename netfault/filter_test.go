@@ -22,7 +22,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A cut drops what it matches and nothing else: one direction, one peer, every packet counted; after the healing packets flow.
+// A cut drops what it matches and nothing else: one direction, one peer, every
+// packet counted; after the healing packets flow.
 func TestDropOneWay(t *testing.T) {
 	_, hs := hoststest.Network(t, "a", "b", "c")
 	a, b, c := mailbox(t, hs[0]), mailbox(t, hs[1]), mailbox(t, hs[2])
@@ -71,7 +72,8 @@ func TestPorts(t *testing.T) {
 	startRedis(t, hs[0])
 	one, two := connect(t, hs[1], hs[0]), connect(t, hs[1], hs[0])
 	f := open(t, hs[0])
-	rule := must[*Rule](t)(f.Drop("one connection", Match{Peer: hs[1].Addr, Port: redisPort, PeerPort: port(one)}, Match{Dir: In, Port: redisPort + 1}))
+	rule := must[*Rule](t)(f.Drop("one connection", Match{Peer: hs[1].Addr, Port: redisPort, PeerPort: port(one)},
+		Match{Dir: In, Port: redisPort + 1}))
 	if err := one.ask("SET", "k", "v"); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +108,8 @@ func TestReject(t *testing.T) {
 	must[string](t)(connect(t, hs[1], hs[0]).do(limit, "PING"))
 }
 
-// A reset hits all connections of the pair, the process on the host and its peers learn of it, and others stay.
+// A reset hits all connections of the pair, the process on the host and its
+// peers learn of it, and others stay.
 func TestReset(t *testing.T) {
 	_, hs := hoststest.Network(t, "redis", "client", "other")
 	startRedis(t, hs[0])
@@ -114,7 +117,8 @@ func TestReset(t *testing.T) {
 		t.Run(side, func(t *testing.T) {
 			conns := []*redisConn{connect(t, hs[1], hs[0]), connect(t, hs[1], hs[0]), connect(t, hs[1], hs[0])}
 			for _, c := range conns {
-				must[string](t)(c.do(limit, "PING")) // accepted by the server, not only by its kernel
+				// accepted by the server, not only by its kernel
+				must[string](t)(c.do(limit, "PING"))
 			}
 			other := connect(t, hs[2], hs[0])
 			f, match, want := open(t, hs[0]), Match{Peer: hs[1].Addr, Port: redisPort}, syscall.ECONNRESET
@@ -223,7 +227,8 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// When this program dies, the kernel closes its sockets, and the table goes; where nobody owns the table, a sweep removes it.
+// When this program dies, the kernel closes its sockets, and the table goes;
+// where nobody owns the table, a sweep removes it.
 func TestNothingIsLeft(t *testing.T) {
 	_, hs := hoststest.Network(t, "a")
 	owned := must[*table](t)(openTable(hs[0].NetNS, ends))
@@ -237,7 +242,8 @@ func TestNothingIsLeft(t *testing.T) {
 
 	conn := must[*nftables.Conn](t)(nftables.New(nftables.WithNetNSFd(hs[0].NetNS)))
 	mine := conn.AddTable(&nftables.Table{Name: "mine", Family: nftables.TableFamilyIPv4})
-	chain := conn.AddChain(&nftables.Chain{Name: "c", Table: conn.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4})})
+	chain := conn.AddChain(&nftables.Chain{Name: "c",
+		Table: conn.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4})})
 	conn.AddRule(&nftables.Rule{Table: chain.Table, Chain: chain, Exprs: []expr.Any{&expr.Verdict{Kind: expr.VerdictDrop}}})
 	if err := conn.Flush(); err != nil {
 		t.Fatal(err)
@@ -291,7 +297,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// Packets pass when nobody listens to the queue any more, as when this program dies on a kernel that keeps the rule.
+// Packets pass when nobody listens to the queue any more, as when this program
+// dies on a kernel that keeps the rule.
 func TestQueueWithoutListener(t *testing.T) {
 	_, hs := hoststest.Network(t, "a", "b")
 	a, b := mailbox(t, hs[0]), mailbox(t, hs[1])
@@ -367,7 +374,8 @@ func TestConcurrentFaults(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	left := 0
-	err := f.table.each([]*nftables.Chain{f.table.cut[In], f.table.cut[Out], f.table.divert[In]}, "", func(string, *nftables.Rule, Count) error { left++; return nil })
+	err := f.table.each([]*nftables.Chain{f.table.cut[In], f.table.cut[Out], f.table.divert[In]}, "",
+		func(string, *nftables.Rule, Count) error { left++; return nil })
 	if err != nil || left > 0 || len(f.rules) > 0 {
 		t.Errorf("%d rules are left, %d known: %v", left, len(f.rules), err)
 	}

@@ -137,7 +137,8 @@ const redisPort = 6379
 func startRedis(t testing.TB, h *hosts.Host) {
 	t.Helper()
 	program := needed.Program(t, "redis-server")
-	p := must[*hosts.Process](t)(h.Start(exec.Command(program, "--bind", h.Addr.String(), "--port", fmt.Sprint(redisPort), "--protected-mode", "no",
+	p := must[*hosts.Process](t)(h.Start(exec.Command(program, "--bind", h.Addr.String(), "--port",
+		fmt.Sprint(redisPort), "--protected-mode", "no",
 		"--save", "", "--appendonly", "no", "--daemonize", "no", "--logfile", "")))
 	await(t, "redis answers", func() bool {
 		if err := p.Err(); err != nil {

@@ -26,7 +26,8 @@ func (m Match) exprs() []expr.Any {
 		all = append(all, compare(expr.PayloadBaseTransportHeader, port, binary.BigEndian.AppendUint16(nil, m.Port))...)
 	}
 	if m.PeerPort != 0 {
-		all = append(all, compare(expr.PayloadBaseTransportHeader, peerPort, binary.BigEndian.AppendUint16(nil, m.PeerPort))...)
+		all = append(all, compare(expr.PayloadBaseTransportHeader, peerPort,
+			binary.BigEndian.AppendUint16(nil, m.PeerPort))...)
 	}
 	return all
 }
@@ -39,5 +40,6 @@ func compare(base expr.PayloadBase, offset uint32, want []byte) []expr.Any {
 }
 
 func onlyTCP() []expr.Any {
-	return []expr.Any{&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: 1}, &expr.Cmp{Register: 1, Data: []byte{unix.IPPROTO_TCP}}}
+	return []expr.Any{&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: 1},
+		&expr.Cmp{Register: 1, Data: []byte{unix.IPPROTO_TCP}}}
 }

@@ -43,7 +43,8 @@ const (
 	tcpHeader = 20
 )
 
-// parse reads an IPv4 packet. What it cannot read stays zero: a later fragment has no ports and no payload.
+// parse reads an IPv4 packet. What it cannot read stays zero: a later fragment
+// has no ports and no payload.
 func parse(raw []byte, dir Direction, at int64) Packet {
 	p := Packet{At: at, Dir: dir, Size: len(raw), raw: raw}
 	if len(raw) < ipHeader || raw[0]>>4 != 4 {
@@ -78,7 +79,8 @@ func parse(raw []byte, dir Direction, at int64) Packet {
 	return p
 }
 
-// Connection returns the two ends of the packet's connection: that of the host on which the queue is, and the peer's.
+// Connection returns the two ends of the packet's connection: that of the host
+// on which the queue is, and the peer's.
 func (p *Packet) Connection() Connection {
 	if p.Dir == Out {
 		return Connection{Local: p.Src, Peer: p.Dst}
@@ -86,15 +88,18 @@ func (p *Packet) Connection() Connection {
 	return Connection{Local: p.Dst, Peer: p.Src}
 }
 
-// answers tells whether the packet goes the opposite way of an earlier one, on the same connection.
+// answers reports whether the packet goes the opposite way of an earlier one,
+// on the same connection.
 func (p *Packet) answers(other *Packet) bool { return p.Src == other.Dst && p.Dst == other.Src }
 
 // end is the sequence number behind the segment's last byte.
 func (p *Packet) end() uint32 { return p.Seq + uint32(len(p.Payload)) }
 
-// repeats tells whether a TCP segment bears bytes that an earlier one bears: it is a retransmission, in whole or in part.
+// repeats reports whether a TCP segment bears bytes that an earlier one bears: it
+// is a retransmission, in whole or in part.
 func (p *Packet) repeats(earlier *Packet) bool {
-	return p.TCP && len(p.Payload) > 0 && p.Src == earlier.Src && p.Dst == earlier.Dst && before(p.Seq, earlier.end()) && before(earlier.Seq, p.end())
+	return p.TCP && len(p.Payload) > 0 && p.Src == earlier.Src && p.Dst == earlier.Dst &&
+		before(p.Seq, earlier.end()) && before(earlier.Seq, p.end())
 }
 
 // before compares sequence numbers, which wrap around (RFC 9293, 3.4).
@@ -103,7 +108,7 @@ func before(a, b uint32) bool { return int32(a-b) < 0 }
 // gaugePort is where round trips are measured: nobody is expected to listen there.
 const gaugePort = 7360
 
-// gauges tells whether the packet is one of RoundTrip's.
+// gauges reports whether the packet is one of RoundTrip's.
 func (p *Packet) gauges() bool {
 	return p.TCP && (p.Src.Port() == gaugePort || p.Dst.Port() == gaugePort)
 }

@@ -24,12 +24,14 @@ type placed struct {
 
 // Peer is a host as a partition needs it.
 type Peer struct {
-	Addr   netip.Addr
-	Filter *Filter // nil where the host is not ours to change: its cuts are then made on the other side
+	Addr netip.Addr
+	// nil where the host is not ours to change: its cuts are then made on the other side
+	Filter *Filter
 }
 
-// StartPartition puts cuts in place, each on the host that it leads to, or on the one that it comes from where the other has no filter. One host is
-// changed after the other, within a fraction of a millisecond each; until From the partition is incomplete. If it fails, nothing of it stays.
+// StartPartition puts cuts in place, each on the host that it leads to, or on the one that it
+// comes from where the other has no filter. One host is changed after the other, within a fraction
+// of a millisecond each; until From the partition is incomplete. If it fails, nothing of it stays.
 func StartPartition(tag string, cuts []Cut, hosts map[string]Peer) (*Partition, error) {
 	if len(cuts) == 0 {
 		return nil, fmt.Errorf("partition %s: no cut is asked for: too few hosts for its shape?", tag)
@@ -89,7 +91,8 @@ func (s Severed) String() string {
 	return fmt.Sprintf("%d packets dropped: %s", s.Packets(), strings.Join(each, ", "))
 }
 
-// Heal takes every cut away and returns what each has dropped. A second call returns the same again.
+// Heal takes every cut away and returns what each has dropped. A second call
+// returns the same again.
 func (p *Partition) Heal() (Severed, error) {
 	if p.to == 0 {
 		p.to = monotime.Now()

@@ -24,7 +24,8 @@ func group(t testing.TB, names ...string) ([]*hosts.Host, map[string]Peer) {
 	return hs, peers
 }
 
-// Every shape, on real hosts: exactly the pairs that it cuts are cut, each packet is counted at its cut, and after the healing all talk.
+// Every shape, on real hosts: exactly the pairs that it cuts are cut, each
+// packet is counted at its cut, and after the healing all talk.
 func TestPartitionShapes(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e"}
 	hs, peers := group(t, names...)
@@ -88,12 +89,14 @@ func talk(t *testing.T, hs []*hosts.Host, cuts []Cut) {
 	}
 }
 
-// A host without a filter, such as a client that is not ours, is cut on the other side; and what fails leaves nothing behind.
+// A host without a filter, such as a client that is not ours, is cut on the
+// other side; and what fails leaves nothing behind.
 func TestPartitionOnTheOtherSide(t *testing.T) {
 	hs, peers := group(t, "a", "b")
 	peers["a"] = Peer{Addr: peers["a"].Addr}
 	p := must[*Partition](t)(StartPartition("cut", Between([]string{"a"}, []string{"b"}), peers))
-	_, _ = sender(t, hs[1]).WriteToUDPAddrPort([]byte("x"), netip.AddrPortFrom(hs[0].Addr, udpPort)) // refused: it is cut on its way out
+	// refused: it is cut on its way out
+	_, _ = sender(t, hs[1]).WriteToUDPAddrPort([]byte("x"), netip.AddrPortFrom(hs[0].Addr, udpPort))
 	if s := must[Severed](t)(p.Heal()); s.Cuts[1] != (CutCount{Cut{"b", "a"}, 1, 29}) {
 		t.Errorf("evidence: %v", s)
 	}

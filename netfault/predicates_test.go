@@ -21,8 +21,9 @@ func All(every ...Is) Is {
 // Sent is true of packets that go this way.
 func Sent(dir Direction) Is { return func(p *Packet) bool { return p.Dir == dir } }
 
-// RedisCommand is true of packets in which a Redis command begins: an array of bulk strings (RESP) whose first words are the given ones,
-// the command's own name in capitals or not. Further words, such as the key, must be equal.
+// RedisCommand is true of packets in which a Redis command begins: an array of
+// bulk strings (RESP) whose first words are the given ones, the command's own
+// name in capitals or not. Further words, such as the key, must be equal.
 func RedisCommand(name string, words ...string) Is {
 	return func(p *Packet) bool {
 		for rest := p.Payload; ; {

@@ -26,14 +26,15 @@ const (
 	checkQueue  = "packet queue"
 )
 
-// probePrefix is where the probe makes its network: addresses that are reserved for tests of networks (RFC 2544), so in nobody's way.
+// probePrefix is where the probe makes its network: addresses that are reserved
+// for tests of networks (RFC 2544), so in nobody's way.
 var probePrefix = netip.MustParsePrefix("198.18.0.0/29")
 
 // probeLimit bounds a probe.
 const probeLimit = time.Minute
 
-// prober is what the checks share: a network of two hosts. Each check closes what it has opened, and
-// an error of that is a failure of the check: in a run it would be one of the scenario.
+// prober is what the checks share: a network of two hosts. Each check closes what it has opened,
+// and an error of that is a failure of the check: in a run it would be one of the scenario.
 type prober struct {
 	net          *hosts.Network
 	client, peer *hosts.Host
@@ -51,8 +52,8 @@ var probes = []struct {
 	{checkQueue, (*prober).tryQueue, "sudo modprobe -a nfnetlink_queue nft_queue"},
 }
 
-// Probe tries the faults of this package on a throw-away network, and returns every check, always the
-// same ones in the same order. It works in a sandbox only.
+// Probe tries the faults of this package on a throw-away network, and returns
+// every check, always the same ones in the same order. It works in a sandbox only.
 func Probe(ctx context.Context) []hosts.Check {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
@@ -80,7 +81,8 @@ func Probe(ctx context.Context) []hosts.Check {
 func spoil(checks []hosts.Check, err error) {
 	for i, c := range checks {
 		if c.OK {
-			checks[i] = hosts.Check{Name: c.Name, Detail: fmt.Sprintf("%s; but then: %v", c.Detail, err), Fix: fixFor(err, ""), Open: cutShort(err)}
+			checks[i] = hosts.Check{Name: c.Name, Detail: fmt.Sprintf("%s; but then: %v", c.Detail, err),
+				Fix: fixFor(err, ""), Open: cutShort(err)}
 		}
 	}
 }
@@ -90,7 +92,8 @@ func cutShort(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// fixFor is what to do about an error: a kernel that lacks something is mended by fix, a refusal is not.
+// fixFor is what to do about an error: a kernel that lacks something is mended
+// by fix, a refusal is not.
 func fixFor(err error, fix string) string {
 	if fix != "" && !errors.Is(err, fs.ErrPermission) {
 		return fix
@@ -98,7 +101,8 @@ func fixFor(err error, fix string) string {
 	return "something on this machine refuses it (a seccomp filter, AppArmor, SELinux?): run lockchaos where that does not apply, or as root"
 }
 
-// WriteProbe probes and writes the checks as JSON, one a line: what a program does whom ProbeOutside calls.
+// WriteProbe probes and writes the checks as JSON, one a line: what a program
+// does whom ProbeOutside calls.
 func WriteProbe(ctx context.Context, w io.Writer) error {
 	out := json.NewEncoder(w)
 	for _, c := range Probe(ctx) {
@@ -109,7 +113,8 @@ func WriteProbe(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// ProbeOutside runs this program with the given arguments in a throw-away sandbox, where it must do WriteProbe, and returns the checks.
+// ProbeOutside runs this program with the given arguments in a throw-away
+// sandbox, where it must do WriteProbe, and returns the checks.
 func ProbeOutside(ctx context.Context, args ...string) []hosts.Check {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
@@ -131,7 +136,8 @@ func ProbeOutside(ctx context.Context, args ...string) []hosts.Check {
 	}
 	for _, missing := range probes[len(checks):] {
 		why := errors.Join(err, errors.New(strings.TrimSpace(errOut.String())))
-		checks = append(checks, hosts.Check{Name: missing.name, Detail: fmt.Sprintf("not tried: %v", why), Open: cutShort(err) || ctx.Err() != nil})
+		checks = append(checks, hosts.Check{Name: missing.name, Detail: fmt.Sprintf("not tried: %v", why),
+			Open: cutShort(err) || ctx.Err() != nil})
 	}
 	return checks
 }
@@ -185,7 +191,8 @@ func (p *prober) tryFilter(ctx context.Context) (string, error) {
 		}
 		return "", err
 	})
-	return fmt.Sprintf("rules in a host's own namespace, tried and healed in %v", time.Since(begun).Round(100*time.Microsecond)), err
+	return fmt.Sprintf("rules in a host's own namespace, tried and healed in %v",
+		time.Since(begun).Round(100*time.Microsecond)), err
 }
 
 func (p *prober) tryOwner(ctx context.Context) (string, error) {

@@ -26,8 +26,9 @@ const hookLocalIn = 1
 // queueLength is how many packets may wait in a queue; more than that pass.
 const queueLength = 1 << 16
 
-// queue takes packets of one host out of the kernel, waits, and puts them back. It serves all diversions of the host: a packet goes through
-// those that match, in the order in which they were made.
+// queue takes packets of one host out of the kernel, waits, and puts them back.
+// It serves all diversions of the host: a packet goes through those that match,
+// in the order in which they were made.
 type queue struct {
 	filter *Filter
 	nf     *nfqueue.Nfqueue
@@ -35,7 +36,8 @@ type queue struct {
 	raw    int // socket for copies
 	wake   int // eventfd: something is due earlier than before
 	done   chan struct{}
-	echoed chan struct{} // the kernel has answered echo, behind the packets that it had queued before
+	// the kernel has answered echo, behind the packets that it had queued before
+	echoed chan struct{}
 	resets sync.WaitGroup
 
 	mu         sync.Mutex
@@ -67,7 +69,8 @@ func openQueue(f *Filter) (*queue, error) {
 	nf, err := nfqueue.Open(&nfqueue.Config{
 		NetNS: f.host.NetNS, NfQueue: queueNumber, AfFamily: unix.AF_INET, Copymode: nfqueue.NfQnlCopyPacket,
 		MaxPacketLen: math.MaxUint16, MaxQueueLen: queueLength, WriteTimeout: kernelLimit,
-		// No NfQaCfgFlagGSO: the kernel then cuts large packets to the MTU and completes checksums, as a wire would see them.
+		// No NfQaCfgFlagGSO: the kernel then cuts large packets to the MTU and
+		// completes checksums, as a wire would see them.
 		Flags: nfqueue.NfQaCfgFlagFailOpen,
 	})
 	if err != nil {
@@ -75,7 +78,8 @@ func openQueue(f *Filter) (*queue, error) {
 	}
 	_ = nf.Con.SetReadBuffer(4 << 20) // less, where the kernel does not grant it
 	ctx, cancel := context.WithCancel(context.Background())
-	q := &queue{filter: f, nf: nf, cancel: cancel, raw: -1, wake: -1, done: make(chan struct{}), echoed: make(chan struct{}, 1)}
+	q := &queue{filter: f, nf: nf, cancel: cancel, raw: -1, wake: -1, done: make(chan struct{}),
+		echoed: make(chan struct{}, 1)}
 	if err := q.sockets(); err != nil {
 		return nil, errors.Join(err, q.free())
 	}
@@ -154,8 +158,9 @@ func (q *queue) arrive(a nfqueue.Attribute) int {
 	return 0
 }
 
-// heldAlready counts retransmissions of a segment that is being held. Only a queue on the receiver's side sees any: TCP does not
-// send again what still lies in a queue of its own host. They must be dropped, or the hold would be void.
+// heldAlready counts retransmissions of a segment that is being held. Only a
+// queue on the receiver's side sees any: TCP does not send again what still lies
+// in a queue of its own host. They must be dropped, or the hold would be void.
 func (q *queue) heldAlready(p *Packet) bool {
 	for _, d := range q.diversions {
 		for _, h := range d.held {
@@ -169,7 +174,8 @@ func (q *queue) heldAlready(p *Packet) bool {
 	return false
 }
 
-// decide sends the packet through all diversions that match it. Delays add up; who drops it, ends its way.
+// decide sends the packet through all diversions that match it. Delays add up;
+// who drops it, ends its way.
 func (q *queue) decide(p *pending) (total Fate) {
 	for _, d := range q.diversions {
 		if !d.meets(&p.packet) {

@@ -20,7 +20,8 @@ import (
 
 func seeded() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
-// sides are the two places of a fault on packets from a to b: on their way out of a, and on their way in to b.
+// sides are the two places of a fault on packets from a to b: on their way out
+// of a, and on their way in to b.
 func sides(a, b *hosts.Host) map[string]struct {
 	at    *hosts.Host
 	match Match
@@ -31,7 +32,8 @@ func sides(a, b *hosts.Host) map[string]struct {
 	}{"out": {a, Match{Dir: Out, Peer: b.Addr}}, "in": {b, Match{Dir: In, Peer: a.Addr}}}
 }
 
-// Packets of one direction are late by the delay at least; those of the other direction and of other pairs do not pass the queue.
+// Packets of one direction are late by the delay at least; those of the other
+// direction and of other pairs do not pass the queue.
 func TestDelay(t *testing.T) {
 	_, hs := hoststest.Network(t, "a", "b", "c")
 	a, b, c := mailbox(t, hs[0]), mailbox(t, hs[1]), mailbox(t, hs[2])
@@ -130,7 +132,8 @@ func TestCloseLongAfterTheLastPacket(t *testing.T) {
 	}
 }
 
-// numbered sends n numbered datagrams, one after the other, and returns what came of them, in the order of arrival. The queue must see every one.
+// numbered sends n numbered datagrams, one after the other, and returns what
+// came of them, in the order of arrival. The queue must see every one.
 func numbered(t *testing.T, n int, f *Filter, c Conditions, match Match, from, to *hosts.Host) (arrived []string, s Stats) {
 	t.Helper()
 	a, b := mailbox(t, from), mailbox(t, to)
@@ -209,7 +212,8 @@ func TestDuplicates(t *testing.T) {
 func TestReorder(t *testing.T) {
 	_, hs := hoststest.Network(t, "a", "b")
 	const n = 500
-	c := Conditions{Delay: time.Hour, Reorder: .5} // the delayed ones leave when the fault is healed
+	// the delayed ones leave when the fault is healed
+	c := Conditions{Delay: time.Hour, Reorder: .5}
 	arrived, stats := numbered(t, n, open(t, hs[1]), c, Match{Peer: hs[0].Addr}, hs[0], hs[1])
 	var first, later []string
 	for i, f := range fates(n, c) {
@@ -245,15 +249,16 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// The packet of a client that has given up: its request is held, the client times out and closes, another sets the key; then the request arrives
-// and takes effect all the same.
+// The packet of a client that has given up: its request is held, the client times out and
+// closes, another sets the key; then the request arrives and takes effect all the same.
 func TestLateRequest(t *testing.T) {
 	_, hs := hoststest.Network(t, "late", "redis", "other")
 	startRedis(t, hs[1])
 	for side, s := range sides(hs[0], hs[1]) {
 		t.Run(side, func(t *testing.T) {
 			late, other := connect(t, hs[0], hs[1]), connect(t, hs[2], hs[1])
-			d := must[*Diversion](t)(open(t, s.at).Divert("hold", Hold(All(RedisCommand("set", "key"), Contains("late-"+side)), 0), s.match))
+			d := must[*Diversion](t)(open(t, s.at).Divert("hold",
+				Hold(All(RedisCommand("set", "key"), Contains("late-"+side)), 0), s.match))
 			must[string](t)(late.do(limit, "SET", "key", "early")) // does not match
 			if err := late.ask("set", "key", "late-"+side); err != nil {
 				t.Fatal(err)
@@ -275,7 +280,8 @@ func TestLateRequest(t *testing.T) {
 			if got := must[string](t)(other.do(limit, "GET", "key")); got != "newer" {
 				t.Fatalf("before the release key is %q", got)
 			}
-			if held := d.Held(); len(held) != 1 || !strings.Contains(string(held[0].Payload), "late-") || held[0].Connection().Peer.Addr() != s.match.Peer {
+			if held := d.Held(); len(held) != 1 || !strings.Contains(string(held[0].Payload), "late-") ||
+				held[0].Connection().Peer.Addr() != s.match.Peer {
 				t.Errorf("held: %+v", held)
 			}
 			if n := d.Release(); n != 1 {
@@ -319,7 +325,8 @@ func TestHoldForAWhile(t *testing.T) {
 	}
 }
 
-// A cut aimed at one request of one client, at each of its moments, on either side: what has happened, and what the client can know.
+// A cut aimed at one request of one client, at each of its moments, on either
+// side: what has happened, and what the client can know.
 func TestCutAt(t *testing.T) {
 	_, hs := hoststest.Network(t, "client", "redis", "other")
 	startRedis(t, hs[1])
@@ -338,7 +345,8 @@ func TestCutAt(t *testing.T) {
 
 					timeout := limit
 					if !reset && when != AfterReply {
-						timeout = 100 * time.Millisecond // silence: only the client's own timeout ends it
+						// silence: only the client's own timeout ends it
+						timeout = 100 * time.Millisecond
 					}
 					answer, err := c.do(timeout, "SET", key, "v")
 					if answered := when == AfterReply; answered != (err == nil) || answered && answer != "OK" {
@@ -415,7 +423,8 @@ func TestDropFrom(t *testing.T) {
 	}
 }
 
-// Faults on the same packets add up, and end one by one: a hold outlives the delay that was healed, a cut comes first of all.
+// Faults on the same packets add up, and end one by one: a hold outlives the
+// delay that was healed, a cut comes first of all.
 func TestFaultsCombine(t *testing.T) {
 	_, hs := hoststest.Network(t, "a", "b")
 	a, b := mailbox(t, hs[0]), mailbox(t, hs[1])

@@ -11,11 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// drainLimit bounds how long packets that are on their way to us are waited for when a queue is closed.
+// drainLimit bounds how long packets that are on their way to us are waited for
+// when a queue is closed.
 const drainLimit = time.Second
 
-// close lets every waiting packet go and then stops listening. The rules are gone already. The kernel drops what is in the queue when
-// its socket closes, so that is waited for.
+// close lets every waiting packet go and then stops listening. The rules are gone already.
+// The kernel drops what is in the queue when its socket closes, so that is waited for.
 func (q *queue) close() error {
 	q.mu.Lock()
 	q.closed = true
@@ -61,7 +62,8 @@ func (q *queue) drain() error {
 		case <-q.echoed:
 			return nil
 		case <-limit:
-			return fmt.Errorf("packets in the queue may be lost: the kernel did not hand them over within %v", drainLimit)
+			return fmt.Errorf("packets in the queue may be lost: the kernel did not hand them over within %v",
+				drainLimit)
 		case <-time.After(again):
 		}
 	}
@@ -75,7 +77,8 @@ func (q *queue) echo() error {
 	}
 	_, err := q.nf.Con.Send(netlink.Message{
 		Header: netlink.Header{Type: nfqMessageNone, Flags: netlink.Request},
-		Data:   []byte{unix.AF_INET, unix.NFNETLINK_V0, queueNumber >> 8, queueNumber & 0xff}, // struct nfgenmsg
+		// struct nfgenmsg
+		Data: []byte{unix.AF_INET, unix.NFNETLINK_V0, queueNumber >> 8, queueNumber & 0xff},
 	})
 	return err
 }

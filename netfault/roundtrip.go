@@ -12,9 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RoundTrip measures how long a packet and its answer take between the host and a peer: a connection to a port where nobody listens is refused
-// at once, by the peer's kernel. Bad networks (Degrade in user space) make these packets late, like others; they are not counted, not lost, and take no random number
-// and nothing of a bounded rate, so that measuring changes nothing.
+// RoundTrip measures how long a packet and its answer take between the host and a peer: a
+// connection to a port where nobody listens is refused at once, by the peer's kernel. Bad networks
+// (Degrade in user space) make these packets late, like others; they are not counted, not lost,
+// and take no random number and nothing of a bounded rate, so that measuring changes nothing.
 func (f *Filter) RoundTrip(ctx context.Context, peer netip.Addr) (time.Duration, error) {
 	begun := time.Now()
 	conn, err := f.host.Dial(ctx, "tcp", netip.AddrPortFrom(peer, gaugePort))

@@ -6,14 +6,17 @@ import (
 	"slices"
 )
 
-// Cut says that no packet goes from one host to another; the way back is another cut. Hosts are named.
+// Cut says that no packet goes from one host to another; the way back is
+// another cut. Hosts are named.
 type Cut struct{ From, To string }
 
-// Shape chooses the cuts of a partition among hosts. A shape is a pure function: the same hosts and the same random numbers make the same cuts, sorted and
-// each once. Shapes that need more hosts than there are return none. (Jepsen calls the result a grudge.)
+// Shape chooses the cuts of a partition among hosts. A shape is a pure function: the same
+// hosts and the same random numbers make the same cuts, sorted and each once. Shapes that
+// need more hosts than there are return none. (Jepsen calls the result a grudge.)
 type Shape func(hosts []string, rng *rand.Rand) []Cut
 
-// Between cuts every host of one side from every host of the other, in both directions. Hosts on both sides see everyone.
+// Between cuts every host of one side from every host of the other, in both
+// directions. Hosts on both sides see everyone.
 func Between(one, other []string) []Cut {
 	return normal(append(OneWay(one, other), OneWay(other, one)...))
 }
@@ -62,8 +65,9 @@ func split(hosts []string, n int, rng *rand.Rand) []Cut {
 	return Between(all[:n], all[n:])
 }
 
-// MajoritiesRing puts the hosts on a random ring, and lets each see only its nearest neighbours on both sides, as few as make a majority with itself. All
-// see a majority; of four hosts and more, no two see the same one. Of three hosts, two are cut from each other.
+// MajoritiesRing puts the hosts on a random ring, and lets each see only its nearest
+// neighbours on both sides, as few as make a majority with itself. All see a majority; of
+// four hosts and more, no two see the same one. Of three hosts, two are cut from each other.
 func MajoritiesRing(hosts []string, rng *rand.Rand) []Cut {
 	n := len(hosts)
 	if n < 3 {
@@ -84,7 +88,8 @@ func MajoritiesRing(hosts []string, rng *rand.Rand) []Cut {
 	return normal(cuts)
 }
 
-// Bridge cuts a random half from the other, but for one host that sees everyone, and through which they could still talk. It needs three hosts.
+// Bridge cuts a random half from the other, but for one host that sees
+// everyone, and through which they could still talk. It needs three hosts.
 func Bridge(hosts []string, rng *rand.Rand) []Cut {
 	if len(hosts) < 3 {
 		return nil

@@ -35,8 +35,8 @@ var shapes = map[string]Shape{
 	"bridge": Bridge, "one way": OneWayOne,
 }
 
-// All shapes: cuts of the given hosts, sorted, each once, none from a host to itself; the same for the same seed and any order of the hosts' names where the
-// shape does not choose by position.
+// All shapes: cuts of the given hosts, sorted, each once, none from a host to itself; the same for
+// the same seed and any order of the hosts' names where the shape does not choose by position.
 func TestShapesAreFunctions(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -179,7 +179,8 @@ func TestClientShapes(t *testing.T) {
 	}
 	for k, want := range map[int]int{-1: 0, 0: 0, 2: 2, 5: 5, 9: 5} {
 		got := FromSome("c", nodes, k, seeded())
-		if len(got) != 2*want || want > 0 && !slices.Contains(got, Cut{got[len(got)-1].To, "c"}) && !slices.Contains(got, Cut{"c", got[len(got)-1].From}) {
+		if len(got) != 2*want || want > 0 && !slices.Contains(got, Cut{got[len(got)-1].To, "c"}) &&
+			!slices.Contains(got, Cut{"c", got[len(got)-1].From}) {
 			t.Errorf("from %d: %v", k, got)
 		}
 	}

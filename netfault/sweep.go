@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sweep removes what a killed lockchaos has left in a network namespace that outlived it, such as a container's, and tells whether it found anything.
-// netns is a descriptor of the namespace. What belongs to a lockchaos that lives is left alone, except on kernels before Linux 5.12, which cannot tell.
-// Nothing is ever left in namespaces of our own.
+// Sweep removes what a killed lockchaos has left in a network namespace that outlived it,
+// such as a container's, and reports whether it found anything. netns is a descriptor of
+// the namespace. What belongs to a lockchaos that lives is left alone, except on kernels
+// before Linux 5.12, which cannot tell. Nothing is ever left in namespaces of our own.
 func Sweep(netns int) (found bool, err error) {
 	conn, err := nftables.New(nftables.WithNetNSFd(netns))
 	if err != nil {

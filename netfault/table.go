@@ -25,16 +25,19 @@ const copyMark = 0x1cc
 // kernelLimit bounds how long the kernel may take to answer; it takes a fraction of a millisecond.
 const kernelLimit = 5 * time.Second
 
-// table is our nf_tables table in one network namespace, with two base chains for each direction: first rules that cut, then those that divert to the
-// queue or to a class. A packet that comes back from the queue has both behind it. Base chains stay as long as the table does: when one
-// is removed, the kernel drops every packet that waits in any queue of the namespace. Not safe for concurrent use.
+// table is our nf_tables table in one network namespace, with two base chains for
+// each direction: first rules that cut, then those that divert to the queue or to
+// a class. A packet that comes back from the queue has both behind it. Base chains
+// stay as long as the table does: when one is removed, the kernel drops every
+// packet that waits in any queue of the namespace. Not safe for concurrent use.
 type table struct {
 	conn   *nftables.Conn
 	socket *netlink.Conn // the same connection, for what the library does not offer
 	table  *nftables.Table
 	cut    [2]*nftables.Chain // by direction
 	divert [2]*nftables.Chain
-	owned  bool // the kernel removes the table when the socket closes, so also when this program is killed
+	// the kernel removes the table when the socket closes, so also when this program is killed
+	owned bool
 }
 
 // tableOwner is NFT_TABLE_F_OWNER (linux/netfilter/nf_tables.h, since Linux 5.12).
@@ -96,11 +99,13 @@ func (t *table) newTable(flags uint32) error {
 	t.limit()
 	message := func(kind uint16, flags netlink.HeaderFlags, family byte, subsystem byte, data []byte) netlink.Message {
 		return netlink.Message{Header: netlink.Header{Type: netlink.HeaderType(kind), Flags: netlink.Request | flags},
-			Data: append([]byte{family, unix.NFNETLINK_V0, 0, subsystem}, data...)} // struct nfgenmsg
+			// struct nfgenmsg
+			Data: append([]byte{family, unix.NFNETLINK_V0, 0, subsystem}, data...)}
 	}
 	_, err = t.socket.SendMessages([]netlink.Message{
 		message(unix.NFNL_MSG_BATCH_BEGIN, 0, unix.AF_UNSPEC, unix.NFNL_SUBSYS_NFTABLES, nil),
-		message(unix.NFNL_SUBSYS_NFTABLES<<8|unix.NFT_MSG_NEWTABLE, netlink.Create|netlink.Excl|netlink.Acknowledge, unix.NFPROTO_IPV4, 0, attrs),
+		message(unix.NFNL_SUBSYS_NFTABLES<<8|unix.NFT_MSG_NEWTABLE, netlink.Create|netlink.Excl|netlink.Acknowledge,
+			unix.NFPROTO_IPV4, 0, attrs),
 		message(unix.NFNL_MSG_BATCH_END, 0, unix.AF_UNSPEC, unix.NFNL_SUBSYS_NFTABLES, nil),
 	})
 	if err != nil {
@@ -110,7 +115,7 @@ func (t *table) newTable(flags uint32) error {
 	return err
 }
 
-// present tells whether there is a table of our name.
+// present reports whether there is a table of our name.
 func (t *table) present() bool {
 	t.limit()
 	tables, err := t.conn.ListTablesOfFamily(nftables.TableFamilyIPv4)
@@ -130,7 +135,8 @@ func (t *table) addChains(at hooks) error {
 	for dir, hook := range at {
 		add := func(name string, later nftables.ChainPriority) *nftables.Chain {
 			return t.conn.AddChain(&nftables.Chain{
-				Name: Direction(dir).String() + "-" + name, Table: t.table, Type: nftables.ChainTypeFilter, Hooknum: hook,
+				Name: Direction(dir).String() + "-" + name, Table: t.table, Type: nftables.ChainTypeFilter,
+				Hooknum:  hook,
 				Priority: nftables.ChainPriorityRef(*nftables.ChainPriorityFilter + later), Policy: &accept,
 			})
 		}
@@ -144,7 +150,8 @@ func (t *table) addChains(at hooks) error {
 	return t.commit("make the chains of table " + tableName)
 }
 
-// add adds a rule at the end of a chain; commit makes it effective. Its comment is shown by nft list ruleset.
+// add adds a rule at the end of a chain; commit makes it effective. Its comment
+// is shown by nft list ruleset.
 func (t *table) add(chain *nftables.Chain, comment string, exprs ...expr.Any) {
 	t.conn.AddRule(&nftables.Rule{Table: t.table, Chain: chain, Exprs: exprs,
 		UserData: userdata.AppendString(nil, userdata.TypeComment, comment)})
@@ -160,7 +167,8 @@ func (t *table) commit(what string) error {
 }
 
 // each lists the rules of the given chains whose comments begin with a prefix.
-func (t *table) each(chains []*nftables.Chain, prefix string, fn func(comment string, r *nftables.Rule, met Count) error) error {
+func (t *table) each(chains []*nftables.Chain, prefix string,
+	fn func(comment string, r *nftables.Rule, met Count) error) error {
 	for _, chain := range chains {
 		t.limit()
 		rules, err := t.conn.GetRules(t.table, chain)
@@ -187,7 +195,8 @@ func (t *table) each(chains []*nftables.Chain, prefix string, fn func(comment st
 	return nil
 }
 
-// close removes the table and every rule in it. Packets that still wait in a queue are dropped by that.
+// close removes the table and every rule in it. Packets that still wait in a
+// queue are dropped by that.
 func (t *table) close() error {
 	t.conn.DelTable(t.table)
 	return errors.Join(t.commit("remove table "+tableName), t.conn.CloseLasting())

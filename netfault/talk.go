@@ -1,9 +1,11 @@
 package netfault
 
-// Bounds are when a call's last request left, and when the last answer to the call arrived, as monotime.Now counts. 0: not seen.
+// Bounds are when a call's last request left, and when the last answer to the
+// call arrived, as monotime.Now counts. 0: not seen.
 type Bounds struct{ Sent, Came int64 }
 
-// exchanged follows what a host and its servers say to each other during one call. It takes TCP segments that bear data, in the order of their stamps.
+// exchanged follows what a host and its servers say to each other during one
+// call. It takes TCP segments that bear data, in the order of their stamps.
 type exchanged struct {
 	since int64
 	// conn is the connection on which the host has asked; several: it was not the only one.
@@ -14,7 +16,8 @@ type exchanged struct {
 	// by is the connection of the last answer; open: a request has left since.
 	by   Connection
 	open bool
-	// ends are behind the last byte that the host has sent on each connection: what lies before is sent again.
+	// ends are behind the last byte that the host has sent on each connection:
+	// what lies before is sent again.
 	ends map[Connection]uint32
 }
 
@@ -53,8 +56,10 @@ func (t *exchanged) fresh(c Connection, p *Packet) bool {
 	return true
 }
 
-// end returns the bounds of a call that ended at an instant. The last answer counts only if it came within the call. The last request counts only if it was the
-// last thing that the host said, on the one connection on which it spoke and was answered: anything else may have been said after what the call asked for was done.
+// end returns the bounds of a call that ended at an instant. The last answer counts
+// only if it came within the call. The last request counts only if it was the last
+// thing that the host said, on the one connection on which it spoke and was
+// answered: anything else may have been said after what the call asked for was done.
 func (t *exchanged) end(at int64) Bounds {
 	b := t.bounds
 	if b.Came <= t.since || b.Came > at {

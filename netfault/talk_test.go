@@ -6,8 +6,10 @@ import (
 	"testing"
 )
 
-// TestTalk: what the packets of one call tell of its bounds. Each word is a packet at the instant of its place, from 1 on: r a request, a an answer, k a bare
-// acknowledgement, f the end of the connection; R is the last request sent again. A digit before it is its connection, 1 if there is none. E is the call's end.
+// TestTalk: what the packets of one call tell of its bounds. Each word is a packet
+// at the instant of its place, from 1 on: r a request, a an answer, k a bare
+// acknowledgement, f the end of the connection; R is the last request sent again.
+// A digit before it is its connection, 1 if there is none. E is the call's end.
 func TestTalk(t *testing.T) {
 	for _, x := range []struct {
 		name, packets string

@@ -17,8 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tap watches what a host and its servers say to each other, by TCP. It sees copies of the packets and holds none of them up.
-// Out, it sees what has really left: behind the host's diversions. In, it sees what has arrived, before them.
+// Tap watches what a host and its servers say to each other, by TCP. It sees
+// copies of the packets and holds none of them up. Out, it sees what has really
+// left: behind the host's diversions. In, it sees what has arrived, before them.
 type Tap struct {
 	file    *os.File
 	servers map[netip.Addr]bool
@@ -32,12 +33,13 @@ type Tap struct {
 	oob    []byte
 }
 
-// stepped is by how much the wall clock and the monotonic one may drift apart between two looks. The kernel stamps packets by the wall clock, so what was
-// stamped around a step of it is not used.
+// stepped is by how much the wall clock and the monotonic one may drift apart between two looks.
+// The kernel stamps packets by the wall clock, so what was stamped around a step of it is not used.
 const stepped = int64(time.Millisecond)
 
-// OpenTap begins to watch. The tap ends with Close. The kernel may take some milliseconds until it stamps packets by itself. Until then they are stamped when they
-// are read, so a call that begins at once may have bounds that are late.
+// OpenTap begins to watch. The tap ends with Close. The kernel may take some
+// milliseconds until it stamps packets by itself. Until then they are stamped when
+// they are read, so a call that begins at once may have bounds that are late.
 func OpenTap(h *hosts.Host, servers ...netip.Addr) (*Tap, error) {
 	t := &Tap{servers: map[netip.Addr]bool{}, fd: -1, buffer: make([]byte, math.MaxUint16+1), oob: make([]byte, 128)}
 	for _, addr := range servers {
@@ -81,7 +83,8 @@ func (t *Tap) Begin() {
 	t.missed = false
 }
 
-// End returns the bounds of the call that was begun last and ended at an instant. They are zero if a packet was missed.
+// End returns the bounds of the call that was begun last and ended at an
+// instant. They are zero if a packet was missed.
 func (t *Tap) End(at int64) Bounds {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +109,8 @@ func (t *Tap) Close() error {
 	return t.file.Close()
 }
 
-// read takes all packets that are there, and reports whether more may come. It is called with mu held.
+// read takes all packets that are there, and reports whether more may come. It
+// is called with mu held.
 func (t *Tap) read() bool {
 	if t.fd < 0 {
 		return false
@@ -154,7 +158,8 @@ func (t *Tap) take(raw, oob []byte, from unix.Sockaddr) {
 	t.talk.note(&p)
 }
 
-// dropped reports whether packets were lost since the last call, because they came faster than they were read.
+// dropped reports whether packets were lost since the last call, because they
+// came faster than they were read.
 func (t *Tap) dropped() bool {
 	stats, err := unix.GetsockoptTpacketStats(t.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	return err != nil || stats.Drops > 0
@@ -163,7 +168,8 @@ func (t *Tap) dropped() bool {
 // blur is by how much a stamp may be wrong that was made of the wall clock's.
 const blur = int64(20 * time.Microsecond)
 
-// wallAhead returns by how many ns the wall clock is ahead of the monotonic one, and whether they could be read within twice the blur of each other.
+// wallAhead returns by how many ns the wall clock is ahead of the monotonic
+// one, and whether they could be read within twice the blur of each other.
 func wallAhead() (ahead int64, ok bool) {
 	for range 5 { // another thread may have had the processor between two readings
 		before := monotime.Now()
@@ -183,7 +189,8 @@ func stampOf(oob []byte) (wall int64, ok bool) {
 		return 0, false
 	}
 	for _, m := range messages {
-		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= 16 { // two words, on every system that we build for
+		// two words, on every system that we build for
+		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= 16 {
 			seconds, ns := binary.NativeEndian.Uint64(m.Data), binary.NativeEndian.Uint64(m.Data[8:])
 			return int64(seconds)*int64(time.Second) + int64(ns), true
 		}

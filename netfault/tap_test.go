@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// TestTap: the bounds of a call lie between its stamps, those of a request before those of its answer.
+// TestTap: the bounds of a call lie between its stamps, those of a request
+// before those of its answer.
 func TestTap(t *testing.T) {
 	_, hs := hoststest.Network(t, "redis", "client")
 	startRedis(t, hs[0])
@@ -20,7 +21,8 @@ func TestTap(t *testing.T) {
 		}
 	})
 	conn := connect(t, hs[1], hs[0])
-	// asks makes a call of the requests, until the tap has seen all of it: a busy machine may not let it read its clocks.
+	// asks makes a call of the requests, until the tap has seen all of it: a
+	// busy machine may not let it read its clocks.
 	asks := func(requests ...string) (from, between, to int64, b Bounds) {
 		await(t, "all packets of a call are seen", func() bool {
 			tap.Begin()

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// run lets packets go when they are due. It waits in ppoll, not on a time.Timer: an idle Go program waits in
-// epoll_wait, whose timeout is in whole milliseconds, and would be up to 1 ms late.
+// run lets packets go when they are due. It waits in ppoll, not on a time.Timer: an idle Go program
+// waits in epoll_wait, whose timeout is in whole milliseconds, and would be up to 1 ms late.
 func (q *queue) run(ctx context.Context) {
 	defer close(q.done)
 	wake := []unix.PollFd{{Fd: int32(q.wake), Events: unix.POLLIN}}
@@ -66,7 +66,8 @@ func (q *queue) release(d *Diversion, delayed bool) (released int) {
 	return len(out)
 }
 
-// verdict is called with mu held, so verdicts leave in the order of decisions. Copies follow the packet.
+// verdict is called with mu held, so verdicts leave in the order of decisions.
+// Copies follow the packet.
 func (q *queue) verdict(p *pending, verdict int) {
 	if err := q.nf.SetVerdict(p.id, verdict); err != nil && p.by != nil {
 		p.by.stats.Errors++

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Packets leave when they are due, equal dues in the order of arrival, also after some were taken out, which leave in the order of arrival.
+// Packets leave when they are due, equal dues in the order of arrival, also
+// after some were taken out, which leave in the order of arrival.
 func TestWaiting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var w waiting

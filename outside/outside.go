@@ -1,11 +1,11 @@
 // Package outside opens, writes and copies files in folders that somebody else may have made: the
 // folder of a run from a colleague, from a CI job, from the bug report of a stranger.
 //
-// Every function takes the folder, which the user has named and which is followed wherever it is, and
-// a name inside it, which nobody vouches for. The name may have several segments. Nothing outside the
-// folder is read or written, whatever the name is and wherever links lead (os.Root). Only regular
-// files are read: opening a pipe waits for nobody, and a device is never read. Nothing is written
-// through a link. Who reads a whole file says how long it may be.
+// Every function takes the folder, which the user has named and which is followed wherever it
+// is, and a name inside it, which nobody vouches for. The name may have several segments.
+// Nothing outside the folder is read or written, whatever the name is and wherever links lead
+// (os.Root). Only regular files are read: opening a pipe waits for nobody, and a device is never
+// read. Nothing is written through a link. Who reads a whole file says how long it may be.
 package outside
 
 import (
@@ -50,8 +50,8 @@ func OpenIn(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// wholeName makes an error about a name in a folder one that tells both. The name is not made shorter:
-// its dots are what is wrong with it.
+// wholeName makes an error about a name in a folder one that tells both. The
+// name is not made shorter: its dots are what is wrong with it.
 func wholeName(folder, name string, err error) error {
 	if inner := (*fs.PathError)(nil); errors.As(err, &inner) {
 		err = inner.Err
@@ -62,8 +62,8 @@ func wholeName(folder, name string, err error) error {
 	return &fs.PathError{Op: "open", Path: folder, Err: err}
 }
 
-// Read reads a regular file in a folder to its end. Where it is longer than most (bytes), the error is
-// ErrTooLong.
+// Read reads a regular file in a folder to its end. Where it is longer than
+// most (bytes), the error is ErrTooLong.
 func Read(folder, name string, most int64) ([]byte, error) {
 	f, err := Open(folder, name)
 	if err != nil {
@@ -77,7 +77,8 @@ func Read(folder, name string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// Bounded reads an open file to its end. Where it is longer than most (bytes), the error is ErrTooLong.
+// Bounded reads an open file to its end. Where it is longer than most (bytes),
+// the error is ErrTooLong.
 func Bounded(f io.Reader, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(text)) > most {
@@ -86,7 +87,8 @@ func Bounded(f io.Reader, most int64) ([]byte, error) {
 	return text, err
 }
 
-// Has reports whether a folder has a file of that name, as far as it does not lead out of the folder.
+// Has reports whether a folder has a file of that name, as far as it does not
+// lead out of the folder.
 func Has(folder, name string) bool {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -97,7 +99,8 @@ func Has(folder, name string) bool {
 	return err == nil
 }
 
-// Folder returns the path of a folder in a folder. It is an error if it is not there, or leads out of it.
+// Folder returns the path of a folder in a folder. It is an error if it is not
+// there, or leads out of it.
 func Folder(folder, name string) (string, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -136,7 +139,8 @@ type files struct {
 	root *os.Root
 }
 
-// FS is the file system below a root. It lists folders, and opens regular files alone, without waiting.
+// FS is the file system below a root. It lists folders, and opens regular files
+// alone, without waiting.
 func FS(root *os.Root) fs.FS { return files{root.FS().(rootFS), root} }
 
 // Open opens a regular file.

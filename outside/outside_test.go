@@ -20,7 +20,8 @@ func ground(t *testing.T) (in, out string) {
 	in, out = filepath.Join(parent, "in"), filepath.Join(parent, "out")
 	for _, err := range []error{os.MkdirAll(filepath.Join(in, "sub"), 0o755), os.WriteFile(out, []byte("outside"), 0o644),
 		os.WriteFile(filepath.Join(in, "file"), []byte("inside"), 0o644), os.Symlink(out, filepath.Join(in, "leads-out")),
-		os.Symlink("file", filepath.Join(in, "stays")), os.Symlink("..", filepath.Join(in, "up")), unix.Mkfifo(filepath.Join(in, "pipe"), 0o600)} {
+		os.Symlink("file", filepath.Join(in, "stays")), os.Symlink("..", filepath.Join(in, "up")),
+		unix.Mkfifo(filepath.Join(in, "pipe"), 0o600)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +37,8 @@ func TestOutsideRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	for name, good := range map[string]bool{"file": true, "stays": true, "leads-out": false, "../out": false, "up/out": false, out: false, "pipe": false, "sub": false, "none": false} {
+	for name, good := range map[string]bool{"file": true, "stays": true, "leads-out": false, "../out": false,
+		"up/out": false, out: false, "pipe": false, "sub": false, "none": false} {
 		text, err := outside.Read(in, name, 10)
 		if (err == nil) != good || good && string(text) != "inside" {
 			t.Errorf("%s: %q, %v", name, text, err)
@@ -61,7 +63,8 @@ func TestOutsideRead(t *testing.T) {
 	}
 }
 
-// TestOutsideWrite: a link is replaced, and what it leads to stays. After a failure nothing is there, or the old.
+// TestOutsideWrite: a link is replaced, and what it leads to stays. After a
+// failure nothing is there, or the old.
 func TestOutsideWrite(t *testing.T) {
 	in, out := ground(t)
 	render := func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }
@@ -88,7 +91,8 @@ func TestOutsideWrite(t *testing.T) {
 		t.Errorf("outside there is %q, %v", text, err)
 	}
 	full := errors.New("the disk is full")
-	if err := outside.Write(in, "file", func(io.Writer) error { return full }); !errors.Is(err, full) || outside.Has(in, "file") || outside.Has(in, ".file.next") {
+	if err := outside.Write(in, "file", func(io.Writer) error { return full }); !errors.Is(err, full) ||
+		outside.Has(in, "file") || outside.Has(in, ".file.next") {
 		t.Errorf("half a file: %v", err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Write makes a file in a folder from a renderer, in one step: whoever reads it meanwhile finds all of
-// the old or all of the new. A link by that name is replaced, and not followed. Where it fails there is
-// no such file: half a report is none, and an old one would be taken for the new.
+// Write makes a file in a folder from a renderer, in one step: whoever reads it meanwhile finds
+// all of the old or all of the new. A link by that name is replaced, and not followed. Where it
+// fails there is no such file: half a report is none, and an old one would be taken for the new.
 func Write(folder, name string, render func(io.Writer) error) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -62,17 +62,20 @@ func gone(root *os.Root, name string) error {
 
 // create makes a file where there is none.
 func create(root *os.Root, name string, render func(io.Writer) error) error {
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // exclusive: no link is followed
+	// exclusive: no link is followed
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("write a report: %w", wholeName(root.Name(), name, err))
 	}
-	if err := errors.Join(render(f), f.Close()); err != nil { // half a file takes room and helps nobody
+	// half a file takes room and helps nobody
+	if err := errors.Join(render(f), f.Close()); err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", filepath.Join(root.Name(), name), err), root.Remove(name))
 	}
 	return nil
 }
 
-// mostCopied is how long a file may be that is copied (bytes): a file with holes may say any length.
+// mostCopied is how long a file may be that is copied (bytes): a file with
+// holes may say any length.
 const mostCopied = 16 << 30
 
 // Copy copies a folder that lies in another one, by its name, into a third one. It has folders and
@@ -97,7 +100,8 @@ func Copy(to, from, name string) error {
 			return target.MkdirAll(path, 0o755)
 		}
 		if !e.Type().IsRegular() {
-			return fmt.Errorf("%s is no regular file and no folder, which lockchaos does not make: remove it", filepath.Join(from, path))
+			return fmt.Errorf("%s is no regular file and no folder, which lockchaos does not make: remove it",
+				filepath.Join(from, path))
 		}
 		return copyFile(target, source, path)
 	})

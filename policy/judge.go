@@ -38,8 +38,8 @@ type Seen struct {
 	// Why tells, by property, why it was not judged or is inconclusive.
 	Why      map[string]string
 	Severity string
-	// Unclear says, by property, why a violation does not meet what the scenario expects of itself, though theory allows it: an
-	// attack came to one of which it is not clear whose affair it is.
+	// Unclear says, by property, why a violation does not meet what the scenario expects of itself,
+	// though theory allows it: an attack came to one of which it is not clear whose affair it is.
 	Unclear map[string]string
 }
 
@@ -51,8 +51,8 @@ type Ruling struct {
 	Known, Note string
 }
 
-// Judge sets what one run showed beside what the policy demands of the scenario; expect is what the scenario expects of itself. An open demand is ruled
-// "inconclusive", and not met.
+// Judge sets what one run showed beside what the policy demands of the scenario; expect is
+// what the scenario expects of itself. An open demand is ruled "inconclusive", and not met.
 func (p *Policy) Judge(s Seen, expect scenarios.Expect, now time.Time) []Ruling {
 	run, ok := p.run(s.Scenario)
 	if !ok || !s.Ran {
@@ -94,7 +94,8 @@ func (d Demand) rule(s Seen) (all []Ruling) {
 		}
 	}
 	for _, name := range names {
-		r := Ruling{Property: name, Want: hold, Got: inconclusive, Note: "It was not judged: this version of the checker does not know it."}
+		r := Ruling{Property: name, Want: hold, Got: inconclusive,
+			Note: "It was not judged: this version of the checker does not know it."}
 		if o := s.observed(name); o != nil {
 			r.Got, r.Note = o.Outcome, ""
 			r.Met = o.Outcome == pass || o.Outcome == notJudged && d.All
@@ -127,7 +128,8 @@ func (p *Policy) excuse(r *Ruling, s Seen, now time.Time) {
 		switch {
 		case !k.covers(s.Scenario, r.Property):
 		case k.expired(now):
-			r.Note = fmt.Sprintf("It was known until %s (line %d of %s), and that day is over: %s", day(k.Expires), k.Line, p.File, k.Reason)
+			r.Note = fmt.Sprintf("It was known until %s (line %d of %s), and that day is over: %s", day(k.Expires),
+				k.Line, p.File, k.Reason)
 		default:
 			live = append(live, k)
 		}
@@ -136,7 +138,8 @@ func (p *Policy) excuse(r *Ruling, s Seen, now time.Time) {
 		return
 	}
 	if other := others(live, s.observed(r.Property)); len(other) > 0 {
-		r.Note = fmt.Sprintf("It is known, but not of the kind %s (line %d of %s).", strings.Join(other, ", "), live[0].Line, p.File)
+		r.Note = fmt.Sprintf("It is known, but not of the kind %s (line %d of %s).", strings.Join(other, ", "),
+			live[0].Line, p.File)
 		return
 	}
 	var reasons []string
@@ -146,8 +149,8 @@ func (p *Policy) excuse(r *Ruling, s Seen, now time.Time) {
 	r.Want, r.Met, r.Note, r.Known = tolerated, true, "", strings.Join(reasons, "; ")
 }
 
-// others are the kinds of double-holds that showed and are not among the known ones. What is certain of no kind is taken for a known one, as it is where
-// a scenario expects lease-overrun.
+// others are the kinds of double-holds that showed and are not among the known ones. What is
+// certain of no kind is taken for a known one, as it is where a scenario expects lease-overrun.
 func others(live []Known, o *scenarios.Observed) (all []string) {
 	if o == nil || slices.ContainsFunc(live, func(k Known) bool { return k.Kind == "" }) {
 		return nil
@@ -168,18 +171,22 @@ type Remark struct {
 	Line int
 }
 
-// Remarks tells of known violations that showed no more, and of those whose days are numbered. Only what was judged, and passed each time, is gone: of a
+// Remarks tells of known violations that showed no more, and of those whose
+// days are numbered. Only what was judged, and passed each time, is gone: of a
 // scenario that was skipped or is inconclusive nothing is known.
 func (p *Policy) Remarks(all []Seen, now time.Time) (out []Remark) {
 	for _, k := range p.Standings(all) {
 		left := k.Expires.AddDate(0, 0, 1).Sub(now)
 		switch {
 		case k.Gone():
-			out = append(out, Remark{"known-gone", fmt.Sprintf("%s of %s is known to be violated, and was not in %s: if its cause is gone, take it off the list. (%s)",
-				k.Property, k.Scenario, runs(k.Clear), k.Reason), k.Line})
+			out = append(out, Remark{"known-gone",
+				fmt.Sprintf("%s of %s is known to be violated, and was not in %s: if its cause is gone, take it off the list. (%s)",
+					k.Property, k.Scenario, runs(k.Clear), k.Reason), k.Line})
 		case k.Shown > 0 && left > 0 && left <= soon:
-			out = append(out, Remark{"known-expires", fmt.Sprintf("%s of %s is tolerated until %s, and fails the gate from then on. (%s)", k.Property, k.Scenario,
-				day(k.Expires), k.Reason), k.Line})
+			out = append(out, Remark{"known-expires",
+				fmt.Sprintf("%s of %s is tolerated until %s, and fails the gate from then on. (%s)", k.Property,
+					k.Scenario,
+					day(k.Expires), k.Reason), k.Line})
 		}
 	}
 	return out
@@ -192,5 +199,5 @@ func runs(n int) string {
 	return fmt.Sprintf("%d runs", n)
 }
 
-// sameScenario tells whether two scenarios of one name are one.
+// sameScenario reports whether two scenarios of one name are one.
 func sameScenario(a, b scenarios.Scenario) bool { return reflect.DeepEqual(a, b) }

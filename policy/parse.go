@@ -16,10 +16,11 @@ import (
 
 // Catalogue is what a policy can refer to. The command fills it in.
 type Catalogue struct {
-	// Meet is told, once and first, of a lock of the user's own, and tries it. Its error says what is wrong with it.
+	// Meet is told, once and first, of a lock of the user's own, and tries it.
+	// Its error says what is wrong with it.
 	Meet func(Lock) error
-	// Find returns what a word names: a suite, a scenario, the beginning of names, a file; with the lock that Meet was told of in the place of theirs. Its error says
-	// what may have been meant.
+	// Find returns what a word names: a suite, a scenario, the beginning of names, a file; with the
+	// lock that Meet was told of in the place of theirs. Its error says what may have been meant.
 	Find func(word string) ([]scenarios.Scenario, error)
 	// Examine returns the attacks of an exam. Its error says what may have been meant.
 	Examine func(Exam) ([]scenarios.Scenario, error)
@@ -72,8 +73,8 @@ func Load(file string, c Catalogue) (*Policy, error) {
 	return Parse(text, file, c)
 }
 
-// Parse reads a policy. Every mistake, of form or of content, is told with file, line and column, and where a word is mistyped with the one that was
-// meant.
+// Parse reads a policy. Every mistake, of form or of content, is told with file,
+// line and column, and where a word is mistyped with the one that was meant.
 func Parse(text []byte, file string, c Catalogue) (*Policy, error) {
 	f := form{Repetitions: 1, Inconclusive: Fail, Skipped: Fail}
 	mistakes, err := strictyaml.Read(text, file, &f)
@@ -100,7 +101,8 @@ type reader struct {
 
 func (r *reader) policy() *Policy {
 	f := r.form
-	p := &Policy{File: r.file, Inconclusive: f.Inconclusive, Skipped: f.Skipped, Budget: f.TimeBudget.Std(), Seed: f.Seed, Retries: f.Retries, Lock: f.Lock}
+	p := &Policy{File: r.file, Inconclusive: f.Inconclusive, Skipped: f.Skipped, Budget: f.TimeBudget.Std(),
+		Seed: f.Seed, Retries: f.Retries, Lock: f.Lock}
 	if f.Version != 1 {
 		r.Add("$.version", "version %d: this lockchaos reads policies of version 1 (\"version: 1\")", f.Version)
 	}
@@ -130,7 +132,8 @@ func (r *reader) policy() *Policy {
 	return p
 }
 
-// entry adds the scenarios that one entry names. What a later entry says of a scenario holds: a suite can be named first, and then what is special.
+// entry adds the scenarios that one entry names. What a later entry says of a
+// scenario holds: a suite can be named first, and then what is special.
 func (r *reader) entry(p *Policy, at string, node ast.Node, usual Demand) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -208,7 +211,8 @@ func (r *reader) exam(p *Policy, at string, e runForm) {
 			r.Add(at+".exam", "%v", err)
 		}
 		for _, s := range found {
-			r.add(p, at, Run{Name: s.Name, Scenario: s, Demand: Demand{Expected: true}, Repetitions: e.Repetitions, Exam: true, Line: r.Line(at + ".exam")})
+			r.add(p, at, Run{Name: s.Name, Scenario: s, Demand: Demand{Expected: true}, Repetitions: e.Repetitions,
+				Exam: true, Line: r.Line(at + ".exam")})
 		}
 	}
 }
@@ -253,13 +257,15 @@ func (r *reader) demand(at string, node ast.Node) (d Demand) {
 }
 
 func (r *reader) known(p *Policy, at string, k knownForm) {
-	for _, part := range []struct{ name, value string }{{"scenario", k.Scenario}, {"property", k.Property}, {"reason", k.Reason}, {"expires", k.Expires}} {
+	for _, part := range []struct{ name, value string }{{"scenario", k.Scenario}, {"property", k.Property},
+		{"reason", k.Reason}, {"expires", k.Expires}} {
 		if strings.TrimSpace(part.value) == "" {
 			r.Add(at+"."+part.name, "a known violation needs a scenario, a property, a reason and the day on which it expires: %s is missing", part.name)
 			return
 		}
 	}
-	out := Known{Scenario: k.Scenario, Property: k.Property, Kind: k.Kind, Reason: strings.Join(strings.Fields(k.Reason), " "), Line: r.Line(at + ".scenario")}
+	out := Known{Scenario: k.Scenario, Property: k.Property, Kind: k.Kind,
+		Reason: strings.Join(strings.Fields(k.Reason), " "), Line: r.Line(at + ".scenario")}
 	r.oneOf(at+".property", "property", k.Property, checker.Names())
 	if k.Kind != "" {
 		if kinds := checker.Named(k.Property).Kinds; kinds != nil {
@@ -292,7 +298,8 @@ func (r *reader) concerns(p *Policy, at string, k Known) {
 	}
 	switch {
 	case !slices.ContainsFunc(names, k.names):
-		r.Add(at+".scenario", "the policy runs no scenario named %q%s", k.Scenario, cmp.Or(spelling.Suggest(k.Scenario, names), some(names)))
+		r.Add(at+".scenario", "the policy runs no scenario named %q%s", k.Scenario,
+			cmp.Or(spelling.Suggest(k.Scenario, names), some(names)))
 	case !demanded && slices.Contains(checker.Names(), k.Property):
 		r.Add(at+".property", "the policy does not demand %s of %s: this entry has no effect", k.Property, k.Scenario)
 	}

@@ -38,7 +38,8 @@ const (
 	Warn Reaction = "warn"
 )
 
-// Policy is a policy that was read and found right. Use Load or Parse. As JSON it is saved with a run, so that the run can be judged again.
+// Policy is a policy that was read and found right. Use Load or Parse. As JSON
+// it is saved with a run, so that the run can be judged again.
 type Policy struct {
 	// File is its path, for messages.
 	File string `json:"file"`
@@ -46,7 +47,8 @@ type Policy struct {
 	Runs []Run `json:"runs"`
 	// Known are the violations that are tolerated.
 	Known []Known `json:"known,omitempty"`
-	// Inconclusive and Skipped are the reactions to scenarios that leave something open, or were not run.
+	// Inconclusive and Skipped are the reactions to scenarios that leave
+	// something open, or were not run.
 	Inconclusive Reaction `json:"inconclusive"`
 	Skipped      Reaction `json:"skipped"`
 	// Budget is the wall time for the whole gate; 0: no bound.
@@ -55,7 +57,8 @@ type Policy struct {
 	Seed *uint64 `json:"seed,omitempty"`
 	// Retries is how often a scenario is run again that came to nothing; nil: as the command says.
 	Retries *int `json:"retries,omitempty"`
-	// Lock is a lock of the user's own, which takes the place of the scenarios' locks; its Command is empty where there is none.
+	// Lock is a lock of the user's own, which takes the place of the scenarios'
+	// locks; its Command is empty where there is none.
 	Lock Lock `json:"-"`
 }
 
@@ -73,7 +76,8 @@ const ExamOwn = "lock"
 type Exam struct {
 	// Lock is one that comes with lockchaos, or ExamOwn.
 	Lock string
-	// Short: only the most telling attacks are made. Attacks, where there are any, names those that are.
+	// Short: only the most telling attacks are made. Attacks, where there are
+	// any, names those that are.
 	Short   bool
 	Attacks []string
 }
@@ -92,7 +96,8 @@ type Run struct {
 	Line int `json:"line"`
 }
 
-// Demand is which properties must hold: those that are named, all that are judged, or what the scenario expects of itself.
+// Demand is which properties must hold: those that are named, all that are
+// judged, or what the scenario expects of itself.
 type Demand struct {
 	All      bool     `json:"all,omitempty"`
 	Expected bool     `json:"expected,omitempty"`
@@ -112,17 +117,17 @@ type Known struct {
 	Line    int       `json:"line"`
 }
 
-// covers tells whether the entry is about the scenario's property.
+// covers reports whether the entry is about the scenario's property.
 func (k Known) covers(scenario, property string) bool {
 	return k.Property == property && k.names(scenario)
 }
 
-// names tells whether the entry is about the scenario.
+// names reports whether the entry is about the scenario.
 func (k Known) names(scenario string) bool {
 	return scenario == k.Scenario || strings.HasPrefix(scenario, strings.TrimSuffix(k.Scenario, "/")+"/")
 }
 
-// expired tells whether the last day is over.
+// expired reports whether the last day is over.
 func (k Known) expired(now time.Time) bool { return !now.Before(k.Expires.AddDate(0, 0, 1)) }
 
 // day writes a date as a policy does.
@@ -137,7 +142,7 @@ func (p *Policy) Repetitions() int {
 	return most
 }
 
-// Examines tells whether the scenario is an attack of an exam that the policy asks for.
+// Examines reports whether the scenario is an attack of an exam that the policy asks for.
 func (p *Policy) Examines(name string) bool {
 	run, _ := p.run(name)
 	return run.Exam

@@ -76,11 +76,13 @@ func TestMistakes(t *testing.T) {
 		{"version: 1\nrun:\n  - {exam: a, properties: all}\n", "p.yaml:3:5: an exam makes its own scenarios"},
 		{"version: 1\nrun:\n  - {exam: a, scenarios: [a]}\n", "p.yaml:3:5: an exam makes its own scenarios"},
 		{head + "properties: al\n", `p.yaml:3:13: "al": properties are all, expected, or a list of names (lockchaos list properties); did you mean all?`},
-		{"version: 1\nlock: {command: crash, service: redis}\nrun: [a, nothing]\nknown: [{scenario: x}]\n", "p.yaml:2:17: it ended before it had answered hello"},
+		{"version: 1\nlock: {command: crash, service: redis}\nrun: [a, nothing]\nknown: [{scenario: x}]\n",
+			"p.yaml:2:17: it ended before it had answered hello"},
 		{"version: 1\nlock: {command: good, service: redsi}\nrun: [nothing]\n", `p.yaml:2:32: unknown service "redsi"`},
 		{head + "properties: []\n", "p.yaml:3:13: an empty list demands nothing"},
 		{head + "properties: {a: b}\n", "p.yaml:3:13: properties are all"},
-		{head + "properties: [stuck-lock, lost-updat]\n", `p.yaml:3:26: unknown property "lost-updat": one of ` + strings.Join(checker.Names(), ", ") + `; did you mean lost-update?`},
+		{head + "properties: [stuck-lock, lost-updat]\n",
+			`p.yaml:3:26: unknown property "lost-updat": one of ` + strings.Join(checker.Names(), ", ") + `; did you mean lost-update?`},
 		{head + "repetitions: 5000\n", "p.yaml:3:14: 5000 repetitions: there may be 1 to 1000"},
 		{head + "repetitions: many\n", "p.yaml:3:14: "},
 		{head + "time_budget: soon\n", `p.yaml:3:14: "soon" is not a duration`},
@@ -88,17 +90,23 @@ func TestMistakes(t *testing.T) {
 		{head + "skipped: no\n", `p.yaml:3:10: unknown reaction "no"`},
 		{head + "lock: {service: redis}\n", "p.yaml:3:7: lock needs a command"},
 		{head + "lock: {command: ./l}\n", "p.yaml:3:7: lock needs the service"},
-		{head + "lock: {command: ./l, service: rediss}\n", `p.yaml:3:31: unknown service "rediss": one of redis, none; did you mean redis?`},
+		{head + "lock: {command: ./l, service: rediss}\n",
+			`p.yaml:3:31: unknown service "rediss": one of redis, none; did you mean redis?`},
 		{head + "lock: {command: ./l, service: redis}\nproperties: expected\n", "p.yaml:2:7: properties: expected is what theory says"},
-		{known + "}\n  - {scenario: a/pause/fenced, property: mutual-exclusion, reason: r, expires: 2027-03-31}\n", "p.yaml:5:16: mutual-exclusion of a/pause/fenced is known already, in line 4"},
+		{known + "}\n  - {scenario: a/pause/fenced, property: mutual-exclusion, reason: r, expires: 2027-03-31}\n",
+			"p.yaml:5:16: mutual-exclusion of a/pause/fenced is known already, in line 4"},
 		{strings.Replace(known, "2027-03-31", "2027-02-30", 1) + "}\n", `p.yaml:4:80: "2027-02-30" is no date such as 2027-03-31`},
 		{strings.Replace(known, "2027-03-31", "never", 1) + "}\n", `p.yaml:4:80: "never" is no date`},
-		{strings.Replace(known, "reason: r, ", "", 1) + "}\n", "p.yaml:4:5: a known violation needs a scenario, a property, a reason and the day on which it expires: reason is missing"},
-		{strings.Replace(known, "a/pause/fenced", "a/puase/fenced", 1) + "}\n", `p.yaml:4:16: the policy runs no scenario named "a/puase/fenced"; did you mean a/pause/fenced?`},
+		{strings.Replace(known, "reason: r, ", "", 1) + "}\n",
+			"p.yaml:4:5: a known violation needs a scenario, a property, a reason and the day on which it expires: reason is missing"},
+		{strings.Replace(known, "a/pause/fenced", "a/puase/fenced", 1) + "}\n",
+			`p.yaml:4:16: the policy runs no scenario named "a/puase/fenced"; did you mean a/pause/fenced?`},
 		{strings.Replace(known, "mutual-exclusion", "mutual-exclusoin", 1) + "}\n", `p.yaml:4:42: unknown property "mutual-exclusoin"`},
 		{known + ", kind: lease-overrum}\n", `p.yaml:4:98: unknown kind "lease-overrum"`},
-		{strings.Replace(known, "mutual-exclusion", "lost-update", 1) + ", kind: lease-overrun}\n", "p.yaml:4:93: no kinds are told of lost-update"},
-		{strings.Replace(known, head, head+"properties: [stuck-lock]\n", 1) + "}\n", "p.yaml:5:42: the policy does not demand mutual-exclusion of a/pause/fenced: this entry has no effect"},
+		{strings.Replace(known, "mutual-exclusion", "lost-update", 1) + ", kind: lease-overrun}\n",
+			"p.yaml:4:93: no kinds are told of lost-update"},
+		{strings.Replace(known, head, head+"properties: [stuck-lock]\n", 1) + "}\n",
+			"p.yaml:5:42: the policy does not demand mutual-exclusion of a/pause/fenced: this entry has no effect"},
 	} {
 		_, err := Parse([]byte(c.text), "p.yaml", catalogue())
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
@@ -110,7 +118,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestExams: the attacks of an exam are scenarios of which theory says what must hold, whatever is demanded of the others, of an own lock, too.
+// TestExams: the attacks of an exam are scenarios of which theory says what
+// must hold, whatever is demanded of the others, of an own lock, too.
 func TestExams(t *testing.T) {
 	p := parse(t, "version: 1\nproperties: [stuck-lock]\nlock: {command: ./l, service: redis}\nrun:\n  - a\n  - {exam: lock, repetitions: 2}\n  - {exam: b, short: true}\n")
 	var names []string
@@ -188,27 +197,37 @@ func TestJudge(t *testing.T) {
 		says         string
 	}{
 		{"all hold", "", seen("a/none/fenced", nil), "2027-01-01 00:00:00", "", ""},
-		{"all: not judged is no matter", "", seen("a/none/fenced", map[string]string{"token-order": notJudged}), "2027-01-01 00:00:00", "", ""},
-		{"named: not judged is open", "properties: [token-order]\n", seen("a/none/fenced", map[string]string{"token-order": notJudged}), "2027-01-01 00:00:00",
+		{"all: not judged is no matter", "", seen("a/none/fenced", map[string]string{"token-order": notJudged}),
+			"2027-01-01 00:00:00", "", ""},
+		{"named: not judged is open", "properties: [token-order]\n",
+			seen("a/none/fenced", map[string]string{"token-order": notJudged}), "2027-01-01 00:00:00",
 			"token-order: inconclusive", "demanded by name and was not judged. The lock makes no claim."},
 		{"named: others don't matter", "properties: [stuck-lock]\n", seen("a/none/fenced", double), "2027-01-01 00:00:00", "", ""},
 		{"violated", "", seen("a/none/fenced", double), "2027-01-01 00:00:00", "mutual-exclusion: violated", ""},
-		{"inconclusive", "", seen("a/none/fenced", map[string]string{"stuck-lock": inconclusive}), "2027-01-01 00:00:00", "stuck-lock: inconclusive", ""},
+		{"inconclusive", "", seen("a/none/fenced", map[string]string{"stuck-lock": inconclusive}),
+			"2027-01-01 00:00:00", "stuck-lock: inconclusive", ""},
 		{"known", overrun, seen("a/pause/fenced", double, "lease-overrun"), "2027-01-01 00:00:00", "", "inherent (until 2027-03-31)"},
-		{"known, some unexplained", overrun, seen("a/pause/fenced", double, "lease-overrun", checker.KindUnexplained), "2027-01-01 00:00:00", "", "inherent"},
-		{"known of another kind", overrun, seen("a/pause/fenced", double, "granted-while-valid", "lease-overrun"), "2027-01-01 00:00:00", "mutual-exclusion: violated",
+		{"known, some unexplained", overrun, seen("a/pause/fenced", double, "lease-overrun", checker.KindUnexplained),
+			"2027-01-01 00:00:00", "", "inherent"},
+		{"known of another kind", overrun, seen("a/pause/fenced", double, "granted-while-valid", "lease-overrun"),
+			"2027-01-01 00:00:00", "mutual-exclusion: violated",
 			"not of the kind granted-while-valid (line 3 of p.yaml)"},
-		{"known elsewhere", overrun, seen("b/pause/unfenced", double, "lease-overrun"), "2027-01-01 00:00:00", "mutual-exclusion: violated", ""},
-		{"another property is known", overrun, seen("a/pause/fenced", map[string]string{"lost-update": violated}), "2027-01-01 00:00:00", "lost-update: violated", ""},
+		{"known elsewhere", overrun, seen("b/pause/unfenced", double, "lease-overrun"), "2027-01-01 00:00:00",
+			"mutual-exclusion: violated", ""},
+		{"another property is known", overrun, seen("a/pause/fenced", map[string]string{"lost-update": violated}),
+			"2027-01-01 00:00:00", "lost-update: violated", ""},
 		{"the last day", overrun, seen("a/pause/fenced", double, "lease-overrun"), "2027-03-31 23:59:59", "", "inherent"},
 		{"the day after", overrun, seen("a/pause/fenced", double, "lease-overrun"), "2027-04-01 00:00:00", "mutual-exclusion: violated",
 			"known until 2027-03-31 (line 3 of p.yaml), and that day is over: inherent"},
 		{"expected", "properties: expected\n", corrupting(violated), "2027-01-01 00:00:00", "", ""},
-		{"expected, and it is not clear why", "properties: expected\n", leftUnclear(), "2027-01-01 00:00:00", "lost-update: violated", "Nobody knows."},
+		{"expected, and it is not clear why", "properties: expected\n", leftUnclear(), "2027-01-01 00:00:00",
+			"lost-update: violated", "Nobody knows."},
 		{"known, and it is not clear why", "properties: expected\n" + any, leftUnclear(), "2027-01-01 00:00:00", "", "no fence yet"},
 		{"expected and not caught", "properties: expected\n", corrupting(pass), "2027-01-01 00:00:00", "lost-update: pass", ""},
-		{"known does not make up for what is missing", "properties: expected\n" + any, corrupting(pass), "2027-01-01 00:00:00", "lost-update: pass", ""},
-		{"expected, and one more that is known, with its severity", "properties: expected\n" + strings.Replace(any, "lost-update", "stuck-lock", 1),
+		{"known does not make up for what is missing", "properties: expected\n" + any, corrupting(pass),
+			"2027-01-01 00:00:00", "lost-update: pass", ""},
+		{"expected, and one more that is known, with its severity",
+			"properties: expected\n" + strings.Replace(any, "lost-update", "stuck-lock", 1),
 			func() Seen {
 				s := corrupting(violated)
 				s.Properties[4].Outcome = violated
@@ -228,7 +247,8 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %q, want %q; said %q", c.name, got, c.want, said)
 		}
 	}
-	if got := parse(t, "version: 1\nrun: [quick]\n").Judge(Seen{Scenario: "a/none/fenced"}, scenarios.Expect{}, date("2027-01-01 00:00:00")); got != nil {
+	if got := parse(t, "version: 1\nrun: [quick]\n").Judge(Seen{Scenario: "a/none/fenced"}, scenarios.Expect{},
+		date("2027-01-01 00:00:00")); got != nil {
 		t.Errorf("what did not run is ruled on: %v", got)
 	}
 }
@@ -240,7 +260,8 @@ func corrupting(lost string) Seen {
 	return s
 }
 
-// leftUnclear is what b/pause/unfenced is expected to show, as an attack to which an exam would not say yes.
+// leftUnclear is what b/pause/unfenced is expected to show, as an attack to
+// which an exam would not say yes.
 func leftUnclear() Seen {
 	s := corrupting(violated)
 	s.Unclear = map[string]string{"lost-update": "Nobody knows.", "fifo": "It is not among the properties."}
@@ -254,7 +275,8 @@ known:
   - {scenario: a, property: mutual-exclusion, kind: lease-overrun, reason: one, expires: 2027-03-31}
   - {scenario: a, property: mutual-exclusion, kind: late-notice, reason: two, expires: 2027-03-31}
 `)
-	r := p.Judge(seen("a/pause/fenced", map[string]string{checker.MutualExclusion: violated}, "late-notice", "lease-overrun"), scenarios.Expect{}, date("2027-01-01 00:00:00"))[0]
+	r := p.Judge(seen("a/pause/fenced", map[string]string{checker.MutualExclusion: violated}, "late-notice",
+		"lease-overrun"), scenarios.Expect{}, date("2027-01-01 00:00:00"))[0]
 	if !r.Met || r.Known != "one (until 2027-03-31); two (until 2027-03-31)" {
 		t.Errorf("%+v", r)
 	}
@@ -271,7 +293,8 @@ func TestRemarks(t *testing.T) {
 		want string
 	}{
 		{"it shows", []Seen{clear, shown}, "2027-01-01 00:00:00", ""},
-		{"gone", []Seen{clear, clear}, "2027-01-01 00:00:00", "known-gone: lost-update of a is known to be violated, and was not in 2 runs"},
+		{"gone", []Seen{clear, clear}, "2027-01-01 00:00:00",
+			"known-gone: lost-update of a is known to be violated, and was not in 2 runs"},
 		{"gone, and over", []Seen{clear}, "2028-01-01 00:00:00", "known-gone"},
 		{"left open once", []Seen{clear, open}, "2027-01-01 00:00:00", ""},
 		{"not judged once", []Seen{clear, seen("a/pause/fenced", map[string]string{"lost-update": notJudged})}, "2027-01-01 00:00:00", ""},
@@ -297,7 +320,8 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := Load(file, catalogue())
-	if err != nil || *p.Seed != 7 || p.Budget != 90*time.Second || p.Inconclusive != Warn || p.Skipped != Warn || p.Lock.TTL.Std() != time.Second {
+	if err != nil || *p.Seed != 7 || p.Budget != 90*time.Second || p.Inconclusive != Warn || p.Skipped != Warn ||
+		p.Lock.TTL.Std() != time.Second {
 		t.Errorf("%+v %v", p, err)
 	}
 }

@@ -5,14 +5,16 @@ import "time"
 // Standing is how a known violation stands after a run.
 type Standing struct {
 	Known
-	// Shown, Clear and Open count the runs it is about: those that violate the property, those that were judged and do not, and those that leave it open.
+	// Shown, Clear and Open count the runs it is about: those that violate the
+	// property, those that were judged and do not, and those that leave it open.
 	Shown, Clear, Open int
 }
 
 // Gone reports whether the violation showed in no run, though its property was judged in each.
 func (s Standing) Gone() bool { return s.Shown == 0 && s.Clear > 0 && s.Open == 0 }
 
-// DaysLeft is how many more days the violation is tolerated, the last one included. It is 0 from the day after the last.
+// DaysLeft is how many more days the violation is tolerated, the last one
+// included. It is 0 from the day after the last.
 func (k Known) DaysLeft(now time.Time) int {
 	const aDay = 24 * time.Hour
 	left := k.Expires.AddDate(0, 0, 1).Sub(now)

@@ -19,8 +19,9 @@ var made struct {
 	names map[string]string
 }
 
-// Command takes the secrets out of a command line for a shell. Each is put into the environment, of this process and of all that it starts, and a reference
-// to its variable takes its place. So the command does the same as before, and can be written down.
+// Command takes the secrets out of a command line for a shell. Each is put into the
+// environment, of this process and of all that it starts, and a reference to its variable
+// takes its place. So the command does the same as before, and can be written down.
 func Command(command string) (string, error) {
 	before := len(command)
 	for _, s := range secretsIn(command) {
@@ -68,7 +69,8 @@ func secretsIn(command string) (found []span) {
 	return found
 }
 
-// refer puts a secret into the environment, and returns what takes its place after the beginning of a command.
+// refer puts a secret into the environment, and returns what takes its place
+// after the beginning of a command.
 func refer(beginning, value string) (string, error) {
 	quote := quoted(beginning)
 	if quote != '\'' && strings.ContainsAny(value, "\\$`") {
@@ -81,7 +83,8 @@ func refer(beginning, value string) (string, error) {
 		if made.names == nil {
 			made.names = map[string]string{}
 		}
-		for n := len(made.names) + 1; name == "" || os.Getenv(name) != ""; n++ { // a saved command may refer to one already
+		// a saved command may refer to one already
+		for n := len(made.names) + 1; name == "" || os.Getenv(name) != ""; n++ {
 			name = fmt.Sprintf("%s%d", ownPrefix, n)
 		}
 		made.names[value] = name
@@ -116,7 +119,8 @@ func quoted(text string) (open byte) {
 
 var reference = regexp.MustCompile(`\$\{(` + ownPrefix + `[0-9]+)\}`)
 
-// Lacking names the variable that a command which was written down refers to, and which is not set; "": none.
+// Lacking names the variable that a command which was written down refers to,
+// and which is not set; "": none.
 func Lacking(command string) string {
 	for _, m := range reference.FindAllStringSubmatch(command, -1) {
 		if os.Getenv(m[1]) == "" {

@@ -17,13 +17,16 @@ type form struct {
 	secret func(value, command string) bool
 }
 
-// forms are all ways. Where a name says that its value is a password, every value is one. Where it may
-// also be something else (--token fencing, --private-key FILE), it depends on what the value looks like.
+// forms are all ways. Where a name says that its value is a password, every
+// value is one. Where it may also be something else (--token fencing,
+// --private-key FILE), it depends on what the value looks like.
 var forms = []form{
 	{in: inURL, group: 2},
 	{in: inDSN, group: 2},
-	{in: named(`[a-z0-9_-]*(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key)|(?:[a-z0-9_-]*[_-])?pass`), group: 1},
-	{in: named(`(?:[a-z0-9_-]*[_-])?(?:pwd|pw|tokens?|auth|private[_-]?key|credentials?|creds?|bearer)`), group: 1, secret: looksSecret},
+	{in: named(`[a-z0-9_-]*(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key)|(?:[a-z0-9_-]*[_-])?pass`),
+		group: 1},
+	{in: named(`(?:[a-z0-9_-]*[_-])?(?:pwd|pw|tokens?|auth|private[_-]?key|credentials?|creds?|bearer)`), group: 1,
+		secret: looksSecret},
 	{in: regexp.MustCompile(`(?:^|\s)-a(?:=|\s+)` + value), group: 1, secret: afterA},
 	{in: regexp.MustCompile(`(?i)\bauthorization\s*[:=]\s*(?:[a-z]+\s+)?([^\s"';&|)]+)`), group: 1, secret: noScheme},
 	{in: regexp.MustCompile(`(?i)\bbearer\s+([^\s"';&|)]+)`), group: 1, secret: looksSecret},
@@ -35,12 +38,12 @@ func named(names string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:^|[\s;&|("'])(?:--?)?(?:` + names + `)(?:=|:\s+|\s+)` + value)
 }
 
-// issued are secrets that are known by themselves: keys and tokens of GitHub, GitLab, Slack, AWS, Google, npm
-// and the like, and JSON web tokens.
+// issued are secrets that are known by themselves: keys and tokens of GitHub,
+// GitLab, Slack, AWS, Google, npm and the like, and JSON web tokens.
 var issued = regexp.MustCompile(`\b(gh[a-z]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{30,}|npm_\w{30,}|sk[-_][\w-]{20,}|hv[sb]\.[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)`)
 
-// plain is a value that is no secret: words (fencing, from_invocation), a number or a time, a host, an
-// address, a path, a file.
+// plain is a value that is no secret: words (fencing, from_invocation), a
+// number or a time, a host, an address, a path, a file.
 var plain = regexp.MustCompile(`^(?:[A-Za-z]{1,19}(?:[-_.][A-Za-z]{1,19})*(?:-[0-9]{1,3})?|[0-9.:]+(?:ns|us|ms|s|m|h)?|[A-Za-z0-9._-]+:[0-9]+|~?\.{0,2}/.*|[\w./-]+\.(?:pem|key|crt|json|ya?ml|toml|conf|ini|txt))$`)
 
 // looksSecret reports whether a value looks like a secret.
@@ -48,12 +51,15 @@ func looksSecret(value, _ string) bool {
 	return len(value) >= leastEnv && !plain.MatchString(value)
 }
 
-// afterA is for the option -a, which is the password of redis-cli and valkey-cli, and anything else elsewhere.
+// afterA is for the option -a, which is the password of redis-cli and
+// valkey-cli, and anything else elsewhere.
 func afterA(value, command string) bool {
-	return strings.Contains(command, "redis-cli") || strings.Contains(command, "valkey-cli") || looksSecret(value, command)
+	return strings.Contains(command, "redis-cli") || strings.Contains(command, "valkey-cli") ||
+		looksSecret(value, command)
 }
 
-// noScheme is for what follows "Authorization:". Only the scheme may do so, where the secret has been taken out.
+// noScheme is for what follows "Authorization:". Only the scheme may do so,
+// where the secret has been taken out.
 func noScheme(value, _ string) bool {
 	return !slices.Contains([]string{"basic", "bearer", "digest", "negotiate", "token"}, strings.ToLower(value))
 }

@@ -72,11 +72,13 @@ func learn() {
 	secrets.Unlock()
 }
 
-// plainWord is a value that is found by chance everywhere: of "postgres" as a password, say, every report is full.
+// plainWord is a value that is found by chance everywhere: of "postgres" as a
+// password, say, every report is full.
 var plainWord = regexp.MustCompile(`^[a-z]+$`)
 
-// Environment makes the secrets known that somebody else's process has in its environment (NAME=value), whose output is passed on. Plain words are not: they come as
-// other people's choice, and a log without them could not be read any more.
+// Environment makes the secrets known that somebody else's process has in its
+// environment (NAME=value), whose output is passed on. Plain words are not: they
+// come as other people's choice, and a log without them could not be read any more.
 func Environment(variables []string) {
 	Add(slices.DeleteFunc(inEnvironment(variables), plainWord.MatchString)...)
 }

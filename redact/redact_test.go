@@ -82,23 +82,28 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestHostileOptions: a secret is known by the name of its option, by its header, and by what it looks like. The command does the same without it.
+// TestHostileOptions: a secret is known by the name of its option, by its
+// header, and by what it looks like. The command does the same without it.
 func TestHostileOptions(t *testing.T) {
 	const secret = "hunter2x"
 	for _, command := range []string{
 		"echo --token hunter2x", "echo --token=hunter2x", "echo --auth-token 'hunter2x'", "API_TOKEN=hunter2x sh -c 'echo $API_TOKEN'",
-		"echo --pass hunter2x", "echo --redis-pass=hunter2x", "echo --pwd hunter2x", "echo --auth hunter2x", "echo -a hunter2x", "echo redis-cli -a hunter2x",
+		"echo --pass hunter2x", "echo --redis-pass=hunter2x", "echo --pwd hunter2x", "echo --auth hunter2x",
+		"echo -a hunter2x", "echo redis-cli -a hunter2x",
 		"echo --private-key hunter2x", "echo --credential hunter2x", "echo --credentials='hunter2x'", "echo --client-secret hunter2x",
-		`echo -H "Authorization: Bearer hunter2x"`, `echo -H 'Authorization: Basic hunter2x'`, "echo 'X-Auth-Token: hunter2x'", "echo 'X-Api-Key: hunter2x'",
+		`echo -H "Authorization: Bearer hunter2x"`, `echo -H 'Authorization: Basic hunter2x'`,
+		"echo 'X-Auth-Token: hunter2x'", "echo 'X-Api-Key: hunter2x'",
 		`sh -c 'echo --token hunter2x'`,
 	} {
 		t.Run(command, func(t *testing.T) { takenOut(t, command, secret) })
 	}
-	for _, issued := range []string{"ghp_0123456789abcdefghijABCDEFGHIJ012345", "AKIAIOSFODNN7EXAMPLE", "glpat-abcdefghij0123456789", "xoxb-1234567890-abcdefghij",
+	for _, issued := range []string{"ghp_0123456789abcdefghijABCDEFGHIJ012345", "AKIAIOSFODNN7EXAMPLE",
+		"glpat-abcdefghij0123456789", "xoxb-1234567890-abcdefghij",
 		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "sk-abcdefghijklmnopqrstuvwx"} {
 		t.Run(issued, func(t *testing.T) { takenOut(t, "echo --with "+issued, issued) })
 	}
-	for word, command := range map[string]string{"opensesame": "redis-cli -a opensesame", "letmein": "lock --pass letmein"} { // plain words, where nothing but a password can be
+	// plain words, where nothing but a password can be
+	for word, command := range map[string]string{"opensesame": "redis-cli -a opensesame", "letmein": "lock --pass letmein"} {
 		reset(t)
 		if safe, err := Command(command); err != nil || strings.Contains(safe, word) {
 			t.Errorf("left as %s, %v", safe, err)
@@ -139,8 +144,10 @@ func takenOut(t *testing.T, command, secret string) {
 
 func TestCommandsAsTheyAre(t *testing.T) {
 	reset(t)
-	for _, command := range []string{"", "python3 lock.py", `sh -c 'exec python3 lock.py --token fencing'`, `lock --password "$MY_PASSWORD"`, "lock --password-file /etc/pw", "lock --ask-password --host h",
-		"lock --token from_invocation --auth none", "lock --token 34 --auth redis-1:6379 -a redis-1", "lock --private-key ~/.ssh/id_rsa --credential ./key-1.json", "lock --token-file /run/secrets/t0ken",
+	for _, command := range []string{"", "python3 lock.py", `sh -c 'exec python3 lock.py --token fencing'`,
+		`lock --password "$MY_PASSWORD"`, "lock --password-file /etc/pw", "lock --ask-password --host h",
+		"lock --token from_invocation --auth none", "lock --token 34 --auth redis-1:6379 -a redis-1",
+		"lock --private-key ~/.ssh/id_rsa --credential ./key-1.json", "lock --token-file /run/secrets/t0ken",
 		"curl -H \"Authorization: Bearer $TOKEN\" --pass \"$PW1\"", "lock --bypass node42x --author me1234"} {
 		if got, err := Command(command); err != nil || got != command {
 			t.Errorf("%q: %q, %v", command, got, err)
@@ -163,7 +170,8 @@ func run(t *testing.T, command string) string {
 // What somebody else's process has for a secret is one, unless it is a word that stands everywhere.
 func TestEnvironment(t *testing.T) {
 	reset(t)
-	Environment([]string{"PATH=/bin", "POSTGRES_PASSWORD=postgres", "DB=postgres://app:app@db/x", "API_KEY=k3y-of-all", "URL=amqp://u:Tr0ub4dor@mq"})
+	Environment([]string{"PATH=/bin", "POSTGRES_PASSWORD=postgres", "DB=postgres://app:app@db/x", "API_KEY=k3y-of-all",
+		"URL=amqp://u:Tr0ub4dor@mq"})
 	const text, want = "postgres at /bin: app with k3y-of-all and Tr0ub4dor", "postgres at /bin: app with *** and ***"
 	if got := Text(text); got != want {
 		t.Errorf("%q, want %q", got, want)

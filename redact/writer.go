@@ -9,7 +9,8 @@ import (
 // maxHeld bounds an unfinished line that is kept back.
 const maxHeld = 64 << 10
 
-// Writer passes on what is written to it without secrets, by whole lines: a secret may come in two pieces. Safe for concurrent use.
+// Writer passes on what is written to it without secrets, by whole lines: a
+// secret may come in two pieces. Safe for concurrent use.
 type Writer struct {
 	mu   sync.Mutex
 	to   io.Writer

@@ -2,7 +2,8 @@ package reports
 
 import "testing"
 
-// TestAdapterFailed: the short text beside a failure has room for what the adapter did, not for who it was.
+// TestAdapterFailed: the short text beside a failure has room for what the
+// adapter did, not for who it was.
 func TestAdapterFailed(t *testing.T) {
 	for failed, want := range map[string]string{
 		`client 3 on host client-3: the adapter "sh -c \"x y\"" answers request 3 twice`: "adapter answers request 3 twice",

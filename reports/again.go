@@ -22,20 +22,25 @@ func (s Scenario) Again() string {
 	return ""
 }
 
-// LeavesOpen reports whether a scenario of a suite left open what was asked of it, and showed nothing that it should not have.
+// LeavesOpen reports whether a scenario of a suite left open what was asked of
+// it, and showed nothing that it should not have.
 func (s Scenario) LeavesOpen() bool {
-	return !s.Met && s.Failed == "" && s.Skipped == "" && s.Undecided() && (len(s.Expect) > 0 || s.Result() == Inconclusive)
+	return !s.Met && s.Failed == "" && s.Skipped == "" && s.Undecided() &&
+		(len(s.Expect) > 0 || s.Result() == Inconclusive)
 }
 
-// unclear reports whether a violation of the property leaves open whose affair it is. That a client waits for long is no lock's that lets chance decide who is next,
-// and does not claim to be fair: then any outcome is expected.
+// unclear reports whether a violation of the property leaves open whose affair
+// it is. That a client waits for long is no lock's that lets chance decide who
+// is next, and does not claim to be fair: then any outcome is expected.
 func (s Scenario) unclear(p checker.PropertyResult) bool {
-	chance := p.Name == checker.Starvation && slices.ContainsFunc(s.Expect, func(e Expectation) bool { return e.Property == p.Name && e.Met })
+	chance := p.Name == checker.Starvation && slices.ContainsFunc(s.Expect,
+		func(e Expectation) bool { return e.Property == p.Name && e.Met })
 	return p.Outcome == checker.Violated && p.CountOf(checker.Unclear) > 0 && !chance
 }
 
-// Overslept reports whether a scenario of a suite came out otherwise than expected by nothing but what no lease prevents, while the machine itself held somebody up:
-// a holder that nobody meant to stop outlived its lease.
+// Overslept reports whether a scenario of a suite came out otherwise than
+// expected by nothing but what no lease prevents, while the machine itself held
+// somebody up: a holder that nobody meant to stop outlived its lease.
 func (s Scenario) Overslept() bool {
 	if !s.Unexpected() {
 		return false
@@ -55,8 +60,9 @@ func (s Scenario) Overslept() bool {
 	return s.Noted().overslept
 }
 
-// Unshown are the violations that a scenario of a suite expects and has not shown, if nothing else about it is unexpected: a violation is a matter of moments, and a run
-// without one does not prove that there can be none.
+// Unshown are the violations that a scenario of a suite expects and has not
+// shown, if nothing else about it is unexpected: a violation is a matter of
+// moments, and a run without one does not prove that there can be none.
 func (s Scenario) Unshown() []string {
 	if !s.Unexpected() {
 		return nil
@@ -74,12 +80,14 @@ func (s Scenario) Unshown() []string {
 	return unshown
 }
 
-// Convicts reports whether the scenario shows for certain what it should not have, also if the harness failed after that.
+// Convicts reports whether the scenario shows for certain what it should not
+// have, also if the harness failed after that.
 func (s Scenario) Convicts() bool {
-	return s.Verdict.Outcome == checker.Violated && (len(s.Expect) == 0 || slices.ContainsFunc(s.Expect, func(e Expectation) bool {
-		p := s.Property(e.Property)
-		return !e.Met && p != nil && p.Outcome == checker.Violated
-	}))
+	return s.Verdict.Outcome == checker.Violated &&
+		(len(s.Expect) == 0 || slices.ContainsFunc(s.Expect, func(e Expectation) bool {
+			p := s.Property(e.Property)
+			return !e.Met && p != nil && p.Outcome == checker.Violated
+		}))
 }
 
 // stalledMeanwhile reports whether something that nobody planned held a client or a node up at the
@@ -96,8 +104,8 @@ func (r *Record) stalledMeanwhile(verdict checker.Verdict, blames ...checker.Bla
 	return false
 }
 
-// stalledWithin reports whether a stall that nobody planned shares an instant with [from, to]: one of the machine, or the wait of an application for a fault that took
-// long to inject.
+// stalledWithin reports whether a stall that nobody planned shares an instant with [from, to]:
+// one of the machine, or the wait of an application for a fault that took long to inject.
 func (r *Record) stalledWithin(from, to int64) bool {
 	return slices.ContainsFunc(r.Faults, func(f *history.FaultSpan) bool {
 		return f.Plan == 0 && f.From <= to && f.To >= from

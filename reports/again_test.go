@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// TestOverslept: a run is made again where nothing but the machine made a holder late, and stands where the lock has done anything.
+// TestOverslept: a run is made again where nothing but the machine made a
+// holder late, and stands where the lock has done anything.
 func TestOverslept(t *testing.T) {
 	passes := func(names ...string) (all []Expectation) {
 		for _, name := range names {
@@ -27,15 +28,21 @@ func TestOverslept(t *testing.T) {
 		expected []Expectation
 		want     bool
 	}{
-		{"a late holder and its harm", []checker.PropertyResult{held(checker.KindLeaseOverrun), lost}, true, passes(checker.MutualExclusion, checker.LostUpdate), true},
-		{"nothing held it up", []checker.PropertyResult{held(checker.KindLeaseOverrun), lost}, false, passes(checker.MutualExclusion, checker.LostUpdate), false},
-		{"a key given away", []checker.PropertyResult{held(checker.KindGrantedWhileValid), lost}, true, passes(checker.MutualExclusion, checker.LostUpdate), false},
+		{"a late holder and its harm", []checker.PropertyResult{held(checker.KindLeaseOverrun), lost}, true,
+			passes(checker.MutualExclusion, checker.LostUpdate), true},
+		{"nothing held it up", []checker.PropertyResult{held(checker.KindLeaseOverrun), lost}, false,
+			passes(checker.MutualExclusion, checker.LostUpdate), false},
+		{"a key given away", []checker.PropertyResult{held(checker.KindGrantedWhileValid), lost}, true,
+			passes(checker.MutualExclusion, checker.LostUpdate), false},
 		{"not clear", []checker.PropertyResult{held(checker.KindUnexplained)}, true, passes(checker.MutualExclusion), false},
-		{"a defect beside it", []checker.PropertyResult{held(checker.KindLeaseOverrun), stolen}, true, passes(checker.MutualExclusion, checker.StolenRelease), false},
-		{"it was expected", []checker.PropertyResult{held(checker.KindLeaseOverrun)}, true, []Expectation{{Property: checker.MutualExclusion, Met: true}}, false},
+		{"a defect beside it", []checker.PropertyResult{held(checker.KindLeaseOverrun), stolen}, true,
+			passes(checker.MutualExclusion, checker.StolenRelease), false},
+		{"it was expected", []checker.PropertyResult{held(checker.KindLeaseOverrun)}, true,
+			[]Expectation{{Property: checker.MutualExclusion, Met: true}}, false},
 		{"a violation that did not come", nil, true, []Expectation{{Property: checker.LostUpdate, Want: "violated", Got: "pass"}}, false},
 	} {
-		s := Scenario{Verdict: checker.Verdict{Outcome: checker.Violated, Properties: c.results}, Expect: c.expected, Met: len(c.expected) == 1 && c.expected[0].Met,
+		s := Scenario{Verdict: checker.Verdict{Outcome: checker.Violated, Properties: c.results}, Expect: c.expected,
+			Met:     len(c.expected) == 1 && c.expected[0].Met,
 			figures: &figures{overslept: c.stalled}}
 		if got := s.Overslept(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -57,8 +64,9 @@ func TestUnshown(t *testing.T) {
 		"a violation that did not come": {[]Expectation{stuck, severity}, false, []string{checker.StuckLock}},
 		"beside another that came":      {[]Expectation{stuck, missed(checker.LostUpdate, "pass", "violated")}, false, nil},
 		"beside what is left open":      {[]Expectation{stuck, missed(checker.LostUpdate, "pass", "inconclusive")}, false, nil},
-		"all came":                      {[]Expectation{{Property: checker.StuckLock, Want: "violated", Got: "violated", Met: true}}, true, nil},
-		"nothing is expected":           {nil, false, nil},
+		"all came": {[]Expectation{{Property: checker.StuckLock, Want: "violated", Got: "violated",
+			Met: true}}, true, nil},
+		"nothing is expected": {nil, false, nil},
 	} {
 		s := Scenario{Verdict: checker.Verdict{Outcome: checker.Pass}, Expect: c.expected, Met: c.met}
 		if got := s.Unshown(); !slices.Equal(got, c.want) {
@@ -67,9 +75,11 @@ func TestUnshown(t *testing.T) {
 	}
 }
 
-// TestConvicts: what was violated as expected convicts nobody, and what was not does, whatever the harness came to.
+// TestConvicts: what was violated as expected convicts nobody, and what was not
+// does, whatever the harness came to.
 func TestConvicts(t *testing.T) {
-	lost := checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{{Name: checker.LostUpdate, Outcome: checker.Violated, Count: 1}}}
+	lost := checker.Verdict{Outcome: checker.Violated,
+		Properties: []checker.PropertyResult{{Name: checker.LostUpdate, Outcome: checker.Violated, Count: 1}}}
 	met, missed := []Expectation{{Property: checker.LostUpdate, Met: true}}, []Expectation{{Property: checker.LostUpdate}}
 	for _, c := range []struct {
 		s    Scenario

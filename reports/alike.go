@@ -14,14 +14,15 @@ var refusals = []struct {
 }{
 	{regexp.MustCompile(`permission denied|operation not permitted|operation not supported|function not implemented|protocol not supported|no such device`),
 		"lockchaos doctor tries what runs need on this machine, and says what to change."},
-	{regexp.MustCompile(`no space left on device|disk quota exceeded`), "Make room on that disk, or give another folder (--out)."},
+	{regexp.MustCompile(`no space left on device|disk quota exceeded`),
+		"Make room on that disk, or give another folder (--out)."},
 	{regexp.MustCompile(`too many open files|cannot allocate memory|resource temporarily unavailable`),
 		"Run fewer scenarios at once (--parallel 1), or raise the limit (ulimit -n, ulimit -u, memory)."},
 }
 
-// cause is why a scenario failed, the reason first, and what to do about it; "" where that is not known.
-// "close the filter of host a: open FILE: permission denied" says first what was being done, which
-// differs from scenario to scenario; the reason begins with the system call that was refused.
+// cause is why a scenario failed, the reason first, and what to do about it; "" where that is not
+// known. "close the filter of host a: open FILE: permission denied" says first what was being done,
+// which differs from scenario to scenario; the reason begins with the system call that was refused.
 func cause(failed string) (why, do string) {
 	why = phrase.FirstLine(failed)
 	for _, r := range refusals {
@@ -53,7 +54,8 @@ func reason(x Scenario) string {
 	return "open " + strings.Join(x.Verdict.Reasons, " ")
 }
 
-// FailedAlike returns the scenarios that failed, those of one cause together, in the order of the suite.
+// FailedAlike returns the scenarios that failed, those of one cause together,
+// in the order of the suite.
 func (s Suite) FailedAlike() (groups [][]Scenario) {
 	return gather(s.Scenarios, func(x Scenario) bool { return x.Failed != "" })
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The reason begins with the call that was refused, wherever the refusal came up; other errors are told as they are.
+// The reason begins with the call that was refused, wherever the refusal came
+// up; other errors are told as they are.
 func TestCause(t *testing.T) {
 	for failed, want := range map[string]string{
 		"a: b: open F: permission denied":                       "open F: permission denied",

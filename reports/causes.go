@@ -7,8 +7,9 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Amount is how often something happened, counted by cause: a holder that outlives its lease is one overrun, however many later grants
-// it overlaps. With least it may have happened more often, since the verdict does not keep all violations.
+// Amount is how often something happened, counted by cause: a holder that outlives
+// its lease is one overrun, however many later grants it overlaps. With least it
+// may have happened more often, since the verdict does not keep all violations.
 type Amount struct {
 	N     int
 	Least bool
@@ -35,7 +36,8 @@ func (a Amount) Bound() string {
 	return ""
 }
 
-// Caused counts what brought those violations of a property about that only accepts; all is how many of them there are.
+// Caused counts what brought those violations of a property about that only
+// accepts; all is how many of them there are.
 func Caused(p *checker.PropertyResult, all int, only func(*checker.Violation) bool) Amount {
 	kept := 0
 	for i := range p.Violations {
@@ -71,7 +73,8 @@ func (s Scenario) HoldKinds() (all []Defect) {
 	if p == nil {
 		return nil
 	}
-	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindGrantedDead, checker.KindLateNotice, checker.KindUnexplained, checker.KindLeaseOverrun} {
+	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindGrantedDead, checker.KindLateNotice,
+		checker.KindUnexplained, checker.KindLeaseOverrun} {
 		n := p.CountOfKind(kind)
 		if n == 0 {
 			continue
@@ -98,7 +101,8 @@ func (s Scenario) OfKind(kind string) Amount {
 // Overruns counts the holders that outlived their lease.
 func (s Scenario) Overruns() Amount { return s.OfKind(checker.KindLeaseOverrun) }
 
-// Defect is one way in which the lock broke what it claims, or a kind of double-holds, and how often it showed.
+// Defect is one way in which the lock broke what it claims, or a kind of
+// double-holds, and how often it showed.
 type Defect struct {
 	// Name is the kind of the double-holds, or the property.
 	Name string
@@ -132,7 +136,8 @@ var defectWords = map[string]string{
 	checker.TokenOrder:            "the fencing tokens did not rise with the grants",
 }
 
-// String tells the defect and how often it showed: "the lock confirmed holds that it had given away (31 times)".
+// String tells the defect and how often it showed: "the lock confirmed holds
+// that it had given away (31 times)".
 func (d Defect) String() string {
 	switch once := checker.Named(d.Name).Words.Once; {
 	case d.N != 1 || d.Least:
@@ -177,8 +182,8 @@ var kindNotes = map[string]string{
 	checker.KindLeaseOverrun:      ", which no lease prevents",
 }
 
-// Times says how often a property was violated, counted by cause: "3 times", "6 times (1 granted-while-valid, a defect of the lock;
-// 5 lease-overrun, which no lease prevents)".
+// Times says how often a property was violated, counted by cause: "3 times", "6 times (1
+// granted-while-valid, a defect of the lock; 5 lease-overrun, which no lease prevents)".
 func (s Scenario) Times(name string) string {
 	kinds := s.HoldKinds()
 	text := s.Causes(name).Times()

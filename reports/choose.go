@@ -7,9 +7,11 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// Telling picks the violation that a report tells first. A certain defect comes before what no lock prevents. Among those of one blame it
-// is the one that shows most of the harm that the scenario's result names, or, where a fence contained it, the pair of the refused writer and the holder whose token made the store refuse. Among equals the
-// earliest wins, for it is where a reader starts in the history too. Without a record it goes by the verdict alone.
+// Telling picks the violation that a report tells first. A certain defect comes before what
+// no lock prevents. Among those of one blame it is the one that shows most of the harm that
+// the scenario's result names, or, where a fence contained it, the pair of the refused writer
+// and the holder whose token made the store refuse. Among equals the earliest wins, for it is
+// where a reader starts in the history too. Without a record it goes by the verdict alone.
 func Telling(s Scenario, r *Record) *checker.Violation {
 	var best *checker.Violation
 	bestRank := 0
@@ -36,9 +38,10 @@ func Telling(s Scenario, r *Record) *checker.Violation {
 	return best
 }
 
-// explained tells whether a violation's pattern says what brought it about.
+// explained reports whether a violation's pattern says what brought it about.
 func explained(v *checker.Violation) bool {
-	return !slices.Contains([]string{"", checker.PatternService, checker.PatternSeveral, checker.PatternUnexplained}, v.Pattern)
+	return !slices.Contains([]string{"", checker.PatternService, checker.PatternSeveral, checker.PatternUnexplained},
+		v.Pattern)
 }
 
 // pair is the two grants of a violation.
@@ -51,7 +54,8 @@ func pairOf(v *checker.Violation) pair {
 	return pair{v.A.Grant, v.B.Grant}
 }
 
-// lostPairs returns the pairs of grants of which one lost the other's update: of all double-holds these tell most.
+// lostPairs returns the pairs of grants of which one lost the other's update:
+// of all double-holds these tell most.
 func lostPairs(s Scenario) map[pair]bool {
 	out := map[pair]bool{}
 	if p := s.Property(checker.LostUpdate); p != nil {
@@ -64,7 +68,8 @@ func lostPairs(s Scenario) map[pair]bool {
 	return out
 }
 
-// refusedPairs adds the pairs of a grant whose write was refused and the grant whose token was the greatest that the store had seen by then.
+// refusedPairs adds the pairs of a grant whose write was refused and the grant
+// whose token was the greatest that the store had seen by then.
 func (r *Record) refusedPairs(out map[pair]bool) {
 	for _, o := range r.Writes {
 		if !o.Refused {
@@ -79,7 +84,8 @@ func (r *Record) refusedPairs(out map[pair]bool) {
 // defectRank is more than any other difference of two ranks.
 const defectRank = 1000
 
-// Rank orders violations by how much of the story they hold, those that are a certain defect before all others.
+// Rank orders violations by how much of the story they hold, those that are a
+// certain defect before all others.
 func Rank(v *checker.Violation) int {
 	n := max(1, checker.Named(v.Property).Words.Weight)
 	if v.Blame() == checker.Defect {
@@ -106,13 +112,13 @@ func Overlap(v *checker.Violation) (from, to int64, ok bool) {
 	return v.From, v.To, true
 }
 
-// BothActed tells whether both clients of a double-hold acted in it. Where they did not, the lock promised the key to both, and
-// that is all that the history shows.
+// BothActed reports whether both clients of a double-hold acted in it. Where they did
+// not, the lock promised the key to both, and that is all that the history shows.
 func BothActed(v *checker.Violation) bool {
 	return v.A == nil || v.B == nil || v.A.LastAct >= v.To && v.B.LastAct >= v.To
 }
 
-// SameViolation tells whether two are of the same finding: groups have copies.
+// SameViolation reports whether two are of the same finding: groups have copies.
 func SameViolation(a, b *checker.Violation) bool {
 	return a.Property == b.Property && a.At == b.At && a.Text == b.Text
 }

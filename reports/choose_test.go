@@ -6,12 +6,14 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// TestTellingPrefersWhatIsExplained: of violations that weigh the same, the first whose pattern says what brought it about is told.
+// TestTellingPrefersWhatIsExplained: of violations that weigh the same, the
+// first whose pattern says what brought it about is told.
 func TestTellingPrefersWhatIsExplained(t *testing.T) {
 	told := func(patterns ...string) int64 {
 		p := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated}
 		for i, pattern := range patterns {
-			p.Violations = append(p.Violations, checker.Violation{Property: p.Name, Kind: checker.KindGrantedWhileValid, Pattern: pattern, At: int64(i)})
+			p.Violations = append(p.Violations, checker.Violation{Property: p.Name, Kind: checker.KindGrantedWhileValid,
+				Pattern: pattern, At: int64(i)})
 		}
 		return Telling(Scenario{Verdict: checker.Verdict{Properties: []checker.PropertyResult{p}}}, nil).At
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Counter is what the counter workload left under one key. Each of its writes is meant to add one to what its client had read, so
-// Value falls short of Accepted by the increments that were destroyed.
+// Counter is what the counter workload left under one key. Each of its writes
+// is meant to add one to what its client had read, so Value falls short of
+// Accepted by the increments that were destroyed.
 type Counter struct {
 	Key string `json:"key"`
 	// Accepted is how many writes of the key the store took; Value what the last of them wrote.
@@ -21,15 +22,17 @@ type Counter struct {
 // figures is what a matrix says of a scenario that only its history can tell.
 type figures struct {
 	Counters []Counter
-	// Holders is how many grants a later one overlapped; exact tells whether that is all of them, and not just those that the
-	// verdict keeps the particulars of.
+	// Holders is how many grants a later one overlapped; exact reports whether that
+	// is all of them, and not just those that the verdict keeps the particulars of.
 	Holders int
 	Exact   bool
 	// workload is what the clients did.
 	workload string
-	// stalled: the machine stalled a client or a node at the time of a violation of which it is not clear whose affair it is.
+	// stalled: the machine stalled a client or a node at the time of a
+	// violation of which it is not clear whose affair it is.
 	stalled bool
-	// overslept: it did so, or a fault took long to inject, at the time of a violation that no lease prevents, or of the harm that comes of it.
+	// overslept: it did so, or a fault took long to inject, at the time of a
+	// violation that no lease prevents, or of the harm that comes of it.
 	overslept bool
 }
 
@@ -45,7 +48,8 @@ func figuresOf(s Scenario, r *Record) *figures {
 			}
 		}
 		f.Holders, f.Exact = len(earlier), p.Count == len(p.Violations)
-		if n := int(s.Verdict.Stats.Overlapped.Count); n >= f.Holders && r != nil && r.History.Header.Claims.Permits == 1 {
+		if n := int(s.Verdict.Stats.Overlapped.Count); n >= f.Holders && r != nil &&
+			r.History.Header.Claims.Permits == 1 {
 			f.Holders, f.Exact = n, true // the checker has counted them all
 		}
 	}
@@ -53,9 +57,11 @@ func figuresOf(s Scenario, r *Record) *figures {
 		return f
 	}
 	f.Counters, f.workload = r.counters(s.Verdict), r.History.Header.Workload
-	f.stalled, f.overslept = r.stalledMeanwhile(s.Verdict, checker.Unclear), r.stalledMeanwhile(s.Verdict, checker.Inherent, checker.Harm)
+	f.stalled, f.overslept = r.stalledMeanwhile(s.Verdict, checker.Unclear),
+		r.stalledMeanwhile(s.Verdict, checker.Inherent, checker.Harm)
 	if p != nil && !f.Exact {
-		// The checker counts pairs and keeps the first. Where the holds as drawn make just as many pairs, they are the same ones.
+		// The checker counts pairs and keeps the first. Where the holds as
+		// drawn make just as many pairs, they are the same ones.
 		if holders, pairs := r.overlapped(); pairs == p.Count && holders >= f.Holders {
 			f.Holders, f.Exact = holders, true
 		}
@@ -63,7 +69,8 @@ func figuresOf(s Scenario, r *Record) *figures {
 	return f
 }
 
-// Note computes what an index says of the scenario that only its history tells, so that the history can be let go. The verdict must be there.
+// Note computes what an index says of the scenario that only its history tells,
+// so that the history can be let go. The verdict must be there.
 func (s *Scenario) Note(h *history.History) {
 	s.NoteRecord(NewRecord(h, s.Verdict))
 }
@@ -82,7 +89,8 @@ func (s Scenario) Noted() *figures {
 	return figuresOf(s, nil)
 }
 
-// overlapped counts the pairs of holds of one key that share an instant, and the earlier ones among them.
+// overlapped counts the pairs of holds of one key that share an instant, and
+// the earlier ones among them.
 func (r *Record) overlapped() (holders, pairs int) {
 	for i, a := range r.Grants {
 		n := len(Later(a, r.Grants[i+1:]))
@@ -108,7 +116,8 @@ func Later(a *history.Grant, after []*history.Grant) []*history.Grant {
 	return out
 }
 
-// counters returns what became of every key, in the order of the keys; nil unless the workload counts and the ledger is whole.
+// counters returns what became of every key, in the order of the keys; nil
+// unless the workload counts and the ledger is whole.
 func (r *Record) counters(v checker.Verdict) []Counter {
 	if r.History.Header.Workload != "counter" || v.Truncated || !r.WholeLedger() {
 		return nil
@@ -154,7 +163,8 @@ func Damage(all []Counter) string {
 	if lost < 0 {
 		return fmt.Sprintf("%s accepted, and %s at %s", Were(c.Accepted, "increment"), ends, phrase.Grouped(c.Value))
 	}
-	return fmt.Sprintf("%s of %s %s lost: %s at %s", phrase.Grouped(lost), phrase.Plural(c.Accepted, "increment"), verb(lost, "was", "were"), ends, phrase.Grouped(c.Value))
+	return fmt.Sprintf("%s of %s %s lost: %s at %s", phrase.Grouped(lost), phrase.Plural(c.Accepted, "increment"),
+		verb(lost, "was", "were"), ends, phrase.Grouped(c.Value))
 }
 
 // LostIncrements is how many accepted increments are not in the counters at the end.
@@ -163,8 +173,8 @@ func LostIncrements(all []Counter) int64 {
 	return max(c.Accepted-c.Value, 0)
 }
 
-// Fall says what an accepted write did to the counter, where it did not add one to it, and who undid it: "the counter falls from 26 to 6,
-// until client 3, which had read 25, writes 26".
+// Fall says what an accepted write did to the counter, where it did not add one to it, and who
+// undid it: "the counter falls from 26 to 6, until client 3, which had read 25, writes 26".
 func (r *Record) Fall(o, replaced *history.Op) string {
 	var text string
 	switch {
@@ -184,7 +194,7 @@ func (r *Record) Fall(o, replaced *history.Op) string {
 	return fmt.Sprintf("%s, until %s writes %s", text, phrase.Client(next.Client), phrase.Grouped(next.Value))
 }
 
-// Overran tells whether every double-hold is one of a holder that went on past its lease.
+// Overran reports whether every double-hold is one of a holder that went on past its lease.
 func (s Scenario) Overran() bool {
 	p := s.Property(checker.MutualExclusion)
 	return p != nil && p.Count > 0 && p.CountOf(checker.Inherent) == p.Count

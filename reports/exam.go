@@ -13,16 +13,20 @@ import (
 // Exam is what an examination was of. Each scenario of its suite is an attack.
 type Exam struct {
 	Lock string `json:"lock"`
-	// Not are the attacks that make no sense against the lock, or can't be made where it was examined.
+	// Not are the attacks that make no sense against the lock, or can't be made
+	// where it was examined.
 	Not []NotApplicable `json:"not_applicable,omitempty"`
 	// Short: only the most telling attacks were made.
 	Short bool `json:"short,omitempty"`
-	// Budget is how long the exam was given; 0: any time. Left are the attacks that were not made since they did not fit into it.
+	// Budget is how long the exam was given; 0: any time. Left are the attacks
+	// that were not made since they did not fit into it.
 	Budget time.Duration `json:"budget_ns,omitempty"`
 	Left   []LeftOut     `json:"left_out,omitempty"`
-	// Avoids says what the applications of a masked exam do, as Mended.Avoids does; "": they do what the attacks say.
+	// Avoids says what the applications of a masked exam do, as Mended.Avoids
+	// does; "": they do what the attacks say.
 	Avoids string `json:"avoids,omitempty"`
-	// Mended is what the lock comes to without the first defect; nil: there is none, or it was not tried.
+	// Mended is what the lock comes to without the first defect; nil: there is
+	// none, or it was not tried.
 	Mended *Mended `json:"mended,omitempty"`
 }
 
@@ -53,7 +57,8 @@ func ExamOf[N ~struct{ Attack, Why, Fix string }](lock string, not []N) *Exam {
 type NotApplicable struct {
 	Attack string `json:"attack"`
 	Why    string `json:"why"`
-	// Fix says what to do where the machine lacks something; "": the attack makes no sense against the lock.
+	// Fix says what to do where the machine lacks something; "": the attack
+	// makes no sense against the lock.
 	Fix string `json:"fix,omitempty"`
 }
 
@@ -78,7 +83,8 @@ const (
 	Stood
 )
 
-var fateNames = [...]string{FellDefect: "fell: a defect", FellUnclear: "fell, and it is not clear why", FellRelied: "fell: what it relies on broke",
+var fateNames = [...]string{FellDefect: "fell: a defect", FellUnclear: "fell, and it is not clear why",
+	FellRelied:     "fell: what it relies on broke",
 	FellInherent:   "fell: inherent",
 	NothingFollows: "inconclusive", NotRun: "not run", Stood: "stood"}
 
@@ -107,15 +113,16 @@ func (s Scenario) Fate() Fate {
 	return Stood
 }
 
-// Own are the defects that the lock has to answer for itself: theory does not allow them under the planned faults. What lets a second
-// holder in comes before the double-holds that come of it.
+// Own are the defects that the lock has to answer for itself: theory does not allow them under
+// the planned faults. What lets a second holder in comes before the double-holds that come of it.
 func (s Scenario) Own() []Defect {
 	return causesFirst(slices.DeleteFunc(s.Defects(), func(d Defect) bool {
 		return slices.ContainsFunc(s.Expect, func(e Expectation) bool { return e.Property == d.property() && e.Met })
 	}))
 }
 
-// OwnDefects names the defects that the lock has to answer for itself, those first that the others come of: the kind of a double-hold, or the property.
+// OwnDefects names the defects that the lock has to answer for itself, those
+// first that the others come of: the kind of a double-hold, or the property.
 func (s Scenario) OwnDefects() (names []string) {
 	for _, d := range s.Own() {
 		names = append(names, d.Name)
@@ -129,7 +136,8 @@ func DefectWords(name string) string { return Defect{Name: name}.Words() }
 // DefectProperty is the property that a defect of OwnDefects breaks.
 func DefectProperty(name string) string { return Defect{Name: name}.property() }
 
-// causesFirst puts a key that was given away, or granted with a lease that was over, before the double-holds that come of that.
+// causesFirst puts a key that was given away, or granted with a lease that was
+// over, before the double-holds that come of that.
 func causesFirst(all []Defect) []Defect {
 	slices.SortStableFunc(all, func(a, b Defect) int { return a.rank() - b.rank() })
 	return all
@@ -151,7 +159,8 @@ func (d Defect) property() string {
 	return d.Name
 }
 
-// relied reports whether something is violated that the planned faults break through what the lock relies on.
+// relied reports whether something is violated that the planned faults break
+// through what the lock relies on.
 func (s Scenario) relied() bool {
 	return slices.ContainsFunc(s.Defects(), func(d Defect) bool { return slices.Contains(s.Relied, d.property()) })
 }
@@ -173,8 +182,9 @@ func (s Suite) ByFate(f Fate) (all []Scenario) {
 	return all
 }
 
-// ExamDefects are the defects that attacks have shown, each once: those first that most attacks show. An attack that shows a cause, and the double-holds that
-// come of it, counts for the cause alone.
+// ExamDefects are the defects that attacks have shown, each once: those first
+// that most attacks show. An attack that shows a cause, and the double-holds
+// that come of it, counts for the cause alone.
 func (s Suite) ExamDefects() (words []string) {
 	var all []Defect
 	shown := map[string]int{}
@@ -215,11 +225,14 @@ func (s Suite) ShownBy(defect string) (all []Scenario) {
 	return all
 }
 
-// apart are defects of what a lock says beside its grants: of a token's number, of whose turn it was, of how many it woke. No application of an exam goes by
-// that, and no other property is judged by a token that has lost its order. So what such a run shows beside them, it would have shown without them.
+// apart are defects of what a lock says beside its grants: of a token's number,
+// of whose turn it was, of how many it woke. No application of an exam goes by
+// that, and no other property is judged by a token that has lost its order. So
+// what such a run shows beside them, it would have shown without them.
 var apart = [...]string{checker.TokenOrder, checker.FIFO, checker.Starvation, checker.Herd}
 
-// HidesBehind reports whether no attack has shown a defect without another one, so that nothing shows whether it remains when the other is mended.
+// HidesBehind reports whether no attack has shown a defect without another one,
+// so that nothing shows whether it remains when the other is mended.
 func (s Suite) HidesBehind(defect, other string) bool {
 	if slices.ContainsFunc(apart[:], func(name string) bool { return DefectWords(name) == other }) {
 		return false
@@ -279,10 +292,12 @@ func (s Scenario) FateWords(f Fate) string {
 	return ""
 }
 
-// assumption says which order of two grants an overrun assumes, where none is told that needs no assumption; "": it assumes none.
+// assumption says which order of two grants an overrun assumes, where none is
+// told that needs no assumption; "": it assumes none.
 func (s Scenario) assumption() string {
 	p := s.Property(checker.MutualExclusion)
-	if p == nil || len(p.Violations) == 0 || slices.ContainsFunc(p.Violations, func(v checker.Violation) bool { return !v.Assumed }) {
+	if p == nil || len(p.Violations) == 0 || slices.ContainsFunc(p.Violations,
+		func(v checker.Violation) bool { return !v.Assumed }) {
 		return ""
 	}
 	text := fmt.Sprintf(", if client %d was granted the key first", p.Violations[0].A.Client)
@@ -302,7 +317,8 @@ func (s Scenario) firstUnclear() string {
 	return ""
 }
 
-// NotMade tells the attacks that were not made, a line for each reason: first those that did not fit into the budget.
+// NotMade tells the attacks that were not made, a line for each reason: first
+// those that did not fit into the budget.
 func (e *Exam) NotMade() (lines []string) {
 	for _, r := range e.LeftOver() {
 		lines = append(lines, r.String())

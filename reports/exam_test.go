@@ -8,11 +8,14 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// TestCausesComeFirst: what let a second holder in is named before the double-holds that come of it, whichever attack showed it first.
+// TestCausesComeFirst: what let a second holder in is named before the
+// double-holds that come of it, whichever attack showed it first.
 func TestCausesComeFirst(t *testing.T) {
-	held := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 1, Kinds: map[string]int{checker.KindGrantedWhileValid: 1},
+	held := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 1,
+		Kinds:      map[string]int{checker.KindGrantedWhileValid: 1},
 		Violations: []checker.Violation{{Property: checker.MutualExclusion, Kind: checker.KindGrantedWhileValid}}}
-	stolen := checker.PropertyResult{Name: checker.StolenRelease, Outcome: checker.Violated, Count: 1, Violations: []checker.Violation{{Property: checker.StolenRelease}}}
+	stolen := checker.PropertyResult{Name: checker.StolenRelease, Outcome: checker.Violated, Count: 1,
+		Violations: []checker.Violation{{Property: checker.StolenRelease}}}
 	of := func(attack string, all ...checker.PropertyResult) Scenario {
 		return Scenario{Name: "any/" + attack, Fault: attack, Verdict: checker.Verdict{Outcome: checker.Violated, Properties: all}}
 	}
@@ -26,9 +29,11 @@ func TestCausesComeFirst(t *testing.T) {
 	}
 }
 
-// TestMostShownComesFirst: the headline names the defect that most attacks show, and says of one that never shows alone that it may be gone with the first.
+// TestMostShownComesFirst: the headline names the defect that most attacks show,
+// and says of one that never shows alone that it may be gone with the first.
 func TestMostShownComesFirst(t *testing.T) {
-	held := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 1, Kinds: map[string]int{checker.KindGrantedWhileValid: 1},
+	held := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 1,
+		Kinds:      map[string]int{checker.KindGrantedWhileValid: 1},
 		Violations: []checker.Violation{{Property: checker.MutualExclusion, Kind: checker.KindGrantedWhileValid}}}
 	once := func(name string) checker.PropertyResult {
 		return checker.PropertyResult{Name: name, Outcome: checker.Violated, Count: 1, Violations: []checker.Violation{{Property: name}}}
@@ -36,7 +41,8 @@ func TestMostShownComesFirst(t *testing.T) {
 	of := func(attack string, all ...checker.PropertyResult) Scenario {
 		return Scenario{Name: "any/" + attack, Fault: attack, Verdict: checker.Verdict{Outcome: checker.Violated, Properties: all}}
 	}
-	s := Suite{Exam: &Exam{Lock: "any"}, Scenarios: []Scenario{of("a", held, once(checker.StolenRelease)), of("b", held), of("c", held), of("d", held, once(checker.StuckLock)), of("e", once(checker.StuckLock), held)}}
+	s := Suite{Exam: &Exam{Lock: "any"}, Scenarios: []Scenario{of("a", held, once(checker.StolenRelease)),
+		of("b", held), of("c", held), of("d", held, once(checker.StuckLock)), of("e", once(checker.StuckLock), held)}}
 	words := s.ExamDefects()
 	given, stuck, stolen := DefectWords(checker.KindGrantedWhileValid), DefectWords(checker.StuckLock), DefectWords(checker.StolenRelease)
 	if !slices.Equal(words, []string{given, stuck, stolen}) {
@@ -52,12 +58,15 @@ func TestMostShownComesFirst(t *testing.T) {
 	}
 }
 
-// TestAssumedOverrun: an overrun that assumes an order of two grants says so, unless another one needs no assumption.
+// TestAssumedOverrun: an overrun that assumes an order of two grants says so,
+// unless another one needs no assumption.
 func TestAssumedOverrun(t *testing.T) {
 	of := func(assumed ...bool) Scenario {
-		p := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: len(assumed), Kinds: map[string]int{checker.KindLeaseOverrun: len(assumed)}}
+		p := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: len(assumed),
+			Kinds: map[string]int{checker.KindLeaseOverrun: len(assumed)}}
 		for _, a := range assumed {
-			p.Violations = append(p.Violations, checker.Violation{Property: p.Name, Kind: checker.KindLeaseOverrun, Assumed: a, A: &checker.GrantRef{Client: 3}, Text: "the start of the attempt (attempt_ns) would"})
+			p.Violations = append(p.Violations, checker.Violation{Property: p.Name, Kind: checker.KindLeaseOverrun,
+				Assumed: a, A: &checker.GrantRef{Client: 3}, Text: "the start of the attempt (attempt_ns) would"})
 		}
 		return Scenario{Verdict: checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{p}}}
 	}
@@ -70,11 +79,14 @@ func TestAssumedOverrun(t *testing.T) {
 	}
 }
 
-// TestFailedAfterADefect: what was certain when the harness failed is told, and nothing else of such a run is.
+// TestFailedAfterADefect: what was certain when the harness failed is told, and
+// nothing else of such a run is.
 func TestFailedAfterADefect(t *testing.T) {
-	stolen := checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{{Name: checker.StolenRelease, Outcome: checker.Violated, Count: 1}}}
+	stolen := checker.Verdict{Outcome: checker.Violated,
+		Properties: []checker.PropertyResult{{Name: checker.StolenRelease, Outcome: checker.Violated, Count: 1}}}
 	allowed := []Expectation{{Property: checker.StolenRelease, Met: true}}
-	for want, s := range map[Fate]Scenario{FellDefect: {Failed: "the service is gone", Verdict: stolen}, NotRun: {Failed: "the service is gone", Verdict: stolen, Expect: allowed},
+	for want, s := range map[Fate]Scenario{FellDefect: {Failed: "the service is gone", Verdict: stolen},
+		NotRun:       {Failed: "the service is gone", Verdict: stolen, Expect: allowed},
 		FellInherent: {Verdict: stolen, Expect: allowed}} {
 		if got := s.Fate(); got != want {
 			t.Errorf("%+v: %s, want %s", s, got, want)
@@ -85,9 +97,11 @@ func TestFailedAfterADefect(t *testing.T) {
 	}
 }
 
-// TestChanceIsNotUnclear: a long wait that chance can bring about is held against a lock only if it claims to be fair.
+// TestChanceIsNotUnclear: a long wait that chance can bring about is held
+// against a lock only if it claims to be fair.
 func TestChanceIsNotUnclear(t *testing.T) {
-	starved := checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{{Name: checker.Starvation, Outcome: checker.Violated, Count: 1, Kinds: map[string]int{"": 1}}}}
+	starved := checker.Verdict{Outcome: checker.Violated,
+		Properties: []checker.PropertyResult{{Name: checker.Starvation, Outcome: checker.Violated, Count: 1, Kinds: map[string]int{"": 1}}}}
 	for want, met := range map[Fate]bool{Stood: true, FellUnclear: false} {
 		s := Scenario{Verdict: starved, Met: true, Expect: []Expectation{{Property: checker.Starvation, Want: "any", Met: met}}}
 		if got := s.Fate(); got != want {

@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// saved is the form of verdict.json: the scenario, and its result in a word for those who read only that.
+// saved is the form of verdict.json: the scenario, and its result in a word for
+// those who read only that.
 type saved struct {
 	Format int    `json:"lockchaos_verdict"`
 	Result Result `json:"result"`
@@ -19,11 +20,13 @@ type saved struct {
 	Scenario
 }
 
-// WriteVerdict writes verdict.json: the scenario with its verdict, without the history, for programs to read. Outcomes,
-// severities and the result are words, times are nanoseconds since the history's origin, as the names of the fields say.
+// WriteVerdict writes verdict.json: the scenario with its verdict, without the
+// history, for programs to read. Outcomes, severities and the result are words,
+// times are nanoseconds since the history's origin, as the names of the fields say.
 func WriteVerdict(w io.Writer, s Scenario) error {
 	if s.Verdict.Properties == nil {
-		s.Verdict.Properties = []checker.PropertyResult{} // a list, for programs, also where nothing was judged
+		// a list, for programs, also where nothing was judged
+		s.Verdict.Properties = []checker.PropertyResult{}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -39,10 +42,12 @@ const (
 	PageFile    = "report.html"
 )
 
-// KeptViolations is how many violations of a property a report keeps with their particulars: enough for a page to mark them all in a usual run.
+// KeptViolations is how many violations of a property a report keeps with their
+// particulars: enough for a page to mark them all in a usual run.
 const KeptViolations = 1000
 
-// WitnessFile is the file in a scenario's folder that has the smallest witness of a violation of the property.
+// WitnessFile is the file in a scenario's folder that has the smallest witness
+// of a violation of the property.
 func WitnessFile(property string) string { return "witness." + property + ".jsonl" }
 
 // WriteFile makes a file from a renderer.
@@ -52,7 +57,8 @@ func WriteFile(file string, render func(io.Writer) error) error {
 		return fmt.Errorf("write a report: %w", err)
 	}
 	if err := errors.Join(render(f), f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", file, err), os.Remove(file)) // half a report is none
+		// half a report is none
+		return errors.Join(fmt.Errorf("write %s: %w", file, err), os.Remove(file))
 	}
 	return nil
 }
@@ -71,7 +77,8 @@ func There(path string) string {
 // LogFolder is the folder of the logs of all processes, in a scenario's folder.
 const LogFolder = "logs"
 
-// Attachment is a file beside the report that the page carries in itself, for those to whom only the page is forwarded.
+// Attachment is a file beside the report that the page carries in itself, for
+// those to whom only the page is forwarded.
 type Attachment struct {
 	Name string
 	Data []byte

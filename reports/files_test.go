@@ -12,7 +12,8 @@ import (
 // TestVerdictFile checks that verdict.json is words, not numbers.
 func TestVerdictFile(t *testing.T) {
 	var v map[string]any
-	if err := json.Unmarshal([]byte(reporttest.Text(t, func(w io.Writer) error { return reports.WriteVerdict(w, reporttest.ContainedCase()) })), &v); err != nil {
+	if err := json.Unmarshal([]byte(reporttest.Text(t,
+		func(w io.Writer) error { return reports.WriteVerdict(w, reporttest.ContainedCase()) })), &v); err != nil {
 		t.Fatal(err)
 	}
 	inner, _ := v["verdict"].(map[string]any)

@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Level is how much a finding matters to the one who started the run. The zero value is an error, so that nothing is taken lightly by mistake.
+// Level is how much a finding matters to the one who started the run. The zero
+// value is an error, so that nothing is taken lightly by mistake.
 type Level uint8
 
 // The levels.
@@ -54,7 +55,8 @@ type Finding struct {
 	// Rule is the property that is violated, or one of the Rule constants.
 	Rule     string
 	Scenario string
-	// File and Line are the place to point at; Builtin that of a scenario that comes with lockchaos.
+	// File and Line are the place to point at; Builtin that of a scenario that
+	// comes with lockchaos.
 	File, Builtin string
 	Line          int
 	// Text tells it in a sentence or two; Known is the reason why it is tolerated.
@@ -65,7 +67,8 @@ type Finding struct {
 	Dir, Again string
 }
 
-// Findings lists what did not come out as it should, what is known, and what the run leaves open: errors first, in the order of the run.
+// Findings lists what did not come out as it should, what is known, and what
+// the run leaves open: errors first, in the order of the run.
 func (s Suite) Findings() []Finding {
 	runs := map[string]int{}
 	for _, x := range s.Scenarios {
@@ -79,7 +82,8 @@ func (s Suite) Findings() []Finding {
 		}
 	}
 	for _, r := range s.Remarks {
-		all = append(all, Finding{Level: r.Level, Rule: phrase.Clip(r.Rule, phrase.MostName), File: r.File, Line: r.Line, Text: phrase.Clip(r.Text, phrase.MostText), Times: 1, Of: 1})
+		all = append(all, Finding{Level: r.Level, Rule: phrase.Clip(r.Rule, phrase.MostName), File: r.File,
+			Line: r.Line, Text: phrase.Clip(r.Text, phrase.MostText), Times: 1, Of: 1})
 	}
 	var sorted []Finding
 	for _, level := range []Level{Error, Warning, Note} {
@@ -111,7 +115,8 @@ func (s Scenario) FindingsOf() (all []Finding) {
 	}
 	switch {
 	case s.Failed != "":
-		all = []Finding{s.finding(Error, RuleFailed, phrase.Sentence(phrase.Clip(phrase.FirstLine(s.Failed), phrase.MostText)))}
+		all = []Finding{s.finding(Error, RuleFailed,
+			phrase.Sentence(phrase.Clip(phrase.FirstLine(s.Failed), phrase.MostText)))}
 		if !s.ViolatedThough() {
 			return all
 		}
@@ -138,7 +143,8 @@ func (s Scenario) FindingsOf() (all []Finding) {
 }
 
 func (s Scenario) finding(level Level, rule, text string) Finding {
-	return Finding{Level: level, Rule: phrase.Clip(rule, phrase.MostName), Scenario: s.Name, File: s.File, Line: s.Line, Builtin: s.Builtin, Text: text, Times: 1,
+	return Finding{Level: level, Rule: phrase.Clip(rule, phrase.MostName), Scenario: s.Name, File: s.File, Line: s.Line,
+		Builtin: s.Builtin, Text: text, Times: 1,
 		Dir: s.Dir, Again: s.Rerun}
 }
 
@@ -165,20 +171,24 @@ func (s Scenario) unmet(e Expectation) Finding {
 		f.Known = e.Known
 		return f
 	case e.Got == "violated":
-		return s.finding(Error, e.Property, strings.TrimSpace(s.tell(e.Property)+" "+phrase.Sentence(phrase.Clip(e.Note, phrase.MostText))))
+		return s.finding(Error, e.Property,
+			strings.TrimSpace(s.tell(e.Property)+" "+phrase.Sentence(phrase.Clip(e.Note, phrase.MostText))))
 	case e.Property == RuleSeverity:
-		return s.finding(Error, RuleSeverity, fmt.Sprintf("The severity should be %s and is %s.", clip(e.Want), clip(e.Got)))
+		return s.finding(Error, RuleSeverity, fmt.Sprintf("The severity should be %s and is %s.", clip(e.Want),
+			clip(e.Got)))
 	}
-	return s.finding(Error, RuleNotCaught, fmt.Sprintf("%s should be %s and is %s.", clip(e.Property), clip(e.Want), clip(e.Got)))
+	return s.finding(Error, RuleNotCaught, fmt.Sprintf("%s should be %s and is %s.", clip(e.Property), clip(e.Want),
+		clip(e.Got)))
 }
 
-// Undecided tells of an expectation that the run says nothing about. Without a verdict there is no severity either: that it is not the expected one
-// says nothing.
+// Undecided tells of an expectation that the run says nothing about. Without a
+// verdict there is no severity either: that it is not the expected one says nothing.
 func (e Expectation) Undecided(s Scenario) bool {
-	return e.Got == checker.Inconclusive.String() || e.Property == RuleSeverity && s.Verdict.Outcome == checker.Inconclusive
+	return e.Got == checker.Inconclusive.String() || e.Property == RuleSeverity &&
+		s.Verdict.Outcome == checker.Inconclusive
 }
 
-// Undecided tells whether a scenario that did not come out as expected only leaves it open.
+// Undecided reports whether a scenario that did not come out as expected only leaves it open.
 func (s Scenario) Undecided() bool {
 	return !slices.ContainsFunc(s.Expect, func(e Expectation) bool { return !e.Met && !e.Undecided(s) })
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// TestDefectBeforeInherentProperty checks the order of findings: a property that shows a defect comes before mutual-exclusion where that is overruns only.
+// TestDefectBeforeInherentProperty checks the order of findings: a property that
+// shows a defect comes before mutual-exclusion where that is overruns only.
 func TestDefectBeforeInherentProperty(t *testing.T) {
 	s := reporttest.MixedCase()
 	p := s.Property(checker.MutualExclusion)
@@ -19,7 +20,8 @@ func TestDefectBeforeInherentProperty(t *testing.T) {
 		t.Errorf("without expectations the first finding is of %s", got[0].Rule)
 	}
 	for _, x := range s.Verdict.Properties {
-		s.Expect = append(s.Expect, reports.Expectation{Property: x.Name, Want: "pass", Got: x.Outcome.String(), Met: x.Outcome != checker.Violated})
+		s.Expect = append(s.Expect, reports.Expectation{Property: x.Name, Want: "pass", Got: x.Outcome.String(),
+			Met: x.Outcome != checker.Violated})
 	}
 	if got := s.FindingsOf(); got[0].Rule != checker.Continuity || !strings.HasPrefix(got[0].Text, "continuity violated once. ") {
 		t.Errorf("the first finding is of %s: %s", got[0].Rule, got[0].Text)

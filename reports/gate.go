@@ -25,7 +25,8 @@ type Gate struct {
 	Inconclusive, Skipped string
 	// Runs are the folders of the repetitions, inside the gate's.
 	Runs []RepeatedRun
-	// Broken is why the gate as a whole failed, beside its scenarios: it was interrupted, or could not write its files.
+	// Broken is why the gate as a whole failed, beside its scenarios: it was
+	// interrupted, or could not write its files.
 	Broken string
 	// Demands and Known are what the policy asks for, and what it tolerates.
 	Demands []Demand
@@ -84,7 +85,8 @@ type gateProperty struct {
 	Met   int    `json:"met"`
 	Known int    `json:"known,omitempty"`
 	Unmet int    `json:"unmet"`
-	// NotJudged: the lock makes no such claim, or nothing happened that it could be held against. It is never a pass.
+	// NotJudged: the lock makes no such claim, or nothing happened that it
+	// could be held against. It is never a pass.
 	NotJudged int `json:"not_judged,omitempty"`
 }
 
@@ -103,10 +105,13 @@ type gateFinding struct {
 	Again    string `json:"again,omitempty"`
 }
 
-// WriteGate writes gate.json: the ruling, each scenario's demands counted over its repetitions, and the findings. s is all repetitions as one run.
+// WriteGate writes gate.json: the ruling, each scenario's demands counted over
+// its repetitions, and the findings. s is all repetitions as one run.
 func WriteGate(w io.Writer, g Gate, s Suite) error {
-	out := savedGate{Format: 1, Result: g.result(), Why: phrase.OneLine(g.Why(s)), Exit: g.Exit, Policy: g.Policy, Inconclusive: g.Inconclusive, Skipped: g.Skipped, Command: g.Command, Version: g.Version,
-		Runtime: g.Runtime, Seed: g.Seed, Started: g.Started, Elapsed: g.Elapsed, Runs: g.Runs, Scenarios: []gateScenario{}, Findings: []gateFinding{}}
+	out := savedGate{Format: 1, Result: g.result(), Why: phrase.OneLine(g.Why(s)), Exit: g.Exit, Policy: g.Policy,
+		Inconclusive: g.Inconclusive, Skipped: g.Skipped, Command: g.Command, Version: g.Version,
+		Runtime: g.Runtime, Seed: g.Seed, Started: g.Started, Elapsed: g.Elapsed, Runs: g.Runs,
+		Scenarios: []gateScenario{}, Findings: []gateFinding{}}
 	place := map[string]int{}
 	for _, x := range s.Scenarios {
 		i, known := place[x.Name]
@@ -118,7 +123,8 @@ func WriteGate(w io.Writer, g Gate, s Suite) error {
 		out.Scenarios[i].add(x)
 	}
 	for _, f := range s.Findings() {
-		out.Findings = append(out.Findings, gateFinding{f.Level, f.Rule, f.Scenario, f.File, f.Line, f.Text, f.Known, f.Times, f.Of, f.Dir, f.Again})
+		out.Findings = append(out.Findings, gateFinding{f.Level, f.Rule, f.Scenario, f.File, f.Line, f.Text, f.Known,
+			f.Times, f.Of, f.Dir, f.Again})
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -157,6 +163,7 @@ func ReadGate(folder, name string) (Gate, error) {
 	if err := ReadRecord(folder, name, &in); err != nil {
 		return Gate{}, fmt.Errorf("read the ruling: %w", err)
 	}
-	return Gate{Policy: in.Policy, Command: in.Command, Version: in.Version, Runtime: in.Runtime, Seed: in.Seed, Started: in.Started, Elapsed: in.Elapsed, Exit: in.Exit,
+	return Gate{Policy: in.Policy, Command: in.Command, Version: in.Version, Runtime: in.Runtime, Seed: in.Seed,
+		Started: in.Started, Elapsed: in.Elapsed, Exit: in.Exit,
 		Inconclusive: in.Inconclusive, Skipped: in.Skipped, Runs: in.Runs}, nil
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Demand is what a policy asks of one scenario: the properties by their names, or in the words "all" or "expected".
+// Demand is what a policy asks of one scenario: the properties by their names,
+// or in the words "all" or "expected".
 type Demand struct {
 	Scenario string
 	Names    []string
@@ -18,10 +19,12 @@ type Demand struct {
 // KnownViolation is a violation that a policy tolerates, and what the run showed of it.
 type KnownViolation struct {
 	Scenario, Property, Kind, Reason string
-	// LastDay is the last day of the tolerance (2027-03-31), DaysLeft how many days there are to it; 0: it is over.
+	// LastDay is the last day of the tolerance (2027-03-31), DaysLeft how many
+	// days there are to it; 0: it is over.
 	LastDay  string
 	DaysLeft int
-	// Shown, Clear and Open count the runs that violate the property, those that were judged and do not, and those that leave it open.
+	// Shown, Clear and Open count the runs that violate the property, those
+	// that were judged and do not, and those that leave it open.
 	Shown, Clear, Open int
 }
 
@@ -53,7 +56,8 @@ func (g Gate) Why(s Suite) string {
 }
 
 func passedWhy(g Gate, s Suite) string {
-	text := fmt.Sprintf("Every rule is met in %s of %s.", phrase.Plural(len(s.Scenarios)-openRuns(s), "run"), phrase.Plural(scenarioNames(s), "scenario"))
+	text := fmt.Sprintf("Every rule is met in %s of %s.", phrase.Plural(len(s.Scenarios)-openRuns(s), "run"),
+		phrase.Plural(scenarioNames(s), "scenario"))
 	shown := 0
 	for _, k := range g.Known {
 		if k.Shown > 0 {
@@ -61,10 +65,12 @@ func passedWhy(g Gate, s Suite) string {
 		}
 	}
 	if shown > 0 {
-		text += fmt.Sprintf(" %s showed and %s tolerated.", phrase.Plural(shown, "known violation"), verb(shown, "is", "are"))
+		text += fmt.Sprintf(" %s showed and %s tolerated.", phrase.Plural(shown, "known violation"),
+			verb(shown, "is", "are"))
 	}
 	if open := openRuns(s); open > 0 {
-		text += fmt.Sprintf(" %s %s left open, and the policy only warns of that.", phrase.Plural(open, "run"), verb(open, "is", "are"))
+		text += fmt.Sprintf(" %s %s left open, and the policy only warns of that.", phrase.Plural(open, "run"),
+			verb(open, "is", "are"))
 	}
 	return text
 }
@@ -75,9 +81,11 @@ func openWhy(s Suite) string {
 	case all == 0 || !slices.ContainsFunc(s.Scenarios, Scenario.ran):
 		return "Nothing was run to its verdict, so nothing is shown."
 	case open == all:
-		return fmt.Sprintf("Nothing that must hold was violated, but all of %s leave something open.", phrase.Plural(all, "run"))
+		return fmt.Sprintf("Nothing that must hold was violated, but all of %s leave something open.",
+			phrase.Plural(all, "run"))
 	}
-	return fmt.Sprintf("Nothing that must hold was violated, but %d of %s %s something open.", open, phrase.Plural(all, "run"), verb(open, "leaves", "leave"))
+	return fmt.Sprintf("Nothing that must hold was violated, but %d of %s %s something open.", open,
+		phrase.Plural(all, "run"), verb(open, "leaves", "leave"))
 }
 
 func failedWhy(s Suite) string {
@@ -85,7 +93,8 @@ func failedWhy(s Suite) string {
 	if i < 0 {
 		return "The run itself failed."
 	}
-	return fmt.Sprintf("The run of %s failed: %s", phrase.Clip(s.Scenarios[i].Name, phrase.MostName), phrase.Sentence(phrase.Clip(phrase.FirstLine(s.Scenarios[i].Failed), phrase.MostText)))
+	return fmt.Sprintf("The run of %s failed: %s", phrase.Clip(s.Scenarios[i].Name, phrase.MostName),
+		phrase.Sentence(phrase.Clip(phrase.FirstLine(s.Scenarios[i].Failed), phrase.MostText)))
 }
 
 // brokenRules are the findings that fail the gate by what was seen, and not by what is missing.
@@ -98,7 +107,8 @@ func brokenRules(s Suite) []Finding {
 // tellBroken tells the first of the broken rules, and how many more there are.
 func tellBroken(s Suite, all []Finding) string {
 	f := all[0]
-	text := fmt.Sprintf("%s must hold and is violated in %s", phrase.Clip(f.Rule, phrase.MostName), phrase.Clip(f.Scenario, phrase.MostName))
+	text := fmt.Sprintf("%s must hold and is violated in %s", phrase.Clip(f.Rule, phrase.MostName),
+		phrase.Clip(f.Scenario, phrase.MostName))
 	if f.Rule == RuleNotCaught || f.Rule == RuleSeverity {
 		text = fmt.Sprintf("%s: %s", phrase.Clip(f.Scenario, phrase.MostName), phrase.Clip(f.Text, phrase.MostText))
 	}
@@ -138,9 +148,11 @@ func alsoBroken(s Suite, all []Finding) string {
 // ran reports whether the scenario has a verdict.
 func (s Scenario) ran() bool { return s.Failed == "" && s.Skipped == "" }
 
-// LeavesDemandsOpen reports whether the scenario has no verdict, or one that leaves open what was demanded.
+// LeavesDemandsOpen reports whether the scenario has no verdict, or one that
+// leaves open what was demanded.
 func (s Scenario) LeavesDemandsOpen() bool {
-	return !s.ran() || slices.ContainsFunc(s.Expect, func(e Expectation) bool { return !e.Met && e.Undecided(s) }) || len(s.Expect) == 0 && s.Result() == Inconclusive
+	return !s.ran() || slices.ContainsFunc(s.Expect, func(e Expectation) bool { return !e.Met && e.Undecided(s) }) ||
+		len(s.Expect) == 0 && s.Result() == Inconclusive
 }
 
 func openRuns(s Suite) (n int) {

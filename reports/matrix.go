@@ -24,14 +24,15 @@ type MatrixCell struct {
 type CellRun struct {
 	Of                    Scenario
 	Name, Variant, Detail string
-	Lock, Store           string // known where the run stands under its fault, and not in a row of its lock
-	Result                Result
-	Unexpected            bool
-	Want                  string
+	// known where the run stands under its fault, and not in a row of its lock
+	Lock, Store string
+	Result      Result
+	Unexpected  bool
+	Want        string
 }
 
-// Matrix orders the scenarios: a row for every lock and store, a column for every fault, both as the suite first names them,
-// but no fault first and the rows of a lock together.
+// Matrix orders the scenarios: a row for every lock and store, a column for every fault,
+// both as the suite first names them, but no fault first and the rows of a lock together.
 func Matrix(s Suite) (columns []string, rows []MatrixRow) {
 	for _, x := range s.Scenarios {
 		if !slices.Contains(columns, x.Fault) {
@@ -48,7 +49,8 @@ func Matrix(s Suite) (columns []string, rows []MatrixRow) {
 	for _, lock := range locks {
 		kinds := stores(s, lock)
 		for i, store := range kinds {
-			row := MatrixRow{Lock: phrase.Clip(lock, phrase.MostName), Store: phrase.Clip(store, phrase.MostName), First: i == 0, More: i+1 < len(kinds)}
+			row := MatrixRow{Lock: phrase.Clip(lock, phrase.MostName), Store: phrase.Clip(store, phrase.MostName),
+				First: i == 0, More: i+1 < len(kinds)}
 			for _, fault := range columns {
 				row.Cells = append(row.Cells, cell(s, lock, store, fault))
 			}
@@ -88,7 +90,8 @@ func cell(s Suite, lock, store, fault string) MatrixCell {
 		if x.Lock != lock || x.Store != store || x.Fault != fault {
 			continue
 		}
-		run := CellRun{Of: x, Name: phrase.Clip(x.Name, phrase.MostName), Detail: x.Detail(), Result: x.Result(), Unexpected: x.Unexpected()}
+		run := CellRun{Of: x, Name: phrase.Clip(x.Name, phrase.MostName), Detail: x.Detail(), Result: x.Result(),
+			Unexpected: x.Unexpected()}
 		if missed := x.Unmet(); run.Unexpected && len(missed) > 0 {
 			run.Want = missed[0].Names + ": want " + missed[0].Want
 		}

@@ -8,18 +8,20 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Mended is what a lock comes to without the first defect that its exam has shown. Attacks that fell are made again on an application that avoids the step
-// in which it lives.
+// Mended is what a lock comes to without the first defect that its exam has shown. Attacks
+// that fell are made again on an application that avoids the step in which it lives.
 type Mended struct {
 	// Defect is a property, or a kind of double-holds.
 	Defect string `json:"defect"`
 	// Fell counts the attacks that fell by a defect. Attacks were made again.
 	Fell    int      `json:"fell"`
 	Attacks []string `json:"attacks,omitempty"`
-	// Avoids says what the application does, as in "an application that never gives up a wait"; "": no application avoids the defect.
+	// Avoids says what the application does, as in "an application that never
+	// gives up a wait"; "": no application avoids the defect.
 	Avoids  string        `json:"avoids,omitempty"`
 	Outcome MendedOutcome `json:"outcome"`
-	// Still are defects that show without the first one. Gone are those that showed beside it, and do not show without it.
+	// Still are defects that show without the first one. Gone are those that
+	// showed beside it, and do not show without it.
 	Still []string `json:"still,omitempty"`
 	Gone  []string `json:"gone,omitempty"`
 	// Why says why the outcome is not known; "": it is.
@@ -38,7 +40,8 @@ const (
 	MendedUnknown MendedOutcome = "not known"
 )
 
-// FirstHiding returns the first defect of ExamDefects that may hide others, as a property or a kind of double-holds; "": there is none.
+// FirstHiding returns the first defect of ExamDefects that may hide others, as
+// a property or a kind of double-holds; "": there is none.
 func (s Suite) FirstHiding() string {
 	for _, words := range s.ExamDefects() {
 		all := s.ShownBy(words)[0].Own()
@@ -53,7 +56,8 @@ func (s Suite) FirstHiding() string {
 // Unknown notes why it is not known what the lock comes to.
 func (m *Mended) Unknown(why string) { m.Outcome, m.Why = MendedUnknown, why }
 
-// Judge notes what attacks came to on an application that avoids the first defect. before are those that fell by a defect.
+// Judge notes what attacks came to on an application that avoids the first
+// defect. before are those that fell by a defect.
 func (m *Mended) Judge(again, before []Scenario) {
 	m.Still, m.Gone = nil, nil
 	var stood []string
@@ -87,8 +91,9 @@ func (m *Mended) Judge(again, before []Scenario) {
 	}
 }
 
-// gone notes the defects that showed beside the first one in attacks that the lock stood when they were made again. It reports whether one of these attacks had shown
-// another defect without the first one: that it did not show again may be chance. What comes of the first one is no other.
+// gone notes the defects that showed beside the first one in attacks that the lock stood when they
+// were made again. It reports whether one of these attacks had shown another defect without the
+// first one: that it did not show again may be chance. What comes of the first one is no other.
 func (m *Mended) gone(stood []string, before []Scenario) (chance bool) {
 	first := Defect{Name: m.Defect}
 	for _, x := range before {
@@ -117,7 +122,8 @@ func appendNew(all []string, more ...string) []string {
 	return all
 }
 
-// String is of the form "with that mended: stands (3 of 12 fallen attacks made again on an application that never gives up a wait)".
+// String is of the form "with that mended: stands (3 of 12 fallen attacks made
+// again on an application that never gives up a wait)".
 func (m *Mended) String() string {
 	text := "with that mended: " + string(m.Outcome)
 	switch m.Outcome {
@@ -146,7 +152,8 @@ func (m *Mended) stillWords() (words []string) {
 	return words
 }
 
-// Behind says, as the end of a sentence, what is known of a defect that no attack has shown without the first one; "": all is said.
+// Behind says, as the end of a sentence, what is known of a defect that no
+// attack has shown without the first one; "": all is said.
 func (m *Mended) Behind(words string) string {
 	is := func(name string) bool { return DefectWords(name) == words }
 	switch {

@@ -21,8 +21,8 @@ func (r Rate) Share() float64 {
 	return float64(r.Hits) / float64(r.Of)
 }
 
-// Interval is Wilson's score interval at 95 % (checker.Wilson): the true rates under which what was seen would not surprise. Where nothing was tried, it is
-// everything.
+// Interval is Wilson's score interval at 95 % (checker.Wilson): the true rates under
+// which what was seen would not surprise. Where nothing was tried, it is everything.
 func (r Rate) Interval() (low, high float64) { return checker.Wilson(int64(r.Hits), int64(r.Of)) }
 
 // String tells the share, out of how many.

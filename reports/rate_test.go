@@ -27,7 +27,8 @@ func TestWilsonsInterval(t *testing.T) {
 
 // Nothing that was seen is told as never, and nothing that was missed as always.
 func TestRatesAreNotRoundedAway(t *testing.T) {
-	for r, want := range map[Rate]string{{0, 0}: "nothing judged", {0, 7}: "0 % of 7", {7, 7}: "100 % of 7", {1, 1000}: "< 1 % of 1000", {999, 1000}: "> 99 % of 1000", {1, 3}: "33 % of 3"} {
+	for r, want := range map[Rate]string{{0, 0}: "nothing judged", {0, 7}: "0 % of 7", {7, 7}: "100 % of 7",
+		{1, 1000}: "< 1 % of 1000", {999, 1000}: "> 99 % of 1000", {1, 3}: "33 % of 3"} {
 		if got := r.String(); got != want {
 			t.Errorf("%d of %d: %q, want %q", r.Hits, r.Of, got, want)
 		}

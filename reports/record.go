@@ -15,20 +15,23 @@ type Record struct {
 	counts bool // what the writes counted can be told: see counters
 
 	Stale map[int64]bool // accepted writes that violate unfenced-write
-	// Unordered are grants of which the verdict says that a rival may have been granted the key before or after them.
+	// Unordered are grants of which the verdict says that a rival may have been
+	// granted the key before or after them.
 	Unordered map[int64]bool
 	Lossy     map[int64]bool // accepted writes that violate lost-update
 }
 
 // NewRecord reads a history, and marks in it what the verdict found.
 func NewRecord(h *history.History, v checker.Verdict) *Record {
-	r := &Record{Voice: voiceOf(&h.Header), View: history.NewView(h), Stale: map[int64]bool{}, Lossy: map[int64]bool{}, Unordered: map[int64]bool{}}
+	r := &Record{Voice: voiceOf(&h.Header), View: history.NewView(h), Stale: map[int64]bool{}, Lossy: map[int64]bool{},
+		Unordered: map[int64]bool{}}
 	r.mark(v)
 	r.counts = r.counters(v) != nil
 	return r
 }
 
-// mark finds the writes that the verdict complains of: of a violation's writes the last in the ledger, behind which the others stand.
+// mark finds the writes that the verdict complains of: of a violation's writes
+// the last in the ledger, behind which the others stand.
 func (r *Record) mark(v checker.Verdict) {
 	for _, p := range v.Properties {
 		set := r.Stale
@@ -64,7 +67,7 @@ func (r *Record) markUnordered(p checker.PropertyResult) {
 	}
 }
 
-// Harmful tells whether the store should not have taken the write.
+// Harmful reports whether the store should not have taken the write.
 func (r *Record) Harmful(o *history.Op) bool { return r.Stale[o.ID] || r.Lossy[o.ID] }
 
 // Key returns a key's name, fit to be shown.
@@ -75,7 +78,8 @@ func (r *Record) Key(id history.KeyID) string {
 	return phrase.Clip(r.History.Keys[id], 40)
 }
 
-// GrantName names a grant as a reader finds it in the history: by its fencing token, else by the op of its acquire.
+// GrantName names a grant as a reader finds it in the history: by its fencing
+// token, else by the op of its acquire.
 func GrantName(id, token int64) string {
 	if token != 0 {
 		return "#" + phrase.Itoa(token)

@@ -19,7 +19,8 @@ type Repetition struct {
 	Runtime string    `json:"runtime"`
 	Started time.Time `json:"started"`
 	Elapsed int64     `json:"elapsed_ns"`
-	// Wanted is how many repetitions were asked for at most, Until what would end them earlier ("" nothing), Ended why they ended.
+	// Wanted is how many repetitions were asked for at most, Until what would
+	// end them earlier ("" nothing), Ended why they ended.
 	Wanted int    `json:"wanted"`
 	Until  string `json:"until,omitempty"`
 	Ended  string `json:"ended"`
@@ -64,7 +65,8 @@ func (r *Repetition) Add(seed uint64, dir string, scenarios []Scenario) {
 			r.Scenarios = append(r.Scenarios, Repeated{Name: x.Name})
 		}
 		s := &r.Scenarios[i]
-		s.Trials = append(s.Trials, Trial{Seed: seed, Dir: dir + "/" + x.Dir, Result: x.Result(), Unexpected: x.Unexpected(), Detail: x.Detail(), Elapsed: x.Elapsed})
+		s.Trials = append(s.Trials, Trial{Seed: seed, Dir: dir + "/" + x.Dir, Result: x.Result(),
+			Unexpected: x.Unexpected(), Detail: x.Detail(), Elapsed: x.Elapsed})
 	}
 }
 
@@ -76,7 +78,7 @@ func (r *Repetition) Sort() {
 	}
 }
 
-// Violates tells whether the result is that of a verdict which found a violation.
+// Violates reports whether the result is that of a verdict which found a violation.
 func (r Result) Violates() bool { return r == Contained || r == Corrupted || r == Violated }
 
 // Count is how many trials came to one of the results.
@@ -89,7 +91,8 @@ func (s Repeated) Count(results ...Result) (n int) {
 	return n
 }
 
-// Violated is in how many of the trials that were decided a property was violated: those that passed and those that were violated, and no others.
+// Violated is in how many of the trials that were decided a property was
+// violated: those that passed and those that were violated, and no others.
 func (s Repeated) Violated() Rate {
 	hits := s.Count(Contained, Corrupted, Violated)
 	return Rate{hits, hits + s.Count(Pass)}
@@ -129,7 +132,7 @@ func (s Repeated) Results() (all []Result) {
 	return all
 }
 
-// Flaky tells whether trials came to different results.
+// Flaky reports whether trials came to different results.
 func (s Repeated) Flaky() bool { return len(s.Results()) > 1 }
 
 // Headline says what the repetition showed.
@@ -143,14 +146,18 @@ func (r Repetition) Headline() string {
 	if len(r.Scenarios) == 1 {
 		s := r.Scenarios[0]
 		if s.Violated().Of == 0 {
-			return fmt.Sprintf("%s: %s, and none was decided.", phrase.Clip(s.Name, phrase.MostName), phrase.Plural(len(s.Trials), "run"))
+			return fmt.Sprintf("%s: %s, and none was decided.", phrase.Clip(s.Name, phrase.MostName),
+				phrase.Plural(len(s.Trials), "run"))
 		}
-		return fmt.Sprintf("%s: violated in %d of %s.", phrase.Clip(s.Name, phrase.MostName), s.Violated().Hits, phrase.Plural(s.Violated().Of, "decided run"))
+		return fmt.Sprintf("%s: violated in %d of %s.", phrase.Clip(s.Name, phrase.MostName), s.Violated().Hits,
+			phrase.Plural(s.Violated().Of, "decided run"))
 	}
 	if flaky == 0 {
-		return fmt.Sprintf("%s, %s: each came to the same result every time.", phrase.Plural(len(r.Scenarios), "scenario"), phrase.Plural(len(r.Runs), "repetition"))
+		return fmt.Sprintf("%s, %s: each came to the same result every time.",
+			phrase.Plural(len(r.Scenarios), "scenario"), phrase.Plural(len(r.Runs), "repetition"))
 	}
-	return fmt.Sprintf("%d of %s came to different results in %s.", flaky, phrase.Plural(len(r.Scenarios), "scenario"), phrase.Plural(len(r.Runs), "repetition"))
+	return fmt.Sprintf("%d of %s came to different results in %s.", flaky, phrase.Plural(len(r.Scenarios), "scenario"),
+		phrase.Plural(len(r.Runs), "repetition"))
 }
 
 // WriteRepetitionJSON writes repeat.json.

@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Result is what a scenario came to, in the one word that a cell of the matrix has room for. The zero value is
-// inconclusive, as the zero outcome is.
+// Result is what a scenario came to, in the one word that a cell of the matrix
+// has room for. The zero value is inconclusive, as the zero outcome is.
 type Result uint8
 
 // The results.
@@ -19,7 +19,8 @@ const (
 	Inconclusive Result = iota
 	// Pass: no violation, and enough was done to see one.
 	Pass
-	// Contained: two clients held the lock, the store refused what they should not have written, and nothing else was violated.
+	// Contained: two clients held the lock, the store refused what they should
+	// not have written, and nothing else was violated.
 	Contained
 	// Corrupted: the store took a write that it should have refused, or an update was lost.
 	Corrupted
@@ -27,15 +28,18 @@ const (
 	Violated
 	// Skipped: not run.
 	Skipped
-	// Failed: the harness or a service failed. What was recorded until then may have a verdict all the same.
+	// Failed: the harness or a service failed. What was recorded until then may
+	// have a verdict all the same.
 	Failed
 )
 
-var resultNames = [...]string{Inconclusive: "inconclusive", Pass: "pass", Contained: "contained", Corrupted: "corrupted",
-	Violated: "violated", Skipped: "skipped", Failed: "failed"}
+var resultNames = [...]string{Inconclusive: "inconclusive", Pass: "pass", Contained: "contained",
+	Corrupted: "corrupted",
+	Violated:  "violated", Skipped: "skipped", Failed: "failed"}
 
 // resultMarks let a result be told apart without colour, and at a glance.
-var resultMarks = [...]string{Inconclusive: "?", Pass: "✓", Contained: "◐", Corrupted: "✗", Violated: "✗", Skipped: "–", Failed: "!"}
+var resultMarks = [...]string{Inconclusive: "?", Pass: "✓", Contained: "◐", Corrupted: "✗", Violated: "✗", Skipped: "–",
+	Failed: "!"}
 
 func (r Result) String() string { return resultNames[r] }
 
@@ -66,7 +70,8 @@ func (s Scenario) Result() Result {
 		return Pass
 	case s.Verdict.Outcome != checker.Violated:
 		return Inconclusive
-	case s.Verdict.Severity == checker.Corrupting || s.Violated(checker.UnfencedWrite) || s.Violated(checker.LostUpdate) ||
+	case s.Verdict.Severity == checker.Corrupting || s.Violated(checker.UnfencedWrite) ||
+		s.Violated(checker.LostUpdate) ||
 		s.Violated(checker.DuplicateEffect):
 		return Corrupted
 	case s.Verdict.Severity == checker.Contained && !s.violatedBeside(checker.MutualExclusion):
@@ -75,21 +80,24 @@ func (s Scenario) Result() Result {
 	return Violated
 }
 
-// Judged tells whether the scenario has a verdict that says something.
+// Judged reports whether the scenario has a verdict that says something.
 func (s Scenario) Judged() bool {
 	r := s.Result()
 	return r == Pass || r == Contained || r == Corrupted || r == Violated
 }
 
-// Unexpected tells whether the scenario came out otherwise than expected. One that was skipped or failed came out not at all.
+// Unexpected reports whether the scenario came out otherwise than expected. One
+// that was skipped or failed came out not at all.
 func (s Scenario) Unexpected() bool {
 	r := s.Result()
 	return !s.Met && r != Skipped && r != Failed && len(s.Expect) > 0
 }
 
-// TooLittle reports whether nothing came out otherwise than expected, and the run merely shows too little for a pass.
+// TooLittle reports whether nothing came out otherwise than expected, and the
+// run merely shows too little for a pass.
 func (s Scenario) TooLittle() bool {
-	return s.Unexpected() && s.Judged() && s.Result() != Inconclusive && len(s.Verdict.Reasons) > 0 && len(s.Unmet()) == 0
+	return s.Unexpected() && s.Judged() && s.Result() != Inconclusive && len(s.Verdict.Reasons) > 0 &&
+		len(s.Unmet()) == 0
 }
 
 // Missed lists the expectations that were not met, those of defects first.
@@ -106,17 +114,20 @@ func (s Scenario) Missed() []Expectation {
 // Unmet is expectations that were missed in the same way, in words.
 type Unmet struct{ Names, Want, Is, Got string }
 
-// Unmet puts what was missed into as few lines as there are ways in which it was missed. Passes that an inconclusive run left open are not among them:
-// all of them were left open for one reason, and the page tells that.
+// Unmet puts what was missed into as few lines as there are ways in which it
+// was missed. Passes that an inconclusive run left open are not among them: all
+// of them were left open for one reason, and the page tells that.
 func (s Scenario) Unmet() []Unmet {
 	var out []Unmet
 	var names [][]string
 	for _, e := range s.Missed() {
 		passes := strings.HasPrefix(e.Want, "pass") || e.Want == "hold"
-		if (s.Result() == Inconclusive || len(s.Verdict.Reasons) > 0) && passes && e.Got == checker.Inconclusive.String() {
+		if (s.Result() == Inconclusive || len(s.Verdict.Reasons) > 0) && passes &&
+			e.Got == checker.Inconclusive.String() {
 			continue
 		}
-		x := Unmet{Want: phrase.Clip(e.Want, phrase.MostName), Is: "is", Got: phrase.Clip(e.Got, phrase.MostName) + NoteOf(e)}
+		x := Unmet{Want: phrase.Clip(e.Want, phrase.MostName), Is: "is",
+			Got: phrase.Clip(e.Got, phrase.MostName) + NoteOf(e)}
 		i := slices.Index(out, x)
 		if i < 0 {
 			i = len(out)
@@ -178,10 +189,12 @@ func (s Scenario) violatedBeside(name string) bool {
 	return false
 }
 
-// AdapterError is how the error of an adapter begins: what it did comes after, and would be cut off.
+// AdapterError is how the error of an adapter begins: what it did comes after,
+// and would be cut off.
 var AdapterError = regexp.MustCompile(`^(client \d+ on host \S+: )?(open adapter: )?the adapter "(?:[^"\\]|\\.)*" `)
 
-// Detail is the small text beside a result: the figures that it rests on, or why there is none, and how many tries before proved nothing.
+// Detail is the small text beside a result: the figures that it rests on, or
+// why there is none, and how many tries before proved nothing.
 func (s Scenario) Detail() string {
 	text := s.grounds()
 	if n := len(s.Spoilt); n > 0 {
@@ -226,7 +239,8 @@ func (s Scenario) grounds() string {
 	return "nothing was judged"
 }
 
-// violatedDetail names what was violated where no data was harmed: the defects first. Of two holders it says what sort they were.
+// violatedDetail names what was violated where no data was harmed: the defects
+// first. Of two holders it says what sort they were.
 func (s Scenario) violatedDetail() string {
 	names, holds := s.ViolatedNames(), s.figuresOfHolds()
 	if s.Count(checker.MutualExclusion) == 0 || len(holds) == 0 {
@@ -281,7 +295,8 @@ func neverStruck(faults []checker.FaultStats) int {
 	return n
 }
 
-// variant is what a scenario's name says beyond its lock, fault and store: it tells apart the scenarios of one cell.
+// variant is what a scenario's name says beyond its lock, fault and store: it
+// tells apart the scenarios of one cell.
 func variant(s Scenario) string {
 	var rest []string
 	for _, part := range strings.Split(s.Name, "/") {

@@ -7,9 +7,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Scenario is one scenario of a run with all that is to be said of it. Name, Lock, Fault and Store place it in the matrix;
-// one of Verdict, Skipped and Failed speaks. Failed and a Verdict come together when what was recorded before the failure certainly
-// shows a violation: the result is still failed, and the page tells both.
+// Scenario is one scenario of a run with all that is to be said of it. Name, Lock,
+// Fault and Store place it in the matrix; one of Verdict, Skipped and Failed speaks.
+// Failed and a Verdict come together when what was recorded before the failure
+// certainly shows a violation: the result is still failed, and the page tells both.
 type Scenario struct {
 	// Name is lock/fault/store by custom, and unique in its suite.
 	Name string `json:"name"`
@@ -24,11 +25,13 @@ type Scenario struct {
 	Undisturbed bool `json:"undisturbed,omitempty"`
 	// Store is "fenced" or "unfenced".
 	Store string `json:"store"`
-	// About says in a sentence what the scenario is to show; Why, why its expectation is what theory says.
+	// About says in a sentence what the scenario is to show; Why, why its
+	// expectation is what theory says.
 	About string `json:"about,omitempty"`
 	Why   string `json:"why,omitempty"`
-	// File and Line are where the scenario was written, or where a policy asks for it, as a path from the root of the repository; empty for one that
-	// comes with lockchaos, whose place in lockchaos's own sources is Builtin ("scenarios/quick.yaml:32").
+	// File and Line are where the scenario was written, or where a policy asks for it, as
+	// a path from the root of the repository; empty for one that comes with lockchaos,
+	// whose place in lockchaos's own sources is Builtin ("scenarios/quick.yaml:32").
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Builtin string `json:"builtin,omitempty"`
@@ -36,36 +39,44 @@ type Scenario struct {
 	Dir  string `json:"dir"`
 	Seed uint64 `json:"seed"`
 
-	// Control: the lock or the fence is broken on purpose, to see that it is caught. It says nothing about any lock that is for use.
+	// Control: the lock or the fence is broken on purpose, to see that it is
+	// caught. It says nothing about any lock that is for use.
 	Control bool `json:"control,omitempty"`
 	// Length is when the last event of the history was (ns since its origin).
 	Length int64 `json:"length_ns,omitempty"`
 
 	Verdict checker.Verdict `json:"verdict"`
-	// History is what the verdict was found in. Only WriteScenario needs it; nil where there is none.
+	// History is what the verdict was found in. Only WriteScenario needs it;
+	// nil where there is none.
 	History *history.History `json:"-"`
 
 	// Attached are files that the page is to carry beside history and verdict: the plan, say.
 	Attached []Attachment `json:"-"`
 
-	// Witnesses are the small parts of the history that lie beside it, one for each property that is violated.
+	// Witnesses are the small parts of the history that lie beside it, one for
+	// each property that is violated.
 	Witnesses []Witness `json:"witnesses,omitempty"`
 
-	// Expect compares what was expected with what was found. It is empty when the run judged by properties alone.
+	// Expect compares what was expected with what was found. It is empty when
+	// the run judged by properties alone.
 	Expect []Expectation `json:"expect,omitempty"`
-	// Met tells whether the scenario came out as expected.
+	// Met reports whether the scenario came out as expected.
 	Met bool `json:"met"`
-	// Relied are properties that the planned faults break through what the lock relies on: a clock, its service's memory.
+	// Relied are properties that the planned faults break through what the lock
+	// relies on: a clock, its service's memory.
 	Relied []string `json:"relied,omitempty"`
 	// Demanded: a policy asks for the scenario, so that it is open where it was skipped.
 	Demanded bool `json:"demanded,omitempty"`
-	// Lenient: what the scenario leaves open (inconclusive, skipped) is said, and does not make the run fail.
+	// Lenient: what the scenario leaves open (inconclusive, skipped) is said,
+	// and does not make the run fail.
 	Lenient bool `json:"lenient,omitempty"`
-	// Skipped is why the scenario was not run; Failed what went wrong in the harness or a service, in as many lines as it takes.
+	// Skipped is why the scenario was not run; Failed what went wrong in the
+	// harness or a service, in as many lines as it takes.
 	Skipped string `json:"skipped,omitempty"`
 	Failed  string `json:"failed,omitempty"`
 
-	// Spoilt are the tries before this one, each as "try 1 was inconclusive (…)". What they left lies beside Dir: Dir.try1 and so on.
+	// Spoilt are the tries before this one, each as "try 1 was inconclusive
+	// (…)". What they left lies beside Dir: Dir.try1 and so on.
 	Spoilt []string `json:"spoilt,omitempty"`
 
 	// Rerun and Recheck are the commands that run the scenario, or judge its history, again.
@@ -77,17 +88,19 @@ type Scenario struct {
 
 	// HistoryFile is what the file of the history beside the page is called; "": history.jsonl.
 	HistoryFile string `json:"-"`
-	// Alone: it is no scenario of a run but a history that was judged by itself, and no plan and no logs lie beside it.
+	// Alone: it is no scenario of a run but a history that was judged by
+	// itself, and no plan and no logs lie beside it.
 	Alone bool `json:"-"`
-	// Lines says on which lines of the log that the history was read from an op stands; nil where it is no log.
+	// Lines says on which lines of the log that the history was read from an op
+	// stands; nil where it is no log.
 	Lines func(op int64) (first, last int) `json:"-"`
 	// Notes say in full sentences what a history of another tool was taken for.
 	Notes []string `json:"notes,omitempty"`
 	// Program is how to call lockchaos, for commands that can be pasted.
 	Program string `json:"-"`
 
-	// Run names the run that the scenario belongs to ("quick, 2026-11-20 21:30"), Runtime where it ran, Version the lockchaos
-	// that ran it. With a Run, the page links to ../index.html.
+	// Run names the run that the scenario belongs to ("quick, 2026-11-20 21:30"), Runtime where
+	// it ran, Version the lockchaos that ran it. With a Run, the page links to ../index.html.
 	Run     string `json:"run,omitempty"`
 	Runtime string `json:"runtime,omitempty"`
 	Version string `json:"version,omitempty"`
@@ -111,7 +124,8 @@ type Expectation struct {
 	Want     string `json:"want"`
 	Got      string `json:"got"`
 	Met      bool   `json:"met"`
-	// Known is why a violation of the property is met all the same: the reason that a policy gives. Note adds to what was wanted, in a sentence.
+	// Known is why a violation of the property is met all the same: the reason
+	// that a policy gives. Note adds to what was wanted, in a sentence.
 	Known string `json:"known,omitempty"`
 	Note  string `json:"note,omitempty"`
 }
@@ -144,7 +158,8 @@ type Suite struct {
 	Scenarios []Scenario
 	// Exam is what was examined; nil: the run is no exam.
 	Exam *Exam
-	// Remarks are about the run as a whole, or about no scenario that ran: a known violation that shows no more.
+	// Remarks are about the run as a whole, or about no scenario that ran: a
+	// known violation that shows no more.
 	Remarks []Remark
 }
 
@@ -165,8 +180,9 @@ func (s Suite) Title() string {
 	return s.Name + ", " + s.Started.Format("2006-01-02 15:04")
 }
 
-// Twins relates the scenarios to each other: each that ran gets as its Twin the same lock under the same fault on the other kind of
-// store. It also notes what an index says that only histories tell, so that each can be let go once its own page is written.
+// Twins relates the scenarios to each other: each that ran gets as its Twin the same
+// lock under the same fault on the other kind of store. It also notes what an index says
+// that only histories tell, so that each can be let go once its own page is written.
 func (s Suite) Twins() {
 	for i := range s.Scenarios {
 		s.Scenarios[i].figures = s.Scenarios[i].Noted()

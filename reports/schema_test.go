@@ -13,7 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// What is written is valid by the schemas that are published, and they know every field that could be written.
+// What is written is valid by the schemas that are published, and they know
+// every field that could be written.
 func TestPublishedSchemas(t *testing.T) {
 	for name, c := range map[string]struct {
 		form  any
@@ -21,7 +22,8 @@ func TestPublishedSchemas(t *testing.T) {
 	}{
 		"verdict": {reports.Saved{}, verdicts(t, reporttest.Gated(), reporttest.Suite(reporttest.ClockCase()))},
 		"gate": {reports.SavedGate{}, []string{reporttest.Text(t, func(w io.Writer) error {
-			return reports.WriteGate(w, reports.Gate{Exit: 1, Inconclusive: "warn", Skipped: "fail", Runs: []reports.RepeatedRun{{Seed: 7, Dir: "seed-7"}}}, reporttest.Gated())
+			return reports.WriteGate(w, reports.Gate{Exit: 1, Inconclusive: "warn", Skipped: "fail",
+				Runs: []reports.RepeatedRun{{Seed: 7, Dir: "seed-7"}}}, reporttest.Gated())
 		})}},
 	} {
 		file := "../docs/schema/" + name + ".json"

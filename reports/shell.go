@@ -19,7 +19,8 @@ func Shell(words ...string) string {
 	return strings.Join(out, " ")
 }
 
-// Quoted writes a word in single quotes whatever it holds, as a shell takes it: one that holds what is not to be shown, as $'…'.
+// Quoted writes a word in single quotes whatever it holds, as a shell takes it:
+// one that holds what is not to be shown, as $'…'.
 func Quoted(word string) string {
 	if !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -43,7 +44,7 @@ func Quoted(word string) string {
 	return b.String() + "'"
 }
 
-// plainInShell tells whether a shell takes the letter as it is.
+// plainInShell reports whether a shell takes the letter as it is.
 func plainInShell(r rune) bool {
 	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:=,@%+", r))
 }

@@ -2,13 +2,14 @@ package reports
 
 import "github.com/lockchaos/lockchaos/reports/phrase"
 
-// A suite that tries each lock under a few of many faults makes a matrix of little but gaps. Such a suite is shown by fault: under each the locks that were tried.
+// A suite that tries each lock under a few of many faults makes a matrix of little
+// but gaps. Such a suite is shown by fault: under each the locks that were tried.
 const (
 	denseColumns = 8 // a matrix of no more columns is always one
 	denseShare   = 3 // and one of more columns if a scenario stands in a third of its cells
 )
 
-// Sparse tells whether the matrix would be mostly gaps.
+// Sparse reports whether the matrix would be mostly gaps.
 func Sparse(columns []string, rows []MatrixRow) bool {
 	cells, filled := 0, 0
 	for _, r := range rows {

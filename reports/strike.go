@@ -6,9 +6,10 @@ type Strike uint8
 
 // What the only fault of a plan may do.
 const (
-	OtherStrike       Strike = iota
-	FreezesHolder            // a client that holds the lock is frozen
-	FreezesAfterCheck        // the same, right after it has asked the lock whether it still holds it
-	FreezesNodes             // nodes of the lock service are frozen
-	KillsHolder              // a client that holds the lock is killed
+	OtherStrike   Strike = iota
+	FreezesHolder        // a client that holds the lock is frozen
+	// the same, right after it has asked the lock whether it still holds it
+	FreezesAfterCheck
+	FreezesNodes // nodes of the lock service are frozen
+	KillsHolder  // a client that holds the lock is killed
 )

@@ -6,8 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Trouble is what needs a reader's attention, with why: a scenario, or several that came to nothing for
-// one cause.
+// Trouble is what needs a reader's attention, with why: a scenario, or several
+// that came to nothing for one cause.
 type Trouble struct {
 	Runs      []troubled
 	What, Why string
@@ -25,8 +25,8 @@ type troubled struct {
 	Name, Note string
 }
 
-// Troubles lists what is not as expected, then what failed, was skipped or says nothing. What has one
-// cause is told once.
+// Troubles lists what is not as expected, then what failed, was skipped or says
+// nothing. What has one cause is told once.
 func Troubles(s Suite) []Trouble {
 	var out []Trouble
 	for _, x := range s.Scenarios {
@@ -39,7 +39,8 @@ func Troubles(s Suite) []Trouble {
 			t := tellTrouble(group[0])
 			if len(group) > 1 && r == Failed {
 				why, do := cause(group[0].Failed)
-				t.Why, t.Do, t.Runs[0].Note = phrase.Sentence(phrase.Clip(why, phrase.MostText)), do, alsoViolated(group[0])
+				t.Why, t.Do, t.Runs[0].Note = phrase.Sentence(phrase.Clip(why, phrase.MostText)), do,
+					alsoViolated(group[0])
 			}
 			for _, x := range group[1:] {
 				t.Runs = append(t.Runs, troubled{x, phrase.Clip(x.Name, phrase.MostName), alsoViolated(x)})
@@ -59,7 +60,8 @@ func alsoViolated(x Scenario) string {
 }
 
 func tellTrouble(x Scenario) Trouble {
-	t := Trouble{Runs: []troubled{{Of: x, Name: phrase.Clip(x.Name, phrase.MostName)}}, What: x.Result().String(), Rerun: phrase.Clip(x.Rerun, phrase.MostText)}
+	t := Trouble{Runs: []troubled{{Of: x, Name: phrase.Clip(x.Name, phrase.MostName)}}, What: x.Result().String(),
+		Rerun: phrase.Clip(x.Rerun, phrase.MostText)}
 	switch {
 	case x.Failed != "":
 		t.Why = phrase.Sentence(phrase.Clip(phrase.FirstLine(x.Failed), phrase.MostText))
@@ -88,8 +90,9 @@ func tellTrouble(x Scenario) Trouble {
 	return t
 }
 
-// Reason says in a sentence or two why a scenario failed, was skipped, was left open, or is not as expected. It is "" where a scenario came out as it should, and where a violation speaks
-// for itself.
+// Reason says in a sentence or two why a scenario failed, was skipped, was left
+// open, or is not as expected. It is "" where a scenario came out as it should,
+// and where a violation speaks for itself.
 func (s Scenario) Reason() string {
 	if s.Met && s.Judged() {
 		return ""

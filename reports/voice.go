@@ -12,18 +12,21 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Voice says what clients and instants are called. A run of lockchaos has numbers for clients, and counts from its
-// beginning. A log of somebody else keeps its own names, and the time of day that its lines bear.
+// Voice says what clients and instants are called. A run of lockchaos has
+// numbers for clients, and counts from its beginning. A log of somebody else
+// keeps its own names, and the time of day that its lines bear.
 type Voice struct {
 	Names []string
 	zero  time.Time // of the log's clock; zero: instants count from the beginning
 	Days  bool      // the log is longer than a day, so an instant needs its date
 }
 
-// firstYear is the year before which a log's clock is no time of day: it counts from some beginning of its own.
+// firstYear is the year before which a log's clock is no time of day: it counts
+// from some beginning of its own.
 const firstYear = 1980
 
-// OfOthers tells whether a history is of another tool, or a log. One with an origin is a run, whose application kept a log.
+// OfOthers reports whether a history is of another tool, or a log. One with an
+// origin is a run, whose application kept a log.
 func OfOthers(h *history.Header) bool { return h.Translated && h.Origin == 0 }
 
 func voiceOf(h *history.Header) Voice {
@@ -51,7 +54,8 @@ func (v Voice) Subject(n int32) string {
 	return "Client " + phrase.Itoa(n)
 }
 
-// Lane names a client where there is little room. Names of pods begin alike, so the middle is left out.
+// Lane names a client where there is little room. Names of pods begin alike, so
+// the middle is left out.
 func (v Voice) Lane(n int32, room int) string {
 	r := []rune(v.Client(n))
 	if len(r) <= room || len(v.Names) == 0 {
@@ -61,7 +65,7 @@ func (v Voice) Lane(n int32, room int) string {
 	return string(r[:head]) + "…" + string(r[len(r)-(room-1-head):])
 }
 
-// clock tells whether instants are told as times of day.
+// clock reports whether instants are told as times of day.
 func (v Voice) clock() bool { return v.zero.Year() >= firstYear }
 
 // At writes an instant.
@@ -100,7 +104,8 @@ func (v Voice) Tick(ns int64, decimals int) string {
 	return v.when(ns).Format("15:04:05")
 }
 
-// Local is the time of day at the beginning as µs since 1970, for a script that knows no zones; 0: there is none.
+// Local is the time of day at the beginning as µs since 1970, for a script that
+// knows no zones; 0: there is none.
 func (v Voice) Local() int64 {
 	if !v.clock() {
 		return 0
@@ -143,7 +148,8 @@ func (v Voice) retell(text string) string {
 	})
 }
 
-// instantly rewords a violation that is certain of one instant only: it says how long each client certainly held.
+// instantly rewords a violation that is certain of one instant only: it says
+// how long each client certainly held.
 func (v Voice) instantly(text string, x *checker.Violation) string {
 	at := v.At(x.From)
 	if x.A == nil || x.B == nil || x.From != x.To || !strings.Contains(text, " from "+at+" to "+at) {
@@ -160,8 +166,9 @@ func (v Voice) instantly(text string, x *checker.Violation) string {
 	return strings.Replace(text, " from "+at+" to "+at, " at "+at+": "+strings.Join(ends, ", and "), 1)
 }
 
-// Retold puts what a judge says of a history into the words of the log that it was read from: the names of its clients and the times of its
-// lines. What is said of a run of lockchaos stays as it is.
+// Retold puts what a judge says of a history into the words of the log that it
+// was read from: the names of its clients and the times of its lines. What is
+// said of a run of lockchaos stays as it is.
 func Retold(h *history.Header, v checker.Verdict) checker.Verdict {
 	said := voiceOf(h)
 	v.Patterns = slices.Clone(v.Patterns)
@@ -202,7 +209,8 @@ func (s Scenario) LinesOf(op int64) string {
 	}
 }
 
-// Unsaid tells whether an op stands on no line of the log: it was added for what follows from the others, and is no step of anybody's.
+// Unsaid reports whether an op stands on no line of the log: it was added for
+// what follows from the others, and is no step of anybody's.
 func (s Scenario) Unsaid(op int64) bool { return s.Lines != nil && s.LinesOf(op) == "" }
 
 func (r *Record) IsUnsaid(op int64) bool { return r.Unsaid != nil && r.Unsaid(op) }

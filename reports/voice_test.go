@@ -17,11 +17,14 @@ func TestVoice(t *testing.T) {
 		want   string
 		at     string
 	}{
-		"a run":                          {history.Header{Started: time.Date(2026, 1, 2, 3, 4, 5, 0, zone)}, said, "1.500 s"},
-		"a run whose application logged": {history.Header{Translated: true, Origin: 5, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, zone)}, said, "1.500 s"},
-		"a log of a day": {history.Header{Translated: true, Names: []string{"p-0", "p-1"}, Duration: 2e9, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, zone)},
+		"a run": {history.Header{Started: time.Date(2026, 1, 2, 3, 4, 5, 0, zone)}, said, "1.500 s"},
+		"a run whose application logged": {history.Header{Translated: true, Origin: 5,
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, zone)}, said, "1.500 s"},
+		"a log of a day": {history.Header{Translated: true, Names: []string{"p-0", "p-1"}, Duration: 2e9,
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, zone)},
 			"p-1 (token 7) was granted k at 03:04:06.500, inside p-0's promise, its lease of 0.500 s, until 03:04:06.000", "03:04:06.500"},
-		"a log of two": {history.Header{Translated: true, Names: []string{"p-0"}, Duration: 25 * 3600e9, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, zone)},
+		"a log of two": {history.Header{Translated: true, Names: []string{"p-0"}, Duration: 25 * 3600e9,
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, zone)},
 			"client 2 (token 7) was granted k at 2026-01-02 03:04:06.500, inside p-0's promise, its lease of 0.500 s, until 2026-01-03 03:04:06.000", "2026-01-02 03:04:06.500"},
 		"a clock of its own": {history.Header{Translated: true, Started: time.Unix(100, 0)},
 			"client 2 (token 7) was granted k at 101.500 s, inside client 1's promise, its lease of 0.500 s, until 86501.000 s", "101.500 s"},
@@ -50,7 +53,8 @@ func TestVoice(t *testing.T) {
 // TestQuoted: whatever a log calls its columns, a command that is pasted does nothing else.
 func TestQuoted(t *testing.T) {
 	for word, want := range map[string]string{
-		"a=b": `'a=b'`, "it's; rm -rf $HOME `x`": `'it'\''s; rm -rf $HOME ` + "`x`'", "a\x1b[2J\n'\\é": `$'a\x1b[2J\x0a\'\\é'`, "\xff": `$'\xff'`, "\u202eb": `$'\xe2\x80\xaeb'`,
+		"a=b": `'a=b'`, "it's; rm -rf $HOME `x`": `'it'\''s; rm -rf $HOME ` + "`x`'",
+		"a\x1b[2J\n'\\é": `$'a\x1b[2J\x0a\'\\é'`, "\xff": `$'\xff'`, "\u202eb": `$'\xe2\x80\xaeb'`,
 	} {
 		if got := Quoted(word); got != want {
 			t.Errorf("%q: %s, want %s", word, got, want)

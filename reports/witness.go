@@ -2,7 +2,8 @@ package reports
 
 import "github.com/lockchaos/lockchaos/checker"
 
-// Witness is a history of its own that shows one violation of a property with as few ops as possible.
+// Witness is a history of its own that shows one violation of a property with
+// as few ops as possible.
 type Witness struct {
 	Property string `json:"property"`
 	// At is the violation's instant (checker.Violation.At).
@@ -14,13 +15,14 @@ type Witness struct {
 	Of  int64 `json:"of"`
 	// Kept are the numbers of its ops.
 	Kept []int64 `json:"kept,omitempty"`
-	// Minimal tells whether none of them can be spared.
+	// Minimal reports whether none of them can be spared.
 	Minimal bool `json:"minimal"`
 	// Recheck is the command that judges it.
 	Recheck string `json:"recheck,omitempty"`
 }
 
-// Told returns the violation that a report of the scenario tells first; nil where nothing is violated. It is a pointer into the scenario's verdict.
+// Told returns the violation that a report of the scenario tells first; nil
+// where nothing is violated. It is a pointer into the scenario's verdict.
 func Told(s Scenario) *checker.Violation {
 	if s.History == nil {
 		return Telling(s, nil)

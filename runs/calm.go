@@ -19,14 +19,16 @@ func DefaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 // CalmParallel is how many do on one that is calm.
 func CalmParallel() int { return min(24, calmEach*goruntime.NumCPU()) }
 
-// calmEach is how many run for each processor of a calm machine, if the lease is usualLease; slowEach if it is far longer.
+// calmEach is how many run for each processor of a calm machine, if the lease
+// is usualLease; slowEach if it is far longer.
 const (
 	calmEach   = 5
 	slowEach   = 16
 	usualLease = scenarios.Duration(500 * time.Millisecond)
 )
 
-// AtOnce is how many attacks on a lock with the lease run at once. The longer the lease, the more of an attack is waiting, and the more run side by side while the machine is calm.
+// AtOnce is how many attacks on a lock with the lease run at once. The longer the lease, the
+// more of an attack is waiting, and the more run side by side while the machine is calm.
 func (s Settings) AtOnce(lease scenarios.Duration) int {
 	if s.Steady == 0 { // the user has said how many
 		return s.Parallel
@@ -35,7 +37,8 @@ func (s Settings) AtOnce(lease scenarios.Duration) int {
 	return max(s.Parallel, min(64, int(min(slowEach, calmEach*longer)*float64(goruntime.NumCPU()))))
 }
 
-// DefaultRetries is how often a scenario is run again while it comes to nothing; the last time alone, if the machine was busy.
+// DefaultRetries is how often a scenario is run again while it comes to
+// nothing; the last time alone, if the machine was busy.
 const DefaultRetries = 2
 
 // calmShare is the share of the processors' time that must be left for one more, calmLook how long
@@ -53,7 +56,8 @@ func awaitRoom(ctx context.Context, steady int, running func() int, calm func(co
 	}
 }
 
-// machineIsCalm reports whether the processors had time left just now, and there is memory. It takes calmLook to tell.
+// machineIsCalm reports whether the processors had time left just now, and
+// there is memory. It takes calmLook to tell.
 func machineIsCalm(ctx context.Context) bool {
 	before := processors()
 	select {
@@ -67,7 +71,8 @@ func machineIsCalm(ctx context.Context) bool {
 // calmMemory is the share of the memory that must be left for one more.
 const calmMemory = 0.15
 
-// memoryLeft is the share of the machine's memory that programs can still have; 0 where that is unknown.
+// memoryLeft is the share of the machine's memory that programs can still have;
+// 0 where that is unknown.
 func memoryLeft() float64 {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -97,7 +102,8 @@ func (t processorTime) idleSince(before processorTime) float64 {
 	return max(0, t.idle-before.idle) / (t.all - before.all)
 }
 
-// processors reads /proc/stat. A processor that waits for a disk has time left. So has one that runs what gives way to others (nice), unless lockchaos gives way as well.
+// processors reads /proc/stat. A processor that waits for a disk has time left. So has
+// one that runs what gives way to others (nice), unless lockchaos gives way as well.
 func processors() (t processorTime) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -116,7 +122,8 @@ func timeOf(c procfs.CPUStat, givesWay bool) (t processorTime) {
 	if !givesWay {
 		t.idle += c.Nice
 	}
-	t.all = c.Idle + c.Iowait + c.Nice + c.User + c.System + c.IRQ + c.SoftIRQ + c.Steal // times of guests are among these
+	// times of guests are among these
+	t.all = c.Idle + c.Iowait + c.Nice + c.User + c.System + c.IRQ + c.SoftIRQ + c.Steal
 	return t
 }
 

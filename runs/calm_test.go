@@ -33,8 +33,8 @@ func TestRoomForOneMore(t *testing.T) {
 	awaitRoom(ended, 4, func() int { return 9 }, machineIsCalm) // returns
 }
 
-// TestProcessorTime: what is idle is the share of two readings, and counts that were corrected are no
-// calm machine.
+// TestProcessorTime: what is idle is the share of two readings, and counts that
+// were corrected are no calm machine.
 func TestProcessorTime(t *testing.T) {
 	before, now := processorTime{idle: 8, all: 10}, processorTime{idle: 8.3, all: 11}
 	for _, c := range []struct {

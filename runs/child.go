@@ -23,9 +23,10 @@ type childLine struct {
 }
 
 // RunInside runs one scenario inside its sandbox, from the plan in its folder to its history. carry
-// carries it out: harness.Run on the private network, runtimes.Carry wherever the runtime is. It writes
-// its progress, and the error that ends it, to out, for the process that has started it.
-func (t *Tool) RunInside(ctx context.Context, dir string, out io.Writer, carry func(context.Context, harness.Config) error) error {
+// carries it out: harness.Run on the private network, runtimes.Carry wherever the runtime is. It
+// writes its progress, and the error that ends it, to out, for the process that has started it.
+func (t *Tool) RunInside(ctx context.Context, dir string, out io.Writer,
+	carry func(context.Context, harness.Config) error) error {
 	if !hosts.Inside() {
 		return exit.Misuse(errors.New("scenario is for lockchaos itself: use `lockchaos run`"))
 	}
@@ -36,7 +37,8 @@ func (t *Tool) RunInside(ctx context.Context, dir string, out io.Writer, carry f
 		err = carry(ctx, cfg)
 	}
 	if err != nil {
-		_ = lines.Encode(childLine{Error: err.Error()}) // if nobody listens, nobody is there to be told
+		// if nobody listens, nobody is there to be told
+		_ = lines.Encode(childLine{Error: err.Error()})
 		return exit.With(exit.Failed, nil)
 	}
 	return nil
@@ -52,12 +54,15 @@ func (t *Tool) inside(dir string) (cfg harness.Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	return harness.Config{Plan: *plan, Lock: kind, History: filepath.Join(dir, HistoryFile), Logs: filepath.Join(dir, reports.LogFolder),
-		Versions: []history.Part{{Name: "lockchaos", Version: t.Version}, {Name: "kernel", Version: hosts.Kernel()}}}, nil
+	return harness.Config{Plan: *plan, Lock: kind, History: filepath.Join(dir, HistoryFile),
+			Logs: filepath.Join(dir, reports.LogFolder),
+			Versions: []history.Part{{Name: "lockchaos", Version: t.Version},
+				{Name: "kernel", Version: hosts.Kernel()}}},
+		nil
 }
 
-// readChild passes the lines of a scenario's process on, and returns the error that it told, if any. What is no such line is
-// part of a crash, and is returned as that.
+// readChild passes the lines of a scenario's process on, and returns the error that
+// it told, if any. What is no such line is part of a crash, and is returned as that.
 func readChild(out io.Reader, progress func(harness.Progress)) error {
 	var told error
 	d := json.NewDecoder(out)

@@ -17,8 +17,9 @@ type Choice struct {
 	Scenarios   []scenarios.Scenario
 }
 
-// Choose turns words into scenarios, in the order in which they are named. A word is a suite, a scenario, the beginning of scenario names up to
-// a slash, or a YAML file; none means the suite quick.
+// Choose turns words into scenarios, in the order in which they are named. A
+// word is a suite, a scenario, the beginning of scenario names up to a slash,
+// or a YAML file; none means the suite quick.
 func (t *Tool) Choose(words []string) (Choice, error) {
 	if len(words) == 0 {
 		words = []string{"quick"}
@@ -51,8 +52,8 @@ func (t *Tool) Choose(words []string) (Choice, error) {
 	return c, nil
 }
 
-// suitesOf are the suites among which the words are looked up: all, or where a single suite is named, that one. It is read in a
-// tenth of the time.
+// suitesOf are the suites among which the words are looked up: all, or where a
+// single suite is named, that one. It is read in a tenth of the time.
 func (t *Tool) suitesOf(words []string) ([]scenarios.Suite, error) {
 	if len(words) == 1 {
 		if s, err := t.library().Suite(words[0]); err != nil {
@@ -92,7 +93,8 @@ func (t *Tool) named(suites []scenarios.Suite, word string) (found []scenarios.S
 		if hint == "" {
 			hint = "; the suite is quick, a scenario is redis-setnx/pause-holder/unfenced"
 		}
-		return nil, "", fmt.Errorf("there is no suite and no scenario named %q%s (all names: lockchaos list scenarios)", word, hint)
+		return nil, "", fmt.Errorf("there is no suite and no scenario named %q%s (all names: lockchaos list scenarios)",
+			word, hint)
 	}
 	if suite != nil {
 		about = suite.About
@@ -100,7 +102,8 @@ func (t *Tool) named(suites []scenarios.Suite, word string) (found []scenarios.S
 	return found, about, nil
 }
 
-// IsFile tells whether a word names a scenario file. One that is not there is told by its own error, when it is read.
+// IsFile reports whether a word names a scenario file. One that is not there is
+// told by its own error, when it is read.
 func IsFile(word string) bool {
 	return strings.HasSuffix(word, ".yaml") || strings.HasSuffix(word, ".yml")
 }
@@ -136,7 +139,8 @@ func Names(suites []scenarios.Suite) []string {
 	return names
 }
 
-// PlacesOf tells where the scenarios that the words name are written; of a saved plan, its file. What can't be read has been told before.
+// PlacesOf tells where the scenarios that the words name are written; of a
+// saved plan, its file. What can't be read has been told before.
 func (t *Tool) PlacesOf(words []string, plan string) map[string]scenarios.Place {
 	places := map[string]scenarios.Place{}
 	if plan != "" {

@@ -12,8 +12,10 @@ import (
 	"github.com/lockchaos/lockchaos/outside"
 )
 
-// CompressHistory replaces a scenario's history by a compressed one, once nobody writes it any more. While it grows it stays plain: it is followed live, and whatever ends the run
-// leaves all that was recorded. At each moment one of the two is there in whole; after a failure it is the plain one. A scenario that has recorded nothing has none.
+// CompressHistory replaces a scenario's history by a compressed one, once nobody writes
+// it any more. While it grows it stays plain: it is followed live, and whatever ends the
+// run leaves all that was recorded. At each moment one of the two is there in whole;
+// after a failure it is the plain one. A scenario that has recorded nothing has none.
 func CompressHistory(folder string) error {
 	plain := filepath.Join(folder, HistoryFile)
 	in, err := os.Open(plain)
@@ -68,7 +70,8 @@ func HistoryIn(folder string) string {
 	return filepath.Join(folder, historyName(folder, ""))
 }
 
-// historyName is the path of a scenario's history from the run's folder. Within is that of the scenario.
+// historyName is the path of a scenario's history from the run's folder. Within
+// is that of the scenario.
 func historyName(dir, within string) string {
 	plain := filepath.Join(within, HistoryFile)
 	if !outside.Has(dir, plain) && outside.Has(dir, plain+history.Compressed) {
@@ -77,8 +80,8 @@ func historyName(dir, within string) string {
 	return plain
 }
 
-// OpenHistory opens the history of a scenario. Within is the scenario's folder, from that of the run.
-// The file's name is its whole path.
+// OpenHistory opens the history of a scenario. Within is the scenario's folder,
+// from that of the run. The file's name is its whole path.
 func OpenHistory(dir, within string) (*os.File, error) {
 	f, err := outside.Open(dir, historyName(dir, within))
 	if err != nil {

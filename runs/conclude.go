@@ -16,7 +16,8 @@ import (
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// Conclude prints the matrix and where the report is, and returns the run's exit status as an error.
+// Conclude prints the matrix and where the report is, and returns the run's
+// exit status as an error.
 func Conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted bool) error {
 	s := screen.New(out)
 	if err := terminal.Matrix(out, suite, s.Color, s.Width); err != nil {
@@ -26,7 +27,8 @@ func Conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	for _, sc := range suite.Scenarios {
 		tellInherent(out, sc)
 		if exit.OfScenario(sc, noExpect) != exit.OK && sc.Failed == "" && sc.Skipped == "" {
-			harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, reports.There(filepath.Join(dir, sc.Dir, PlanFile)), sc.Rerun)
+			harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed,
+				reports.There(filepath.Join(dir, sc.Dir, PlanFile)), sc.Rerun)
 		}
 	}
 	concludeFailed(out, dir, suite.FailedAlike())
@@ -43,10 +45,13 @@ func Conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 func concludeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
 	for _, group := range groups {
 		sc := group[0]
-		harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed, reports.There(filepath.Join(dir, sc.Dir, PlanFile)), sc.Rerun)
-		harmless.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, harmless.Block(sc.Failed, "  "), sc.Name, reports.There(filepath.Join(dir, sc.Dir, reports.LogFolder)))
+		harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed,
+			reports.There(filepath.Join(dir, sc.Dir, PlanFile)), sc.Rerun)
+		harmless.Fprintf(out, "%s failed: %s\n  logs of %s: %s\n", sc.Name, harmless.Block(sc.Failed, "  "), sc.Name,
+			reports.There(filepath.Join(dir, sc.Dir, reports.LogFolder)))
 		if n := len(group) - 1; n > 0 {
-			harmless.Fprintf(out, "  and %d more scenario%s for the same reason: logs in %s\n", n, spelling.Plural(n), filepath.Join(dir, "*", reports.LogFolder))
+			harmless.Fprintf(out, "  and %d more scenario%s for the same reason: logs in %s\n", n, spelling.Plural(n),
+				filepath.Join(dir, "*", reports.LogFolder))
 		}
 	}
 }
@@ -77,7 +82,8 @@ func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bo
 	return exit.Ended(code, nil, interrupted)
 }
 
-// NoAttack tells of an exam whose attacks all need something that the machine lacks. Nothing was run.
+// NoAttack tells of an exam whose attacks all need something that the machine
+// lacks. Nothing was run.
 func NoAttack(out io.Writer, exam *reports.Exam) {
 	for _, line := range exam.Inapplicable() {
 		harmless.Fprintln(out, "– "+line)

@@ -13,9 +13,9 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Starts says what plans have started that does not come with lockchaos: adapters, hooks that are
-// commands, and containers and clusters, by the words that chose them. Whoever wrote a plan chose these,
-// so a plan from elsewhere is a program.
+// Starts says what plans have started that does not come with lockchaos: adapters,
+// hooks that are commands, and containers and clusters, by the words that chose
+// them. Whoever wrote a plan chose these, so a plan from elsewhere is a program.
 func Starts(plans []scenarios.Plan, where []string) (starts []string) {
 	add := func(format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); !slices.Contains(starts, text) {
@@ -48,8 +48,8 @@ func started(what string) (file string, err error) {
 	return sim.CacheEntry(sim.Started, fmt.Sprintf("%x", sha256.Sum256([]byte(what))))
 }
 
-// Remember notes what the user has started, so that it is not asked about again. What can't be noted is
-// asked about.
+// Remember notes what the user has started, so that it is not asked about
+// again. What can't be noted is asked about.
 func Remember(starts []string) {
 	for _, what := range starts {
 		if file, err := started(what); err == nil {

@@ -14,7 +14,8 @@
 // A run leaves a folder, and Record (run.json) describes the run in it. Tool.JudgeRun judges such a
 // folder again, and Render writes its pages.
 //
-// Where hosts live is the caller's choice: a PrivateNetwork, or another Runtime of package runtimes. This
-// package knows no engine of containers, so that a test in Go (package locktest) is built without one.
-// The program is started again inside each sandbox, as ScenarioVerb and ProbeVerb say.
+// Where hosts live is the caller's choice: a PrivateNetwork, or another Runtime
+// of package runtimes. This package knows no engine of containers, so that a
+// test in Go (package locktest) is built without one. The program is started
+// again inside each sandbox, as ScenarioVerb and ProbeVerb say.
 package runs

@@ -21,7 +21,8 @@ type FailedRun struct {
 	Of    int // scenarios of the run
 }
 
-// LastFailed reads the latest run of a folder, with all its repetitions. A scenario counts once, with the plan of its first failure.
+// LastFailed reads the latest run of a folder, with all its repetitions. A
+// scenario counts once, with the plan of its first failure.
 func (t *Tool) LastFailed(parent string) (*FailedRun, error) {
 	dir, err := filepath.EvalSymlinks(filepath.Join(parent, LatestLink))
 	if err != nil {
@@ -87,7 +88,8 @@ func RepetitionsIn(dir string) (folders []string, err error) {
 }
 
 func (l *FailedRun) add(t *Tool, folder string, r ScenarioRecord, run *Record) error {
-	if slices.ContainsFunc(l.Plans, func(p scenarios.Plan) bool { return p.Scenario.Name == r.Name }) || !cameOutWrong(folder, r, run) {
+	if slices.ContainsFunc(l.Plans, func(p scenarios.Plan) bool { return p.Scenario.Name == r.Name }) ||
+		!cameOutWrong(folder, r, run) {
 		return nil
 	}
 	plan, err := scenarios.LoadPlanIn(folder, filepath.Join(r.Dir, PlanFile), t.Catalogue())
@@ -100,7 +102,8 @@ func (l *FailedRun) add(t *Tool, folder string, r ScenarioRecord, run *Record) e
 	return err
 }
 
-// cameOutWrong reports whether what a scenario left in the run's folder shows other than what was expected. One that has no verdict never ended.
+// cameOutWrong reports whether what a scenario left in the run's folder shows
+// other than what was expected. One that has no verdict never ended.
 func cameOutWrong(folder string, r ScenarioRecord, run *Record) bool {
 	var v struct {
 		Result   reports.Result `json:"result"`

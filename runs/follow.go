@@ -14,10 +14,12 @@ import (
 // followEvery is how often a growing history is looked at.
 const followEvery = 20 * time.Millisecond
 
-// followHistory judges a history while it is being written and calls begun with its header, seen for each event, and found for each certain violation, so that the
-// first one is on the screen while the scenario still runs. The returned function stops it, after the end of the file. Whatever goes wrong here shows
-// when the whole history is judged.
-func followHistory(file string, begun func(history.Header), seen func(*history.Event), found func(checker.Violation)) (stop func()) {
+// followHistory judges a history while it is being written and calls begun with its
+// header, seen for each event, and found for each certain violation, so that the first one
+// is on the screen while the scenario still runs. The returned function stops it, after
+// the end of the file. Whatever goes wrong here shows when the whole history is judged.
+func followHistory(file string, begun func(history.Header), seen func(*history.Event),
+	found func(checker.Violation)) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)

@@ -17,7 +17,8 @@ import (
 	"github.com/lockchaos/lockchaos/runs/screen"
 )
 
-// conclude rules on all repetitions together, writes the ruling and tells it. Its error carries the exit status.
+// conclude rules on all repetitions together, writes the ruling and tells it.
+// Its error carries the exit status.
 func (g *Gate) conclude(interrupted bool) error {
 	suite := g.suite()
 	code := g.status(suite)
@@ -28,9 +29,12 @@ func (g *Gate) conclude(interrupted bool) error {
 	case len(g.errs) > 0:
 		code, broken = exit.Failed, errors.Join(g.errs...).Error()
 	}
-	ruling := reports.Gate{Policy: repositoryPath(g.File), Command: suite.Command, Version: g.Tool.Version, Runtime: suite.Runtime, Seed: g.Seed, Started: suite.Started, Elapsed: suite.Elapsed,
-		Exit: code, Inconclusive: string(g.Policy.Inconclusive), Skipped: string(g.Policy.Skipped), Broken: broken, Budget: g.Policy.Budget, Demands: demands(g.Policy), Known: g.known(suite)}
-	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: g.Tool.Version, Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
+	ruling := reports.Gate{Policy: repositoryPath(g.File), Command: suite.Command, Version: g.Tool.Version,
+		Runtime: suite.Runtime, Seed: g.Seed, Started: suite.Started, Elapsed: suite.Elapsed,
+		Exit: code, Inconclusive: string(g.Policy.Inconclusive), Skipped: string(g.Policy.Skipped), Broken: broken,
+		Budget: g.Policy.Budget, Demands: demands(g.Policy), Known: g.known(suite)}
+	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: g.Tool.Version,
+		Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
 		Wanted: g.repetitions()}
 	for _, r := range g.runs {
 		ruling.Runs = append(ruling.Runs, reports.RepeatedRun{Seed: r.suite.Seed, Dir: r.dir})
@@ -49,7 +53,8 @@ func (g *Gate) conclude(interrupted bool) error {
 		if err := errors.Join(err, terminal.GateText(out, ruling, suite, g.Screen.Color)); err != nil {
 			return fmt.Errorf("print the ruling: %w", err)
 		}
-		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command, reports.There(filepath.Join(g.dir, reports.IndexFile)))
+		harmless.Fprintf(out, "again: %s\nreport: %s\n", suite.Command,
+			reports.There(filepath.Join(g.dir, reports.IndexFile)))
 		TellAdds(out, suite)
 		return exit.Ended(code, unwritten, interrupted)
 	})
@@ -57,10 +62,12 @@ func (g *Gate) conclude(interrupted bool) error {
 
 // suite is every repetition as one run.
 func (g *Gate) suite() reports.Suite {
-	all := reports.Suite{Name: Titled("gate "+filepath.Base(g.File), g.Shard.String()), Command: g.Command, Seed: g.Seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: g.Tool.Version}
+	all := reports.Suite{Name: Titled("gate "+filepath.Base(g.File), g.Shard.String()), Command: g.Command,
+		Seed: g.Seed, Started: g.began.UTC().Truncate(time.Second), Elapsed: g.elapsed, Version: g.Tool.Version}
 	for i, r := range g.runs {
 		if i == 0 {
-			all.Versions, all.StandIns, all.About, all.Runtime = r.suite.Versions, r.suite.StandIns, r.suite.About, r.suite.Runtime
+			all.Versions, all.StandIns, all.About, all.Runtime = r.suite.Versions, r.suite.StandIns, r.suite.About,
+				r.suite.Runtime
 		}
 		for _, sc := range r.suite.Scenarios {
 			sc.Dir = filepath.Join(r.dir, sc.Dir)
@@ -68,7 +75,8 @@ func (g *Gate) suite() reports.Suite {
 		}
 	}
 	for _, r := range g.Policy.Remarks(seenIn(all), all.Started) {
-		all.Remarks = append(all.Remarks, reports.Remark{Level: reports.Note, Rule: r.Rule, Text: r.Text, File: repositoryPath(g.Policy.File), Line: r.Line})
+		all.Remarks = append(all.Remarks, reports.Remark{Level: reports.Note, Rule: r.Rule, Text: r.Text,
+			File: repositoryPath(g.Policy.File), Line: r.Line})
 	}
 	return all
 }
@@ -96,7 +104,8 @@ func demands(p *policy.Policy) (all []reports.Demand) {
 // known is what the policy tolerates, beside what the runs showed of it on the day of the gate.
 func (g *Gate) known(s reports.Suite) (all []reports.KnownViolation) {
 	for _, k := range g.Policy.Standings(seenIn(s)) {
-		all = append(all, reports.KnownViolation{Scenario: k.Scenario, Property: k.Property, Kind: k.Kind, Reason: k.Reason, LastDay: k.Expires.Format(time.DateOnly),
+		all = append(all, reports.KnownViolation{Scenario: k.Scenario, Property: k.Property, Kind: k.Kind,
+			Reason: k.Reason, LastDay: k.Expires.Format(time.DateOnly),
 			DaysLeft: k.DaysLeft(s.Started), Shown: k.Shown, Clear: k.Clear, Open: k.Open})
 	}
 	return all
@@ -114,23 +123,27 @@ func (g *Gate) status(suite reports.Suite) int {
 	return code
 }
 
-// write writes the ruling and its page. Each repetition has written its own files; where there is one, those are the gate's, and what people and CI systems
-// read is written again with the ruling.
+// write writes the ruling and its page. Each repetition has written its own files; where there is
+// one, those are the gate's, and what people and CI systems read is written again with the ruling.
 func (g *Gate) write(ruling reports.Gate, table reports.Repetition, suite reports.Suite) error {
-	return errors.Join(outside.Write(g.dir, GateFile, func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), RenderForCI(g.dir, suite),
-		outside.Write(g.dir, reports.IndexFile, func(w io.Writer) error { return page.WriteGateIndex(w, ruling, suite, table) }))
+	return errors.Join(outside.Write(g.dir, GateFile,
+		func(w io.Writer) error { return reports.WriteGate(w, ruling, suite) }), RenderForCI(g.dir, suite),
+		outside.Write(g.dir, reports.IndexFile,
+			func(w io.Writer) error { return page.WriteGateIndex(w, ruling, suite, table) }))
 }
 
-// IsGate tells whether a folder is that of a gate.
+// IsGate reports whether a folder is that of a gate.
 func IsGate(dir string) bool { return outside.Has(dir, GateFile) }
 
-// ReportGate judges and rules on every run of a gate again, by the policy that was saved with it, as of its day.
+// ReportGate judges and rules on every run of a gate again, by the policy that
+// was saved with it, as of its day.
 func (t *Tool) ReportGate(out *screen.Screen, dir string) error {
 	ruling, err := reports.ReadGate(dir, GateFile)
 	if err != nil {
 		return exit.Misuse(err)
 	}
-	g := &Gate{dir: dir, File: ruling.Policy, Command: ruling.Command, Screen: out, began: ruling.Started, elapsed: ruling.Elapsed}
+	g := &Gate{dir: dir, File: ruling.Policy, Command: ruling.Command, Screen: out, began: ruling.Started,
+		elapsed: ruling.Elapsed}
 	g.Tool, g.Seed = t, ruling.Seed
 	interrupted := false
 	for _, r := range ruling.Runs {

@@ -54,7 +54,8 @@ func (g *Gate) repetitions() int {
 	return asked.Repetitions()
 }
 
-// Plans are those of one repetition of all shards, the first being 0: of the scenarios that are repeated so often.
+// Plans are those of one repetition of all shards, the first being 0: of the
+// scenarios that are repeated so often.
 func (g *Gate) Plans(repetition int) (all []scenarios.Plan) {
 	for _, r := range g.Policy.Runs {
 		if r.Repetitions > repetition {
@@ -101,7 +102,8 @@ func (g *Gate) Do(ctx context.Context) error {
 func (g *Gate) one(i, of int) (*Run, error) {
 	f := g.Settings
 	f.Seed += uint64(i)
-	one := &Run{Settings: f, Where: g.Where, Name: "gate " + filepath.Base(g.File), About: "what the policy " + g.File + " asks for", Plans: g.Plans(i), Screen: g.Screen,
+	one := &Run{Settings: f, Where: g.Where, Name: "gate " + filepath.Base(g.File),
+		About: "what the policy " + g.File + " asks for", Plans: g.Plans(i), Screen: g.Screen,
 		Command: g.Command, late: g.late, Alone: &g.alone}
 	dir := g.dir
 	if of > 1 {
@@ -125,7 +127,8 @@ func (g *Gate) late(p scenarios.Plan) string {
 	if left >= needs {
 		return ""
 	}
-	return fmt.Sprintf("not run: of the time budget of %v %v are left, and it takes some %v", g.Policy.Budget, max(left, 0).Round(time.Second), needs)
+	return fmt.Sprintf("not run: of the time budget of %v %v are left, and it takes some %v", g.Policy.Budget,
+		max(left, 0).Round(time.Second), needs)
 }
 
 func (g *Gate) add(one *Run) {
@@ -146,7 +149,8 @@ func (g *Gate) add(one *Run) {
 	slices.SortFunc(g.runs, func(a, b gateRun) int { return int(int64(a.suite.Seed - b.suite.Seed)) })
 }
 
-// rules says how a policy takes a scenario: whether it asks for it, and whether it lets pass what it leaves open.
+// rules says how a policy takes a scenario: whether it asks for it, and whether
+// it lets pass what it leaves open.
 func (r ScenarioRecord) rules(p *policy.Policy) (demanded, lenient bool) {
 	if p == nil {
 		return false, false
@@ -157,7 +161,8 @@ func (r ScenarioRecord) rules(p *policy.Policy) (demanded, lenient bool) {
 	return true, p.Inconclusive == policy.Warn
 }
 
-// rule sets what was found beside what a policy demands. Of an attack of an exam, what the exam says of it counts.
+// rule sets what was found beside what a policy demands. Of an attack of an
+// exam, what the exam says of it counts.
 func rule(out *reports.Scenario, p *policy.Policy, s scenarios.Scenario, now time.Time) {
 	seen := seenOf(*out)
 	if p.Examines(s.Name) {
@@ -167,7 +172,8 @@ func rule(out *reports.Scenario, p *policy.Policy, s scenarios.Scenario, now tim
 	}
 	out.Met = true
 	for _, r := range p.Judge(seen, s.Expect, now) {
-		out.Expect = append(out.Expect, reports.Expectation{Property: r.Property, Want: r.Want, Got: r.Got, Met: r.Met, Known: r.Known, Note: r.Note})
+		out.Expect = append(out.Expect, reports.Expectation{Property: r.Property, Want: r.Want, Got: r.Got, Met: r.Met,
+			Known: r.Known, Note: r.Note})
 		out.Met = out.Met && r.Met
 		if r.Known != "" {
 			out.Why = r.Known // for the pages: this is why it passes
@@ -178,7 +184,8 @@ func rule(out *reports.Scenario, p *policy.Policy, s scenarios.Scenario, now tim
 
 // seenOf is what a scenario showed, as a policy sees it.
 func seenOf(sc reports.Scenario) policy.Seen {
-	s := policy.Seen{Scenario: sc.Name, Ran: sc.Failed == "" && sc.Skipped == "", Properties: observed(sc.Verdict), Severity: sc.Verdict.Severity.String(), Why: map[string]string{}}
+	s := policy.Seen{Scenario: sc.Name, Ran: sc.Failed == "" && sc.Skipped == "", Properties: observed(sc.Verdict),
+		Severity: sc.Verdict.Severity.String(), Why: map[string]string{}}
 	for _, p := range sc.Verdict.Properties {
 		s.Why[p.Name] = p.Why
 	}
@@ -196,10 +203,12 @@ func (g *Gate) begin(repetitions int) {
 	if repetitions > 1 {
 		column += len(fmt.Sprintf(" (seed %d)", g.Seed+uint64(repetitions)))
 	}
-	suite := reports.Suite{Version: g.Tool.Version, Name: Titled("gate "+g.File, g.Shard.String()), Runtime: g.Where.About(), Seed: g.Seed}
+	suite := reports.Suite{Version: g.Tool.Version, Name: Titled("gate "+g.File, g.Shard.String()),
+		Runtime: g.Where.About(), Seed: g.Seed}
 	g.Screen.Start(suite, total, g.Parallel, column, func(out io.Writer) {
 		harmless.Fprintf(out, "lockchaos %s · %s · %s · seed %d\n", g.Tool.Version, suite.Name, suite.Runtime, g.Seed)
-		harmless.Fprintf(out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), spelling.Plural(len(asked)), total, spelling.Plural(total), min(g.Parallel, total),
+		harmless.Fprintf(out, "%d scenario%s, %d run%s, %d at once, %s", len(asked), spelling.Plural(len(asked)), total,
+			spelling.Plural(total), min(g.Parallel, total),
 			scenarios.Estimate(scenarios.LengthOfAll(g.EveryPlan(), g.Parallel)))
 		if g.Policy.Budget > 0 {
 			harmless.Fprintf(out, ", %v at most", g.Policy.Budget)

@@ -6,8 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// GoTest is what there is to know of a run that is a test in Go (package locktest): the lock is the test's
-// own, and no program that judges or renders the run later knows it by name.
+// GoTest is what there is to know of a run that is a test in Go (package locktest): the lock
+// is the test's own, and no program that judges or renders the run later knows it by name.
 type GoTest struct {
 	Lock    string         `json:"lock"`
 	Service string         `json:"service"` // "": the lock needs none

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestPutAside: a try whose folder is the run's leaves all but the run's record to its own folder, and no try takes another along.
+// TestPutAside: a try whose folder is the run's leaves all but the run's record
+// to its own folder, and no try takes another along.
 func TestPutAside(t *testing.T) {
 	s := &Run{Dir: t.TempDir()}
 	names := func(dir string) (all []string) {

@@ -9,8 +9,8 @@ import (
 // loggedLines is how much of a log Logged returns.
 const loggedLines = 30
 
-// Logged finds the first line of a log that begins so, and returns it with what follows it, 30 lines at
-// most; "" if there is none.
+// Logged finds the first line of a log that begins so, and returns it with what
+// follows it, 30 lines at most; "" if there is none.
 func Logged(file, beginning string) string {
 	log, err := os.ReadFile(file)
 	i := bytes.Index(append([]byte("\n"), log...), []byte("\n"+beginning))

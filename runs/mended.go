@@ -12,14 +12,17 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// mendedFolder is where attacks lie that an exam makes again on an application that avoids the first defect. It is the folder of a run of its own.
+// mendedFolder is where attacks lie that an exam makes again on an application
+// that avoids the first defect. It is the folder of a run of its own.
 const mendedFolder = "mended"
 
-// mostMended is how many attacks an exam makes again at most, each once: without it an exam of a lock that falls by all attacks would last twice as long.
+// mostMended is how many attacks an exam makes again at most, each once: without
+// it an exam of a lock that falls by all attacks would last twice as long.
 const mostMended = 12
 
-// mend makes attacks again that fell, on an application that avoids the step in which the first defect lives, and notes in the exam's
-// record what came of it. Its error says what could not be written.
+// mend makes attacks again that fell, on an application that avoids the step in
+// which the first defect lives, and notes in the exam's record what came of it.
+// Its error says what could not be written.
 func (s *Run) mend(ctx context.Context) error {
 	if s.Exam == nil || s.Settings.Shard.Total > 0 || ctx.Err() != nil {
 		return nil
@@ -38,8 +41,10 @@ func (s *Run) mend(ctx context.Context) error {
 	}
 	m.Avoids, m.Dir = avoids, mendedFolder
 	s.Screen.Say("made again on an application that " + avoids + ": " + reports.MadeAgain(len(plans), len(fell)))
-	again := &Run{Settings: s.Settings, Name: s.Name + ", first defect mended", About: "attacks made again on an application that " + avoids, Plans: plans, Command: s.Command,
-		Screen: s.Screen, Where: s.Where, Alone: s.Alone, Exam: &reports.Exam{Lock: s.Exam.Lock, Avoids: avoids}, late: s.late}
+	again := &Run{Settings: s.Settings, Name: s.Name + ", first defect mended",
+		About: "attacks made again on an application that " + avoids, Plans: plans, Command: s.Command,
+		Screen: s.Screen, Where: s.Where, Alone: s.Alone, Exam: &reports.Exam{Lock: s.Exam.Lock, Avoids: avoids},
+		late: s.late}
 	again.Settings.Retries = 0
 	dir := filepath.Join(s.Dir, mendedFolder)
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -60,9 +65,11 @@ func (s *Run) mend(ctx context.Context) error {
 	return err
 }
 
-// masked are the plans of the fallen attacks that are made again, and what their application does; why says why there are none. The attacks apart need not be made again:
-// their application avoids the step already.
-func (s *Run) masked(defect string, fell []reports.Scenario) (plans []scenarios.Plan, apart []reports.Scenario, avoids, why string) {
+// masked are the plans of the fallen attacks that are made again, and what
+// their application does; why says why there are none. The attacks apart need
+// not be made again: their application avoids the step already.
+func (s *Run) masked(defect string, fell []reports.Scenario) (plans []scenarios.Plan, apart []reports.Scenario, avoids,
+	why string) {
 	table, err := scenarios.Attacks()
 	if err != nil {
 		return nil, nil, "", err.Error()

@@ -27,8 +27,9 @@ type shardRun struct {
 
 func (r shardRun) dir() string { return filepath.Join(r.top, r.sub) }
 
-// MergeShards makes one new folder in parent of the folders of shards, and returns it. It has the
-// scenarios of all shards, and no report yet. Those of a shard that is missing are recorded as not run.
+// MergeShards makes one new folder in parent of the folders of shards, and
+// returns it. It has the scenarios of all shards, and no report yet. Those of a
+// shard that is missing are recorded as not run.
 func MergeShards(parent string, dirs []string) (string, error) {
 	var first []shardRun // of every shard
 	bySub := map[string][]shardRun{}
@@ -111,7 +112,8 @@ func oneRun(all []shardRun) error {
 	slices.SortStableFunc(all, func(a, b shardRun) int { return a.of.Number - b.of.Number })
 	for i, r := range all[1:] {
 		if before := all[i]; before.of.String() == r.of.String() {
-			return fmt.Errorf("%s and %s are the same shard, %s: name each shard once", before.dir(), r.dir(), r.run.Shard)
+			return fmt.Errorf("%s and %s are the same shard, %s: name each shard once", before.dir(), r.dir(),
+				r.run.Shard)
 		}
 		if err := differ(all[0], r); err != nil {
 			return err
@@ -222,8 +224,8 @@ func (s share) missing(total int) ScenarioRecord {
 		State: StateEnded, Result: reports.Skipped.String(), Exit: &code}
 }
 
-// copyScenario copies what a scenario has left, with the tries that were put aside. A scenario that was
-// never begun has left nothing.
+// copyScenario copies what a scenario has left, with the tries that were put
+// aside. A scenario that was never begun has left nothing.
 func copyScenario(to, from, folder string) error {
 	if folder == "" || folder != filepath.Base(folder) || folder[0] == '.' {
 		return exit.Misuse(fmt.Errorf("%s: %q is no folder of a scenario", filepath.Join(from, RecordFile), folder))
@@ -243,8 +245,8 @@ func copyScenario(to, from, folder string) error {
 	return nil
 }
 
-// describeMerged writes gate.json or repeat.json, by which "report" knows a gate or a repetition. first
-// are the first runs of every shard; all are the merged runs, in the folders.
+// describeMerged writes gate.json or repeat.json, by which "report" knows a gate or a
+// repetition. first are the first runs of every shard; all are the merged runs, in the folders.
 func describeMerged(dir string, first []shardRun, all []*Record, folders []reports.RepeatedRun) error {
 	one := all[0]
 	if p := one.Policy; p != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// What a program that runs scenarios is started again as, inside a sandbox. ScenarioVerb is followed by
-// a scenario's folder, which holds the plan: see Tool.Inside. As ProbeVerb it tries the faults of a
-// network (netfault.WriteProbe).
+// What a program that runs scenarios is started again as, inside a sandbox.
+// ScenarioVerb is followed by a scenario's folder, which holds the plan: see
+// Tool.Inside. As ProbeVerb it tries the faults of a network (netfault.WriteProbe).
 const (
 	ScenarioVerb = "scenario"
 	ProbeVerb    = "probe"
@@ -26,8 +26,9 @@ const (
 type Runtime interface {
 	// About is what the first line of every output says of it: "private network, Linux 6.18".
 	About() string
-	// Run runs the program there with ScenarioVerb and DIR, which holds the plan, and waits for its end.
-	// The error of a program that did not end well has a method ExitCode() int, as *exec.ExitError has.
+	// Run runs the program there with ScenarioVerb and DIR, which holds the
+	// plan, and waits for its end. The error of a program that did not end well
+	// has a method ExitCode() int, as *exec.ExitError has.
 	Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error
 	// Skip says why a scenario can't be run there; "": it can.
 	Skip(plan scenarios.Plan) string
@@ -39,7 +40,8 @@ type Runtime interface {
 type PrivateNetwork struct {
 	// Locks returns the lock of a scenario.
 	Locks func(*scenarios.Scenario) (clients.Kind, error)
-	// Able says which needs of faults this machine does not meet. It is asked when a fault first needs something.
+	// Able says which needs of faults this machine does not meet. It is asked
+	// when a fault first needs something.
 	Able func() func(nemesis.Need) string
 	// Env is added to the environment of the program inside, as "NAME=value".
 	Env []string
@@ -65,8 +67,8 @@ func (n PrivateNetwork) Startable(p scenarios.Plan) error {
 	return harness.Startable(p, lock.Service)
 }
 
-// Check returns the first error that keeps a plan from being run and is the user's, such as a variable
-// that names no program. What the machine merely lacks is skipped.
+// Check returns the first error that keeps a plan from being run and is the user's,
+// such as a variable that names no program. What the machine merely lacks is skipped.
 func (n PrivateNetwork) Check(plans []scenarios.Plan) error {
 	for _, p := range plans {
 		err := n.Startable(p)
@@ -80,7 +82,8 @@ func (n PrivateNetwork) Check(plans []scenarios.Plan) error {
 // Close does nothing: namespaces end with their processes.
 func (PrivateNetwork) Close() error { return nil }
 
-// Run runs the plan in a sandbox of its own. A machine that refuses one is told by a *hosts.RefusedError.
+// Run runs the plan in a sandbox of its own. A machine that refuses one is told
+// by a *hosts.RefusedError.
 func (n PrivateNetwork) Run(ctx context.Context, _ scenarios.Plan, dir string, stdout, stderr io.Writer) error {
 	// A file is inner's own end of a pipe: nothing is copied, and it closes with inner.
 	inner, err := hosts.Sandbox{Stdout: stdout, Stderr: stderr, Env: n.Env}.Start(ctx, ScenarioVerb, dir)

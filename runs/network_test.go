@@ -9,13 +9,17 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// What the machine can't do is skipped before it starts, with the same words for each scenario that needs it.
+// What the machine can't do is skipped before it starts, with the same words
+// for each scenario that needs it.
 func TestWhatTheMachineCannotDo(t *testing.T) {
 	const why = "open it: permission denied; to do: mend it"
 	for _, k := range nemesis.Kinds() {
 		plan := scenarios.Plan{Scenario: scenarios.Scenario{Faults: []scenarios.Fault{{Kind: nemesis.KindPause}, {Kind: k.Name}}}}
 		for answer, skipped := range map[string]bool{"": false, why: true} {
-			where := PrivateNetwork{Locks: func(*scenarios.Scenario) (clients.Kind, error) { return clients.Kind{}, nil }, Able: func() func(nemesis.Need) string { return func(nemesis.Need) string { return answer } }}
+			where := PrivateNetwork{Locks: func(*scenarios.Scenario) (clients.Kind, error) {
+				return clients.Kind{},
+					nil
+			}, Able: func() func(nemesis.Need) string { return func(nemesis.Need) string { return answer } }}
 			want := ""
 			if skipped && k.Needs != nemesis.NeedsNothing && k.Needs != nemesis.NeedsLocal {
 				want = string(k.Needs) + ": " + why
@@ -27,8 +31,8 @@ func TestWhatTheMachineCannotDo(t *testing.T) {
 	}
 }
 
-// What the stand-in can't do is skipped before it starts, and so is a store's missing server. What the user
-// got wrong is not: it ends the run before anything begins.
+// What the stand-in can't do is skipped before it starts, and so is a store's missing
+// server. What the user got wrong is not: it ends the run before anything begins.
 func TestWhatTheStandInCannotDo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

@@ -29,7 +29,8 @@ func (s Settings) Outlook(w io.Writer, name string, plans []scenarios.Plan, repe
 		if len(faults) == 0 {
 			faults = append(faults, "none")
 		}
-		rows = append(rows, []string{p.Scenario.Name, scenarios.Estimate(scenarios.LengthOf(p)), expects, strings.Join(faults, ", ")})
+		rows = append(rows, []string{p.Scenario.Name, scenarios.Estimate(scenarios.LengthOf(p)), expects,
+			strings.Join(faults, ", ")})
 	}
 	if err := terminal.Table(w, rows); err != nil {
 		return err
@@ -45,8 +46,10 @@ func (s Settings) Outlook(w io.Writer, name string, plans []scenarios.Plan, repe
 	case repeat > 1:
 		often = fmt.Sprintf(" %d times, %d runs", repeat, len(all))
 	}
-	_, err := harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n", Titled(name, s.Shard.String()),
-		len(plans), spelling.Plural(len(plans)), often, scenarios.Estimate(scenarios.LengthOfAll(all, s.Parallel)), s.Parallel)
+	_, err := harmless.Fprintf(w, "\n%s: %d scenario%s%s, %s with %d at once (--parallel). Nothing was run.\n",
+		Titled(name, s.Shard.String()),
+		len(plans), spelling.Plural(len(plans)), often, scenarios.Estimate(scenarios.LengthOfAll(all, s.Parallel)),
+		s.Parallel)
 	return err
 }
 
@@ -55,7 +58,8 @@ func (g *Gate) Outlook(w io.Writer) error {
 	rows := [][]string{{"SCENARIO", "RUNS", "TAKES EACH", "MUST HOLD"}}
 	asked := g.Asked()
 	for _, r := range asked {
-		rows = append(rows, []string{r.Name, fmt.Sprint(r.Repetitions), scenarios.Estimate(scenarios.LengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
+		rows = append(rows, []string{r.Name, fmt.Sprint(r.Repetitions),
+			scenarios.Estimate(scenarios.LengthOf(scenarios.Plan{Scenario: r.Scenario})), demandWords(r.Demand)})
 	}
 	if err := terminal.Table(w, rows); err != nil {
 		return err
@@ -69,10 +73,13 @@ func (g *Gate) Outlook(w io.Writer) error {
 	case g.Policy.Budget > 0:
 		budget = fmt.Sprintf("within the time budget of %v", g.Policy.Budget)
 	}
-	harmless.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n", Titled(g.File, g.Shard.String()),
-		len(asked), spelling.Plural(len(asked)), len(all), spelling.Plural(len(all)), scenarios.Estimate(length), g.Parallel, budget)
+	harmless.Fprintf(w, "\ngate %s: %d scenario%s, %d run%s, %s with %d at once (--parallel), %s. Nothing was run.\n",
+		Titled(g.File, g.Shard.String()),
+		len(asked), spelling.Plural(len(asked)), len(all), spelling.Plural(len(all)), scenarios.Estimate(length),
+		g.Parallel, budget)
 	for _, k := range g.Policy.Known {
-		harmless.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, k.Scenario, k.Expires.Format(time.DateOnly), k.Reason)
+		harmless.Fprintf(w, "known: %s of %s until %s (%s)\n", k.Property, k.Scenario, k.Expires.Format(time.DateOnly),
+			k.Reason)
 	}
 	return nil
 }

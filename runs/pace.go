@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// An exam measures how fast its lock hands over. It does so in the first of its attacks that disturb nothing, while that attack goes on. Attacks with faults begin
+// An exam measures how fast its lock hands over. It does so in the first of its
+// attacks that disturb nothing, while that attack goes on. Attacks with faults begin
 // when the pace is known, and their length and their needs go by it (scenarios.Pace).
 
 // paceHandovers is how many hand-overs tell the pace.
@@ -33,7 +34,8 @@ func newPacer(plan int) *pacer {
 	return p
 }
 
-// pacerOf measures the first attack of the order in which several clients always want one key, and nothing disturbs them; nil: there is none.
+// pacerOf measures the first attack of the order in which several clients
+// always want one key, and nothing disturbs them; nil: there is none.
 func pacerOf(plans []scenarios.Plan, order []int) *pacer {
 	for _, i := range order {
 		if plans[i].Scenario.Contended() {
@@ -107,7 +109,8 @@ func (p *pacer) of() (pace scenarios.Pace) {
 	return p.pace
 }
 
-// overdue says why an attack is not begun any more: it does not fit into what is left of the exam's budget; "": it does.
+// overdue says why an attack is not begun any more: it does not fit into what
+// is left of the exam's budget; "": it does.
 func (s *Run) overdue(p scenarios.Plan) string {
 	if time.Since(s.began)+scenarios.LengthOf(p) <= s.Exam.Budget {
 		return ""
@@ -115,7 +118,8 @@ func (s *Run) overdue(p scenarios.Plan) string {
 	return reports.LeftByBudget(scenarios.EstimateOf(p.Scenario))
 }
 
-// prepared is the plan of a try: for a lock of the pace that is measured, and longer than that of the try before.
+// prepared is the plan of a try: for a lock of the pace that is measured, and
+// longer than that of the try before.
 func (s *Run) prepared(p scenarios.Plan, try int) scenarios.Plan {
 	p.Scenario = p.Scenario.Paced(s.pacer.of())
 	if s.Settings.Longer || s.examines(p) { // on a busy machine less happens
@@ -124,13 +128,16 @@ func (s *Run) prepared(p scenarios.Plan, try int) scenarios.Plan {
 	return p
 }
 
-// hasTime reports whether there is time for a try of the plan of a number. Otherwise the try before it stands.
+// hasTime reports whether there is time for a try of the plan of a number.
+// Otherwise the try before it stands.
 func (s *Run) hasTime(i, try int) bool {
 	return s.late == nil || s.late(s.prepared(s.Plans[i], try)) == ""
 }
 
-// pointless reports whether nothing would follow from another try of an attack either: its clients did all that they had to, and its fault met none of them.
+// pointless reports whether nothing would follow from another try of an attack
+// either: its clients did all that they had to, and its fault met none of them.
 func pointless(needs scenarios.Needs, sc reports.Scenario) bool {
 	stats := sc.Verdict.Stats
-	return sc.Fate() == reports.NothingFollows && needs.Bites > 0 && stats.Bites == 0 && stats.Grants >= int64(needs.Grants)
+	return sc.Fate() == reports.NothingFollows && needs.Bites > 0 && stats.Bites == 0 &&
+		stats.Grants >= int64(needs.Grants)
 }

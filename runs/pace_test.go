@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// TestPacer: a hand-over lasts from the call of a release to the grant to another client, and a probe's is none.
+// TestPacer: a hand-over lasts from the call of a release to the grant to
+// another client, and a probe's is none.
 func TestPacer(t *testing.T) {
 	p := newPacer(0)
 	watch := p.watch()
@@ -61,16 +62,23 @@ func TestPacer(t *testing.T) {
 	}
 }
 
-// TestPacerOf: the first attack is measured that disturbs nothing while several clients always want one key.
+// TestPacerOf: the first attack is measured that disturbs nothing while several
+// clients always want one key.
 func TestPacerOf(t *testing.T) {
-	wanted := scenarios.Scenario{Keys: 1, TTL: 100, Workload: scenarios.Workload{Kind: "counter", Think: scenarios.Range{Min: 2, Max: 5}, Rest: scenarios.Range{Min: 1, Max: 3}, AcquireTimeout: 400}}
+	wanted := scenarios.Scenario{Keys: 1, TTL: 100,
+		Workload: scenarios.Workload{Kind: "counter", Think: scenarios.Range{Min: 2, Max: 5},
+			Rest: scenarios.Range{Min: 1, Max: 3}, AcquireTimeout: 400}}
 	with := func(change func(*scenarios.Scenario)) scenarios.Plan {
 		s := wanted
 		change(&s)
 		return scenarios.Plan{Scenario: s}
 	}
-	plans := []scenarios.Plan{with(func(s *scenarios.Scenario) { s.Keys = 3 }), with(func(s *scenarios.Scenario) { s.Workload.Kind = "relay" }), with(func(s *scenarios.Scenario) { s.Workload.AcquireTimeout = 30 }),
-		with(func(s *scenarios.Scenario) { s.Workload.Rest.Max = 300 }), with(func(s *scenarios.Scenario) { s.Workload.Readers = 0.5 }), with(func(s *scenarios.Scenario) { s.Faults = []scenarios.Fault{{Kind: "kill"}} })}
+	plans := []scenarios.Plan{with(func(s *scenarios.Scenario) { s.Keys = 3 }),
+		with(func(s *scenarios.Scenario) { s.Workload.Kind = "relay" }),
+		with(func(s *scenarios.Scenario) { s.Workload.AcquireTimeout = 30 }),
+		with(func(s *scenarios.Scenario) { s.Workload.Rest.Max = 300 }),
+		with(func(s *scenarios.Scenario) { s.Workload.Readers = 0.5 }),
+		with(func(s *scenarios.Scenario) { s.Faults = []scenarios.Fault{{Kind: "kill"}} })}
 	if p := pacerOf(plans, []int{0, 1, 2, 3, 4, 5}); p != nil {
 		t.Errorf("plan %d is measured", p.plan)
 	}
@@ -85,7 +93,8 @@ func TestPacerOf(t *testing.T) {
 	}
 }
 
-// TestPointless: an attack whose fault has met nobody is not made again on a calm machine, unless its clients did too little for that.
+// TestPointless: an attack whose fault has met nobody is not made again on a
+// calm machine, unless its clients did too little for that.
 func TestPointless(t *testing.T) {
 	s := &Run{Exam: &reports.Exam{}}
 	plan := scenarios.Plan{Scenario: scenarios.Scenario{Needs: scenarios.Needs{Grants: 6, Handovers: 2, Bites: 2}}}
@@ -101,14 +110,16 @@ func TestPointless(t *testing.T) {
 		{"it met somebody once", 6, 1, true, true},
 		{"too few grants", 5, 0, true, true},
 	} {
-		sc := reports.Scenario{Verdict: checker.Verdict{Outcome: checker.Inconclusive, Stats: checker.Stats{Grants: c.grants, Bites: c.bites}}}
+		sc := reports.Scenario{Verdict: checker.Verdict{Outcome: checker.Inconclusive,
+			Stats: checker.Stats{Grants: c.grants, Bites: c.bites}}}
 		if why := s.Spoilt(plan, sc, c.calm); (why != "") != c.again {
 			t.Errorf("%s: again: %q", c.name, why)
 		}
 	}
 }
 
-// TestOverdue: an attack that does not fit into what is left of the budget is not begun, and is named as left out.
+// TestOverdue: an attack that does not fit into what is left of the budget is
+// not begun, and is named as left out.
 func TestOverdue(t *testing.T) {
 	exam := &reports.Exam{Lock: "any", Budget: time.Minute}
 	exam.Leave("stop-work", "about 2 min")
@@ -127,7 +138,8 @@ func TestOverdue(t *testing.T) {
 		t.Errorf("%q", why)
 	}
 	r := Record{Exam: exam}
-	suite := r.Together([]Judged{{Scenario: reports.Scenario{Name: "any/nothing-work/unfenced", Fault: "nothing-work"}}, {Scenario: reports.Scenario{Fault: "kill-work", Skipped: why}, late: true}})
+	suite := r.Together([]Judged{{Scenario: reports.Scenario{Name: "any/nothing-work/unfenced", Fault: "nothing-work"}},
+		{Scenario: reports.Scenario{Fault: "kill-work", Skipped: why}, late: true}})
 	if len(suite.Scenarios) != 1 || len(suite.Exam.Left) != 2 || suite.Exam.Left[1] != (reports.LeftOut{Attack: "kill-work", Why: why}) {
 		t.Errorf("%+v", suite)
 	}
@@ -139,7 +151,8 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// TestAtOnce: the longer the lease, the more attacks run side by side while the machine is calm. A number that the user gives stands.
+// TestAtOnce: the longer the lease, the more attacks run side by side while the
+// machine is calm. A number that the user gives stands.
 func TestAtOnce(t *testing.T) {
 	seconds := func(n float64) scenarios.Duration { return scenarios.Duration(n * float64(time.Second)) }
 	calm := Settings{Steady: DefaultParallel(), Parallel: CalmParallel()}

@@ -8,7 +8,8 @@ import (
 // workspaceVars name the folder that a CI system has checked out: paths in annotations begin there.
 var workspaceVars = []string{"GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE"}
 
-// repositoryPath is a file's path as a CI system knows it: from the root of what it has checked out, with slashes.
+// repositoryPath is a file's path as a CI system knows it: from the root of
+// what it has checked out, with slashes.
 func repositoryPath(file string) string {
 	if file == "" {
 		return ""

@@ -32,20 +32,25 @@ type Judged struct {
 	late bool
 }
 
-// JudgeScenario reads a scenario's folder, judges its history and compares the verdict with what was expected. A harness that failed leaves
-// what it had recorded: that is judged too, for a certain violation stands. The history itself is not kept.
+// JudgeScenario reads a scenario's folder, judges its history and compares the
+// verdict with what was expected. A harness that failed leaves what it had recorded:
+// that is judged too, for a certain violation stands. The history itself is not kept.
 func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
 	t = t.knowing(run.Test)
 	folder := filepath.Join(dir, r.Dir)
-	out := Judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped, Elapsed: r.Elapsed, Seed: run.Seed,
-		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin, Spoilt: r.Spoilt, Rerun: run.Command}} // the whole run again, if nothing better is known
+	out := Judged{Scenario: reports.Scenario{Name: r.Name, Dir: r.Dir, Failed: r.Failed, Skipped: r.Skipped,
+		Elapsed: r.Elapsed, Seed: run.Seed,
+		// the whole run again, if nothing better is known
+		Runtime: run.Runtime, Version: run.Version, File: r.File, Line: r.Line, Builtin: r.Builtin, Spoilt: r.Spoilt,
+		Rerun: run.Command}}
 	fail := func(err error) Judged {
 		if out.Failed == "" { // what failed first says more
 			out.Failed = err.Error()
 		}
 		return out
 	}
-	if m := r.Missing; m != nil { // it leaves open whatever is asked of it, and there is no plan of it
+	// it leaves open whatever is asked of it, and there is no plan of it
+	if m := r.Missing; m != nil {
 		out.Lock, out.Store, out.Fault, out.Demanded = m.Lock, m.Store, m.Fault, true
 		return out
 	}
@@ -96,7 +101,8 @@ func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool, by string
 	}
 	all := Compare(out.Verdict, e)
 	for _, c := range all {
-		out.Expect = append(out.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met, Known: inherentWords(c, by)})
+		out.Expect = append(out.Expect, reports.Expectation{Property: c.Property, Want: c.Want, Got: c.Got, Met: c.Met,
+			Known: inherentWords(c, by)})
 		if c.Inherent {
 			out.Why = scenarios.InherentWords + by + ". " + e.Why
 		}
@@ -145,13 +151,15 @@ func (t *Tool) again(plan *scenarios.Plan, folder string, run *Record) string {
 	if t.builtin(s) {
 		again = []string{run.program(), "run", s.Name, "--seed", strconv.FormatUint(plan.Seed, 10)}
 	}
-	if run.NoExpect || run.Policy != nil { // what a scenario expects of itself is not what a policy demands
+	// what a scenario expects of itself is not what a policy demands
+	if run.NoExpect || run.Policy != nil {
 		again = append(again, "--no-expect")
 	}
 	return reports.Shell(append(again, run.Where...)...)
 }
 
-// builtin tells whether the scenario comes with lockchaos as it is, so that its name is enough to run it again.
+// builtin reports whether the scenario comes with lockchaos as it is, so that its
+// name is enough to run it again.
 func (t *Tool) builtin(s scenarios.Scenario) bool {
 	suites, err := t.Suites()
 	if err != nil {
@@ -210,7 +218,8 @@ func observed(v checker.Verdict) []scenarios.Observed {
 
 // Together puts the judged scenarios of a run together.
 func (r *Record) Together(all []Judged) reports.Suite {
-	s := reports.Suite{Name: Titled(r.Suite, r.Shard), About: r.About, Command: r.Command, Runtime: r.Runtime, Seed: r.Seed, Started: r.Started, Elapsed: r.Elapsed,
+	s := reports.Suite{Name: Titled(r.Suite, r.Shard), About: r.About, Command: r.Command, Runtime: r.Runtime,
+		Seed: r.Seed, Started: r.Started, Elapsed: r.Elapsed,
 		Version: r.Version, Exam: r.Exam}
 	if s.Exam != nil {
 		exam := *s.Exam // the record keeps what was left out before the run
@@ -238,7 +247,8 @@ func (r *Record) Together(all []Judged) reports.Suite {
 	return s
 }
 
-// Render writes every report of a run. Histories are read one at a time for each processor, so memory is bounded by the longest of them.
+// Render writes every report of a run. Histories are read one at a time for
+// each processor, so memory is bounded by the longest of them.
 func Render(dir string, suite reports.Suite) error {
 	var all errgroup.Group
 	all.SetLimit(goruntime.NumCPU())
@@ -248,7 +258,8 @@ func Render(dir string, suite reports.Suite) error {
 	if err := all.Wait(); err != nil {
 		return err
 	}
-	if err := outside.Write(dir, reports.IndexFile, func(w io.Writer) error { return page.WriteIndex(w, suite) }); err != nil {
+	if err := outside.Write(dir, reports.IndexFile,
+		func(w io.Writer) error { return page.WriteIndex(w, suite) }); err != nil {
 		return err
 	}
 	return RenderForCI(dir, suite)
@@ -282,8 +293,8 @@ func inherentWords(c scenarios.Compared, by string) string {
 	return scenarios.InherentWords + by
 }
 
-// tellInherent tells what was violated and is allowed, since no lease prevents it. Beside a defect that is not certain: the defect may
-// have brought it about.
+// tellInherent tells what was violated and is allowed, since no lease prevents
+// it. Beside a defect that is not certain: the defect may have brought it about.
 func tellInherent(out io.Writer, sc reports.Scenario) {
 	if !sc.Met {
 		return

@@ -16,17 +16,20 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Record is run.json: what a run was, for rendering it again. What the scenarios showed is in their own folders. It is written when the run begins, and
-// again whenever a scenario begins, is first violated, or ends, so that a run can be followed (lockchaos serve) and one that was killed be reported.
+// Record is run.json: what a run was, for rendering it again. What the
+// scenarios showed is in their own folders. It is written when the run begins,
+// and again whenever a scenario begins, is first violated, or ends, so that a
+// run can be followed (lockchaos serve) and one that was killed be reported.
 type Record struct {
-	Version  string   `json:"lockchaos"`
-	Build    string   `json:"build,omitempty"` // see Tool.Build
-	Suite    string   `json:"suite"`
-	About    string   `json:"about,omitempty"`
-	Command  string   `json:"command"`
-	Program  string   `json:"program"` // as it was called, for commands that can be pasted
-	Runtime  string   `json:"runtime"`
-	Where    []string `json:"where,omitempty"` // the words of the command line that chose the runtime
+	Version string `json:"lockchaos"`
+	Build   string `json:"build,omitempty"` // see Tool.Build
+	Suite   string `json:"suite"`
+	About   string `json:"about,omitempty"`
+	Command string `json:"command"`
+	Program string `json:"program"` // as it was called, for commands that can be pasted
+	Runtime string `json:"runtime"`
+	// the words of the command line that chose the runtime
+	Where    []string `json:"where,omitempty"`
 	Seed     uint64   `json:"seed"`
 	NoExpect bool     `json:"no_expect,omitempty"`
 	// Policy is what the run is ruled by, where it is a gate's.
@@ -40,7 +43,8 @@ type Record struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Exam is what was examined, where it is one.
 	Exam *reports.Exam `json:"exam,omitempty"`
-	// Shard is the part of the suite that was run ("3/8"), "": all of it. Shares are the scenarios of all parts.
+	// Shard is the part of the suite that was run ("3/8"), "": all of it.
+	// Shares are the scenarios of all parts.
 	Shard     string           `json:"shard,omitempty"`
 	Shares    []share          `json:"shares,omitempty"`
 	Scenarios []ScenarioRecord `json:"scenarios"`
@@ -53,7 +57,8 @@ type ScenarioRecord struct {
 	Name    string        `json:"name"`
 	Dir     string        `json:"dir"`
 	Elapsed time.Duration `json:"elapsed_ns"`
-	// File and Line are where the scenario is written, from the root of the repository; Builtin is "file:line" in the sources of lockchaos.
+	// File and Line are where the scenario is written, from the root of the
+	// repository; Builtin is "file:line" in the sources of lockchaos.
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Builtin string `json:"builtin,omitempty"`
@@ -64,17 +69,20 @@ type ScenarioRecord struct {
 	Late bool `json:"late,omitempty"`
 	// Missing is set where runs were merged and that of its shard was not among them.
 	Missing *share `json:"missing,omitempty"`
-	// Spoilt are the tries before the one that is told: why each proved nothing. What they left lies beside Dir.
+	// Spoilt are the tries before the one that is told: why each proved
+	// nothing. What they left lies beside Dir.
 	Spoilt []string `json:"spoilt,omitempty"`
 	// Cut is why it was ended before its time; its history has no end.
 	Cut string `json:"cut,omitempty"`
-	// State is how far it is: Began is when it began, Planned how long its workload is to last. First is the first violation, in a sentence.
+	// State is how far it is: Began is when it began, Planned how long its
+	// workload is to last. First is the first violation, in a sentence.
 	State   runState      `json:"state,omitempty"`
 	Began   time.Time     `json:"began,omitzero"`
 	Planned time.Duration `json:"planned_ns,omitempty"`
 	First   string        `json:"first_violation,omitempty"`
-	// Result is what it came to, in a word, and Detail the figures behind it. Expectation is "met" or "not met"; "": it had none, or was not
-	// judged. Reason says why it did not come out as it should. Exit is the exit status of the scenario alone.
+	// Result is what it came to, in a word, and Detail the figures behind it. Expectation
+	// is "met" or "not met"; "": it had none, or was not judged. Reason says why it did
+	// not come out as it should. Exit is the exit status of the scenario alone.
 	Result      string `json:"result,omitempty"`
 	Detail      string `json:"detail,omitempty"`
 	Expectation string `json:"expectation,omitempty"`
@@ -122,7 +130,8 @@ func (r *Record) program() string {
 	return r.Program
 }
 
-// FolderOf turns a scenario's name into that of its folder: redis-setnx/none/unfenced → redis-setnx.none.unfenced.
+// FolderOf turns a scenario's name into that of its folder:
+// redis-setnx/none/unfenced → redis-setnx.none.unfenced.
 func FolderOf(name string) string { return strings.ReplaceAll(name, "/", ".") }
 
 // MakeFolder makes a fresh folder for a run, named after its time, and points "latest" at it.
@@ -172,11 +181,12 @@ func (r *Record) Save(dir string) error {
 	return nil
 }
 
-// reserveFile takes room on the disk until the run has ended, so that a disk that is full by then has room for run.json.
+// reserveFile takes room on the disk until the run has ended, so that a disk
+// that is full by then has room for run.json.
 const reserveFile = ".reserve"
 
-// Reserve makes the reserve of a run of so many scenarios. Where there is no room for it there is none for the run, which
-// will say so itself.
+// Reserve makes the reserve of a run of so many scenarios. Where there is no
+// room for it there is none for the run, which will say so itself.
 func Reserve(dir string, scenarios int) {
 	_ = os.WriteFile(filepath.Join(dir, reserveFile), make([]byte, 64<<10+scenarios<<12), 0o644)
 }
@@ -198,16 +208,19 @@ func Load(dir string) (*Record, error) {
 	}
 	for _, s := range r.Scenarios {
 		if s.Dir != "" && !filepath.IsLocal(s.Dir) {
-			return nil, fmt.Errorf("%s: the folder of scenario %q is %q, which is not below the run's", filepath.Join(dir, RecordFile), s.Name, s.Dir)
+			return nil, fmt.Errorf("%s: the folder of scenario %q is %q, which is not below the run's",
+				filepath.Join(dir, RecordFile), s.Name, s.Dir)
 		}
 	}
 	return &r, nil
 }
 
-// RepeatFile is the record of a run that was repeated: which repetitions there are, and what each scenario came to.
+// RepeatFile is the record of a run that was repeated: which repetitions there
+// are, and what each scenario came to.
 const RepeatFile = "repeat.json"
 
-// LoadRepetition reads the record of a run that was repeated; nil: the folder is none of such a run.
+// LoadRepetition reads the record of a run that was repeated; nil: the folder
+// is none of such a run.
 func LoadRepetition(dir string) (*reports.Repetition, error) {
 	var r reports.Repetition
 	err := reports.ReadRecord(dir, RepeatFile, &r)

@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// WithoutSecrets takes the secrets out of the adapters' command lines, which are saved with the plans.
+// WithoutSecrets takes the secrets out of the adapters' command lines, which
+// are saved with the plans.
 func WithoutSecrets(plans []scenarios.Plan) (err error) {
 	for i := range plans {
 		a := &plans[i].Scenario.Adapter

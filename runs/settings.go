@@ -13,11 +13,13 @@ type Settings struct {
 	Seed uint64
 	// Parallel is how many run at once; 1 at the least.
 	Parallel int
-	// Steady is how many run at once on any machine, of parallel; the rest while it is calm. 0: all.
+	// Steady is how many run at once on any machine, of parallel; the rest
+	// while it is calm. 0: all.
 	Steady int
 	// Retries is how often a scenario is run again that came to nothing.
 	Retries int
-	// Counted: it is asked how often something is violated. So a run that does not show a violation that it should stands, and is not made again.
+	// Counted: it is asked how often something is violated. So a run that does
+	// not show a violation that it should stands, and is not made again.
 	Counted bool
 	// Longer: each time for twice as long, for on a busy machine less happens.
 	Longer bool

@@ -73,9 +73,9 @@ func (s *Shard) Seed() uint64 {
 	return rand.Uint64N(1_000_000)
 }
 
-// Cut assigns every plan to one shard: the longest first, each to the shard that has the least so
-// far. The same plans are cut in the same way on every machine. length is how long a plan takes with
-// all its repetitions.
+// Cut assigns every plan to one shard: the longest first, each to the shard
+// that has the least so far. The same plans are cut in the same way on every
+// machine. length is how long a plan takes with all its repetitions.
 func (s *Shard) Cut(plans []scenarios.Plan, length func(i int) time.Duration) error {
 	if s.Total > len(plans) {
 		n := len(plans)
@@ -107,7 +107,8 @@ func (s *Shard) Part(plans []scenarios.Plan) []scenarios.Plan {
 	return slices.DeleteFunc(slices.Clone(plans), others)
 }
 
-// longestFirst returns the numbers from 0 to n-1, the longest first, equally long ones in their order.
+// longestFirst returns the numbers from 0 to n-1, the longest first, equally
+// long ones in their order.
 func longestFirst(n int, length func(i int) time.Duration) []int {
 	all := make([]int, n)
 	for i := range all {
@@ -117,8 +118,8 @@ func longestFirst(n int, length func(i int) time.Duration) []int {
 	return all
 }
 
-// share is a scenario of the whole suite. The record of every shard has the shares of all, so that a
-// merge sees whether they were cut from the same suite, and what a missing shard would have run.
+// share is a scenario of the whole suite. The record of every shard has the shares of all, so that
+// a merge sees whether they were cut from the same suite, and what a missing shard would have run.
 type share struct {
 	Name  string `json:"name"`
 	Lock  string `json:"lock"`
@@ -130,7 +131,8 @@ type share struct {
 	Plan string `json:"plan"`
 }
 
-// shares are the scenarios of all shards, in the order of the suite; none where the whole suite is run.
+// shares are the scenarios of all shards, in the order of the suite; none where
+// the whole suite is run.
 func (s *Shard) shares(plans []scenarios.Plan) (all []share) {
 	if s.Total == 0 {
 		return nil

@@ -31,8 +31,8 @@ type Simulated struct {
 	Trace bool
 }
 
-// TraceFile is the exact interleaving of a simulated run, one line for each host call of an adapter,
-// each command of a server and each segment on the wire.
+// TraceFile is the exact interleaving of a simulated run, one line for each host
+// call of an adapter, each command of a server and each segment on the wire.
 const TraceFile = "trace.log"
 
 // InterpretVar names the environment variable that has simulated programs interpreted, if it is
@@ -41,7 +41,8 @@ const InterpretVar = "LOCKCHAOS_SIM_INTERPRET"
 
 // About says that nothing is real but the library.
 func (*Simulated) About() string {
-	return fmt.Sprintf("simulated: virtual time, client libraries against miniredis %s, or a model of etcd %s", backends.MiniredisVersion(), sim.EtcdVersion)
+	return fmt.Sprintf("simulated: virtual time, client libraries against miniredis %s, or a model of etcd %s",
+		backends.MiniredisVersion(), sim.EtcdVersion)
 }
 
 // Skip says why a plan can't be run in virtual time; "": it can.
@@ -100,11 +101,13 @@ func (s *Simulated) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 		defer func() { err = errors.Join(err, clean.Flush(), buffer.Flush(), f.Close()) }()
 	}
 	lines, last := json.NewEncoder(stdout), time.Time{}
-	return harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: kind, Program: program, Start: s.Start, History: file, Log: log, Trace: trace,
+	return harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: kind, Program: program, Start: s.Start,
+		History: file, Log: log, Trace: trace,
 		Progress: func(p harness.Progress) {
 			if now := time.Now(); now.Sub(last) > progressEvery {
 				last = now
-				_ = lines.Encode(map[string]any{"progress": p}) // if nobody listens, nobody is there to be told
+				// if nobody listens, nobody is there to be told
+				_ = lines.Encode(map[string]any{"progress": p})
 			}
 		}})
 }

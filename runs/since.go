@@ -54,9 +54,10 @@ func timeless(p scenarios.Plan) string {
 	return digest(p)
 }
 
-// Changed are the plans that have to be run: first those that came out wrong in the earlier run, then those that it did not have, or
-// had otherwise. Nothing tells whether a program of the user's own has changed, or lockchaos itself where it does not know its commit:
-// then all plans have to be run.
+// Changed are the plans that have to be run: first those that came out wrong in
+// the earlier run, then those that it did not have, or had otherwise. Nothing
+// reports whether a program of the user's own has changed, or lockchaos itself
+// where it does not know its commit: then all plans have to be run.
 func (s *Since) Changed(plans []scenarios.Plan) []scenarios.Plan {
 	var wrong, others []scenarios.Plan
 	for _, p := range plans {
@@ -76,5 +77,6 @@ func (s *Since) Left(all, left int) string {
 	if left == 0 {
 		return fmt.Sprintf("Nothing is to be run: all %d scenarios came out as they should in %s, and have not changed.", all, s.dir)
 	}
-	return fmt.Sprintf("%d of %d scenarios are left out: they came out as they should in %s, and have not changed", all-left, all, s.dir)
+	return fmt.Sprintf("%d of %d scenarios are left out: they came out as they should in %s, and have not changed",
+		all-left, all, s.dir)
 }

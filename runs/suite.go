@@ -38,9 +38,11 @@ type Run struct {
 	Screen *screen.Screen
 	Where  Runtime
 
-	// Label tells apart the repetitions of a run, beside a scenario's name on the screen; "" where there is one.
+	// Label tells apart the repetitions of a run, beside a scenario's name on
+	// the screen; "" where there is one.
 	Label string
-	// Test says that the run is a test in Go; nil: it is none. It has one scenario, whose folder is the run's.
+	// Test says that the run is a test in Go; nil: it is none. It has one
+	// scenario, whose folder is the run's.
 	Test *GoTest
 	// OnAgain, when set, is told of each try that is made again, and why.
 	OnAgain func(sc reports.Scenario, why string)
@@ -58,7 +60,8 @@ type Run struct {
 	began time.Time
 	// pacer measures the lock of an exam; nil: nothing does.
 	pacer *pacer
-	// running is closed by lead when the clients of the first scenario have begun, or it has come to an end without.
+	// running is closed by lead when the clients of the first scenario have
+	// begun, or it has come to an end without.
 	running chan struct{}
 	lead    func()
 	record  Record
@@ -113,8 +116,10 @@ func (s *Run) Begin() {
 	r := &s.record
 	suite := reports.Suite{Version: r.Version, Name: Titled(r.Suite, r.Shard), Runtime: r.Runtime, Seed: r.Seed}
 	s.Screen.Start(suite, total, parallel, column, func(out io.Writer) {
-		harmless.Fprintf(out, "lockchaos %s · %s · %s · seed %d\n", suite.Version, suite.Name, suite.Runtime, suite.Seed)
-		harmless.Fprintf(out, "%d scenario%s, %d at once, %s\n\n", total, spelling.Plural(total), min(parallel, total), scenarios.Estimate(scenarios.LengthOfAll(s.Plans, parallel)))
+		harmless.Fprintf(out, "lockchaos %s · %s · %s · seed %d\n", suite.Version, suite.Name, suite.Runtime,
+			suite.Seed)
+		harmless.Fprintf(out, "%d scenario%s, %d at once, %s\n\n", total, spelling.Plural(total), min(parallel, total),
+			scenarios.Estimate(scenarios.LengthOfAll(s.Plans, parallel)))
 	})
 }
 
@@ -134,15 +139,19 @@ func (s *Run) Prepare(dir string, began time.Time) {
 	}
 	shares := s.Settings.Shard.shares(s.Plans)
 	s.Plans = s.Settings.Shard.Part(s.Plans)
-	s.record = Record{Version: s.Settings.Tool.Version, Build: s.Settings.Tool.Build, Suite: s.Name, About: s.About, Command: s.Command, Program: s.Settings.Tool.Program, Runtime: s.Where.About(), Where: s.Settings.Words, Seed: s.Plans[0].Seed,
-		NoExpect: s.Settings.NoExpect, Policy: s.Settings.Policy, Started: began.UTC().Truncate(time.Second), Parallel: s.Settings.Parallel, Exam: s.Exam, Scenarios: make([]ScenarioRecord, len(s.Plans)),
+	s.record = Record{Version: s.Settings.Tool.Version, Build: s.Settings.Tool.Build, Suite: s.Name, About: s.About,
+		Command: s.Command, Program: s.Settings.Tool.Program, Runtime: s.Where.About(), Where: s.Settings.Words,
+		Seed:     s.Plans[0].Seed,
+		NoExpect: s.Settings.NoExpect, Policy: s.Settings.Policy, Started: began.UTC().Truncate(time.Second),
+		Parallel: s.Settings.Parallel, Exam: s.Exam, Scenarios: make([]ScenarioRecord, len(s.Plans)),
 		Shard: s.Settings.Shard.String(), Shares: shares, Test: s.Test}
 	for i, p := range s.Plans {
 		folder := FolderOf(p.Scenario.Name)
 		if s.Test != nil {
 			folder = runFolder
 		}
-		s.record.Scenarios[i] = ScenarioRecord{Name: p.Scenario.Name, Dir: folder, State: StateWaiting, Planned: p.Scenario.Duration.Std()}
+		s.record.Scenarios[i] = ScenarioRecord{Name: p.Scenario.Name, Dir: folder, State: StateWaiting,
+			Planned: p.Scenario.Duration.Std()}
 	}
 	s.Results = make([]Judged, len(s.Plans))
 	if s.Alone == nil {
@@ -154,7 +163,8 @@ func (s *Run) Prepare(dir string, began time.Time) {
 	s.note(0, func(*ScenarioRecord) {})
 }
 
-// note changes what run.json says of a scenario. That it can't be written is told at the end, when it is written for good.
+// note changes what run.json says of a scenario. That it can't be written is
+// told at the end, when it is written for good.
 func (s *Run) note(i int, change func(*ScenarioRecord)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,19 +188,22 @@ func (s *Run) Finish() (suite reports.Suite, unwritten error) {
 // end. Of a suite the first one that must corrupt data comes before all, or else the suite's first:
 // that is what its reader waits for.
 func (s *Run) order() []int {
-	if s.Exam != nil && s.Exam.Budget > 0 { // the most telling first: what does not fit any more tells least
+	// the most telling first: what does not fit any more tells least
+	if s.Exam != nil && s.Exam.Budget > 0 {
 		return longestFirst(len(s.Plans), func(int) time.Duration { return 0 })
 	}
 	lead := max(0, slices.IndexFunc(s.Plans, func(p scenarios.Plan) bool { return p.Scenario.Expect.Corrupts() }))
 	return longestFirst(len(s.Plans), func(i int) time.Duration {
-		if s.Exam == nil && i == lead || s.Exam != nil && len(s.Plans[i].Scenario.Faults) == 0 { // a lock that falls undisturbed need not be attacked
+		// a lock that falls undisturbed need not be attacked
+		if s.Exam == nil && i == lead || s.Exam != nil && len(s.Plans[i].Scenario.Faults) == 0 {
 			return math.MaxInt64
 		}
 		return scenarios.LengthOf(s.Plans[i])
 	})
 }
 
-// Launch starts scenarios in order, each when a place is free, and returns when the last one has been started; wait waits for their ends.
+// Launch starts scenarios in order, each when a place is free, and returns when
+// the last one has been started; wait waits for their ends.
 func (s *Run) Launch(ctx context.Context, places chan struct{}) (wait func()) {
 	var all sync.WaitGroup
 	over := make(chan struct{})
@@ -232,10 +245,12 @@ func (s *Run) Launch(ctx context.Context, places chan struct{}) (wait func()) {
 	}
 }
 
-// headStartLimit is how long others wait for the first scenario. On a machine where it takes longer to start, there is no haste.
+// headStartLimit is how long others wait for the first scenario. On a machine
+// where it takes longer to start, there is no haste.
 const headStartLimit = 3 * time.Second
 
-// headStart waits until the clients of the first scenario have begun, so that what it shows is seen before others are started beside it.
+// headStart waits until the clients of the first scenario have begun, so that
+// what it shows is seen before others are started beside it.
 func (s *Run) headStart(ctx context.Context) {
 	select {
 	case <-s.running:
@@ -255,8 +270,9 @@ func (s *Run) tries(ctx context.Context, i int, p scenarios.Plan) {
 	}
 }
 
-// try runs one scenario. It returns whether that is to be tried again, and whether the machine was calm meanwhile. What the try has left is then put aside. The last
-// try is alone if the machine was not calm during the one before it (calm).
+// try runs one scenario. It returns whether that is to be tried again, and whether
+// the machine was calm meanwhile. What the try has left is then put aside. The
+// last try is alone if the machine was not calm during the one before it (calm).
 func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int, calm bool) (again, wasCalm bool) {
 	if try > 1 && try > s.Settings.Retries && !calm {
 		s.Alone.Lock()
@@ -311,7 +327,8 @@ func (s *Run) examines(p scenarios.Plan) bool {
 	return s.Exam != nil || s.Settings.Policy != nil && s.Settings.Policy.Examines(p.Scenario.Name)
 }
 
-// Spoilt says why a scenario is to be run again, as the rest of a sentence; "": what it came to stands. calm: the processors had time left meanwhile.
+// Spoilt says why a scenario is to be run again, as the rest of a sentence; "":
+// what it came to stands. calm: the processors had time left meanwhile.
 func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 	switch {
 	case s.examines(p):
@@ -331,7 +348,8 @@ func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 	return ""
 }
 
-// putAside keeps what a try has left, beside the scenario's folder, or in it where that is the run's.
+// putAside keeps what a try has left, beside the scenario's folder, or in it
+// where that is the run's.
 func (s *Run) putAside(folder string, try int) error {
 	aside := fmt.Sprintf("try%d", try)
 	if folder != runFolder {
@@ -361,14 +379,16 @@ func (s *Run) onTime(ctx context.Context, i int, p scenarios.Plan, r *ScenarioRe
 	cause := context.Cause(ctx)
 	switch over := (*overBudget)(nil); {
 	case err == nil && cause != nil:
-		r.Cut = cause.Error() // if it had come to its end just then its history has one, and that is what counts
+		// if it had come to its end just then its history has one, and that is what counts
+		r.Cut = cause.Error()
 	case err != nil && errors.As(cause, &over):
 		r.Skipped, r.Late = "not run: "+cause.Error()+" before it had begun", true
 	case err != nil:
 		r.Failed = redact.Text(err.Error())
 	}
 	if s.Settings.Compress {
-		if err := CompressHistory(filepath.Join(s.Dir, r.Dir)); err != nil { // what it shows is judged all the same
+		// what it shows is judged all the same
+		if err := CompressHistory(filepath.Join(s.Dir, r.Dir)); err != nil {
 			s.Screen.Say(s.label(p) + ": " + err.Error())
 		}
 	}
@@ -414,14 +434,15 @@ func (s *Run) one(ctx context.Context, i int, p scenarios.Plan, folder string) e
 		watch := s.pacer.watch()
 		seen = func(e *history.Event) { counted.Event(e); watch(e) }
 	}
-	live := followHistory(filepath.Join(dir, HistoryFile), func(h history.Header) { s.Screen.Ready(h); s.lead() }, seen, func(v checker.Violation) {
-		counted.Violation(v)
-		if !violated || screen.TellsMore(v, shown) {
-			violated, shown = true, v.Blame()
-			s.note(i, func(r *ScenarioRecord) { r.First = v.Property + ": " + v.Text })
-		}
-		s.Screen.Violation(name, v)
-	})
+	live := followHistory(filepath.Join(dir, HistoryFile), func(h history.Header) { s.Screen.Ready(h); s.lead() }, seen,
+		func(v checker.Violation) {
+			counted.Violation(v)
+			if !violated || screen.TellsMore(v, shown) {
+				violated, shown = true, v.Blame()
+				s.note(i, func(r *ScenarioRecord) { r.First = v.Property + ": " + v.Text })
+			}
+			s.Screen.Violation(name, v)
+		})
 	defer func() { live(); counted.End() }()
 	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.Screen.Progress(name, pr) })
 	if err != nil && ctx.Err() != nil && begun(dir) {
@@ -430,7 +451,7 @@ func (s *Run) one(ctx context.Context, i int, p scenarios.Plan, folder string) e
 	return err
 }
 
-// begun tells whether a scenario has a history that can be judged.
+// begun reports whether a scenario has a history that can be judged.
 func begun(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, HistoryFile))
 	if err != nil {
@@ -442,7 +463,8 @@ func begun(dir string) bool {
 }
 
 // runThere runs `lockchaos scenario DIR` in the runtime and waits for its end.
-func (s *Run) runThere(ctx context.Context, p scenarios.Plan, dir string, log *os.File, progress func(harness.Progress)) error {
+func (s *Run) runThere(ctx context.Context, p scenarios.Plan, dir string, log *os.File,
+	progress func(harness.Progress)) error {
 	dir, err := filepath.Abs(dir) // it is the same in a container
 	if err != nil {
 		return fmt.Errorf("find the scenario's folder: %w", err)
@@ -468,7 +490,8 @@ func (s *Run) runThere(ctx context.Context, p scenarios.Plan, dir string, log *o
 	return s.reason(err, dir, log.Name(), stderr.String())
 }
 
-// reason makes of how the process of a scenario ended what went wrong; nil: nothing. end is the end of its log.
+// reason makes of how the process of a scenario ended what went wrong; nil:
+// nothing. end is the end of its log.
 func (s *Run) reason(err error, dir, log, end string) error {
 	var process interface{ ExitCode() int } // or container
 	if err == nil || !errors.As(err, &process) {

@@ -12,7 +12,8 @@ import (
 
 // Tool is the program that runs scenarios: how it is called, and which locks it knows.
 type Tool struct {
-	// Version is recorded with every run, and so is Program, the word by which the program is called: it is part of the commands that a user can paste.
+	// Version is recorded with every run, and so is Program, the word by which
+	// the program is called: it is part of the commands that a user can paste.
 	Version, Program string
 	// Build tells one build of the program from all others; "": nothing does.
 	Build   string
@@ -46,7 +47,8 @@ func (t *Tool) Lock(name string) (clients.Kind, error) {
 	return clients.Kind{}, fmt.Errorf("there is no lock named %q", name)
 }
 
-// KindOf is the scenario's lock: one of the catalogue, an adapter, or that of the user's own application, of which nothing is known.
+// KindOf is the scenario's lock: one of the catalogue, an adapter, or that of
+// the user's own application, of which nothing is known.
 func (t *Tool) KindOf(s *scenarios.Scenario) (clients.Kind, error) {
 	if s.Own() {
 		return clients.Kind{Name: s.Lock}, nil

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// Adapter is a lock that is a program of the user's own, which speaks the protocol of docs/protocol.md. The scenario's Lock is then only what it is
-// called. What it claims it says itself when it starts, so whether it suits a fenced store is known only then.
+// Adapter is a lock that is a program of the user's own, which speaks the protocol of
+// docs/protocol.md. The scenario's Lock is then only what it is called. What it claims
+// it says itself when it starts, so whether it suits a fenced store is known only then.
 type Adapter struct {
 	// Command is its command line, for a shell. Every client starts one.
 	Command string `yaml:"command,omitempty"`
-	// Go is the folder of the adapter's Go package, for the simulation, which compiles it; Command is
-	// then empty.
+	// Go is the folder of the adapter's Go package, for the simulation, which
+	// compiles it; Command is then empty.
 	Go string `yaml:"go,omitempty"`
 	// Dir is the folder that it starts in; not given: that in which lockchaos runs.
 	Dir string `yaml:"dir,omitempty"`
@@ -30,7 +31,7 @@ func ServiceNamed(word string) string {
 	return word
 }
 
-// External tells whether the scenario's lock is an adapter.
+// External reports whether the scenario's lock is an adapter.
 func (s *Scenario) External() bool { return s.Adapter != Adapter{} }
 
 // lock checks what the scenario's lock is. at and lockAt are as in scenario.
@@ -60,7 +61,8 @@ func (v *validator) service(s *Scenario) (name string, known bool) {
 		return "", true
 	}
 	if s.External() {
-		return s.Adapter.Service, s.Adapter.Service == NoService || slices.Contains(v.catalogue.Services, s.Adapter.Service)
+		return s.Adapter.Service, s.Adapter.Service == NoService ||
+			slices.Contains(v.catalogue.Services, s.Adapter.Service)
 	}
 	return v.catalogue.LockService[s.Lock], slices.Contains(v.catalogue.Locks, s.Lock)
 }

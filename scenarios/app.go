@@ -8,26 +8,29 @@ import (
 	"strings"
 )
 
-// App is an application of the user's own in a compose project: its containers are the clients. It takes the place of a scenario's lock, store and
-// workload. What it did is told by its audit log or, where it has hooks, by their answers.
+// App is an application of the user's own in a compose project: its containers
+// are the clients. It takes the place of a scenario's lock, store and workload.
+// What it did is told by its audit log or, where it has hooks, by their answers.
 type App struct {
-	// Clients are the compose services whose containers are the clients, with ":2" behind one for the second container of a service. The first is client 1.
+	// Clients are the compose services whose containers are the clients, with ":2"
+	// behind one for the second container of a service. The first is client 1.
 	Clients []string `yaml:"clients"`
-	// Of pods on Kubernetes, Clients, Service and Store name deployment/NAME, statefulset/NAME, daemonset/NAME, pod/NAME, or KEY=VALUE, labels of theirs, and Namespace
-	// is where they are.
+	// Of pods on Kubernetes, Clients, Service and Store name deployment/NAME, statefulset/NAME,
+	// daemonset/NAME, pod/NAME, or KEY=VALUE, labels of theirs, and Namespace is where they are.
 	Namespace string `yaml:"namespace,omitempty"`
-	// Service are the compose services that the lock is kept by, Store the one that keeps what the lock protects. Faults can be aimed at them, and at
-	// the links that lead to them.
+	// Service are the compose services that the lock is kept by, Store the one that keeps what
+	// the lock protects. Faults can be aimed at them, and at the links that lead to them.
 	Service []string `yaml:"service,omitempty"`
 	Store   string   `yaml:"store,omitempty"`
-	// Lease is what a grant promises: "ttl" (also if not given: good for the TTL from when it was asked for or last renewed), "released" (good until it
-	// is released) or "unknown".
+	// Lease is what a grant promises: "ttl" (also if not given: good for the TTL from when it
+	// was asked for or last renewed), "released" (good until it is released) or "unknown".
 	Lease string   `yaml:"lease,omitempty"`
 	Log   AppLog   `yaml:"log,omitempty"`
 	Hooks AppHooks `yaml:"hooks,omitempty"`
 }
 
-// AppLog is where the clients' audit log is, and how to read it: as `lockchaos check` reads one, with the same words.
+// AppLog is where the clients' audit log is, and how to read it: as `lockchaos
+// check` reads one, with the same words.
 type AppLog struct {
 	// File is the path inside the containers; not given: what they print.
 	File string `yaml:"file,omitempty"`
@@ -39,7 +42,7 @@ type AppLog struct {
 	Tokens string `yaml:"tokens,omitempty"`
 }
 
-// Own tells whether the scenario's clients are an application of the user's own.
+// Own reports whether the scenario's clients are an application of the user's own.
 func (s *Scenario) Own() bool { return s.App != nil }
 
 // Members are the compose services that the application's scenario needs.
@@ -62,13 +65,14 @@ func (a *App) clone() *App {
 	return &c
 }
 
-// memberForm is what a compose service may be called, or what names pods on Kubernetes, with the number of a container or pod behind it.
+// memberForm is what a compose service may be called, or what names pods on
+// Kubernetes, with the number of a container or pod behind it.
 var memberForm = regexp.MustCompile(`^((deployment|statefulset|daemonset|pod)/|[A-Za-z0-9][A-Za-z0-9_./-]*=)?[A-Za-z0-9][A-Za-z0-9_.-]*(:[1-9][0-9]*)?$`)
 
-// inPod tells whether a member is a pod on Kubernetes.
+// inPod reports whether a member is a pod on Kubernetes.
 func inPod(member string) bool { return strings.ContainsAny(member, "/=") }
 
-// InPods tells whether the application is in pods on Kubernetes, and not in a compose project.
+// InPods reports whether the application is in pods on Kubernetes, and not in a compose project.
 func (a *App) InPods() bool { return slices.ContainsFunc(a.Members(), inPod) }
 
 // app checks a scenario whose clients are an application of the user's own.
@@ -130,7 +134,8 @@ func (v *validator) notOfApps(at string, s *Scenario) {
 		name  string
 		given bool
 	}{
-		{"adapter", s.External()}, {"store", s.Store != Store{}}, {"workload", w != Workload{}}, {"clients", s.Clients != 0},
+		{"adapter", s.External()}, {"store", s.Store != Store{}}, {"workload", w != Workload{}},
+		{"clients", s.Clients != 0},
 		{"keys", s.Keys != 0 && !s.App.Hooks.Given()},
 	} {
 		if f.given {

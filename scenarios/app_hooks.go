@@ -10,7 +10,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// AppHooks let lockchaos ask the clients for each op; it then keeps the log. All three are paths of HTTP requests, or all are commands.
+// AppHooks let lockchaos ask the clients for each op; it then keeps the log.
+// All three are paths of HTTP requests, or all are commands.
 type AppHooks struct {
 	// Port is that of the clients' containers at which they listen; commands have none.
 	Port    int     `yaml:"port,omitempty"`
@@ -19,7 +20,8 @@ type AppHooks struct {
 	Release AppHook `yaml:"release,omitempty"`
 }
 
-// AppHook is how a client is asked for one op. In YAML a path is a word, and a command a list of words.
+// AppHook is how a client is asked for one op. In YAML a path is a word, and a
+// command a list of words.
 type AppHook struct {
 	// Path is that of an HTTP request (POST).
 	Path string
@@ -27,7 +29,7 @@ type AppHook struct {
 	Command []string
 }
 
-// Given tells whether the application has hooks.
+// Given reports whether the application has hooks.
 func (h AppHooks) Given() bool {
 	return h.Port != 0 || slices.ContainsFunc(h.all(), func(n namedHook) bool { return !n.IsZero() })
 }
@@ -42,7 +44,7 @@ func (h AppHooks) Run() (commands [][]string) {
 	return commands
 }
 
-// Commands tells whether the hooks are commands.
+// Commands reports whether the hooks are commands.
 func (h AppHooks) Commands() bool {
 	return len(h.Run()) > 0
 }
@@ -65,7 +67,7 @@ func (h AppHooks) clone() AppHooks {
 	return h
 }
 
-// IsZero tells whether the hook is not given.
+// IsZero reports whether the hook is not given.
 func (h AppHook) IsZero() bool { return h.Path == "" && h.Command == nil }
 
 // String is the path, or the words of the command.
@@ -112,7 +114,8 @@ func wordOf(node ast.Node) (string, error) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return node.GetToken().Value, nil
 	}
-	return "", &yaml.SyntaxError{Token: node.GetToken(), Message: "a hook is a path such as /acquire, or a command as a list of words such as [./hook, acquire]"}
+	return "", &yaml.SyntaxError{Token: node.GetToken(),
+		Message: "a hook is a path such as /acquire, or a command as a list of words such as [./hook, acquire]"}
 }
 
 // hookForm is what a hook's path may look like.
@@ -147,13 +150,14 @@ func (v *validator) hooks(at string, s *Scenario) {
 	}
 }
 
-// hook checks one; commands tells whether one of the three is a command, so that all must be.
+// hook checks one; commands reports whether one of the three is a command, so that all must be.
 func (v *validator) hook(at string, h namedHook, commands bool) {
 	switch {
 	case commands && h.IsZero():
 		v.fail(at, "hook %s is missing: all three must be given, as commands such as [./hook, %s]", h.name, h.name)
 	case commands && h.Command == nil:
-		v.fail(at, "%q: hook %s is a path where another is a command: all three are commands, or all are paths", h.Path, h.name)
+		v.fail(at, "%q: hook %s is a path where another is a command: all three are commands, or all are paths", h.Path,
+			h.name)
 	case commands && (len(h.Command) == 0 || h.Command[0] == ""):
 		v.fail(at, "hook %s is a command without a program: want a list of words such as [./hook, %s]", h.name, h.name)
 	case commands && strings.Contains(strings.Join(h.Command, ""), "\x00"):

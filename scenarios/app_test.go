@@ -63,10 +63,12 @@ func TestMistakesOfAppsAreLocated(t *testing.T) {
 		{"no clients", ownApp, `[billing-1, "billing:2"]`, "[]", "an app needs clients"},
 		{"a name that is none", ownApp, "redis", "'re dis'", `my.yaml:7:17: "re dis": want the name of a compose service`},
 		{"named twice", ownApp, "postgres", "redis", "my.yaml:8:14: redis is named twice"},
-		{"a lease that is none", ownApp, "store:", "lease: short\n      store:", `my.yaml:8:14: unknown lease "short": one of ttl, released, unknown`},
+		{"a lease that is none", ownApp, "store:", "lease: short\n      store:",
+			`my.yaml:8:14: unknown lease "short": one of ttl, released, unknown`},
 		{"tokens", ownApp, "log: {", "log: {tokens: big, ", `unknown meaning of tokens "big"`},
 		{"a file", ownApp, "log: {", "log: {file: audit.jsonl, ", `my.yaml:9:19: "audit.jsonl": want the path of a file in the containers`},
-		{"a workload", ownApp, "    ttl:", "    workload: {kind: counter}\n    ttl:", "my.yaml:10:15: workload is not for a scenario with an app"},
+		{"a workload", ownApp, "    ttl:", "    workload: {kind: counter}\n    ttl:",
+			"my.yaml:10:15: workload is not for a scenario with an app"},
 		{"a store", ownApp, "    ttl:", "    store: {kind: fenced}\n    ttl:", "my.yaml:10:12: store is not for a scenario with an app"},
 		{"clients", ownApp, "    ttl:", "    clients: 2\n    ttl:", "my.yaml:10:14: clients is not for"},
 		{"keys", ownApp, "    ttl:", "    keys: 2\n    ttl:", "my.yaml:10:11: keys is not for"},
@@ -79,13 +81,18 @@ func TestMistakesOfAppsAreLocated(t *testing.T) {
 		{"hooks without a timeout", hookedApp, ", op_timeout: 1s", "", "hooks need workload.op_timeout"},
 		{"a command in the place of a path", hookedApp, "acquire: /acquire", "acquire: ./hook acquire",
 			`my.yaml:7:36: "./hook acquire": want a path such as /acquire: all three hooks must be given; a command is a list: [./hook, acquire]`},
-		{"paths and a command", hookedApp, "write: /write", "write: [./hook]", `my.yaml:7:36: "/acquire": hook acquire is a path where another is a command`},
-		{"commands and a path", commandedApp, "[./hook, release]", "/release", `my.yaml:10:18: "/release": hook release is a path where another is a command`},
-		{"commands and a port", commandedApp, "      hooks:", "      hooks:\n        port: 80", "my.yaml:8:15: hooks that are commands have no port"},
+		{"paths and a command", hookedApp, "write: /write", "write: [./hook]",
+			`my.yaml:7:36: "/acquire": hook acquire is a path where another is a command`},
+		{"commands and a path", commandedApp, "[./hook, release]", "/release",
+			`my.yaml:10:18: "/release": hook release is a path where another is a command`},
+		{"commands and a port", commandedApp, "      hooks:", "      hooks:\n        port: 80",
+			"my.yaml:8:15: hooks that are commands have no port"},
 		{"two commands", commandedApp, "        release: [./hook, release]\n", "", "hook release is missing: all three must be given"},
 		{"a command without words", commandedApp, "[./hook, release]", "[]", "my.yaml:10:18: hook release is a command without a program"},
-		{"a command of lists", commandedApp, "[./hook, release]", "[[./hook], release]", "my.yaml:10:19: a hook is a path such as /acquire, or a command as a list of words"},
-		{"a command of members", commandedApp, "[./hook, release]", "{exec: ./hook}", "a hook is a path such as /acquire, or a command as a list of words"},
+		{"a command of lists", commandedApp, "[./hook, release]", "[[./hook], release]",
+			"my.yaml:10:19: a hook is a path such as /acquire, or a command as a list of words"},
+		{"a command of members", commandedApp, "[./hook, release]", "{exec: ./hook}",
+			"a hook is a path such as /acquire, or a command as a list of words"},
 		{"commands without keys", commandedApp, "    keys: 2\n", "", "hooks need keys"},
 		{"hooks and a log", hookedApp, "    keys:", "      log: {file: /x}\n    keys:", "an app with hooks needs no log"},
 	} {
@@ -107,7 +114,8 @@ func sectionOf(suite, name string) string {
 	return strings.Replace(scenario, "name: a", "name: "+name, 1)
 }
 
-// A plan with an app is saved as it was, and a scenario changes nothing of the defaults that it shares.
+// A plan with an app is saved as it was, and a scenario changes nothing of the
+// defaults that it shares.
 func TestAppsAreSaved(t *testing.T) {
 	text := strings.Replace(ownApp, "scenarios:", "defaults:\n  app: {clients: [x], service: [y]}\nscenarios:", 1) +
 		"  - {name: b, lock: order-lock, ttl: 1s, duration: 5s}\n" + sectionOf(hookedApp, "c") + sectionOf(commandedApp, "d")

@@ -7,7 +7,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Applies reports why the attack of the name can't be made on the lock; nil: it can. An unknown name is an error too.
+// Applies reports why the attack of the name can't be made on the lock; nil: it
+// can. An unknown name is an error too.
 func (e Exam) Applies(name string, l Examinee) error {
 	one, err := e.Only(false, []string{name})
 	if err != nil {
@@ -16,9 +17,9 @@ func (e Exam) Applies(name string, l Examinee) error {
 	return one.applies(one.Attacks[0], l)
 }
 
-// read lays a scenario's fields over the defaults or, if it names an attack, over the scenario that the exam makes
-// of that attack on its lock. p tells where the scenario is written, and its lock, if a matrix names it. Mistakes of
-// form are returned. Mistakes of content are noted.
+// read lays a scenario's fields over the defaults or, if it names an attack, over the scenario
+// that the exam makes of that attack on its lock. p tells where the scenario is written, and
+// its lock, if a matrix names it. Mistakes of form are returned. Mistakes of content are noted.
 func (v *validator) read(p place, defaults Scenario, nodes ...ast.Node) (place, error) {
 	lock := p.scenario.Lock
 	sc, err := layer(defaults, nodes...)
@@ -46,8 +47,8 @@ func (v *validator) read(p place, defaults Scenario, nodes ...ast.Node) (place, 
 	return p, err
 }
 
-// made is the scenario that the exam makes of the attack that p names on the lock that it names. Where that makes no
-// sense, made notes the mistake and is not ok.
+// made is the scenario that the exam makes of the attack that p names on the lock
+// that it names. Where that makes no sense, made notes the mistake and is not ok.
 func (v *validator) made(p place) (made Scenario, ok bool) {
 	sc := p.scenario
 	table, err := Attacks()
@@ -78,8 +79,9 @@ func (v *validator) made(p place) (made Scenario, ok bool) {
 	return table.scenario(table.Attacks[0], examinee), true
 }
 
-// over lays what the scenario says itself over the attack. The fault and the lease are the attack's. Theory says what
-// is expected, unless the scenario lists properties. Its list then replaces that of theory.
+// over lays what the scenario says itself over the attack. The fault and the
+// lease are the attack's. Theory says what is expected, unless the scenario
+// lists properties. Its list then replaces that of theory.
 func (v *validator) over(p place, made Scenario, nodes []ast.Node) (Scenario, error) {
 	base := made
 	base.Faults, base.Expect = nil, Expect{}

@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// attackable is a catalogue whose locks can do everything but redislock, which can't be asked, and cas, which is no lock.
+// attackable is a catalogue whose locks can do everything but redislock, which
+// can't be asked, and cas, which is no lock.
 func attackable() Catalogue {
 	c := catalogue
 	c.Faults = append(slices.Clone(c.Faults), "hold", "partition", "expire-session")
@@ -85,14 +86,16 @@ func TestScenariosThatNameAnAttack(t *testing.T) {
 	if own := s.Scenarios[1]; !reflect.DeepEqual(own, want) {
 		t.Errorf("got  %+v\nwant %+v", own, want)
 	}
-	if strict := parsed(t, "expect: {properties: {mutual-exclusion: violated}, why: so}", "expect: {properties: {}}"); !reflect.DeepEqual(strict.Expect, Expect{}) {
+	if strict := parsed(t, "expect: {properties: {mutual-exclusion: violated}, why: so}",
+		"expect: {properties: {}}"); !reflect.DeepEqual(strict.Expect, Expect{}) {
 		t.Errorf("an empty list expects that everything passes: %+v", strict.Expect)
 	}
 	asking, twice := s.Scenarios[2], s.Scenarios[3]
 	if asking.Expect.Severity != "none" || !asking.Expect.Inherent || asking.Expect.Properties[checker.MutualExclusion] != overrunOutcome {
 		t.Errorf("a severity alone leaves theory's properties: %+v", asking.Expect)
 	}
-	if twice.TTL != 2*asking.TTL || twice.Faults[0].For != 2*asking.Faults[0].For || twice.Workload.Think != asking.Workload.Think.times(2) {
+	if twice.TTL != 2*asking.TTL || twice.Faults[0].For != 2*asking.Faults[0].For ||
+		twice.Workload.Think != asking.Workload.Think.times(2) {
 		t.Errorf("with twice the lease:\n%+v\n%+v", twice, asking)
 	}
 }
@@ -123,16 +126,22 @@ func TestAttackKeepsItsLease(t *testing.T) {
 
 func TestMistakesInAttacksAreLocated(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
-		{"unknown attack", "{attack: late-release,", "{attack: late-relase,", `my.yaml:4:14: there is no attack named "late-relase"; did you mean late-release?`},
+		{"unknown attack", "{attack: late-release,", "{attack: late-relase,",
+			`my.yaml:4:14: there is no attack named "late-relase"; did you mean late-release?`},
 		{"unknown lock", "lock: redis-setnx}", "lock: redis-setny}", `my.yaml:4:34: unknown lock "redis-setny"`},
 		{"no lock", "late-release, lock: redis-setnx}", "late-release}", "lock must be given"},
 		{"no lease", "ttl: 500ms, ", "", "my.yaml:4:5: ttl must be given"},
 		{"no store", "store: {kind: unfenced}, ", "", `my.yaml:4:5: store kind must be given`},
-		{"can't", "[redis-setnx, redlock]", "[redis-setnx, redislock]", "my.yaml:14:26: attack cut-off-asking can't be made on redislock: it can't be asked"},
-		{"no such fault", "late-release, lock: redis-setnx}", "late-release, lock: etcd-lease}", "my.yaml:4:34: attack late-release can't be made on etcd-lease: nothing fits"},
-		{"no lock at all", "late-release, lock: redis-setnx}", "late-release, lock: cas}", "my.yaml:4:34: attack late-release can't be made on cas: it is no lock"},
-		{"a fault beside it", "    about: mine\n", "    faults: [{kind: pause}]\n", "my.yaml:8:13: attack late-release brings its own fault"},
-		{"an adapter", "    about: mine\n", "    adapter: {command: x, service: redis}\n", "my.yaml:6:13: attack late-release: a suite can attack locks that come with lockchaos"},
+		{"can't", "[redis-setnx, redlock]", "[redis-setnx, redislock]",
+			"my.yaml:14:26: attack cut-off-asking can't be made on redislock: it can't be asked"},
+		{"no such fault", "late-release, lock: redis-setnx}", "late-release, lock: etcd-lease}",
+			"my.yaml:4:34: attack late-release can't be made on etcd-lease: nothing fits"},
+		{"no lock at all", "late-release, lock: redis-setnx}", "late-release, lock: cas}",
+			"my.yaml:4:34: attack late-release can't be made on cas: it is no lock"},
+		{"a fault beside it", "    about: mine\n", "    faults: [{kind: pause}]\n",
+			"my.yaml:8:13: attack late-release brings its own fault"},
+		{"an adapter", "    about: mine\n", "    adapter: {command: x, service: redis}\n",
+			"my.yaml:6:13: attack late-release: a suite can attack locks that come with lockchaos"},
 		{"unknown key", "    about: mine\n", "    abuot: mine\n", `my.yaml:8:5: unknown field "abuot"`},
 		{"unknown property", "mutual-exclusion: violated", "mutual-inclusion: violated", "unknown property"},
 		{"no workload", "{guard: check}", "{guard: chuck}", `my.yaml:10:23: unknown guard "chuck"`},
@@ -150,7 +159,8 @@ func TestMistakesInAttacksAreLocated(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a file holds, it is a suite whose scenarios can be told apart, or an error that names the file.
+// FuzzParse: whatever a file holds, it is a suite whose scenarios can be told
+// apart, or an error that names the file.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(goodMatrix))

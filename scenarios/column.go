@@ -2,8 +2,9 @@ package scenarios
 
 import "strings"
 
-// FaultLabel names what the scenario does to the lock, in a few words joined by dashes: the fault, if it has one, else "none". No single
-// fault says what a scenario with several is about, so such a scenario has the label from its own name.
+// FaultLabel names what the scenario does to the lock, in a few words joined by
+// dashes: the fault, if it has one, else "none". No single fault says what a scenario
+// with several is about, so such a scenario has the label from its own name.
 func (s *Scenario) FaultLabel() string {
 	switch {
 	case s.Attack != "":

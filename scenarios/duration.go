@@ -24,7 +24,8 @@ func (o *Offset) UnmarshalYAML(node ast.Node) error {
 	text := node.GetToken().Value
 	v, err := time.ParseDuration(text)
 	if err != nil {
-		return &yaml.SyntaxError{Token: node.GetToken(), Message: fmt.Sprintf("%q is not a duration such as 1h or -30s", text)}
+		return &yaml.SyntaxError{Token: node.GetToken(),
+			Message: fmt.Sprintf("%q is not a duration such as 1h or -30s", text)}
 	}
 	*o = Offset(v)
 	return nil

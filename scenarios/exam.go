@@ -30,13 +30,15 @@ type Attack struct {
 	Lease Duration `yaml:"lease"`
 	// Lasts is how long there are faults at the least, where the usual is too short.
 	Lasts Duration `yaml:"lasts"`
-	// Family is the kind of fault, and Steps are those of a client at which it strikes: together cells of the matrix.
+	// Family is the kind of fault, and Steps are those of a client at which it
+	// strikes: together cells of the matrix.
 	Family string   `yaml:"family"`
 	Steps  []string `yaml:"steps"`
 	// Short: it is one of the most telling.
 	Short bool `yaml:"short"`
-	// Falls is a lock that is broken on purpose and falls by the attack, with what it breaks: a property, or a kind of double-holds.
-	// Inherent is one that falls without a defect of its own, and Stands one that stands.
+	// Falls is a lock that is broken on purpose and falls by the attack, with
+	// what it breaks: a property, or a kind of double-holds. Inherent is one
+	// that falls without a defect of its own, and Stands one that stands.
 	Falls    map[string]string `yaml:"falls"`
 	Inherent string            `yaml:"inherent"`
 	Stands   string            `yaml:"stands"`
@@ -110,16 +112,16 @@ type Named struct {
 	About string `yaml:"about"`
 }
 
-// Senseless are pairs of a step and a family of faults for which there is no attack, and why. Without
-// families it means all of them.
+// Senseless are pairs of a step and a family of faults for which there is no
+// attack, and why. Without families it means all of them.
 type Senseless struct {
 	Steps    []string `yaml:"steps"`
 	Families []string `yaml:"families"`
 	Why      string   `yaml:"why"`
 }
 
-// attacks is the table, read once. A sync.OnceValues here would have the linker keep the reader of YAML in programs that never ask, such as the
-// clients of a simulation.
+// attacks is the table, read once. A sync.OnceValues here would have the linker keep
+// the reader of YAML in programs that never ask, such as the clients of a simulation.
 var attacks struct {
 	once sync.Once
 	exam Exam
@@ -145,14 +147,16 @@ func readAttacks() (Exam, error) {
 		}
 		for _, ability := range slices.Concat(app.Asks, a.Asks) {
 			if lacking[ability] == "" {
-				return Exam{}, fmt.Errorf("%s: attack %s or its application asks for %q, which is no ability", file, a.Name, ability)
+				return Exam{}, fmt.Errorf("%s: attack %s or its application asks for %q, which is no ability", file,
+					a.Name, ability)
 			}
 		}
 	}
 	return e, nil
 }
 
-// Only leaves of the table the most telling attacks, if short is set, and those that are named, if any are.
+// Only leaves of the table the most telling attacks, if short is set, and those
+// that are named, if any are.
 func (e Exam) Only(short bool, names []string) (Exam, error) {
 	var known []string
 	for _, a := range e.Attacks {
@@ -189,7 +193,8 @@ type Examinee struct {
 // machine lacks something; "": it makes no sense against the lock.
 type Inapplicable struct{ Attack, Why, Fix string }
 
-// Of returns a scenario for each attack that can be made on the lock, and the others with the reason.
+// Of returns a scenario for each attack that can be made on the lock, and the
+// others with the reason.
 func (e Exam) Of(l Examinee) (all []Scenario, not []Inapplicable) {
 	for _, a := range e.Attacks {
 		s, err := e.made(a, l)
@@ -255,9 +260,11 @@ func (e Exam) applies(a Attack, l Examinee) error {
 	return nil
 }
 
-// Contended reports whether in the scenario of an attack several clients always want one key, and nothing disturbs them.
+// Contended reports whether in the scenario of an attack several clients always
+// want one key, and nothing disturbs them.
 func (s Scenario) Contended() bool {
-	return len(s.Faults) == 0 && s.Keys == 1 && s.Workload.Kind == "counter" && s.Workload.Readers == 0 && s.Workload.Rest.Max < s.Workload.Think.Max && s.Workload.AcquireTimeout >= s.TTL
+	return len(s.Faults) == 0 && s.Keys == 1 && s.Workload.Kind == "counter" && s.Workload.Readers == 0 &&
+		s.Workload.Rest.Max < s.Workload.Think.Max && s.Workload.AcquireTimeout >= s.TTL
 }
 
 // disturbs reports whether the attack has a fault.
@@ -273,13 +280,16 @@ var (
 
 const (
 	milli = Duration(time.Millisecond)
-	// examClients contend where the application does not say how many, and examBites is how often a fault must bite.
+	// examClients contend where the application does not say how many, and
+	// examBites is how often a fault must bite.
 	examClients = 4
 	examBites   = 2
-	// examQuiet is the end of an attack, when nothing is disturbed any more; nothing is how long one lasts that disturbs nothing.
+	// examQuiet is the end of an attack, when nothing is disturbed any more;
+	// nothing is how long one lasts that disturbs nothing.
 	examQuiet = 2 * examTTL
 	nothing   = 6 * examTTL
-	// leastFaults is the shortest time for faults: some take longer than a short lease, such as the start of a server.
+	// leastFaults is the shortest time for faults: some take longer than a
+	// short lease, such as the start of a server.
 	leastFaults = Duration(4 * time.Second)
 	// callLimit bounds calls, where leases are not longer.
 	callLimit = Duration(10 * time.Second)
@@ -324,7 +334,8 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 		s.Duration = max(f.ends(examBites), leastFaults, a.Lasts.times(share)) + s.Quiet
 	}
 	// A wait is seen to its end, and there is time for the grants that must be.
-	s.Duration = max(s.Duration, s.Workload.AcquireTimeout+examQuiet.times(share), Duration(s.Needs.Grants)*s.Workload.Think.Max+examQuiet.times(share))
+	s.Duration = max(s.Duration, s.Workload.AcquireTimeout+examQuiet.times(share),
+		Duration(s.Needs.Grants)*s.Workload.Think.Max+examQuiet.times(share))
 	s.Workload.OpTimeout = max(callLimit, 2*longest)
 	if s.Workload.AcquireTimeout == 0 {
 		s.Workload.AcquireTimeout = s.patience()
@@ -333,14 +344,16 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	return s
 }
 
-// Undisturbed is a scenario of the lock in which its clients take it, write and release it, and nothing is done to them.
+// Undisturbed is a scenario of the lock in which its clients take it, write and
+// release it, and nothing is done to them.
 func (l Examinee) Undisturbed() Scenario {
 	s := Exam{}.scenario(Attack{}, l)
 	s.Name, s.About = l.Base.Lock+"/undisturbed/"+s.Store.Kind, "nothing is disturbed"
 	return s
 }
 
-// workload is what the clients do under a lease that is so many times as long as that for which the attacks are written.
+// workload is what the clients do under a lease that is so many times as long
+// as that for which the attacks are written.
 func (app Application) workload(permits int, share float64) Workload {
 	w := app.Workload
 	if w.Kind == "" {
@@ -358,7 +371,8 @@ func (app Application) workload(permits int, share float64) Workload {
 	if w.Rest == (Range{}) {
 		w.Rest = examRest
 	}
-	w.Think, w.Rest, w.AcquireTimeout, w.NextAfter = w.Think.times(share), w.Rest.times(share), w.AcquireTimeout.times(share), w.NextAfter.times(share)
+	w.Think, w.Rest, w.AcquireTimeout, w.NextAfter = w.Think.times(share), w.Rest.times(share),
+		w.AcquireTimeout.times(share), w.NextAfter.times(share)
 	return w
 }
 

@@ -44,7 +44,8 @@ func TestExamPage(t *testing.T) {
 	}
 }
 
-// TestEveryPairIsCovered: each pair of a step and a family of faults has an attack, or a reason why there is none, and never both.
+// TestEveryPairIsCovered: each pair of a step and a family of faults has an
+// attack, or a reason why there is none, and never both.
 func TestEveryPairIsCovered(t *testing.T) {
 	e, err := Attacks()
 	if err != nil {
@@ -88,10 +89,12 @@ const examMark = "<!-- below this line the page is made from scenarios/exam/atta
 // anyLock can do everything.
 func anyLock(ttl time.Duration, n Nature) Examinee {
 	return Examinee{Base: Scenario{Lock: "any", TTL: Duration(ttl), Store: Store{Kind: storeUnfenced}}, Nature: n,
-		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive, RenewsItself, TellsLoss, ReadsAndWrites, TakesSets, WakesOne}, Fits: func(Fault) error { return nil }}
+		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive, RenewsItself, TellsLoss, ReadsAndWrites, TakesSets,
+			WakesOne}, Fits: func(Fault) error { return nil }}
 }
 
-// TestFixedLease: an attack that takes a longer lease than one that can't be set is left out. Every other has that lease.
+// TestFixedLease: an attack that takes a longer lease than one that can't be
+// set is left out. Every other has that lease.
 func TestFixedLease(t *testing.T) {
 	e, err := Attacks()
 	if err != nil {
@@ -110,7 +113,8 @@ func TestFixedLease(t *testing.T) {
 	}
 }
 
-// TestAttacksAreStretched: the aim of an attack is met with every lease, since work and faults keep their share of it.
+// TestAttacksAreStretched: the aim of an attack is met with every lease, since
+// work and faults keep their share of it.
 func TestAttacksAreStretched(t *testing.T) {
 	e, err := Attacks()
 	if err != nil {
@@ -133,7 +137,8 @@ func TestAttacksAreStretched(t *testing.T) {
 			continue
 		}
 		if l.Workload.Think != s.Workload.Think.times(20) {
-			t.Errorf("%s: a holder works for %v under a lease of 500ms, and for %v under one of 10s", s.Attack, s.Workload.Think, l.Workload.Think)
+			t.Errorf("%s: a holder works for %v under a lease of 500ms, and for %v under one of 10s", s.Attack,
+				s.Workload.Think, l.Workload.Think)
 		}
 		for f := range s.Faults {
 			if got, want := l.Faults[f].For, 20*s.Faults[f].For; got != want {
@@ -170,8 +175,9 @@ func TestAttacksThatMakeNoSense(t *testing.T) {
 	for _, n := range not {
 		why[n.Attack] = n.Why
 	}
-	for attack, want := range map[string]string{"nothing-long": lacking[KeepsAlive], "stop-renewal": lacking[CanRenew], "end-session-work": lacking[CanBeAsked],
-		"leader-stops": "it has no leader", "stop-wait": "it admits several at once, who do not wait for one"} {
+	for attack, want := range map[string]string{"nothing-long": lacking[KeepsAlive], "stop-renewal": lacking[CanRenew],
+		"end-session-work": lacking[CanBeAsked],
+		"leader-stops":     "it has no leader", "stop-wait": "it admits several at once, who do not wait for one"} {
 		if why[attack] != want {
 			t.Errorf("%s is left out, since %q; want %q", attack, why[attack], want)
 		}
@@ -183,8 +189,8 @@ func TestAttacksThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestWhatIsHeldAgainstALock: what no lease prevents is not, nor what breaks with a clock that the lock relies on; a dead grant of a
-// session is, since the lock can see its end.
+// TestWhatIsHeldAgainstALock: what no lease prevents is not, nor what breaks with a clock
+// that the lock relies on; a dead grant of a session is, since the lock can see its end.
 func TestWhatIsHeldAgainstALock(t *testing.T) {
 	stop := []Fault{{Kind: "pause", Target: "holder", For: 1}}
 	clock := []Fault{{Kind: "clock-jump", Target: "majority", Clock: "wall", For: 1}}
@@ -195,13 +201,19 @@ func TestWhatIsHeldAgainstALock(t *testing.T) {
 		allowed map[string]string // of these properties
 		relied  []string
 	}{
-		{"a lease", Nature{Permits: 1}, stop, map[string]string{checker.MutualExclusion: overrunOutcome, checker.DeadGrant: anyOutcome, checker.DeadRenewal: anyOutcome, checker.StolenRelease: "", checker.StuckLock: ""}, nil},
-		{"a library that says for how long", Nature{Permits: 1, Library: true}, stop, map[string]string{checker.DeadGrant: "", checker.DeadRenewal: ""}, nil},
-		{"a connection", Nature{Permits: 1, Session: true, NoExpiry: true}, []Fault{{Kind: "reset", Target: "holder"}}, map[string]string{checker.StuckLock: ""}, nil},
-		{"a connection of which the service may have missed the end", Nature{Permits: 1, Session: true, NoExpiry: true}, []Fault{{Kind: "pause", Target: "node", For: 1}},
+		{"a lease", Nature{Permits: 1}, stop, map[string]string{checker.MutualExclusion: overrunOutcome,
+			checker.DeadGrant: anyOutcome, checker.DeadRenewal: anyOutcome, checker.StolenRelease: "", checker.StuckLock: ""}, nil},
+		{"a library that says for how long", Nature{Permits: 1, Library: true}, stop,
+			map[string]string{checker.DeadGrant: "", checker.DeadRenewal: ""}, nil},
+		{"a connection", Nature{Permits: 1, Session: true, NoExpiry: true}, []Fault{{Kind: "reset", Target: "holder"}},
+			map[string]string{checker.StuckLock: ""}, nil},
+		{"a connection of which the service may have missed the end", Nature{Permits: 1, Session: true, NoExpiry: true},
+			[]Fault{{Kind: "pause", Target: "node", For: 1}},
 			map[string]string{checker.StuckLock: anyOutcome}, []string{checker.StuckLock}},
-		{"a session", Nature{Permits: 1, Session: true}, stop, map[string]string{checker.MutualExclusion: overrunOutcome, checker.DeadGrant: ""}, nil},
-		{"a clock", Nature{Permits: 1, WallClock: true}, clock, map[string]string{checker.MutualExclusion: anyOutcome, checker.StolenRelease: ""},
+		{"a session", Nature{Permits: 1, Session: true}, stop,
+			map[string]string{checker.MutualExclusion: overrunOutcome, checker.DeadGrant: ""}, nil},
+		{"a clock", Nature{Permits: 1, WallClock: true}, clock,
+			map[string]string{checker.MutualExclusion: anyOutcome, checker.StolenRelease: ""},
 			[]string{checker.Continuity, checker.MutualExclusion, checker.StuckLock}},
 		{"no clock", Nature{Permits: 1}, clock, map[string]string{checker.MutualExclusion: overrunOutcome}, nil},
 	} {
@@ -217,7 +229,8 @@ func TestWhatIsHeldAgainstALock(t *testing.T) {
 	}
 }
 
-// TestGrace: an attack on what a lock tells of a loss lasts longer by the time within which it claims to tell.
+// TestGrace: an attack on what a lock tells of a loss lasts longer by the time
+// within which it claims to tell.
 func TestGrace(t *testing.T) {
 	table, err := Attacks()
 	if err != nil {
@@ -235,7 +248,8 @@ func TestGrace(t *testing.T) {
 		t.Fatalf("%+v", not)
 	}
 	before, after := plain[0], later[0]
-	if after.Faults[0].For != before.Faults[0].For+lock.Grace || after.Workload.Think.Min != before.Workload.Think.Min+lock.Grace || after.Duration < before.Duration+lock.Grace {
+	if after.Faults[0].For != before.Faults[0].For+lock.Grace ||
+		after.Workload.Think.Min != before.Workload.Think.Min+lock.Grace || after.Duration < before.Duration+lock.Grace {
 		t.Errorf("without %+v\nwith %+v", before, after)
 	}
 	lock.Abilities = []Ability{KeepsAlive}
@@ -244,8 +258,9 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// TestWaitersAreCutOffInTurn: a waiter that was cut off hears from its service when that sends again, after as long a time again. An attack that strikes sooner meets the
-// same client, whose links carry nothing that it could drop, and has no proof.
+// TestWaitersAreCutOffInTurn: a waiter that was cut off hears from its service when
+// that sends again, after as long a time again. An attack that strikes sooner meets
+// the same client, whose links carry nothing that it could drop, and has no proof.
 func TestWaitersAreCutOffInTurn(t *testing.T) {
 	e, err := Attacks()
 	if err != nil {

@@ -50,7 +50,8 @@ func (p *examPage) applications() {
 		app := p.Applications[name]
 		text := fmt.Sprintf("`%s`: %s.", name, app.About)
 		for _, ability := range app.Asks {
-			text += " Left out where " + strings.NewReplacer("it ", "the lock ", "its grants are", "the lock's grants are").Replace(lacking[ability]) + "."
+			text += " Left out where " + strings.NewReplacer("it ", "the lock ", "its grants are",
+				"the lock's grants are").Replace(lacking[ability]) + "."
 		}
 		p.item(text)
 	}

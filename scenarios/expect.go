@@ -19,9 +19,11 @@ type Observed struct {
 // Compared is an expectation beside what was observed.
 type Compared struct {
 	Property string // or "severity"
-	Want     string // "pass", "violated", "not judged", "any", "lease-overrun", "late-notice", "pass or not judged", "violated (ghost or wedged)"
-	Got      string
-	Met      bool
+	// "pass", "violated", "not judged", "any", "lease-overrun", "late-notice",
+	// "pass or not judged", "violated (ghost or wedged)"
+	Want string
+	Got  string
+	Met  bool
 	// Inherent: it is violated, and met all the same, since no lease prevents it.
 	Inherent bool
 }
@@ -32,15 +34,17 @@ const unnamed = "pass or not judged"
 // anyOutcome is for a property that a scenario is not about: nothing is expected of it.
 const anyOutcome = "any"
 
-// overrunOutcome is for a property where theory allows what is inherent to leases, and no defect of the lock.
+// overrunOutcome is for a property where theory allows what is inherent to
+// leases, and no defect of the lock.
 const overrunOutcome = checker.KindLeaseOverrun
 
 // lateOutcome is for mutual-exclusion, too: it is violated, and some double-hold is a late notice.
 const lateOutcome = checker.KindLateNotice
 
-// overrun reports whether what was observed is no more than that, by the blame of its kinds. Where e allows a grant that was dead when it
-// came, it allows the second holder, too, that such a grant brings about. Strictly, a double-hold that nothing explains is more: a lock
-// that claims no validity and locks nothing shows such ones.
+// overrun reports whether what was observed is no more than that, by the blame of its
+// kinds. Where e allows a grant that was dead when it came, it allows the second
+// holder, too, that such a grant brings about. Strictly, a double-hold that nothing
+// explains is more: a lock that claims no validity and locks nothing shows such ones.
 func (e Expect) overrun(o Observed) bool {
 	if o.Outcome != "violated" {
 		return o.Outcome == "pass" || o.Outcome == "not judged"
@@ -52,8 +56,8 @@ func (e Expect) overrun(o Observed) bool {
 	})
 }
 
-// Compare sets the expectations beside what was observed, in the order of the observations; the severity comes last. An
-// inconclusive outcome meets no expectation, where there is one.
+// Compare sets the expectations beside what was observed, in the order of the observations;
+// the severity comes last. An inconclusive outcome meets no expectation, where there is one.
 func (e Expect) Compare(seen []Observed, severity string) []Compared {
 	var out []Compared
 	for _, o := range seen {
@@ -90,7 +94,8 @@ func (c *Compared) demandKinds(kinds []string, o Observed) {
 	}
 }
 
-// Met reports whether every expectation was met. Where only what is inherent is allowed, a verdict that is inconclusive as a whole stays so.
+// Met reports whether every expectation was met. Where only what is inherent is
+// allowed, a verdict that is inconclusive as a whole stays so.
 func (e Expect) Met(all []Compared, verdict string) bool {
 	return Met(all) && !(e.Inherent && verdict == "inconclusive")
 }

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// combined is the label of a combination: its kinds and, if it has one for all, its target; of a mix how many there are.
+// combined is the label of a combination: its kinds and, if it has one for all,
+// its target; of a mix how many there are.
 func (f *Fault) combined() string {
 	by, parts := "-then-", f.Sequence
 	switch {
@@ -40,7 +41,8 @@ func (f *Fault) Parts() []Fault {
 	return f.Mix
 }
 
-// Within is a part of a combination, with what the whole says where the part says nothing. What is over at once takes no length from it.
+// Within is a part of a combination, with what the whole says where the part
+// says nothing. What is over at once takes no length from it.
 func (f Fault) Within(whole Fault) Fault {
 	if f.Target == "" {
 		f.Target = whole.Target
@@ -66,7 +68,8 @@ func (f Fault) Singles() (all []Fault) {
 	return all
 }
 
-// Longest is how long the fault can last in one go: its parts together, where they come one after the other, the longest else.
+// Longest is how long the fault can last in one go: its parts together, where
+// they come one after the other, the longest else.
 func (f Fault) Longest() (d Duration) {
 	parts := f.Parts()
 	if len(parts) == 0 {

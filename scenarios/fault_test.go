@@ -59,8 +59,10 @@ func TestCombinations(t *testing.T) {
 	for _, one := range f.Singles() {
 		got = append(got, Fault{Kind: one.Kind, Target: one.Target, When: one.When, For: one.For})
 	}
-	want := []Fault{{Kind: "pause", Target: "holder", When: "random", For: 1000 * ms}, {Kind: "pause", Target: "holder", When: "random", For: 300 * ms},
-		{Kind: "kill", Target: "holder", When: "random", For: 2000 * ms}, {Kind: "pause", Target: "holder", When: "before-write", For: 300 * ms},
+	want := []Fault{{Kind: "pause", Target: "holder", When: "random", For: 1000 * ms},
+		{Kind: "pause", Target: "holder", When: "random", For: 300 * ms},
+		{Kind: "kill", Target: "holder", When: "random", For: 2000 * ms},
+		{Kind: "pause", Target: "holder", When: "before-write", For: 300 * ms},
 		{Kind: "kill", Target: "holder", When: "random"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("parts\n%+v\nwant\n%+v", got, want)
@@ -69,8 +71,10 @@ func TestCombinations(t *testing.T) {
 	for _, p := range f.Planned() {
 		words = append(words, p.Kind+" "+p.Text)
 	}
-	if want := []string{"pause for 1s (sequence, at [1s, 2s±100ms, 3s±1ms])", "pause for 300ms (together, after 100ms) (sequence, at [1s, 2s±100ms, 3s±1ms])",
-		"kill for 2s (together, after 100ms) (sequence, at [1s, 2s±100ms, 3s±1ms])", "pause for 300ms, weight 3 (mix) (sequence, at [1s, 2s±100ms, 3s±1ms])",
+	if want := []string{"pause for 1s (sequence, at [1s, 2s±100ms, 3s±1ms])",
+		"pause for 300ms (together, after 100ms) (sequence, at [1s, 2s±100ms, 3s±1ms])",
+		"kill for 2s (together, after 100ms) (sequence, at [1s, 2s±100ms, 3s±1ms])",
+		"pause for 300ms, weight 3 (mix) (sequence, at [1s, 2s±100ms, 3s±1ms])",
 		"kill (mix) (sequence, at [1s, 2s±100ms, 3s±1ms])"}; !reflect.DeepEqual(words, want) {
 		t.Errorf("in words: %q", words)
 	}
@@ -91,7 +95,8 @@ func TestCombinationsAtTheScaleOfProduction(t *testing.T) {
 	before := s.Scenarios[0].Faults[0]
 	p := Plan{Seed: 7, Scenario: s.Scenarios[0]}.Real()
 	f := p.Scenario.Faults[0]
-	if f.Sequence[0].For != RealFreeze || f.For != Duration(6*time.Second) || f.Sequence[1].After != Duration(2*time.Second) || f.Sequence[1].Together[1].For != RealFreeze {
+	if f.Sequence[0].For != RealFreeze || f.For != Duration(6*time.Second) ||
+		f.Sequence[1].After != Duration(2*time.Second) || f.Sequence[1].Together[1].For != RealFreeze {
 		t.Errorf("%+v", f)
 	}
 	if f.At[1] != (Instant{Duration(40 * time.Second), Duration(2 * time.Second)}) || p.Scenario.Duration < f.At[2].At+f.Longest() {
@@ -114,7 +119,8 @@ func TestMistakesOfCombinationsAreLocated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, from, to, want string }{
-		{"two ways at once", "    at: [1s,", "    every: 1s\n        at: [1s,", "my.yaml:23:13: every and at: each says when the fault comes"},
+		{"two ways at once", "    at: [1s,", "    every: 1s\n        at: [1s,",
+			"my.yaml:23:13: every and at: each says when the fault comes"},
 		{"no way", "        at: [1s, 2s±100ms, 3s+-1ms]\n", "", "when the fault comes must be given: every (longer than 0"},
 		{"after what", "at: [1s", "after: 1s\n        at: [1s", "after is the time before the first of every"},
 		{"times fall", "[1s, 2s±100ms", "[3s, 2s±100ms", "times of the run must rise"},
@@ -125,17 +131,24 @@ func TestMistakesOfCombinationsAreLocated(t *testing.T) {
 		{"unknown part", "{kind: kill}", "{kind: hug}", `my.yaml:18:24: unknown fault "hug"`},
 		{"unknown target of a part", "{kind: kill}", "{kind: kill, target: redis-9}", `my.yaml:18:38: no target "redis-9"`},
 		{"part by itself", "{kind: kill}", "{kind: kill, every: 1s}", "my.yaml:18:17: when a part of a mix comes is said of the whole"},
-		{"what a whole does", "        target: holder\n        when: random\n        for: 300ms", "        target: holder\n        when: random\n        clock: wall\n        for: 300ms", "a sequence has target, when, for"},
-		{"weight in a sequence", "{kind: pause, for: 1s}\n          - together", "{kind: pause, for: 1s, weight: 2}\n          - together", "weight is for the parts of a mix"},
-		{"weight of a whole", "{kind: pause, target: holder, when: random, for: 1s, grant: 5}", "{kind: pause, target: holder, when: random, for: 1s, grant: 5, weight: 3}", "weight is for the parts of a mix"},
+		{"what a whole does", "        target: holder\n        when: random\n        for: 300ms",
+			"        target: holder\n        when: random\n        clock: wall\n        for: 300ms", "a sequence has target, when, for"},
+		{"weight in a sequence", "{kind: pause, for: 1s}\n          - together",
+			"{kind: pause, for: 1s, weight: 2}\n          - together", "weight is for the parts of a mix"},
+		{"weight of a whole", "{kind: pause, target: holder, when: random, for: 1s, grant: 5}",
+			"{kind: pause, target: holder, when: random, for: 1s, grant: 5, weight: 3}", "weight is for the parts of a mix"},
 		{"too heavy", "weight: 3", "weight: 3000", "my.yaml:17:26: weight 3000: 1 to 1000"},
-		{"pause before the first", "{kind: pause, for: 1s}\n          - together", "{kind: pause, for: 1s, after: 1s}\n          - together", "after is a pause between the parts of a sequence"},
+		{"pause before the first", "{kind: pause, for: 1s}\n          - together",
+			"{kind: pause, for: 1s, after: 1s}\n          - together", "after is a pause between the parts of a sequence"},
 		{"alone together", "[{kind: pause}, {kind: kill, for: 2s}]", "[{kind: pause}]", "a together needs two faults at least"},
 		{"alike together", "[{kind: pause}, {kind: kill, for: 2s}]", "[{kind: pause}, {kind: pause}]", "both are alike"},
-		{"two targets together", "[{kind: pause}, {kind: kill, for: 2s}]", "[{kind: pause, when: before-write}, {kind: kill}]", "one target and one moment"},
-		{"combination together", "[{kind: pause}, {kind: kill, for: 2s}]", "[{kind: pause}, {mix: [{kind: kill}, {kind: pause}]}]", "single faults, no combinations"},
+		{"two targets together", "[{kind: pause}, {kind: kill, for: 2s}]",
+			"[{kind: pause, when: before-write}, {kind: kill}]", "one target and one moment"},
+		{"combination together", "[{kind: pause}, {kind: kill, for: 2s}]",
+			"[{kind: pause}, {mix: [{kind: kill}, {kind: pause}]}]", "single faults, no combinations"},
 		{"endless", "for: 300ms", "for: 0s", "a fault must last longer than 0"},
-		{"too quiet", "    duration: 1s", "    duration: 1s\n    quiet: 1s", "my.yaml:11:12: quiet 1s: faults need time before it, and the workload lasts 1s"},
+		{"too quiet", "    duration: 1s", "    duration: 1s\n    quiet: 1s",
+			"my.yaml:11:12: quiet 1s: faults need time before it, and the workload lasts 1s"},
 		{"renewing what", "when: before-write", "when: while-renewing", `my.yaml:17:48: unknown moment "while-renewing"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -148,7 +161,8 @@ func TestMistakesOfCombinationsAreLocated(t *testing.T) {
 	}
 }
 
-// A moment that nobody passes is refused: the application must renew, under a lock that is renewed by it.
+// A moment that nobody passes is refused: the application must renew, under a
+// lock that is renewed by it.
 func TestRenewalsNeedARenewingApplication(t *testing.T) {
 	cat := catalogue
 	cat.Moments = append([]string{"while-renewing"}, cat.Moments...)
@@ -161,7 +175,8 @@ func TestRenewalsNeedARenewingApplication(t *testing.T) {
 	}{{text, true, false}, {renewing, false, false}, {renewing, true, true}} {
 		cat.Renews = map[string]bool{"redis-setnx": c.renews, "redlock": true}
 		_, err := Parse([]byte(c.text), "my.yaml", cat)
-		if (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "my.yaml:12:45: while-renewing is a moment of applications that renew") {
+		if (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(),
+			"my.yaml:12:45: while-renewing is a moment of applications that renew") {
 			t.Errorf("renews %v: %v", c.renews, err)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Instant is a time of the run with a jitter; it reads and writes as "2s±200ms", or as one duration. "2s+-200ms" is read too.
+// Instant is a time of the run with a jitter; it reads and writes as
+// "2s±200ms", or as one duration. "2s+-200ms" is read too.
 type Instant struct{ At, Jitter Duration }
 
 func (i Instant) String() string {

@@ -12,7 +12,8 @@ import (
 
 // A control is caught by its own defect: one violation at least is of a kind that it names.
 func TestExpectedKinds(t *testing.T) {
-	e := Expect{Properties: map[string]string{checker.StuckLock: "violated"}, Kinds: map[string][]string{checker.StuckLock: {"ghost", "wedged"}}}
+	e := Expect{Properties: map[string]string{checker.StuckLock: "violated"},
+		Kinds: map[string][]string{checker.StuckLock: {"ghost", "wedged"}}}
 	for _, c := range []struct {
 		outcome string
 		kinds   []string
@@ -33,11 +34,13 @@ func TestExpectedKinds(t *testing.T) {
 	}
 }
 
-// TestKindsAreValidated: a kind that the property has not, or that could never be met, is an error of the file.
+// TestKindsAreValidated: a kind that the property has not, or that could never
+// be met, is an error of the file.
 func TestKindsAreValidated(t *testing.T) {
 	for _, c := range []struct{ expect, says string }{
 		{"properties: {stuck-lock: violated}, kinds: {stuck-lock: [ghost, wedged]}", ""},
-		{"properties: {stuck-lock: violated}, kinds: {stuck-lock: [lease-overrun]}", `unknown kind "lease-overrun": one of ghost, asleep, wedged, never-expired`},
+		{"properties: {stuck-lock: violated}, kinds: {stuck-lock: [lease-overrun]}",
+			`unknown kind "lease-overrun": one of ghost, asleep, wedged, never-expired`},
 		{"properties: {stuck-lock: any}, kinds: {stuck-lock: [ghost]}", "expects to be violated"},
 		{"properties: {token-order: violated}, kinds: {token-order: [ghost]}", "violations of token-order are of no kinds"},
 	} {
@@ -48,7 +51,8 @@ func TestKindsAreValidated(t *testing.T) {
 	}
 }
 
-// TestControlsNameTheirKinds: of every control that is caught by a property with kinds, the kind is named too.
+// TestControlsNameTheirKinds: of every control that is caught by a property
+// with kinds, the kind is named too.
 func TestControlsNameTheirKinds(t *testing.T) {
 	text, err := builtin.ReadFile("controls.yaml")
 	if err != nil {

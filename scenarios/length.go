@@ -11,13 +11,15 @@ import (
 // Overhead is what a scenario takes beside its workload, to start, heal and probe.
 const Overhead = 3 * time.Second
 
-// stuck is how much longer one takes that leaves a key which nobody gets: fresh clients ask for it, as the clients are closed one by one.
+// stuck is how much longer one takes that leaves a key which nobody gets: fresh
+// clients ask for it, as the clients are closed one by one.
 const stuck = 25 * time.Second
 
 // LengthOf is how long a plan takes, as nearly as can be said before it is run.
 func LengthOf(p Plan) time.Duration {
 	length := p.Scenario.Duration.Std() + Overhead
-	if left := p.Scenario.Expect.Properties[checker.StuckLock]; left == "violated" || left == anyOutcome && len(p.Scenario.Faults) == 0 {
+	if left := p.Scenario.Expect.Properties[checker.StuckLock]; left == "violated" || left == anyOutcome &&
+		len(p.Scenario.Faults) == 0 {
 		length += stuck
 	}
 	return length

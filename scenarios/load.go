@@ -17,7 +17,8 @@ import (
 //go:embed *.yaml
 var builtin embed.FS
 
-// Catalogue is what names in a scenario may refer to. The command fills it in: this package knows no concrete lock.
+// Catalogue is what names in a scenario may refer to. The command fills it in:
+// this package knows no concrete lock.
 type Catalogue struct {
 	Locks  []string
 	Tokens map[string]bool // lock name → whether its grants carry a fencing token
@@ -29,11 +30,14 @@ type Catalogue struct {
 	Faults      []string
 	Moments     []string // at which a fault can strike
 	Workloads   []string
-	// CheckFault tells whether a fault of a known kind, at a known moment, can strike its target under the scenario's lock; nil: any can.
+	// CheckFault reports whether a fault of a known kind, at a known moment, can
+	// strike its target under the scenario's lock; nil: any can.
 	CheckFault func(s *Scenario, f Fault) error
-	// CheckTogether tells whether faults can strike the same victims at the same moment; nil: any can.
+	// CheckTogether reports whether faults can strike the same victims at the
+	// same moment; nil: any can.
 	CheckTogether func(parts []Fault) error
-	// Examinee is a scenario's lock, which comes with lockchaos, as the table of attacks sees it; nil: no scenario can name an attack.
+	// Examinee is a scenario's lock, which comes with lockchaos, as the table
+	// of attacks sees it; nil: no scenario can name an attack.
 	Examinee  func(base Scenario) (Examinee, error)
 	Renews    map[string]bool // lock name → whether its grants are renewed by the application
 	ReadWrite map[string]bool // lock name → whether it is a reader-writer lock
@@ -42,8 +46,8 @@ type Catalogue struct {
 // Builtin returns the suites that come with lockchaos, in the order of their names.
 func Builtin(c Catalogue) ([]Suite, error) { return NewLibrary(c).All() }
 
-// Library reads the suites that come with lockchaos, each once: some include others. Change nothing of what it returns. Safe for
-// concurrent use.
+// Library reads the suites that come with lockchaos, each once: some include
+// others. Change nothing of what it returns. Safe for concurrent use.
 type Library struct {
 	catalogue Catalogue
 	mu        sync.Mutex
@@ -82,7 +86,8 @@ func (l *Library) Suite(name string) (*Suite, error) {
 	return l.suite(name, nil)
 }
 
-// suite reads one of them, for those of the trail, each of which includes the next. The caller holds the lock.
+// suite reads one of them, for those of the trail, each of which includes the
+// next. The caller holds the lock.
 func (l *Library) suite(name string, trail []string) (*Suite, error) {
 	if slices.Contains(trail, name) {
 		return nil, fmt.Errorf("suite %s includes itself: %s", name, strings.Join(append(trail, name), " → "))
@@ -110,7 +115,8 @@ func Load(file string, c Catalogue) (*Suite, error) {
 	return Parse(text, file, c)
 }
 
-// Parse reads a suite from YAML. Every mistake, be it of form or of content, comes with file, line and column.
+// Parse reads a suite from YAML. Every mistake, be it of form or of content,
+// comes with file, line and column.
 func Parse(text []byte, file string, c Catalogue) (*Suite, error) {
 	return NewLibrary(c).parse(text, file, nil)
 }
@@ -131,7 +137,8 @@ func (l *Library) parse(text []byte, file string, trail []string) (*Suite, error
 	if err != nil {
 		return nil, strictyaml.Located(file, err)
 	}
-	if err := v.mistakes.Err(); err != nil { // what names an attack that can't be made is no scenario
+	// what names an attack that can't be made is no scenario
+	if err := v.mistakes.Err(); err != nil {
 		return nil, err
 	}
 	for i, g := range raw.Matrix {
@@ -155,7 +162,8 @@ type rawSuite struct {
 	Matrix    []group    `yaml:"matrix"`
 }
 
-// included returns the scenarios of the suites that another one includes, each once, and where they are written.
+// included returns the scenarios of the suites that another one includes, each
+// once, and where they are written.
 func (l *Library) included(names, trail []string) (out []Scenario, places map[string]Place, err error) {
 	places = map[string]Place{}
 	for _, name := range names {
@@ -177,8 +185,8 @@ func named(all []Scenario, name string) bool {
 	return slices.ContainsFunc(all, func(s Scenario) bool { return s.Name == name })
 }
 
-// places lays every scenario over the defaults: those of the list, then those of the matrix. The matrix leaves out what is included: that
-// has been written with more care.
+// places lays every scenario over the defaults: those of the list, then those of the
+// matrix. The matrix leaves out what is included: that has been written with more care.
 func (v *validator) places(raw *rawSuite, included []Scenario) ([]place, error) {
 	var out []place
 	n := len(raw.Scenarios)
@@ -189,7 +197,8 @@ func (v *validator) places(raw *rawSuite, included []Scenario) ([]place, error) 
 		}
 	}
 	if n > mostScenarios {
-		v.fail(fmt.Sprintf("$.scenarios[%d]", mostScenarios), "more than %d scenarios in one suite: split it", mostScenarios)
+		v.fail(fmt.Sprintf("$.scenarios[%d]", mostScenarios), "more than %d scenarios in one suite: split it",
+			mostScenarios)
 		return nil, nil
 	}
 	for i, node := range raw.Scenarios {
@@ -208,7 +217,8 @@ func (v *validator) places(raw *rawSuite, included []Scenario) ([]place, error) 
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, slices.DeleteFunc(expanded, func(p place) bool { return named(included, p.scenario.Name) })...)
+		out = append(out, slices.DeleteFunc(expanded,
+			func(p place) bool { return named(included, p.scenario.Name) })...)
 	}
 	return out, nil
 }

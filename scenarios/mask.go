@@ -7,8 +7,9 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// A lock that falls by a trivial defect may have a deeper one. To show that, attacks that fell are made again on an application that avoids the step of the lock in
-// which the first defect lives. What falls then, falls without it.
+// A lock that falls by a trivial defect may have a deeper one. To show that,
+// attacks that fell are made again on an application that avoids the step of
+// the lock in which the first defect lives. What falls then, falls without it.
 
 // Mask is a way to avoid one step of a lock.
 type Mask struct {
@@ -57,8 +58,9 @@ func strikes(at nemesis.Moment, request nemesis.Request) func(Fault) bool {
 	}
 }
 
-// masks has for each property, and each kind of double-holds, the steps in which such a defect may live, and which an application can avoid. The rarest step comes first.
-// A late notice is not among them: it is the lock that tells, whatever the application does.
+// masks has for each property, and each kind of double-holds, the steps in which such a
+// defect may live, and which an application can avoid. The rarest step comes first. A late
+// notice is not among them: it is the lock that tells, whatever the application does.
 var masks = map[string][]Mask{
 	checker.KindGrantedWhileValid: {oneKey, neverReads, asksNothing, waitsOn, neverReleases},
 	checker.KindGrantedDead:       {waitsShortly},
@@ -73,8 +75,9 @@ var masks = map[string][]Mask{
 	checker.Deadlock:              {oneKey},
 }
 
-// MaskOf returns how to avoid a defect, by its property or kind, that attacks have shown: by the rarest step in which it may live and which all of them take. It
-// returns false if there is no such step.
+// MaskOf returns how to avoid a defect, by its property or kind, that attacks
+// have shown: by the rarest step in which it may live and which all of them
+// take. It returns false if there is no such step.
 func MaskOf(defect string, shownBy []Scenario) (Mask, bool) {
 	all := masks[defect]
 	i := slices.IndexFunc(all, func(m Mask) bool {
@@ -89,7 +92,8 @@ func MaskOf(defect string, shownBy []Scenario) (Mask, bool) {
 // masked is what the name of a masked attack ends with.
 const masked = "-masked"
 
-// Of returns the attack on an application that avoids the step. It returns false if the fault strikes at that step, so that nothing would be left of the attack.
+// Of returns the attack on an application that avoids the step. It returns false
+// if the fault strikes at that step, so that nothing would be left of the attack.
 func (m Mask) Of(s Scenario) (Scenario, bool) {
 	for _, f := range s.Faults {
 		if m.at != nil && slices.ContainsFunc(f.Singles(), m.at) {
@@ -111,7 +115,8 @@ func (s Scenario) patience() Duration {
 	return max(callLimit, 4*s.TTL+longest)
 }
 
-// MostTelling returns so many of the attacks, those first for which first holds, and among them the most telling ones.
+// MostTelling returns so many of the attacks, those first for which first
+// holds, and among them the most telling ones.
 func (e Exam) MostTelling(n int, all []Scenario, first func(Scenario) bool) []Scenario {
 	all = e.byTelling(all)
 	slices.SortStableFunc(all, func(a, b Scenario) int {

@@ -22,7 +22,8 @@ var maskless = map[string]string{
 	checker.MutualExclusion: "it is told by its kinds",
 }
 
-// TestEachDefectHasAMask: each property, and each kind of double-holds that is a defect, has an application that avoids it, or a reason why none does, and never both.
+// TestEachDefectHasAMask: each property, and each kind of double-holds that is a
+// defect, has an application that avoids it, or a reason why none does, and never both.
 func TestEachDefectHasAMask(t *testing.T) {
 	all := append(checker.Names(), checker.KindGrantedWhileValid, checker.KindGrantedDead, checker.KindLateNotice)
 	for _, name := range all {
@@ -48,7 +49,8 @@ func made(t *testing.T, names ...string) (all []Scenario) {
 		t.Fatal(err)
 	}
 	for _, a := range e.Attacks {
-		all = append(all, e.scenario(a, Examinee{Base: Scenario{Lock: "any", TTL: examTTL, Store: Store{Kind: storeUnfenced}}, Nature: Nature{Permits: 1}}))
+		all = append(all, e.scenario(a, Examinee{Base: Scenario{Lock: "any", TTL: examTTL,
+			Store: Store{Kind: storeUnfenced}}, Nature: Nature{Permits: 1}}))
 	}
 	return all
 }
@@ -78,7 +80,8 @@ func TestMaskOf(t *testing.T) {
 	}
 }
 
-// TestMasked: a masked attack does not take the step any more, has a name of its own, and is not made where its fault strikes at the step.
+// TestMasked: a masked attack does not take the step any more, has a name of
+// its own, and is not made where its fault strikes at the step.
 func TestMasked(t *testing.T) {
 	for _, c := range []struct {
 		mask         Mask
@@ -110,13 +113,15 @@ func TestMasked(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if c.mask.About != neverReleases.About && c.mask.Takes(m) || m.Workload.NeverRelease != c.slower || m.Duration > s.Duration != c.slower {
+		if c.mask.About != neverReleases.About && c.mask.Takes(m) || m.Workload.NeverRelease != c.slower ||
+			m.Duration > s.Duration != c.slower {
 			t.Errorf("%s on an application that %s: %+v", c.attack, c.mask.About, m)
 		}
 		if m.Duration < Duration(m.Needs.Grants)*m.TTL && c.slower || m.Needs.Grants > s.Needs.Grants {
 			t.Errorf("%s on an application that %s: %v for %d grants", c.attack, c.mask.About, m.Duration, m.Needs.Grants)
 		}
-		if want := "any/" + c.attack + "-masked/unfenced"; m.Name != want || m.Attack != c.attack || !strings.HasSuffix(m.About, c.mask.About) {
+		if want := "any/" + c.attack + "-masked/unfenced"; m.Name != want || m.Attack != c.attack ||
+			!strings.HasSuffix(m.About, c.mask.About) {
 			t.Errorf("%s: %s: %s", m.Attack, m.Name, m.About)
 		}
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
-// group is one entry of a suite's matrix: every lock of a list under every case of another. A suite that tries many locks
-// alike would else repeat itself once a lock, and hide in the repetition what differs.
+// group is one entry of a suite's matrix: every lock of a list under every case
+// of another. A suite that tries many locks alike would else repeat itself once
+// a lock, and hide in the repetition what differs.
 type group struct {
 	Locks []string `yaml:"locks"`
 	// With has the fields that all of the group share, over the suite's defaults.
@@ -24,7 +25,8 @@ type group struct {
 type place struct {
 	scenario Scenario
 	at       string
-	// lockAt is the path of its lock's name, and nameAt that of what it is named by: its name or its attack.
+	// lockAt is the path of its lock's name, and nameAt that of what it is
+	// named by: its name or its attack.
 	lockAt, nameAt string
 }
 

@@ -41,10 +41,12 @@ func TestMatrixIsExpanded(t *testing.T) {
 		t.Fatalf("%q", names)
 	}
 	quiet, paused, last := s.Scenarios[2], s.Scenarios[3], s.Scenarios[4]
-	if quiet.Lock != "etcd-lease" || quiet.TTL.String() != "2s" || len(quiet.Faults) != 0 || len(quiet.Expect.Properties) != 0 || quiet.Needs != usualNeeds {
+	if quiet.Lock != "etcd-lease" || quiet.TTL.String() != "2s" || len(quiet.Faults) != 0 ||
+		len(quiet.Expect.Properties) != 0 || quiet.Needs != usualNeeds {
 		t.Errorf("%+v", quiet)
 	}
-	if len(paused.Faults) != 1 || paused.Duration.String() != "3s" || paused.Needs.Bites != 1 || paused.Expect.Properties["mutual-exclusion"] != "violated" {
+	if len(paused.Faults) != 1 || paused.Duration.String() != "3s" || paused.Needs.Bites != 1 ||
+		paused.Expect.Properties["mutual-exclusion"] != "violated" {
 		t.Errorf("%+v", paused)
 	}
 	if last.TTL.String() != "500ms" {
@@ -60,7 +62,8 @@ func TestMistakesInAMatrixAreLocated(t *testing.T) {
 		{"no token", "etcd-lease", "redsync", "my.yaml:12:23: redsync gives no fencing token"},
 		{"no locks", "[redlock]", "[]", "a matrix needs locks"},
 		{"no cases", "[{name: none/unfenced, store: {kind: unfenced}}]", "[]", "a matrix needs cases"},
-		{"null", "[{name: none/unfenced, store: {kind: unfenced}}]", "[null]", "case 1 of matrix 2, or what it is laid over, is no mapping"},
+		{"null", "[{name: none/unfenced, store: {kind: unfenced}}]", "[null]",
+			"case 1 of matrix 2, or what it is laid over, is no mapping"},
 		{"twice", "[redlock]", "[etcd-lease]", `a second scenario named "etcd-lease/none/unfenced"`},
 		{"includes nothing that is there", "suite: mine", "suite: mine\ninclude: [quack]", `there is no suite "quack" to include`},
 	} {

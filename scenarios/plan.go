@@ -14,13 +14,13 @@ import (
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
-// Plan is a scenario with its seed: all that a run needs to know. It is saved beside the history, and running it again
-// repeats every planned draw.
+// Plan is a scenario with its seed: all that a run needs to know. It is saved
+// beside the history, and running it again repeats every planned draw.
 type Plan struct {
 	Seed     uint64   `yaml:"seed"`
 	Scenario Scenario `yaml:"scenario"`
-	// Simulation is what the plan was simulated with; nil: it was not, or not yet. With anything else
-	// it would run differently, and is refused.
+	// Simulation is what the plan was simulated with; nil: it was not, or not
+	// yet. With anything else it would run differently, and is refused.
 	Simulation *Simulation `yaml:"simulation,omitempty"`
 }
 
@@ -34,18 +34,20 @@ type Simulation struct {
 	Steady []string `yaml:"steady,omitempty"`
 }
 
-// Same reports whether two simulations are of the same adapter and simulator, so that one plan runs the same in both.
+// Same reports whether two simulations are of the same adapter and simulator,
+// so that one plan runs the same in both.
 func (s Simulation) Same(o Simulation) bool {
 	return s.Program == o.Program && s.Simulator == o.Simulator
 }
 
-// Stream returns the random stream of one part of the run ("client 3", "fault 0"). Streams of different names are
-// independent of each other and of the order in which they are asked for.
+// Stream returns the random stream of one part of the run ("client 3", "fault 0"). Streams of
+// different names are independent of each other and of the order in which they are asked for.
 func (p Plan) Stream(name string) *rand.Rand {
 	return rand.New(rand.NewPCG(p.Seed, p.StreamSeed(name)))
 }
 
-// StreamSeed is the number that a stream is seeded with beside the plan's own: for processes that draw for themselves.
+// StreamSeed is the number that a stream is seeded with beside the plan's own:
+// for processes that draw for themselves.
 func (p Plan) StreamSeed(name string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%s/%s", p.Seed, p.Scenario.Name, name)
@@ -82,7 +84,8 @@ func (p Plan) Write(w io.Writer) error {
 	if p.Simulation != nil {
 		again = "in virtual time, to the same history"
 	}
-	if _, err := fmt.Fprintf(w, "# lockchaos plan: `lockchaos run --plan FILE` runs it again (%s).\n%s", again, text); err != nil {
+	if _, err := fmt.Fprintf(w, "# lockchaos plan: `lockchaos run --plan FILE` runs it again (%s).\n%s", again,
+		text); err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
 	return nil

@@ -12,9 +12,11 @@ import (
 // RandomLock is a lock as the drawing of scenarios sees it.
 type RandomLock struct {
 	Nature Nature
-	// Base is an undisturbed scenario of the lock: its workload, store, TTL, clients and keys are kept.
+	// Base is an undisturbed scenario of the lock: its workload, store, TTL,
+	// clients and keys are kept.
 	Base Scenario
-	// Fits tells why a fault can't be drawn: it does not fit the lock's service, or this machine can't do it; nil: it can.
+	// Fits tells why a fault can't be drawn: it does not fit the lock's
+	// service, or this machine can't do it; nil: it can.
 	Fits func(Fault) error
 	// Together tells why faults can't strike together; nil: they can.
 	Together func([]Fault) error
@@ -23,15 +25,16 @@ type RandomLock struct {
 // RandomPrefix begins the names of scenarios that are drawn.
 const RandomPrefix = "random/"
 
-// Of the faults that are drawn for a scenario: how many strike clients and links, and how many nodes, at most; and how often something is drawn in vain
-// before it is given up.
+// Of the faults that are drawn for a scenario: how many strike clients and links, and how
+// many nodes, at most; and how often something is drawn in vain before it is given up.
 const (
 	mostOnClients = 5
 	mostOnNodes   = 2
 	mostVain      = 60
 )
 
-// Drawn reports whether Random has made the scenario. A saved plan has nothing but the name to tell.
+// Drawn reports whether Random has made the scenario. A saved plan has nothing
+// but the name to tell.
 func (s *Scenario) Drawn() bool { return strings.HasPrefix(s.Name, RandomPrefix) }
 
 // baseSuite has an undisturbed scenario of every lock that is not broken on purpose, made for no
@@ -49,7 +52,8 @@ func Undisturbed(suites []Suite, lock string) (base Scenario, ok bool) {
 			for _, s := range suite.Scenarios {
 				// The requests that a stampede counts are those of an undisturbed service.
 				if s.Lock == lock && (len(s.Faults) > 0) == disturbed && s.Workload.Kind != "stampede" {
-					s.Faults, s.Enough = nil, 0 // what it is made into lasts as long as its maker says
+					// what it is made into lasts as long as its maker says
+					s.Faults, s.Enough = nil, 0
 					return s, true
 				}
 			}
@@ -58,8 +62,9 @@ func Undisturbed(suites []Suite, lock string) (base Scenario, ok bool) {
 	return Scenario{}, false
 }
 
-// Random draws a scenario for the lock: a mix of faults that strike clients and links, and beside it one of faults that strike nodes, drawn by weight; the
-// properties that it expects are those of theory (Nature.Expected). It is a pure function: the same seed, lock and duration draw the same.
+// Random draws a scenario for the lock: a mix of faults that strike clients and links, and beside
+// it one of faults that strike nodes, drawn by weight; the properties that it expects are those of
+// theory (Nature.Expected). It is a pure function: the same seed, lock and duration draw the same.
 func Random(seed uint64, l RandomLock, duration Duration) Scenario {
 	s := l.Base
 	s.Name = RandomPrefix + s.Lock
@@ -68,7 +73,8 @@ func Random(seed uint64, l RandomLock, duration Duration) Scenario {
 	s.Quiet = min(2*s.TTL, duration/4)
 	plan := Plan{Seed: seed, Scenario: s}
 	d := dice{Rand: plan.Stream("random"), TTL: s.TTL.Std(), Most: duration.Std() / 4}
-	s.Workload.Ask, s.Workload.Renew = true, d.IntN(2) == 0 // of locks that can be asked, and are renewed so
+	// of locks that can be asked, and are renewed so
+	s.Workload.Ask, s.Workload.Renew = true, d.IntN(2) == 0
 	s.Faults = nil
 	clients := l.draws(d, false, mostOnClients)
 	if both := l.together(d, clients); both.Together != nil {
@@ -87,12 +93,15 @@ func Random(seed uint64, l RandomLock, duration Duration) Scenario {
 		s.Faults = append(s.Faults, f)
 	}
 	const second = Duration(time.Second)
-	add(clients, 200*second/1000, Range{min(s.TTL/2, duration/20).round(), min(max(s.TTL, second/2), duration/10).round()})
-	add(l.draws(d, true, mostOnNodes), second/2, Range{min(max(2*s.TTL, second), duration/8).round(), min(max(4*s.TTL, 2*second), duration/4).round()})
+	add(clients, 200*second/1000, Range{min(s.TTL/2, duration/20).round(),
+		min(max(s.TTL, second/2), duration/10).round()})
+	add(l.draws(d, true, mostOnNodes), second/2, Range{min(max(2*s.TTL, second), duration/8).round(),
+		min(max(4*s.TTL, 2*second), duration/4).round()})
 	// A holder that is struck costs a TTL, so a run of few TTLs makes few grants.
 	terms := int(duration / max(s.TTL, 1))
 	least := l.Base.Needs
-	s.Needs = Needs{Grants: min(max(terms, 3), 10, least.Grants), Handovers: min(max(terms/4, 1), 2, least.Handovers), Bites: min(max(terms/4, 1), 3)}
+	s.Needs = Needs{Grants: min(max(terms, 3), 10, least.Grants), Handovers: min(max(terms/4, 1), 2, least.Handovers),
+		Bites: min(max(terms/4, 1), 3)}
 	s.Needs.complete(s.Faults)
 	var singles []Fault
 	for _, f := range s.Faults {
@@ -102,7 +111,8 @@ func Random(seed uint64, l RandomLock, duration Duration) Scenario {
 	return s
 }
 
-// draws takes faults by weight, so many at most, no two of them alike, and gives each a weight in the mix.
+// draws takes faults by weight, so many at most, no two of them alike, and
+// gives each a weight in the mix.
 func (l RandomLock) draws(d dice, service bool, most int) (all []Fault) {
 	var from []nemesis.Draw
 	total := 0
@@ -117,7 +127,8 @@ func (l RandomLock) draws(d dice, service bool, most int) (all []Fault) {
 		f := faultOf(from[byWeight(d.Rand, from, total)].Of(d))
 		f.Weight = 1 + d.IntN(3)
 		label := f.Label()
-		if seen[label] || l.Fits(f) != nil || l.Base.Store.Guarded() && !f.strikesClients() { // a guarded store lies on the nodes, and the ledger is read there
+		// a guarded store lies on the nodes, and the ledger is read there
+		if seen[label] || l.Fits(f) != nil || l.Base.Store.Guarded() && !f.strikesClients() {
 			continue
 		}
 		seen[label] = true
@@ -136,10 +147,11 @@ func byWeight(rng *rand.Rand, from []nemesis.Draw, total int) int {
 	return len(from) - 1
 }
 
-// onLinks tells whether the fault lies on links for a while.
+// onLinks reports whether the fault lies on links for a while.
 func (f *Fault) onLinks() bool { return f.Spec().OnLinks() && !f.momentary() }
 
-// disjoint tells whether at most one of the faults lies on links: of two, one might leave nothing for the other to meet.
+// disjoint reports whether at most one of the faults lies on links: of two, one
+// might leave nothing for the other to meet.
 func disjoint(parts []Fault) bool {
 	n := 0
 	for _, f := range parts {
@@ -150,7 +162,8 @@ func disjoint(parts []Fault) bool {
 	return n < 2
 }
 
-// outlast lets faults of links last until a client that is stopped sends again: else they might meet nothing.
+// outlast lets faults of links last until a client that is stopped sends again:
+// else they might meet nothing.
 func outlast(parts []Fault) {
 	for _, stop := range parts {
 		for i := range parts {
@@ -161,7 +174,8 @@ func outlast(parts []Fault) {
 	}
 }
 
-// together combines two or three of the faults on the holder, at the moment of the first, if some can be.
+// together combines two or three of the faults on the holder, at the moment of
+// the first, if some can be.
 func (l RandomLock) together(d dice, all []Fault) Fault {
 	var parts []Fault
 	for _, i := range d.Perm(len(all)) {
@@ -170,7 +184,8 @@ func (l RandomLock) together(d dice, all []Fault) Fault {
 			continue
 		}
 		f.Weight, f.Target, f.When = 0, "", ""
-		if with := append(parts[:len(parts):len(parts)], f); len(with) == 1 || l.Together(with) == nil && disjoint(with) {
+		if with := append(parts[:len(parts):len(parts)], f); len(with) == 1 || l.Together(with) == nil &&
+			disjoint(with) {
 			parts = with
 		}
 		if len(parts) == 3 {

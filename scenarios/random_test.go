@@ -16,7 +16,8 @@ func randomLock(fits func(Fault) error) RandomLock {
 		Workload: Workload{Kind: "counter", Guard: "none", AcquireTimeout: 8000 * ms, OpTimeout: 8000 * ms}}
 	return RandomLock{Nature: Nature{Permits: 1, WallClock: true}, Base: base, Fits: fits, Together: func(parts []Fault) error {
 		for i, p := range parts {
-			if slices.ContainsFunc(parts[i+1:], func(o Fault) bool { return o.Kind == p.Kind }) || slices.Contains([]string{"kill", "hold", "cut", "stall"}, p.Kind) {
+			if slices.ContainsFunc(parts[i+1:], func(o Fault) bool { return o.Kind == p.Kind }) ||
+				slices.Contains([]string{"kill", "hold", "cut", "stall"}, p.Kind) {
 				return errors.New("apart")
 			}
 		}
@@ -24,7 +25,8 @@ func randomLock(fits func(Fault) error) RandomLock {
 	}}
 }
 
-// The same seed draws the same, another one another, and over some seeds every fault of the arsenal comes up.
+// The same seed draws the same, another one another, and over some seeds every
+// fault of the arsenal comes up.
 func TestRandomScenariosRepeat(t *testing.T) {
 	any := randomLock(func(Fault) error { return nil })
 	const d = Duration(10 * time.Second)
@@ -62,7 +64,8 @@ func TestRandomScenariosRepeat(t *testing.T) {
 	}
 }
 
-// What does not fit is not drawn, not even as a part; and where nothing fits there is no fault, and no hang.
+// What does not fit is not drawn, not even as a part; and where nothing fits
+// there is no fault, and no hang.
 func TestRandomScenariosFit(t *testing.T) {
 	fits := func(f Fault) error {
 		if f.Kind != "pause" && f.Kind != "partition" {
@@ -84,7 +87,8 @@ func TestRandomScenariosFit(t *testing.T) {
 	}
 }
 
-// Faults that keep a client from sending are outlasted by those that lie on its links, and no two lie on links.
+// Faults that keep a client from sending are outlasted by those that lie on its
+// links, and no two lie on links.
 func TestWhatStrikesTogetherMeets(t *testing.T) {
 	any := randomLock(func(Fault) error { return nil })
 	for seed := range uint64(200) {

@@ -5,17 +5,20 @@ import (
 	"time"
 )
 
-// The times of production, at which `--scale real` runs: a usual lease, and a freeze that happens (a long collection, a virtual machine
-// that is moved or suspended).
+// The times of production, at which `--scale real` runs: a usual lease, and a freeze
+// that happens (a long collection, a virtual machine that is moved or suspended).
 const (
 	RealTTL    = Duration(10 * time.Second)
 	RealFreeze = Duration(30 * time.Second)
 )
 
-// Real returns the plan at the scale of production. The lease is RealTTL, if it is shorter. A fault that outlasts the lease, which is what makes it
-// dangerous, lasts RealFreeze; a shorter one, and the time to the next, keep their share of the lease, and so do a jump of a clock and the delay of packets. The workload runs for three leases at least, and for long enough that one
-// fault more can strike than has to. Timeouts are such that a client can wait for a lease to run out, and an op for the end of a fault. What clients do
-// in between keeps its times: work does not take longer because a lease does.
+// Real returns the plan at the scale of production. The lease is RealTTL, if it is
+// shorter. A fault that outlasts the lease, which is what makes it dangerous, lasts
+// RealFreeze; a shorter one, and the time to the next, keep their share of the lease, and
+// so do a jump of a clock and the delay of packets. The workload runs for three leases at
+// least, and for long enough that one fault more can strike than has to. Timeouts are such
+// that a client can wait for a lease to run out, and an op for the end of a fault. What
+// clients do in between keeps its times: work does not take longer because a lease does.
 func (p Plan) Real() Plan {
 	s := &p.Scenario
 	before := s.TTL
@@ -52,7 +55,8 @@ func (p Plan) Real() Plan {
 	return p
 }
 
-// Stretched returns the scenario for a lock with this TTL: its faults keep their share of the lease, and the workload lasts long enough that one fault
+// Stretched returns the scenario for a lock with this TTL: its faults keep
+// their share of the lease, and the workload lasts long enough that one fault
 // more can strike than has to. What clients do in between keeps its times.
 func (s Scenario) Stretched(ttl Duration) Scenario {
 	before := s.TTL
@@ -64,7 +68,8 @@ func (s Scenario) Stretched(ttl Duration) Scenario {
 	faults := make([]Fault, len(s.Faults))
 	for i, f := range s.Faults {
 		f = f.each(func(f Fault) Fault {
-			f.By, f.For, f.After, f.Every = Offset(share(Duration(f.By))), share(f.For), share(f.After), Range{share(f.Every.Min), share(f.Every.Max)}
+			f.By, f.For, f.After, f.Every = Offset(share(Duration(f.By))), share(f.For), share(f.After),
+				Range{share(f.Every.Min), share(f.Every.Max)}
 			f.Delay, f.Jitter = share(f.Delay), share(f.Jitter)
 			return f
 		}).at(share)
@@ -92,7 +97,8 @@ func (f Fault) at(change func(Duration) Duration) Fault {
 	return f
 }
 
-// ends is by when the fault can have struck once more often than it has to, or at each of its times.
+// ends is by when the fault can have struck once more often than it has to, or
+// at each of its times.
 func (f Fault) ends(bites int) Duration {
 	end := f.After + Duration(bites+1)*(f.Longest()+f.Every.Max)
 	for _, t := range f.At {

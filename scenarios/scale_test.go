@@ -15,7 +15,8 @@ func TestRealScale(t *testing.T) {
 	small := Plan{Seed: 7, Scenario: Scenario{Name: "s", TTL: seconds(0.5), Duration: seconds(6), Clients: 4,
 		Workload: Workload{Think: Range{seconds(0.005), seconds(0.02)}, AcquireTimeout: seconds(8), OpTimeout: seconds(8)},
 		Faults: []Fault{{Kind: "pause", For: seconds(0.9), After: seconds(0.1), Every: Range{seconds(0.2), seconds(0.4)}},
-			{Kind: "pause", For: seconds(0.05), Every: Range{seconds(0.2), seconds(0.3)}}, {Kind: "kill", After: seconds(0.1), Every: Range{seconds(1), seconds(1)}}},
+			{Kind: "pause", For: seconds(0.05), Every: Range{seconds(0.2), seconds(0.3)}},
+			{Kind: "kill", After: seconds(0.1), Every: Range{seconds(1), seconds(1)}}},
 		Needs: Needs{Bites: 2}}}
 	copied := small
 	copied.Scenario.Faults = append([]Fault(nil), small.Scenario.Faults...)
@@ -27,7 +28,8 @@ func TestRealScale(t *testing.T) {
 	if real.Seed != 7 || s.Name != "s" || s.Clients != 4 || s.Workload.Think != small.Scenario.Workload.Think {
 		t.Errorf("%+v", real)
 	}
-	if s.TTL != seconds(10) || s.Faults[0].For != seconds(30) || s.Faults[1].For != seconds(1) || s.Faults[2].For != 0 || s.Faults[2].After != seconds(2) ||
+	if s.TTL != seconds(10) || s.Faults[0].For != seconds(30) || s.Faults[1].For != seconds(1) ||
+		s.Faults[2].For != 0 || s.Faults[2].After != seconds(2) ||
 		s.Faults[1].Every != (Range{seconds(4), seconds(6)}) || s.Faults[0].Every != small.Scenario.Faults[0].Every {
 		t.Errorf("ttl %v, faults %+v", s.TTL, s.Faults)
 	}
@@ -45,8 +47,9 @@ func TestRealScale(t *testing.T) {
 
 // What is at the scale of production already keeps its times.
 func TestRealScaleKeepsWhatIsLonger(t *testing.T) {
-	p := Plan{Scenario: Scenario{TTL: seconds(15), Duration: seconds(100), Workload: Workload{AcquireTimeout: seconds(90), OpTimeout: seconds(90)},
-		Faults: []Fault{{For: seconds(40), Every: Range{seconds(1), seconds(1)}}}}}
+	p := Plan{Scenario: Scenario{TTL: seconds(15), Duration: seconds(100),
+		Workload: Workload{AcquireTimeout: seconds(90), OpTimeout: seconds(90)},
+		Faults:   []Fault{{For: seconds(40), Every: Range{seconds(1), seconds(1)}}}}}
 	if got := p.Real(); !reflect.DeepEqual(got, p) {
 		t.Errorf("%+v", got)
 	}
@@ -69,7 +72,8 @@ func TestOffsets(t *testing.T) {
 	if err := yaml.Unmarshal([]byte("by: soon"), &f); err == nil || !strings.Contains(err.Error(), "1h or -30s") {
 		t.Errorf("%v", err)
 	}
-	p := Plan{Scenario: Scenario{TTL: Duration(time.Second), Faults: []Fault{{For: Duration(2 * time.Second), By: Offset(-3 * time.Second)}}}}
+	p := Plan{Scenario: Scenario{TTL: Duration(time.Second),
+		Faults: []Fault{{For: Duration(2 * time.Second), By: Offset(-3 * time.Second)}}}}
 	if by := p.Real().Scenario.Faults[0].By.Std(); by != -30*time.Second {
 		t.Errorf("at the scale of production it jumps by %v", by)
 	}

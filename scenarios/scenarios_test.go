@@ -11,7 +11,8 @@ import (
 )
 
 var catalogue = Catalogue{
-	Locks:     []string{"redis-setnx", "redis-setnx-fenced", "redis-watchdog", "redislock", "redlock", "redsync", "etcd-lease", "etcd-txn", "cas", "conditional-update"},
+	Locks: []string{"redis-setnx", "redis-setnx-fenced", "redis-watchdog", "redislock", "redlock", "redsync",
+		"etcd-lease", "etcd-txn", "cas", "conditional-update"},
 	Tokens:    map[string]bool{"redis-setnx-fenced": true, "etcd-lease": true, "etcd-txn": true},
 	Guards:    map[string]bool{"etcd-txn": true},
 	Engines:   []string{"sqlite", "postgres", "redis", "etcd"},
@@ -52,13 +53,18 @@ func TestMistakesAreLocated(t *testing.T) {
 		{"bad duration", "500ms", "soon", `my.yaml:5:10: "soon" is not a duration`},
 		{"negative duration", "500ms", "-1s", `my.yaml:5:10: "-1s": a duration here cannot be negative`},
 		{"range upside down", "1ms..2ms", "3ms..2ms", `"3ms..2ms": the first duration is longer`},
-		{"unknown lock", "redis-setnx", "redis-setny", `my.yaml:4:11: unknown lock "redis-setny": one of redis-setnx, redis-setnx-fenced, redis-watchdog, redislock, redlock, redsync, etcd-lease`},
+		{"unknown lock", "redis-setnx", "redis-setny",
+			`my.yaml:4:11: unknown lock "redis-setny": one of redis-setnx, redis-setnx-fenced, redis-watchdog, redislock, redlock, redsync, etcd-lease`},
 		{"no token", "{kind: unfenced}", "{kind: fenced}", "my.yaml:8:19: redis-setnx gives no fencing token"},
-		{"unknown store", "{kind: unfenced}", "{kind: open}", `my.yaml:8:19: unknown store kind "open": one of unfenced, fenced, guarded, broken-fence-gte, broken-fence-write-only`},
-		{"unknown engine", "{kind: unfenced}", "{kind: unfenced, engine: oracle}", `my.yaml:8:37: unknown store engine "oracle": one of sqlite, postgres`},
-		{"fence reads of what", "{kind: unfenced}", "{kind: unfenced, fence_reads: false}", "my.yaml:8:42: fence_reads is for a store of kind fenced"},
+		{"unknown store", "{kind: unfenced}", "{kind: open}",
+			`my.yaml:8:19: unknown store kind "open": one of unfenced, fenced, guarded, broken-fence-gte, broken-fence-write-only`},
+		{"unknown engine", "{kind: unfenced}", "{kind: unfenced, engine: oracle}",
+			`my.yaml:8:37: unknown store engine "oracle": one of sqlite, postgres`},
+		{"fence reads of what", "{kind: unfenced}", "{kind: unfenced, fence_reads: false}",
+			"my.yaml:8:42: fence_reads is for a store of kind fenced"},
 		{"guard without a key", "{kind: unfenced}", "{kind: guarded}", "my.yaml:8:19: redis-setnx has no key in etcd"},
-		{"guard elsewhere", "{kind: unfenced}", "{kind: guarded, engine: redis}", "my.yaml:8:36: a guarded store looks at the lock's key in etcd"},
+		{"guard elsewhere", "{kind: unfenced}", "{kind: guarded, engine: redis}",
+			"my.yaml:8:36: a guarded store looks at the lock's key in etcd"},
 		{"no guard", "redis-setnx", "etcd-txn", "my.yaml:8:19: etcd-txn guards each write by its own key"},
 		{"no lock", "    lock: redis-setnx\n", "", "my.yaml:3:9: lock must be given"},
 		{"unknown moment", "when: random", "when: never", `my.yaml:12:45: unknown moment "never"`},
@@ -74,18 +80,22 @@ func TestMistakesAreLocated(t *testing.T) {
 		{"unknown fault", "kind: pause", "kind: hug", `my.yaml:12:16: unknown fault "hug"`},
 		{"unknown target", "target: holder", "target: redis-9", `my.yaml:12:31: no target "redis-9"`},
 		{"endless pause", "for: 1s", "for: 0s", "a fault must last longer than 0"},
-		{"unknown workload", "kind: counter", "kind: juggling", `my.yaml:9:22: unknown workload "juggling": one of counter, payment, transfer, stampede`},
+		{"unknown workload", "kind: counter", "kind: juggling",
+			`my.yaml:9:22: unknown workload "juggling": one of counter, payment, transfer, stampede`},
 		{"one account", "kind: counter", "kind: transfer, order: ordered", "my.yaml:7:11: workload transfer takes two keys"},
 		{"no order", "kind: counter", "kind: transfer", "order must be given: one of ordered, unordered, try"},
-		{"order of a counter", "kind: counter", "kind: counter, order: try, try_for: 1s", "my.yaml:9:38: order is for workload transfer, not for counter"},
+		{"order of a counter", "kind: counter", "kind: counter, order: try, try_for: 1s",
+			"my.yaml:9:38: order is for workload transfer, not for counter"},
 		{"readers of a mutex", "kind: counter", "kind: counter, readers: 0.5", "my.yaml:9:40: redis-setnx knows no readers"},
 		{"too many readers", "kind: counter", "kind: counter, readers: 1.5", "my.yaml:9:40: readers is 1.5: it is the share of rounds"},
 		{"readers below zero", "kind: counter", "kind: counter, readers: -0.5", "readers is -0.5"},
 		{"no number of readers", "kind: counter", "kind: counter, readers: .nan", "readers is NaN"},
-		{"readers of a transfer", "kind: counter", "kind: transfer, order: try, try_for: 1s, readers: 0.5", "readers is for workload counter or queue, not for transfer"},
+		{"readers of a transfer", "kind: counter", "kind: transfer, order: try, try_for: 1s, readers: 0.5",
+			"readers is for workload counter or queue, not for transfer"},
 		{"no time to try", "kind: counter", "kind: transfer, order: try", "order try needs try_for"},
 		{"time to try", "kind: counter", "kind: transfer, order: ordered, try_for: 1s", "try_for is for workload transfer with order try"},
-		{"next_after of a counter", "kind: counter", "kind: counter, next_after: 1s", "my.yaml:9:43: next_after is for workload relay, not for counter"},
+		{"next_after of a counter", "kind: counter", "kind: counter, next_after: 1s",
+			"my.yaml:9:43: next_after is for workload relay, not for counter"},
 		{"a second document", "suite: mine", "suite: mine\n---\nsuite: two", "a second YAML document"},
 		{"no mapping", good, "suite: mine\nscenarios: [null, 3]\n", "scenario 1 of the list is no mapping"},
 		{"not YAML", "suite: mine", "suite: [mine", "my.yaml:2:1: ',' or ']' must"},
@@ -108,7 +118,8 @@ func TestWhatKindsNeed(t *testing.T) {
 	}
 	for _, kind := range []string{"payment", "stampede"} {
 		alone := strings.NewReplacer("kind: counter", "kind: "+kind, "clients: 2", "clients: 1").Replace(good)
-		if _, err := Parse([]byte(alone), "my.yaml", catalogue); err == nil || !strings.Contains(err.Error(), "my.yaml:6:14: workload "+kind+" needs at least 2 clients") {
+		if _, err := Parse([]byte(alone), "my.yaml", catalogue); err == nil ||
+			!strings.Contains(err.Error(), "my.yaml:6:14: workload "+kind+" needs at least 2 clients") {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
@@ -236,8 +247,10 @@ func TestStores(t *testing.T) {
 		{Store{Kind: "broken-fence-write-only"}, "sqlite", true, false, false, false},
 	} {
 		s := c.store
-		if s.EngineName() != c.engine || s.Fenced() != c.fenced || s.ReadsRaise() != c.reads || s.AcceptsEqual() != c.equal || s.Guarded() != c.guarded {
-			t.Errorf("%+v: engine %s, fenced %t, reads %t, equal %t, guarded %t", s, s.EngineName(), s.Fenced(), s.ReadsRaise(), s.AcceptsEqual(), s.Guarded())
+		if s.EngineName() != c.engine || s.Fenced() != c.fenced || s.ReadsRaise() != c.reads ||
+			s.AcceptsEqual() != c.equal || s.Guarded() != c.guarded {
+			t.Errorf("%+v: engine %s, fenced %t, reads %t, equal %t, guarded %t", s, s.EngineName(), s.Fenced(),
+				s.ReadsRaise(), s.AcceptsEqual(), s.Guarded())
 		}
 	}
 }

@@ -21,8 +21,9 @@ func faultOf(p nemesis.Part) Fault {
 	return Fault{Kind: p.Kind, Target: string(p.Target), When: string(p.When), For: Duration(p.For),
 		Peers: string(p.Peers), Way: string(p.Way), Shape: p.Shape,
 		Clock: string(p.Clock), By: Offset(p.By), Rate: p.Rate, Period: Duration(p.Period),
-		Delay: Duration(p.Delay), Jitter: Duration(p.Jitter), Probability: p.Probability, BytesPerSecond: p.BytesPerSecond,
-		Request: string(p.Request), InTurn: p.InTurn, Point: string(p.Point), Silent: p.Silent,
+		Delay: Duration(p.Delay), Jitter: Duration(p.Jitter), Probability: p.Probability,
+		BytesPerSecond: p.BytesPerSecond,
+		Request:        string(p.Request), InTurn: p.InTurn, Point: string(p.Point), Silent: p.Silent,
 		Data: string(p.Data), Share: p.Share}
 }
 

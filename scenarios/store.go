@@ -8,7 +8,8 @@ type Store struct {
 	Kind string `yaml:"kind"`
 	// Engine is what keeps the ledger: one of store.Engines; "sqlite" when it is not given.
 	Engine string `yaml:"engine,omitempty"`
-	// FenceReads: on a fenced store, reads raise the fence too. Only "true" (the default) keeps a read-modify-write whole.
+	// FenceReads: on a fenced store, reads raise the fence too. Only "true"
+	// (the default) keeps a read-modify-write whole.
 	FenceReads *bool `yaml:"fence_reads,omitempty"`
 }
 
@@ -18,7 +19,8 @@ const (
 	storeFenced   = "fenced"
 	// storeGuarded has no fence: each write looks at the lock's own key in etcd.
 	storeGuarded = "guarded"
-	// storeGTE accepts a token that is equal to the highest one seen, though it comes with another grant.
+	// storeGTE accepts a token that is equal to the highest one seen, though it
+	// comes with another grant.
 	storeGTE = "broken-fence-gte"
 	// storeWriteOnly has a fence that only writes raise.
 	storeWriteOnly = "broken-fence-write-only"
@@ -29,23 +31,24 @@ func StoreKinds() []string {
 	return []string{storeUnfenced, storeFenced, storeGuarded, storeGTE, storeWriteOnly}
 }
 
-// Fenced tells whether the store checks tokens.
+// Fenced reports whether the store checks tokens.
 func (s Store) Fenced() bool {
 	return s.Kind == storeFenced || s.Kind == storeGTE || s.Kind == storeWriteOnly
 }
 
-// ReadsRaise tells whether reads raise the fence.
+// ReadsRaise reports whether reads raise the fence.
 func (s Store) ReadsRaise() bool {
 	return s.Fenced() && s.Kind != storeWriteOnly && (s.FenceReads == nil || *s.FenceReads)
 }
 
-// AcceptsEqual tells whether the fence is the broken one that accepts an equal token of another grant.
+// AcceptsEqual reports whether the fence is the broken one that accepts an equal
+// token of another grant.
 func (s Store) AcceptsEqual() bool { return s.Kind == storeGTE }
 
 // Broken reports whether the store is broken on purpose, to see that it is caught.
 func (s Store) Broken() bool { return s.Kind == storeGTE || s.Kind == storeWriteOnly }
 
-// Guarded tells whether each write looks at the lock's own key.
+// Guarded reports whether each write looks at the lock's own key.
 func (s Store) Guarded() bool { return s.Kind == storeGuarded }
 
 // EngineName is the engine, where it is not given too.
@@ -71,7 +74,8 @@ func (v *validator) store(at string, s *Scenario) {
 		v.fail(at+".fence_reads", "fence_reads is for a store of kind fenced, not %s", s.Store.Kind)
 	}
 	if s.Store.Guarded() && s.Store.EngineName() != guardEngine {
-		v.fail(at+".engine", "a guarded store looks at the lock's key in etcd: its engine is etcd, not %s", s.Store.Engine)
+		v.fail(at+".engine", "a guarded store looks at the lock's key in etcd: its engine is etcd, not %s",
+			s.Store.Engine)
 	}
 	if s.External() && s.Store.Guarded() {
 		v.fail(at+".kind", "a guarded store looks at the lock's key in etcd, and an adapter does not say which that is")
@@ -84,7 +88,8 @@ func (v *validator) store(at string, s *Scenario) {
 	}
 	if guards := v.catalogue.Guards[s.Lock]; guards != s.Store.Guarded() {
 		if guards {
-			v.fail(at+".kind", "%s guards each write by its own key: its store is of kind guarded, not %s", s.Lock, s.Store.Kind)
+			v.fail(at+".kind", "%s guards each write by its own key: its store is of kind guarded, not %s", s.Lock,
+				s.Store.Kind)
 		} else {
 			v.fail(at+".kind", "%s has no key in etcd that a guarded store could look at; etcd-txn has", s.Lock)
 		}

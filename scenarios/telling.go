@@ -10,7 +10,8 @@ import (
 // triedAgain is the share of a budget that is kept for attacks that are made again.
 const triedAgain = 0.1
 
-// Within returns the most telling of the attacks that fit into the budget, so many side by side, and those that do not fit. Both begin with the most telling.
+// Within returns the most telling of the attacks that fit into the budget, so
+// many side by side, and those that do not fit. Both begin with the most telling.
 func (e Exam) Within(budget time.Duration, parallel int, all []Scenario) (made, left []Scenario) {
 	usable := time.Duration(float64(budget) * (1 - triedAgain))
 	var plans []Plan
@@ -25,8 +26,10 @@ func (e Exam) Within(budget time.Duration, parallel int, all []Scenario) (made, 
 	return made, left
 }
 
-// byTelling puts scenarios of attacks in the order of what they tell. Those come first that disturb nothing, since what they show needs no fault. Then
-// come the only ones that find some broken lock of the table, then those of --short, then the others. What few attacks find comes before what many find.
+// byTelling puts scenarios of attacks in the order of what they tell. Those
+// come first that disturb nothing, since what they show needs no fault. Then
+// come the only ones that find some broken lock of the table, then those of
+// --short, then the others. What few attacks find comes before what many find.
 func (e Exam) byTelling(all []Scenario) []Scenario {
 	rank := map[string]int{}
 	for _, a := range e.Attacks {
@@ -47,7 +50,8 @@ func (e Exam) byTelling(all []Scenario) []Scenario {
 	return all
 }
 
-// alsoFound counts the attacks by which the table has the same broken lock fall, the attack itself included. Of an attack without one it is the greatest number.
+// alsoFound counts the attacks by which the table has the same broken lock fall,
+// the attack itself included. Of an attack without one it is the greatest number.
 func (e Exam) alsoFound(a Attack) int {
 	least := math.MaxInt
 	for lock := range a.Falls {

@@ -65,7 +65,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestTableByTelling: of the whole table the attacks that disturb nothing come first, and none is lost.
+// TestTableByTelling: of the whole table the attacks that disturb nothing come
+// first, and none is lost.
 func TestTableByTelling(t *testing.T) {
 	e, err := Attacks()
 	if err != nil {

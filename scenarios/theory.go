@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// Nature is what decides which violations theory allows a lock under which faults: what it claims, and how its service ends a grant.
+// Nature is what decides which violations theory allows a lock under which
+// faults: what it claims, and how its service ends a grant.
 type Nature struct {
 	// Permits is how many may hold a key at once; 0: it claims no exclusion.
 	Permits int
@@ -25,8 +26,9 @@ type Nature struct {
 	Fair bool
 }
 
-// Expected is what theory expects of the lock on the store under any number of the faults: whatever is not named must pass, or not be judged. What the faults
-// make inherent is allowed, and what they break for certain is not demanded, since chance decides whether they do.
+// Expected is what theory expects of the lock on the store under any number of the faults:
+// whatever is not named must pass, or not be judged. What the faults make inherent is allowed,
+// and what they break for certain is not demanded, since chance decides whether they do.
 func (n Nature) Expected(s Store, faults []Fault) Expect {
 	t := n.threatOf(faults)
 	e := Expect{Why: n.why(t.broken, t.late)}
@@ -81,7 +83,7 @@ func (n Nature) threatOf(faults []Fault) threat {
 	return t
 }
 
-// overstays tells whether a holder that the fault strikes may go on when its grant is over.
+// overstays reports whether a holder that the fault strikes may go on when its grant is over.
 func (n Nature) overstays(spec nemesis.Spec) bool {
 	return !spec.Kills() && (!n.NoExpiry || spec.EndsSessions())
 }
@@ -94,16 +96,22 @@ var allowances = []struct {
 	properties []string
 }{
 	// Without permits there is no lock: the store decides on every write by itself.
-	{func(t threat, _ Store) bool { return t.Permits != 0 && t.late }, overrunOutcome, []string{checker.MutualExclusion}},
-	{func(t threat, _ Store) bool { return t.Permits != 0 && t.broken }, anyOutcome, []string{checker.MutualExclusion, checker.Continuity}},
+	{func(t threat, _ Store) bool { return t.Permits != 0 && t.late }, overrunOutcome,
+		[]string{checker.MutualExclusion}},
+	{func(t threat, _ Store) bool { return t.Permits != 0 && t.broken }, anyOutcome,
+		[]string{checker.MutualExclusion, checker.Continuity}},
 	{threat.harms, anyOutcome, []string{checker.UnfencedWrite, checker.LostUpdate, checker.DuplicateEffect}},
 	// With the keys goes the counter of the tokens.
 	{func(t threat, _ Store) bool { return t.lost }, anyOutcome, []string{checker.TokenOrder}},
-	// The answer to an acquire or a renewal may come when the lease is over. A lock that says only for how long a lease lasts leaves the
-	// check to its user. A client that comes back from a stop can look whether its session still stands.
-	{func(t threat, _ Store) bool { return !t.Library && t.resumes && !t.Session }, anyOutcome, []string{checker.DeadGrant, checker.DeadRenewal}},
-	// A key that was written in the wrong time stays until then. A grant that never expires stays if the service lost or froze its end.
-	{func(t threat, _ Store) bool { return t.nodesMistaken || t.NoExpiry && t.strikesNodes }, anyOutcome, []string{checker.StuckLock}},
+	// The answer to an acquire or a renewal may come when the lease is over. A lock
+	// that says only for how long a lease lasts leaves the check to its user. A
+	// client that comes back from a stop can look whether its session still stands.
+	{func(t threat, _ Store) bool { return !t.Library && t.resumes && !t.Session }, anyOutcome,
+		[]string{checker.DeadGrant, checker.DeadRenewal}},
+	// A key that was written in the wrong time stays until then. A grant that
+	// never expires stays if the service lost or froze its end.
+	{func(t threat, _ Store) bool { return t.nodesMistaken || t.NoExpiry && t.strikesNodes }, anyOutcome,
+		[]string{checker.StuckLock}},
 	{func(t threat, _ Store) bool { return t.strikesNodes }, anyOutcome, []string{checker.FIFO}},
 	// Chance may let somebody wait for long, unless the lock has a queue, and the nodes know it.
 	{func(t threat, _ Store) bool { return !t.Fair || t.strikesNodes }, anyOutcome, []string{checker.Starvation}},
@@ -117,14 +125,16 @@ func (e *Expect) set(property, outcome string) {
 	e.Properties[property] = outcome
 }
 
-// harms tells whether a second holder may harm the data. A fence keeps it from that unless the
+// harms reports whether a second holder may harm the data. A fence keeps it from that unless the
 // tokens began anew.
 func (t threat) harms(s Store) bool {
 	return t.Permits == 1 && (t.broken || t.late) && !s.Guarded() && (t.lost || !s.Fenced())
 }
 
-// Inherent is what no lease prevents under the faults: a holder that is late, and the harm that it does to a store without a fence. It is Expected without
-// what a wrong clock or a forgetful service excuses: a lock that gives a key away inside its promise, keeps one beyond every promise, or gives tokens out of order, has a defect for certain.
+// Inherent is what no lease prevents under the faults: a holder that is late, and the
+// harm that it does to a store without a fence. It is Expected without what a wrong clock
+// or a forgetful service excuses: a lock that gives a key away inside its promise, keeps
+// one beyond every promise, or gives tokens out of order, has a defect for certain.
 func (n Nature) Inherent(s Store, faults []Fault) Expect {
 	e := n.Expected(s, faults)
 	if _, allowed := e.Properties[checker.MutualExclusion]; allowed {
@@ -140,8 +150,9 @@ func (n Nature) Inherent(s Store, faults []Fault) Expect {
 	return e
 }
 
-// Examined is what an attack with the faults is held to: what is inherent, and beside it what breaks since that breaks on which the lock
-// relies. Whatever else is violated is a defect of the lock.
+// Examined is what an attack with the faults is held to: what is inherent, and
+// beside it what breaks since that breaks on which the lock relies. Whatever
+// else is violated is a defect of the lock.
 func (n Nature) Examined(s Store, faults []Fault) Expect {
 	e, expected := n.Inherent(s, faults), n.Expected(s, faults)
 	for property, outcome := range expected.Properties {

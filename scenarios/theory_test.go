@@ -50,7 +50,9 @@ func TestTheory(t *testing.T) {
 		{"no lock, no late holder", Nature{NoExpiry: true}, open, []Fault{pause}, "", "", "", anyOutcome, ""},
 	} {
 		e := c.nature.Expected(c.store, c.faults)
-		for property, want := range map[string]string{checker.MutualExclusion: c.exclusion, checker.UnfencedWrite: c.write, checker.LostUpdate: c.write, checker.TokenOrder: c.order, checker.DeadGrant: c.dead, checker.DeadRenewal: c.dead,
+		for property, want := range map[string]string{checker.MutualExclusion: c.exclusion,
+			checker.UnfencedWrite: c.write, checker.LostUpdate: c.write, checker.TokenOrder: c.order,
+			checker.DeadGrant: c.dead, checker.DeadRenewal: c.dead,
 			checker.StuckLock: c.stuck} {
 			if got := e.Properties[property]; got != want {
 				t.Errorf("%s: %s: %q, want %q", c.name, property, got, want)
@@ -72,13 +74,15 @@ func TestLeaseOverrunOutcome(t *testing.T) {
 	}{
 		{"pass", nil, true}, {"not judged", nil, true}, {"inconclusive", nil, false},
 		{"violated", []string{"lease-overrun"}, true}, {"violated", []string{"lease-overrun", "unexplained"}, true},
-		{"violated", []string{"granted-while-valid", "lease-overrun"}, false}, {"violated", []string{"late-notice"}, false}, {"violated", nil, false},
+		{"violated", []string{"granted-while-valid", "lease-overrun"}, false},
+		{"violated", []string{"late-notice"}, false}, {"violated", nil, false},
 	} {
 		if got := Met(e.Compare([]Observed{{Property: checker.MutualExclusion, Outcome: c.outcome, Kinds: c.kinds}}, "")); got != c.want {
 			t.Errorf("%s %v: %v", c.outcome, c.kinds, got)
 		}
 	}
-	// Whose affair a kind is depends on the property: a kind that is inherent to double-holds excuses no other violation.
+	// Whose affair a kind is depends on the property: a kind that is inherent
+	// to double-holds excuses no other violation.
 	for _, kind := range checker.Named(checker.MutualExclusion).Kinds {
 		inherent := (&checker.Violation{Property: checker.MutualExclusion, Kind: kind}).Blame() == checker.Inherent
 		if got := (Expect{Inherent: true}).overrun(Observed{checker.MutualExclusion, "violated", []string{kind}}); got != inherent {

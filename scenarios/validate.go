@@ -41,7 +41,8 @@ func (v *validator) suite(s *Suite, places []place) error {
 	return v.mistakes.Err()
 }
 
-// scenario checks one scenario; at and lockAt are the paths that its mistakes, and those of its lock, are told at.
+// scenario checks one scenario; at and lockAt are the paths that its mistakes,
+// and those of its lock, are told at.
 func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Name == "" {
 		v.fail(at, "a scenario needs a name")

@@ -49,7 +49,8 @@ func (v *validator) schedule(at string, f *Fault) {
 	ways := given(word{"every", f.Every != Range{}}, word{"at", len(f.At) > 0}, word{"grant", len(f.Grant) > 0})
 	switch {
 	case len(ways) > 1:
-		v.fail(at+"."+ways[1], "%s: each says when the fault comes, so one of them must do", strings.Join(ways, " and "))
+		v.fail(at+"."+ways[1], "%s: each says when the fault comes, so one of them must do",
+			strings.Join(ways, " and "))
 	case (len(ways) == 0 || ways[0] == "every") && (f.Every.Max <= 0 || f.Every.Max > longest || f.After > longest):
 		v.fail(at+".every", "when the fault comes must be given: every (longer than 0; it and after may be %v at most), at (a time of the run) or grant (the number of one)", longest)
 	case f.Every == Range{} && f.After != 0:
@@ -74,10 +75,12 @@ func (v *validator) instants(at string, f *Fault) {
 
 // fault checks what a fault does; f has what it inherits.
 func (v *validator) fault(at string, s *Scenario, f Fault) {
-	ways := given(word{"kind", f.Kind != ""}, word{"sequence", f.Sequence != nil}, word{"together", f.Together != nil}, word{"mix", f.Mix != nil})
+	ways := given(word{"kind", f.Kind != ""}, word{"sequence", f.Sequence != nil}, word{"together", f.Together != nil},
+		word{"mix", f.Mix != nil})
 	switch {
 	case len(ways) > 1:
-		v.fail(at+"."+ways[1], "%s: a fault is one of them; combinations can be parts of each other", strings.Join(ways, " and "))
+		v.fail(at+"."+ways[1], "%s: a fault is one of them; combinations can be parts of each other",
+			strings.Join(ways, " and "))
 	case len(ways) == 1 && f.Kind == "":
 		v.combination(at, ways[0], s, f)
 	default:
@@ -110,7 +113,7 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 // whileRenewing is the moment that not every workload passes.
 const whileRenewing = "while-renewing"
 
-// renews tells whether a scenario's application renews its grants. Of a lock that there is not
+// renews reports whether a scenario's application renews its grants. Of a lock that there is not
 // nothing is known, and it is told of elsewhere.
 func (v *validator) renews(s *Scenario) bool {
 	return s.Workload.Renew && v.catalogue.Renews[s.Lock] || !slices.Contains(v.catalogue.Locks, s.Lock)
@@ -133,7 +136,8 @@ func (v *validator) renewers() string {
 // combination checks one, and its parts. how is the name of the field that lists them.
 func (v *validator) combination(at, how string, s *Scenario, f Fault) {
 	shell := f
-	shell.Target, shell.When, shell.For, shell.After, shell.Every, shell.At, shell.Grant, shell.Weight = "", "", 0, 0, Range{}, nil, nil, 0
+	shell.Target, shell.When, shell.For, shell.After, shell.Every, shell.At, shell.Grant, shell.Weight = "", "", 0, 0,
+		Range{}, nil, nil, 0
 	shell.Sequence, shell.Together, shell.Mix = nil, nil, nil
 	if !reflect.DeepEqual(shell, Fault{}) {
 		v.fail(at, "a %s has target, when, for, and when it comes; what a fault does is said of its parts", how)

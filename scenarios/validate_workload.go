@@ -23,7 +23,8 @@ const (
 // orderTry is the order of a transfer that has a time for trying.
 const orderTry = "try"
 
-// workload checks what a kind of workload asks for, and that nothing is set that it would not look at.
+// workload checks what a kind of workload asks for, and that nothing is set
+// that it would not look at.
 func (v *validator) workload(at string, s *Scenario) {
 	w := s.Workload
 	switch {
@@ -49,7 +50,8 @@ func (v *validator) workload(at string, s *Scenario) {
 	}
 }
 
-// readers checks the share of readers. Whether an adapter's lock knows readers, it says itself when it starts.
+// readers checks the share of readers. Whether an adapter's lock knows readers,
+// it says itself when it starts.
 func (v *validator) readers(at string, s *Scenario) {
 	w := s.Workload
 	switch {
@@ -57,7 +59,8 @@ func (v *validator) readers(at string, s *Scenario) {
 		v.fail(at+".workload.readers", "readers is %v: it is the share of rounds in which a client only reads, from 0 to 1", w.Readers)
 	case w.Readers != 0 && w.Kind != counter && w.Kind != queue:
 		v.fail(at+".workload.readers", "readers is for workload counter or queue, not for %s", w.Kind)
-	case w.Readers != 0 && !s.External() && slices.Contains(v.catalogue.Locks, s.Lock) && !v.catalogue.ReadWrite[s.Lock]:
+	case w.Readers != 0 && !s.External() && slices.Contains(v.catalogue.Locks, s.Lock) &&
+		!v.catalogue.ReadWrite[s.Lock]:
 		v.fail(at+".workload.readers", "%s knows no readers: its grants all exclude each other. A reader-writer lock has them (lockchaos list locks)", s.Lock)
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// The words of Word, but for "contained" and "pass", which are those of a severity and of an outcome.
+// The words of Word, but for "contained" and "pass", which are those of a
+// severity and of an outcome.
 const (
 	wordCorrupted = "corrupted"
 	wordContained = "contained"
@@ -15,8 +16,8 @@ const (
 	wordEither    = "either"
 )
 
-// Word is the expectation in one of the words that results have: "pass", "contained", "corrupted", "violated". Where theory leaves to chance
-// whether anything is violated, it is "either".
+// Word is the expectation in one of the words that results have: "pass", "contained", "corrupted",
+// "violated". Where theory leaves to chance whether anything is violated, it is "either".
 func (e Expect) Word() string {
 	var must []string
 	chance := false

@@ -13,8 +13,9 @@ type Planned struct {
 	Text string
 }
 
-// Planned are the single faults that it is made of, in the order of Singles. Of a part of a combination the words say how it is combined, and when
-// the whole comes: "for 900ms (together, grant 10)".
+// Planned are the single faults that it is made of, in the order of Singles. Of
+// a part of a combination the words say how it is combined, and when the whole
+// comes: "for 900ms (together, grant 10)".
 func (f Fault) Planned() (all []Planned) {
 	parts, how := f.Parts(), "mix"
 	if len(parts) == 0 {
@@ -39,7 +40,8 @@ func (f Fault) Planned() (all []Planned) {
 	return all
 }
 
-// Schedule tells in the scenario's own words what a fault's plan says beyond kind, target and moment: "for 1.5s, after 200ms, every 800ms..1.2s".
+// Schedule tells in the scenario's own words what a fault's plan says beyond
+// kind, target and moment: "for 1.5s, after 200ms, every 800ms..1.2s".
 func (f Fault) Schedule() string {
 	text, err := yaml.Marshal(f)
 	if err != nil {
@@ -54,7 +56,8 @@ func (f Fault) Schedule() string {
 		name, _ := field.Key.(string)
 		value, err := yaml.MarshalWithOptions(field.Value, yaml.Flow(true))
 		word := strings.TrimSpace(string(value))
-		if err != nil || slices.Contains([]string{"kind", "target", "when"}, name) || slices.Contains([]string{"0s", "0", "null", ""}, word) {
+		if err != nil || slices.Contains([]string{"kind", "target", "when"}, name) ||
+			slices.Contains([]string{"0s", "0", "null", ""}, word) {
 			continue
 		}
 		parts = append(parts, name+" "+word)

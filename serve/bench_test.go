@@ -24,7 +24,8 @@ func many(tb testing.TB, n int) string {
 	}
 	for i := range n {
 		dir := filepath.Join(root, fmt.Sprintf("run-%05d", i))
-		text := fmt.Sprintf(`{"suite":"quick","seed":%d,"started":%q,"elapsed_ns":26902879964,"scenarios":[%s]}`, i, time.Unix(int64(1_700_000_000+i), 0).UTC().Format(time.RFC3339), strings.Join(scenarios, ","))
+		text := fmt.Sprintf(`{"suite":"quick","seed":%d,"started":%q,"elapsed_ns":26902879964,"scenarios":[%s]}`, i,
+			time.Unix(int64(1_700_000_000+i), 0).UTC().Format(time.RFC3339), strings.Join(scenarios, ","))
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			tb.Fatal(err)
 		}
@@ -44,7 +45,8 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkFollowers has clients follow the list of 5,000 runs. An op is half a second of following: -benchtime 60x is half a minute.
+// BenchmarkFollowers has clients follow the list of 5,000 runs. An op is half a
+// second of following: -benchtime 60x is half a minute.
 func BenchmarkFollowers(b *testing.B) {
 	root := many(b, 5000)
 	for _, followers := range []int{1, 16} {

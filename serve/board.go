@@ -14,10 +14,13 @@ import (
 	"github.com/lockchaos/lockchaos/outside"
 )
 
-// board is what is known of all runs of a folder. Everybody who asks shares it: files are looked at when somebody asks, and not more often than every interval, however many ask.
+// board is what is known of all runs of a folder. Everybody who asks shares it: files are
+// looked at when somebody asks, and not more often than every interval, however many ask.
 //
-// A look costs the same however many runs there are. The folder is listed again only when its modification time has changed, and a record is read again only when its file is another one
-// or has another time or size. Looked at each time are runs that wrote something within the last minute; of the others a slice each time, in turn.
+// A look costs the same however many runs there are. The folder is listed again only
+// when its modification time has changed, and a record is read again only when its
+// file is another one or has another time or size. Looked at each time are runs that
+// wrote something within the last minute; of the others a slice each time, in turn.
 type board struct {
 	root  *os.Root
 	every time.Duration
@@ -38,7 +41,8 @@ type row struct {
 	text string // what a filter looks through
 }
 
-// entry is one folder. run is nil while it has no record that can be read; of its scenarios it has those that run.
+// entry is one folder. run is nil while it has no record that can be read; of
+// its scenarios it has those that run.
 type entry struct {
 	source
 	dir     string
@@ -64,14 +68,17 @@ type source struct {
 	at   time.Time
 }
 
-// changed notes the file as it is now, and reports whether it must be read again. One that was written just before it was read may have been written once more within the same time.
+// changed notes the file as it is now, and reports whether it must be read again. One that
+// was written just before it was read may have been written once more within the same time.
 func (s *source) changed(info fs.FileInfo, now time.Time) bool {
 	before, age := s.info, s.at.Sub(info.ModTime()).Abs()
 	s.info, s.at = info, now
-	return before == nil || age < racy || !os.SameFile(info, before) || info.Size() != before.Size() || !info.ModTime().Equal(before.ModTime())
+	return before == nil || age < racy || !os.SameFile(info, before) || info.Size() != before.Size() ||
+		!info.ModTime().Equal(before.ModTime())
 }
 
-// The bounds of a look: records of runs that go on, and of others; how long after it was written a run goes on.
+// The bounds of a look: records of runs that go on, and of others; how long
+// after it was written a run goes on.
 const (
 	mostFresh = 256
 	slice     = 64
@@ -81,7 +88,8 @@ const (
 // racy is how young a file's time may be for a change to keep it.
 const racy = time.Second
 
-// runs are all runs, the newest first; the version is another one when any of them is. What can't be read is left out: it may be half written.
+// runs are all runs, the newest first; the version is another one when any of
+// them is. What can't be read is left out: it may be half written.
 func (b *board) runs(now time.Time) (runs []row, version uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,7 +141,8 @@ func (b *board) look(now time.Time) bool {
 	return changed
 }
 
-// list takes in the folders that are new, drops those that are gone, and reports whether any is gone.
+// list takes in the folders that are new, drops those that are gone, and
+// reports whether any is gone.
 func (b *board) list(root fs.FS, now time.Time) bool {
 	info, err := fs.Stat(root, ".")
 	if err != nil || info.ModTime().Equal(b.listed) {
@@ -185,12 +194,14 @@ func (e *entry) check(root fs.FS, now time.Time) bool {
 	if e.shown = ""; e.run != nil {
 		r := *e.run // rows that have been given away stay as they are
 		r.look(root, now, func(sc Scenario) bool { return sc.State == running })
-		r.Scenarios = slices.DeleteFunc(slices.Clone(r.Scenarios), func(sc Scenario) bool { return sc.State != running })
+		r.Scenarios = slices.DeleteFunc(slices.Clone(r.Scenarios),
+			func(sc Scenario) bool { return sc.State != running })
 		if r.State == ended {
 			r.Runs = nil
 		}
 		e.run, e.written = &r, r.newest
-		e.text = strings.ToLower(fmt.Sprint(r.Dir, " ", r.Title, " ", r.Kind, " ", r.Outcome(), " ", r.Counts, " ", r.Seed, " ", r.Reason))
+		e.text = strings.ToLower(fmt.Sprint(r.Dir, " ", r.Title, " ", r.Kind, " ", r.Outcome(), " ", r.Counts, " ",
+			r.Seed, " ", r.Reason))
 		e.shown = fmt.Sprint(e.text, r.Page, r.Ready, r.Elapsed, r.Done)
 	}
 	return e.shown != shown
@@ -206,7 +217,8 @@ func (e *entry) started() time.Time {
 // mostSingles is how many single runs are remembered.
 const mostSingles = 64
 
-// one is a single run with its scenarios. A link such as latest is followed, as far as it stays below the root. The version is another one when anything of it is.
+// one is a single run with its scenarios. A link such as latest is followed, as far
+// as it stays below the root. The version is another one when anything of it is.
 func (b *board) one(dir string, now time.Time) (Run, uint64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,12 +21,14 @@ import (
 func chromium(t *testing.T) context.Context {
 	t.Helper()
 	path := needed.Browser(t)
-	profile, err := os.MkdirTemp("", "lockchaos-browser-") // which a browser that ends may still write into
+	// which a browser that ends may still write into
+	profile, err := os.MkdirTemp("", "lockchaos-browser-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	bound, cancelBound := context.WithTimeout(context.Background(), 2*time.Minute)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.UserDataDir(profile),
 		chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("disable-component-update", true))
 	alloc, cancelAlloc := chromedp.NewExecAllocator(bound, options...)
 	ctx, cancel := chromedp.NewContext(alloc)
@@ -61,7 +63,8 @@ func await(t *testing.T, ctx context.Context, expression string) {
 	}
 }
 
-// A run is seen to go on without a reload; the list is filtered; names are texts; nothing else is asked for, and no policy is broken.
+// A run is seen to go on without a reload; the list is filtered; names are
+// texts; nothing else is asked for, and no policy is broken.
 func TestInBrowser(t *testing.T) {
 	ctx := chromium(t)
 	root := folder(t)
@@ -115,7 +118,8 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
-// The list keeps itself: a run that begins appears on top, what was ticked stays so, progress and the time left are told, and two that are ticked are compared.
+// The list keeps itself: a run that begins appears on top, what was ticked stays
+// so, progress and the time left are told, and two that are ticked are compared.
 func TestListInBrowser(t *testing.T) {
 	ctx := chromium(t)
 	root := folder(t)
@@ -130,7 +134,8 @@ func TestListInBrowser(t *testing.T) {
 	await(t, ctx, `document.getElementById("compare").disabled && document.querySelector("#r-again input") === null`)
 	began := time.Now().UTC()
 	record := fmt.Sprintf(`{"suite":"fresh","seed":1,"started":%q,"elapsed_ns":0,"parallel":1,"scenarios":[{"name":"a","dir":"a","state":"ended","result":"pass","planned_ns":60000000000,"elapsed_ns":60000000000},
-		{"name":"b","dir":"b","state":"running","began":%q,"planned_ns":60000000000}]}`, began.Format(time.RFC3339), began.Format(time.RFC3339Nano))
+		{"name":"b","dir":"b","state":"running","began":%q,"planned_ns":60000000000}]}`, began.Format(time.RFC3339),
+		began.Format(time.RFC3339Nano))
 	if err := os.Mkdir(filepath.Join(root, "fresh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +156,8 @@ func TestListInBrowser(t *testing.T) {
 	await(t, ctx, `[...document.querySelectorAll("input:checked")].map(b => b.value).join() === "fresh,new"`)
 	do(chromedp.Focus("#filter"), chromedp.KeyEvent("slow"))
 	await(t, ctx, `document.getElementById("shown").textContent === "1 of 5" && location.search === "?with=slow" && document.activeElement.id === "filter"`)
-	do(chromedp.Navigate("http://"+addr+"/"), chromedp.Click(`input[value="new"]`), chromedp.Click(`input[value="fresh"]`), chromedp.Click("#compare"))
+	do(chromedp.Navigate("http://"+addr+"/"), chromedp.Click(`input[value="new"]`),
+		chromedp.Click(`input[value="fresh"]`), chromedp.Click("#compare"))
 	await(t, ctx, `location.pathname === "/compare" && document.querySelector("h1")?.textContent.includes("scenarios") === true && self.origin === "null"`)
 }
 

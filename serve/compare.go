@@ -25,7 +25,8 @@ const (
 // errUncomparable is a folder whose runs can't be set beside others.
 var errUncomparable = errors.New("it can't be compared")
 
-// compare sends two runs side by side, the earlier one first. It reads what they have saved, their verdicts, and judges nothing anew: a history could be of any length.
+// compare sends two runs side by side, the earlier one first. It reads what they have
+// saved, their verdicts, and judges nothing anew: a history could be of any length.
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	dirs := r.URL.Query()["run"]
 	if len(dirs) != 2 {
@@ -54,7 +55,8 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 		suites[0], suites[1], dirs[0], dirs[1] = suites[1], suites[0], dirs[1], dirs[0]
 	}
 	var b bytes.Buffer
-	if err := page.WriteComparison(&b, studies.Compare(suites[0], suites[1]), path.Join("files", dirs[0]), path.Join("files", dirs[1])); err != nil {
+	if err := page.WriteComparison(&b, studies.Compare(suites[0], suites[1]), path.Join("files", dirs[0]),
+		path.Join("files", dirs[1])); err != nil {
 		http.Error(w, "compare: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -90,7 +92,8 @@ func savedSuite(root fs.FS, dir string) (reports.Suite, error) {
 	if err != nil {
 		return reports.Suite{}, fmt.Errorf("%w: read run.json: %w", errUncomparable, err)
 	}
-	suite := reports.Suite{Name: rec.Suite, About: rec.About, Command: rec.Command, Runtime: rec.Runtime, Version: rec.Version, Seed: rec.Seed, Started: rec.Started, Elapsed: rec.Elapsed}
+	suite := reports.Suite{Name: rec.Suite, About: rec.About, Command: rec.Command, Runtime: rec.Runtime,
+		Version: rec.Version, Seed: rec.Seed, Started: rec.Started, Elapsed: rec.Elapsed}
 	left := int64(mostVerdicts)
 	for _, one := range rec.Scenarios {
 		suite.Scenarios = append(suite.Scenarios, savedVerdict(root, dir, one, &left))
@@ -98,7 +101,8 @@ func savedSuite(root fs.FS, dir string) (reports.Suite, error) {
 	return suite, nil
 }
 
-// savedVerdict is what one scenario came to. One whose verdict can't be read has failed, as far as can be told.
+// savedVerdict is what one scenario came to. One whose verdict can't be read
+// has failed, as far as can be told.
 func savedVerdict(root fs.FS, dir string, rec scenarioRecord, left *int64) (sc reports.Scenario) {
 	err := fs.ErrNotExist
 	if scenarioFolder(rec.Dir) {

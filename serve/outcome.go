@@ -8,7 +8,8 @@ import (
 // results are those of scenarios, the worst first.
 var results = []string{"failed", "corrupted", "violated", "inconclusive", "contained", "pass", "skipped"}
 
-// Outcome is what a run came to, in a word; while it goes on, its state. The exit status decides. A record of an older lockchaos has none: then it is the worst result.
+// Outcome is what a run came to, in a word; while it goes on, its state. The exit
+// status decides. A record of an older lockchaos has none: then it is the worst result.
 func (r Run) Outcome() string {
 	switch {
 	case r.State != ended:
@@ -26,10 +27,12 @@ func (r Run) Outcome() string {
 	return ended
 }
 
-// byStatus puts an exit status into a word. A run whose violations were expected did not pass: it is as expected.
+// byStatus puts an exit status into a word. A run whose violations were
+// expected did not pass: it is as expected.
 func (r Run) byStatus(exit int) string {
 	switch {
-	case exit == 0 && !slices.ContainsFunc(r.Counts, func(c Count) bool { return c.Word != "pass" && c.Word != "skipped" }):
+	case exit == 0 && !slices.ContainsFunc(r.Counts,
+		func(c Count) bool { return c.Word != "pass" && c.Word != "skipped" }):
 		return "pass"
 	case exit == 0:
 		return "as expected"
@@ -66,14 +69,16 @@ func class(word string) string {
 	return "s"
 }
 
-// overhead is what a scenario takes beside its workload, to start, heal and probe, as long as none has shown it. The others bound what a record may say.
+// overhead is what a scenario takes beside its workload, to start, heal and
+// probe, as long as none has shown it. The others bound what a record may say.
 const (
 	overhead      = 3 * time.Second
 	mostParallel  = 256
 	mostEstimated = 10_000
 )
 
-// estimate is when a run should end: each scenario takes its planned time and what those that have ended took beside theirs, and as many run at once as the record says. Scenarios
+// estimate is when a run should end: each scenario takes its planned time and what those
+// that have ended took beside theirs, and as many run at once as the record says. Scenarios
 // that wait take the next free place. Zero where the record does not say what is planned.
 func (r Run) estimate() time.Time {
 	if r.parallel < 1 || r.parallel > mostParallel || len(r.Scenarios) > mostEstimated {
@@ -114,7 +119,8 @@ func (r Run) beside() time.Duration {
 	return sum / n
 }
 
-// proportion is when a repetition should end if what is left takes as long for each run as what is done took. It stays as it is until the next run has ended.
+// proportion is when a repetition should end if what is left takes as long for
+// each run as what is done took. It stays as it is until the next run has ended.
 func (r Run) proportion() time.Time {
 	if r.Done == 0 || r.Wanted <= r.Done {
 		return time.Time{}

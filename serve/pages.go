@@ -167,8 +167,9 @@ func part(name string, v any) (template.HTML, string, error) {
 	return template.HTML(b.String()), hex.EncodeToString(sum[:8]), nil
 }
 
-// view is something that can be followed. It returns what is live of a page, its state, and whether nothing more will come; last is the version that was seen before, and nothing is
-// rendered if it is still the same.
+// view is something that can be followed. It returns what is live of a page,
+// its state, and whether nothing more will come; last is the version that was
+// seen before, and nothing is rendered if it is still the same.
 type view func(last uint64) (now rendered, err error)
 
 type rendered struct {
@@ -236,7 +237,8 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request, dir string) {
 	s.show(w, r, "run.html.tmpl", "/events/"+(&url.URL{Path: dir}).EscapedPath(), s.run(dir), livePage{Run: run})
 }
 
-// page sends a page with one script, which a nonce allows. The script gets what is new from this server alone.
+// page sends a page with one script, which a nonce allows. The script gets what
+// is new from this server alone.
 func (s *Server) page(w http.ResponseWriter, name, events string, now rendered, v livePage) {
 	code, err := files.ReadFile("live.js")
 	if err != nil {
@@ -250,7 +252,8 @@ func (s *Server) page(w http.ResponseWriter, name, events string, now rendered, 
 		http.Error(w, "the page is broken: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-"+v.Nonce+"'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-"+
+		v.Nonce+"'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes()) // who has gone need not be told
 }

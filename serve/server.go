@@ -46,7 +46,8 @@ func New(folder string) (*Server, error) {
 		return nil, fmt.Errorf("open the folder of runs: %w", err)
 	}
 	b := &board{root: root, every: 500 * time.Millisecond, single: map[string]*single{}}
-	return &Server{root: root, board: b, scripts: page.Scripts(), comparing: make(chan struct{}, 1), streams: make(chan struct{}, mostStreams)}, nil
+	return &Server{root: root, board: b, scripts: page.Scripts(), comparing: make(chan struct{}, 1),
+		streams: make(chan struct{}, mostStreams)}, nil
 }
 
 // Close lets go of the folder.
@@ -54,8 +55,10 @@ func (s *Server) Close() error { return s.root.Close() }
 
 // Serve answers on the listener until the context ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
-		BaseContext: func(net.Listener) context.Context { return ctx }} // those who follow end with it
+	srv := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 1 << 16,
+		// those who follow end with it
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -73,7 +76,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return <-stopped
 }
 
-// ServeHTTP answers one request. It does not use http.ServeMux, which answers a path that leads elsewhere by sending the client to another one.
+// ServeHTTP answers one request. It does not use http.ServeMux, which answers a
+// path that leads elsewhere by sending the client to another one.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	if requests.Refused(w, r, s.Loopback) {
@@ -114,7 +118,10 @@ var routes = []struct {
 	{"events", 0, 0, func(s *Server, w http.ResponseWriter, r *http.Request, _ string) {
 		s.follow(w, r, s.index(queryOf(r.URL)))
 	}},
-	{"events", 1, 2, func(s *Server, w http.ResponseWriter, r *http.Request, dir string) { s.follow(w, r, s.run(dir)) }},
+	{"events", 1, 2, func(s *Server, w http.ResponseWriter, r *http.Request,
+		dir string) {
+		s.follow(w, r, s.run(dir))
+	}},
 	{"run", 1, 2, (*Server).showRun},
 	{"compare", 0, 0, func(s *Server, w http.ResponseWriter, r *http.Request, _ string) { s.compare(w, r) }},
 	{"trend", 0, 0, func(s *Server, w http.ResponseWriter, r *http.Request, _ string) { s.trend(w, r) }},
@@ -151,15 +158,20 @@ func secure(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// types are the kinds of files that runs write. What a program under test may have written is plain text.
+// types are the kinds of files that runs write. What a program under test may
+// have written is plain text.
 var types = map[string]string{
-	".html": "text/html; charset=utf-8", ".json": "application/json", ".sarif": "application/json", ".jsonl": "text/plain; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".xml": "text/plain; charset=utf-8",
-	".yaml": "text/plain; charset=utf-8", ".log": "text/plain; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".md": "text/plain; charset=utf-8", ".zst": "application/octet-stream",
+	".html": "text/html; charset=utf-8", ".json": "application/json", ".sarif": "application/json",
+	".jsonl": "text/plain; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".xml": "text/plain; charset=utf-8",
+	".yaml": "text/plain; charset=utf-8", ".log": "text/plain; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+	".md": "text/plain; charset=utf-8", ".zst": "application/octet-stream",
 }
 
-// sandbox sets the headers of what runs have written. A page gets an origin of its own, which can read nothing here and keep nothing in the browser; it can open no window, send no form,
-// load from nowhere and connect to nothing. Of scripts only those of lockchaos's own pages run, by their hashes: no policy keeps a script that runs from leaving for an address with what
-// it knows, nor from asking a STUN server.
+// sandbox sets the headers of what runs have written. A page gets an origin of its
+// own, which can read nothing here and keep nothing in the browser; it can open no
+// window, send no form, load from nowhere and connect to nothing. Of scripts only
+// those of lockchaos's own pages run, by their hashes: no policy keeps a script that
+// runs from leaving for an address with what it knows, nor from asking a STUN server.
 func (s *Server) sandbox(h http.Header) {
 	h.Set("Content-Security-Policy", "sandbox allow-scripts allow-downloads; default-src 'none'; connect-src 'none'; style-src 'unsafe-inline'; script-src "+s.scripts+
 		"; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -201,7 +213,8 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, name, events strin
 
 // follow sends what is live of a page whenever it changes, as server-sent events.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, v view) {
-	// A record that can't be read just now is being written: a browser told "not found" would never ask again.
+	// A record that can't be read just now is being written: a browser told
+	// "not found" would never ask again.
 	if _, err := v(never); errors.Is(err, fs.ErrNotExist) {
 		http.NotFound(w, r)
 		return
@@ -217,7 +230,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v view) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	to := stream{out: http.NewResponseController(w), w: w, version: never, state: cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("have"))}
+	to := stream{out: http.NewResponseController(w), w: w, version: never,
+		state: cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("have"))}
 	tick := time.NewTicker(s.board.every)
 	defer tick.Stop()
 	for to.update(v) {

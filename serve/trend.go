@@ -17,7 +17,8 @@ import (
 // mostTrend is how many of the newest runs the trend shows.
 const mostTrend = 60
 
-// trend sends what each scenario came to over the runs, and when that changed. It reads the runs' records again for each who asks, so a few may ask at once.
+// trend sends what each scenario came to over the runs, and when that changed.
+// It reads the runs' records again for each who asks, so a few may ask at once.
 func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.comparing <- struct{}{}:
@@ -37,7 +38,8 @@ func (s *Server) trend(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "trend: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes()) // who has gone need not be told
 }
@@ -77,7 +79,8 @@ func since(c studies.Course) any {
 	if i == 0 {
 		return nil
 	}
-	return struct{ Result, Run, Before string }{c.Turns[i].Result.String(), c.Turns[i].Run, c.Turns[i-1].Result.String()}
+	return struct{ Result, Run, Before string }{c.Turns[i].Result.String(), c.Turns[i].Run,
+		c.Turns[i-1].Result.String()}
 }
 
 // times are how long a scenario took.

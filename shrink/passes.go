@@ -50,7 +50,8 @@ func (s *search) withFault(i int, f scenarios.Fault) scenarios.Scenario {
 	return out
 }
 
-// strikes lets faults strike at one grant, the first or the third, where they would come again and again.
+// strikes lets faults strike at one grant, the first or the third, where they
+// would come again and again.
 func (s *search) strikes() {
 	for i := range s.best.Faults {
 		for _, grant := range []int64{1, 3} {
@@ -77,12 +78,13 @@ func (s *search) combinations() {
 	}
 }
 
-// part takes one step with a combination, and tells whether it could.
+// part takes one step with a combination, and reports whether it could.
 func (s *search) part(i int) bool {
 	whole := s.best.Faults[i]
 	for _, p := range whole.Parts() {
 		alone := p.Within(whole)
-		alone.Every, alone.After, alone.At, alone.Grant, alone.Weight = whole.Every, whole.After, whole.At, whole.Grant, 0
+		alone.Every, alone.After, alone.At, alone.Grant, alone.Weight = whole.Every, whole.After, whole.At, whole.Grant,
+			0
 		if s.try(alone.Label()+" alone", s.withFault(i, alone)) {
 			return true
 		}
@@ -166,8 +168,9 @@ func (s *search) length(f scenarios.Fault, put func(scenarios.Fault) scenarios.S
 	}
 }
 
-// margins lengthens faults by a quarter that were shortened to where one step less no longer shows: at the very edge chance decides, and another machine otherwise. It is
-// not judged here; see Confirm.
+// margins lengthens faults by a quarter that were shortened to where one step
+// less no longer shows: at the very edge chance decides, and another machine
+// otherwise. It is not judged here; see Confirm.
 func (s *search) margins(from scenarios.Scenario) {
 	for i, f := range s.best.Faults {
 		least, known := s.bounds[lengthOf(f)]
@@ -178,7 +181,8 @@ func (s *search) margins(from scenarios.Scenario) {
 		wide := f
 		wide.For = min(longest, scenarios.Duration(round(int64(f.For)*5/4)))
 		s.best = s.withFault(i, wide)
-		s.result.Trail = append(s.result.Trail, Step{fmt.Sprintf("%s for %v → %v, a margin", f.Label(), f.For, wide.For), true, s.best})
+		s.result.Trail = append(s.result.Trail,
+			Step{fmt.Sprintf("%s for %v → %v, a margin", f.Label(), f.For, wide.For), true, s.best})
 	}
 }
 
@@ -212,8 +216,9 @@ func (s *search) workload() {
 	}
 }
 
-// descend looks for the least value of something that shows: it tries the floor, then halves what lies between what shows and what does not, down to the tolerance.
-// A bound that it found in an earlier round holds: less of everything else does not make more show.
+// descend looks for the least value of something that shows: it tries the floor, then
+// halves what lies between what shows and what does not, down to the tolerance. A bound
+// that it found in an earlier round holds: less of everything else does not make more show.
 func (s *search) descend(what string, from, floor int64, tolerance func(int64) int64, shows func(int64) bool) {
 	low, known := s.bounds[what]
 	if !known {

@@ -7,21 +7,23 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Judge tells whether a scenario still shows what is looked for. An error ends the search, unless it is that of the context.
+// Judge reports whether a scenario still shows what is looked for. An error ends
+// the search, unless it is that of the context.
 type Judge func(ctx context.Context, s scenarios.Scenario) (shows bool, err error)
 
 // Step is one candidate that was judged.
 type Step struct {
 	// What tells in a few words what differs from the smallest so far: "clients 4 → 2".
 	What string
-	// Shows tells whether it is still seen, so that the candidate is now the smallest.
+	// Shows reports whether it is still seen, so that the candidate is now the smallest.
 	Shows    bool
 	Scenario scenarios.Scenario
 }
 
 // Result is what a search came to.
 type Result struct {
-	// Trail are the scenario as it was and every reduction that was kept, in order; the last is the smallest.
+	// Trail are the scenario as it was and every reduction that was kept, in
+	// order; the last is the smallest.
 	Trail []Step
 	// Tried counts the candidates that were judged.
 	Tried int
@@ -39,9 +41,11 @@ type Options struct {
 	Most int
 }
 
-// Reduce searches, from a scenario that shows what the judge looks for. The end of the context cuts it short, and is no error.
+// Reduce searches, from a scenario that shows what the judge looks for. The end
+// of the context cuts it short, and is no error.
 func Reduce(ctx context.Context, from scenarios.Scenario, judge Judge, o Options) (Result, error) {
-	s := &search{ctx: ctx, judge: judge, opts: o, known: map[string]bool{fmt.Sprintf("%+v", from): true}, bounds: map[string]int64{}, best: from}
+	s := &search{ctx: ctx, judge: judge, opts: o, known: map[string]bool{fmt.Sprintf("%+v", from): true},
+		bounds: map[string]int64{}, best: from}
 	s.result.Trail = []Step{{What: "as it was", Shows: true, Scenario: from}}
 	for !s.over() {
 		before := len(s.result.Trail)
@@ -58,7 +62,8 @@ func Reduce(ctx context.Context, from scenarios.Scenario, judge Judge, o Options
 }
 
 // passes are the reductions, those first that make the others cheaper.
-var passes = []func(*search){(*search).faults, (*search).strikes, (*search).duration, (*search).clients, (*search).keys, (*search).combinations, (*search).lengths, (*search).workload}
+var passes = []func(*search){(*search).faults, (*search).strikes, (*search).duration, (*search).clients, (*search).keys,
+	(*search).combinations, (*search).lengths, (*search).workload}
 
 // search is the state of one reduction.
 type search struct {
@@ -72,7 +77,7 @@ type search struct {
 	err    error
 }
 
-// over tells whether nothing more is to be tried.
+// over reports whether nothing more is to be tried.
 func (s *search) over() bool {
 	return s.err != nil || s.ctx.Err() != nil || s.opts.Most > 0 && s.result.Tried >= s.opts.Most
 }
@@ -108,8 +113,9 @@ func (s *search) try(what string, candidate scenarios.Scenario) bool {
 	return shows
 }
 
-// Confirm returns how much of the trail a second, stricter judge confirms: it asks about the smallest, then about the one before it, and so on. What comes first
-// is taken on trust. The end of the context is an error here.
+// Confirm returns how much of the trail a second, stricter judge confirms: it
+// asks about the smallest, then about the one before it, and so on. What comes
+// first is taken on trust. The end of the context is an error here.
 func Confirm(ctx context.Context, trail []Step, judge Judge) ([]Step, error) {
 	for len(trail) > 1 {
 		shows, err := judge(ctx, trail[len(trail)-1].Scenario)

@@ -17,9 +17,11 @@ const ms = scenarios.Duration(time.Millisecond)
 // big is a scenario with more than is needed.
 func big() scenarios.Scenario {
 	fault := func(kind string, d scenarios.Duration) scenarios.Fault {
-		return scenarios.Fault{Kind: kind, Target: "holder", When: "random", For: d, Every: scenarios.Range{Min: 100 * ms, Max: 200 * ms}, After: 50 * ms}
+		return scenarios.Fault{Kind: kind, Target: "holder", When: "random", For: d,
+			Every: scenarios.Range{Min: 100 * ms, Max: 200 * ms}, After: 50 * ms}
 	}
-	mix := scenarios.Fault{Mix: []scenarios.Fault{fault("loss", 100*ms), fault("pause", 900*ms), fault("delay", 300*ms)}, Every: scenarios.Range{Min: 100 * ms, Max: 100 * ms}}
+	mix := scenarios.Fault{Mix: []scenarios.Fault{fault("loss", 100*ms), fault("pause", 900*ms),
+		fault("delay", 300*ms)}, Every: scenarios.Range{Min: 100 * ms, Max: 100 * ms}}
 	for i := range mix.Mix {
 		mix.Mix[i].Every, mix.Mix[i].After, mix.Mix[i].Weight = scenarios.Range{}, 0, 1
 	}
@@ -138,7 +140,8 @@ func TestJudgesOnlyWhatItMust(t *testing.T) {
 	}
 }
 
-// A search that is cut short has what it had found, and does not call it minimal; what was judged in haste does not count.
+// A search that is cut short has what it had found, and does not call it
+// minimal; what was judged in haste does not count.
 func TestEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
@@ -156,14 +159,18 @@ func TestEndsWithItsContext(t *testing.T) {
 		t.Errorf("%v, %d tried, minimal: %v", err, r.Tried, r.Minimal)
 	}
 	boom := errors.New("no redis")
-	if _, err := Reduce(t.Context(), big(), func(context.Context, scenarios.Scenario) (bool, error) { return false, boom }, Options{}); !errors.Is(err, boom) {
+	if _, err := Reduce(t.Context(), big(), func(context.Context, scenarios.Scenario) (bool, error) {
+		return false,
+			boom
+	}, Options{}); !errors.Is(err, boom) {
 		t.Errorf("the judge's error is lost: %v", err)
 	}
 }
 
 // A second judge takes back what the first was wrong about.
 func TestConfirmsTheLastThatHolds(t *testing.T) {
-	trail := []Step{{What: "as it was"}, {What: "a", Scenario: scenarios.Scenario{Clients: 3}}, {What: "b", Scenario: scenarios.Scenario{Clients: 2}}, {What: "c", Scenario: scenarios.Scenario{Clients: 1}}}
+	trail := []Step{{What: "as it was"}, {What: "a", Scenario: scenarios.Scenario{Clients: 3}},
+		{What: "b", Scenario: scenarios.Scenario{Clients: 2}}, {What: "c", Scenario: scenarios.Scenario{Clients: 1}}}
 	left, err := Confirm(t.Context(), trail, judging(func(s scenarios.Scenario) bool { return s.Clients >= 3 }))
 	if err != nil || len(left) != 2 || left[1].What != "a" {
 		t.Errorf("%v, %v", left, err)

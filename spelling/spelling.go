@@ -1,4 +1,5 @@
-// Package spelling guesses what somebody meant who mistyped a word: of a command line, or of a file that is read strictly.
+// Package spelling guesses what somebody meant who mistyped a word: of a
+// command line, or of a file that is read strictly.
 package spelling
 
 import (
@@ -6,8 +7,9 @@ import (
 	"strings"
 )
 
-// Suggest returns the known words that come nearest to a mistyped one, as the end of an error message: "; did you mean run?". It is empty where
-// none is near. The distance is Levenshtein's, up to two letters or a third of the word.
+// Suggest returns the known words that come nearest to a mistyped one, as the
+// end of an error message: "; did you mean run?". It is empty where none is
+// near. The distance is Levenshtein's, up to two letters or a third of the word.
 func Suggest(word string, known []string) string {
 	best := max(2, len(word)/3)
 	var near []string

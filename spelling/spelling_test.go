@@ -15,7 +15,8 @@ func TestDistance(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	known := []string{"pause", "throttle", "pause", "cause"}
-	for word, want := range map[string]string{"ause": "; did you mean pause, or cause?", "throtle": "; did you mean throttle?", "moon": ""} {
+	for word, want := range map[string]string{"ause": "; did you mean pause, or cause?",
+		"throtle": "; did you mean throttle?", "moon": ""} {
 		if got := Suggest(word, known); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Client is a connection to a store. Calls are sent one after the other, each exactly once. After an error that
-// leaves a call's outcome open the connection is given up, so that a late answer can never be taken for the next
-// call's; the next call makes a new one.
+// Client is a connection to a store. Calls are sent one after the other, each exactly once.
+// After an error that leaves a call's outcome open the connection is given up, so that a
+// late answer can never be taken for the next call's; the next call makes a new one.
 //
 // Safe for concurrent use, but calls wait for each other.
 type Client struct {
@@ -59,8 +59,9 @@ func (c *Client) do(ctx context.Context, what string, r Request) (Entry, error) 
 	return *a.Entry, err
 }
 
-// Entries returns up to limit entries (at most MaxEntries) after the given sequence number, and the watermark: every
-// request that the store carried out before that instant (monotime.Now) is among the entries returned so far.
+// Entries returns up to limit entries (at most MaxEntries) after the given
+// sequence number, and the watermark: every request that the store carried out
+// before that instant (monotime.Now) is among the entries returned so far.
 func (c *Client) Entries(ctx context.Context, after int64, limit int) ([]Entry, int64, error) {
 	a, err := c.call(ctx, call{Do: callEntries, After: after, Limit: limit})
 	return a.Entries, a.Watermark, err

@@ -86,7 +86,8 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestWatermark collects while clients work, and demands that no entry ever turns up behind a watermark already given.
+// TestWatermark collects while clients work, and demands that no entry ever
+// turns up behind a watermark already given.
 func TestWatermark(t *testing.T) {
 	const clients, each = 4, 400
 	addr := serve(t, openSQLite(t, filepath.Join(t.TempDir(), "ledger.db"), store.Fencing{}))
@@ -109,7 +110,8 @@ func TestWatermark(t *testing.T) {
 		var seq, mark, raised int64
 		for seq < clients*each {
 			asked := monotime.Now()
-			entries, w, err := collector.Entries(ctx, seq, 7) // a small page: the limit must lower the watermark
+			// a small page: the limit must lower the watermark
+			entries, w, err := collector.Entries(ctx, seq, 7)
 			if err != nil {
 				t.Error(err)
 				return
@@ -153,7 +155,8 @@ func (s slow) Do(ctx context.Context, r store.Request, write bool) (store.Entry,
 	return s.Ledger.Do(ctx, r, write)
 }
 
-// TestWatermarkWaitsForRequestsInProgress: a request between its arrival and its entry holds the watermark back.
+// TestWatermarkWaitsForRequestsInProgress: a request between its arrival and
+// its entry holds the watermark back.
 func TestWatermarkWaitsForRequestsInProgress(t *testing.T) {
 	l := slow{openSQLite(t, filepath.Join(t.TempDir(), "ledger.db"), store.Fencing{}), make(chan struct{}), make(chan struct{})}
 	addr := serve(t, l)
@@ -175,7 +178,8 @@ func TestWatermarkWaitsForRequestsInProgress(t *testing.T) {
 	}
 }
 
-// TestLostAnswerIsIndefinite: the connection ends after the request was sent. Nothing is sent again.
+// TestLostAnswerIsIndefinite: the connection ends after the request was sent.
+// Nothing is sent again.
 func TestLostAnswerIsIndefinite(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -217,7 +221,8 @@ func TestLostAnswerIsIndefinite(t *testing.T) {
 	}
 }
 
-// TestDeadline: a server that never answers costs its caller the context's time, and the late answer goes nowhere.
+// TestDeadline: a server that never answers costs its caller the context's
+// time, and the late answer goes nowhere.
 func TestDeadline(t *testing.T) {
 	l := slow{openSQLite(t, filepath.Join(t.TempDir(), "ledger.db"), store.Fencing{}), make(chan struct{}, 10), make(chan struct{})}
 	c := dial(t, serve(t, l))
@@ -244,7 +249,8 @@ func TestHostileLines(t *testing.T) {
 	addr := serve(t, openSQLite(t, filepath.Join(t.TempDir(), "ledger.db"), store.Fencing{}))
 	for _, line := range []string{"", "{", "null", "[]", `{"do":"drop"}`, `{"do":"write"}`, `{"do":"write","request":{"key":"a"},"x":1}`,
 		`{"do":"write","request":{"key":"a","token":"1"}}`, `{"do":"write","request":{"key":"a","token":1e99}}`,
-		`{"do":"read","request":{"key":"a"}} {"do":"read"}`, "{\"do\":\"read\",\"request\":{\"key\":\"\xff\"}}", `{"do":"entries","limit":-5}`,
+		`{"do":"read","request":{"key":"a"}} {"do":"read"}`, "{\"do\":\"read\",\"request\":{\"key\":\"\xff\"}}",
+		`{"do":"entries","limit":-5}`,
 		`{"do":"entries","limit":1000000000}`, "GET / HTTP/1.1\r", strings.Repeat("[", 3000), strings.Repeat("x", 1<<20)} {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {

@@ -19,7 +19,8 @@ type Spec struct {
 	// Addrs are the addresses of the engine's servers, host:port, for the others: one, unless the
 	// engine runs on a cluster.
 	Addrs []string
-	// Name begins everything that the engine keeps there: a prefix of keys, or a schema. Letters, digits and _ only.
+	// Name begins everything that the engine keeps there: a prefix of keys, or
+	// a schema. Letters, digits and _ only.
 	Name string
 }
 
@@ -39,7 +40,10 @@ type engine struct {
 }
 
 var engines = []engine{
-	{name: "sqlite", open: func(ctx context.Context, s Spec) (Engine, error) { return OpenSQLite(ctx, s.File, s.Fencing) }, local: true},
+	{name: "sqlite", open: func(ctx context.Context, s Spec) (Engine,
+		error) {
+		return OpenSQLite(ctx, s.File, s.Fencing)
+	}, local: true},
 	{name: "postgres", open: openPostgres},
 	{name: "redis", open: openRedis},
 	{name: "etcd", open: openEtcd, cluster: true},
@@ -62,7 +66,8 @@ func Engines() (names []string) {
 func Open(ctx context.Context, s Spec) (Engine, error) {
 	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == s.Engine })
 	if i < 0 {
-		return nil, fmt.Errorf("no store engine %q; there are %s: %w", s.Engine, strings.Join(Engines(), ", "), ErrBadRequest)
+		return nil, fmt.Errorf("no store engine %q; there are %s: %w", s.Engine, strings.Join(Engines(), ", "),
+			ErrBadRequest)
 	}
 	if err := s.validate(engines[i]); err != nil {
 		return nil, err
@@ -78,10 +83,12 @@ func (s Spec) validate(e engine) error {
 	}
 	word := func(r rune) bool { return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' }
 	if s.Name == "" || strings.IndexFunc(s.Name, func(r rune) bool { return !word(r) }) >= 0 {
-		return fmt.Errorf("store engine %s: name %q: want small letters, digits and _: %w", s.Engine, s.Name, ErrBadRequest)
+		return fmt.Errorf("store engine %s: name %q: want small letters, digits and _: %w", s.Engine, s.Name,
+			ErrBadRequest)
 	}
 	if len(s.Addrs) == 0 || len(s.Addrs) > 1 && !e.cluster {
-		return fmt.Errorf("store engine %s: %d addresses: it takes one, or more of a cluster: %w", s.Engine, len(s.Addrs), ErrBadRequest)
+		return fmt.Errorf("store engine %s: %d addresses: it takes one, or more of a cluster: %w", s.Engine,
+			len(s.Addrs), ErrBadRequest)
 	}
 	return nil
 }

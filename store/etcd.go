@@ -12,9 +12,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// etcdKeeper is the engine on an etcd cluster: a request is one transaction that compares the mod revisions of the key's state and of the ledger's
-// head with those that the decision was made from, and on a guarded store the create revision of the lock's key with the token; it then
-// puts state, head and entry. So nothing that was decided from an old state can be carried out.
+// etcdKeeper is the engine on an etcd cluster: a request is one transaction that compares the mod
+// revisions of the key's state and of the ledger's head with those that the decision was made
+// from, and on a guarded store the create revision of the lock's key with the token; it then puts
+// state, head and entry. So nothing that was decided from an old state can be carried out.
 type etcdKeeper struct {
 	name, version string
 	fencing       Fencing
@@ -25,7 +26,8 @@ type etcdKeeper struct {
 	registers map[string]*etcdRegister // as last seen; emptied with every epoch
 }
 
-// etcdHead is the end of the ledger. Every request changes it, so that of two requests made from one head only one is carried out.
+// etcdHead is the end of the ledger. Every request changes it, so that of two
+// requests made from one head only one is carried out.
 type etcdHead struct {
 	Epoch int64 `json:"epoch"`
 	Seq   int64 `json:"seq"`
@@ -102,7 +104,8 @@ func put(key string, value any) clientv3.Op {
 	return clientv3.OpPut(key, string(text))
 }
 
-// get reads a key as of now (a linearizable read). What is not there leaves into as it is, at revision 0.
+// get reads a key as of now (a linearizable read). What is not there leaves
+// into as it is, at revision 0.
 func (k *etcdKeeper) get(ctx context.Context, key string, into any) (rev int64, err error) {
 	reply, err := k.client.Get(ctx, key)
 	if err != nil {
@@ -154,8 +157,8 @@ func (k *etcdKeeper) carryOut(ctx context.Context, e *Entry) error {
 	case len(conditions) == 0:
 		return k.failed(errEpoch)
 	}
-	// A create revision that has gone never comes back: the refusal may be entered in a transaction of its own. If it
-	// was the head that had changed, this one fails as well.
+	// A create revision that has gone never comes back: the refusal may be entered in a
+	// transaction of its own. If it was the head that had changed, this one fails as well.
 	e.Refused = true
 	e.Fence = r.Fence
 	if done, err = k.commit(ctx, e, r, r.register); err == nil && !done {
@@ -164,8 +167,10 @@ func (k *etcdKeeper) carryOut(ctx context.Context, e *Entry) error {
 	return err
 }
 
-// commit sends the transaction. done is false when one of its conditions did not hold, and nothing was written.
-func (k *etcdKeeper) commit(ctx context.Context, e *Entry, r *etcdRegister, next register, conditions ...clientv3.Cmp) (done bool, err error) {
+// commit sends the transaction. done is false when one of its conditions did
+// not hold, and nothing was written.
+func (k *etcdKeeper) commit(ctx context.Context, e *Entry, r *etcdRegister, next register,
+	conditions ...clientv3.Cmp) (done bool, err error) {
 	head := k.head
 	head.Seq++
 	head.At = max(head.At, e.At)

@@ -4,14 +4,16 @@ import "fmt"
 
 // Fencing says which requests raise and check the fence. The zero value is an unfenced store.
 type Fencing struct {
-	// Writes: a write whose token is lower than the key's fence is refused, and so is one with an equal token of another grant; an accepted one
-	// raises the fence to its token.
+	// Writes: a write whose token is lower than the key's fence is refused, and so is one
+	// with an equal token of another grant; an accepted one raises the fence to its token.
 	Writes bool
-	// Reads: a read raises the fence too. Without it a stale read-modify-write that overtakes the newer holder's write is accepted.
+	// Reads: a read raises the fence too. Without it a stale read-modify-write
+	// that overtakes the newer holder's write is accepted.
 	Reads bool
 	// AcceptsEqual makes the fence a broken one: it accepts an equal token of another grant.
 	AcceptsEqual bool
-	// Guarded: there is no fence; a write is carried out only while the lock's own key in the same etcd is that of its grant.
+	// Guarded: there is no fence; a write is carried out only while the lock's
+	// own key in the same etcd is that of its grant.
 	Guarded bool
 }
 
@@ -27,7 +29,7 @@ var kinds = []struct {
 	{"guarded", Fencing{Guarded: true}},
 }
 
-// Enabled tells whether there is a fence at all.
+// Enabled reports whether there is a fence at all.
 func (f Fencing) Enabled() bool { return f.Writes }
 
 // String returns the name that ParseFencing reads: "none", "writes", "all", "equal" or "guarded".
@@ -37,17 +39,20 @@ func (f Fencing) String() string {
 			return k.name
 		}
 	}
-	return fmt.Sprintf("nonsense %t", []bool{f.Writes, f.Reads, f.AcceptsEqual, f.Guarded}) // Validate refuses it
+	// Validate refuses it
+	return fmt.Sprintf("nonsense %t", []bool{f.Writes, f.Reads, f.AcceptsEqual, f.Guarded})
 }
 
-// Validate refuses what is no kind of store, such as a fence that only reads would raise, and that nothing would then check.
+// Validate refuses what is no kind of store, such as a fence that only reads
+// would raise, and that nothing would then check.
 func (f Fencing) Validate() error {
 	_, err := ParseFencing(f.String())
 	return err
 }
 
-// ParseFencing reads a kind of store: "none" is unfenced, "writes" fences writes only, "all" fences reads too, "equal" does so and accepts an
-// equal token of another grant, "guarded" asks the lock itself at each write.
+// ParseFencing reads a kind of store: "none" is unfenced, "writes" fences
+// writes only, "all" fences reads too, "equal" does so and accepts an equal
+// token of another grant, "guarded" asks the lock itself at each write.
 func ParseFencing(name string) (Fencing, error) {
 	for _, k := range kinds {
 		if k.name == name {
@@ -57,7 +62,8 @@ func ParseFencing(name string) (Fencing, error) {
 	return Fencing{}, fmt.Errorf("fencing %q: want none, writes, all, equal or guarded: %w", name, ErrBadRequest)
 }
 
-// validFor refuses what the engine can't do: a guard is a key in etcd, and only etcd can compare it in the transaction that writes.
+// validFor refuses what the engine can't do: a guard is a key in etcd, and only
+// etcd can compare it in the transaction that writes.
 func (f Fencing) validFor(engine string) error {
 	if err := f.Validate(); err != nil {
 		return err

@@ -47,7 +47,8 @@ func (k *mariadbKeeper) connect(database string) (*sql.DB, error) {
 	config.Logger = log.New(io.Discard, "", 0) // what goes wrong is in the errors
 	// A sum that does not fit is an error. Who waits for the head longer than a client does has
 	// none left.
-	config.Params = map[string]string{"sql_mode": "'STRICT_ALL_TABLES'", "innodb_lock_wait_timeout": fmt.Sprint(int(answerLimit.Seconds()))}
+	config.Params = map[string]string{"sql_mode": "'STRICT_ALL_TABLES'",
+		"innodb_lock_wait_timeout": fmt.Sprint(int(answerLimit.Seconds()))}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,8 @@ func (k *mariadbKeeper) claim(ctx context.Context) (last int64, err error) {
 }
 
 func (k *mariadbKeeper) carryOut(ctx context.Context, e *Entry) error {
-	err := k.db.QueryRowContext(ctx, "CALL request(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", k.epoch, e.At, e.Key, e.Op, e.Grant, e.Client, e.Token, e.Write, e.Value,
+	err := k.db.QueryRowContext(ctx, "CALL request(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", k.epoch, e.At, e.Key,
+		e.Op, e.Grant, e.Client, e.Token, e.Write, e.Value,
 		e.Mode, e.Base, k.fencing.Writes, k.fencing.Reads, k.fencing.AcceptsEqual).
 		Scan(&e.Seq, &e.At, &e.Refused, &e.Conflict, &e.Version, &e.Value, &e.Replaced, &e.Fence)
 	if answered, ok := errors.AsType[*mysql.MySQLError](err); ok && answered.Number == dataOutOfRange {
@@ -121,7 +123,8 @@ func (k *mariadbKeeper) entries(ctx context.Context, after int64, limit int) ([]
 	var entries []Entry
 	for rows.Next() {
 		var e Entry
-		if err := rows.Scan(&e.Seq, &e.At, &e.Key, &e.Op, &e.Grant, &e.Client, &e.Token, &e.Write, &e.Refused, &e.Conflict,
+		if err := rows.Scan(&e.Seq, &e.At, &e.Key, &e.Op, &e.Grant, &e.Client, &e.Token, &e.Write, &e.Refused,
+			&e.Conflict,
 			&e.Version, &e.Value, &e.Replaced, &e.Fence, &e.Mode, &e.Base); err != nil {
 			return nil, fmt.Errorf("mariadb at %s: %w", k.addr, err)
 		}

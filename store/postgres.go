@@ -12,8 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// postgresKeeper is the engine on a PostgreSQL server: a request is one statement, so one transaction, that counts the ledger's number up in a
-// table, changes the key's row only where the fence lets it, and inserts the entry.
+// postgresKeeper is the engine on a PostgreSQL server: a request is one
+// statement, so one transaction, that counts the ledger's number up in a table,
+// changes the key's row only where the fence lets it, and inserts the entry.
 type postgresKeeper struct {
 	addr, version string
 	fencing       Fencing
@@ -24,14 +25,16 @@ type postgresKeeper struct {
 	write, read pgLine
 }
 
-// pgLine is a connection that is made when it is needed, and again when it broke. It is used by one caller at a time.
+// pgLine is a connection that is made when it is needed, and again when it
+// broke. It is used by one caller at a time.
 type pgLine struct {
 	config *pgx.ConnConfig
 	mu     sync.Mutex
 	conn   *pgx.Conn
 }
 
-// PostgresUser and PostgresDatabase are what the engine signs in as, without a password, and to which database.
+// PostgresUser and PostgresDatabase are what the engine signs in as, without a
+// password, and to which database.
 const (
 	PostgresUser     = "lockchaos"
 	PostgresDatabase = "postgres"
@@ -49,7 +52,8 @@ func openPostgres(ctx context.Context, s Spec) (Engine, error) {
 		return nil, fmt.Errorf("postgres at %s: %w", k.addr, err)
 	}
 	config.RuntimeParams["search_path"] = s.Name
-	// An answered request must be in the server's files, and a statement whose client has gone must not wait for ever.
+	// An answered request must be in the server's files, and a statement whose
+	// client has gone must not wait for ever.
 	config.RuntimeParams["synchronous_commit"] = "on"
 	config.RuntimeParams["statement_timeout"] = fmt.Sprint(answerLimit.Milliseconds())
 	k.write.config, k.read.config = config, config
@@ -79,7 +83,8 @@ func (k *postgresKeeper) prepare(ctx context.Context) error {
 func (l *pgLine) do(ctx context.Context, call func(*pgx.Conn) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.conn == nil || l.conn.IsClosed() { // pgx closes it after any error but one that the server answered
+	// pgx closes it after any error but one that the server answered
+	if l.conn == nil || l.conn.IsClosed() {
 		conn, err := pgx.ConnectConfig(ctx, l.config)
 		if err != nil {
 			return err
@@ -103,7 +108,8 @@ func (l *pgLine) close() error {
 // Version names the engine and its server's version.
 func (k *postgresKeeper) Version() string { return "postgres " + k.version }
 
-// claim changes the epoch. It waits for a request that holds the head's row, and one that comes later finds another epoch.
+// claim changes the epoch. It waits for a request that holds the head's row,
+// and one that comes later finds another epoch.
 func (k *postgresKeeper) claim(ctx context.Context) (last int64, err error) {
 	err = k.write.do(ctx, func(c *pgx.Conn) error {
 		return c.QueryRow(ctx, `UPDATE head SET epoch = epoch + 1 RETURNING epoch, seq`).Scan(&k.epoch, &last)
@@ -118,7 +124,8 @@ func (k *postgresKeeper) claim(ctx context.Context) (last int64, err error) {
 func (k *postgresKeeper) carryOut(ctx context.Context, e *Entry) error {
 	err := k.write.do(ctx, func(c *pgx.Conn) error {
 		if !k.rows[e.Key] {
-			if _, err := c.Exec(ctx, `INSERT INTO registers (key) VALUES ($1) ON CONFLICT DO NOTHING`, e.Key); err != nil {
+			if _, err := c.Exec(ctx, `INSERT INTO registers (key) VALUES ($1) ON CONFLICT DO NOTHING`,
+				e.Key); err != nil {
 				return err
 			}
 			k.rows[e.Key] = true
@@ -145,7 +152,8 @@ func (k *postgresKeeper) request(ctx context.Context, c *pgx.Conn, e *Entry) err
 		return c.QueryRow(ctx, postgresRead, k.epoch, e.At, e.Key, e.Op, e.Grant, e.Client, e.Token, k.fencing.Reads).
 			Scan(&e.Seq, &e.At, &e.Version, &e.Value, &e.Fence)
 	}
-	return c.QueryRow(ctx, postgresWrite, k.epoch, e.At, e.Key, e.Op, e.Grant, e.Client, e.Token, e.Value, e.Mode, e.Base,
+	return c.QueryRow(ctx, postgresWrite, k.epoch, e.At, e.Key, e.Op, e.Grant, e.Client, e.Token, e.Value, e.Mode,
+		e.Base,
 		k.fencing.Writes, k.fencing.AcceptsEqual).
 		Scan(&e.Seq, &e.At, &e.Refused, &e.Conflict, &e.Version, &e.Value, &e.Replaced, &e.Fence)
 }
@@ -158,7 +166,8 @@ func (k *postgresKeeper) entries(ctx context.Context, after int64, limit int) (e
 			return err
 		}
 		entries, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (e Entry, err error) {
-			return e, row.Scan(&e.Seq, &e.At, &e.Key, &e.Op, &e.Grant, &e.Client, &e.Token, &e.Write, &e.Refused, &e.Conflict,
+			return e, row.Scan(&e.Seq, &e.At, &e.Key, &e.Op, &e.Grant, &e.Client, &e.Token, &e.Write, &e.Refused,
+				&e.Conflict,
 				&e.Version, &e.Value, &e.Replaced, &e.Fence, &e.Mode, &e.Base)
 		})
 		return err

@@ -1,6 +1,7 @@
 package store
 
-// postgresSchema makes the tables. The ledger is append-only for everyone, not only for this program.
+// postgresSchema makes the tables. The ledger is append-only for everyone, not
+// only for this program.
 const postgresSchema = `
 CREATE SCHEMA IF NOT EXISTS SCHEMA_NAME;
 CREATE TABLE IF NOT EXISTS head (
@@ -22,8 +23,9 @@ CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $
 CREATE OR REPLACE TRIGGER ledger_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger EXECUTE FUNCTION refuse_change();
 `
 
-// The statements of a request. All parts of one see the same state, that from before the statement; requests follow one another, so that
-// it is the state that the request before left. head comes first: without its row, of the request's own epoch, nothing is changed.
+// The statements of a request. All parts of one see the same state, that from before the
+// statement; requests follow one another, so that it is the state that the request before
+// left. head comes first: without its row, of the request's own epoch, nothing is changed.
 
 // postgresRead reads, and raises the fence if this kind of store has it so.
 const postgresRead = `
@@ -37,7 +39,8 @@ SELECT n.seq, n.at, r.key, $4::bigint, $5, $6::integer, $7, false, false, false,
 FROM numbered n JOIN registers r ON r.key = $3 LEFT JOIN raised ON true
 RETURNING seq, at, version, value, fence`
 
-// fenceLets is the fence: the one condition that a fenced store adds to the UPDATE that anyone would write.
+// fenceLets is the fence: the one condition that a fenced store adds to the
+// UPDATE that anyone would write.
 const fenceLets = `(NOT $11::boolean OR r.fence < $7 OR r.fence = $7 AND (r.holder = $5 OR $12::boolean))`
 
 // postgresWrite writes where fence and version let it.

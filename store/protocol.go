@@ -5,11 +5,12 @@ import (
 	"fmt"
 )
 
-// The protocol is JSON lines on a TCP connection: one call, one answer, one at a time. A call that is not
-// understood is answered with an error; a line that is too long ends the connection, since where the next
-// one begins is unknown.
+// The protocol is JSON lines on a TCP connection: one call, one answer, one at
+// a time. A call that is not understood is answered with an error; a line that
+// is too long ends the connection, since where the next one begins is unknown.
 
-// maxLine is the length of the longest call, in bytes: a key of MaxKey bytes may need six bytes for each in JSON, and so may a guard.
+// maxLine is the length of the longest call, in bytes: a key of MaxKey bytes
+// may need six bytes for each in JSON, and so may a guard.
 const maxLine = 8192
 
 // The calls.

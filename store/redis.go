@@ -15,8 +15,8 @@ import (
 //go:embed redis.lua
 var redisScript string
 
-// redisKeeper is the engine on a Redis server: a request is one Lua script, which Redis runs whole and alone. A key's state is a hash, the
-// ledger a stream whose entries bear the ledger's numbers.
+// redisKeeper is the engine on a Redis server: a request is one Lua script, which Redis runs whole
+// and alone. A key's state is a hash, the ledger a stream whose entries bear the ledger's numbers.
 type redisKeeper struct {
 	addr, name, version string
 	fencing             Fencing
@@ -83,8 +83,10 @@ func (k *redisKeeper) claim(ctx context.Context) (last int64, err error) {
 // carryOut runs the script. Numbers travel as text: Lua's own are exact up to 2^53 only.
 func (k *redisKeeper) carryOut(ctx context.Context, e *Entry) error {
 	keys := []string{k.key("meta"), k.key("register:" + e.Key), k.key("ledger")}
-	reply, err := k.request.Run(ctx, k.client, keys, k.epoch, e.At, flag(e.Write), e.Mode, e.Base, e.Token, e.Grant, e.Value,
-		flag(k.fencing.Writes), flag(k.fencing.Reads), flag(k.fencing.AcceptsEqual), e.Key, e.Op, e.Client).StringSlice()
+	reply, err := k.request.Run(ctx, k.client, keys, k.epoch, e.At, flag(e.Write), e.Mode, e.Base, e.Token, e.Grant,
+		e.Value,
+		flag(k.fencing.Writes), flag(k.fencing.Reads), flag(k.fencing.AcceptsEqual), e.Key, e.Op,
+		e.Client).StringSlice()
 	switch {
 	case err != nil:
 		return fmt.Errorf("redis at %s: %w", k.addr, err)
@@ -109,7 +111,8 @@ func (k *redisKeeper) entries(ctx context.Context, after int64, limit int) ([]En
 		var e Entry
 		field := func(name string) string { s, _ := line.Values[name].(string); return s }
 		var client int64
-		err := numbers([]string{strings.TrimSuffix(line.ID, "-0"), field("at"), field("op"), field("grant"), field("client"), field("token"),
+		err := numbers([]string{strings.TrimSuffix(line.ID, "-0"), field("at"), field("op"), field("grant"),
+			field("client"), field("token"),
 			field("version"), field("value"), field("replaced"), field("fence"), field("base")},
 			&e.Seq, &e.At, &e.Op, &e.Grant, &client, &e.Token, &e.Version, &e.Value, &e.Replaced, &e.Fence, &e.Base)
 		if err != nil {

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// register is the state of one key: all that is needed to decide its next request. Every engine decides as it does; those that decide in a
-// server of their own say it in that server's language, and the conformance suite holds them to it.
+// register is the state of one key: all that is needed to decide its next request.
+// Every engine decides as it does; those that decide in a server of their own say
+// it in that server's language, and the conformance suite holds them to it.
 type register struct {
 	Version int64 `json:"version"`
 	Value   int64 `json:"value"`
@@ -15,8 +16,9 @@ type register struct {
 	Holder int64 `json:"holder"`
 }
 
-// decide carries a request out and completes its entry, but for its place and stamp. Entry.outcome then tells how it ended. The error is
-// ErrBadRequest, wrapped: the request can't be carried out, and leaves no entry.
+// decide carries a request out and completes its entry, but for its place and
+// stamp. Entry.outcome then tells how it ended. The error is ErrBadRequest,
+// wrapped: the request can't be carried out, and leaves no entry.
 func (r *register) decide(e *Entry, f Fencing) error {
 	switch {
 	case !e.Write:
@@ -40,8 +42,8 @@ func (r *register) decide(e *Entry, f Fencing) error {
 	return nil
 }
 
-// stops tells whether the fence refuses a write. Of two grants that bear one token at most one is the newest, and nothing tells which:
-// so the one that came first keeps it.
+// stops reports whether the fence refuses a write. Of two grants that bear one token at
+// most one is the newest, and nothing tells which: so the one that came first keeps it.
 func (r *register) stops(e *Entry, f Fencing) bool {
 	return e.Token < r.Fence || e.Token == r.Fence && e.Grant != r.Holder && !f.AcceptsEqual
 }
@@ -67,9 +69,11 @@ func overflow(e *Entry) error {
 func (e *Entry) outcome() error {
 	switch {
 	case e.Refused && e.Guard != "":
-		return fmt.Errorf("write to %q under %s of revision %d, which is gone from etcd: %w", e.Key, e.Guard, e.Token, ErrRefused)
+		return fmt.Errorf("write to %q under %s of revision %d, which is gone from etcd: %w", e.Key, e.Guard, e.Token,
+			ErrRefused)
 	case e.Refused && e.Token == e.Fence:
-		return fmt.Errorf("write to %q with token %d, which came with another grant before: %w", e.Key, e.Token, ErrRefused)
+		return fmt.Errorf("write to %q with token %d, which came with another grant before: %w", e.Key, e.Token,
+			ErrRefused)
 	case e.Refused:
 		return fmt.Errorf("write to %q with token %d, the fence stands at %d: %w", e.Key, e.Token, e.Fence, ErrRefused)
 	case e.Conflict:

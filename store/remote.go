@@ -13,9 +13,11 @@ import (
 // Remote is the engine whose decisions another server makes and keeps. Each request is one
 // transaction there (one statement, one script, one conditional PUT), sent once.
 //
-// Requests are sent one after the other, so that their stamps rise as their numbers do. When one is not answered, it may still be on its way:
-// then nothing is sent, and no part of the ledger given out, until the server has been told to carry nothing out that was sent before (a new
-// epoch). So a request that was lost can't turn up in the ledger behind what a reader has seen, nor behind its watermark.
+// Requests are sent one after the other, so that their stamps rise as their numbers
+// do. When one is not answered, it may still be on its way: then nothing is sent,
+// and no part of the ledger given out, until the server has been told to carry
+// nothing out that was sent before (a new epoch). So a request that was lost can't
+// turn up in the ledger behind what a reader has seen, nor behind its watermark.
 type Remote struct {
 	keeper  keeper
 	fencing Fencing
@@ -28,11 +30,12 @@ type Remote struct {
 
 // keeper is one kind of server.
 type keeper interface {
-	// claim begins an epoch: when it returns nil, no request of an earlier one will be carried out any more. It returns the number of the
-	// last entry.
+	// claim begins an epoch: when it returns nil, no request of an earlier one
+	// will be carried out any more. It returns the number of the last entry.
 	claim(ctx context.Context) (last int64, err error)
-	// carryOut sends one request, once, decides it as register.decide does, appends its entry and completes it. An entry's stamp is that given, or
-	// that of the entry before if it is greater. The error is ErrBadRequest, wrapped, with no effect, or leaves open what happened.
+	// carryOut sends one request, once, decides it as register.decide does, appends its entry and
+	// completes it. An entry's stamp is that given, or that of the entry before if it is greater.
+	// The error is ErrBadRequest, wrapped, with no effect, or leaves open what happened.
 	carryOut(ctx context.Context, e *Entry) error
 	// entries returns a piece of the ledger. It may be called at any time.
 	entries(ctx context.Context, after int64, limit int) ([]Entry, error)
@@ -45,7 +48,8 @@ type keeper interface {
 // answerLimit bounds how long a server may take to answer one question.
 const answerLimit = 3 * time.Second
 
-// errEpoch: the server found that the request was of an earlier epoch. Somebody else opened the same ledger, or the server forgot it.
+// errEpoch: the server found that the request was of an earlier epoch. Somebody
+// else opened the same ledger, or the server forgot it.
 var errEpoch = errors.New("the server knows of another epoch: the ledger was opened by another process, or lost")
 
 // newRemote opens the ledger on the server.
@@ -86,7 +90,8 @@ func (s *Remote) Do(ctx context.Context, r Request, write bool) (Entry, error) {
 		return Entry{}, err
 	case err != nil:
 		s.open.Store(true)
-		return Entry{}, fmt.Errorf("%s of %q: the store's engine did not answer, it may have been carried out: %w", callName(write), r.Key, because(ctx, err))
+		return Entry{}, fmt.Errorf("%s of %q: the store's engine did not answer, it may have been carried out: %w",
+			callName(write), r.Key, because(ctx, err))
 	case e.Seq != s.last+1:
 		s.broken = fmt.Errorf("its ledger went from entry %d to %d", s.last, e.Seq)
 		s.open.Store(true)
@@ -117,9 +122,11 @@ func (s *Remote) settle(ctx context.Context) error {
 	return nil
 }
 
-// lost is the end of a store whose engine forgot or was written to by others: nothing after it could be trusted.
+// lost is the end of a store whose engine forgot or was written to by others:
+// nothing after it could be trusted.
 func (s *Remote) lost() error {
-	return fmt.Errorf("the store's engine (%s) lost its ledger, or another process writes to it: %w", s.keeper.Version(), s.broken)
+	return fmt.Errorf("the store's engine (%s) lost its ledger, or another process writes to it: %w",
+		s.keeper.Version(), s.broken)
 }
 
 // Entries returns a piece of the ledger; see Ledger.

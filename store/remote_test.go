@@ -33,7 +33,8 @@ func TestRemoteThroughTheWire(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, f store.Fencing) store.Ledger { return remote{dial(t, serve(t, s.open(t, f)))} })
 }
 
-// TestRemoteGoesOn: another process opens the ledger, and goes on where the first one ended; the first one notices.
+// TestRemoteGoesOn: another process opens the ledger, and goes on where the
+// first one ended; the first one notices.
 func TestRemoteGoesOn(t *testing.T) {
 	for _, s := range remoteEngines {
 		t.Run(s.engine, func(t *testing.T) {
@@ -44,7 +45,8 @@ func TestRemoteGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			second := s.openNamed(t, name, f)
-			if e, err := second.Do(limit(t), store.Request{Key: "a", Token: 8}, true); !errors.Is(err, store.ErrRefused) || e.Seq != 2 || e.Fence != 9 {
+			if e, err := second.Do(limit(t), store.Request{Key: "a", Token: 8}, true); !errors.Is(err,
+				store.ErrRefused) || e.Seq != 2 || e.Fence != 9 {
 				t.Errorf("%+v, %v", e, err)
 			}
 			if e, err := first.Do(limit(t), store.Request{Key: "a", Token: 10}, true); err == nil || store.Definite(err) {
@@ -57,8 +59,9 @@ func TestRemoteGoesOn(t *testing.T) {
 	}
 }
 
-// TestRemoteCrash kills the engine's server. What was asked then is open, and nothing is given out until it is known what became of
-// it. A server that comes back with its data goes on; one without is found out.
+// TestRemoteCrash kills the engine's server. What was asked then is open, and
+// nothing is given out until it is known what became of it. A server that comes
+// back with its data goes on; one without is found out.
 func TestRemoteCrash(t *testing.T) {
 	for _, s := range remoteEngines {
 		t.Run(s.engine, func(t *testing.T) {
@@ -105,7 +108,8 @@ func TestRemoteCrash(t *testing.T) {
 	}
 }
 
-// answered repeats a request until the engine, which has just come back, has told what became of the one before. Until then nothing is sent.
+// answered repeats a request until the engine, which has just come back, has
+// told what became of the one before. Until then nothing is sent.
 func answered(t *testing.T, request func() (store.Entry, error)) (store.Entry, error) {
 	t.Helper()
 	for ctx := limit(t); ; {
@@ -117,8 +121,8 @@ func answered(t *testing.T, request func() (store.Entry, error)) (store.Entry, e
 	}
 }
 
-// TestRemoteSilence: a server that does not answer costs time, not truth. The request is carried out when the server
-// wakes up, or never: once the next answer is there, that is settled.
+// TestRemoteSilence: a server that does not answer costs time, not truth. The request is carried
+// out when the server wakes up, or never: once the next answer is there, that is settled.
 func TestRemoteSilence(t *testing.T) {
 	for _, s := range remoteEngines {
 		t.Run(s.engine, func(t *testing.T) {
@@ -163,7 +167,8 @@ func TestPostgresIsAppendOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close(context.Background())
-	for _, statement := range []string{`UPDATE ` + name + `.ledger SET value = 1`, `DELETE FROM ` + name + `.ledger`, `TRUNCATE ` + name + `.ledger`} {
+	for _, statement := range []string{`UPDATE ` + name + `.ledger SET value = 1`, `DELETE FROM ` + name + `.ledger`,
+		`TRUNCATE ` + name + `.ledger`} {
 		if _, err := c.Exec(limit(t), statement); err == nil || !strings.Contains(err.Error(), "append-only") {
 			t.Errorf("%s: %v", statement, err)
 		}
@@ -294,7 +299,8 @@ func TestGuard(t *testing.T) {
 	write(token, 0, store.ErrRefused)
 	create()
 	write(token, 0, store.ErrRefused)
-	for _, bad := range []store.Request{{Key: "a", Token: 1}, {Key: "a", Guard: lock}, {Key: "a", Token: 1, Guard: strings.Repeat("x", store.MaxGuard+1)}} {
+	for _, bad := range []store.Request{{Key: "a", Token: 1}, {Key: "a", Guard: lock},
+		{Key: "a", Token: 1, Guard: strings.Repeat("x", store.MaxGuard+1)}} {
 		if _, err := l.Do(limit(t), bad, true); !errors.Is(err, store.ErrBadRequest) {
 			t.Errorf("%+v: %v", bad, err)
 		}
@@ -311,7 +317,8 @@ func TestGuard(t *testing.T) {
 // TestOpenRefuses: what no engine can be opened with is told before anything is started.
 func TestOpenRefuses(t *testing.T) {
 	for _, s := range []store.Spec{
-		{}, {Engine: "oracle"}, {Engine: "redis", Name: "x"}, {Engine: "redis", Addrs: []string{"a:1"}}, {Engine: "redis", Addrs: []string{"a:1", "b:1"}, Name: "x"},
+		{}, {Engine: "oracle"}, {Engine: "redis", Name: "x"}, {Engine: "redis", Addrs: []string{"a:1"}},
+		{Engine: "redis", Addrs: []string{"a:1", "b:1"}, Name: "x"},
 		{Engine: "postgres", Addrs: []string{"a:1"}, Name: `x"; DROP TABLE y`}, {Engine: "postgres", Addrs: []string{"a"}, Name: "x"},
 		{Engine: "redis", Addrs: []string{"a:1"}, Name: "x", Fencing: store.Fencing{Guarded: true}},
 		{Engine: "sqlite", File: t.TempDir() + "/x.db", Fencing: store.Fencing{Guarded: true}},
@@ -327,7 +334,8 @@ func TestOpenRefuses(t *testing.T) {
 		if engine == "etcd" {
 			cancel() // its library would try until the end
 		}
-		if _, err := store.Open(ctx, store.Spec{Engine: engine, Addrs: []string{"127.0.0.1:1"}, Name: "x"}); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		if _, err := store.Open(ctx, store.Spec{Engine: engine, Addrs: []string{"127.0.0.1:1"},
+			Name: "x"}); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
 			t.Errorf("%s: %v", engine, err)
 		}
 		cancel()

@@ -63,13 +63,17 @@ const (
 func openS3(ctx context.Context, s Spec) (Engine, error) {
 	k := &s3Keeper{addr: s.Addrs[0], name: s.Name, fencing: s.Fencing, transport: &http.Transport{}}
 	var err error
-	k.store, err = minio.NewCore(k.addr, &minio.Options{Creds: credentials.NewStaticV4(S3Key, S3Secret, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
-		MaxRetries: 1, // none: one that is hidden could write twice. net/http sends no PUT again of which a byte was sent
+	k.store, err = minio.NewCore(k.addr, &minio.Options{Creds: credentials.NewStaticV4(S3Key, S3Secret, ""),
+		Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
+		// none: one that is hidden could write twice. net/http sends no PUT
+		// again of which a byte was sent
+		MaxRetries: 1,
 		Transport:  k.transport})
 	if err != nil {
 		return nil, fmt.Errorf("s3 at %s: %w: %w", k.addr, err, ErrBadRequest)
 	}
-	_ = k.store.MakeBucket(ctx, S3Bucket, minio.MakeBucketOptions{}) // it may be there; if it can't be made, the claim says so
+	// it may be there; if it can't be made, the claim says so
+	_ = k.store.MakeBucket(ctx, S3Bucket, minio.MakeBucketOptions{})
 	r, err := newRemote(ctx, k, s.Fencing)
 	if err == nil {
 		err = k.meet(ctx)
@@ -123,7 +127,8 @@ func (k *s3Keeper) claim(ctx context.Context) (last int64, err error) {
 		if err = k.replace(ctx); err == nil {
 			return head.Seq, nil
 		}
-		if !errors.Is(err, errEpoch) { // something came between, such as a request that had no answer
+		// something came between, such as a request that had no answer
+		if !errors.Is(err, errEpoch) {
 			return 0, err
 		}
 	}
@@ -146,7 +151,8 @@ func (k *s3Keeper) get(ctx context.Context, name string, into any) (etag string,
 	return info.ETag, nil
 }
 
-func (k *s3Keeper) put(ctx context.Context, name string, what any, condition minio.PutObjectOptions) (etag string, err error) {
+func (k *s3Keeper) put(ctx context.Context, name string, what any, condition minio.PutObjectOptions) (etag string,
+	err error) {
 	text, _ := json.Marshal(what) // structs of numbers and valid text
 	info, err := k.store.PutObject(ctx, S3Bucket, name, bytes.NewReader(text), int64(len(text)), "", "", condition)
 	return info.ETag, err
@@ -165,7 +171,8 @@ func (k *s3Keeper) replace(ctx context.Context) error {
 	case err == nil:
 		k.etag = etag
 		return nil
-	case answer.StatusCode == http.StatusPreconditionFailed, answer.StatusCode == http.StatusConflict, answer.Code == minio.NoSuchKey:
+	case answer.StatusCode == http.StatusPreconditionFailed, answer.StatusCode == http.StatusConflict,
+		answer.Code == minio.NoSuchKey:
 		err = errEpoch
 	}
 	return k.failed(err)

@@ -15,8 +15,9 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Serve answers clients on the listener until ctx is done, and returns when the last connection is closed. A request that
-// was already taken may still be carried out meanwhile. The error is nil after ctx, and else why accepting ended.
+// Serve answers clients on the listener until ctx is done, and returns when the
+// last connection is closed. A request that was already taken may still be carried
+// out meanwhile. The error is nil after ctx, and else why accepting ended.
 func Serve(ctx context.Context, l net.Listener, ledger Ledger) error {
 	s := &server{ledger: ledger, conns: map[*serverConn]bool{}}
 	ctx, cancel := context.WithCancel(ctx)
@@ -84,8 +85,9 @@ func (s *server) closeAll() {
 	}
 }
 
-// watermark returns an instant before which every request was carried out and is in the ledger. The order of the two looks
-// matters: a request that is not yet seen in progress below arrives, and so is stamped, after now.
+// watermark returns an instant before which every request was carried out and
+// is in the ledger. The order of the two looks matters: a request that is not
+// yet seen in progress below arrives, and so is stamped, after now.
 func (s *server) watermark() int64 {
 	now := monotime.Now()
 	s.mu.Lock()
@@ -102,7 +104,8 @@ func (s *server) watermark() int64 {
 type serverConn struct {
 	server *server
 	conn   net.Conn
-	// since is a stamp from before the ledger was asked to carry the present request out; 0 when there is none.
+	// since is a stamp from before the ledger was asked to carry the present
+	// request out; 0 when there is none.
 	since atomic.Int64
 }
 
@@ -174,8 +177,8 @@ func (c *serverConn) entries(ctx context.Context, after int64, limit int) ([]Ent
 	return entries, w, nil
 }
 
-// decodeStrict refuses what would silently mean something else: unknown fields, trailing data, bytes that are not
-// UTF-8 (encoding/json would replace them, and two keys would become one).
+// decodeStrict refuses what would silently mean something else: unknown fields, trailing data,
+// bytes that are not UTF-8 (encoding/json would replace them, and two keys would become one).
 func decodeStrict(line []byte, q *call) error {
 	if !utf8.Valid(line) {
 		return fmt.Errorf("a call that is not UTF-8: %w", ErrBadRequest)

@@ -82,7 +82,8 @@ func etcdServer() *server {
 func postgresServer() *server {
 	return &server{engine: "postgres", survivesDeath: true,
 		before: func(s *server) error {
-			out, err := s.privateCommand(postgresProgram("initdb"), "-D", s.dir, "-U", store.PostgresUser, "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8").CombinedOutput()
+			out, err := s.privateCommand(postgresProgram("initdb"), "-D", s.dir, "-U", store.PostgresUser, "-A",
+				"trust", "--no-sync", "--no-locale", "-E", "UTF8").CombinedOutput()
 			if err != nil {
 				return fmt.Errorf("initdb: %w: %s", err, out)
 			}
@@ -105,7 +106,8 @@ func service(engine string) *server {
 			if node.Port, err = strconv.Atoi(s.port); err != nil {
 				return err
 			}
-			task, err = kind.Task(node.Name, backends.Place{Listen: "127.0.0.1", Data: s.dir, Peers: map[string]string{node.Name: "127.0.0.1"}})
+			task, err = kind.Task(node.Name, backends.Place{Listen: "127.0.0.1", Data: s.dir,
+				Peers: map[string]string{node.Name: "127.0.0.1"}})
 			if err != nil {
 				return fmt.Errorf("%w: %w", exec.ErrNotFound, err)
 			}
@@ -294,7 +296,8 @@ func (s *server) freeze(t *testing.T) {
 	}
 }
 
-// stopped tells whether every thread of the server is stopped: a signal sent is not yet one received.
+// stopped reports whether every thread of the server is stopped: a signal sent is
+// not yet one received.
 func (s *server) stopped() bool {
 	for _, pid := range s.processes() {
 		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))

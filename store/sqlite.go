@@ -15,9 +15,10 @@ import (
 
 // SQLite is the engine on one SQLite file.
 //
-// One goroutine decides and writes; requests that wait while a transaction is committed share the next one (group
-// commit), so the engine is quick with many clients and no slower than one transaction per request with one. What decides
-// (version, value, fence of every key) is kept in memory and rebuilt from the ledger when the file is opened.
+// One goroutine decides and writes; requests that wait while a transaction is committed
+// share the next one (group commit), so the engine is quick with many clients and no
+// slower than one transaction per request with one. What decides (version, value, fence
+// of every key) is kept in memory and rebuilt from the ledger when the file is opened.
 type SQLite struct {
 	fencing Fencing
 	version string
@@ -64,7 +65,8 @@ const columnCount = 17
 // maxBatch bounds a transaction, and with it the time that a request waits behind others.
 const maxBatch = 128
 
-// OpenSQLite opens the ledger in the file, or makes it. Only one process may have it open for writing.
+// OpenSQLite opens the ledger in the file, or makes it. Only one process may
+// have it open for writing.
 func OpenSQLite(ctx context.Context, file string, f Fencing) (*SQLite, error) {
 	if err := f.validFor("sqlite"); err != nil {
 		return nil, err
@@ -83,7 +85,8 @@ func OpenSQLite(ctx context.Context, file string, f Fencing) (*SQLite, error) {
 
 func (s *SQLite) open(ctx context.Context, file string) error {
 	// synchronous=off: see Guarantees. WAL: Entries reads while the writer writes.
-	pragmas := url.Values{"_pragma": {"journal_mode(wal)", "synchronous(off)", "busy_timeout(1000)"}, "_txlock": {"immediate"}}
+	pragmas := url.Values{"_pragma": {"journal_mode(wal)", "synchronous(off)", "busy_timeout(1000)"},
+		"_txlock": {"immediate"}}
 	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: pragmas.Encode()}).String()
 	var err error
 	if s.write, err = sql.Open("sqlite", dsn); err != nil {
@@ -165,7 +168,8 @@ func (s *SQLite) Entries(ctx context.Context, after int64, limit int) ([]Entry, 
 	if err := validPage(after, limit); err != nil {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT `+columns+` FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?`, after, limit)
+	rows, err := s.read.QueryContext(ctx, `SELECT `+columns+` FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?`, after,
+		limit)
 	if err != nil {
 		return nil, fmt.Errorf("read ledger: %w", err)
 	}
@@ -173,7 +177,8 @@ func (s *SQLite) Entries(ctx context.Context, after int64, limit int) ([]Entry, 
 	var entries []Entry
 	for rows.Next() {
 		var e Entry
-		if err := rows.Scan(&e.Seq, &e.At, &e.Key, &e.Op, &e.Grant, &e.Client, &e.Token, &e.Write, &e.Refused, &e.Conflict,
+		if err := rows.Scan(&e.Seq, &e.At, &e.Key, &e.Op, &e.Grant, &e.Client, &e.Token, &e.Write, &e.Refused,
+			&e.Conflict,
 			&e.Version, &e.Value, &e.Replaced, &e.Fence, &e.Mode, &e.Base, &e.Guard); err != nil {
 			return nil, fmt.Errorf("read ledger: %w", err)
 		}
@@ -185,7 +190,8 @@ func (s *SQLite) Entries(ctx context.Context, after int64, limit int) ([]Entry, 
 	return entries, nil
 }
 
-// Close ends the writer and closes the files. Requests still waiting get an error that is not definite.
+// Close ends the writer and closes the files. Requests still waiting get an
+// error that is not definite.
 func (s *SQLite) Close() error {
 	var err error
 	s.once.Do(func() {

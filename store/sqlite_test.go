@@ -100,7 +100,8 @@ func TestSQLiteRefusesToOpen(t *testing.T) {
 	} else if !strings.Contains(err.Error(), "x.db") {
 		t.Errorf("the error does not name the file: %v", err)
 	}
-	if _, err := store.OpenSQLite(ctx, filepath.Join(t.TempDir(), "x.db"), store.Fencing{Reads: true}); !errors.Is(err, store.ErrBadRequest) {
+	if _, err := store.OpenSQLite(ctx, filepath.Join(t.TempDir(), "x.db"), store.Fencing{Reads: true}); !errors.Is(err,
+		store.ErrBadRequest) {
 		t.Errorf("a fence of reads only: %v", err)
 	}
 }

@@ -22,7 +22,8 @@ func (s *SQLite) run() {
 			}
 			for _, p := range batch {
 				if s.broken != nil {
-					// What memory decided may differ from the file now: nothing after this could be trusted.
+					// What memory decided may differ from the file now: nothing
+					// after this could be trusted.
 					p.entry, p.err = Entry{}, fmt.Errorf("the ledger could not be written: %w", s.broken)
 				}
 				close(p.done)
@@ -46,7 +47,8 @@ func (s *SQLite) drain(batch []*pending) []*pending {
 	return batch
 }
 
-// decide carries one request out in memory and numbers it. It tells whether there is an entry to keep.
+// decide carries one request out in memory and numbers it. It reports whether
+// there is an entry to keep.
 func (s *SQLite) decide(p *pending) bool {
 	r := s.keys[p.request.Key]
 	if r == nil {
@@ -65,7 +67,8 @@ func (s *SQLite) decide(p *pending) bool {
 
 // commit decides a batch and puts it into the file, in one transaction.
 func (s *SQLite) commit(batch []*pending) error {
-	ctx := context.Background() // local file; a half-cancelled commit would leave memory and file apart
+	// local file; a half-cancelled commit would leave memory and file apart
+	ctx := context.Background()
 	kept := make([]*pending, 0, len(batch))
 	for _, p := range batch {
 		if s.decide(p) {
@@ -75,7 +78,8 @@ func (s *SQLite) commit(batch []*pending) error {
 	if len(kept) == 0 {
 		return nil
 	}
-	// A single statement is a transaction of its own. The sizes are powers of two, so that few statements are prepared.
+	// A single statement is a transaction of its own. The sizes are powers of
+	// two, so that few statements are prepared.
 	if size := largestPower(len(kept)); size == len(kept) {
 		return s.append(ctx, kept)
 	}

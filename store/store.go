@@ -20,19 +20,22 @@ const MaxEntries = 10_000
 // Request is one read or write, as a client sends it.
 type Request struct {
 	Key string `json:"key"`
-	// Op and Grant are the history's numbers of this op and of the grant it is done under; the store only keeps them.
+	// Op and Grant are the history's numbers of this op and of the grant it is
+	// done under; the store only keeps them.
 	Op     int64 `json:"op"`
 	Grant  int64 `json:"grant"`
 	Client int32 `json:"client"`
 	// Token is the fencing token of the grant; 0: none.
 	Token int64 `json:"token,omitempty"`
-	// Value is what a write writes. On the entry of a read it is what was read, on that of an accepted write what was written.
+	// Value is what a write writes. On the entry of a read it is what was read,
+	// on that of an accepted write what was written.
 	Value int64 `json:"value,omitempty"`
 	// Mode is how a write is to be carried out: one of the Write modes.
 	Mode string `json:"mode,omitempty"`
 	// Base is the version that a write of mode WriteIfVersion was made from.
 	Base int64 `json:"base,omitempty"`
-	// Guard is the key of the lock in etcd whose create revision must still be Token, for a write to a guarded store.
+	// Guard is the key of the lock in etcd whose create revision must still be
+	// Token, for a write to a guarded store.
 	Guard string `json:"guard,omitempty"`
 }
 
@@ -40,50 +43,57 @@ type Request struct {
 const (
 	// WritePlain puts the value in place of whatever there is.
 	WritePlain = ""
-	// WriteIfVersion does so only if the key's version is still Request.Base ("UPDATE … WHERE version = $1"): an optimistic lock.
+	// WriteIfVersion does so only if the key's version is still Request.Base
+	// ("UPDATE … WHERE version = $1"): an optimistic lock.
 	WriteIfVersion = "if-version"
-	// WriteAdd adds the value to the key's ("UPDATE … SET value = value + $1"), in one step that nothing can come between.
+	// WriteAdd adds the value to the key's ("UPDATE … SET value = value + $1"),
+	// in one step that nothing can come between.
 	WriteAdd = "add"
 )
 
-// Entry is one line of the ledger: a read, an accepted write or a refused write. Entries are never changed or removed.
+// Entry is one line of the ledger: a read, an accepted write or a refused
+// write. Entries are never changed or removed.
 type Entry struct {
 	Request
 	// Seq is the entry's place in the ledger, over all keys, from 1, without holes.
 	Seq int64 `json:"seq"`
-	// Write tells a write from a read; Refused a write that the fence, or the guard, refused; Conflict one that found another version than
-	// its Base. Neither was carried out.
+	// Write tells a write from a read; Refused a write that the fence, or the guard, refused;
+	// Conflict one that found another version than its Base. Neither was carried out.
 	Write    bool `json:"write,omitempty"`
 	Refused  bool `json:"refused,omitempty"`
 	Conflict bool `json:"conflict,omitempty"`
-	// Version is the version read or created (0: the key is empty, or the write was not carried out); versions of a key count 1, 2, 3 …
+	// Version is the version read or created (0: the key is empty, or the write
+	// was not carried out); versions of a key count 1, 2, 3 …
 	Version int64 `json:"version"`
 	// Replaced is the version that an accepted write replaced.
 	Replaced int64 `json:"replaced,omitempty"`
 	// Fence is the key's fence after this entry: the highest token seen.
 	Fence int64 `json:"fence,omitempty"`
-	// At is the store's monotime.Now when it decided. It never falls as Seq rises. Where another server decides (Remote), it is taken right before that
-	// server is asked.
+	// At is the store's monotime.Now when it decided. It never falls as Seq rises. Where
+	// another server decides (Remote), it is taken right before that server is asked.
 	At int64 `json:"at"`
 }
 
-// Atomic tells whether the entry is an accepted write that read and wrote in one step: it replaced nothing unseen.
+// Atomic reports whether the entry is an accepted write that read and wrote in
+// one step: it replaced nothing unseen.
 func (e Entry) Atomic() bool { return e.Write && e.Mode == WriteAdd && !e.Refused && !e.Conflict }
 
 // Ledger is an engine: it decides, orders and keeps. Safe for concurrent use.
 type Ledger interface {
-	// Do reads (write false) or writes, and returns the entry that it appended. With ErrRefused and ErrConflict it returns the entry
-	// that says so. An error that Definite does not know leaves open whether an entry was, or will be, appended.
+	// Do reads (write false) or writes, and returns the entry that it appended. With
+	// ErrRefused and ErrConflict it returns the entry that says so. An error that
+	// Definite does not know leaves open whether an entry was, or will be, appended.
 	Do(ctx context.Context, r Request, write bool) (Entry, error)
-	// Entries returns up to limit entries (at most MaxEntries) after the given sequence number, in order. They include every
-	// entry after that number whose Do returned before the call, unless the limit cuts them off.
+	// Entries returns up to limit entries (at most MaxEntries) after the given
+	// sequence number, in order. They include every entry after that number
+	// whose Do returned before the call, unless the limit cuts them off.
 	Entries(ctx context.Context, after int64, limit int) ([]Entry, error)
 	// Close gives up the engine's files.
 	Close() error
 }
 
-// Validate refuses what no engine should have to think about. Every engine calls it first, so that all engines
-// refuse the same requests, in the same words.
+// Validate refuses what no engine should have to think about. Every engine calls
+// it first, so that all engines refuse the same requests, in the same words.
 func (r Request) Validate(write bool, f Fencing) error {
 	for _, fault := range [...]string{r.badKey(), r.malformed(write), r.unfit(write, f)} {
 		if fault != "" {
@@ -131,8 +141,9 @@ func (r Request) unfit(write bool, f Fencing) string {
 	case !f.Guarded && r.Guard != "":
 		return fmt.Sprintf("key %q: a write under a guard to a store that looks at none", r.Key)
 	case write && r.Token == 0 && f.Writes:
-		// Neither accepting nor refusing would be honest: the first leaves a hole in the fence, the second would look like
-		// a stale write. The pairing is wrong, and it is said before anything is concluded from it.
+		// Neither accepting nor refusing would be honest: the first leaves a
+		// hole in the fence, the second would look like a stale write. The
+		// pairing is wrong, and it is said before anything is concluded from it.
 		return fmt.Sprintf("key %q: a write without a fencing token to a fenced store; use a lock that issues tokens, or an unfenced store", r.Key)
 	}
 	return ""

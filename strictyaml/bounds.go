@@ -10,9 +10,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The bounds of a file. The parser needs time and memory by the square of how deep a file is nested and
-// how many keys a mapping has, and an alias may stand for any number of values. Files that people write
-// are far below all of them.
+// The bounds of a file. The parser needs time and memory by the square of how
+// deep a file is nested and how many keys a mapping has, and an alias may stand
+// for any number of values. Files that people write are far below all of them.
 const (
 	mostTokens  = 500_000
 	mostDepth   = 60
@@ -103,8 +103,8 @@ func closeFlow(open []collection) []collection {
 	return open[:max(len(open)-1, 0)]
 }
 
-// openBlock opens the block whose entries stand in a column, unless it is open, and closes those inside
-// it. In a flow collection columns mean nothing.
+// openBlock opens the block whose entries stand in a column, unless it is open,
+// and closes those inside it. In a flow collection columns mean nothing.
 func openBlock(open []collection, column int) []collection {
 	for {
 		if len(open) == 0 {

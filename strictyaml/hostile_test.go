@@ -34,8 +34,8 @@ func bomb(n int) string {
 	return b.String()
 }
 
-// TestHostileYAML: a file of some hundred kilobytes takes neither gigabytes nor minutes. It is refused
-// with the place at which it goes too far.
+// TestHostileYAML: a file of some hundred kilobytes takes neither gigabytes nor
+// minutes. It is refused with the place at which it goes too far.
 func TestHostileYAML(t *testing.T) {
 	const n = 20_000
 	for name, c := range map[string]struct{ text, want string }{

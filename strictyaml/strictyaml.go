@@ -1,8 +1,9 @@
 // Package strictyaml reads the YAML that people write: scenarios, plans, policies.
 //
-// It is strict, since a key that is mistyped and silently ignored makes a test that tests nothing. Every mistake is told with its place,
-// "file:line:column: what", be it of form, which the decoder sees, or of content, which whoever knows what is right notes in Mistakes under the
-// YAML path of the value.
+// It is strict, since a key that is mistyped and silently ignored makes a test
+// that tests nothing. Every mistake is told with its place, "file:line:column:
+// what", be it of form, which the decoder sees, or of content, which whoever
+// knows what is right notes in Mistakes under the YAML path of the value.
 package strictyaml
 
 import (
@@ -21,7 +22,8 @@ import (
 // Most is how long a file may be (bytes). The longest suites have a twentieth of it.
 const Most = 4 << 20
 
-// ReadFile reads a file that is no longer than Most: a mistaken name, such as that of a device, does not use up the memory.
+// ReadFile reads a file that is no longer than Most: a mistaken name, such as
+// that of a device, does not use up the memory.
 func ReadFile(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -103,7 +105,8 @@ func keys(t reflect.Type, seen map[reflect.Type]bool) (all []string) {
 	return all
 }
 
-// Located turns the decoder's error, which knows line and column, into one line "file:line:column: what".
+// Located turns the decoder's error, which knows line and column, into one line
+// "file:line:column: what".
 func Located(file string, err error) error {
 	var syntax yaml.Error
 	if errors.As(err, &syntax) && syntax.GetToken() != nil {
@@ -132,8 +135,8 @@ func Read(text []byte, file string, into any) (*Mistakes, error) {
 	return &Mistakes{file: file, tree: tree}, nil
 }
 
-// Line returns the line of the value at a YAML path such as $.scenarios[2].lock. A path that is not in the file (a missing key) is shortened until it
-// is; 0: not even its beginning is there.
+// Line returns the line of the value at a YAML path such as $.scenarios[2].lock. A path that is
+// not in the file (a missing key) is shortened until it is; 0: not even its beginning is there.
 func (m *Mistakes) Line(at string) int {
 	line, _ := m.position(at)
 	return line

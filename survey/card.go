@@ -1,7 +1,7 @@
 // Package survey examines lock libraries that people use.
 //
-// Each folder of survey/ is a library: an adapter with which lockchaos drives it, and a card. What the exams of a library came to is kept as a
-// Result, from which a site is made.
+// Each folder of survey/ is a library: an adapter with which lockchaos drives it, and a
+// card. What the exams of a library came to is kept as a Result, from which a site is made.
 package survey
 
 import (
@@ -34,7 +34,8 @@ type Card struct {
 	Library  string `yaml:"library"`
 	Language string `yaml:"language"`
 	Home     string `yaml:"home"`
-	// Service is the lock service, "none" for a library without one, and TTL the lease; 0: that of an exam.
+	// Service is the lock service, "none" for a library without one, and TTL
+	// the lease; 0: that of an exam.
 	Service string             `yaml:"service"`
 	TTL     scenarios.Duration `yaml:"ttl"`
 	// Promises are what its documentation says, and the claims of the adapter follow from.
@@ -42,7 +43,8 @@ type Card struct {
 	// Install is run by sh in the folder, and Command starts the adapter there.
 	Install string `yaml:"install"`
 	Command string `yaml:"command"`
-	// Others are defects that exams of the library have shown, and that are not its own: each was looked at by hand.
+	// Others are defects that exams of the library have shown, and that are not
+	// its own: each was looked at by hand.
 	Others []Other `yaml:"others"`
 	// Defects are those of the library that are certain.
 	Defects []Known `yaml:"defects"`
@@ -74,7 +76,8 @@ func Cards(dir string) ([]Card, error) {
 		return nil, fmt.Errorf("look for the survey's cards: %w", err)
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s has no folder with a %s: name the survey's folder with --dir: %w", dir, CardFile, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s has no folder with a %s: name the survey's folder with --dir: %w", dir, CardFile,
+			fs.ErrNotExist)
 	}
 	var all []Card
 	var wrong []error
@@ -103,7 +106,8 @@ func readCard(file string) (Card, error) {
 
 // check notes what a card lacks.
 func (c *Card) check(m *strictyaml.Mistakes) {
-	for _, need := range []struct{ key, value string }{{"library", c.Library}, {"language", c.Language}, {"home", c.Home}, {"service", c.Service}} {
+	for _, need := range []struct{ key, value string }{{"library", c.Library}, {"language", c.Language},
+		{"home", c.Home}, {"service", c.Service}} {
 		if need.value == "" {
 			m.Add("$", "the card has no %s", need.key)
 		}
@@ -118,7 +122,8 @@ func (c *Card) check(m *strictyaml.Mistakes) {
 	}
 	for i, o := range c.Others {
 		if slices.Contains([]string{o.Defect, o.Attack, o.Whose, o.Why}, "") || !link(o.At) {
-			m.Add(fmt.Sprintf("$.others[%d]", i), "a defect that is not the library's own has what the exam calls it (defect, attack), whose it is, why, and at which address (https://…)")
+			m.Add(fmt.Sprintf("$.others[%d]", i),
+				"a defect that is not the library's own has what the exam calls it (defect, attack), whose it is, why, and at which address (https://…)")
 		}
 	}
 	c.checkDefects(m)
@@ -130,7 +135,7 @@ func (c *Card) check(m *strictyaml.Mistakes) {
 	}
 }
 
-// link tells whether a page may lead its reader there.
+// link reports whether a page may lead its reader there.
 func link(address string) bool { return strings.HasPrefix(address, "https://") }
 
 // Adapter is the command line that starts the adapter, from where the survey's folder was named.

@@ -34,7 +34,8 @@ func surveyOf(t *testing.T, cards map[string]string) string {
 func TestCards(t *testing.T) {
 	dir := surveyOf(t, map[string]string{"b": rightCard, "a": strings.Replace(rightCard, "command: ./lock", "not_run: it can't be had", 1)})
 	all, err := Cards(dir)
-	if err != nil || len(all) != 2 || all[0].Name != "a" || all[0].NotRun == "" || all[1].Adapter() != "cd "+filepath.Join(dir, "b")+" && ./lock" {
+	if err != nil || len(all) != 2 || all[0].Name != "a" || all[0].NotRun == "" ||
+		all[1].Adapter() != "cd "+filepath.Join(dir, "b")+" && ./lock" {
 		t.Fatalf("%+v %v", all, err)
 	}
 	if chosen, err := Select(all, []string{"b", "a"}); err != nil || chosen[0].Name != "b" || len(chosen) != 2 {
@@ -54,10 +55,14 @@ func TestWrongCards(t *testing.T) {
 		{"a promise without a place", ", at: \"https://example.com/lock#one\"", "", "at which address"},
 		{"a place that is a script", "https://example.com/lock#one", "javascript:alert(1)", "at which address"},
 		{"a home that is a script", "home: https://example.com/lock", "home: \"javascript:alert(1)\"", "home is an address"},
-		{"another's defect, and not whose", "command: ./lock\n", "command: ./lock\nothers:\n  - {defect: stuck-lock, attack: leader-cut-off, why: it is, at: \"https://example.com\"}\n", "card.yaml:9:5: a defect that is not the library's own"},
-		{"a defect without a release", "command: ./lock\n", "command: ./lock\ndefects:\n  - {what: it breaks, report: card.yaml}\n", "card.yaml:9:5: a defect has the release"},
-		{"a defect without a report", "command: ./lock\n", "command: ./lock\ndefects:\n  - {release: lock 1, what: it breaks}\n", "there is no report of it"},
-		{"what an exam shows, and not which", "command: ./lock\n", "command: ./lock\ndefects:\n  - {release: lock 1, what: it breaks, shows: [stuck-lock], report: card.yaml}\n", "by which attacks"},
+		{"another's defect, and not whose", "command: ./lock\n",
+			"command: ./lock\nothers:\n  - {defect: stuck-lock, attack: leader-cut-off, why: it is, at: \"https://example.com\"}\n", "card.yaml:9:5: a defect that is not the library's own"},
+		{"a defect without a release", "command: ./lock\n",
+			"command: ./lock\ndefects:\n  - {what: it breaks, report: card.yaml}\n", "card.yaml:9:5: a defect has the release"},
+		{"a defect without a report", "command: ./lock\n",
+			"command: ./lock\ndefects:\n  - {release: lock 1, what: it breaks}\n", "there is no report of it"},
+		{"what an exam shows, and not which", "command: ./lock\n",
+			"command: ./lock\ndefects:\n  - {release: lock 1, what: it breaks, shows: [stuck-lock], report: card.yaml}\n", "by which attacks"},
 		{"no command", "command: ./lock\n", "", "either a command"},
 		{"a command of what is not run", "command: ./lock\n", "command: ./lock\nnot_run: no\n", "either a command"},
 	} {

@@ -22,8 +22,9 @@ import (
 // user would.
 type Exams struct {
 	Tool *runs.Tool
-	// Dir is the folder of the survey, and Out that of the runs, which has a folder for each library.
-	// Dir keeps what whole exams came to, Out what some of the attacks did: the pages say what a library withstood.
+	// Dir is the folder of the survey, and Out that of the runs, which has a
+	// folder for each library. Dir keeps what whole exams came to, Out what
+	// some of the attacks did: the pages say what a library withstood.
 	Dir, Out string
 	// Count is how many exams there are of each library, with the seeds 1, 2, 3 …
 	Count int
@@ -80,7 +81,8 @@ func (s Exams) examine(ctx context.Context, c Card) error {
 	r := Result{Name: c.Name, Day: time.Now().UTC().Format(time.DateOnly)}
 	for seed := 1; seed <= s.Count && ctx.Err() == nil; seed++ {
 		out := filepath.Join(s.Out, c.Name, "seed-"+strconv.Itoa(seed))
-		words := append([]string{"exam", "--lock-cmd", c.Adapter(), "--seed", strconv.Itoa(seed), "--out", out}, where...)
+		words := append([]string{"exam", "--lock-cmd", c.Adapter(), "--seed", strconv.Itoa(seed), "--out", out},
+			where...)
 		if s.Short {
 			words = append(words, "--short")
 		}
@@ -96,7 +98,8 @@ func (s Exams) examine(ctx context.Context, c Card) error {
 			return err
 		}
 		r.Add(suite, folder)
-		if err := r.Save(s.kept()); err != nil { // after each, so that nothing is lost if it is interrupted
+		// after each, so that nothing is lost if it is interrupted
+		if err := r.Save(s.kept()); err != nil {
 			return err
 		}
 	}
@@ -111,7 +114,8 @@ func (s Exams) kept() string {
 	return s.Dir
 }
 
-// tryAdapter tries the adapter, and again where its service did not start in time. What the check finds wrong may be the library's.
+// tryAdapter tries the adapter, and again where its service did not start in
+// time. What the check finds wrong may be the library's.
 func (s Exams) tryAdapter(ctx context.Context, words []string) (err error) {
 	for range 1 + runs.DefaultRetries {
 		if err = s.again(ctx, words); exitCode(err) == exit.OK || exitCode(err) == exit.Violated || ctx.Err() != nil {
@@ -121,7 +125,8 @@ func (s Exams) tryAdapter(ctx context.Context, words []string) (err error) {
 	return err
 }
 
-// again runs lockchaos itself, so that each exam is what its user would see, and one that fails fails alone.
+// again runs lockchaos itself, so that each exam is what its user would see,
+// and one that fails fails alone.
 func (s Exams) again(ctx context.Context, words []string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
-// Known is a defect of the library that is certain: somebody looked at it by hand. The site's pages and
-// the list in the track record are both made from it.
+// Known is a defect of the library that is certain: somebody looked at it by
+// hand. The site's pages and the list in the track record are both made from it.
 type Known struct {
 	// Release is the library with the version that has the defect.
 	Release string `yaml:"release"`
@@ -100,17 +100,17 @@ func (k Known) entry(way string) string {
 	return text + "."
 }
 
-// The list of the track record stands between these lines.
+// What is made of a page in Markdown stands between these lines.
 const (
-	listBegin = "<!-- made by lockchaos survey site from survey/*/card.yaml: -->\n"
-	listEnd   = "<!-- end of what is made -->\n"
+	madeBegin = "<!-- made by lockchaos survey site from the survey's cards and results: -->\n"
+	madeEnd   = "<!-- end of what is made -->\n"
 )
 
 // listWidth is where the lines of the list are wrapped.
 const listWidth = 100
 
-// list is that of the track record: the defects of all cards by release, and what exams have shown that
-// nobody has looked at yet. folder is that of the track record.
+// list is that of the track record: the defects of all cards by release, and what
+// exams have shown that nobody has looked at yet. folder is that of the track record.
 func list(all []Library, folder string) (string, error) {
 	var releases []string
 	entries := map[string][]string{}
@@ -123,7 +123,8 @@ func list(all []Library, folder string) (string, error) {
 			if !slices.Contains(releases, k.Release) {
 				releases = append(releases, k.Release)
 			}
-			if one := k.entry(filepath.ToSlash(way)); !slices.Contains(entries[k.Release], one) { // of two folders, say
+			// of two folders, say
+			if one := k.entry(filepath.ToSlash(way)); !slices.Contains(entries[k.Release], one) {
 				entries[k.Release] = append(entries[k.Release], one)
 			}
 		}
@@ -151,7 +152,8 @@ func unexplained(all []Library) (lines []string) {
 			continue
 		}
 		for _, d := range l.Own() {
-			lines = append(lines, fmt.Sprintf("**%s**: %s, under `%s`.", l.Version, d.Name, strings.Join(d.Attacks, "`, `")))
+			lines = append(lines, fmt.Sprintf("**%s**: %s, under `%s`.", l.Version, d.Name,
+				strings.Join(d.Attacks, "`, `")))
 		}
 	}
 	return lines
@@ -163,28 +165,36 @@ func item(mark, text string) string {
 	return mark + strings.ReplaceAll(phrase.Wrap(text, listWidth-len(mark)), "\n", "\n"+indent) + "\n"
 }
 
-// TrackRecord writes the list of defects anew into a page, between two lines that it has. A page that is
-// not there is left so: a survey of one's own has none.
-func TrackRecord(dir, file string) error {
+// TrackRecord writes the list of defects anew into a page, and Table the table
+// of the libraries: between two lines that the page has. A page that is not
+// there is left so: a survey of one's own has none.
+func TrackRecord(dir, file string) error { return fill(dir, file, list) }
+
+// Table writes the table of the libraries anew into a page, as TrackRecord does.
+func Table(dir, file string) error { return fill(dir, file, table) }
+
+// fill writes what is made of the libraries into a page; made is told the page's folder.
+func fill(dir, file string, made func(all []Library, folder string) (string, error)) error {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read the track record: %w", err)
+		return fmt.Errorf("read a page of the survey: %w", err)
 	}
-	before, rest, begins := bytes.Cut(text, []byte(listBegin))
-	_, after, ends := bytes.Cut(rest, []byte(listEnd))
+	before, rest, begins := bytes.Cut(text, []byte(madeBegin))
+	_, after, ends := bytes.Cut(rest, []byte(madeEnd))
 	if !begins || !ends {
-		return fmt.Errorf("%s has no place for the list of defects: want the lines %q and %q", file, strings.TrimSpace(listBegin), strings.TrimSpace(listEnd))
+		return fmt.Errorf("%s has no place for what is made of the survey: want the lines %q and %q", file,
+			strings.TrimSpace(madeBegin), strings.TrimSpace(madeEnd))
 	}
 	all, err := Libraries(dir)
 	if err != nil {
 		return err
 	}
-	made, err := list(all, filepath.Dir(file))
+	now, err := made(all, filepath.Dir(file))
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, slices.Concat(before, []byte(listBegin+"\n"+made+"\n"+listEnd), after), 0o644)
+	return os.WriteFile(file, slices.Concat(before, []byte(madeBegin+"\n"+now+"\n"+madeEnd), after), 0o644)
 }

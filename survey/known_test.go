@@ -1,21 +1,20 @@
 package survey
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockchaos/lockchaos/reports"
 )
 
-// style is what pages have in common with those of reports, which are not made from cards.
-var style = regexp.MustCompile(`(?s)<style>.*?</style>`)
-
-// TestPagesAreMadeFromTheCards: the pages in docs and the list of the track record are what would be made
-// now from the cards and the results.
-func TestPagesAreMadeFromTheCards(t *testing.T) {
-	const again = "run `lockchaos survey site` at the top of the repository"
+// repository is a folder in which the survey and its pages lie as in the
+// repository, and in which tests may write.
+func repository(t *testing.T) (top string) {
+	t.Helper()
 	top, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -29,59 +28,109 @@ func TestPagesAreMadeFromTheCards(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	to := filepath.Join("docs", "survey")
-	if err := Site("survey", to); err != nil {
-		t.Fatal(err)
-	}
-	kept := filepath.Join(top, "docs", "survey")
-	made := read(t, to)
-	for name, text := range read(t, kept) {
-		if made[name] == "" {
-			t.Errorf("docs/survey/%s would not be made now: %s, and remove it", name, again)
-		} else if strings.Count(name, ".") == 1 && style.ReplaceAllString(text, "") != style.ReplaceAllString(made[name], "") { // witnesses are pages of reports
-			t.Errorf("docs/survey/%s is not what its card and its results say: %s", name, again)
-		}
-		delete(made, name)
-	}
-	for name := range made {
-		t.Errorf("docs/survey/%s is missing: %s", name, again)
-	}
-	const record = "docs/track-record.md"
-	want, err := os.ReadFile(filepath.Join(top, record))
-	if err == nil {
-		err = os.WriteFile(record, want, 0o644)
-	}
-	if err == nil {
-		err = TrackRecord("survey", record)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(record); err != nil || string(got) != string(want) {
-		t.Errorf("%s lists other defects than the cards (%v): %s", record, err, again)
-	}
+	return top
 }
 
-// read returns the files of a folder.
-func read(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]string{}
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+// TestPagesAreMadeFromTheCards: the table in docs and the list of the track
+// record are what would be made now from the cards and the results.
+func TestPagesAreMadeFromTheCards(t *testing.T) {
+	top := repository(t)
+	for page, fill := range map[string]func(dir, file string) error{"docs/survey.md": Table, "docs/track-record.md": TrackRecord} {
+		want, err := os.ReadFile(filepath.Join(top, page))
+		if err == nil {
+			err = os.WriteFile(page, want, 0o644)
+		}
+		if err == nil {
+			err = fill("survey", page)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[e.Name()] = string(text)
+		if got, err := os.ReadFile(page); err != nil || string(got) != string(want) {
+			t.Errorf("%s is not what the cards and the results say (%v): run `lockchaos survey site` at the top of the repository", page, err)
+		}
 	}
-	return all
 }
 
-// TestSurveyTellsOneStory: no library of which a defect is known is among those that showed none, and
-// each report is told of by a card.
+// TestPagesTellTheSame: there is a page for each library and for each witness, and no other;
+// each library's page, the index, the table and the track record name the same defects.
+func TestPagesTellTheSame(t *testing.T) {
+	top := repository(t)
+	made, err := Pages("survey", filepath.Join("docs", "survey"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Libraries("survey")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, record := rows(t, filepath.Join(top, "docs", "survey.md")), unwrapped(t, filepath.Join(top, "docs", "track-record.md"))
+	if len(lines) != len(all) {
+		t.Errorf("docs/survey.md has %d libraries, not %d", len(lines), len(all))
+	}
+	for _, l := range all {
+		own := string(made[l.Page()])
+		for _, m := range l.Marks() {
+			if !strings.Contains(lines[l.Card.Name], "**"+m.Name+"**") {
+				t.Errorf("the line of %s in docs/survey.md lacks %q: %s", l.Card.Name, m.Name, lines[l.Card.Name])
+			}
+		}
+		if l.Broken() != strings.Contains(lines[l.Card.Name], "**") {
+			t.Errorf("%s: %d known defects, and its line is %s", l.Card.Name, len(l.Card.Defects), lines[l.Card.Name])
+		}
+		for _, k := range l.Card.Defects {
+			if !strings.Contains(own, string(prose(k.What))) || !strings.Contains(record, k.What+". "+k.How()) {
+				t.Errorf("the page of %s and the track record do not both tell that %s", l.Card.Name, k.What)
+			}
+		}
+		if l.Result != nil {
+			for _, d := range l.Result.Defects {
+				if d.Witness != "" && (made[l.WitnessPage(d)] == nil || !strings.Contains(own, l.WitnessPage(d))) {
+					t.Errorf("%s: no page shows %s, or that of the library does not lead to it", l.Card.Name, d.Name)
+				}
+				delete(made, l.WitnessPage(d))
+			}
+		}
+		if own == "" || !strings.Contains(string(made[reports.IndexFile]), `href="./`+l.Page()+`"`) {
+			t.Errorf("%s: no page, or the index does not lead to it", l.Card.Name)
+		}
+		delete(made, l.Page())
+	}
+	if delete(made, reports.IndexFile); len(made) > 0 {
+		t.Errorf("pages of nothing: %v", slices.Sorted(maps.Keys(made)))
+	}
+}
+
+// rows are the lines of a page's table, by the libraries that they begin with.
+func rows(t *testing.T, file string) map[string]string {
+	t.Helper()
+	lines := map[string]string{}
+	for line := range strings.Lines(textOf(t, file)) {
+		if rest, is := strings.CutPrefix(line, "| ["); is {
+			name, _, _ := strings.Cut(rest, "]")
+			lines[name] = line
+		}
+	}
+	return lines
+}
+
+// unwrapped is a page's text in one line.
+func unwrapped(t *testing.T, file string) string {
+	t.Helper()
+	return strings.Join(strings.Fields(textOf(t, file)), " ")
+}
+
+func textOf(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestSurveyTellsOneStory: no library of which a defect is known is among those
+// that showed none, and each report is told of by a card.
 func TestSurveyTellsOneStory(t *testing.T) {
 	all, err := Libraries(".")
 	if err != nil {
@@ -117,9 +166,11 @@ func TestTitles(t *testing.T) {
 		want   string
 	}{
 		{want: "its exams showed no defect"},
-		{exams: []Defect{exam}, others: []Other{{Defect: "stuck-lock", Attack: "stop-work"}}, want: "its exams showed no defect of its own"},
+		{exams: []Defect{exam}, others: []Other{{Defect: "stuck-lock", Attack: "stop-work"}},
+			want: "its exams showed no defect of its own"},
 		{exams: []Defect{exam}, want: "a key stayed locked"},
-		{exams: []Defect{exam}, known: []Known{{Attacks: []string{"kill-work"}, Shows: []string{"stuck-lock"}}}, want: "a key stayed locked"},
+		{exams: []Defect{exam}, known: []Known{{Attacks: []string{"kill-work"}, Shows: []string{"stuck-lock"}}},
+			want: "a key stayed locked"},
 		{exams: []Defect{exam}, known: []Known{{}, {}}, want: "a key stayed locked; 2 defects found by hand"},
 		{known: []Known{{}}, want: "1 defect found by hand"},
 		{known: []Known{{Attacks: []string{"late-giving-up"}}}, want: "1 defect that other exams showed"},

@@ -10,8 +10,8 @@ var (
 	webLink  = regexp.MustCompile(`\[([^\]]+)\]\((https://[^)\s]+)\)`)
 )
 
-// prose is a clause of a card as HTML: of Markdown, cards use code and links to the web alone. All else is
-// text, so it is escaped first.
+// prose is a clause of a card as HTML: of Markdown, cards use code and links to
+// the web alone. All else is text, so it is escaped first.
 func prose(text string) template.HTML {
 	text = template.HTMLEscapeString(text)
 	text = codeSpan.ReplaceAllString(text, "<code>$1</code>")

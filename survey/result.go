@@ -17,7 +17,8 @@ import (
 // Result is what the exams of a library came to. As JSON it is kept in the survey's folder.
 type Result struct {
 	Name string `json:"name"`
-	// Version is the library with its version, as its adapter has said it. Lockchaos is that of the checker, Day when the exams were.
+	// Version is the library with its version, as its adapter has said it.
+	// Lockchaos is that of the checker, Day when the exams were.
 	Version   string `json:"version"`
 	Lockchaos string `json:"lockchaos"`
 	Day       string `json:"day"`
@@ -36,7 +37,8 @@ type Attack struct {
 	About string `json:"about"`
 	// Fates counts the exams by what the attack came to: "stood", "fell: a defect".
 	Fates map[string]int `json:"fates"`
-	// Showed is what it came to in a sentence, where the lock fell: the first defect, else the first fall.
+	// Showed is what it came to in a sentence, where the lock fell: the first
+	// defect, else the first fall.
 	Showed string `json:"showed,omitempty"`
 }
 
@@ -47,7 +49,8 @@ type Defect struct {
 	// Exams is in how many exams it showed, Attacks by which attacks.
 	Exams   int      `json:"exams"`
 	Attacks []string `json:"attacks"`
-	// Witness is the file beside the result that shows it in a few ops; "": there is none. Seed is that of the first exam that showed it.
+	// Witness is the file beside the result that shows it in a few ops; "":
+	// there is none. Seed is that of the first exam that showed it.
 	Witness string `json:"witness,omitempty"`
 	Seed    uint64 `json:"seed"`
 	// shown is the file of a run that Witness is a copy of.
@@ -90,11 +93,13 @@ func (r *Result) attack(s reports.Scenario) {
 	a.Fates[fate.String()]++
 }
 
-// defect notes a defect that an attack has shown; first tells that it is the first attack of its exam that does.
+// defect notes a defect that an attack has shown; first tells that it is the
+// first attack of its exam that does.
 func (r *Result) defect(s reports.Scenario, name string, first bool, seed uint64, folder string) {
 	i := slices.IndexFunc(r.Defects, func(d Defect) bool { return d.Name == name })
 	if i < 0 {
-		i, r.Defects = len(r.Defects), append(r.Defects, Defect{Name: name, Words: reports.DefectWords(name), Seed: seed})
+		i, r.Defects = len(r.Defects), append(r.Defects,
+			Defect{Name: name, Words: reports.DefectWords(name), Seed: seed})
 	}
 	d := &r.Defects[i]
 	if first {
@@ -157,7 +162,8 @@ func Load(dir, name string) (*Result, error) {
 	return &r, nil
 }
 
-// count is in how many attacks the lock came at least once to a fate that begins so, and to none that is graver.
+// count is in how many attacks the lock came at least once to a fate that
+// begins so, and to none that is graver.
 func (r *Result) count(fates ...reports.Fate) (n int) {
 	for _, a := range r.Attacks {
 		if slices.Contains(fates, a.worst()) {

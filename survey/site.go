@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +25,8 @@ var (
 	libraryText string
 )
 
-// pages are the templates of the site. They are part of the program: one that does not parse is a bug that every test finds.
+// pages are the templates of the site. They are part of the program: one that
+// does not parse is a bug that every test finds.
 var pages = sync.OnceValue(func() *template.Template {
 	all := template.New("index").Funcs(template.FuncMap{"prose": prose})
 	return template.Must(template.Must(all.Parse(indexText)).New("library").Parse(libraryText))
@@ -56,25 +56,49 @@ func Libraries(dir string) (all []Library, err error) {
 	return all, nil
 }
 
-// Site writes the pages of the survey into a folder: index.html, one page for each library, and one for each defect's witness.
-func Site(dir, to string) error {
+// Pages makes the pages of the survey as they lie in the folder at: index.html,
+// one for each library, and one for each defect's witness. They are returned by
+// their names, and nothing is written.
+func Pages(dir, at string) (map[string][]byte, error) {
 	all, err := Libraries(dir)
+	if err != nil {
+		return nil, err
+	}
+	made := map[string][]byte{}
+	for i := range all {
+		if err := all[i].findReports(at); err != nil {
+			return nil, err
+		}
+		if err := all[i].render(dir, made); err != nil {
+			return nil, err
+		}
+	}
+	made[reports.IndexFile], err = render("index", index{CSS: page.Style(), libraries: byService(all)})
+	return made, err
+}
+
+// byService orders libraries by their services.
+func byService(all []Library) []Library {
+	return slices.SortedStableFunc(slices.Values(all),
+		func(a, b Library) int { return strings.Compare(a.Service, b.Service) })
+}
+
+// Site writes the pages of the survey into a folder, once all are made: an
+// error leaves no half of them.
+func Site(dir, to string) error {
+	made, err := Pages(dir, to)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return fmt.Errorf("make the site's folder: %w", err)
 	}
-	for i := range all {
-		if err := all[i].findReports(to); err != nil {
-			return err
-		}
-		if err := all[i].write(dir, to); err != nil {
+	for name, text := range made {
+		if err := os.WriteFile(filepath.Join(to, name), text, 0o644); err != nil {
 			return err
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Library) int { return strings.Compare(a.Service, b.Service) })
-	return write(filepath.Join(to, "index.html"), "index", index{CSS: page.Style(), libraries: all})
+	return nil
 }
 
 // Report is what is told of some defects of a library: the way from the pages, and its heading.
@@ -100,35 +124,40 @@ func (l *Library) findReports(to string) error {
 	return nil
 }
 
-// write writes the pages of a library.
-func (l Library) write(dir, to string) error {
+// render makes the pages of a library.
+func (l Library) render(dir string, made map[string][]byte) (err error) {
 	if l.Result != nil {
 		for _, d := range l.Result.Defects {
-			if err := l.witness(dir, to, d); err != nil {
+			if d.Witness == "" {
+				continue
+			}
+			if made[l.WitnessPage(d)], err = l.witness(dir, d); err != nil {
 				return err
 			}
 		}
 	}
-	return write(filepath.Join(to, l.Page()), "library", struct {
+	made[l.Page()], err = render("library", struct {
 		CSS template.CSS
 		L   Library
 	}{page.Style(), l})
+	return err
 }
 
-// witness writes the page of the few ops that show a defect.
-func (l Library) witness(dir, to string, d Defect) error {
-	if d.Witness == "" {
-		return nil
-	}
+// witness makes the page of the few ops that show a defect.
+func (l Library) witness(dir string, d Defect) ([]byte, error) {
 	file := filepath.Join(dir, ResultFolder, filepath.Base(d.Witness))
 	h, err := history.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("read the witness of a defect: %w", err)
+		return nil, fmt.Errorf("read the witness of a defect: %w", err)
 	}
-	s := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service, Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
-		About: "the fewest ops that show it, of a run that had many", Recheck: reports.Shell("lockchaos", "check", file), Program: "lockchaos", History: h, Alone: true}
+	s := reports.Scenario{Name: h.Header.Scenario, Lock: h.Header.Lock, Service: h.Header.Service,
+		Fault: h.Header.Fault, Store: "unfenced", Seed: h.Header.Seed,
+		About:   "the fewest ops that show it, of a run that had many",
+		Recheck: reports.Shell("lockchaos", "check", file), Program: "lockchaos", History: h, Alone: true}
 	s.Verdict = checker.Judge(h, checker.Options{})
-	return reports.WriteFile(filepath.Join(to, l.WitnessPage(d)), func(w io.Writer) error { return page.WriteScenario(w, s) })
+	var b bytes.Buffer
+	err = page.WriteScenario(&b, s)
+	return b.Bytes(), err
 }
 
 // Page is the name of the library's page.
@@ -151,13 +180,15 @@ func (l Library) Again(d Defect) string {
 	return reports.Shell(append(words, "--attack", d.Attacks[0], "--seed", fmt.Sprint(d.Seed))...)
 }
 
-// Bound is the share of faults, in percent, under which a lock may fall that has stood so many, at 95 % confidence (Wilson's interval).
+// Bound is the share of faults, in percent, under which a lock may fall that
+// has stood so many, at 95 % confidence (Wilson's interval).
 func (l Library) Bound() string {
 	_, high := checker.Wilson(0, int64(l.Withstood))
 	return fmt.Sprintf("%.2f", 100*high)
 }
 
-// Own are the defects that are the library's own: the card does not lay all attacks that showed them to somebody else.
+// Own are the defects that are the library's own: the card does not lay all
+// attacks that showed them to somebody else.
 func (l Library) Own() (own []Defect) {
 	if l.Result == nil {
 		return nil
@@ -187,9 +218,29 @@ func (l Library) Further() (all []Known) {
 	return all
 }
 
+// Mark is what tables call a defect of a library.
+type Mark struct{ Name, Note string }
+
+// Marks are the defects of the library, as every table names them: those of its
+// own exams, and the others of its card.
+func (l Library) Marks() (all []Mark) {
+	for _, d := range l.Own() {
+		all = append(all, Mark{Name: d.Name})
+	}
+	for _, k := range l.Further() {
+		m := Mark{Name: k.Mark()}
+		if !k.ByHand() {
+			m.Note = "in another exam"
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
 // seenAs reports whether an exam's defect is this one, by its name or by an attack that shows both.
 func (k Known) seenAs(d Defect) bool {
-	return slices.Contains(k.Shows, d.Name) || slices.ContainsFunc(d.Attacks, func(attack string) bool { return slices.Contains(k.Attacks, attack) })
+	return slices.Contains(k.Shows, d.Name) || slices.ContainsFunc(d.Attacks,
+		func(attack string) bool { return slices.Contains(k.Attacks, attack) })
 }
 
 // Broken reports whether a defect of the library is known, from its exams or from its card.
@@ -295,8 +346,8 @@ func (x index) Examined() []Library {
 	return all
 }
 
-// Reported are those without a result of which a defect is known, Ready the others that can be examined, and Elsewhere those that
-// can't be here.
+// Reported are those without a result of which a defect is known, Ready the
+// others that can be examined, and Elsewhere those that can't be here.
 func (x index) Reported() []Library {
 	return x.those(func(l Library) bool { return l.Result == nil && l.Broken() })
 }
@@ -335,11 +386,11 @@ func libraries(n int) string {
 
 func count(n int, word string) string { return fmt.Sprintf("%d %s%s", n, word, spelling.Plural(n)) }
 
-// write writes a page whole, so that an error leaves no half of it.
-func write(file, template string, data any) error {
+// render makes a page.
+func render(template string, data any) ([]byte, error) {
 	var b bytes.Buffer
 	if err := pages().ExecuteTemplate(&b, template, data); err != nil {
-		return fmt.Errorf("render %s: %w", file, err)
+		return nil, fmt.Errorf("render a page of the survey (%s): %w", template, err)
 	}
-	return os.WriteFile(file, b.Bytes(), 0o644)
+	return b.Bytes(), nil
 }

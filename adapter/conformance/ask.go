@@ -11,7 +11,8 @@ type grant struct {
 	client *Client
 	key    string
 	answer
-	// since is the latest instant that is known to lie before the lease began: when it was asked for, or when the attempt began.
+	// since is the latest instant that is known to lie before the lease began:
+	// when it was asked for, or when the attempt began.
 	since int64
 }
 
@@ -30,7 +31,8 @@ func (t *trial) acquire(c *Client, key string, within time.Duration) answer {
 
 // acquireAs asks for the key as a reader, or as whoever excludes all others.
 func (t *trial) acquireAs(c *Client, key string, read bool, within time.Duration) answer {
-	return t.ask(c, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: c.Says.Asks(read), TimeoutMS: within.Milliseconds()})
+	return t.ask(c, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: c.Says.Asks(read),
+		TimeoutMS: within.Milliseconds()})
 }
 
 // granted demands that the key, which is free or will be, is granted.
@@ -41,14 +43,17 @@ func (t *trial) granted(c *Client, key string) grant {
 // grantedAs is granted as a reader, or as whoever excludes all others.
 func (t *trial) grantedAs(c *Client, key string, read bool) grant {
 	a := t.acquireAs(c, key, read, t.bench.TTL+t.slack)
-	for range 2 { // an open answer may have been cut off; what it left is gone when a lease is over, for which the next one waits
+	// an open answer may have been cut off; what it left is gone when a lease
+	// is over, for which the next one waits
+	for range 2 {
 		if a.OK || adapter.Definite(adapter.OpAcquire, a.Error) {
 			break
 		}
 		a = t.acquireAs(c, key, read, t.bench.TTL+t.slack)
 	}
 	if !a.OK {
-		t.leftOrWrong(adapter.OpAcquire, a, "", "%s asked for %s three times, which nobody holds, and was not granted it: %s", c.name, key, answered(a))
+		t.leftOrWrong(adapter.OpAcquire, a, "",
+			"%s asked for %s three times, which nobody holds, and was not granted it: %s", c.name, key, answered(a))
 	}
 	t.last = a.Reply
 	return newGrant(c, key, a)
@@ -72,12 +77,14 @@ func (t *trial) on(op string, g grant, within time.Duration) answer {
 func (t *trial) release(g grant) {
 	if a := t.on(adapter.OpRelease, g, t.slack); !a.OK {
 		t.overtaken(g.since)
-		t.leftOrWrong(adapter.OpRelease, a, "Answer ok when the service has taken it back.", "%s released %s, which it held: %s", g.client.name, g.key, answered(a))
+		t.leftOrWrong(adapter.OpRelease, a, "Answer ok when the service has taken it back.",
+			"%s released %s, which it held: %s", g.client.name, g.key, answered(a))
 	}
 }
 
-// busy demands that the key, which another holds under a grant of since, is refused, and in time. An open question is asked again: one attempt may
-// have been cut off on a busy machine, but not every one. It reports whether it was refused definitely.
+// busy demands that the key, which another holds under a grant of since, is refused,
+// and in time. An open question is asked again: one attempt may have been cut off on
+// a busy machine, but not every one. It reports whether it was refused definitely.
 func (t *trial) busy(c *Client, key string, since int64) bool { return t.busyAs(c, key, false, since) }
 
 // busyAs is busy as a reader, or as whoever excludes all others.
@@ -98,9 +105,11 @@ func (t *trial) busyAs(c *Client, key string, read bool, since int64) bool {
 	switch {
 	case a.OK:
 		t.overtaken(since)
-		t.fail("This is no lock: two clients hold it, and nothing was disturbed.", "%s was granted %s while another client held it", c.name, key)
+		t.fail("This is no lock: two clients hold it, and nothing was disturbed.",
+			"%s was granted %s while another client held it", c.name, key)
 	case a.took() > within+t.slack/3:
-		t.fail("Keep the time limit: timeout_ms is how long the call may take.", "%s answered after %v; its time limit was %v", c.name, a.took().Round(time.Millisecond), within)
+		t.fail("Keep the time limit: timeout_ms is how long the call may take.",
+			"%s answered after %v; its time limit was %v", c.name, a.took().Round(time.Millisecond), within)
 	case a.Error == adapter.Busy:
 		return true
 	case adapter.Definite(adapter.OpAcquire, a.Error):
@@ -110,7 +119,8 @@ func (t *trial) busyAs(c *Client, key string, read bool, since int64) bool {
 			"%s asked three times for %s, which another client held, and said each time, long before its time was over, %s", c.name, key, answered(a))
 	}
 	t.notShown(`It is always right to leave that open. But when the time is over, and the service has said clearly that another holds the key, and nothing of this attempt is left there, `+
-		`say "busy": else lockchaos must assume that this client may have been granted the key.`, "%s asked for %s, which another client held, and said %s", c.name, key, answered(a))
+		`say "busy": else lockchaos must assume that this client may have been granted the key.`,
+		"%s asked for %s, which another client held, and said %s", c.name, key, answered(a))
 	return false
 }
 
@@ -121,18 +131,22 @@ func (t *trial) refused(op string, g grant, why string) {
 	case a.OK && confirms(op)(t) != "":
 		t.proves(op, g, why)
 	case a.OK:
-		t.fail("Ask the service, not what was believed: a checker takes this ok as proof that the lock was held.", "%s says ok to %s of %s %s", g.client.name, op, g.key, why)
+		t.fail("Ask the service, not what was believed: a checker takes this ok as proof that the lock was held.",
+			"%s says ok to %s of %s %s", g.client.name, op, g.key, why)
 	case !adapter.Definite(op, a.Error):
 		t.notShown(`It is always right to leave that open. But when the service says that it is no longer ours say "not_held".`, "%s says %s to %s of %s %s",
 			g.client.name, answered(a), op, g.key, why)
 	case a.Error != adapter.NotHeld:
-		t.fail(`Say "not_held" when the service says that it is no longer ours.`, "%s says %s to %s of %s %s", g.client.name, answered(a), op, g.key, why)
+		t.fail(`Say "not_held" when the service says that it is no longer ours.`, "%s says %s to %s of %s %s",
+			g.client.name, answered(a), op, g.key, why)
 	}
 }
 
-// proves notes that the adapter says ok to an op on a grant that is gone, and never claimed that its ok proves anything.
+// proves notes that the adapter says ok to an op on a grant that is gone, and
+// never claimed that its ok proves anything.
 func (t *trial) proves(op string, g grant, why string) {
-	t.notShown(`"confirms" does not have "`+op+`", so nothing is held against it: an ok proves nothing. If the library promises that it does, that is a defect of the library; declare it.`,
+	t.notShown(`"confirms" does not have "`+op+
+		`", so nothing is held against it: an ok proves nothing. If the library promises that it does, that is a defect of the library; declare it.`,
 		"%s says ok to %s of %s %s", g.client.name, op, g.key, why)
 }
 
@@ -143,10 +157,12 @@ func (t *trial) open(what string, a answer) {
 	}
 	if a.Error == adapter.Busy || a.Error == adapter.NotHeld || a.Error == adapter.Unsupported {
 		t.fail(`A call that was sent and not answered may have happened. Say "unknown", or any word but busy, not_held and unsupported.`,
-			"%s was answered %q while the service was frozen: that says for certain that nothing happened", what, a.Error)
+			"%s was answered %q while the service was frozen: that says for certain that nothing happened", what,
+			a.Error)
 	}
 	if a.took() > t.moment()+t.slack/3 {
-		t.fail("Give your library a time limit for every call (connect, send, receive), and keep timeout_ms.", "%s took %v while the service was frozen; its time limit was %v",
+		t.fail("Give your library a time limit for every call (connect, send, receive), and keep timeout_ms.",
+			"%s took %v while the service was frozen; its time limit was %v",
 			what, a.took().Round(time.Millisecond), t.moment())
 	}
 }

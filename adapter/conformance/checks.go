@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/adapter"
 )
 
-// hello is the check that all others need, and granting the one without which they would tell the same again.
+// hello is the check that all others need, and granting the one without which
+// they would tell the same again.
 const (
 	hello    = "says hello"
 	granting = "grants a free key, and takes it back"
@@ -106,7 +107,8 @@ func confirms(op string) func(*trial) string {
 	}
 }
 
-// stamped says which stamps the last grant came without, and what that costs. They are not demanded.
+// stamped says which stamps the last grant came without, and what that costs.
+// They are not demanded.
 func stamped(t *trial) string {
 	var missing string
 	switch {
@@ -147,7 +149,8 @@ func hasService(t *trial) string {
 	return ""
 }
 
-// greets learns what the adapter declares. Where the user gave no TTL, all that follows goes by a lease that can't be set.
+// greets learns what the adapter declares. Where the user gave no TTL, all that
+// follows goes by a lease that can't be set.
 func greets(t *trial) {
 	told := cmp.Or(t.bench.TTL, t.bench.Usual)
 	ttl, err := t.client(1).Says.TTL(t.bench.TTL)
@@ -218,7 +221,9 @@ func readers(t *trial) {
 	second := t.acquireAs(b, key, true, t.moment()+t.slack)
 	if !second.OK {
 		t.overtaken(g.since)
-		t.leftOrWrong(adapter.OpAcquire, second, `Grant a key to every acquire of mode "read" while only readers hold it. `+promised+"Only if its readers are meant to exclude each other do not declare read_write.",
+		t.leftOrWrong(adapter.OpAcquire, second,
+			`Grant a key to every acquire of mode "read" while only readers hold it. `+promised+
+				"Only if its readers are meant to exclude each other do not declare read_write.",
 			"%s was not granted %s as a reader beside another reader: %s", b.name, key, answered(second))
 	}
 	h := newGrant(b, key, second)
@@ -244,19 +249,23 @@ func keys(t *trial) {
 	}
 }
 
-// severalKeys has a client take two keys in one acquire. Each of them is then taken, a set with one of them is refused and leaves nothing behind, and one release gives both back.
+// severalKeys has a client take two keys in one acquire. Each of them is then taken, a set
+// with one of them is refused and leaves nothing behind, and one release gives both back.
 func severalKeys(t *trial) {
 	a, b, c := t.client(1), t.client(2), t.client(3)
 	first, second, third := t.key(), t.key(), t.key()
 	both := t.acquireBoth(a, first, second, t.bench.TTL+t.slack)
 	if !both.OK {
-		t.leftOrWrong(adapter.OpAcquire, both, `Grant the keys of an acquire ("keys") if all of them are free.`, "%s asked for %s and %s together, which nobody holds, and was not granted them: %s", a.name, first, second, answered(both))
+		t.leftOrWrong(adapter.OpAcquire, both, `Grant the keys of an acquire ("keys") if all of them are free.`,
+			"%s asked for %s and %s together, which nobody holds, and was not granted them: %s", a.name, first, second,
+			answered(both))
 	}
 	g := newGrant(a, first, both)
 	t.busy(b, second, g.since)
 	if refused := t.acquireBoth(b, third, second, t.moment()); refused.OK {
 		t.overtaken(g.since)
-		t.fail(`Grant the keys of an acquire ("keys") together, or none.`, "%s was granted %s and %s together, while another client held %s", b.name, third, second, second)
+		t.fail(`Grant the keys of an acquire ("keys") together, or none.`,
+			"%s was granted %s and %s together, while another client held %s", b.name, third, second, second)
 	}
 	t.release(t.soon(c, third, "it was asked for together with a key that was taken; what was refused must leave nothing behind"))
 	t.release(g)
@@ -265,7 +274,8 @@ func severalKeys(t *trial) {
 
 // acquireBoth asks for two keys in one acquire.
 func (t *trial) acquireBoth(c *Client, first, second string, within time.Duration) answer {
-	return t.ask(c, adapter.Request{Op: adapter.OpAcquire, Key: first, Keys: []string{first, second}, TimeoutMS: within.Milliseconds()})
+	return t.ask(c, adapter.Request{Op: adapter.OpAcquire, Key: first, Keys: []string{first, second},
+		TimeoutMS: within.Milliseconds()})
 }
 
 // handover lets one client wait until another releases.
@@ -285,14 +295,16 @@ func (t *trial) handOver(a, b *Client, key string) {
 		next = t.granted(b, key)
 	}()
 	answered := sync.OnceValue(func() any { return <-result })
-	defer answered() // whatever ends this run of the check: the next must not find the waiter still asking
+	// whatever ends this run of the check: the next must not find the waiter still asking
+	defer answered()
 	t.release(g)
 	released := time.Now()
 	if p := answered(); p != nil {
 		panic(p)
 	}
 	if took := time.Since(released); took > t.bench.TTL/2+t.slack/2 {
-		t.fail("A waiter should ask often, or be woken.", "%s waited for %s, and was granted it %v after its release", b.name, key, took.Round(time.Millisecond))
+		t.fail("A waiter should ask often, or be woken.", "%s waited for %s, and was granted it %v after its release",
+			b.name, key, took.Round(time.Millisecond))
 	}
 	t.release(next)
 }
@@ -303,15 +315,18 @@ func tokens(t *trial) {
 	for i := range 6 {
 		g := t.granted(t.client(1+i%2), key)
 		if i > 0 && g.Token <= before.Token {
-			t.fail(`A fencing token must rise with every grant of a key, whoever is granted. `+promised+`Only if it is meant for telling grants apart declare "owner" or "version".`,
-				"%s was granted %s with token %d, after %s had been granted it with %d", g.client.name, key, g.Token, before.client.name, before.Token)
+			t.fail(`A fencing token must rise with every grant of a key, whoever is granted. `+promised+
+				`Only if it is meant for telling grants apart declare "owner" or "version".`,
+				"%s was granted %s with token %d, after %s had been granted it with %d", g.client.name, key, g.Token,
+				before.client.name, before.Token)
 		}
 		before = g
 		t.release(g)
 	}
 }
 
-// givenUp lets a waiter run out of time. It lives on, and with it whatever it may have left in a queue.
+// givenUp lets a waiter run out of time. It lives on, and with it whatever it
+// may have left in a queue.
 func givenUp(t *trial) {
 	a, b, c, key := t.client(1), t.client(2), t.client(3), t.key()
 	g := t.granted(a, key)
@@ -321,12 +336,14 @@ func givenUp(t *trial) {
 		return // it may have left something behind, and says so
 	}
 	for range 5 {
-		t.release(t.soon(c, key, b.name+" had asked for it, had run out of time and said busy: has it left something behind?"))
+		t.release(t.soon(c, key, b.name+
+			" had asked for it, had run out of time and said busy: has it left something behind?"))
 	}
 	t.release(t.soon(b, key, "nobody held it"))
 }
 
-// canceledWait gives up a wait long before its time is over. The waiter lives on, and with it whatever it may have left in a queue.
+// canceledWait gives up a wait long before its time is over. The waiter lives
+// on, and with it whatever it may have left in a queue.
 func canceledWait(t *trial) {
 	a, b, c, key := t.client(1), t.client(2), t.client(3), t.key()
 	g := t.granted(a, key)
@@ -334,15 +351,18 @@ func canceledWait(t *trial) {
 	defer cancel()
 	moment := time.AfterFunc(t.moment(), cancel)
 	defer moment.Stop()
-	r, err := b.askUntil(ctx, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: b.Says.Asks(false), TimeoutMS: (t.bench.TTL + 3*t.slack).Milliseconds()})
+	r, err := b.askUntil(ctx, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: b.Says.Asks(false),
+		TimeoutMS: (t.bench.TTL + 3*t.slack).Milliseconds()})
 	t.must(err)
 	switch {
 	case r.OK:
 		t.overtaken(g.since)
-		t.fail("This is no lock: two clients hold it, and nothing was disturbed.", "%s was granted %s while another client held it", b.name, key)
+		t.fail("This is no lock: two clients hold it, and nothing was disturbed.",
+			"%s was granted %s while another client held it", b.name, key)
 	case r.took() > t.moment()+t.slack/2:
 		t.fail("Read standard input while an acquire is under way, and give the wait up when a line with its id and op cancel comes; or leave \"cancel\" out of \"can\".",
-			"%s was told after %v to give up its wait for %s, and answered after %v", b.name, t.moment(), key, r.took().Round(time.Millisecond))
+			"%s was told after %v to give up its wait for %s, and answered after %v", b.name, t.moment(), key,
+			r.took().Round(time.Millisecond))
 	}
 	if r.Error != adapter.Busy {
 		t.leftOrWrong(adapter.OpAcquire, r, "", "%s gave up its wait for %s, and said %s", b.name, key, answered(r))

@@ -21,23 +21,27 @@ import (
 // helloLimit is how long an adapter may take to start.
 const helloLimit = 30 * time.Second
 
-// Bench is where adapters are tried: a service that is up, on a network to which hosts can be added.
+// Bench is where adapters are tried: a service that is up, on a network to
+// which hosts can be added.
 type Bench struct {
 	Network *hosts.Network
-	// Service is the service's name, or "none"; Nodes are the addresses that clients are given, Hosts those that it runs on.
+	// Service is the service's name, or "none"; Nodes are the addresses that
+	// clients are given, Hosts those that it runs on.
 	Service string
 	Nodes   []string
 	Hosts   []*hosts.Host
 	// Account is one with a password at the service; nil: none is known.
 	Account *adapter.Account
-	// Command is the adapter's command line, Dir the folder that it starts in ("": this one), Shared one that all adapters share.
+	// Command is the adapter's command line, Dir the folder that it starts in
+	// ("": this one), Shared one that all adapters share.
 	Command, Dir, Shared string
 	// TTL is what locks are opened with; 0: their own lease where it can't be set, else Usual.
 	TTL, Usual time.Duration
-	// Slack is how much longer than promised anything may take before it counts as never; 0: DefaultSlack.
+	// Slack is how much longer than promised anything may take before it counts
+	// as never; 0: DefaultSlack.
 	Slack time.Duration
-	// Expire has the service end the session that a client at the address told of, and returns what it answered, a text for each that there
-	// was. nil: it has no sessions that could be ended.
+	// Expire has the service end the session that a client at the address told of, and returns what
+	// it answered, a text for each that there was. nil: it has no sessions that could be ended.
 	Expire func(ctx context.Context, at netip.Addr, told adapter.Session) ([]string, error)
 	// Trace, if it is set, is called for every line of every exchange; it must not block.
 	Trace func(client string, sent bool, line string)
@@ -75,7 +79,8 @@ func (p process) How() string {
 	return "with an unknown status"
 }
 
-// Start starts an adapter on a fresh host, and says hello. Every line of the exchange is told to say, which must not block.
+// Start starts an adapter on a fresh host, and says hello. Every line of the
+// exchange is told to say, which must not block.
 func (b *Bench) Start(ctx context.Context, say func(client string, sent bool, line string)) (c *Client, err error) {
 	b.started++
 	c = &Client{name: fmt.Sprintf("c%d", b.started), bench: b, say: say, told: make(chan struct{})}
@@ -88,8 +93,10 @@ func (b *Bench) Start(ctx context.Context, say func(client string, sent bool, li
 	if err := c.launch(); err != nil {
 		return nil, err
 	}
-	r, err := c.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: helloLimit.Milliseconds(), Greeting: &adapter.Greeting{Protocol: adapter.Version,
-		Service: b.Service, Nodes: append([]string{}, b.Nodes...), Account: b.Account, TTLMS: cmp.Or(b.TTL, b.Usual).Milliseconds(), Client: c.name, Seed: int64(b.started), Dir: b.Shared}})
+	r, err := c.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: helloLimit.Milliseconds(),
+		Greeting: &adapter.Greeting{Protocol: adapter.Version,
+			Service: b.Service, Nodes: append([]string{}, b.Nodes...), Account: b.Account,
+			TTLMS: cmp.Or(b.TTL, b.Usual).Milliseconds(), Client: c.name, Seed: int64(b.started), Dir: b.Shared}})
 	if err == nil && !r.OK {
 		err = c.conn.Break("answered hello with the error %q: %s", r.Error, r.Text)
 	}
@@ -127,7 +134,8 @@ func (c *Client) launch() error {
 		return err
 	}
 	c.in = inWrite
-	c.conn = adapter.NewConn(inWrite, outRead, adapter.Options{Command: c.bench.Command, Process: process{c.proc}, Lost: c.loses,
+	c.conn = adapter.NewConn(inWrite, outRead, adapter.Options{Command: c.bench.Command, Process: process{c.proc},
+		Lost:  c.loses,
 		Trace: func(sent bool, line []byte) { c.say(c.name, sent, string(line)) }})
 	conn, proc := c.conn, c.proc
 	go adapter.WatchMemory(proc.PID(), most, proc.Done(), func(what string) {
@@ -141,7 +149,8 @@ func (c *Client) launch() error {
 	return nil
 }
 
-// logged throws away what is written to it: the host keeps the end of it for messages, because it is no file.
+// logged throws away what is written to it: the host keeps the end of it for
+// messages, because it is no file.
 type logged struct{}
 
 func (*logged) Write(p []byte) (int, error) { return len(p), nil }
@@ -160,7 +169,10 @@ func (c *Client) toldOf(key string, grant int64, within time.Duration) bool {
 	for {
 		c.mu.Lock()
 		told := c.told
-		known := slices.ContainsFunc(c.lost, func(e adapter.Event) bool { return e.Key == key && (e.Grant == grant || e.Grant == 0) })
+		known := slices.ContainsFunc(c.lost, func(e adapter.Event) bool {
+			return e.Key == key &&
+				(e.Grant == grant || e.Grant == 0)
+		})
 		c.mu.Unlock()
 		if known {
 			return true
@@ -206,13 +218,15 @@ func (c *Client) askUntil(ctx context.Context, r adapter.Request) (answer, error
 	return a, nil
 }
 
-// strays tells which processes on the client's host faults would not strike, since they are not in the adapter's group or it has ended, as the rest of a sentence; "" if there are none.
+// strays tells which processes on the client's host faults would not strike, since they are
+// not in the adapter's group or it has ended, as the rest of a sentence; "" if there are none.
 func (c *Client) strays() (string, error) {
 	all, err := c.host.PIDs()
 	if err != nil {
 		return "", err
 	}
-	if _, err := unix.Getpgid(c.proc.PID()); err != nil && len(all) > 0 { // its standard error, which others hold open, hides its end
+	// its standard error, which others hold open, hides its end
+	if _, err := unix.Getpgid(c.proc.PID()); err != nil && len(all) > 0 {
 		return "ended, and what it started goes on in its place: the program that is started must be the one that answers", nil
 	}
 	for _, pid := range all {

@@ -27,8 +27,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Unsetenv(backends.RedisVar)                          // the user's
-	if err := flag.Set("test.parallel", "12"); err != nil { // these tests mostly wait for leases to end
+	os.Unsetenv(backends.RedisVar) // the user's
+	// these tests mostly wait for leases to end
+	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
 	hoststest.Main(m, map[string]func([]string) int{"node": backends.NodeMain})
@@ -76,7 +77,8 @@ func bench(t testing.TB, service, command string, ttl time.Duration) *Bench {
 	return b
 }
 
-// conforms demands that an adapter passes the checks, and that every line of it is as the schemas say.
+// conforms demands that an adapter passes the checks, and that every line of it
+// is as the schemas say.
 func conforms(t testing.TB, b *Bench, checks []check) {
 	t.Helper()
 	lines := newSchemas(t)
@@ -171,7 +173,8 @@ func TestSchemasRefuse(t *testing.T) {
 	}
 }
 
-// TestSkeletons: what `adapter new` writes passes as it is, in each language whose runtime is there.
+// TestSkeletons: what `adapter new` writes passes as it is, in each language
+// whose runtime is there.
 func TestSkeletons(t *testing.T) {
 	for _, l := range skeleton.Languages() {
 		t.Run(l.Name, func(t *testing.T) {
@@ -222,7 +225,8 @@ func needCurator(t testing.TB) {
 	needed.Be(t, err)
 }
 
-// needRedlock skips a test where Node's modules are missing. scripts/setup installs them where there is npm, so there they are required.
+// needRedlock skips a test where Node's modules are missing. scripts/setup
+// installs them where there is npm, so there they are required.
 func needRedlock(t testing.TB) {
 	t.Helper()
 	needPrograms(t, "node")
@@ -254,8 +258,9 @@ func needEtcdctl(t testing.TB) {
 	needPrograms(t, "bash", "etcdctl")
 }
 
-// goLocks builds the examples in Go into a folder, as `make build` builds lockchaos, so that what they have in common is compiled once. What it returns builds the
-// first time that it is called, and fails every test that calls it if that can't be done.
+// goLocks builds the examples in Go into a folder, as `make build` builds lockchaos,
+// so that what they have in common is compiled once. What it returns builds the first
+// time that it is called, and fails every test that calls it if that can't be done.
 func goLocks(t testing.TB, into string) func(testing.TB) {
 	source := filepath.Join(examples(t), "go")
 	build := sync.OnceValue(func() error {
@@ -286,22 +291,31 @@ func TestExamples(t *testing.T) {
 		need                   func(testing.TB)
 		checks                 []check
 	}{
-		{"redis-py", "redis", "python3 python/redispy_lock.py", 600 * time.Millisecond, func(t testing.TB) { needModule(t, "redis") }, checks},
+		{"redis-py", "redis", "python3 python/redispy_lock.py", 600 * time.Millisecond,
+			func(t testing.TB) { needModule(t, "redis") }, checks},
 		// Sessions take long to end: the rest is for LOCKCHAOS_SOAK.
 		{"kazoo", "zookeeper", "python3 python/kazoo_lock.py", 4 * time.Second, func(t testing.TB) { needModule(t, "kazoo") },
-			some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise", "dies with its holder",
+			some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise",
+				"dies with its holder",
 				"gives up a wait when it is told to", "tells the session that the service knows")},
-		{"curator", "zookeeper", "sh java/curator.sh", 4 * time.Second, needCurator, some(t, hello, "excludes a second client", "has tokens that rise", "dies with its holder")},
-		{"redlock (Node)", "redis-five", "node node/redlock_lock.js", 600 * time.Millisecond, needRedlock, some(t, hello, "grants a free key, and takes it back", "excludes a second client",
-			"refuses a second release", "leaves nothing behind when it gives up", "dies with its holder")},
-		{"etcd's gateway (Node)", "etcd", "node " + fixture(t, "etcd_lock.js"), 2 * time.Second, needNode, some(t, hello, "grants a free key, and takes it back",
-			"excludes a second client", "has tokens that rise", "gives up a wait when it is told to", "dies with its holder", "tells the session that the service knows")},
-		{"etcdctl", "etcd", "bash shell/etcdctl_lock.sh", 2 * time.Second, needEtcdctl, some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise",
-			"dies with its holder", "tells the session that the service knows")},
+		{"curator", "zookeeper", "sh java/curator.sh", 4 * time.Second, needCurator,
+			some(t, hello, "excludes a second client", "has tokens that rise", "dies with its holder")},
+		{"redlock (Node)", "redis-five", "node node/redlock_lock.js", 600 * time.Millisecond, needRedlock,
+			some(t, hello, "grants a free key, and takes it back", "excludes a second client",
+				"refuses a second release", "leaves nothing behind when it gives up", "dies with its holder")},
+		{"etcd's gateway (Node)", "etcd", "node " + fixture(t, "etcd_lock.js"), 2 * time.Second, needNode,
+			some(t, hello, "grants a free key, and takes it back",
+				"excludes a second client", "has tokens that rise", "gives up a wait when it is told to",
+				"dies with its holder", "tells the session that the service knows")},
+		{"etcdctl", "etcd", "bash shell/etcdctl_lock.sh", 2 * time.Second, needEtcdctl,
+			some(t, hello, "grants a free key, and takes it back", "excludes a second client", "has tokens that rise",
+				"dies with its holder", "tells the session that the service knows")},
 		{"bsm/redislock (Go)", "redis", built + "/redislock", 600 * time.Millisecond, needGo, checks},
 		{"redsync (Go)", "redis-five", built + "/redsync", 600 * time.Millisecond, needGo, checks},
-		{"etcd (Go)", "etcd", built + "/etcd", 2 * time.Second, needGo, some(t, hello, "grants a free key, and takes it back", "answers held", "excludes a second client", "has tokens that rise",
-			"leaves nothing behind when it gives up", "loses what expired while it was frozen", "tells the session that the service knows")},
+		{"etcd (Go)", "etcd", built + "/etcd", 2 * time.Second, needGo,
+			some(t, hello, "grants a free key, and takes it back", "answers held", "excludes a second client", "has tokens that rise",
+				"leaves nothing behind when it gives up", "loses what expired while it was frozen",
+				"tells the session that the service knows")},
 		{"flock", "none", "bash shell/flock_lock.sh", time.Second, func(t testing.TB) { needPrograms(t, "bash", "flock") }, checks},
 	} {
 		t.Run(e.name, func(t *testing.T) {
@@ -332,7 +346,8 @@ func some(t testing.TB, names ...string) (out []check) {
 	return out
 }
 
-// TestMutants: each mistake in an adapter is told by the check that is about it, with the exchange that shows it, and with what to do.
+// TestMutants: each mistake in an adapter is told by the check that is about
+// it, with the exchange that shows it, and with what to do.
 func TestMutants(t *testing.T) {
 	needPrograms(t, "python3")
 	for _, m := range []struct {
@@ -344,7 +359,8 @@ func TestMutants(t *testing.T) {
 		{"no name", `"name": "my-lock 0.1",`, ``, hello, Broke, `"name" is ""`},
 		{"a misspelt claim", `"confirms": [`, `"confirmes": [`, hello, Broke, `unknown member "confirmes"`},
 		{"daemon", `def main():`, "def main():\n    __import__('subprocess').Popen(['sleep', '100'], start_new_session=True)", hello, Broke, "has left the adapter's process group"},
-		{"daemon of a grant", `def acquire(self`, "def acquire(self, *args):\n        __import__('subprocess').Popen(['sleep', '100'], start_new_session=True)\n        return self.take(*args)\n\n    def take(self", granting, Broke, "has left the adapter's process group"},
+		{"daemon of a grant", `def acquire(self`,
+			"def acquire(self, *args):\n        __import__('subprocess').Popen(['sleep', '100'], start_new_session=True)\n        return self.take(*args)\n\n    def take(self", granting, Broke, "has left the adapter's process group"},
 		{"forks and goes", `def main():`, `def main():
     if os.fork():
         sys.exit()
@@ -353,11 +369,15 @@ func TestMutants(t *testing.T) {
             os.kill(os.getpgrp(), 0)
     except ProcessLookupError:
         pass`, hello, Broke, "ended, and what it started goes on in its place"},
-		{"prints", `lock = Lock(request)`, `lock = Lock(request); print("connected")`, hello, Broke, `printed "connected", which is no JSON object`},
-		{"crashes", `lock = Lock(request)`, `import redislite_that_nobody_has`, hello, Broke, `answered hello with the error "unknown": ModuleNotFoundError`},
-		{"ok to what it does not know", `raise Failure("unsupported")`, `return {}`, "declares that an op is unsupported", Failed, "asked for frobnicate, which it does not declare, it said ok"},
+		{"prints", `lock = Lock(request)`, `lock = Lock(request); print("connected")`, hello, Broke,
+			`printed "connected", which is no JSON object`},
+		{"crashes", `lock = Lock(request)`, `import redislite_that_nobody_has`, hello, Broke,
+			`answered hello with the error "unknown": ModuleNotFoundError`},
+		{"ok to what it does not know", `raise Failure("unsupported")`, `return {}`,
+			"declares that an op is unsupported", Failed, "asked for frobnicate, which it does not declare, it said ok"},
 		{"no token", `return {"token": token, `, `return {`, "grants a free key, and takes it back", Broke, "granted without a token"},
-		{"stamps of another clock", `now_ns = time.monotonic_ns`, `now_ns = time.time_ns`, "grants a free key, and takes it back", Broke, "must be a reading of CLOCK_MONOTONIC"},
+		{"stamps of another clock", `now_ns = time.monotonic_ns`, `now_ns = time.time_ns`,
+			"grants a free key, and takes it back", Broke, "must be a reading of CLOCK_MONOTONIC"},
 		{"held without asking", `!= 1:
             raise Failure("not_held")
         return {}
@@ -374,16 +394,26 @@ func TestMutants(t *testing.T) {
             raise Failure("not_held")
         self.values.pop`, "refuses a second release", Failed, "for the second time"},
 		{"no exclusion", `'NX', `, ``, "excludes a second client", Failed, "while another client held it"},
-		{"busy is unknown", `raise Failure("busy")`, `raise TimeoutError()`, "excludes a second client", NotShown, `which another client held, and said "unknown"`},
-		{"can't wait", "            if token and now_ns()", "            if not token:\n                raise TypeError()\n            if token and now_ns()", "excludes a second client", Failed, "long before its time was over"},
-		{"not_held is unknown", `raise Failure("not_held")`, `raise TimeoutError()`, "answers held", NotShown, `says "unknown" (TimeoutError()) to held of`},
-		{"knows nothing of a release", "self.values.pop(key, None)\n        return {}", "raise TimeoutError()", "has tokens that rise", NotShown, `released k`},
-		{"grants nothing for certain", "            if token and now_ns()", "            raise TimeoutError()\n            if token and now_ns()", granting, NotShown, "three times, which nobody holds"},
+		{"busy is unknown", `raise Failure("busy")`, `raise TimeoutError()`, "excludes a second client", NotShown,
+			`which another client held, and said "unknown"`},
+		{"can't wait", "            if token and now_ns()",
+			"            if not token:\n                raise TypeError()\n            if token and now_ns()",
+			"excludes a second client", Failed, "long before its time was over"},
+		{"not_held is unknown", `raise Failure("not_held")`, `raise TimeoutError()`, "answers held", NotShown,
+			`says "unknown" (TimeoutError()) to held of`},
+		{"knows nothing of a release", "self.values.pop(key, None)\n        return {}", "raise TimeoutError()",
+			"has tokens that rise", NotShown, `released k`},
+		{"grants nothing for certain", "            if token and now_ns()",
+			"            raise TimeoutError()\n            if token and now_ns()", granting, NotShown, "three times, which nobody holds"},
 		{"tokens that fall", `return {"token": token,`, `return {"token": 1000 - token,`, "has tokens that rise", Failed, ", after c"},
 		{"no TTL", `'NX', 'PX', ARGV[2])`, `'NX')`, "dies with its holder", Failed, " was killed, and "},
-		{"delete without comparing", `FREE = """if redis.call('GET', KEYS[1]) == ARGV[1] then`, `FREE = """if true then`, "loses what expired while it was frozen", Failed, " had been granted it"},
-		{"notices nothing alone", `"name": "my-lock 0.1",`, `"name": "my-lock 0.1", "lost_grace_ms": 500, "notices": "alone",`, "notices by its own clock that it is cut off", Failed, "its lock told of no loss"},
-		{"timeout is busy", `raise TimeoutError("an attempt`, `raise Failure("busy") #`, "leaves open what a frozen service did not answer", Failed, `was answered "busy" while the service was frozen`},
+		{"delete without comparing", `FREE = """if redis.call('GET', KEYS[1]) == ARGV[1] then`,
+			`FREE = """if true then`, "loses what expired while it was frozen", Failed, " had been granted it"},
+		{"notices nothing alone", `"name": "my-lock 0.1",`,
+			`"name": "my-lock 0.1", "lost_grace_ms": 500, "notices": "alone",`,
+			"notices by its own clock that it is cut off", Failed, "its lock told of no loss"},
+		{"timeout is busy", `raise TimeoutError("an attempt`, `raise Failure("busy") #`,
+			"leaves open what a frozen service did not answer", Failed, `was answered "busy" while the service was frozen`},
 		{"does not end", `        send(reply)
 
 `, `        send(reply)
@@ -416,14 +446,16 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// TestFixedLease: a lock whose lease can't be set is tried with that, if no TTL was given. It is not tried with another one.
+// TestFixedLease: a lock whose lease can't be set is tried with that, if no TTL
+// was given. It is not tried with another one.
 func TestFixedLease(t *testing.T) {
 	needPrograms(t, "python3")
 	const lease = 4 * time.Second
 	path := changedSkeleton(t, `"name": "my-lock 0.1",`, `"name": "my-lock 0.1", "lease_ms": 4000,`, `hello["ttl_ms"]`, `4000`)
 	clienttest.Calmly(t, stall, func(t testing.TB) {
 		b := bench(t, "redis", "python3 "+path, 0)
-		b.Usual, b.Slack = time.Second, 2*time.Second // a lease of a second is over long before that of the lock
+		// a lease of a second is over long before that of the lock
+		b.Usual, b.Slack = time.Second, 2*time.Second
 		var said string
 		err := run(t.Context(), b, some(t, hello, "dies with its holder", "loses what expired while it was frozen"), func(r Result) {
 			said += r.Text
@@ -458,33 +490,39 @@ func TestWrongSession(t *testing.T) {
 	clienttest.Calmly(t, stall, func(t testing.TB) {
 		var got Result
 		err = run(t.Context(), bench(t, "etcd", "bash "+path, 2*time.Second), some(t, hello, check), func(r Result) { got = r })
-		if err != nil || got.Check != check || got.Outcome != Failed || !strings.Contains(got.Text, "with session 0x4d, and the service knows of no such session") {
+		if err != nil || got.Check != check || got.Outcome != Failed ||
+			!strings.Contains(got.Text, "with session 0x4d, and the service knows of no such session") {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
 }
 
-// TestUnclaimedOps: an op that an adapter can, and whose ok it does not call a proof, is not held against it.
+// TestUnclaimedOps: an op that an adapter can, and whose ok it does not call a
+// proof, is not held against it.
 func TestUnclaimedOps(t *testing.T) {
 	needPrograms(t, "python3")
 	const from, to = `"confirms": ["release", "held", "renew"],`, `"can": ["renew"],`
-	path := changedSkeleton(t, from, to, `EXTEND = """if redis.call('GET', KEYS[1]) == ARGV[1] then return`, `EXTEND = """if true then redis.call('PEXPIRE', KEYS[1], ARGV[2]) return 1`,
+	path := changedSkeleton(t, from, to, `EXTEND = """if redis.call('GET', KEYS[1]) == ARGV[1] then return`,
+		`EXTEND = """if true then redis.call('PEXPIRE', KEYS[1], ARGV[2]) return 1`,
 		"def held(", "def no_held(", " redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0", " end return 0")
 	checks := some(t, hello, "answers renew", "loses what expired while it was frozen")
 	clienttest.Calmly(t, stall, func(t testing.TB) {
 		var got []Result
-		if err := run(t.Context(), bench(t, "redis", "python3 "+path, time.Second), checks, func(r Result) { got = append(got, r) }); err != nil {
+		if err := run(t.Context(), bench(t, "redis", "python3 "+path, time.Second), checks,
+			func(r Result) { got = append(got, r) }); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range got[1:] {
-			if r.Outcome != NotShown || !strings.Contains(r.Text, "says ok to renew of") || !strings.Contains(r.Advice, "that is a defect of the library") || len(r.Exchange) == 0 {
+			if r.Outcome != NotShown || !strings.Contains(r.Text, "says ok to renew of") ||
+				!strings.Contains(r.Advice, "that is a defect of the library") || len(r.Exchange) == 0 {
 				t.Errorf("%+v", r)
 			}
 		}
 	})
 }
 
-// changedSkeleton writes the skeleton in Python with texts replaced by others, and returns its path.
+// changedSkeleton writes the skeleton in Python with texts replaced by others,
+// and returns its path.
 func changedSkeleton(t testing.TB, fromTo ...string) string {
 	t.Helper()
 	python, _ := skeleton.Lookup("python")
@@ -543,7 +581,8 @@ func TestMutantsWithReaders(t *testing.T) {
 	}
 }
 
-// TestMutantsWithSets: a lock that takes several keys at once, and is then made to have one mistake in that.
+// TestMutantsWithSets: a lock that takes several keys at once, and is then made
+// to have one mistake in that.
 func TestMutantsWithSets(t *testing.T) {
 	needPrograms(t, "python3")
 	const check = "takes several keys together or none"
@@ -554,7 +593,8 @@ func TestMutantsWithSets(t *testing.T) {
 	for _, m := range []struct{ name, from, to, want string }{
 		{"none", "", "", ""},
 		{"takes the first", `r.get("keys", [r["key"]])`, `[r["key"]]`, "while another client held it"},
-		{"does not look at all", "if any(os.path.exists(path(key)) for key in keys)", "if os.path.exists(path(keys[0]))", "together, while another client held"},
+		{"does not look at all", "if any(os.path.exists(path(key)) for key in keys)",
+			"if os.path.exists(path(keys[0]))", "together, while another client held"},
 		{"keeps what it has got", "if any(os.path.exists(path(key)) for key in keys):\n        return False\n    for key in keys:\n        open", "for key in keys:\n        if os.path.exists(path(key)):\n            return False\n        open", "was not granted it"},
 		{"gives back the first", "for key in keys:\n        os.remove", "for key in keys[:1]:\n        os.remove", "was not granted it"},
 	} {
@@ -584,13 +624,15 @@ func TestMutantsWithSets(t *testing.T) {
 	}
 }
 
-// TestMissingStampsAreTold: an adapter need not tell when its attempts began; what that costs is said.
+// TestMissingStampsAreTold: an adapter need not tell when its attempts began;
+// what that costs is said.
 func TestMissingStampsAreTold(t *testing.T) {
 	needPrograms(t, "python3")
 	path := changedSkeleton(t, `, "first_ns": first or began}`, `}`)
 	clienttest.Calmly(t, stall, func(t testing.TB) {
 		var got Result
-		err := run(t.Context(), bench(t, "redis", "python3 "+path, time.Second), some(t, hello, granting, "tells when its attempts began"), func(r Result) { got = r })
+		err := run(t.Context(), bench(t, "redis", "python3 "+path, time.Second),
+			some(t, hello, granting, "tells when its attempts began"), func(r Result) { got = r })
 		if err != nil || got.Outcome != NotApplicable || !strings.Contains(got.Text, "grants come without first_ns") {
 			t.Errorf("%+v, %v", got, err)
 		}

@@ -20,8 +20,10 @@ func killedHolder(t *trial) {
 	t.kill(a)
 	r := t.acquire(b, key, t.bench.TTL+t.slack)
 	if !r.OK {
-		t.leftOrWrong(adapter.OpAcquire, r, "A lease must expire, and a session end, soon after its TTL of "+t.bench.TTL.String()+" (ttl_ms of the hello): is it given to the service? A lock whose lease can't be set says how long it is: lease_ms.",
-			"the holder of %s was killed, and %v later %s still was not granted: %s", key, r.took().Round(time.Millisecond), b.name, answered(r))
+		t.leftOrWrong(adapter.OpAcquire, r, "A lease must expire, and a session end, soon after its TTL of "+
+			t.bench.TTL.String()+" (ttl_ms of the hello): is it given to the service? A lock whose lease can't be set says how long it is: lease_ms.",
+			"the holder of %s was killed, and %v later %s still was not granted: %s", key,
+			r.took().Round(time.Millisecond), b.name, answered(r))
 	}
 	t.release(newGrant(b, key, r))
 }
@@ -49,11 +51,14 @@ func frozenHolder(t *trial) {
 	t.must(stop.Resume())
 	t.note("%s goes on", a.name)
 	if !r.OK {
-		t.leftOrWrong(adapter.OpAcquire, r, `Give the TTL of the hello to the service. A lock whose lease can't be set says how long it is (lease_ms), and one that never expires while its holder lives says that: "no_expiry": true.`,
-			"the holder of %s was frozen, and %v later, its TTL being %v, %s still was not granted: %s", key, r.took().Round(time.Millisecond), t.bench.TTL, b.name, answered(r))
+		t.leftOrWrong(adapter.OpAcquire, r,
+			`Give the TTL of the hello to the service. A lock whose lease can't be set says how long it is (lease_ms), and one that never expires while its holder lives says that: "no_expiry": true.`,
+			"the holder of %s was frozen, and %v later, its TTL being %v, %s still was not granted: %s", key,
+			r.took().Round(time.Millisecond), t.bench.TTL, b.name, answered(r))
 	}
 	next := newGrant(b, key, r)
-	next.since = max(next.since, old.sent+int64(t.bench.TTL)) // it had to wait for the end of the other lease
+	// it had to wait for the end of the other lease
+	next.since = max(next.since, old.sent+int64(t.bench.TTL))
 	why := "after " + b.name + " had been granted it"
 	t.learns(old)
 	for _, op := range []string{adapter.OpHeld, adapter.OpRenew} {
@@ -66,13 +71,15 @@ func frozenHolder(t *trial) {
 	if r := t.acquire(c, key, t.moment()); r.OK {
 		t.overtaken(next.since)
 		t.fail("A release must free only what is this grant's own: compare before you delete.",
-			"%s had been granted %s; then the stale release of %s freed it, and %s was granted it as well", b.name, key, a.name, c.name)
+			"%s had been granted %s; then the stale release of %s freed it, and %s was granted it as well", b.name, key,
+			a.name, c.name)
 	}
 	t.release(next)
 	t.release(t.granted(a, key)) // the loser can go on
 }
 
-// notConfirmed demands that an op on a lost grant is not answered as if it stood. Where the new lease may be over too, who holds is open.
+// notConfirmed demands that an op on a lost grant is not answered as if it
+// stood. Where the new lease may be over too, who holds is open.
 func (t *trial) notConfirmed(op string, old, next grant, why string) {
 	a := t.on(op, old, t.slack)
 	if !a.OK {
@@ -85,7 +92,8 @@ func (t *trial) notConfirmed(op string, old, next grant, why string) {
 		return
 	}
 	t.overtaken(next.since)
-	t.fail("Ask the service, and compare. "+promised+"What it does not promise must not be among confirms: "+`now "confirms" is `+list(old.client.Says.Confirms)+".",
+	t.fail("Ask the service, and compare. "+promised+"What it does not promise must not be among confirms: "+
+		`now "confirms" is `+list(old.client.Says.Confirms)+".",
 		"%s says ok to %s of %s %s", old.client.name, op, old.key, why)
 }
 
@@ -96,12 +104,15 @@ func (t *trial) learns(old grant) {
 		return
 	}
 	if within := s.LostGrace + t.slack/2; !old.client.toldOf(old.key, old.ID, within) {
-		t.fail(`Send {"event":"lost","key":…} as soon as the session is known to be over. `+promised+"Only if it does not promise it leave lost_grace_ms out.",
-			"the session of %s is over, and it did not tell within %v (it declares lost_grace_ms %d)", old.client.name, within, s.LostGrace.Milliseconds())
+		t.fail(`Send {"event":"lost","key":…} as soon as the session is known to be over. `+promised+
+			"Only if it does not promise it leave lost_grace_ms out.",
+			"the session of %s is over, and it did not tell within %v (it declares lost_grace_ms %d)", old.client.name,
+			within, s.LostGrace.Milliseconds())
 	}
 }
 
-// endedSession has the service end the session that came with a grant: another is granted the key, and the loser can go on under a new one.
+// endedSession has the service end the session that came with a grant: another
+// is granted the key, and the loser can go on under a new one.
 func endedSession(t *trial) {
 	a, b, key := t.client(1), t.client(2), t.key()
 	old := t.granted(a, key)
@@ -111,24 +122,28 @@ func endedSession(t *trial) {
 	t.must(err)
 	if len(ended) == 0 {
 		t.fail(`"session" must be the number of the session (etcd: of the lease) that the grant belongs to, and for ZooKeeper its password.`,
-			"%s was granted %s with session %#x, and the service knows of no such session", a.name, key, uint64(old.Session.ID))
+			"%s was granted %s with session %#x, and the service knows of no such session", a.name, key,
+			uint64(old.Session.ID))
 	}
 	t.note("%s", ended[0])
 	r := t.acquire(b, key, t.bench.TTL+t.slack)
 	if !r.OK {
-		t.leftOrWrong(adapter.OpAcquire, r, "A grant must end with the session that it comes with.", "the session of the holder of %s was ended, and %v later %s still was not granted: %s",
+		t.leftOrWrong(adapter.OpAcquire, r, "A grant must end with the session that it comes with.",
+			"the session of the holder of %s was ended, and %v later %s still was not granted: %s",
 			key, r.took().Round(time.Millisecond), b.name, answered(r))
 	}
 	t.learns(old)
 	t.release(newGrant(b, key, r))
 	again := t.granted(a, key)
 	if again.Session.ID == old.Session.ID {
-		t.fail("Tell the new session when the old one has ended.", "%s was granted %s again with session %#x, which has ended", a.name, key, uint64(old.Session.ID))
+		t.fail("Tell the new session when the old one has ended.",
+			"%s was granted %s again with session %#x, which has ended", a.name, key, uint64(old.Session.ID))
 	}
 	t.release(again)
 }
 
-// cutOffHolder stops every node of the service until the holder's lock has told of its loss by its own clock.
+// cutOffHolder stops every node of the service until the holder's lock has told
+// of its loss by its own clock.
 func cutOffHolder(t *trial) {
 	a := t.client(1)
 	g := t.granted(a, t.key())
@@ -141,7 +156,8 @@ func cutOffHolder(t *trial) {
 	t.without(a)
 }
 
-// frozenService stops every node of the service in the middle of things. Whatever was asked may be carried out when it goes on.
+// frozenService stops every node of the service in the middle of things.
+// Whatever was asked may be carried out when it goes on.
 func frozenService(t *trial) {
 	a, b, free := t.client(1), t.client(2), t.key()
 	t.release(t.granted(b, free)) // it is connected, so that what it asks is sent
@@ -210,12 +226,14 @@ func closes(t *trial) {
 	select {
 	case <-c.proc.Done():
 	case <-ctx.Done():
-		t.fail("End when standard input ends. Threads of a library may keep the process alive: exit explicitly.", "it did not end within %v of close and the end of its standard input", t.slack)
+		t.fail("End when standard input ends. Threads of a library may keep the process alive: exit explicitly.",
+			"it did not end within %v of close and the end of its standard input", t.slack)
 	}
 	left, err := c.host.PIDs()
 	t.must(err)
 	if len(left) > 0 {
-		t.fail("End what the adapter has started before it ends itself.", "it ended and left %d processes running", len(left))
+		t.fail("End what the adapter has started before it ends itself.", "it ended and left %d processes running",
+			len(left))
 	}
 	t.without(c)
 }

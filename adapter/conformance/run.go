@@ -21,7 +21,8 @@ const (
 	Failed Outcome = "FAIL"
 	// Broke: the adapter broke the protocol, so nothing that it says can be relied upon.
 	Broke Outcome = "BROKEN"
-	// NotShown: the adapter left open what was asked, as it always may, or claims nothing that could be wrong.
+	// NotShown: the adapter left open what was asked, as it always may, or
+	// claims nothing that could be wrong.
 	NotShown Outcome = "?"
 	// NotApplicable: the adapter does not declare what the check is about.
 	NotApplicable Outcome = "-"
@@ -31,7 +32,8 @@ const (
 type Result struct {
 	Check   string
 	Outcome Outcome
-	// Text says what is wrong or not shown, why the check is not applicable, or what else came of one that passed; Advice what to do.
+	// Text says what is wrong or not shown, why the check is not applicable, or
+	// what else came of one that passed; Advice what to do.
 	Text, Advice string
 	// Exchange is what was said in the check, as lines; only where something is wrong.
 	Exchange []string
@@ -58,7 +60,8 @@ const (
 // DefaultSlack is generous: a busy machine is no defect.
 const DefaultSlack = 10 * time.Second
 
-// Run tries the adapter. Told is called for each result, in order. The error is about the bench, not about the adapter.
+// Run tries the adapter. Told is called for each result, in order. The error is
+// about the bench, not about the adapter.
 func Run(ctx context.Context, b *Bench, told func(Result)) error { return run(ctx, b, checks, told) }
 
 // run goes through some of the checks.
@@ -130,7 +133,8 @@ func (t *trial) left(op string, a answer, format string, args ...any) {
 	panic(unshown{})
 }
 
-// leftOrWrong ends the check with an answer that is not ok: it leaves open what came of the op, or is wrong.
+// leftOrWrong ends the check with an answer that is not ok: it leaves open what
+// came of the op, or is wrong.
 func (t *trial) leftOrWrong(op string, a answer, advice, format string, args ...any) {
 	t.left(op, a, format, args...)
 	t.fail(advice, format, args...)
@@ -212,7 +216,8 @@ func (t *trial) once(c check) (p any) {
 	return nil
 }
 
-// together demands that all that came of an adapter is where faults strike. Of one that has ended the next request tells.
+// together demands that all that came of an adapter is where faults strike. Of
+// one that has ended the next request tells.
 func (t *trial) together(c *Client) {
 	select {
 	case <-c.proc.Done():
@@ -234,7 +239,8 @@ func (t *trial) end() {
 	t.clients = nil
 }
 
-// moment is the time limit of a call that is meant to run out of time. Three of them fit into a lease.
+// moment is the time limit of a call that is meant to run out of time. Three of
+// them fit into a lease.
 func (t *trial) moment() time.Duration { return min(longestMoment, t.bench.TTL/5) }
 
 // said is the end of the exchange.
@@ -248,7 +254,8 @@ func (t *trial) said() []string {
 func (t *trial) note(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.exchange = append(t.exchange, fmt.Sprintf("%9.3f s  %s", monotime.Since(t.began).Seconds(), fmt.Sprintf(format, args...)))
+	t.exchange = append(t.exchange, fmt.Sprintf("%9.3f s  %s", monotime.Since(t.began).Seconds(),
+		fmt.Sprintf(format, args...)))
 }
 
 // line is what a client and its adapter say to each other.
@@ -293,7 +300,7 @@ func (t *trial) key() string {
 // says is what the adapter declares.
 func (t *trial) says() adapter.Declaration { return t.client(1).Says }
 
-// leased tells whether a grant runs out by itself.
+// leased reports whether a grant runs out by itself.
 func (t *trial) leased() bool {
 	s := t.says()
 	return s.Validity != "session" && !s.NoExpiry
@@ -309,7 +316,8 @@ func (t *trial) losses() (n int) {
 	return n
 }
 
-// overtaken ends this run of the check if a lease that began at since may be over: whoever had it may have lost it to another.
+// overtaken ends this run of the check if a lease that began at since may be
+// over: whoever had it may have lost it to another.
 func (t *trial) overtaken(since int64) {
 	if t.leased() && monotime.Since(since) >= t.bench.TTL {
 		t.note("a lease of %v was over: once more", t.bench.TTL)

@@ -17,7 +17,8 @@ import (
 func Tell(ctx context.Context, b *Bench, version string, to io.Writer) (worst Outcome, err error) {
 	out := redact.NewWriter(to)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", b.Command, strings.TrimSpace(b.Service+" "+version), cmp.Or(b.TTL, b.Usual))
+	harmless.Fprintf(out, "%s\non %s, TTL %v\n\n", b.Command, strings.TrimSpace(b.Service+" "+version),
+		cmp.Or(b.TTL, b.Usual))
 	count, n := map[Outcome]int{}, 0
 	err = Run(ctx, b, func(r Result) {
 		n++

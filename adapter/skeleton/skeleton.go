@@ -1,5 +1,5 @@
-// Package skeleton writes adapters to begin with: in each language a complete lock on one Redis server, in one commented file that needs no library, and
-// that passes the conformance run.
+// Package skeleton writes adapters to begin with: in each language a complete lock on one Redis
+// server, in one commented file that needs no library, and that passes the conformance run.
 package skeleton
 
 import (
@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// The folder of Go's skeleton begins with an underscore and its go.mod has another name, so that the go command does not take it for one of this module's packages.
+// The folder of Go's skeleton begins with an underscore and its go.mod has another
+// name, so that the go command does not take it for one of this module's packages.
 //
 //go:embed templates
 var templates embed.FS
@@ -20,7 +21,8 @@ var templates embed.FS
 // Language is a language that a skeleton can be written in.
 type Language struct {
 	Name string
-	// File is the skeleton's main file; Command starts it from its own folder, after Build has been run there, where it is not empty.
+	// File is the skeleton's main file; Command starts it from its own folder,
+	// after Build has been run there, where it is not empty.
 	File, Command, Build string
 	// Needs are the programs that it takes.
 	Needs []string
@@ -47,7 +49,8 @@ func Lookup(name string) (Language, bool) {
 	return Language{}, false
 }
 
-// Write writes the language's skeleton into the folder, which is made if it is not there. A file that is there already is left as it is, and is an error.
+// Write writes the language's skeleton into the folder, which is made if it is
+// not there. A file that is there already is left as it is, and is an error.
 func Write(l Language, dir string) error {
 	text, err := templates.ReadFile("templates/" + l.Name + "/" + l.File + suffix(l))
 	if err != nil {
@@ -97,7 +100,8 @@ func suffix(l Language) string {
 	return ""
 }
 
-// In returns a command of the language, as it is typed beside the folder. Quote makes words of what it is given, for a shell.
+// In returns a command of the language, as it is typed beside the folder. Quote
+// makes words of what it is given, for a shell.
 func In(dir, command string, quote func(...string) string) string {
 	if dir == "." || command == "" {
 		return command

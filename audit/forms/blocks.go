@@ -14,7 +14,8 @@ import (
 
 const (
 	blockSize = 1 << 18 // bytes of a block, but for a record that is longer
-	maxRecord = 1 << 20 // bytes of a record: a line, or several of CSV where a field in quotes spans them
+	// bytes of a record: a line, or several of CSV where a field in quotes spans them
+	maxRecord = 1 << 20
 )
 
 // block is a piece of a log that has whole records only.
@@ -24,8 +25,9 @@ type block struct {
 	more bool // something of the log follows
 }
 
-// tears leaves out the record between two offsets of the block, if what is wrong with it may come from a writer that was stopped within it: the log ends
-// with it and not with the end of a line, or it has bytes of 0, as the crash of a machine leaves them. Such a record refuses no log.
+// tears leaves out the record between two offsets of the block, if what is wrong with it may come
+// from a writer that was stopped within it: the log ends with it and not with the end of a line,
+// or it has bytes of 0, as the crash of a machine leaves them. Such a record refuses no log.
 func (b *block) tears(w *words.Worker, from, end int, err error) bool {
 	wrong, ok := errors.AsType[*history.SyntaxError](err)
 	record := b.data[from:end]
@@ -41,11 +43,12 @@ var errNoBorder = errors.New("no end of a record")
 
 // cutter cuts a log into blocks. It holds no more of the log than a block and a record.
 type cutter struct {
-	in     io.Reader
-	file   string
-	size   int
-	border func([]byte) int // how many bytes lie before the last place where one record certainly ends; 0: none
-	rest   []byte           // what was read behind the block
+	in   io.Reader
+	file string
+	size int
+	// how many bytes lie before the last place where one record certainly ends; 0: none
+	border func([]byte) int
+	rest   []byte // what was read behind the block
 	line   int
 	failed error    // why there is no more to read
 	held   *block   // the next one
@@ -59,7 +62,8 @@ func newCutter(in io.Reader, file string, size int) *cutter {
 	return &cutter{in: in, file: file, size: size, line: 1}
 }
 
-// next returns the next block; io.EOF ends the log. With errNoBorder the block is what was read so far.
+// next returns the next block; io.EOF ends the log. With errNoBorder the block
+// is what was read so far.
 func (c *cutter) next() (b block, err error) {
 	if c.held != nil {
 		b, c.held = *c.held, nil
@@ -131,8 +135,9 @@ func (c *cutter) buffer() (buf []byte) {
 // lastLine is where the last line ends.
 func lastLine(data []byte) int { return bytes.LastIndexByte(data, '\n') + 1 }
 
-// lastObject is where the last but one object of JSON ends: at the end of a line that ends with a brace, before one that
-// begins with one. In right JSON that is between outermost objects; what is wrong shows itself, see errCut.
+// lastObject is where the last but one object of JSON ends: at the end of a
+// line that ends with a brace, before one that begins with one. In right JSON
+// that is between outermost objects; what is wrong shows itself, see errCut.
 func lastObject(data []byte) int {
 	for end := len(data); ; {
 		i := bytes.LastIndexByte(data[:end], '\n')
@@ -147,11 +152,13 @@ func lastObject(data []byte) int {
 	}
 }
 
-// tooLong says that a record is longer than one may be; at is where in the block what is too long begins.
+// tooLong says that a record is longer than one may be; at is where in the
+// block what is too long begins.
 func (b *block) tooLong(file string, at int, what string) error {
 	where := b.place(at)
 	return &history.SyntaxError{File: file, Line: where.line, Column: where.column,
-		Near: remarks.Excerpt(string(b.data[at:min(len(b.data), at+240)])), Err: fmt.Errorf("%s of more than %d bytes", what, maxRecord)}
+		Near: remarks.Excerpt(string(b.data[at:min(len(b.data), at+240)])),
+		Err:  fmt.Errorf("%s of more than %d bytes", what, maxRecord)}
 }
 
 // place is where in the log an offset of the block stands.

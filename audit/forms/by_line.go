@@ -19,7 +19,8 @@ type ByLine struct {
 	prefixed bool // lines begin with who wrote them
 }
 
-// OpenLines finds the columns of a log of which the first lines are known: for CSV the heading, and what follows it.
+// OpenLines finds the columns of a log of which the first lines are known: for
+// CSV the heading, and what follows it.
 func (f *File) OpenLines(head []byte, format Format) (*ByLine, error) {
 	if err := f.understand(); err != nil {
 		return nil, err

@@ -5,9 +5,11 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Call is an operation that a history tells whole: who asked what of which key, when, and how it ended.
+// Call is an operation that a history tells whole: who asked what of which key,
+// when, and how it ended.
 type Call struct {
-	// Inv and Ret are the instants (ns) at which it was asked and answered; Ret is times.Never where no answer is known.
+	// Inv and Ret are the instants (ns) at which it was asked and answered; Ret
+	// is times.Never where no answer is known.
 	Inv, Ret      int64
 	Token         int64 // a Ticket of package words; 0: none
 	Key, Owner    int32 // numbers of the file's names

@@ -15,8 +15,10 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// Keys of Consul's KV store that were looked at now and then: `curl …/v1/kv/KEY` and `consul watch` print JSON, `consul kv get -detailed` lines of text. A key is a lock,
-// and its session the holder. LockIndex rises by one with each grant, so samples tell whether holders are missing. They have no times: ModifyIndex puts them in order.
+// Keys of Consul's KV store that were looked at now and then: `curl …/v1/kv/KEY` and
+// `consul watch` print JSON, `consul kv get -detailed` lines of text. A key is a lock,
+// and its session the holder. LockIndex rises by one with each grant, so samples tell
+// whether holders are missing. They have no times: ModifyIndex puts them in order.
 
 // consulBegins is how such a file begins.
 var consulBegins = regexp.MustCompile(`^(\[\s*)?\{(?s:[^{}]*)"(LockIndex"(?s:[^{}]*)"ModifyIndex|ModifyIndex"(?s:[^{}]*)"LockIndex)"|^CreateIndex +\d+\s+Flags +\d`)
@@ -147,8 +149,10 @@ func (k *consulKey) field(name, text string) (err error) {
 
 // key takes a sample.
 func (s *consul) key(w *words.Worker, k *consulKey, line int) error {
-	if k.Key == "" || k.ModifyIndex <= 0 || k.ModifyIndex > maxMicros || k.LockIndex < 0 || k.LockIndex == math.MaxInt64 {
+	if k.Key == "" || k.ModifyIndex <= 0 || k.ModifyIndex > maxMicros || k.LockIndex < 0 ||
+		k.LockIndex == math.MaxInt64 {
 		return errors.New("a sample of a key needs its Key, ModifyIndex and LockIndex")
 	}
-	return s.add(w, sighting{line: line, key: k.Key, holder: k.Session, seen: k.ModifyIndex * etcdPace, until: times.Never, changes: k.LockIndex, version: k.ModifyIndex})
+	return s.add(w, sighting{line: line, key: k.Key, holder: k.Session, seen: k.ModifyIndex * etcdPace,
+		until: times.Never, changes: k.LockIndex, version: k.ModifyIndex})
 }

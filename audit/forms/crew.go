@@ -65,8 +65,9 @@ func (c *crew) oldest() (*job, words.Said) {
 	return j, <-j.done
 }
 
-// read understands the blocks of a log side by side, on all processors, and takes what they say in their order. So names
-// are numbered, and the first error is told, as by one that reads the log from its beginning to its end.
+// read understands the blocks of a log side by side, on all processors, and
+// takes what they say in their order. So names are numbered, and the first
+// error is told, as by one that reads the log from its beginning to its end.
 func (r *rowReader) read(blocks *cutter) error {
 	crew := newCrew(runtime.GOMAXPROCS(0), r.hire)
 	defer close(crew.jobs)
@@ -103,7 +104,8 @@ func (r *rowReader) read(blocks *cutter) error {
 	}
 }
 
-// unread is what the open jobs were given, and the block that was read last where it was given to none.
+// unread is what the open jobs were given, and the block that was read last
+// where it was given to none.
 func (c *crew) unread(b block, end error) (rest []io.Reader) {
 	for _, j := range c.open {
 		rest = append(rest, bytes.NewReader(j.block.data))

@@ -41,7 +41,8 @@ func openCSV(f *File, c *cutter, head []byte) (rows, error) {
 	c.border = r.headingEnd
 	b, n, err := r.heading(c)
 	if errors.Is(err, io.EOF) {
-		err = &history.SyntaxError{File: r.file, Line: 1, Err: errors.New("empty file: a log in CSV begins with the names of its columns")}
+		err = &history.SyntaxError{File: r.file, Line: 1,
+			Err: errors.New("empty file: a log in CSV begins with the names of its columns")}
 	}
 	if err != nil {
 		return nil, err
@@ -50,10 +51,13 @@ func openCSV(f *File, c *cutter, head []byte) (rows, error) {
 	r.columns = len(r.names)
 	sample := r.sample(head)
 	if err := g.Choose(sample); err != nil {
-		return nil, &history.SyntaxError{File: r.file, Line: 1, Column: 1, Near: remarks.Excerpt(strings.TrimSpace(string(first))), Err: err}
+		return nil, &history.SyntaxError{File: r.file, Line: 1, Column: 1,
+			Near: remarks.Excerpt(strings.TrimSpace(string(first))), Err: err}
 	}
 	r.index = g.Indexes(r.names)
-	r.timeFirst = r.index[words.FieldTime] == 0 && !slices.ContainsFunc(sample.Lines, func(line map[string]string) bool { return !startsWithDigit(line[r.names[0]]) })
+	r.timeFirst = r.index[words.FieldTime] == 0 &&
+		!slices.ContainsFunc(sample.Lines,
+			func(line map[string]string) bool { return !startsWithDigit(line[r.names[0]]) })
 	b.data, b.line = b.data[n:], b.line+bytes.Count(first, []byte("\n"))
 	c.held = &b
 	return r, nil
@@ -94,7 +98,8 @@ func (r *csvRows) headingEnd(data []byte) int {
 	return len(lines)
 }
 
-// beforeHeading is how long the lines are before the names of the columns: a program's banner, which has no separator, and the separator that spreadsheets note.
+// beforeHeading is how long the lines are before the names of the columns: a
+// program's banner, which has no separator, and the separator that spreadsheets note.
 func beforeHeading(head []byte) (n int) {
 	for line := range bytes.Lines(head) {
 		switch {
@@ -125,7 +130,8 @@ func (r *csvRows) has(f words.Field, _ *words.Found) bool { return r.index[f] >=
 
 func (r *csvRows) splitter() splitter { return newSplitCSV(r) }
 
-// endless says that the record is too long: it is of the field that is too long, unless the quotes are wrong.
+// endless says that the record is too long: it is of the field that is too
+// long, unless the quotes are wrong.
 func (r *csvRows) endless(b block) error {
 	closed := b.data
 	if odd(closed) {
@@ -163,5 +169,6 @@ func wrongCSV(file string, b block, err error) error {
 		_, near, _ = bytes.Cut(near, []byte("\n"))
 	}
 	near, _, _ = bytes.Cut(near, []byte("\n"))
-	return &history.SyntaxError{File: file, Line: b.line + parse.Line - 1, Column: max(parse.Column, 1), Near: remarks.Excerpt(strings.TrimSpace(string(near))), Err: parse.Err}
+	return &history.SyntaxError{File: file, Line: b.line + parse.Line - 1, Column: max(parse.Column, 1),
+		Near: remarks.Excerpt(strings.TrimSpace(string(near))), Err: parse.Err}
 }

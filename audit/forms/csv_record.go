@@ -7,14 +7,16 @@ import (
 	"errors"
 )
 
-// A log in CSV may have records that are cut or torn: its writer was stopped within one, or two wrote at a time. A line
-// with a quote that is not closed may also be the beginning of a record of several lines. So one rule tells them apart:
+// A log in CSV may have records that are cut or torn: its writer was stopped within
+// one, or two wrote at a time. A line with a quote that is not closed may also be
+// the beginning of a record of several lines. So one rule tells them apart:
 //
 //	A record of several lines counts if its quotes are closed in time and it has as many fields as the heading.
 //	Else its first line is torn, and the next line begins another record.
 //
-// By this rule nothing that follows a record can change it, and a quote that is not closed takes only its own line along.
-// It also finds borders between blocks fast: a line with an even number of quotes is never the first of several.
+// By this rule nothing that follows a record can change it, and a quote that is
+// not closed takes only its own line along. It also finds borders between blocks
+// fast: a line with an even number of quotes is never the first of several.
 
 // csvReader reads records of CSV one at a time.
 type csvReader struct {
@@ -35,7 +37,8 @@ func (c *csvReader) parse(data []byte, more bool) ([]string, *csv.Reader, error)
 	return record, in, err
 }
 
-// several reads a record of several lines. It returns an error if there is none, and errCut if that is not certain yet.
+// several reads a record of several lines. It returns an error if there is
+// none, and errCut if that is not certain yet.
 func (c *csvReader) several(data []byte, more bool) ([]string, *csv.Reader, error) {
 	lines := data
 	if more {
@@ -53,7 +56,8 @@ func (c *csvReader) several(data []byte, more bool) ([]string, *csv.Reader, erro
 
 var errTorn = errors.New("a torn record")
 
-// next reads the record that a block begins with, and returns how long it is. After an error that is its first line.
+// next reads the record that a block begins with, and returns how long it is.
+// After an error that is its first line.
 func (c *csvReader) next(data []byte) ([]string, *csv.Reader, int, error) {
 	n := firstLine(data)
 	record, in, err := c.parse(data[:n], false)

@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// splitCSV takes blocks of CSV apart: usual lines itself, and with encoding/csv what has quotes in or newlines between
-// its quotes.
+// splitCSV takes blocks of CSV apart: usual lines itself, and with encoding/csv
+// what has quotes in or newlines between its quotes.
 type splitCSV struct {
 	*csvRows
 	fields []int                 // the fields of each column, as bits
@@ -20,7 +20,8 @@ type splitCSV struct {
 }
 
 func newSplitCSV(r *csvRows) *splitCSV {
-	s := &splitCSV{csvRows: r, fields: make([]int, len(r.names)), csvReader: csvReader{comma: r.comma, columns: r.columns}}
+	s := &splitCSV{csvRows: r, fields: make([]int, len(r.names)),
+		csvReader: csvReader{comma: r.comma, columns: r.columns}}
 	for f, i := range r.index {
 		if i >= 0 {
 			s.fields[i] |= 1 << f
@@ -121,8 +122,9 @@ func (s *splitCSV) torn(w *words.Worker, line block, err error) error {
 
 var errOpenQuote = errors.New("a quote that is not closed")
 
-// banner reports whether a line is several words and certainly no piece of a record. A piece without a separator is the
-// beginning of one, with its time, or its last value.
+// banner reports whether a line is several words and certainly no piece of a record. A
+// piece without a separator is the beginning of one, with its time, or its last value.
 func (s *splitCSV) banner(text []byte) bool {
-	return s.timeFirst && !startsWithDigit(string(text)) && bytes.ContainsAny(text, " \t") && !bytes.ContainsAny(text, "\"\x00"+string(s.comma))
+	return s.timeFirst && !startsWithDigit(string(text)) && bytes.ContainsAny(text, " \t") &&
+		!bytes.ContainsAny(text, "\"\x00"+string(s.comma))
 }

@@ -15,7 +15,8 @@ import (
 // DetectBytes is how many bytes of a file Detect looks at, at most.
 const DetectBytes = 1 << 16
 
-// ErrUnknownFormat is the error of Detect for a file of which neither its first bytes nor its name tell the format.
+// ErrUnknownFormat is the error of Detect for a file of which neither its first
+// bytes nor its name tell the format.
 var ErrUnknownFormat = func() error {
 	names := []string{string(Native)}
 	for i := range all {
@@ -24,11 +25,12 @@ var ErrUnknownFormat = func() error {
 		}
 	}
 	last := len(names) - 1
-	return fmt.Errorf("no format that is known: say which one it is with --format %s or %s", strings.Join(names[:last], ", "), names[last])
+	return fmt.Errorf("no format that is known: say which one it is with --format %s or %s",
+		strings.Join(names[:last], ", "), names[last])
 }()
 
-// Detect tells the format of a history from its first bytes, and where they leave it open from the extension of its name. mapped tells that the
-// user named columns, so it is a log.
+// Detect tells the format of a history from its first bytes, and where they leave it open
+// from the extension of its name. mapped tells that the user named columns, so it is a log.
 func Detect(head []byte, name string, mapped bool) (Format, error) {
 	text := bytes.TrimLeft(head, " \t\r\n\f\ufeff")
 	ext := strings.ToLower(filepath.Ext(name))
@@ -127,7 +129,7 @@ func jsonFormat(members map[string]bool, mapped bool) Format {
 	return JSON
 }
 
-// looksLikeHeader tells whether a line names a column for the time.
+// looksLikeHeader reports whether a line names a column for the time.
 func looksLikeHeader(line string) bool {
 	names := strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == '\t' })
 	times := 0

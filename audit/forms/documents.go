@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// documents are whole values of JSON, one after the other, also those that were written in another form.
+// documents are whole values of JSON, one after the other, also those that were
+// written in another form.
 type documents struct {
 	file *File
 	read func() error // the next one; io.EOF: there is none

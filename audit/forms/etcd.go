@@ -12,8 +12,9 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// A watch of etcd (`etcdctl watch -w json --prefix locks/`): a key is a lock, and its value the holder, or else its lease. Every event has the revision of etcd
-// and the version of its key, which rises by one with each put, so a watch shows what it lacks. It has no times.
+// A watch of etcd (`etcdctl watch -w json --prefix locks/`): a key is a lock, and its value
+// the holder, or else its lease. Every event has the revision of etcd and the version of its
+// key, which rises by one with each put, so a watch shows what it lacks. It has no times.
 
 // etcdBegins is how such a file begins.
 var etcdBegins = regexp.MustCompile(`^\{\s*"(Header|Events)"\s*:(?s:.*)"(cluster_id|mod_revision|kv)"`)
@@ -72,7 +73,8 @@ func (s *etcd) response(w *words.Worker) error {
 			err = errors.New("an event needs its key and mod_revision")
 		default:
 			at := e.KV.Changed * etcdPace
-			now := sighting{line: s.line, key: string(e.KV.Key), seen: at, until: times.Never, changes: -1, version: e.KV.Changed, counted: true}
+			now := sighting{line: s.line, key: string(e.KV.Key), seen: at, until: times.Never, changes: -1,
+				version: e.KV.Changed, counted: true}
 			if typ == etcdPut {
 				now.holder, now.count = etcdHolder(e.KV.Value, e.KV.Lease), e.KV.Version
 			}
@@ -85,7 +87,8 @@ func (s *etcd) response(w *words.Worker) error {
 	return nil
 }
 
-// etcdHolder is who a record names: by its value, or by its lease in the form in which etcdctl prints it.
+// etcdHolder is who a record names: by its value, or by its lease in the form
+// in which etcdctl prints it.
 func etcdHolder(value []byte, lease int64) string {
 	if len(value) > 0 {
 		return string(value)

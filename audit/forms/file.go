@@ -17,7 +17,8 @@ const (
 // Options says how a file is to be read.
 type Options struct {
 	words.Options
-	// Pattern is a regular expression for lines of text. SkipUnmatched leaves out lines that it does not match.
+	// Pattern is a regular expression for lines of text. SkipUnmatched leaves
+	// out lines that it does not match.
 	Pattern       string
 	SkipUnmatched bool
 	// Span is the name of the spans of a trace that are holds of a lock.
@@ -36,16 +37,19 @@ type File struct {
 	Name    string
 	Options Options
 
-	// Lines is what understands its rows, and Columns their columns, once they are found; nil: it has none.
+	// Lines is what understands its rows, and Columns their columns, once they
+	// are found; nil: it has none.
 	Lines   *words.Reader
 	Columns *words.Columns
 	// Keys and Owners are the names that it has.
 	Keys, Owners words.Names
-	// Take is told what is said piece by piece, in the order of the file. Calls takes the calls of a history.
+	// Take is told what is said piece by piece, in the order of the file. Calls
+	// takes the calls of a history.
 	Take  func(*words.Said) error
 	Calls Calls
 
-	// Missing is how many lines are left out that seem to tell of a lock, and Gaps the first of them.
+	// Missing is how many lines are left out that seem to tell of a lock, and
+	// Gaps the first of them.
 	Missing int
 	Gaps    []int32
 

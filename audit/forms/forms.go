@@ -1,8 +1,11 @@
-// Package forms reads the forms that files of logs and histories have: bytes to records. It tells them apart (Detect) and reads them (File.Read), each with its place in
-// the file. There are three kinds:
+// Package forms reads the forms that files of logs and histories have: bytes to
+// records. It tells them apart (Detect) and reads them (File.Read), each with
+// its place in the file. There are three kinds:
 //
-//   - Logs in rows, such as CSV: rows finds the records, and a worker of package words makes events of them. Blocks of the log are understood side by side.
-//   - Records that are no rows, such as spans or samples of who holds a lock: a recordReader tells a worker what they say.
+//   - Logs in rows, such as CSV: rows finds the records, and a worker of package
+//     words makes events of them. Blocks of the log are understood side by side.
+//   - Records that are no rows, such as spans or samples of who holds a lock: a
+//     recordReader tells a worker what they say.
 //   - Histories of whole calls, such as Jepsen's: their reader makes Calls.
 //
 // A new form is one file, with its Format and its reader, and one line in all.
@@ -42,19 +45,22 @@ var all = []form{
 // form is a form of files.
 type form struct {
 	format Format
-	// begins reports whether the first bytes of a file are certainly those of one; nil: they tell too little (Detect).
+	// begins reports whether the first bytes of a file are certainly those of
+	// one; nil: they tell too little (Detect).
 	begins func(text []byte) bool
 	read   func(*File, *bufio.Reader) error
 }
 
-// Read reads a file of a format other than Native and Auto. Errors in it are a *history.SyntaxError.
+// Read reads a file of a format other than Native and Auto. Errors in it are a
+// *history.SyntaxError.
 func (f *File) Read(in io.Reader, format Format) error {
 	i := slices.IndexFunc(all, func(one form) bool { return one.format == format })
 	if i < 0 {
 		return fmt.Errorf("format %q is not a foreign one", format)
 	}
 	buffered := bufio.NewReaderSize(Decoded(in), 1<<16)
-	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" { // what spreadsheets begin a file with
+	// what spreadsheets begin a file with
+	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
 		_, _ = buffered.Discard(len(mark))
 	}
 	return all[i].read(f, buffered)

@@ -9,7 +9,8 @@ import (
 
 // A log may have half lines: its writer was stopped within one, or two wrote at a time.
 
-// BegunObject reports whether a text is the beginning of an object in JSON, and of nothing that is wrong.
+// BegunObject reports whether a text is the beginning of an object in JSON, and
+// of nothing that is wrong.
 func BegunObject(text []byte) bool {
 	if len(text) == 0 || text[0] != '{' {
 		return false
@@ -18,7 +19,8 @@ func BegunObject(text []byte) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// tokensOf reads the tokens of an object up to its end or the first error, and returns how far it came.
+// tokensOf reads the tokens of an object up to its end or the first error, and
+// returns how far it came.
 func tokensOf(text []byte) (read int64, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for depth := 0; ; {
@@ -43,7 +45,8 @@ var (
 	errZeros = errors.New("bytes of 0, as the crash of a machine leaves them")
 )
 
-// half reports whether a line begins an object, and the next line does not go on with it. Where one is not known, it begins an object.
+// half reports whether a line begins an object, and the next line does not go
+// on with it. Where one is not known, it begins an object.
 func half(line, next []byte) bool {
 	line, next = bytes.TrimSpace(line), bytes.TrimSpace(next)
 	if !BegunObject(line) {
@@ -56,7 +59,8 @@ func half(line, next []byte) bool {
 	return read <= int64(len(line)) && err != nil && !errors.Is(err, io.EOF)
 }
 
-// glued reports whether a line is the beginning of an object and, behind it, a whole one: the line of another writer.
+// glued reports whether a line is the beginning of an object and, behind it, a
+// whole one: the line of another writer.
 func glued(line []byte) bool {
 	if len(line) == 0 || line[0] != '{' || json.Valid(line) {
 		return false

@@ -16,13 +16,16 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// A history of Jepsen (https://github.com/jepsen-io/history) is a vector of ops, or one op after the other, each a map:
+// A history of Jepsen (https://github.com/jepsen-io/history) is a vector of
+// ops, or one op after the other, each a map:
 //
 //	{:index 4, :time 1203, :type :ok, :process 3, :f :acquire, :value {:client "hz.client_2", :fence 7, :uid "…"}}
 //
-// :type is :invoke, :ok, :fail or :info; a process has one op open at a time, and is never seen again after an :info. The lock tests differ in
-// what :value is. That of Hazelcast's CP locks names the client in its answers, which outlives its processes and owns the lock, and the fence. With
-// jepsen.independent it is a pair of key and value. Those of etcd and of Hazelcast's old lock have none.
+// :type is :invoke, :ok, :fail or :info; a process has one op open at a time, and
+// is never seen again after an :info. The lock tests differ in what :value is.
+// That of Hazelcast's CP locks names the client in its answers, which outlives
+// its processes and owns the lock, and the fence. With jepsen.independent it is a
+// pair of key and value. Those of etcd and of Hazelcast's old lock have none.
 
 // Jepsen is a history of Jepsen.
 const Jepsen Format = "jepsen"
@@ -34,12 +37,14 @@ type jepsenReader struct {
 	words words.Vocabulary
 	json  bool
 	open  map[int64]int32 // the open op of each process
-	// falses are acquires and releases that were answered ok, with the value false; truths: others have the value true.
+	// falses are acquires and releases that were answered ok, with the value
+	// false; truths: others have the value true.
 	falses []int32
 	truths bool
 	// owner is the client that a process is known to belong to.
 	owner map[int64]string
-	// by is the process of each op, named what its invocation had for a :value, if that may name the lock.
+	// by is the process of each op, named what its invocation had for a :value,
+	// if that may name the lock.
 	by       []int64
 	named    []string
 	last     int64 // the time of the op before
@@ -75,7 +80,8 @@ func readJepsen(to *File, in *bufio.Reader) error {
 	}
 	head, _ := in.Peek(in.Size())
 	asJSON := jepsenJSON.Match(head)
-	r := &jepsenReader{file: to, words: known, json: asJSON, in: newValues(in, to.Name, !asJSON), open: map[int64]int32{}, owner: map[int64]string{}, index: -1}
+	r := &jepsenReader{file: to, words: known, json: asJSON, in: newValues(in, to.Name, !asJSON),
+		open: map[int64]int32{}, owner: map[int64]string{}, index: -1}
 	if jepsenText(bytes.TrimLeft(head, " \t\r\n\f")) {
 		return r.lines(in)
 	}
@@ -205,12 +211,14 @@ func (r *jepsenReader) times(f value, m ednMap, o *jepsenOp) error {
 
 func (r *jepsenReader) invoke(f value, o *jepsenOp) error {
 	if prev, ok := r.open[o.process]; ok {
-		return r.in.wrong(f, ":process", fmt.Errorf("process %d invokes an op while that of line %d is open", o.process, r.file.Calls.At(prev).Line))
+		return r.in.wrong(f, ":process", fmt.Errorf("process %d invokes an op while that of line %d is open", o.process,
+			r.file.Calls.At(prev).Line))
 	}
 	if o.client != "" {
 		r.owner[o.process] = o.client
 	}
-	i, err := r.file.Calls.Add(Call{Kind: o.kind, Inv: o.time, Ret: times.Never, Key: r.file.Keys.ID(o.key), Token: o.token, Line: int32(f.line), EndLine: int32(f.line)})
+	i, err := r.file.Calls.Add(Call{Kind: o.kind, Inv: o.time, Ret: times.Never, Key: r.file.Keys.ID(o.key),
+		Token: o.token, Line: int32(f.line), EndLine: int32(f.line)})
 	if err != nil {
 		return err
 	}

@@ -9,15 +9,17 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// refusals takes the value false for a refusal where others have the value true: so a tryLock answers.
+// refusals takes the value false for a refusal where others have the value
+// true: so a tryLock answers.
 func (r *jepsenReader) refusals() error {
 	how, taught := r.words.Taught("false")
 	switch {
 	case len(r.falses) == 0 || taught && how == words.EndedOK:
 		return nil
 	case !taught && !r.truths:
-		return &history.SyntaxError{File: r.file.Name, Line: int(r.file.Calls.At(r.falses[0]).EndLine), Column: 1, Near: ":value false",
-			Err: errors.New("an op that was answered :ok, with the :value false, where none has true: was it refused (--results fail=false) or carried out (--results ok=false)?")}
+		return &history.SyntaxError{File: r.file.Name, Line: int(r.file.Calls.At(r.falses[0]).EndLine), Column: 1,
+			Near: ":value false",
+			Err:  errors.New("an op that was answered :ok, with the :value false, where none has true: was it refused (--results fail=false) or carried out (--results ok=false)?")}
 	case !taught:
 		r.file.Assume("The :value true or false answers an acquire or release, so false is a refusal (--results ok=false).")
 		how = words.EndedFail
@@ -28,8 +30,8 @@ func (r *jepsenReader) refusals() error {
 	return nil
 }
 
-// nameKeys takes the bare values of acquires and releases for the names of their locks, if one comes twice. If each comes once they are the ops' own names, as in
-// Hazelcast's tests.
+// nameKeys takes the bare values of acquires and releases for the names of their locks, if
+// one comes twice. If each comes once they are the ops' own names, as in Hazelcast's tests.
 func (r *jepsenReader) nameKeys() {
 	seen := map[string]bool{}
 	twice := false
@@ -69,7 +71,8 @@ func (r *jepsenReader) finish() error {
 		r.file.Leave("Ops of the nemesis: %d; they are left out, for they excuse nothing here: a lock is judged by what its clients saw.", r.nemesis)
 	}
 	if r.nskipped > 0 {
-		r.file.Leave("Ops that are not about a lock: %d (:f %s); they are left out.", r.nskipped, strings.Join(r.skipped, ", "))
+		r.file.Leave("Ops that are not about a lock: %d (:f %s); they are left out.", r.nskipped,
+			strings.Join(r.skipped, ", "))
 	}
 	return nil
 }

@@ -10,13 +10,15 @@ import (
 	"strconv"
 )
 
-// Jepsen also keeps a history as lines of text, history.txt: process, :type, :f, value and perhaps an error, with tabs between them. In its log, jepsen.log, such
-// lines stand behind a time and a thread, among others.
+// Jepsen also keeps a history as lines of text, history.txt: process, :type,
+// :f, value and perhaps an error, with tabs between them. In its log,
+// jepsen.log, such lines stand behind a time and a thread, among others.
 
 // jepsenLine is such a line.
 var jepsenLine = regexp.MustCompile(`(?:^|[ \]])(\d+|:[\w.-]+)[\t ]+:(invoke|ok|fail|info)[\t ]+(:[\w.-]+)[\t ]+([^\t]*)(?:\t(.*))?$`)
 
-// jepsenText reports whether some line of a text is one, in a file that begins with no value of EDN or JSON.
+// jepsenText reports whether some line of a text is one, in a file that begins
+// with no value of EDN or JSON.
 func jepsenText(text []byte) bool {
 	if len(text) == 0 || bytes.IndexByte([]byte("{[(#"), text[0]) >= 0 && !bytes.HasPrefix(text, []byte("[20")) {
 		return false

@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// jsonRows is JSON objects, one after the other or in one list. A column is the name of a member, or a path such as "lock.name".
+// jsonRows is JSON objects, one after the other or in one list. A column is the
+// name of a member, or a path such as "lock.name".
 type jsonRows struct {
 	file string
 	list bool // the objects are in a list
@@ -35,7 +36,8 @@ func openJSON(f *File, _ *cutter, head []byte) (rows, error) {
 	if err := g.Choose(sampleJSON(head)); err != nil {
 		return nil, &history.SyntaxError{File: f.Name, Line: 1, Err: err}
 	}
-	return &jsonRows{file: f.Name, Members: Members{Named: g.Chosen}, list: beginsList.Match(bytes.TrimLeft(head, " \t\r\n\f"))}, nil
+	return &jsonRows{file: f.Name, Members: Members{Named: g.Chosen},
+		list: beginsList.Match(bytes.TrimLeft(head, " \t\r\n\f"))}, nil
 }
 
 func (r *jsonRows) has(f words.Field, found *words.Found) bool { return found.Used[f] != "" }
@@ -86,7 +88,8 @@ func quoted(name string) string {
 	return string(b)
 }
 
-// innermost is the name under which a member stands in its object: of a path, the last of its names.
+// innermost is the name under which a member stands in its object: of a path,
+// the last of its names.
 func innermost(m map[string]any, name string) string {
 	if _, ok := m[name]; ok {
 		return name
@@ -117,7 +120,8 @@ func (r *Members) member(m map[string]any, f words.Field) (string, any) {
 	}
 	best := ""
 	for name := range m {
-		if p := r.place(name); p.Field == f && p.Rank >= 0 && (best == "" || p.Rank < r.place(best).Rank || p.Rank == r.place(best).Rank && name < best) {
+		if p := r.place(name); p.Field == f && p.Rank >= 0 &&
+			(best == "" || p.Rank < r.place(best).Rank || p.Rank == r.place(best).Rank && name < best) {
 			best = name
 		}
 	}

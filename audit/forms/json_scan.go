@@ -9,8 +9,9 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// scanner finds the fields of an object of JSON without decoding it. It takes what is plain: no escapes in the names and
-// values that count, none of them twice. Whatever else there is, and whatever is no JSON, it refuses, for others to say.
+// scanner finds the fields of an object of JSON without decoding it. It takes what
+// is plain: no escapes in the names and values that count, none of them twice.
+// Whatever else there is, and whatever is no JSON, it refuses, for others to say.
 type scanner struct {
 	rows  *Members
 	infos map[string]*member
@@ -25,9 +26,10 @@ type scanner struct {
 // member is what is known of a member by its path.
 type member struct {
 	name  string
-	named uint8          // the fields that it is named for, as bits
-	place words.Standing // at the top; its rank is -1 where it is no usual name of a field without a column
-	outer bool           // columns are members of this one
+	named uint8 // the fields that it is named for, as bits
+	// at the top; its rank is -1 where it is no usual name of a field without a column
+	place words.Standing
+	outer bool // columns are members of this one
 }
 
 // deepest is how many brackets in each other the scanner follows.
@@ -38,7 +40,8 @@ func (s *scanner) object(w *words.Worker, text []byte) bool {
 	if len(text) == 0 || text[0] != '{' || len(text) > maxValue {
 		return false
 	}
-	s.text, s.at, s.used, w.Fields, s.path, s.outer = text, 1, [words.FieldCount]string{}, [words.FieldCount][]byte{}, s.path[:0], s.outer[:0]
+	s.text, s.at, s.used, w.Fields, s.path, s.outer = text, 1, [words.FieldCount]string{}, [words.FieldCount][]byte{},
+		s.path[:0], s.outer[:0]
 	return s.members(w) && s.at == len(text)
 }
 
@@ -102,7 +105,8 @@ func (s *scanner) value(w *words.Worker, m *member) bool {
 	}
 }
 
-// entered reports whether an object of a member's path was read before. What is known of a path may have been forgotten on the way, and learnt again.
+// entered reports whether an object of a member's path was read before. What is
+// known of a path may have been forgotten on the way, and learnt again.
 func (s *scanner) entered(m *member) bool {
 	return slices.ContainsFunc(s.outer, func(o *member) bool { return o.name == m.name })
 }
@@ -126,7 +130,8 @@ func (s *scanner) keep(w *words.Worker, m *member, value []byte, some bool) bool
 			continue
 		case named && s.used[f] != "", s.used[f] == m.name:
 			return false // a second one
-		case !named && s.used[f] != "" && (s.ranks[f] < m.place.Rank || s.ranks[f] == m.place.Rank && s.used[f] < m.name):
+		case !named && s.used[f] != "" && (s.ranks[f] < m.place.Rank || s.ranks[f] == m.place.Rank &&
+			s.used[f] < m.name):
 			continue
 		}
 		if !some { // null is as good as nothing, and which member then counts others say

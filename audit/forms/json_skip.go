@@ -59,9 +59,11 @@ func (s *scanner) peek() byte {
 	return s.text[s.at]
 }
 
-// space skips blanks and returns what follows; newlines as well, which an object in a list may have.
+// space skips blanks and returns what follows; newlines as well, which an
+// object in a list may have.
 func (s *scanner) space() byte {
-	for s.at < len(s.text) && (s.text[s.at] == ' ' || s.text[s.at] == '\t' || s.text[s.at] == '\r' || s.text[s.at] == '\n') {
+	for s.at < len(s.text) && (s.text[s.at] == ' ' || s.text[s.at] == '\t' || s.text[s.at] == '\r' ||
+		s.text[s.at] == '\n') {
 		s.at++
 	}
 	return s.peek()

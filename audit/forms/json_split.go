@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// splitJSON takes blocks of JSON apart: usual objects of one line itself, and all else with values and encoding/json.
+// splitJSON takes blocks of JSON apart: usual objects of one line itself, and
+// all else with values and encoding/json.
 type splitJSON struct {
 	jsonRows
 	scanner
@@ -25,7 +26,8 @@ func newSplitJSON(r jsonRows) *splitJSON {
 	return s
 }
 
-// errCut: a block ends in the middle of an object. Its border was none, since something before it is wrong.
+// errCut: a block ends in the middle of an object. Its border was none, since
+// something before it is wrong.
 var errCut = errors.New("a block ends in the middle of an object")
 
 // cutBlock says how many bytes of such a block were understood.
@@ -110,10 +112,12 @@ func (s *splitJSON) split(w *words.Worker, b block) error {
 
 // tear leaves out a piece of an object, of which the first line is given.
 func (s *splitJSON) tear(w *words.Worker, text []byte, line int, err error) {
-	w.Tear(line, &history.SyntaxError{File: s.file, Line: line, Column: 1, Near: remarks.Excerpt(string(bytes.TrimSpace(text))), Err: err})
+	w.Tear(line, &history.SyntaxError{File: s.file, Line: line, Column: 1,
+		Near: remarks.Excerpt(string(bytes.TrimSpace(text))), Err: err})
 }
 
-// banner reports whether a line between objects is none in JSON: what a program or its runtime prints besides.
+// banner reports whether a line between objects is none in JSON: what a program
+// or its runtime prints besides.
 func banner(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) > 0 && line[0] != '{' && !json.Valid(line)
@@ -179,7 +183,8 @@ func (s *splitJSON) value(w *words.Worker, f *values, got value) error {
 			continue
 		}
 		w.Uses(words.Field(i), name)
-		if where, ok := errors.AsType[*history.SyntaxError](f.wrong(got, quoted(innermost(m, name)), errCut)); ok && where.Line == out.Line {
+		if where, ok := errors.AsType[*history.SyntaxError](f.wrong(got, quoted(innermost(m, name)), errCut)); ok &&
+			where.Line == out.Line {
 			out.Columns[i] = where.Column
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// walkJSON walks through values of JSON of any size, and decodes only those of some paths, such as "data[].spans[]".
+// walkJSON walks through values of JSON of any size, and decodes only those of
+// some paths, such as "data[].spans[]".
 type walkJSON struct {
 	file string
 	in   *lineCounter
@@ -21,13 +22,15 @@ type walkJSON struct {
 }
 
 func newWalkJSON(in io.Reader, file string) *walkJSON {
-	w := &walkJSON{file: file, in: &lineCounter{in: in, line: 1}, take: map[string]func([]byte, int) error{}, end: map[string]func() error{}}
+	w := &walkJSON{file: file, in: &lineCounter{in: in, line: 1}, take: map[string]func([]byte, int) error{},
+		end: map[string]func() error{}}
 	w.d = json.NewDecoder(w.in)
 	w.d.UseNumber()
 	return w
 }
 
-// document walks through the next value of the file. io.EOF: there is none; io.ErrUnexpectedEOF: the file ends within it.
+// document walks through the next value of the file. io.EOF: there is none;
+// io.ErrUnexpectedEOF: the file ends within it.
 func (w *walkJSON) document() error {
 	if !w.d.More() { // of the outermost level, so the file ends
 		if _, err := w.d.Token(); err != nil {

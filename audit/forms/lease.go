@@ -15,13 +15,16 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// Leases of Kubernetes, as `kubectl get lease -w -o json` prints them: objects one after the other, also as events (--output-watch-events) or in lists. Each
-// names its holder, when it acquired the lease and renewed it last, for how long it is good from then on, and how often the holder has changed.
+// Leases of Kubernetes, as `kubectl get lease -w -o json` prints them: objects
+// one after the other, also as events (--output-watch-events) or in lists. Each
+// names its holder, when it acquired the lease and renewed it last, for how
+// long it is good from then on, and how often the holder has changed.
 
 // namesLease is what such a file has somewhere at its beginning.
 var namesLease = regexp.MustCompile(`^\{(?s:.*)"kind"\s*:\s*"Lease(List)?"`)
 
-// leasesBegin reports whether a file begins with a Lease, a list of them, or an event about one. Other objects may have a Lease within.
+// leasesBegin reports whether a file begins with a Lease, a list of them, or an
+// event about one. Other objects may have a Lease within.
 func leasesBegin(text []byte) bool {
 	if yamlLease.Match(text) {
 		return true
@@ -70,7 +73,8 @@ const Leases Format = "leases"
 
 func openLeases(f *File, in io.Reader) (recordReader, error) {
 	f.What, f.Loss = "watch of Leases", "its lease runs out"
-	s := &leases{watched: watched{documents: newLeaseDocuments(f, in), sightings: newSightings()}, listed: map[string]bool{}}
+	s := &leases{watched: watched{documents: newLeaseDocuments(f, in), sightings: newSightings()},
+		listed: map[string]bool{}}
 	s.one = s.document
 	return s, nil
 }
@@ -119,7 +123,8 @@ func (in *lease) key() string {
 	return in.Metadata.Namespace + "/" + in.Metadata.Name
 }
 
-// lease takes a sample of a lease, with the type of the event that it is of. Other objects say nothing.
+// lease takes a sample of a lease, with the type of the event that it is of.
+// Other objects say nothing.
 func (s *leases) lease(w *words.Worker, in *lease, raw []byte, line int, event string) error {
 	if in.Kind != "Lease" {
 		return nil

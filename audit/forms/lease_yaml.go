@@ -34,14 +34,16 @@ func newLeaseDocuments(f *File, from io.Reader) *documents {
 			d.raw, err = json.Marshal(value)
 		}
 		if d.line = line; err != nil {
-			return wrongRecord(f.Name, line, text, fmt.Errorf("no YAML that is read here (kubectl also prints JSON: -o json): %w", err))
+			return wrongRecord(f.Name, line, text,
+				fmt.Errorf("no YAML that is read here (kubectl also prints JSON: -o json): %w", err))
 		}
 		return nil
 	}
 	return d
 }
 
-// yamlDocument reads up to the next line of ---, and returns where it began. last is the last line that was read.
+// yamlDocument reads up to the next line of ---, and returns where it began.
+// last is the last line that was read.
 func yamlDocument(in *bufio.Reader, last *int) (text []byte, line int, err error) {
 	for {
 		part, err := in.ReadSlice('\n')

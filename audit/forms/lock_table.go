@@ -16,14 +16,17 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// A table of locks that was read now and then, such as ShedLock's (name, lock_until, locked_at, locked_by) or Liquibase's (ID, LOCKED, LOCKGRANTED, LOCKEDBY), and
-// perhaps when it was read. It has the last holder of each lock only, so who held it between two readings stays open.
+// A table of locks that was read now and then, such as ShedLock's (name, lock_until, locked_at,
+// locked_by) or Liquibase's (ID, LOCKED, LOCKGRANTED, LOCKEDBY), and perhaps when it was read.
+// It has the last holder of each lock only, so who held it between two readings stays open.
 
 // lockTableBegins is how such a file begins.
 var lockTableBegins = regexp.MustCompile(`(?i)^[^\n]*(\block_?until\b[^\n]*\blocked_?at\b[^\n]*\blocked_?by\b|\block_?granted\W+locked_?by\b)`)
 
-// tableColumns are the columns of such a table, the first as it is told, the others in the form that plain gives them, the best one first.
-var tableColumns = [...][]string{{"name", "lock", "key", "id"}, {"lock_until", "lockuntil", "lockeduntil"}, {"locked_at", "lockedat", "lockgranted"}, {"locked_by", "lockedby"},
+// tableColumns are the columns of such a table, the first as it is told, the
+// others in the form that plain gives them, the best one first.
+var tableColumns = [...][]string{{"name", "lock", "key", "id"}, {"lock_until", "lockuntil", "lockeduntil"},
+	{"locked_at", "lockedat", "lockgranted"}, {"locked_by", "lockedby"},
 	{"polledat", "readat", "time", "ts", "now"}, {"locked"}}
 
 const (
@@ -40,7 +43,8 @@ func optional(column int) bool {
 	return column == tableUntil || column == tableRead || column == tableLocked
 }
 
-// unlocked are the words, in the form that plain gives them, of a column that says whether a lock is held.
+// unlocked are the words, in the form that plain gives them, of a column that
+// says whether a lock is held.
 var unlocked = []string{"", "0", "f", "false", "n", "no", "b0", "x00", "null"}
 
 // lockTable reads such a table.
@@ -65,12 +69,14 @@ func openLockTable(f *File, in io.Reader) (recordReader, error) {
 	for i, names := range tableColumns {
 		s.index[i] = -1
 		for _, name := range names {
-			if at := slices.IndexFunc(heading, func(c string) bool { return words.Plain(c) == words.Plain(name) }); at >= 0 && s.index[i] < 0 {
+			if at := slices.IndexFunc(heading,
+				func(c string) bool { return words.Plain(c) == words.Plain(name) }); at >= 0 && s.index[i] < 0 {
 				s.index[i] = at
 			}
 		}
 		if s.index[i] < 0 && !optional(i) {
-			return nil, s.wrong(1, strings.Join(heading, ","), fmt.Errorf("a table of locks needs a column %s", names[0]))
+			return nil, s.wrong(1, strings.Join(heading, ","),
+				fmt.Errorf("a table of locks needs a column %s", names[0]))
 		}
 	}
 	return s, nil
@@ -78,7 +84,8 @@ func openLockTable(f *File, in io.Reader) (recordReader, error) {
 
 func (s *lockTable) wrong(line int, near string, err error) error {
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		return &history.SyntaxError{File: s.file.Name, Line: parse.Line, Column: max(parse.Column, 1), Near: remarks.Excerpt(near), Err: parse.Err}
+		return &history.SyntaxError{File: s.file.Name, Line: parse.Line, Column: max(parse.Column, 1),
+			Near: remarks.Excerpt(near), Err: parse.Err}
 	}
 	return &history.SyntaxError{File: s.file.Name, Line: line, Near: remarks.Excerpt(near), Err: err}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// MONITOR of Redis prints each command when the server runs it, and no replies. A script's own commands follow on lines of "lua", so they show what it found.
+// MONITOR of Redis prints each command when the server runs it, and no replies.
+// A script's own commands follow on lines of "lua", so they show what it found.
 // See contenders for what these lines prove.
 
 // monitorBegins is how such a file begins. The client of redis prints an OK before it.
@@ -34,13 +35,16 @@ type command struct {
 const luaClient = "lua"
 
 // relevant are the commands that may tell of a lock. The others are not taken apart.
-var relevant = map[string]bool{"set": true, "setnx": true, "eval": true, "evalsha": true, "script": true, "get": true, "exists": true, "ttl": true, "pttl": true,
-	"del": true, "unlink": true, "expire": true, "pexpire": true, "expireat": true, "pexpireat": true, "getset": true, "setex": true, "psetex": true}
+var relevant = map[string]bool{"set": true, "setnx": true, "eval": true, "evalsha": true, "script": true, "get": true,
+	"exists": true, "ttl": true, "pttl": true,
+	"del": true, "unlink": true, "expire": true, "pexpire": true, "expireat": true, "pexpireat": true, "getset": true,
+	"setex": true, "psetex": true}
 
 // errNoCommand: a line is none of MONITOR's.
 var errNoCommand = errors.New("no line of MONITOR")
 
-// parseCommand takes a line apart, that of a script whole, any other as far as it may tell of a lock.
+// parseCommand takes a line apart, that of a script whole, any other as far as
+// it may tell of a lock.
 func parseCommand(line []byte) (c command, err error) {
 	stamp, rest, _ := bytes.Cut(line, []byte(" ["))
 	from, rest, ok := bytes.Cut(rest, []byte("] "))
@@ -203,7 +207,8 @@ func (m *monitor) command(w *words.Worker, text []byte) {
 	c.line = int32(min(m.line, math.MaxInt32))
 	if err != nil {
 		m.other.Add(c.line)
-		if lower := bytes.ToLower(text); bytes.Contains(lower, []byte(`"set`)) || bytes.Contains(lower, []byte(`"eval`)) {
+		if lower := bytes.ToLower(text); bytes.Contains(lower, []byte(`"set`)) ||
+			bytes.Contains(lower, []byte(`"eval`)) {
 			m.cut.Add(c.line)
 		}
 		return
@@ -216,10 +221,12 @@ func (m *monitor) tell() {
 	l := &m.file.Remarks
 	m.contenders.tell(l)
 	if m.other.N > 0 {
-		l.Leave("Lines that are no commands of MONITOR: %d, the first is line %d; they are left out.", m.other.N, m.other.First)
+		l.Leave("Lines that are no commands of MONITOR: %d, the first is line %d; they are left out.", m.other.N,
+			m.other.First)
 	}
 	l.Doubt(m.cut, "it is left out, and seems to tell of a lock.")
 	if m.long.N > 0 {
-		l.Leave("Commands of more than %d bytes: %d, the first is line %d; they are left out.", maxRecord, m.long.N, m.long.First)
+		l.Leave("Commands of more than %d bytes: %d, the first is line %d; they are left out.", maxRecord, m.long.N,
+			m.long.First)
 	}
 }

@@ -11,15 +11,19 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// What the commands of a lock prove, though their replies are missing. The client is the value that it sets, or the field of a hash: an address is no client,
-// for threads share connections.
+// What the commands of a lock prove, though their replies are missing. The client is the value
+// that it sets, or the field of a hash: an address is no client, for threads share connections.
 //
 //   - SET NX asks. Whether it was granted is not told.
-//   - A script that compares and then extends shows by its own lines that it found its value: its client held the lock then, and takes itself for the holder.
-//   - One that finds another value was sent by a client that still took itself for the holder, if it held the lock before and never asks again. A client that
-//     asks again knew, perhaps, and tries one after the other.
-//   - A release proves nothing but the end: clients also release what they were not granted, as the algorithm Redlock has it.
-//   - Where the lines of scripts are missing, a renewal shows that the one before succeeded: else there would be a request in between, or a look at the key.
+//   - A script that compares and then extends shows by its own lines that it found
+//     its value: its client held the lock then, and takes itself for the holder.
+//   - One that finds another value was sent by a client that still took itself
+//     for the holder, if it held the lock before and never asks again. A client
+//     that asks again knew, perhaps, and tries one after the other.
+//   - A release proves nothing but the end: clients also release what they were
+//     not granted, as the algorithm Redlock has it.
+//   - Where the lines of scripts are missing, a renewal shows that the one before
+//     succeeded: else there would be a request in between, or a look at the key.
 //   - DEL and EXPIRE by themselves name no client.
 
 // contender is a client that has renewed its lock.
@@ -63,7 +67,8 @@ type contenders struct {
 }
 
 func newContenders() *contenders {
-	return &contenders{keys: map[string]bool{}, wanted: map[ownerOn]spot{}, renewing: map[ownerOn]*contender{}, looks: map[ownerOn]int32{}, scripts: scripts{}}
+	return &contenders{keys: map[string]bool{}, wanted: map[ownerOn]spot{}, renewing: map[ownerOn]*contender{},
+		looks: map[ownerOn]int32{}, scripts: scripts{}}
 }
 
 // add takes the next command.
@@ -136,7 +141,8 @@ func (s *contenders) ran(w *words.Worker) {
 	}
 }
 
-// ownerOf is for whom a script was run: a hash names the owner, and else it is an argument. Empty: that is open.
+// ownerOf is for whom a script was run: a hash names the owner, and else it is
+// an argument. Empty: that is open.
 func (s *contenders) ownerOf(r *scriptRun) string {
 	if r.field != "" {
 		return r.field
@@ -213,7 +219,8 @@ func (s *contenders) released(w *words.Worker, c *command, p ownerOn, means word
 	delete(s.wanted, p)
 }
 
-// last says what a contender's last renewal shows: until it was sent, its client took itself for the holder.
+// last says what a contender's last renewal shows: until it was sent, its
+// client took itself for the holder.
 func (s *contenders) last(w *words.Worker, p ownerOn) {
 	r := s.renewing[p]
 	for _, at := range [...]spot{r.failed, r.open} {
@@ -257,6 +264,7 @@ func (s *contenders) tell(l *remarks.Remarks) {
 		l.Leave("Commands that may end or extend a lock and name no client (such as DEL, EXPIRE): %d, the first is line %d; they are left out.", s.nameless.N, s.nameless.First)
 	}
 	if s.unclear.N > 0 {
-		l.Leave("Scripts that are not known here: %d, the first is line %d; they are left out.", s.unclear.N, s.unclear.First)
+		l.Leave("Scripts that are not known here: %d, the first is line %d; they are left out.", s.unclear.N,
+			s.unclear.First)
 	}
 }

@@ -32,7 +32,8 @@ var (
 	comparers = []string{"get", "hexists", "hget"}
 )
 
-// aimOf is what a script is for. One that can delete is a release: such as Redisson's, which counts down before.
+// aimOf is what a script is for. One that can delete is a release: such as
+// Redisson's, which counts down before.
 func aimOf(text string) aim {
 	found := map[string]bool{}
 	for _, call := range callOf.FindAllStringSubmatch(text, -1) {
@@ -80,7 +81,8 @@ type scriptRun struct {
 	args                              []string
 	told                              bool // there were lines of it
 	compared, extended, deleted, sets bool
-	key, field                        string // the lock, which is the first key, and the field of a hash that names its owner
+	// the lock, which is the first key, and the field of a hash that names its owner
+	key, field string
 }
 
 // runOf begins a script's run; nil: the command is none.
@@ -101,7 +103,8 @@ func (s scripts) runOf(c *command) *scriptRun {
 	return r
 }
 
-// lua reads a line of the script. Lines about other keys, such as of Redisson's latches, say nothing of the lock.
+// lua reads a line of the script. Lines about other keys, such as of Redisson's
+// latches, say nothing of the lock.
 func (r *scriptRun) lua(c *command) {
 	r.told = true
 	if len(c.words) == 0 || c.words[0] != r.key {

@@ -57,7 +57,8 @@ func payloadOf(raw json.RawMessage) (payload, error) {
 
 // object reads the members that are understood; others are the user's own.
 func (p payload) object(m map[string]any) (payload, error) {
-	for _, name := range slices.Sorted(maps.Keys(m)) { // in order, so that the first error is always the same
+	// in order, so that the first error is always the same
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		v := m[name]
 		text := fmt.Sprint(v)
 		switch words.Plain(name) {

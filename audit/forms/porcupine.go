@@ -12,13 +12,15 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Porcupine (https://github.com/anishathalye/porcupine) checks two kinds of history, and encoding/json writes them so, in a list or one a line:
+// Porcupine (https://github.com/anishathalye/porcupine) checks two kinds of
+// history, and encoding/json writes them so, in a list or one a line:
 //
 //	{"ClientId":1,"Input":{"op":"acquire","key":"k"},"Call":10,"Output":{"ok":true,"token":7},"Return":20}     an Operation
 //	{"ClientId":1,"Kind":false,"Value":{"op":"acquire"},"Id":4}                                                an Event; Kind true is its return
 //
-// What is in Input and Output is the user's. A word or an object is understood: op (f, type), key, token (fence); ok, error. An op without
-// Return, or with the greatest number there, was never answered.
+// What is in Input and Output is the user's. A word or an object is understood:
+// op (f, type), key, token (fence); ok, error. An op without Return, or with
+// the greatest number there, was never answered.
 
 // Porcupine is a history as users of Porcupine keep them.
 const Porcupine Format = "porcupine"
@@ -136,7 +138,8 @@ func (r *porcupineReader) event(f value, c *porcupineLine, owner int32) error {
 	i, open := r.open[id]
 	if !returns {
 		if open {
-			return r.in.wrong(f, `"Id"`, fmt.Errorf("event %s is called again while that of line %d is open", id, r.file.Calls.At(i).Line))
+			return r.in.wrong(f, `"Id"`, fmt.Errorf("event %s is called again while that of line %d is open", id,
+				r.file.Calls.At(i).Line))
 		}
 		o := Call{Owner: owner, Inv: r.order, Ret: times.Never, Line: int32(f.line), EndLine: int32(f.line)}
 		if err := r.asked(f, c.Value, `"Value"`, &o); err != nil {
@@ -194,7 +197,8 @@ func (r *porcupineReader) answered(f value, raw json.RawMessage, where string, o
 	if how == words.EndedSomehow {
 		return r.in.wrong(f, where, fmt.Errorf("an answer %q that nobody knows: want true or false, ok, busy, unknown, or {\"ok\": …}", p.word))
 	}
-	if o.ended(how, words.DeniesHold(p.err) || words.DeniesHold(p.word)); o.Outcome == history.OK && o.Kind == history.Acquire && p.token > 0 {
+	if o.ended(how, words.DeniesHold(p.err) || words.DeniesHold(p.word)); o.Outcome == history.OK &&
+		o.Kind == history.Acquire && p.token > 0 {
 		o.Token = p.token
 	}
 	return nil

@@ -8,19 +8,23 @@ import (
 	"strconv"
 )
 
-// Some tools put the name of who wrote a line before it: `kubectl logs --prefix`, `docker compose logs` and stern. If JSON follows, its object gets the name as a
-// member of its own.
+// Some tools put the name of who wrote a line before it: `kubectl logs --prefix`, `docker
+// compose logs` and stern. If JSON follows, its object gets the name as a member of its own.
 
 const linePrefixColor = `(?:\x1b\[[0-9;]*m)*`
 
-// linePrefixes are how lines of such tools begin, up to the object, and the members that their groups become. A time that the tool wrote may stand in between.
+// linePrefixes are how lines of such tools begin, up to the object, and the members
+// that their groups become. A time that the tool wrote may stand in between.
 var linePrefixes = []struct {
 	begins  *regexp.Regexp
 	Members []string
 }{
-	{regexp.MustCompile(`^` + linePrefixColor + `\[pod/([\w.-]+)/([\w.-]+)\]` + linePrefixColor + ` (?:(\d{4}-[\w:.+-]+) )?\{`), []string{"log.pod", "log.container", "log.stamp"}},
-	{regexp.MustCompile(`^` + linePrefixColor + `([\w.-]+) *\| ?` + linePrefixColor + `(?:(\d{4}-[\w:.+-]+) )?\{`), []string{"log.instance", "log.stamp"}},
-	{regexp.MustCompile(`^` + linePrefixColor + `([\w.-]+)` + linePrefixColor + ` ` + linePrefixColor + `([\w.-]+)` + linePrefixColor + ` \{`), []string{"log.pod", "log.container"}},
+	{regexp.MustCompile(`^` + linePrefixColor + `\[pod/([\w.-]+)/([\w.-]+)\]` + linePrefixColor +
+		` (?:(\d{4}-[\w:.+-]+) )?\{`), []string{"log.pod", "log.container", "log.stamp"}},
+	{regexp.MustCompile(`^` + linePrefixColor + `([\w.-]+) *\| ?` + linePrefixColor + `(?:(\d{4}-[\w:.+-]+) )?\{`),
+		[]string{"log.instance", "log.stamp"}},
+	{regexp.MustCompile(`^` + linePrefixColor + `([\w.-]+)` + linePrefixColor + ` ` + linePrefixColor + `([\w.-]+)` +
+		linePrefixColor + ` \{`), []string{"log.pod", "log.container"}},
 }
 
 // unprefixed makes members of what stands before the object of a line.

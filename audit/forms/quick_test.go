@@ -38,11 +38,14 @@ func FuzzQuickJSON(f *testing.F) {
 			}
 		}
 	}
-	for _, text := range []string{`{"ts":1,"time":null,"a":{"b":1},"a":{}}`, `{"a":{"b":" x "},"a.b":"y"}`, `{"a":{"b":"x"},"a":"y"}`, `{"a":"y","a":{"b":"x"}}`, `{"a":{"b":"x"},"a":null}`, `{"ts":-0.5e+7,"pod":true,"x":"\u00e9\n"}`, `{"ts":01}`, `{"at":2,"ts":1,"pod":"\u00e9"}`} {
+	for _, text := range []string{`{"ts":1,"time":null,"a":{"b":1},"a":{}}`, `{"a":{"b":" x "},"a.b":"y"}`,
+		`{"a":{"b":"x"},"a":"y"}`, `{"a":"y","a":{"b":"x"}}`, `{"a":{"b":"x"},"a":null}`,
+		`{"ts":-0.5e+7,"pod":true,"x":"\u00e9\n"}`, `{"ts":01}`, `{"at":2,"ts":1,"pod":"\u00e9"}`} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, named := range [][words.FieldCount]string{{}, {words.FieldKey: "a.b"}, {words.FieldClient: "pod", words.FieldKey: "pod", words.FieldToken: words.NoColumn, words.FieldEvent: "a.b.c"}} {
+		for _, named := range [][words.FieldCount]string{{}, {words.FieldKey: "a.b"},
+			{words.FieldClient: "pod", words.FieldKey: "pod", words.FieldToken: words.NoColumn, words.FieldEvent: "a.b.c"}} {
 			w, s := quickly(t, newSplitJSON(jsonRows{Members: Members{Named: named}}))
 			if !s.object(w, []byte(text)) {
 				continue
@@ -57,7 +60,8 @@ func FuzzQuickJSON(f *testing.F) {
 				t.Fatalf("%q: %q, want %q, %v", text, s.used, names, err)
 			}
 			for f := range texts {
-				if got := string(w.Fields[f]); got != texts[f] && utf8.Valid(w.Fields[f]) && !bytes.ContainsRune(w.Fields[f], utf8.RuneError) {
+				if got := string(w.Fields[f]); got != texts[f] && utf8.Valid(w.Fields[f]) &&
+					!bytes.ContainsRune(w.Fields[f], utf8.RuneError) {
 					t.Fatalf("%q: %s is %q, want %q", text, words.Fields[f], got, texts[f])
 				}
 			}
@@ -74,7 +78,8 @@ func FuzzQuickCSV(f *testing.F) {
 		if strings.ContainsAny(line, "\r\n") || line == "" {
 			return
 		}
-		w, s := quickly(t, newSplitCSV(&csvRows{csvReader: csvReader{comma: ',', columns: 3}, names: []string{"a", "b", "c"}, index: [words.FieldCount]int{0, -1, 1, 2, 2, -1, -1}}))
+		w, s := quickly(t, newSplitCSV(&csvRows{csvReader: csvReader{comma: ',', columns: 3},
+			names: []string{"a", "b", "c"}, index: [words.FieldCount]int{0, -1, 1, 2, 2, -1, -1}}))
 		if !s.quick(w, []byte(line)) {
 			return
 		}

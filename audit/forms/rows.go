@@ -13,7 +13,8 @@ import (
 type rows interface {
 	// border finds where in a piece of the log a record ends, as a cutter wants it.
 	border(data []byte) int
-	// endless is the error for a block that begins with a record without a border; nil: it is read without borders.
+	// endless is the error for a block that begins with a record without a
+	// border; nil: it is read without borders.
 	endless(block) error
 	// splitter returns what takes blocks apart, for one worker.
 	splitter() splitter
@@ -89,7 +90,9 @@ func (r *rowReader) tell() error {
 	if _, ok := r.rows.(*jsonRows); ok { // a column may come late
 		for f, name := range found.Used {
 			if g.Named[f] != "" && g.Named[f] != words.NoColumn && g.Named[f] != words.FileColumn && name == "" {
-				return &history.SyntaxError{File: l.Name, Line: 1, Err: fmt.Errorf("no line has the column %q, which --map gives the field %q", g.Named[f], words.Field(f).Named())}
+				return &history.SyntaxError{File: l.Name, Line: 1,
+					Err: fmt.Errorf("no line has the column %q, which --map gives the field %q", g.Named[f],
+						words.Field(f).Named())}
 			}
 			if g.Chosen[f] == "" {
 				g.Chosen[f] = name
@@ -107,7 +110,8 @@ func (r *rowReader) tell() error {
 		l.Leave("Lines that %s: %d, the first is line %d; they are left out%s.", what, found.Skipped, found.First, how)
 	}
 	if torn := found.Torn; torn != nil {
-		l.Leave("Records that are cut or torn: %d, the first is line %d (%s); they are left out.", found.Cut.N, found.Cut.First, torn.Err)
+		l.Leave("Records that are cut or torn: %d, the first is line %d (%s); they are left out.", found.Cut.N,
+			found.Cut.First, torn.Err)
 	}
 	l.Missing, l.Gaps = found.Telling.N, found.Gaps
 	l.Doubt(found.Telling, "it is left out, and seems to tell of a lock.")
@@ -115,7 +119,8 @@ func (r *rowReader) tell() error {
 		l.Doubt(found.Nameless, "it names no lock, and other lines do.")
 	}
 	if found.Other > 0 {
-		l.Leave("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.Other, found.Strange.Line)
+		l.Leave("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.Other,
+			found.Strange.Line)
 	}
 	if !r.rows.has(words.FieldKey, found) {
 		l.Leave(keyless)

@@ -35,10 +35,12 @@ func whole(head []byte) []byte {
 	return head[:bytes.LastIndexByte(head, '\n')+1]
 }
 
-// sampleJSON reads what the objects at the beginning of a file hold; a member of a member is a column with a path.
+// sampleJSON reads what the objects at the beginning of a file hold; a member
+// of a member is a column with a path.
 func sampleJSON(head []byte) *words.Sample {
 	s := &words.Sample{}
-	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); banner(first) && !beginsList.Match(first) || someObject(first) || behindHalf(bytes.TrimSpace(head)) != nil {
+	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); banner(first) && !beginsList.Match(first) ||
+		someObject(first) || behindHalf(bytes.TrimSpace(head)) != nil {
 		head = objects(head)
 	}
 	f := newValues(bufio.NewReader(bytes.NewReader(head)), "", false)

@@ -10,16 +10,20 @@ import (
 	"github.com/lockchaos/lockchaos/audit/words"
 )
 
-// Some files have samples of who holds a lock, such as a watch of Kubernetes' Leases, or a table of locks that was read now and then. Each sample says who
-// held the lock, since when, until when at most, and often as which version of the record. They are followed lock by lock:
+// Some files have samples of who holds a lock, such as a watch of Kubernetes' Leases, or a
+// table of locks that was read now and then. Each sample says who held the lock, since when,
+// until when at most, and often as which version of the record. They are followed lock by lock:
 //
-//   - A hold lasts at least from when its record says that it began to the last renewal that a sample shows.
+//   - A hold lasts at least from when its record says that it began to the last
+//     renewal that a sample shows.
 //   - A record that names nobody, or that was deleted, is a release.
 //   - A holder that another one follows after its time was over held until then: its lease ran out.
-//   - A holder that another one follows earlier was robbed of the lock, if no change of the record is missing. Else it may have given the lock up between
-//     two samples, and that stays open. What shows that none is missing: see complete.
+//   - A holder that another one follows earlier was robbed of the lock, if no change
+//     of the record is missing. Else it may have given the lock up between two
+//     samples, and that stays open. What shows that none is missing: see complete.
 //
-// What lies between two samples is not told. Only numbers that rise with each change of the record, or of its holder, show that there was nothing.
+// What lies between two samples is not told. Only numbers that rise with each
+// change of the record, or of its holder, show that there was nothing.
 
 // sighting is one sample.
 type sighting struct {
@@ -34,11 +38,15 @@ type sighting struct {
 	counted bool   // count has the changes of the record since there was none
 	count   int64
 	change  bool // it was told as a change of its record
-	guessed bool // of a hold that was followed early: only the rhythm of its renewals shows that nothing is missing
+	// of a hold that was followed early: only the rhythm of its renewals shows
+	// that nothing is missing
+	guessed bool
 	least   int64
-	most    int64 // the least and the most time between renewals of the hold; least is 0 before the second sample of it
-	over    bool  // it was given up, and the record still names its holder
-	given   bool  // of the same hold, a time that is over earlier shows that it was given up
+	// the least and the most time between renewals of the hold; least is 0
+	// before the second sample of it
+	most  int64
+	over  bool // it was given up, and the record still names its holder
+	given bool // of the same hold, a time that is over earlier shows that it was given up
 }
 
 // sightings follows the samples of a file.
@@ -185,10 +193,13 @@ func (now *sighting) steady() bool { return now.most < now.least+now.least/2 }
 // told reports whether a watch with its events shows the change to the next holder.
 func (was *sighting) told(now *sighting) bool { return was.counted || now.change }
 
-// complete reports whether no change of a record can be missing between the last sample of a holder and the first of the next one. A watch says so itself, with
-// events. Else the samples must be those that a watch would show, and nobody who looks at the record now and then: the next hold is seen from its first
-// instant, and all renewals of the record come in a steady rhythm. Looks that are as steady as that come at most one and a half rhythms apart. So a release
-// that they miss comes, with the takeover behind it, within two and a half rhythms of the last renewal that they show, and mostly not at once.
+// complete reports whether no change of a record can be missing between the last sample of
+// a holder and the first of the next one. A watch says so itself, with events. Else the
+// samples must be those that a watch would show, and nobody who looks at the record now
+// and then: the next hold is seen from its first instant, and all renewals of the record
+// come in a steady rhythm. Looks that are as steady as that come at most one and a half
+// rhythms apart. So a release that they miss comes, with the takeover behind it, within
+// two and a half rhythms of the last renewal that they show, and mostly not at once.
 func (was *sighting) complete(now *sighting) bool {
 	if was.told(now) {
 		return true
@@ -203,7 +214,8 @@ func (s *sightings) gap(of *remarks.Tally, now *sighting) {
 	s.gaps[now.key] = true
 }
 
-// finish says what only the whole file tells: of early takeovers, that the holders before had their time, if no change of the record is missing.
+// finish says what only the whole file tells: of early takeovers, that the
+// holders before had their time, if no change of the record is missing.
 func (s *sightings) finish(w *words.Worker, polled bool) {
 	for _, ends := range s.early {
 		switch {

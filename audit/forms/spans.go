@@ -13,16 +13,21 @@ import (
 
 	"github.com/lockchaos/lockchaos/audit/remarks"
 	"github.com/lockchaos/lockchaos/audit/words"
+	"github.com/lockchaos/lockchaos/history"
 )
 
-// A trace has a span for each hold of a lock: it begins behind the grant, and ends before the release. Traces are read as OpenTelemetry, Jaeger and Zipkin
-// write them in JSON, also one object a line, as the file exporter of OpenTelemetry's collector does. All are read alike: the paths of their spans differ.
+// A trace has a span for each hold of a lock: it begins behind the grant, and ends
+// before the release. Traces are read as OpenTelemetry, Jaeger and Zipkin write
+// them in JSON, also one object a line, as the file exporter of OpenTelemetry's
+// collector does. All are read alike: the paths of their spans differ.
 
 // spansBegin is how such a file begins.
 var spansBegin = regexp.MustCompile(`^\{\s*"resourceSpans"\s*:|^\{\s*"data"\s*:\s*\[\s*\{\s*"(traceID|spans|processes)"|^\[[\s[]*\{(?s:.*)"traceId"(?s:.*)"localEndpoint"|^\[[\s[]*\{(?s:.*)"localEndpoint"(?s:.*)"traceId"`)
 
-// spanColumns are the attributes by which a client is known, the best one first; threadColumn tells the threads of one apart.
-var spanColumns = []string{"service.instance.id", "k8s.pod.name", "client-uuid", "host.name", "hostname", "localEndpoint.ipv4", "service.name"}
+// spanColumns are the attributes by which a client is known, the best one
+// first; threadColumn tells the threads of one apart.
+var spanColumns = []string{"service.instance.id", "k8s.pod.name", "client-uuid", "host.name", "hostname",
+	"localEndpoint.ipv4", "service.name"}
 
 const (
 	threadColumn = "thread.id"
@@ -59,7 +64,8 @@ func openSpans(f *File, in io.Reader) (recordReader, error) {
 	s := &traceReader{file: f, walk: newWalkJSON(in, f.Name), names: map[string]int{}}
 	f.What = "trace"
 	s.forget()
-	for _, path := range []string{"resourceSpans[].scopeSpans[].spans[]", "resourceSpans[].instrumentationLibrarySpans[].spans[]", "data[].spans[]"} {
+	for _, path := range []string{"resourceSpans[].scopeSpans[].spans[]",
+		"resourceSpans[].instrumentationLibrarySpans[].spans[]", "data[].spans[]"} {
 		s.walk.take[path] = s.span
 	}
 	s.walk.take["[]"] = s.zipkin
@@ -73,12 +79,12 @@ func openSpans(f *File, in io.Reader) (recordReader, error) {
 }
 
 // choose finds the columns by the first spans.
-func (s *traceReader) choose() (err error) {
+func (s *traceReader) choose() error {
 	f := s.file
 	if len(s.ready) == 0 {
 		return s.nameless()
 	}
-	if err = f.Lines.WholeHolds("unix-ns"); err != nil {
+	if err := f.Lines.WholeHolds("unix-ns"); err != nil {
 		return err
 	}
 	seen, g := map[string]bool{}, f.Lines.Columns
@@ -90,7 +96,8 @@ func (s *traceReader) choose() (err error) {
 		first.Lines = append(first.Lines, one.texts)
 	}
 	first.Names = slices.Sorted(maps.Keys(seen))
-	for at, column := range map[words.Field]string{words.FieldTime: spanStart, words.FieldEnd: spanEnd, words.FieldToken: words.NoColumn} {
+	for at, column := range map[words.Field]string{words.FieldTime: spanStart, words.FieldEnd: spanEnd,
+		words.FieldToken: words.NoColumn} {
 		g.Named[at] = cmp.Or(g.Named[at], column)
 	}
 	if g.Named[words.FieldClient] == "" {
@@ -103,7 +110,10 @@ func (s *traceReader) choose() (err error) {
 			g.Assume("The client of a span is its %s (--map client=ATTRIBUTE).", g.Column(words.FieldClient))
 		}
 	}
-	return g.Choose(first)
+	if err := g.Choose(first); err != nil {
+		return &history.SyntaxError{File: f.Name, Line: s.ready[0].line, Err: err}
+	}
+	return nil
 }
 
 // nameless says that no span is a hold, and which names spans have.
@@ -261,7 +271,8 @@ func (s *traceReader) processes(raw []byte, line int) error {
 	return nil
 }
 
-// known gives the spans that are held the attributes of their resource, now that these have been read.
+// known gives the spans that are held the attributes of their resource, now
+// that these have been read.
 func (s *traceReader) known() error {
 	for _, one := range s.held {
 		for _, of := range []map[string]string{s.process[one.process], s.resource} {

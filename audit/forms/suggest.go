@@ -12,7 +12,8 @@ import (
 
 // UnknownFormat says that a file is none that is known. It is an ErrUnknownFormat.
 type UnknownFormat struct {
-	// Pattern reads the first lines, as far as one could tell what is in them; empty: nothing could be told.
+	// Pattern reads the first lines, as far as one could tell what is in them;
+	// empty: nothing could be told.
 	Pattern string
 }
 
@@ -33,7 +34,8 @@ var stampPatterns = []string{
 	`\d{10,19}(?:\.\d+)?`,
 }
 
-// suggest makes a pattern of the first lines: of their time, and of what stands around a word that says what happened.
+// suggest makes a pattern of the first lines: of their time, and of what stands
+// around a word that says what happened.
 func suggest(head []byte) string {
 	var rests []string // what follows the time of the first line, and of others that begin alike
 	begins := ""
@@ -97,7 +99,8 @@ func suggestPairs(text string) string {
 	pattern, found := "", map[words.Field]bool{}
 	for _, pair := range regexp.MustCompile(`(?:^|[\s,])([\w.]+)=("[^"]*"|[^\s,]*)`).FindAllStringSubmatch(text, -1) {
 		p, ok := words.StandingOf(pair[1])
-		if !ok || found[p.Field] || p.Field != words.FieldClient && p.Field != words.FieldEvent && p.Field != words.FieldKey && p.Field != words.FieldToken {
+		if !ok || found[p.Field] || p.Field != words.FieldClient && p.Field != words.FieldEvent &&
+			p.Field != words.FieldKey && p.Field != words.FieldToken {
 			continue
 		}
 		if p.Field == words.FieldEvent && !words.TellsEvent(strings.Trim(pair[2], `"`)) {
@@ -112,7 +115,8 @@ func suggestPairs(text string) string {
 	return pattern
 }
 
-// suggestRest is the pattern for what follows the time: the word before an event is the client, and that behind it the lock.
+// suggestRest is the pattern for what follows the time: the word before an
+// event is the client, and that behind it the lock.
 func suggestRest(text string) string {
 	all := strings.Fields(text)
 	for i, word := range all {
@@ -120,11 +124,16 @@ func suggestRest(text string) string {
 			continue
 		}
 		who := i - 1
-		if client := all[who]; strings.HasSuffix(client, ":") || strings.HasSuffix(client, "]") && !strings.HasPrefix(client, "[") {
+		if client := all[who]; strings.HasSuffix(client, ":") || strings.HasSuffix(client, "]") &&
+			!strings.HasPrefix(client, "[") {
 			continue // it names a place in the program
 		}
-		if !strings.ContainsFunc(all[who], unicode.IsLetter) || strings.EqualFold(all[who], "lock") { // a dash, or "Lock acquired": the thread may stand in brackets
-			who = slices.IndexFunc(all[:i], func(w string) bool { return strings.HasPrefix(w, "[") && strings.HasSuffix(w, "]") })
+		// a dash, or "Lock acquired": the thread may stand in brackets
+		if !strings.ContainsFunc(all[who], unicode.IsLetter) || strings.EqualFold(all[who], "lock") {
+			who = slices.IndexFunc(all[:i], func(w string) bool {
+				return strings.HasPrefix(w, "[") &&
+					strings.HasSuffix(w, "]")
+			})
 			if who < 0 {
 				continue
 			}
@@ -136,7 +145,8 @@ func suggestRest(text string) string {
 		if before < 0 {
 			continue
 		}
-		rest += suggestWords(before) + suggestWord(all[who], "client") + `\s+` + suggestWords(i-who-1) + suggestWord(word, "event")
+		rest += suggestWords(before) + suggestWord(all[who], "client") + `\s+` + suggestWords(i-who-1) +
+			suggestWord(word, "event")
 		if i+1 < len(all) {
 			rest += `\s+` + suggestWord(all[i+1], "key")
 		}
@@ -150,8 +160,8 @@ func suggestWords(n int) string {
 	return strings.Repeat(`\S+\s+`, n)
 }
 
-// suggestColumns is the pattern for lines of which no word is known: the first words that are not the same on all lines are the client and, if they are
-// made of letters alone, the event.
+// suggestColumns is the pattern for lines of which no word is known: the first words that are
+// not the same on all lines are the client and, if they are made of letters alone, the event.
 func suggestColumns(lines []string) string {
 	if len(lines) < 2 {
 		return ""

@@ -13,7 +13,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// textRows is lines of text, taken apart by a regular expression whose named groups are the columns.
+// textRows is lines of text, taken apart by a regular expression whose named
+// groups are the columns.
 type textRows struct {
 	file    string
 	pattern *regexp.Regexp
@@ -117,7 +118,8 @@ func (s *splitText) line(w *words.Worker, text []byte, line int) error {
 	return nil
 }
 
-// match takes a line apart, if the pattern matches it. Several groups may have one name, for a line of either of two forms.
+// match takes a line apart, if the pattern matches it. Several groups may have
+// one name, for a line of either of two forms.
 func (s *splitText) match(w *words.Worker, text []byte) bool {
 	at := s.pattern.FindSubmatchIndex(text)
 	if at == nil {

@@ -22,9 +22,10 @@ type value struct {
 	line, column int
 }
 
-// values cuts a file of EDN or JSON into its outermost maps, one after the other or inside one vector. It knows strings, comments and brackets only:
-// what a value means, and whether it is right, is for a library to say. So a file of any size is read in bounded memory, an error has its
-// place in the file, and no depth of brackets reaches a recursive decoder.
+// values cuts a file of EDN or JSON into its outermost maps, one after the other or inside
+// one vector. It knows strings, comments and brackets only: what a value means, and whether
+// it is right, is for a library to say. So a file of any size is read in bounded memory, an
+// error has its place in the file, and no depth of brackets reaches a recursive decoder.
 type values struct {
 	in           *bufio.Reader
 	file         string
@@ -107,7 +108,8 @@ func (f *values) value(c byte) (value, error) {
 		prev = c
 		if c, err = f.read(); errors.Is(err, io.EOF) {
 			if len(open) > 0 {
-				return value{}, (&values{file: f.file, line: got.line, column: got.column}).fail(string(f.buf[:min(len(f.buf), 60)]),
+				return value{}, (&values{file: f.file, line: got.line,
+					column: got.column}).fail(string(f.buf[:min(len(f.buf), 60)]),
 					fmt.Errorf("the file ends before the %q that closes this", open[len(open)-1]))
 			}
 			got.text = f.buf
@@ -153,7 +155,8 @@ func (f *values) specialInEDN(c, prev byte) error {
 	return nil
 }
 
-// complete reports whether a value outside of brackets ends with c: a map does, and whatever is none at the end of its word.
+// complete reports whether a value outside of brackets ends with c: a map does,
+// and whatever is none at the end of its word.
 func (f *values) complete(c byte) bool {
 	if c == '}' || c == ']' || c == ')' || c == '"' {
 		return true
@@ -179,7 +182,8 @@ func closing(c byte) byte {
 	return ')'
 }
 
-// unhex makes a symbol of a number such as 0x1f, which Clojure prints inside of #object and EDN does not know.
+// unhex makes a symbol of a number such as 0x1f, which Clojure prints inside of
+// #object and EDN does not know.
 func (f *values) unhex() {
 	if next, err := f.in.Peek(1); err == nil && next[0] == 'x' {
 		f.buf[len(f.buf)-1] = ' '
@@ -210,7 +214,8 @@ func (f *values) quoted() error {
 func (f *values) take() error {
 	c, err := f.read()
 	if errors.Is(err, io.EOF) {
-		return f.fail(string(f.buf[max(0, len(f.buf)-40):]), errors.New("the file ends inside of a string or character"))
+		return f.fail(string(f.buf[max(0, len(f.buf)-40):]),
+			errors.New("the file ends inside of a string or character"))
 	}
 	f.buf = append(f.buf, c)
 	return err
@@ -261,10 +266,12 @@ func (f *values) read() (byte, error) {
 
 // fail says that the file is wrong at the byte read last.
 func (f *values) fail(near string, err error) error {
-	return &history.SyntaxError{File: f.file, Line: f.line, Column: max(f.column, 1), Near: remarks.Excerpt(near), Err: err}
+	return &history.SyntaxError{File: f.file, Line: f.line, Column: max(f.column, 1), Near: remarks.Excerpt(near),
+		Err: err}
 }
 
-// wrong says that a value is wrong at the first place at which it has the text, or at its beginning.
+// wrong says that a value is wrong at the first place at which it has the text,
+// or at its beginning.
 func (f *values) wrong(in value, text string, err error) error {
 	at := 0
 	if text != "" {

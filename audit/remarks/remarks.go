@@ -1,5 +1,6 @@
-// Package remarks holds what the readers of a log have to say besides what they read: what they took for granted, what they left out, and which
-// lines leave it open who held a lock. An answer lists them before its finding.
+// Package remarks holds what the readers of a log have to say besides what they
+// read: what they took for granted, what they left out, and which lines leave
+// it open who held a lock. An answer lists them before its finding.
 package remarks
 
 import "fmt"
@@ -31,7 +32,8 @@ func (r *Remarks) Doubt(lines Tally, text string) {
 
 // Add adds the remarks of another reader.
 func (r *Remarks) Add(more *Remarks) {
-	r.Assumed, r.Left, r.Open = append(r.Assumed, more.Assumed...), append(r.Left, more.Left...), append(r.Open, more.Open...)
+	r.Assumed, r.Left, r.Open = append(r.Assumed, more.Assumed...), append(r.Left, more.Left...),
+		append(r.Open, more.Open...)
 }
 
 // Open is a line that leaves it open who held a lock.

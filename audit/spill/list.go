@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// List is a list of items without pointers. Pages that were not used of late lie in a temporary file.
-// A pointer to an item is good until the next add or trim.
+// List is a list of items without pointers. Pages that were not used of late lie
+// in a temporary file. A pointer to an item is good until the next add or trim.
 type List[T any] struct {
 	scratch scratch
 	pages   []page[T]

@@ -1,7 +1,9 @@
-// Package spill keeps what may not fit into memory: lists, and sorters that put items in order. Both keep a bounded part of their items in
-// memory (Room), and the rest in temporary files. Their items have no pointers.
+// Package spill keeps what may not fit into memory: lists, and sorters that put
+// items in order. Both keep a bounded part of their items in memory (Room), and
+// the rest in temporary files. Their items have no pointers.
 //
-// Nearly every line of a translation may meet an error of such a file. So it is thrown as a panic, and every function that others call has
+// Nearly every line of a translation may meet an error of such a file. So it is
+// thrown as a panic, and every function that others call has
 //
 //	defer spill.Caught(&err)
 package spill
@@ -62,7 +64,8 @@ type scratch struct {
 // scratchError is an error of a temporary file, which is thrown as a panic.
 type scratchError struct{ error }
 
-// Caught makes the panic of a temporary file the error that a function returns. It is to be deferred.
+// Caught makes the panic of a temporary file the error that a function returns.
+// It is to be deferred.
 func Caught(err *error) {
 	if r := recover(); r != nil {
 		wrong, ok := r.(scratchError)
@@ -112,7 +115,8 @@ func (s *scratch) close() {
 	*s = scratch{}
 }
 
-// raw is the memory of items. They must have no pointers, because the garbage collector does not see those in a file.
+// raw is the memory of items. They must have no pointers, because the garbage
+// collector does not see those in a file.
 func raw[T any](items []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(items))), len(items)*int(unsafe.Sizeof(*new(T))))
 }

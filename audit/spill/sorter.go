@@ -5,8 +5,9 @@ import (
 	"unsafe"
 )
 
-// Sorter puts items without pointers in order; of equal ones, the one that was added first comes first.
-// It sorts runs of them while more come, writes them to a temporary file, and merges them in the end.
+// Sorter puts items without pointers in order; of equal ones, the one that was
+// added first comes first. It sorts runs of them while more come, writes them
+// to a temporary file, and merges them in the end.
 type Sorter[T any] struct {
 	scratch scratch
 	compare func(a, b T) int
@@ -77,8 +78,8 @@ func (s *Sorter[T]) wait() {
 	}
 }
 
-// Aside does something on another processor. It returns what that panicked with, or nil, in a channel
-// that is closed afterwards.
+// Aside does something on another processor. It returns what that panicked
+// with, or nil, in a channel that is closed afterwards.
 func Aside(do func()) <-chan any {
 	done := make(chan any, 1)
 	go func() {
@@ -185,7 +186,8 @@ func (c *Cursor[T]) fill(s *source[T]) bool {
 		return false
 	}
 	next := &s.left[0]
-	bytes := max(1<<12, min(1<<16, 1<<24/len(c.from.chains))) // 16 MB for all, however many there are
+	// 16 MB for all, however many there are
+	bytes := max(1<<12, min(1<<16, 1<<24/len(c.from.chains)))
 	size := int(unsafe.Sizeof(*new(T)))
 	n := min(next.length, max(1, min(bytes/size, c.from.most)))
 	s.items, s.at, s.run = slices.Grow(s.items[:0], n)[:n], 0, next.number

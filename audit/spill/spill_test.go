@@ -15,7 +15,8 @@ type item struct {
 
 func (a item) compare(b item) int { return cmp.Compare(a.at, b.at) }
 
-// A sorter puts items in order as one sort of them all does, whatever its room, and as often as it is asked.
+// A sorter puts items in order as one sort of them all does, whatever its room,
+// and as often as it is asked.
 func TestSorter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, room := range []Room{UsualRoom, {Run: 1}, {Run: 16 * 100}} {

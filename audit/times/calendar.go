@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Some logs write no year, and others no date at all. The first line's is given or taken from the file, and time goes on from there: where the times of day
+// Some logs write no year, and others no date at all. The first line's is given
+// or taken from the file, and time goes on from there: where the times of day
 // go back by half a day it is the next day.
 
 // cycle is how often the times of a log come again.

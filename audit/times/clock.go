@@ -8,8 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Clock follows what the clock of a log does that its times do not tell: days and years that end, and the hour by which it is set back in autumn. It takes
-// the lines in the order of the file.
+// Clock follows what the clock of a log does that its times do not tell: days and years that end,
+// and the hour by which it is set back in autumn. It takes the lines in the order of the file.
 type Clock struct {
 	zones   zones
 	file    time.Time // the day that the first line is taken for
@@ -39,7 +39,8 @@ const (
 	tardy = time.Minute
 )
 
-// NewClock follows the times that a reader reads. joined: the log is of several files; guessed: nobody said of which day it is.
+// NewClock follows the times that a reader reads. joined: the log is of several
+// files; guessed: nobody said of which day it is.
 func NewClock(s *Reader, joined, guessed bool) Clock {
 	return Clock{zones: s.zones, file: s.date.first, joined: joined, guessed: guessed}
 }
@@ -120,7 +121,8 @@ func (c *Clock) fell(e *Stamp, line int32, fall time.Duration, bare bool) {
 	c.sunk = c.sunk || c.back == 0 && fall > tardy
 }
 
-// autumn reports whether clocks are set back by an hour at such a time: where the zone says so, or else in the night to a Sunday.
+// autumn reports whether clocks are set back by an hour at such a time: where
+// the zone says so, or else in the night to a Sunday.
 func (c *Clock) autumn(at int64) bool {
 	if c.zones.where != nil {
 		return c.zones.again(at / 1e9)
@@ -138,14 +140,16 @@ func (c *Clock) Tell(r *remarks.Remarks, cycle cycle) {
 		r.Assume("The clock was set back by an hour before line %d, which is %s earlier than the line before. So the times from there on are taken for an hour later (--timezone).", c.back, c.by)
 	}
 	if c.unsure != 0 {
-		r.Doubt(remarks.Tally{N: 1, First: c.unsure}, "times go back once more, so in which order the lines were written is not told (--timezone).")
+		r.Doubt(remarks.Tally{N: 1, First: c.unsure},
+			"times go back once more, so in which order the lines were written is not told (--timezone).")
 	}
 	if c.odd != 0 && c.bare != 0 {
 		r.Leave("Line %d is %s earlier than the line before. If a clock was set there, or another file begins, the order of the lines by their times is wrong.", c.odd, c.oddBy)
 	}
 }
 
-// CheckZone notes whether lines have a zone, and refuses those of both kinds where nobody says which zone the others have.
+// CheckZone notes whether lines have a zone, and refuses those of both kinds
+// where nobody says which zone the others have.
 func (c *Clock) CheckZone(file string, bare, zoned int32) error {
 	if c.bare == 0 {
 		c.bare = bare

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The usual times, without what package time takes for being able to read all others: a test holds both to the same answers.
+// The usual times, without what package time takes for being able to read all
+// others: a test holds both to the same answers.
 
 // Quick reads a time in the usual form; ok is false where parse has to.
 func (s *Reader) Quick(text []byte) (ns int64, ok bool) {
@@ -33,7 +34,8 @@ func (s *Reader) Quick(text []byte) (ns int64, ok bool) {
 	return n*unit + ns, err == nil
 }
 
-// quickDate reads a date and a time of day, such as 2026-11-25T15:00:00.25Z, also with a space in the middle or without a zone.
+// quickDate reads a date and a time of day, such as 2026-11-25T15:00:00.25Z,
+// also with a space in the middle or without a zone.
 func (s *Reader) quickDate(text []byte) (ns int64, ok bool) {
 	if len(text) < len("2006-01-02T15:04:05") || text[10] != 'T' && (text[10] != ' ' || s.format != nil) {
 		return 0, false
@@ -73,7 +75,8 @@ func midnight(text []byte) (int64, bool) {
 	year, okYear := Digits(text[:4])
 	month, okMonth := Digits(text[5:7])
 	day, okDay := Digits(text[8:10])
-	if !okYear || !okMonth || !okDay || text[4] != '-' || text[7] != '-' || year < 1701 || year > 2199 || month < 1 || month > 12 || day < 1 {
+	if !okYear || !okMonth || !okDay || text[4] != '-' || text[7] != '-' || year < 1701 || year > 2199 || month < 1 ||
+		month > 12 || day < 1 {
 		return 0, false
 	}
 	t := time.Date(int(year), time.Month(month), int(day), 0, 0, 0, 0, time.UTC)
@@ -100,7 +103,8 @@ func clockTime(text []byte, n int) (seconds int64, ok bool) {
 	return seconds, true
 }
 
-// fractions reads a point and up to nine digits, in ns, if there is a point; less than 0: something else.
+// fractions reads a point and up to nine digits, in ns, if there is a point;
+// less than 0: something else.
 func fractions(text []byte) (ns int64, rest []byte) {
 	if len(text) == 0 || text[0] != '.' && text[0] != ',' {
 		return 0, text

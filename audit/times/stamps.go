@@ -1,4 +1,5 @@
-// Package times reads the times of a log: stamps in all usual forms, their zones, the dates that they lack, and what the clock that wrote them did.
+// Package times reads the times of a log: stamps in all usual forms, their
+// zones, the dates that they lack, and what the clock that wrote them did.
 package times
 
 import (
@@ -80,12 +81,15 @@ var unixUnits = map[string]int64{"unix": 1e9, "unix-ms": 1e6, "unix-us": 1e3, "u
 
 // Options says how times are to be read.
 type Options struct {
-	// Format is "auto", "rfc3339", "unix", "unix-ms", "unix-us", "unix-ns", or a layout of package time.
+	// Format is "auto", "rfc3339", "unix", "unix-ms", "unix-us", "unix-ns", or
+	// a layout of package time.
 	Format string
-	// Timezone is the zone of times that have none, as the time zone database names it. Zones are the offsets of zones by the names that a log has for them.
+	// Timezone is the zone of times that have none, as the time zone database names
+	// it. Zones are the offsets of zones by the names that a log has for them.
 	Timezone string
 	Zones    map[string]string
-	// Date is the day of the first line, for times without a year or date. FileDate is the same where nobody says it: the file's own.
+	// Date is the day of the first line, for times without a year or date.
+	// FileDate is the same where nobody says it: the file's own.
 	Date, FileDate string
 }
 
@@ -185,7 +189,8 @@ func (s *Reader) parseLayout(l *layout, text string) (int64, error) {
 	return t.UnixNano(), nil
 }
 
-// unix reads a number since 1970. Without a unit its size tells it: a second has ten digits until the year 2286, a millisecond thirteen.
+// unix reads a number since 1970. Without a unit its size tells it: a second
+// has ten digits until the year 2286, a millisecond thirteen.
 func (s *Reader) unix(text string) (int64, error) {
 	s.Zoned = true
 	whole, fraction, _ := strings.Cut(unexponent(text), ".")

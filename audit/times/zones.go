@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A zone that is not known is asked for, and never taken for UTC: the answer must not depend on who reads the log, and where.
+// A zone that is not known is asked for, and never taken for UTC: the answer
+// must not depend on who reads the log, and where.
 
 // zones is what is known of the zones of a log's times.
 type zones struct {
@@ -102,7 +103,8 @@ func (z *zones) abbreviated(name string, wall int64) (east int64, ok bool) {
 	if z.where == nil {
 		return 0, false
 	}
-	for _, at := range [...]int64{wall - 24*3600, wall + 24*3600} { // before and after a change of the offset
+	// before and after a change of the offset
+	for _, at := range [...]int64{wall - 24*3600, wall + 24*3600} {
 		if is, offset := time.Unix(at, 0).In(z.where).Zone(); is == name {
 			return int64(offset), true
 		}
@@ -110,7 +112,8 @@ func (z *zones) abbreviated(name string, wall int64) (east int64, ok bool) {
 	return 0, false
 }
 
-// earliest is the instant (s since 1970) at which clocks first showed a time (s). They show it twice when they are set back.
+// earliest is the instant (s since 1970) at which clocks first showed a time
+// (s). They show it twice when they are set back.
 func (z *zones) earliest(wall int64) int64 {
 	before, after := z.offset(wall-24*3600), z.offset(wall+24*3600)
 	if at := wall - before; z.offset(at) == before {

@@ -11,7 +11,8 @@ type Ambiguous struct {
 	Field   string
 	Columns []string // that could be the field's; empty: none is like it
 	Values  []string // the first of what each column holds
-	// Map is a mapping of every field that was found, and of this one to the first of the columns: one of the ways.
+	// Map is a mapping of every field that was found, and of this one to the
+	// first of the columns: one of the ways.
 	Map []string
 }
 

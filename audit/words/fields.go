@@ -22,7 +22,8 @@ const (
 	FieldCount
 )
 
-// Fields are the names of the fields that Options.Map gives columns to, in the order of their numbers.
+// Fields are the names of the fields that Options.Map gives columns to, in the
+// order of their numbers.
 var Fields = []string{"time", "end", "client", "event", "key", "token", "result"}
 
 // Row is one line of a log.
@@ -32,7 +33,8 @@ type Row struct {
 	Columns [FieldCount]int // where each field stands; 0: the line only
 }
 
-// wholeHold is the field of the time at which a record's hold begins, where each record is a whole hold: it ends at the field end, whatever came of the work.
+// wholeHold is the field of the time at which a record's hold begins, where each
+// record is a whole hold: it ends at the field end, whatever came of the work.
 const wholeHold = "begin"
 
 // FileColumn is the file that a line stands in, where the files of one log are judged together.
@@ -52,7 +54,8 @@ func explicit(m map[string]string) (named [FieldCount]string, err error) {
 		case i >= 0 && named[i] != "":
 			return named, fmt.Errorf("%q and %q name the same field: give one of them", wholeHold, Fields[FieldTime])
 		case i < 0:
-			return named, fmt.Errorf("a column can't be mapped to %q; the fields are %s", name, strings.Join(Fields, ", "))
+			return named, fmt.Errorf("a column can't be mapped to %q; the fields are %s", name,
+				strings.Join(Fields, ", "))
 		case column == "":
 			return named, fmt.Errorf("the field %q needs the name of its column", name)
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/lockchaos/lockchaos/audit/times"
 )
 
-// Columns finds the columns of a log that the user did not name: by their names, and where these leave it open by
-// what the columns hold. It never decides between two that differ: that is an Ambiguous.
+// Columns finds the columns of a log that the user did not name: by their
+// names, and where these leave it open by what the columns hold. It never
+// decides between two that differ: that is an Ambiguous.
 type Columns struct {
 	remarks.Remarks
 	Named     [FieldCount]string // what the user said
@@ -30,12 +31,14 @@ var errHeaderless = errors.New("the first line holds a time and no names of colu
 // Choose finds the columns of all fields.
 func (g *Columns) Choose(s *Sample) error {
 	g.log = s
-	if two := g.Named[FieldClient] + "+" + g.Named[FieldPart]; g.Named[FieldPart] != "" && slices.Contains(s.Names, two) {
+	if two := g.Named[FieldClient] + "+" + g.Named[FieldPart]; g.Named[FieldPart] != "" &&
+		slices.Contains(s.Names, two) {
 		g.Named[FieldClient], g.Named[FieldPart] = two, ""
 	}
 	for f, name := range g.Named {
 		if name != "" && name != NoColumn && name != FileColumn && s.Fixed && !slices.Contains(s.Names, name) {
-			return fmt.Errorf("there is no column %q for the field %q; the columns are %s", name, Field(f).Named(), strings.Join(s.Names, ", "))
+			return fmt.Errorf("there is no column %q for the field %q; the columns are %s", name, Field(f).Named(),
+				strings.Join(s.Names, ", "))
 		}
 		g.Chosen[f] = name
 	}
@@ -75,7 +78,8 @@ func (g *Columns) byName(f Field) error {
 	rank := map[string]int{}
 	var found []string
 	for _, c := range g.log.Names {
-		if p, ok := StandingOf(c); ok && p.Field == f && !slices.Contains(g.Chosen[:], c) && !slices.Contains(found, c) {
+		if p, ok := StandingOf(c); ok && p.Field == f && !slices.Contains(g.Chosen[:], c) &&
+			!slices.Contains(found, c) {
 			rank[c] = p.Rank
 			found = append(found, c)
 		}
@@ -85,7 +89,8 @@ func (g *Columns) byName(f Field) error {
 		found = g.speaking(found)
 	}
 	found = g.fitting(f, found)
-	if f == FieldToken && len(found) > 0 && rank[found[0]] >= second && !g.holds(f, found[0]) && len(g.log.values(found[0])) > 0 {
+	if f == FieldToken && len(found) > 0 && rank[found[0]] >= second && !g.holds(f, found[0]) &&
+		len(g.log.values(found[0])) > 0 {
 		g.Leave("The column %q holds other things than whole numbers, so it is no fencing token.", found[0])
 		g.Chosen[f] = NoColumn
 		return nil
@@ -96,7 +101,8 @@ func (g *Columns) byName(f Field) error {
 	return g.take(f, found)
 }
 
-// speaking leaves those columns of events in which a lock is granted. Where none of them is one, it takes others: what a column holds says more than its name.
+// speaking leaves those columns of events in which a lock is granted. Where none
+// of them is one, it takes others: what a column holds says more than its name.
 func (g *Columns) speaking(columns []string) []string {
 	for _, among := range [...][]string{columns, g.log.Names} {
 		var speak []string
@@ -112,8 +118,8 @@ func (g *Columns) speaking(columns []string) []string {
 	return columns
 }
 
-// fitting leaves those columns whose values are a field's; all of them where none is. What is the same on every line
-// names no client and no key where another column does.
+// fitting leaves those columns whose values are a field's; all of them where none is.
+// What is the same on every line names no client and no key where another column does.
 func (g *Columns) fitting(f Field, columns []string) []string {
 	if fit := slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !g.holds(f, c) }); len(fit) > 0 {
 		return fit
@@ -168,7 +174,8 @@ func (g *Columns) take(f Field, columns []string) error {
 	return nil
 }
 
-// equal reports whether two columns hold the same on every line: the same words, or others that mean the same.
+// equal reports whether two columns hold the same on every line: the same
+// words, or others that mean the same.
 func (g *Columns) equal(a, b string) bool {
 	return !slices.ContainsFunc(g.log.Lines, func(line map[string]string) bool {
 		x, y := line[a], line[b]
@@ -203,19 +210,24 @@ func (g *Columns) like(f Field, column string) bool {
 	case FieldTime:
 		return len(values) > 0 && !slices.ContainsFunc(values, func(v string) bool { return !g.isTime(v) })
 	case FieldEvent:
-		return slices.ContainsFunc(values, func(v string) bool { m := g.words.of(v); return m == Acquire || m == Grant })
+		return slices.ContainsFunc(values, func(v string) bool {
+			m := g.words.of(v)
+			return m == Acquire ||
+				m == Grant
+		})
 	case FieldToken:
 		return g.rises(column)
 	}
 	// A lock may have one record only where each is a whole hold.
-	return (g.log.varied(column) || g.whole && f == FieldKey && distinct(values) > 1) && !slices.Contains(notKeys, Plain(column)) && !slices.ContainsFunc(values, g.isTime)
+	return (g.log.varied(column) || g.whole && f == FieldKey && distinct(values) > 1) &&
+		!slices.Contains(notKeys, Plain(column)) && !slices.ContainsFunc(values, g.isTime)
 }
 
 // fewestGrants is how many grants must have rising numbers for these to be taken for tokens.
 const fewestGrants = 3
 
-// rises reports whether a column's numbers rise with every grant of a key and stay the same until the next one. A
-// number of the line, or of the write, does not.
+// rises reports whether a column's numbers rise with every grant of a key and stay
+// the same until the next one. A number of the line, or of the write, does not.
 func (g *Columns) rises(column string) bool {
 	if !g.holds(FieldToken, column) || g.Chosen[FieldEvent] == "" || g.Chosen[FieldClient] == "" {
 		return false
@@ -275,7 +287,8 @@ func (g *Columns) missing(f Field) error {
 // Mapping is what was found, as Options.Map has it.
 func (g *Columns) Mapping() (pairs []string) {
 	for f := range Fields {
-		if column := g.Column(Field(f)); column != "" && (column != NoColumn || g.Named[f] != "" || f == int(FieldToken)) {
+		if column := g.Column(Field(f)); column != "" &&
+			(column != NoColumn || g.Named[f] != "" || f == int(FieldToken)) {
 			pairs = append(pairs, Fields[f]+"="+column)
 		}
 	}

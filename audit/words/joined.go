@@ -6,7 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/audit/times"
 )
 
-// A client may be told by two columns, such as the pod and the thread of it: client=pod+thread. The second one is the field fieldPart.
+// A client may be told by two columns, such as the pod and the thread of it:
+// client=pod+thread. The second one is the field fieldPart.
 
 // Column is the column of a field as a mapping has it, of a client both columns.
 func (g *Columns) Column(f Field) string {
@@ -16,7 +17,8 @@ func (g *Columns) Column(f Field) string {
 	return g.Chosen[f]
 }
 
-// join looks for the second column of a client. It is one that tells apart who has a lock where the first one alone is granted what it has.
+// join looks for the second column of a client. It is one that tells apart who
+// has a lock where the first one alone is granted what it has.
 func (g *Columns) join() {
 	if g.Chosen[FieldPart] != "" {
 		return
@@ -77,7 +79,8 @@ func (g *Columns) inTime() []map[string]string {
 	return lines
 }
 
-// nested counts the grants of what a client had and the releases of what it had not, by one column of the client or two.
+// nested counts the grants of what a client had and the releases of what it had
+// not, by one column of the client or two.
 func (g *Columns) nested(lines []map[string]string, first, second string) (nests, strays int) {
 	event, granted := g.Chosen[FieldEvent], false
 	for _, line := range lines {

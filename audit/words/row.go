@@ -30,9 +30,11 @@ func (w *Worker) Add(one *Row) error {
 	wrong := func(f Field, err error) *history.SyntaxError {
 		near := one.Text[f]
 		if near == "" {
-			near = strings.Join(slices.DeleteFunc(slices.Clone(one.Text[:]), func(s string) bool { return s == "" }), " ")
+			near = strings.Join(slices.DeleteFunc(slices.Clone(one.Text[:]), func(s string) bool { return s == "" }),
+				" ")
 		}
-		return &history.SyntaxError{File: w.file, Line: one.Line, Column: one.Columns[f], Near: remarks.Excerpt(near), Err: err}
+		return &history.SyntaxError{File: w.file, Line: one.Line, Column: one.Columns[f], Near: remarks.Excerpt(near),
+			Err: err}
 	}
 	if w.fileOf != nil {
 		one.Text[FieldClient] = w.fileOf(one.Line)
@@ -79,7 +81,8 @@ func (w *Worker) Add(one *Row) error {
 	return nil
 }
 
-// Some tables have a record for each run of a job, with the time at which it began and that at which it ended (--map begin=…,end=…). Its worker holds the
+// Some tables have a record for each run of a job, with the time at which it
+// began and that at which it ended (--map begin=…,end=…). Its worker holds the
 // job's lock from the one to the other, so a record is a grant and a release.
 
 var errEndless = errors.New("no end: with --map begin=COLUMN each record is a whole hold, and needs --map end=COLUMN")

@@ -2,17 +2,21 @@ package words
 
 import "strings"
 
-// columnNames are names of columns, in the form that plain gives them. Those of the first list say what
-// a column is; those of the second may also be of something else, and count where no first one is there.
+// columnNames are names of columns, in the form that plain gives them. Those of
+// the first list say what a column is; those of the second may also be of
+// something else, and count where no first one is there.
 type columnNames struct{ first, second []string }
 
 // usualColumns are the columns that are taken for a field where the user does not say so.
 var usualColumns = [FieldCount]columnNames{
-	FieldTime: {[]string{"time", "ts", "timestamp", "datetime", "eventtime", "when", "at", "t", "loggedat", "timems", "tsms", "timestampms"},
+	FieldTime: {[]string{"time", "ts", "timestamp", "datetime", "eventtime", "when", "at", "t", "loggedat", "timems",
+		"tsms", "timestampms"},
 		[]string{"start", "startedat", "starttime", "date", "createdat", "epochms"}},
 	FieldEnd: {[]string{"end", "finishedat", "endedat", "endtime"}, nil},
-	FieldClient: {[]string{"client", "pod", "worker", "owner", "holder", "who", "lockowner", "lockholder", "consumer", "replica"},
-		[]string{"instance", "process", "actor", "host", "hostname", "node", "machine", "server", "thread", "session", "pid"}},
+	FieldClient: {[]string{"client", "pod", "worker", "owner", "holder", "who", "lockowner", "lockholder", "consumer",
+		"replica"},
+		[]string{"instance", "process", "actor", "host", "hostname", "node", "machine", "server", "thread", "session",
+			"pid"}},
 	FieldEvent: {[]string{"event", "action", "op", "operation", "what", "eventtype", "lockevent"},
 		[]string{"type", "msg"}},
 	FieldKey: {[]string{"key", "resource", "lock", "mutex", "lockkey", "lockresource", "semaphore"},
@@ -23,7 +27,8 @@ var usualColumns = [FieldCount]columnNames{
 }
 
 // notKeys are columns that are never a lock's key, and that most loggers write.
-var notKeys = []string{"level", "severity", "logger", "caller", "file", "line", "msg", "message", "note", "comment", "version", "duration", "latency", "elapsed",
+var notKeys = []string{"level", "severity", "logger", "caller", "file", "line", "msg", "message", "note", "comment",
+	"version", "duration", "latency", "elapsed",
 	"traceid", "spanid", "requestid", "stream", "pid", "thread"}
 
 // Standing is which field a name stands for, and how surely: the smaller rank is the better one.
@@ -49,8 +54,8 @@ var places = func() map[string]Standing {
 	return all
 }()
 
-// StandingOf says which field a column is by its name. In a path such as "kubernetes.pod_name" the last part counts
-// too, and "pod.name" or "pod_id" is as good as "pod".
+// StandingOf says which field a column is by its name. In a path such as "kubernetes.pod_name"
+// the last part counts too, and "pod.name" or "pod_id" is as good as "pod".
 func StandingOf(column string) (Standing, bool) {
 	parts := strings.Split(column, ".")
 	last := Plain(parts[len(parts)-1])

@@ -1,5 +1,6 @@
-// Package words finds out what a record of a log says: who did what to which key, and how it ended. A record is a row of texts. Its columns are named by the user
-// or guessed (Columns), its words are taught or usual (Vocabulary), and a Worker makes events of rows.
+// Package words finds out what a record of a log says: who did what to which key, and how
+// it ended. A record is a row of texts. Its columns are named by the user or guessed
+// (Columns), its words are taught or usual (Vocabulary), and a Worker makes events of rows.
 //
 // A new word is one line in usual, a new name of a column one in usualColumns.
 package words
@@ -37,30 +38,39 @@ const (
 )
 
 // Meanings lists the meanings that a word of an event can be given.
-var Meanings = []string{"acquire", "request", "grant", "busy", "release", "not-held", "renew", "lost", "read", "write", "refused", "ignore"}
+var Meanings = []string{"acquire", "request", "grant", "busy", "release", "not-held", "renew", "lost", "read", "write",
+	"refused", "ignore"}
 
-var meaningOf = map[string]Meaning{"acquire": Acquire, "request": Request, "grant": Grant, "busy": Busy, "release": Release, "not-held": NotHeld,
+var meaningOf = map[string]Meaning{"acquire": Acquire, "request": Request, "grant": Grant, "busy": Busy,
+	"release": Release, "not-held": NotHeld,
 	"renew": Renew, "lost": Lost, "read": Read, "write": Write, "refused": Refused, "ignore": Ignore}
 
 // usual is what words mean where nobody says so, in the form that plain gives them.
 var usual = map[string]Meaning{
 	"acquire": Acquire, "lock": Acquire, "take": Acquire,
-	"request": Request, "requested": Request, "acquiring": Request, "wait": Request, "waiting": Request, "try": Request, "attempt": Request, "enqueue": Request,
-	"grant": Grant, "granted": Grant, "acquired": Grant, "locked": Grant, "obtained": Grant, "got": Grant, "taken": Grant,
-	"busy": Busy, "denied": Busy, "notacquired": Busy, "acquirefailed": Busy, "timeout": Busy, "timedout": Busy,
+	"request": Request, "requested": Request, "acquiring": Request, "wait": Request, "waiting": Request, "try": Request,
+	"attempt": Request, "enqueue": Request,
+	"grant": Grant, "granted": Grant, "acquired": Grant, "locked": Grant, "obtained": Grant, "got": Grant,
+	"taken": Grant,
+	"busy":  Busy, "denied": Busy, "notacquired": Busy, "acquirefailed": Busy, "timeout": Busy, "timedout": Busy,
 	"release": Release, "released": Release, "unlock": Release, "unlocked": Release, "free": Release, "freed": Release,
-	"notheld": NotHeld, "notowner": NotHeld, "notlockowner": NotHeld, "notpermitowner": NotHeld, "releasefailed": NotHeld,
-	"renew": Renew, "renewed": Renew, "refresh": Renew, "refreshed": Renew, "extend": Renew, "extended": Renew, "keepalive": Renew, "heartbeat": Renew,
+	"notheld": NotHeld, "notowner": NotHeld, "notlockowner": NotHeld, "notpermitowner": NotHeld,
+	"releasefailed": NotHeld,
+	"renew":         Renew, "renewed": Renew, "refresh": Renew, "refreshed": Renew, "extend": Renew, "extended": Renew,
+	"keepalive": Renew, "heartbeat": Renew,
 	"lost": Lost, "expired": Lost, "expire": Lost, "revoked": Lost, "evicted": Lost,
 	"read": Read, "get": Read,
 	"write": Write, "wrote": Write, "written": Write, "update": Write, "updated": Write, "put": Write, "set": Write,
 	"refused": Refused, "rejected": Refused, "fenced": Refused, "writerefused": Refused, "writerejected": Refused,
-	"readlock": shared, "rlock": shared, "acquireread": shared, "acquireshared": shared, "sharedlock": shared, "lockshared": shared, "writelock": shared,
-	"acquirewrite": shared, "readunlock": shared, "runlock": shared, "releaseread": shared, "releaseshared": shared, "releasewrite": shared,
+	"readlock": shared, "rlock": shared, "acquireread": shared, "acquireshared": shared, "sharedlock": shared,
+	"lockshared": shared, "writelock": shared,
+	"acquirewrite": shared, "readunlock": shared, "runlock": shared, "releaseread": shared, "releaseshared": shared,
+	"releasewrite": shared,
 }
 
 // kinds are the ops that words mean where ops are told and not logged.
-var kinds = map[Meaning]history.Kind{Acquire: history.Acquire, Request: history.Acquire, Grant: history.Acquire, Release: history.Release, Renew: history.Renew,
+var kinds = map[Meaning]history.Kind{Acquire: history.Acquire, Request: history.Acquire, Grant: history.Acquire,
+	Release: history.Release, Renew: history.Renew,
 	Read: history.Read, Write: history.Write}
 
 // OpOf is the op that a tool's word means; KindNone: nobody knows. Shared locks are an error.
@@ -85,7 +95,8 @@ func Plain(word string) string {
 	}, word)
 }
 
-// usually is what a word means where nobody says so. "lock" around a word adds nothing: lock.acquired, release_lock.
+// usually is what a word means where nobody says so. "lock" around a word adds
+// nothing: lock.acquired, release_lock.
 func usually(word string) Meaning {
 	w := Plain(word)
 	if m, ok := usual[w]; ok {
@@ -133,7 +144,8 @@ var Results = []string{"ok", "fail", "refused", "unknown"}
 
 var resultOf = map[string]Ending{"ok": EndedOK, "fail": EndedFail, "refused": EndedRefused, "unknown": EndedUnknown}
 
-// NewVocabulary learns words by what they mean (Meanings, Results). They come before the usual ones.
+// NewVocabulary learns words by what they mean (Meanings, Results). They come
+// before the usual ones.
 func NewVocabulary(taught, ended map[string][]string) (Vocabulary, error) {
 	v := Vocabulary{map[string]Meaning{}, map[string]Ending{}}
 	if err := learn(v.results, ended, resultOf, "a", "result", Results); err != nil {
@@ -142,8 +154,10 @@ func NewVocabulary(taught, ended map[string][]string) (Vocabulary, error) {
 	return v, learn(v.words, taught, meaningOf, "an", "event", Meanings)
 }
 
-// learn adds words to those that are known, by the names of what they mean. article and kind are what the words are called, and names what they can mean.
-func learn[M comparable](known map[string]M, taught map[string][]string, named map[string]M, article, kind string, names []string) error {
+// learn adds words to those that are known, by the names of what they mean.
+// article and kind are what the words are called, and names what they can mean.
+func learn[M comparable](known map[string]M, taught map[string][]string, named map[string]M, article, kind string,
+	names []string) error {
 	for name, words := range taught {
 		means, ok := named[name]
 		if !ok {
@@ -197,7 +211,8 @@ const (
 	EndedSomehow // a word that nobody knows
 )
 
-var outcomes = [...]history.Type{EndedOK: history.OK, EndedFail: history.Fail, EndedRefused: history.Fail, EndedUnknown: history.Info}
+var outcomes = [...]history.Type{EndedOK: history.OK, EndedFail: history.Fail, EndedRefused: history.Fail,
+	EndedUnknown: history.Info}
 
 // Outcome is what an op's completion is that ended so.
 func (e Ending) Outcome() history.Type { return outcomes[e] }
@@ -207,11 +222,15 @@ func (e Ending) String() string { return endingWords[e] }
 
 // endings are the words for how an op ended, in the form that plain gives them.
 var endings = map[string]Ending{
-	"": EndedOK, "ok": EndedOK, "success": EndedOK, "succeeded": EndedOK, "true": EndedOK, "1": EndedOK, "granted": EndedOK, "accepted": EndedOK, "200": EndedOK,
+	"": EndedOK, "ok": EndedOK, "success": EndedOK, "succeeded": EndedOK, "true": EndedOK, "1": EndedOK,
+	"granted": EndedOK, "accepted": EndedOK, "200": EndedOK,
 	"acquired": EndedOK, "released": EndedOK, "done": EndedOK, "locked": EndedOK, "unlocked": EndedOK,
-	"fail": EndedFail, "failed": EndedFail, "failure": EndedFail, "false": EndedFail, "0": EndedFail, "denied": EndedFail, "busy": EndedFail, "conflict": EndedFail,
-	"refused": EndedRefused, "rejected": EndedRefused, "fenced": EndedRefused, "stale": EndedRefused, "notheld": EndedFail, "notowner": EndedFail, "notlockowner": EndedFail,
-	"info": EndedUnknown, "unknown": EndedUnknown, "timeout": EndedUnknown, "timedout": EndedUnknown, "error": EndedUnknown, "indeterminate": EndedUnknown,
+	"fail": EndedFail, "failed": EndedFail, "failure": EndedFail, "false": EndedFail, "0": EndedFail,
+	"denied": EndedFail, "busy": EndedFail, "conflict": EndedFail,
+	"refused": EndedRefused, "rejected": EndedRefused, "fenced": EndedRefused, "stale": EndedRefused,
+	"notheld": EndedFail, "notowner": EndedFail, "notlockowner": EndedFail,
+	"info": EndedUnknown, "unknown": EndedUnknown, "timeout": EndedUnknown, "timedout": EndedUnknown,
+	"error": EndedUnknown, "indeterminate": EndedUnknown,
 }
 
 // EndingOf is how an op ended, by a word as tools have it.
@@ -224,7 +243,8 @@ func EndingOf(word string) Ending {
 
 // DeniesHold reports whether the error of a release says that the lock is not the client's.
 func DeniesHold(text string) bool {
-	return slices.ContainsFunc([]string{"notheld", "notowner", "notlockowner", "notpermitowner", "notlocked", "notholder"}, func(word string) bool {
+	return slices.ContainsFunc([]string{"notheld", "notowner", "notlockowner", "notpermitowner", "notlocked",
+		"notholder"}, func(word string) bool {
 		return strings.Contains(Plain(text), word)
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Worker understands rows. Several do so side by side, each with names of its own: events have the worker's numbers of
-// keys and owners until the log takes them (Numbering).
+// Worker understands rows. Several do so side by side, each with names of its own: events
+// have the worker's numbers of keys and owners until the log takes them (Numbering).
 type Worker struct {
 	Reader
 	file         string
@@ -94,7 +94,8 @@ const mostWords = 1 << 12
 
 // NewWorker returns a worker that has read nothing yet. It changes nothing of the reader.
 func NewWorker(r Reader, file string) *Worker {
-	return &Worker{Reader: r, file: file, keys: NewNames(), owners: NewNames(), meanings: map[string]Meaning{}, endings: map[string]Ending{}}
+	return &Worker{Reader: r, file: file, keys: NewNames(), owners: NewNames(), meanings: map[string]Meaning{},
+		endings: map[string]Ending{}}
 }
 
 // mostEvents is how many events are given on at a time, about.
@@ -128,7 +129,8 @@ func (w *Worker) Gather(read func() error) Said {
 	return w.said
 }
 
-// Quick understands the row of the fields, if nothing is odd about it; else it says no, and nothing has happened.
+// Quick understands the row of the fields, if nothing is odd about it; else it
+// says no, and nothing has happened.
 func (w *Worker) Quick(line int) bool {
 	f := &w.Fields
 	if w.fileOf != nil {
@@ -177,7 +179,8 @@ func (w *Worker) Quick(line int) bool {
 	return true
 }
 
-// client is the name of a client, also of one that two columns tell. It is good until the next call.
+// client is the name of a client, also of one that two columns tell. It is good
+// until the next call.
 func (w *Worker) client(first, second []byte) []byte {
 	if len(second) == 0 {
 		return first
@@ -206,7 +209,8 @@ func (w *Worker) Tear(line int, wrong *history.SyntaxError) {
 	w.said.Found.Add(&left)
 }
 
-// leaves reports whether a line is left out whose event is not known: it names no lock, and others do.
+// leaves reports whether a line is left out whose event is not known: it names
+// no lock, and others do.
 func (w *Worker) leaves(one *Row, err error) bool {
 	lock := w.Columns.Chosen[FieldKey]
 	wrong, ok := errors.AsType[*history.SyntaxError](err)
@@ -242,7 +246,8 @@ func (w *Worker) say(e *Event) {
 
 // Tell notes what happened at an instant, for records that no row tells of.
 func (w *Worker) Tell(line int, key, client string, means Meaning, at int64) {
-	w.say(&Event{Stamp: times.Stamp{At: at, End: at}, Line: int32(min(line, math.MaxInt32)), Means: means, Key: w.keys.ID(key), Owner: w.owners.ID(client)})
+	w.say(&Event{Stamp: times.Stamp{At: at, End: at}, Line: int32(min(line, math.MaxInt32)), Means: means,
+		Key: w.keys.ID(key), Owner: w.owners.ID(client)})
 }
 
 // TellFailed is Tell for what was tried, and failed.

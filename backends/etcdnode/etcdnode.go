@@ -1,7 +1,8 @@
-// Package etcdnode runs one member of an etcd cluster: the real server, go.etcd.io/etcd/server/v3, inside this program.
+// Package etcdnode runs one member of an etcd cluster: the real server,
+// go.etcd.io/etcd/server/v3, inside this program.
 //
-// It is a package of its own because the server is large: only the program and the tests that run it should be
-// linked with it.
+// It is a package of its own because the server is large: only the program and
+// the tests that run it should be linked with it.
 package etcdnode
 
 import (
@@ -15,11 +16,12 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
-// walSegment is the size of a segment of the write-ahead log. etcd preallocates 64 MB, which on a tmpfs is memory, for every
-// member of every scenario that runs at the time.
+// walSegment is the size of a segment of the write-ahead log. etcd preallocates 64 MB,
+// which on a tmpfs is memory, for every member of every scenario that runs at the time.
 const walSegment = 4 << 20
 
-// closeLimit bounds a member's farewell. A leader hands its office over first, and would wait seven seconds for an heir if there is none.
+// closeLimit bounds a member's farewell. A leader hands its office over first,
+// and would wait seven seconds for an heir if there is none.
 const closeLimit = 2 * time.Second
 
 // Run runs a member until ctx is done or it fails. Its log goes to standard error.

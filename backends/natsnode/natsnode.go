@@ -1,6 +1,8 @@
-// Package natsnode runs one server of a NATS cluster with JetStream: the real server, github.com/nats-io/nats-server/v2, inside this program.
+// Package natsnode runs one server of a NATS cluster with JetStream: the real
+// server, github.com/nats-io/nats-server/v2, inside this program.
 //
-// It is a package of its own because the server is large: only the program and the tests that run it should be linked with it.
+// It is a package of its own because the server is large: only the program and
+// the tests that run it should be linked with it.
 package natsnode
 
 import (
@@ -16,7 +18,8 @@ import (
 // closeLimit bounds a server's farewell.
 const closeLimit = 2 * time.Second
 
-// Run runs a server until ctx is done or it fails. It is called as the program nats-server is. Its log goes to standard error.
+// Run runs a server until ctx is done or it fails. It is called as the program
+// nats-server is. Its log goes to standard error.
 func Run(ctx context.Context, args []string) error {
 	none := func() {}
 	options, err := server.ConfigureOptions(flag.NewFlagSet("node nats", flag.ContinueOnError), args, none, none, none)

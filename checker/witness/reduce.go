@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// level says which units are left out together: it gives each a number, and those of one number are a group.
+// level says which units are left out together: it gives each a number, and
+// those of one number are a group.
 type level func(u *unit, i int) int64
 
 // byGrant groups what is done under one grant, its acquire included.
@@ -13,11 +14,12 @@ func byGrant(u *unit, i int) int64 {
 	return cmp.Or(u.grant(), -int64(i)-1)
 }
 
-// byUnit leaves out one at a time; an acquire goes only when nothing that was done under it is left, so it comes last of its grant.
+// byUnit leaves out one at a time; an acquire goes only when nothing that was
+// done under it is left, so it comes last of its grant.
 func byUnit(_ *unit, i int) int64 { return int64(i) }
 
-// reduce leaves out groups for as long as the violation stays: half of them at a time, then a quarter, and so on to single ones, and those again until none
-// can be spared.
+// reduce leaves out groups for as long as the violation stays: half of them at a time,
+// then a quarter, and so on to single ones, and those again until none can be spared.
 func (s *search) reduce(kept []int, of level) []int {
 	groups := s.groups(kept, of)
 	for size := max(1, len(groups)/2); ; {
@@ -43,7 +45,8 @@ func (s *search) reduce(kept []int, of level) []int {
 	}
 }
 
-// groups are the units that are kept, in the groups of a level; the latest first, since early ones are more often what later ones need.
+// groups are the units that are kept, in the groups of a level; the latest
+// first, since early ones are more often what later ones need.
 func (s *search) groups(kept []int, of level) (groups [][]int) {
 	place := map[int64]int{}
 	for _, u := range slices.Backward(kept) {
@@ -58,7 +61,8 @@ func (s *search) groups(kept []int, of level) (groups [][]int) {
 	return groups
 }
 
-// whole tells whether every op is done under a grant whose acquire is there too: else the part would be no history that could have been recorded.
+// whole reports whether every op is done under a grant whose acquire is there
+// too: else the part would be no history that could have been recorded.
 func (s *search) whole(groups [][]int) bool {
 	acquires := map[int64]bool{}
 	for _, g := range groups {

@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// unit is what is kept or left out as a whole: an op with its completion and its entries in the ledger, a fault with its end, or a single event.
+// unit is what is kept or left out as a whole: an op with its completion and
+// its entries in the ledger, a fault with its end, or a single event.
 type unit struct {
 	events []int // places in the history
 	fault  *history.FaultSpan
@@ -21,8 +22,8 @@ func (u *unit) op() int64 { return u.first.Op }
 // grant is the one under which the op is done, or of which an event tells; 0: none.
 func (u *unit) grant() int64 { return u.first.Grant }
 
-// split divides the history into units, in the order of their first events. Its end, and the faults that bear on the violation, are none of them: they are
-// never left out.
+// split divides the history into units, in the order of their first events. Its end,
+// and the faults that bear on the violation, are none of them: they are never left out.
 func (s *search) split() {
 	view := history.NewView(s.h)
 	s.units = make([]unit, 0, len(view.Ops)+len(view.Faults)+len(view.Singles))
@@ -53,7 +54,8 @@ func (s *search) split() {
 	})
 }
 
-// since is how far back the violation reaches: a TTL before the first of its ops, for what disturbs a client then may end its session later.
+// since is how far back the violation reaches: a TTL before the first of its
+// ops, for what disturbs a client then may end its session later.
 func (s *search) since() int64 {
 	first := s.want.At
 	for i := range s.units {
@@ -64,8 +66,9 @@ func (s *search) since() int64 {
 	return first - s.h.Header.TTL
 }
 
-// bears tells whether a fault lay on a client of the violation, or on the service, between then and the violation. Without it the witness would show an
-// undisturbed client where the history shows a disturbed one, though the violation may look the same.
+// bears reports whether a fault lay on a client of the violation, or on the service,
+// between then and the violation. Without it the witness would show an undisturbed client
+// where the history shows a disturbed one, though the violation may look the same.
 func (s *search) bears(f *history.FaultSpan, since int64) bool {
 	touches := f.Service
 	for _, g := range []*checker.GrantRef{s.want.A, s.want.B} {
@@ -75,8 +78,8 @@ func (s *search) bears(f *history.FaultSpan, since int64) bool {
 	return touches && min(from, f.From) <= max(s.want.At, s.want.To) && (max(to, f.To) >= since || !f.Ended)
 }
 
-// frame tells whether the unit is part of every witness's beginning: the phases, and what tells how far the ledger is known. They are few, and
-// without them the judge would have to doubt.
+// frame reports whether the unit is part of every witness's beginning: the phases, and what tells
+// how far the ledger is known. They are few, and without them the judge would have to doubt.
 func (u *unit) frame() bool {
 	switch u.first.Type {
 	case history.Mark, history.Watermark, history.Count, history.Exit:
@@ -85,7 +88,7 @@ func (u *unit) frame() bool {
 	return false
 }
 
-// named tells whether the violation names the unit, or a grant that it belongs to.
+// named reports whether the violation names the unit, or a grant that it belongs to.
 func (s *search) named(u *unit) bool {
 	grants := []int64{}
 	for _, g := range []*checker.GrantRef{s.want.A, s.want.B} {
@@ -93,11 +96,12 @@ func (s *search) named(u *unit) bool {
 			grants = append(grants, g.Grant)
 		}
 	}
-	return u.frame() || u.fault != nil && slices.Contains(s.want.Faults, u.fault.ID) || u.op() != 0 && slices.Contains(s.want.Ops, u.op()) ||
+	return u.frame() || u.fault != nil && slices.Contains(s.want.Faults, u.fault.ID) || u.op() != 0 &&
+		slices.Contains(s.want.Ops, u.op()) ||
 		u.grant() != 0 && (slices.Contains(grants, u.grant()) || slices.Contains(s.want.Ops, u.grant()))
 }
 
-// near tells whether the unit is on the violation's key, or on none.
+// near reports whether the unit is on the violation's key, or on none.
 func (s *search) near(u *unit) bool {
 	keyed := u.op() != 0 && u.first.Kind != history.Close || u.first.Type == history.Lost
 	return !keyed || int(u.first.Key) < len(s.h.Keys) && s.h.Keys[u.first.Key] == s.want.Key

@@ -13,7 +13,8 @@ import (
 // Witness is a part of a history that shows a violation of the whole.
 type Witness struct {
 	*history.History
-	// Minimal tells whether it is 1-minimal: else the search has come to its bound, and a smaller witness would have been found with more patience.
+	// Minimal reports whether it is 1-minimal: else the search has come to its
+	// bound, and a smaller witness would have been found with more patience.
 	Minimal bool
 }
 
@@ -33,15 +34,18 @@ func (w Witness) Kept() (ops []int64) {
 // effort bounds a search, in events judged: some seconds.
 const effort = 50_000_000
 
-// Smallest reduces a history to what is needed for one of its violations, as the judge found it (checker.Judge with the options given). The events
-// that are left are those of h, in its order. It is an error if the judge does not find the violation in h. A cut history gives a witness that is cut.
+// Smallest reduces a history to what is needed for one of its violations, as
+// the judge found it (checker.Judge with the options given). The events that
+// are left are those of h, in its order. It is an error if the judge does not
+// find the violation in h. A cut history gives a witness that is cut.
 func Smallest(h *history.History, v checker.Violation, o checker.Options) (Witness, error) {
 	s := search{h: h, want: v, opts: o, left: effort}
 	s.opts.OnViolation = nil
 	s.split()
 	kept := s.begin()
 	if kept == nil {
-		return Witness{}, fmt.Errorf("witness: the judge does not find this violation of %s in the history: %s", v.Property, v.Text)
+		return Witness{}, fmt.Errorf("witness: the judge does not find this violation of %s in the history: %s",
+			v.Property, v.Text)
 	}
 	for _, level := range []level{byGrant, byUnit} {
 		kept = s.reduce(kept, level)
@@ -54,17 +58,22 @@ func Smallest(h *history.History, v checker.Violation, o checker.Options) (Witne
 // partial says of a property why a part of a history is not judged by it.
 const partial = "This is a part of a history, and what it leaves out decides this property."
 
-// untell has a part judged by no property whose violations in it are not those of the whole: what is left out may be all that speaks against them. Without the
-// grants before it, a client seems to wait for a free key.
+// untell has a part judged by no property whose violations in it are not those
+// of the whole: what is left out may be all that speaks against them. Without
+// the grants before it, a client seems to wait for a free key.
 func (s *search) untell(part *history.History) {
 	others := checker.Judge(part, s.opts).Properties
-	others = slices.DeleteFunc(others, func(p checker.PropertyResult) bool { return p.Name == s.want.Property || p.Outcome != checker.Violated })
+	others = slices.DeleteFunc(others, func(p checker.PropertyResult) bool {
+		return p.Name == s.want.Property ||
+			p.Outcome != checker.Violated
+	})
 	if len(others) == 0 {
 		return
 	}
 	whole := checker.Judge(s.h, s.opts)
 	for _, p := range others {
-		if slices.ContainsFunc(p.Violations, func(v checker.Violation) bool { return !tells(whole.Property(p.Name), v) }) {
+		if slices.ContainsFunc(p.Violations,
+			func(v checker.Violation) bool { return !tells(whole.Property(p.Name), v) }) {
 			untold := map[string]string{p.Name: partial}
 			maps.Copy(untold, part.Header.Untold)
 			part.Header.Untold = untold
@@ -75,7 +84,8 @@ func (s *search) untell(part *history.History) {
 	}
 }
 
-// tells reports whether a verdict on a property has a violation like another: of the same grants, in the same words.
+// tells reports whether a verdict on a property has a violation like another:
+// of the same grants, in the same words.
 func tells(p *checker.PropertyResult, v checker.Violation) bool {
 	return p != nil && slices.ContainsFunc(p.Violations, func(x checker.Violation) bool { return x.Text == v.Text })
 }
@@ -86,14 +96,16 @@ type search struct {
 	want  checker.Violation
 	opts  checker.Options
 	units []unit
-	fixed []int // the places of the events that every part has: the End event, if there is one, and the faults that bear on the violation
-	left  int   // events that may still be judged
+	// the places of the events that every part has: the End event, if there is
+	// one, and the faults that bear on the violation
+	fixed []int
+	left  int // events that may still be judged
 }
 
-// shows tells whether the judge still finds the violation, unchanged, in these units alone.
+// shows reports whether the judge still finds the violation, unchanged, in these units alone.
 func (s *search) shows(kept []int) bool { return s.in(s.history(kept)) }
 
-// in tells whether the judge finds the violation, unchanged, in a part of the history.
+// in reports whether the judge finds the violation, unchanged, in a part of the history.
 func (s *search) in(part *history.History) bool {
 	s.left -= len(part.Events)
 	verdict := checker.Judge(part, s.opts)
@@ -105,7 +117,7 @@ func (s *search) in(part *history.History) bool {
 	return false
 }
 
-// same tells whether a violation is the one that is looked for, in every particular.
+// same reports whether a violation is the one that is looked for, in every particular.
 func (s *search) same(v checker.Violation) bool { return reflect.DeepEqual(v, s.want) }
 
 // history is the part of the whole that consists of these units.
@@ -122,7 +134,8 @@ func (s *search) history(kept []int) *history.History {
 	return part
 }
 
-// begin finds units to start from, few if that is enough: those that the violation names, with the grants that they belong to; then everything on the
+// begin finds units to start from, few if that is enough: those that the
+// violation names, with the grants that they belong to; then everything on the
 // same key; then everything. It returns nil if not even that shows the violation.
 func (s *search) begin() []int {
 	for _, fits := range []func(*unit) bool{s.named, s.near, func(*unit) bool { return true }} {

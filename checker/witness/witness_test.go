@@ -15,8 +15,9 @@ import (
 
 const ms = 1_000_000
 
-// noisy builds the history of a busy lock: rounds of acquire, read, write and release by one client after the other, over several keys. The round
-// numbered bad is of a client that is stopped under its grant: meanwhile the next one gets the lock, and then the first one writes.
+// noisy builds the history of a busy lock: rounds of acquire, read, write and release by one
+// client after the other, over several keys. The round numbered bad is of a client that is
+// stopped under its grant: meanwhile the next one gets the lock, and then the first one writes.
 type noisy struct {
 	h            history.History
 	now, op, seq int64
@@ -28,7 +29,8 @@ type noisy struct {
 func build(rounds, keys int, bad ...int) *history.History {
 	n := noisy{rng: rand.New(rand.NewPCG(1, 2)), version: make([]int64, keys), now: ms}
 	n.h.Header = history.Header{Scenario: "noise", Clients: 5, TTL: 500 * ms, Stall: 50 * ms,
-		Claims: history.Claims{Validity: "from_invocation", Token: "fencing", Permits: 1, Confirms: []string{"release"}}, Store: history.Store{Engine: "sqlite"}}
+		Claims: history.Claims{Validity: "from_invocation", Token: "fencing", Permits: 1,
+			Confirms: []string{"release"}}, Store: history.Store{Engine: "sqlite"}}
 	for k := range keys {
 		n.h.Keys = append(n.h.Keys, string(rune('a'+k)))
 	}
@@ -95,7 +97,8 @@ func (n *noisy) overrun(client int32, key history.KeyID) {
 	g := n.do(history.Acquire, client, key, 0)
 	n.do(history.Read, client, key, g)
 	n.fault++
-	f := history.FaultInfo{ID: n.fault, Kind: "pause", Phase: "begin", Target: "holder", Injected: true, Clients: []int32{client}, Holding: g, From: n.now}
+	f := history.FaultInfo{ID: n.fault, Kind: "pause", Phase: "begin", Target: "holder", Injected: true,
+		Clients: []int32{client}, Holding: g, From: n.now}
 	begin := f
 	n.add(history.Event{Type: history.Fault, Client: client, Fault: &begin})
 	n.now += 700 * ms
@@ -166,7 +169,8 @@ func TestNothingCanBeSpared(t *testing.T) {
 	}
 }
 
-// A fault near the violation stays in the witness though the judge finds the same without it: on a client of its, or on the service, up to a TTL before.
+// A fault near the violation stays in the witness though the judge finds the
+// same without it: on a client of its, or on the service, up to a TTL before.
 // One on another client, or of long ago, does not.
 func TestFaultsNearTheViolationAreKept(t *testing.T) {
 	h := build(40, 2, 20)
@@ -174,7 +178,8 @@ func TestFaultsNearTheViolationAreKept(t *testing.T) {
 	begun := v.A.Acquired
 	add := func(id int, client int32, service bool, at int64) {
 		for phase, t := range map[string]int64{"begin": at, "end": at + 10*ms} {
-			f := &history.FaultInfo{ID: id, Kind: "delay", Phase: phase, Links: true, Injected: true, Bit: true, From: at, Clients: []int32{client}, Service: service}
+			f := &history.FaultInfo{ID: id, Kind: "delay", Phase: phase, Links: true, Injected: true, Bit: true,
+				From: at, Clients: []int32{client}, Service: service}
 			if phase == "end" {
 				f.To = t
 			}
@@ -221,7 +226,8 @@ func TestFaultsNearTheViolationAreKept(t *testing.T) {
 	}
 }
 
-// A witness shows nothing that its history does not: here the grant is left out behind which the later holder had been waiting, so that the key would seem to be stuck.
+// A witness shows nothing that its history does not: here the grant is left out behind
+// which the later holder had been waiting, so that the key would seem to be stuck.
 func TestNothingElseIsShown(t *testing.T) {
 	h, err := history.ReadFile("../testdata/exam/never-told.waited-before.jsonl")
 	if err != nil {

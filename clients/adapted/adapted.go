@@ -1,5 +1,6 @@
-// Package adapted makes an adapter of a lock in Go: it speaks the protocol of package adapter for a clients.Lock. It is the other end of package
-// external, and is built for wasip1 too: so the tests of a lock become the programs that a simulation runs.
+// Package adapted makes an adapter of a lock in Go: it speaks the protocol of package
+// adapter for a clients.Lock. It is the other end of package external, and is built
+// for wasip1 too: so the tests of a lock become the programs that a simulation runs.
 package adapted
 
 import (
@@ -23,11 +24,13 @@ import (
 type Lock struct {
 	// Open opens the client of the lock.
 	Open func(context.Context, clients.Config) (clients.Lock, error)
-	// Says is what the lock is called, and claims; a lock that is a clients.Declarer says it itself.
+	// Says is what the lock is called, and claims; a lock that is a
+	// clients.Declarer says it itself.
 	Says clients.Declaration
 }
 
-// Serve answers the requests of in, one after the other, until there are no more. Its error says that the conversation broke.
+// Serve answers the requests of in, one after the other, until there are no
+// more. Its error says that the conversation broke.
 //
 // What protocol and simulation have no word for is not claimed: WakesOne, and sessions.
 func (l Lock) Serve(in io.Reader, out io.Writer) error {
@@ -62,7 +65,8 @@ type server struct {
 	mu     sync.Mutex // guards what follows: losses are told at any time
 	out    io.Writer
 	grants map[int64]clients.Grant // by the acquires
-	early  []clients.Loss          // of grants that are not known: the lock may be faster than its Acquire
+	// of grants that are not known: the lock may be faster than its Acquire
+	early []clients.Loss
 }
 
 // reply is a line. Of a member that was not asked for there is none.
@@ -84,14 +88,17 @@ type declaration struct {
 	adapter.Declaration
 	LostGraceMS float64 `json:"lost_grace_ms,omitempty"`
 	AbandonsMS  float64 `json:"abandons_ms,omitempty"`
+	LeaseMS     float64 `json:"lease_ms,omitempty"`
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// failed is the reply to an op that failed: that nothing happened is said only in answer to what it can be said of.
+// failed is the reply to an op that failed: that nothing happened is said only
+// in answer to what it can be said of.
 func failed(op string, a reply, err error) reply {
 	a.Error, a.Text = "unknown", err.Error()
-	for word, definite := range map[string]error{adapter.Busy: clients.ErrBusy, adapter.NotHeld: clients.ErrNotHeld, adapter.Unsupported: clients.ErrUnsupported} {
+	for word, definite := range map[string]error{adapter.Busy: clients.ErrBusy, adapter.NotHeld: clients.ErrNotHeld,
+		adapter.Unsupported: clients.ErrUnsupported} {
 		if errors.Is(err, definite) && adapter.Definite(op, word) {
 			a.Error = word
 		}
@@ -146,7 +153,9 @@ func (s *server) hello(ctx context.Context, r adapter.Request) (a reply, err err
 	if err != nil {
 		return a, fmt.Errorf("the client %q: %w", r.Client, err)
 	}
-	s.lock, err = s.Open(ctx, clients.Config{Nodes: r.Nodes, Account: (*clients.Account)(r.Account), TTL: r.TTLMS * int64(time.Millisecond), Client: number, Seed: uint64(r.Seed)})
+	s.lock, err = s.Open(ctx, clients.Config{Nodes: r.Nodes, Account: (*clients.Account)(r.Account),
+		TTL: r.TTLMS * int64(time.Millisecond), Client: number, Seed: uint64(r.Seed),
+		Adapter: &clients.Adapter{Service: r.Service, Shared: r.Dir}})
 	if err != nil {
 		return a, err
 	}
@@ -155,12 +164,15 @@ func (s *server) hello(ctx context.Context, r adapter.Request) (a reply, err err
 		says = l.Declares()
 	}
 	c := says.Claims
-	s.says = adapter.Declaration{Name: says.Name, Validity: c.Validity, Token: c.Token, Confirms: append([]string{}, c.Confirms...), Can: s.abilities(c.Confirms),
-		Notices: c.Notices, Tolerates: c.Tolerates, Fair: c.Fair, Permits: max(1, c.Permits), PerAcquire: c.PerAcquire, MultiKey: c.MultiKey, Reentrant: c.Reentrant, ReadWrite: c.ReadWrite, NoExpiry: c.NoExpiry}
+	s.says = adapter.Declaration{Name: says.Name, Validity: c.Validity, Token: c.Token,
+		Confirms: append([]string{}, c.Confirms...), Can: s.abilities(c.Confirms),
+		Notices: c.Notices, Tolerates: c.Tolerates, Fair: c.Fair, Permits: max(1, c.Permits), PerAcquire: c.PerAcquire,
+		MultiKey: c.MultiKey, Reentrant: c.Reentrant, ReadWrite: c.ReadWrite, NoExpiry: c.NoExpiry}
 	if s.says.Token == "" {
 		s.says.Token = "none"
 	}
-	a.Token, a.declaration = s.says.Token, &declaration{s.says, ms(time.Duration(c.LostGrace)), ms(time.Duration(c.Abandons))}
+	a.Token, a.declaration = s.says.Token, &declaration{s.says, ms(time.Duration(c.LostGrace)),
+		ms(time.Duration(c.Abandons)), ms(time.Duration(says.Lease))}
 	if l, ok := s.lock.(clients.Watcher); ok && l.Lost() != nil {
 		go s.watch(l.Lost())
 	}

@@ -25,7 +25,8 @@ func (l *able) Acquire(_ context.Context, key string) (clients.Grant, error) {
 		return clients.Grant{First: 5}, clients.ErrBusy
 	}
 	if key == "doubtful" {
-		return clients.Grant{First: 6}, errors.Join(clients.ErrNotHeld, errors.New("connection reset")) // no word for an acquire
+		// no word for an acquire
+		return clients.Grant{First: 6}, errors.Join(clients.ErrNotHeld, errors.New("connection reset"))
 	}
 	l.next++
 	if key == "early" {
@@ -35,7 +36,8 @@ func (l *able) Acquire(_ context.Context, key string) (clients.Grant, error) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	return clients.Grant{Key: key, Token: l.next, ValidFor: int64(300 * time.Millisecond), HasValidFor: true, Attempt: 10, First: 9, Enqueued: 11, Secret: key}, nil
+	return clients.Grant{Key: key, Token: l.next, ValidFor: int64(300 * time.Millisecond), HasValidFor: true,
+		Attempt: 10, First: 9, Enqueued: 11, Secret: key}, nil
 }
 
 func (l *able) Release(_ context.Context, g clients.Grant) error {
@@ -86,7 +88,8 @@ func serve(t *testing.T, l clients.Lock, says clients.Declaration) *conversation
 			return l, nil
 		}}.Serve(in, out)
 	}()
-	c.conn = adapter.NewConn(requests, replies, adapter.Options{Command: "served", Process: process{}, Lost: func(e adapter.Event) { c.events <- e }})
+	c.conn = adapter.NewConn(requests, replies, adapter.Options{Command: "served", Process: process{},
+		Lost: func(e adapter.Event) { c.events <- e }})
 	t.Cleanup(func() {
 		c.conn.Expect()
 		requests.Close()
@@ -110,8 +113,9 @@ func (c *conversation) ask(r adapter.Request) adapter.Reply {
 
 func (c *conversation) hello() adapter.Declaration {
 	c.Helper()
-	a := c.ask(adapter.Request{Op: adapter.OpHello, Greeting: &adapter.Greeting{Protocol: adapter.Version, Nodes: []string{"10.88.0.2:6379"}, TTLMS: 500, Client: "c3", Seed: 7,
-		Account: &adapter.Account{User: "u", Password: "p", Database: "0"}}})
+	a := c.ask(adapter.Request{Op: adapter.OpHello,
+		Greeting: &adapter.Greeting{Protocol: adapter.Version, Nodes: []string{"10.88.0.2:6379"}, TTLMS: 500, Client: "c3", Seed: 7,
+			Account: &adapter.Account{User: "u", Password: "p", Database: "0"}}})
 	if !a.OK {
 		c.Fatal(a.Error, a.Text)
 	}
@@ -120,10 +124,12 @@ func (c *conversation) hello() adapter.Declaration {
 
 // TestServed: whoever speaks the protocol hears what the lock says.
 func TestServed(t *testing.T) {
-	claims := clients.Claims{Validity: "library", Token: "fencing", Confirms: []string{"release"}, LostGrace: int64(1500 * time.Microsecond), Abandons: int64(2 * time.Second), Permits: 1, Fair: true}
+	claims := clients.Claims{Validity: "library", Token: "fencing", Confirms: []string{"release"},
+		LostGrace: int64(1500 * time.Microsecond), Abandons: int64(2 * time.Second), Permits: 1, Fair: true}
 	l := &able{lost: make(chan clients.Loss, 10)}
 	c := serve(t, l, clients.Declaration{Name: "mine 1.0", Claims: claims})
-	want := adapter.Declaration{Name: "mine 1.0", Validity: "library", Token: "fencing", Confirms: []string{"release"}, Can: []string{"held", "renew"},
+	want := adapter.Declaration{Name: "mine 1.0", Validity: "library", Token: "fencing", Confirms: []string{"release"},
+		Can:       []string{"held", "renew"},
 		LostGrace: 1500 * time.Microsecond, Abandons: 2 * time.Second, Permits: 1, Fair: true}
 	if says := c.hello(); !reflect.DeepEqual(says, want) {
 		t.Errorf("%+v\nwant %+v", says, want)
@@ -135,7 +141,8 @@ func TestServed(t *testing.T) {
 		t.Errorf("opened with %+v", o)
 	}
 	got := c.ask(adapter.Request{Op: adapter.OpAcquire, Key: "k0"})
-	if id := got.ID; !reflect.DeepEqual(got, adapter.Reply{ID: id, OK: true, Token: 1, ValidFor: 300 * time.Millisecond, HasValidFor: true, Attempt: 10, First: 9, Enqueued: 11}) {
+	if id := got.ID; !reflect.DeepEqual(got, adapter.Reply{ID: id, OK: true, Token: 1, ValidFor: 300 * time.Millisecond,
+		HasValidFor: true, Attempt: 10, First: 9, Enqueued: 11}) {
 		t.Errorf("%+v", got)
 	}
 	for _, one := range []struct {
@@ -143,10 +150,13 @@ func TestServed(t *testing.T) {
 		want adapter.Reply
 	}{
 		{adapter.Request{Op: adapter.OpAcquire, Key: "taken"}, adapter.Reply{Error: adapter.Busy, Text: "busy", First: 5}},
-		{adapter.Request{Op: adapter.OpAcquire, Key: "doubtful"}, adapter.Reply{Error: "unknown", Text: "not held\nconnection reset", First: 6}},
-		{adapter.Request{Op: adapter.OpAcquire, Key: "k0", Mode: adapter.ModeRead}, adapter.Reply{Error: adapter.Unsupported, Text: "unsupported"}},
+		{adapter.Request{Op: adapter.OpAcquire, Key: "doubtful"},
+			adapter.Reply{Error: "unknown", Text: "not held\nconnection reset", First: 6}},
+		{adapter.Request{Op: adapter.OpAcquire, Key: "k0", Mode: adapter.ModeRead},
+			adapter.Reply{Error: adapter.Unsupported, Text: "unsupported"}},
 		{adapter.Request{Op: adapter.OpHeld, Grant: got.ID}, adapter.Reply{Error: adapter.NotHeld, Text: "not held"}},
-		{adapter.Request{Op: adapter.OpRenew, Grant: got.ID}, adapter.Reply{OK: true, Attempt: 20, ValidFor: 1500 * time.Microsecond, HasValidFor: true}},
+		{adapter.Request{Op: adapter.OpRenew, Grant: got.ID},
+			adapter.Reply{OK: true, Attempt: 20, ValidFor: 1500 * time.Microsecond, HasValidFor: true}},
 		{adapter.Request{Op: adapter.OpRelease, Grant: got.ID}, adapter.Reply{OK: true}},
 		{adapter.Request{Op: adapter.OpRelease, Grant: got.ID}, adapter.Reply{Error: adapter.NotHeld, Text: "no grant 2: not held"}},
 		{adapter.Request{Op: "dance"}, adapter.Reply{Error: adapter.Unsupported, Text: "unsupported"}},
@@ -162,7 +172,8 @@ func TestServed(t *testing.T) {
 // TestUnclaimed: what a lock does not claim is not said of it, and it can do no more than it has.
 func TestUnclaimed(t *testing.T) {
 	c := serve(t, plain{&able{}}, clients.Declaration{Name: "mine"})
-	if says := c.hello(); !reflect.DeepEqual(says, adapter.Declaration{Name: "mine", Token: "none", Permits: 1, Confirms: []string{}, Can: []string{}}) {
+	if says := c.hello(); !reflect.DeepEqual(says,
+		adapter.Declaration{Name: "mine", Token: "none", Permits: 1, Confirms: []string{}, Can: []string{}}) {
 		t.Errorf("%+v", says)
 	}
 	if a := c.ask(adapter.Request{Op: adapter.OpAcquire, Key: "k0"}); !a.OK || a.Token != 0 || a.HasValidFor {
@@ -205,7 +216,8 @@ func TestRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `the request "what"`) {
 		t.Error(err)
 	}
-	if said := out.String(); !strings.Contains(said, `{"id":1,"ok":false,"error":"unknown","text":"acquire before hello"}`) || !strings.Contains(said, "no licence") {
+	if said := out.String(); !strings.Contains(said,
+		`{"id":1,"ok":false,"error":"unknown","text":"acquire before hello"}`) || !strings.Contains(said, "no licence") {
 		t.Error(said)
 	}
 }

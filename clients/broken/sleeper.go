@@ -14,14 +14,17 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
-// Sleeper is the control broken-redis-sleeper: redis-setnx whose waiters do not poll. A release publishes a notice, and a waiter that finds the key taken
-// sleeps until it hears one. Nobody publishes when the key of a dead holder expires, and a notice that comes between a waiter's look and its subscription is
-// lost. Then the key is free, and those who wait sleep on. A waiter has to look again once it has subscribed, and when the lease that it waits for is over.
+// Sleeper is the control broken-redis-sleeper: redis-setnx whose waiters do not poll. A release
+// publishes a notice, and a waiter that finds the key taken sleeps until it hears one. Nobody
+// publishes when the key of a dead holder expires, and a notice that comes between a waiter's
+// look and its subscription is lost. Then the key is free, and those who wait sleep on. A waiter
+// has to look again once it has subscribed, and when the lease that it waits for is over.
 var Sleeper = clients.Kind{
 	Name:    "broken-redis-sleeper",
 	About:   "redis-setnx whose waiters sleep until a release publishes a notice, and never look again",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
+	Claims: clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"},
+		Permits: 1},
 	Control: checker.StuckLock,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := redis.Open(c, redis.Algorithm{})
@@ -74,7 +77,8 @@ func (s *sleeper) Release(ctx context.Context, g clients.Grant) error {
 	if err := s.Lock.Release(ctx, g); err != nil {
 		return err
 	}
-	_ = s.client.Publish(ctx, notices(g.Key), "freed").Err() // the key is free, whether anybody hears of it or not
+	// the key is free, whether anybody hears of it or not
+	_ = s.client.Publish(ctx, notices(g.Key), "freed").Err()
 	return nil
 }
 

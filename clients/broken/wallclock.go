@@ -12,14 +12,17 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// WallClock is the control broken-wall-clock: redis-setnx that notes at which time of day its lease ends, and answers from that note whether it holds, as
-// libraries do that keep an expiry of the form Date.now() + ttl. Where NTP, or an administrator, sets the clock back, the lease goes on in the client's
-// eyes for as long as the clock was set back. A monotonic clock would not have been set.
+// WallClock is the control broken-wall-clock: redis-setnx that notes at which
+// time of day its lease ends, and answers from that note whether it holds, as
+// libraries do that keep an expiry of the form Date.now() + ttl. Where NTP, or an
+// administrator, sets the clock back, the lease goes on in the client's eyes for
+// as long as the clock was set back. A monotonic clock would not have been set.
 var WallClock = clients.Kind{
 	Name:    "broken-wall-clock",
 	About:   "redis-setnx that looks at the time of day to tell whether its lease is over",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
+	Claims: clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"},
+		Permits: 1},
 	Control: checker.Continuity,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		l, err := redis.Open(c, redis.Algorithm{})
@@ -38,7 +41,8 @@ type wallClock struct {
 	ends map[any]time.Time // the time of day at which a grant's lease ends, by the grant's secret
 }
 
-// timeOfDay is the wall clock alone: Go's own times carry a reading of the monotonic clock, and are compared by that.
+// timeOfDay is the wall clock alone: Go's own times carry a reading of the
+// monotonic clock, and are compared by that.
 func timeOfDay() time.Time { return time.Now().Round(0) }
 
 // Acquire notes when the lease ends. It began with the attempt.

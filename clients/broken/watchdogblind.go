@@ -15,9 +15,10 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
-// WatchdogBlind is the control broken-watchdog-blind: redis-setnx with a renewal every TTL/3 that is a bare PEXPIRE, with no look at whose key it is. A
-// client that was frozen for longer than the TTL renews the key of the client that has it now, takes the server's 1 for its own success, and
-// goes on believing; asked whether it holds, it says what the last renewal said.
+// WatchdogBlind is the control broken-watchdog-blind: redis-setnx with a renewal every TTL/3
+// that is a bare PEXPIRE, with no look at whose key it is. A client that was frozen for longer
+// than the TTL renews the key of the client that has it now, takes the server's 1 for its own
+// success, and goes on believing; asked whether it holds, it says what the last renewal said.
 var WatchdogBlind = clients.Kind{
 	Name:    "broken-watchdog-blind",
 	About:   "redis-setnx renewed by a bare PEXPIRE, whoever has the key by then; held says what the last renewal said",
@@ -30,7 +31,8 @@ var WatchdogBlind = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		b := &blind{Lock: l, client: goredis.NewClient(redisconn.Options(c.Nodes[0])), ttl: time.Duration(c.TTL), gate: c.Renewals, holds: map[any]*renewal{}}
+		b := &blind{Lock: l, client: goredis.NewClient(redisconn.Options(c.Nodes[0])), ttl: time.Duration(c.TTL),
+			gate: c.Renewals, holds: map[any]*renewal{}}
 		b.life, b.end = context.WithCancel(context.Background())
 		return b, nil
 	},

@@ -1,19 +1,21 @@
 // Package clienttest is the conformance suite that every lock passes against its real service.
 //
-// It tests the promises of package clients, not the safety of the lock: that a definite error is really definite, that a call ends
-// with its context, that a wait which is given up leaves nothing behind, that a stale grant frees nobody else's hold, that a lock dies
-// with its holder. A lock that fails here would make a run's verdict worthless, since the verdict is drawn from what the lock
-// answers.
+// It tests the promises of package clients, not the safety of the lock: that a
+// definite error is really definite, that a call ends with its context, that a wait
+// which is given up leaves nothing behind, that a stale grant frees nobody else's
+// hold, that a lock dies with its holder. A lock that fails here would make a run's
+// verdict worthless, since the verdict is drawn from what the lock answers.
 //
-// A holder that dies or is frozen is a process of its own, killed or stopped by a real signal. So the test binary must be able to
-// play that holder:
+// A holder that dies or is frozen is a process of its own, killed or stopped by
+// a real signal. So the test binary must be able to play that holder:
 //
 //	func TestMain(m *testing.M) {
 //		clienttest.Child(redis.Setnx, redis.SetnxFenced)
 //		os.Exit(m.Run())
 //	}
 //
-// Durations appear only as upper bounds, which a broken lock overruns by far; what is waited for is a condition.
+// Durations appear only as upper bounds, which a broken lock overruns by far;
+// what is waited for is a condition.
 package clienttest
 
 import (
@@ -31,17 +33,23 @@ import (
 type Service struct {
 	// Nodes are its addresses, host:port.
 	Nodes []string
-	// TTL is what locks are opened with. A session lock's service must be able to grant it as it is. It must leave time to ask whether a leased key is taken: a second, where tests run side by side.
+	// TTL is what locks are opened with. A session lock's service must be able
+	// to grant it as it is. It must leave time to ask whether a leased key is
+	// taken: a second, where tests run side by side.
 	TTL time.Duration
-	// Slack is how much longer than promised anything may take before it counts as never; 0 means DefaultSlack.
+	// Slack is how much longer than promised anything may take before it counts
+	// as never; 0 means DefaultSlack.
 	Slack time.Duration
-	// Strict: a complaint counts on a machine that stalls, too. So a lock that is known to be broken is found out at once.
+	// Strict: a complaint counts on a machine that stalls, too. So a lock that
+	// is known to be broken is found out at once.
 	Strict bool
-	// Stop freezes the service (SIGSTOP of every process), Continue thaws it. Stop has taken effect when it returns.
+	// Stop freezes the service (SIGSTOP of every process), Continue thaws it.
+	// Stop has taken effect when it returns.
 	Stop, Continue func(t *testing.T)
 }
 
-// DefaultSlack is generous: a test that fails because the machine was busy is worse than one that takes ten seconds longer to find a hang.
+// DefaultSlack is generous: a test that fails because the machine was busy is
+// worse than one that takes ten seconds longer to find a hang.
 const DefaultSlack = 15 * time.Second
 
 // brief is how long a call that is meant to run out of time is given.
@@ -97,19 +105,23 @@ func Run(t *testing.T, kind clients.Kind, s Service) {
 	}
 }
 
-// checkClaims demands that what a lock claims to confirm can be asked of it: a claim that nothing can break passes in silence.
+// checkClaims demands that what a lock claims to confirm can be asked of it: a
+// claim that nothing can break passes in silence.
 func checkClaims(t *testing.T, s *suite) {
 	l := s.open()
 	_, holder := l.(clients.Holder)
 	_, renewer := l.(clients.Renewer)
 	if _, reads := l.(clients.ReadLocker); reads != s.kind.Claims.ReadWrite {
-		t.Errorf("%s claims to have readers: %t; it can be acquired as a reader: %t", s.kind.Name, s.kind.Claims.ReadWrite, reads)
+		t.Errorf("%s claims to have readers: %t; it can be acquired as a reader: %t", s.kind.Name,
+			s.kind.Claims.ReadWrite, reads)
 	}
 	if _, takes := l.(clients.PermitLocker); takes != several(s.kind.Claims) {
-		t.Errorf("%s claims that an acquire may ask for %d permits; it can ask for several: %t", s.kind.Name, s.kind.Claims.PerAcquire, takes)
+		t.Errorf("%s claims that an acquire may ask for %d permits; it can ask for several: %t", s.kind.Name,
+			s.kind.Claims.PerAcquire, takes)
 	}
 	if _, takes := l.(clients.SetLocker); takes != sets(s.kind.Claims) {
-		t.Errorf("%s claims that an acquire may ask for %d keys; it can ask for several: %t", s.kind.Name, s.kind.Claims.MultiKey, takes)
+		t.Errorf("%s claims that an acquire may ask for %d keys; it can ask for several: %t", s.kind.Name,
+			s.kind.Claims.MultiKey, takes)
 	}
 	can := map[string]bool{"release": true, "held": holder, "renew": renewer}
 	for _, op := range s.kind.Claims.Confirms {
@@ -190,7 +202,8 @@ func (s *suite) acquire(l clients.Lock, key string) clients.Grant {
 	return g
 }
 
-// release gives a grant back. On a busy machine the answer may be an open question; then it is asked again, and the key may be gone by then.
+// release gives a grant back. On a busy machine the answer may be an open
+// question; then it is asked again, and the key may be gone by then.
 func (s *suite) release(l clients.Lock, g clients.Grant) {
 	s.Helper()
 	open := false

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// closing closes clients that hold: what has a session gives it up with its keys, a lease without one runs out, and no goroutine is left.
+// closing closes clients that hold: what has a session gives it up with its
+// keys, a lease without one runs out, and no goroutine is left.
 func closing(s *suite) {
 	key := s.key()
 	b := s.open()
@@ -26,12 +27,14 @@ func closing(s *suite) {
 		})
 		s.release(b, s.acquire(b, key))
 		var left string
-		s.eventuallyOr("the goroutines of a closed client end", func() bool { left = s.running(mark); return left == "" }, func() string { return left })
+		s.eventuallyOr("the goroutines of a closed client end",
+			func() bool { left = s.running(mark); return left == "" }, func() string { return left })
 	}
 }
 
-// marked runs what a client does under a label of its own, which every goroutine inherits that comes of it: so they are told from those of other clients, which come
-// and go as they like. (A count of all goroutines is no measure: a client may open another connection at any time.)
+// marked runs what a client does under a label of its own, which every goroutine inherits that
+// comes of it: so they are told from those of other clients, which come and go as they like.
+// (A count of all goroutines is no measure: a client may open another connection at any time.)
 func (s *suite) marked(mark string, do func()) {
 	pprof.Do(context.Background(), pprof.Labels(markLabel, mark), func(context.Context) { do() })
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
-// RunControl runs the suite on a lock that is broken on purpose. The tests whose names begin with the words in caught must fail; those in unsure may; all others
-// must pass: a control is broken in the one way that it says.
+// RunControl runs the suite on a lock that is broken on purpose. The tests
+// whose names begin with the words in caught must fail; those in unsure may;
+// all others must pass: a control is broken in the one way that it says.
 func RunControl(t *testing.T, kind clients.Kind, s Service, caught, unsure []string) {
 	if kind.Control == "" {
 		t.Fatalf("%s: no control", kind.Name)

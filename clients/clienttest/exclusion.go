@@ -74,7 +74,8 @@ func cancelledWait(s *suite) {
 	a, b, c, key := s.open(), s.open(), s.open(), s.key()
 	g := s.acquire(a, key)
 	rest := s.fill(key, s.spare())
-	// A machine that is too busy for an answer in time leaves an attempt open, which is no lie. It must not be so every time, and each waits longer.
+	// A machine that is too busy for an answer in time leaves an attempt open,
+	// which is no lie. It must not be so every time, and each waits longer.
 	const attempts = 5
 	wait := brief / 5
 	late, err := s.giveUp(b, key, wait)
@@ -89,8 +90,8 @@ func cancelledWait(s *suite) {
 		s.Errorf("cancelled after a wait of %v, answered %v later: %v", wait, late, err)
 	}
 	s.drain(append(rest, held{a, g}))
-	// b's client is alive, and would keep alive whatever it had left in the queue: for ever, with a session. A waiter left behind
-	// that polls may come too late once, but not every time.
+	// b's client is alive, and would keep alive whatever it had left in the queue: for ever, with
+	// a session. A waiter left behind that polls may come too late once, but not every time.
 	for range 20 {
 		started := time.Now()
 		s.release(c, s.acquire(c, key))
@@ -101,7 +102,8 @@ func cancelledWait(s *suite) {
 	s.release(b, s.acquire(b, key))
 }
 
-// giveUp gives a key up that is taken, after a wait, and returns what the lock says of that, and how much later.
+// giveUp gives a key up that is taken, after a wait, and returns what the lock
+// says of that, and how much later.
 func (s *suite) giveUp(l clients.Lock, key string, wait time.Duration) (late time.Duration, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -145,8 +147,9 @@ func handover(s *suite) {
 	}
 }
 
-// whileItMoves is a context that lasts while a counter rises. A lock need not be fair: who waits may be overtaken until all others have had their turns, and
-// nothing is stuck. It ends when nobody had a turn within the patience for a single one.
+// whileItMoves is a context that lasts while a counter rises. A lock need not be
+// fair: who waits may be overtaken until all others have had their turns, and nothing
+// is stuck. It ends when nobody had a turn within the patience for a single one.
 func (s *suite) whileItMoves(counter *atomic.Int64) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -161,15 +164,18 @@ func (s *suite) whileItMoves(counter *atomic.Int64) (context.Context, context.Ca
 	return ctx, cancel
 }
 
-// counting increments a counter that nothing but the lock protects. (Loads and stores are atomic for the race detector's
-// sake, which cannot see a lock that works through a network; an increment of load, pause and store is not.)
+// counting increments a counter that nothing but the lock protects. (Loads and
+// stores are atomic for the race detector's sake, which cannot see a lock that
+// works through a network; an increment of load, pause and store is not.)
 func counting(s *suite) {
 	const workers, each = 10, 10
 	key := s.key()
 	var holder, counter, last, since atomic.Int64
 	moving, stop := s.whileItMoves(&counter)
 	defer stop()
-	var cut atomic.Bool // a lease was over while its holder waited for the machine, or it is not known whether it was given back
+	// a lease was over while its holder waited for the machine, or it is not
+	// known whether it was given back
+	var cut atomic.Bool
 	var group sync.WaitGroup
 	for w := range workers {
 		l := s.open()
@@ -196,7 +202,8 @@ func counting(s *suite) {
 				counter.Store(n + 1)
 				holder.CompareAndSwap(int64(w+1), 0)
 				if err := l.Release(s.patience(), g); err != nil {
-					if !errors.Is(err, clients.ErrNotHeld) || s.mayBeOver(g.Attempt) { // on a busy machine an answer may come too late for its client
+					// on a busy machine an answer may come too late for its client
+					if !errors.Is(err, clients.ErrNotHeld) || s.mayBeOver(g.Attempt) {
 						s.Logf("client %d: release: %v", w+1, err)
 						cut.Store(true)
 						return

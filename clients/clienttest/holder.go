@@ -31,8 +31,8 @@ type command struct {
 	Client int
 }
 
-// Child plays a holder, and does not return, in a process that the suite started for that. Elsewhere it returns at once. Call
-// it first in TestMain.
+// Child plays a holder, and does not return, in a process that the suite
+// started for that. Elsewhere it returns at once. Call it first in TestMain.
 func Child(kinds ...clients.Kind) {
 	text := os.Getenv(childVar)
 	if text == "" {
@@ -197,8 +197,8 @@ func (h *holder) send(line string) {
 	}
 }
 
-// expect waits for a line that begins with the words, and returns the rest of it. A lost-event may come in between, and is
-// kept for whoever waits for it.
+// expect waits for a line that begins with the words, and returns the rest of
+// it. A lost-event may come in between, and is kept for whoever waits for it.
 func (h *holder) expect(words string) string {
 	h.s.Helper()
 	for i, line := range h.kept {
@@ -232,12 +232,14 @@ func (h *holder) expectGrant() (token int64) {
 	return token
 }
 
-// expectLost waits for the lost-event of the grant, which names its token: one that names another is dropped by whoever reads it.
+// expectLost waits for the lost-event of the grant, which names its token: one
+// that names another is dropped by whoever reads it.
 func (h *holder) expectLost(token int64) {
 	h.s.Helper()
 	start := time.Now()
 	event := h.expect("lost")
-	if grace := time.Duration(h.s.kind.ClaimsFor(h.s.TTL).LostGrace); grace > 0 && time.Since(start) > grace+h.s.Slack/3 {
+	if grace := time.Duration(h.s.kind.ClaimsFor(h.s.TTL).LostGrace); grace > 0 &&
+		time.Since(start) > grace+h.s.Slack/3 {
 		h.s.Errorf("told of the loss after %v, the lock claims %v", time.Since(start), grace)
 	}
 	if named, _, _ := strings.Cut(event, " "); named != strconv.FormatInt(token, 10) {
@@ -245,7 +247,8 @@ func (h *holder) expectLost(token int64) {
 	}
 }
 
-// expectNothing demands that no grant comes for a moment: the key is taken, under a lease that began at since.
+// expectNothing demands that no grant comes for a moment: the key is taken,
+// under a lease that began at since.
 func (h *holder) expectNothing(since int64) {
 	h.s.Helper()
 	if line := h.grantWithin(brief / 5); line != "" {

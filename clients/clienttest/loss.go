@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// gone is the longest time after which a lock whose holder no longer refreshes it is free, but for the machine's slowness.
+// gone is the longest time after which a lock whose holder no longer refreshes
+// it is free, but for the machine's slowness.
 func (s *suite) gone() time.Duration { return s.TTL + s.Slack/2 }
 
 func killedHolder(s *suite) {
@@ -34,7 +35,8 @@ func killedHolder(s *suite) {
 	s.release(b, g)
 }
 
-// frozenHolder stops the holder's process until another has the key, as a long garbage collection would.
+// frozenHolder stops the holder's process until another has the key, as a long
+// garbage collection would.
 func frozenHolder(s *suite) {
 	if s.kind.Claims.NoExpiry && s.kind.Control == "" {
 		frozenKeeps(s)
@@ -69,8 +71,8 @@ func frozenHolder(s *suite) {
 	}
 }
 
-// frozenKeeps: a lock that never expires by itself stays with a holder that is stopped, for longer than any TTL, and is
-// still its own when it runs on.
+// frozenKeeps: a lock that never expires by itself stays with a holder that is
+// stopped, for longer than any TTL, and is still its own when it runs on.
 func frozenKeeps(s *suite) {
 	b, key := s.open(), s.key()
 	h := s.startHolder(key)
@@ -93,7 +95,8 @@ func frozenKeeps(s *suite) {
 	s.release(b, s.acquire(b, key))
 }
 
-// staleRelease lets a grant expire, without its client knowing, and releases it when another holds the key.
+// staleRelease lets a grant expire, without its client knowing, and releases it
+// when another holds the key.
 func staleRelease(s *suite) {
 	b, c, key := s.open(), s.open(), s.key()
 	forged := clients.Grant{Key: key, Token: 1, Secret: "nobody's"}
@@ -131,11 +134,14 @@ func (s *suite) stillHeld(l clients.Lock, g clients.Grant) {
 	s.drain(rest)
 }
 
-// frozenService stops the service in the middle of things. Whatever was asked may be carried out when it goes on.
+// frozenService stops the service in the middle of things. Whatever was asked
+// may be carried out when it goes on.
 func frozenService(s *suite) {
 	a, b, key, free := s.open(), s.open(), s.key(), s.key()
-	// b is connected, so that what it asks is sent. The service may not be over the test before this one: then a connection ends.
-	s.eventually("a release before the freeze", func() bool { return b.Release(s.patience(), s.acquire(b, free)) == nil })
+	// b is connected, so that what it asks is sent. The service may not be over
+	// the test before this one: then a connection ends.
+	s.eventually("a release before the freeze",
+		func() bool { return b.Release(s.patience(), s.acquire(b, free)) == nil })
 	g := s.acquire(a, key)
 	s.Stop(s.t)
 	thawed := false
@@ -159,7 +165,8 @@ func frozenService(s *suite) {
 		}
 	}
 	thaw()
-	// The open release may not even have been sent. Asked again, the service says. What the open acquire left ends by itself, and everyone can go on.
+	// The open release may not even have been sent. Asked again, the service
+	// says. What the open acquire left ends by itself, and everyone can go on.
 	s.drain([]held{{a, g}})
 	c := s.open()
 	for _, k := range []string{key, free} {
@@ -169,13 +176,15 @@ func frozenService(s *suite) {
 	}
 }
 
-// toldLoss tells whether the lock has told of a loss: on a busy machine it may have been cut off for long enough by then.
+// toldLoss reports whether the lock has told of a loss: on a busy machine it may
+// have been cut off for long enough by then.
 func toldLoss(l clients.Lock) bool {
 	w, tells := l.(clients.Watcher)
 	return tells && len(w.Lost()) > 0
 }
 
-// cutOff stops the service for as long as it takes until the lock has told of its loss by its own clock.
+// cutOff stops the service for as long as it takes until the lock has told of
+// its loss by its own clock.
 func cutOff(s *suite) {
 	l, key := s.open(), s.key()
 	g := s.acquire(l, key)

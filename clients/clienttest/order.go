@@ -15,8 +15,9 @@ type turn struct {
 	clients.Grant
 }
 
-// order has three clients wait for one another, and demands that who was certainly enqueued before another asked was granted before it. When each was enqueued
-// only the lock knows; without a stamp nothing is demanded.
+// order has three clients wait for one another, and demands that who was
+// certainly enqueued before another asked was granted before it. When each was
+// enqueued only the lock knows; without a stamp nothing is demanded.
 func order(s *suite) {
 	const waiters, rounds = 3, 20
 	key := s.key()
@@ -59,7 +60,8 @@ func (s *suite) inOrder(turns []turn) (certain int) {
 			case sooner.Enqueued < later.start && later.start < sooner.end: // both waited
 				certain++
 			case later.Enqueued < sooner.start:
-				s.Errorf("client %d, enqueued at %d, was granted after client %d, which asked at %d", later.client, later.Enqueued, sooner.client, sooner.start)
+				s.Errorf("client %d, enqueued at %d, was granted after client %d, which asked at %d", later.client,
+					later.Enqueued, sooner.client, sooner.start)
 			}
 		}
 	}

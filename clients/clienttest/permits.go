@@ -53,7 +53,8 @@ func (x taking) Acquire(ctx context.Context, key string) (clients.Grant, error) 
 	return x.Lock.(clients.PermitLocker).AcquirePermits(ctx, key, x.n)
 }
 
-// severalPermits takes as many permits as one acquire may ask for, which fill the key where that is all, and is then refused two where one is left.
+// severalPermits takes as many permits as one acquire may ask for, which fill
+// the key where that is all, and is then refused two where one is left.
 func severalPermits(s *suite) {
 	claims := s.kind.Claims
 	a, b, key := s.open(), s.open(), s.key()
@@ -71,7 +72,8 @@ func severalPermits(s *suite) {
 // spare is how many permits are left when one is held.
 func (s *suite) spare() int { return s.kind.Claims.Permits - 1 }
 
-// house fills the key with as many fresh clients as it has permits, all of which hold at one time: so no other permit is taken, and none is for ever.
+// house fills the key with as many fresh clients as it has permits, all of
+// which hold at one time: so no other permit is taken, and none is for ever.
 func (s *suite) house(key string) (taken []held) {
 	s.Helper()
 	s.eventually("as many fresh clients hold as there are permits", func() bool {

@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// RunQueue runs the suite for a queue in place of a lock: client 1 is the consumer and alone is granted, what others acquire is queued for it.
+// RunQueue runs the suite for a queue in place of a lock: client 1 is the
+// consumer and alone is granted, what others acquire is queued for it.
 func RunQueue(t *testing.T, kind clients.Kind, s Service) {
 	for _, test := range []test{
 		{"only the consumer is granted", queueGrants, each},
@@ -57,7 +58,8 @@ func queueGrants(s *suite) {
 	}
 	for range 3 {
 		g := s.acquire(c, key)
-		if err := c.(clients.Holder).Held(s.patience(), g); err != nil || g.Attempt == 0 || g.First == 0 || g.Token != 0 {
+		if err := c.(clients.Holder).Held(s.patience(), g); err != nil || g.Attempt == 0 || g.First == 0 ||
+			g.Token != 0 {
 			s.Errorf("%+v, held: %v", g, err)
 		}
 		s.release(c, g)

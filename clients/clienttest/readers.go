@@ -65,7 +65,8 @@ func readersAndWriters(s *suite) {
 				}
 				n := inside.Add(1)
 				if reads && writers.Load() > 0 || !reads && (n > 1 || readers.Load() > 0) {
-					s.Errorf("client %d (reader: %t) was granted beside %d readers and %d writers", w, reads, readers.Load(), writers.Load())
+					s.Errorf("client %d (reader: %t) was granted beside %d readers and %d writers", w, reads,
+						readers.Load(), writers.Load())
 				}
 				if reads && n > 1 {
 					together.Add(1)

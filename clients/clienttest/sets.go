@@ -18,7 +18,8 @@ func (x together) Acquire(ctx context.Context, key string) (clients.Grant, error
 	return x.Lock.(clients.SetLocker).AcquireSet(ctx, []string{key, x.with})
 }
 
-// severalKeys takes two keys at once, so that neither can be had, alone or with a third. What was refused has left nothing behind, and one release gives both back.
+// severalKeys takes two keys at once, so that neither can be had, alone or with a
+// third. What was refused has left nothing behind, and one release gives both back.
 func severalKeys(s *suite) {
 	a, b := s.open(), s.open()
 	first, second, third := s.key(), s.key(), s.key()

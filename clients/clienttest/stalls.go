@@ -14,9 +14,9 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Calmly makes runs of a test until one is decided. A complaint of a run in which the machine was late
-// by more than the bound decides nothing: a lock, its service and the test itself may all have been
-// late through no fault of theirs. A lock that never comes through fails.
+// Calmly makes runs of a test until one is decided. A complaint of a run in which the machine
+// was late by more than the bound decides nothing: a lock, its service and the test itself
+// may all have been late through no fault of theirs. A lock that never comes through fails.
 func Calmly(t testing.TB, bound time.Duration, run func(testing.TB)) {
 	t.Helper()
 	decided.Run(t, func() {
@@ -48,9 +48,9 @@ func (s *suite) with(t testing.TB, run func(*suite)) {
 	run(&observed)
 }
 
-// complaints makes a run, and returns what it complained of instead of failing, and by how much the
-// machine was late at the worst. A run that lacks something has nothing to say, unless it complained
-// before.
+// complaints makes a run, and returns what it complained of instead of failing,
+// and by how much the machine was late at the worst. A run that lacks something
+// has nothing to say, unless it complained before.
 func complaints(t testing.TB, run func(testing.TB)) (said []string, stall time.Duration) {
 	r := &recorder{TB: t}
 	worst := watchStalls()

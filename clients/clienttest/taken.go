@@ -19,8 +19,9 @@ func (s *suite) try(l clients.Lock, key string) (g clients.Grant, err error) {
 	return g, err
 }
 
-// busy demands that the key is taken, by holders of which the first began its attempt at since. The answer must be definite, from a service that answers: an open
-// question is asked again when the client has been granted another key.
+// busy demands that the key is taken, by holders of which the first began its
+// attempt at since. The answer must be definite, from a service that answers:
+// an open question is asked again when the client has been granted another key.
 func (s *suite) busy(l clients.Lock, key, why string, since int64) {
 	s.Helper()
 	for ctx := s.patience(); ; {
@@ -41,8 +42,9 @@ func (s *suite) busy(l clients.Lock, key, why string, since int64) {
 	}
 }
 
-// overtaken ends the present run of the test if a lease that began at since, and that nobody renews, may be over: whoever had it may have lost it to another, and what
-// was seen then says nothing about the lock.
+// overtaken ends the present run of the test if a lease that began at since,
+// and that nobody renews, may be over: whoever had it may have lost it to
+// another, and what was seen then says nothing about the lock.
 func (s *suite) overtaken(since int64) {
 	s.Helper()
 	if s.mayBeOver(since) {
@@ -50,13 +52,14 @@ func (s *suite) overtaken(since int64) {
 	}
 }
 
-// mayBeOver tells whether a lease that began at since, and that nobody renews, may be over.
+// mayBeOver reports whether a lease that began at since, and that nobody renews, may be over.
 func (s *suite) mayBeOver(since int64) bool {
 	c := s.kind.Claims
 	return c.Validity != "session" && !c.NoExpiry && monotime.Since(since) >= s.TTL
 }
 
-// earliest is when the first of the grants was asked for, and with it the first lease that may be over.
+// earliest is when the first of the grants was asked for, and with it the first
+// lease that may be over.
 func earliest(grants ...held) int64 {
 	first := grants[0].Attempt
 	for _, g := range grants {

@@ -2,8 +2,8 @@ package clienttest
 
 import "syscall"
 
-// frozenWaiter stops the process of a waiter until its lease is over, if it has one, and others have what it waited for. When it runs on it must not take for its own what
-// came free meanwhile.
+// frozenWaiter stops the process of a waiter until its lease is over, if it has one, and others
+// have what it waited for. When it runs on it must not take for its own what came free meanwhile.
 func frozenWaiter(s *suite) {
 	key := s.key()
 	h := s.startHolder(key)

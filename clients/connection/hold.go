@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// enter waits for the hold's connection, for the caller alone. It is an error if the hold has ended, ErrNotHeld then.
+// enter waits for the hold's connection, for the caller alone. It is an error
+// if the hold has ended, ErrNotHeld then.
 func (h *hold) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err // nothing is sent
@@ -37,7 +38,8 @@ func (h *hold) ended() bool {
 	}
 }
 
-// end ends the hold, once. Unless why is empty it tells of the loss, and closes the connection: what the client has given up must not stay locked.
+// end ends the hold, once. Unless why is empty it tells of the loss, and closes
+// the connection: what the client has given up must not stay locked.
 func (h *hold) end(why string) {
 	h.mu.Lock()
 	ended := h.over
@@ -58,7 +60,8 @@ func (h *hold) end(why string) {
 	clients.Tell(l.lost, clients.Loss{Key: h.key, Why: why}, l.ending, l.background.Go)
 }
 
-// ask asks the server whether the connection has the lock. If it has not, or the connection is broken, the hold has ended.
+// ask asks the server whether the connection has the lock. If it has not, or
+// the connection is broken, the hold has ended.
 func (h *hold) ask(ctx context.Context) error {
 	if err := h.enter(ctx); err != nil {
 		return err
@@ -86,8 +89,9 @@ const (
 	waitTicks   = 12
 )
 
-// watch asks the server every quarter of a TTL, and gives the lock up when there is no answer for the rest of it. It counts ticks of its own and not the time: while
-// the client is stopped there are none, and a server that was not listened to has not been silent.
+// watch asks the server every quarter of a TTL, and gives the lock up when there is no
+// answer for the rest of it. It counts ticks of its own and not the time: while the client
+// is stopped there are none, and a server that was not listened to has not been silent.
 func (h *hold) watch() {
 	tick := time.NewTicker(h.lock.ttl / ticksPerTTL)
 	defer tick.Stop()

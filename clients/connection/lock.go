@@ -1,9 +1,12 @@
-// Package connection is a lock that a connection to a server holds, whatever the server. What asks it is a Server; the waiting, the questions that
-// notice a loss, and what becomes of a request that is not answered are the same for all.
+// Package connection is a lock that a connection to a server holds, whatever the
+// server. What asks it is a Server; the waiting, the questions that notice a
+// loss, and what becomes of a request that is not answered are the same for all.
 //
-// Each grant has a connection of its own. A client that is stopped keeps its lock, since the kernel answers for it. A client asks the server four times a TTL, and takes
-// the lock for lost when it was not answered for the rest of one; then it closes the connection. The server must not give the lock to another sooner. What the client
-// slept through, stopped, does not count: the server may hear of a sleeping client, and then it still has its lock.
+// Each grant has a connection of its own. A client that is stopped keeps its lock, since
+// the kernel answers for it. A client asks the server four times a TTL, and takes the lock
+// for lost when it was not answered for the rest of one; then it closes the connection. The
+// server must not give the lock to another sooner. What the client slept through, stopped,
+// does not count: the server may hear of a sleeping client, and then it still has its lock.
 package connection
 
 import (
@@ -22,7 +25,8 @@ import (
 // nothing of ours is left, clients.ErrOpen where it may have done what it was asked for,
 // lease.ErrClosed after Close; after any other it has certainly not.
 type Server interface {
-	// Take asks for the key on a connection that nobody else uses. The server lets it wait for a moment at most.
+	// Take asks for the key on a connection that nobody else uses. The server
+	// lets it wait for a moment at most.
 	Take(ctx context.Context, key string) (Conn, error)
 	// Close closes the connections that hold nothing.
 	Close()
@@ -42,18 +46,22 @@ type Conn interface {
 	Cut()
 }
 
-// retryPause is the pause after an attempt that failed for another reason than a lock that is taken.
+// retryPause is the pause after an attempt that failed for another reason than
+// a lock that is taken.
 const retryPause = 20 * time.Millisecond
 
 // Claims are those of such a lock, but for what the server is.
-var Claims = clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Notices: "alone", NoExpiry: true, Permits: 1}
+var Claims = clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Notices: "alone",
+	NoExpiry: true, Permits: 1}
 
-// LostGrace is a question every quarter of the TTL, and a TTL for its answer, by ticks of its own: cut off or not.
+// LostGrace is a question every quarter of the TTL, and a TTL for its answer,
+// by ticks of its own: cut off or not.
 func LostGrace(ttl time.Duration) time.Duration { return ttl + ttl/4 }
 
 // New makes the lock of one client.
 func New(s Server, ttl time.Duration) clients.Lock {
-	return &lock{server: s, ttl: ttl, lost: make(chan clients.Loss, 16), ending: make(chan struct{}), holds: map[*hold]bool{}}
+	return &lock{server: s, ttl: ttl, lost: make(chan clients.Loss, 16), ending: make(chan struct{}),
+		holds: map[*hold]bool{}}
 }
 
 type lock struct {
@@ -79,7 +87,8 @@ type hold struct {
 	over bool
 }
 
-// Acquire asks again and again, each time for as long as the server lets a statement wait, until ctx is done.
+// Acquire asks again and again, each time for as long as the server lets a
+// statement wait, until ctx is done.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	g := clients.Grant{Key: key}
 	err := ctx.Err()
@@ -89,7 +98,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		var h *hold
 		h, err = l.attempt(ctx, key)
 		if err == nil {
-			// An earlier attempt of this call, if open, was another connection's: it cannot have been this grant.
+			// An earlier attempt of this call, if open, was another
+			// connection's: it cannot have been this grant.
 			return clients.Grant{Key: key, Attempt: start, First: start, Secret: h}, nil
 		}
 		if g.First == 0 && errors.Is(err, clients.ErrOpen) {

@@ -1,8 +1,11 @@
-// Package consul has locks on Consul: the Lock and the Semaphore of its official API, with a session of the client's own.
+// Package consul has locks on Consul: the Lock and the Semaphore of its
+// official API, with a session of the client's own.
 //
-// A session ends when nobody has renewed it for its TTL. Consul takes that for a lower bound: it may stay for twice as long. The library tells of the end by a
-// query that waits at a server for a change of the lock's key, without a time limit: who is cut off hears nothing
-// (https://github.com/hashicorp/consul/issues/18271). So an honest lock also counts the time since its session was last renewed.
+// A session ends when nobody has renewed it for its TTL. Consul takes that for a
+// lower bound: it may stay for twice as long. The library tells of the end by a
+// query that waits at a server for a change of the lock's key, without a time limit:
+// who is cut off hears nothing (https://github.com/hashicorp/consul/issues/18271).
+// So an honest lock also counts the time since its session was last renewed.
 package consul
 
 import (
@@ -23,19 +26,26 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Session is the lock consul-session. Its token is the key's LockIndex, which rises with each time that the key is taken: with the key and the session it is the
-// "sequencer" of https://developer.hashicorp.com/consul/docs/dynamic-app-config/sessions.
-var Session = exclusive("consul-session", "the Lock of Consul's official API: a key that the client's session holds; the key's LockIndex is a fencing token", "", false)
+// Session is the lock consul-session. Its token is the key's LockIndex, which rises with
+// each time that the key is taken: with the key and the session it is the "sequencer" of
+// https://developer.hashicorp.com/consul/docs/dynamic-app-config/sessions.
+var Session = exclusive("consul-session",
+	"the Lock of Consul's official API: a key that the client's session holds; the key's LockIndex is a fencing token",
+	"", false)
 
-// BrokenDeaf is the control broken-consul-deaf: consul-session that hears of its session's end from the library's channel alone.
-var BrokenDeaf = exclusive("broken-consul-deaf", "consul-session that does not look at its session: only the library's channel tells of a loss, and who is cut off hears nothing", checker.MutualExclusion, true)
+// BrokenDeaf is the control broken-consul-deaf: consul-session that hears of
+// its session's end from the library's channel alone.
+var BrokenDeaf = exclusive("broken-consul-deaf",
+	"consul-session that does not look at its session: only the library's channel tells of a loss, and who is cut off hears nothing", checker.MutualExclusion, true)
 
 // Semaphore is the lock consul-semaphore.
-var Semaphore = kind("consul-semaphore", "the Semaphore of Consul's official API, for two: a key with the list of holders, and a key for each that its session holds",
+var Semaphore = kind("consul-semaphore",
+	"the Semaphore of Consul's official API, for two: a key with the list of holders, and a key for each that its session holds",
 	clients.Claims{Validity: "session", Token: "none", Notices: "alone", Permits: 2}, false, func(l *lock) {
 		l.look = l.shared
 		l.prepare = func(key, session string) (holder, error) {
-			s, err := l.consul.SemaphoreOpts(&api.SemaphoreOptions{Prefix: prefix + key, Limit: 2, Session: session, SemaphoreWaitTime: pollTime})
+			s, err := l.consul.SemaphoreOpts(&api.SemaphoreOptions{Prefix: prefix + key, Limit: 2, Session: session,
+				SemaphoreWaitTime: pollTime})
 			if err != nil {
 				return holder{}, err
 			}
@@ -44,7 +54,8 @@ var Semaphore = kind("consul-semaphore", "the Semaphore of Consul's official API
 	})
 
 func exclusive(called, about, control string, deaf bool) clients.Kind {
-	k := kind(called, about, clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"held"}, Notices: "alone", Permits: 1}, deaf, func(l *lock) {
+	k := kind(called, about, clients.Claims{Validity: "session", Token: "fencing", Confirms: []string{"held"},
+		Notices: "alone", Permits: 1}, deaf, func(l *lock) {
 		l.prepare = func(key, session string) (holder, error) {
 			m, err := l.consul.LockOpts(&api.LockOptions{Key: prefix + key, Session: session, LockWaitTime: pollTime})
 			if err != nil {
@@ -60,7 +71,8 @@ func exclusive(called, about, control string, deaf bool) clients.Kind {
 func kind(called, about string, claims clients.Claims, deaf bool, with func(*lock)) clients.Kind {
 	return clients.Kind{
 		Name: called, About: about, Service: "consul", Claims: claims, Renews: true,
-		// Who is cut off knows it a TTL after the last renewal that was answered, and the session stands for that long at least.
+		// Who is cut off knows it a TTL after the last renewal that was
+		// answered, and the session stands for that long at least.
 		LostGrace: func(ttl time.Duration) time.Duration { return max(ttl, 2*time.Second) },
 		Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 			l, err := open(c)
@@ -78,7 +90,8 @@ const (
 	prefix = "lockchaos/"
 	// lockDelay is for how long nobody is given a key whose holder's session has ended.
 	lockDelay = time.Second
-	// pollTime is for how long the library asks at a time whether the key is free. Only between two such questions does it look whether the wait is given up.
+	// pollTime is for how long the library asks at a time whether the key is free.
+	// Only between two such questions does it look whether the wait is given up.
 	pollTime = 200 * time.Millisecond
 	// grace is how long a call that is given up waits for the library to see that.
 	grace = pollTime + 300*time.Millisecond
@@ -109,9 +122,10 @@ type lock struct {
 	ttl       time.Duration
 	transport *http.Transport
 	prepare   func(key, session string) (holder, error)
-	look      func(ctx context.Context, h *hold) (token int64, err error) // asks the leader whether the hold stands
-	deaf      bool
-	losses    chan clients.Loss
+	// asks the leader whether the hold stands
+	look   func(ctx context.Context, h *hold) (token int64, err error)
+	deaf   bool
+	losses chan clients.Loss
 
 	alive context.Context // until Close
 	end   context.CancelFunc
@@ -133,8 +147,8 @@ func open(c clients.Config) (*lock, error) {
 	l := &lock{config: c, ttl: ttl, losses: make(chan clients.Loss, 16)}
 	l.look = l.exclusive
 	l.alive, l.end = context.WithCancel(context.Background())
-	// A client asks the agent at its side, which asks whichever server it reaches. Here there is no agent: a client begins with one server, and tries the next
-	// when it can't connect.
+	// A client asks the agent at its side, which asks whichever server it reaches. Here there
+	// is no agent: a client begins with one server, and tries the next when it can't connect.
 	first := c.Client % len(c.Nodes)
 	order := append(append([]string{}, c.Nodes[first:]...), c.Nodes[:first]...)
 	dial := func(ctx context.Context, network, _ string) (conn net.Conn, err error) {
@@ -148,7 +162,8 @@ func open(c clients.Config) (*lock, error) {
 	}
 	var err error
 	l.transport = &http.Transport{DialContext: dial}
-	l.consul, err = api.NewClient(&api.Config{Address: order[0], Scheme: "http", HttpClient: &http.Client{Transport: ends{l.alive, l.transport}}})
+	l.consul, err = api.NewClient(&api.Config{Address: order[0], Scheme: "http",
+		HttpClient: &http.Client{Transport: ends{l.alive, l.transport}}})
 	if err != nil {
 		return nil, fmt.Errorf("servers of Consul at %s: %w", nodes, err)
 	}
@@ -177,7 +192,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		if err != nil {
 			return clients.Grant{}, err
 		}
-		return clients.Grant{Key: key, Token: h.token, Attempt: asked, First: asked, Session: h.session.number(), Secret: h}, nil
+		return clients.Grant{Key: key, Token: h.token, Attempt: asked, First: asked, Session: h.session.number(),
+			Secret: h}, nil
 	})
 	if err != nil {
 		err = fmt.Errorf("acquire %q from Consul at %s: %w", key, l.at(), err)
@@ -206,13 +222,15 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, asked int64, e
 	}
 	if h.token, err = l.look(ctx, h); err != nil || !s.add(h) {
 		l.giveUp(s, unanswered)
-		return nil, 0, fmt.Errorf("%w: %w", clients.ErrOpen, errors.Join(err, errors.New("the session may have ended with the grant")))
+		return nil, 0, fmt.Errorf("%w: %w", clients.ErrOpen,
+			errors.Join(err, errors.New("the session may have ended with the grant")))
 	}
 	l.background.Go(func() { l.watch(h, lost) })
 	return h, asked, nil
 }
 
-// take runs the library's call, which looks at its stop channel between two requests. One that hangs is left behind.
+// take runs the library's call, which looks at its stop channel between two
+// requests. One that hangs is left behind.
 func (l *lock) take(ctx context.Context, h *hold) (<-chan struct{}, error) {
 	type result struct {
 		lost <-chan struct{}
@@ -242,12 +260,14 @@ func (l *lock) exclusive(ctx context.Context, h *hold) (int64, error) {
 	return int64(pair.LockIndex), nil
 }
 
-// shared asks the leader for what a Semaphore stands for: the key that the session holds, and the list that has it.
+// shared asks the leader for what a Semaphore stands for: the key that the
+// session holds, and the list that has it.
 func (l *lock) shared(ctx context.Context, h *hold) (int64, error) {
 	if _, err := l.owned(ctx, prefix+h.key+"/"+h.session.id, h.session); err != nil {
 		return 0, err
 	}
-	list, _, err := l.consul.KV().Get(prefix+h.key+"/"+api.DefaultSemaphoreKey, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
+	list, _, err := l.consul.KV().Get(prefix+h.key+"/"+api.DefaultSemaphoreKey,
+		(&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
 	if err != nil {
 		return 0, err
 	}

@@ -51,14 +51,14 @@ func (s *session) add(h *hold) bool {
 	return true
 }
 
-// has tells whether a hold stands, as far as is known.
+// has reports whether a hold stands, as far as is known.
 func (s *session) has(h *hold) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.holds[h]
 }
 
-// remove forgets a hold, and tells whether it stood.
+// remove forgets a hold, and reports whether it stood.
 func (s *session) remove(h *hold) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,8 @@ func (l *lock) open(ctx context.Context) (*session, error) {
 		return s, nil
 	}
 	asked := time.Now()
-	entry := &api.SessionEntry{Name: fmt.Sprintf("lockchaos client %d", l.config.Client), TTL: l.ttl.String(), LockDelay: lockDelay}
+	entry := &api.SessionEntry{Name: fmt.Sprintf("lockchaos client %d", l.config.Client), TTL: l.ttl.String(),
+		LockDelay: lockDelay}
 	id, _, err := l.consul.Session().Create(entry, (&api.WriteOptions{}).WithContext(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("open a session: %w", err)
@@ -104,8 +105,8 @@ func (l *lock) current() *session {
 	return l.session
 }
 
-// keep renews the session when half of its TTL is over, as the library does. Renewed is when it was asked for. When nobody has confirmed it for its TTL it may be
-// over, and counts as such.
+// keep renews the session when half of its TTL is over, as the library does. Renewed is when it
+// was asked for. When nobody has confirmed it for its TTL it may be over, and counts as such.
 func (l *lock) keep(s *session, renewed time.Time) {
 	for pause := l.ttl / 2; clients.Wait(s.context, pause) == nil; {
 		known, asked, err := l.renew(s, renewed)
@@ -124,7 +125,8 @@ func (l *lock) keep(s *session, renewed time.Time) {
 	}
 }
 
-// renew renews the session once, until nobody has confirmed it for its TTL, and tells whether Consul knows it, and when it was asked.
+// renew renews the session once, until nobody has confirmed it for its TTL, and
+// reports whether Consul knows it, and when it was asked.
 func (l *lock) renew(s *session, renewed time.Time) (known bool, asked time.Time, err error) {
 	ctx, cancel := context.WithDeadline(s.context, renewed.Add(l.ttl))
 	if l.deaf {
@@ -141,7 +143,8 @@ func (l *lock) renew(s *session, renewed time.Time) (known bool, asked time.Time
 	return entry != nil, asked, err
 }
 
-// giveUp tells of what goes with a session, and destroys it. If that is not answered it ends by itself: nobody renews it any more.
+// giveUp tells of what goes with a session, and destroys it. If that is not
+// answered it ends by itself: nobody renews it any more.
 func (l *lock) giveUp(s *session, why string) {
 	l.tell(s.over(), why)
 	l.background.Go(func() {
@@ -151,13 +154,14 @@ func (l *lock) giveUp(s *session, why string) {
 	})
 }
 
-// destroy ends a session at Consul. Servers that are electing a leader answer with an error of theirs: they are asked again until the context ends. To destroy
-// a session twice does no harm.
+// destroy ends a session at Consul. Servers that are electing a leader answer with an error of
+// theirs: they are asked again until the context ends. To destroy a session twice does no harm.
 func (l *lock) destroy(ctx context.Context, s *session) error {
 	for {
 		_, err := l.consul.Session().Destroy(s.id, (&api.WriteOptions{}).WithContext(ctx))
 		var said api.StatusError
-		if !errors.As(err, &said) || said.Code < http.StatusInternalServerError || clients.Wait(ctx, retryPause) != nil {
+		if !errors.As(err, &said) || said.Code < http.StatusInternalServerError ||
+			clients.Wait(ctx, retryPause) != nil {
 			return err
 		}
 	}

@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// Cutter ends the call in progress when its context ends. go-redis obeys a context's deadline only, not a cancellation, and gomemcache knows no
-// context; and a call that is cut must not spoil the connection for the next one.
+// Cutter ends the call in progress when its context ends. go-redis obeys a
+// context's deadline only, not a cancellation, and gomemcache knows no context;
+// and a call that is cut must not spoil the connection for the next one.
 //
-// It knows the connections of one client, and that client has one call in progress at a time. The zero value is ready.
+// It knows the connections of one client, and that client has one call in
+// progress at a time. The zero value is ready.
 type Cutter struct {
 	mu    sync.Mutex
 	call  int64 // counts calls; a cut for an earlier one comes too late
@@ -57,7 +59,8 @@ func (c *Cutter) Watch(ctx context.Context) (done func()) {
 		defer c.mu.Unlock()
 		c.busy = false
 		for conn := range c.conns {
-			conn.cut = false // the library has closed the one that was hit in a call; the others are sound
+			// the library has closed the one that was hit in a call; the others are sound
+			conn.cut = false
 		}
 	}
 }

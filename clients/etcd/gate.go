@@ -10,10 +10,11 @@ import (
 
 const keepAliveMethod = "/etcdserverpb.Lease/LeaseKeepAlive"
 
-// gateKeepAlives lets every keep-alive that the library sends pass the gate. While it waits there, the library's own timer runs: it gives the lease up
-// when none was answered for a TTL.
+// gateKeepAlives lets every keep-alive that the library sends pass the gate. While it waits
+// there, the library's own timer runs: it gives the lease up when none was answered for a TTL.
 func gateKeepAlives(gate *clients.Gate) grpc.StreamClientInterceptor {
-	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer,
+		opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		stream, err := open(ctx, desc, cc, method, opts...)
 		if err != nil || method != keepAliveMethod {
 			return stream, err

@@ -21,10 +21,11 @@ import (
 
 // Lease is the lock etcd-lease.
 var Lease = clients.Kind{
-	Name:      "etcd-lease",
-	About:     "etcd's own lock: a session with a lease and a queue of keys; the token is the create revision of the lock's key",
-	Service:   "etcd",
-	Claims:    clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing", Confirms: []string{"held"}, Permits: 1, Fair: true, WakesOne: true},
+	Name:    "etcd-lease",
+	About:   "etcd's own lock: a session with a lease and a queue of keys; the token is the create revision of the lock's key",
+	Service: "etcd",
+	Claims: clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing", Confirms: []string{"held"},
+		Permits: 1, Fair: true, WakesOne: true},
 	LostGrace: lostGrace,
 	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
@@ -32,7 +33,8 @@ var Lease = clients.Kind{
 	},
 }
 
-// lostGrace is how soon the library notices that its lease has ended: see the package's documentation.
+// lostGrace is how soon the library notices that its lease has ended: see the
+// package's documentation.
 func lostGrace(ttl time.Duration) time.Duration {
 	return max(2*time.Second, ttl/3+time.Second)
 }
@@ -66,24 +68,29 @@ func open(c clients.Config) (*lock, error) {
 		return nil, errors.New("an etcd lock needs the address of at least one member; none was configured")
 	}
 	if c.TTL <= 0 {
-		return nil, fmt.Errorf("etcd at %s: a TTL of %v; configure one second or more", strings.Join(c.Nodes, ","), time.Duration(c.TTL))
+		return nil, fmt.Errorf("etcd at %s: a TTL of %v; configure one second or more", strings.Join(c.Nodes, ","),
+			time.Duration(c.TTL))
 	}
 	client, err := clientv3.New(clientv3.Config{
-		Endpoints:   c.Nodes,
-		Logger:      zap.NewNop(), // what goes wrong is in the errors
-		DialOptions: []grpc.DialOption{grpc.WithNoProxy(), grpc.WithChainUnaryInterceptor(stampTxn), grpc.WithChainStreamInterceptor(gateKeepAlives(c.Renewals))},
+		Endpoints: c.Nodes,
+		Logger:    zap.NewNop(), // what goes wrong is in the errors
+		DialOptions: []grpc.DialOption{grpc.WithNoProxy(), grpc.WithChainUnaryInterceptor(stampTxn),
+			grpc.WithChainStreamInterceptor(gateKeepAlives(c.Renewals))},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(c.Nodes, ","), err)
 	}
 	second := int64(time.Second)
-	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16), opened: c.Open,
+	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16),
+		opened:   c.Open,
 		sessions: map[*session]bool{}}, nil
 }
 
-// stampTxn notes when the transaction that enters the queue was sent, and when it was answered: the waiter was in the queue by then. (The client's library
+// stampTxn notes when the transaction that enters the queue was sent, and when
+// it was answered: the waiter was in the queue by then. (The client's library
 // may send it again, if it certainly did not arrive.)
-func stampTxn(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func stampTxn(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
 	stamps, ok := ctx.Value(stampKey{}).(*stamps)
 	if !ok || method != txnMethod {
 		return invoke(ctx, method, req, reply, cc, opts...)
@@ -102,13 +109,15 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 }
 
 // acquire makes attempts until ctx is done.
-func (l *lock) acquire(ctx context.Context, key string, attempt func(context.Context, string) (*hold, entry, error)) (clients.Grant, error) {
+func (l *lock) acquire(ctx context.Context, key string,
+	attempt func(context.Context, string) (*hold, entry, error)) (clients.Grant, error) {
 	g, err := clients.Attempts(ctx, key, retryPause, func() (clients.Grant, error) {
 		h, in, err := attempt(ctx, key)
 		if err != nil {
 			return clients.Grant{}, err
 		}
-		return clients.Grant{Key: key, Token: h.token, Attempt: in.asked, First: in.asked, Enqueued: in.enqueued, Session: int64(h.session.Lease()), Secret: h}, nil
+		return clients.Grant{Key: key, Token: h.token, Attempt: in.asked, First: in.asked, Enqueued: in.enqueued,
+			Session: int64(h.session.Lease()), Secret: h}, nil
 	})
 	if err != nil {
 		err = fmt.Errorf("acquire %q from etcd at %s: %w", key, l.nodes(), err)
@@ -116,8 +125,8 @@ func (l *lock) acquire(ctx context.Context, key string, attempt func(context.Con
 	return g, err
 }
 
-// entry is what is known of how a waiter came into the queue: when it asked for its place, and when it surely had it, 0 if that is not known. Opening a session
-// comes before, and can be no grant.
+// entry is what is known of how a waiter came into the queue: when it asked for its place, and when
+// it surely had it, 0 if that is not known. Opening a session comes before, and can be no grant.
 type entry struct{ asked, enqueued int64 }
 
 // attempt enters the queue once, and waits there.
@@ -126,7 +135,8 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, in entry, err 
 	if err != nil {
 		return nil, in, err
 	}
-	// Escaped: the library takes whatever lies under the prefix for a waiter of this lock, so "a" would wait for "a/b".
+	// Escaped: the library takes whatever lies under the prefix for a waiter of
+	// this lock, so "a" would wait for "a/b".
 	m := concurrency.NewMutex(s.Session, prefix+url.PathEscape(key))
 	stamps := new(stamps)
 	err, done := l.bounded(ctx, func() error { return m.Lock(context.WithValue(ctx, stampKey{}, stamps)) })
@@ -159,8 +169,8 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, in entry, err 
 	return h, entry{stamps.sent.Load(), stamps.answered.Load()}, nil
 }
 
-// bounded runs a call of the library that may ignore its context. done is false when it was left behind; it then ends with the
-// client, and must not be given anything that is used again.
+// bounded runs a call of the library that may ignore its context. done is false when it was
+// left behind; it then ends with the client, and must not be given anything that is used again.
 func (l *lock) bounded(ctx context.Context, call func() error) (err error, done bool) {
 	result := make(chan error, 1)
 	l.background.Go(func() { result <- call() })
@@ -179,7 +189,8 @@ func (l *lock) bounded(ctx context.Context, call func() error) (err error, done 
 	}
 }
 
-// cleanedUp tells whether a Lock that failed has deleted its key: the library then forgets the key's name.
+// cleanedUp reports whether a Lock that failed has deleted its key: the library
+// then forgets the key's name.
 func cleanedUp(m *concurrency.Mutex) bool { return m.Key() == "\x00" }
 
 // revision returns the create revision of the lock's own key, 0 when the library does not tell.
@@ -259,7 +270,8 @@ func (l *lock) Close(ctx context.Context) error {
 		s.end() // what the client gives up itself is not lost
 		s.Orphan()
 		if err := l.revoke(ctx, s); err != nil {
-			errs = append(errs, fmt.Errorf("revoke the lease at etcd %s (it expires by itself in %v): %w", l.nodes(), s.ttl, err))
+			errs = append(errs, fmt.Errorf("revoke the lease at etcd %s (it expires by itself in %v): %w", l.nodes(),
+				s.ttl, err))
 		}
 	}
 	if err := l.client.Close(); err != nil {

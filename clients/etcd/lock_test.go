@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 )
 
-// What needs a server is tested in package backends, which has one: the conformance suite, and the queue behind the lock's back.
+// What needs a server is tested in package backends, which has one: the
+// conformance suite, and the queue behind the lock's back.
 
 func TestConfig(t *testing.T) {
 	for _, c := range []clients.Config{{}, {Nodes: []string{"127.0.0.1:1"}}, {TTL: int64(time.Second)}} {
@@ -23,7 +24,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestUnreachable: whoever asks learns in time that nobody answers; it is not busy, and no attempt was sent.
+// TestUnreachable: whoever asks learns in time that nobody answers; it is not
+// busy, and no attempt was sent.
 func TestUnreachable(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, in the kernel, and never answers
 	if err != nil {

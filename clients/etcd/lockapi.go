@@ -12,18 +12,24 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// LockAPI is the lock etcd-lock-api: the Lock and Unlock requests of the server's own lock service (etcd API reference, "concurrency API reference", service Lock), as
-// clients in languages without a lock of their own use it. The server runs the Mutex of etcd-lease for its client, with a lease that the client brings.
+// LockAPI is the lock etcd-lock-api: the Lock and Unlock requests of the server's
+// own lock service (etcd API reference, "concurrency API reference", service Lock),
+// as clients in languages without a lock of their own use it. The server runs the
+// Mutex of etcd-lease for its client, with a lease that the client brings.
 //
-// The answer to Lock is the name of the lock's key and a header, whose revision may be of much later: the token is the create revision of that key, asked for
-// with one more read. A Lock request that is cancelled leaves its key to the server to clean up, which nobody tells of; so each acquire brings a lease of
-// its own, and a cancelled one revokes it: whatever the server does then, it can't be with that lease.
+// The answer to Lock is the name of the lock's key and a header, whose revision may be
+// of much later: the token is the create revision of that key, asked for with one more
+// read. A Lock request that is cancelled leaves its key to the server to clean up,
+// which nobody tells of; so each acquire brings a lease of its own, and a cancelled
+// one revokes it: whatever the server does then, it can't be with that lease.
 var LockAPI = clients.Kind{
 	Name:    "etcd-lock-api",
 	About:   "the Lock request of etcd's server, with a lease that the client keeps alive; the token is the create revision of the lock's key",
 	Service: "etcd",
-	// It queues as etcd-lease does, but Fair is not claimed: only the server knows when a waiter entered the queue.
-	Claims:    clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing", Confirms: []string{"held"}, Permits: 1, WakesOne: true},
+	// It queues as etcd-lease does, but Fair is not claimed: only the server
+	// knows when a waiter entered the queue.
+	Claims: clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing", Confirms: []string{"held"},
+		Permits: 1, WakesOne: true},
 	LostGrace: lostGrace,
 	Renews:    true,
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
@@ -54,7 +60,8 @@ func (l *lockAPI) attempt(ctx context.Context, key string) (h *hold, in entry, e
 		return nil, in, err
 	}
 	in.asked = monotime.Now()
-	reply, err := l.rpc.Lock(ctx, &v3lockpb.LockRequest{Name: []byte(apiPrefix + url.PathEscape(key)), Lease: int64(s.Lease())})
+	reply, err := l.rpc.Lock(ctx, &v3lockpb.LockRequest{Name: []byte(apiPrefix + url.PathEscape(key)),
+		Lease: int64(s.Lease())})
 	if err != nil {
 		return nil, in, l.withdraw(ctx, s, err)
 	}
@@ -70,7 +77,8 @@ func (l *lockAPI) attempt(ctx context.Context, key string) (h *hold, in entry, e
 	return h, in, nil
 }
 
-// withdraw takes an acquire back by revoking its lease, and says what became of it: busy if the caller ran out of time and nothing is left.
+// withdraw takes an acquire back by revoking its lease, and says what became of
+// it: busy if the caller ran out of time and nothing is left.
 func (l *lockAPI) withdraw(ctx context.Context, s *session, failed error) error {
 	s.end()
 	s.Orphan()
@@ -97,7 +105,8 @@ func (l *lock) createRevision(ctx context.Context, path string) (int64, error) {
 	return reply.Kvs[0].CreateRevision, nil
 }
 
-// Release sends Unlock, which is answered ok whether the key was there or not, and then gives the lease back.
+// Release sends Unlock, which is answered ok whether the key was there or not,
+// and then gives the lease back.
 func (l *lockAPI) Release(ctx context.Context, g clients.Grant) error {
 	return l.release(ctx, g, func(h *hold) error {
 		if h.session.ended() {
@@ -108,7 +117,8 @@ func (l *lockAPI) Release(ctx context.Context, g clients.Grant) error {
 			h.session.end()
 			h.session.Orphan()
 			l.background.Go(func() {
-				_ = l.revoke(l.client.Ctx(), h.session) // nothing is held by it, and nobody keeps it alive
+				// nothing is held by it, and nobody keeps it alive
+				_ = l.revoke(l.client.Ctx(), h.session)
 			})
 		}
 		return err

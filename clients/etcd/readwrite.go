@@ -13,11 +13,14 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// ReadWrite is the lock etcd-rw: a reader-writer lock. Readers and writers stand in one queue of keys with a lease each, as those of etcd-lease. A reader
-// holds when no writer's key was created before its own, a writer when no key at all was. So neither can starve: who comes later waits.
+// ReadWrite is the lock etcd-rw: a reader-writer lock. Readers and writers stand in one queue of
+// keys with a lease each, as those of etcd-lease. A reader holds when no writer's key was created
+// before its own, a writer when no key at all was. So neither can starve: who comes later waits.
 //
-// It is ZooKeeper's recipe for shared locks (https://zookeeper.apache.org/doc/current/recipes.html), on etcd. A waiter watches one key, the last one
-// that it waits for, and then reads the queue again: whether its own key is still there, and whether an earlier one is left.
+// It is ZooKeeper's recipe for shared locks
+// (https://zookeeper.apache.org/doc/current/recipes.html), on etcd. A waiter
+// watches one key, the last one that it waits for, and then reads the queue
+// again: whether its own key is still there, and whether an earlier one is left.
 var ReadWrite = clients.Kind{
 	Name:      "etcd-rw",
 	About:     "readers and writers in one queue of keys with a lease: a reader waits for the writers before it, a writer for everyone",
@@ -31,7 +34,8 @@ var ReadWrite = clients.Kind{
 }
 
 // ReadWriteClaims are those of etcd-rw, and of locks that break it and do not say so.
-var ReadWriteClaims = clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing", Confirms: []string{"release", "held"}, Permits: 1, Fair: true,
+var ReadWriteClaims = clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing",
+	Confirms: []string{"release", "held"}, Permits: 1, Fair: true,
 	ReadWrite: true}
 
 // Place is a place in the queue of a reader-writer lock.
@@ -41,18 +45,21 @@ type Place struct {
 	Reader   bool
 }
 
-// inTurn reports whether a waiter waits for another place: one before its own, unless both are readers.
+// inTurn reports whether a waiter waits for another place: one before its own,
+// unless both are readers.
 func inTurn(own, other Place) bool {
 	return other.Revision < own.Revision && !(own.Reader && other.Reader)
 }
 
-// readWrite is a reader-writer lock. waits reports whether the place own waits until the place other is free.
+// readWrite is a reader-writer lock. waits reports whether the place own waits
+// until the place other is free.
 type readWrite struct {
 	*semaphore
 	waits func(own, other Place) bool
 }
 
-// OpenReadWrite opens a reader-writer lock on a queue; waits reports whether the place own waits until the place other is free.
+// OpenReadWrite opens a reader-writer lock on a queue; waits reports whether
+// the place own waits until the place other is free.
 func OpenReadWrite(c clients.Config, waits func(own, other Place) bool) (clients.Lock, error) {
 	l, err := open(c)
 	if err != nil {
@@ -126,7 +133,8 @@ func (l *readWrite) await(ctx context.Context, dir string, h *hold) error {
 	}
 }
 
-// gone returns nil when the key has been deleted since the revision, or when the watch ended and the queue must be read again.
+// gone returns nil when the key has been deleted since the revision, or when
+// the watch ended and the queue must be read again.
 func (l *readWrite) gone(ctx context.Context, h *hold, key string, since int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

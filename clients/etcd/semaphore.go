@@ -18,15 +18,19 @@ import (
 // permits is how many may hold a key of the semaphore at once.
 const permits = 2
 
-// Semaphore is the lock semaphore-etcd: etcd-lease's queue of keys with a lease each, of which not the first but the first two hold the lock. A waiter reads once which keys
-// were created before its own, watches the prefix for keys that go, and holds a permit when fewer than two of those are left.
+// Semaphore is the lock semaphore-etcd: etcd-lease's queue of keys with a lease
+// each, of which not the first but the first two hold the lock. A waiter reads
+// once which keys were created before its own, watches the prefix for keys that
+// go, and holds a permit when fewer than two of those are left.
 //
-// It claims no fencing token: the create revision orders the permits, but the older of two holders is no stale one.
+// It claims no fencing token: the create revision orders the permits, but the
+// older of two holders is no stale one.
 var Semaphore = clients.Kind{
-	Name:      "semaphore-etcd",
-	About:     "two permits: keys with a lease in a queue, the two of the lowest create revision hold",
-	Service:   "etcd",
-	Claims:    clients.Claims{Validity: "session", Tolerates: "minority", Token: "none", Confirms: []string{"release", "held"}, Permits: permits},
+	Name:    "semaphore-etcd",
+	About:   "two permits: keys with a lease in a queue, the two of the lowest create revision hold",
+	Service: "etcd",
+	Claims: clients.Claims{Validity: "session", Tolerates: "minority", Token: "none",
+		Confirms: []string{"release", "held"}, Permits: permits},
 	LostGrace: lostGrace,
 	Renews:    true,
 	Open:      clients.With(openQueue, queue{dir: prefix + "semaphore/", permits: permits}),
@@ -40,7 +44,8 @@ type queue struct {
 	blind bool
 	// stays: a waiter that gives up leaves its key in the queue (see QueueStayer).
 	stays bool
-	// careless: a waiter that gives up tries once to take its key out of the queue (see QueueCareless).
+	// careless: a waiter that gives up tries once to take its key out of the
+	// queue (see QueueCareless).
 	careless bool
 }
 
@@ -140,15 +145,18 @@ func (l *semaphore) await(ctx context.Context, dir string, h *hold) error {
 	}
 }
 
-// watch takes keys that go from those ahead. granted false without an error: the watch ended, and the keys must be read again.
-func (l *semaphore) watch(ctx context.Context, dir string, from int64, h *hold, ahead map[string]bool) (granted bool, err error) {
+// watch takes keys that go from those ahead. granted false without an error:
+// the watch ended, and the keys must be read again.
+func (l *semaphore) watch(ctx context.Context, dir string, from int64, h *hold, ahead map[string]bool) (granted bool,
+	err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	over := h.session.Done()
 	if l.blind {
 		over = nil
 	}
-	gone := l.client.Watch(clientv3.WithRequireLeader(ctx), dir, clientv3.WithPrefix(), clientv3.WithRev(from), clientv3.WithFilterPut())
+	gone := l.client.Watch(clientv3.WithRequireLeader(ctx), dir, clientv3.WithPrefix(), clientv3.WithRev(from),
+		clientv3.WithFilterPut())
 	for {
 		select {
 		case <-ctx.Done():
@@ -175,8 +183,8 @@ func (l *semaphore) watch(ctx context.Context, dir string, from int64, h *hold, 
 	}
 }
 
-// stands asks, as of now, whether our key is still there. What the watch told may be old: a client that was frozen reads first that others went, though its own
-// lease expired after them.
+// stands asks, as of now, whether our key is still there. What the watch told may be old: a
+// client that was frozen reads first that others went, though its own lease expired after them.
 func (l *semaphore) stands(ctx context.Context, h *hold) error {
 	reply, err := l.client.Get(ctx, h.path)
 	if err != nil {
@@ -188,7 +196,8 @@ func (l *semaphore) stands(ctx context.Context, h *hold) error {
 	return nil
 }
 
-// leave takes our key out of the queue, and says what became of the wait: busy if the caller ran out of time and nothing is left.
+// leave takes our key out of the queue, and says what became of the wait: busy
+// if the caller ran out of time and nothing is left.
 func (l *semaphore) leave(ctx context.Context, h *hold, failed error) error {
 	if l.stays && ctx.Err() != nil {
 		return clients.ErrBusy

@@ -37,8 +37,8 @@ type hold struct {
 	token    int64              // of the grant: the revision, 0 for a semaphore
 }
 
-// openSession returns the client's session, a new one if there is none. The lease is granted within ctx; NewSession itself would wait
-// for it on the client's own context.
+// openSession returns the client's session, a new one if there is none. The lease is
+// granted within ctx; NewSession itself would wait for it on the client's own context.
 func (l *lock) openSession(ctx context.Context) (*session, error) {
 	if s := l.current(); s != nil {
 		return s, nil
@@ -55,7 +55,8 @@ func (l *lock) newSession(ctx context.Context) (*session, error) {
 	l.opened(clients.Session{ID: int64(lease.ID)})
 	kept, err := concurrency.NewSession(l.client, concurrency.WithLease(lease.ID), concurrency.WithTTL(int(lease.TTL)))
 	if err == nil && kept == nil {
-		err = errors.New("nobody keeps its lease alive") // the library returns neither when the client is closed
+		// the library returns neither when the client is closed
+		err = errors.New("nobody keeps its lease alive")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open a session: %w", err)
@@ -125,7 +126,8 @@ func (s *session) remove(h *hold) {
 	delete(s.holds, h)
 }
 
-// end marks the session as over and returns the holds that went with it, the first time, ordered by key.
+// end marks the session as over and returns the holds that went with it, the
+// first time, ordered by key.
 func (s *session) end() []*hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +137,8 @@ func (s *session) end() []*hold {
 	return lost
 }
 
-// giveUp ends a session after an open request. Its keys go when the lease is revoked, or else when it expires.
+// giveUp ends a session after an open request. Its keys go when the lease is
+// revoked, or else when it expires.
 func (l *lock) giveUp(s *session) {
 	l.tell(s.end(), "the session was given up after a request that was not answered")
 	s.Orphan()
@@ -161,7 +164,8 @@ func (l *lock) tell(lost []*hold, why string) {
 // stampKey carries the address of stamps in a context. The library does not tell.
 type stampKey struct{}
 
-// stamps are of the transaction that puts the waiter into the queue: when it was first sent, and when its answer came; 0: not yet.
+// stamps are of the transaction that puts the waiter into the queue: when it
+// was first sent, and when its answer came; 0: not yet.
 type stamps struct{ sent, answered atomic.Int64 }
 
 const txnMethod = "/etcdserverpb.KV/Txn"

@@ -7,8 +7,10 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// TokenLease is broken on purpose: etcd-lease whose fencing token is the ID of its session's lease, the first number that etcd's client gives one. IDs of
-// leases are not given in order, and all grants of a session share one, so a store can't tell which grant is the newest. The revision that created the key can.
+// TokenLease is broken on purpose: etcd-lease whose fencing token is the ID of its
+// session's lease, the first number that etcd's client gives one. IDs of leases
+// are not given in order, and all grants of a session share one, so a store can't
+// tell which grant is the newest. The revision that created the key can.
 var TokenLease = clients.Kind{
 	Name:      "broken-etcd-token-lease",
 	About:     "etcd-lease whose fencing token is the ID of its session's lease, a number that does not rise with the grants",

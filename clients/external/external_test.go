@@ -71,7 +71,8 @@ func TestAbilities(t *testing.T) {
 	for _, c := range []struct {
 		says        string
 		held, renew bool
-	}{{``, false, false}, {`,"confirms":["release"]`, false, false}, {`,"can":["held"]`, true, false}, {`,"confirms":["renew"]`, false, true}, {`,"can":["renew","held"]`, true, true}} {
+	}{{``, false, false}, {`,"confirms":["release"]`, false, false}, {`,"can":["held"]`, true, false},
+		{`,"confirms":["renew"]`, false, true}, {`,"can":["renew","held"]`, true, true}} {
 		l, err := open(t, shell(t, hello(c.says)+`read request; echo '{"id":2,"ok":true}'`))
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +127,8 @@ read request; answer 3 write
 	}
 }
 
-// TestSeveralPermits: an acquire says how many permits it asks for if the adapter declares permits_per_acquire, and else nothing.
+// TestSeveralPermits: an acquire says how many permits it asks for if the
+// adapter declares permits_per_acquire, and else nothing.
 func TestSeveralPermits(t *testing.T) {
 	asks := `answer() { case "$request" in *'"permits":'$2*) echo '{"id":'$1',"ok":true}' ;; *) echo '{"id":'$1',"ok":false,"error":"busy"}' ;; esac; }
 read request; answer 2 1
@@ -155,7 +157,8 @@ read request; echo '{"id":4,"ok":true}'
 	}
 }
 
-// TestSets: an acquire of several keys names them all, and what is asked about its grant names the first.
+// TestSets: an acquire of several keys names them all, and what is asked about
+// its grant names the first.
 func TestSets(t *testing.T) {
 	asks := `answer() { case "$request" in *"$2"*) echo '{"id":'$1',"ok":true}' ;; *) echo '{"id":'$1',"ok":false,"error":"'"$request"'"}' ;; esac; }
 read request; answer 2 '"key":"k1","keys":["k1","k0"],"timeout_ms"'
@@ -197,8 +200,10 @@ func TestDeclares(t *testing.T) {
 	}
 	d := l.(clients.Declarer).Declares()
 	c := d.Claims
-	if d.Name != "sh 1" || c.Validity != "session" || c.Token != "version" || !slices.Equal(c.Confirms, []string{"held"}) || c.LostGrace != int64(20*time.Millisecond) || c.Notices != "alone" ||
-		c.Tolerates != "minority" || c.Abandons != int64(30*time.Millisecond) || !c.Fair || c.Permits != 3 || !c.NoExpiry || d.Lease != int64(15*time.Second) {
+	if d.Name != "sh 1" || c.Validity != "session" || c.Token != "version" ||
+		!slices.Equal(c.Confirms, []string{"held"}) || c.LostGrace != int64(20*time.Millisecond) || c.Notices != "alone" ||
+		c.Tolerates != "minority" || c.Abandons != int64(30*time.Millisecond) || !c.Fair || c.Permits != 3 ||
+		!c.NoExpiry || d.Lease != int64(15*time.Second) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -209,7 +214,8 @@ func TestSessions(t *testing.T) {
 	command := shell(t, hello(`,"sessions":true,"session":"0x7:0aff"`)+`read request; echo '{"id":2,"ok":true,"session":"7:0aff"}'
 read request; echo '{"id":3,"ok":false,"error":"busy","session":"8"}'
 read request; echo '{"id":4,"ok":true}'; sleep 100`)
-	l, err := Open(t.Context(), clients.Config{Adapter: &clients.Adapter{Command: command}, Opened: func(s clients.Session) { told = append(told, s) }})
+	l, err := Open(t.Context(), clients.Config{Adapter: &clients.Adapter{Command: command},
+		Opened: func(s clients.Session) { told = append(told, s) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,15 +226,18 @@ read request; echo '{"id":4,"ok":true}'; sleep 100`)
 	if _, err := l.Acquire(t.Context(), "k1"); !errors.Is(err, clients.ErrBusy) {
 		t.Error(err)
 	}
-	if len(told) != 2 || told[0].ID != 7 || string(told[0].Password) != "\n\xff" || told[1].ID != 8 || !l.(clients.Declarer).Declares().Sessions {
+	if len(told) != 2 || told[0].ID != 7 || string(told[0].Password) != "\n\xff" || told[1].ID != 8 ||
+		!l.(clients.Declarer).Declares().Sessions {
 		t.Errorf("%+v", told)
 	}
-	if _, err := l.Acquire(t.Context(), "k2"); !errors.Is(err, adapter.ErrBroken) || !strings.Contains(err.Error(), "granted without a session") {
+	if _, err := l.Acquire(t.Context(), "k2"); !errors.Is(err, adapter.ErrBroken) ||
+		!strings.Contains(err.Error(), "granted without a session") {
 		t.Error(err)
 	}
 }
 
-// TestGivingUp: an adapter that can is told when the application gives its wait up; another is not, and goes on to its time limit.
+// TestGivingUp: an adapter that can is told when the application gives its wait
+// up; another is not, and goes on to its time limit.
 func TestGivingUp(t *testing.T) {
 	script := `read request; read -t 1 next
 case "$next" in '{"id":2,"op":"cancel"}') echo '{"id":2,"ok":false,"error":"busy","text":"told"}' ;; *) echo '{"id":2,"ok":false,"error":"busy","text":"not told"}' ;; esac
@@ -249,25 +258,29 @@ case "$next" in '{"id":2,"op":"cancel"}') echo '{"id":2,"ok":false,"error":"busy
 	}
 }
 
-// TestErrors: the words that are definite are so as answers to what they answer, and to nothing else.
+// TestErrors: the words that are definite are so as answers to what they
+// answer, and to nothing else.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		acquire  string
 		want     error
 		definite bool
 	}{{"busy", clients.ErrBusy, true}, {"unsupported", clients.ErrUnsupported, true}, {"not_held", nil, false}, {"unknown", nil, false}} {
-		l, err := open(t, shell(t, hello("")+`read request; echo '{"id":2,"ok":false,"error":"`+c.acquire+`","text":"so it is"}'; `+closing))
+		l, err := open(t, shell(t, hello("")+`read request; echo '{"id":2,"ok":false,"error":"`+c.acquire+
+			`","text":"so it is"}'; `+closing))
 		if err != nil {
 			t.Fatal(err)
 		}
 		g, err := l.Acquire(context.Background(), "k0")
-		if err == nil || clients.Definite(err) != c.definite || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), "so it is") || g.First == 0 {
+		if err == nil || clients.Definite(err) != c.definite || c.want != nil && !errors.Is(err, c.want) ||
+			!strings.Contains(err.Error(), "so it is") || g.First == 0 {
 			t.Errorf("%s: %v, %+v", c.acquire, err, g)
 		}
 	}
 }
 
-// TestLost: an event reaches the application when it is of the present grant; one of an older grant does not.
+// TestLost: an event reaches the application when it is of the present grant;
+// one of an older grant does not.
 func TestLost(t *testing.T) {
 	l, err := open(t, shell(t, hello(`,"validity":"session"`)+`
 read request; echo '{"id":2,"ok":true}'
@@ -299,7 +312,8 @@ read request; echo '{"id":5,"ok":true}'`))
 	}
 }
 
-// TestBlind: where the adapter's clock may be wrong, what it read there is not used; elsewhere a stamp outside the call is refused.
+// TestBlind: where the adapter's clock may be wrong, what it read there is not
+// used; elsewhere a stamp outside the call is refused.
 func TestBlind(t *testing.T) {
 	command := shell(t, hello("")+`read request; echo '{"id":2,"ok":true,"attempt_ns":5}'; `+closing)
 	l, err := Open(context.Background(), clients.Config{Adapter: &clients.Adapter{Command: command, ClockFaults: true}})
@@ -313,7 +327,8 @@ func TestBlind(t *testing.T) {
 	if l, err = open(t, command); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Acquire(context.Background(), "k0"); !errors.Is(err, adapter.ErrBroken) || !strings.Contains(err.Error(), "attempt_ns 5, which is not between the request") {
+	if _, err := l.Acquire(context.Background(), "k0"); !errors.Is(err, adapter.ErrBroken) ||
+		!strings.Contains(err.Error(), "attempt_ns 5, which is not between the request") {
 		t.Error(err)
 	}
 }
@@ -321,22 +336,30 @@ func TestBlind(t *testing.T) {
 // TestMisbehaviour: what an adapter does is told by name, and nothing of it is left running.
 func TestMisbehaviour(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
-		{"exits at once", "echo no such module >&2; exit 7", "ended (exit status 7) before it had answered hello (request 1); the end of its standard error:\n\tno such module"},
+		{"exits at once", "echo no such module >&2; exit 7",
+			"ended (exit status 7) before it had answered hello (request 1); the end of its standard error:\n\tno such module"},
 		{"is no program", "exec /no/such/program", "ended (exit status 127)"},
 		{"dies", hello("") + "read request; kill -9 $$", "ended (signal: killed) before it had answered acquire (request 2)"},
-		{"prints megabytes", hello("") + "read request; head -c 5000000 /dev/zero | tr '\\0' x; sleep 100", "printed a line longer than 1024 KiB"},
+		{"prints megabytes", hello("") + "read request; head -c 5000000 /dev/zero | tr '\\0' x; sleep 100",
+			"printed a line longer than 1024 KiB"},
 		{"prints what is no message", hello("") + "read request; yes connecting", `printed "connecting", which is no JSON object`},
 		{"prints invalid UTF-8", hello("") + "read request; printf '\\377\\n'; sleep 100", "is not valid UTF-8"},
 		{"answers twice", hello("") + `echo '{"id":1,"ok":true}'; sleep 100`, "answers request 1 twice"},
-		{"answers with a wrong id", hello("") + `read request; echo '{"id":99,"ok":true}'; sleep 100`, "answers request 99, which was never made"},
-		{"refuses the hello", `read request; echo '{"id":1,"ok":false,"error":"sorry"}'; sleep 100`, `answered hello with the error "sorry"`},
+		{"answers with a wrong id", hello("") + `read request; echo '{"id":99,"ok":true}'; sleep 100`,
+			"answers request 99, which was never made"},
+		{"refuses the hello", `read request; echo '{"id":1,"ok":false,"error":"sorry"}'; sleep 100`,
+			`answered hello with the error "sorry"`},
 		{"forks into another session", "f=$(mktemp -u); setsid sh -c \"touch $f; sleep 100\" & until [ -e $f ]; do sleep 0.01; done; rm $f\n" + hello("") + "sleep 100", ") has left the client's process group"},
 		{"forks and goes", "sleep 100 & exit 0", "what it started holds its output open"},
 		{"closes its output", hello("") + "read request; exec >&-; sleep 100", "closed its standard output"},
-		{"a token from nowhere", hello("") + `read request; echo '{"id":2,"ok":true,"token":4}'; sleep 100`, "granted with token 4, and declared in its hello to have none"},
-		{"no token", hello(`,"token":"fencing"`) + `read request; echo '{"id":2,"ok":true}'; sleep 100`, "granted without a token, and declared in its hello that it has one (fencing)"},
-		{"no validity", hello(`,"validity":"library"`) + `read request; echo '{"id":2,"ok":true}'; sleep 100`, `without valid_for_ms, and declared validity "library"`},
-		{"a validity from nowhere", hello("") + `read request; echo '{"id":2,"ok":true,"valid_for_ms":4}'; sleep 100`, `with valid_for_ms, and did not declare validity "library"`},
+		{"a token from nowhere", hello("") + `read request; echo '{"id":2,"ok":true,"token":4}'; sleep 100`,
+			"granted with token 4, and declared in its hello to have none"},
+		{"no token", hello(`,"token":"fencing"`) + `read request; echo '{"id":2,"ok":true}'; sleep 100`,
+			"granted without a token, and declared in its hello that it has one (fencing)"},
+		{"no validity", hello(`,"validity":"library"`) + `read request; echo '{"id":2,"ok":true}'; sleep 100`,
+			`without valid_for_ms, and declared validity "library"`},
+		{"a validity from nowhere", hello("") + `read request; echo '{"id":2,"ok":true,"valid_for_ms":4}'; sleep 100`,
+			`with valid_for_ms, and did not declare validity "library"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), decided.Limit)
@@ -387,7 +410,8 @@ func TestCloseKills(t *testing.T) {
 	})
 }
 
-// TestSameGroup: the adapter, and what it starts, are in the group of the process that opened it, where faults strike.
+// TestSameGroup: the adapter, and what it starts, are in the group of the
+// process that opened it, where faults strike.
 func TestSameGroup(t *testing.T) {
 	if _, err := open(t, shell(t, "sleep 100 & "+hello("")+"sleep 100")); err != nil {
 		t.Fatal(err)
@@ -428,7 +452,8 @@ func TestLogIsBounded(t *testing.T) {
 	if _, err := l.Write([]byte("the\xff end")); err != nil {
 		t.Fatal(err)
 	}
-	if sent.Len() > logLimit+200 || !strings.Contains(sent.String(), "the rest is left out") || !strings.HasSuffix(l.String(), "the? end") || len(l.String()) > logTail {
+	if sent.Len() > logLimit+200 || !strings.Contains(sent.String(), "the rest is left out") ||
+		!strings.HasSuffix(l.String(), "the? end") || len(l.String()) > logTail {
 		t.Errorf("%d bytes, and kept %d", sent.Len(), len(l.String()))
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Name is that of every adapter's lock in the workers' catalogue; what the lock itself is called, the adapter says.
+// Name is that of every adapter's lock in the workers' catalogue; what the lock
+// itself is called, the adapter says.
 const Name = "adapter"
 
 // Declared is Kind with what an adapter says of itself.
@@ -27,7 +28,8 @@ func Declared(service string, says adapter.Declaration) clients.Kind {
 	return k
 }
 
-// Kind returns the kind of a lock that is an adapter, for the service. What it claims, and whether it tells its sessions, is known when it is open.
+// Kind returns the kind of a lock that is an adapter, for the service. What it
+// claims, and whether it tells its sessions, is known when it is open.
 func Kind(service string) clients.Kind {
 	return clients.Kind{
 		Name:    Name,
@@ -93,8 +95,10 @@ type lock struct {
 
 // Simulated says hello to a simulated adapter. tells hands over the function that takes its
 // lost-events; those of present grants go to notes.
-func Simulated(ctx context.Context, conn Conversation, t Times, c clients.Config, tells func(func(adapter.Event)), notes func(clients.Loss)) (clients.Lock, error) {
-	l := &lock{conn: conn, times: t, opened: c.Open, blind: c.Adapter.ClockFaults, notes: notes, grants: map[string]int64{}}
+func Simulated(ctx context.Context, conn Conversation, t Times, c clients.Config, tells func(func(adapter.Event)),
+	notes func(clients.Loss)) (clients.Lock, error) {
+	l := &lock{conn: conn, times: t, opened: c.Open, blind: c.Adapter.ClockFaults, notes: notes,
+		grants: map[string]int64{}}
 	tells(l.tell)
 	if err := l.hello(ctx, c); err != nil {
 		return nil, err
@@ -105,7 +109,8 @@ func Simulated(ctx context.Context, conn Conversation, t Times, c clients.Config
 func (l *lock) hello(ctx context.Context, c clients.Config) error {
 	const largest = 1<<53 - 1 // that a double holds exactly
 	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: l.limit(ctx), Greeting: &adapter.Greeting{
-		Protocol: adapter.Version, Service: c.Adapter.Service, Nodes: append([]string{}, c.Nodes...), Account: (*adapter.Account)(c.Account), TTLMS: c.TTL / int64(time.Millisecond),
+		Protocol: adapter.Version, Service: c.Adapter.Service, Nodes: append([]string{}, c.Nodes...),
+		Account: (*adapter.Account)(c.Account), TTLMS: c.TTL / int64(time.Millisecond),
 		Client: fmt.Sprintf("c%d", c.Client), Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}})
 	if err != nil {
 		return err
@@ -126,19 +131,23 @@ func (l *lock) limit(ctx context.Context) int64 {
 
 // Declares returns what the adapter said of itself.
 func (l *lock) Declares() clients.Declaration {
-	return clients.Declaration{Name: l.says.Name, Claims: Claims(l.says), Sessions: l.says.Sessions, Lease: int64(l.says.Lease)}
+	return clients.Declaration{Name: l.says.Name, Claims: Claims(l.says), Sessions: l.says.Sessions,
+		Lease: int64(l.says.Lease)}
 }
 
 // Claims is what an adapter claims by its declaration.
 func Claims(s adapter.Declaration) clients.Claims {
-	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms), LostGrace: int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates,
-		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, PerAcquire: s.PerAcquire, MultiKey: s.MultiKey, Reentrant: s.Reentrant, ReadWrite: s.ReadWrite, NoExpiry: s.NoExpiry}
+	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms),
+		LostGrace: int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates,
+		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, PerAcquire: s.PerAcquire, MultiKey: s.MultiKey,
+		Reentrant: s.Reentrant, ReadWrite: s.ReadWrite, NoExpiry: s.NoExpiry}
 }
 
 // Lost returns the channel of lost-events.
 func (l *lock) Lost() <-chan clients.Loss { return l.lost }
 
-// tell passes on a lost-event of a present grant. If nobody reads, the event is dropped: whoever has not read a hundred knows enough.
+// tell passes on a lost-event of a present grant. If nobody reads, the event is
+// dropped: whoever has not read a hundred knows enough.
 func (l *lock) tell(e adapter.Event) {
 	l.mu.Lock()
 	now, known := l.grants[e.Key]
@@ -181,7 +190,9 @@ func (l *lock) AcquirePermits(ctx context.Context, key string, n int) (clients.G
 // AcquireSet asks the adapter for several keys at once.
 func (l *lock) AcquireSet(ctx context.Context, keys []string) (clients.Grant, error) {
 	if len(keys) > max(l.says.MultiKey, 1) {
-		return clients.Grant{Key: keys[0]}, fmt.Errorf("acquire %q together: the adapter declares no so many in multi_key: %w", keys, clients.ErrUnsupported)
+		return clients.Grant{Key: keys[0]},
+			fmt.Errorf("acquire %q together: the adapter declares no so many in multi_key: %w", keys,
+				clients.ErrUnsupported)
 	}
 	return l.acquire(ctx, adapter.Request{Key: keys[0], Keys: keys})
 }
@@ -250,7 +261,8 @@ func (l *lock) stamps(g *clients.Grant, r adapter.Reply, sent int64) error {
 // failure turns a reply that is not ok into an error, definite or not.
 func failure(op string, r adapter.Reply) error {
 	if adapter.Definite(op, r.Error) {
-		definite := map[string]error{adapter.Busy: clients.ErrBusy, adapter.NotHeld: clients.ErrNotHeld, adapter.Unsupported: clients.ErrUnsupported}[r.Error]
+		definite := map[string]error{adapter.Busy: clients.ErrBusy, adapter.NotHeld: clients.ErrNotHeld,
+			adapter.Unsupported: clients.ErrUnsupported}[r.Error]
 		if r.Text == "" {
 			return definite
 		}
@@ -269,7 +281,8 @@ func (l *lock) on(ctx context.Context, op string, g clients.Grant) (adapter.Repl
 	}
 	id, ok := g.Secret.(int64)
 	if !ok {
-		return adapter.Reply{}, fmt.Errorf("%s %q: the grant is not one of this lock's: %w", op, g.Key, clients.ErrNotHeld)
+		return adapter.Reply{}, fmt.Errorf("%s %q: the grant is not one of this lock's: %w", op, g.Key,
+			clients.ErrNotHeld)
 	}
 	r, err := l.conn.Ask(adapter.Request{Op: op, Key: g.Key, Grant: id, TimeoutMS: l.limit(ctx)})
 	if err == nil && !r.OK {
@@ -284,7 +297,8 @@ func (l *lock) Release(ctx context.Context, g clients.Grant) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id, _ := g.Secret.(int64); err == nil {
-		maps.DeleteFunc(l.grants, func(_ string, now int64) bool { return now == id }) // a lost-event that comes now is of no interest
+		// a lost-event that comes now is of no interest
+		maps.DeleteFunc(l.grants, func(_ string, now int64) bool { return now == id })
 	}
 	return err
 }

@@ -39,7 +39,8 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lock{process: p, times: realTimes, opened: c.Open, blind: c.Adapter.ClockFaults, lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
+	l := &lock{process: p, times: realTimes, opened: c.Open, blind: c.Adapter.ClockFaults,
+		lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
 	l.conn = adapter.NewConn(p.in, p.out, adapter.Options{Command: c.Adapter.Command, Process: p, Lost: l.tell})
 	go adapter.WatchMemory(p.cmd.Process.Pid, most, p.exited, func(what string) {
 		_ = l.conn.Break("%s", what) // whoever asks is told
@@ -84,7 +85,8 @@ type process struct {
 	ended  error
 }
 
-// startProcess starts the command line in this process's own group. What it prints on standard error goes to log.
+// startProcess starts the command line in this process's own group. What it
+// prints on standard error goes to log.
 func startProcess(command, dir string, log io.Writer) (*process, error) {
 	inRead, inWrite, err := os.Pipe()
 	if err != nil {
@@ -110,7 +112,8 @@ func startProcess(command, dir string, log io.Writer) (*process, error) {
 	return p, nil
 }
 
-// live starts the process and waits for its end, on one thread: the death of the thread that forked would kill it.
+// live starts the process and waits for its end, on one thread: the death of
+// the thread that forked would kill it.
 func (p *process) live(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -138,7 +141,8 @@ func (p *process) How() string {
 
 func (p *process) Log() string { return p.log.String() }
 
-// end ends the adapter's input and waits for its end. What does not end by itself is killed, with all that it started; then the error says so.
+// end ends the adapter's input and waits for its end. What does not end by
+// itself is killed, with all that it started; then the error says so.
 func (p *process) end(ctx context.Context) error {
 	p.once.Do(func() { p.ended = p.finish(ctx) })
 	return p.ended
@@ -156,7 +160,8 @@ func (p *process) finish(ctx context.Context) error {
 	return errors.Join(err, killFamily(), p.out.Close())
 }
 
-// killFamily kills every descendant of this process, until there is none: one may fork while it is looked at.
+// killFamily kills every descendant of this process, until there is none: one
+// may fork while it is looked at.
 func killFamily() error {
 	const rounds, pause = 100, 5 * time.Millisecond
 	var left []proc

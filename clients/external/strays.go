@@ -19,7 +19,8 @@ type proc struct {
 	name               string
 }
 
-// adoptOrphans makes this process the parent of whatever an adapter leaves behind: a program that daemonises stays in sight.
+// adoptOrphans makes this process the parent of whatever an adapter leaves
+// behind: a program that daemonises stays in sight.
 func adoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the parent of orphans: %w", err)
@@ -27,7 +28,8 @@ func adoptOrphans() error {
 	return nil
 }
 
-// strays tells, as the end of a sentence, which descendants of this process are in another process group; "" if there are none.
+// strays tells, as the end of a sentence, which descendants of this process are
+// in another process group; "" if there are none.
 func strays() (string, error) {
 	all, err := descendants(os.Getpid())
 	if err != nil {
@@ -40,6 +42,14 @@ func strays() (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// Signal sends a signal to a process that runs, and to all that came of it.
+func Signal(pid int, s unix.Signal) {
+	family, _ := descendants(pid) // without the table of processes, to the process alone
+	for _, p := range append(family, proc{pid: pid}) {
+		_ = unix.Kill(p.pid, s) // it may be gone by now
+	}
 }
 
 // descendants are the living processes that come of pid, itself left out.
@@ -87,7 +97,8 @@ func processes() ([]proc, error) {
 	return out, nil
 }
 
-// parseStat reads /proc/PID/stat: "PID (name) state parent group …". The name may hold anything, parentheses included.
+// parseStat reads /proc/PID/stat: "PID (name) state parent group …". The name
+// may hold anything, parentheses included.
 func parseStat(pid int, text string) (p proc, alive bool) {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if open < 0 || end < open {

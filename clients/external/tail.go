@@ -10,12 +10,14 @@ import (
 )
 
 const (
-	// logTail is how much of an adapter's standard error is kept for messages, logLimit how much is passed on.
+	// logTail is how much of an adapter's standard error is kept for messages,
+	// logLimit how much is passed on.
 	logTail  = 2 << 10
 	logLimit = 16 << 20
 )
 
-// Tail passes on what an adapter prints on standard error, up to a limit, and keeps the end for messages. Safe for concurrent use.
+// Tail passes on what an adapter prints on standard error, up to a limit, and
+// keeps the end for messages. Safe for concurrent use.
 type Tail struct {
 	mu   sync.Mutex
 	to   io.Writer
@@ -35,7 +37,8 @@ func (t *Tail) Write(p []byte) (int, error) {
 		t.end = append(t.end[:0], t.end[over:]...)
 	}
 	if t.sent < logLimit {
-		_, _ = t.to.Write(p[:min(len(p), logLimit-t.sent)]) // a log that can't be written must not end the adapter
+		// a log that can't be written must not end the adapter
+		_, _ = t.to.Write(p[:min(len(p), logLimit-t.sent)])
 		if t.sent += len(p); t.sent >= logLimit {
 			fmt.Fprintf(t.to, "\n[the adapter printed more than %d MiB: the rest is left out]\n", logLimit>>20)
 		}

@@ -1,9 +1,12 @@
-// Package kubernetes has locks on Lease objects of a Kubernetes API server (https://kubernetes.io/docs/concepts/architecture/leases/), by the scheme of client-go's
-// leader election: each write is on condition of the object's resourceVersion, and whoever has seen a Lease unchanged for its whole duration, by his own clock, may
-// take it over. Nothing at the server ends one.
+// Package kubernetes has locks on Lease objects of a Kubernetes API server
+// (https://kubernetes.io/docs/concepts/architecture/leases/), by the scheme of
+// client-go's leader election: each write is on condition of the object's
+// resourceVersion, and whoever has seen a Lease unchanged for its whole
+// duration, by his own clock, may take it over. Nothing at the server ends one.
 //
-// It speaks the API's JSON by itself. client-go's leaderelection brings every type of every API of Kubernetes along, which made lockchaos larger by a third; the
-// library itself is examined in the survey.
+// It speaks the API's JSON by itself. client-go's leaderelection brings every
+// type of every API of Kubernetes along, which made lockchaos larger by a
+// third; the library itself is examined in the survey.
 package kubernetes
 
 import (
@@ -24,13 +27,17 @@ import (
 	"github.com/lockchaos/lockchaos/clients/lease"
 )
 
-// Lease is the lock kubernetes-lease. Its token is leaseTransitions, which counts the changes of the holder.
+// Lease is the lock kubernetes-lease. Its token is leaseTransitions, which
+// counts the changes of the holder.
 var Lease = kind("kubernetes-lease", "a Lease of Kubernetes, written on condition of its resourceVersion, which whoever has seen it unchanged for the TTL may take over, as in client-go's leader election", "", false)
 
-// BrokenRelease is the control broken-kubernetes-release: kubernetes-lease that is given back as client-go's leader election does it since v0.34 (with ReleaseOnCancel). It reads the
-// Lease and writes, on condition of the version that it has just read, that nobody holds it. Whether it is the leader, it asks of its memory alone. So a leader that was frozen for
-// longer than its lease ends the lease of the next one.
-var BrokenRelease = kind("broken-kubernetes-release", "kubernetes-lease that is given back as client-go's elector does it since v0.34: it reads the Lease and frees it, whose ever it is by then", checker.StolenRelease, true)
+// BrokenRelease is the control broken-kubernetes-release: kubernetes-lease that is
+// given back as client-go's leader election does it since v0.34 (with ReleaseOnCancel).
+// It reads the Lease and writes, on condition of the version that it has just read,
+// that nobody holds it. Whether it is the leader, it asks of its memory alone. So a
+// leader that was frozen for longer than its lease ends the lease of the next one.
+var BrokenRelease = kind("broken-kubernetes-release",
+	"kubernetes-lease that is given back as client-go's elector does it since v0.34: it reads the Lease and frees it, whose ever it is by then", checker.StolenRelease, true)
 
 func kind(called, about, control string, blind bool) clients.Kind {
 	k := clients.Kind{Name: called, About: about, Service: "kubernetes", Control: control, OnWire: onWire}
@@ -60,14 +67,16 @@ type objects struct {
 
 func open(c clients.Config) (*objects, error) {
 	if len(c.Nodes) != 1 {
-		return nil, fmt.Errorf("a lock on a Kubernetes API server was given %d addresses; configure exactly one", len(c.Nodes))
+		return nil, fmt.Errorf("a lock on a Kubernetes API server was given %d addresses; configure exactly one",
+			len(c.Nodes))
 	}
 	o := &objects{addr: c.Nodes[0], ttl: time.Duration(c.TTL)}
 	if o.ttl < time.Second || o.ttl%time.Second != 0 {
-		return nil, fmt.Errorf("%v: a TTL of %v; a Lease says its duration in whole seconds, configure one or more", o, o.ttl)
+		return nil, fmt.Errorf("%v: a TTL of %v; a Lease says its duration in whole seconds, configure one or more", o,
+			o.ttl)
 	}
-	// The server signs its certificate itself. Over HTTP/1.1 a request that is given up takes its connection with it, so the next one need not wait for TCP to notice
-	// that a link is up again.
+	// The server signs its certificate itself. Over HTTP/1.1 a request that is given up takes its
+	// connection with it, so the next one need not wait for TCP to notice that a link is up again.
 	o.transport = &http.Transport{MaxIdleConnsPerHost: 4, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	o.http = &http.Client{Transport: o.transport}
 	return o, nil
@@ -81,10 +90,12 @@ func (o *objects) Close() error {
 	return nil
 }
 
-// onWire is what a request looks like in packets, whatever key it is for: a record of TLS with data of an application (RFC 8446, 5.1). All else is encrypted.
+// onWire is what a request looks like in packets, whatever key it is for: a record
+// of TLS with data of an application (RFC 8446, 5.1). All else is encrypted.
 func onWire(string) string { return "\x17\x03\x03" }
 
-// object is a Lease (https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/).
+// object is a Lease
+// (https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/).
 type object struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -107,7 +118,8 @@ type spec struct {
 // collection is where the Leases are.
 const collection = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
-// name is the name of a key's Lease. Names of objects are lower-case letters, digits, dots and dashes.
+// name is the name of a key's Lease. Names of objects are lower-case letters,
+// digits, dots and dashes.
 func name(key string) string { return "lockchaos-" + hex.EncodeToString([]byte(key)) }
 
 // status is the answer of an API server that did not do what it was asked for.
@@ -129,7 +141,8 @@ func (o *objects) ask(ctx context.Context, method, path string, body any) (answe
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
-	// What would let net/http send the request a second time by itself is taken away: what becomes of one that was not answered, the lock decides.
+	// What would let net/http send the request a second time by itself is taken
+	// away: what becomes of one that was not answered, the lock decides.
 	request.GetBody = nil
 	reply, err := o.http.Do(request)
 	if err != nil {
@@ -146,8 +159,8 @@ func (o *objects) ask(ctx context.Context, method, path string, body any) (answe
 	return answer, err
 }
 
-// Read reads a Lease. Where no resourceVersion is given to begin from, the API server asks a quorum of etcd
-// (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions).
+// Read reads a Lease. Where no resourceVersion is given to begin from, the API server asks a
+// quorum of etcd (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions).
 func (o *objects) Read(ctx context.Context, key string) (r lease.Record, version string, err error) {
 	l, err := o.ask(ctx, http.MethodGet, collection+"/"+name(key), nil)
 	if answered, _ := errors.AsType[status](err); answered == http.StatusNotFound {
@@ -156,16 +169,20 @@ func (o *objects) Read(ctx context.Context, key string) (r lease.Record, version
 	if err != nil {
 		return r, "", err
 	}
-	r = lease.Record{Owner: l.Spec.HolderIdentity, Fence: l.Spec.LeaseTransitions, TTL: time.Duration(l.Spec.LeaseDurationSeconds) * time.Second}
+	r = lease.Record{Owner: l.Spec.HolderIdentity, Fence: l.Spec.LeaseTransitions,
+		TTL: time.Duration(l.Spec.LeaseDurationSeconds) * time.Second}
 	return r, l.Metadata.ResourceVersion, nil
 }
 
-// Write writes a Lease on condition of its resourceVersion, or that there is none. The server leaves an object as it is that would not change: renewTime does.
+// Write writes a Lease on condition of its resourceVersion, or that there is none.
+// The server leaves an object as it is that would not change: renewTime does.
 func (o *objects) Write(ctx context.Context, key string, r lease.Record, version string) error {
 	l := object{
-		APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{Name: name(key), ResourceVersion: version},
-		Spec: spec{HolderIdentity: r.Owner, LeaseTransitions: r.Fence, LeaseDurationSeconds: max(1, int64(r.TTL/time.Second)),
-			RenewTime: time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")},
+		APIVersion: "coordination.k8s.io/v1", Kind: "Lease",
+		Metadata: metadata{Name: name(key), ResourceVersion: version},
+		Spec: spec{HolderIdentity: r.Owner, LeaseTransitions: r.Fence,
+			LeaseDurationSeconds: max(1, int64(r.TTL/time.Second)),
+			RenewTime:            time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")},
 	}
 	method, path := http.MethodPost, collection
 	if version != "" {
@@ -175,7 +192,8 @@ func (o *objects) Write(ctx context.Context, key string, r lease.Record, version
 	return outcome(err)
 }
 
-// outcome is what is known after a write: that the condition did not hold, that nothing was sent or taken, or nothing.
+// outcome is what is known after a write: that the condition did not hold, that
+// nothing was sent or taken, or nothing.
 func outcome(err error) error {
 	answered, _ := errors.AsType[status](err)
 	var op *net.OpError

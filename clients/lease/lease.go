@@ -1,5 +1,6 @@
-// Package lease is a lock that is a record with an owner and an expiry (leases, Gray and Cheriton 1989), wherever that record is kept. What keeps it is a
-// Medium; the waiting, the owners' names, and what becomes of a request that is not answered are the same for all.
+// Package lease is a lock that is a record with an owner and an expiry (leases, Gray and
+// Cheriton 1989), wherever that record is kept. What keeps it is a Medium; the waiting, the
+// owners' names, and what becomes of a request that is not answered are the same for all.
 package lease
 
 import (
@@ -24,13 +25,14 @@ var ErrClosed = errors.New("the client is closed")
 // no, clients.ErrOpen where it may have done what it was asked for; after any other it has
 // certainly not.
 type Medium interface {
-	// Take makes the owner's record if there is none that lasts. The token rises with every record of the key; 0: the medium gives none.
+	// Take makes the owner's record if there is none that lasts. The token
+	// rises with every record of the key; 0: the medium gives none.
 	Take(ctx context.Context, key, owner string) (token int64, err error)
 	// Renew lets the owner's record last for another TTL from now, if it still does.
 	Renew(ctx context.Context, key, owner string, token int64) error
 	// Give ends the owner's record, if it still lasts.
 	Give(ctx context.Context, key, owner string, token int64) error
-	// Held tells whether the owner's record lasts.
+	// Held reports whether the owner's record lasts.
 	Held(ctx context.Context, key, owner string, token int64) error
 	// Close gives the connections up. Records run out by themselves.
 	Close() error
@@ -41,9 +43,11 @@ type Medium interface {
 // pause is the pause before a record that is taken is asked for again, give or take a half.
 const pause = 10 * time.Millisecond
 
-// New makes the lock of one client. An acquire waits for the answer to its last request for the grace after its context has ended, so that less is left open.
+// New makes the lock of one client. An acquire waits for the answer to its last
+// request for the grace after its context has ended, so that less is left open.
 func New(m Medium, c clients.Config, grace time.Duration) clients.Lock {
-	return &lock{medium: m, ttl: time.Duration(c.TTL), grace: grace, client: c.Client, jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}
+	return &lock{medium: m, ttl: time.Duration(c.TTL), grace: grace, client: c.Client,
+		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}
 }
 
 type lock struct {
@@ -91,7 +95,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		case errors.Is(err, clients.ErrNotHeld):
 			busy = true
 		case errors.Is(err, clients.ErrOpen):
-			// It may have the record, under our name. What comes after could not be told from it, so it gets another.
+			// It may have the record, under our name. What comes after could
+			// not be told from it, so it gets another.
 			own = l.newOwner()
 			if g.First == 0 {
 				g.First = start
@@ -99,7 +104,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		case errors.Is(err, ErrClosed):
 			return g, fmt.Errorf("acquire %q from %v: %w", key, l.medium, err)
 		}
-		_ = clients.Wait(ctx, pause/2+time.Duration(l.jitter.Int64N(int64(pause)))) // the loop looks at ctx
+		// the loop looks at ctx
+		_ = clients.Wait(ctx, pause/2+time.Duration(l.jitter.Int64N(int64(pause))))
 	}
 	return g, fmt.Errorf("acquire %q from %v: %w", key, l.medium, OutOfTime(ctx, g, busy, err))
 }
@@ -118,7 +124,8 @@ func (l *lock) take(ctx context.Context, key string, own owner) (token int64, er
 	return token, err
 }
 
-// OutOfTime is the error of an acquire that ends: ErrBusy if the answer was that, and nothing was left open (g.First).
+// OutOfTime is the error of an acquire that ends: ErrBusy if the answer was
+// that, and nothing was left open (g.First).
 func OutOfTime(ctx context.Context, g clients.Grant, busy bool, err error) error {
 	switch {
 	case g.First != 0:
@@ -130,7 +137,8 @@ func OutOfTime(ctx context.Context, g clients.Grant, busy bool, err error) error
 }
 
 // about asks for something about a grant of ours.
-func (l *lock) about(ctx context.Context, what string, g clients.Grant, ask func(ctx context.Context, key, owner string, token int64) error) error {
+func (l *lock) about(ctx context.Context, what string, g clients.Grant,
+	ask func(ctx context.Context, key, owner string, token int64) error) error {
 	own, ok := g.Secret.(owner)
 	if !ok {
 		return fmt.Errorf("%s %q: the grant is not one of this lock's: %w", what, g.Key, clients.ErrNotHeld)
@@ -145,7 +153,8 @@ func (l *lock) about(ctx context.Context, what string, g clients.Grant, ask func
 	return nil
 }
 
-// Renew extends the lease by the TTL, if it has not expired. An answer that comes a TTL later renews nothing: what it tells of may be over.
+// Renew extends the lease by the TTL, if it has not expired. An answer that
+// comes a TTL later renews nothing: what it tells of may be over.
 func (l *lock) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
 	start, since := monotime.Now(), time.Now()
 	err := l.about(ctx, "renew", g, l.medium.Renew)

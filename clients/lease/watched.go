@@ -15,15 +15,18 @@ type Record struct {
 	Owner string `json:"owner"`
 	// Fence rises with every owner.
 	Fence int64 `json:"fence"`
-	// TTL is for how long others must have seen this version of the record before they may take it over, in ns.
+	// TTL is for how long others must have seen this version of the record
+	// before they may take it over, in ns.
 	TTL time.Duration `json:"ttl_ns"`
 	// Renewals counts those of this owner: a version that is a sum of the content must change, too.
 	Renewals int64 `json:"renewals"`
 }
 
-// Register keeps a record a key, and a version that changes whenever the record is written. It has no clock: nothing in it expires.
+// Register keeps a record a key, and a version that changes whenever the record
+// is written. It has no clock: nothing in it expires.
 type Register interface {
-	// Read returns the newest record, and its version; "": there is none. A register that may answer with an older one is none.
+	// Read returns the newest record, and its version; "": there is none. A
+	// register that may answer with an older one is none.
 	Read(ctx context.Context, key string) (r Record, version string, err error)
 	// Write writes the record if the newest has this version. Its errors are those of a Medium:
 	// clients.ErrNotHeld where it has another, clients.ErrOpen where it may have written.
@@ -33,10 +36,13 @@ type Register interface {
 	fmt.Stringer
 }
 
-// Watched makes leases of a register, by the clocks of those who wait: who has seen the same version for a TTL takes the record over, on condition that it still
-// has that version. Kubernetes' leader election and the lock clients of DynamoDB do so
-// (https://pkg.go.dev/k8s.io/client-go/tools/leaderelection; https://aws.amazon.com/blogs/database/building-distributed-locks-with-the-dynamodb-lock-client/).
-// The holder wrote before anybody saw it, so its lease, from the start of its request on, is over by then, if nobody's clock runs too fast or too slow.
+// Watched makes leases of a register, by the clocks of those who wait: who has
+// seen the same version for a TTL takes the record over, on condition that it
+// still has that version. Kubernetes' leader election and the lock clients of
+// DynamoDB do so (https://pkg.go.dev/k8s.io/client-go/tools/leaderelection;
+// https://aws.amazon.com/blogs/database/building-distributed-locks-with-the-dynamodb-lock-client/).
+// The holder wrote before anybody saw it, so its lease, from the start of its
+// request on, is over by then, if nobody's clock runs too fast or too slow.
 func Watched(r Register, c clients.Config) Medium {
 	return &watched{Register: r, ttl: time.Duration(c.TTL), seen: map[string]sighting{}}
 }
@@ -44,8 +50,10 @@ func Watched(r Register, c clients.Config) Medium {
 // WatchedKind completes a kind of lock whose leases are those of a register: its claims, and how it
 // is opened. open connects to the register; medium makes leases of it, which is Watched for all but
 // the controls.
-func WatchedKind[R Register](k clients.Kind, open func(clients.Config) (R, error), medium func(R, clients.Config) Medium) clients.Kind {
-	k.Claims = clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1}
+func WatchedKind[R Register](k clients.Kind, open func(clients.Config) (R, error),
+	medium func(R, clients.Config) Medium) clients.Kind {
+	k.Claims = clients.Claims{Validity: "from_invocation", Token: "fencing",
+		Confirms: []string{"renew", "release", "held"}, Permits: 1}
 	k.Open = func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		r, err := open(c)
 		if err != nil {
@@ -73,7 +81,7 @@ type sighting struct {
 	since   time.Time
 }
 
-// lasts tells whether a record that was just read may be a lease of another.
+// lasts reports whether a record that was just read may be a lease of another.
 func (w *watched) lasts(key, version string, r Record) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,7 +96,8 @@ func (w *watched) lasts(key, version string, r Record) bool {
 	return true
 }
 
-// Take takes the record where there is none, where it was given back, or where nobody has renewed it for its TTL.
+// Take takes the record where there is none, where it was given back, or where
+// nobody has renewed it for its TTL.
 func (w *watched) Take(ctx context.Context, key, owner string) (fence int64, err error) {
 	r, version, err := w.Read(ctx, key)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 // Lease is the lock mariadb-lease.
 var Lease = clients.Kind{
 	Name: "mariadb-lease", Service: "mariadb",
-	About:  "a row with an owner, an expiry by the server's clock and a fencing number that rises with every grant; renewed by its owner",
-	Claims: clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1},
+	About: "a row with an owner, an expiry by the server's clock and a fencing number that rises with every grant; renewed by its owner",
+	Claims: clients.Claims{Validity: "from_invocation", Token: "fencing",
+		Confirms: []string{"renew", "release", "held"}, Permits: 1},
 	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		s, err := newServer(ctx, c, leaseTable)
 		if err != nil {
@@ -22,8 +23,9 @@ var Lease = clients.Kind{
 	},
 }
 
-// The statements of the lease. SYSDATE() is the time at which it is evaluated, not that of the statement's start: one that waited for the row must not grant with
-// an old time. LAST_INSERT_ID(x) hands x to the client. The row stays when the lease is given back, so that the fence never falls.
+// The statements of the lease. SYSDATE() is the time at which it is evaluated, not that of the
+// statement's start: one that waited for the row must not grant with an old time. LAST_INSERT_ID(x)
+// hands x to the client. The row stays when the lease is given back, so that the fence never falls.
 const (
 	leaseTable = `CREATE TABLE IF NOT EXISTS lockchaos_lease (k VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PRIMARY KEY,
 		owner VARCHAR(64) NOT NULL, expires DATETIME(6) NOT NULL, fence BIGINT NOT NULL) ENGINE=InnoDB`
@@ -56,7 +58,8 @@ func (r rows) on(ctx context.Context, run func(context.Context, *conn) error) er
 	return run(ctx, c)
 }
 
-// change runs a statement that changes the row, and returns what LAST_INSERT_ID was given. ErrNotHeld: there was no such row.
+// change runs a statement that changes the row, and returns what LAST_INSERT_ID
+// was given. ErrNotHeld: there was no such row.
 func (c *conn) change(ctx context.Context, statement string, args ...any) (int64, error) {
 	result, err := c.do(ctx, statement, args...)
 	if is(err, lockWaitTimeout, deadlock) {

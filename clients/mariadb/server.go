@@ -1,7 +1,9 @@
 // Package mariadb has locks on MariaDB: GET_LOCK, a row that is locked, and a lease in a row.
 //
-// The first two are held by a connection (https://mariadb.com/kb/en/get_lock/): they last until they are given back, or the server notices that the connection has ended.
-// The server sends keepalives to who is silent, and the client asks it several times before it could give the lock to another.
+// The first two are held by a connection (https://mariadb.com/kb/en/get_lock/):
+// they last until they are given back, or the server notices that the
+// connection has ended. The server sends keepalives to who is silent, and the
+// client asks it several times before it could give the lock to another.
 //
 // GET_LOCK knows nothing of other nodes: on a Galera cluster each node has locks of its own.
 package mariadb
@@ -24,13 +26,15 @@ import (
 	"github.com/lockchaos/lockchaos/clients/connection"
 )
 
-// Kept is for how long the server keeps a connection that is silent, at least: the first keepalive, and two that are not answered (package backends sets them).
+// Kept is for how long the server keeps a connection that is silent, at least: the
+// first keepalive, and two that are not answered (package backends sets them).
 const Kept = 4 * time.Second
 
 const (
 	user     = "lockchaos"
 	database = "lockchaos"
-	// waitSlice is how long the server lets a client wait for a lock. A client that gives up knows the outcome after that.
+	// waitSlice is how long the server lets a client wait for a lock. A client
+	// that gives up knows the outcome after that.
 	waitSlice = 100 * time.Millisecond
 	// grace is how long after its context a call waits for the answer to its statement.
 	grace = waitSlice + 150*time.Millisecond
@@ -51,7 +55,8 @@ type server struct {
 
 func newServer(ctx context.Context, c clients.Config, tables ...string) (*server, error) {
 	if len(c.Nodes) != 1 {
-		return nil, fmt.Errorf("a MariaDB lock needs the address of one server; %d were configured: %q", len(c.Nodes), c.Nodes)
+		return nil, fmt.Errorf("a MariaDB lock needs the address of one server; %d were configured: %q", len(c.Nodes),
+			c.Nodes)
 	}
 	ttl := time.Duration(c.TTL)
 	if ttl < waitSlice {
@@ -155,7 +160,8 @@ func named(args []any) []driver.NamedValue {
 	return values
 }
 
-// outcome says what is known after an error: that the server refused, that nothing was sent, or nothing. After the latter two the connection is of no use.
+// outcome says what is known after an error: that the server refused, that
+// nothing was sent, or nothing. After the latter two the connection is of no use.
 func (c *conn) outcome(err error) error {
 	var refused *mysql.MySQLError
 	switch {
@@ -169,7 +175,7 @@ func (c *conn) outcome(err error) error {
 	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
 }
 
-// is tells whether the server answered with one of the errors.
+// is reports whether the server answered with one of the errors.
 func is(err error, numbers ...uint16) bool {
 	var refused *mysql.MySQLError
 	if !errors.As(err, &refused) {

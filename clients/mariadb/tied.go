@@ -32,20 +32,23 @@ var Row = tied("mariadb-row", "a row that is locked by SELECT … FOR UPDATE, in
 		},
 	})
 
-// BrokenReconnect is the control broken-mariadb-reconnect: mariadb-getlock on a connection that is made again when it has gone, as pools and wrappers do. The lock has gone with
-// the old one, and nobody asks.
+// BrokenReconnect is the control broken-mariadb-reconnect: mariadb-getlock on a
+// connection that is made again when it has gone, as pools and wrappers do. The
+// lock has gone with the old one, and nobody asks.
 var BrokenReconnect = func() clients.Kind {
 	broken := getLock
 	broken.reconnects = true
 	broken.held = func(ctx context.Context, c *conn, _ string) (int64, bool, error) { return c.ask(ctx, "SELECT 1") }
-	k := tied("broken-mariadb-reconnect", "mariadb-getlock that connects again when its connection has gone, and goes on as holder", named64, broken)
+	k := tied("broken-mariadb-reconnect",
+		"mariadb-getlock that connects again when its connection has gone, and goes on as holder", named64, broken)
 	k.Claims.Confirms = nil
 	k.Control = checker.MutualExclusion
 	return k
 }()
 
-// GaleraGetLock is the control galera-getlock: mariadb-getlock on a cluster, each client at a node of its own. Galera replicates transactions, and GET_LOCK is none: two clients at
-// two nodes both get the lock (https://github.com/github/gh-ost/issues/224).
+// GaleraGetLock is the control galera-getlock: mariadb-getlock on a cluster, each client
+// at a node of its own. Galera replicates transactions, and GET_LOCK is none: two
+// clients at two nodes both get the lock (https://github.com/github/gh-ost/issues/224).
 var GaleraGetLock = func() clients.Kind {
 	k := tied("galera-getlock", "mariadb-getlock on a Galera cluster, each client at one of its nodes: each node has locks of its own", named64, getLock)
 	k.Service = "mariadb-galera"
@@ -60,7 +63,8 @@ var GaleraGetLock = func() clients.Kind {
 	return k
 }()
 
-// scheme is what the locks of a connection differ in. Their answers are 1, or something else; none is NULL.
+// scheme is what the locks of a connection differ in. Their answers are 1, or
+// something else; none is NULL.
 type scheme struct {
 	tables []string
 	take   func(ctx context.Context, c *conn, name string) error
@@ -90,7 +94,8 @@ var getLock = scheme{
 	},
 }
 
-// named64 is the name that stands for a key: names have 64 characters at most, and do not tell cases apart.
+// named64 is the name that stands for a key: names have 64 characters at most,
+// and do not tell cases apart.
 func named64(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "lockchaos-" + hex.EncodeToString(sum[:16])
@@ -99,7 +104,8 @@ func named64(key string) string {
 // rowPause is the pause before a row that is taken is asked for again.
 const rowPause = 15 * time.Millisecond
 
-// takeRow makes the row if there is none, and locks it. The row is looked for first: an INSERT would wait for its lock.
+// takeRow makes the row if there is none, and locks it. The row is looked for
+// first: an INSERT would wait for its lock.
 func takeRow(ctx context.Context, c *conn, name string) error {
 	_, there, err := c.ask(ctx, "SELECT 1 FROM lockchaos_row WHERE k = ?", name)
 	if err == nil && !there {
@@ -137,7 +143,8 @@ func tied(called, about string, name func(key string) string, s scheme) clients.
 	}
 }
 
-// watched is the time in which a client must have an answer: well before the server gives the lock of a silent one to another.
+// watched is the time in which a client must have an answer: well before the
+// server gives the lock of a silent one to another.
 func watched(ttl time.Duration) time.Duration { return min(ttl, Kept*3/4) }
 
 // sessions gives locks that a connection holds.

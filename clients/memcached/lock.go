@@ -22,16 +22,21 @@ var Add = kind("memcached-add", "a key that is added with an expiry and a random
 
 // BrokenDelete and BrokenBrief are broken on purpose, each in a way that is found in real code.
 var (
-	// BrokenDelete gives back by a delete that looks at nothing: a holder whose lease is over deletes the key of the next.
-	BrokenDelete = kind("broken-memcached-delete", "memcached-add that is given back by a delete which does not look whose key it is", checker.StolenRelease,
+	// BrokenDelete gives back by a delete that looks at nothing: a holder whose
+	// lease is over deletes the key of the next.
+	BrokenDelete = kind("broken-memcached-delete",
+		"memcached-add that is given back by a delete which does not look whose key it is", checker.StolenRelease,
 		flaw{give: func(m *items, key string, _ *memcache.Item) error { return m.client.Delete(name(key)) }})
 	// BrokenBrief gives the key an expiry of its TTL, as if the server's clock did not tick.
-	BrokenBrief = kind("broken-memcached-brief", "memcached-add whose key expires up to two seconds before the lease that it stands for", checker.MutualExclusion,
+	BrokenBrief = kind("broken-memcached-brief",
+		"memcached-add whose key expires up to two seconds before the lease that it stands for",
+		checker.MutualExclusion,
 		flaw{early: margin})
 )
 
-// margin is how early a key may be gone. The server's clock stands still between two ticks, a second apart, and a key is gone at the tick that reaches its expiry.
-// A tick that comes a moment late may skip a second: then two are missing.
+// margin is how early a key may be gone. The server's clock stands still between
+// two ticks, a second apart, and a key is gone at the tick that reaches its
+// expiry. A tick that comes a moment late may skip a second: then two are missing.
 const margin = 2 * time.Second
 
 // flaw is what a broken lock does in another way.
@@ -43,7 +48,8 @@ type flaw struct {
 func kind(called, about, control string, broken flaw) clients.Kind {
 	k := clients.Kind{
 		Name: called, About: about, Service: "memcached", Control: control,
-		Claims: clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"renew", "release", "held"}, Permits: 1},
+		Claims: clients.Claims{Validity: "from_invocation", Token: "none",
+			Confirms: []string{"renew", "release", "held"}, Permits: 1},
 		Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 			m, err := open(c, broken)
 			if err != nil {
@@ -97,14 +103,16 @@ func (m *items) call(ctx context.Context, call func() error) error {
 	return outcome(call())
 }
 
-// outcome is what is known after a call: that the server said no, that nothing was sent, or nothing.
+// outcome is what is known after a call: that the server said no, that nothing
+// was sent, or nothing.
 func outcome(err error) error {
 	var op *net.OpError
 	var dial *memcache.ConnectTimeoutError
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, memcache.ErrNotStored), errors.Is(err, memcache.ErrCASConflict), errors.Is(err, memcache.ErrCacheMiss), errors.Is(err, clients.ErrNotHeld):
+	case errors.Is(err, memcache.ErrNotStored), errors.Is(err, memcache.ErrCASConflict),
+		errors.Is(err, memcache.ErrCacheMiss), errors.Is(err, clients.ErrNotHeld):
 		return clients.ErrNotHeld
 	case errors.As(err, &dial), errors.As(err, &op) && op.Op == "dial", errors.Is(err, memcache.ErrMalformedKey):
 		return err
@@ -133,7 +141,8 @@ func (m *items) Renew(ctx context.Context, key, owner string, _ int64) error {
 	return m.swap(ctx, key, owner, m.expiry)
 }
 
-// expired is an expiry in the past: the key is gone at once (https://github.com/memcached/memcached/blob/master/doc/protocol.txt, "Expiration times").
+// expired is an expiry in the past: the key is gone at once
+// (https://github.com/memcached/memcached/blob/master/doc/protocol.txt, "Expiration times").
 const expired = -1
 
 // Give lets the key expire now, unless somebody has set it since it was looked at.

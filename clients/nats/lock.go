@@ -21,16 +21,21 @@ import (
 // KV is the lock nats-kv.
 var KV = kind("nats-kv", "a key of a JetStream bucket, created with a time to live, renewed and given back at its revision; the revision is a fencing token", "", false)
 
-// BrokenUpdate is the control broken-nats-update: nats-kv renewed by the library's Update, which writes the key without a time to live. The manual says so ("the
-// TTL is set when the key is created and cannot be changed later"), and the name does not. A holder that dies after a renewal leaves the key for ever.
-var BrokenUpdate = kind("broken-nats-update", "nats-kv that is renewed by the library's Update, which takes the key's time to live away", checker.StuckLock, true)
+// BrokenUpdate is the control broken-nats-update: nats-kv renewed by the
+// library's Update, which writes the key without a time to live. The manual says
+// so ("the TTL is set when the key is created and cannot be changed later"), and
+// the name does not. A holder that dies after a renewal leaves the key for ever.
+var BrokenUpdate = kind("broken-nats-update",
+	"nats-kv that is renewed by the library's Update, which takes the key's time to live away", checker.StuckLock, true)
 
 func kind(called, about, control string, broken bool) clients.Kind {
 	return clients.Kind{
 		Name: called, About: about, Service: "nats", Control: control,
-		// A key is read from a leader that may have been deposed: that it is ours proves nothing. And where a leader is lost, nobody has the lock
+		// A key is read from a leader that may have been deposed: that it is
+		// ours proves nothing. And where a leader is lost, nobody has the lock
 		// for up to 9 s: nothing is claimed of a minority.
-		Claims: clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release"}, Permits: 1},
+		Claims: clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release"},
+			Permits: 1},
 		Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 			b, err := open(ctx, c, broken)
 			if err != nil {
@@ -46,12 +51,13 @@ const bucketName = "lockchaos"
 
 // bucket is leases in a bucket of keys and values.
 type bucket struct {
-	conn    *natsgo.Conn
-	js      jetstream.JetStream
-	nodes   string
-	ttl     time.Duration // what a holder goes by
-	expiry  time.Duration // the key's time to live: the TTL, made whole seconds, for the server would cut it to them
-	forever bool          // a renewal takes the time to live away
+	conn  *natsgo.Conn
+	js    jetstream.JetStream
+	nodes string
+	ttl   time.Duration // what a holder goes by
+	// the key's time to live: the TTL, made whole seconds, for the server would cut it to them
+	expiry  time.Duration
+	forever bool // a renewal takes the time to live away
 
 	mu        sync.Mutex
 	stream    jetstream.Stream
@@ -67,13 +73,16 @@ func open(_ context.Context, c clients.Config, forever bool) (*bucket, error) {
 		return nil, errors.New("a lock on NATS needs the addresses of its servers; none were configured")
 	}
 	if ttl < time.Second {
-		return nil, fmt.Errorf("NATS at %s: a TTL of %v; a key lives for a second or more, configure at least one", nodes, ttl)
+		return nil, fmt.Errorf("NATS at %s: a TTL of %v; a key lives for a second or more, configure at least one",
+			nodes, ttl)
 	}
 	conn, err := natsgo.Connect("nats://"+strings.Join(c.Nodes, ",nats://"),
-		natsgo.MaxReconnects(-1), natsgo.ReconnectWait(reconnectWait), natsgo.ReconnectJitter(reconnectWait/2, 0), natsgo.RetryOnFailedConnect(true),
+		natsgo.MaxReconnects(-1), natsgo.ReconnectWait(reconnectWait), natsgo.ReconnectJitter(reconnectWait/2, 0),
+		natsgo.RetryOnFailedConnect(true),
 		natsgo.ReconnectBufSize(-1), // what can't be sent now is not sent later
 		natsgo.PingInterval(ttl/4), natsgo.MaxPingsOutstanding(2), natsgo.Timeout(ttl/2),
-		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {})) // every call has its error
+		// every call has its error
+		natsgo.ErrorHandler(func(*natsgo.Conn, *natsgo.Subscription, error) {}))
 	if err != nil {
 		return nil, fmt.Errorf("NATS at %s: %w", nodes, err)
 	}
@@ -82,7 +91,8 @@ func open(_ context.Context, c clients.Config, forever bool) (*bucket, error) {
 		conn.Close()
 		return nil, fmt.Errorf("NATS at %s: %w", nodes, err)
 	}
-	return &bucket{conn: conn, js: js, nodes: nodes, ttl: ttl, expiry: wholeSeconds(ttl), forever: forever, revisions: map[string]uint64{}}, nil
+	return &bucket{conn: conn, js: js, nodes: nodes, ttl: ttl, expiry: wholeSeconds(ttl), forever: forever,
+		revisions: map[string]uint64{}}, nil
 }
 
 func wholeSeconds(d time.Duration) time.Duration {
@@ -94,8 +104,10 @@ func (b *bucket) String() string { return "NATS at " + b.nodes }
 // subject is where the bucket keeps a key.
 func subject(key string) string { return "$KV." + bucketName + "." + key }
 
-// write writes the key's value at the revision that it must have, and returns the new one. 0: the key must not be there.
-func (b *bucket) write(ctx context.Context, key, value string, at uint64, headers natsgo.Header, options ...jetstream.PublishOpt) (uint64, error) {
+// write writes the key's value at the revision that it must have, and returns
+// the new one. 0: the key must not be there.
+func (b *bucket) write(ctx context.Context, key, value string, at uint64, headers natsgo.Header,
+	options ...jetstream.PublishOpt) (uint64, error) {
 	if headers == nil {
 		headers = natsgo.Header{}
 	}
@@ -107,13 +119,16 @@ func (b *bucket) write(ctx context.Context, key, value string, at uint64, header
 	return ack.Sequence, nil
 }
 
-// outcome is what is known after an error: that the revision was another, that nothing was sent, or nothing.
+// outcome is what is known after an error: that the revision was another, that
+// nothing was sent, or nothing.
 func outcome(err error) error {
 	var answered *jetstream.APIError
 	switch {
-	case errors.As(err, &answered) && (answered.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || answered.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
+	case errors.As(err, &answered) && (answered.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		answered.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
 		return clients.ErrNotHeld
-	case errors.Is(err, natsgo.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, natsgo.ErrReconnectBufExceeded), errors.Is(err, natsgo.ErrConnectionClosed):
+	case errors.Is(err, natsgo.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse),
+		errors.Is(err, natsgo.ErrReconnectBufExceeded), errors.Is(err, natsgo.ErrConnectionClosed):
 		return fmt.Errorf("nobody was there to hear it: %w", err)
 	}
 	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
@@ -133,7 +148,8 @@ func (b *bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, err
 }
 
-// message is the newest message of a key. Its revision is 0 where there is none; ended: it says that the key is gone.
+// message is the newest message of a key. Its revision is 0 where there is
+// none; ended: it says that the key is gone.
 type message struct {
 	value    string
 	revision uint64
@@ -160,8 +176,9 @@ func (b *bucket) nearest(ctx context.Context, key string) (message, error) {
 	return newest(m.Data, m.Sequence, m.Header), nil
 }
 
-// leading asks the stream's leader, which has every write that was answered; one that has been deposed, and does not know it, answers too. The library has no
-// call for it (https://docs.nats.io/reference/reference-protocols/nats_api_reference, STREAM.MSG.GET).
+// leading asks the stream's leader, which has every write that was answered; one that has
+// been deposed, and does not know it, answers too. The library has no call for it
+// (https://docs.nats.io/reference/reference-protocols/nats_api_reference, STREAM.MSG.GET).
 func (b *bucket) leading(ctx context.Context, key string) (message, error) {
 	question, err := json.Marshal(map[string]string{"last_by_subj": subject(key)})
 	if err != nil {
@@ -219,22 +236,29 @@ func (b *bucket) note(owner string, revision uint64) {
 	b.revisions[owner] = revision
 }
 
-// known is the newest revision of the owner's key that is known: the one that it was created with, or renewed.
+// known is the newest revision of the owner's key that is known: the one that
+// it was created with, or renewed.
 func (b *bucket) known(owner string, created int64) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return max(b.revisions[owner], uint64(created))
 }
 
-// settle is the pause before a write is sent again that the leader refused though the key has the right revision.
+// settle is the pause before a write is sent again that the leader refused
+// though the key has the right revision.
 const settle = 5 * time.Millisecond
 
-// change writes at the revision that is known. A refusal alone does not say that the key has another owner, so the leader is asked:
-//   - A greater revision with our name is a renewal whose answer was lost. The key is written at that one.
-//   - The same revision is one that the leader is about to forget as a write under way. A leader of NATS 2.15 answers a write before it has forgotten it
-//     (applyStreamMsgOp clears inflight after processJetStreamMsg has answered), and until then it refuses every other write of the key. It is asked again.
+// change writes at the revision that is known. A refusal alone does not say
+// that the key has another owner, so the leader is asked:
+//   - A greater revision with our name is a renewal whose answer was lost. The
+//     key is written at that one.
+//   - The same revision is one that the leader is about to forget as a write
+//     under way. A leader of NATS 2.15 answers a write before it has forgotten it
+//     (applyStreamMsgOp clears inflight after processJetStreamMsg has answered),
+//     and until then it refuses every other write of the key. It is asked again.
 //   - A smaller revision comes of a leader that lags behind. It is asked again, too.
-func (b *bucket) change(ctx context.Context, key, owner string, created int64, write func(at uint64) (uint64, error)) error {
+func (b *bucket) change(ctx context.Context, key, owner string, created int64,
+	write func(at uint64) (uint64, error)) error {
 	at := b.known(owner, created)
 	for {
 		revision, err := write(at)
@@ -268,14 +292,16 @@ func (b *bucket) Renew(ctx context.Context, key, owner string, created int64) er
 	})
 }
 
-// Give writes that the key is gone, as the library's Delete does, for as long as a lease: a bucket must not grow for ever.
+// Give writes that the key is gone, as the library's Delete does, for as long
+// as a lease: a bucket must not grow for ever.
 func (b *bucket) Give(ctx context.Context, key, owner string, created int64) error {
 	return b.change(ctx, key, owner, created, func(at uint64) (uint64, error) {
 		return b.write(ctx, key, "", at, natsgo.Header{"KV-Operation": {"DEL"}}, jetstream.WithMsgTTL(b.expiry))
 	})
 }
 
-// Held looks the key up at the leader: a server that lags behind would say of a new hold that it is lost.
+// Held looks the key up at the leader: a server that lags behind would say of a
+// new hold that it is lost.
 func (b *bucket) Held(ctx context.Context, key, owner string, _ int64) error {
 	m, err := b.leading(ctx, key)
 	if err == nil && (m.ended || m.value != owner) {

@@ -1,11 +1,13 @@
 // Package noop has a lock that is none: it grants at once, to everyone.
 //
-// Noop measures the harness. With a lock that costs nothing, what is left of an op's time is the driver's own: the pipe to the
-// worker, the stamps, the recorder. It declares that it may be held by everyone at once, so it breaks no promise; it is not
-// for scenarios, and no verdict about it means anything.
+// Noop measures the harness. With a lock that costs nothing, what is left of an
+// op's time is the driver's own: the pipe to the worker, the stamps, the
+// recorder. It declares that it may be held by everyone at once, so it breaks
+// no promise; it is not for scenarios, and no verdict about it means anything.
 //
-// Cas and ConditionalUpdate are for scenarios: applications that take no lock, and leave it to the store that no update is lost. What is
-// called their grant is the stretch of work between a read and its write.
+// Cas and ConditionalUpdate are for scenarios: applications that take no lock,
+// and leave it to the store that no update is lost. What is called their grant
+// is the stretch of work between a read and its write.
 package noop
 
 import (
@@ -39,7 +41,8 @@ func (l *lock) Acquire(_ context.Context, key string) (clients.Grant, error) {
 	return clients.Grant{Key: key, Token: l.token, Attempt: now, First: now}, nil
 }
 
-// Release takes back, and refuses when there was no grant: even a benchmark should notice a driver that gets out of step.
+// Release takes back, and refuses when there was no grant: even a benchmark
+// should notice a driver that gets out of step.
 func (l *lock) Release(context.Context, clients.Grant) error {
 	if l.held.Add(-1) < 0 {
 		l.held.Store(0)

@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients/noop"
 )
 
-// TestLockless: everyone is granted at once, nothing is claimed, and no token could be taken for one.
+// TestLockless: everyone is granted at once, nothing is claimed, and no token
+// could be taken for one.
 func TestLockless(t *testing.T) {
 	for _, k := range []clients.Kind{noop.Cas, noop.ConditionalUpdate} {
 		if k.Claims.Permits != 0 || k.Claims.Token != "none" || k.Claims.Validity != "" || k.Writes == "" || k.Service != "" {

@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients/connection"
 )
 
-// waitSlice is how long the server lets a statement wait for a lock. A client that gives up knows the outcome after that.
+// waitSlice is how long the server lets a statement wait for a lock. A client
+// that gives up knows the outcome after that.
 const waitSlice = 100 * time.Millisecond
 
 // grace is how long after its context a call waits for the answer to its statement.
@@ -45,7 +46,8 @@ const (
 
 func newPool(c clients.Config, tables string) (*pool, error) {
 	if len(c.Nodes) != 1 {
-		return nil, fmt.Errorf("a PostgreSQL lock needs the address of one server; %d were configured: %q", len(c.Nodes), c.Nodes)
+		return nil, fmt.Errorf("a PostgreSQL lock needs the address of one server; %d were configured: %q",
+			len(c.Nodes), c.Nodes)
 	}
 	ttl := time.Duration(c.TTL)
 	if ttl < waitSlice {
@@ -55,7 +57,8 @@ func newPool(c clients.Config, tables string) (*pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("PostgreSQL at %s: %w", c.Nodes[0], err)
 	}
-	// Statements are few and short: no round trip to prepare them, and nothing that a new connection would have to prepare again.
+	// Statements are few and short: no round trip to prepare them, and nothing
+	// that a new connection would have to prepare again.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	seconds := int(math.Ceil(ttl.Seconds()))
 	config.RuntimeParams = map[string]string{
@@ -64,13 +67,15 @@ func newPool(c clients.Config, tables string) (*pool, error) {
 		"tcp_keepalives_idle":     strconv.Itoa(seconds),
 		"tcp_keepalives_interval": "1",
 		"tcp_keepalives_count":    "2",
-		// The same for a server that has sent something: keepalives are only for those that wait for nothing.
+		// The same for a server that has sent something: keepalives are only
+		// for those that wait for nothing.
 		"tcp_user_timeout": strconv.Itoa((seconds + 2) * 1000),
 	}
 	p := &pool{config: config, ttl: ttl}
 	p.Connect = func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, config.Copy()) }
 	p.Prepare = func(ctx context.Context, c *pgx.Conn) error { return makeTables(ctx, c, tables) }
-	p.Usable = func(c *pgx.Conn) bool { return !c.IsClosed() && c.PgConn().TxStatus() == 'I' } // in no transaction
+	// in no transaction
+	p.Usable = func(c *pgx.Conn) bool { return !c.IsClosed() && c.PgConn().TxStatus() == 'I' }
 	p.Drop = drop
 	return p, nil
 }
@@ -92,14 +97,15 @@ func makeTables(ctx context.Context, c *pgx.Conn, statements string) error {
 	return nil
 }
 
-// drop closes a connection, politely if that takes no time: the server ends the session, and all that it holds, when it sees the end of the stream.
+// drop closes a connection, politely if that takes no time: the server ends the
+// session, and all that it holds, when it sees the end of the stream.
 func drop(c *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	_ = c.Close(ctx) // the socket is closed whatever happens
 }
 
-// is tells whether the server answered with one of the codes.
+// is reports whether the server answered with one of the codes.
 func is(err error, codes ...string) bool {
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) {
@@ -113,7 +119,8 @@ func is(err error, codes ...string) bool {
 	return false
 }
 
-// answered tells whether the server answered, or was never asked: whether the statement certainly had no effect, given its error.
+// answered reports whether the server answered, or was never asked: whether the
+// statement certainly had no effect, given its error.
 func answered(err error) bool {
 	var answer *pgconn.PgError
 	return errors.As(err, &answer) || pgconn.SafeToRetry(err)

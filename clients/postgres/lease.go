@@ -16,7 +16,8 @@ var Lease = clients.Kind{
 	Name:    "pg-lease",
 	About:   "a row with an owner, an expiry by the server's clock and a fencing number that rises with every grant; renewed by its owner",
 	Service: "postgres",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1},
+	Claims: clients.Claims{Validity: "from_invocation", Token: "fencing",
+		Confirms: []string{"renew", "release", "held"}, Permits: 1},
 	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		p, err := newPool(c, leaseTable)
 		if err != nil {
@@ -27,8 +28,9 @@ var Lease = clients.Kind{
 	},
 }
 
-// The statements of the lease. clock_timestamp() is the time at which it is evaluated, not that of the transaction's start: a statement that waited for
-// the row must not grant with an old time. The row stays when the lease is given back, so that the fence never falls.
+// The statements of the lease. clock_timestamp() is the time at which it is evaluated, not
+// that of the transaction's start: a statement that waited for the row must not grant with
+// an old time. The row stays when the lease is given back, so that the fence never falls.
 const (
 	leaseTable = `CREATE TABLE IF NOT EXISTS lockchaos_lease
 		(key text PRIMARY KEY, owner text NOT NULL, expires timestamptz NOT NULL, fence bigint NOT NULL)`
@@ -53,7 +55,8 @@ func (r rows) Close() error {
 	return nil
 }
 
-// ask runs a statement that answers with the fence of the row it was about. ErrNotHeld: there was no such row.
+// ask runs a statement that answers with the fence of the row it was about.
+// ErrNotHeld: there was no such row.
 func (r rows) ask(ctx context.Context, statement string, args ...any) (fence int64, err error) {
 	c, err := r.Borrow(ctx)
 	if err != nil {

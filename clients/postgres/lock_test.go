@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients/postgres"
 )
 
-// What needs a server is tested in package backends, which has one: the conformance suite, and the server's sessions behind the locks' back.
+// What needs a server is tested in package backends, which has one: the
+// conformance suite, and the server's sessions behind the locks' back.
 
 var kinds = []clients.Kind{postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease}
 
@@ -27,7 +28,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestUnreachable: whoever asks learns in time that nobody answers; it is not busy, and no attempt was sent.
+// TestUnreachable: whoever asks learns in time that nobody answers; it is not
+// busy, and no attempt was sent.
 func TestUnreachable(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, in the kernel, and never answers
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients/connection"
 )
 
-// scheme is what the locks of a connection differ in: their statements. Each gets the key, as a number or as it is.
+// scheme is what the locks of a connection differ in: their statements. Each
+// gets the key, as a number or as it is.
 type scheme struct {
 	tables string
 	// prepare is run by itself, before each try.
@@ -34,7 +35,8 @@ func session(name, about string, s scheme) clients.Kind {
 		Service:   "postgres",
 		Claims:    connection.Claims,
 		LostGrace: connection.LostGrace,
-		OnWire:    func(key string) string { return fmt.Sprint(s.argument(key)) }, // pgx.QueryExecModeExec sends arguments as text
+		// pgx.QueryExecModeExec sends arguments as text
+		OnWire: func(key string) string { return fmt.Sprint(s.argument(key)) },
 		Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 			p, err := newPool(c, s.tables)
 			if err != nil {
@@ -76,17 +78,19 @@ var Row = session("pg-row",
 		begin:   "BEGIN",
 		take:    "SELECT key FROM lockchaos_row WHERE key = $1 FOR UPDATE",
 		give:    "COMMIT",
-		// Who asks inside the transaction that locked the row has the lock: only the end of the transaction ends it. The row is there as long as
-		// nobody deletes it, which needs its lock.
+		// Who asks inside the transaction that locked the row has the lock: only the end of the
+		// transaction ends it. The row is there as long as nobody deletes it, which needs its lock.
 		held:     "SELECT count(*) = 1 FROM lockchaos_row WHERE key = $1",
 		argument: func(key string) any { return key },
 	})
 
-// advisoryHeld looks the lock up: pg_locks shows the key's upper half as classid, the lower as objid.
+// advisoryHeld looks the lock up: pg_locks shows the key's upper half as
+// classid, the lower as objid.
 const advisoryHeld = `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted
 	AND (classid::bigint << 32) | objid::bigint = $1::bigint)`
 
-// hashed is the number that stands for a key. Two keys with one number exclude each other, which is safe; there are 2⁶⁴ of them.
+// hashed is the number that stands for a key. Two keys with one number exclude
+// each other, which is safe; there are 2⁶⁴ of them.
 func hashed(key string) any {
 	h := fnv.New64a()
 	h.Write([]byte("lockchaos/" + key))

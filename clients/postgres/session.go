@@ -48,7 +48,8 @@ func (s sessions) try(ctx context.Context, c *pgx.Conn, key string) error {
 	return err
 }
 
-// undo leaves nothing behind of a try that failed, or that came too late. What can't be taken back ends with its connection.
+// undo leaves nothing behind of a try that failed, or that came too late. What
+// can't be taken back ends with its connection.
 func (s sessions) undo(ctx context.Context, c *pgx.Conn, key string, because error) error {
 	defer s.Return(c)
 	if because != nil && !answered(because) {
@@ -59,14 +60,18 @@ func (s sessions) undo(ctx context.Context, c *pgx.Conn, key string, because err
 	if because == nil || ofSession || !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
 		give, args := "ROLLBACK", []any(nil)
 		if ofSession {
-			// Also when the server says that lock_timeout ran out: a lock that was granted at that very moment stays with the session, since the
-			// end of a statement takes back what belongs to its transaction only (LockErrorCleanup in proc.c). It would be nobody's, for ever.
+			// Also when the server says that lock_timeout ran out: a lock that
+			// was granted at that very moment stays with the session, since the
+			// end of a statement takes back what belongs to its transaction only
+			// (LockErrorCleanup in proc.c). It would be nobody's, for ever.
 			give, args = s.scheme.give, []any{s.scheme.argument(key)}
 		}
 		if _, err := c.Exec(ctx, give, args...); err != nil {
 			s.Drop(c)
 			if because == nil || ofSession {
-				return opened(err) // it was ours for a moment, and may be until the server sees the end of the connection
+				// it was ours for a moment, and may be until the server sees
+				// the end of the connection
+				return opened(err)
 			}
 		}
 	}

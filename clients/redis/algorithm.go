@@ -7,16 +7,19 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// Algorithm is what tells the locks of this package apart: what is sent to the server. When to try again, what is open when an answer is lost,
-// and how a call ends with its context are the same for all. A nil function is redis-setnx's.
+// Algorithm is what tells the locks of this package apart: what is sent to the
+// server. When to try again, what is open when an answer is lost, and how a call
+// ends with its context are the same for all. A nil function is redis-setnx's.
 type Algorithm struct {
 	// Take is one attempt to take the key for the value.
 	Take func(context.Context, Request) (Answer, error)
-	// Free gives back what is held, or may be held, with the value. freed false without an error: it was not, or is no longer, held.
+	// Free gives back what is held, or may be held, with the value. freed false
+	// without an error: it was not, or is no longer, held.
 	Free func(context.Context, Request) (freed bool, err error)
-	// Has tells whether the grant with the value still stands.
+	// Has reports whether the grant with the value still stands.
 	Has func(context.Context, Request) (bool, error)
-	// Extend renews the lease of the grant with the value. ours false without an error: the grant is over.
+	// Extend renews the lease of the grant with the value. ours false without
+	// an error: the grant is over.
 	Extend func(context.Context, Request) (ours bool, err error)
 	// Queues: an attempt that was answered no stands in a queue, which Free leaves.
 	Queues bool
@@ -53,7 +56,8 @@ type Request struct {
 	Again bool
 }
 
-// Run runs a script with the value, the TTL in ms as its arguments, and returns the number that it answers.
+// Run runs a script with the value, the TTL in ms as its arguments, and returns
+// the number that it answers.
 func (r Request) Run(ctx context.Context, script *goredis.Script, keys ...string) (int64, error) {
 	return script.Run(ctx, r.Client, keys, r.Value, r.TTL.Milliseconds()).Int64()
 }

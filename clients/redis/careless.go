@@ -10,9 +10,10 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// GrantUnchecked, RenewUnchecked and WatchdogLenient are broken on purpose: they take an answer for a yes that is none. For the first two it is an error that the server answers,
-// such as one that has become read-only, to an acquire or to a renewal. For the third it is the answer that there is no such key, as if only another client's key showed that
-// the lease was lost.
+// GrantUnchecked, RenewUnchecked and WatchdogLenient are broken on purpose: they take an answer
+// for a yes that is none. For the first two it is an error that the server answers, such as one
+// that has become read-only, to an acquire or to a renewal. For the third it is the answer that
+// there is no such key, as if only another client's key showed that the lease was lost.
 var (
 	GrantUnchecked = clients.Kind{
 		Name:    "broken-grant-unchecked",
@@ -31,10 +32,11 @@ var (
 		Open:    clients.With(OpenRenewable, Algorithm{Extend: extendUnchecked}),
 	}
 	WatchdogLenient = clients.Kind{
-		Name:      "broken-watchdog-lenient",
-		About:     "redis-watchdog that never looks at its clock, and whose renewal takes a key that has gone for no loss while nobody else has it",
-		Service:   "redis",
-		Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
+		Name:    "broken-watchdog-lenient",
+		About:   "redis-watchdog that never looks at its clock, and whose renewal takes a key that has gone for no loss while nobody else has it",
+		Service: "redis",
+		Claims: clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"},
+			Permits: 1},
 		LostGrace: Watchdog.LostGrace,
 		Renews:    true,
 		Control:   checker.MutualExclusion,

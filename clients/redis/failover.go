@@ -14,9 +14,11 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
-// Failover is the lock redis-failover: redis-setnx on a primary with a replica that Sentinel promotes when the primary is gone. The client asks the
-// sentinels which server is the primary (go-redis's failover client). Replication is asynchronous, so a key that the primary had answered for may
-// be unknown to the replica that is promoted: the Redis manual describes just this under "Why Failover-based Implementations Are Not Enough".
+// Failover is the lock redis-failover: redis-setnx on a primary with a replica that
+// Sentinel promotes when the primary is gone. The client asks the sentinels which server
+// is the primary (go-redis's failover client). Replication is asynchronous, so a key that
+// the primary had answered for may be unknown to the replica that is promoted: the Redis
+// manual describes just this under "Why Failover-based Implementations Are Not Enough".
 var Failover = clients.Kind{
 	Name:    "redis-failover",
 	About:   "redis-setnx on the primary that Sentinel names; replication is asynchronous, so a promotion can lose the lock",
@@ -28,7 +30,8 @@ var Failover = clients.Kind{
 // primaryName is what the sentinels of the service call what they watch.
 const primaryName = "lockchaos"
 
-// longestAnswer bounds the wait for an answer: a sentinel that says nothing must not keep the client from asking another.
+// longestAnswer bounds the wait for an answer: a sentinel that says nothing
+// must not keep the client from asking another.
 const longestAnswer = 3 * time.Second
 
 func openFailover(_ context.Context, c clients.Config) (clients.Lock, error) {
@@ -44,14 +47,16 @@ func openFailover(_ context.Context, c clients.Config) (clients.Lock, error) {
 	answer := min(max(l.ttl/2, l.grace), longestAnswer)
 	l.client = goredis.NewFailoverClient(&goredis.FailoverOptions{
 		MasterName: primaryName, SentinelAddrs: c.Nodes,
-		// Only the connections to the primary are cut: go-redis keeps one to a sentinel, to be told of promotions.
+		// Only the connections to the primary are cut: go-redis keeps one to a
+		// sentinel, to be told of promotions.
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if slices.Contains(c.Nodes, addr) {
 				return new(net.Dialer).DialContext(ctx, network, addr)
 			}
 			return l.cutter.Dial(ctx, network, addr)
 		},
-		Protocol: plain.Protocol, MaxRetries: plain.MaxRetries, DialerRetries: plain.DialerRetries, PoolSize: plain.PoolSize,
+		Protocol: plain.Protocol, MaxRetries: plain.MaxRetries, DialerRetries: plain.DialerRetries,
+		PoolSize:    plain.PoolSize,
 		DialTimeout: answer, ReadTimeout: answer, WriteTimeout: answer,
 		ContextTimeoutEnabled: plain.ContextTimeoutEnabled, DisableIdentity: plain.DisableIdentity,
 	})

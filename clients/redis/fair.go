@@ -8,18 +8,22 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// Fair is the lock redis-fair: redis-setnx with a queue of waiters in a list. A waiter appends its value (RPUSH) and polls, with redis-setnx's
-// random and growing pauses, until it is the first (LINDEX 0) and the key is free. It is how Redisson's fair lock works
-// (RedissonFairLock: a list of threads, a sorted set of their timeouts), with polling in place of a channel for each waiter.
+// Fair is the lock redis-fair: redis-setnx with a queue of waiters in a list. A waiter appends its
+// value (RPUSH) and polls, with redis-setnx's random and growing pauses, until it is the first
+// (LINDEX 0) and the key is free. It is how Redisson's fair lock works (RedissonFairLock: a list
+// of threads, a sorted set of their timeouts), with polling in place of a channel for each waiter.
 //
-// A waiter that dies would stand before the others for ever. So each poll says that its waiter lives for another TTL, by the server's clock, and whoever
-// polls removes the dead from the head. A waiter that was frozen and taken for dead stands last when it comes back, and says so in Enqueued.
+// A waiter that dies would stand before the others for ever. So each poll says
+// that its waiter lives for another TTL, by the server's clock, and whoever
+// polls removes the dead from the head. A waiter that was frozen and taken for
+// dead stands last when it comes back, and says so in Enqueued.
 var Fair = clients.Kind{
 	Name:    "redis-fair",
 	About:   "redis-setnx with a queue of waiters in a list: granted in the order of arrival; waiters that no longer poll are removed",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1, Fair: true},
-	Open:    clients.With(Open, Algorithm{Take: takeInTurn, Free: leaveQueue, Queues: true}),
+	Claims: clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"},
+		Permits: 1, Fair: true},
+	Open: clients.With(Open, Algorithm{Take: takeInTurn, Free: leaveQueue, Queues: true}),
 }
 
 // The answers of takeFirst.
@@ -31,7 +35,8 @@ const (
 )
 
 var (
-	// takeFirst enters the queue unless the waiter stands in it, removes dead waiters from its head, and takes the key if the waiter is the first and the key is free.
+	// takeFirst enters the queue unless the waiter stands in it, removes dead waiters
+	// from its head, and takes the key if the waiter is the first and the key is free.
 	// KEYS: the key, the list of waiters, the sorted set of when each is taken for dead.
 	takeFirst = goredis.NewScript(`
 local t = redis.call('TIME')

@@ -22,7 +22,8 @@ func ghost(t testing.TB, behind *goredis.Client, until time.Time) {
 	}
 }
 
-// TestFairCollectsTheDead: a waiter that does not poll any more holds the others up for as long as it counts as alive, and no longer.
+// TestFairCollectsTheDead: a waiter that does not poll any more holds the
+// others up for as long as it counts as alive, and no longer.
 func TestFairCollectsTheDead(t *testing.T) { clienttest.Calmly(t, stall, fairCollectsTheDead) }
 
 func fairCollectsTheDead(t testing.TB) {
@@ -52,7 +53,8 @@ func fairCollectsTheDead(t testing.TB) {
 	}
 }
 
-// TestSemaphoreKeepsTheServersTime: leases end by the server's clock, and a holder whose lease has ended holds nothing.
+// TestSemaphoreKeepsTheServersTime: leases end by the server's clock, and a
+// holder whose lease has ended holds nothing.
 func TestSemaphoreKeepsTheServersTime(t *testing.T) {
 	clienttest.Calmly(t, stall, semaphoreKeepsTheServersTime)
 }

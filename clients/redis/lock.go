@@ -23,8 +23,9 @@ var Setnx = clients.Kind{
 	Name:    "redis-setnx",
 	About:   "SET NX PX with a random value on one Redis, released by a compare-and-delete script",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"renew", "release", "held"}, Permits: 1},
-	Open:    clients.With(OpenRenewable, Algorithm{}),
+	Claims: clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"renew", "release", "held"},
+		Permits: 1},
+	Open: clients.With(OpenRenewable, Algorithm{}),
 }
 
 // SetnxFenced is the lock redis-setnx-fenced.
@@ -32,8 +33,9 @@ var SetnxFenced = clients.Kind{
 	Name:    "redis-setnx-fenced",
 	About:   "redis-setnx with a fencing token from a counter, incremented by the script that takes the key",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew", "release", "held"}, Permits: 1},
-	Open:    clients.With(OpenRenewable, Algorithm{Take: takeFenced}),
+	Claims: clients.Claims{Validity: "from_invocation", Token: "fencing",
+		Confirms: []string{"renew", "release", "held"}, Permits: 1},
+	Open: clients.With(OpenRenewable, Algorithm{Take: takeFenced}),
 }
 
 type lock struct {
@@ -70,13 +72,14 @@ func unconnected(c clients.Config, how Algorithm) (*lock, error) {
 	if ttl < time.Millisecond {
 		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", addr, ttl)
 	}
-	return &lock{cutter: new(cutter.Cutter), how: how.complete(), addr: addr, ttl: ttl, number: c.Client, grace: min(ttl/5, 100*time.Millisecond),
+	return &lock{cutter: new(cutter.Cutter), how: how.complete(), addr: addr, ttl: ttl, number: c.Client,
+		grace:  min(ttl/5, 100*time.Millisecond),
 		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}, nil
 }
 
-// secret is what recognises a grant: the value under its key. since is when the attempt that took it began, by the process's own
-// clock: what the lock itself decides, it decides by the clock that an application has.
-// It can be compared: locks that are made of this one tell grants apart by it.
+// secret is what recognises a grant: the value under its key. since is when the attempt that took
+// it began, by the process's own clock: what the lock itself decides, it decides by the clock that
+// an application has. It can be compared: locks that are made of this one tell grants apart by it.
 type secret struct {
 	value string
 	since time.Time
@@ -130,8 +133,9 @@ func (l *lock) attempt(ctx context.Context, r Request) (Answer, error) {
 	return l.how.Take(ctx, r)
 }
 
-// tooLate gives back what the answer granted so late that its lease may be over: the key counts from the attempt's start, and its value at the
-// server may go at any moment. Its error is that of an attempt that is open.
+// tooLate gives back what the answer granted so late that its lease may be
+// over: the key counts from the attempt's start, and its value at the server
+// may go at any moment. Its error is that of an attempt that is open.
 func (l *lock) tooLate(ctx context.Context, r Request) error {
 	ctx, cancel := clients.WithGrace(ctx, l.grace)
 	defer cancel()
@@ -139,9 +143,10 @@ func (l *lock) tooLate(ctx context.Context, r Request) error {
 	return err
 }
 
-// giveUp says why there is no grant. With an attempt open it first deletes what may have been taken, as far as that can
-// be done soon; the error stays open all the same, since a request that is still on its way may be carried out later.
-// A waiter that stands in a queue leaves it; if that is not answered, it stands there for a while.
+// giveUp says why there is no grant. With an attempt open it first deletes what may
+// have been taken, as far as that can be done soon; the error stays open all the same,
+// since a request that is still on its way may be carried out later. A waiter that
+// stands in a queue leaves it; if that is not answered, it stands there for a while.
 func (l *lock) giveUp(ctx context.Context, r Request, g clients.Grant, asked int64, last error) (clients.Grant, error) {
 	open, queued := g.First != 0, l.how.Queues && asked != 0
 	var undo error
@@ -215,7 +220,8 @@ func (l *lock) again(g clients.Grant, s secret) Request {
 	return r
 }
 
-// Close gives up the connections. What is held stays so until it expires: only the TTL frees the lock of a client that went away.
+// Close gives up the connections. What is held stays so until it expires: only
+// the TTL frees the lock of a client that went away.
 func (l *lock) Close(context.Context) error {
 	if err := l.client.Close(); err != nil {
 		return fmt.Errorf("close the connections to redis at %s: %w", l.addr, err)
@@ -230,8 +236,8 @@ func newValue(client int) string {
 	return fmt.Sprintf("c%d-%s", client, hex.EncodeToString(b[:]))
 }
 
-// pauses returns the pauses between attempts: random, so that waiters do not move in step, and growing, so that a crowd of
-// them does not keep the server busy.
+// pauses returns the pauses between attempts: random, so that waiters do not move
+// in step, and growing, so that a crowd of them does not keep the server busy.
 func (l *lock) pauses() func() time.Duration {
 	limit, longest := 4*time.Millisecond, max(l.ttl/20, 2*time.Millisecond)
 	return func() time.Duration {

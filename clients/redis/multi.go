@@ -12,7 +12,8 @@ import (
 // mostKeys is how many keys one acquire of redis-multi may ask for.
 const mostKeys = 3
 
-// Multi is the lock redis-multi: redis-setnx of several keys at once. One script looks at all of them and takes all or none, so that nobody keeps a key while he waits for another.
+// Multi is the lock redis-multi: redis-setnx of several keys at once. One script looks at
+// all of them and takes all or none, so that nobody keeps a key while he waits for another.
 var Multi = clients.Kind{
 	Name:    "redis-multi",
 	About:   "up to three keys in one acquire, all or none: one script takes them, by SET PX with one random value, and one gives them back",
@@ -21,7 +22,8 @@ var Multi = clients.Kind{
 	Open:    clients.With(openMulti, Algorithm{Take: runSet(takeAll), Free: freeSet, Has: hasSet}),
 }
 
-// MultiPartial is broken on purpose: it takes the keys of a set one after the other. It gives up at the first that is taken, and keeps those that it has got.
+// MultiPartial is broken on purpose: it takes the keys of a set one after the
+// other. It gives up at the first that is taken, and keeps those that it has got.
 var MultiPartial = clients.Kind{
 	Name:    "broken-multi-partial",
 	About:   "redis-multi that takes one key after the other, and keeps those that it has got when it gives up",
@@ -31,18 +33,21 @@ var MultiPartial = clients.Kind{
 	Open:    clients.With(openMulti, Algorithm{Take: runSet(takeByKey), Free: freeSet, Has: hasSet}),
 }
 
-// MultiSteps is broken on purpose: it takes the keys of a set one after the other, and gives them their expiry when it has all. It gives back those that it knows to have. A key whose answer
-// never came, or whose client died in between, stays for ever.
+// MultiSteps is broken on purpose: it takes the keys of a set one after the other, and gives them
+// their expiry when it has all. It gives back those that it knows to have. A key whose answer never
+// came, or whose client died in between, stays for ever.
 var MultiSteps = clients.Kind{
-	Name:    "broken-multi-steps",
-	About:   "redis-multi that takes one key after the other, gives them an expiry when it has all, and gives back those whose answers came",
+	Name: "broken-multi-steps",
+	About: "redis-multi that takes one key after the other, gives them an expiry when it has all, and gives back " +
+		"those whose answers came",
 	Service: "redis",
 	Claims:  multiClaims,
 	Control: checker.StuckLock,
 	Open:    clients.With(openMulti, Algorithm{Take: takeInSteps, Free: freeSet, Has: hasSet}),
 }
 
-var multiClaims = clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1, MultiKey: mostKeys}
+var multiClaims = clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"},
+	Permits: 1, MultiKey: mostKeys}
 
 // keySet is the keys that one acquire asked for, Request.Key first.
 type keySet struct{ keys []string }
@@ -113,7 +118,8 @@ end
 return 1`)
 )
 
-// onSet runs a script on all keys of the request, and reports whether it answers 1. A grant that is none of ours names one key.
+// onSet runs a script on all keys of the request, and reports whether it
+// answers 1. A grant that is none of ours names one key.
 func onSet(ctx context.Context, r Request, script *goredis.Script) (bool, error) {
 	asked := []string{r.Key}
 	if r.set != nil {

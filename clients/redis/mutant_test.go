@@ -18,8 +18,9 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Mutants are broken locks that the conformance suite must catch: each breaks one promise of package clients, and names
-// the test that must fail. They are here because a suite that is tried on a mock only shows what the mock's author thought of.
+// Mutants are broken locks that the conformance suite must catch: each breaks one
+// promise of package clients, and names the test that must fail. They are here because
+// a suite that is tried on a mock only shows what the mock's author thought of.
 var mutants = []mutant{
 	{name: "releases what is not its own", caught: "a_stale_grant", release: func(ctx context.Context, l *mutated, g clients.Grant) error {
 		return l.behind.Del(ctx, "lock:{"+g.Key+"}").Err()
@@ -36,30 +37,33 @@ var mutants = []mutant{
 		g.Key = key
 		return g, nil
 	}},
-	{name: "now and then grants to a second", caught: "ten_clients", acquire: func(ctx context.Context, l *mutated, key string) (clients.Grant, error) {
-		brief, cancel := context.WithTimeout(ctx, 2*time.Millisecond)
-		defer cancel()
-		g, err := l.sound.Acquire(brief, key)
-		if err != nil {
-			return clients.Grant{Key: key, Secret: "mine, surely"}, nil
-		}
-		return g, nil
-	}, release: func(ctx context.Context, l *mutated, g clients.Grant) error {
-		_ = l.sound.Release(ctx, g)
-		return nil
-	}},
-	{name: "calls what is open definite", caught: "a_frozen_service", acquire: func(ctx context.Context, l *mutated, key string) (clients.Grant, error) {
-		g, err := l.sound.Acquire(ctx, key)
-		if err != nil {
-			err = clients.ErrBusy
-		}
-		return g, err
-	}},
+	{name: "now and then grants to a second", caught: "ten_clients",
+		acquire: func(ctx context.Context, l *mutated, key string) (clients.Grant, error) {
+			brief, cancel := context.WithTimeout(ctx, 2*time.Millisecond)
+			defer cancel()
+			g, err := l.sound.Acquire(brief, key)
+			if err != nil {
+				return clients.Grant{Key: key, Secret: "mine, surely"}, nil
+			}
+			return g, nil
+		}, release: func(ctx context.Context, l *mutated, g clients.Grant) error {
+			_ = l.sound.Release(ctx, g)
+			return nil
+		}},
+	{name: "calls what is open definite", caught: "a_frozen_service",
+		acquire: func(ctx context.Context, l *mutated, key string) (clients.Grant, error) {
+			g, err := l.sound.Acquire(ctx, key)
+			if err != nil {
+				err = clients.ErrBusy
+			}
+			return g, err
+		}},
 	{name: "goes on waiting", caught: "a_wait_given_up", acquire: func(ctx context.Context, l *mutated, key string) (clients.Grant, error) {
 		g, err := l.sound.Acquire(ctx, key)
 		if errors.Is(err, clients.ErrBusy) {
 			go func() {
-				for l.behind.SetArgs(context.Background(), "lock:{"+key+"}", "ghost", goredis.SetArgs{Mode: "NX", TTL: time.Minute}).Err() == goredis.Nil {
+				for l.behind.SetArgs(context.Background(), "lock:{"+key+"}", "ghost",
+					goredis.SetArgs{Mode: "NX", TTL: time.Minute}).Err() == goredis.Nil {
 					continue
 				}
 			}()
@@ -69,17 +73,19 @@ var mutants = []mutant{
 	{name: "ignores its context", caught: "excludes", acquire: func(_ context.Context, l *mutated, key string) (clients.Grant, error) {
 		return l.sound.Acquire(context.Background(), key)
 	}},
-	{name: "gives the same token twice", caught: "grants_and", acquire: func(ctx context.Context, l *mutated, key string) (clients.Grant, error) {
-		g, err := l.sound.Acquire(ctx, key)
-		g.Token = 7
-		return g, err
-	}},
-	{name: "calls a crowd a queue", caught: "waiters_are_granted", fair: true, acquire: func(ctx context.Context, l *mutated, key string) (clients.Grant, error) {
-		enqueued := monotime.Now()
-		g, err := l.sound.Acquire(ctx, key)
-		g.Enqueued = enqueued
-		return g, err
-	}},
+	{name: "gives the same token twice", caught: "grants_and",
+		acquire: func(ctx context.Context, l *mutated, key string) (clients.Grant, error) {
+			g, err := l.sound.Acquire(ctx, key)
+			g.Token = 7
+			return g, err
+		}},
+	{name: "calls a crowd a queue", caught: "waiters_are_granted", fair: true,
+		acquire: func(ctx context.Context, l *mutated, key string) (clients.Grant, error) {
+			enqueued := monotime.Now()
+			g, err := l.sound.Acquire(ctx, key)
+			g.Enqueued = enqueued
+			return g, err
+		}},
 	{name: "says that it holds", caught: "a_frozen_holder", held: func(context.Context, *mutated, clients.Grant) error { return nil }},
 	{name: "does not close", caught: "close", closes: func(context.Context, *mutated) error { return nil }},
 }
@@ -170,7 +176,8 @@ func TestMutant(t *testing.T) {
 		t.Skip("run by TestMutantsAreCaught")
 	}
 	server := startServer(t)
-	s := clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second, Stop: func(t *testing.T) { server.stop(t) }, Continue: func(t *testing.T) { server.resume(t) }}
+	s := clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second, Stop: func(t *testing.T) { server.stop(t) },
+		Continue: func(t *testing.T) { server.resume(t) }}
 	if os.Getenv(mutantVar) != soundName {
 		s.Slack, s.Strict = 2*time.Second, true // what never comes need not be waited for
 	}
@@ -186,7 +193,8 @@ func TestMutantsAreCaught(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			decided.Run(t, func() {
-				run := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestMutant$/^"+m.caught, "-test.v", "-test.timeout=8m")
+				run := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestMutant$/^"+m.caught,
+					"-test.v", "-test.timeout=8m")
 				run.Env = append(os.Environ(), mutantVar+"="+m.name)
 				out, err := run.CombinedOutput()
 				if m.name == soundName {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// proxy stands between a client and its server, and can lose an answer: the server carries the request out, the
-// client's connection breaks instead of the answer. It can hold one back, too.
+// proxy stands between a client and its server, and can lose an answer: the server carries the
+// request out, the client's connection breaks instead of the answer. It can hold one back, too.
 type proxy struct {
 	addr   string
 	target string

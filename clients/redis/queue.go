@@ -12,13 +12,17 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Queue is no lock: who wants something done about a key puts a job into its list, and one consumer does the jobs, one after the other. It is the
-// reliable queue of the Redis manual (LMOVE, "Pattern: Reliable queue"): a job that is taken moves into a list of jobs in progress in the same step, and is deleted from there when
+// Queue is no lock: who wants something done about a key puts a job into its list,
+// and one consumer does the jobs, one after the other. It is the reliable queue of
+// the Redis manual (LMOVE, "Pattern: Reliable queue"): a job that is taken moves
+// into a list of jobs in progress in the same step, and is deleted from there when
 // it is done, so a consumer that dies leaves it for its successor.
 //
-// Client 1 is the consumer: it acquires by taking a job, and releases by acknowledging it. Every other client's Acquire puts a job into the list and is
-// answered ErrBusy: so only the consumer is ever granted, and two cannot be unless two consumers run. It claims no exclusion all the same: it is no lock, a
-// fresh client cannot be granted what only the consumer gets, and what counts is that no update is lost.
+// Client 1 is the consumer: it acquires by taking a job, and releases by acknowledging
+// it. Every other client's Acquire puts a job into the list and is answered ErrBusy:
+// so only the consumer is ever granted, and two cannot be unless two consumers run. It
+// claims no exclusion all the same: it is no lock, a fresh client cannot be granted
+// what only the consumer gets, and what counts is that no update is lost.
 var Queue = clients.Kind{
 	Name:    "queue",
 	About:   "no lock at all: client 1, the consumer, takes jobs from a list; every other client puts its job there, and is answered busy",
@@ -80,8 +84,8 @@ type job string
 // listen is how long one BLMOVE waits at the server. An Acquire outlives its context by no more.
 const listen = 100 * time.Millisecond
 
-// Acquire waits for a job until ctx is done. A job in progress that nobody acknowledged comes first: it was left by a consumer that died, or by a
-// request of this one that was not answered.
+// Acquire waits for a job until ctx is done. A job in progress that nobody acknowledged comes
+// first: it was left by a consumer that died, or by a request of this one that was not answered.
 func (c *consumer) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	g, err := clients.Grant{Key: key}, ctx.Err()
 	for ctx.Err() == nil {
@@ -140,7 +144,7 @@ func (c *consumer) Release(ctx context.Context, g clients.Grant) error {
 	return nil
 }
 
-// Held tells whether the job is still in progress.
+// Held reports whether the job is still in progress.
 func (c *consumer) Held(ctx context.Context, g clients.Grant) error {
 	value, _ := g.Secret.(job)
 	defer c.cutter.Watch(ctx)()

@@ -37,7 +37,8 @@ func TestConformance(t *testing.T) {
 	server := startServer(t)
 	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog} {
 		t.Run(kind.Name, func(t *testing.T) {
-			clienttest.Run(t, kind, clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second, Stop: func(t *testing.T) { server.stop(t) }, Continue: func(t *testing.T) { server.resume(t) }})
+			clienttest.Run(t, kind, clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second,
+				Stop: func(t *testing.T) { server.stop(t) }, Continue: func(t *testing.T) { server.resume(t) }})
 		})
 	}
 }
@@ -51,7 +52,8 @@ type server struct {
 func startServer(t testing.TB) *server {
 	t.Helper()
 	program := needed.Program(t, "redis-server")
-	// Another may take the port between its choice and redis's: then redis ends at once, and the next one is tried.
+	// Another may take the port between its choice and redis's: then redis ends
+	// at once, and the next one is tried.
 	for range 10 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -145,8 +147,8 @@ func limit(t testing.TB) context.Context {
 	return ctx
 }
 
-// TestLostAnswer loses the answer of the attempt that took the key: the next one must recognise what is its own, count the expiry anew and
-// say that the grant may be as old as the first.
+// TestLostAnswer loses the answer of the attempt that took the key: the next one must recognise
+// what is its own, count the expiry anew and say that the grant may be as old as the first.
 func TestLostAnswer(t *testing.T) {
 	server := startServer(t)
 	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair} {
@@ -154,7 +156,8 @@ func TestLostAnswer(t *testing.T) {
 			clienttest.Calmly(t, stall, func(t testing.TB) {
 				p := startProxy(t, server.addr)
 				l := open(t, kind, p.addr)
-				warm, err := l.Acquire(limit(t), "k") // the script is known to the server after this
+				// the script is known to the server after this
+				warm, err := l.Acquire(limit(t), "k")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -187,7 +190,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestOpenAttempt: the answer is lost and time runs out. The error is open, tells since when, and nothing is left behind.
+// TestOpenAttempt: the answer is lost and time runs out. The error is open,
+// tells since when, and nothing is left behind.
 func TestOpenAttempt(t *testing.T) { clienttest.Calmly(t, stall, openAttempt) }
 
 func openAttempt(t testing.TB) {
@@ -241,7 +245,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// BenchmarkSetnx measures an uncontended acquire and release, and the same two commands sent with bare go-redis.
+// BenchmarkSetnx measures an uncontended acquire and release, and the same two
+// commands sent with bare go-redis.
 func BenchmarkSetnx(b *testing.B) {
 	server := startServer(b)
 	b.Run("lock", func(b *testing.B) {

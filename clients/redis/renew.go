@@ -31,8 +31,8 @@ func OpenRenewable(c clients.Config, how Algorithm) (clients.Lock, error) {
 
 var errLate = errors.New("the answer came when the new lease may have been over")
 
-// Renew sets the expiry of the key anew if it still has the grant's value. The new lease runs from the moment at which the renewal
-// is sent, so a yes that arrives a TTL later renews nothing.
+// Renew sets the expiry of the key anew if it still has the grant's value. The new lease runs
+// from the moment at which the renewal is sent, so a yes that arrives a TTL later renews nothing.
 func (l renewable) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
 	s, _ := g.Secret.(secret)
 	start, since := monotime.Now(), time.Now()

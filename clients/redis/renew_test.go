@@ -43,8 +43,8 @@ func renews(t testing.TB) {
 	}
 }
 
-// TestLateRenewal holds the answer to a renewal back until the lease that it gave is over. The lock must not call that renewed;
-// the control that does not look at its clock does.
+// TestLateRenewal holds the answer to a renewal back until the lease that it gave is over.
+// The lock must not call that renewed; the control that does not look at its clock does.
 func TestLateRenewal(t *testing.T) {
 	server := startServer(t)
 	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.RenewLate} {
@@ -54,7 +54,8 @@ func TestLateRenewal(t *testing.T) {
 				l := open(t, kind, p.addr)
 				g, err := l.Acquire(limit(t), "k")
 				if err == nil {
-					g, err = l.(clients.Renewer).Renew(limit(t), g) // the script is known to the server after this
+					// the script is known to the server after this
+					g, err = l.(clients.Renewer).Renew(limit(t), g)
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -87,7 +88,8 @@ func TestLateRenewal(t *testing.T) {
 	}
 }
 
-// TestRetryBlindIsBusyWithItself: the control loses an answer, asks again, and takes its own key for another's. The honest lock does not.
+// TestRetryBlindIsBusyWithItself: the control loses an answer, asks again, and
+// takes its own key for another's. The honest lock does not.
 func TestRetryBlindIsBusyWithItself(t *testing.T) { clienttest.Calmly(t, stall, retryBlind) }
 
 func retryBlind(t testing.TB) {
@@ -112,7 +114,8 @@ func retryBlind(t testing.TB) {
 	}
 }
 
-// TestErrorsAreNoAnswers: a server that answers writes with errors grants nothing and renews nothing, and an honest lock says neither. The controls say both.
+// TestErrorsAreNoAnswers: a server that answers writes with errors grants nothing
+// and renews nothing, and an honest lock says neither. The controls say both.
 func TestErrorsAreNoAnswers(t *testing.T) { clienttest.Calmly(t, stall, errorsAreNoAnswers) }
 
 func errorsAreNoAnswers(t testing.TB) {
@@ -149,7 +152,8 @@ func errorsAreNoAnswers(t testing.TB) {
 	}
 }
 
-// TestWatchdogLenientBelievesInNothing: the key goes and nobody takes it, which the control takes for no loss; the honest lock tells it.
+// TestWatchdogLenientBelievesInNothing: the key goes and nobody takes it, which
+// the control takes for no loss; the honest lock tells it.
 func TestWatchdogLenientBelievesInNothing(t *testing.T) {
 	clienttest.Calmly(t, stall, watchdogLenient)
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// RenewLate is broken on purpose: redis-setnx whose renewal takes every yes of the server for a lease that begins with the answer.
-// An answer that was on its way for longer than the TTL tells of a lease that is over, and the lock says "renewed".
+// RenewLate is broken on purpose: redis-setnx whose renewal takes every yes of the
+// server for a lease that begins with the answer. An answer that was on its way for
+// longer than the TTL tells of a lease that is over, and the lock says "renewed".
 var RenewLate = clients.Kind{
 	Name:    "broken-renew-late",
 	About:   "redis-setnx that counts a renewed lease from the answer, however late that comes",
@@ -24,7 +25,8 @@ var RenewLate = clients.Kind{
 	},
 }
 
-// assuring is a renewable lock that says itself for how long a grant is good, so that nobody else has to look at a clock.
+// assuring is a renewable lock that says itself for how long a grant is good,
+// so that nobody else has to look at a clock.
 type assuring struct{ renewable }
 
 // Acquire says that the grant is good for the TTL from its attempt on.

@@ -9,8 +9,9 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// RenewRetakes and WatchdogRetakes are broken on purpose: a renewal that finds no key makes it anew, and says that the lease was renewed. A client that was frozen for
-// longer than its lease goes on as if nothing had been, though others had the lock and gave it back before it woke up.
+// RenewRetakes and WatchdogRetakes are broken on purpose: a renewal that finds no key makes it
+// anew, and says that the lease was renewed. A client that was frozen for longer than its lease
+// goes on as if nothing had been, though others had the lock and gave it back before it woke up.
 var (
 	RenewRetakes = clients.Kind{
 		Name:    "broken-renew-retakes",
@@ -21,10 +22,11 @@ var (
 		Open:    clients.With(OpenRenewable, Algorithm{Extend: extendOrTake}),
 	}
 	WatchdogRetakes = clients.Kind{
-		Name:      "broken-watchdog-retakes",
-		About:     "redis-watchdog that never looks at its clock, and whose renewal makes the key anew if it has gone, whoever had it meanwhile",
-		Service:   "redis",
-		Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
+		Name:    "broken-watchdog-retakes",
+		About:   "redis-watchdog that never looks at its clock, and whose renewal makes the key anew if it has gone, whoever had it meanwhile",
+		Service: "redis",
+		Claims: clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"},
+			Permits: 1},
 		LostGrace: Watchdog.LostGrace,
 		Renews:    true,
 		Control:   checker.Continuity,

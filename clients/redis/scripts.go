@@ -13,8 +13,8 @@ func LockKey(key string) string { return "lock:{" + key + "}" }
 
 func tokenKey(key string) string { return "token:{" + key + "}" }
 
-// Script.Run sends the script's hash, and the script itself when the server answers NOSCRIPT. That is no retry:
-// the answer says that nothing was carried out.
+// Script.Run sends the script's hash, and the script itself when the server answers
+// NOSCRIPT. That is no retry: the answer says that nothing was carried out.
 var (
 	// deleteOwn deletes the key if it has our value.
 	deleteOwn = goredis.NewScript(`
@@ -30,9 +30,10 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-	// takeWithToken takes the key and a token in one step, so that tokens rise in the order of grants. If the key has our
-	// value already, an earlier attempt took it: nobody can have been granted it since, so the counter still stands at that
-	// attempt's token. It returns 0 when another has the key.
+	// takeWithToken takes the key and a token in one step, so that tokens rise in
+	// the order of grants. If the key has our value already, an earlier attempt
+	// took it: nobody can have been granted it since, so the counter still stands
+	// at that attempt's token. It returns 0 when another has the key.
 	takeWithToken = goredis.NewScript(`
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 	return redis.call('INCR', KEYS[2])
@@ -44,7 +45,8 @@ end
 return 0`)
 )
 
-// takeSetnx takes the key with a plain SET; where an earlier attempt may have done so, it looks for its own value.
+// takeSetnx takes the key with a plain SET; where an earlier attempt may have
+// done so, it looks for its own value.
 func takeSetnx(ctx context.Context, r Request) (Answer, error) {
 	err := r.Client.SetArgs(ctx, LockKey(r.Key), r.Value, goredis.SetArgs{Mode: "NX", TTL: r.TTL}).Err()
 	if err != goredis.Nil {

@@ -13,20 +13,24 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
-// Watchdog is the lock redis-watchdog: redis-setnx with a lease that is renewed every third of the TTL until the grant is given
-// back. It is the scheme that Redisson calls its lock watchdog (Redisson Reference Guide, "Locks and synchronizers", and its
-// setting lockWatchdogTimeout), with one thing added: Redisson's locks do not tell the application of a lease that could not be
-// renewed, this one does.
+// Watchdog is the lock redis-watchdog: redis-setnx with a lease that is renewed every
+// third of the TTL until the grant is given back. It is the scheme that Redisson
+// calls its lock watchdog (Redisson Reference Guide, "Locks and synchronizers", and
+// its setting lockWatchdogTimeout), with one thing added: Redisson's locks do not
+// tell the application of a lease that could not be renewed, this one does.
 //
-// It claims to tell of a loss within the TTL. A loss that the lock can be blamed for not noticing (a key deleted, or the server's data
-// gone, while client and links are well) shows at the next renewal, after TTL/3 at the latest; its answer is waited for as long again; and a lease
-// that no renewal confirmed is given up when nine tenths of the TTL are over. That it does by its own clock, counted from the sending of the last renewal that was
-// confirmed, so it claims to notice alone, cut off or not.
+// It claims to tell of a loss within the TTL. A loss that the lock can be blamed for
+// not noticing (a key deleted, or the server's data gone, while client and links are
+// well) shows at the next renewal, after TTL/3 at the latest; its answer is waited for
+// as long again; and a lease that no renewal confirmed is given up when nine tenths of
+// the TTL are over. That it does by its own clock, counted from the sending of the
+// last renewal that was confirmed, so it claims to notice alone, cut off or not.
 var Watchdog = clients.Kind{
 	Name:    "redis-watchdog",
 	About:   "redis-setnx whose lease is renewed every TTL/3 while the client lives, with a lost-event when that fails (Redisson's scheme)",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Notices: "alone", Permits: 1},
+	Claims: clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Notices: "alone",
+		Permits: 1},
 	// One interval, one answer, and as much to spare.
 	LostGrace: func(ttl time.Duration) time.Duration { return ttl },
 	Renews:    true,
@@ -63,7 +67,8 @@ func openWatchdog(c clients.Config, how Algorithm) (*watchdog, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &watchdog{lock: l, renewals: goredis.NewClient(redisconn.Options(l.addr)), gate: c.Renewals, lost: make(chan clients.Loss),
+	w := &watchdog{lock: l, renewals: goredis.NewClient(redisconn.Options(l.addr)), gate: c.Renewals,
+		lost:  make(chan clients.Loss),
 		holds: map[string]*held{}}
 	w.life, w.end = context.WithCancel(context.Background())
 	return w, nil
@@ -78,7 +83,8 @@ func (w *watchdog) Acquire(ctx context.Context, key string) (clients.Grant, erro
 	return g, err
 }
 
-// Release stops renewing, whatever comes of the rest, and deletes the key if it still has the grant's value.
+// Release stops renewing, whatever comes of the rest, and deletes the key if it
+// still has the grant's value.
 func (w *watchdog) Release(ctx context.Context, g clients.Grant) error {
 	if s, ok := g.Secret.(secret); ok {
 		w.mu.Lock()
@@ -121,8 +127,8 @@ func (w *watchdog) keep(key string, s secret) {
 		w.mu.Lock()
 		h.over = true
 		w.mu.Unlock()
-		// A lost-event that nobody has taken when the grant is given back is withdrawn: having no token, it would be
-		// taken for a newer grant's.
+		// A lost-event that nobody has taken when the grant is given back is
+		// withdrawn: having no token, it would be taken for a newer grant's.
 		select {
 		case w.lost <- clients.Loss{Key: key, Why: why}:
 		case <-ctx.Done():
@@ -158,7 +164,8 @@ func (w *watchdog) renew(ctx context.Context, key string, s secret) (why string)
 	}
 }
 
-// trusted is until when a lease is relied upon that was asked for at an instant: for a tenth less than it lasts, so that its end is told while it is still ours.
+// trusted is until when a lease is relied upon that was asked for at an instant:
+// for a tenth less than it lasts, so that its end is told while it is still ours.
 func (w *watchdog) trusted(asked time.Time) time.Time {
 	if w.deaf {
 		return asked.Add(never)
@@ -173,7 +180,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// extend sends one renewal. It waits for the answer for a third of the TTL at most, so that a lost one can be followed by another.
+// extend sends one renewal. It waits for the answer for a third of the TTL at
+// most, so that a lost one can be followed by another.
 func (w *watchdog) extend(ctx context.Context, key, value string, expiry time.Time) (ours bool, err error) {
 	ctx, cancel := context.WithDeadline(ctx, expiry)
 	defer cancel()

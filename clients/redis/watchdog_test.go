@@ -35,7 +35,8 @@ func checkLost(t testing.TB, lost <-chan clients.Loss) {
 	}
 }
 
-// TestWatchdogRenews holds a grant for three leases, then gives it back: from then on nobody renews.
+// TestWatchdogRenews holds a grant for three leases, then gives it back: from
+// then on nobody renews.
 func TestWatchdogRenews(t *testing.T) { clienttest.Calmly(t, stall, watchdogRenews) }
 
 func watchdogRenews(t testing.TB) {
@@ -87,7 +88,8 @@ func watchdogSeesDeletion(t testing.TB) {
 	}
 }
 
-// TestWatchdogUnanswered: a server that is silent for a lease is as bad as one that says no; one lost answer is not.
+// TestWatchdogUnanswered: a server that is silent for a lease is as bad as one
+// that says no; one lost answer is not.
 func TestWatchdogUnanswered(t *testing.T) { clienttest.Calmly(t, stall, watchdogUnanswered) }
 
 func watchdogUnanswered(t testing.TB) {
@@ -110,7 +112,8 @@ func watchdogUnanswered(t testing.TB) {
 	server.resume(t)
 }
 
-// TestWatchdogWithdraws: nobody took the lost-event before the grant was given back. The next grant must not be told of it.
+// TestWatchdogWithdraws: nobody took the lost-event before the grant was given
+// back. The next grant must not be told of it.
 func TestWatchdogWithdraws(t *testing.T) { clienttest.Calmly(t, stall, watchdogWithdraws) }
 
 func watchdogWithdraws(t testing.TB) {
@@ -119,7 +122,8 @@ func watchdogWithdraws(t testing.TB) {
 	if err := server.client(t).Del(limit(t), "lock:{k}").Err(); err != nil {
 		t.Fatal(err)
 	}
-	wait, cancel := context.WithTimeout(t.Context(), 2*ttl) // the watchdog has noticed, and stands with its news
+	// the watchdog has noticed, and stands with its news
+	wait, cancel := context.WithTimeout(t.Context(), 2*ttl)
 	defer cancel()
 	<-wait.Done()
 	if err := l.Release(limit(t), g); !errors.Is(err, clients.ErrNotHeld) {

@@ -9,15 +9,18 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// WatchdogDeaf is broken on purpose: redis-watchdog, which never looks at its clock. It repeats a renewal that is not answered for as long as it takes. While its
-// client is cut off from the server it tells nothing, and says that it holds what has expired and is another client's by then.
+// WatchdogDeaf is broken on purpose: redis-watchdog, which never looks at its clock. It repeats a
+// renewal that is not answered for as long as it takes. While its client is cut off from the server
+// it tells nothing, and says that it holds what has expired and is another client's by then.
 //
-// It claims that it notices a loss alone, as redis-watchdog does, and not that its answer to "held?" confirms anything: it asks nobody.
+// It claims that it notices a loss alone, as redis-watchdog does, and not that
+// its answer to "held?" confirms anything: it asks nobody.
 var WatchdogDeaf = clients.Kind{
-	Name:      "broken-watchdog-deaf",
-	About:     "redis-watchdog that repeats an unanswered renewal for ever: it never notices that it is cut off",
-	Service:   "redis",
-	Claims:    clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, Notices: "alone", Permits: 1},
+	Name:    "broken-watchdog-deaf",
+	About:   "redis-watchdog that repeats an unanswered renewal for ever: it never notices that it is cut off",
+	Service: "redis",
+	Claims: clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release"}, Notices: "alone",
+		Permits: 1},
 	LostGrace: Watchdog.LostGrace,
 	Renews:    true,
 	Control:   checker.MutualExclusion,

@@ -13,7 +13,8 @@ import (
 // Outcome is what is known for certain of one command.
 type Outcome int
 
-// The outcomes. Yes: done; No: the server declined (another has the key, it was not there); Unknown: sent, perhaps, and not answered.
+// The outcomes. Yes: done; No: the server declined (another has the key, it was
+// not there); Unknown: sent, perhaps, and not answered.
 const (
 	Unsent Outcome = iota // carried out nowhere
 	Yes
@@ -21,7 +22,7 @@ const (
 	Unknown
 )
 
-// NotSent tells whether the error says that there was no connection to send anything on.
+// NotSent reports whether the error says that there was no connection to send anything on.
 func NotSent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
@@ -51,9 +52,11 @@ func outcome(cmd goredis.Cmder, err error) Outcome {
 	return Yes
 }
 
-// Observer is a hook for go-redis that tells of every command, for a library whose errors do not say what was sent and not answered.
+// Observer is a hook for go-redis that tells of every command, for a library
+// whose errors do not say what was sent and not answered.
 type Observer struct {
-	// Sending is called before a command is sent, Done when its outcome is known; start is the monotonic time at which it was sent.
+	// Sending is called before a command is sent, Done when its outcome is
+	// known; start is the monotonic time at which it was sent.
 	Sending func()
 	Done    func(cmd goredis.Cmder, start int64, got Outcome)
 }

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// Tries ends a library's loop of tries between two of them, and nowhere else: a context that ended in the middle of a try would leave what
-// the try has taken. The library is given a context of its own, which ends in a pause, or when the next one begins.
+// Tries ends a library's loop of tries between two of them, and nowhere else: a context
+// that ended in the middle of a try would leave what the try has taken. The library is
+// given a context of its own, which ends in a pause, or when the next one begins.
 type Tries struct {
 	mu      sync.Mutex
 	stop    context.CancelFunc // ends the library's context

@@ -18,8 +18,9 @@ var Redislock = clients.Kind{
 	Name:    "redislock",
 	About:   "the library bsm/redislock: SET NX PX with a random value on one Redis, released by a compare-and-delete script",
 	Service: "redis",
-	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
-	Open:    open,
+	Claims: clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"},
+		Permits: 1},
+	Open: open,
 }
 
 type lock struct {
@@ -38,12 +39,14 @@ const longestAnswer = 3 * time.Second
 func open(_ context.Context, c clients.Config) (clients.Lock, error) {
 	ttl := time.Duration(c.TTL)
 	if len(c.Nodes) != 1 {
-		return nil, fmt.Errorf("redislock uses one redis server and was given %d addresses; configure exactly one", len(c.Nodes))
+		return nil, fmt.Errorf("redislock uses one redis server and was given %d addresses; configure exactly one",
+			len(c.Nodes))
 	}
 	if ttl < time.Millisecond {
 		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", c.Nodes[0], ttl)
 	}
-	l := &lock{trace: &trace{backoff: redislock.LinearBackoff(max(ttl/50, time.Millisecond))}, addr: c.Nodes[0], ttl: ttl, grace: min(ttl/5, 100*time.Millisecond)}
+	l := &lock{trace: &trace{backoff: redislock.LinearBackoff(max(ttl/50, time.Millisecond))}, addr: c.Nodes[0],
+		ttl: ttl, grace: min(ttl/5, 100*time.Millisecond)}
 	options := redisconn.Options(l.addr)
 	options.ReadTimeout, options.WriteTimeout = min(ttl, longestAnswer), min(ttl, longestAnswer)
 	l.client = goredis.NewClient(options)
@@ -80,7 +83,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 // forEver is longer than any acquire: without a deadline the library would give up after a TTL.
 const forEver = 24 * time.Hour
 
-// patient returns the context for the library: without a cancellation of its own, with a deadline that leaves an attempt in progress the grace.
+// patient returns the context for the library: without a cancellation of its
+// own, with a deadline that leaves an attempt in progress the grace.
 func (l *lock) patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, limited := ctx.Deadline()
 	if !limited {

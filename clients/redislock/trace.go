@@ -11,8 +11,9 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
-// trace notes what became of the latest attempt of an Obtain. It is also the library's retry strategy, which is asked between two
-// attempts: there, and nowhere else, the end of the context ends the Obtain.
+// trace notes what became of the latest attempt of an Obtain. It is also the
+// library's retry strategy, which is asked between two attempts: there, and
+// nowhere else, the end of the context ends the Obtain.
 type trace struct {
 	redisconn.Tries
 	backoff redislock.RetryStrategy

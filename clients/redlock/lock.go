@@ -19,15 +19,18 @@ var Redlock = clients.Kind{
 	Name:    "redlock",
 	About:   "the textbook algorithm: SET NX PX on five independent Redis, held with a majority, valid for the TTL less elapsed time and drift",
 	Service: "redis-five",
-	Claims:  clients.Claims{Validity: "library", Tolerates: "minority", Token: "none", Confirms: []string{"release", "held"}, Permits: 1},
-	Open:    clients.With(Open, Rules{}),
+	Claims: clients.Claims{Validity: "library", Tolerates: "minority", Token: "none",
+		Confirms: []string{"release", "held"}, Permits: 1},
+	Open: clients.With(Open, Rules{}),
 }
 
-// Rules are what may be changed in the algorithm, to see what each is good for. The zero value is the algorithm as it is described.
+// Rules are what may be changed in the algorithm, to see what each is good for.
+// The zero value is the algorithm as it is described.
 type Rules struct {
 	// Quorum is how many servers must have taken the key; 0: a majority.
 	Quorum int
-	// Patient: a server's answer is waited for as long as the caller has time, however little is then left of the TTL.
+	// Patient: a server's answer is waited for as long as the caller has time,
+	// however little is then left of the TTL.
 	Patient bool
 	// Whole: a grant is said to be good for the whole TTL, whatever asking took.
 	Whole bool
@@ -41,7 +44,8 @@ type lock struct {
 	drift  time.Duration
 	number int // the client's, for values that a human can read in the servers
 	jitter *mathrand.Rand
-	// patience is how long a node may take to answer an attempt, and lastly how long to answer anything else.
+	// patience is how long a node may take to answer an attempt, and lastly how
+	// long to answer anything else.
 	patience, lastly time.Duration
 }
 
@@ -64,9 +68,11 @@ func Open(c clients.Config, rules Rules) (clients.Lock, error) {
 		return nil, fmt.Errorf("redlock was given %d servers (%s); a majority that outlives a server needs three or more", len(c.Nodes), strings.Join(c.Nodes, ","))
 	}
 	if ttl < minTTL {
-		return nil, fmt.Errorf("redlock at %s: a TTL of %v; drift and attempts use up less than %v, configure more", strings.Join(c.Nodes, ","), ttl, minTTL)
+		return nil, fmt.Errorf("redlock at %s: a TTL of %v; drift and attempts use up less than %v, configure more",
+			strings.Join(c.Nodes, ","), ttl, minTTL)
 	}
-	l := &lock{rules: rules, quorum: len(c.Nodes)/2 + 1, ttl: ttl, drift: ttl/100 + 2*time.Millisecond, number: c.Client,
+	l := &lock{rules: rules, quorum: len(c.Nodes)/2 + 1, ttl: ttl, drift: ttl/100 + 2*time.Millisecond,
+		number:   c.Client,
 		jitter:   mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client))),
 		patience: min(max(ttl/10, shortestPatience), longestPatience)}
 	l.lastly = 2 * l.patience
@@ -79,7 +85,8 @@ func Open(c clients.Config, rules Rules) (clients.Lock, error) {
 	return l, nil
 }
 
-// secret is what recognises a grant: its value, and which nodes were known to have taken the key for it.
+// secret is what recognises a grant: its value, and which nodes were known to
+// have taken the key for it.
 type secret struct {
 	value string
 	taken []bool
@@ -113,7 +120,10 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 func (l *lock) attempt(ctx context.Context, key string) (g clients.Grant, open bool, err error) {
 	value := l.newValue()
 	began := time.Now()
-	asked := l.all(ctx, l.patienceOf(ctx), func(ctx context.Context, n node) (bool, error) { return n.take(ctx, lockKey(key), value, l.ttl) })
+	asked := l.all(ctx, l.patienceOf(ctx), func(ctx context.Context, n node) (bool,
+		error) {
+		return n.take(ctx, lockKey(key), value, l.ttl)
+	})
 	validity := l.ttl - time.Since(began) - l.drift
 	if l.rules.Whole {
 		validity = l.ttl
@@ -124,11 +134,16 @@ func (l *lock) attempt(ctx context.Context, key string) (g clients.Grant, open b
 	}
 	yes := count(asked, func(_ int, a answer) bool { return a.yes })
 	if yes >= l.quorum && validity > 0 {
-		return clients.Grant{Key: key, ValidFor: int64(validity), HasValidFor: true, Secret: secret{value, taken}}, false, nil
+		return clients.Grant{Key: key, ValidFor: int64(validity), HasValidFor: true, Secret: secret{value, taken}},
+			false, nil
 	}
-	dropped := l.all(ctx, l.lastly, func(ctx context.Context, n node) (bool, error) { return n.drop(ctx, lockKey(key), value) })
+	dropped := l.all(ctx, l.lastly, func(ctx context.Context, n node) (bool,
+		error) {
+		return n.drop(ctx, lockKey(key), value)
+	})
 	left := count(asked, func(i int, a answer) bool {
-		return !dropped[i].yes && a.unknown() || a.yes && dropped[i].err != nil // what was deleted has arrived before
+		// what was deleted has arrived before
+		return !dropped[i].yes && a.unknown() || a.yes && dropped[i].err != nil
 	})
 	no := count(asked, func(_ int, a answer) bool { return !a.yes && a.err == nil })
 	switch {
@@ -138,9 +153,11 @@ func (l *lock) attempt(ctx context.Context, key string) (g clients.Grant, open b
 	case no > len(l.nodes)-l.quorum:
 		return g, false, clients.ErrBusy
 	case yes >= l.quorum:
-		return g, false, fmt.Errorf("a majority took longer than the TTL of %v allows; its keys were deleted again", l.ttl)
+		return g, false, fmt.Errorf("a majority took longer than the TTL of %v allows; its keys were deleted again",
+			l.ttl)
 	}
-	return g, false, fmt.Errorf("%d of %d servers took the key, %d are needed: %w", yes, len(asked), l.quorum, errs(asked))
+	return g, false, fmt.Errorf("%d of %d servers took the key, %d are needed: %w", yes, len(asked), l.quorum,
+		errs(asked))
 }
 
 // patienceOf is how long a server may take to answer an attempt.
@@ -163,7 +180,10 @@ func (l *lock) Release(ctx context.Context, g clients.Grant) error {
 	if err := ctx.Err(); err != nil { // over already: nothing is sent
 		return fmt.Errorf("release %q at %s: %w", g.Key, l.addrs(), err)
 	}
-	answers := l.all(ctx, l.lastly, func(ctx context.Context, n node) (bool, error) { return n.drop(ctx, lockKey(g.Key), s.value) })
+	answers := l.all(ctx, l.lastly, func(ctx context.Context, n node) (bool,
+		error) {
+		return n.drop(ctx, lockKey(g.Key), s.value)
+	})
 	if err := l.majority(answers, s); err != nil {
 		return fmt.Errorf("release %q at %s: %w", g.Key, l.addrs(), err)
 	}
@@ -176,15 +196,18 @@ func (l *lock) Held(ctx context.Context, g clients.Grant) error {
 	if !ok {
 		return fmt.Errorf("%q: the grant is not one of this lock's: %w", g.Key, clients.ErrNotHeld)
 	}
-	answers := l.all(ctx, l.lastly, func(ctx context.Context, n node) (bool, error) { return n.has(ctx, lockKey(g.Key), s.value) })
+	answers := l.all(ctx, l.lastly, func(ctx context.Context, n node) (bool,
+		error) {
+		return n.has(ctx, lockKey(g.Key), s.value)
+	})
 	if err := l.majority(answers, s); err != nil {
 		return fmt.Errorf("ask %s who holds %q: %w", l.addrs(), g.Key, err)
 	}
 	return nil
 }
 
-// majority tells what the answers of the nodes that took the key say about the grant: nil when a majority had it still, ErrNotHeld when there can
-// have been none.
+// majority tells what the answers of the nodes that took the key say about the
+// grant: nil when a majority had it still, ErrNotHeld when there can have been none.
 func (l *lock) majority(answers []answer, s secret) error {
 	had := count(answers, func(i int, a answer) bool { return s.taken[i] && a.yes })
 	silent := count(answers, func(i int, a answer) bool { return s.taken[i] && a.err != nil })
@@ -192,7 +215,8 @@ func (l *lock) majority(answers []answer, s secret) error {
 	case had >= l.quorum:
 		return nil
 	case had+silent < l.quorum:
-		return fmt.Errorf("%d servers still had the grant's value, %d are a majority: %w", had, l.quorum, clients.ErrNotHeld)
+		return fmt.Errorf("%d servers still had the grant's value, %d are a majority: %w", had, l.quorum,
+			clients.ErrNotHeld)
 	}
 	return fmt.Errorf("%d servers still had the grant's value, %d are a majority: %w", had, l.quorum, errs(answers))
 }

@@ -17,7 +17,8 @@ type node struct {
 	client *goredis.Client
 }
 
-// Script.Run sends the script's hash, and the script itself when the server answers NOSCRIPT: that says that nothing was carried out.
+// Script.Run sends the script's hash, and the script itself when the server
+// answers NOSCRIPT: that says that nothing was carried out.
 var deleteOwn = goredis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then
 	return redis.call('DEL', KEYS[1])
@@ -45,7 +46,7 @@ func (n node) drop(ctx context.Context, key, value string) (yes bool, err error)
 	return deleted == 1, err
 }
 
-// has tells whether the key has our value.
+// has reports whether the key has our value.
 func (n node) has(ctx context.Context, key, value string) (yes bool, err error) {
 	found, err := n.client.Get(ctx, key).Result()
 	if errors.Is(err, goredis.Nil) {
@@ -60,13 +61,14 @@ type answer struct {
 	err error
 }
 
-// unknown tells whether the request may be carried out without our knowing: it failed after there was a connection to send it on.
+// unknown reports whether the request may be carried out without our knowing: it
+// failed after there was a connection to send it on.
 func (a answer) unknown() bool {
 	return a.err != nil && !redisconn.NotSent(a.err)
 }
 
-// all asks all nodes at once, each for no longer than the timeout. The context's end cuts nothing short: the timeout
-// is small, and an answer is worth more than an open question.
+// all asks all nodes at once, each for no longer than the timeout. The context's end cuts
+// nothing short: the timeout is small, and an answer is worth more than an open question.
 func (l *lock) all(ctx context.Context, timeout time.Duration, ask func(context.Context, node) (bool, error)) []answer {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()

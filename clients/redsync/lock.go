@@ -73,7 +73,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	if err := ctx.Err(); err != nil { // over already: nothing is sent
 		return clients.Grant{Key: key}, fmt.Errorf("acquire %q from a majority of %s: %w", key, l.addrs, err)
 	}
-	m := l.library.NewMutex("lock:{"+key+"}", redsync.WithExpiry(l.ttl), redsync.WithTries(math.MaxInt32), redsync.WithRetryDelayFunc(l.delay))
+	m := l.library.NewMutex("lock:{"+key+"}", redsync.WithExpiry(l.ttl), redsync.WithTries(math.MaxInt32),
+		redsync.WithRetryDelayFunc(l.delay))
 	tries, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	l.trace.begin(stop)
@@ -82,7 +83,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	if err == nil {
 		// The value was taken by a majority in the last try, so the grant is no older than that.
 		start := l.trace.start
-		return clients.Grant{Key: key, Attempt: start, First: start, Secret: m, ValidFor: validFor(start, m.Until()), HasValidFor: true}, nil
+		return clients.Grant{Key: key, Attempt: start, First: start, Secret: m, ValidFor: validFor(start, m.Until()),
+			HasValidFor: true}, nil
 	}
 	first := l.trace.left()
 	switch {
@@ -94,8 +96,9 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	return clients.Grant{Key: key, First: first}, fmt.Errorf("acquire %q from a majority of %s: %w", key, l.addrs, err)
 }
 
-// validFor is for how long the library says that a grant is good, from its attempt until the instant, which the library gives by the client's
-// clock. The true clock is read first, so that a stop in between makes the time shorter, never longer. If nothing is left, it is what is left.
+// validFor is for how long the library says that a grant is good, from its attempt until the
+// instant, which the library gives by the client's clock. The true clock is read first, so that a
+// stop in between makes the time shorter, never longer. If nothing is left, it is what is left.
 func validFor(attempt int64, until time.Time) int64 {
 	passed := monotime.Since(attempt)
 	left := time.Until(until)
@@ -105,7 +108,8 @@ func validFor(attempt int64, until time.Time) int64 {
 	return int64(passed + left)
 }
 
-// delay is the pause before another try, in the library's own proportion to the expiry, but drawn from the plan's seed.
+// delay is the pause before another try, in the library's own proportion to the
+// expiry, but drawn from the plan's seed.
 func (l *lock) delay(int) time.Duration {
 	l.trace.pause()
 	shortest, longest := l.ttl/160, l.ttl/32

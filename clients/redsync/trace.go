@@ -9,21 +9,25 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
-// trace notes what one call of the library sends, and what is answered. A call may use all nodes at once; a client has one call at a time.
-// The call's context ends the pauses between tries, and no try.
+// trace notes what one call of the library sends, and what is answered. A call
+// may use all nodes at once; a client has one call at a time. The call's
+// context ends the pauses between tries, and no try.
 type trace struct {
 	redisconn.Tries
 
 	mu    sync.Mutex
 	nodes []nodeTrace
 	start int64 // of the present try, 0 before its first command
-	busy  bool  // the try before this one was told by so many that another has the key that no majority was left
+	// the try before this one was told by so many that another has the key that
+	// no majority was left
+	busy bool
 }
 
 // nodeTrace is what is known of one node.
 type nodeTrace struct {
 	set, del redisconn.Outcome // in the present try
-	// since is the start of the earliest try that may have left the value on the node, 0 if none has.
+	// since is the start of the earliest try that may have left the value on
+	// the node, 0 if none has.
 	since int64
 }
 
@@ -46,7 +50,7 @@ func (t *trace) pause() {
 	}
 }
 
-// refused tells whether the servers clearly said that another has the key.
+// refused reports whether the servers clearly said that another has the key.
 func (t *trace) refused() bool {
 	refusals, others := t.count(redisconn.No), t.count(redisconn.Yes)+t.count(redisconn.Unknown)
 	return refusals > len(t.nodes)-(len(t.nodes)/2+1) || t.busy && others == 0
@@ -61,7 +65,8 @@ func (t *trace) count(set redisconn.Outcome) (n int) {
 	return n
 }
 
-// left returns the start of the earliest try of which something may be left on a server, 0 if nothing is.
+// left returns the start of the earliest try of which something may be left on
+// a server, 0 if nothing is.
 func (t *trace) left() (since int64) {
 	for _, node := range t.nodes {
 		if node.since != 0 && (since == 0 || node.since < since) {

@@ -1,5 +1,5 @@
-// Package s3 has locks on an object store that knows conditional writes: PUT with If-None-Match and If-Match
-// (https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
+// Package s3 has locks on an object store that knows conditional writes: PUT with If-None-Match
+// and If-Match (https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
 package s3
 
 import (
@@ -22,12 +22,14 @@ import (
 	"github.com/lockchaos/lockchaos/clients/lease"
 )
 
-// Object is the control s3-object: a lock file as Terraform's backend has it (use_lockfile, https://developer.hashicorp.com/terraform/language/backend/s3). It excludes, and it
-// never expires: what a dead holder leaves behind, somebody has to remove.
+// Object is the control s3-object: a lock file as Terraform's backend has it (use_lockfile,
+// https://developer.hashicorp.com/terraform/language/backend/s3). It excludes, and it never
+// expires: what a dead holder leaves behind, somebody has to remove.
 var Object = clients.Kind{
 	Name: "s3-object", Service: "s3", Control: checker.StuckLock,
-	About:  "an object that is written where there is none, and deleted by its owner; it never expires",
-	Claims: clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: 1, NoExpiry: true},
+	About: "an object that is written where there is none, and deleted by its owner; it never expires",
+	Claims: clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Permits: 1,
+		NoExpiry: true},
 	Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 		o, err := open(c)
 		if err != nil {
@@ -40,8 +42,10 @@ var Object = clients.Kind{
 // Lease is the lock s3-lease.
 var Lease = watched("s3-lease", "an object with an owner and a fencing number, which whoever has seen it unchanged for the TTL may take over; each write is on condition of the ETag", "", false)
 
-// BrokenDelete is the control broken-s3-delete: s3-lease that is given back by a DELETE, which can't be made conditional everywhere, and looks at nothing.
-var BrokenDelete = watched("broken-s3-delete", "s3-lease that is given back by deleting the object, whose ever it is", checker.StolenRelease, true)
+// BrokenDelete is the control broken-s3-delete: s3-lease that is given back by
+// a DELETE, which can't be made conditional everywhere, and looks at nothing.
+var BrokenDelete = watched("broken-s3-delete", "s3-lease that is given back by deleting the object, whose ever it is",
+	checker.StolenRelease, true)
 
 func watched(called, about, control string, blind bool) clients.Kind {
 	k := clients.Kind{Name: called, About: about, Service: "s3", Control: control}
@@ -80,7 +84,8 @@ func open(c clients.Config) (*objects, error) {
 	o := &objects{addr: c.Nodes[0], ttl: time.Duration(c.TTL), transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	var err error
 	// Requests are made once: what becomes of one that was not answered, the lock decides.
-	if o.store, err = minio.NewCore(o.addr, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
+	if o.store, err = minio.NewCore(o.addr, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, ""),
+		Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
 		MaxRetries: 1, Transport: o.transport}); err != nil {
 		return nil, fmt.Errorf("%v: %w", o, err)
 	}
@@ -95,19 +100,23 @@ func (o *objects) Close() error {
 	return nil
 }
 
-// absent tells whether an answer says that there is no such object.
+// absent reports whether an answer says that there is no such object.
 func absent(err error) bool { return minio.ToErrorResponse(err).StatusCode == http.StatusNotFound }
 
-// outcome is what is known after a write: that the condition did not hold, that nothing was sent or taken, or nothing.
+// outcome is what is known after a write: that the condition did not hold, that
+// nothing was sent or taken, or nothing.
 func outcome(err error) error {
 	var answered minio.ErrorResponse
 	var op *net.OpError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &answered) && (answered.StatusCode == http.StatusPreconditionFailed || answered.StatusCode == http.StatusConflict || answered.StatusCode == http.StatusNotFound):
-		return clients.ErrNotHeld // 409: another write came between; 404: what was to be replaced is gone
-	case errors.As(err, &answered) && answered.StatusCode >= 400 && answered.StatusCode < 500, errors.As(err, &op) && op.Op == "dial":
+	case errors.As(err, &answered) && (answered.StatusCode == http.StatusPreconditionFailed ||
+		answered.StatusCode == http.StatusConflict || answered.StatusCode == http.StatusNotFound):
+		// 409: another write came between; 404: what was to be replaced is gone
+		return clients.ErrNotHeld
+	case errors.As(err, &answered) && answered.StatusCode >= 400 && answered.StatusCode < 500, errors.As(err, &op) &&
+		op.Op == "dial":
 		return err
 	}
 	return fmt.Errorf("%w: %w", clients.ErrOpen, err)
@@ -206,7 +215,8 @@ func (f *file) Held(ctx context.Context, key, owner string, _ int64) error {
 // Renew does nothing: the object stays.
 func (f *file) Renew(context.Context, string, string, int64) error { return clients.ErrUnsupported }
 
-// Give deletes the object after a look. Nobody else can write it between the two, for it never expires.
+// Give deletes the object after a look. Nobody else can write it between the
+// two, for it never expires.
 func (f *file) Give(ctx context.Context, key, owner string, token int64) error {
 	if err := f.Held(ctx, key, owner, token); err != nil {
 		return err

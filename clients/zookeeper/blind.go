@@ -7,8 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// SessionBlind is broken on purpose: the recipe, but for its session, at whose end it does not look. It never tells of a loss, and says that it holds what
-// another has long been granted.
+// SessionBlind is broken on purpose: the recipe, but for its session, at whose end it does not
+// look. It never tells of a loss, and says that it holds what another has long been granted.
 var SessionBlind = clients.Kind{
 	Name:      "broken-zk-session-blind",
 	About:     "the lock zookeeper, which ignores that its session expired",

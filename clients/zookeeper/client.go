@@ -14,7 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// client is what the locks of this package have in common: a session at a time, and what was held under it.
+// client is what the locks of this package have in common: a session at a time,
+// and what was held under it.
 type client struct {
 	nodes []string
 	ttl   time.Duration // session timeout that is asked for
@@ -36,19 +37,23 @@ const minTTL = 100 * time.Millisecond
 // openPatience is how long Open waits for the session.
 const openPatience = time.Second
 
-// newClient makes a client and opens its session, so that the first acquire need not. If that takes long, the acquire waits for the rest.
+// newClient makes a client and opens its session, so that the first acquire
+// need not. If that takes long, the acquire waits for the rest.
 func newClient(ctx context.Context, c clients.Config, keeps bool) (*client, error) {
 	if len(c.Nodes) == 0 {
 		return nil, errors.New("a ZooKeeper lock needs the address of at least one member; none was configured")
 	}
 	if ttl := time.Duration(c.TTL); ttl < minTTL {
-		return nil, fmt.Errorf("ZooKeeper at %s: a session timeout (TTL) of %v; configure %v or more", strings.Join(c.Nodes, ","), ttl, minTTL)
+		return nil, fmt.Errorf("ZooKeeper at %s: a session timeout (TTL) of %v; configure %v or more",
+			strings.Join(c.Nodes, ","), ttl, minTTL)
 	}
-	made := &client{nodes: c.Nodes, ttl: time.Duration(c.TTL), keeps: keeps, lost: make(chan clients.Loss, 16), opened: c.Open,
+	made := &client{nodes: c.Nodes, ttl: time.Duration(c.TTL), keeps: keeps, lost: make(chan clients.Loss, 16),
+		opened: c.Open,
 		closed: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(ctx, openPatience)
 	defer cancel()
-	_, _ = made.open(ctx) // what goes wrong now goes wrong again when the session is needed, and is told then
+	// what goes wrong now goes wrong again when the session is needed, and is told then
+	_, _ = made.open(ctx)
 	return made, nil
 }
 
@@ -79,7 +84,8 @@ func (c *client) Close(ctx context.Context) error {
 	case <-c.background.Ended():
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("close the session at ZooKeeper %s (it expires by itself in %v): %w", c.at(), c.ttl, ctx.Err())
+		return fmt.Errorf("close the session at ZooKeeper %s (it expires by itself in %v): %w", c.at(), c.ttl,
+			ctx.Err())
 	}
 }
 
@@ -136,7 +142,8 @@ func (c *client) own(g clients.Grant) (*hold, error) {
 func (c *client) at() string { return strings.Join(c.nodes, ",") }
 
 // attempts makes attempts at an acquire until ctx is done.
-func (c *client) attempts(ctx context.Context, key string, attempt func() (clients.Grant, error)) (clients.Grant, error) {
+func (c *client) attempts(ctx context.Context, key string, attempt func() (clients.Grant, error)) (clients.Grant,
+	error) {
 	g, err := clients.Attempts(ctx, key, retryPause, attempt, errClosed)
 	if err != nil {
 		err = fmt.Errorf("acquire %q from ZooKeeper at %s: %w", key, c.at(), err)
@@ -154,7 +161,8 @@ var (
 	errOver = errors.New("the session is over")
 )
 
-// ask runs a call of the library, which knows no contexts, and leaves it behind when ctx or the session ends.
+// ask runs a call of the library, which knows no contexts, and leaves it behind
+// when ctx or the session ends.
 func ask[T any](ctx context.Context, s *session, call func(*zk.Conn) (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -193,15 +201,16 @@ func again[T any](ctx context.Context, s *session, call func(*zk.Conn) (T, error
 	}
 }
 
-// unsent tells whether a request certainly was not sent.
+// unsent reports whether a request certainly was not sent.
 func unsent(err error) bool { return errors.Is(err, zk.ErrNoServer) }
 
-// cutOff tells whether the connection ended before there was an answer.
+// cutOff reports whether the connection ended before there was an answer.
 func cutOff(err error) bool {
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionMoved)
 }
 
-// directory is where the znodes of a lock's queue live. Keys are escaped, so that "a" is no part of "a/b".
+// directory is where the znodes of a lock's queue live. Keys are escaped, so
+// that "a" is no part of "a/b".
 func directory(root, key string) string { return root + "/key-" + url.PathEscape(key) }
 
 // makeDirectory creates the znodes of a path that are not there yet. They stay.

@@ -12,19 +12,22 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Gozk is the lock zookeeper-gozk: the Lock of github.com/go-zookeeper/zk, used as its documentation shows, by an application that listens to the
-// connection's events.
+// Gozk is the lock zookeeper-gozk: the Lock of github.com/go-zookeeper/zk, used as
+// its documentation shows, by an application that listens to the connection's events.
 //
-// The library tells of the end of a session when ZooKeeper told it, so not before it has a connection again. It has no token: the path of its znode
-// is its own secret. It has no way to stop waiting: a wait that is given up is ended here by deleting the znode from outside. A Lock
-// that returns an error may have left its znode in the queue, to be granted to nobody for as long as the session lives; so the
-// session is given up then.
+// The library tells of the end of a session when ZooKeeper told it, so not before it has
+// a connection again. It has no token: the path of its znode is its own secret. It has
+// no way to stop waiting: a wait that is given up is ended here by deleting the znode
+// from outside. A Lock that returns an error may have left its znode in the queue, to be
+// granted to nobody for as long as the session lives; so the session is given up then.
 var Gozk = clients.Kind{
 	Name:    "zookeeper-gozk",
 	About:   "the Lock of github.com/go-zookeeper/zk; a session's end is told when the library has a connection again",
 	Service: "zookeeper",
-	Claims:  clients.Claims{Validity: "session", Tolerates: "minority", Token: "none", Confirms: []string{"release"}, WakesOne: true, Permits: 1},
-	// It notices no end of a session alone: while it is cut off it goes on. Its attempts to connect: a round of all members, then a pause of a second.
+	Claims: clients.Claims{Validity: "session", Tolerates: "minority", Token: "none", Confirms: []string{"release"},
+		WakesOne: true, Permits: 1},
+	// It notices no end of a session alone: while it is cut off it goes on. Its
+	// attempts to connect: a round of all members, then a pause of a second.
 	LostGrace: func(ttl time.Duration) time.Duration { return ttl + 3*time.Second },
 	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		base, err := newClient(ctx, c, false)
@@ -49,7 +52,8 @@ func (l *gozk) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	})
 }
 
-// attempt makes a Lock, and waits for it. When the library put its znode into the queue only the library knows: after asked.
+// attempt makes a Lock, and waits for it. When the library put its znode into
+// the queue only the library knows: after asked.
 func (l *gozk) attempt(ctx context.Context, key string) (granted *hold, asked int64, err error) {
 	s, err := l.open(ctx)
 	if err != nil {
@@ -70,8 +74,9 @@ func (l *gozk) attempt(ctx context.Context, key string) (granted *hold, asked in
 	return nil, 0, fmt.Errorf("%w: %w", clients.ErrOpen, errors.Join(err, ctx.Err()))
 }
 
-// withdraw deletes the znode with which an abandoned Lock waits, for a moment beyond the call's context, and tells whether it did. The Lock that waits creates no
-// other: it is past that. Nor does anyone listen to it any more, should it now take the lock for its own, as it would.
+// withdraw deletes the znode with which an abandoned Lock waits, for a moment beyond the call's
+// context, and reports whether it did. The Lock that waits creates no other: it is past that. Nor
+// does anyone listen to it any more, should it now take the lock for its own, as it would.
 func (l *gozk) withdraw(ctx context.Context, s *session, dir, key string) bool {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()

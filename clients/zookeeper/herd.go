@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// Herd is broken on purpose: every waiter watches the lock's directory, so that each release wakes them all, and all of them ask for the queue.
+// Herd is broken on purpose: every waiter watches the lock's directory, so that
+// each release wakes them all, and all of them ask for the queue.
 var Herd = clients.Kind{
 	Name:      "broken-zk-herd",
 	About:     "the lock zookeeper, whose waiters all watch the lock's directory: a release wakes every one of them",

@@ -13,7 +13,8 @@ import (
 )
 
 // claims are those of the recipe, and of the locks that break it and do not say so.
-var claims = clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing", Confirms: []string{"release", "held"}, Notices: "alone", Fair: true,
+var claims = clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing",
+	Confirms: []string{"release", "held"}, Notices: "alone", Fair: true,
 	WakesOne: true, Permits: 1}
 
 // Recipe is the lock zookeeper.
@@ -32,8 +33,9 @@ var Recipe = clients.Kind{
 	},
 }
 
-// lostGrace: a session that has ended is noticed by the next sync, after a twelfth of the timeout, and one that is not answered after five sixths.
-// The five sixths are counted by the client's own clock, from the sending of the last sync that was answered: cut off or not.
+// lostGrace: a session that has ended is noticed by the next sync, after a twelfth of the
+// timeout, and one that is not answered after five sixths. The five sixths are counted by the
+// client's own clock, from the sending of the last sync that was answered: cut off or not.
 func lostGrace(ttl time.Duration) time.Duration { return ttl }
 
 // root is where the recipe's locks live.
@@ -44,7 +46,8 @@ const grace = 250 * time.Millisecond
 
 type lock struct {
 	*client
-	// turn waits for what may have changed the queue of the directory, in which the znode before ours is named.
+	// turn waits for what may have changed the queue of the directory, in which
+	// the znode before ours is named.
 	turn func(ctx context.Context, s *session, dir, before string) error
 }
 
@@ -67,7 +70,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	})
 }
 
-// attempt enters the queue once, and waits there. It asked for its place at asked, and had it at enqueued.
+// attempt enters the queue once, and waits there. It asked for its place at
+// asked, and had it at enqueued.
 func (l *lock) attempt(ctx context.Context, key string) (h *hold, asked, enqueued int64, err error) {
 	s, err := l.open(ctx)
 	if err != nil {
@@ -94,7 +98,8 @@ func (l *lock) attempt(ctx context.Context, key string) (h *hold, asked, enqueue
 	return h, asked, enqueued, nil
 }
 
-// await returns when our znode is the first in the queue and the leader has confirmed the session after that.
+// await returns when our znode is the first in the queue and the leader has
+// confirmed the session after that.
 func (l *lock) await(ctx context.Context, h *hold, dir, name string) (confirmed time.Time, err error) {
 	created, err := again(ctx, h.session, func(c *zk.Conn) (*zk.Stat, error) {
 		_, stat, err := c.Get(h.path)
@@ -127,7 +132,8 @@ func (l *lock) await(ctx context.Context, h *hold, dir, name string) (confirmed 
 
 // awaitGone returns when the znode before ours has gone. Nobody else is woken by that.
 func awaitGone(ctx context.Context, s *session, dir, before string) error {
-	// Not ExistsW: that would leave a watch behind on a znode that has gone already and never comes back.
+	// Not ExistsW: that would leave a watch behind on a znode that has gone
+	// already and never comes back.
 	gone, err := again(ctx, s, func(c *zk.Conn) (<-chan zk.Event, error) {
 		_, _, events, err := c.GetW(dir + "/" + before)
 		return events, err
@@ -153,7 +159,8 @@ func (s *session) event(ctx context.Context, fired <-chan zk.Event) error {
 	}
 }
 
-// leave takes our znode out of the queue after a failure, for a moment beyond the call's context. It returns ErrBusy if that was certain and the call had
+// leave takes our znode out of the queue after a failure, for a moment beyond
+// the call's context. It returns ErrBusy if that was certain and the call had
 // just run out of time. Else the session is given up.
 func (l *lock) leave(ctx context.Context, h *hold, because error) error {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)

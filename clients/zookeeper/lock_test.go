@@ -12,13 +12,15 @@ import (
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
 )
 
-// What needs an ensemble is tested in package backends, which has one: the conformance suite, and the queue behind the locks' back.
+// What needs an ensemble is tested in package backends, which has one: the
+// conformance suite, and the queue behind the locks' back.
 
 var kinds = []clients.Kind{zookeeper.Recipe, zookeeper.Gozk, zookeeper.SessionBlind, zookeeper.Herd}
 
 func TestConfig(t *testing.T) {
 	for _, kind := range kinds {
-		for _, c := range []clients.Config{{TTL: int64(time.Second)}, {Nodes: []string{"127.0.0.1:1"}}, {Nodes: []string{"127.0.0.1:1"}, TTL: int64(time.Millisecond)}} {
+		for _, c := range []clients.Config{{TTL: int64(time.Second)}, {Nodes: []string{"127.0.0.1:1"}},
+			{Nodes: []string{"127.0.0.1:1"}, TTL: int64(time.Millisecond)}} {
 			if l, err := kind.Open(t.Context(), c); err == nil || l != nil {
 				t.Errorf("%s: %+v was accepted: %v", kind.Name, c, err)
 			}
@@ -26,7 +28,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestUnreachable: whoever asks learns in time that nobody answers; it is not busy, and no attempt was sent.
+// TestUnreachable: whoever asks learns in time that nobody answers; it is not
+// busy, and no attempt was sent.
 func TestUnreachable(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, in the kernel, and never answers
 	if err != nil {

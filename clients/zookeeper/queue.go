@@ -20,7 +20,8 @@ const digits = 10
 // number is the part of a name that orders the queue.
 func number(name string) string { return name[max(0, len(name)-digits):] }
 
-// predecessor returns the name that stands before ours in the queue, "" if ours is the first. found is false when ours is not there.
+// predecessor returns the name that stands before ours in the queue, "" if ours
+// is the first. found is false when ours is not there.
 func predecessor(queue []string, own string) (before string, found bool) {
 	for _, name := range queue {
 		switch {
@@ -33,10 +34,12 @@ func predecessor(queue []string, own string) (before string, found bool) {
 	return before, found
 }
 
-// enter puts a znode of ours into the queue and returns its name. With clients.ErrOpen it may be there, or come.
+// enter puts a znode of ours into the queue and returns its name. With
+// clients.ErrOpen it may be there, or come.
 //
-// The name begins with a GUID. When the connection is lost before there was a reply, the queue is searched for it, after a sync, which the leader
-// answers: it carries out nothing any more that comes from this session by way of the old connection.
+// The name begins with a GUID. When the connection is lost before there was a reply,
+// the queue is searched for it, after a sync, which the leader answers: it carries
+// out nothing any more that comes from this session by way of the old connection.
 func (s *session) enter(ctx context.Context, dir string) (name string, err error) {
 	guid := make([]byte, 16)
 	rand.Read(guid) // never fails

@@ -11,8 +11,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// session is one session with ZooKeeper and what is held under it. The library would open another when it expires, on the same connection; here that is
-// a new value, so that nothing of the old one is ever taken for part of the new one.
+// session is one session with ZooKeeper and what is held under it. The library
+// would open another when it expires, on the same connection; here that is a new
+// value, so that nothing of the old one is ever taken for part of the new one.
 type session struct {
 	client *client
 	conn   *zk.Conn
@@ -42,7 +43,8 @@ func (c *client) connect() (*session, error) {
 	s.wire = &wire{patience: c.ttl / 3, opened: c.opened, links: map[*link]bool{}}
 	// Until the connection is returned, events find a session without one: they wait for it.
 	s.mu.Lock()
-	conn, _, err := zk.Connect(c.nodes, c.ttl, zk.WithDialer(s.wire.dial), zk.WithEventCallback(s.hear), zk.WithLogger(silence{}), zk.WithLogInfo(false))
+	conn, _, err := zk.Connect(c.nodes, c.ttl, zk.WithDialer(s.wire.dial), zk.WithEventCallback(s.hear),
+		zk.WithLogger(silence{}), zk.WithLogInfo(false))
 	s.conn = conn
 	s.mu.Unlock()
 	if err != nil {
@@ -68,7 +70,8 @@ func (s *session) hear(e zk.Event) {
 	}
 }
 
-// end marks the session as over, tells of what was held under it (unless why is empty), and closes it in the background.
+// end marks the session as over, tells of what was held under it (unless why is
+// empty), and closes it in the background.
 func (s *session) end(why string) {
 	s.mu.Lock()
 	if s.over {
@@ -104,7 +107,8 @@ func (s *session) giveUp(why string) bool {
 	return true
 }
 
-// add takes note of a hold that the leader confirmed when it was asked at the given time, unless the session is over.
+// add takes note of a hold that the leader confirmed when it was asked at the
+// given time, unless the session is over.
 func (s *session) add(h *hold, confirmed time.Time) bool {
 	s.mu.Lock()
 	if !s.over {
@@ -121,7 +125,8 @@ func (s *session) remove(h *hold) {
 	delete(s.holds, h)
 }
 
-// limit is how long the session may be counted on after the last sign of life that the leader answered.
+// limit is how long the session may be counted on after the last sign of life
+// that the leader answered.
 func (s *session) limit() time.Duration {
 	ttl := s.client.ttl
 	if granted := time.Duration(s.wire.granted.Load()); granted > 0 {

@@ -2,8 +2,9 @@ package zookeeper
 
 import "sync"
 
-// tasks run in the background, and may begin while somebody waits for their end: the library tells of a session's end whenever it comes, at the client's Close too. A
-// sync.WaitGroup allows that only while one of them runs.
+// tasks run in the background, and may begin while somebody waits for their
+// end: the library tells of a session's end whenever it comes, at the client's
+// Close too. A sync.WaitGroup allows that only while one of them runs.
 type tasks struct {
 	mu      sync.Mutex
 	running int

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Tasks begin while somebody waits for the end of all; none that ran when he began to wait is missed.
+// Tasks begin while somebody waits for the end of all; none that ran when he
+// began to wait is missed.
 func TestTasks(t *testing.T) {
 	for range 1000 {
 		var all tasks

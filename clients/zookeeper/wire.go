@@ -12,8 +12,9 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// wire makes the connections of one session, and can cut them all. The library by itself waits for nearly seven timeouts for a member that accepts
-// and does not answer, and tells nobody which timeout it was granted, nor the session's password.
+// wire makes the connections of one session, and can cut them all. The library by
+// itself waits for nearly seven timeouts for a member that accepts and does not
+// answer, and tells nobody which timeout it was granted, nor the session's password.
 type wire struct {
 	patience time.Duration // for the answer to the first message
 	granted  atomic.Int64  // timeout of the session, ns
@@ -52,15 +53,17 @@ func (w *wire) cut() {
 	}
 }
 
-// link is one connection. The library reads from it, and sets its deadlines, in one goroutine at a time.
+// link is one connection. The library reads from it, and sets its deadlines, in
+// one goroutine at a time.
 type link struct {
 	net.Conn
 	wire *wire
 	head []byte // the beginning of what was read, until the answer to the connect request is known
 }
 
-// headLength is the length of that answer: its own length, the protocol's version and the timeout in ms, of four bytes each; the session's number of
-// eight, the length of its password and that, of sixteen (zookeeper.jute, ConnectResponse). What a server may add is of no interest.
+// headLength is the length of that answer: its own length, the protocol's version and the timeout
+// in ms, of four bytes each; the session's number of eight, the length of its password and that,
+// of sixteen (zookeeper.jute, ConnectResponse). What a server may add is of no interest.
 const (
 	headLength     = headPassword + 16
 	headTimeout    = 8
@@ -87,7 +90,8 @@ func (w *wire) connected(head []byte) {
 	}
 	w.granted.Store(int64(time.Duration(ms) * time.Millisecond))
 	if length := binary.BigEndian.Uint32(head[passwordLength:]); length == headLength-headPassword {
-		w.opened(clients.Session{ID: int64(binary.BigEndian.Uint64(head[headSession:])), Password: bytes.Clone(head[headPassword:headLength])})
+		w.opened(clients.Session{ID: int64(binary.BigEndian.Uint64(head[headSession:])),
+			Password: bytes.Clone(head[headPassword:headLength])})
 	}
 }
 

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
+	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/own"
@@ -42,8 +44,9 @@ func adapterCommand() *cobra.Command {
 func adapterTestCommand() *cobra.Command {
 	var service, format string
 	var ttl time.Duration
+	var commands shell.Commands
 	cmd := &cobra.Command{
-		Use:   "test COMMAND --service SERVICE",
+		Use:   "test COMMAND|--acquire … --service SERVICE",
 		Short: "Try an adapter on its real service, and tell what is missing or wrong",
 		Long: `Starts the service on a private network, and several of the adapter as clients, and goes through what the protocol demands, in order. What is
 missing or wrong is told with the exchange that shows it. Whether the lock is safe is another question: lockchaos run --lock-cmd.
@@ -51,19 +54,18 @@ missing or wrong is told with the exchange that shows it. Whether the lock is sa
 Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protocol, or the service failed, 64 wrong usage.`,
 		Example: `  lockchaos adapter test "python3 my-lock/lock.py" --service redis
   lockchaos adapter test "java -jar lock.jar" --service zookeeper --ttl 4s`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
-				return exit.Misuse(errors.New("give the adapter's command line as one word: lockchaos adapter test \"python3 lock.py\" --service redis"))
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := own.Adapter(args[0], service)
+			command, err := adapterLine(args, commands)
+			if err != nil {
+				return err
+			}
+			a, err := own.Adapter(command, service)
 			if err != nil {
 				return err
 			}
 			if format != screen.Text && format != screen.GitHub {
-				return exit.Misuse(fmt.Errorf("unknown --format %q (there are %s, %s)", format, screen.Text, screen.GitHub))
+				return exit.Misuse(fmt.Errorf("unknown --format %q (there are %s, %s)", format, screen.Text,
+					screen.GitHub))
 			}
 			if err := checkTTL(ttl); err != nil {
 				return err
@@ -75,7 +77,8 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			}
 			err = own.Trial{Adapter: a, TTL: ttl}.Outside(cmd.Context(), out.Final, cmd.ErrOrStderr())
 			var ended *exec.ExitError
-			if errors.As(err, &ended) && slices.Contains([]int{exit.Violated, exit.Failed, exit.Usage}, ended.ExitCode()) {
+			if errors.As(err, &ended) && slices.Contains([]int{exit.Violated, exit.Failed, exit.Usage},
+				ended.ExitCode()) {
 				wrong := fmt.Errorf("%s does not pass lockchaos adapter test: the log of this step says why", a.Command)
 				_ = out.Annotate(wrong)                 // for GitHub alone
 				return exit.With(ended.ExitCode(), nil) // it has said why
@@ -83,10 +86,30 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 			return out.Annotate(err)
 		},
 	}
-	cmd.Flags().StringVar(&service, "service", "", `the service that the lock uses (lockchaos list services), or "none"`)
-	cmd.Flags().DurationVar(&ttl, "ttl", 0, "TTL that the lock is opened with (default: its lease where that cannot be set, else 1s; etcd, zookeeper 2s)")
-	cmd.Flags().StringVar(&format, "format", screen.Text, `"text"; "github", text during which GitHub's runner takes no line for a command, and an annotation of a failure`)
+	addCommands(cmd.Flags(), &commands)
+	cmd.Flags().StringVar(&service, "service", "",
+		`the service that the lock uses (lockchaos list services), or "none"`)
+	cmd.Flags().DurationVar(&ttl, "ttl", 0,
+		"TTL that the lock is opened with (default: its lease where that cannot be set, else 1s; etcd, zookeeper 2s)")
+	cmd.Flags().StringVar(&format, "format", screen.Text,
+		`"text"; "github", text during which GitHub's runner takes no line for a command, and an annotation of a failure`)
 	return cmd
+}
+
+// adapterLine is the command line of the adapter that is to be tried.
+func adapterLine(args []string, commands shell.Commands) (string, error) {
+	switch {
+	case commands.Given() && len(args) > 0:
+		return "", exit.Misuse(errors.New("an adapter's command line, or --acquire: one lock, not both"))
+	case commands.Given():
+		if err := commands.Change(redact.Command); err != nil {
+			return "", exit.Misuse(err)
+		}
+		return own.ShellLine(commands), checkShell(commands)
+	case len(args) != 1 || strings.TrimSpace(args[0]) == "":
+		return "", exit.Misuse(errors.New("give the adapter's command line as one word: lockchaos adapter test \"python3 lock.py\" --service redis"))
+	}
+	return args[0], nil
 }
 
 func adapterNewCommand() *cobra.Command {
@@ -124,9 +147,11 @@ lockchaos adapter test as it is.`,
 			if l.Build != "" {
 				harmless.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)    # build it\n", reports.Shell(dir), l.Build)
 			}
-			harmless.Fprintf(cmd.OutOrStdout(), "  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
-				"  %[1]s run quick --lock-cmd %[2]s --service redis --inherent    # is anything wrong that no lease excuses?\n"+
-				"  %[1]s run %[3]s    # scenarios of its own, to be changed\n", os.Args[0], reports.Shell(command), reports.Shell(suite))
+			harmless.Fprintf(cmd.OutOrStdout(),
+				"  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
+					"  %[1]s run quick --lock-cmd %[2]s --service redis --inherent    # is anything wrong that no lease excuses?\n"+
+					"  %[1]s run %[3]s    # scenarios of its own, to be changed\n", os.Args[0], reports.Shell(command),
+				reports.Shell(suite))
 			return nil
 		},
 	}

@@ -161,7 +161,8 @@ func violated(s *scenarios.Scenario) {
 	s.Expect.Properties = map[string]string{checker.MutualExclusion: "violated", checker.LostUpdate: "any"}
 }
 
-// TestRateCountsEveryRun: where it is asked how often something is violated, a run that does not show it stands.
+// TestRateCountsEveryRun: where it is asked how often something is violated, a
+// run that does not show it stands.
 func TestRateCountsEveryRun(t *testing.T) {
 	_, where, _ := makeAttack(t, []try{tryStands, tryDefect}, violated, func(s *runs.Run) { s.Exam, s.Settings.Counted = nil, true })
 	if where.made != 1 {
@@ -169,7 +170,9 @@ func TestRateCountsEveryRun(t *testing.T) {
 	}
 }
 
-// TestSuitesAreRunAgain: a scenario of a suite that left open what is asked of it is run again, and so is one that does not show what it should; it says so. What else was decided stands, met or not.
+// TestSuitesAreRunAgain: a scenario of a suite that left open what is asked of
+// it is run again, and so is one that does not show what it should; it says so.
+// What else was decided stands, met or not.
 func TestSuitesAreRunAgain(t *testing.T) {
 	suite := func(s *runs.Run) { s.Exam = nil }
 	for _, c := range []struct {
@@ -190,7 +193,8 @@ func TestSuitesAreRunAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			sc, where, _ := makeAttack(t, c.tries, c.change, suite)
 			if sc.Met != c.met || where.made != len(c.tries) || len(sc.Spoilt) != len(c.tries)-1 {
-				t.Errorf("%d tries, met %v, spoilt %q; want %d and %v: %s %q", where.made, sc.Met, sc.Spoilt, len(c.tries), c.met, sc.CameTo(), sc.Verdict.Reasons)
+				t.Errorf("%d tries, met %v, spoilt %q; want %d and %v: %s %q", where.made, sc.Met, sc.Spoilt,
+					len(c.tries), c.met, sc.CameTo(), sc.Verdict.Reasons)
 			}
 			if told := strings.Contains(sc.Detail(), "after "); told != (len(c.tries) > 1) {
 				t.Errorf("it tells %q", sc.Detail())
@@ -199,7 +203,8 @@ func TestSuitesAreRunAgain(t *testing.T) {
 	}
 }
 
-// TestFailedOnABusyMachine: only there a failure is tried again, and only if it had shown no violation.
+// TestFailedOnABusyMachine: only there a failure is tried again, and only if it
+// had shown no violation.
 func TestFailedOnABusyMachine(t *testing.T) {
 	s := &runs.Run{}
 	failed := reports.Scenario{Failed: "redis-1 did not answer"}
@@ -243,7 +248,8 @@ func TestKnownUnclear(t *testing.T) {
 	}
 }
 
-// TestSuitesAttackIsNoExam: an attack that a policy names among the scenarios of a suite passes if it comes out as theory expects, clear or not.
+// TestSuitesAttackIsNoExam: an attack that a policy names among the scenarios
+// of a suite passes if it comes out as theory expects, clear or not.
 func TestSuitesAttackIsNoExam(t *testing.T) {
 	allow := func(s *scenarios.Scenario) { s.Expect.Properties = map[string]string{checker.MutualExclusion: "any"} }
 	suites := func(s *runs.Run) { s.Settings.Policy.Runs[0].Exam = false }
@@ -277,7 +283,8 @@ func makeAttack(t *testing.T, tries []try, change func(*scenarios.Scenario),
 		change(&all[0])
 	}
 	where, dir := &replayed{tries: tries}, t.TempDir()
-	s := &runs.Run{Settings: runs.Settings{Tool: ours(), Parallel: 1, Seed: 1, Retries: runs.DefaultRetries}, Where: where, Name: "exam", Screen: screen.New(io.Discard),
+	s := &runs.Run{Settings: runs.Settings{Tool: ours(), Parallel: 1, Seed: 1, Retries: runs.DefaultRetries},
+		Where: where, Name: "exam", Screen: screen.New(io.Discard),
 		Plans: []scenarios.Plan{{Seed: 1, Scenario: all[0]}}, Exam: &reports.Exam{Lock: "redis-setnx"}}
 	for _, set := range with {
 		set(s)

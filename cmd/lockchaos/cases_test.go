@@ -10,30 +10,34 @@ import (
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
-// What check says of histories that were judged wrongly once: its exit status, what it says, and what it does not say.
+// What check says of histories that were judged wrongly once: its exit status,
+// what it says, and what it does not say.
 var judgedWrongly = map[string]struct {
 	status int
 	says   []string
 	not    string
 }{
-	"dup-write.jsonl": {exit.Violated, []string{"although it had taken this request before", "version 41 of client 2 (token 33), which is lost", "lost-update       violated",
+	"dup-write.jsonl": {exit.Violated, []string{"although it had taken this request before",
+		"version 41 of client 2 (token 33), which is lost", "lost-update       violated",
 		"late-request"}, "unexplained"},
-	"g-inv.csv":                     {exit.Usage, []string{"g-inv.csv:2:", "no text in UTF-8"}, "pass"},
-	"g-inv.jsonl":                   {exit.Usage, []string{"g-inv.jsonl:1:", "no text in UTF-8"}, "pass"},
-	"g-tok0.csv":                    {exit.Violated, []string{"token 0, smaller than token 1"}, "is not told"},
-	"token-zero.csv":                {exit.Violated, []string{"token 0, smaller than token 7"}, "is not told"},
-	"token-zero-write.csv":          {exit.Violated, []string{"token 0, smaller than token 7"}, "is not told"},
-	"h-wholesec.csv":                {exit.Inconclusive, []string{"mutual-exclusion  inconclusive", "the second and nothing finer"}, "were exclusive"},
+	"g-inv.csv":            {exit.Usage, []string{"g-inv.csv:2:", "no text in UTF-8"}, "pass"},
+	"g-inv.jsonl":          {exit.Usage, []string{"g-inv.jsonl:1:", "no text in UTF-8"}, "pass"},
+	"g-tok0.csv":           {exit.Violated, []string{"token 0, smaller than token 1"}, "is not told"},
+	"token-zero.csv":       {exit.Violated, []string{"token 0, smaller than token 7"}, "is not told"},
+	"token-zero-write.csv": {exit.Violated, []string{"token 0, smaller than token 7"}, "is not told"},
+	"h-wholesec.csv": {exit.Inconclusive,
+		[]string{"mutual-exclusion  inconclusive", "the second and nothing finer"}, "were exclusive"},
 	"session-since-the-grant.jsonl": {exit.Inconclusive, []string{"mutual-exclusion  pass"}, "granted-while-valid"},
 	"session-pause-below-ttl.jsonl": {exit.Inconclusive, []string{"mutual-exclusion  pass"}, "although the lock had promised"},
 	"valid-for-minint.jsonl":        {exit.Usage, []string{"valid-for-minint.jsonl:3: valid_for"}, "pass"},
 	"valid-for-minint-ctl.jsonl":    {exit.Violated, []string{"dead-grant        violated"}, "both held"},
 	"w-dh.jsonl":                    {exit.Violated, []string{"mutual-exclusion  violated", "both held"}, "make no sense"},
-	"w-dh-endbeyond.jsonl":          {exit.Violated, []string{"mutual-exclusion  violated", "both held", "make no sense"}, "mutual-exclusion  pass"},
-	"w-gwv.jsonl":                   {exit.Violated, []string{"although the lock had promised"}, "mutual-exclusion  pass"},
-	"w-gwv-badvalidity.jsonl":       {exit.Usage, []string{"w-gwv-badvalidity.jsonl:1:263: claims.validity", `"libary"`}, "pass"},
-	"w-tok.jsonl":                   {exit.Violated, []string{"token-order       violated"}, "token-order       pass"},
-	"w-tok-badclaim.jsonl":          {exit.Usage, []string{"w-tok-badclaim.jsonl:1:283: claims.token", `"fence"`}, "pass"},
+	"w-dh-endbeyond.jsonl": {exit.Violated,
+		[]string{"mutual-exclusion  violated", "both held", "make no sense"}, "mutual-exclusion  pass"},
+	"w-gwv.jsonl":             {exit.Violated, []string{"although the lock had promised"}, "mutual-exclusion  pass"},
+	"w-gwv-badvalidity.jsonl": {exit.Usage, []string{"w-gwv-badvalidity.jsonl:1:263: claims.validity", `"libary"`}, "pass"},
+	"w-tok.jsonl":             {exit.Violated, []string{"token-order       violated"}, "token-order       pass"},
+	"w-tok-badclaim.jsonl":    {exit.Usage, []string{"w-tok-badclaim.jsonl:1:283: claims.token", `"fence"`}, "pass"},
 }
 
 func TestCases(t *testing.T) {

@@ -30,7 +30,8 @@ import (
 // locks is the catalogue: every lock that a scenario can name.
 func locks() []clients.Kind {
 	honest := []clients.Kind{
-		redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redislock.Redislock, redis.Semaphore, redis.Multi, redis.Queue,
+		redis.Setnx, redis.SetnxFenced, redis.Watchdog, redis.Fair, redislock.Redislock, redis.Semaphore, redis.Multi,
+		redis.Queue,
 		redis.Failover,
 		redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite,
@@ -45,11 +46,17 @@ func locks() []clients.Kind {
 		kubernetes.Lease,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
-	return append(append(honest, broken.Kinds()...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.MultiSteps, redis.WatchdogDeaf, redis.RenewLate, redis.RenewRetakes, redis.WatchdogRetakes, redis.GrantUnchecked, redis.RenewUnchecked, redis.WatchdogLenient, etcd.WaiterBlind, etcd.QueueStayer, etcd.QueueCareless, etcd.TokenLease, zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
-		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect, mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete, dynamodb.BrokenRetry, kubernetes.BrokenRelease)
+	return append(append(honest, broken.Kinds()...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.MultiSteps,
+		redis.WatchdogDeaf, redis.RenewLate, redis.RenewRetakes, redis.WatchdogRetakes, redis.GrantUnchecked,
+		redis.RenewUnchecked,
+		redis.WatchdogLenient, etcd.WaiterBlind, etcd.QueueStayer, etcd.QueueCareless, etcd.TokenLease,
+		zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
+		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect,
+		mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete, dynamodb.BrokenRetry, kubernetes.BrokenRelease)
 }
 
-// workerLocks are those that a worker knows: the catalogue, the lock that does nothing, for measuring the harness, and programs of the user's own.
+// workerLocks are those that a worker knows: the catalogue, the lock that does
+// nothing, for measuring the harness, and programs of the user's own.
 func workerLocks() []clients.Kind { return append(locks(), noop.Noop, external.Kind("")) }
 
 // ours is this command, with its locks.

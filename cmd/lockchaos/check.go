@@ -79,7 +79,8 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 				}
 				j, err := reading.Judge(file, cmd.InOrStdin())
 				if err != nil {
-					unread = append(unread, howToRead(err, cmd, file)) // the others are judged all the same
+					// the others are judged all the same
+					unread = append(unread, howToRead(err, cmd, file))
 					continue
 				}
 				locks.add(file, j)
@@ -98,8 +99,10 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 		},
 	}
 	cmd.Flags().StringVar(&second, "oracle", "", fmt.Sprintf("ask a second judge about the holds: %s", opinion.Name))
-	cmd.Flags().StringVar(&dir, "report", "", "write a report of the history into this folder: report.html, verdict.json, and a witness of each property that is violated")
-	cmd.Flags().BoolVar(&explain, "explain", false, "print how the first ten lines of each log are understood, and judge nothing")
+	cmd.Flags().StringVar(&dir, "report", "",
+		"write a report of the history into this folder: report.html, verdict.json, and a witness of each property that is violated")
+	cmd.Flags().BoolVar(&explain, "explain", false,
+		"print how the first ten lines of each log are understood, and judge nothing")
 	cmd.Flags().BoolVar(&together, "together", false, "judge all files as one log, such as one of each pod")
 	flags.add(cmd.Flags())
 	return cmd
@@ -157,7 +160,8 @@ func (l *logLocks) add(file string, j *saved.Judged) {
 // hint says that two logs may be pieces of one.
 func (l *logLocks) hint(cmd *cobra.Command) {
 	if len(l.shared) > 0 {
-		harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: %s and %s both tell of the lock %s, and were judged one by one. If they are of one system, judge them as one log (--together).\n",
+		harmless.Fprintf(cmd.ErrOrStderr(),
+			"lockchaos: %s and %s both tell of the lock %s, and were judged one by one. If they are of one system, judge them as one log (--together).\n",
 			harmless.Line(l.shared[0]), harmless.Line(l.shared[1]), harmless.Line(l.shared[2]))
 	}
 }

@@ -32,21 +32,34 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 		names = append(names, string(format))
 	}
 	flags.StringVar(&f.format, "format", string(forms.Auto), "format of the histories: "+join(names))
-	flags.StringToStringVar(&f.Map, "map", nil, "columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+strings.Join(words.Fields, ", ")+"; begin instead of time, with end, where each record is a whole hold")
-	flags.StringToStringVar(&f.events, "events", nil, "words of a log's event column, as meaning=word|word; meanings: "+strings.Join(words.Meanings, ", "))
-	flags.StringToStringVar(&f.ended, "results", nil, "words of a log's result column, or of the answers of a history, as meaning=word|word; meanings: "+strings.Join(words.Results, ", "))
-	flags.StringVar(&f.Pattern, "pattern", "", "regular expression for a log in lines of text; its named groups are the columns")
-	flags.StringVar(&f.Span, "span", "", "name of the spans of a trace (OpenTelemetry, Jaeger, Zipkin) that are holds of a lock, such as lock.hold")
-	flags.BoolVar(&f.Polled, "polled", false, "the samples of who holds a lock were taken now and then, and are not all changes as a watch prints them")
-	flags.BoolVar(&f.SkipUnmatched, "skip-unmatched", false, "leave out the lines that --pattern does not match, and count them")
-	flags.StringVar(&f.TimeFormat, "time-format", "auto", "times of a log: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go")
+	flags.StringToStringVar(&f.Map, "map", nil,
+		"columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+
+			strings.Join(words.Fields, ", ")+"; begin instead of time, with end, where each record is a whole hold")
+	flags.StringToStringVar(&f.events, "events", nil,
+		"words of a log's event column, as meaning=word|word; meanings: "+strings.Join(words.Meanings, ", "))
+	flags.StringToStringVar(&f.ended, "results", nil,
+		"words of a log's result column, or of the answers of a history, as meaning=word|word; meanings: "+
+			strings.Join(words.Results, ", "))
+	flags.StringVar(&f.Pattern, "pattern", "",
+		"regular expression for a log in lines of text; its named groups are the columns")
+	flags.StringVar(&f.Span, "span", "",
+		"name of the spans of a trace (OpenTelemetry, Jaeger, Zipkin) that are holds of a lock, such as lock.hold")
+	flags.BoolVar(&f.Polled, "polled", false,
+		"the samples of who holds a lock were taken now and then, and are not all changes as a watch prints them")
+	flags.BoolVar(&f.SkipUnmatched, "skip-unmatched", false,
+		"leave out the lines that --pattern does not match, and count them")
+	flags.StringVar(&f.TimeFormat, "time-format", "auto",
+		"times of a log: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go")
 	flags.StringVar(&f.Timezone, "timezone", "", "zone of a log's times that have none, such as Europe/Berlin or UTC")
 	flags.StringToStringVar(&f.Zones, "zone", nil, "zones that a log names, as NAME=+01:00")
-	flags.StringVar(&f.Date, "date", "", "day of a log's first line, for times without a year or date, such as 2026-11-26 (default: the file's own)")
-	flags.DurationVar(&f.ClockError, "clock-error", 0, "how far a stamp may lie from the instant that it tells, where clients have clocks of their own")
+	flags.StringVar(&f.Date, "date", "",
+		"day of a log's first line, for times without a year or date, such as 2026-11-26 (default: the file's own)")
+	flags.DurationVar(&f.ClockError, "clock-error", 0,
+		"how far a stamp may lie from the instant that it tells, where clients have clocks of their own")
 	flags.IntVar(&f.Permits, "permits", 1, "how many may hold a key at once (a semaphore)")
 	flags.BoolVar(&f.Reentrant, "reentrant", false, "an owner may acquire again what it holds")
-	flags.StringVar(&f.Tokens, "tokens", "", "what tokens mean: fencing (they rise with every grant), version or none (default: fencing, unless a log shows that they rise with every write)")
+	flags.StringVar(&f.Tokens, "tokens", "",
+		"what tokens mean: fencing (they rise with every grant), version or none (default: fencing, unless a log shows that they rise with every write)")
 	flags.StringVar(&f.ttl, "ttl", "", "how long a grant is good: a duration, released (until it is released) or unknown (default: released for Jepsen and Porcupine, unknown for logs)")
 }
 
@@ -115,18 +128,24 @@ func howToRead(err error, cmd *cobra.Command, file string) error {
 	var missing *words.Missing
 	switch {
 	case errors.As(err, &missing):
-		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", saved.ListFlag("--map", missing.Map), file))
+		return fmt.Errorf("%w\nsay which column is which, such as: %s", err,
+			typed(cmd, "map", saved.ListFlag("--map", missing.Map), file))
 	case errors.As(err, &asks):
-		return fmt.Errorf("%w\nsay which column is which, such as: %s", err, typed(cmd, "map", saved.ListFlag("--map", asks.Map), file))
+		return fmt.Errorf("%w\nsay which column is which, such as: %s", err,
+			typed(cmd, "map", saved.ListFlag("--map", asks.Map), file))
 	case errors.As(err, &word):
-		return fmt.Errorf("%w\nfor a word that grants the lock: %s; for one that is not about it: %s", err, saved.ListFlag("--events", []string{"grant=" + word.Word}), saved.ListFlag("--events", []string{"ignore=" + word.Word})+", and for all that are not known: --events 'ignore=*'")
+		return fmt.Errorf("%w\nfor a word that grants the lock: %s; for one that is not about it: %s", err,
+			saved.ListFlag("--events", []string{"grant=" + word.Word}),
+			saved.ListFlag("--events", []string{"ignore=" + word.Word})+
+				", and for all that are not known: --events 'ignore=*'")
 	case errors.Is(err, forms.ErrUnknownFormat):
 		pattern := examplePattern
 		if unknown, ok := errors.AsType[*forms.UnknownFormat](err); ok && unknown.Pattern != "" {
 			pattern = unknown.Pattern
 		}
 		return fmt.Errorf("%w\nfor a log in lines of text say what a line holds, such as: %s\nfor a table with a heading say which column is which, such as: %s", err,
-			typed(cmd, "pattern", "--pattern "+reports.Quoted(pattern), file), typed(cmd, "map", saved.ListFlag("--map", []string{"time=when", "client=pod", "event=what"}), file))
+			typed(cmd, "pattern", "--pattern "+reports.Quoted(pattern), file),
+			typed(cmd, "map", saved.ListFlag("--map", []string{"time=when", "client=pod", "event=what"}), file))
 	}
 	return err
 }

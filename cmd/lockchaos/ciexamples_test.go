@@ -30,7 +30,8 @@ func linter(t *testing.T) func(text string) []*actionlint.Error {
 	}
 }
 
-// What GitHub would refuse of the workflow, or warn of, actionlint tells: keys, expressions, permissions, inputs of actions.
+// What GitHub would refuse of the workflow, or warn of, actionlint tells: keys,
+// expressions, permissions, inputs of actions.
 func TestGitHubExample(t *testing.T) {
 	text, err := os.ReadFile(ciExamples + "github-actions.yml")
 	if err != nil {
@@ -40,7 +41,8 @@ func TestGitHubExample(t *testing.T) {
 	for _, e := range lint(string(text)) {
 		t.Error(e)
 	}
-	for _, c := range [][2]string{{"runs-on:", "run-on:"}, {"security-events: write", "security-event: write"}, {"hashFiles", "hashFile"}, {"go-version:", "go-versions:"}} {
+	for _, c := range [][2]string{{"runs-on:", "run-on:"}, {"security-events: write", "security-event: write"},
+		{"hashFiles", "hashFile"}, {"go-version:", "go-versions:"}} {
 		if broken := strings.Replace(string(text), c[0], c[1], 1); broken == string(text) || len(lint(broken)) == 0 {
 			t.Errorf("nobody sees %s", c[1])
 		}
@@ -48,8 +50,9 @@ func TestGitHubExample(t *testing.T) {
 	checkCommands(t, "github-actions.yml", string(text))
 }
 
-// The action is one that GitHub takes: each step runs a command in a shell, or uses another action, and knows no input that is not declared. actionlint has no eyes
-// for the steps of an action, so they are put into a workflow.
+// The action is one that GitHub takes: each step runs a command in a shell, or
+// uses another action, and knows no input that is not declared. actionlint has
+// no eyes for the steps of an action, so they are put into a workflow.
 func TestAction(t *testing.T) {
 	text, err := os.ReadFile("../../action.yml")
 	if err != nil {
@@ -109,8 +112,10 @@ func TestSurveyExample(t *testing.T) {
 	checkCommands(t, "survey.yml", string(text))
 }
 
-// gitlabKeys are the keys that a job can have, of those that GitLab's "CI/CD YAML syntax reference" lists.
-var gitlabKeys = []string{"stage", "image", "timeout", "interruptible", "variables", "before_script", "script", "after_script", "artifacts", "rules", "extends", "tags", "services", "needs",
+// gitlabKeys are the keys that a job can have, of those that GitLab's "CI/CD
+// YAML syntax reference" lists.
+var gitlabKeys = []string{"stage", "image", "timeout", "interruptible", "variables", "before_script", "script",
+	"after_script", "artifacts", "rules", "extends", "tags", "services", "needs",
 	"cache", "allow_failure", "retry", "when", "environment", "parallel", "resource_group"}
 
 // artifactKeys are those of artifacts.

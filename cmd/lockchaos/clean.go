@@ -31,7 +31,8 @@ pods of runs whose agent has ended. What belongs to a living run is left. Every 
 				return cleanCluster(cmd.Context(), where, out)
 			}
 			if where.Runtime != runtimes.Docker {
-				return exit.Misuse(fmt.Errorf("--runtime %s: only %s and %s leave anything behind", where.Runtime, runtimes.Docker, runtimes.Kubernetes))
+				return exit.Misuse(fmt.Errorf("--runtime %s: only %s and %s leave anything behind", where.Runtime,
+					runtimes.Docker, runtimes.Kubernetes))
 			}
 			engine, err := docker.Connect(cmd.Context())
 			var absent *docker.AbsentError
@@ -67,7 +68,8 @@ func cleanCluster(ctx context.Context, where runtimes.Where, out io.Writer) erro
 	}
 	removed, err := cluster.Clean(ctx)
 	if len(removed) > 0 {
-		harmless.Fprintf(out, "removed %d pod%s (%s)\n", len(removed), spelling.Plural(len(removed)), strings.Join(removed, ", "))
+		harmless.Fprintf(out, "removed %d pod%s (%s)\n", len(removed), spelling.Plural(len(removed)),
+			strings.Join(removed, ", "))
 	} else if err == nil {
 		harmless.Fprintln(out, "nothing to clean")
 	}

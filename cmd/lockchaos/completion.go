@@ -52,7 +52,8 @@ properties.`,
 			case len(args) != 1:
 				return exit.Misuse(fmt.Errorf("completion for which shell? one of %s", join(names)))
 			case !slices.Contains(names, args[0]):
-				return exit.Misuse(fmt.Errorf("there is no completion for %q (there are %s)%s", args[0], join(names), suggest(args[0], names)))
+				return exit.Misuse(fmt.Errorf("there is no completion for %q (there are %s)%s", args[0], join(names),
+					suggest(args[0], names)))
 			}
 			return nil
 		},
@@ -79,8 +80,10 @@ func flagWords() map[string][]string {
 		languages = append(languages, l.Name)
 	}
 	return map[string][]string{
-		"runtime": runtimes.Names(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {opinion.Name}, "lock": known.Locks, "locks": append([]string{pick.AllLocks}, known.Locks...),
-		"fault": kinds, "service": append([]string{scenarios.NoService}, known.Services...), "property": checker.Names(), "until": {experiments.UntilViolated, experiments.UntilUnexpected},
+		"runtime": runtimes.Names(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {opinion.Name},
+		"lock": known.Locks, "locks": append([]string{pick.AllLocks}, known.Locks...),
+		"fault": kinds, "service": append([]string{scenarios.NoService}, known.Services...),
+		"property": checker.Names(), "until": {experiments.UntilViolated, experiments.UntilUnexpected},
 		"lang": languages,
 	}
 }
@@ -88,8 +91,10 @@ func flagWords() map[string][]string {
 // complete teaches every command below root to complete its words.
 func complete(root *cobra.Command) {
 	words := map[string]cobra.CompletionFunc{
-		"run": completeScenarios, "gate": completeYAML, "init": cobra.NoFileCompletions, "doctor": cobra.NoFileCompletions, "clean": cobra.NoFileCompletions,
-		"report": completeFolders, "rerun": completeFolders, "shrink": completeFolders, "serve": completeFolders, "man": completeFolders,
+		"run": completeScenarios, "gate": completeYAML, "init": cobra.NoFileCompletions,
+		"doctor": cobra.NoFileCompletions, "clean": cobra.NoFileCompletions,
+		"report": completeFolders, "rerun": completeFolders, "shrink": completeFolders, "serve": completeFolders,
+		"man": completeFolders,
 	}
 	flags := flagWords()
 	for _, cmd := range root.Commands() {
@@ -116,7 +121,8 @@ func completeFlag(cmd *cobra.Command, f *pflag.Flag, words []string) {
 	default:
 		return
 	}
-	_ = cmd.RegisterFlagCompletionFunc(f.Name, how) // it says no where the command has completed the flag itself
+	// it says no where the command has completed the flag itself
+	_ = cmd.RegisterFlagCompletionFunc(f.Name, how)
 }
 
 // completeList completes the last of words that are joined by commas.
@@ -136,7 +142,8 @@ func completeFolders(_ *cobra.Command, _ []string, _ string) ([]string, cobra.Sh
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeScenarios completes suites and locks and, behind a slash, scenarios; where no name begins so, files.
+// completeScenarios completes suites and locks and, behind a slash, scenarios;
+// where no name begins so, files.
 func completeScenarios(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	suites, err := ours().Suites()
 	if err != nil {
@@ -147,7 +154,8 @@ func completeScenarios(cmd *cobra.Command, args []string, typed string) ([]strin
 		if about != "" {
 			about = "\t" + about
 		}
-		if strings.HasPrefix(name, typed) && !slices.Contains(args, name) && !slices.ContainsFunc(all, func(known string) bool { return cutTab(known) == name }) {
+		if strings.HasPrefix(name, typed) && !slices.Contains(args, name) &&
+			!slices.ContainsFunc(all, func(known string) bool { return cutTab(known) == name }) {
 			all = append(all, name+about)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
-// shortApp makes of the example's scenario one that a test has the time for: whoever holds a lock is frozen, again and again.
+// shortApp makes of the example's scenario one that a test has the time for:
+// whoever holds a lock is frozen, again and again.
 func shortApp(t *testing.T, text string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(text, "    duration: ")
@@ -24,8 +25,8 @@ func shortApp(t *testing.T, text string) string {
 		"    needs: {grants: 5, handovers: 1, bites: 1}\n    expect:"+expect, 1)
 }
 
-// testComposeApp runs the example as its page says: a stack of somebody's own, whose replicas charge an order more than once when they are frozen; and
-// with the fence they don't.
+// testComposeApp runs the example as its page says: a stack of somebody's own, whose replicas
+// charge an order more than once when they are frozen; and with the fence they don't.
 func testComposeApp(t *testing.T) {
 	dockertest.Need(t, "redis", "postgres")
 	example := filepath.Join("..", "..", "examples", "compose-app")

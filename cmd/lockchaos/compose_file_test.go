@@ -15,7 +15,8 @@ import (
 
 const composeFile = "../../docker-compose.yml"
 
-// The compose file starts every node as the docker runtime does. It is written by this test, with LOCKCHAOS_UPDATE=1, from the same recipes.
+// The compose file starts every node as the docker runtime does. It is written
+// by this test, with LOCKCHAOS_UPDATE=1, from the same recipes.
 func TestComposeFile(t *testing.T) {
 	want := composeText(t)
 	if os.Getenv("LOCKCHAOS_UPDATE") != "" {

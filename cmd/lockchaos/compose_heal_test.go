@@ -24,17 +24,19 @@ import (
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
-// composeSample are the kinds that are tried without LOCKCHAOS_SOAK=1: what a filter and what a skew leaves would outlive lockchaos, and of a pause there is a
-// test of its own.
+// composeSample are the kinds that are tried without LOCKCHAOS_SOAK=1: what a filter and
+// what a skew leaves would outlive lockchaos, and of a pause there is a test of its own.
 var composeSample = []string{nemesis.KindPartition, nemesis.KindClockStrobe}
 
-// Killed under a fault of a server that is the user's own, and outlives it, a run leaves that server as it was: it runs, its clocks are right, its network
-// has no rule and no queue of ours, and it is in the control group in which it was.
+// Killed under a fault of a server that is the user's own, and outlives it, a run
+// leaves that server as it was: it runs, its clocks are right, its network has no
+// rule and no queue of ours, and it is in the control group in which it was.
 func testKilledComposeRunHealsTheServer(t *testing.T) {
 	kinds := everyKind(t)
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "mine")
-	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")
+	writeFile(t, filepath.Join(dir, "docker-compose.yml"),
+		"services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")
 	up(t, dir)
 	before := engineState(t)
 	server := firstProcess(t, compose(t, dir, "ps", "-q", "redis-1"))
@@ -75,19 +77,22 @@ func testKilledComposeRunHealsTheServer(t *testing.T) {
 func testNextComposeRunHealsTheServer(t *testing.T) {
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "left")
-	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")
+	writeFile(t, filepath.Join(dir, "docker-compose.yml"),
+		"services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")
 	up(t, dir)
 	server := firstProcess(t, compose(t, dir, "ps", "-q", "redis-1"))
 	c := healingCase{"redis-setnx", "target: redis-1, when: random, clock: wall, by: 1h"}
 	file := filepath.Join(dir, "heal.yaml")
-	writeFile(t, file, healingSuite+strings.Replace(c.scenario(healingName, nemesis.KindClockJump, "2m"), c.lasts(nemesis.KindClockJump), "for: 1m, ", 1))
+	writeFile(t, file, healingSuite+strings.Replace(c.scenario(healingName, nemesis.KindClockJump, "2m"),
+		c.lasts(nemesis.KindClockJump), "for: 1m, ", 1))
 	cmd := startComposed(t, dir, file)
 	dockerOutput(t, "kill", dockerOutput(t, "ps", "-q", "--filter", "label=lockchaos.agent"))
 	cmd.stop(t)
 	if clocksOf(t, server) {
 		t.Fatal("the clocks are right though nobody has healed them: the test shows nothing")
 	}
-	writeFile(t, file, healingSuite+healingCase{"redis-setnx", "target: holder, when: before-write"}.scenario(healingName, nemesis.KindPause, "1s"))
+	writeFile(t, file, healingSuite+healingCase{"redis-setnx",
+		"target: holder, when: before-write"}.scenario(healingName, nemesis.KindPause, "1s"))
 	out := t.TempDir()
 	if code, said := finish(t, lockchaos(t, "run", file, "--runtime", "compose", "--project", dir, "--out", out)); code != exit.OK {
 		t.Errorf("exit status %d\n%s", code, said)
@@ -98,7 +103,8 @@ func testNextComposeRunHealsTheServer(t *testing.T) {
 	}
 }
 
-// killComposed kills a run on a project so long after a fault has struck, and waits until its agent has ended.
+// killComposed kills a run on a project so long after a fault has struck, and
+// waits until its agent has ended.
 func killComposed(t *testing.T, project, suite string, moment time.Duration) {
 	t.Helper()
 	file := filepath.Join(project, "heal.yaml")
@@ -126,7 +132,8 @@ func (r composedRun) stop(t *testing.T) {
 func startComposed(t *testing.T, project, file string) composedRun {
 	t.Helper()
 	out := t.TempDir()
-	r := composedRun{lockchaos(t, "run", file, "--retries", "0", "--runtime", "compose", "--project", project, "--out", out), make(chan struct{})}
+	r := composedRun{lockchaos(t, "run", file, "--retries", "0", "--runtime", "compose", "--project", project, "--out",
+		out), make(chan struct{})}
 	said, err := os.Create(filepath.Join(out, "output"))
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +172,8 @@ func cgroupOf(t *testing.T, pid string) string {
 	return string(text)
 }
 
-// clocksOf tells whether a process reads the true time of day, and clocks that run right. What its monotonic clock has gained it keeps.
+// clocksOf reports whether a process reads the true time of day, and clocks that
+// run right. What its monotonic clock has gained it keeps.
 func clocksOf(t *testing.T, pid string) bool {
 	t.Helper()
 	n, err := strconv.Atoi(pid)
@@ -187,7 +195,8 @@ func clocksOf(t *testing.T, pid string) bool {
 	return runtimes.ClocksTrue(now)
 }
 
-// networkFree fails the test if the network of a process has tables of the packet filter, or packet queues.
+// networkFree fails the test if the network of a process has tables of the
+// packet filter, or packet queues.
 func networkFree(t *testing.T, pid string) {
 	t.Helper()
 	ns, err := os.Open(fmt.Sprintf("/proc/%s/ns/net", pid))
@@ -211,7 +220,8 @@ func networkFree(t *testing.T, pid string) {
 	if queues := linesOf(fmt.Sprintf("/proc/%s/net/netfilter/nfnetlink_queue", pid), ""); len(queues) > 0 {
 		t.Errorf("queues are left: %v", queues)
 	}
-	if out, err := exec.Command("nsenter", "--net="+ns.Name(), "tc", "qdisc", "show").Output(); err == nil && strings.Contains(string(out), "netem") {
+	if out, err := exec.Command("nsenter", "--net="+ns.Name(), "tc", "qdisc", "show").Output(); err == nil &&
+		strings.Contains(string(out), "netem") {
 		t.Errorf("a queueing discipline is left: %s", out)
 	}
 }

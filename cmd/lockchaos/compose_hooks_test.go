@@ -16,7 +16,8 @@ import (
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
-// hookScript is one op of a lock in Redis with a lease of 500 ms: a question on standard input, an answer on standard output.
+// hookScript is one op of a lock in Redis with a lease of 500 ms: a question on
+// standard input, an answer on standard output.
 const hookScript = `#!/bin/sh
 read -r ask
 echo "$1: $ask for $API_KEY" >&2
@@ -57,13 +58,15 @@ scenarios:
     expect: {properties: {mutual-exclusion: any, unfenced-write: any, token-order: any}, why: it is asked}
 `
 
-// An application is asked by commands in its containers, which the engine runs; one that fails is named, with what it said, and without the password in it.
+// An application is asked by commands in its containers, which the engine runs;
+// one that fails is named, with what it said, and without the password in it.
 func testComposeHooksThatAreCommands(t *testing.T) {
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "hooks")
 	image := "\n    image: " + runtimes.LocalImage("redis")
 	app := image + "\n    command: [sh, -c, 'while :; do echo \"I am $$API_KEY, at redis://app:sesame@redis\"; sleep 0.1; done']\n    environment: {API_KEY: k3y-of-all}\n    stop_grace_period: 0s\n    volumes: [\"./hook:/hook:ro\"]\n"
-	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis:"+image+"\n    command: redis-server --protected-mode no\n  app-1:"+app+"  app-2:"+app)
+	writeFile(t, filepath.Join(dir, "docker-compose.yml"),
+		"services:\n  redis:"+image+"\n    command: redis-server --protected-mode no\n  app-1:"+app+"  app-2:"+app)
 	writeFile(t, filepath.Join(dir, "hook"), hookScript)
 	if err := os.Chmod(filepath.Join(dir, "hook"), 0o755); err != nil {
 		t.Fatal(err)
@@ -99,7 +102,8 @@ func testComposeHooksThatAreCommands(t *testing.T) {
 			t.Errorf("write: %s: exit status %d, want %s\n%s", c.write, code, c.want, text)
 		}
 	}
-	for _, secret := range []string{"sesame", "k3y-of-all"} { // what containers print is redacted, too
+	// what containers print is redacted, too
+	for _, secret := range []string{"sesame", "k3y-of-all"} {
 		if files := leaks(t, out, secret); len(files) > 0 {
 			t.Errorf("%s is in %v", secret, files)
 		}

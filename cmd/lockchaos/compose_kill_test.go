@@ -25,11 +25,13 @@ scenarios:
      expect: {properties: {lost-update: pass}, severity: none, why: it works}}
 `
 
-// Killed while a server of the user's own is frozen, and cleaned at once, a run leaves that server running.
+// Killed while a server of the user's own is frozen, and cleaned at once, a run
+// leaves that server running.
 func testKilledComposeRunLeavesNothingStopped(t *testing.T) {
 	engine := dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "frozen")
-	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")
+	writeFile(t, filepath.Join(dir, "docker-compose.yml"),
+		"services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")
 	suite := filepath.Join(dir, "frozen.yaml")
 	writeFile(t, suite, frozenNode)
 	up(t, dir)

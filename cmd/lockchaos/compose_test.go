@@ -45,16 +45,19 @@ func up(t *testing.T, dir string, services ...string) {
 	t.Cleanup(func() { compose(t, dir, "down", "--volumes") })
 }
 
-// A project of the user's own, whose services have names of their own, is tested as it stands: it is joined, disturbed and left as it was.
+// A project of the user's own, whose services have names of their own, is
+// tested as it stands: it is joined, disturbed and left as it was.
 func testComposeOfTheUsers(t *testing.T) {
 	dockertest.Need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "shop")
 	writeFile(t, filepath.Join(dir, "docker-compose.yml"), "services:\n  cache:\n    image: "+runtimes.LocalImage("redis")+
-		"\n    command: redis-server --protected-mode no\n  other:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server\n")
+		"\n    command: redis-server --protected-mode no\n  other:\n    image: "+runtimes.LocalImage("redis")+
+		"\n    command: redis-server\n")
 	writeFile(t, filepath.Join(dir, runtimes.MappingFile), "nodes:\n  redis-1: cache\n")
 	up(t, dir)
 	before := engineState(t)
-	cmd := lockchaos(t, "run", "redis-setnx/pause-holder/unfenced", "etcd-lease/none/unfenced", "--runtime", "compose", "--out", t.TempDir())
+	cmd := lockchaos(t, "run", "redis-setnx/pause-holder/unfenced", "etcd-lease/none/unfenced", "--runtime", "compose",
+		"--out", t.TempDir())
 	cmd.Dir = dir
 	code, out := finish(t, cmd)
 	for _, want := range []string{"compose: project shop", "corrupted", "skipped", "etcd-1", "--nodes"} {
@@ -68,7 +71,8 @@ func testComposeOfTheUsers(t *testing.T) {
 	if after := engineState(t); after != before {
 		t.Errorf("the engine had\n%s\nand has\n%s", before, after)
 	}
-	states, err := exec.Command("docker", "ps", "-a", "--filter", "label="+"com.docker.compose.project=shop", "--format", "{{.State}}").Output()
+	states, err := exec.Command("docker", "ps", "-a", "--filter", "label="+"com.docker.compose.project=shop",
+		"--format", "{{.State}}").Output()
 	if err != nil || !slices.Equal(strings.Fields(string(states)), []string{"running", "running"}) {
 		t.Errorf("the project's containers are %s, %v", states, err)
 	}
@@ -102,7 +106,8 @@ func testComposeOfOurs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ours")
 	writeFile(t, filepath.Join(dir, "docker-compose.yml"), string(text))
 	up(t, dir, "redis-1", "etcd-1", "etcd-2", "etcd-3")
-	code, out := finish(t, lockchaos(t, "run", "redis-setnx/none/unfenced", "etcd-lease/none/fenced", "--runtime", "compose", "--project", dir, "--out", t.TempDir()))
+	code, out := finish(t, lockchaos(t, "run", "redis-setnx/none/unfenced", "etcd-lease/none/fenced", "--runtime",
+		"compose", "--project", dir, "--out", t.TempDir()))
 	if code != 0 || !strings.Contains(out, "2 scenarios, all as expected") {
 		t.Errorf("exit status %d\n%s", code, out)
 	}

@@ -22,7 +22,8 @@ func recorded(t *testing.T) (folder, plain string) {
 	return folder, plain
 }
 
-// TestCompressHistory: the compressed history takes the place of the plain one, holds the same, and is found; a second time changes nothing.
+// TestCompressHistory: the compressed history takes the place of the plain one,
+// holds the same, and is found; a second time changes nothing.
 func TestCompressHistory(t *testing.T) {
 	folder, plain := recorded(t)
 	before, err := history.ReadFile(plain)
@@ -68,7 +69,8 @@ func TestCompressionThatFails(t *testing.T) {
 	}
 }
 
-// TestKilledBetween: whoever died between the two steps has left both, and the plain one counts; with none there is nothing to compress.
+// TestKilledBetween: whoever died between the two steps has left both, and the
+// plain one counts; with none there is nothing to compress.
 func TestKilledBetween(t *testing.T) {
 	folder, plain := recorded(t)
 	if err := os.WriteFile(plain+history.Compressed, []byte("\x28\xb5\x2f\xfd half"), 0o644); err != nil {

@@ -13,11 +13,13 @@ import (
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
-// foreign writes the folder of a run that somebody else has made, whose adapter leaves a file. It returns the run's folder and the plan.
+// foreign writes the folder of a run that somebody else has made, whose adapter
+// leaves a file. It returns the run's folder and the plan.
 func foreign(t *testing.T, command string, where ...string) (dir, plan string) {
 	t.Helper()
 	dir = t.TempDir()
-	text, err := json.Marshal(runs.Record{Suite: "theirs", Program: "lockchaos", Where: where, Scenarios: []runs.ScenarioRecord{{Name: "theirs/none/unfenced", Dir: "theirs"}}})
+	text, err := json.Marshal(runs.Record{Suite: "theirs", Program: "lockchaos", Where: where,
+		Scenarios: []runs.ScenarioRecord{{Name: "theirs/none/unfenced", Dir: "theirs"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +29,8 @@ func foreign(t *testing.T, command string, where ...string) (dir, plan string) {
 	}
 	for file, text := range map[string]string{
 		filepath.Join(dir, runs.RecordFile): string(text),
-		plan: "seed: 1\nscenario:\n  {name: theirs/none/unfenced, about: x, lock: theirs, adapter: {command: \"" + command + "\", service: none}, ttl: 500ms, clients: 2, keys: 1,\n" +
+		plan: "seed: 1\nscenario:\n  {name: theirs/none/unfenced, about: x, lock: theirs, adapter: {command: \"" +
+			command + "\", service: none}, ttl: 500ms, clients: 2, keys: 1,\n" +
 			"    store: {kind: unfenced}, duration: 1s, needs: {grants: 20},\n" +
 			"    workload: {kind: counter, guard: none, think: 5ms..20ms, rest: 5ms..30ms, acquire_timeout: 8s, op_timeout: 8s}}\n",
 	} {
@@ -52,14 +55,16 @@ func TestHostilePlans(t *testing.T) {
 	}
 	for _, words := range [][]string{{"rerun", dir}, {"rerun", filepath.Dir(plan)}, {"run", "--plan", plan}} {
 		words = append(words, "--runtime", "local")
-		if code, said := try(t.Context(), words...); code != exit.Usage || !strings.Contains(said, "touch "+marker) || !strings.Contains(said, "--yes") {
+		if code, said := try(t.Context(), words...); code != exit.Usage || !strings.Contains(said, "touch "+marker) ||
+			!strings.Contains(said, "--yes") {
 			t.Errorf("%q: exit status %d: %s", words, code, said)
 		}
 	}
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("the command was started")
 	}
-	if code, said := try(over, "run", "--plan", plan, "--runtime", "local", "--yes"); code != exit.Failed || !strings.Contains(said, "touch "+marker) {
+	if code, said := try(over, "run", "--plan", plan, "--runtime", "local", "--yes"); code != exit.Failed ||
+		!strings.Contains(said, "touch "+marker) {
 		t.Errorf("with --yes: exit status %d: %s", code, said)
 	}
 	if code, said := try(over, "rerun", dir, "--runtime", "local"); code != exit.Failed || strings.Contains(said, "--yes") {
@@ -67,7 +72,8 @@ func TestHostilePlans(t *testing.T) {
 	}
 }
 
-// TestHostileRecord: what a saved run says of where it ran is no other flag, and is shown where it chooses containers.
+// TestHostileRecord: what a saved run says of where it ran is no other flag,
+// and is shown where it chooses containers.
 func TestHostileRecord(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("DOCKER_HOST", "unix:///nowhere")
@@ -82,7 +88,8 @@ func TestHostileRecord(t *testing.T) {
 	} {
 		dir, _ := foreign(t, "true", c.where...)
 		var out, errs bytes.Buffer
-		if code := execute(t.Context(), []string{"rerun", dir}, &out, &errs); code != exit.Usage || !strings.Contains(errs.String(), c.want) {
+		if code := execute(t.Context(), []string{"rerun", dir}, &out, &errs); code != exit.Usage ||
+			!strings.Contains(errs.String(), c.want) {
 			t.Errorf("%q: exit status %d: %s%s", c.where, code, &out, &errs)
 		}
 	}

@@ -2,8 +2,9 @@ package main
 
 import "testing"
 
-// TestContainers tries all that needs a container engine, one after the other: most of it looks at everything that the engine has. It waits
-// most of the time, so the tests that need no engine, and whose state is their own, run beside it.
+// TestContainers tries all that needs a container engine, one after the other:
+// most of it looks at everything that the engine has. It waits most of the time,
+// so the tests that need no engine, and whose state is their own, run beside it.
 func TestContainers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
-// Every kind of fault strikes in containers as it does on a private network: nodes in their containers, clients beside them; with proof, and healed. With
+// Every kind of fault strikes in containers as it does on a private network:
+// nodes in their containers, clients beside them; with proof, and healed. With
 // LOCKCHAOS_SOAK=1 in all its cases, else in one.
 func testFaultsInContainers(t *testing.T) {
 	kinds := everyKind(t)
@@ -38,14 +39,16 @@ func testFaultsInContainers(t *testing.T) {
 	if err := os.WriteFile(file, []byte(suite), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"run", file, "--runtime", "docker", "--no-expect", "--parallel", "6", "--seed", "3", "--out", dir}, localImages("redis", "etcd")...)
+	args := append([]string{"run", file, "--runtime", "docker", "--no-expect", "--parallel", "6", "--seed", "3",
+		"--out", dir}, localImages("redis", "etcd")...)
 	code, out := finish(t, lockchaos(t, args...))
 	if code == exit.Failed || code == exit.Usage {
 		t.Errorf("exit status %d\n%s", code, out)
 	}
 	for name, kind := range names {
 		t.Run(name, func(t *testing.T) {
-			if strings.HasPrefix(string(kind.Needs), string(nemesis.NeedsLocal)) { // no container can be started again: the run has to say so
+			// no container can be started again: the run has to say so
+			if strings.HasPrefix(string(kind.Needs), string(nemesis.NeedsLocal)) {
 				if !strings.Contains(out, "skipped: "+name) {
 					t.Errorf("it was not skipped aloud:\n%s", out)
 				}

@@ -25,7 +25,8 @@ import (
 // runLimit bounds one run of the command in these tests.
 const runLimit = 4 * time.Minute
 
-// static is lockchaos as users have it: linked statically, which a test binary is not, so that it can be an agent.
+// static is lockchaos as users have it: linked statically, which a test binary
+// is not, so that it can be an agent.
 var static = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "lockchaos-static-")
 	if err != nil {
@@ -83,7 +84,8 @@ func localImages(kinds ...string) (flags []string) {
 func engineState(t testing.TB) string {
 	t.Helper()
 	var all []string
-	for _, list := range [][]string{{"ps", "-a", "--format", "{{.Names}}"}, {"network", "ls", "--format", "{{.Name}}"}, {"volume", "ls", "--format", "{{.Name}}"}} {
+	for _, list := range [][]string{{"ps", "-a", "--format", "{{.Names}}"}, {"network", "ls", "--format", "{{.Name}}"},
+		{"volume", "ls", "--format", "{{.Name}}"}} {
 		out, err := exec.Command("docker", list...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("docker %v: %v: %s", list, err, out)
@@ -96,7 +98,8 @@ func engineState(t testing.TB) string {
 
 // core are the scenarios that must come out the same wherever they run.
 var core = []string{
-	"redis-setnx/none/unfenced", "redis-setnx/pause-holder/unfenced", "redis-setnx-fenced/none/fenced", "redis-setnx-fenced/pause-holder/fenced",
+	"redis-setnx/none/unfenced", "redis-setnx/pause-holder/unfenced", "redis-setnx-fenced/none/fenced",
+	"redis-setnx-fenced/pause-holder/fenced",
 	"redlock/none/unfenced", "etcd-lease/none/fenced",
 }
 
@@ -119,12 +122,14 @@ func testRuntimesAgree(t *testing.T) {
 	}
 }
 
-// verdicts runs the core scenarios and returns the outcome of each property, in words, by scenario. All must meet their expectation.
+// verdicts runs the core scenarios and returns the outcome of each property, in
+// words, by scenario. All must meet their expectation.
 func verdicts(t *testing.T, where ...string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	args := append(append([]string{"run", "--seed", "7", "--out", dir}, where...), core...)
-	// Where a stall of this machine leaves something open, the run says so, and decides nothing: it is run again.
+	// Where a stall of this machine leaves something open, the run says so, and
+	// decides nothing: it is run again.
 	const attempts = 3
 	code, out := finish(t, lockchaos(t, args...))
 	for range attempts - 1 {
@@ -174,7 +179,8 @@ func outcomes(t *testing.T, text []byte) string {
 func testKilledDockerRunIsCleaned(t *testing.T) {
 	dockertest.Need(t, "redis")
 	before := engineState(t)
-	args := append([]string{"run", "redis-setnx/pause-holder/unfenced", "--runtime", "docker", "--out", t.TempDir()}, localImages("redis")...)
+	args := append([]string{"run", "redis-setnx/pause-holder/unfenced", "--runtime", "docker", "--out", t.TempDir()},
+		localImages("redis")...)
 	living := lockchaos(t, append(args, "--duration", "40s")...)
 	if err := living.Start(); err != nil {
 		t.Fatal(err)
@@ -231,7 +237,8 @@ func awaitContainers(t *testing.T, n int) {
 	}
 }
 
-// What can go wrong with containers ends with status 3, names the node or the image, says what to do, and leaves nothing.
+// What can go wrong with containers ends with status 3, names the node or the
+// image, says what to do, and leaves nothing.
 func testDockerErrors(t *testing.T) {
 	dockertest.Need(t, "redis", "etcd")
 	crash := fakeRedis(t, "crash", "echo what a strange machine; exit 4")
@@ -243,14 +250,18 @@ func testDockerErrors(t *testing.T) {
 		env   string
 		want  []string
 	}{
-		{"unknown image", []string{"--image", "redis=127.0.0.1:1/none:1"}, "", []string{"127.0.0.1:1/none:1", "LOCKCHAOS_IMAGE_REDIS", "scripts/images"}},
-		{"no such program", []string{"--image", "redis=" + runtimes.LocalImage("etcd")}, "", []string{"node redis-1", "redis-server", runtimes.LocalImage("etcd")}},
+		{"unknown image", []string{"--image", "redis=127.0.0.1:1/none:1"}, "",
+			[]string{"127.0.0.1:1/none:1", "LOCKCHAOS_IMAGE_REDIS", "scripts/images"}},
+		{"no such program", []string{"--image", "redis=" + runtimes.LocalImage("etcd")}, "",
+			[]string{"node redis-1", "redis-server", runtimes.LocalImage("etcd")}},
 		{"death at the start", []string{"--image", "redis=" + crash}, "", []string{"redis-1", "died", "what a strange machine"}},
-		{"never ready", []string{"--image", "redis=" + deaf}, "", []string{"redis-1", "did not answer within 30s", "connection refused", "I hear nothing"}},
+		{"never ready", []string{"--image", "redis=" + deaf}, "",
+			[]string{"redis-1", "did not answer within 30s", "connection refused", "I hear nothing"}},
 		{"no engine", nil, "DOCKER_HOST=unix:///nonexistent.sock", []string{"no Docker engine", "systemctl start docker"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cmd := lockchaos(t, append([]string{"run", "redis-setnx/none/unfenced", "--runtime", "docker", "--out", t.TempDir()}, c.flags...)...)
+			cmd := lockchaos(t, append([]string{"run", "redis-setnx/none/unfenced", "--runtime", "docker", "--out",
+				t.TempDir()}, c.flags...)...)
 			cmd.Env = append(os.Environ(), c.env)
 			code, out := finish(t, cmd)
 			if code != exit.Failed {
@@ -291,10 +302,12 @@ func fakeRedis(t *testing.T, name, script string) (image string) {
 	return image
 }
 
-// Every service comes up in containers, from the images that scripts/images makes, and a lock works on it.
+// Every service comes up in containers, from the images that scripts/images
+// makes, and a lock works on it.
 func testServicesInContainers(t *testing.T) {
 	dockertest.Need(t, runtimes.ImageKinds()...)
-	first := map[string]clients.Kind{} // by service: a lock, or a control where a service has nothing better
+	// by service: a lock, or a control where a service has nothing better
+	first := map[string]clients.Kind{}
 	for _, k := range slices.Backward(locks()) {
 		if known, ok := first[k.Service]; !ok || k.Control == "" || known.Control != "" {
 			first[k.Service] = k
@@ -334,7 +347,8 @@ func testServicesInContainers(t *testing.T) {
 func testUnreadRunLeavesNothing(t *testing.T) {
 	dockertest.Need(t, "redis")
 	before := engineState(t)
-	run := lockchaos(t, append([]string{"run", "redis-setnx/pause-holder/unfenced", "--retries", "0", "--duration", "60s", "--runtime", "docker", "--out", t.TempDir()}, localImages("redis")...)...)
+	run := lockchaos(t, append([]string{"run", "redis-setnx/pause-holder/unfenced", "--retries", "0", "--duration",
+		"60s", "--runtime", "docker", "--out", t.TempDir()}, localImages("redis")...)...)
 	out, err := run.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

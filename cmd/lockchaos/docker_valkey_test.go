@@ -12,7 +12,8 @@ import (
 // the run names what answered.
 func TestDockerValkey(t *testing.T) {
 	dockertest.Need(t, "valkey")
-	status, out := finish(t, lockchaos(t, "run", "redis-setnx/none/unfenced", "--runtime", "docker", "--image", "redis="+runtimes.LocalImage("valkey"), "--out", t.TempDir()))
+	status, out := finish(t, lockchaos(t, "run", "redis-setnx/none/unfenced", "--runtime", "docker", "--image",
+		"redis="+runtimes.LocalImage("valkey"), "--out", t.TempDir()))
 	if status != 0 || !strings.Contains(out, "redis Valkey ") {
 		t.Errorf("status %d:\n%s", status, out)
 	}

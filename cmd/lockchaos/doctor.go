@@ -31,7 +31,8 @@ Exit status: 0 scenarios can run here (perhaps with a stand-in), 3 they cannot.`
 				ok = ok && c.OK
 			}
 			programs, obstacle := servers(cmd.Context())
-			faults := netfault.ProbeOutside(cmd.Context(), runtimes.ProbeVerb) // what is missing costs faults, not scenarios
+			// what is missing costs faults, not scenarios
+			faults := netfault.ProbeOutside(cmd.Context(), runtimes.ProbeVerb)
 			for _, c := range slices.Concat(machine, faults, programs, runtimes.EngineChecks(cmd.Context())) {
 				mark := "ok  "
 				if !c.OK {

@@ -25,7 +25,8 @@ func examCommand() *cobra.Command {
 		Use:   "exam [LOCK]",
 		Short: "Attack a lock in every way that its claims invite",
 		Long: `Attacks one lock: one that comes with lockchaos, or with --lock-cmd a program of your own in any
-language. Each attack aims one fault at one step of one kind of application. Which attacks make
+language, or with --acquire a lock that is made of shell commands (docs/shell.md). Each attack aims one
+fault at one step of one kind of application. Which attacks make
 sense follows from the lock's claims and abilities, and from its service. Every time is stretched to
 its lease.
 
@@ -42,6 +43,7 @@ Exit status: 0 no defect, 1 a defect, 2 an attack that stayed inconclusive or fe
 cause, 3 the harness failed.`,
 		Example: `  lockchaos exam redlock
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis
+  lockchaos exam --service redis --acquire 'sh lock.sh acquire' --release 'sh lock.sh release'
   lockchaos exam etcd-lease --short
   lockchaos exam zookeeper --attack stop-wait,cut-off-wait
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis --budget 20m`,
@@ -62,7 +64,8 @@ cause, 3 the harness failed.`,
 	f.addOwn(flags, "command line of a lock of your own (docs/protocol.md)",
 		"lease of the lock (default: that of its scenarios; of --lock-cmd its own where that cannot be set, else 500ms, etcd and zookeeper 2s)")
 	flags.BoolVar(&f.Short, "short", false, "make only the most telling attacks, about a third")
-	flags.DurationVar(&f.Budget, "budget", 0, "make only the most telling attacks, as many as fit into this time, such as 20m; the others are named")
+	flags.DurationVar(&f.Budget, "budget", 0,
+		"make only the most telling attacks, as many as fit into this time, such as 20m; the others are named")
 	flags.StringSliceVar(&f.Attacks, "attack", nil, "make only these attacks")
 	f.outputFlags.add(flags)
 	return cmd
@@ -82,7 +85,10 @@ func (f *runFlags) exam(c *cobra.Command, out *screen.Screen) error {
 		runs.NoAttack(c.OutOrStdout(), exam)
 		return nil
 	}
-	f.Parallel = f.AtOnce(slices.MinFunc(plans, func(a, b scenarios.Plan) int { return cmp.Compare(a.Scenario.TTL, b.Scenario.TTL) }).Scenario.TTL)
+	f.Parallel = f.AtOnce(slices.MinFunc(plans, func(a,
+		b scenarios.Plan) int {
+		return cmp.Compare(a.Scenario.TTL, b.Scenario.TTL)
+	}).Scenario.TTL)
 	name := "exam of " + exam.Lock
 	if f.dry {
 		defer func() {
@@ -92,7 +98,9 @@ func (f *runFlags) exam(c *cobra.Command, out *screen.Screen) error {
 		}()
 	}
 	return f.carryOut(ctx, c.OutOrStdout(), name, plans, func(where runtimes.Runtime) error {
-		s := &runs.Run{Settings: f.complete(), Where: where, Name: name, About: "every attack that the lock's claims invite", Plans: plans, Command: f.examLine(), Screen: out, Exam: exam}
+		s := &runs.Run{Settings: f.complete(), Where: where, Name: name,
+			About: "every attack that the lock's claims invite", Plans: plans, Command: f.examLine(), Screen: out,
+			Exam: exam}
 		return s.Do(ctx)
 	})
 }
@@ -108,9 +116,9 @@ func (f *runFlags) checkExam() error {
 	case f.Budget > 0 && f.Shard.Total > 0:
 		return exit.Misuse(errors.New("--budget chooses among all attacks, and a shard has some of them: give no --shard beside it"))
 	case (len(f.Names) == 0) != f.Own.Given():
-		return exit.Misuse(errors.New("name one lock (lockchaos list locks), or give --lock-cmd and --service for one of your own"))
+		return exit.Misuse(errors.New("name one lock (lockchaos list locks), or give --lock-cmd or --acquire, and --service, for one of your own"))
 	case !f.Own.Given() && f.Own.Service != "":
-		return exit.Misuse(errors.New("--service is for the lock of --lock-cmd"))
+		return exit.Misuse(errors.New("--service is for the lock of --lock-cmd or --acquire"))
 	case f.Own.Given():
 		return f.checkOwn()
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// TestAttacksAreValid: what is made of the table for every lock is a scenario that would be accepted from a file, and no attack is
-// without a lock on which it can be made.
+// TestAttacksAreValid: what is made of the table for every lock is a scenario that would
+// be accepted from a file, and no attack is without a lock on which it can be made.
 func TestAttacksAreValid(t *testing.T) {
 	t.Parallel()
 	table := attackTable(t)
@@ -58,11 +58,13 @@ func TestAttacksAreValid(t *testing.T) {
 	}
 }
 
-// TestExamAtRealScale: every attack is stretched to the lease of production, and a longer one stays.
+// TestExamAtRealScale: every attack is stretched to the lease of production,
+// and a longer one stays.
 func TestExamAtRealScale(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[time.Duration]scenarios.Duration{0: scenarios.RealTTL, time.Minute: scenarios.Duration(time.Minute)} {
-		r := pick.Request{Settings: runs.Settings{Tool: ours()}, Names: []string{"redis-setnx"}, Own: own.Program{TTL: given}, Real: true, Say: func(string) {}}
+		r := pick.Request{Settings: runs.Settings{Tool: ours()}, Names: []string{"redis-setnx"},
+			Own: own.Program{TTL: given}, Real: true, Say: func(string) {}}
 		plans, _, err := r.Exam(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +82,8 @@ func TestExamInVirtualTime(t *testing.T) {
 	hoststest.WithoutRace(t)
 	t.Setenv(runs.InterpretVar, "1") // compiling takes longer than the test
 	none := filepath.Join("..", "..", "harness", "testdata", "locks", "none")
-	r := pick.Request{Settings: runs.Settings{Tool: ours()}, Where: runtimes.Where{Runtime: runtimes.Virtual}, Own: own.Program{Go: none, Service: "redis"}, Say: func(string) {}}
+	r := pick.Request{Settings: runs.Settings{Tool: ours()}, Where: runtimes.Where{Runtime: runtimes.Virtual},
+		Own: own.Program{Go: none, Service: "redis"}, Say: func(string) {}}
 	plans, exam, err := r.Exam(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -103,10 +106,12 @@ func TestAbilities(t *testing.T) {
 		want   []scenarios.Ability
 	}{
 		{clients.Claims{Validity: "from_invocation", Permits: 1}, nil},
-		{clients.Claims{Validity: "session", Permits: 1}, []scenarios.Ability{scenarios.KeepsAlive, scenarios.RenewsItself, scenarios.TellsLoss}},
+		{clients.Claims{Validity: "session", Permits: 1},
+			[]scenarios.Ability{scenarios.KeepsAlive, scenarios.RenewsItself, scenarios.TellsLoss}},
 		{clients.Claims{Validity: "session", Permits: 1, NoExpiry: true}, []scenarios.Ability{scenarios.KeepsAlive, scenarios.TellsLoss}},
 		{clients.Claims{Validity: "session", Confirms: []string{"held", "renew", "release"}, Permits: 1},
-			[]scenarios.Ability{scenarios.CanRenew, scenarios.CanBeAsked, scenarios.KeepsAlive, scenarios.RenewsItself, scenarios.TellsLoss}},
+			[]scenarios.Ability{scenarios.CanRenew, scenarios.CanBeAsked, scenarios.KeepsAlive, scenarios.RenewsItself,
+				scenarios.TellsLoss}},
 		{clients.Claims{Validity: "library", LostGrace: 1, Permits: 1}, []scenarios.Ability{scenarios.TellsLoss}},
 	} {
 		got := harness.Examinee(clients.Kind{Claims: c.claims}, scenarios.Scenario{}).Abilities

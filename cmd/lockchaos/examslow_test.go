@@ -11,8 +11,9 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// TestExamOfSlowLocks: a correct lock passes an exam whose lease is 15 s and that answers at once, so that clients seldom wait for it. So does one that looks every 20 s whether the
-// key is free. What attacks need of them follows from their pace.
+// TestExamOfSlowLocks: a correct lock passes an exam whose lease is 15 s and that
+// answers at once, so that clients seldom wait for it. So does one that looks every
+// 20 s whether the key is free. What attacks need of them follows from their pace.
 func TestExamOfSlowLocks(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
@@ -40,7 +41,8 @@ func TestExamOfSlowLocks(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "runs")
 			command := "env PYTHONPATH=" + examples + " " + python + " testdata/slow/lock.py 15 " + c.pause
 			var out, errs bytes.Buffer
-			code := execute(t.Context(), []string{"exam", "--lock-cmd", command, "--service", "redis", "--attack", "nothing-work,kill-work,lost-release", "--budget", "20m", "--out", dir}, &out, &errs)
+			code := execute(t.Context(), []string{"exam", "--lock-cmd", command, "--service", "redis", "--attack",
+				"nothing-work,kill-work,lost-release", "--budget", "20m", "--out", dir}, &out, &errs)
 			if code != 0 || strings.Count(out.String(), "  stood") != 3 {
 				t.Fatalf("status %d\n%s%s", code, out.String(), errs.String())
 			}

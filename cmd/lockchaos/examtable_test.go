@@ -18,13 +18,15 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// TestExamTableIsWhole: each attack names a lock that falls by it, and one that stands. Where no lease prevents the fall there may be none that stands; then one that falls without
-// a defect may stand beside one that falls with one.
+// TestExamTableIsWhole: each attack names a lock that falls by it, and one that
+// stands. Where no lease prevents the fall there may be none that stands; then
+// one that falls without a defect may stand beside one that falls with one.
 func TestExamTableIsWhole(t *testing.T) {
 	table, known := attackTable(t), map[string]scenarios.Examinee{}
 	for _, a := range table.Attacks {
 		if len(a.Falls) > 1 || len(a.Falls) == 0 && a.Inherent == "" || len(a.Falls) == 1 && a.Inherent != "" && a.Stands != "" {
-			t.Errorf("%s: falls %v, inherent %q, stands %q: one lock falls, with a defect or without", a.Name, a.Falls, a.Inherent, a.Stands)
+			t.Errorf("%s: falls %v, inherent %q, stands %q: one lock falls, with a defect or without", a.Name, a.Falls,
+				a.Inherent, a.Stands)
 		}
 		if a.Stands == "" && a.Inherent == "" {
 			t.Errorf("%s: no lock stands, though no lease excuses that", a.Name)
@@ -48,15 +50,16 @@ func TestExamTableIsWhole(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if all, not := (scenarios.Exam{Applications: table.Applications, Attacks: []scenarios.Attack{a}}).Of(known[lock]); len(all) != 1 {
+			if all, not := (scenarios.Exam{Applications: table.Applications,
+				Attacks: []scenarios.Attack{a}}).Of(known[lock]); len(all) != 1 {
 				t.Errorf("%s can't be made on %s: %s", a.Name, lock, not[0].Why)
 			}
 		}
 	}
 }
 
-// TestExamTable makes the attacks on the locks of the table, on real servers: those fall as it says, and these stand. Without LOCKCHAOS_SOAK=1 it
-// is a sample, the same each time.
+// TestExamTable makes the attacks on the locks of the table, on real servers: those fall as
+// it says, and these stand. Without LOCKCHAOS_SOAK=1 it is a sample, the same each time.
 func TestExamTable(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
@@ -106,7 +109,8 @@ func tryAttacks(t *testing.T, lock string, attacks []scenarios.Attack) {
 			t.Fatalf("%d of %d attacks were made\n%s%s", len(suite.Scenarios), len(attacks), out.String(), errs.String())
 		}
 		attacks = slices.DeleteFunc(attacks, func(a scenarios.Attack) bool {
-			s := suite.Scenarios[slices.IndexFunc(suite.Scenarios, func(s reports.Scenario) bool { return strings.Contains(s.Name, "/"+a.Name+"/") })]
+			s := suite.Scenarios[slices.IndexFunc(suite.Scenarios,
+				func(s reports.Scenario) bool { return strings.Contains(s.Name, "/"+a.Name+"/") })]
 			lack := lackOf(t, lock, a, s, out.String())
 			if lack != "" {
 				lacks = append(lacks, a.Name+": "+lack)
@@ -119,7 +123,8 @@ func tryAttacks(t *testing.T, lock string, attacks []scenarios.Attack) {
 	})
 }
 
-// lackOf returns what an attack on a lock lacks of what the table says, "" if it was decided. What contradicts the table fails the test.
+// lackOf returns what an attack on a lock lacks of what the table says, "" if
+// it was decided. What contradicts the table fails the test.
 func lackOf(t *testing.T, lock string, a scenarios.Attack, s reports.Scenario, said string) string {
 	t.Helper()
 	fate, falls := s.Fate(), a.Falls[lock] != "" || a.Inherent == lock
@@ -128,15 +133,18 @@ func lackOf(t *testing.T, lock string, a scenarios.Attack, s reports.Scenario, s
 		t.Logf("%s: %s: this machine can't tell", s.Name, fate)
 	case asTabled(a, lock, fate, s.OwnDefects()):
 	case fate == reports.NothingFollows, fate == reports.FellUnclear, falls && fate == reports.Stood,
-		!falls && (fate == reports.FellInherent || fate == reports.FellRelied): // a lease that runs out while a busy machine holds up its holder
+		// a lease that runs out while a busy machine holds up its holder
+		!falls && (fate == reports.FellInherent || fate == reports.FellRelied):
 		return fate.String()
 	default:
-		t.Errorf("%s: %s %s; the table says falls %v, inherent %q, stands %q\n%s", s.Name, fate, s.OwnDefects(), a.Falls, a.Inherent, a.Stands, said)
+		t.Errorf("%s: %s %s; the table says falls %v, inherent %q, stands %q\n%s", s.Name, fate, s.OwnDefects(),
+			a.Falls, a.Inherent, a.Stands, said)
 	}
 	return ""
 }
 
-// asTabled reports whether the lock came to what the table says of it. Of its own defects the first must be that which is named.
+// asTabled reports whether the lock came to what the table says of it. Of its
+// own defects the first must be that which is named.
 func asTabled(a scenarios.Attack, lock string, fate reports.Fate, own []string) bool {
 	switch {
 	case a.Falls[lock] != "":

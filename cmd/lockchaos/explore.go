@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -49,7 +50,8 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 				return exit.Misuse(errors.New("explore needs --lock-go DIR, some time (--for), a second of --length or more, and a core (--parallel)"))
 			}
 			x.Out = screen.New(cmd.OutOrStdout())
-			lock, err := f.Own.Meet(cmd.Context(), f.Where, func(name string) bool { _, err := ours().Lock(name); return err == nil })
+			lock, err := f.Own.Meet(cmd.Context(), f.Where,
+				func(name string) bool { _, err := ours().Lock(name); return err == nil })
 			if err != nil {
 				return err
 			}
@@ -64,22 +66,28 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 	flags := cmd.Flags()
 	f.addSeed(flags)
 	f.addOwn(flags, "", "lease of the lock (default: 500ms)")
-	_ = flags.MarkHidden("lock-cmd") // the simulation compiles locks
+	for _, name := range []string{"lock-cmd", shell.AcquireFlag, shell.ReleaseFlag, shell.RenewFlag, shell.HeldFlag,
+		shell.DeclareFlag} {
+		_ = flags.MarkHidden(name) // the simulation compiles locks
+	}
 	flags.DurationVar(&x.For, "for", 2*time.Minute, "how long to search")
 	flags.Uint64Var(&x.Most, "seeds", 0, "how many seeds to try at most (default: as many as the time allows)")
 	flags.DurationVar(&x.Length, "length", 5*time.Second, "virtual time of each run")
-	flags.IntVar(&x.Cores, "parallel", runtime.NumCPU(), fmt.Sprintf("how many seeds to try at once (default: one a processor, here %d)", runtime.NumCPU()))
+	flags.IntVar(&x.Cores, "parallel", runtime.NumCPU(),
+		fmt.Sprintf("how many seeds to try at once (default: one a processor, here %d)", runtime.NumCPU()))
 	flags.StringVar(&x.Corpus, "corpus", experiments.UsualCorpus, `folder of the corpus: the search starts from it, and keeps there the plans that show new orders of events;
 "cache" is one for each version of the adapter, in the user's cache. With --seed there is none unless it is named: the same search again`)
 	flags.BoolVar(&x.Fresh, "fresh", false, "empty the corpus first")
 	f.addThen(flags)
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders of --then")
-	flags.StringVar(&x.File, "write", "", "file for the plan of a defect (default: the names of the lock and the property, and .plan.yaml, here)")
+	flags.StringVar(&x.File, "write", "",
+		"file for the plan of a defect (default: the names of the lock and the property, and .plan.yaml, here)")
 	return cmd
 }
 
 // addThen adds the flags of every command that can replay a simulated finding.
 func (f *runFlags) addThen(flags *pflag.FlagSet) {
-	flags.StringVar(&f.then.Where, "then", "", `replay each certain defect that a simulation shows on the real service: "local", with --lock-go compiled for this machine`)
+	flags.StringVar(&f.then.Where, "then", "",
+		`replay each certain defect that a simulation shows on the real service: "local", with --lock-go compiled for this machine`)
 	flags.IntVar(&f.then.Tries, "tries", 5, "how often --then replays it, each time with another seed")
 }

@@ -22,14 +22,17 @@ import (
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
-// ownHost is an address of the loopback that no other process listens on: what another package's tests start there can't be taken for a server of this one.
+// ownHost is an address of the loopback that no other process listens on: what
+// another package's tests start there can't be taken for a server of this one.
 var ownHost = fmt.Sprintf("127.%d.%d.%d", 1+os.Getpid()>>16&127, os.Getpid()>>8&255, os.Getpid()&255)
 
-// ownRedis starts a redis-server in the tests' own network, as a user's would run there, and returns its address.
+// ownRedis starts a redis-server in the tests' own network, as a user's would
+// run there, and returns its address.
 func ownRedis(t *testing.T, password string) string {
 	t.Helper()
 	return ownServer(t, func(port string) *exec.Cmd {
-		return exec.Command(needed.Program(t, "redis-server"), "--port", port, "--bind", ownHost, "--save", "", "--dir", t.TempDir(), "--requirepass", password)
+		return exec.Command(needed.Program(t, "redis-server"), "--port", port, "--bind", ownHost, "--save", "", "--dir",
+			t.TempDir(), "--requirepass", password)
 	})
 }
 
@@ -136,8 +139,8 @@ func leaks(t *testing.T, dir, secret string) (files []string) {
 	return files
 }
 
-// A redis-server of the user's own, with a password: clients reach it through a relay, faults of clients and of their links bite as elsewhere, and the password is
-// written nowhere.
+// A redis-server of the user's own, with a password: clients reach it through a relay, faults
+// of clients and of their links bite as elsewhere, and the password is written nowhere.
 func TestExternalRedis(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
@@ -147,19 +150,22 @@ func TestExternalRedis(t *testing.T) {
 	addr := ownRedis(t, password)
 	lockchaos := program(t)
 	decided.Run(t, func() { externalRedis(t, lockchaos, addr) })
-	if code, text := said(t, nil, lockchaos, "run", "redis-setnx/none/unfenced", "--runtime", "external", "--nodes", "redis=redis://:wrongpassword@"+addr, "--out", t.TempDir()); code != exit.Failed ||
+	if code, text := said(t, nil, lockchaos, "run", "redis-setnx/none/unfenced", "--runtime", "external", "--nodes",
+		"redis=redis://:wrongpassword@"+addr, "--out", t.TempDir()); code != exit.Failed ||
 		!strings.Contains(text, "connect to redis-1 at "+addr+": log in: WRONGPASS") || strings.Contains(text, "wrongpassword") {
 		t.Errorf("with a wrong password: exit status %d\n%s", code, text)
 	}
 }
 
-// externalRedis runs scenarios on the server. One that does not come out as expected decides nothing: what it shows is for the tests of the harness.
+// externalRedis runs scenarios on the server. One that does not come out as
+// expected decides nothing: what it shows is for the tests of the harness.
 func externalRedis(t *testing.T, lockchaos, addr string) {
 	out := t.TempDir()
 	where := []string{"--runtime", "external", "--nodes", "redis=redis://:s3cret%2Fpass%20w0rd@" + addr, "--out", out}
-	code, text := said(t, nil, lockchaos, append([]string{"run", "redis-setnx/pause-holder/unfenced", "redis-setnx/cut-off-release/unfenced", "redlock/none/unfenced",
-		"redis-setnx/pause-node/unfenced",
-		"--seed", "7"}, where...)...)
+	code, text := said(t, nil, lockchaos,
+		append([]string{"run", "redis-setnx/pause-holder/unfenced", "redis-setnx/cut-off-release/unfenced", "redlock/none/unfenced",
+			"redis-setnx/pause-node/unfenced",
+			"--seed", "7"}, where...)...)
 	for _, want := range []string{"external: redis-1 at " + addr,
 		"(?m)^left out, since the server's process is not lockchaos's own: redis-setnx/pause-node/unfenced$",
 		"skipped: redis-setnx/pause-node/unfenced: Pause of .*: the server's process is not lockchaos's own",
@@ -182,7 +188,8 @@ func externalRedis(t *testing.T, lockchaos, addr string) {
 	if t.Failed() {
 		t.Log(text)
 	}
-	for _, want := range []string{"redis-setnx/pause-holder/unfenced +✗ corrupted", "redis-setnx/cut-off-release/unfenced +✓ pass .*faults"} {
+	for _, want := range []string{"redis-setnx/pause-holder/unfenced +✗ corrupted",
+		"redis-setnx/cut-off-release/unfenced +✓ pass .*faults"} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			decided.Lacks("%s", want)
 		}
@@ -201,11 +208,13 @@ func TestExternalEtcd(t *testing.T) {
 	lockchaos := program(t)
 	addr := ownServer(t, func(port string) *exec.Cmd {
 		peer := "http://" + net.JoinHostPort(ownHost, freePort(t))
-		return exec.Command(lockchaos, "node", "etcd", "--name", "mine", "--data-dir", t.TempDir(), "--client-url", "http://"+net.JoinHostPort(ownHost, port), "--peer-url", peer,
+		return exec.Command(lockchaos, "node", "etcd", "--name", "mine", "--data-dir", t.TempDir(), "--client-url",
+			"http://"+net.JoinHostPort(ownHost, port), "--peer-url", peer,
 			"--initial-cluster", "mine="+peer)
 	})
 	decided.Run(t, func() {
-		code, text := said(t, nil, lockchaos, "run", "etcd-lease/none/unfenced", "--runtime", "external", "--nodes", "etcd="+addr, "--duration", "1s", "--no-expect", "--out", t.TempDir())
+		code, text := said(t, nil, lockchaos, "run", "etcd-lease/none/unfenced", "--runtime", "external", "--nodes",
+			"etcd="+addr, "--duration", "1s", "--no-expect", "--out", t.TempDir())
 		if code == exit.Failed || code == exit.Usage || !strings.Contains(text, "etcd-1 at "+addr+", etcd-2 at "+addr) {
 			t.Errorf("exit status %d\n%s", code, text)
 		}
@@ -217,13 +226,15 @@ func TestExternalEtcd(t *testing.T) {
 		{"redis-setnx/none/unfenced", "redis=" + addr, "redis-1 at " + addr + ": it does not answer as redis does"},
 		{"redlock/none/unfenced", "redis-five=" + addr, `no node named "redis-five"`},
 	} {
-		if code, text := said(t, nil, lockchaos, "run", c.lock, "--runtime", "external", "--nodes", c.nodes, "--out", t.TempDir()); code == exit.OK || !strings.Contains(text, c.want) {
+		if code, text := said(t, nil, lockchaos, "run", c.lock, "--runtime", "external", "--nodes", c.nodes, "--out",
+			t.TempDir()); code == exit.OK || !strings.Contains(text, c.want) {
 			t.Errorf("--nodes %s: exit status %d, want %s\n%s", c.nodes, code, c.want, text)
 		}
 	}
 }
 
-// A ZooKeeper and a PostgreSQL of the user's own, set up as they come: what is granted is not what was asked for, and a password is needed.
+// A ZooKeeper and a PostgreSQL of the user's own, set up as they come: what is
+// granted is not what was asked for, and a password is needed.
 func TestExternalServersAsTheyCome(t *testing.T) {
 	if !soaking() {
 		t.Skip("LOCKCHAOS_SOAK=1 starts servers of Java and of PostgreSQL")
@@ -244,21 +255,24 @@ func TestExternalServersAsTheyCome(t *testing.T) {
 		start := func(name, least string) string {
 			return ownServer(t, func(port string) *exec.Cmd {
 				config := filepath.Join(dir, name+".cfg")
-				writeFile(t, config, "tickTime=2000\n"+least+"dataDir="+filepath.Join(dir, name)+"\nclientPort="+port+"\nclientPortAddress="+ownHost+"\nadmin.enableServer=false\n")
+				writeFile(t, config, "tickTime=2000\n"+least+"dataDir="+filepath.Join(dir, name)+"\nclientPort="+port+
+					"\nclientPortAddress="+ownHost+"\nadmin.enableServer=false\n")
 				return exec.Command(java, "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
 			})
 		}
 		usual, eager := start("usual", ""), start("eager", "minSessionTimeout=1000\n")
 		run := func(addr string) (code int, text string) {
 			decided.Run(t, func() {
-				code, text = said(t, nil, lockchaos, "run", "zookeeper/none/unfenced", "--runtime", "external", "--nodes", "zookeeper="+addr, "--out", t.TempDir())
+				code, text = said(t, nil, lockchaos, "run", "zookeeper/none/unfenced", "--runtime", "external",
+					"--nodes", "zookeeper="+addr, "--out", t.TempDir())
 				if strings.Contains(text, "not currently serving") { // it listens before it serves
 					decided.Lacks("a server that serves: %s", text)
 				}
 			})
 			return code, text
 		}
-		if code, text := run(usual); code != exit.Failed || !strings.Contains(text, "the service grants sessions of 4s where the TTL is 2s") {
+		if code, text := run(usual); code != exit.Failed ||
+			!strings.Contains(text, "the service grants sessions of 4s where the TTL is 2s") {
 			t.Errorf("as it comes: exit status %d\n%s", code, text)
 		}
 		if code, text := run(eager); code != exit.OK {
@@ -276,18 +290,21 @@ func TestExternalServersAsTheyCome(t *testing.T) {
 		const password = "correct-horse"
 		data, secret := filepath.Join(dir, "postgres"), filepath.Join(dir, "secret")
 		writeFile(t, secret, password)
-		if out, err := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "lockchaos", "--auth", "scram-sha-256", "--pwfile", secret, "--no-sync").CombinedOutput(); err != nil {
+		if out, err := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "lockchaos", "--auth",
+			"scram-sha-256", "--pwfile", secret, "--no-sync").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		addr := ownServer(t, func(port string) *exec.Cmd {
-			return exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-c", "listen_addresses="+ownHost, "-c", "unix_socket_directories=")
+			return exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-c",
+				"listen_addresses="+ownHost, "-c", "unix_socket_directories=")
 		})
 		for _, c := range []struct {
 			env  []string
 			code int
 			want string
 		}{{nil, exit.Failed, "a password is taken from PGPASSWORD"}, {[]string{"PGPASSWORD=" + password}, exit.OK, "pass"}} {
-			code, text := said(t, c.env, lockchaos, "run", "pg-lease/none/fenced", "--runtime", "external", "--nodes", "postgres="+addr, "--out", t.TempDir())
+			code, text := said(t, c.env, lockchaos, "run", "pg-lease/none/fenced", "--runtime", "external", "--nodes",
+				"postgres="+addr, "--out", t.TempDir())
 			if code != c.code || !strings.Contains(text, c.want) {
 				t.Errorf("%v: exit status %d\n%s", c.env, code, text)
 			}
@@ -303,13 +320,16 @@ func TestExternalLimits(t *testing.T) {
 		{"redlock/crash-one/unfenced redlock/node-wall-forward/unfenced",
 			"redis-1=h:1,redis-2=h:2,redis-3=h:3,redis-4=h:4,redis-5=h:5",
 			`(?s)not lockchaos's own.*redlock/crash-one/unfenced: crash-restart of .*process.*redlock/node-wall-forward/unfenced: clock-jump of majority: the clock of a server is its machine's$`},
-		{"etcd-lease/end-session-work/fenced", "etcd-1=h:1,etcd-2=h:2,etcd-3=h:3", `expire-session of holder: it would have your service end sessions`},
+		{"etcd-lease/end-session-work/fenced", "etcd-1=h:1,etcd-2=h:2,etcd-3=h:3",
+			`expire-session of holder: it would have your service end sessions`},
 		{"redis-setnx/none/unfenced", "", `needs the addresses of the servers: --nodes redis=127.0.0.1:6379`},
 		{"redis-setnx/none/unfenced", "rediss=h:1", `no node named "rediss"; did you mean redis`},
 		{"redis-setnx/none/unfenced", "redis=nowhere", `--nodes: redis: "nowhere" is no address: want HOST:PORT`},
 		{"redis-setnx/none/unfenced", "redis=h:1,redis-1=h:2", `two addresses of redis-1`},
-		{"redis-setnx/none/unfenced", "redis=rediss://:pw@h:1", `rediss://:\*\*\*@h:1: want HOST:PORT; only a Redis may have a URL.*without TLS`},
-		{"etcd-lease/none/fenced", "redis=h:1", `no scenario can be run on these nodes: it needs etcd, and --nodes gives no address of etcd-1, etcd-2, etcd-3`},
+		{"redis-setnx/none/unfenced", "redis=rediss://:pw@h:1",
+			`rediss://:\*\*\*@h:1: want HOST:PORT; only a Redis may have a URL.*without TLS`},
+		{"etcd-lease/none/fenced", "redis=h:1",
+			`no scenario can be run on these nodes: it needs etcd, and --nodes gives no address of etcd-1, etcd-2, etcd-3`},
 		{"redis-failover/failover-control/unfenced", "redis=h:1", `ask it for the address of its primary`},
 	} {
 		args := append([]string{"run", "--runtime", "external", "--out", t.TempDir()}, strings.Fields(c.words)...)
@@ -317,7 +337,8 @@ func TestExternalLimits(t *testing.T) {
 			args = append(args, "--nodes", c.nodes)
 		}
 		var out, errs bytes.Buffer
-		if code := execute(t.Context(), args, &out, &errs); code != exit.Usage || !regexp.MustCompile(c.want).MatchString(strings.TrimSpace(errs.String())) {
+		if code := execute(t.Context(), args, &out, &errs); code != exit.Usage ||
+			!regexp.MustCompile(c.want).MatchString(strings.TrimSpace(errs.String())) {
 			t.Errorf("%s: exit status %d\n%s%s", args, code, out.String(), errs.String())
 		}
 	}
@@ -343,7 +364,8 @@ while read -r request; do
 done
 `
 
-// The password of an adapter's command line is in no file of the run and not on the screen, whatever the adapter tells; and the adapter gets it.
+// The password of an adapter's command line is in no file of the run and not on
+// the screen, whatever the adapter tells; and the adapter gets it.
 func TestSecretsOfAdapters(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
@@ -363,7 +385,8 @@ func TestSecretsOfAdapters(t *testing.T) {
 		{"from the environment", "sh " + script + ` --password "$MY_PASSWORD"`, []string{"MY_PASSWORD=" + secret}},
 		{"broken", fmt.Sprintf("sh %s --password=x %s", script, secret), []string{"MY_PASSWORD=" + secret, "LEAKY_BREAKS=1"}},
 	} {
-		code, text := said(t, c.env, lockchaos, "run", "redis-setnx/none/unfenced", "--lock-cmd", c.command, "--service", "none", "--duration", "500ms", "--out", out)
+		code, text := said(t, c.env, lockchaos, "run", "redis-setnx/none/unfenced", "--lock-cmd", c.command,
+			"--service", "none", "--duration", "500ms", "--out", out)
 		if strings.Contains(text, secret) || !strings.Contains(text, "leaky (***)") && c.name != "broken" {
 			t.Errorf("%s: exit status %d\n%s", c.name, code, text)
 		}
@@ -381,7 +404,8 @@ func TestSecretsOfAdapters(t *testing.T) {
 	if err != nil || len(plans) == 0 {
 		t.Fatal(plans, err)
 	}
-	if code, text := said(t, nil, lockchaos, "run", "--plan", plans[0], "--out", t.TempDir()); code != exit.Usage || !strings.Contains(text, "set LOCKCHAOS_SECRET_1 in the environment") {
+	if code, text := said(t, nil, lockchaos, "run", "--plan", plans[0], "--out", t.TempDir()); code != exit.Usage ||
+		!strings.Contains(text, "set LOCKCHAOS_SECRET_1 in the environment") {
 		t.Errorf("a plan without its password: exit status %d\n%s", code, text)
 	}
 }

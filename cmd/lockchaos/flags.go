@@ -20,7 +20,8 @@ import (
 	"github.com/lockchaos/lockchaos/runs/screen"
 )
 
-// settle fills in what is not given: a seed, and how many run at once: as many as the machine stands.
+// settle fills in what is not given: a seed, and how many run at once: as many
+// as the machine stands.
 func (f *runFlags) settle(flags *pflag.FlagSet) {
 	if flags.Lookup("seed") != nil && !flags.Changed("seed") {
 		f.Seed = f.Shard.Seed()
@@ -36,8 +37,10 @@ func (f *runFlags) addEffort(flags *pflag.FlagSet) {
 	parallel := flags.Lookup("parallel")
 	parallel.Usage = "how many run at once (default: two a processor, and up to five while the machine is calm)"
 	parallel.DefValue = "0" // it is told in the text
-	flags.BoolVar(&f.Compress, "compress", false, "compress each history when its scenario is over (history.jsonl.zst, about a sixth); every command reads it as it is")
-	flags.IntVar(&f.Retries, "retries", runs.DefaultRetries, "how often a scenario is run again that came to nothing, or that failed on a busy machine; the last time alone, if the machine was busy")
+	flags.BoolVar(&f.Compress, "compress", false,
+		"compress each history when its scenario is over (history.jsonl.zst, about a sixth); every command reads it as it is")
+	flags.IntVar(&f.Retries, "retries", runs.DefaultRetries,
+		"how often a scenario is run again that came to nothing, or that failed on a busy machine; the last time alone, if the machine was busy")
 }
 
 // addShard adds the flags of every command that can run a part of what it names, or none of it.
@@ -51,14 +54,18 @@ func (f *runFlags) addShard(flags *pflag.FlagSet) {
 func addSelection(cmd *cobra.Command, s *pick.Selection) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&s.Locks, "lock", nil, "only scenarios of these locks (lockchaos list locks)")
-	flags.StringSliceVar(&s.Faults, "fault", nil, `only scenarios with these kinds of faults (lockchaos list faults), or "`+pick.NoFault+`"`)
-	flags.BoolVar(&s.LastFailed, "last-failed", false, "only scenarios of the latest run (in --out) that did not come out as they should: not as expected, inconclusive, or failed")
-	_ = cmd.RegisterFlagCompletionFunc("fault", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	flags.StringSliceVar(&s.Faults, "fault", nil,
+		`only scenarios with these kinds of faults (lockchaos list faults), or "`+pick.NoFault+`"`)
+	flags.BoolVar(&s.LastFailed, "last-failed", false,
+		"only scenarios of the latest run (in --out) that did not come out as they should: not as expected, inconclusive, or failed")
+	_ = cmd.RegisterFlagCompletionFunc("fault", func(_ *cobra.Command, _ []string, typed string) ([]string,
+		cobra.ShellCompDirective) {
 		return completeList(typed, pick.FaultWords())
 	})
 }
 
-// matches reports whether a scenario's name fits a pattern: it contains the pattern, or, with * for any text, is of its form.
+// matches reports whether a scenario's name fits a pattern: it contains the
+// pattern, or, with * for any text, is of its form.
 func matches(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -105,8 +112,10 @@ func (f *repeatFlags) check(sharded bool) error {
 	if sharded {
 		return exit.Misuse(errors.New("--until goes by what a run shows, and a shard does not know of the others: give no --shard beside it"))
 	}
-	if n, err := strconv.Atoi(f.until); f.until != experiments.UntilViolated && f.until != experiments.UntilUnexpected && (err != nil || n < 1) {
-		return exit.Misuse(fmt.Errorf("--until %q: until what? %s, %s, or a number of violated runs", f.until, experiments.UntilViolated, experiments.UntilUnexpected))
+	if n, err := strconv.Atoi(f.until); f.until != experiments.UntilViolated &&
+		f.until != experiments.UntilUnexpected && (err != nil || n < 1) {
+		return exit.Misuse(fmt.Errorf("--until %q: until what? %s, %s, or a number of violated runs", f.until,
+			experiments.UntilViolated, experiments.UntilUnexpected))
 	}
 	if f.repeat == 1 {
 		f.repeat = untilBound
@@ -133,9 +142,12 @@ type outputFlags struct {
 }
 
 func (f *outputFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.format, "format", screen.Text, `"text"; "json", one object a line (docs/schema/progress.json); "github", text with annotations and, in $`+screen.SummaryVar+`, a job summary`)
+	flags.StringVar(&f.format, "format", screen.Text,
+		`"text"; "json", one object a line (docs/schema/progress.json); "github", text with annotations and, in $`+
+			screen.SummaryVar+`, a job summary`)
 	flags.BoolVar(&f.json, "json", false, "the same as --format json")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing while it runs, and at the end only what needs attention (and a gate's ruling)")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false,
+		"print nothing while it runs, and at the end only what needs attention (and a gate's ruling)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print each phase of each scenario, and each property's outcome")
 }
 
@@ -148,7 +160,8 @@ func (f *outputFlags) check() error {
 		f.format = screen.JSON
 	}
 	if !slices.Contains(formats(), f.format) {
-		return exit.Misuse(fmt.Errorf("unknown --format %q%s (there are %s)", f.format, suggest(f.format, formats()), join(formats())))
+		return exit.Misuse(fmt.Errorf("unknown --format %q%s (there are %s)", f.format, suggest(f.format, formats()),
+			join(formats())))
 	}
 	if f.quiet && f.verbose {
 		return exit.Misuse(errors.New("--quiet or --verbose, not both"))
@@ -168,7 +181,8 @@ func (f *outputFlags) open(cmd *cobra.Command) (*screen.Screen, error) {
 type metricsFlag struct{ addr string }
 
 func (f *metricsFlag) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.addr, "metrics", "", "serve metrics for Prometheus at this address, such as 127.0.0.1:9464, and send them by OTLP where OTEL_EXPORTER_OTLP_ENDPOINT is set")
+	flags.StringVar(&f.addr, "metrics", "",
+		"serve metrics for Prometheus at this address, such as 127.0.0.1:9464, and send them by OTLP where OTEL_EXPORTER_OTLP_ENDPOINT is set")
 }
 
 // serve makes a set and serves it, if that is wanted, until stop is called.

@@ -17,7 +17,8 @@ type shown struct {
 	files  map[string]string
 }
 
-// shownCommands are those of a page, whose examples are indented by four spaces: "$ cat FILE" with the file, and "$ lockchaos check …".
+// shownCommands are those of a page, whose examples are indented by four
+// spaces: "$ cat FILE" with the file, and "$ lockchaos check …".
 func shownCommands(page string) (all []shown) {
 	files, file := map[string]string{}, ""
 	var last *shown
@@ -63,7 +64,8 @@ func shellWords(text string) (words []string) {
 	return words
 }
 
-// TestExamplesOfForeignLogs: each example of docs/foreign.md is pasted and run, and prints what the page says.
+// TestExamplesOfForeignLogs: each example of docs/foreign.md is pasted and run,
+// and prints what the page says.
 func TestExamplesOfForeignLogs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/foreign.md")
 	if err != nil {

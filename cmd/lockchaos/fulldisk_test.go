@@ -17,7 +17,8 @@ import (
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
-// TestFullDisk ends a run on a disk without room: its record has room that was reserved, and says that it has ended.
+// TestFullDisk ends a run on a disk without room: its record has room that was
+// reserved, and says that it has ended.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
@@ -50,12 +51,14 @@ func TestFullDisk(t *testing.T) {
 
 // TestNothingIsNamedThatIsNotThere concludes a run of which nothing could be written.
 func TestNothingIsNamedThatIsNotThere(t *testing.T) {
-	run := &runs.Record{Suite: "mine", Command: "lockchaos run mine", Scenarios: []runs.ScenarioRecord{{Name: "a", Dir: "a", Failed: "no space left on device"}}}
+	run := &runs.Record{Suite: "mine", Command: "lockchaos run mine",
+		Scenarios: []runs.ScenarioRecord{{Name: "a", Dir: "a", Failed: "no space left on device"}}}
 	dir := t.TempDir()
 	suite := run.Together([]runs.Judged{ours().JudgeScenario(dir, run.Scenarios[0], run)})
 	var out bytes.Buffer
 	_ = runs.Conclude(&out, dir, suite, false, false)
-	if text := out.String(); strings.Contains(text, dir) || !strings.Contains(text, "again: lockchaos run mine\n") || strings.Contains(text, "again: \n") {
+	if text := out.String(); strings.Contains(text, dir) || !strings.Contains(text, "again: lockchaos run mine\n") ||
+		strings.Contains(text, "again: \n") {
 		t.Error(text)
 	}
 	failing := filepath.Join(dir, "report.html")
@@ -73,7 +76,8 @@ func TestInterruptedSaysWhatItWaitsFor(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
-	if code := execute(over, []string{"run", "redis-setnx/none/unfenced"}, &out, &errs); code != exit.Failed || !strings.Contains(out.String(), "interrupted: ") {
+	if code := execute(over, []string{"run", "redis-setnx/none/unfenced"}, &out, &errs); code != exit.Failed ||
+		!strings.Contains(out.String(), "interrupted: ") {
 		t.Errorf("%d\n%s%s", code, out.String(), errs.String())
 	}
 }

@@ -120,7 +120,8 @@ func initCommand() *cobra.Command {
 			if err := errors.Join(err, f.Close()); err != nil {
 				return fmt.Errorf("write the policy: %w", err)
 			}
-			harmless.Fprintf(cmd.OutOrStdout(), "%s is written; next: %s\n", file, reports.Shell(os.Args[0], "gate", file))
+			harmless.Fprintf(cmd.OutOrStdout(), "%s is written; next: %s\n", file,
+				reports.Shell(os.Args[0], "gate", file))
 			return nil
 		},
 	}

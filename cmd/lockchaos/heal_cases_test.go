@@ -15,7 +15,8 @@ type healingCase struct {
 	fault string
 }
 
-// healingCases are those of each kind of fault: at a client, and at nodes where it can strike them. A kind without one fails the tests.
+// healingCases are those of each kind of fault: at a client, and at nodes where
+// it can strike them. A kind without one fails the tests.
 var healingCases = map[string][]healingCase{
 	nemesis.KindPause: {
 		{"redis-setnx", "target: holder, when: between-read-and-write"},
@@ -110,7 +111,8 @@ func everyKind(t *testing.T) map[string][]healingCase {
 	t.Helper()
 	for _, k := range nemesis.Kinds() {
 		cases := healingCases[k.Name]
-		if len(cases) == 0 && k.Needs != nemesis.NeedsCluster { // whose tests are in servers/kubernetes/cluster
+		// whose tests are in servers/kubernetes/cluster
+		if len(cases) == 0 && k.Needs != nemesis.NeedsCluster {
 			t.Errorf("fault %s has no case in healingCases: nothing shows that it leaves nothing behind", k.Name)
 		}
 		for _, c := range cases {
@@ -122,14 +124,15 @@ func everyKind(t *testing.T) map[string][]healingCase {
 	return healingCases
 }
 
-// healingFor is how long such a fault lasts, in milliseconds: two renewals of a lock with a TTL of a second, so that one at least is held up.
+// healingFor is how long such a fault lasts, in milliseconds: two renewals of a
+// lock with a TTL of a second, so that one at least is held up.
 const healingFor = 700
 
 // healingSuite begins the YAML of a suite of such scenarios.
 const healingSuite = "suite: heal\nscenarios:\n"
 
-// scenario is the YAML of a scenario of the suite. It goes on until somebody ends it, or for the given time. The workload is short of nothing, so that the
-// fault soon meets whom it is aimed at.
+// scenario is the YAML of a scenario of the suite. It goes on until somebody ends it, or for the
+// given time. The workload is short of nothing, so that the fault soon meets whom it is aimed at.
 func (c healingCase) scenario(name, kind, duration string) string {
 	return fmt.Sprintf(`  - name: %s
     lock: %s
@@ -146,7 +149,8 @@ func (c healingCase) scenario(name, kind, duration string) string {
 `, name, c.lock, duration, kind, c.fault, c.lasts(kind))
 }
 
-// lasts is how long the fault lasts, in YAML; one that is over as soon as it has struck takes no such field.
+// lasts is how long the fault lasts, in YAML; one that is over as soon as it
+// has struck takes no such field.
 func (c healingCase) lasts(kind string) string {
 	if kind == "reset" || kind == "expire-session" || kind == "cut" && !strings.Contains(c.fault, "silent: true") {
 		return ""
@@ -154,7 +158,7 @@ func (c healingCase) lasts(kind string) string {
 	return fmt.Sprintf("for: %dms, ", healingFor)
 }
 
-// ofNodes tells whether the case strikes nodes.
+// ofNodes reports whether the case strikes nodes.
 func (c healingCase) ofNodes() bool { return !strings.Contains(c.fault, "target: holder") }
 
 // healingName is the scenario's name, and its folder's.

@@ -36,15 +36,19 @@ func startHealing(t *testing.T, kind string, c healingCase) *healingRun {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	r := &healingRun{done: make(chan struct{}), dir: filepath.Join(dir, "out"), temp: filepath.Join(dir, "tmp"), before: leavingsNow(t), spaces: hoststest.KeepNamespaces(t)}
+	r := &healingRun{done: make(chan struct{}), dir: filepath.Join(dir, "out"), temp: filepath.Join(dir, "tmp"),
+		before: leavingsNow(t), spaces: hoststest.KeepNamespaces(t)}
 	r.mark = fmt.Sprintf("LOCKCHAOS_TEST_MARK=heal-%d-%d", os.Getpid(), healingRuns.Add(1))
-	program, file := filepath.Join(dir, "lockchaos"), filepath.Join(dir, "heal.yaml") // testscript knows the program by its name
-	if err := errors.Join(os.Mkdir(r.temp, 0o755), os.Symlink(exe, program), os.WriteFile(file, []byte(healingSuite+c.scenario(healingName, kind, "2m")), 0o644)); err != nil {
+	// testscript knows the program by its name
+	program, file := filepath.Join(dir, "lockchaos"), filepath.Join(dir, "heal.yaml")
+	if err := errors.Join(os.Mkdir(r.temp, 0o755), os.Symlink(exe, program),
+		os.WriteFile(file, []byte(healingSuite+c.scenario(healingName, kind, "2m")), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	r.cmd = exec.Command(program, "run", file, "--runtime", runtimes.Local, "--out", r.dir, "--seed", "1", "--retries", "0")
 	r.cmd.Env = append(os.Environ(), r.mark, "TMPDIR="+r.temp)
-	out, err := os.Create(filepath.Join(dir, "output")) // no pipe: orphans of a killed program hold it for a moment
+	// no pipe: orphans of a killed program hold it for a moment
+	out, err := os.Create(filepath.Join(dir, "output"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +115,8 @@ func (r *healingRun) inner(t *testing.T) int {
 	return r.find(t, "scenario")
 }
 
-// isInit tells of the init of a sandbox, which has the arguments of the process that it starts: it is number 1 inside.
+// isInit tells of the init of a sandbox, which has the arguments of the process
+// that it starts: it is number 1 inside.
 func (r *healingRun) isInit(pid int) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(text)) {
@@ -187,7 +192,8 @@ func linesOf(file, word string) (lines []string) {
 	return lines
 }
 
-// nothingLeft waits until every process of the run has ended, and looks for anything else that may be left of it.
+// nothingLeft waits until every process of the run has ended, and looks for
+// anything else that may be left of it.
 func (r *healingRun) nothingLeft(t *testing.T) {
 	t.Helper()
 	awaitThat(t, "every process has ended", func() bool { return len(marked(t, r.mark)) == 0 })

@@ -31,9 +31,10 @@ const soakMoments = 50
 
 func soaking() bool { return os.Getenv(soakVar) == "1" }
 
-// TestHealing ends lockchaos at seeded moments under each kind of fault, in every way, and looks for whatever may be left: a process, stopped or not, a
-// namespace with its rules, links and queues, a table or a queue in our own namespace, a control group, a mount, a temporary file. With LOCKCHAOS_SOAK=1 it
-// does so fifty times for each kind, else once, each kind in one of the ways.
+// TestHealing ends lockchaos at seeded moments under each kind of fault, in every way, and looks
+// for whatever may be left: a process, stopped or not, a namespace with its rules, links and
+// queues, a table or a queue in our own namespace, a control group, a mount, a temporary file. With
+// LOCKCHAOS_SOAK=1 it does so fifty times for each kind, else once, each kind in one of the ways.
 func TestHealing(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
@@ -84,7 +85,8 @@ type ending struct {
 // endings lists the ways. Killed is the most frequent: it leaves nobody who could clean up.
 func endings() []ending {
 	killed := ending{"killed", (*healingRun).killed}
-	return []ending{killed, {"interrupted once", (*healingRun).interrupted}, killed, {"its scenario's process killed", (*healingRun).innerKilled}, killed,
+	return []ending{killed, {"interrupted once", (*healingRun).interrupted}, killed,
+		{"its scenario's process killed", (*healingRun).innerKilled}, killed,
 		{"interrupted twice", (*healingRun).interruptedTwice}, {"failing inside", (*healingRun).failing}}
 }
 
@@ -117,7 +119,8 @@ func (r *healingRun) killed(t *testing.T, moment time.Duration) {
 	r.nothingLeft(t)
 }
 
-// innerKilled: SIGKILL to the process that injects the faults. The outer one says so, and how what was recorded can be judged.
+// innerKilled: SIGKILL to the process that injects the faults. The outer one
+// says so, and how what was recorded can be judged.
 func (r *healingRun) innerKilled(t *testing.T, moment time.Duration) {
 	r.struck(t, moment)
 	if err := unix.Kill(r.inner(t), unix.SIGKILL); err != nil {
@@ -145,7 +148,8 @@ func (r *healingRun) interrupted(t *testing.T, moment time.Duration) {
 	}
 }
 
-// interruptedTwice: the first SIGINT cannot be obeyed, for the process that would heal stands still; the second ends all at once.
+// interruptedTwice: the first SIGINT cannot be obeyed, for the process that
+// would heal stands still; the second ends all at once.
 func (r *healingRun) interruptedTwice(t *testing.T, moment time.Duration) {
 	r.struck(t, moment)
 	if err := unix.Kill(r.inner(t), unix.SIGSTOP); err != nil {
@@ -160,7 +164,8 @@ func (r *healingRun) interruptedTwice(t *testing.T, moment time.Duration) {
 	r.nothingLeft(t)
 }
 
-// failing: the store dies, so that the run fails while a fault is in effect. It is healed, and the failure told.
+// failing: the store dies, so that the run fails while a fault is in effect. It
+// is healed, and the failure told.
 func (r *healingRun) failing(t *testing.T, moment time.Duration) {
 	r.struck(t, moment)
 	if err := unix.Kill(r.find(t, "node", "store"), unix.SIGKILL); err != nil {

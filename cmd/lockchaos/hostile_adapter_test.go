@@ -13,7 +13,8 @@ import (
 	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
-// commandsSeen are the commands that GitHub's runner would carry out in what was printed, without those that turn commands off and on.
+// commandsSeen are the commands that GitHub's runner would carry out in what
+// was printed, without those that turn commands off and on.
 func commandsSeen(output string) (seen []string, off bool) {
 	token := ""
 	for _, line := range strings.Split(output, "\n") {
@@ -72,7 +73,8 @@ esac; done`
 	}
 	for name := range adapters {
 		for _, args := range [][]string{
-			{"run", "redis-setnx/none/unfenced", "--retries", "0", "--duration", "500ms", "--lock-cmd", "sh " + name, "--service", "none", "--format", "github"},
+			{"run", "redis-setnx/none/unfenced", "--retries", "0", "--duration", "500ms", "--lock-cmd", "sh " + name,
+				"--service", "none", "--format", "github"},
 			{"adapter", "test", "sh " + name, "--service", "none", "--format", "github"},
 			{"adapter", "test", "sh " + name, "--service", "none"},
 		} {

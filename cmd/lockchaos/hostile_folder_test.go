@@ -42,8 +42,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// linked puts a link in the place of a file in the run's folder. It leads to a file of the victim, unless its
-// path is absolute.
+// linked puts a link in the place of a file in the run's folder. It leads to a
+// file of the victim, unless its path is absolute.
 func linked(name, target string) func(*testing.T, string, string) {
 	return func(t *testing.T, dir, victim string) {
 		to := target
@@ -101,8 +101,8 @@ var traps = []trap{
 	{name: "the page is a pipe", set: piped(setnx + "/" + runs.ReportFile), mend: true},
 }
 
-// TestHostileFolders: whatever a folder of a run holds, commands that read it end, tell nothing of what
-// lies elsewhere, and change nothing there.
+// TestHostileFolders: whatever a folder of a run holds, commands that read it
+// end, tell nothing of what lies elsewhere, and change nothing there.
 func TestHostileFolders(t *testing.T) {
 	for _, trap := range traps {
 		t.Run(trap.name, func(t *testing.T) {
@@ -186,8 +186,8 @@ func TestHostileShards(t *testing.T) {
 	}
 }
 
-// TestHostileInputEndsAtFirstSignal: a command that waits for a history which never comes ends at the
-// first signal.
+// TestHostileInputEndsAtFirstSignal: a command that waits for a history which
+// never comes ends at the first signal.
 func TestHostileInputEndsAtFirstSignal(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "history.jsonl")
 	must(t, unix.Mkfifo(pipe, 0o600))
@@ -221,7 +221,8 @@ func TestHostileWhere(t *testing.T) {
 	for _, words := range [][]string{{"--out", "/elsewhere"}, {"--runtime", "local", "--parallel=9"}} {
 		rewrite(t, dir, func(r *runs.Record) { r.Where = words })
 		var out bytes.Buffer
-		if code := execute(t.Context(), []string{"rerun", dir}, &out, &out); code != exit.Usage || !strings.Contains(out.String(), "does not say where") {
+		if code := execute(t.Context(), []string{"rerun", dir}, &out, &out); code != exit.Usage ||
+			!strings.Contains(out.String(), "does not say where") {
 			t.Errorf("%q: %d, %s", words, code, out.String())
 		}
 	}

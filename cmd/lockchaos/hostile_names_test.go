@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestHostileNames: millions of words on a command line are looked up once each, in half a second. When
-// each word was looked for in all suites, they took longer than a test may.
+// TestHostileNames: millions of words on a command line are looked up once each, in half a
+// second. When each word was looked for in all suites, they took longer than a test may.
 func TestHostileNames(t *testing.T) {
 	const name = "redis-setnx/none/unfenced"
 	c, err := ours().Choose(slices.Repeat([]string{name, "redlock/none/unfenced"}, 2_000_000))

@@ -43,7 +43,8 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// tried runs a command line, and looks at all that it prints. Commands are the beginnings of lines that are ours to a CI runner.
+// tried runs a command line, and looks at all that it prints. Commands are the
+// beginnings of lines that are ours to a CI runner.
 func tried(t *testing.T, ctx context.Context, about string, args ...string) int {
 	t.Helper()
 	var out, errs lockedBuffer
@@ -56,7 +57,8 @@ func tried(t *testing.T, ctx context.Context, about string, args ...string) int 
 	return code
 }
 
-// poisoned calls f with each string of a JSON value replaced by the hostile text, one after the other: alone, and behind what was there.
+// poisoned calls f with each string of a JSON value replaced by the hostile
+// text, one after the other: alone, and behind what was there.
 func poisoned(v any, at string, set func(any), f func(at string)) {
 	switch x := v.(type) {
 	case string:
@@ -104,11 +106,13 @@ func filled(v reflect.Value) {
 	}
 }
 
-// TestHostileHistories puts hostile text into each field of a history, and looks at what the commands about histories print.
+// TestHostileHistories puts hostile text into each field of a history, and
+// looks at what the commands about histories print.
 func TestHostileHistories(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.jsonl")
-	if code := execute(t.Context(), []string{"generate", "--events", "200", "--clients", "3", "--bad", "2", "--out", good}, &bytes.Buffer{}, &bytes.Buffer{}); code != exit.OK {
+	if code := execute(t.Context(), []string{"generate", "--events", "200", "--clients", "3", "--bad", "2", "--out",
+		good}, &bytes.Buffer{}, &bytes.Buffer{}); code != exit.OK {
 		t.Fatal(code)
 	}
 	text, err := os.ReadFile(good)
@@ -133,7 +137,8 @@ func TestHostileHistories(t *testing.T) {
 			t.Fatal(err)
 		}
 		poisoned(value, "", nil, func(at string) {
-			if i > 0 && seen[at+fmt.Sprint(value.(map[string]any)["type"])] { // once for each kind of line
+			// once for each kind of line
+			if i > 0 && seen[at+fmt.Sprint(value.(map[string]any)["type"])] {
 				return
 			}
 			seen[at+fmt.Sprint(value.(map[string]any)["type"])] = true
@@ -183,7 +188,8 @@ func merged(t *testing.T, a, b string) string {
 	return string(text)
 }
 
-// TestHostileLogs puts hostile text into each cell of an audit log in CSV and in JSON lines, and into histories of other tools, byte by byte.
+// TestHostileLogs puts hostile text into each cell of an audit log in CSV and
+// in JSON lines, and into histories of other tools, byte by byte.
 func TestHostileLogs(t *testing.T) {
 	dir := t.TempDir()
 	columns := "time=ts,client=pod,event=action,key=resource,token=fence"
@@ -208,7 +214,8 @@ func TestHostileLogs(t *testing.T) {
 			before := rows[r][c]
 			for _, evil := range []string{harmlesstest.Hostile, before + harmlesstest.Hostile} {
 				all := rows
-				if r > 0 && (c == 1 || c == 3) { // a client or a key: wherever it is named, so that it is in the finding
+				// a client or a key: wherever it is named, so that it is in the finding
+				if r > 0 && (c == 1 || c == 3) {
 					all = nil
 					for _, row := range rows {
 						row = slices.Clone(row)
@@ -244,12 +251,14 @@ func TestHostileLogs(t *testing.T) {
 	}
 	for _, format := range []string{"jepsen", "porcupine", "csv", "json", "native"} {
 		try(format, "evil.edn", []byte(harmlesstest.Hostile), "--format", format)
-		try(format, "evil.edn", []byte("{:type :invoke, :f :acquire, :process \""+harmlesstest.Hostile+"\", :time 1}\n"), "--format", format)
+		try(format, "evil.edn", []byte("{:type :invoke, :f :acquire, :process \""+harmlesstest.Hostile+
+			"\", :time 1}\n"), "--format", format)
 		try(format, "evil.edn", []byte(`{"`+harmlesstest.Hostile+`": "`+harmlesstest.Hostile+"\"}\n"), "--format", format)
 	}
 }
 
-// TestHostileFiles puts hostile text into each value of a scenario file, a policy and a plan, and runs them, interrupted before they begin.
+// TestHostileFiles puts hostile text into each value of a scenario file, a
+// policy and a plan, and runs them, interrupted before they begin.
 func TestHostileFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -296,7 +305,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestHostileWords gives hostile words to every verb, as its words and as the value of each of its flags.
+// TestHostileWords gives hostile words to every verb, as its words and as the
+// value of each of its flags.
 func TestHostileWords(t *testing.T) {
 	t.Chdir(t.TempDir())
 	over, cancel := context.WithCancel(t.Context())
@@ -315,8 +325,9 @@ func TestHostileWords(t *testing.T) {
 	tried(t, over, "no verb", evil)
 }
 
-// TestEverythingPrintedIsHarmless holds the command to print values by package harmless alone. What a Writer can't know is where a value ends:
-// a line break in a name would begin a line that looks like one of ours.
+// TestEverythingPrintedIsHarmless holds the command to print values by package
+// harmless alone. What a Writer can't know is where a value ends: a line break
+// in a name would begin a line that looks like one of ours.
 func TestEverythingPrintedIsHarmless(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -324,7 +335,8 @@ func TestEverythingPrintedIsHarmless(t *testing.T) {
 	}
 	set := token.NewFileSet()
 	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") || name == "completion.go" || name == "man.go" { // words of ours alone
+		// words of ours alone
+		if strings.HasSuffix(name, "_test.go") || name == "completion.go" || name == "man.go" {
 			continue
 		}
 		file, err := parser.ParseFile(set, name, nil, 0)
@@ -342,7 +354,8 @@ func TestEverythingPrintedIsHarmless(t *testing.T) {
 				}
 			}
 			if s, ok := n.(*ast.SelectorExpr); ok {
-				if x, ok := s.X.(*ast.Ident); ok && x.Name == "fmt" && (strings.HasPrefix(s.Sel.Name, "Fprint") || strings.HasPrefix(s.Sel.Name, "Print")) {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "fmt" &&
+					(strings.HasPrefix(s.Sel.Name, "Fprint") || strings.HasPrefix(s.Sel.Name, "Print")) {
 					t.Errorf("%s: fmt.%s prints values as they are: use harmless.%[2]s", set.Position(s.Pos()), s.Sel.Name)
 				}
 			}

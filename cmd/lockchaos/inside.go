@@ -7,9 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/clients/shell"
+	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/harness/worker"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/own"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -30,7 +33,7 @@ func insideCommands() []*cobra.Command {
 		Short: "Be a client: take commands from the harness",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return harness.Work(cmd.Context(), os.Stdin, os.Stdout, workerLocks())
+			return worker.Run(cmd.Context(), os.Stdin, os.Stdout, workerLocks())
 		},
 	}
 	node := &cobra.Command{
@@ -64,9 +67,31 @@ func insideCommands() []*cobra.Command {
 			return own.Inside(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	}
-	all := []*cobra.Command{scenario, worker, node, probe, try}
+	all := []*cobra.Command{scenario, worker, node, probe, try, lockExecCommand()}
 	for _, cmd := range all {
 		cmd.Hidden = true
 	}
 	return all
+}
+
+// lockExecCommand is an adapter: that of a lock which is made of shell commands.
+func lockExecCommand() *cobra.Command {
+	var commands shell.Commands
+	cmd := &cobra.Command{
+		Use:   shell.Verb,
+		Short: "Be a lock that is made of shell commands (inside a sandbox)",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			lock, err := commands.Lock(func(err error) {
+				harmless.Fprintln(os.Stderr, harmless.Block(redact.Text(err.Error()), "  "))
+				os.Exit(exit.Failed)
+			})
+			if err != nil {
+				return exit.Misuse(err)
+			}
+			return lock.Serve(os.Stdin, os.Stdout)
+		},
+	}
+	addCommands(cmd.Flags(), &commands)
+	return cmd
 }

@@ -23,13 +23,15 @@ func waitForInterrupts() {
 	select {}
 }
 
-// The second interrupt ends the program at once, in the foreground and as a shell starts it in the background.
+// The second interrupt ends the program at once, in the foreground and as a
+// shell starts it in the background.
 func TestSecondInterruptEndsIt(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, disposition := range []string{"-", ""} { // of the shell's trap: as it is by default, and ignored
+	// of the shell's trap: as it is by default, and ignored
+	for _, disposition := range []string{"-", ""} {
 		cmd := exec.Command("sh", "-c", `trap "$0" INT; exec "$@"`, disposition, exe, waitVerb)
 		out, err := cmd.StdoutPipe()
 		if err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
-// sandboxed tells whether this machine makes private networks; with LOCKCHAOS_REQUIRE=all it has to.
+// sandboxed reports whether this machine makes private networks; with
+// LOCKCHAOS_REQUIRE=all it has to.
 func sandboxed(t testing.TB) bool {
 	t.Helper()
 	for _, c := range hosts.Probe(t.Context()) {
@@ -31,7 +32,8 @@ func sandboxed(t testing.TB) bool {
 	return true
 }
 
-// Killed at any moment, a run leaves nothing: no process of its own, no server, and with them no namespace and no link.
+// Killed at any moment, a run leaves nothing: no process of its own, no server,
+// and with them no namespace and no link.
 func TestKilledRunLeavesNothing(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
@@ -53,7 +55,8 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Half of the moments lie in the start, where the races are, the others in the middle of the work: when its processes are there.
+		// Half of the moments lie in the start, where the races are, the others
+		// in the middle of the work: when its processes are there.
 		if i%2 == 0 {
 			<-time.After(time.Duration(rng.Int64N(int64(150 * time.Millisecond))))
 		} else {
@@ -90,7 +93,8 @@ func awaitMarked(t *testing.T, mark string, n int) {
 	}
 }
 
-// marked lists the processes whose environment has the mark, which everything that a run starts inherits.
+// marked lists the processes whose environment has the mark, which everything
+// that a run starts inherits.
 func marked(t testing.TB, mark string) []int {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/environ")

@@ -9,10 +9,12 @@ import (
 	"github.com/lockchaos/lockchaos/runs"
 )
 
-// A run that was killed can be reported: what had not begun is said to have not been run, and is no pass.
+// A run that was killed can be reported: what had not begun is said to have not
+// been run, and is no pass.
 func TestReportOfAKilledRun(t *testing.T) {
 	dir := t.TempDir()
-	run := runs.Record{Suite: "quick", Started: time.Unix(0, 0), Scenarios: []runs.ScenarioRecord{{Name: "a", Dir: "a", State: runs.StateWaiting}}}
+	run := runs.Record{Suite: "quick", Started: time.Unix(0, 0),
+		Scenarios: []runs.ScenarioRecord{{Name: "a", Dir: "a", State: runs.StateWaiting}}}
 	if err := run.Save(dir); err != nil {
 		t.Fatal(err)
 	}

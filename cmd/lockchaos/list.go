@@ -14,7 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports/terminal"
 	"github.com/lockchaos/lockchaos/runs"
@@ -31,7 +31,8 @@ var lists = []struct {
 	// end says what the words of the list mean.
 	end string
 }{
-	{"locks", lockRows, locksLegend}, {"services", serviceRows, ""}, {listOfScenarios, nil, ""}, {"workloads", workloadRows, ""},
+	{"locks", lockRows, locksLegend}, {"services", serviceRows, ""}, {listOfScenarios, nil, ""},
+	{"workloads", workloadRows, ""},
 	{"faults", faultRows, "\n" + nemesis.TargetsLegend() + "\n"}, {"properties", propertyRows, ""},
 }
 
@@ -91,9 +92,11 @@ func checkList(cmd *cobra.Command, args, names []string) error {
 	case len(args) == 0:
 		return exit.Misuse(fmt.Errorf("list what? one of %s", join(names)))
 	case !slices.Contains(names, args[0]):
-		return exit.Misuse(fmt.Errorf("there is no list of %q: one of %s%s", args[0], join(names), suggest(args[0], names)))
+		return exit.Misuse(fmt.Errorf("there is no list of %q: one of %s%s", args[0], join(names),
+			suggest(args[0], names)))
 	case args[0] != listOfScenarios && (len(args) > 1 || cmd.Flags().NFlag() > 0):
-		return exit.Misuse(fmt.Errorf("only the list of %s can be narrowed: lockchaos list %s takes nothing else", listOfScenarios, args[0]))
+		return exit.Misuse(fmt.Errorf("only the list of %s can be narrowed: lockchaos list %s takes nothing else",
+			listOfScenarios, args[0]))
 	case len(args) > 2:
 		return exit.Misuse(fmt.Errorf("list %s takes one pattern, such as 'redis*/unfenced'", listOfScenarios))
 	}
@@ -103,7 +106,8 @@ func checkList(cmd *cobra.Command, args, names []string) error {
 func lockRows() [][]string {
 	rows := [][]string{{"LOCK", "SERVICE", "VALID", "TOKEN", "CONFIRMS", "NOTICES", "TOLERATES", "HOW"}}
 	for _, k := range locks() {
-		rows = append(rows, []string{k.Name, k.Service, cmp.Or(k.Claims.Validity, "none"), k.Claims.Token, cmp.Or(join(k.Claims.Confirms), "nothing"), noticing(k), cmp.Or(k.Claims.Tolerates, "none"), described(k)})
+		rows = append(rows, []string{k.Name, k.Service, cmp.Or(k.Claims.Validity, "none"), k.Claims.Token,
+			cmp.Or(join(k.Claims.Confirms), "nothing"), noticing(k), cmp.Or(k.Claims.Tolerates, "none"), described(k)})
 	}
 	return rows
 }
@@ -146,7 +150,7 @@ func serviceRows() [][]string {
 
 func workloadRows() [][]string {
 	rows := [][]string{{"WORKLOAD", "WHAT EVERY CLIENT DOES, AGAIN AND AGAIN"}}
-	for _, k := range harness.Workloads() {
+	for _, k := range workload.Kinds() {
 		rows = append(rows, []string{k.Name, k.About})
 	}
 	return rows
@@ -174,7 +178,8 @@ func faultRows() [][]string {
 	return rows
 }
 
-// listScenarios lists the scenarios that fit a pattern ("": all) and the selection, suite by suite. Runs is where the latest run lies.
+// listScenarios lists the scenarios that fit a pattern ("": all) and the
+// selection, suite by suite. Runs is where the latest run lies.
 func listScenarios(w io.Writer, pattern string, only pick.Selection, out string) error {
 	if err := only.Check(catalogue()); err != nil {
 		return err
@@ -208,7 +213,8 @@ func listScenarios(w io.Writer, pattern string, only pick.Selection, out string)
 		}
 	}
 	if listed == 0 && !only.LastFailed {
-		return exit.Misuse(fmt.Errorf("no scenario fits %q%s (all names: lockchaos list scenarios)", pattern, suggest(pattern, runs.Names(suites))))
+		return exit.Misuse(fmt.Errorf("no scenario fits %q%s (all names: lockchaos list scenarios)", pattern,
+			suggest(pattern, runs.Names(suites))))
 	}
 	_, err = io.WriteString(w, listEnd(pattern, only, listed))
 	return err
@@ -223,7 +229,8 @@ func suitesOf(only pick.Selection, out string) ([]scenarios.Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	suite := scenarios.Suite{Name: last.Run.Suite, About: fmt.Sprintf("%s that did not come out as they should", last.Title())}
+	suite := scenarios.Suite{Name: last.Run.Suite,
+		About: fmt.Sprintf("%s that did not come out as they should", last.Title())}
 	for _, p := range last.Plans {
 		suite.Scenarios = append(suite.Scenarios, p.Scenario)
 	}
@@ -240,7 +247,8 @@ func listEnd(pattern string, only pick.Selection, listed int) string {
 	}
 	end := "\nEXPECTED is what theory says of the lock under the fault; \"either\" where chance decides whether anything is violated (lockchaos explain WORD).\n"
 	if pattern == "" {
-		end += fmt.Sprintf("suite %s: drawn from the seed, one scenario for each lock: lockchaos run %s --seed 7\n", pick.Random, pick.Random)
+		end += fmt.Sprintf("suite %s: drawn from the seed, one scenario for each lock: lockchaos run %s --seed 7\n",
+			pick.Random, pick.Random)
 	}
 	return end
 }

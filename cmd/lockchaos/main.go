@@ -1,4 +1,5 @@
-// Command lockchaos tests distributed locks: it runs real lock services, breaks what they rely on, and judges what happened.
+// Command lockchaos tests distributed locks: it runs real lock services, breaks
+// what they rely on, and judges what happened.
 package main
 
 import (
@@ -21,7 +22,8 @@ func main() {
 	defer func() {
 		// Go would end with status 2, which means inconclusive; a defect of ours is never a result.
 		if p := recover(); p != nil {
-			harmless.Fprintf(os.Stderr, "lockchaos: a defect in lockchaos itself, please report it: %v\n%s", p, debug.Stack())
+			harmless.Fprintf(os.Stderr, "lockchaos: a defect in lockchaos itself, please report it: %v\n%s", p,
+				debug.Stack())
 			os.Exit(exit.Failed)
 		}
 	}()
@@ -30,8 +32,10 @@ func main() {
 	os.Exit(execute(interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// interruptible is a context that the first interrupt ends: whoever has it heals, records and reports. The second interrupt, no longer caught, ends
-// the program at once. A shell starts what runs in the background with SIGINT ignored, and so it would be again: there the second is caught, too.
+// interruptible is a context that the first interrupt ends: whoever has it
+// heals, records and reports. The second interrupt, no longer caught, ends the
+// program at once. A shell starts what runs in the background with SIGINT
+// ignored, and so it would be again: there the second is caught, too.
 func interruptible() context.Context {
 	background := signal.Ignored(unix.SIGINT)
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)

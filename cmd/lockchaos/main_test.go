@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
 	"github.com/lockchaos/lockchaos/internal/decided"
@@ -19,7 +20,7 @@ import (
 )
 
 // internal are the verbs that lockchaos starts itself as.
-var internal = []string{"worker", "node", "scenario", runtimes.ProbeVerb, own.TrialVerb}
+var internal = []string{"worker", "node", "scenario", runtimes.ProbeVerb, own.TrialVerb, shell.Verb}
 
 func TestMain(m *testing.M) {
 	hosts.Stage()
@@ -30,7 +31,8 @@ func TestMain(m *testing.M) {
 		os.Exit(execute(interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 	}
 	if os.Getenv(runtimes.EnvironmentVar) == "" {
-		os.Setenv(runtimes.EnvironmentVar, runtimes.Local) // the tests of containers say so themselves
+		// the tests of containers say so themselves
+		os.Setenv(runtimes.EnvironmentVar, runtimes.Local)
 	}
 	testscript.Main(tests{m}, map[string]func(){"lockchaos": main})
 }
@@ -49,7 +51,9 @@ func TestScripts(t *testing.T) {
 	able := sandboxed(t)
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		// No Deadline of its own: a script that waits for what never comes fails at the end of `go test -timeout`. A shorter one for all of them together fails whichever is last on a slow machine.
+		// No Deadline of its own: a script that waits for what never comes
+		// fails at the end of `go test -timeout`. A shorter one for all of them
+		// together fails whichever is last on a slow machine.
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", os.Getenv("GORACE"))
@@ -82,7 +86,8 @@ func status_(ts *testscript.TestScript, neg bool, args []string) {
 // withStatus runs a command that must exit with a status.
 const withStatus = `want=$0; "$@"; got=$?; test $got = $want || { echo "exit status $got, want $want" >&2; exit 1; }`
 
-// decided_ N PATTERN COMMAND…: the command is made again until it exits with status N and says what the pattern matches, since one run may show too little.
+// decided_ N PATTERN COMMAND…: the command is made again until it exits with
+// status N and says what the pattern matches, since one run may show too little.
 func decided_(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: decided N PATTERN COMMAND …")

@@ -29,7 +29,8 @@ $SOURCE_DATE_EPOCH, if it is set, is the date of the pages.`,
 			}
 			root := cmd.Root()
 			forManual(root)
-			if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "lockchaos " + version, Manual: "lockchaos"}, dir); err != nil {
+			if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "lockchaos " + version,
+				Manual: "lockchaos"}, dir); err != nil {
 				return fmt.Errorf("write manual pages: %w", err)
 			}
 			pages, err := filepath.Glob(filepath.Join(dir, "lockchaos*.1"))
@@ -42,8 +43,8 @@ $SOURCE_DATE_EPOCH, if it is set, is the date of the pages.`,
 	}
 }
 
-// forManual makes the help of every command fit for the library that makes manual pages of it, which takes it for Markdown: lines that are set in by
-// two columns are examples, and stay lines.
+// forManual makes the help of every command fit for the library that makes manual pages of it,
+// which takes it for Markdown: lines that are set in by two columns are examples, and stay lines.
 func forManual(cmd *cobra.Command) {
 	cmd.DisableAutoGenTag = true
 	var lines []string

@@ -16,7 +16,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// TestMaskedAttacksAreValid: what is made of an attack to avoid a defect would be accepted from a file.
+// TestMaskedAttacksAreValid: what is made of an attack to avoid a defect would
+// be accepted from a file.
 func TestMaskedAttacksAreValid(t *testing.T) {
 	t.Parallel()
 	table, known, file := attackTable(t), catalogue(), filepath.Join(t.TempDir(), "plan.yaml")
@@ -54,8 +55,9 @@ func TestMaskedAttacksAreValid(t *testing.T) {
 	}
 }
 
-// TestExamMasks: a lock whose releases always deny their grants hears that it stands without that defect. With a second one behind it, it hears of both. Where no application
-// avoids the defect, it hears that nobody knows.
+// TestExamMasks: a lock whose releases always deny their grants hears that it
+// stands without that defect. With a second one behind it, it hears of both.
+// Where no application avoids the defect, it hears that nobody knows.
 func TestExamMasks(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
@@ -69,7 +71,8 @@ func TestExamMasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := func(flaws string) []string {
-		return []string{"--lock-cmd", "env PYTHONPATH=" + examples + " " + python + " testdata/slow/lock.py 0.5 0.01 " + flaws, "--service", "redis", "--attack", "nothing-work,nothing-relay"}
+		return []string{"--lock-cmd", "env PYTHONPATH=" + examples + " " + python + " testdata/slow/lock.py 0.5 0.01 " +
+			flaws, "--service", "redis", "--attack", "nothing-work,nothing-relay"}
 	}
 	for _, c := range []struct {
 		name   string
@@ -80,7 +83,8 @@ func TestExamMasks(t *testing.T) {
 	}{
 		{"one flaw", own("denies"), checker.FalseLoss, reports.MendedStands, ""},
 		{"a second one behind it", own("denies overtakes"), checker.FalseLoss, reports.MendedFalls, checker.KindGrantedWhileValid},
-		{"nobody avoids it", []string{"broken-watchdog-deaf", "--attack", "cut-off-long"}, checker.KindLateNotice, reports.MendedUnknown, ""},
+		{"nobody avoids it", []string{"broken-watchdog-deaf", "--attack", "cut-off-long"}, checker.KindLateNotice,
+			reports.MendedUnknown, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -110,8 +114,10 @@ func TestExamMasks(t *testing.T) {
 				if m.Dir == "" {
 					return
 				}
-				if _, again, err := ours().JudgeRun(filepath.Join(dir, runs.LatestLink, m.Dir)); err != nil || len(again.Scenarios) != len(m.Attacks) {
-					t.Errorf("the attacks that were made again can't be judged again: %d of %d, %v", len(again.Scenarios), len(m.Attacks), err)
+				if _, again, err := ours().JudgeRun(filepath.Join(dir, runs.LatestLink, m.Dir)); err != nil ||
+					len(again.Scenarios) != len(m.Attacks) {
+					t.Errorf("the attacks that were made again can't be judged again: %d of %d, %v",
+						len(again.Scenarios), len(m.Attacks), err)
 				}
 			})
 		})

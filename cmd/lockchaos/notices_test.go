@@ -2,10 +2,12 @@ package main
 
 import "testing"
 
-// noticesOf is what is true of each lock that claims to notice a loss within a time, by the code that notices it. That the locks that notice alone do is tried on their
-// services (clienttest, "a holder that hears nothing of the service"); the others rely on answers:
+// noticesOf is what is true of each lock that claims to notice a loss within a time, by
+// the code that notices it. That the locks that notice alone do is tried on their services
+// (clienttest, "a holder that hears nothing of the service"); the others rely on answers:
 //
-//   - etcd's library counts a lease from the receipt of the last answer. One that was long on its way makes it believe for as long beyond the grace.
+//   - etcd's library counts a lease from the receipt of the last answer. One
+//     that was long on its way makes it believe for as long beyond the grace.
 //   - gozk is told by ZooKeeper when it has a connection again.
 //
 // Controls claim what the lock claims that they were made from.
@@ -13,10 +15,12 @@ var noticesOf = map[string]string{
 	"redis-watchdog": "alone", "zookeeper": "alone",
 	"pg-advisory": "alone", "pg-advisory-xact": "alone", "pg-row": "alone", "pg-advisory-xact-pgbouncer": "alone",
 	"consul-session": "alone", "consul-semaphore": "alone", "mariadb-getlock": "alone", "mariadb-row": "alone",
-	"etcd-lease": "undisturbed", "etcd-lock-api": "undisturbed", "semaphore-etcd": "undisturbed", "etcd-rw": "undisturbed", "zookeeper-gozk": "undisturbed", "etcd-txn": "undisturbed",
+	"etcd-lease": "undisturbed", "etcd-lock-api": "undisturbed", "semaphore-etcd": "undisturbed",
+	"etcd-rw": "undisturbed", "zookeeper-gozk": "undisturbed", "etcd-txn": "undisturbed",
 	"broken-watchdog-deaf": "alone", "broken-zk-session-blind": "alone", "broken-zk-herd": "alone", "pg-advisory-pgbouncer": "alone",
 	"broken-consul-deaf": "alone", "broken-mariadb-reconnect": "alone", "galera-getlock": "alone",
-	"broken-etcd-waiter-blind": "undisturbed", "broken-etcd-queue-stayer": "undisturbed", "broken-etcd-token-lease": "undisturbed", "broken-etcd-readers-yield": "undisturbed",
+	"broken-etcd-waiter-blind": "undisturbed", "broken-etcd-queue-stayer": "undisturbed",
+	"broken-etcd-token-lease": "undisturbed", "broken-etcd-readers-yield": "undisturbed",
 	"broken-etcd-queue-careless": "undisturbed", "broken-watchdog-retakes": "undisturbed", "broken-watchdog-lenient": "undisturbed",
 }
 

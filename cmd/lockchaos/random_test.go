@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// What is drawn for every lock, those that are broken on purpose too, is a scenario that would be accepted from a file, with the same seed the same; and
+// What is drawn for every lock, those that are broken on purpose too, is a
+// scenario that would be accepted from a file, with the same seed the same; and
 // every lock on a service gets faults of several kinds.
 func TestRandomScenariosAreValid(t *testing.T) {
 	suites, err := scenarios.Builtin(catalogue())
@@ -49,7 +50,8 @@ func TestRandomScenariosAreValid(t *testing.T) {
 				t.Errorf("%s, seed %d: %v", k.Name, seed, err)
 				continue
 			}
-			if !reflect.DeepEqual(again.Scenario.Faults, p.Scenario.Faults) || !reflect.DeepEqual(again.Scenario.Expect, p.Scenario.Expect) {
+			if !reflect.DeepEqual(again.Scenario.Faults, p.Scenario.Faults) ||
+				!reflect.DeepEqual(again.Scenario.Expect, p.Scenario.Expect) {
 				t.Errorf("%s, seed %d: saved and read back it is another plan", k.Name, seed)
 			}
 			for _, f := range p.Scenario.Faults {

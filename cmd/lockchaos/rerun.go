@@ -47,8 +47,8 @@ func (f *runFlags) addYes(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.yes, "yes", false, "start what the saved plan names, without a question: an adapter, commands of hooks, containers")
 }
 
-// confirm asks before a saved plan starts what this user has not started before. Where nobody can be
-// asked, it refuses.
+// confirm asks before a saved plan starts what this user has not started
+// before. Where nobody can be asked, it refuses.
 func (f *runFlags) confirm(cmd *cobra.Command) func(starts []string) error {
 	return func(starts []string) error {
 		unknown := runs.Unknown(starts)
@@ -67,7 +67,9 @@ func (f *runFlags) confirm(cmd *cobra.Command) func(starts []string) error {
 		if !terminal || !term.IsTerminal(int(in.Fd())) {
 			return exit.Misuse(fmt.Errorf("the saved plan starts what you have not started on this machine before:\n%sIf you trust whoever made it, give --yes", list.String()))
 		}
-		harmless.Fprintf(cmd.ErrOrStderr(), "The saved plan starts what you have not started on this machine before:\n%sGo on? [y/N] ", harmless.Block(list.String(), ""))
+		harmless.Fprintf(cmd.ErrOrStderr(),
+			"The saved plan starts what you have not started on this machine before:\n%sGo on? [y/N] ",
+			harmless.Block(list.String(), ""))
 		answer, _ := bufio.NewReader(in).ReadString('\n')
 		if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
 			return exit.Misuse(errors.New("nothing was started"))
@@ -132,7 +134,8 @@ func (f *runFlags) runAgain(s *experiments.Saved, cmd *cobra.Command) error {
 		return err
 	}
 	return f.there(ctx, s.Plans, out.Say, func(where runtimes.Runtime) error {
-		run := &runs.Run{Settings: f.complete(), Where: where, Name: s.Run.Suite, About: s.Run.About, Plans: s.Plans, Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.Named)}
+		run := &runs.Run{Settings: f.complete(), Where: where, Name: s.Run.Suite, About: s.Run.About, Plans: s.Plans,
+			Screen: out, Command: reports.Shell(os.Args[0], "rerun", s.Named)}
 		return f.then.Found(ctx, run, experiments.Rerun(ctx, s, run))
 	})
 }

@@ -56,11 +56,39 @@ func rootCommand() *cobra.Command {
 	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
-	root.AddCommand(demoCommand(), runCommand(), examCommand(), exploreCommand(), surveyCommand(), gateCommand(), initCommand(), rerunCommand(), shrinkCommand(), sweepCommand(), serveCommand(), endsAtOnce(checkCommand()), endsAtOnce(witnessCommand()), generateCommand(), endsAtOnce(reportCommand()), endsAtOnce(trendCommand()), watchCommand(), listCommand(), explainCommand(), doctorCommand(), cleanCommand(), adapterCommand(), completionCommand(), manCommand())
+	for _, d := range doors() {
+		root.AddGroup(&cobra.Group{ID: d.title, Title: d.title + ":"})
+		for _, cmd := range d.verbs {
+			cmd.GroupID = d.title
+		}
+		root.AddCommand(d.verbs...)
+		root.SetHelpCommandGroupID(d.title) // the last one's
+	}
 	root.AddCommand(insideCommands()...)
 	complete(root)
 	refuseWords(root)
 	return root
+}
+
+// door is a reason why people come, and the verbs behind it.
+type door struct {
+	title string
+	verbs []*cobra.Command
+}
+
+// doors are those of the README, and what all of them need.
+func doors() []door {
+	return []door{
+		{"I choose a lock", []*cobra.Command{demoCommand(), runCommand(), examCommand(), surveyCommand(),
+			sweepCommand()}},
+		{"I wrote a lock", []*cobra.Command{adapterCommand(), exploreCommand(), shrinkCommand(), rerunCommand()}},
+		{"I guard a CI", []*cobra.Command{initCommand(), gateCommand(), endsAtOnce(trendCommand())}},
+		{"I have a production log", []*cobra.Command{endsAtOnce(checkCommand()), watchCommand(),
+			endsAtOnce(witnessCommand()), generateCommand()}},
+		{"To read what was found", []*cobra.Command{explainCommand(), endsAtOnce(reportCommand()), serveCommand()}},
+		{"About lockchaos and this machine", []*cobra.Command{listCommand(), doctorCommand(), cleanCommand(),
+			completionCommand(), manCommand()}},
+	}
 }
 
 // ofVerbs makes a command print its help, and refuse a word that is none of its verbs.
@@ -123,16 +151,20 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	errs := harmless.NewWriter(stderr)
 	root.SetErr(errs)
 	var pipe *outlet
-	if cmd, _, err := root.Find(args); err == nil && !cmd.Hidden { // a process of a run ends with the run
+	// a process of a run ends with the run
+	if cmd, _, err := root.Find(args); err == nil && !cmd.Hidden {
 		ctx, pipe = outlive(ctx, stdout)
 		defer pipe.interrupt()
 		stdout = pipe
 	}
 	out := harmless.NewWriter(stdout)
-	defer func() { _, _ = errs.Close(), out.Close() }() // the runner obeys commands again after the last word; nobody is left to be told that it was not written
+	// the runner obeys commands again after the last word; nobody is left to be
+	// told that it was not written
+	defer func() { _, _ = errs.Close(), out.Close() }()
 	root.SetOut(out)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		root.SetOut(stdout) // a shell reads it, and a line that begins with a colon means something to it
+		// a shell reads it, and a line that begins with a colon means something to it
+		root.SetOut(stdout)
 	}
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -159,14 +191,15 @@ func verbs(root *cobra.Command) []string {
 	return names
 }
 
-// suggest returns the known words that come nearest to a mistyped one, as the end of an error message.
+// suggest returns the known words that come nearest to a mistyped one, as the
+// end of an error message.
 func suggest(word string, known []string) string { return spelling.Suggest(word, known) }
 
 func join(words []string) string { return strings.Join(words, ", ") }
 
-// outlet is a standard output whose reader may go, as in `lockchaos run | head -1`. The kernel would
-// then end the program at once, and what it has made in containers and networks would stay. So it is
-// interrupted instead: it heals, records and cleans up.
+// outlet is a standard output whose reader may go, as in `lockchaos run | head -1`. The
+// kernel would then end the program at once, and what it has made in containers and
+// networks would stay. So it is interrupted instead: it heals, records and cleans up.
 type outlet struct {
 	out       io.Writer
 	interrupt context.CancelFunc
@@ -176,8 +209,9 @@ type outlet struct {
 // errUnread is why a command whose output nobody reads any more is interrupted.
 var errUnread = errors.New("nobody reads the output any more")
 
-// endsAtOnce is for a command that only reads what is saved: it has nothing to heal, so an interrupt
-// ends it wherever it is. One whose output nobody reads comes to its own end and exit status.
+// endsAtOnce is for a command that only reads what is saved: it has nothing to
+// heal, so an interrupt ends it wherever it is. One whose output nobody reads
+// comes to its own end and exit status.
 func endsAtOnce(cmd *cobra.Command) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/experiments"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/hosts/kubernetes"
@@ -34,14 +35,15 @@ import (
 // runFlags are the settings of `lockchaos run`, and of the commands that share its flags.
 type runFlags struct {
 	pick.Request
-	scale    string
-	dry      bool
-	shards   int
-	since    string
-	then     experiments.Then
-	yes      bool
-	taken    bool                        // a saved run has said where
-	consent  func(starts []string) error // of those who wrote no plan themselves; nil: the user's words say what is started
+	scale  string
+	dry    bool
+	shards int
+	since  string
+	then   experiments.Then
+	yes    bool
+	taken  bool // a saved run has said where
+	// of those who wrote no plan themselves; nil: the user's words say what is started
+	consent  func(starts []string) error
 	measured metricsFlag
 	repeatFlags
 	outputFlags
@@ -106,7 +108,7 @@ verdicts by seed, with the rate of violated runs and its confidence interval. Ea
 its folder. The exit status is the worst of all.
 
 With --lock-cmd a program of your own, in any language, takes the place of the scenarios' locks (see
-` + "`lockchaos adapter`" + `). In every suite but "random" the properties alone judge it. With --inherent the
+` + "`lockchaos adapter`" + `), and with --acquire a lock that is made of shell commands (docs/shell.md). In every suite but "random" the properties alone judge it. With --inherent the
 report names what no lease prevents, and the run does not fail for it: a holder that acts after the
 end of its lease, and the harm that it does to a store without a fence. A defect of the lock still
 fails the run, and an inconclusive property stays inconclusive.
@@ -144,11 +146,14 @@ Environment variables:
 	f.addSeed(flags)
 	flags.DurationVar(&f.Duration, "duration", 0, "length of each workload (default: the scenario's own)")
 	flags.StringVar(&f.Plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
-	flags.StringSliceVar(&f.Locks, "locks", nil, `of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
+	flags.StringSliceVar(&f.Locks, "locks", nil,
+		`of the suite random: locks by their names, or "all" (the default), which are all that are not broken on purpose`)
 	addSelection(cmd, &f.Only)
-	flags.StringVar(&f.since, "only-changed-since", "", "folder of an earlier run: run first what did not come out as it should there, then what has changed, and nothing else")
+	flags.StringVar(&f.since, "only-changed-since", "",
+		"folder of an earlier run: run first what did not come out as it should there, then what has changed, and nothing else")
 	f.addShard(flags)
-	flags.IntVar(&f.shards, "shards", 0, "of --runtime kubernetes: run so many shards at once, each in a pod of its own, and merge them")
+	flags.IntVar(&f.shards, "shards", 0,
+		"of --runtime kubernetes: run so many shards at once, each in a pod of its own, and merge them")
 	f.addScale(flags, `"test": the scenario's own, short times; "real": those of production, a TTL of 10 s and a holder that is frozen for 30 s`)
 	f.addOwn(flags, "command line of a lock of your own, which takes the place of the scenarios' locks (docs/protocol.md)",
 		"TTL of the lock of --lock-cmd; faults and workloads are stretched with it (default: the lock's own where that cannot be set, else the scenario's; etcd, zookeeper 2s)")
@@ -158,30 +163,38 @@ Environment variables:
 	f.measured.add(flags)
 	f.outputFlags.add(flags)
 	flags.BoolVar(&f.NoExpect, "no-expect", false, "judge by the properties alone, whatever the scenario expects")
-	flags.BoolVar(&f.Inherent, "inherent", false, "expect of every lock what no lease prevents: a holder that is late, and the harm that it does to a store without a fence; all else fails")
+	flags.BoolVar(&f.Inherent, "inherent", false,
+		"expect of every lock what no lease prevents: a holder that is late, and the harm that it does to a store without a fence; all else fails")
 	return cmd
 }
 
 // whereFlags are those that say where to run.
 var whereFlags = []string{"runtime", "image", "project", "nodes", "context", "namespace"}
 
-// addWhere adds the flags of every command that runs plans: where, how many at once, and where to write.
+// addWhere adds the flags of every command that runs plans: where, how many at
+// once, and where to write.
 func (f *runFlags) addWhere(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Runtime, "runtime", runtimes.Default(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
 project that runs, "kubernetes" makes pods, "external" uses servers at the addresses of --nodes, "sim" simulates all but the lock library of --lock-go, in virtual time; "auto" takes docker if an engine answers and has the images, else local`)
 	flags.StringArrayVar(&f.Images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
 	flags.StringVar(&f.Project, "project", "", "compose project, by its name or folder (default: that of this folder)")
 	addCluster(flags, &f.Where)
-	flags.StringSliceVar(&f.Nodes, "nodes", nil, "which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
+	flags.StringSliceVar(&f.Nodes, "nodes", nil,
+		"which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
 	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
-	flags.BoolVar(&f.Trace, "trace", false, "of --runtime sim: write each call of an adapter, each command of a server and each segment on the wire to "+runs.TraceFile+" in a scenario's folder")
+	flags.BoolVar(&f.Trace, "trace", false,
+		"of --runtime sim: write each call of an adapter, each command of a server and each segment on the wire to "+
+			runs.TraceFile+" in a scenario's folder")
 }
 
 // addCluster adds the flags that say which cluster.
 func addCluster(flags *pflag.FlagSet, where *runtimes.Where) {
-	flags.StringVar(&where.Context, "context", "", "of --runtime kubernetes: what kubectl's configuration calls the cluster (default: the current context)")
-	flags.StringVar(&where.Namespace, "namespace", "", "of --runtime kubernetes: where pods are made (default: "+kubernetes.DefaultNamespace+"; the agents' namespace has -agents behind it)")
+	flags.StringVar(&where.Context, "context", "",
+		"of --runtime kubernetes: what kubectl's configuration calls the cluster (default: the current context)")
+	flags.StringVar(&where.Namespace, "namespace", "",
+		"of --runtime kubernetes: where pods are made (default: "+kubernetes.DefaultNamespace+
+			"; the agents' namespace has -agents behind it)")
 }
 
 // addSeed adds the flag of every command whose draws follow a seed.
@@ -206,21 +219,41 @@ func (f *runFlags) checkScale() error {
 // addOwn adds the flags of every command that takes a lock of the user's own.
 func (f *runFlags) addOwn(flags *pflag.FlagSet, command, ttl string) {
 	flags.StringVar(&f.Own.Command, "lock-cmd", "", command)
-	flags.StringVar(&f.Own.Go, "lock-go", "", "folder of a Go package that is an adapter: lockchaos compiles it, for --runtime sim too (docs/simulation.md)")
-	flags.StringVar(&f.Own.Service, "service", "", `the service that the lock of --lock-cmd uses (lockchaos list services), or "none"`)
+	flags.StringVar(&f.Own.Go, "lock-go", "",
+		"folder of a Go package that is an adapter: lockchaos compiles it, for --runtime sim too (docs/simulation.md)")
+	addCommands(flags, &f.Own.Shell)
+	flags.StringVar(&f.Own.Service, "service", "",
+		`the service that the lock of --lock-cmd or --acquire uses (lockchaos list services), or "none"`)
 	flags.DurationVar(&f.Own.TTL, "ttl", 0, ttl)
+}
+
+// addCommands adds the flags of a lock that is made of shell commands (docs/shell.md).
+func addCommands(flags *pflag.FlagSet, c *shell.Commands) {
+	flags.StringVar(&c.Acquire, shell.AcquireFlag, "",
+		"a lock of shell commands (docs/shell.md): takes $LOCKCHAOS_KEY; exit status 0 granted, 1 another holds it. "+
+			"Without --release it prints a line when granted, and runs for as long as it holds")
+	flags.StringVar(&c.Release, shell.ReleaseFlag, "",
+		"of --acquire: gives the key back; exit status 0 given back, 1 it was no longer ours")
+	flags.StringVar(&c.Renew, shell.RenewFlag, "",
+		"of --acquire: starts the lease anew; exit status 0 renewed, 1 it was no longer ours")
+	flags.StringVar(&c.Held, shell.HeldFlag, "",
+		"of --acquire: asks whether the key is still ours; exit status 0 it is, 1 it is not")
+	flags.StringVar(&c.Declare, shell.DeclareFlag, "",
+		`of --acquire: what the lock promises, in the words of docs/protocol.md, such as {"name":"flock","no_expiry":true}`)
 }
 
 // checkWhere refuses what makes no sense of these.
 func (f *runFlags) checkWhere() error {
 	if !slices.Contains(runtimes.Names(), f.Runtime) {
-		return exit.Misuse(fmt.Errorf("unknown runtime %q%s (there are %s)", f.Runtime, suggest(f.Runtime, runtimes.Names()), strings.Join(runtimes.Names(), ", ")))
+		return exit.Misuse(fmt.Errorf("unknown runtime %q%s (there are %s)", f.Runtime,
+			suggest(f.Runtime, runtimes.Names()), strings.Join(runtimes.Names(), ", ")))
 	}
 	if f.Parallel < 1 {
 		return exit.Misuse(fmt.Errorf("--parallel %d: at least one scenario must run", f.Parallel))
 	}
 	if f.Retries < 0 || f.Retries > policy.MostRetries {
-		return exit.Misuse(fmt.Errorf("--retries %d: what came to nothing is run again 0 to %d times", f.Retries, policy.MostRetries))
+		return exit.Misuse(fmt.Errorf("--retries %d: what came to nothing is run again 0 to %d times", f.Retries,
+			policy.MostRetries))
 	}
 	if f.dry && f.format == screen.JSON {
 		return exit.Misuse(errors.New("--dry-run is told as text: give no --format json beside it"))
@@ -239,7 +272,8 @@ func (f *runFlags) check(given *pflag.FlagSet) error {
 	if err := f.checkScale(); err != nil {
 		return err
 	}
-	return errors.Join(f.checkShards(), f.repeatFlags.check(f.Shard.Total > 0), f.checkOwn(), f.Only.Check(catalogue()), f.checkInherent(), f.checkNames())
+	return errors.Join(f.checkShards(), f.repeatFlags.check(f.Shard.Total > 0), f.checkOwn(), f.Only.Check(catalogue()),
+		f.checkInherent(), f.checkNames())
 }
 
 // checkNames refuses names and choices of locks that do not go together.
@@ -253,7 +287,8 @@ func (f *runFlags) checkNames() error {
 	case random && len(f.Only.Words()) > 0:
 		return exit.Misuse(fmt.Errorf("suite %s is drawn for each lock: --locks chooses them, and --lock and --fault are for other suites", pick.Random))
 	case !random && (len(f.Locks) > 0 || slices.Contains(f.Names, pick.Random)):
-		return exit.Misuse(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it", pick.Random))
+		return exit.Misuse(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it",
+			pick.Random))
 	}
 	return nil
 }
@@ -284,13 +319,19 @@ func (f *runFlags) checkInherent() error {
 	return nil
 }
 
-// withoutPasswords takes the passwords out of the command line of a lock of the user's own, which is saved, and shown, with the plans.
+// withoutPasswords takes the passwords out of the command line of a lock of the
+// user's own, which is saved, and shown, with the plans.
 func (f *runFlags) withoutPasswords() (err error) {
 	if f.Own.Command, err = redact.Command(f.Own.Command); err != nil {
 		return exit.Misuse(fmt.Errorf("--lock-cmd: %w", err))
 	}
-	if lacking := redact.Lacking(f.Own.Command); lacking != "" {
-		return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
+	if err := f.Own.Shell.Change(redact.Command); err != nil {
+		return exit.Misuse(err)
+	}
+	for _, command := range append(f.Own.Shell.Words(), f.Own.Command) {
+		if lacking := redact.Lacking(command); lacking != "" {
+			return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
+		}
 	}
 	return nil
 }
@@ -303,19 +344,31 @@ func (f *runFlags) checkOwn() error {
 	if f.Own.Go != "" && f.Own.Service == "" {
 		f.Own.Service = "redis"
 	}
+	program := f.Own.Command != "" || f.Own.Shell.Given()
 	switch {
-	case f.Own.Go != "" && f.Own.Command != "":
-		return exit.Misuse(errors.New("--lock-cmd or --lock-go, not both"))
-	case f.Own.Command != "" && f.Runtime == runtimes.Virtual:
-		return exit.Misuse(errors.New("the simulation compiles the lock: give --lock-go DIR, the folder of its Go package, in the place of --lock-cmd"))
+	case f.Own.Go != "" && program || f.Own.Command != "" && f.Own.Shell.Given():
+		return exit.Misuse(errors.New("--lock-cmd, --lock-go or --acquire: one lock of your own, not several"))
+	case program && f.Runtime == runtimes.Virtual:
+		return exit.Misuse(errors.New("the simulation compiles the lock: give --lock-go DIR, the folder of its Go package, in the place of --lock-cmd or --acquire"))
 	case !f.Own.Given() && (f.Own.Service != "" || f.Own.TTL != 0):
-		return exit.Misuse(errors.New("--service and --ttl are for the lock of --lock-cmd"))
+		return exit.Misuse(errors.New("--service and --ttl are for the lock of --lock-cmd or --acquire"))
 	case f.Own.Given() && f.Plan != "":
 		return exit.Misuse(errors.New("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
 	case f.Own.Given() && !f.Here() && f.Runtime != runtimes.Auto:
 		return runtimes.OnlyHere("--lock-cmd", f.Runtime)
 	}
-	return checkTTL(f.Own.TTL)
+	return errors.Join(checkShell(f.Own.Shell), checkTTL(f.Own.TTL))
+}
+
+// checkShell refuses shell commands that make no lock.
+func checkShell(c shell.Commands) error {
+	if !c.Given() {
+		return nil
+	}
+	if err := c.Check(); err != nil {
+		return exit.Misuse(err)
+	}
+	return nil
 }
 
 // checkTTL refuses a --ttl that makes no sense; 0: none was given.
@@ -369,10 +422,12 @@ func (f *runFlags) run(cmd *cobra.Command, out *screen.Screen) error {
 	f.Places = ours().PlacesOf(f.Names, f.Plan)
 	return f.carryOut(ctx, cmd.OutOrStdout(), p.Name, p.Plans, func(where runtimes.Runtime) error {
 		if f.repeat == 1 {
-			s := &runs.Run{Settings: f.complete(), Where: where, Name: p.Name, About: p.About, Plans: p.Plans, Command: f.commandLine(), Screen: out}
+			s := &runs.Run{Settings: f.complete(), Where: where, Name: p.Name, About: p.About, Plans: p.Plans,
+				Command: f.commandLine(), Screen: out}
 			return f.then.Found(ctx, s, s.Do(ctx))
 		}
-		s := &experiments.Series{Settings: f.complete(), Repeat: f.repeat, Until: f.until, Where: where, Screen: out, Draw: p.Draw, Whole: f.commandLine() + f.repeatFlags.words(),
+		s := &experiments.Series{Settings: f.complete(), Repeat: f.repeat, Until: f.until, Where: where, Screen: out,
+			Draw: p.Draw, Whole: f.commandLine() + f.repeatFlags.words(),
 			Command: func(seed uint64, dir string) string {
 				if f.Plan != "" {
 					return reports.Shell(os.Args[0], "rerun", dir)
@@ -397,16 +452,19 @@ func (f *runFlags) sinceRun() (err error) {
 	return err
 }
 
-// recall finds what failed in the latest run, and takes over where and how it was run. Where nothing failed it says so.
+// recall finds what failed in the latest run, and takes over where and how it
+// was run. Where nothing failed it says so.
 func (f *runFlags) recall(cmd *cobra.Command) (err error) {
 	if f.Last, err = ours().LastFailed(f.Out); err != nil {
 		return err
 	}
 	if len(f.Last.Plans) == 0 {
-		harmless.Fprintf(cmd.OutOrStdout(), "Nothing is to be run: all %d scenarios of %s came out as they should.\n", f.Last.Of, f.Last.Dir)
+		harmless.Fprintf(cmd.OutOrStdout(), "Nothing is to be run: all %d scenarios of %s came out as they should.\n",
+			f.Last.Of, f.Last.Dir)
 		return nil
 	}
-	f.NoExpect = f.NoExpect || f.Last.Run.NoExpect || f.Last.Run.Policy != nil // as the run's own "again" says
+	// as the run's own "again" says
+	f.NoExpect = f.NoExpect || f.Last.Run.NoExpect || f.Last.Run.Policy != nil
 	if err := f.sameWhere(cmd, f.Last.Run); err != nil {
 		return err
 	}
@@ -415,7 +473,8 @@ func (f *runFlags) recall(cmd *cobra.Command) (err error) {
 
 // carryOut cuts the plans into shards, and does what is to be done with them where the flags say,
 // unless they want to know beforehand what that is.
-func (f *runFlags) carryOut(ctx context.Context, w io.Writer, name string, plans []scenarios.Plan, do func(runtimes.Runtime) error) error {
+func (f *runFlags) carryOut(ctx context.Context, w io.Writer, name string, plans []scenarios.Plan,
+	do func(runtimes.Runtime) error) error {
 	if err := runs.WithoutSecrets(plans); err != nil {
 		return err
 	}
@@ -430,7 +489,8 @@ func (f *runFlags) carryOut(ctx context.Context, w io.Writer, name string, plans
 }
 
 // there does something with plans where the flags say.
-func (f *runFlags) there(ctx context.Context, plans []scenarios.Plan, say func(string), do func(runtimes.Runtime) error) error {
+func (f *runFlags) there(ctx context.Context, plans []scenarios.Plan, say func(string),
+	do func(runtimes.Runtime) error) error {
 	if err := runs.WithoutSecrets(plans); err != nil {
 		return err
 	}
@@ -454,7 +514,8 @@ func (f *runFlags) there(ctx context.Context, plans []scenarios.Plan, say func(s
 	return errors.Join(do(where), where.Close())
 }
 
-// elsewhere are the words that choose where to run, unless that is in networks of this machine's own.
+// elsewhere are the words that choose where to run, unless that is in networks
+// of this machine's own.
 func (f *runFlags) elsewhere() []string {
 	if f.Runtime == runtimes.Local || f.Runtime == runtimes.Virtual {
 		return nil
@@ -462,7 +523,8 @@ func (f *runFlags) elsewhere() []string {
 	return f.whereWords()
 }
 
-// unexpected reports whether nothing says what is to be expected: the scenarios were written for other locks than that of --lock-cmd.
+// unexpected reports whether nothing says what is to be expected: the scenarios
+// were written for other locks than that of --lock-cmd.
 func (f *runFlags) unexpected() bool {
 	return f.Own.Given() && !f.Inherent && !f.Random()
 }
@@ -510,10 +572,14 @@ func (f *runFlags) lockWords() (line []string) {
 		line = append(line, "--scale", scaleReal)
 	}
 	if f.Own.Command != "" {
-		line = append(line, "--lock-cmd", f.Own.Command, "--service", f.Own.Service) // without its secrets, by now
+		// without its secrets, by now
+		line = append(line, "--lock-cmd", f.Own.Command, "--service", f.Own.Service)
 	}
 	if f.Own.Go != "" {
 		line = append(line, "--lock-go", f.Own.Go, "--service", f.Own.Service)
+	}
+	if f.Own.Shell.Given() {
+		line = append(append(line, f.Own.Shell.Words()...), "--service", f.Own.Service)
 	}
 	if f.Own.TTL > 0 {
 		line = append(line, "--ttl", f.Own.TTL.String())

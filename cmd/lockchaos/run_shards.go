@@ -21,7 +21,8 @@ func (f *runFlags) checkShards() error {
 	case f.shards == 0:
 		return nil
 	case f.shards < 0 || f.Runtime != runtimes.Kubernetes:
-		return exit.Misuse(fmt.Errorf("--shards %d: want how many pods, with --runtime %s", f.shards, runtimes.Kubernetes))
+		return exit.Misuse(fmt.Errorf("--shards %d: want how many pods, with --runtime %s", f.shards,
+			runtimes.Kubernetes))
 	case f.Shard.Total > 0 || f.repeat > 1 || f.Only.LastFailed:
 		return exit.Misuse(errors.New("--shards runs all parts of what is named, once: give no --shard, --repeat or --last-failed beside it"))
 	case f.Own.Given():
@@ -30,7 +31,8 @@ func (f *runFlags) checkShards() error {
 	return nil
 }
 
-// runShards runs each part in a pod of its own, and merges them. The folders of the parts stay where a part has left none.
+// runShards runs each part in a pod of its own, and merges them. The folders of
+// the parts stay where a part has left none.
 func (f *runFlags) runShards(cmd *cobra.Command, out *screen.Screen) error {
 	if err := os.MkdirAll(f.Out, 0o755); err != nil {
 		return fmt.Errorf("make the folder for runs: %w", err)
@@ -65,5 +67,6 @@ func (f *runFlags) runShards(cmd *cobra.Command, out *screen.Screen) error {
 	if failed == nil {
 		err = os.RemoveAll(parts)
 	}
-	return errors.Join(failed, err, experiments.Report(cmd.Context(), ours(), dir, func() (*screen.Screen, error) { return out, nil }))
+	return errors.Join(failed, err, experiments.Report(cmd.Context(), ours(), dir,
+		func() (*screen.Screen, error) { return out, nil }))
 }

@@ -55,9 +55,12 @@ func TestSchemaOfSuites(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	for _, bad := range []string{"suites: a\n", "scenarios: [{lock: a}]\n", "scenarios: [{attack: stop-work}]\n", "scenarios: [{name: a, lok: b}]\n", "scenarios: [{name: a, ttl: soon}]\n",
-		"scenarios: [{name: a, ttl: 5}]\n", "scenarios: [{name: a, faults: [{kind: paus}]}]\n", "scenarios: [{name: a, faults: [{kind: pause, when: later}]}]\n",
-		"scenarios: [{name: a, workload: {think: 5ms...20ms}}]\n", "scenarios: [{name: a, expect: {properties: {herd: good}}}]\n", "matrix: [{locks: []}]\n"} {
+	for _, bad := range []string{"suites: a\n", "scenarios: [{lock: a}]\n", "scenarios: [{attack: stop-work}]\n",
+		"scenarios: [{name: a, lok: b}]\n", "scenarios: [{name: a, ttl: soon}]\n",
+		"scenarios: [{name: a, ttl: 5}]\n", "scenarios: [{name: a, faults: [{kind: paus}]}]\n",
+		"scenarios: [{name: a, faults: [{kind: pause, when: later}]}]\n",
+		"scenarios: [{name: a, workload: {think: 5ms...20ms}}]\n",
+		"scenarios: [{name: a, expect: {properties: {herd: good}}}]\n", "matrix: [{locks: []}]\n"} {
 		if validYAML(t, "suite", bad) == nil {
 			t.Errorf("the schema takes\n%s", bad)
 		}
@@ -83,19 +86,22 @@ func TestSchemaOfSuitesIsComplete(t *testing.T) {
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
-	for def, of := range map[string]any{"scenario": scenarios.Scenario{}, "fault": scenarios.Fault{}, "workload": scenarios.Workload{}, "store": scenarios.Store{}, "app": scenarios.App{}} {
+	for def, of := range map[string]any{"scenario": scenarios.Scenario{}, "fault": scenarios.Fault{},
+		"workload": scenarios.Workload{}, "store": scenarios.Store{}, "app": scenarios.App{}} {
 		inSchema := schema.Defs[def].Properties
 		if got, want := sortedKeys(inSchema), yamlKeys(reflect.TypeOf(of)); !slices.Equal(got, want) {
 			t.Errorf("%s: the schema has %v, the file may have %v", def, got, want)
 		}
 	}
 	for member, of := range map[string]any{"needs": scenarios.Needs{}, "expect": scenarios.Expect{}, "adapter": scenarios.Adapter{}} {
-		if got, want := sortedKeys(schema.Defs["scenario"].Properties[member].Properties), yamlKeys(reflect.TypeOf(of)); !slices.Equal(got, want) {
+		if got, want := sortedKeys(schema.Defs["scenario"].Properties[member].Properties),
+			yamlKeys(reflect.TypeOf(of)); !slices.Equal(got, want) {
 			t.Errorf("%s: the schema has %v, the file may have %v", member, got, want)
 		}
 	}
 	for member, of := range map[string]any{"log": scenarios.AppLog{}, "hooks": scenarios.AppHooks{}} {
-		if got, want := sortedKeys(schema.Defs["app"].Properties[member].Properties), yamlKeys(reflect.TypeOf(of)); !slices.Equal(got, want) {
+		if got, want := sortedKeys(schema.Defs["app"].Properties[member].Properties),
+			yamlKeys(reflect.TypeOf(of)); !slices.Equal(got, want) {
 			t.Errorf("%s: the schema has %v, the file may have %v", member, got, want)
 		}
 	}
@@ -103,8 +109,10 @@ func TestSchemaOfSuitesIsComplete(t *testing.T) {
 	for _, list := range []struct {
 		def, member string
 		want        []string
-	}{{"fault", "kind", c.Faults}, {"fault", "when", c.Moments}, {"workload", "kind", c.Workloads}, {"store", "engine", c.Engines}, {"store", "kind", scenarios.StoreKinds()}} {
-		if got := schema.Defs[list.def].Properties[list.member].Enum; !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(list.want))) {
+	}{{"fault", "kind", c.Faults}, {"fault", "when", c.Moments}, {"workload", "kind", c.Workloads},
+		{"store", "engine", c.Engines}, {"store", "kind", scenarios.StoreKinds()}} {
+		if got := schema.Defs[list.def].Properties[list.member].Enum; !slices.Equal(slices.Sorted(slices.Values(got)),
+			slices.Sorted(slices.Values(list.want))) {
 			t.Errorf("%s.%s: the schema has %v, there are %v", list.def, list.member, got, list.want)
 		}
 	}
@@ -147,7 +155,8 @@ func TestSchemaOfMappings(t *testing.T) {
 	if err := validYAML(t, "compose", "nodes:\n  redis-1: cache\n  etcd-1: kv:1\n"); err != nil {
 		t.Error(err)
 	}
-	for _, bad := range []string{"node: {redis-1: cache}\n", "nodes: {redis: cache}\n", "nodes: {redis-1: [cache]}\n", "nodes: {redis-1: cache, more: 1}\n"} {
+	for _, bad := range []string{"node: {redis-1: cache}\n", "nodes: {redis: cache}\n", "nodes: {redis-1: [cache]}\n",
+		"nodes: {redis-1: cache, more: 1}\n"} {
 		if validYAML(t, "compose", bad) == nil {
 			t.Errorf("the schema takes %s", bad)
 		}

@@ -39,7 +39,8 @@ func validate(s *jsonschema.Schema, text string) error {
 	return s.Validate(value)
 }
 
-// schema_ NAME FILE…: each file is valid by docs/schema/NAME.json; "-lines" before the files: each line is.
+// schema_ NAME FILE…: each file is valid by docs/schema/NAME.json; "-lines"
+// before the files: each line is.
 func schema_(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: schema NAME [-lines] FILE …")
@@ -64,7 +65,8 @@ func schema_(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// Schemas that take everything would prove nothing; what lockchaos init writes is valid, and reads well.
+// Schemas that take everything would prove nothing; what lockchaos init writes
+// is valid, and reads well.
 func TestSchemaOfPolicies(t *testing.T) {
 	s, err := schemaNamed("policy")
 	if err != nil {
@@ -101,9 +103,12 @@ func TestSchemaOfPolicies(t *testing.T) {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"run: [quick]\n", "version: 2\nrun: [quick]\n", "version: 1\n", "version: 1\nrun: []\n", head + "runs: 3\n", head + "properties: some\n",
-		head + "repetitions: 0\n", head + "time_budget: soon\n", "version: 1\nrun: [{short: true}]\n", "version: 1\nrun: [{exam: x, properties: all}]\n", head + "inconclusive: pass\n", head + "lock: {command: ./l}\n",
-		head + "known: [{scenario: a, property: lost-update, reason: r}]\n", head + "known: [{scenario: a, property: lost-update, reason: r, expires: tomorrow}]\n",
+	for _, bad := range []string{"run: [quick]\n", "version: 2\nrun: [quick]\n", "version: 1\n",
+		"version: 1\nrun: []\n", head + "runs: 3\n", head + "properties: some\n",
+		head + "repetitions: 0\n", head + "time_budget: soon\n", "version: 1\nrun: [{short: true}]\n",
+		"version: 1\nrun: [{exam: x, properties: all}]\n", head + "inconclusive: pass\n", head + "lock: {command: ./l}\n",
+		head + "known: [{scenario: a, property: lost-update, reason: r}]\n",
+		head + "known: [{scenario: a, property: lost-update, reason: r, expires: tomorrow}]\n",
 		head + "known: [{scenario: a, property: lost-update, reason: ' ', expires: 2027-01-01}]\n"} {
 		if check(bad) == nil {
 			t.Errorf("the schema takes\n%s", bad)
@@ -114,7 +119,8 @@ func TestSchemaOfPolicies(t *testing.T) {
 func TestSchemasOfOutputRefuse(t *testing.T) {
 	for name, bad := range map[string][]string{
 		"progress": {`{}`, `{"event":"note","time":"2026-11-21T11:00:00Z"}`, `{"event":"won","time":"2026-11-21T11:00:00Z","text":"a"}`,
-			`{"event":"note","time":"2026-11-21T11:00:00Z","text":"a","more":1}`, `{"event":"finished","time":"2026-11-21T11:00:00Z","suite":"a","dir":"b","exit_status":9}`},
+			`{"event":"note","time":"2026-11-21T11:00:00Z","text":"a","more":1}`,
+			`{"event":"finished","time":"2026-11-21T11:00:00Z","suite":"a","dir":"b","exit_status":9}`},
 		"gate":    {`{}`, `{"lockchaos_gate":2}`},
 		"verdict": {`{}`, `{"lockchaos_verdict":1,"result":"good"}`},
 	} {

@@ -47,12 +47,14 @@ Without --listen only this machine reaches it. It has no passwords: who reaches 
 			}
 			s.Loopback = requests.Loopback(l)
 			if !s.Loopback {
-				harmless.Fprintf(cmd.ErrOrStderr(), "lockchaos: WARNING: %s can be reached from other machines, and asks for no password: whoever reaches it can read all runs, with their logs\n", l.Addr())
+				harmless.Fprintf(cmd.ErrOrStderr(),
+					"lockchaos: WARNING: %s can be reached from other machines, and asks for no password: whoever reaches it can read all runs, with their logs\n", l.Addr())
 			}
 			harmless.Fprintf(cmd.OutOrStdout(), "serving %s at http://%s/ (Ctrl-C ends it)\n", folder, l.Addr())
 			return s.Serve(cmd.Context(), l)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", servePort, "address and port; one that is not of this machine alone is reachable by others")
+	cmd.Flags().StringVar(&listen, "listen", servePort,
+		"address and port; one that is not of this machine alone is reachable by others")
 	return cmd
 }

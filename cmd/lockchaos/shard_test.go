@@ -47,8 +47,8 @@ func cutInto(t *testing.T, plans []scenarios.Plan, total int) (parts [][]scenari
 	return parts
 }
 
-// TestCut: every scenario is in one shard, no shard is empty, the order of the suite is kept, and no
-// shard takes longer than another by more than the longest scenario.
+// TestCut: every scenario is in one shard, no shard is empty, the order of the suite
+// is kept, and no shard takes longer than another by more than the longest scenario.
 func TestCut(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -134,8 +134,9 @@ func replayShard(t *testing.T, number, total int, change func(*runs.Run), tries 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &runs.Run{Settings: runs.Settings{Tool: ours(), Words: []string{"--runtime", "local"}, Parallel: 1, Seed: 7}, Where: &replayed{tries: tries},
-		Name: "two", Screen: screen.New(io.Discard)}
+	s := &runs.Run{Settings: runs.Settings{Tool: ours(), Words: []string{"--runtime", "local"}, Parallel: 1, Seed: 7},
+		Where: &replayed{tries: tries},
+		Name:  "two", Screen: screen.New(io.Discard)}
 	for _, sc := range c.Scenarios {
 		sc.Needs, sc.Expect = scenarios.Needs{Grants: 1}, scenarios.Expect{}
 		s.Plans = append(s.Plans, scenarios.Plan{Seed: 7, Scenario: sc})

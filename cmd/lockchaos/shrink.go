@@ -61,7 +61,8 @@ Exit status: 0 the scenario is written, 2 the violation did not show again, 3 th
 	flags := cmd.Flags()
 	f.addWhere(flags)
 	f.addYes(flags)
-	flags.StringVar(&f.Property, "property", "", "the property that must stay violated (default: one that was not expected to be; of several the one that harms data)")
+	flags.StringVar(&f.Property, "property", "",
+		"the property that must stay violated (default: one that was not expected to be; of several the one that harms data)")
 	flags.IntVar(&f.Runs, "runs", 3, "how often each candidate is run")
 	flags.IntVar(&f.Shows, "shows", 3, "in how many of these runs the property must be violated")
 	flags.DurationVar(&f.Budget, "budget", 5*time.Minute, "how long to search")

@@ -10,8 +10,9 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// --only-changed-since: what came out wrong is run first, then what is new or changed; what came out right is left out, but only where
-// the same build ran the same plan, and the lock is lockchaos's.
+// --only-changed-since: what came out wrong is run first, then what is new or
+// changed; what came out right is left out, but only where the same build ran
+// the same plan, and the lock is lockchaos's.
 func TestOnlyChangedSince(t *testing.T) {
 	c, err := ours().Choose([]string{"redlock"})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 const surveyHelp = `Examines lock libraries that people use. Each folder of survey/ is one: an adapter, and a card that says what the library promises.
 
   lockchaos survey run redis-semaphore    install it, try its adapter, and examine it ten times
-  lockchaos survey site                   make the pages in docs/survey, and the list in docs/track-record.md`
+  lockchaos survey site                   make the pages in build/survey, the table in docs/survey.md and the list in docs/track-record.md`
 
 func surveyCommand() *cobra.Command {
 	var dir string
@@ -31,25 +31,29 @@ func surveyCommand() *cobra.Command {
 }
 
 func surveySiteCommand(dir *string) *cobra.Command {
-	var to, record string
+	var to, table, record string
 	cmd := &cobra.Command{
 		Use:     "site",
 		Short:   "Make the survey's pages from the cards and what the exams came to",
 		Example: "  lockchaos survey site",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := survey.Site(*dir, to); err != nil {
-				return exit.Misuse(err)
+			err := survey.Site(*dir, to)
+			if err == nil {
+				err = errors.Join(survey.Table(*dir, table), survey.TrackRecord(*dir, record))
 			}
-			if err := survey.TrackRecord(*dir, record); err != nil {
+			if err != nil {
 				return exit.Misuse(err)
 			}
 			harmless.Fprintf(cmd.OutOrStdout(), "the survey: %s\n", reports.There(filepath.Join(to, reports.IndexFile)))
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", filepath.Join("docs", "survey"), "the folder of the pages")
-	cmd.Flags().StringVar(&record, "record", filepath.Join("docs", "track-record.md"), "the page whose list of defects is made from the cards, if it is there")
+	cmd.Flags().StringVar(&to, "to", filepath.Join("build", "survey"), "the folder of the pages")
+	cmd.Flags().StringVar(&table, "table", filepath.Join("docs", "survey.md"),
+		"the page whose table of the libraries is made from the cards and results, if it is there")
+	cmd.Flags().StringVar(&record, "record", filepath.Join("docs", "track-record.md"),
+		"the page whose list of defects is made from the cards, if it is there")
 	return cmd
 }
 
@@ -83,6 +87,7 @@ Exit status: 0 every library was examined, whatever it showed, 3 one could not b
 	cmd.Flags().IntVar(&s.Count, "exams", 10, "how many exams of each library, with the seeds 1, 2, 3 …")
 	cmd.Flags().BoolVar(&s.Short, "short", false, "make only the most telling attacks, about a third")
 	cmd.Flags().StringSliceVar(&s.Attacks, "attack", nil, "make only these attacks")
-	cmd.Flags().StringVar(&s.Out, "out", filepath.Join("runs", "survey"), "where the runs are kept, a folder for each library")
+	cmd.Flags().StringVar(&s.Out, "out", filepath.Join("runs", "survey"),
+		"where the runs are kept, a folder for each library")
 	return cmd
 }

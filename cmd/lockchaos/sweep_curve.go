@@ -49,7 +49,8 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
 				f.Seed = f.Shard.Seed()
 			}
 			if f.runs < 1 || f.points < 2 || f.points > 200 {
-				return exit.Misuse(fmt.Errorf("--runs %d --points %d: one run at least, and 2 to 200 points", f.runs, f.points))
+				return exit.Misuse(fmt.Errorf("--runs %d --points %d: one run at least, and 2 to 200 points", f.runs,
+					f.points))
 			}
 			if err := f.checkWhere(); err != nil {
 				return err
@@ -66,9 +67,11 @@ Exit status: 0 it was measured, whatever came out; 2 at some point no hold was s
 	flags.StringVar(&f.Lock, "lock", "", "the lock (lockchaos list locks)")
 	flags.StringVar(&f.Fault, "fault", nemesis.KindPause, "the kind of the fault (lockchaos list faults)")
 	flags.StringVar(&f.Target, "target", "", "whom it strikes (default: the holder; of a clock-jump one node, nodes:1)")
-	flags.StringVar(&f.When, "when", "", "when it strikes (default: between-read-and-write; of a clock-jump after-grant)")
+	flags.StringVar(&f.When, "when", "",
+		"when it strikes (default: between-read-and-write; of a clock-jump after-grant)")
 	flags.StringVar(&f.Clock, "clock", "wall", "of a clock-jump: which clock, wall or mono")
-	flags.StringVar(&f.Over, "over", "", `what is varied, from where to where: duration=0.5..3xTTL, or duration=250ms..2s; of a clock-jump offset=0.5..3xTTL (default: 0.5 to 3 TTLs)`)
+	flags.StringVar(&f.Over, "over", "",
+		`what is varied, from where to where: duration=0.5..3xTTL, or duration=250ms..2s; of a clock-jump offset=0.5..3xTTL (default: 0.5 to 3 TTLs)`)
 	flags.IntVar(&f.points, "points", 11, "how many values, evenly spaced")
 	flags.IntVar(&f.runs, "runs", 10, "how many runs at each value")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of the first run (default: a new one, printed)")
@@ -88,13 +91,16 @@ func (f *sweepFlags) command(args []string, values experiments.Values) string {
 			line = append(line, "--when", f.When)
 		}
 	}
-	line = append(line, "--over", values.Text, "--points", strconv.Itoa(f.points), "--runs", strconv.Itoa(f.runs), "--seed", strconv.FormatUint(f.Seed, 10))
+	line = append(line, "--over", values.Text, "--points", strconv.Itoa(f.points), "--runs", strconv.Itoa(f.runs),
+		"--seed", strconv.FormatUint(f.Seed, 10))
 	return reports.Shell(append(line, f.whereWords()...)...)
 }
 
 // sweep measures and writes. args are the words of the command line.
-func (f *sweepFlags) sweep(ctx context.Context, out *screen.Screen, args []string, base scenarios.Scenario, values experiments.Values) (err error) {
-	c := &experiments.Curve{Settings: f.complete(), Property: f.property, Runs: f.runs, Command: f.command(args, values), Screen: out, Base: base, Values: values, Began: time.Now()}
+func (f *sweepFlags) sweep(ctx context.Context, out *screen.Screen, args []string, base scenarios.Scenario,
+	values experiments.Values) (err error) {
+	c := &experiments.Curve{Settings: f.complete(), Property: f.property, Runs: f.runs,
+		Command: f.command(args, values), Screen: out, Base: base, Values: values, Began: time.Now()}
 	plans, err := c.Plans()
 	if err != nil {
 		return exit.Misuse(err)

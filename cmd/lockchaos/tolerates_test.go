@@ -6,18 +6,22 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 )
 
-// toleratesOf is what each lock claims of faults on nodes of its service. Those on five Redis ask all of them at once and hold with a majority; those on etcd and
-// ZooKeeper have a quorum behind whatever node they talk to. One server, or a primary with a replica, is no quorum.
+// toleratesOf is what each lock claims of faults on nodes of its service. Those on five Redis
+// ask all of them at once and hold with a majority; those on etcd and ZooKeeper have a quorum
+// behind whatever node they talk to. One server, or a primary with a replica, is no quorum.
 //
 // Controls claim what the lock claims that they were made from, unless they claim little.
 var toleratesOf = map[string]string{
-	"redlock": "minority", "redsync": "minority", "etcd-lease": "minority", "etcd-lock-api": "minority", "etcd-txn": "minority", "semaphore-etcd": "minority",
+	"redlock": "minority", "redsync": "minority", "etcd-lease": "minority", "etcd-lock-api": "minority",
+	"etcd-txn": "minority", "semaphore-etcd": "minority",
 	"etcd-rw": "minority", "zookeeper": "minority", "zookeeper-gozk": "minority",
-	"broken-redlock-no-quorum": "minority", "broken-redlock-no-validity": "minority", "broken-zk-session-blind": "minority", "broken-zk-herd": "minority",
+	"broken-redlock-no-quorum": "minority", "broken-redlock-no-validity": "minority",
+	"broken-zk-session-blind": "minority", "broken-zk-herd": "minority",
 	"broken-etcd-token-lease": "minority", "broken-etcd-readers-yield": "minority",
 }
 
-// TestEveryLockSaysWhatItTolerates: a claim that nobody has looked into is none, and one that the service can't bear is wrong.
+// TestEveryLockSaysWhatItTolerates: a claim that nobody has looked into is
+// none, and one that the service can't bear is wrong.
 func TestEveryLockSaysWhatItTolerates(t *testing.T) {
 	for _, k := range locks() {
 		if got := k.Claims.Tolerates; got != toleratesOf[k.Name] {

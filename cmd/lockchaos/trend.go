@@ -76,9 +76,12 @@ func writeTrend(w io.Writer, t *studies.Trend) error {
 	if err := terminal.Table(w, rows); err != nil {
 		return err
 	}
-	_, err := harmless.Fprintf(w, "\n%d scenario%s in %d run%s, from %s to %s; %d changed.\n", len(t.Courses), spelling.Plural(len(t.Courses)), len(t.Runs), spelling.Plural(len(t.Runs)), t.Runs[0], t.Runs[len(t.Runs)-1], changed)
+	_, err := harmless.Fprintf(w, "\n%d scenario%s in %d run%s, from %s to %s; %d changed.\n", len(t.Courses),
+		spelling.Plural(len(t.Courses)), len(t.Runs), spelling.Plural(len(t.Runs)), t.Runs[0], t.Runs[len(t.Runs)-1],
+		changed)
 	if err == nil && t.Without > 0 {
-		_, err = harmless.Fprintf(w, "Left out, since they hold no run that can be read: %d folder%s.\n", t.Without, spelling.Plural(t.Without))
+		_, err = harmless.Fprintf(w, "Left out, since they hold no run that can be read: %d folder%s.\n", t.Without,
+			spelling.Plural(t.Without))
 	}
 	return err
 }

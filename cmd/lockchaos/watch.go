@@ -24,8 +24,10 @@ func undecided(r watch.Result, dir string) error {
 		n    int64
 		text string
 	}{
-		{r.Bad, " of " + strconv.FormatInt(r.Lines, 10) + " lines can't be read (" + filepath.Join(dir, "bad-lines") + ")"},
-		{r.Beyond, " lines are about what was forgotten (" + filepath.Join(dir, "late-lines") + "; see --late and --forget)"},
+		{r.Bad, " of " + strconv.FormatInt(r.Lines, 10) + " lines can't be read (" + filepath.Join(dir, "bad-lines") +
+			")"},
+		{r.Beyond, " lines are about what was forgotten (" + filepath.Join(dir, "late-lines") +
+			"; see --late and --forget)"},
 		{r.Crowded, " times lines were forgotten though a later one might have spoken of them, because a lock was never free"},
 		{r.Open, " lines leave it open who held a lock"},
 	} {
@@ -67,7 +69,8 @@ usage, or a log that ends without a line about a lock.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] != "-" {
-				return exit.Misuse(fmt.Errorf("watch reads the standard input: tail -n +1 -F %s | %s -", args[0], cmd.CommandPath()))
+				return exit.Misuse(fmt.Errorf("watch reads the standard input: tail -n +1 -F %s | %s -", args[0],
+					cmd.CommandPath()))
 			}
 			reading, err := flags.reading(false)
 			if err != nil {
@@ -76,11 +79,13 @@ usage, or a log that ends without a line about a lock.`,
 			if s.Late < 0 || s.Forget < s.Late {
 				return exit.Misuse(errors.New("--late is 0 or more, and --forget at least as long"))
 			}
-			s.Format, s.Options, s.Out, s.Program = reading.Format, reading.Options, cmd.OutOrStdout(), cmd.Root().Name()
+			s.Format, s.Options, s.Out, s.Program = reading.Format, reading.Options, cmd.OutOrStdout(),
+				cmd.Root().Name()
 			if s.Dir, err = filepath.Abs(s.Dir); err != nil {
 				return exit.Misuse(err)
 			}
-			stop, err := measured.serve(cmd, func() *metrics.Set { s.Metrics = metrics.New().OfLog(); return s.Metrics })
+			stop, err := measured.serve(cmd,
+				func() *metrics.Set { s.Metrics = metrics.New().OfLog(); return s.Metrics })
 			if err != nil {
 				return exit.Misuse(err)
 			}
@@ -92,7 +97,9 @@ usage, or a log that ends without a line about a lock.`,
 			if err != nil {
 				return exit.Misuse(howToRead(err, cmd, "-"))
 			}
-			harmless.Fprintf(cmd.OutOrStdout(), "%d lines: %d findings, %d bad lines, %d lines about what was forgotten\n", result.Lines, result.Findings, result.Bad, result.Beyond)
+			harmless.Fprintf(cmd.OutOrStdout(),
+				"%d lines: %d findings, %d bad lines, %d lines about what was forgotten\n", result.Lines,
+				result.Findings, result.Bad, result.Beyond)
 			if result.Findings > 0 {
 				return exit.With(exit.Violated, nil)
 			}
@@ -103,8 +110,10 @@ usage, or a log that ends without a line about a lock.`,
 		},
 	}
 	cmd.Flags().StringVar(&s.Dir, "out", "watch", "folder of the journal, the findings and their pages")
-	cmd.Flags().DurationVar(&s.Late, "late", 5*time.Second, "how much older than the newest line a line may be that still comes")
-	cmd.Flags().DurationVar(&s.Forget, "forget", 10*time.Minute, "how long a client may be silent under a grant before it counts as gone")
+	cmd.Flags().DurationVar(&s.Late, "late", 5*time.Second,
+		"how much older than the newest line a line may be that still comes")
+	cmd.Flags().DurationVar(&s.Forget, "forget", 10*time.Minute,
+		"how long a client may be silent under a grant before it counts as gone")
 	measured.add(cmd.Flags())
 	flags.add(cmd.Flags())
 	return cmd

@@ -32,8 +32,9 @@ func witnessCommand() *cobra.Command {
 of its own (--out), in which "lockchaos check" finds the violation.
 
 Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no history.`,
-		Example: "  lockchaos witness runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl --property " + checker.LostUpdate + " --out small.jsonl",
-		Args:    wordCount(1, 1, "witness needs one history, such as runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl"),
+		Example: "  lockchaos witness runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl --property " +
+			checker.LostUpdate + " --out small.jsonl",
+		Args: wordCount(1, 1, "witness needs one history, such as runs/latest/redis-setnx.pause-holder.unfenced/history.jsonl"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := history.ReadFile(args[0])
 			if err != nil {
@@ -58,14 +59,15 @@ Exit status: 1 with a witness, 0 if nothing is violated, 64 a file that is no hi
 			return exit.With(exit.Violated, nil)
 		},
 	}
-	cmd.Flags().StringVar(&property, "property", "", "whose violation (default: the violation that a report tells first)")
+	cmd.Flags().StringVar(&property, "property", "",
+		"whose violation (default: the violation that a report tells first)")
 	cmd.Flags().IntVar(&number, "number", 1, "which of its violations, in order of time")
 	cmd.Flags().StringVar(&out, "out", "", "write the witness to this file, as a history")
 	return cmd
 }
 
-// tellLeast tells the least part of a history that shows a violation, and writes it to a file, if one
-// is named.
+// tellLeast tells the least part of a history that shows a violation, and
+// writes it to a file, if one is named.
 func tellLeast(to io.Writer, h *history.History, v *checker.Violation, opts checker.Options, file string) error {
 	w, err := witness.Smallest(h, *v, opts)
 	if err == nil && file != "" {
@@ -99,7 +101,8 @@ func chosen(v checker.Verdict, property string, number int) (*checker.Violation,
 	return nil, nil
 }
 
-// The scenarios of the demo: one lock and one fault, and only the store differs. Their etcd and store are part of lockchaos.
+// The scenarios of the demo: one lock and one fault, and only the store
+// differs. Their etcd and store are part of lockchaos.
 const (
 	demoUnfenced = "etcd-lease/pause-holder/unfenced"
 	demoFenced   = "etcd-lease/pause-holder/fenced"
@@ -186,7 +189,8 @@ func tellDemo(w io.Writer, dir string) error {
 	return err
 }
 
-// openPage shows a page in the user's browser, where there is one. The run has told where the page is, so a failure is of no interest.
+// openPage shows a page in the user's browser, where there is one. The run has
+// told where the page is, so a failure is of no interest.
 func openPage(ctx context.Context, page string) {
 	if opener, err := exec.LookPath("xdg-open"); err == nil {
 		_ = exec.CommandContext(ctx, opener, page).Run()

@@ -22,10 +22,12 @@ type Locker struct {
 
 // New connects to the server with its first call. A lock that is not released ends after the TTL.
 func New(addr string, ttl time.Duration) *Locker {
-	return &Locker{client: redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1}), ttl: ttl, values: map[string]string{}}
+	return &Locker{client: redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1}), ttl: ttl,
+		values: map[string]string{}}
 }
 
-// take sets the key, if nobody has it, and counts the grants of the key: the count is the fencing token.
+// take sets the key, if nobody has it, and counts the grants of the key: the
+// count is the fencing token.
 var take = redis.NewScript(`
 if not redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 0 end
 return redis.call('incr', KEYS[2])`)

@@ -31,7 +31,8 @@ type line struct {
 // tell writes a line of the audit log, in one write: what was done, from before the call until now.
 // g and order may be missing.
 func tell(began time.Time, event string, g *grant, order int64, err error) {
-	l := line{Time: began.UTC(), End: time.Now().UTC(), Pod: pod, Event: event, Lock: leaseName, Order: order, Result: "ok"}
+	l := line{Time: began.UTC(), End: time.Now().UTC(), Pod: pod, Event: event, Lock: leaseName, Order: order,
+		Result: "ok"}
 	if g != nil {
 		l.Token = g.token
 	}

@@ -29,7 +29,8 @@ func (b books) next(ctx context.Context, g *grant) (order int64, err error) {
 
 // pay pays an order.
 func (b books) pay(ctx context.Context, g *grant, order int64) error {
-	_, err := b.ask(ctx, http.MethodPost, "/pay", url.Values{"token": {strconv.FormatInt(g.token, 10)}, "order": {strconv.FormatInt(order, 10)}})
+	_, err := b.ask(ctx, http.MethodPost, "/pay", url.Values{"token": {strconv.FormatInt(g.token, 10)},
+		"order": {strconv.FormatInt(order, 10)}})
 	return err
 }
 

@@ -76,8 +76,8 @@ func (w writes) Update(ctx context.Context, lease *api.Lease, o meta.UpdateOptio
 	return got, w.leases.wrote(began, got, err)
 }
 
-// wrote follows a write of the elector, which has this replica's name in it. A write in another term
-// is a new grant: others may have led meanwhile, and client-go does not say so.
+// wrote follows a write of the elector, which has this replica's name in it. A write in
+// another term is a new grant: others may have led meanwhile, and client-go does not say so.
 func (l *leases) wrote(began time.Time, got *api.Lease, err error) error {
 	g := l.grant()
 	if err != nil {

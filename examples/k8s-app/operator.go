@@ -45,8 +45,8 @@ func operate(ctx context.Context) error {
 	o.lock = &resourcelock.LeaseLock{
 		LeaseMeta: meta.ObjectMeta{Name: leaseName, Namespace: os.Getenv("NAMESPACE")},
 		Client:    o.leases,
-		// Not the pod's name alone: a container that was started again must not find its own name in
-		// the Lease, and go on with its former self's.
+		// Not the pod's name alone: a container that was started again must not
+		// find its own name in the Lease, and go on with its former self's.
 		LockConfig: resourcelock.ResourceLockConfig{Identity: pod + "_" + rand.Text()},
 	}
 	for ctx.Err() == nil {
@@ -67,7 +67,8 @@ func (o *operator) candidate(ctx context.Context) error {
 	over := make(chan struct{})
 	// Without ReleaseOnCancel, by which a leader that was frozen can end its successor's lease.
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: o.lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, Name: leaseName,
+		Lock: o.lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
+		Name: leaseName,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {
 				defer close(over)

@@ -1,6 +1,6 @@
-// Package cache is lockchaos's part of the user's cache: $XDG_CACHE_HOME or ~/.cache. Programs lie
-// there that lockchaos runs. So its folders are of mode 0700, and one that belongs to another user, or
-// that others may write into, is not used.
+// Package cache is lockchaos's part of the user's cache: $XDG_CACHE_HOME or
+// ~/.cache. Programs lie there that lockchaos runs. So its folders are of mode 0700,
+// and one that belongs to another user, or that others may write into, is not used.
 package cache
 
 import (

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestHostileCache: a folder of the cache is the user's own, and nobody else can write into it; or it is not used.
+// TestHostileCache: a folder of the cache is the user's own, and nobody else
+// can write into it; or it is not used.
 func TestHostileCache(t *testing.T) {
 	parent := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", parent)

@@ -45,7 +45,8 @@ func (a *Asked) begin(ask Ask) (id int64, told <-chan Told, err error) {
 	return a.last, c, a.out.Encode(ask)
 }
 
-// Act has outer do something to a node, and returns what outer answers. Whoever gives up waiting does not know whether it is done.
+// Act has outer do something to a node, and returns what outer answers. Whoever
+// gives up waiting does not know whether it is done.
 func (a *Asked) Act(ctx context.Context, node, act string, input []byte) (answer []byte, err error) {
 	id, told, err := a.begin(Ask{Node: node, Act: act, Input: input})
 	defer a.forget(id)
@@ -83,11 +84,14 @@ func (a *Asked) forget(id int64) {
 // findStep is the pause between two looks for the process of a command.
 const findStep = 5 * time.Millisecond
 
-// Exec runs a command in a node's container, as `docker exec -i` does, and returns how it ended. When the command runs ready is called with its process number, on
-// the caller's goroutine, and only then it gets its input; it gets none, and is waited for no longer, if ready returns an error or ctx ends. A command that ends
-// at once, or can't be started, may be one that ready is not called for: its status and output say why. find looks for the process where outer does not know its
-// number, and returns 0 while there is none; nil: outer knows.
-func (a *Asked) Exec(ctx context.Context, node string, command []string, input []byte, find func() (int, error), ready func(pid int) error) (hosts.Executed, error) {
+// Exec runs a command in a node's container, as `docker exec -i` does, and returns how it
+// ended. When the command runs ready is called with its process number, on the caller's
+// goroutine, and only then it gets its input; it gets none, and is waited for no longer, if
+// ready returns an error or ctx ends. A command that ends at once, or can't be started, may be
+// one that ready is not called for: its status and output say why. find looks for the process
+// where outer does not know its number, and returns 0 while there is none; nil: outer knows.
+func (a *Asked) Exec(ctx context.Context, node string, command []string, input []byte, find func() (int, error),
+	ready func(pid int) error) (hosts.Executed, error) {
 	id, told, err := a.begin(Ask{Node: node, Command: command})
 	defer a.forget(id)
 	started := func(pid int) error {

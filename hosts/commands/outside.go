@@ -15,10 +15,12 @@ import (
 // ErrDropped says that nobody waits for a command any more.
 var ErrDropped = errors.New("nobody waits for it")
 
-// Do runs one command, from its start to its end. It tells when it runs; then the command's input comes from more, or that nobody waits for it any more.
+// Do runs one command, from its start to its end. It tells when it runs; then
+// the command's input comes from more, or that nobody waits for it any more.
 type Do func(ctx context.Context, ask Ask, more <-chan Ask, runs func(pid int)) (hosts.Executed, error)
 
-// Runs are the commands that outer runs, as an inner program asks. It is the writer of that program's output.
+// Runs are the commands that outer runs, as an inner program asks. It is the
+// writer of that program's output.
 type Runs struct {
 	ctx context.Context // ends with the scenario
 	out io.Writer
@@ -67,7 +69,8 @@ func (r *Runs) Write(p []byte) (int, error) {
 	}
 }
 
-// Close waits for the end of all that was asked for; the context must have ended. What is left of the output, without an end of line, is passed on.
+// Close waits for the end of all that was asked for; the context must have
+// ended. What is left of the output, without an end of line, is passed on.
 func (r *Runs) Close() error {
 	r.To(nil) // nothing more is begun
 	r.all.Wait()

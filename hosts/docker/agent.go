@@ -22,7 +22,8 @@ const agentGrace = 10 * time.Second
 // agentData is the folder for the data of hosts in the agent: a tmpfs.
 const agentData = "/data"
 
-// agentCapabilities are what the inner program needs beside what every container has; see package hosts.
+// agentCapabilities are what the inner program needs beside what every
+// container has; see package hosts.
 var agentCapabilities = []string{"SYS_ADMIN", "NET_ADMIN", "NET_RAW", "SYS_PTRACE", "KILL", "SYS_CHROOT"}
 
 // agent is a started agent's container.
@@ -73,11 +74,13 @@ func (s *scenario) startAgent(ctx context.Context, image string) (*agent, error)
 	}
 	a := &agent{engine: s.engine, id: c.GetContainerID(), output: make(chan error, 1)}
 	// These two live as long as the agent, whatever becomes of the start.
-	a.conn, err = s.engine.client.ContainerAttach(context.WithoutCancel(ctx), a.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	a.conn, err = s.engine.client.ContainerAttach(context.WithoutCancel(ctx), a.id,
+		client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return fail(err)
 	}
-	a.ended = s.engine.client.ContainerWait(context.WithoutCancel(ctx), a.id, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
+	a.ended = s.engine.client.ContainerWait(context.WithoutCancel(ctx), a.id,
+		client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
 	go func() { a.output <- demultiplex(s.running, s.Stderr, a.conn.Reader) }()
 	if err := c.Start(ctx); err != nil {
 		a.close()

@@ -14,28 +14,31 @@ import (
 // Removed says what Clean took away and what it left, by name.
 type Removed struct {
 	Containers, Networks, Images []string
-	// Unknown belongs to processes that can't be judged from here: they live in another PID namespace.
+	// Unknown belongs to processes that can't be judged from here: they live in
+	// another PID namespace.
 	Unknown []string
 }
 
-// Any tells whether anything was removed.
+// Any reports whether anything was removed.
 func (r Removed) Any() bool { return len(r.Containers)+len(r.Networks)+len(r.Images) > 0 }
 
 // removeLimit bounds how long the engine may take to remove something.
 const removeLimit = 30 * time.Second
 
-// Clean removes what runs left behind whose process is no more: containers, networks, and agents' images that no container uses. What belongs to
-// a living run is left, and with that its image.
+// Clean removes what runs left behind whose process is no more: containers, networks, and agents'
+// images that no container uses. What belongs to a living run is left, and with that its image.
 //
-// A dead run's agent may still be at work: it heals what was done to nodes, which can be a project's, and ends by itself. It is given the time that it
-// has for that before it is removed by force: killed, it would leave them stopped.
+// A dead run's agent may still be at work: it heals what was done to nodes,
+// which can be a project's, and ends by itself. It is given the time that it has
+// for that before it is removed by force: killed, it would leave them stopped.
 func (e *Engine) Clean(ctx context.Context) (r Removed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, agentGrace+removeLimit)
 	defer cancel()
 	if err := e.awaitAgents(ctx); err != nil {
 		return r, err
 	}
-	containers, err := e.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: labelled(labelOwner)})
+	containers, err := e.client.ContainerList(ctx,
+		client.ContainerListOptions{All: true, Filters: labelled(labelOwner)})
 	if err != nil {
 		return r, fmt.Errorf("list what earlier runs left: %w", err)
 	}
@@ -80,9 +83,11 @@ func (e *Engine) Clean(ctx context.Context) (r Removed, err error) {
 	return r, err
 }
 
-// awaitAgents returns when no agent of a dead run is at work any more, or when those that are have had their time.
+// awaitAgents returns when no agent of a dead run is at work any more, or when
+// those that are have had their time.
 func (e *Engine) awaitAgents(ctx context.Context) error {
-	agents, err := e.client.ContainerList(ctx, client.ContainerListOptions{Filters: labelled(labelAgent)}) // those that run
+	// those that run
+	agents, err := e.client.ContainerList(ctx, client.ContainerListOptions{Filters: labelled(labelAgent)})
 	if err != nil {
 		return fmt.Errorf("look for agents of earlier runs: %w", err)
 	}
@@ -92,7 +97,8 @@ func (e *Engine) awaitAgents(ctx context.Context) error {
 		if e.judge(a.Labels[labelOwner]) != dead {
 			continue
 		}
-		end := e.client.ContainerWait(grace, a.ID, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+		end := e.client.ContainerWait(grace, a.ID,
+			client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 		select {
 		case <-end.Result:
 		case err := <-end.Error:
@@ -105,7 +111,7 @@ func (e *Engine) awaitAgents(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// judge tells whether the process that a label names still lives.
+// judge reports whether the process that a label names still lives.
 func (e *Engine) judge(label string) life {
 	o, ok := parseOwner(label)
 	if !ok {
@@ -152,7 +158,8 @@ func labelled(label string, value ...string) client.Filters {
 // removeStep is the pause between two looks at what is being removed.
 const removeStep = 10 * time.Millisecond
 
-// removeContainer kills a container, removes it with its volumes, and returns when it is gone. The engine may be removing it already.
+// removeContainer kills a container, removes it with its volumes, and returns
+// when it is gone. The engine may be removing it already.
 func (e *Engine) removeContainer(ctx context.Context, id string) error {
 	for {
 		_, err := e.client.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
@@ -170,7 +177,8 @@ func (e *Engine) removeContainer(ctx context.Context, id string) error {
 	}
 }
 
-// removeNetwork removes a network. A container that has just ended may be joined to it for a moment more.
+// removeNetwork removes a network. A container that has just ended may be
+// joined to it for a moment more.
 func (e *Engine) removeNetwork(ctx context.Context, id string) error {
 	for {
 		_, err := e.client.NetworkRemove(ctx, id, client.NetworkRemoveOptions{})

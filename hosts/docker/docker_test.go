@@ -36,8 +36,9 @@ func TestCandidatesDoNotOverlap(t *testing.T) {
 	}
 }
 
-// An owner is dead when its number belongs to another process, or to none, or is from before the machine's last start; where its number means
-// nothing here it is unknown, and so is what is no label of ours.
+// An owner is dead when its number belongs to another process, or to none, or
+// is from before the machine's last start; where its number means nothing here
+// it is unknown, and so is what is no label of ours.
 func TestOwner(t *testing.T) {
 	me, err := self()
 	if err != nil {
@@ -68,7 +69,8 @@ func TestOwner(t *testing.T) {
 		name string
 		who  owner
 		want life
-	}{{"me", me, living}, {"another", other, living}, {"the number given again", again, dead}, {"an earlier boot", boot, dead}, {"another namespace", space, unknown}} {
+	}{{"me", me, living}, {"another", other, living}, {"the number given again", again, dead},
+		{"an earlier boot", boot, dead}, {"another namespace", space, unknown}} {
 		if got := read(c.who).alive(me); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
@@ -100,7 +102,8 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// A node without a task is found before any other is started. The engine here is none: to start a node would be a panic.
+// A node without a task is found before any other is started. The engine here
+// is none: to start a node would be a panic.
 func TestNoNodeStartsWithoutTheTasksOfAll(t *testing.T) {
 	missing := errors.New("there is no such program")
 	s := &scenario{net: &bridge{prefix: netip.MustParsePrefix("10.89.4.0/22")}, Spec: Spec{Nodes: []Node{

@@ -44,7 +44,8 @@ type AbsentError struct {
 
 // Error is the reason and the remedy in one line.
 func (e *AbsentError) Error() string {
-	reason, _, _ := strings.Cut(e.Err.Error(), "\n") // the library lists every place where it looked
+	// the library lists every place where it looked
+	reason, _, _ := strings.Cut(e.Err.Error(), "\n")
 	return fmt.Sprintf("no Docker engine: %s; %s", reason, e.Fix)
 }
 
@@ -54,12 +55,13 @@ func (e *AbsentError) Unwrap() error { return e.Err }
 // connectLimit bounds how long an engine may take to say that it is there.
 const connectLimit = 5 * time.Second
 
-// Connect finds the engine as the docker command does (DOCKER_HOST, the current context, the usual sockets) and asks whether it is there. If not, the
-// error is an *AbsentError.
+// Connect finds the engine as the docker command does (DOCKER_HOST, the current context,
+// the usual sockets) and asks whether it is there. If not, the error is an *AbsentError.
 func Connect(ctx context.Context) (*Engine, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
-	// We clean up ourselves, by labels: a container that does so would need an image of its own, and the engine's socket.
+	// We clean up ourselves, by labels: a container that does so would need an
+	// image of its own, and the engine's socket.
 	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
 	log.SetDefault(log.NewNoopLogger())
 	provider, err := newProvider()
@@ -67,7 +69,8 @@ func Connect(ctx context.Context) (*Engine, error) {
 		return nil, absent(err)
 	}
 	c := provider.Client()
-	// The library takes another engine where the one that was asked for does not answer. That would be a surprise.
+	// The library takes another engine where the one that was asked for does
+	// not answer. That would be a surprise.
 	if want := os.Getenv("DOCKER_HOST"); want != "" && c.DaemonHost() != want {
 		return nil, absent(fmt.Errorf("DOCKER_HOST=%s does not answer", want))
 	}
@@ -80,20 +83,23 @@ func Connect(ctx context.Context) (*Engine, error) {
 	return e, err
 }
 
-// newProvider turns the panic with which the library answers to a machine without any engine into an error.
+// newProvider turns the panic with which the library answers to a machine
+// without any engine into an error.
 func newProvider() (p *testcontainers.DockerProvider, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	return testcontainers.NewDockerProvider(testcontainers.WithLogger(log.NewNoopLogger()), testcontainers.WithDefaultBridgeNetwork(testcontainers.Bridge))
+	return testcontainers.NewDockerProvider(testcontainers.WithLogger(log.NewNoopLogger()),
+		testcontainers.WithDefaultBridgeNetwork(testcontainers.Bridge))
 }
 
 // absent says what to do.
 func absent(err error) *AbsentError {
 	a := &AbsentError{Err: err, Fix: "install Docker and start it (sudo systemctl start docker), or set DOCKER_HOST to its socket"}
-	if errors.Is(err, syscall.EACCES) || errdefs.IsPermissionDenied(err) || strings.Contains(err.Error(), "permission denied") {
+	if errors.Is(err, syscall.EACCES) || errdefs.IsPermissionDenied(err) ||
+		strings.Contains(err.Error(), "permission denied") {
 		a.Fix = "it does not permit you: sudo usermod -aG docker $USER, then log in again (that group is as good as root)"
 	}
 	return a

@@ -34,12 +34,14 @@ func (s *scenario) execs(ctx context.Context) *commands.Runs {
 }
 
 // run runs one command, from its start to its end.
-func (x *execs) run(ctx context.Context, ask commands.Ask, more <-chan commands.Ask, runs func(int)) (ended hosts.Executed, err error) {
+func (x *execs) run(ctx context.Context, ask commands.Ask, more <-chan commands.Ask,
+	runs func(int)) (ended hosts.Executed, err error) {
 	id, known := x.containers[ask.Node]
 	if !known {
 		return ended, fmt.Errorf("%s is no container of a project", ask.Node)
 	}
-	made, err := x.engine.client.ExecCreate(ctx, id, client.ExecCreateOptions{AttachStdin: true, AttachStdout: true, AttachStderr: true, Cmd: ask.Command})
+	made, err := x.engine.client.ExecCreate(ctx, id,
+		client.ExecCreateOptions{AttachStdin: true, AttachStdout: true, AttachStderr: true, Cmd: ask.Command})
 	if err != nil {
 		return ended, fmt.Errorf("have the engine run it: %w", err)
 	}
@@ -59,7 +61,8 @@ func (x *execs) run(ctx context.Context, ask commands.Ask, more <-chan commands.
 		return ended, err
 	}
 	ended.Status, err = x.status(ctx, made.ID)
-	// The inner program does not know the container's secrets. The answer on stdout is read before it is shown.
+	// The inner program does not know the container's secrets. The answer on
+	// stdout is read before it is shown.
 	ended.Stdout, ended.Stderr = stdout.Text, []byte(redact.Text(string(stderr.Text)))
 	return ended, err
 }
@@ -67,8 +70,10 @@ func (x *execs) run(ctx context.Context, ask commands.Ask, more <-chan commands.
 // errOver says that a command's output has ended.
 var errOver = errors.New("it has ended")
 
-// started waits until the command runs, and returns its process number: 0 if it could not be started, and its output says why.
-func (x *execs) started(ctx context.Context, id string, over <-chan error, more <-chan commands.Ask) (pid int, err error) {
+// started waits until the command runs, and returns its process number: 0 if it
+// could not be started, and its output says why.
+func (x *execs) started(ctx context.Context, id string, over <-chan error, more <-chan commands.Ask) (pid int,
+	err error) {
 	tick := time.NewTicker(execStep)
 	defer tick.Stop()
 	for {
@@ -92,7 +97,8 @@ func (x *execs) started(ctx context.Context, id string, over <-chan error, more 
 }
 
 // feed gives the command its input when that is asked for, and waits for the end of its output.
-func (x *execs) feed(ctx context.Context, conn client.ExecAttachResult, over <-chan error, more <-chan commands.Ask) error {
+func (x *execs) feed(ctx context.Context, conn client.ExecAttachResult, over <-chan error,
+	more <-chan commands.Ask) error {
 	for {
 		select {
 		case err := <-over:

@@ -16,7 +16,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/commands"
 )
 
-// handover is what outer tells the agent, as the first line on its standard input. What follows is about commands (commands.Told); its end is the end of outer.
+// handover is what outer tells the agent, as the first line on its standard input.
+// What follows is about commands (commands.Told); its end is the end of outer.
 type handover struct {
 	Bridge string       `json:"bridge"`
 	Prefix netip.Prefix `json:"prefix"`
@@ -67,8 +68,9 @@ type Attached struct {
 	own bool
 }
 
-// Join does the agent's part: it takes what outer hands over, joins the network and attaches to the nodes. The context that it returns ends when outer
-// does. What is asked of outer is written to out, where whole lines of others may be written, too. Close must be called in any case.
+// Join does the agent's part: it takes what outer hands over, joins the network and attaches to
+// the nodes. The context that it returns ends when outer does. What is asked of outer is written
+// to out, where whole lines of others may be written, too. Close must be called in any case.
 func Join(ctx context.Context, in io.Reader, out io.Writer) (context.Context, *Joined, error) {
 	if !hosts.Agent() {
 		return ctx, nil, hosts.ErrOutside
@@ -103,7 +105,8 @@ func (j *Joined) listen(in *bufio.Reader) {
 }
 
 // Exec runs a command in a node's container: see commands.Asked.
-func (j *Joined) Exec(ctx context.Context, node string, command []string, input []byte, ready func(pid int) error) (hosts.Executed, error) {
+func (j *Joined) Exec(ctx context.Context, node string, command []string, input []byte,
+	ready func(pid int) error) (hosts.Executed, error) {
 	return j.asked.Exec(ctx, node, command, input, nil, ready)
 }
 
@@ -120,7 +123,8 @@ func (j *Joined) join() (err error) {
 	return err
 }
 
-// Close takes our hosts off the network, kills the nodes that are ours to end, and gives the files to the user.
+// Close takes our hosts off the network, kills the nodes that are ours to end,
+// and gives the files to the user.
 func (j *Joined) Close() error {
 	if j == nil {
 		return nil

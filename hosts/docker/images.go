@@ -20,7 +20,7 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 )
 
-// Has tells whether the engine has an image, and which: the beginning of its digest.
+// Has reports whether the engine has an image, and which: the beginning of its digest.
 func (e *Engine) Has(ctx context.Context, image string) (digest string, ok bool, err error) {
 	i, err := e.client.ImageInspect(ctx, image)
 	switch {
@@ -49,7 +49,8 @@ func (e *Engine) Pull(ctx context.Context, image string) error {
 	ctx, cancel := context.WithTimeout(ctx, pullLimit)
 	defer cancel()
 	var options client.ImagePullOptions
-	if _, auth, err := testcontainers.DockerImageAuth(ctx, image); err == nil { // without credentials public images come all the same
+	// without credentials public images come all the same
+	if _, auth, err := testcontainers.DockerImageAuth(ctx, image); err == nil {
 		if options.RegistryAuth, err = authconfig.Encode(auth); err != nil {
 			return fmt.Errorf("pull image %s: its registry's credentials: %w", image, err)
 		}
@@ -64,7 +65,8 @@ func (e *Engine) Pull(ctx context.Context, image string) error {
 	return nil
 }
 
-// agentName is the repository of the agents' images; the tag is the beginning of the program's hash.
+// agentName is the repository of the agents' images; the tag is the beginning
+// of the program's hash.
 const agentName = "lockchaos/agent"
 
 // agentProgram is the path of the program in its image.
@@ -122,7 +124,8 @@ func (e *Engine) needAgent(ctx context.Context) (image string, err error) {
 		return "", err
 	}
 	changes := []string{"ENTRYPOINT [\"" + agentProgram + "\"]", "LABEL " + labelAgent + "=1"}
-	told, err := e.client.ImageImport(ctx, client.ImageImportSource{Source: content, SourceName: "-"}, image, client.ImageImportOptions{Changes: changes})
+	told, err := e.client.ImageImport(ctx, client.ImageImportSource{Source: content, SourceName: "-"}, image,
+		client.ImageImportOptions{Changes: changes})
 	if err != nil {
 		return "", fmt.Errorf("import the agent's image: %w", err)
 	}

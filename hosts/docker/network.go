@@ -21,8 +21,9 @@ type bridge struct {
 	taken    []netip.Addr // by containers, from there on
 }
 
-// A scenario's network has room for a thousand addresses: containers in the lower half, which the engine gives out, hosts in the upper half, which
-// we do. The ranges that we try lie in a part of the private addresses that is seldom used; 256 networks fit side by side.
+// A scenario's network has room for a thousand addresses: containers in the lower half,
+// which the engine gives out, hosts in the upper half, which we do. The ranges that we try
+// lie in a part of the private addresses that is seldom used; 256 networks fit side by side.
 const (
 	networkBits = 22
 	networks    = 256
@@ -73,8 +74,10 @@ func (e *Engine) tryNetwork(ctx context.Context, scenario string, prefix netip.P
 	name := fmt.Sprintf("lcb%02x%02x%02x%02x", a[0], a[1], a[2], a[3])
 	made, err := e.client.NetworkCreate(ctx, "lockchaos-"+scenario, client.NetworkCreateOptions{
 		Driver: "bridge", Labels: map[string]string{labelOwner: e.owner.String(), labelScenario: scenario},
-		Options: map[string]string{"com.docker.network.bridge.name": name, "com.docker.network.bridge.enable_ip_masquerade": "false"},
-		IPAM:    &network.IPAM{Config: []network.IPAMConfig{{Subnet: prefix, IPRange: lower, Gateway: prefix.Addr().Next()}}},
+		Options: map[string]string{"com.docker.network.bridge.name": name,
+			"com.docker.network.bridge.enable_ip_masquerade": "false"},
+		IPAM: &network.IPAM{Config: []network.IPAMConfig{{Subnet: prefix, IPRange: lower,
+			Gateway: prefix.Addr().Next()}}},
 	})
 	if err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ import (
 	"github.com/lockchaos/lockchaos/redact"
 )
 
-// DataDir is the folder for data in a node's container: on a tmpfs, and writable for every user of the image.
+// DataDir is the folder for data in a node's container: on a tmpfs, and
+// writable for every user of the image.
 const DataDir = "/lockchaos"
 
 // Node is one server to run in a container of its own.
@@ -53,13 +54,15 @@ type runningNode struct {
 
 // startNode makes and starts a node's container, and returns when its process runs.
 func (e *Engine) startNode(ctx context.Context, s *scenario, n Node, addr netip.Addr, task Task) (*runningNode, error) {
-	r := &runningNode{name: n.Name, image: n.Image, addr: addr, own: true, log: filepath.Join(s.Logs, n.Name+".log"), logged: make(chan struct{})}
+	r := &runningNode{name: n.Name, image: n.Image, addr: addr, own: true, log: filepath.Join(s.Logs, n.Name+".log"),
+		logged: make(chan struct{})}
 	c, err := e.create(ctx, testcontainers.ContainerRequest{
 		Image: n.Image, Name: "lockchaos-" + s.id + "-" + n.Name, Entrypoint: task.Command[:1], Cmd: task.Command[1:],
 		Labels: map[string]string{labelOwner: e.owner.String(), labelScenario: s.id, labelNode: n.Name},
 		Tmpfs:  map[string]string{DataDir: "mode=1777"},
 		ConfigModifier: func(c *container.Config) {
-			// Not DataDir: the engine would make that folder first, as root's, and the tmpfs would take over its mode.
+			// Not DataDir: the engine would make that folder first, as root's,
+			// and the tmpfs would take over its mode.
 			c.User, c.WorkingDir, c.Hostname = task.User, "/", n.Name
 			c.Env = append(c.Env, task.Env...)
 			c.AttachStdout, c.AttachStderr = true, true
@@ -80,7 +83,8 @@ func (e *Engine) startNode(ctx context.Context, s *scenario, n Node, addr netip.
 	}
 	r.ended = e.client.ContainerWait(ctx, r.id, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
 	if err := c.Start(ctx); err != nil {
-		return nil, fmt.Errorf("node %s: start %s in image %s (does the image hold it?): %w", n.Name, task.Command[0], n.Image, err)
+		return nil, fmt.Errorf("node %s: start %s in image %s (does the image hold it?): %w", n.Name, task.Command[0],
+			n.Image, err)
 	}
 	return r, e.locate(ctx, r)
 }
@@ -100,8 +104,9 @@ func (e *Engine) locate(ctx context.Context, r *runningNode) error {
 
 // create makes a container and does not start it.
 func (e *Engine) create(ctx context.Context, req testcontainers.ContainerRequest) (testcontainers.Container, error) {
-	// Without ports in a request the library publishes those that the image names. Nothing outside the network has any business with a
-	// server that trusts everybody: take them out again, after the library's own preparation.
+	// Without ports in a request the library publishes those that the image
+	// names. Nothing outside the network has any business with a server that
+	// trusts everybody: take them out again, after the library's own preparation.
 	var config *container.Config
 	var host *container.HostConfig
 	modifyConfig, modifyHost := req.ConfigModifier, req.HostConfigModifier
@@ -116,13 +121,15 @@ func (e *Engine) create(ctx context.Context, req testcontainers.ContainerRequest
 	return e.provider.CreateContainer(ctx, req)
 }
 
-// follow carries the container's output into its log. It attaches before the start, or the first lines were lost.
+// follow carries the container's output into its log. It attaches before the
+// start, or the first lines were lost.
 func (e *Engine) follow(ctx context.Context, r *runningNode) error {
 	log, err := os.Create(r.log)
 	if err != nil {
 		return fmt.Errorf("create its log: %w", err)
 	}
-	a, err := e.client.ContainerAttach(ctx, r.id, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+	a, err := e.client.ContainerAttach(ctx, r.id, client.ContainerAttachOptions{Stream: true, Stdout: true,
+		Stderr: true})
 	if err != nil {
 		log.Close()
 		return fmt.Errorf("attach to its output: %w", err)

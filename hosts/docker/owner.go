@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The labels of what we make. labelOwner says which process it belongs to, labelScenario which of its scenarios; labelAgent
-// marks an agent's container, and its image, which is nobody's.
+// The labels of what we make. labelOwner says which process it belongs to, labelScenario which
+// of its scenarios; labelAgent marks an agent's container, and its image, which is nobody's.
 const (
 	labelOwner    = "lockchaos.owner"
 	labelScenario = "lockchaos.scenario"
@@ -17,8 +17,8 @@ const (
 	labelAgent    = "lockchaos.agent"
 )
 
-// owner names a process beyond its life: by the boot of the machine, the PID namespace in which its number means something, that number,
-// and the time of its start, since numbers are given again.
+// owner names a process beyond its life: by the boot of the machine, the PID namespace in which its
+// number means something, that number, and the time of its start, since numbers are given again.
 type owner struct {
 	boot, space string
 	pid         int
@@ -42,7 +42,8 @@ func self() (owner, error) {
 
 func (o owner) String() string { return fmt.Sprintf("%s %s %d %s", o.boot, o.space, o.pid, o.start) }
 
-// parseOwner reads a label; what is none of ours, or of another version, has no owner that can be judged.
+// parseOwner reads a label; what is none of ours, or of another version, has no
+// owner that can be judged.
 func parseOwner(label string) (owner, bool) {
 	f := strings.Fields(label)
 	if len(f) != 4 {
@@ -61,7 +62,7 @@ const (
 	dead
 )
 
-// alive tells whether the owner still lives, as seen by the process me.
+// alive reports whether the owner still lives, as seen by the process me.
 func (o owner) alive(me owner) life {
 	switch {
 	case o.boot != me.boot:
@@ -79,7 +80,8 @@ func (o owner) alive(me owner) life {
 	return unknown
 }
 
-// startOf is when a process began: the 22nd field of its stat line, whose second one, in parentheses, may hold spaces.
+// startOf is when a process began: the 22nd field of its stat line, whose
+// second one, in parentheses, may hold spaces.
 func startOf(pid int) (string, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

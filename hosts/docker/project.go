@@ -45,8 +45,9 @@ type member struct {
 // ErrNoService: the project has no running container for a node.
 var ErrNoService = errors.New("no running container")
 
-// FindProject finds a running project by its name or its folder, and in it the container of each node: services gives the compose service of
-// each node, with ":2" behind it for the second container of a service. Nodes without a container are left out, and Lacks names them.
+// FindProject finds a running project by its name or its folder, and in it the container of
+// each node: services gives the compose service of each node, with ":2" behind it for the
+// second container of a service. Nodes without a container are left out, and Lacks names them.
 func (e *Engine) FindProject(ctx context.Context, nameOrFolder string, services map[string]string) (*Project, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
@@ -66,7 +67,8 @@ func (e *Engine) FindProject(ctx context.Context, nameOrFolder string, services 
 			continue
 		}
 		if p.Name != "" && p.Name != name {
-			return nil, fmt.Errorf("the folder %s has two running projects, %s and %s: name one", nameOrFolder, p.Name, name)
+			return nil, fmt.Errorf("the folder %s has two running projects, %s and %s: name one", nameOrFolder, p.Name,
+				name)
 		}
 		p.Name = name
 		members[c.Labels[labelService]+":"+c.Labels[labelNumber]] = c
@@ -122,7 +124,7 @@ func running(names []string) string {
 	return "there are " + strings.Join(names, ", ")
 }
 
-// sameFolder tells whether a label names the folder.
+// sameFolder reports whether a label names the folder.
 func sameFolder(label, folder string) bool {
 	if label == "" || folder == "" {
 		return false
@@ -196,24 +198,29 @@ func (e *Engine) findNodes(ctx context.Context, s *scenario) ([]*runningNode, er
 	nodes := make([]*runningNode, len(s.Nodes))
 	for i, n := range s.Nodes {
 		m := s.Project.nodes[n.Member]
-		r := &runningNode{name: n.Name, image: m.image, id: m.id, log: filepath.Join(s.Logs, n.Name+".log"), logged: make(chan struct{})}
+		r := &runningNode{name: n.Name, image: m.image, id: m.id, log: filepath.Join(s.Logs, n.Name+".log"),
+			logged: make(chan struct{})}
 		c, err := e.client.ContainerInspect(ctx, m.id, client.ContainerInspectOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("node %s: inspect its container: %w", n.Name, err)
 		}
 		if c.Container.Config != nil {
-			redact.Environment(c.Container.Config.Env) // what the application knows as a secret is one in its log, too
+			// what the application knows as a secret is one in its log, too
+			redact.Environment(c.Container.Config.Env)
 		}
 		state := c.Container.State
 		if state != nil && state.Paused {
-			return nil, fmt.Errorf("node %s: the container of service %s is paused: docker-compose unpause %s", n.Name, m.service, m.service)
+			return nil, fmt.Errorf("node %s: the container of service %s is paused: docker-compose unpause %s", n.Name,
+				m.service, m.service)
 		}
 		if state == nil || !state.Running {
-			return nil, fmt.Errorf("node %s: the container of service %s does not run: docker-compose up -d", n.Name, m.service)
+			return nil, fmt.Errorf("node %s: the container of service %s does not run: docker-compose up -d", n.Name,
+				m.service)
 		}
 		r.pid, r.addr = state.Pid, s.addressIn(c.Container.NetworkSettings)
 		if !r.addr.IsValid() {
-			return nil, fmt.Errorf("node %s: the container of service %s is not on the network of the others", n.Name, m.service)
+			return nil, fmt.Errorf("node %s: the container of service %s is not on the network of the others", n.Name,
+				m.service)
 		}
 		if err := e.followFrom(ctx, r, time.Now()); err != nil {
 			return nil, fmt.Errorf("node %s: %w", n.Name, err)
@@ -239,8 +246,9 @@ func (e *Engine) followFrom(ctx context.Context, r *runningNode, since time.Time
 	if err != nil {
 		return fmt.Errorf("create its log: %w", err)
 	}
-	stream, err := e.client.ContainerLogs(ctx, r.id, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Follow: true,
-		Since: fmt.Sprintf("%d.%09d", since.Unix(), since.Nanosecond())})
+	stream, err := e.client.ContainerLogs(ctx, r.id,
+		client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Follow: true,
+			Since: fmt.Sprintf("%d.%09d", since.Unix(), since.Nanosecond())})
 	if err != nil {
 		log.Close()
 		return fmt.Errorf("follow its output: %w", err)

@@ -22,7 +22,8 @@ type Spec struct {
 	Project *Project
 	// Args are the inner program's, after its own name.
 	Args []string
-	// Dir is mounted into the agent where it is outside: an absolute path. Logs is the folder below it for the logs of the nodes.
+	// Dir is mounted into the agent where it is outside: an absolute path. Logs
+	// is the folder below it for the logs of the nodes.
 	Dir, Logs string
 	// Keys begins the names of locks.
 	Keys           string
@@ -40,8 +41,9 @@ type scenario struct {
 	running *commands.Runs
 }
 
-// Run starts the nodes and the agent, waits for the agent's end and removes everything. If the inner program exits with another status than 0, the
-// error is an *ExitError. When ctx ends, the agent is told to end: it heals, and records what there is.
+// Run starts the nodes and the agent, waits for the agent's end and removes everything.
+// If the inner program exits with another status than 0, the error is an *ExitError.
+// When ctx ends, the agent is told to end: it heals, and records what there is.
 func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 	s := &scenario{Spec: spec, engine: e, id: strings.ToLower(rand.Text()[:10])}
 	defer func() { err = errors.Join(err, s.remove()) }()
@@ -81,13 +83,15 @@ func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 	return a.wait(ctx)
 }
 
-// startNodes starts every node; those of a project run already. Logs are followed for the whole run, the starts may be cut short earlier.
+// startNodes starts every node; those of a project run already. Logs are
+// followed for the whole run, the starts may be cut short earlier.
 func (s *scenario) startNodes(ctx, upCtx context.Context) ([]*runningNode, error) {
 	if s.Project != nil {
 		return s.engine.findNodes(ctx, s)
 	}
 	addrs, named := s.addresses()
-	// All tasks before the first start: whoever returns must have nobody at work any more who would make containers.
+	// All tasks before the first start: whoever returns must have nobody at
+	// work any more who would make containers.
 	tasks := make([]Task, len(s.Nodes))
 	for i, n := range s.Nodes {
 		var err error
@@ -108,7 +112,8 @@ func (s *scenario) startNodes(ctx, upCtx context.Context) ([]*runningNode, error
 
 // handover is what the agent has to know.
 func (s *scenario) handover(nodes []*runningNode) handover {
-	h := handover{Bridge: s.net.name, Prefix: s.net.prefix, First: s.net.first, Taken: s.net.taken, Keys: s.Keys, Dir: s.Dir, UID: os.Getuid(), GID: os.Getgid(),
+	h := handover{Bridge: s.net.name, Prefix: s.net.prefix, First: s.net.first, Taken: s.net.taken, Keys: s.Keys,
+		Dir: s.Dir, UID: os.Getuid(), GID: os.Getgid(),
 		Facts: append([]Fact{{"docker engine", s.engine.Version}}, s.Facts...)}
 	for _, n := range nodes {
 		h.Nodes = append(h.Nodes, handedNode{Name: n.name, PID: n.pid, Addr: n.addr, Log: n.log, Own: n.own})
@@ -116,11 +121,13 @@ func (s *scenario) handover(nodes []*runningNode) handover {
 	return h
 }
 
-// remove takes away everything that bears the scenario's label, also what an interrupted call may have made.
+// remove takes away everything that bears the scenario's label, also what an
+// interrupted call may have made.
 func (s *scenario) remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
 	defer cancel()
-	list, err := s.engine.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: labelled(labelScenario, s.id)})
+	list, err := s.engine.client.ContainerList(ctx,
+		client.ContainerListOptions{All: true, Filters: labelled(labelScenario, s.id)})
 	if err != nil {
 		return fmt.Errorf("remove the scenario's containers: %w", err)
 	}

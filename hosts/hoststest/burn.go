@@ -12,7 +12,8 @@ import (
 // burnFor is how long a process burns that nobody ends.
 const burnFor = 30 * time.Second
 
-// Burn is a verb that keeps the first processor of the machine busy. Several of them starve each other.
+// Burn is a verb that keeps the first processor of the machine busy. Several of
+// them starve each other.
 func Burn([]string) int {
 	runtime.LockOSThread()
 	err := toFirst()

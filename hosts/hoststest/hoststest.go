@@ -4,15 +4,15 @@
 //
 //	func TestMain(m *testing.M) { hoststest.Main(m, nil) }
 //
-// The test binary then runs once more inside a sandbox (see package hosts), where hosts.NewNetwork works; flags, output,
-// profiles and the exit status are those of an ordinary test. Processes that tests start there die with the tests,
-// whatever happens, a timeout included.
+// The test binary then runs once more inside a sandbox (see package hosts), where hosts.NewNetwork
+// works; flags, output, profiles and the exit status are those of an ordinary test. Processes that
+// tests start there die with the tests, whatever happens, a timeout included.
 //
-// Programs that tests need as processes, such as a worker, are verbs: functions that the test binary becomes when its
-// first argument names one (exec.Command("/proc/self/exe", "worker", …)).
+// Programs that tests need as processes, such as a worker, are verbs: functions that the test
+// binary becomes when its first argument names one (exec.Command("/proc/self/exe", "worker", …)).
 //
-// Where the machine refuses namespaces all tests of the package are skipped, and a line says so; with LOCKCHAOS_REQUIRE=all
-// that is a failure.
+// Where the machine refuses namespaces all tests of the package are skipped,
+// and a line says so; with LOCKCHAOS_REQUIRE=all that is a failure.
 package hoststest
 
 import (
@@ -50,19 +50,23 @@ func Main(m *testing.M, verbs map[string]func(args []string) int) {
 	os.Exit(again())
 }
 
-// perProcessor is how many parallel tests a processor carries. They wait for servers and leases most of the time.
+// perProcessor is how many parallel tests a processor carries. They wait for
+// servers and leases most of the time.
 const perProcessor = 2
 
-// SideBySide lets more tests that call t.Parallel run at once than there are processors, unless -parallel says how many. Call it
-// before Main. A test that measures the machine (stalls, starvation, throttling) does not call t.Parallel: it runs before, alone.
+// SideBySide lets more tests that call t.Parallel run at once than there are processors,
+// unless -parallel says how many. Call it before Main. A test that measures the machine
+// (stalls, starvation, throttling) does not call t.Parallel: it runs before, alone.
 func SideBySide() {
-	_ = flag.Set("test.parallel", fmt.Sprint(perProcessor*runtime.GOMAXPROCS(0))) // package testing has defined it
+	// package testing has defined it
+	_ = flag.Set("test.parallel", fmt.Sprint(perProcessor*runtime.GOMAXPROCS(0)))
 }
 
 // again runs this test binary inside a sandbox and returns its exit status.
 func again() int {
 	// Cancelled never: the tests have their own time limit, and signals are passed on as they are.
-	in, err := hosts.Sandbox{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}.Start(context.Background(), os.Args[1:]...)
+	in, err := hosts.Sandbox{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}.Start(context.Background(),
+		os.Args[1:]...)
 	var refusal *hosts.RefusedError
 	switch {
 	case errors.As(err, &refusal) && !needed.All():
@@ -85,8 +89,8 @@ func again() int {
 	return 1
 }
 
-// passOn passes signals to the tests: an interrupt, and the SIGQUIT with which the go command asks for stacks. What does not end
-// within the grace is killed.
+// passOn passes signals to the tests: an interrupt, and the SIGQUIT with which
+// the go command asks for stacks. What does not end within the grace is killed.
 func passOn(in *hosts.Inner) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)
@@ -110,8 +114,8 @@ var networks atomic.Int32
 // linkLimit is how long links may take to come up.
 const linkLimit = 5 * time.Minute
 
-// Network makes a network with hosts of the given names, waits until packets flow, and closes it at the end of the test. Every
-// call takes another range of addresses, so tests may run in parallel.
+// Network makes a network with hosts of the given names, waits until packets flow, and closes it at
+// the end of the test. Every call takes another range of addresses, so tests may run in parallel.
 func Network(t testing.TB, names ...string) (*hosts.Network, []*hosts.Host) {
 	t.Helper()
 	i := networks.Add(1)

@@ -74,7 +74,8 @@ func TestVerb(t *testing.T) {
 	}
 }
 
-// modeVar makes TestVictim do something special in the runs of this binary that the tests below start.
+// modeVar makes TestVictim do something special in the runs of this binary that
+// the tests below start.
 const modeVar = "HOSTSTEST_MODE"
 
 func TestVictim(t *testing.T) {
@@ -84,7 +85,8 @@ func TestVictim(t *testing.T) {
 	case "exit":
 		os.Exit(9)
 	case "hang":
-		// Started like this, the process is in another session and keeps our output open: only the end of the PID namespace ends it.
+		// Started like this, the process is in another session and keeps our
+		// output open: only the end of the PID namespace ends it.
 		cmd := exec.Command("/proc/self/exe", "forever")
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -140,7 +142,8 @@ func TestRefusal(t *testing.T) {
 	for require, want := range map[string]struct {
 		status int
 		out    string
-	}{"": {0, "SKIP: every test of this package: this machine refuses to"}, "all": {1, "FAIL: no test of this package can run: this machine refuses to"}} {
+	}{"": {0, "SKIP: every test of this package: this machine refuses to"},
+		"all": {1, "FAIL: no test of this package can run: this machine refuses to"}} {
 		if status, out := run(t, "fail", require); status != want.status || !strings.Contains(out, want.out) {
 			t.Errorf("LOCKCHAOS_REQUIRE=%q: status %d, want %d, with %q in\n%s", require, status, want.status, want.out, out)
 		}
@@ -196,7 +199,8 @@ func BenchmarkStop(b *testing.B) {
 	b.ReportMetric(float64(took.Microseconds())/float64(b.N), "µs-until-stopped")
 }
 
-// A namespace that is kept is inhabited as long as somebody lives in it, and its number is nobody else's afterwards.
+// A namespace that is kept is inhabited as long as somebody lives in it, and
+// its number is nobody else's afterwards.
 func TestKeptNamespaces(t *testing.T) {
 	_, hs := Network(t, "a")
 	p, err := hs[0].Start(exec.Command("/proc/self/exe", "forever"))

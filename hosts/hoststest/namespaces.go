@@ -9,14 +9,15 @@ import (
 	"testing"
 )
 
-// Namespaces are those that some processes had. The kernel gives the number of a namespace that is gone to the next one, on a busy machine at
-// once: as long as these are kept open, theirs are given to no other.
+// Namespaces are those that some processes had. The kernel gives the number of
+// a namespace that is gone to the next one, on a busy machine at once: as long
+// as these are kept open, theirs are given to no other.
 type Namespaces struct {
 	files map[string]*os.File // by name: net:[4026532000]
 }
 
-// KeepNamespaces keeps the namespaces of processes open until the test's end, or until Close; those of this process are not among them.
-// Of a process that is gone there are none.
+// KeepNamespaces keeps the namespaces of processes open until the test's end, or until
+// Close; those of this process are not among them. Of a process that is gone there are none.
 func KeepNamespaces(t testing.TB, pids ...int) *Namespaces {
 	t.Helper()
 	n := &Namespaces{files: map[string]*os.File{}}
@@ -35,7 +36,8 @@ func KeepNamespaces(t testing.TB, pids ...int) *Namespaces {
 	return n
 }
 
-// keep opens a namespace, unless it is known. Its name is that of what was opened, since its process may be gone before the next look.
+// keep opens a namespace, unless it is known. Its name is that of what was
+// opened, since its process may be gone before the next look.
 func (n *Namespaces) keep(link string, own map[string]bool) {
 	if name, err := os.Readlink(link); err != nil || own[name] || n.files[name] != nil {
 		return
@@ -60,7 +62,8 @@ func (n *Namespaces) Close() {
 	}
 }
 
-// Inhabited lists the living processes that have one of the namespaces. One that has ended and waits for its parent does not live.
+// Inhabited lists the living processes that have one of the namespaces. One
+// that has ended and waits for its parent does not live.
 func (n *Namespaces) Inhabited() (found []string) {
 	for _, link := range links("[0-9]*") {
 		name, err := os.Readlink(link)

@@ -53,7 +53,8 @@ func (j *Joined) act(ctx context.Context, pod, act string) (said string, err err
 	return a.Said, nil
 }
 
-// Delete has a pod of the application deleted, by force without any grace. It returns when the cluster has accepted that.
+// Delete has a pod of the application deleted, by force without any grace. It
+// returns when the cluster has accepted that.
 func (j *Joined) Delete(ctx context.Context, pod string, force bool) (said string, err error) {
 	if force {
 		return j.act(ctx, pod, actForce)
@@ -66,7 +67,8 @@ func (j *Joined) Evict(ctx context.Context, pod string) (said string, err error)
 	return j.act(ctx, pod, actEvict)
 }
 
-// Replaced waits until the cluster knows a pod of the application no more, and until another one is ready in its place, if any is to be.
+// Replaced waits until the cluster knows a pod of the application no more, and
+// until another one is ready in its place, if any is to be.
 func (j *Joined) Replaced(ctx context.Context, pod string) (said string, err error) {
 	return j.act(ctx, pod, actReplaced)
 }
@@ -114,7 +116,8 @@ func (s *scenario) do(ctx context.Context, ask commands.Ask) (ended hosts.Execut
 	return ended, err
 }
 
-// refusal is the error of a cluster that does not do what was asked of it; forbidden where nothing was done.
+// refusal is the error of a cluster that does not do what was asked of it;
+// forbidden where nothing was done.
 func refusal(err error) error {
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
@@ -125,7 +128,8 @@ func refusal(err error) error {
 	return err
 }
 
-// deletePod deletes this very pod, with a grace in seconds; nil: that which the pod asks for. It returns what the cluster says of it then.
+// deletePod deletes this very pod, with a grace in seconds; nil: that which the
+// pod asks for. It returns what the cluster says of it then.
 func (s *scenario) deletePod(ctx context.Context, p corev1.Pod, grace *int64) (said string, err error) {
 	options := &metav1.DeleteOptions{GracePeriodSeconds: grace, Preconditions: &metav1.Preconditions{UID: &p.UID}}
 	if err := s.client.Delete().Namespace(p.Namespace).Resource("pods").Name(p.Name).Body(options).Do(ctx).Error(); err != nil {
@@ -141,9 +145,10 @@ func (s *scenario) deletePod(ctx context.Context, p corev1.Pod, grace *int64) (s
 // evictionPatience is how long a budget may keep a pod from being evicted until that is given up.
 const evictionPatience = 5 * time.Second
 
-// evict evicts this very pod by the Eviction API (policy/v1), which heeds budgets.
+// evict evicts this very pod by the Eviction API (policy/v1), which honors budgets.
 func (s *scenario) evict(ctx context.Context, p corev1.Pod) (said string, err error) {
-	text, err := json.Marshal(map[string]any{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": map[string]string{"name": p.Name, "namespace": p.Namespace},
+	text, err := json.Marshal(map[string]any{"apiVersion": "policy/v1", "kind": "Eviction",
+		"metadata":      map[string]string{"name": p.Name, "namespace": p.Namespace},
 		"deleteOptions": map[string]any{"preconditions": map[string]types.UID{"uid": p.UID}}})
 	if err != nil {
 		return "", err
@@ -179,7 +184,8 @@ func (s *scenario) readBack(ctx context.Context, p corev1.Pod, how string) (stri
 	if now.DeletionGracePeriodSeconds != nil {
 		grace = *now.DeletionGracePeriodSeconds
 	}
-	return said + fmt.Sprintf(", and has the deletionTimestamp %s, a grace of %d s", now.DeletionTimestamp.UTC().Format(time.RFC3339), grace), nil
+	return said + fmt.Sprintf(", and has the deletionTimestamp %s, a grace of %d s",
+		now.DeletionTimestamp.UTC().Format(time.RFC3339), grace), nil
 }
 
 // pod1 is what the cluster knows of this very pod; nil: it knows it no more.
@@ -195,7 +201,8 @@ func (s *scenario) pod1(ctx context.Context, p corev1.Pod) (*corev1.Pod, error) 
 // replaceLimit bounds how long another pod is waited for in the place of one that is gone.
 const replaceLimit = time.Minute
 
-// replaced waits until the cluster knows a pod no more, and until another one in its place is ready; it is said if there is none in time.
+// replaced waits until the cluster knows a pod no more, and until another one
+// in its place is ready; it is said if there is none in time.
 func (s *scenario) replaced(ctx context.Context, client string, p corev1.Pod) (said string, err error) {
 	began := time.Now()
 	since := func() time.Duration { return time.Since(began).Round(time.Millisecond) }
@@ -212,14 +219,18 @@ func (s *scenario) replaced(ctx context.Context, client string, p corev1.Pod) (s
 		}
 	}
 	said = fmt.Sprintf("%v later its UID was gone", since())
-	if !slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Controller != nil && *o.Controller }) {
+	if !slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.Controller != nil &&
+			*o.Controller
+	}) {
 		return said + ", and it has no controller that would replace it", nil
 	}
 	for until := time.Now().Add(replaceLimit); time.Now().Before(until); {
 		if next, ok := s.places.after(client); ok {
 			now, err := s.pod1(ctx, next.pod)
 			if err == nil && now != nil && ready(*now) {
-				return said + fmt.Sprintf(", and after %v pod %s, UID %s, on %s was ready in its place, called %s", since(), now.Name, now.UID, now.Spec.NodeName, next.Name), nil
+				return said + fmt.Sprintf(", and after %v pod %s, UID %s, on %s was ready in its place, called %s",
+					since(), now.Name, now.UID, now.Spec.NodeName, next.Name), nil
 			}
 		}
 		if !wait(ctx, step) {
@@ -229,9 +240,10 @@ func (s *scenario) replaced(ctx context.Context, client string, p corev1.Pod) (s
 	return said + fmt.Sprintf(", and no other was ready in its place within %v", replaceLimit), nil
 }
 
-// ready tells whether a pod is.
+// ready reports whether a pod is.
 func ready(p corev1.Pod) bool {
-	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
+	return slices.ContainsFunc(p.Status.Conditions,
+		func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
 }
 
 // wait is false if the context ends first.

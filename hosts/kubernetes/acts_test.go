@@ -83,7 +83,8 @@ func TestActsThatAreForbidden(t *testing.T) {
 		"a budget is in the way": {[]corev1.Pod{p}, http.StatusTooManyRequests, "it is not allowed"},
 	} {
 		s, said := acting(t, &fake{pods: c.pods, refuses: c.refuse}, p)
-		if a := act(t, s, actEvict); !strings.Contains(a.Forbidden, c.want) || a.Said != "" || !strings.Contains(said.String(), "the cluster: evict of pod web-1: ") {
+		if a := act(t, s, actEvict); !strings.Contains(a.Forbidden, c.want) || a.Said != "" ||
+			!strings.Contains(said.String(), "the cluster: evict of pod web-1: ") {
 			t.Errorf("%s: %+v; it said %q", name, a, said)
 		}
 	}

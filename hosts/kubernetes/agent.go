@@ -19,13 +19,15 @@ import (
 )
 
 const (
-	// Silence is after how long an agent that hears nothing of outer takes it for dead. beat is how often outer is heard.
+	// Silence is after how long an agent that hears nothing of outer takes it
+	// for dead. beat is how often outer is heard.
 	Silence = 12 * time.Second
 	beat    = 2 * time.Second
-	// firstWord is how long an agent waits until outer is heard first, which has to learn that the agent's pod runs.
+	// firstWord is how long an agent waits until outer is heard first, which
+	// has to learn that the agent's pod runs.
 	firstWord = 30 * time.Second
-	// agentGrace is how long the agent may take to heal and to record, once its input has ended; restartGrace how long until it has been started again and has
-	// healed, if it was killed.
+	// agentGrace is how long the agent may take to heal and to record, once its input has ended;
+	// restartGrace how long until it has been started again and has healed, if it was killed.
 	agentGrace   = 10 * time.Second
 	restartGrace = 20 * time.Second
 )
@@ -50,8 +52,10 @@ func (e *ExitError) Error() string { return fmt.Sprintf("the agent's pod: exit s
 func (e *ExitError) ExitCode() int { return e.Status }
 
 // stream connects to a container that runs, as kubectl attach does, until its output ends.
-func (c *Cluster) stream(ctx context.Context, namespace, pod, verb string, options runtime.Object, streams remotecommand.StreamOptions) error {
-	u := c.client.Post().Namespace(namespace).Resource("pods").Name(pod).SubResource(verb).VersionedParams(options, c.codec).URL()
+func (c *Cluster) stream(ctx context.Context, namespace, pod, verb string, options runtime.Object,
+	streams remotecommand.StreamOptions) error {
+	u := c.client.Post().Namespace(namespace).Resource("pods").Name(pod).SubResource(verb).VersionedParams(options,
+		c.codec).URL()
 	spdy, err := remotecommand.NewSPDYExecutor(c.config, "POST", u)
 	if err != nil {
 		return err
@@ -60,17 +64,20 @@ func (c *Cluster) stream(ctx context.Context, namespace, pod, verb string, optio
 	if err != nil {
 		return err
 	}
-	executor, err := remotecommand.NewFallbackExecutor(socket, spdy, func(err error) bool { return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) })
+	executor, err := remotecommand.NewFallbackExecutor(socket, spdy,
+		func(err error) bool { return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) })
 	if err != nil {
 		return err
 	}
 	return executor.StreamWithContext(ctx, streams)
 }
 
-// attach connects to the program of a pod, as kubectl attach does, until its output ends; then nothing takes its input any more.
+// attach connects to the program of a pod, as kubectl attach does, until its
+// output ends; then nothing takes its input any more.
 func (c *Cluster) attach(ctx context.Context, namespace, pod string, in *io.PipeReader, out, errs io.Writer) error {
 	defer in.CloseWithError(io.ErrClosedPipe)
-	return c.stream(ctx, namespace, pod, "attach", &corev1.PodAttachOptions{Container: main, Stdin: true, Stdout: true, Stderr: true},
+	return c.stream(ctx, namespace, pod, "attach",
+		&corev1.PodAttachOptions{Container: main, Stdin: true, Stdout: true, Stderr: true},
 		remotecommand.StreamOptions{Stdin: in, Stdout: out, Stderr: errs})
 }
 
@@ -81,7 +88,8 @@ func (s *scenario) attachAgent(ctx context.Context) (*agent, error) {
 	streaming, over := context.WithCancel(context.WithoutCancel(ctx))
 	a := &agent{scenario: s, in: w, output: make(chan error, 1), over: over}
 	s.running = commands.NewRuns(streaming, s.Stdout, s.command)
-	s.running.To(func(t commands.Told) { _ = a.say(order{Exec: &t}) }) // if it has ended, nobody waits for it
+	// if it has ended, nobody waits for it
+	s.running.To(func(t commands.Told) { _ = a.say(order{Exec: &t}) })
 	out := &inbox{dir: s.Dir, out: s.running}
 	go func() {
 		err := s.attach(streaming, s.agents(), s.agentName(s.node.Name), in, out, s.Stderr)
@@ -134,7 +142,8 @@ func (a *agent) wait(ctx context.Context) error {
 	}
 }
 
-// status is how the inner program has ended, nil for 0. One that has failed was started again, to heal: that is waited for. lost is why its output ended.
+// status is how the inner program has ended, nil for 0. One that has failed was
+// started again, to heal: that is waited for. lost is why its output ended.
 func (a *agent) status(lost error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), restartGrace)
 	defer cancel()
@@ -153,7 +162,8 @@ func (a *agent) status(lost error) error {
 			}
 		}
 		if !wait(ctx, step) {
-			return errors.Join(fmt.Errorf("the output of the agent on %s has ended, and it has not within %v", a.node.Name, restartGrace), lost, err)
+			return errors.Join(fmt.Errorf("the output of the agent on %s has ended, and it has not within %v",
+				a.node.Name, restartGrace), lost, err)
 		}
 	}
 }
@@ -189,5 +199,6 @@ func (s *scenario) tell(ctx context.Context, pod string, t Task) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
-	return s.stream(ctx, s.Namespace, pod, "attach", &corev1.PodAttachOptions{Container: main, Stdin: true}, remotecommand.StreamOptions{Stdin: newLine(text)})
+	return s.stream(ctx, s.Namespace, pod, "attach", &corev1.PodAttachOptions{Container: main, Stdin: true},
+		remotecommand.StreamOptions{Stdin: newLine(text)})
 }

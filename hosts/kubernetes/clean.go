@@ -8,8 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Clean removes the pods of scenarios that are over, and returns their names. A scenario lives as long as its agent does, and an agent does not outlive its run for
-// long: one that hears nothing of it heals, and ends.
+// Clean removes the pods of scenarios that are over, and returns their names. A
+// scenario lives as long as its agent does, and an agent does not outlive its
+// run for long: one that hears nothing of it heals, and ends.
 func (c *Cluster) Clean(ctx context.Context) (removed []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, removeLimit)
 	defer cancel()
@@ -38,7 +39,8 @@ func (c *Cluster) Clean(ctx context.Context) (removed []string, err error) {
 // whatIsOver are the pods, and the agents, of scenarios without an agent that lives.
 func whatIsOver(pods, agents []corev1.Pod) []corev1.Pod {
 	lives := living(agents)
-	return slices.DeleteFunc(slices.Concat(pods, agents), func(p corev1.Pod) bool { return lives[p.Labels[labelScenario]] })
+	return slices.DeleteFunc(slices.Concat(pods, agents),
+		func(p corev1.Pod) bool { return lives[p.Labels[labelScenario]] })
 }
 
 // living are the scenarios of which an agent lives.

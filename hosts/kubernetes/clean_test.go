@@ -36,7 +36,8 @@ func TestWhatIsOver(t *testing.T) {
 		"its agent was deleted":       {agents: []corev1.PodPhase{corev1.PodRunning}, going: true, over: true},
 		"its agent is no more":        {over: true},
 	} {
-		pods := []corev1.Pod{ofScenario("x", roleNode, corev1.PodRunning), ofScenario("x", roleSeat, corev1.PodRunning), ofScenario("living", roleNode, corev1.PodSucceeded)}
+		pods := []corev1.Pod{ofScenario("x", roleNode, corev1.PodRunning), ofScenario("x", roleSeat, corev1.PodRunning),
+			ofScenario("living", roleNode, corev1.PodSucceeded)}
 		agents := []corev1.Pod{ofScenario("living", roleAgent, corev1.PodRunning)}
 		for _, phase := range c.agents {
 			agents = append(agents, ofScenario("x", roleAgent, phase))
@@ -57,12 +58,14 @@ func TestWhatIsOver(t *testing.T) {
 	}
 }
 
-// TestCleanRemovesAgentsLast wants what is over to be removed, agents after their pods: for as long as pods are there, it can be told whether they are needed.
+// TestCleanRemovesAgentsLast wants what is over to be removed, agents after their
+// pods: for as long as pods are there, it can be told whether they are needed.
 func TestCleanRemovesAgentsLast(t *testing.T) {
 	f := &fake{}
 	for i := range 3 {
 		id := fmt.Sprintf("over%d", i)
-		f.pods = append(f.pods, ofScenario(id, roleAgent, corev1.PodSucceeded), ofScenario(id, roleNode, corev1.PodRunning), ofScenario(id, roleSeat, corev1.PodRunning))
+		f.pods = append(f.pods, ofScenario(id, roleAgent, corev1.PodSucceeded),
+			ofScenario(id, roleNode, corev1.PodRunning), ofScenario(id, roleSeat, corev1.PodRunning))
 	}
 	foreign := ofScenario("", "", corev1.PodRunning)
 	foreign.Labels = nil

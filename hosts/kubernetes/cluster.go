@@ -29,7 +29,8 @@ const agentSuffix = "-agents"
 
 // Cluster is an API server that answers. Safe for concurrent use.
 type Cluster struct {
-	// Version is what it says of itself: "v1.34.4". Context is what the user's configuration calls it.
+	// Version is what it says of itself: "v1.34.4". Context is what the user's
+	// configuration calls it.
 	Version, Context string
 	// Namespace is for nodes and seats; agents have one of their own beside it.
 	Namespace string
@@ -43,11 +44,14 @@ type Cluster struct {
 // connectLimit bounds how long an API server may take to say that it is there.
 const connectLimit = 10 * time.Second
 
-// Connect reads the user's configuration as kubectl does (KUBECONFIG, ~/.kube/config, a pod's own account) and asks whether the API server answers. Names
-// that are "" are those of the configuration, or DefaultNamespace.
+// Connect reads the user's configuration as kubectl does (KUBECONFIG,
+// ~/.kube/config, a pod's own account) and asks whether the API server answers.
+// Names that are "" are those of the configuration, or DefaultNamespace.
 func Connect(ctx context.Context, inContext, namespace string) (*Cluster, error) {
-	utilruntime.ErrorHandlers = nil // the library would print on standard error what it returns as an error, too
-	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), &clientcmd.ConfigOverrides{CurrentContext: inContext})
+	// the library would print on standard error what it returns as an error, too
+	utilruntime.ErrorHandlers = nil
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(),
+		&clientcmd.ConfigOverrides{CurrentContext: inContext})
 	raw, err := loaded.RawConfig()
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration of kubectl: %w", err)
@@ -83,7 +87,8 @@ func Connect(ctx context.Context, inContext, namespace string) (*Cluster, error)
 	return c, nil
 }
 
-// speak makes the client, which knows the core of the API alone: a typed client of everything would make this program a quarter larger.
+// speak makes the client, which knows the core of the API alone: a typed client
+// of everything would make this program a quarter larger.
 func (c *Cluster) speak(config *rest.Config) error {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
@@ -106,10 +111,12 @@ func (c *Cluster) speak(config *rest.Config) error {
 // agents is the namespace of the agents.
 func (c *Cluster) agents() string { return c.Namespace + agentSuffix }
 
-// Prepare makes the two namespaces if they are not there, and if it may. Where it may not, they are expected to be there: kubectl apply -k deploy/kubernetes.
+// Prepare makes the two namespaces if they are not there, and if it may. Where
+// it may not, they are expected to be there: kubectl apply -k deploy/kubernetes.
 func (c *Cluster) Prepare(ctx context.Context) error {
 	for name, level := range map[string]string{c.Namespace: "restricted", c.agents(): "privileged"} {
-		made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": level}}}
+		made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name,
+			Labels: map[string]string{"pod-security.kubernetes.io/enforce": level}}}
 		err := c.client.Post().Resource("namespaces").Body(made).Do(ctx).Error()
 		if err != nil && !apierrors.IsAlreadyExists(err) && !apierrors.IsForbidden(err) {
 			return fmt.Errorf("make namespace %s: %w", name, err)
@@ -137,7 +144,8 @@ func (c *Cluster) Nodes(ctx context.Context) (nodes []Node, err error) {
 		if !takesPods(n) {
 			continue
 		}
-		node := Node{Name: n.Name, Kernel: n.Status.NodeInfo.KernelVersion, Processors: int(n.Status.Allocatable.Cpu().Value())}
+		node := Node{Name: n.Name, Kernel: n.Status.NodeInfo.KernelVersion,
+			Processors: int(n.Status.Allocatable.Cpu().Value())}
 		for _, image := range n.Status.Images {
 			node.Images = append(node.Images, image.Names...)
 		}
@@ -150,7 +158,7 @@ func (c *Cluster) Nodes(ctx context.Context) (nodes []Node, err error) {
 	return nodes, nil
 }
 
-// takesPods tells whether a node runs Linux, is Ready, and has no taint that keeps pods away.
+// takesPods reports whether a node runs Linux, is Ready, and has no taint that keeps pods away.
 func takesPods(n corev1.Node) bool {
 	if n.Spec.Unschedulable || n.Status.NodeInfo.OperatingSystem != "linux" {
 		return false
@@ -165,24 +173,29 @@ func takesPods(n corev1.Node) bool {
 	})
 }
 
-// Has tells whether each of the nodes holds an image, as far as they tell.
+// Has reports whether each of the nodes holds an image, as far as they tell.
 func Has(nodes []Node, image string) bool {
 	if last := image[strings.LastIndexByte(image, '/')+1:]; !strings.ContainsAny(last, ":@") {
 		image += ":latest"
 	}
 	return !slices.ContainsFunc(nodes, func(n Node) bool {
-		return !slices.ContainsFunc(n.Images, func(have string) bool { return have == image || strings.HasSuffix(have, "/"+image) })
+		return !slices.ContainsFunc(n.Images, func(have string) bool {
+			return have == image ||
+				strings.HasSuffix(have, "/"+image)
+		})
 	})
 }
 
-// May asks whether we may do something to things of a kind in a namespace ("": of the cluster), such as "create" to "pods/eviction".
+// May asks whether we may do something to things of a kind in a namespace ("":
+// of the cluster), such as "create" to "pods/eviction".
 func (c *Cluster) May(ctx context.Context, namespace, verb, resource string) (bool, error) {
 	resource, sub, _ := strings.Cut(resource, "/")
 	if namespace == "" && resource == "pods" {
 		namespace = c.Namespace
 	}
-	asks := map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{"resourceAttributes": map[string]string{
-		"namespace": namespace, "verb": verb, "resource": resource, "subresource": sub}}}
+	asks := map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+		"spec": map[string]any{"resourceAttributes": map[string]string{
+			"namespace": namespace, "verb": verb, "resource": resource, "subresource": sub}}}
 	text, err := json.Marshal(asks)
 	if err != nil {
 		return false, err

@@ -8,8 +8,10 @@ import (
 
 func TestHas(t *testing.T) {
 	both := []Node{
-		{Name: "1", Images: []string{"docker.io/lockchaos-local/redis:latest", "registry.example:5000/etcd:v3", "docker.io/library/only:latest"}},
-		{Name: "2", Images: []string{"docker.io/lockchaos-local/redis:latest", "registry.example:5000/etcd:v3", "docker.io/library/redis@sha256:12"}},
+		{Name: "1", Images: []string{"docker.io/lockchaos-local/redis:latest", "registry.example:5000/etcd:v3",
+			"docker.io/library/only:latest"}},
+		{Name: "2", Images: []string{"docker.io/lockchaos-local/redis:latest", "registry.example:5000/etcd:v3",
+			"docker.io/library/redis@sha256:12"}},
 	}
 	for image, want := range map[string]bool{
 		"lockchaos-local/redis":         true,
@@ -37,7 +39,8 @@ func TestTakesPods(t *testing.T) {
 	ready := func(change func(*corev1.Node)) corev1.Node {
 		var n corev1.Node
 		n.Status.NodeInfo.OperatingSystem = "linux"
-		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse}, {Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse},
+			{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 		change(&n)
 		return n
 	}

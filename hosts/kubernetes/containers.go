@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// processesOf are the processes of a container on this node, by the number that its runtime gave it. The first of them is process 1 of the container's own PID namespace,
-// where it has one.
+// processesOf are the processes of a container on this node, by the number that its runtime gave
+// it. The first of them is process 1 of the container's own PID namespace, where it has one.
 func processesOf(id string) ([]int, error) { return processesIn(id) }
 
-// processesIn are the processes of this node whose control groups have one of these in their names, as those of containers and pods have.
+// processesIn are the processes of this node whose control groups have one of
+// these in their names, as those of containers and pods have.
 func processesIn(names ...string) (pids []int, err error) {
 	if slices.Contains(names, "") { // which is a part of every name
 		return nil, errors.New("a container or a pod has no number")
@@ -29,7 +30,8 @@ func processesIn(names ...string) (pids []int, err error) {
 			continue
 		}
 		groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-		if err != nil || !slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(groups, []byte(name)) }) {
+		if err != nil || !slices.ContainsFunc(names,
+			func(name string) bool { return bytes.Contains(groups, []byte(name)) }) {
 			continue // it has ended, or is another's
 		}
 		if first(pid) {
@@ -41,8 +43,9 @@ func processesIn(names ...string) (pids []int, err error) {
 	return pids, nil
 }
 
-// newcomer is a process of a container that was not among those before, and was started from outside of it: by an exec. 0: there is none yet. What a runtime starts is for a
-// moment the runtime itself.
+// newcomer is a process of a container that was not among those before, and was
+// started from outside of it: by an exec. 0: there is none yet. What a runtime
+// starts is for a moment the runtime itself.
 func newcomer(id string, before []int) (int, error) {
 	now, err := processesOf(id)
 	if err != nil {
@@ -60,14 +63,15 @@ func newcomer(id string, before []int) (int, error) {
 	return 0, nil
 }
 
-// ofRuntime tells whether a command line is one of a container's runtime.
+// ofRuntime reports whether a command line is one of a container's runtime.
 func ofRuntime(line []byte) bool {
 	program, _, _ := bytes.Cut(line, []byte{0})
 	name := program[bytes.LastIndexByte(program, '/')+1:]
-	return slices.Contains([]string{"runc", "crun", "exe", "youki"}, string(name)) || bytes.HasPrefix(name, []byte("runc:"))
+	return slices.Contains([]string{"runc", "crun", "exe", "youki"}, string(name)) ||
+		bytes.HasPrefix(name, []byte("runc:"))
 }
 
-// first tells whether a process is number 1 of its PID namespace (proc(5)).
+// first reports whether a process is number 1 of its PID namespace (proc(5)).
 func first(pid int) bool {
 	f := strings.Fields(statusLine(pid, "NSpid"))
 	return len(f) > 1 && f[len(f)-1] == "1"

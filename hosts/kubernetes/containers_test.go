@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// control is a control group of this machine, as a container's runtime makes them; the test is skipped where none may be made.
+// control is a control group of this machine, as a container's runtime makes
+// them; the test is skipped where none may be made.
 func control(t *testing.T) (id, dir string) {
 	t.Helper()
 	id = rand.Text()
@@ -81,7 +82,8 @@ func TestProcessesOfAContainer(t *testing.T) {
 	}
 }
 
-// TestNoContainer wants no process to be taken for one of a container that has no number, or none that lives.
+// TestNoContainer wants no process to be taken for one of a container that has
+// no number, or none that lives.
 func TestNoContainer(t *testing.T) {
 	if pids, err := processesOf(""); err == nil {
 		t.Errorf("without a number there are %v", pids)

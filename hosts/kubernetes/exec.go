@@ -15,8 +15,10 @@ import (
 	"github.com/lockchaos/lockchaos/redact"
 )
 
-// command runs a command in a member's container, as kubectl exec does. Which process it is the agent finds out: the API does not tell.
-func (s *scenario) command(ctx context.Context, ask commands.Ask, more <-chan commands.Ask, runs func(pid int)) (ended hosts.Executed, err error) {
+// command runs a command in a member's container, as kubectl exec does. Which
+// process it is the agent finds out: the API does not tell.
+func (s *scenario) command(ctx context.Context, ask commands.Ask, more <-chan commands.Ask,
+	runs func(pid int)) (ended hosts.Executed, err error) {
 	if ask.Act != "" {
 		return s.do(ctx, ask)
 	}
@@ -31,7 +33,8 @@ func (s *scenario) command(ctx context.Context, ask commands.Ask, more <-chan co
 	stdout, stderr, over := &commands.Kept{}, &commands.Kept{}, make(chan error, 1)
 	go func() {
 		err := s.stream(ctx, m.pod.Namespace, m.pod.Name, "exec",
-			&corev1.PodExecOptions{Container: m.container, Command: ask.Command, Stdin: true, Stdout: true, Stderr: true}, remotecommand.StreamOptions{Stdin: in, Stdout: stdout, Stderr: stderr})
+			&corev1.PodExecOptions{Container: m.container, Command: ask.Command, Stdin: true, Stdout: true,
+				Stderr: true}, remotecommand.StreamOptions{Stdin: in, Stdout: stdout, Stderr: stderr})
 		in.CloseWithError(io.ErrClosedPipe)
 		over <- err
 	}()
@@ -43,7 +46,8 @@ func (s *scenario) command(ctx context.Context, ask commands.Ask, more <-chan co
 			if errors.As(err, &status) {
 				ended.Status, err = status.Code, nil
 			}
-			// The inner program does not know the container's secrets. The answer on stdout is read before it is shown.
+			// The inner program does not know the container's secrets. The
+			// answer on stdout is read before it is shown.
 			ended.Stdout, ended.Stderr = stdout.Text, []byte(redact.Text(string(stderr.Text)))
 			return ended, err
 		case ask := <-more:
@@ -58,7 +62,8 @@ func (s *scenario) command(ctx context.Context, ask commands.Ask, more <-chan co
 }
 
 // Exec runs a command in a node's container: see commands.Asked.
-func (j *Joined) Exec(ctx context.Context, node string, command []string, input []byte, ready func(pid int) error) (hosts.Executed, error) {
+func (j *Joined) Exec(ctx context.Context, node string, command []string, input []byte,
+	ready func(pid int) error) (hosts.Executed, error) {
 	id := j.containerOf(node)
 	if id == "" {
 		return hosts.Executed{}, fmt.Errorf("%s is no pod of the application", node)

@@ -21,7 +21,8 @@ func filesOf(dir string) (all []chunk, err error) {
 // mirrorEvery is how often the files of the inner program are looked at.
 const mirrorEvery = 50 * time.Millisecond
 
-// mirror sends what is new in the files below a folder. A file that was made anew, or is shorter than it was, is sent from its beginning.
+// mirror sends what is new in the files below a folder. A file that was made
+// anew, or is shorter than it was, is sent from its beginning.
 type mirror struct {
 	dir  string
 	sent map[string]sentFile // by the path below the folder
@@ -86,7 +87,8 @@ func (m *mirror) file(name, path string) error {
 		was.size, known = 0, false
 	}
 	for at := was.size; at < info.Size() || !known; known = true {
-		buf := make([]byte, min(chunkSize, max(info.Size()-at, 0))) // it is the receiver's from then on
+		// it is the receiver's from then on
+		buf := make([]byte, min(chunkSize, max(info.Size()-at, 0)))
 		n, err := f.ReadAt(buf, at)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err

@@ -80,7 +80,8 @@ func (f folder) content() map[string]string {
 func TestMirrorSendsWhatIsNew(t *testing.T) {
 	from := folder{t, t.TempDir()}
 	var sent []chunk
-	m := mirror{dir: from.dir, sent: map[string]sentFile{}, skip: map[string]bool{"theirs": true}, send: func(c chunk) error { sent = append(sent, c); return nil }}
+	m := mirror{dir: from.dir, sent: map[string]sentFile{}, skip: map[string]bool{"theirs": true},
+		send: func(c chunk) error { sent = append(sent, c); return nil }}
 	step := func(what string, want ...chunk) {
 		t.Helper()
 		sent = nil
@@ -115,7 +116,8 @@ func TestMirrorSendsWhatIsNew(t *testing.T) {
 	step("a removed file")
 }
 
-// TestMirrorReachesInbox changes a folder at random, looks now and then, and wants the other side to have the same.
+// TestMirrorReachesInbox changes a folder at random, looks now and then, and
+// wants the other side to have the same.
 func TestMirrorReachesInbox(t *testing.T) {
 	for seed := range byte(10) {
 		source := rand.NewChaCha8([32]byte{seed})

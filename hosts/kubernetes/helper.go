@@ -16,8 +16,9 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/commands"
 )
 
-// Where an application is on several nodes of the cluster, each of them has an agent. One holds the inner program; the others are its helpers, and do what it asks by way of
-// outer. Each heals and ends by itself as the first one does.
+// Where an application is on several nodes of the cluster, each of them has an
+// agent. One holds the inner program; the others are its helpers, and do what
+// it asks by way of outer. Each heals and ends by itself as the first one does.
 
 // helper is an agent on another node.
 type helper struct {
@@ -38,7 +39,8 @@ type helpers struct {
 // mostOrders is how many words a helper may not have heard before more of them are dropped.
 const mostOrders = 4096
 
-// helper is the one on a node, which is made if there is none; nil: the inner program is there itself.
+// helper is the one on a node, which is made if there is none; nil: the inner
+// program is there itself.
 func (s *scenario) helper(ctx context.Context, node string) (*helper, error) {
 	if node == s.node.Name {
 		return nil, nil
@@ -121,7 +123,8 @@ func (h *helper) speak(in *io.PipeWriter) {
 	}
 }
 
-// there has the helper on a node do something. It is waited for until it, or the inner program, has ended.
+// there has the helper on a node do something. It is waited for until it, or
+// the inner program, has ended.
 func (s *scenario) there(ctx context.Context, node, pod, act string, input []byte) ([]byte, error) {
 	h, err := s.helper(ctx, node)
 	if err != nil || h == nil {
@@ -220,7 +223,7 @@ func (p *places) handed() (all []handedNode) {
 // Help is what a helper does for the inner program: something with a pod of its node.
 type Help func(ctx context.Context, pod, act string, input []byte) (answer []byte, err error)
 
-// Helper tells whether this agent is one.
+// Helper reports whether this agent is one.
 func (j *Joined) Helper() bool { return j.told.Helper }
 
 // Serve does what it is asked for until ctx ends.

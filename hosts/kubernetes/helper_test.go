@@ -13,7 +13,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/commands"
 )
 
-// What a helper is asked reaches it, and its answer whoever asked, many at once; what is no answer is passed on.
+// What a helper is asked reaches it, and its answer whoever asked, many at
+// once; what is no answer is passed on.
 func TestHelperAnswers(t *testing.T) {
 	ctx, over := context.WithCancel(t.Context())
 	defer over()

@@ -28,8 +28,9 @@ type Task struct {
 	Env     []string `json:"env,omitempty"` // NAME=value
 }
 
-// Stage must be called first in main, after hosts.Stage: where this program was started in a pod that it made itself it does what it is there for, and does not return;
-// an agent waits for what outer hands over.
+// Stage must be called first in main, after hosts.Stage: where this program was
+// started in a pod that it made itself it does what it is there for, and does
+// not return; an agent waits for what outer hands over.
 func Stage() {
 	if Inside() {
 		begin(os.Stdin)
@@ -78,7 +79,8 @@ func copySelf(file string) error {
 	return errors.Join(err, to.Close())
 }
 
-// serve reads what to run, once the addresses of all nodes are known, and becomes that: its process number stays.
+// serve reads what to run, once the addresses of all nodes are known, and
+// becomes that: its process number stays.
 func serve(in *os.File) error {
 	var t Task
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
@@ -101,7 +103,8 @@ func serve(in *os.File) error {
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, t.Command, append(os.Environ(), t.Env...)))
 }
 
-// runSelf runs this program once more, with other arguments, and returns its exit status. When ctx ends it is interrupted, and waited for.
+// runSelf runs this program once more, with other arguments, and returns its
+// exit status. When ctx ends it is interrupted, and waited for.
 func runSelf(ctx context.Context, args []string, out io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Args[0] = program

@@ -39,7 +39,8 @@ func staged(input string, words ...string) (out string, process int, err error) 
 }
 
 func TestServeBecomesTheTask(t *testing.T) {
-	task, err := json.Marshal(Task{Command: []string{"sh", "-c", `echo "$$ $WORD $0"; cat; exit 3`, "an argument"}, Env: []string{"WORD=some word"}})
+	task, err := json.Marshal(Task{Command: []string{"sh", "-c", `echo "$$ $WORD $0"; cat; exit 3`, "an argument"},
+		Env: []string{"WORD=some word"}})
 	if err != nil {
 		t.Fatal(err)
 	}

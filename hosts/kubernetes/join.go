@@ -25,10 +25,11 @@ import (
 // agentVar says that an inner program is in a pod.
 const agentVar = "LOCKCHAOS_POD"
 
-// Inside tells whether this is the inner program in an agent's pod.
+// Inside reports whether this is the inner program in an agent's pod.
 func Inside() bool { return os.Getenv(agentVar) != "" && hosts.Agent() }
 
-// toldFile is where an agent keeps the handover for itself, in case that it is killed and started again. It is there from the first start on.
+// toldFile is where an agent keeps the handover for itself, in case that it is
+// killed and started again. It is there from the first start on.
 const toldFile = agentData + "/told.json"
 
 // Joined is where the agent finds itself.
@@ -59,21 +60,24 @@ type Attached struct {
 	Name    string
 	Host    *hosts.Host
 	Process *hosts.Process
-	// On is the node of the cluster on which it is, where that is another one: then it has no host here, but an address.
+	// On is the node of the cluster on which it is, where that is another one:
+	// then it has no host here, but an address.
 	On   string
 	Addr netip.Addr
 
 	own bool
 }
 
-// Change is what has become of a client of an application: it is to end, or another has come in its place.
+// Change is what has become of a client of an application: it is to end, or
+// another has come in its place.
 type Change struct {
 	Client string
 	// Comes is who has come; it has no host if it has ended already.
 	Comes *Attached
 }
 
-// Rescued tells whether this agent is one that was started again after its death: then it heals what it was told of, by heal, says so, and must end.
+// Rescued reports whether this agent is one that was started again after its
+// death: then it heals what it was told of, by heal, says so, and must end.
 func Rescued(heal func(name string, h *hosts.Host) error) (yes bool, err error) {
 	if received.lines != nil {
 		return false, nil
@@ -91,7 +95,8 @@ func Rescued(heal func(name string, h *hosts.Host) error) (yes bool, err error) 
 
 // rescue heals one node, if it is there.
 func rescue(n handedNode, heal func(string, *hosts.Host) error) error {
-	pids, err := processesIn(n.UID, strings.ReplaceAll(n.UID, "-", "_")) // systemd's names have no "-" of others in them
+	// systemd's names have no "-" of others in them
+	pids, err := processesIn(n.UID, strings.ReplaceAll(n.UID, "-", "_"))
 	if err != nil || len(pids) == 0 {
 		return err // its own end has healed it
 	}
@@ -109,11 +114,13 @@ var received struct {
 	lines *bufio.Reader
 }
 
-// failed is the status of an inner program that could do nothing: that of package runs/exit, which lies above this one.
+// failed is the status of an inner program that could do nothing: that of
+// package runs/exit, which lies above this one.
 const failed = 3
 
-// begin receives what outer hands over, if this is the agent's first start. An agent that was started again before it was told anything ends here: it has done nothing
-// that it could heal, and its run has lost it.
+// begin receives what outer hands over, if this is the agent's first start. An
+// agent that was started again before it was told anything ends here: it has
+// done nothing that it could heal, and its run has lost it.
 func begin(in io.Reader) {
 	told, err := readTold()
 	switch {
@@ -129,7 +136,8 @@ func begin(in io.Reader) {
 	}
 }
 
-// build tells this program from others: by its version, which names the commit, or by the beginning of its hash where that says less.
+// build tells this program from others: by its version, which names the commit,
+// or by the beginning of its hash where that says less.
 var build = sync.OnceValues(func() (string, error) {
 	if version := hosts.Program(); version != "" {
 		return version, nil
@@ -167,7 +175,8 @@ func (h handover) keep() error {
 	return os.Rename(toldFile+".new", toldFile)
 }
 
-// receive reads the handover, and puts the scenario's folder where the inner program looks for it. Outer may have died before it knew of us: so we end if we hear nothing.
+// receive reads the handover, and puts the scenario's folder where the inner program
+// looks for it. Outer may have died before it knew of us: so we end if we hear nothing.
 func receive(in io.Reader) error {
 	received.lines = bufio.NewReader(in)
 	if err := (handover{}).keep(); err != nil {
@@ -206,8 +215,9 @@ func endUnlessTold(limit time.Duration) *time.Timer {
 	})
 }
 
-// Join does the agent's part: it attaches to the nodes that outer has handed over. The context that it returns ends when outer does. Files of the scenario's folder are
-// written to out, which the inner program writes whole lines to, too. Close must be called in any case.
+// Join does the agent's part: it attaches to the nodes that outer has handed over. The
+// context that it returns ends when outer does. Files of the scenario's folder are written to
+// out, which the inner program writes whole lines to, too. Close must be called in any case.
 func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) {
 	if !Inside() {
 		return ctx, nil, hosts.ErrOutside
@@ -217,8 +227,10 @@ func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) 
 	}
 	told := received.told
 	to := &speaker{out: out}
-	j := &Joined{told: told, Facts: told.Facts, Keys: told.Keys, kept: make(chan error, 1), Changes: make(chan Change), asks: make(chan commands.Ask), out: to, asked: commands.NewAsked(to)}
-	j.mirror = mirror{dir: scenarioDir, sent: map[string]sentFile{}, skip: map[string]bool{}, send: func(c chunk) error { return to.say(c) }}
+	j := &Joined{told: told, Facts: told.Facts, Keys: told.Keys, kept: make(chan error, 1), Changes: make(chan Change),
+		asks: make(chan commands.Ask), out: to, asked: commands.NewAsked(to)}
+	j.mirror = mirror{dir: scenarioDir, sent: map[string]sentFile{}, skip: map[string]bool{},
+		send: func(c chunk) error { return to.say(c) }}
 	for _, c := range told.Files {
 		j.mirror.skip[c.File] = true
 	}
@@ -316,7 +328,8 @@ func (j *Joined) comes(n handedNode) *Attached {
 		at, err = j.attach(n)
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s has come in the place of %s, and no fault will strike it: %v\n", n.Name, n.After, err)
+		fmt.Fprintf(os.Stderr, "%s has come in the place of %s, and no fault will strike it: %v\n", n.Name, n.After,
+			err)
 		return &Attached{Name: n.Name}
 	}
 	j.Nodes = append(j.Nodes, at)
@@ -381,7 +394,8 @@ func firstOf(n handedNode) (int, error) {
 	return pids[0], nil
 }
 
-// Close lets our hosts go, kills the nodes that are ours to end, and hands the last of the files over.
+// Close lets our hosts go, kills the nodes that are ours to end, and hands the
+// last of the files over.
 func (j *Joined) Close() error {
 	if j == nil {
 		return nil

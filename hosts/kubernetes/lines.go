@@ -13,11 +13,13 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/commands"
 )
 
-// order is what outer tells the agent, as a line on its standard input; an empty one says that outer lives. The end of the input is the end of outer.
+// order is what outer tells the agent, as a line on its standard input; an
+// empty one says that outer lives. The end of the input is the end of outer.
 type order struct {
 	Handover *handover `json:"handover,omitempty"` // in the first line
 	File     *chunk    `json:"file,omitempty"`
-	// Leaves is a client of an application whose pod is to end, Comes another one that has come in the place of one.
+	// Leaves is a client of an application whose pod is to end, Comes another
+	// one that has come in the place of one.
 	Leaves string      `json:"leaves,omitempty"`
 	Comes  *handedNode `json:"comes,omitempty"`
 	// Exec is about a command that the inner program has asked for.
@@ -29,7 +31,8 @@ type order struct {
 // handover is what an agent has to know.
 type handover struct {
 	Nodes []handedNode `json:"nodes,omitempty"`
-	// On is the node of the cluster on which the agent is. Helper: the inner program is in another agent, which has this one do what is to be done here.
+	// On is the node of the cluster on which the agent is. Helper: the inner
+	// program is in another agent, which has this one do what is to be done here.
 	On     string       `json:"on"`
 	Helper bool         `json:"helper,omitempty"`
 	Seats  []handedNode `json:"seats,omitempty"`
@@ -104,7 +107,8 @@ func (c chunk) write(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// inbox is the writer of the output of a program in a pod: it passes whole lines on, and puts the files among them below a folder.
+// inbox is the writer of the output of a program in a pod: it passes whole
+// lines on, and puts the files among them below a folder.
 type inbox struct {
 	dir  string
 	out  io.Writer

@@ -64,7 +64,8 @@ func output(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// TestInboxTakesLinesSplitAnywhere writes the same output in two parts, split at each place, and in many small ones.
+// TestInboxTakesLinesSplitAnywhere writes the same output in two parts, split
+// at each place, and in many small ones.
 func TestInboxTakesLinesSplitAnywhere(t *testing.T) {
 	all := output(t)
 	random := rand.New(rand.NewPCG(1, 2))

@@ -14,7 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/redact"
 )
 
-// follow carries what a container prints into its log, here and at the agent, until it ends or ctx does. Of one that ran before us it is what comes from now on.
+// follow carries what a container prints into its log, here and at the agent, until
+// it ends or ctx does. Of one that ran before us it is what comes from now on.
 func (s *scenario) follow(ctx context.Context, n handedNode) error {
 	file := filepath.Join(s.Logs, n.Name+".log")
 	name, err := filepath.Rel(s.Dir, file)
@@ -59,8 +60,10 @@ func (s *scenario) carry(ctx context.Context, n handedNode, options *corev1.PodL
 // endKnown is after how long a cluster knows that a container has ended.
 const endKnown = 15 * time.Second
 
-// next waits until a container of an application that has ended is started again, and tells whether it is: then n is the new one. One whose log has ended while it goes
-// on, or of which one was missed, is an error: what it has printed would be missing. broken is what was wrong with the stream.
+// next waits until a container of an application that has ended is started
+// again, and reports whether it is: then n is the new one. One whose log has
+// ended while it goes on, or of which one was missed, is an error: what it has
+// printed would be missing. broken is what was wrong with the stream.
 func (s *scenario) next(ctx context.Context, n *handedNode, broken error) (bool, error) {
 	for known := time.Now().Add(endKnown); ; {
 		var p corev1.Pod
@@ -73,7 +76,8 @@ func (s *scenario) next(ctx context.Context, n *handedNode, broken error) (bool,
 		case id == n.ID && time.Now().After(known):
 			return false, errors.Join(fmt.Errorf("node %s: the log of pod %s was cut off, and the pod goes on: run it again", n.Name, n.Pod), broken)
 		case starts > n.starts+1:
-			return false, fmt.Errorf("node %s: a container of pod %s ended before its log was read: run it again", n.Name, n.Pod)
+			return false, fmt.Errorf("node %s: a container of pod %s ended before its log was read: run it again",
+				n.Name, n.Pod)
 		case id != "" && id != n.ID:
 			n.ID, n.starts = id, starts
 			return true, nil

@@ -27,10 +27,12 @@ type Member struct {
 }
 
 // controllers are the kinds of things that have pods, and where the API has them.
-var controllers = map[string]string{"deployment": "deployments", "statefulset": "statefulsets", "daemonset": "daemonsets"}
+var controllers = map[string]string{"deployment": "deployments", "statefulset": "statefulsets",
+	"daemonset": "daemonsets"}
 
-// Find finds the pods of an application by words: deployment/NAME, statefulset/NAME, daemonset/NAME, pod/NAME, or a selector of labels KEY=VALUE, with ":2" behind it
-// for the second one in the order of names. All must run.
+// Find finds the pods of an application by words: deployment/NAME,
+// statefulset/NAME, daemonset/NAME, pod/NAME, or a selector of labels KEY=VALUE,
+// with ":2" behind it for the second one in the order of names. All must run.
 func (c *Cluster) Find(ctx context.Context, namespace string, words, names []string) (members []Member, err error) {
 	if namespace == "" {
 		namespace = c.Namespace
@@ -80,7 +82,8 @@ func (c namespaced) find(ctx context.Context, word string) (m Member, err error)
 	})
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	if len(pods) < number {
-		return m, fmt.Errorf("namespace %s has %d pods of it that run, not %d: kubectl -n %[1]s get pods -l %[4]s", c.namespace, len(pods), number, selector)
+		return m, fmt.Errorf("namespace %s has %d pods of it that run, not %d: kubectl -n %[1]s get pods -l %[4]s",
+			c.namespace, len(pods), number, selector)
 	}
 	m, err = member(pods[number-1])
 	m.source = source{namespace: c.namespace, selector: selector}

@@ -56,7 +56,8 @@ func TestFind(t *testing.T) {
 	starting.Status.Phase = corev1.PodPending
 	shared := ofApp("shared", "node-1", "app=shared")
 	shared.Spec.HostNetwork = true
-	f := &fake{pods: []corev1.Pod{ofApp("web-2", "node-1", "app=web"), going, starting, ofApp("web-1", "node-1", "app=web"), ofApp("far", "node-2", "app=far"), shared},
+	f := &fake{pods: []corev1.Pod{ofApp("web-2", "node-1", "app=web"), going, starting,
+		ofApp("web-1", "node-1", "app=web"), ofApp("far", "node-2", "app=far"), shared},
 		deployments: map[string]string{"shop/web": `{"spec":{"selector":{"matchExpressions":[{"key":"app","operator":"In","values":["web"]}]}}}`}}
 	c := f.cluster(t)
 	for words, want := range map[string]string{
@@ -110,7 +111,8 @@ func TestTogether(t *testing.T) {
 	if s.Together = "hooks are asked there"; s.together(members[:1]) != nil {
 		t.Error("one on the right node is refused")
 	}
-	if err := s.together(members); err == nil || !strings.Contains(err.Error(), "pod far is on node node-2 and others on node-1, and all must be on one: hooks are asked there") {
+	if err := s.together(members); err == nil || !strings.Contains(err.Error(),
+		"pod far is on node node-2 and others on node-1, and all must be on one: hooks are asked there") {
 		t.Errorf("%v", err)
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts"
 )
 
-// cordoned is the annotation of a node that a scenario has cordoned: its id. Who finds one of a scenario that is over uncordons the node.
+// cordoned is the annotation of a node that a scenario has cordoned: its id.
+// Who finds one of a scenario that is over uncordons the node.
 const cordoned = "lockchaos/cordoned"
 
 // Drain has the node of a pod take no more pods, and the application's pods there evicted.
@@ -114,7 +115,8 @@ func (p *places) on(node, but string) (all []heir) {
 	return all
 }
 
-// uncordonLeft uncordons the nodes that scenarios have cordoned which are over. Where nodes can't be changed none was.
+// uncordonLeft uncordons the nodes that scenarios have cordoned which are over.
+// Where nodes can't be changed none was.
 func (c *Cluster) uncordonLeft(ctx context.Context, living map[string]bool) (names []string, err error) {
 	var list corev1.NodeList
 	if err := c.client.Get().Resource("nodes").Do(ctx).Into(&list); err != nil {
@@ -126,7 +128,8 @@ func (c *Cluster) uncordonLeft(ctx context.Context, living map[string]bool) (nam
 			continue
 		}
 		if err := c.mark(ctx, n.Name, false, nil); err != nil {
-			return names, fmt.Errorf("node %s was cordoned by a run that is over: %w; kubectl uncordon %[1]s", n.Name, err)
+			return names, fmt.Errorf("node %s was cordoned by a run that is over: %w; kubectl uncordon %[1]s", n.Name,
+				err)
 		}
 		names = append(names, "the cordon of node "+n.Name)
 	}

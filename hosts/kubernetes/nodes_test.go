@@ -10,14 +10,16 @@ import (
 )
 
 func aNode(name, by string) corev1.Node {
-	n := corev1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
+	n := corev1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
 	if by != "" {
 		n.Annotations[cordoned], n.Spec.Unschedulable = by, true
 	}
 	return n
 }
 
-// A drained node takes no pods until it is uncordoned; a budget that keeps the pod keeps the node as it was.
+// A drained node takes no pods until it is uncordoned; a budget that keeps the
+// pod keeps the node as it was.
 func TestDrain(t *testing.T) {
 	p := born("web-1", 0)
 	f := &fake{pods: []corev1.Pod{p}, nodes: []corev1.Node{aNode("node-1", "")}}
@@ -30,7 +32,8 @@ func TestDrain(t *testing.T) {
 	if n := f.nodes[0]; !n.Spec.Unschedulable || n.Annotations[cordoned] != "me" {
 		t.Errorf("it is %+v, %v", n.Spec, n.Annotations)
 	}
-	if a := act(t, s, actUncordon); a.Said != "node node-1 takes pods again" || f.nodes[0].Spec.Unschedulable || len(f.nodes[0].Annotations) != 0 {
+	if a := act(t, s, actUncordon); a.Said != "node node-1 takes pods again" || f.nodes[0].Spec.Unschedulable ||
+		len(f.nodes[0].Annotations) != 0 {
 		t.Errorf("%+v, and it is %+v", a, f.nodes[0])
 	}
 	f.pods, f.refuses = []corev1.Pod{p}, 403

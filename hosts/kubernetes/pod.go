@@ -24,7 +24,8 @@ const (
 const (
 	// program is this program in its image, which is also the image's entry point.
 	program = "lockchaos"
-	// toolsDir is where a node's pod has the program that waits for its addresses, scenarioDir the agent's folder for the scenario.
+	// toolsDir is where a node's pod has the program that waits for its
+	// addresses, scenarioDir the agent's folder for the scenario.
 	toolsDir    = "/lockchaos-tools"
 	scenarioDir = "/scenario"
 	agentData   = "/data"
@@ -36,7 +37,8 @@ const (
 	hostLabel = "kubernetes.io/hostname"
 )
 
-// agentCapabilities are what the inner program needs beside what every container has; see package hosts.
+// agentCapabilities are what the inner program needs beside what every
+// container has; see package hosts.
 var agentCapabilities = []corev1.Capability{"SYS_ADMIN", "NET_ADMIN", "NET_RAW", "SYS_PTRACE", "KILL", "SYS_CHROOT"}
 
 // pod is what all pods of a scenario have in common.
@@ -44,7 +46,8 @@ func (s *scenario) pod(role, name string) *corev1.Pod {
 	none, grace := false, int64(0)
 	limit := int64(s.limit().Seconds())
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "lockchaos-" + s.id + "-" + name, Labels: map[string]string{labelScenario: s.id, labelRole: role}},
+		ObjectMeta: metav1.ObjectMeta{Name: "lockchaos-" + s.id + "-" + name,
+			Labels: map[string]string{labelScenario: s.id, labelRole: role}},
 		Spec: corev1.PodSpec{
 			NodeSelector: map[string]string{hostLabel: s.node.Name}, RestartPolicy: corev1.RestartPolicyNever,
 			AutomountServiceAccountToken: &none, EnableServiceLinks: &none, TerminationGracePeriodSeconds: &grace,
@@ -57,24 +60,30 @@ func (s *scenario) pod(role, name string) *corev1.Pod {
 // restricted puts a pod under the restricted Pod Security Standard, with all its containers.
 func restricted(p *corev1.Pod) {
 	yes, no, user := true, false, int64(nobody)
-	p.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: &user, RunAsGroup: &user, FSGroup: &user,
+	p.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: &user, RunAsGroup: &user,
+		FSGroup:        &user,
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
 	for _, all := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
 		for i := range all {
-			all[i].SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+			all[i].SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: &no,
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 		}
 	}
 }
 
 // memory is a volume in memory.
 func memory(name string) corev1.Volume {
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}}
+	inMemory := &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: inMemory}}
 }
 
-// container is the container that matters, of which little is asked so that it is placed on a node that has much to do.
+// container is the container that matters, of which little is asked so that it
+// is placed on a node that has much to do.
 func container(image string, command ...string) corev1.Container {
-	return corev1.Container{Name: main, Image: image, Command: command, ImagePullPolicy: corev1.PullIfNotPresent, TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi")}}}
+	return corev1.Container{Name: main, Image: image, Command: command, ImagePullPolicy: corev1.PullIfNotPresent,
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi")}}}
 }
 
 // nodePod is the pod of a server, which waits to be told what to run.
@@ -87,7 +96,8 @@ func (s *scenario) nodePod(n Server) *corev1.Pod {
 	c.Stdin, c.StdinOnce, c.WorkingDir = true, true, "/"
 	c.VolumeMounts = []corev1.VolumeMount{tools, {Name: "data", MountPath: s.Data}, {Name: "tmp", MountPath: "/tmp"}}
 	p.Spec.InitContainers, p.Spec.Containers = []corev1.Container{first}, []corev1.Container{c}
-	p.Spec.Volumes = []corev1.Volume{{Name: "tools", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, memory("data"), memory("tmp")}
+	p.Spec.Volumes = []corev1.Volume{{Name: "tools",
+		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}, memory("data"), memory("tmp")}
 	restricted(p)
 	if n.UID != 0 {
 		p.Spec.SecurityContext.RunAsUser = &n.UID
@@ -103,7 +113,8 @@ func (s *scenario) seatPod(i int) *corev1.Pod {
 	return p
 }
 
-// agentPod is the inner program's, or a helper's on another node. Its container is started again when it was killed, to heal. Nothing that becomes of a node ends it.
+// agentPod is the inner program's, or a helper's on another node. Its container is
+// started again when it was killed, to heal. Nothing that becomes of a node ends it.
 func (s *scenario) agentPod(node string) *corev1.Pod {
 	p := s.pod(roleAgent, roleAgent)
 	p.Name = s.agentName(node)
@@ -117,8 +128,10 @@ func (s *scenario) agentPod(node string) *corev1.Pod {
 	c.Env = []corev1.EnvVar{{Name: name, Value: data}, {Name: agentVar, Value: "1"}, {Name: "HOME", Value: "/tmp"}}
 	// Its input ends when our connection does, even by our death.
 	c.Stdin, c.StdinOnce = true, true
-	c.SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: agentCapabilities}, RunAsUser: new(int64)}
-	c.VolumeMounts = []corev1.VolumeMount{{Name: "scenario", MountPath: scenarioDir}, {Name: "data", MountPath: agentData}, {Name: "tmp", MountPath: "/tmp"}}
+	c.SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: agentCapabilities},
+		RunAsUser: new(int64)}
+	c.VolumeMounts = []corev1.VolumeMount{{Name: "scenario", MountPath: scenarioDir},
+		{Name: "data", MountPath: agentData}, {Name: "tmp", MountPath: "/tmp"}}
 	p.Spec.Containers = []corev1.Container{c}
 	p.Spec.Volumes = []corev1.Volume{memory("scenario"), memory("data"), memory("tmp")}
 	return p

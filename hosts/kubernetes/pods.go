@@ -19,7 +19,8 @@ import (
 const step = 150 * time.Millisecond
 
 // hopeless are the reasons for which a container waits that do not pass by themselves.
-var hopeless = []string{"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "CrashLoopBackOff", "RunContainerError"}
+var hopeless = []string{"ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff", "InvalidImageName",
+	"CreateContainerConfigError", "CreateContainerError", "CrashLoopBackOff", "RunContainerError"}
 
 // create makes a pod.
 func (c *Cluster) create(ctx context.Context, namespace string, p *corev1.Pod) error {
@@ -33,7 +34,8 @@ func (c *Cluster) create(ctx context.Context, namespace string, p *corev1.Pod) e
 // list returns the pods of a namespace that a selector of labels chooses.
 func (c *Cluster) list(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	err := c.client.Get().Namespace(namespace).Resource("pods").VersionedParams(&metav1.ListOptions{LabelSelector: selector}, c.codec).Do(ctx).Into(&list)
+	err := c.client.Get().Namespace(namespace).Resource("pods").
+		VersionedParams(&metav1.ListOptions{LabelSelector: selector}, c.codec).Do(ctx).Into(&list)
 	if err != nil {
 		return nil, fmt.Errorf("list the pods of namespace %s: %w", namespace, err)
 	}
@@ -56,7 +58,8 @@ func (s *scenario) agentPods(ctx context.Context) ([]corev1.Pod, error) {
 }
 
 // await returns pods of the scenario on a node by their names, when so many run.
-func (s *scenario) await(ctx context.Context, node string, list func(context.Context) ([]corev1.Pod, error), count int) (map[string]corev1.Pod, error) {
+func (s *scenario) await(ctx context.Context, node string, list func(context.Context) ([]corev1.Pod, error),
+	count int) (map[string]corev1.Pod, error) {
 	var last string
 	for {
 		pods, err := list(ctx)
@@ -84,7 +87,7 @@ func (s *scenario) await(ctx context.Context, node string, list func(context.Con
 	}
 }
 
-// running tells whether a pod runs, or why not. The error is that of one that never will.
+// running reports whether a pod runs, or why not. The error is that of one that never will.
 func running(p corev1.Pod) (yes bool, why string, err error) {
 	if ended(p) {
 		return false, "", fmt.Errorf("pod %s has ended at its start: %s", p.Name, ending(p))
@@ -92,7 +95,8 @@ func running(p corev1.Pod) (yes bool, why string, err error) {
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		w := c.State.Waiting
 		if w != nil && slices.Contains(hopeless, w.Reason) {
-			return false, "", fmt.Errorf("pod %s: image %s: %s: %s%s", p.Name, c.Image, w.Reason, w.Message, lastWords(c))
+			return false, "", fmt.Errorf("pod %s: image %s: %s: %s%s", p.Name, c.Image, w.Reason, w.Message,
+				lastWords(c))
 		}
 	}
 	for _, c := range p.Status.Conditions {
@@ -100,7 +104,8 @@ func running(p corev1.Pod) (yes bool, why string, err error) {
 			why = c.Reason + ": " + c.Message
 		}
 	}
-	ready := !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running == nil })
+	ready := !slices.ContainsFunc(p.Status.ContainerStatuses,
+		func(c corev1.ContainerStatus) bool { return c.State.Running == nil })
 	if p.Status.Phase == corev1.PodRunning && p.Status.PodIP != "" && ready {
 		return true, "", nil
 	}
@@ -126,7 +131,8 @@ func ending(p corev1.Pod) string {
 	}
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if t := c.State.Terminated; t != nil {
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("container %s ended with status %d %s", c.Name, t.ExitCode, t.Message)))
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("container %s ended with status %d %s", c.Name,
+				t.ExitCode, t.Message)))
 		}
 	}
 	if parts == nil {
@@ -135,7 +141,8 @@ func ending(p corev1.Pod) string {
 	return strings.Join(parts, "; ")
 }
 
-// startsOf is the number of a container that runs, as its runtime knows it, and how often it was started again; "": it does not run.
+// startsOf is the number of a container that runs, as its runtime knows it, and
+// how often it was started again; "": it does not run.
 func startsOf(p corev1.Pod, container string) (id string, starts int32) {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name == container && c.State.Running != nil {
@@ -162,12 +169,14 @@ func (s *scenario) remove() error {
 			err = s.delete(ctx, pods)
 		}
 		if !wait(ctx, step) {
-			return fmt.Errorf("remove the pods of the scenario: %w; lockchaos clean --runtime kubernetes does it later", errors.Join(ctx.Err(), err))
+			return fmt.Errorf("remove the pods of the scenario: %w; lockchaos clean --runtime kubernetes does it later",
+				errors.Join(ctx.Err(), err))
 		}
 	}
 }
 
-// delete deletes pods side by side, and agents after the others: so pods without an agent are of a scenario that is over. A pod says how long its end may take.
+// delete deletes pods side by side, and agents after the others: so pods without
+// an agent are of a scenario that is over. A pod says how long its end may take.
 func (c *Cluster) delete(ctx context.Context, pods []corev1.Pod) error {
 	for _, agents := range []bool{false, true} {
 		var all errgroup.Group
@@ -190,7 +199,7 @@ func (c *Cluster) delete(ctx context.Context, pods []corev1.Pod) error {
 	return nil
 }
 
-// ended tells whether all containers of a pod have ended, for good.
+// ended reports whether all containers of a pod have ended, for good.
 func ended(p corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }

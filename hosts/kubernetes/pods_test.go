@@ -45,15 +45,18 @@ func TestRunning(t *testing.T) {
 		"it runs":            {pod: aPod(corev1.PodRunning, runs()), runs: true},
 		"two containers run": {pod: aPod(corev1.PodRunning, runs(), runs()), runs: true},
 		"one of two runs":    {pod: aPod(corev1.PodRunning, runs(), waits("ContainerCreating")), why: "phase Running"},
-		"it has no address":  {pod: with(aPod(corev1.PodRunning, runs()), func(p *corev1.Pod) { p.Status.PodIP = "" }), why: "phase Running"},
-		"it is being made":   {pod: aPod(corev1.PodPending, waits("ContainerCreating")), why: "phase Pending"},
+		"it has no address": {pod: with(aPod(corev1.PodRunning, runs()), func(p *corev1.Pod) { p.Status.PodIP = "" }),
+			why: "phase Running"},
+		"it is being made": {pod: aPod(corev1.PodPending, waits("ContainerCreating")), why: "phase Pending"},
 		"its init container runs": {pod: with(aPod(corev1.PodPending, waits("PodInitializing")), func(p *corev1.Pod) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: runs()}}
 		}), why: "phase Pending"},
 		"no node takes it": {pod: with(aPod(corev1.PodPending), func(p *corev1.Pod) {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/2 nodes are available"}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+				Reason: "Unschedulable", Message: "0/2 nodes are available"}}
 		}), why: "Unschedulable: 0/2 nodes are available"},
-		"the image is not there":   {pod: aPod(corev1.PodPending, waits("ErrImageNeverPull")), err: "pod pod: image some/image: ErrImageNeverPull: for a cause"},
+		"the image is not there": {pod: aPod(corev1.PodPending, waits("ErrImageNeverPull")),
+			err: "pod pod: image some/image: ErrImageNeverPull: for a cause"},
 		"the image can't be had":   {pod: aPod(corev1.PodPending, waits("ImagePullBackOff")), err: "ImagePullBackOff"},
 		"the image has a bad name": {pod: aPod(corev1.PodPending, waits("InvalidImageName")), err: "InvalidImageName"},
 		"the image of its init container can't be had": {pod: with(aPod(corev1.PodPending, waits("PodInitializing")), func(p *corev1.Pod) {
@@ -62,9 +65,11 @@ func TestRunning(t *testing.T) {
 		"it ends again and again": {pod: with(aPod(corev1.PodRunning, waits("CrashLoopBackOff")), func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].LastTerminationState = terminated(1, "no such file\n")
 		}), err: "CrashLoopBackOff: for a cause; it said: no such file"},
-		"it has failed":    {pod: aPod(corev1.PodFailed, terminated(3, "out of luck")), err: "container main ended with status 3 out of luck"},
+		"it has failed": {pod: aPod(corev1.PodFailed, terminated(3, "out of luck")),
+			err: "container main ended with status 3 out of luck"},
 		"it has succeeded": {pod: aPod(corev1.PodSucceeded, terminated(0, "")), err: "container main ended with status 0"},
-		"it was evicted": {pod: with(aPod(corev1.PodFailed), func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "the node was low on memory" }),
+		"it was evicted": {pod: with(aPod(corev1.PodFailed),
+			func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "the node was low on memory" }),
 			err: "Evicted the node was low on memory"},
 		"it has failed, and nothing is known": {pod: aPod(corev1.PodFailed), err: "phase Failed"},
 	} {
@@ -100,9 +105,11 @@ func TestStatusOf(t *testing.T) {
 		"it was killed, and is to be begun": {pod: again(aPod(corev1.PodRunning, waits("CrashLoopBackOff")), terminated(137, ""))},
 		"its container ended, its pod not":  {pod: aPod(corev1.PodRunning, terminated(0, ""))},
 		"it has ended well":                 {pod: aPod(corev1.PodSucceeded, terminated(0, "")), over: true},
-		"it was killed, and has healed":     {pod: again(aPod(corev1.PodSucceeded, terminated(0, "")), terminated(137, "")), status: 137, over: true},
-		"it has failed":                     {pod: aPod(corev1.PodFailed, terminated(4, "")), status: 4, over: true},
-		"it failed, and failed to heal":     {pod: again(aPod(corev1.PodFailed, terminated(5, "")), terminated(4, "")), status: 4, over: true},
+		"it was killed, and has healed": {pod: again(aPod(corev1.PodSucceeded, terminated(0, "")),
+			terminated(137, "")), status: 137, over: true},
+		"it has failed": {pod: aPod(corev1.PodFailed, terminated(4, "")), status: 4, over: true},
+		"it failed, and failed to heal": {pod: again(aPod(corev1.PodFailed, terminated(5, "")), terminated(4, "")),
+			status: 4, over: true},
 		"its time was over":                 {pod: aPod(corev1.PodFailed, terminated(0, "")), status: 1, over: true},
 		"it has ended, and nothing is told": {pod: aPod(corev1.PodSucceeded)},
 	} {

@@ -20,7 +20,8 @@ import (
 // Spec is one scenario: servers or an application's pods, seats, and an inner program beside them.
 type Spec struct {
 	Servers []Server
-	// Members are the pods of an application, which run already, in the order in which the inner program knows them.
+	// Members are the pods of an application, which run already, in the order
+	// in which the inner program knows them.
 	Members []Member
 	// Together says why all members must be on one node; "": they need not.
 	Together string
@@ -30,7 +31,8 @@ type Spec struct {
 	Image string
 	// Data is where servers have their folder for data, in memory.
 	Data string
-	// Args are the inner program's, after its own name; Folder among them stands for the folder of the scenario.
+	// Args are the inner program's, after its own name; Folder among them
+	// stands for the folder of the scenario.
 	Args []string
 	// Dir is the folder of the scenario, Logs that for the logs of nodes, below it.
 	Dir, Logs string
@@ -71,7 +73,8 @@ type scenario struct {
 	running *commands.Runs
 }
 
-// startLimit bounds how long it may take until all pods of a scenario run, images that are pulled included. upkeep is what a scenario may take beside that and its length.
+// startLimit bounds how long it may take until all pods of a scenario run, images that
+// are pulled included. upkeep is what a scenario may take beside that and its length.
 const (
 	startLimit = 5 * time.Minute
 	upkeep     = 10 * time.Minute
@@ -80,8 +83,9 @@ const (
 // limit is after how long the cluster ends the pods of a scenario, whatever became of us.
 func (s *scenario) limit() time.Duration { return 2*s.Length + startLimit + upkeep }
 
-// Run makes the pods and the agent, waits for the agent's end and removes everything. If the inner program exits with another status than 0, the error is an
-// *ExitError. When ctx ends, the agent is told to end: it heals, and records what there is.
+// Run makes the pods and the agent, waits for the agent's end and removes everything.
+// If the inner program exits with another status than 0, the error is an *ExitError.
+// When ctx ends, the agent is told to end: it heals, and records what there is.
 func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 	s := &scenario{Spec: spec, Cluster: c, id: strings.ToLower(rand.Text()[:10]), places: newPlaces(spec.Members)}
 	s.node = spec.On[int(c.placed.Add(1)-1)%len(spec.On)]
@@ -153,9 +157,11 @@ func (s *scenario) start(ctx context.Context) (count int, err error) {
 	for i := range s.Seats {
 		wanted = append(wanted, s.seatPod(i))
 	}
-	err = s.create(ctx, s.agents(), s.agentPod(s.node.Name)) // before the others: its end is what tells that a scenario is over
+	// before the others: its end is what tells that a scenario is over
+	err = s.create(ctx, s.agents(), s.agentPod(s.node.Name))
 	if apierrors.IsAlreadyExists(err) {
-		return 0, fmt.Errorf("another run of lockchaos is at work on the application in namespace %s: wait for its end", s.Members[0].pod.Namespace)
+		return 0, fmt.Errorf("another run of lockchaos is at work on the application in namespace %s: wait for its end",
+			s.Members[0].pod.Namespace)
 	}
 	if err != nil {
 		return 0, err
@@ -191,8 +197,9 @@ func (s *scenario) serve(ctx context.Context, pods map[string]corev1.Pod) error 
 
 func (s *scenario) podName(name string) string { return "lockchaos-" + s.id + "-" + name }
 
-// agentName is what the agent's pod is called. Two runs on one application would take each other's faults for their own: so that of an application is called by the
-// application's namespace, and there can be one.
+// agentName is what the agent's pod is called. Two runs on one application
+// would take each other's faults for their own: so that of an application is
+// called by the application's namespace, and there can be one.
 func (s *scenario) agentName(node string) string {
 	switch {
 	case len(s.Members) == 0:
@@ -205,7 +212,8 @@ func (s *scenario) agentName(node string) string {
 
 // handover is what the agent has to know.
 func (s *scenario) handover(pods map[string]corev1.Pod) (h handover, err error) {
-	h = handover{On: s.node.Name, Keys: s.Keys, Facts: append([]Fact{{"kubernetes", s.Version}, {"kernel of " + s.node.Name, s.node.Kernel}}, s.Facts...)}
+	h = handover{On: s.node.Name, Keys: s.Keys,
+		Facts: append([]Fact{{"kubernetes", s.Version}, {"kernel of " + s.node.Name, s.node.Kernel}}, s.Facts...)}
 	if s.node.Kernel == "" {
 		h.Facts = append(h.Facts[:1], s.Facts...)
 	}
@@ -241,7 +249,8 @@ func (s *scenario) handover(pods map[string]corev1.Pod) (h handover, err error) 
 
 // handed is a container of a pod that runs, as an agent finds it.
 func handed(name string, p corev1.Pod, container string, own bool) (n handedNode, err error) {
-	n = handedNode{Name: name, Own: own, Pod: p.Name, Namespace: p.Namespace, Container: container, UID: string(p.UID), On: p.Spec.NodeName}
+	n = handedNode{Name: name, Own: own, Pod: p.Name, Namespace: p.Namespace, Container: container, UID: string(p.UID),
+		On: p.Spec.NodeName}
 	if n.Addr, err = netip.ParseAddr(p.Status.PodIP); err != nil {
 		return n, fmt.Errorf("pod %s has no address that can be read: %w", p.Name, err)
 	}

@@ -19,11 +19,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Shards are copies of this program in pods of an Indexed Job, each of which runs a part of something.
+// Shards are copies of this program in pods of an Indexed Job, each of which
+// runs a part of something.
 type Shards struct {
 	// Image is that of this program.
 	Image string
-	// Args are the arguments of each, after the program's name. Inputs are files that they name, by their paths here and there.
+	// Args are the arguments of each, after the program's name. Inputs are
+	// files that they name, by their paths here and there.
 	Args   [][]string
 	Inputs map[string]string
 	// Dirs are the folders here to which each copies what it writes below ShardOut.
@@ -54,7 +56,8 @@ type shardTold struct {
 	Files []chunk  `json:"files,omitempty"`
 }
 
-// RunShards runs all shards side by side, and returns the exit status of each. When ctx ends, each is told to end, records what there is, and copies that.
+// RunShards runs all shards side by side, and returns the exit status of each.
+// When ctx ends, each is told to end, records what there is, and copies that.
 func (c *Cluster) RunShards(ctx context.Context, s Shards) (statuses []int, err error) {
 	job := "lockchaos-shards-" + strings.ToLower(rand.Text()[:10])
 	if err := c.makeJob(ctx, job, s); err != nil {
@@ -102,20 +105,25 @@ func (c *Cluster) makeJob(ctx context.Context, name string, s Shards) error {
 	one.Stdin, one.StdinOnce, one.WorkingDir = true, true, shardDir
 	one.Env = []corev1.EnvVar{{Name: "HOME", Value: "/tmp"}}
 	one.VolumeMounts = []corev1.VolumeMount{{Name: "work", MountPath: shardDir}, {Name: "tmp", MountPath: "/tmp"}}
-	p.Spec = corev1.PodSpec{Containers: []corev1.Container{one}, Volumes: []corev1.Volume{memory("work"), memory("tmp")}, RestartPolicy: corev1.RestartPolicyNever,
+	p.Spec = corev1.PodSpec{Containers: []corev1.Container{one},
+		Volumes: []corev1.Volume{memory("work"), memory("tmp")}, RestartPolicy: corev1.RestartPolicyNever,
 		ServiceAccountName: shardAccount}
 	restricted(&p)
 	count := len(s.Args)
 	body, err := json.Marshal(map[string]any{
-		"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": name, "labels": map[string]string{labelRole: roleShard}},
-		"spec": map[string]any{"completionMode": "Indexed", "completions": count, "parallelism": count, "backoffLimit": 0, "ttlSecondsAfterFinished": 600,
-			"activeDeadlineSeconds": int(shardLimit.Seconds()), "template": map[string]any{"metadata": map[string]any{"labels": p.Labels}, "spec": p.Spec}},
+		"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": name,
+			"labels": map[string]string{labelRole: roleShard}},
+		"spec": map[string]any{"completionMode": "Indexed", "completions": count, "parallelism": count,
+			"backoffLimit": 0, "ttlSecondsAfterFinished": 600,
+			"activeDeadlineSeconds": int(shardLimit.Seconds()),
+			"template":              map[string]any{"metadata": map[string]any{"labels": p.Labels}, "spec": p.Spec}},
 	})
 	if err != nil {
 		return err
 	}
 	if err := c.client.Post().AbsPath("/apis/batch/v1").Namespace(c.Namespace).Resource("jobs").SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error(); err != nil {
-		return fmt.Errorf("make a Job in namespace %s: %w; deploy/kubernetes has the permissions that lockchaos needs", c.Namespace, err)
+		return fmt.Errorf("make a Job in namespace %s: %w; deploy/kubernetes has the permissions that lockchaos needs",
+			c.Namespace, err)
 	}
 	return nil
 }
@@ -221,7 +229,8 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// serveShard is the program in a shard's pod: it reads what to run, runs it, and copies what it writes to its output.
+// serveShard is the program in a shard's pod: it reads what to run, runs it,
+// and copies what it writes to its output.
 func serveShard(in io.Reader, out io.Writer) (status int, err error) {
 	lines := json.NewDecoder(in)
 	var told shardTold

@@ -10,15 +10,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A controller puts another pod in the place of one that ends, elsewhere maybe, and maybe while the one before runs still. That is another client: what the first one held
-// it knows nothing of. It is called as the first one, with its number in the succession behind it.
+// A controller puts another pod in the place of one that ends, elsewhere maybe, and maybe
+// while the one before runs still. That is another client: what the first one held it knows
+// nothing of. It is called as the first one, with its number in the succession behind it.
 
-// successorMark stands between the name of a client and which in the succession of its pods it is. No name in a cluster has it.
+// successorMark stands between the name of a client and which in the succession
+// of its pods it is. No name in a cluster has it.
 const successorMark = "~"
 
 // places are the clients of an application, each with its pod. Safe for concurrent use.
 type places struct {
-	// since is when the run began, by the cluster's clock: whoever was there before is nobody's successor.
+	// since is when the run began, by the cluster's clock: whoever was there
+	// before is nobody's successor.
 	since time.Time
 
 	mu  sync.Mutex
@@ -63,7 +66,8 @@ func (p *places) after(name string) (heir, bool) {
 	return heir{}, false
 }
 
-// update compares the clients with the pods that there are, and returns who is to end and who has come.
+// update compares the clients with the pods that there are, and returns who is
+// to end and who has come.
 func (p *places) update(pods []corev1.Pod, selector source) (leave []*heir, come []*heir) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +93,8 @@ func (p *places) update(pods []corev1.Pod, selector source) (leave []*heir, come
 	return leave, come
 }
 
-// vacancies are the clients that are to end as is seen now, and those in whose place nobody has come. The caller holds the lock.
+// vacancies are the clients that are to end as is seen now, and those in whose
+// place nobody has come. The caller holds the lock.
 func (p *places) vacancies(pods []corev1.Pod, selector source) (leave, vacant []*heir) {
 	for _, h := range p.all {
 		if h.source != selector || !h.follows {
@@ -110,7 +115,8 @@ func (p *places) vacancies(pods []corev1.Pod, selector source) (leave, vacant []
 	return leave, vacant
 }
 
-// newcomer tells whether a pod runs, is to go on, and was made since the run began for a place that is not known yet. The caller holds the lock.
+// newcomer reports whether a pod runs, is to go on, and was made since the run
+// began for a place that is not known yet. The caller holds the lock.
 func (p *places) newcomer(now corev1.Pod) bool {
 	if slices.ContainsFunc(p.all, func(h *heir) bool { return h.pod.UID == now.UID }) {
 		return false
@@ -129,8 +135,8 @@ func (p *places) sources() (all []source) {
 	return all
 }
 
-// succeed follows the pods of the application's clients as controllers replace them, until ctx ends, and tells the agent. begin is told of each new one, whose log is to be
-// followed.
+// succeed follows the pods of the application's clients as controllers replace them, until
+// ctx ends, and tells the agent. begin is told of each new one, whose log is to be followed.
 func (s *scenario) succeed(ctx context.Context, begin func(handedNode)) error {
 	sources := s.places.sources()
 	for len(sources) > 0 && wait(ctx, step) {

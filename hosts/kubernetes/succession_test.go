@@ -26,7 +26,8 @@ func leaving(p corev1.Pod) corev1.Pod {
 	return p
 }
 
-// Another pod takes the place of one that ends, once, in the order in which they came; who was there before takes none.
+// Another pod takes the place of one that ends, once, in the order in which
+// they came; who was there before takes none.
 func TestSuccession(t *testing.T) {
 	from := source{namespace: "shop", selector: "app=web"}
 	var members []Member
@@ -45,7 +46,8 @@ func TestSuccession(t *testing.T) {
 		{[]corev1.Pod{a, b, third}, ""},
 		{[]corev1.Pod{a, b, third, born("surge", 1)}, ""}, // nobody's place is free
 		{[]corev1.Pod{leaving(a), b, third, starting}, "-web"},
-		{[]corev1.Pod{leaving(a), b, third, born("c", 2)}, "web~2=c"}, // while the one before runs still
+		// while the one before runs still
+		{[]corev1.Pod{leaving(a), b, third, born("c", 2)}, "web~2=c"},
 		{[]corev1.Pod{leaving(a), b, born("c", 2), born("d", 3)}, ""},
 		{[]corev1.Pod{b, leaving(born("c", 2)), leaving(born("d", 3))}, "-web~2"},
 		{[]corev1.Pod{born("e", 4), born("f", 5)}, "-web-2 web-2~2=e web~3=f"},

@@ -1,8 +1,8 @@
 // Package needed says what happens to a test that lacks something: a program, a service, an ability
 // of the kernel.
 //
-// Such a test is skipped, and says what to install. With LOCKCHAOS_REQUIRE=all it fails: CI installs
-// everything, so there a skip would hide a mistake.
+// Such a test is skipped, and says what to install. With LOCKCHAOS_REQUIRE=all
+// it fails: CI installs everything, so there a skip would hide a mistake.
 //
 // `make test` sets LOCKCHAOS_TIER=packages. It runs the tests whose servers come with the system's
 // packages, and leaves the rest to `make test-all`.
@@ -18,7 +18,8 @@ import (
 // The environment variables that decide about tests that lack something.
 const (
 	RequireVar = "LOCKCHAOS_REQUIRE" // "all": what is missing fails the test
-	TierVar    = "LOCKCHAOS_TIER"    // "packages": servers that must be built, and containers, are left to `make test-all`
+	// "packages": servers that must be built, and containers, are left to `make test-all`
+	TierVar = "LOCKCHAOS_TIER"
 )
 
 // Setup is the command that installs what tests need.
@@ -27,8 +28,8 @@ const Setup = "./scripts/setup"
 // All reports whether the user requires everything.
 func All() bool { return os.Getenv(RequireVar) == "all" }
 
-// Be skips the test if one of the errors is set, because something is missing here. It fails the test
-// where everything is required.
+// Be skips the test if one of the errors is set, because something is missing
+// here. It fails the test where everything is required.
 func Be(t testing.TB, missing ...error) {
 	t.Helper()
 	err := errors.Join(missing...)
@@ -66,8 +67,8 @@ func Browser(t testing.TB) string {
 	return Program(t, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 }
 
-// Later skips the test in `make test`, whose servers are packages. What names the thing that is none:
-// "Consul is built from source".
+// Later skips the test in `make test`, whose servers are packages. What names
+// the thing that is none: "Consul is built from source".
 func Later(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv(TierVar) == "packages" {

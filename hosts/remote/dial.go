@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A relay asks for a connection by a number of 8 bytes. The answer is the number, and either the socket beside it, or the reason why there is none.
+// A relay asks for a connection by a number of 8 bytes. The answer is the
+// number, and either the socket beside it, or the reason why there is none.
 const numberSize = 8
 
 // maxAnswer bounds an answer.

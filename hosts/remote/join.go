@@ -21,11 +21,11 @@ type Attached struct {
 	Process *hosts.Process
 }
 
-// Given tells whether outer has handed nodes over.
+// Given reports whether outer has handed nodes over.
 func Given() bool { return os.Getenv(handedVar) != "" }
 
-// Join puts a relay for each node that outer has handed over on a host of a new network. It may be called once. The logs of relays go to NAME.log in
-// the folder.
+// Join puts a relay for each node that outer has handed over on a host of a new
+// network. It may be called once. The logs of relays go to NAME.log in the folder.
 func Join(ctx context.Context, logs string) (network *hosts.Network, joined []Attached, err error) {
 	var nodes []Node
 	err = json.Unmarshal([]byte(os.Getenv(handedVar)), &nodes)
@@ -67,7 +67,8 @@ func (n Node) join(ctx context.Context, network *hosts.Network, outer *os.File, 
 		return Attached{}, err
 	}
 	defer log.Close() // the relay has its own descriptor
-	cmd := exec.Command("/proc/self/exe", "node", "relay", "--listen", net.JoinHostPort(host.Addr.String(), strconv.Itoa(n.Port)))
+	cmd := exec.Command("/proc/self/exe", "node", "relay", "--listen",
+		net.JoinHostPort(host.Addr.String(), strconv.Itoa(n.Port)))
 	cmd.ExtraFiles = []*os.File{outer}
 	cmd.Stdout, cmd.Stderr = log, log
 	process, err := host.Start(cmd)

@@ -13,22 +13,26 @@ import (
 
 // Node is one server.
 type Node struct {
-	// Name is that of its host on the private network: "redis-1". Port is where its relay listens there.
+	// Name is that of its host on the private network: "redis-1". Port is where
+	// its relay listens there.
 	Name string `json:"name"`
 	Port int    `json:"port"`
 	// Shown is its address for people to read: without a password.
 	Shown string `json:"shown"`
-	// Dial connects to it, in the network of the user, and says what must be said before clients are let at it.
+	// Dial connects to it, in the network of the user, and says what must be
+	// said before clients are let at it.
 	Dial func(ctx context.Context) (net.Conn, error) `json:"-"`
 }
 
-// handedVar is the environment variable by which outer tells inner of the nodes. Their sockets are inner's first extra files.
+// handedVar is the environment variable by which outer tells inner of the
+// nodes. Their sockets are inner's first extra files.
 const handedVar = "LOCKCHAOS_REMOTE"
 
 // firstFile is the descriptor of inner's first extra file.
 const firstFile = 3
 
-// Start runs this program inside a sandbox, as Sandbox.Start does, and connects its relays to the nodes, if there are any, for as long as it lives.
+// Start runs this program inside a sandbox, as Sandbox.Start does, and connects
+// its relays to the nodes, if there are any, for as long as it lives.
 func Start(ctx context.Context, s hosts.Sandbox, nodes []Node, args ...string) (*hosts.Inner, error) {
 	if len(nodes) == 0 {
 		return s.Start(ctx, args...)

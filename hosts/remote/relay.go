@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Relay is the node: "relay --listen ADDR". Its descriptor 3 is the socket by which outer is asked for connections. It returns when ctx is done, or outer
-// is gone.
+// Relay is the node: "relay --listen ADDR". Its descriptor 3 is the socket by which
+// outer is asked for connections. It returns when ctx is done, or outer is gone.
 func Relay(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("node relay", flag.ContinueOnError)
 	listen := flags.String("listen", "", "address to listen on, `host:port`")

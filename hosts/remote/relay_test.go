@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// relayed starts a relay in this process, to a server that dial connects to, and returns its address.
+// relayed starts a relay in this process, to a server that dial connects to,
+// and returns its address.
 func relayed(t *testing.T, dial func(context.Context) (net.Conn, error)) string {
 	t.Helper()
 	near, far, err := pair()
@@ -167,7 +168,8 @@ func TestRelayRefuses(t *testing.T) {
 		_, err = limited(t, client).Read(make([]byte, 1))
 		client.Close()
 	}
-	if !errors.Is(err, syscall.ECONNRESET) { // it may come before the client knows that it was connected
+	// it may come before the client knows that it was connected
+	if !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("the client sees %v", err)
 	}
 }

@@ -30,7 +30,8 @@ const (
 
 // exceeds ends the run: a program takes more than its bound.
 func (in *Instance) exceeds(what string, bound int64, unit string) {
-	in.w.Fail(fmt.Errorf("%s %s more than %s: a simulation does not allow it; its last calls: %s", in.name, what, amount(bound, unit), in.lastCalls()))
+	in.w.Fail(fmt.Errorf("%s %s more than %s: a simulation does not allow it; its last calls: %s", in.name, what,
+		amount(bound, unit), in.lastCalls()))
 }
 
 // amount writes a bound.

@@ -34,20 +34,21 @@ const (
 	dialHook  = "\tif raddr != nil && sotype == syscall.SOCK_STREAM {\n\t\tif _, ok := sockets.Load(fakeAddr(raddr)); !ok {\n\t\t\treturn simSocket(ctx, net, laddr, raddr)\n\t\t}\n\t}\n\n"
 )
 
-// Build compiles the Go program in a folder to wasip1. Nothing of it is changed; the standard library
-// is, by an overlay, so that net.Dial works and etcd's client compiles. The folder's own module and go
-// command are used.
+// Build compiles the Go program in a folder to wasip1. Nothing of it is
+// changed; the standard library is, by an overlay, so that net.Dial works and
+// etcd's client compiles. The folder's own module and go command are used.
 func Build(ctx context.Context, dir string) (wasm []byte, err error) {
 	return build(ctx, dir, "it is no program (package main)", "build")
 }
 
-// BuildTest compiles the tests of the package in a folder, as Build does a program. tags are those of
-// the build, after -tags.
+// BuildTest compiles the tests of the package in a folder, as Build does a
+// program. tags are those of the build, after -tags.
 func BuildTest(ctx context.Context, dir, tags string) (wasm []byte, err error) {
 	return build(ctx, dir, "it has no tests that are built for wasip1", "test", "-c", "-race=false", "-tags", tags)
 }
 
-// build has the go command compile what is in a folder. none says what it is if nothing comes of it.
+// build has the go command compile what is in a folder. none says what it is if
+// nothing comes of it.
 func build(ctx context.Context, dir, none string, verb ...string) (wasm []byte, err error) {
 	if s, err := os.Stat(dir); err != nil || !s.IsDir() {
 		return nil, fmt.Errorf("%s is no folder of a Go program", dir)
@@ -69,7 +70,8 @@ func build(ctx context.Context, dir, none string, verb ...string) (wasm []byte, 
 		return nil, err
 	}
 	defer func() { _ = os.Remove(out) }() // gone if it has taken the place of the last
-	said, err := Go(ctx, dir, wasip1, append(verb, "-trimpath", "-buildvcs=false", "-overlay", overlay, "-ldflags=-s -w", "-o", out, ".")...)
+	said, err := Go(ctx, dir, wasip1, append(verb, "-trimpath", "-buildvcs=false", "-overlay", overlay,
+		"-ldflags=-s -w", "-o", out, ".")...)
 	if err != nil {
 		return nil, fmt.Errorf("build %s for the simulation (GOOS=wasip1): %w", dir, err)
 	}
@@ -80,7 +82,8 @@ func build(ctx context.Context, dir, none string, verb ...string) (wasm []byte, 
 		return nil, fmt.Errorf("build %s for the simulation: %s", dir, none)
 	}
 	if !whole(wasm) { // the linker says nothing when its disk is full
-		return nil, fmt.Errorf("build %s for the simulation: the program that was written is not whole: %w", dir, cmp.Or(noRoom(), io.ErrUnexpectedEOF))
+		return nil, fmt.Errorf("build %s for the simulation: the program that was written is not whole: %w", dir,
+			cmp.Or(noRoom(), io.ErrUnexpectedEOF))
 	}
 	if !bytes.Equal(wasm, before) {
 		_ = os.Rename(out, last) // without it the next build takes longer
@@ -111,7 +114,8 @@ func lastBuild(dir, verb string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return CacheEntry(Programs, fmt.Sprintf("%s-%s-%.8x.wasm", filepath.Base(whole), verb, sha256.Sum256([]byte(whole))))
+	return CacheEntry(Programs, fmt.Sprintf("%s-%s-%.8x.wasm", filepath.Base(whole), verb,
+		sha256.Sum256([]byte(whole))))
 }
 
 // beside makes a file with a name of its own in the folder of another.
@@ -124,9 +128,9 @@ func beside(file string, content []byte) (name string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// writeOverlay writes the changed files of the standard library into the user's cache, where builds
-// of the same Go find them, and returns the file that says so. Nothing has to be removed then, however
-// a build ends.
+// writeOverlay writes the changed files of the standard library into the user's
+// cache, where builds of the same Go find them, and returns the file that says
+// so. Nothing has to be removed then, however a build ends.
 func writeOverlay(ctx context.Context, dir string) (string, error) {
 	root, err := Go(ctx, dir, wasip1, "env", "GOROOT")
 	if err != nil {
@@ -138,10 +142,12 @@ func writeOverlay(ctx context.Context, dir string) (string, error) {
 		return "", fmt.Errorf("read the standard library: %w", err)
 	}
 	if bytes.Count(old, []byte(dialPlace)) != 1 {
-		return "", fmt.Errorf("the simulation does not know this version of Go: %s has changed; use Go 1.26", filepath.Join(net, "net_fake.go"))
+		return "", fmt.Errorf("the simulation does not know this version of Go: %s has changed; use Go 1.26",
+			filepath.Join(net, "net_fake.go"))
 	}
 	files := map[string][]byte{
-		filepath.Join(net, "net_fake.go"):                    bytes.Replace(old, []byte(dialPlace), []byte(dialHook+dialPlace), 1),
+		filepath.Join(net, "net_fake.go"): bytes.Replace(old, []byte(dialPlace),
+			[]byte(dialHook+dialPlace), 1),
 		filepath.Join(net, "net_sim.go"):                     dialing,
 		filepath.Join(root, "src", "syscall", "unix_sim.go"): unixNames,
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestBuildTests: what is wrong in a package's tests is told as the compiler does, with file and line, and no program of before is taken for them.
+// TestBuildTests: what is wrong in a package's tests is told as the compiler
+// does, with file and line, and no program of before is taken for them.
 func TestBuildTests(t *testing.T) {
 	cache, err := Go(t.Context(), ".", nil, "env", "GOCACHE")
 	if err != nil {

@@ -23,7 +23,8 @@ const (
 )
 
 // cacheBounds are up to how much is kept of each kind (bytes).
-var cacheBounds = map[string]int64{CompiledCode: 1 << 30, Programs: 256 << 20, Adapters: 256 << 20, Overlays: 16 << 20, Started: 1 << 20, Corpora: 64 << 20}
+var cacheBounds = map[string]int64{CompiledCode: 1 << 30, Programs: 256 << 20, Adapters: 256 << 20, Overlays: 16 << 20,
+	Started: 1 << 20, Corpora: 64 << 20}
 
 // spared is for how long nothing is deleted after its last use: another process may still use it.
 const spared = 6 * time.Hour
@@ -41,8 +42,8 @@ func CacheEntry(kind, name string) (string, error) {
 	return entry, nil
 }
 
-// shorten deletes entries of a folder that were last used before a time, the oldest first, until the
-// rest is no larger than most. What cannot be deleted stays: it is in the way of nobody.
+// shorten deletes entries of a folder that were last used before a time, the oldest first, until
+// the rest is no larger than most. What cannot be deleted stays: it is in the way of nobody.
 func shorten(dir string, most int64, before time.Time) {
 	type entry struct {
 		path string

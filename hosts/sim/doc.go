@@ -22,7 +22,7 @@
 //
 // # Bounds
 //
-// Programs, and the scripts they send, are not trusted. They get nothing of the machine, and what
-// they take of it is bounded (bounds.go, redis_bounds.go, package script). A bound ends the run with
-// a sentence, at the same call each time.
+// Programs, and the scripts they send, are not trusted. They get nothing of the
+// machine, and what they take of it is bounded (bounds.go, redis_bounds.go, package
+// script). A bound ends the run with a sentence, at the same call each time.
 package sim

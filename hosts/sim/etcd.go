@@ -122,7 +122,8 @@ func (m *member) Fail(err error) { m.node.host.w.Fail(err) }
 // Trace notes what the member does.
 func (m *member) Trace(what func() string) { m.node.tell(what) }
 
-// peerSilence is how long members wait on a connection for its other end, as etcd's do, before they make another.
+// peerSilence is how long members wait on a connection for its other end, as
+// etcd's do, before they make another.
 const peerSilence = 5 * time.Second
 
 // line is a connection from one member to another. sent are the times of what has not arrived.

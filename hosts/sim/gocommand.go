@@ -14,9 +14,11 @@ import (
 // wasip1 is the environment of the go command that compiles for the simulation.
 var wasip1 = []string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0"}
 
-// Go runs the go command in a folder, with more variables of the environment, and returns what it said.
+// Go runs the go command in a folder, with more variables of the environment,
+// and returns what it said.
 //
-// It ends when the context does. On Linux it also ends when this process dies, and leaves nothing behind.
+// It ends when the context does. On Linux it also ends when this process dies,
+// and leaves nothing behind.
 func Go(ctx context.Context, dir string, env []string, args ...string) (said string, err error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return "", err
@@ -43,8 +45,8 @@ func Go(ctx context.Context, dir string, env []string, args ...string) (said str
 	return said, err
 }
 
-// noRoom says that temporary files can't be made: the go command says so among much else, and may say
-// that the user's program is wrong.
+// noRoom says that temporary files can't be made: the go command says so among
+// much else, and may say that the user's program is wrong.
 func noRoom() error {
 	f, err := os.CreateTemp("", "lockchaos-room-")
 	if err != nil {
@@ -52,7 +54,8 @@ func noRoom() error {
 	}
 	_, err = f.Write(make([]byte, 1<<20))
 	if err = errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
-		return fmt.Errorf("there is no room for temporary files: %w; make room, or choose another folder by TMPDIR", err)
+		return fmt.Errorf("there is no room for temporary files: %w; make room, or choose another folder by TMPDIR",
+			err)
 	}
 	return nil
 }

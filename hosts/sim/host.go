@@ -23,7 +23,8 @@ type Host struct {
 
 // AddHost adds a host.
 func (w *World) AddHost(name string) *Host {
-	h := &Host{Name: name, w: w, steady: w.steady[HostDraws(name)], Addr: fmt.Sprintf("10.88.%d.%d", len(w.hosts)/250, len(w.hosts)%250+2)}
+	h := &Host{Name: name, w: w, steady: w.steady[HostDraws(name)],
+		Addr: fmt.Sprintf("10.88.%d.%d", len(w.hosts)/250, len(w.hosts)%250+2)}
 	w.hosts = append(w.hosts, h)
 	return h
 }

@@ -45,7 +45,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// slow puts slowGo first in PATH, and returns a folder to build, the one of temporary files, and where its process's number comes.
+// slow puts slowGo first in PATH, and returns a folder to build, the one of
+// temporary files, and where its process's number comes.
 func slow(t *testing.T) (dir, temporary, pid string) {
 	t.Helper()
 	real, err := exec.LookPath("go")
@@ -87,7 +88,8 @@ func nothingLeft(t *testing.T, pid, temporary string) {
 	})
 }
 
-// TestHostileKillWhileBuilding: kill -9 of the process that builds leaves no process and no temporary file.
+// TestHostileKillWhileBuilding: kill -9 of the process that builds leaves no
+// process and no temporary file.
 func TestHostileKillWhileBuilding(t *testing.T) {
 	dir, temporary, pid := slow(t)
 	t.Setenv(buildVar, dir)
@@ -128,19 +130,22 @@ func TestHostileTemporaryFolder(t *testing.T) {
 	t.Setenv("GOCACHE", cache)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module example.com/mine\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() {}\n"} {
+	for name, text := range map[string]string{"go.mod": "module example.com/mine\n\ngo 1.26\n",
+		"main.go": "package main\n\nfunc main() {}\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "gone"))
 	_, err = Build(t.Context(), dir)
-	if wrong, placed := errors.AsType[*os.PathError](err); !placed || !strings.HasPrefix(wrong.Path, os.TempDir()) || !strings.Contains(err.Error(), "TMPDIR") {
+	if wrong, placed := errors.AsType[*os.PathError](err); !placed || !strings.HasPrefix(wrong.Path, os.TempDir()) ||
+		!strings.Contains(err.Error(), "TMPDIR") {
 		t.Error(err)
 	}
 }
 
-// TestHostileTruncated: a program of which a part is missing, as a full disk leaves it, is not whole.
+// TestHostileTruncated: a program of which a part is missing, as a full disk
+// leaves it, is not whole.
 func TestHostileTruncated(t *testing.T) {
 	wasm := []byte("\x00asm\x01\x00\x00\x00\x01\x02ab\x03\x00")
 	for n := range wasm {

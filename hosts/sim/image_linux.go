@@ -32,7 +32,8 @@ func newImages(data []byte, most int64) (*images, error) {
 	const page = 64 << 10
 	p := &images{size: (len(data) + page - 1) &^ (page - 1), reserve: int(most)}
 	if p.size > p.reserve {
-		return nil, fmt.Errorf("the program's data are %d MB, and an instance may have %d MB", p.size>>20, p.reserve>>20)
+		return nil, fmt.Errorf("the program's data are %d MB, and an instance may have %d MB", p.size>>20,
+			p.reserve>>20)
 	}
 	var err error
 	if p.file, err = unix.MemfdCreate("lockchaos-image", unix.MFD_CLOEXEC); err != nil {
@@ -57,13 +58,15 @@ func (p *images) Allocate(_, _ uint64) experimental.LinearMemory {
 		p.free = p.free[:n-1]
 		return m
 	}
-	all, err := unix.Mmap(-1, 0, p.reserve, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	all, err := unix.Mmap(-1, 0, p.reserve, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
 		panic(fmt.Sprintf("reserve %d MB of addresses for a simulated program: %v", p.reserve>>20, err))
 	}
 	m := &memory{of: p, all: all}
 	if p.size > 0 {
-		if _, err := unix.MmapPtr(p.file, 0, unsafe.Pointer(&all[0]), uintptr(p.size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED); err != nil {
+		if _, err := unix.MmapPtr(p.file, 0, unsafe.Pointer(&all[0]), uintptr(p.size), unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_PRIVATE|unix.MAP_FIXED); err != nil {
 			panic(fmt.Sprintf("map a simulated program's data: %v", err))
 		}
 	}

@@ -56,8 +56,8 @@ type Start struct {
 	// Name is what errors call it.
 	Name      string
 	Args, Env []string
-	// In and Out are the descriptors on which it is spoken with, 3 to 9; 0: standard input and output.
-	// Else standard input is empty, and what is printed on standard output goes to Stderr.
+	// In and Out are the descriptors on which it is spoken with, 3 to 9; 0: standard input and
+	// output. Else standard input is empty, and what is printed on standard output goes to Stderr.
 	In, Out int32
 	// Line is called with each line that it prints on Out.
 	Line func(text []byte)
@@ -191,9 +191,11 @@ func (in *Instance) works(n int64) {
 	in.busy += n
 	switch {
 	case in.busy > busyCalls:
-		w.Fail(fmt.Errorf("%s made %d host calls within %v of virtual time: it is in a loop; its last calls: %s", in.name, busyCalls, time.Duration(w.now-in.busySince), in.lastCalls()))
+		w.Fail(fmt.Errorf("%s made %d host calls within %v of virtual time: it is in a loop; its last calls: %s",
+			in.name, busyCalls, time.Duration(w.now-in.busySince), in.lastCalls()))
 	case w.calls > w.limits.HostCalls:
-		w.Fail(fmt.Errorf("the run made more than %d host calls, the last by %s: %s; give it less virtual time", w.limits.HostCalls, in.name, in.lastCalls()))
+		w.Fail(fmt.Errorf("the run made more than %d host calls, the last by %s: %s; give it less virtual time",
+			w.limits.HostCalls, in.name, in.lastCalls()))
 	}
 }
 

@@ -73,7 +73,8 @@ func (w *World) Link(from, to *Host) *Link {
 	key := [2]*Host{from, to}
 	l := w.links[key]
 	if l == nil {
-		l = &Link{From: from, To: to, draws: w.Stream("link " + from.Name + " " + to.Name), steady: w.steady[LinkDraws(from.Name, to.Name)] || w.steady[LinkDraws(to.Name, from.Name)]}
+		l = &Link{From: from, To: to, draws: w.Stream("link " + from.Name + " " + to.Name),
+			steady: w.steady[LinkDraws(from.Name, to.Name)] || w.steady[LinkDraws(to.Name, from.Name)]}
 		w.links[key] = l
 	}
 	return l
@@ -199,7 +200,8 @@ func (p *pipe) try(n int) {
 		}
 		p.tell(p.link.From, what, s)
 		p.queue = p.queue[1:]
-		p.last = max(p.last+1, w.now+int64(p.link.latency())) // after the one before it: the order within an instant is drawn
+		// after the one before it: the order within an instant is drawn
+		p.last = max(p.last+1, w.now+int64(p.link.latency()))
 		w.push(event{at: p.last, fn: func() {
 			p.hold(-len(s.Bytes))
 			if !p.closed {
@@ -213,7 +215,8 @@ func (p *pipe) try(n int) {
 // tell has a segment traced, as one of its ends sees it.
 func (p *pipe) tell(who *Host, what string, s *Segment) {
 	if w := p.link.From.w; w.trace != nil {
-		w.trace(w.now, who.Name, fmt.Sprintf("%s %s>%s #%d %d bytes %.200q", what, p.link.From.Name, p.link.To.Name, s.Conn, len(s.Bytes), s.Bytes))
+		w.trace(w.now, who.Name, fmt.Sprintf("%s %s>%s #%d %d bytes %.200q", what, p.link.From.Name, p.link.To.Name,
+			s.Conn, len(s.Bytes), s.Bytes))
 	}
 }
 

@@ -2,10 +2,11 @@ package sim
 
 import "encoding/binary"
 
-// A program that computes without end must be stopped. wazero can leave compiled code for Go at each
-// turn of each loop, and look: that costs a fourth of the time of a run, since every function of Go is
-// a loop there. watchLoops has the code itself count down a number in its memory, at each turn: at 0 it
-// ends. So a program has so many turns, wherever it runs, and can be stopped from outside, too.
+// A program that computes without end must be stopped. wazero can leave compiled
+// code for Go at each turn of each loop, and look: that costs a fourth of the time
+// of a run, since every function of Go is a loop there. watchLoops has the code
+// itself count down a number in its memory, at each turn: at 0 it ends. So a program
+// has so many turns, wherever it runs, and can be stopped from outside, too.
 
 // haltWord is the address of the number. Go places nothing in the first page of a program's memory:
 // that is what nil points at.
@@ -13,12 +14,14 @@ const haltWord = 8
 
 // looks is the code that counts down: if the number is 0 then, it traps.
 var looks = []byte{
-	0x41, haltWord, 0x41, haltWord, 0x29, 3, 0, 0x42, 0x7f, 0x7c, 0x37, 3, 0, // i32.const, i32.const, i64.load, i64.const -1, i64.add, i64.store
-	0x41, haltWord, 0x29, 3, 0, 0x50, 0x04, 0x40, 0x00, 0x0b, // i32.const, i64.load, i64.eqz, if, unreachable, end
+	// i32.const, i32.const, i64.load, i64.const -1, i64.add, i64.store
+	0x41, haltWord, 0x41, haltWord, 0x29, 3, 0, 0x42, 0x7f, 0x7c, 0x37, 3, 0,
+	// i32.const, i64.load, i64.eqz, if, unreachable, end
+	0x41, haltWord, 0x29, 3, 0, 0x50, 0x04, 0x40, 0x00, 0x0b,
 }
 
-// watchLoops returns the module with the code that counts at the beginning of each turn of each loop.
-// ok is false if it holds an instruction that is not known; it is then watched by wazero.
+// watchLoops returns the module with the code that counts at the beginning of each turn of each
+// loop. ok is false if it holds an instruction that is not known; it is then watched by wazero.
 func watchLoops(wasm []byte) (watched []byte, ok bool) {
 	const header, sectionCode = 8, 10
 	if len(wasm) < header {
@@ -110,12 +113,14 @@ func (r *reader) numbers(n int) {
 	}
 }
 
-// instruction reads one, and reports whether it begins a loop. The numbers are those of the WebAssembly
-// specification (5.4).
+// instruction reads one, and reports whether it begins a loop. The numbers are
+// those of the WebAssembly specification (5.4).
 func (r *reader) instruction() (loop bool) {
 	switch op := r.byte(); {
-	case op == 0x00, op == 0x01, op == 0x05, op == 0x0b, op == 0x0f, op == 0x1a, op == 0x1b, op >= 0x45 && op <= 0xc4, op == 0xd1:
-	case op >= 0x02 && op <= 0x04, op == 0x0c, op == 0x0d, op == 0x10, op >= 0x20 && op <= 0x26, op >= 0x3f && op <= 0x42, op == 0xd0, op == 0xd2:
+	case op == 0x00, op == 0x01, op == 0x05, op == 0x0b, op == 0x0f, op == 0x1a, op == 0x1b, op >= 0x45 && op <= 0xc4,
+		op == 0xd1:
+	case op >= 0x02 && op <= 0x04, op == 0x0c, op == 0x0d, op == 0x10, op >= 0x20 && op <= 0x26, op >= 0x3f &&
+		op <= 0x42, op == 0xd0, op == 0xd2:
 		r.number()
 		return op == 0x03
 	case op == 0x0e: // br_table

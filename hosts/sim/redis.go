@@ -31,7 +31,8 @@ type redis struct {
 }
 
 // blocking are the commands that miniredis carries out on goroutines of its own, in real time.
-var blocking = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BZPOPMIN", "BZPOPMAX", "BZMPOP", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "WAIT", "MONITOR"}
+var blocking = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BZPOPMIN", "BZPOPMAX", "BZMPOP", "SUBSCRIBE",
+	"PSUBSCRIBE", "SSUBSCRIBE", "WAIT", "MONITOR"}
 
 // Redis starts a Redis on the host.
 func (h *Host) Redis() (*Node, error) {
@@ -148,7 +149,8 @@ func (r *redis) before(c *server.Peer, name string, args ...string) (done bool) 
 	}
 	in, w := r.peer.s.in, r.node.host.w
 	switch {
-	case slices.Contains(blocking, name), (name == "XREAD" || name == "XREADGROUP") && slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") }):
+	case slices.Contains(blocking, name), (name == "XREAD" || name == "XREADGROUP") &&
+		slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") }):
 		w.Fail(fmt.Errorf("%s sent %s: the simulated Redis has no blocking commands and no subscriptions; use a real one (--runtime local)", in.name, name))
 	default:
 		r.weigh(in, name, args)
@@ -230,7 +232,8 @@ func header(b []byte, kind byte, most int) (n, next int, err error) {
 	case err != nil || n < 0:
 		return 0, 0, fmt.Errorf("%.40q", b)
 	case n > most:
-		return 0, 0, fmt.Errorf("%.40q: the simulated Redis takes commands of at most %d parts and %d MB", b, mostArgs, longestCommand>>20)
+		return 0, 0, fmt.Errorf("%.40q: the simulated Redis takes commands of at most %d parts and %d MB", b, mostArgs,
+			longestCommand>>20)
 	}
 	return n, end + 2, nil
 }

@@ -11,8 +11,8 @@ import (
 
 // The bounds of a simulated Redis.
 const (
-	// mostStored is what it keeps (bytes), and longestValue one value that a command makes longer than
-	// what it is sent.
+	// mostStored is what it keeps (bytes), and longestValue one value that a
+	// command makes longer than what it is sent.
 	mostStored   = 32 << 20
 	longestValue = 8 << 20
 	// databases is how many Redis has unless it is told otherwise.
@@ -20,19 +20,20 @@ const (
 	// entry is what a key or a member takes at most beside its bytes; a sketch is what PFADD makes.
 	entry  = 128
 	sketch = 16 << 10
-	// work is how much of what is stored counts as one call, beyond slack: a command may look at all
-	// of it.
+	// work is how much of what is stored counts as one call, beyond slack: a
+	// command may look at all of it.
 	work = 4 << 10
 )
 
 // copying are commands that make a value of others, and multiple those that look at several.
 var (
-	copying  = []string{"COPY", "BITOP", "PFMERGE", "SUNIONSTORE", "SINTERSTORE", "SDIFFSTORE", "ZUNIONSTORE", "ZINTERSTORE", "GEORADIUS", "GEORADIUSBYMEMBER", "RESTORE"}
+	copying = []string{"COPY", "BITOP", "PFMERGE", "SUNIONSTORE", "SINTERSTORE", "SDIFFSTORE", "ZUNIONSTORE",
+		"ZINTERSTORE", "GEORADIUS", "GEORADIUSBYMEMBER", "RESTORE"}
 	multiple = []string{"SUNION", "SINTER", "SDIFF", "SINTERCARD", "ZUNION", "ZINTER", "PFCOUNT"}
 )
 
-// stored is how much a Redis keeps: at most is what can be, found is what there was when it was last
-// counted.
+// stored is how much a Redis keeps: at most is what can be, found is what there
+// was when it was last counted.
 type stored struct{ atMost, found int64 }
 
 // slack is how much may be written before it is counted again.
@@ -121,7 +122,8 @@ func (r *redis) counted() (total int64) {
 	return total
 }
 
-// ask has miniredis carry a command out, whatever it is doing, and returns its reply; nil: an error.
+// ask has miniredis carry a command out, whatever it is doing, and returns its
+// reply; nil: an error.
 func (r *redis) ask(args ...string) any {
 	var b bytes.Buffer
 	p := server.NewPeer(bufio.NewWriter(&b))

@@ -13,9 +13,10 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/sim/script"
 )
 
-// Scripts are not run by miniredis, whose Lua reads files, prints, and has no bounds. But a command
-// in a script goes to miniredis as one of a script of its own would: with the context that miniredis
-// makes for that. scriptCommand, called from a script of miniredis, shows it to [redis.before].
+// Scripts are not run by miniredis, whose Lua reads files, prints, and has no
+// bounds. But a command in a script goes to miniredis as one of a script of its
+// own would: with the context that miniredis makes for that. scriptCommand,
+// called from a script of miniredis, shows it to [redis.before].
 const (
 	scriptCommand = "LOCKCHAOS.SCRIPT"
 	showing       = `return redis.call("` + scriptCommand + `")`
@@ -139,7 +140,8 @@ func (r *redis) run(c *server.Peer, s *script.Script, reads bool, keys, argv []s
 // called carries out a command of a script.
 func (r *redis) called(ctx any, args []string) (reply any, err error) {
 	if strings.EqualFold(args[0], "SELECT") {
-		r.peer.nested = nil // the script has changed its context, and the next begins with that of the connection
+		// the script has changed its context, and the next begins with that of the connection
+		r.peer.nested = nil
 	}
 	var b replies
 	p := server.NewPeer(bufio.NewWriterSize(&b, 512))
@@ -200,6 +202,7 @@ func (r *redis) manage(c *server.Peer, args []string) {
 		clear(r.scripts)
 		c.WriteOK()
 	default:
-		c.WriteError(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%s'. Try SCRIPT HELP.", strings.ToUpper(what)))
+		c.WriteError(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%s'. Try SCRIPT HELP.",
+			strings.ToUpper(what)))
 	}
 }

@@ -15,11 +15,14 @@ func TestSandbox(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"a loop that allocates", Limits{Turns: 1_000_000}, []string{"allocate"}, "the guest computed for more than 1000000 turns of loops within 10s of virtual time"},
-		{"a loop", Limits{Turns: 1_000_000}, []string{"loop"}, "the guest computed for more than 1000000 turns of loops within 10s of virtual time"},
+		{"a loop that allocates", Limits{Turns: 1_000_000}, []string{"allocate"},
+			"the guest computed for more than 1000000 turns of loops within 10s of virtual time"},
+		{"a loop", Limits{Turns: 1_000_000}, []string{"loop"},
+			"the guest computed for more than 1000000 turns of loops within 10s of virtual time"},
 		{"printing", Limits{}, []string{"print"}, "the guest printed more than 64 MB: a simulation does not allow it"},
 		{"a line without end", Limits{}, []string{"line"}, "the guest printed a line of more than 1 MB"},
-		{"answers that are not read", Limits{}, []string{"flood", "10.88.0.2:6379"}, "the guest does not read what redis-1 answers: more than 64 MB"},
+		{"answers that are not read", Limits{}, []string{"flood", "10.88.0.2:6379"},
+			"the guest does not read what redis-1 answers: more than 64 MB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := play(t, 1, c.l, c.args...)
@@ -82,7 +85,8 @@ func TestSandboxRedis(t *testing.T) {
 			ask("EVAL", endless, "0")
 			ask("EXEC")
 		}},
-		{"a long script", "the guest had redis-1 run a script that is longer than 64 KB", func(ask func(...string)) { ask("SCRIPT", "LOAD", "return "+mega) }},
+		{"a long script", "the guest had redis-1 run a script that is longer than 64 KB",
+			func(ask func(...string)) { ask("SCRIPT", "LOAD", "return "+mega) }},
 		{"scripts", "the guest has redis-1 keep more than 1000 scripts", func(ask func(...string)) {
 			for i := range 1001 {
 				ask("EVAL", fmt.Sprintf("return %d", i), "0")
@@ -93,16 +97,19 @@ func TestSandboxRedis(t *testing.T) {
 				ask("EVAL", "for i = 1, 900000 do end", "0")
 			}
 		}},
-		{"SETRANGE", "the guest sends redis-1 a SETRANGE that makes a value of more than 8 MB", func(ask func(...string)) { ask("SETRANGE", "k", "500000000", "x") }},
+		{"SETRANGE", "the guest sends redis-1 a SETRANGE that makes a value of more than 8 MB",
+			func(ask func(...string)) { ask("SETRANGE", "k", "500000000", "x") }},
 		{"SETRANGE in a script", "the guest sends redis-1 a SETRANGE that makes a value of more than 8 MB", func(ask func(...string)) {
 			ask("EVAL", "redis.call('SETRANGE', 'k', 500000000, 'x')", "0")
 		}},
-		{"SETRANGE in a transaction's script", "the guest sends redis-1 a SETRANGE that makes a value of more than 8 MB", func(ask func(...string)) {
-			ask("MULTI")
-			ask("EVAL", "redis.call('SETRANGE', 'k', 500000000, 'x')", "0")
-			ask("EXEC")
-		}},
-		{"SETBIT", "the guest sends redis-1 a SETBIT that makes a value of more than 8 MB", func(ask func(...string)) { ask("SETBIT", "k", "4294967295", "1") }},
+		{"SETRANGE in a transaction's script",
+			"the guest sends redis-1 a SETRANGE that makes a value of more than 8 MB", func(ask func(...string)) {
+				ask("MULTI")
+				ask("EVAL", "redis.call('SETRANGE', 'k', 500000000, 'x')", "0")
+				ask("EXEC")
+			}},
+		{"SETBIT", "the guest sends redis-1 a SETBIT that makes a value of more than 8 MB",
+			func(ask func(...string)) { ask("SETBIT", "k", "4294967295", "1") }},
 		{"databases", "the guest uses with SELECT more than 16 databases of redis-1", func(ask func(...string)) { ask("SELECT", "16") }},
 		{"APPEND", "the guest has redis-1 store more than 32 MB", func(ask func(...string)) {
 			for range 40 {
@@ -131,7 +138,8 @@ func TestSandboxRedis(t *testing.T) {
 		{"a command", "redis-1 was sent by the guest what it does not understand: no Redis command", func(ask func(...string)) {
 			ask("SET", "k", strings.Repeat(mega, 9))
 		}},
-		{"a command that waits", "the guest sent BZPOPMIN: the simulated Redis has no blocking commands", func(ask func(...string)) { ask("BZPOPMIN", "k", "0") }},
+		{"a command that waits", "the guest sent BZPOPMIN: the simulated Redis has no blocking commands",
+			func(ask func(...string)) { ask("BZPOPMIN", "k", "0") }},
 		{"one in a script", "the guest sent BLPOP: the simulated Redis has no blocking commands", func(ask func(...string)) {
 			ask("EVAL", "redis.call('BLPOP', 'k', 0)", "0")
 		}},
@@ -193,8 +201,8 @@ func TestSandboxAsAKernel(t *testing.T) {
 	}
 }
 
-// TestSandboxScripts: scripts do in transactions, and in the database of their connection, what those
-// of Redis do.
+// TestSandboxScripts: scripts do in transactions, and in the database of their
+// connection, what those of Redis do.
 func TestSandboxScripts(t *testing.T) {
 	x := wire(t)
 	for _, c := range []struct{ command, want string }{

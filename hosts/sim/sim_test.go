@@ -63,7 +63,8 @@ func TestHostileProgramsAreContained(t *testing.T) {
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			x := play(t, 1, c.l, c.mode)
-			if err := x.run(); err == nil || !strings.HasPrefix(err.Error(), c.want) || !strings.Contains(err.Error(), "clock_time_get") && c.mode == "spin" {
+			if err := x.run(); err == nil || !strings.HasPrefix(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "clock_time_get") && c.mode == "spin" {
 				t.Errorf("%v\nwant %s", err, c.want)
 			}
 		})
@@ -79,7 +80,8 @@ func TestHostileProgramsAreContained(t *testing.T) {
 		if err := x.run(); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(x.out, "\n"); got != "read: true\nwrite: true\nlist: true\nlisten: <nil>" { // Go's own network, inside of the program
+		// Go's own network, inside of the program
+		if got := strings.Join(x.out, "\n"); got != "read: true\nwrite: true\nlist: true\nlisten: <nil>" {
 			t.Error(got)
 		}
 	})
@@ -192,7 +194,8 @@ func TestDoubledSegmentsAreTakenOnce(t *testing.T) {
 	if err := x.run(); err != nil {
 		t.Fatal(err)
 	}
-	if len(x.out) != 2 || !strings.HasPrefix(x.out[1], `"+PONG\r\n" <nil>`) || x.node.Served() != 2 || there.Doubled < 3 || back.Doubled < 3 {
+	if len(x.out) != 2 || !strings.HasPrefix(x.out[1], `"+PONG\r\n" <nil>`) || x.node.Served() != 2 ||
+		there.Doubled < 3 || back.Doubled < 3 {
 		t.Errorf("%q, %d commands, %d and %d segments twice", x.out, x.node.Served(), there.Doubled, back.Doubled)
 	}
 }
@@ -326,15 +329,16 @@ func TestCommand(t *testing.T) {
 			t.Errorf("in two parts, of %d bytes: %q, %v", n, all, err)
 		}
 	}
-	for _, bad := range []string{"PING\r\n", "*0\r\n", "*-1\r\n", "*999999999\r\n", "*1\r\n$-3\r\n", "*1\r\n$99999999\r\n", "*1\r\n+x\r\n", "*x\r\n", "*" + strings.Repeat("1", 40)} {
+	for _, bad := range []string{"PING\r\n", "*0\r\n", "*-1\r\n", "*999999999\r\n", "*1\r\n$-3\r\n",
+		"*1\r\n$99999999\r\n", "*1\r\n+x\r\n", "*x\r\n", "*" + strings.Repeat("1", 40)} {
 		if all, err := read(bad); err == nil {
 			t.Errorf("%q was taken for %q", bad, all)
 		}
 	}
 }
 
-// TestLoopsAreWatched: every loop of a program of Go looks whether it is to stop, and an instruction
-// that is not known leaves a module as it is.
+// TestLoopsAreWatched: every loop of a program of Go looks whether it is to
+// stop, and an instruction that is not known leaves a module as it is.
 func TestLoopsAreWatched(t *testing.T) {
 	p, err := guest()
 	if err != nil {
@@ -346,7 +350,8 @@ func TestLoopsAreWatched(t *testing.T) {
 	const before = "\x00asm\x01\x00\x00\x00\x05\x03\x01\x00\x01"
 	for _, c := range []struct{ body, want string }{
 		{"\x01\x01\x7f\x03\x40\x0c\x00\x0b\x0b", "\x01\x01\x7f\x03\x40" + string(looks) + "\x0c\x00\x0b\x0b"},
-		{"\x00\x0e\x02\x00\x01\x00\x44\x03\x40\x03\x40\x03\x40\x03\x40\x0b", "\x00\x0e\x02\x00\x01\x00\x44\x03\x40\x03\x40\x03\x40\x03\x40\x0b"},
+		{"\x00\x0e\x02\x00\x01\x00\x44\x03\x40\x03\x40\x03\x40\x03\x40\x0b",
+			"\x00\x0e\x02\x00\x01\x00\x44\x03\x40\x03\x40\x03\x40\x03\x40\x0b"},
 		{"\x00\x03\x40\xfd\x0b\x0b", ""},
 		{"\x00\x41", ""},
 	} {

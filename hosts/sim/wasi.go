@@ -40,11 +40,23 @@ type hostCall struct {
 
 // hostCalls are all that a program can do beside computing. There is no file among them.
 var hostCalls = map[string]hostCall{
-	"args_sizes_get":    {costOther, func(in *Instance, mem api.Memory, st []uint64) uint32 { return sizes(mem, st, in.args) }},
-	"args_get":          {costOther, func(in *Instance, mem api.Memory, st []uint64) uint32 { return texts(mem, st, in.args) }},
-	"environ_sizes_get": {costOther, func(in *Instance, mem api.Memory, st []uint64) uint32 { return sizes(mem, st, in.env) }},
-	"environ_get":       {costOther, func(in *Instance, mem api.Memory, st []uint64) uint32 { return texts(mem, st, in.env) }},
-	"clock_time_get":    {costClock, clockTimeGet},
+	"args_sizes_get": {costOther, func(in *Instance, mem api.Memory,
+		st []uint64) uint32 {
+		return sizes(mem, st, in.args)
+	}},
+	"args_get": {costOther, func(in *Instance, mem api.Memory,
+		st []uint64) uint32 {
+		return texts(mem, st, in.args)
+	}},
+	"environ_sizes_get": {costOther, func(in *Instance, mem api.Memory,
+		st []uint64) uint32 {
+		return sizes(mem, st, in.env)
+	}},
+	"environ_get": {costOther, func(in *Instance, mem api.Memory,
+		st []uint64) uint32 {
+		return texts(mem, st, in.env)
+	}},
+	"clock_time_get": {costClock, clockTimeGet},
 	"clock_res_get": {costClock, func(_ *Instance, mem api.Memory, st []uint64) uint32 {
 		return written(mem.WriteUint64Le(uint32(st[1]), 1))
 	}},
@@ -89,7 +101,8 @@ func sizes(mem api.Memory, st []uint64, all []string) uint32 {
 	for _, s := range all {
 		total += len(s) + 1
 	}
-	return written(mem.WriteUint32Le(uint32(st[0]), uint32(len(all))) && mem.WriteUint32Le(uint32(st[1]), uint32(total)))
+	return written(mem.WriteUint32Le(uint32(st[0]), uint32(len(all))) &&
+		mem.WriteUint32Le(uint32(st[1]), uint32(total)))
 }
 
 func texts(mem api.Memory, st []uint64, all []string) uint32 {
@@ -281,7 +294,8 @@ func pollOneoff(in *Instance, mem api.Memory, st []uint64) uint32 {
 		in.works(int64(n) / 64)
 		ready, next := in.polled(subs)
 		if len(ready) > 0 {
-			return written(mem.Write(uint32(st[1]), ready) && mem.WriteUint32Le(uint32(st[3]), uint32(len(ready)/eventSize)))
+			return written(mem.Write(uint32(st[1]), ready) &&
+				mem.WriteUint32Le(uint32(st[3]), uint32(len(ready)/eventSize)))
 		}
 		if next > 0 {
 			in.task.wakeAt(in.w.now + next + 1_000 + drawn(in.w.draws, 50_000, in.host.steady))

@@ -21,8 +21,8 @@ const start = int64(time.Second)
 type Limits struct {
 	// HostCalls is how many host calls all programs of a World may make.
 	HostCalls int64
-	// Turns is how many turns of its loops a program may take within busyTime. Every call of a function
-	// of Go is one.
+	// Turns is how many turns of its loops a program may take within busyTime.
+	// Every call of a function of Go is one.
 	Turns uint64
 	// Silent is how long, in real time, a program may compute without a host call: the last resort.
 	Silent time.Duration
@@ -35,8 +35,8 @@ const (
 	usualTurns     = 10_000_000_000
 	usualSilent    = 30 * time.Second
 	usualMemory    = 256 << 20
-	// A program that makes more than busyCalls in busyTime of virtual time is in a loop. What servers
-	// do for it counts as calls, too.
+	// A program that makes more than busyCalls in busyTime of virtual time is
+	// in a loop. What servers do for it counts as calls, too.
 	busyCalls = 2_000_000
 	busyTime  = 10 * time.Second
 )
@@ -83,8 +83,8 @@ func New(seed uint64, l Limits) *World {
 	return w
 }
 
-// Trace has fn called from now on for every host call, every command of a node and whatever becomes of
-// a segment on the wire.
+// Trace has fn called from now on for every host call, every command of a node
+// and whatever becomes of a segment on the wire.
 func (w *World) Trace(fn func(at int64, who, what string)) { w.trace = fn }
 
 // TieDraws names the draws that order events of one instant, HostDraws those of how long a host
@@ -144,11 +144,13 @@ func (w *World) push(e event) {
 	}
 }
 
-// sweep drops wakes that nobody waits for any more, and ends the run if that leaves too many events.
+// sweep drops wakes that nobody waits for any more, and ends the run if that
+// leaves too many events.
 func (w *World) sweep() {
 	w.events = w.events.without(func(e *event) bool { return e.task != nil && (e.task.done || e.task.gen != e.gen) })
 	if len(w.events) > mostEvents/2 {
-		w.Fail(fmt.Errorf("more than %d events are under way at once: some program sends or dials in a loop", mostEvents/2))
+		w.Fail(fmt.Errorf("more than %d events are under way at once: some program sends or dials in a loop",
+			mostEvents/2))
 	}
 }
 

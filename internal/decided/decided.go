@@ -1,8 +1,9 @@
-// Package decided is for tests on real servers, where one run may show too little to decide anything.
+// Package decided is for tests on real servers, where one run may show too
+// little to decide anything.
 //
-// Whether a late write finds that a newer holder has written depends on when the machine let each of
-// them run. A run in which no newer holder wrote is neither good nor bad. The test must say so, and
-// make another run:
+// Whether a late write finds that a newer holder has written depends on when
+// the machine let each of them run. A run in which no newer holder wrote is
+// neither good nor bad. The test must say so, and make another run:
 //
 //	decided.Run(t, func() {
 //		h := carried(t, lock, plan)
@@ -68,7 +69,8 @@ func within(t T, limit time.Duration, run func()) {
 		}
 		t.Logf("run %d decides nothing: it lacks %s", runs, lack)
 		if took := time.Since(began); took >= limit {
-			t.Fatalf("%d runs in %v, and none decides anything. The last lacked %s", runs, took.Round(time.Second), lack)
+			t.Fatalf("%d runs in %v, and none decides anything. The last lacked %s", runs, took.Round(time.Second),
+				lack)
 		}
 	}
 }

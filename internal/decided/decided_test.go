@@ -61,7 +61,8 @@ func TestRun(t *testing.T) {
 			o.Errorf("wrong")
 			Lacks("a newer holder")
 		}, 1, "wrong"},
-		{"never decided", 0, func(*observed, int) { Lacks("a fault that met client %d", 7) }, 1, "1 runs in 0s, and none decides anything. The last lacked a fault that met client 7"},
+		{"never decided", 0, func(*observed, int) { Lacks("a fault that met client %d", 7) }, 1,
+			"1 runs in 0s, and none decides anything. The last lacked a fault that met client 7"},
 	} {
 		runs, o := made(t, c.limit, c.run)
 		if runs != c.runs || o.said != c.said || o.failed != (c.said != "") {

@@ -36,9 +36,11 @@ type listed struct {
 	DepOnly                       bool
 }
 
-// load reads a package. The types of what it imports come from the compiler's export data, so that nothing else need be parsed.
+// load reads a package. The types of what it imports come from the compiler's
+// export data, so that nothing else need be parsed.
 func load(ctx context.Context, dir string) (*source, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles,DepOnly", dir)
+	cmd := exec.CommandContext(ctx, "go", "list", "-export", "-deps",
+		"-json=Dir,ImportPath,Name,Export,GoFiles,DepOnly", dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -56,8 +58,9 @@ func load(ctx context.Context, dir string) (*source, error) {
 			own = l
 		}
 	}
-	p := &source{dir: own.Dir, pkg: own.Name, fset: token.NewFileSet(), text: map[string][]byte{}, mutated: map[string][]byte{},
-		info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
+	p := &source{dir: own.Dir, pkg: own.Name, fset: token.NewFileSet(), text: map[string][]byte{},
+		mutated: map[string][]byte{},
+		info:    &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
 	for _, name := range own.GoFiles {
 		text, err := os.ReadFile(filepath.Join(own.Dir, name))
 		if err != nil {

@@ -59,13 +59,15 @@ type mutator struct {
 	nth     int      // wraps so far, for the order of edits at one place
 }
 
-// The ranks of edits at one place: what ends there, what begins there, from the outside in, and what is replaced.
+// The ranks of edits at one place: what ends there, what begins there, from the
+// outside in, and what is replaced.
 const (
 	rankEnds     = -1 << 30
 	rankReplaces = 1 << 30
 )
 
-// mutate finds every mutant of the package, and writes the text that has them all, each behind its switch.
+// mutate finds every mutant of the package, and writes the text that has them
+// all, each behind its switch.
 func (p *source) mutate() []*mutant {
 	m := &mutator{source: p, seen: map[string]int{}}
 	for _, f := range p.files {
@@ -131,7 +133,8 @@ func (m *mutator) function(fn *ast.FuncDecl) {
 func (m *mutator) plant(from, to token.Pos, is ...string) int {
 	site := len(m.mutants) + 1
 	for _, becomes := range is {
-		x := &mutant{id: len(m.mutants) + 1, site: site, file: m.file, line: m.fset.Position(from).Line, fn: m.fn, was: m.fragment(from, to), is: becomes, nr: 1}
+		x := &mutant{id: len(m.mutants) + 1, site: site, file: m.file, line: m.fset.Position(from).Line, fn: m.fn,
+			was: m.fragment(from, to), is: becomes, nr: 1}
 		key := x.key()
 		m.seen[key]++
 		x.nr = m.seen[key]
@@ -149,7 +152,8 @@ func (m *mutator) replace(from, to token.Pos, text string) {
 // wrap puts text around a piece. Pieces are wrapped from the outside in.
 func (m *mutator) wrap(from, to token.Pos, before, after string) {
 	m.nth++
-	m.edits = append(m.edits, edit{m.offset(from), m.offset(from), m.nth, before}, edit{m.offset(to), m.offset(to), rankEnds - m.nth, after})
+	m.edits = append(m.edits, edit{m.offset(from), m.offset(from), m.nth, before},
+		edit{m.offset(to), m.offset(to), rankEnds - m.nth, after})
 }
 
 // insert puts text behind a position.

@@ -8,15 +8,18 @@ import (
 	"strings"
 )
 
-// The operators of mutation. Each wraps what it mutates into a call that looks at the switch (see switchboard), evaluates what the original does, in its
+// The operators of mutation. Each wraps what it mutates into a call that looks
+// at the switch (see switchboard), evaluates what the original does, in its
 // order and no more, and returns something else if the switch says so.
 
-var swapped = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
+var swapped = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ,
+	token.GEQ: token.GTR,
 	token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL}
 
-var negated = map[token.Token]token.Token{token.LSS: token.GEQ, token.LEQ: token.GTR, token.GTR: token.LEQ, token.GEQ: token.LSS, token.EQL: token.NEQ, token.NEQ: token.EQL}
+var negated = map[token.Token]token.Token{token.LSS: token.GEQ, token.LEQ: token.GTR, token.GTR: token.LEQ,
+	token.GEQ: token.LSS, token.EQL: token.NEQ, token.NEQ: token.EQL}
 
-// expression mutates an expression, and tells whether to look inside.
+// expression mutates an expression, and reports whether to look inside.
 func (m *mutator) expression(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
@@ -61,7 +64,8 @@ func (m *mutator) binary(e *ast.BinaryExpr) {
 		m.flip(e, with(negated[e.Op]))
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
 		id := m.plant(e.Pos(), e.End(), with(swapped[e.Op]), with(negated[e.Op]))
-		name := map[token.Token]string{token.LSS: "Less", token.LEQ: "AtMost", token.GTR: "More", token.GEQ: "AtLeast"}[e.Op]
+		name := map[token.Token]string{token.LSS: "Less", token.LEQ: "AtMost", token.GTR: "More",
+			token.GEQ: "AtLeast"}[e.Op]
 		m.call(e, fmt.Sprintf("mutant%s(%d, ", name, id))
 	case token.LAND, token.LOR:
 		other := map[token.Token]token.Token{token.LAND: token.LOR, token.LOR: token.LAND}[e.Op]
@@ -73,7 +77,8 @@ func (m *mutator) binary(e *ast.BinaryExpr) {
 		if !m.is(e, types.IsNumeric) {
 			return
 		}
-		name := map[token.Token]string{token.ADD: "Add", token.SUB: "Sub", token.MUL: "Mul", token.QUO: "Div", token.REM: "Rem"}[e.Op]
+		name := map[token.Token]string{token.ADD: "Add", token.SUB: "Sub", token.MUL: "Mul", token.QUO: "Div",
+			token.REM: "Rem"}[e.Op]
 		m.call(e, fmt.Sprintf("mutant%s(%d, ", name, m.plant(e.Pos(), e.End(), with(swapped[e.Op]))))
 	}
 }
@@ -93,7 +98,8 @@ func (m *mutator) extreme(e *ast.CallExpr) {
 	if _, builtin := m.info.Uses[f].(*types.Builtin); !builtin {
 		return
 	}
-	other, name := map[string]string{"min": "max", "max": "min"}[f.Name], map[string]string{"min": "Min", "max": "Max"}[f.Name]
+	other, name := map[string]string{"min": "max", "max": "min"}[f.Name],
+		map[string]string{"min": "Min", "max": "Max"}[f.Name]
 	become := []string{other + m.fragment(e.Lparen, e.End())}
 	for i := range e.Args {
 		var left []string
@@ -125,14 +131,16 @@ func (m *mutator) cases(n *ast.SwitchStmt) {
 			}
 		case m.results && n == m.last: // the function would have no end
 		case len(c.Body) > 0:
-			m.insert(c.Colon+1, fmt.Sprintf(" if mutantIs(%d) { break };", m.plant(c.Pos(), c.Colon, "a case without a body")))
+			m.insert(c.Colon+1, fmt.Sprintf(" if mutantIs(%d) { break };",
+				m.plant(c.Pos(), c.Colon, "a case without a body")))
 		}
 	}
 }
 
 // loop has a loop end before it begins.
 func (m *mutator) loop(body *ast.BlockStmt) {
-	m.insert(body.Lbrace+1, fmt.Sprintf(" if mutantIs(%d) { break };", m.plant(m.lineOf(body.Lbrace), body.Lbrace, "no loop")))
+	m.insert(body.Lbrace+1, fmt.Sprintf(" if mutantIs(%d) { break };",
+		m.plant(m.lineOf(body.Lbrace), body.Lbrace, "no loop")))
 }
 
 // lineOf is where the statement begins whose block begins at p.

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// readEquivalents reads the mutants that change nothing: lines with a mutant's key each, then, indented, the reason that holds for all of them.
+// readEquivalents reads the mutants that change nothing: lines with a mutant's
+// key each, then, indented, the reason that holds for all of them.
 func readEquivalents(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -53,7 +54,8 @@ func readEquivalents(path string) (map[string]string, error) {
 	return excuses, lines.Err()
 }
 
-// sample draws mutants at random from those that are not excused. The same seed draws the same ones.
+// sample draws mutants at random from those that are not excused. The same seed
+// draws the same ones.
 func sample(all []*mutant, excused map[string]string, n int, seed uint64) []*mutant {
 	left := slices.DeleteFunc(slices.Clone(all), func(m *mutant) bool { return excused[m.key()] != "" })
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
@@ -71,7 +73,8 @@ const (
 
 var listLine = regexp.MustCompile(`^(\S+?):\d+ (.*)\t(.*)$`)
 
-// takeOver takes from an earlier list what was killed, and what it says of the others, which holds until they are tested again.
+// takeOver takes from an earlier list what was killed, and what it says of the
+// others, which holds until they are tested again.
 func takeOver(all []*mutant, excused map[string]string, path string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,7 @@
 package main
 
-// switchboard is the file that is added to the mutated package. An operator has its mutants' numbers in a row, from id on.
+// switchboard is the file that is added to the mutated package. An operator has
+// its mutants' numbers in a row, from id on.
 const switchboard = `
 import (
 	"cmp"

@@ -31,7 +31,8 @@ type test struct {
 	reaches map[int]bool
 }
 
-// tiers are the processor times up to which tests are asked together; what takes longer is asked one by one, after them.
+// tiers are the processor times up to which tests are asked together; what
+// takes longer is asked one by one, after them.
 var tiers = [...]time.Duration{100 * time.Millisecond, 700 * time.Millisecond}
 
 // build compiles the mutated package and its tests.
@@ -57,7 +58,8 @@ func build(ctx context.Context, p *source) (*tests, error) {
 		b.remove()
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(work, "overlay.json"), "-o", b.binary, ".")
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(work, "overlay.json"),
+		"-o", b.binary, ".")
 	cmd.Dir = p.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the mutated package does not compile (its text is in %s): %w\n%s", work, err, out)
@@ -83,7 +85,8 @@ func (b *tests) measure(ctx context.Context, mutants int, o options) error {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s fails without any mutant: %w\n%s", name, err, out)
 		}
-		t := test{name: name, took: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), reaches: map[int]bool{}}
+		t := test{name: name, took: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+			reaches: map[int]bool{}}
 		text, err := os.ReadFile(reached)
 		if err != nil {
 			return err
@@ -157,10 +160,12 @@ func tier(took time.Duration) int {
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
-// ask runs some tests against a mutant. One that takes ten times as long as without it, or has no end, is noticed too.
+// ask runs some tests against a mutant. One that takes ten times as long as
+// without it, or has no end, is noticed too.
 func (b *tests) ask(ctx context.Context, id int, took time.Duration, names ...string) (string, error) {
 	cpu := 3 + int(10*took/time.Second)
-	cmd := b.command(ctx, id, limits{cpu, 60 * cpu}, "-test.short", "-test.failfast", "-test.run", "^("+strings.Join(names, "|")+")$")
+	cmd := b.command(ctx, id, limits{cpu, 60 * cpu}, "-test.short", "-test.failfast", "-test.run",
+		"^("+strings.Join(names, "|")+")$")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {

@@ -1,5 +1,5 @@
-// Command notices writes what the licences of compiled-in modules ask for: their texts, with the names of
-// the modules. A release's archives and image carry the file.
+// Command notices writes what the licences of compiled-in modules ask for: their
+// texts, with the names of the modules. A release's archives and image carry the file.
 //
 //	go run ./internal/notices FILE
 package main
@@ -117,7 +117,8 @@ func compiledIn() ([]*module, error) {
 	return slices.SortedFunc(maps.Values(found), func(a, b *module) int { return strings.Compare(a.name, b.name) }), nil
 }
 
-// texts are those of the module's root, and of each folder on the way to a package that is compiled in.
+// texts are those of the module's root, and of each folder on the way to a
+// package that is compiled in.
 func (m *module) texts() (texts []string, err error) {
 	looked := map[string]bool{}
 	for _, folder := range m.folders {

@@ -18,15 +18,16 @@ type Lock struct {
 	Owners bool
 	// ReadWrite: readers do not exclude each other.
 	ReadWrite bool
-	// Fenced: the token of a grant is strictly above that of every earlier one, but that a client may get its own again. Tokens of readers say nothing of
-	// each other.
+	// Fenced: the token of a grant is strictly above that of every earlier one, but
+	// that a client may get its own again. Tokens of readers say nothing of each other.
 	Fenced bool
-	// Idle: grants without an act, which are no holds, exclude others all the same for an instant. Without it they only have their place in the order of
-	// tokens of a fenced mutex.
+	// Idle: grants without an act, which are no holds, exclude others all the same for an
+	// instant. Without it they only have their place in the order of tokens of a fenced mutex.
 	Idle bool
 }
 
-// LockOf returns the lock that a history's header claims. Tokens order the grants of an exclusive lock that one client has once at a time.
+// LockOf returns the lock that a history's header claims. Tokens order the
+// grants of an exclusive lock that one client has once at a time.
 func LockOf(h *history.Header) Lock {
 	c := &h.Claims
 	l := Lock{Permits: c.Permits, Owners: c.Reentrant || h.Translated && c.Permits == 1, ReadWrite: c.ReadWrite}
@@ -53,8 +54,8 @@ func (l Lock) String() string {
 	return "a mutex"
 }
 
-// Token is the greatest token that was given, and to whom. Of a reader-writer lock it is the greatest of a writer, and Reader that of a reader, given to Owner, or to
-// several clients (-1).
+// Token is the greatest token that was given, and to whom. Of a reader-writer lock it is the
+// greatest of a writer, and Reader that of a reader, given to Owner, or to several clients (-1).
 type Token struct {
 	Value  int64
 	Client int32
@@ -75,13 +76,14 @@ func (top Token) with(d *Hold) Token {
 	return top
 }
 
-// admits tells whether a hold may get its token after the greatest so far.
+// admits reports whether a hold may get its token after the greatest so far.
 func (top Token) admits(d *Hold) bool {
 	above := func(token int64, client int32) bool { return d.Token > token || d.Token == token && d.Client == client }
 	return above(top.Value, top.Client) && (d.Mode == history.ModeRead || above(top.Reader, top.Owner))
 }
 
-// Linearizable tells whether the holds of one key are those of the lock. Unknown means that the time did not suffice.
+// Linearizable reports whether the holds of one key are those of the lock.
+// Unknown means that the time did not suffice.
 func (l Lock) Linearizable(holds []Hold, limit time.Duration) porcupine.CheckResult {
 	return l.after(Token{}, holds, limit)
 }
@@ -108,7 +110,8 @@ func (l Lock) operations(holds []Hold) []porcupine.Operation {
 		if d.Acquired == 0 || idle && !l.Fenced {
 			continue
 		}
-		begin := porcupine.Operation{ClientId: int(d.Client), Call: d.Earliest, Return: d.Acquired, Input: input{hold: i + 1, token: d.Token, begin: true, idle: idle, maybe: d.Maybe}}
+		begin := porcupine.Operation{ClientId: int(d.Client), Call: d.Earliest, Return: d.Acquired,
+			Input: input{hold: i + 1, token: d.Token, begin: true, idle: idle, maybe: d.Maybe}}
 		if idle {
 			ops = append(ops, begin)
 			continue
@@ -135,7 +138,8 @@ type state struct {
 	top     Token
 }
 
-// model is the lock as a nondeterministic specification, for the holds that the operations are made of.
+// model is the lock as a nondeterministic specification, for the holds that the
+// operations are made of.
 func (l Lock) model(top Token, holds []Hold) porcupine.Model {
 	m := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{state{top: top}} },
@@ -167,7 +171,7 @@ func (l Lock) step(holds []Hold, s state, in input) []any {
 	return next
 }
 
-// admits tells whether a hold may begin beside the holders.
+// admits reports whether a hold may begin beside the holders.
 func (l Lock) admits(holds []Hold, holders []rune, hold int) bool {
 	d, others := &holds[hold-1], 0
 	for _, i := range holders {
@@ -180,7 +184,8 @@ func (l Lock) admits(holds []Hold, holders []rune, hold int) bool {
 	return others+max(d.Takes, 1) <= l.Permits
 }
 
-// rises tells whether a grant's token may follow the greatest so far. Of a grant that nobody knows to have been made, no token is known.
+// rises reports whether a grant's token may follow the greatest so far. Of a
+// grant that nobody knows to have been made, no token is known.
 func (l Lock) rises(top Token, in input, d *Hold) bool {
 	return !l.Fenced || in.maybe || in.token == 0 || top.admits(d)
 }

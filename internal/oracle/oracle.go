@@ -1,33 +1,42 @@
-// Package oracle judges the holds of a history a second time, by a method that shares nothing with the sweep of package checker:
-// it reduces every key to the begins and ends of its holds and asks Porcupine, a linearizability checker, whether some order
-// of them is one that a lock could have gone through.
+// Package oracle judges the holds of a history a second time, by a method that
+// shares nothing with the sweep of package checker: it reduces every key to the
+// begins and ends of its holds and asks Porcupine, a linearizability checker,
+// whether some order of them is one that a lock could have gone through.
 //
 // # The reduction
 //
-// A hold is what DESIGN §6 calls one: from the end of an acquire to the start of the last act under it; a grant without an act has no hold and
-// takes no part (on a plain mutex). It becomes two operations of the model:
+// A hold is what DESIGN §6 calls one: from the end of an acquire to the start
+// of the last act under it; a grant without an act has no hold and takes no
+// part (on a plain mutex). It becomes two operations of the model:
 //
-//   - begin, somewhere within the acquire: from the earliest instant at which the grant may have been made to the acquire's end;
-//   - end, at the start of the last act or later: up to the end of a release that was answered ok, else for ever.
+//   - begin, somewhere within the acquire: from the earliest instant at which
+//     the grant may have been made to the acquire's end;
+//   - end, at the start of the last act or later: up to the end of a release
+//     that was answered ok, else for ever.
 //
-// So each hold can shrink to exactly its own span and no further, and a history is linearizable iff no instant lies in conflicting
-// holds. What is open stays open: an acquire of unknown fate is a begin that may or may not have happened, at any time after its
-// start, with an end that may or may not come; a release of unknown fate, or none, leaves an end that may come at any time after the last act or
-// never. The model is nondeterministic there. It never forces an open operation to happen: that would turn a lost reply into a violation.
+// So each hold can shrink to exactly its own span and no further, and a history is
+// linearizable iff no instant lies in conflicting holds. What is open stays open: an acquire
+// of unknown fate is a begin that may or may not have happened, at any time after its start,
+// with an end that may or may not come; a release of unknown fate, or none, leaves an end
+// that may come at any time after the last act or never. The model is nondeterministic there.
+// It never forces an open operation to happen: that would turn a lost reply into a violation.
 //
 // A failed acquire constrains nothing, since an acquire may fail spuriously.
 //
-// Each nested grant of a reentrant owner is a hold of its own, and an owner does not exclude itself; owners.go has what its releases of unknown fate do.
+// Each nested grant of a reentrant owner is a hold of its own, and an owner
+// does not exclude itself; owners.go has what its releases of unknown fate do.
 //
 // # The models
 //
-// Lock says which lock the holds must be those of: a mutex, a semaphore, a reentrant, a reader-writer or a fenced one. Register is the model of the
+// Lock says which lock the holds must be those of: a mutex, a semaphore, a
+// reentrant, a reader-writer or a fenced one. Register is the model of the
 // protected resource: a register with versions and a fence.
 //
 // # What it is for
 //
-// It is exact and exponential: an oracle for small histories in tests, and a second opinion on a short piece of a large one. Porcupine
-// takes intervals to be closed, which is also the sweep's reading of equal stamps: they decide nothing.
+// It is exact and exponential: an oracle for small histories in tests, and a
+// second opinion on a short piece of a large one. Porcupine takes intervals to be
+// closed, which is also the sweep's reading of equal stamps: they decide nothing.
 package oracle
 
 import (
@@ -45,7 +54,8 @@ type Hold struct {
 	Token int64
 	// Earliest and Acquired bound the instant of the grant (ns).
 	Earliest, Acquired int64
-	// Last is the start of the last act; Released the end of the release that was answered ok, math.MaxInt64 if there is none.
+	// Last is the start of the last act; Released the end of the release that
+	// was answered ok, math.MaxInt64 if there is none.
 	Last, Released int64
 	// Acts is how many acts there were.
 	Acts int
@@ -57,9 +67,11 @@ type Hold struct {
 	Maybe bool
 }
 
-// Holds reduces a history to the holds of each key, in the order of the keys and of the acquires' invocations.
+// Holds reduces a history to the holds of each key, in the order of the keys
+// and of the acquires' invocations.
 func Holds(h *history.History) [][]Hold {
-	r := &reduction{claims: h.Header.Claims, keys: make([][]Hold, len(h.Keys)), at: map[int64]place{}, invoked: map[int64]*history.Event{}, ledgered: map[int64]bool{}, idle: map[int64]bool{}}
+	r := &reduction{claims: h.Header.Claims, keys: make([][]Hold, len(h.Keys)), at: map[int64]place{},
+		invoked: map[int64]*history.Event{}, ledgered: map[int64]bool{}, idle: map[int64]bool{}}
 	if h.Header.Claims.Reentrant && !h.Header.Translated {
 		r.owners = owners{}
 	}
@@ -111,7 +123,9 @@ func (r *reduction) invoke(e *history.Event) {
 	case history.Acquire:
 		r.owners.asks(e)
 		r.at[e.Op] = place{e.Key, len(r.keys[e.Key])}
-		r.keys[e.Key] = append(r.keys[e.Key], Hold{Grant: e.Op, Client: e.Client, Mode: e.Mode, Takes: int(max(e.Permits, 1)), Earliest: e.Time, Acquired: math.MaxInt64, Released: math.MaxInt64, Maybe: true})
+		r.keys[e.Key] = append(r.keys[e.Key], Hold{Grant: e.Op, Client: e.Client, Mode: e.Mode,
+			Takes: int(max(e.Permits, 1)), Earliest: e.Time, Acquired: math.MaxInt64, Released: math.MaxInt64,
+			Maybe: true})
 	case history.Release:
 		r.owners.releases(e)
 	case history.Read, history.Write, history.Renew:

@@ -6,9 +6,11 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// A reentrant lock knows its owner and a count. A release names the grant that it gives back, and one of unknown fate may have been carried out. Sent
-// again, it may so have given back two levels, and a correct lock be free while its owner takes itself for the holder. What the owner does then shows
-// nothing: an act counts only if the owner has more levels than releases, of other grants than the act's, that may have been carried out.
+// A reentrant lock knows its owner and a count. A release names the grant that it gives
+// back, and one of unknown fate may have been carried out. Sent again, it may so have
+// given back two levels, and a correct lock be free while its owner takes itself for the
+// holder. What the owner does then shows nothing: an act counts only if the owner has more
+// levels than releases, of other grants than the act's, that may have been carried out.
 
 // ownerOn is one owner on one key.
 type ownerOn struct {
@@ -18,9 +20,11 @@ type ownerOn struct {
 
 // nest is what an owner has of a key.
 type nest struct {
-	levels  []int64         // the grants that it has not given back, oldest first
-	lost    []int64         // those of them that it knows to be lost
-	unknown map[int64]int64 // releases that may have been carried out, and the grants that they name; 0: none that the owner has
+	levels []int64 // the grants that it has not given back, oldest first
+	lost   []int64 // those of them that it knows to be lost
+	// releases that may have been carried out, and the grants that they name;
+	// 0: none that the owner has
+	unknown map[int64]int64
 }
 
 // owners are those of a reentrant lock. Of any other lock it is nil, and does nothing.
@@ -75,7 +79,8 @@ func (o owners) releases(e *history.Event) {
 	}
 }
 
-// released handles the answer to a release, and returns the newest grant that its owner then had, which is the one that a confirming answer speaks for.
+// released handles the answer to a release, and returns the newest grant that
+// its owner then had, which is the one that a confirming answer speaks for.
 func (o owners) released(e *history.Event) (newest int64) {
 	if o == nil {
 		return e.Grant
@@ -110,7 +115,8 @@ func (n *nest) giveBack(grant int64) {
 	}
 }
 
-// uncertain tells whether an act shows nothing, since its owner may have given back all that it had.
+// uncertain reports whether an act shows nothing, since its owner may have given
+// back all that it had.
 func (o owners) uncertain(e *history.Event) bool {
 	if o == nil {
 		return false

@@ -9,13 +9,16 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Register is the model of the protected resource, one key of it: a register whose versions count 0, 1, 2 …, with or without a fence. It judges what the
+// Register is the model of the protected resource, one key of it: a register
+// whose versions count 0, 1, 2 …, with or without a fence. It judges what the
 // store answered, and does not look at its ledger.
 //
-// A write of unknown fate may happen at any time after it was sent, or never. Then the next version may be its.
+// A write of unknown fate may happen at any time after it was sent, or never.
+// Then the next version may be its.
 type Register struct {
-	// Fenced: a write passes only with a token above the fence, or with the fence itself if its grant brought it (AcceptsEqual: whoever brought it). It
-	// raises the fence to its token; FenceReads: so does a read.
+	// Fenced: a write passes only with a token above the fence, or with the
+	// fence itself if its grant brought it (AcceptsEqual: whoever brought it).
+	// It raises the fence to its token; FenceReads: so does a read.
 	Fenced, FenceReads, AcceptsEqual bool
 	// Guarded: a write may be refused for a reason that lies outside of the store.
 	Guarded bool
@@ -23,7 +26,8 @@ type Register struct {
 
 // RegisterOf returns the model of the store that a history's header describes.
 func RegisterOf(h *history.Header) Register {
-	return Register{Fenced: h.Store.Fenced, FenceReads: h.Store.FenceReads, AcceptsEqual: h.Store.AcceptsEqual, Guarded: h.Store.Guarded}
+	return Register{Fenced: h.Store.Fenced, FenceReads: h.Store.FenceReads, AcceptsEqual: h.Store.AcceptsEqual,
+		Guarded: h.Store.Guarded}
 }
 
 // String names the model.
@@ -44,11 +48,13 @@ type StoreOp struct {
 	Op, Grant, Token int64
 	Client           int32
 	Write            bool
-	// Call and Return bound the instant of the store's decision (ns); Return is math.MaxInt64 if it may still happen.
+	// Call and Return bound the instant of the store's decision (ns); Return is
+	// math.MaxInt64 if it may still happen.
 	Call, Return int64
 	// Version is what was read, or created.
 	Version int64
-	// Refused: by the fence, or the guard. Conflict: the store had another version than the write asked for.
+	// Refused: by the fence, or the guard. Conflict: the store had another
+	// version than the write asked for.
 	Refused, Conflict bool
 	// Maybe: nobody knows whether it happened. Before: it may have happened in an earlier window.
 	Maybe, Before bool
@@ -67,7 +73,8 @@ func StoreOps(h *history.History) [][]StoreOp {
 			tokens[e.Op] = e.Token
 		case store && e.Type == history.Invoke:
 			at[e.Op] = len(keys[e.Key])
-			keys[e.Key] = append(keys[e.Key], StoreOp{Op: e.Op, Grant: e.Grant, Token: tokens[e.Grant], Client: e.Client, Write: e.Kind == history.Write,
+			keys[e.Key] = append(keys[e.Key], StoreOp{Op: e.Op, Grant: e.Grant, Token: tokens[e.Grant],
+				Client: e.Client, Write: e.Kind == history.Write,
 				Call: e.Time, Return: math.MaxInt64, Maybe: true})
 		case store && e.Type >= history.OK && e.Type <= history.Info:
 			if j, ok := at[e.Op]; ok {
@@ -87,10 +94,11 @@ func StoreOps(h *history.History) [][]StoreOp {
 	return keys
 }
 
-// refused tells whether the op is a write that was not carried out: it changes nothing.
+// refused reports whether the op is a write that was not carried out: it changes nothing.
 func (o *StoreOp) refused() bool { return o.Write && (o.Refused || o.Conflict) }
 
-// complete adds what the completion tells, and tells whether the op reached the store, or may have.
+// complete adds what the completion tells, and reports whether the op reached
+// the store, or may have.
 func (o *StoreOp) complete(e *history.Event) bool {
 	if e.Start != 0 {
 		o.Call = max(o.Call, e.Start)
@@ -108,7 +116,8 @@ type registerState struct {
 	version, fence, holder int64
 }
 
-// Linearizable tells whether the ops of one key are those of the register, from the empty one on. Unknown means that the time did not suffice.
+// Linearizable reports whether the ops of one key are those of the register, from
+// the empty one on. Unknown means that the time did not suffice.
 func (r Register) Linearizable(ops []StoreOp, limit time.Duration) porcupine.CheckResult {
 	return r.after(registerState{}, ops, limit)
 }
@@ -126,7 +135,8 @@ func (r Register) after(from registerState, ops []StoreOp, limit time.Duration) 
 	}
 	list := make([]porcupine.Operation, len(ops))
 	for i := range ops {
-		list[i] = porcupine.Operation{ClientId: int(ops[i].Client), Input: &ops[i], Call: ops[i].Call, Return: ops[i].Return}
+		list[i] = porcupine.Operation{ClientId: int(ops[i].Client), Input: &ops[i], Call: ops[i].Call,
+			Return: ops[i].Return}
 	}
 	return porcupine.CheckOperationsTimeout(model.ToModel(), list, limit)
 }
@@ -148,12 +158,13 @@ func (r Register) step(s registerState, o *StoreOp) []registerState {
 		next = append(next, done)
 	}
 	if o.Before && r.Fenced && (o.Write || r.FenceReads) {
-		next = append(next, r.raised(s, o)) // it happened: its version is counted already, and its token may not be
+		// it happened: its version is counted already, and its token may not be
+		next = append(next, r.raised(s, o))
 	}
 	return next
 }
 
-// explains tells whether the fence and the guard let the op come out as it did.
+// explains reports whether the fence and the guard let the op come out as it did.
 func (r Register) explains(s registerState, o *StoreOp) bool {
 	passes := !r.Fenced || o.Token > s.fence || o.Token == s.fence && (o.Grant == s.holder || r.AcceptsEqual)
 	return !o.Write || passes && !o.Refused || o.Refused && (r.Guarded || !passes)

@@ -14,15 +14,18 @@ type StoreOpinion struct {
 	// Ops is how many were compared, Unsure how many of them are of unknown fate.
 	Ops, Unsure int
 	Windows     int
-	// Broken are the windows that no order of their ops explains, Undecided those for which the time did not suffice, or that were not asked about.
+	// Broken are the windows that no order of their ops explains, Undecided
+	// those for which the time did not suffice, or that were not asked about.
 	Broken, Undecided []Span
 }
 
-// maxCarried bounds how many ops of unknown fate are taken from one window to the next: each may happen in any of them.
+// maxCarried bounds how many ops of unknown fate are taken from one window to
+// the next: each may happen in any of them.
 const maxCarried = 64
 
-// StoreWindows asks Porcupine about the reads and writes of every key of the store, a window at a time. Windows meet where no op is under way whose
-// fate is known, so that the versions on either side can be told apart. Those of unknown fate are in all windows from theirs on.
+// StoreWindows asks Porcupine about the reads and writes of every key of the store, a window
+// at a time. Windows meet where no op is under way whose fate is known, so that the versions
+// on either side can be told apart. Those of unknown fate are in all windows from theirs on.
 func StoreWindows(h *history.History, l Limits) []StoreOpinion {
 	r := RegisterOf(&h.Header)
 	var all []StoreOpinion
@@ -69,7 +72,8 @@ func (o *StoreOpinion) ask(r Register, ops []StoreOp, l Limits) {
 	}
 }
 
-// storeWindow returns how many ops the next window has: as many as there may be, up to an instant at which none of known fate is under way; 0 if there is none.
+// storeWindow returns how many ops the next window has: as many as there may be,
+// up to an instant at which none of known fate is under way; 0 if there is none.
 func storeWindow(ops []StoreOp, most int) int {
 	if len(ops) <= most {
 		return len(ops)

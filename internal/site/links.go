@@ -13,20 +13,27 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+
+	"github.com/lockchaos/lockchaos/survey"
 )
 
-// The folders of the site that hold whole pages of lockchaos: those of the survey, and the report of a run.
+// The folders of the site that hold whole pages of lockchaos: those of the survey,
+// and the report of a run. surveyRoot is where the repository has the survey.
 const (
+	surveyRoot   = "survey"
 	surveyFolder = "docs/survey"
 	runFolder    = "run"
 )
 
-// collect finds what is copied: pictures, the survey's pages, and the run's files.
+// collect finds what is copied: pictures, and the run's files. It makes the survey's pages.
 func (s *site) collect() error {
-	for _, folder := range []string{"docs/images", surveyFolder} {
-		if err := s.take(filepath.Join(s.repo, filepath.FromSlash(folder)), folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("take the files of %s: %w", folder, err)
-		}
+	const images = "docs/images"
+	if err := s.take(filepath.Join(s.repo, filepath.FromSlash(images)), images); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("take the files of %s: %w", images, err)
+	}
+	if err := s.examined(); err != nil {
+		return err
 	}
 	if s.run == "" {
 		return nil
@@ -44,7 +51,37 @@ func (s *site) collect() error {
 	return nil
 }
 
-// take notes the files of a folder to be copied to another of the site. Logs stay out: they are for those who have the run.
+// examined makes the pages of the survey, if the repository has one.
+func (s *site) examined() error {
+	dir := filepath.Join(s.repo, surveyRoot)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	made, err := survey.Pages(dir, filepath.Join(s.repo, filepath.FromSlash(surveyFolder)))
+	if err != nil {
+		return fmt.Errorf("make the survey's pages: %w", err)
+	}
+	for name, text := range made {
+		s.made[path.Join(surveyFolder, name)] = text
+	}
+	return nil
+}
+
+// has reports whether the site has a file that is no page of the repository's Markdown.
+func (s *site) has(file string) bool { return s.copies[file] != "" || s.made[file] != nil }
+
+// shown is what a link to a file leads to: in the place of a library's card, to the library's page.
+func (s *site) shown(target string) string {
+	if folder, file := path.Split(target); file == survey.CardFile && path.Dir(path.Clean(folder)) == surveyRoot {
+		if page := path.Join(surveyFolder, path.Base(folder)+".html"); s.has(page) {
+			return page
+		}
+	}
+	return target
+}
+
+// take notes the files of a folder to be copied to another of the site. Logs
+// stay out: they are for those who have the run.
 func (s *site) take(from, to string) error {
 	return filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
 		switch {
@@ -99,7 +136,8 @@ func errHTML(p *page) error {
 	return fmt.Errorf("%s has HTML, which the site would leave out: put `<x>` into backticks", p.Path)
 }
 
-// resolve turns a link of a file into one of its page: to a page, to a file that is copied, or to the repository on the web.
+// resolve turns a link of a file into one of its page: to a page, to a file
+// that is copied, or to the repository on the web.
 func (s *site) resolve(from, address string) (string, error) {
 	file, ours := strings.CutPrefix(address, s.web)
 	if !ours {
@@ -125,7 +163,8 @@ func (s *site) resolve(from, address string) (string, error) {
 	if u.Fragment != "" {
 		anchor = "#" + u.EscapedFragment()
 	}
-	if s.pages[target] == nil && s.copies[target] == "" {
+	target = s.shown(target)
+	if s.pages[target] == nil && !s.has(target) {
 		if _, err := os.Stat(filepath.Join(s.repo, filepath.FromSlash(target))); err != nil {
 			return "", fmt.Errorf("%s: the link %q: %w", from, address, err)
 		}
@@ -143,22 +182,32 @@ func relative(from, to string) string {
 	return (&url.URL{Path: filepath.ToSlash(way)}).String()
 }
 
-// copy writes what is taken as it is. In pages of lockchaos only the links change: to the site where it has what they lead to, and to
-// nowhere where a file was left out.
+// copy writes what is taken as it is, and the survey's pages.
 func (s *site) copy() error {
 	for to, from := range s.copies {
 		data, err := os.ReadFile(from)
+		if err == nil {
+			err = s.whole(to, data)
+		}
 		if err != nil {
 			return fmt.Errorf("copy a file of the site: %w", err)
 		}
-		if path.Ext(to) == ".html" {
-			data = href.ReplaceAllFunc(data, func(attribute []byte) []byte { return s.relink(to, attribute) })
-		}
-		if err := s.save(to, data); err != nil {
+	}
+	for to, data := range s.made {
+		if err := s.whole(to, data); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// whole writes a whole page of lockchaos, or another file. In a page only the links change:
+// to the site where it has what they lead to, and to nowhere where a file was left out.
+func (s *site) whole(to string, data []byte) error {
+	if path.Ext(to) == ".html" {
+		data = href.ReplaceAllFunc(data, func(attribute []byte) []byte { return s.relink(to, attribute) })
+	}
+	return s.save(to, data)
 }
 
 var href = regexp.MustCompile(` href="[^"]*"`)

@@ -1,7 +1,9 @@
-// Command site makes a static site of the repository's Markdown: pages that need no server, no script and no network.
+// Command site makes a static site of the repository's Markdown: pages that
+// need no server, no script and no network.
 //
-// Every page lies where its Markdown lies, with .html for .md, and a README is the index of its folder. So a link between two
-// files of the repository is the same link between two pages. A link to a file that is no page leads to the repository on the web.
+// Every page lies where its Markdown lies, with .html for .md, and a README is the index
+// of its folder. So a link between two files of the repository is the same link between
+// two pages. A link to a file that is no page leads to the repository on the web.
 package main
 
 import (
@@ -13,7 +15,8 @@ import (
 	"strings"
 )
 
-// web is where the repository's files are shown. The reports lead there too, and in the site they lead to its pages instead.
+// web is where the repository's files are shown. The reports lead there too,
+// and in the site they lead to its pages instead.
 const web = "https://github.com/lockchaos/lockchaos/blob/main/"
 
 // options say what the site is made of.
@@ -47,7 +50,7 @@ func main() {
 // build makes the site, and returns how many pages it wrote.
 // An earlier site stays if this one can't be made.
 func (o options) build() (int, error) {
-	s := &site{options: o, pages: map[string]*page{}, copies: map[string]string{}}
+	s := &site{options: o, pages: map[string]*page{}, copies: map[string]string{}, made: map[string][]byte{}}
 	for _, step := range []func() error{s.parse, s.collect, s.link, s.clear, s.write, s.copy} {
 		if err := step(); err != nil {
 			return 0, err
@@ -64,7 +67,8 @@ func (o options) clear() error {
 	}
 	if len(entries) > 0 {
 		if _, err := os.Stat(filepath.Join(o.out, styleFile)); err != nil {
-			return fmt.Errorf("%s has files, and no %s of an earlier site: name another folder with -out", o.out, styleFile)
+			return fmt.Errorf("%s has files, and no %s of an earlier site: name another folder with -out", o.out,
+				styleFile)
 		}
 	}
 	return os.RemoveAll(o.out)

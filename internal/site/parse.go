@@ -23,8 +23,11 @@ type site struct {
 	options
 	// pages are the Markdown files by their paths in the repository, with slashes.
 	pages map[string]*page
-	// copies are files that are taken as they are: from their places in the site to where they are now.
+	// copies are files that are taken as they are: from their places in the
+	// site to where they are now.
 	copies map[string]string
+	// made are the survey's pages, by their places in the site.
+	made map[string][]byte
 }
 
 // page is a Markdown file.
@@ -41,10 +44,13 @@ type section struct{ ID, Title string }
 
 // markdown reads what GitHub reads, without HTML: link refuses that.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Linkify, extension.Strikethrough,
-	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)))) // the pages' policy refuses style attributes
+	// the pages' policy refuses style attributes
+	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))))
 
-// sources are the Markdown files that are pages. The reports of the survey are among them, since pages of docs lead to them.
-var sources = []string{home, "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/*/*.md", "survey/README.md", "survey/*/report.md"}
+// sources are the Markdown files that are pages. The reports of the survey are
+// among them, since pages of docs lead to them.
+var sources = []string{home, "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/*/*.md", "survey/README.md",
+	"survey/*/report.md"}
 
 // parse reads the pages.
 func (s *site) parse() error {
@@ -135,11 +141,13 @@ func place(file string) string {
 	return file
 }
 
-// html renders a page's Markdown. Tables scroll by themselves, so that the page does not. The tag is certainly of a table: all text is escaped.
+// html renders a page's Markdown. Tables scroll by themselves, so that the page
+// does not. The tag is certainly of a table: all text is escaped.
 func (p *page) html() (string, error) {
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, p.source, p.tree); err != nil {
 		return "", fmt.Errorf("render %s: %w", p.Path, err)
 	}
-	return strings.NewReplacer("<table>", `<div class="scroll"><table>`, "</table>", "</table></div>").Replace(b.String()), nil
+	return strings.NewReplacer("<table>", `<div class="scroll"><table>`, "</table>",
+		"</table></div>").Replace(b.String()), nil
 }

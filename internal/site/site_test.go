@@ -41,7 +41,8 @@ var aRun = map[string]string{
 	"a.b/history.jsonl": "{}", "a.b/logs/store.log": "its host is secret",
 }
 
-// TestSite: the site of this repository is whole. Each link and anchor leads, nothing is loaded from a network, and the menu has every page of docs.
+// TestSite: the site of this repository is whole. Each link and anchor leads,
+// nothing is loaded from a network, and the menu has every page of docs.
 func TestSite(t *testing.T) {
 	o := options{repo: "../..", out: filepath.Join(t.TempDir(), "site"), run: tree(t, aRun), web: web}
 	if _, err := o.build(); err != nil {
@@ -88,14 +89,14 @@ func TestSite(t *testing.T) {
 
 // small is a repository with a page of everything.
 var small = map[string]string{
-	"README.md":                 "# lock\n\n## Four doors\n\n### one\n\n[a](docs/a.md#b-1)\n\n### two\n\n[go](main.go)\n\n## More\n\nend\n",
-	"main.go":                   "package main",
-	"docs/a.md":                 "<!-- made by hand -->\n\n# A `<b>` & c < d\n\n## B\n\n    <script>alert(1)</script>\n\n## B\n\n`<img src=x>` [\\<b>](a.md \"\\\"><i>\")\n\n|x|\n|:-:|\n|`<b>`|\n",
-	"docs/survey/index.html":    `<a href="./mine.html">mine</a>`,
-	"docs/survey/mine.html":     `<a href="./index.html">all</a><a href="../../survey/mine/report.md">report</a><a href="` + web + `main.go">code</a>`,
-	"survey/mine/report.md":     "# mine\n",
-	"survey/mine/card.yaml":     "library: mine\nlanguage: Go\nhome: https://example.com\nservice: redis\npromises: [{says: one, at: \"https://example.com\"}]\ncommand: ./x\n",
-	"survey/results/mine.json":  `{"name":"mine","version":"<b>1","defects":[{"name":"mutual-exclusion"}]}`,
+	"README.md":             "# lock\n\n## Four doors\n\n### one\n\n[a](docs/a.md#b-1)\n\n### two\n\n[go](main.go)\n\n## More\n\nend\n",
+	"main.go":               "package main",
+	"docs/a.md":             "<!-- made by hand -->\n\n# A `<b>` & c < d\n\n## B\n\n    <script>alert(1)</script>\n\n## B\n\n`<img src=x>` [\\<b>](a.md \"\\\"><i>\")\n\n|x|\n|:-:|\n|`<b>`|\n",
+	"docs/survey.md":        "# survey\n\n[mine](../survey/mine/card.yaml)\n",
+	"survey/mine/report.md": "# mine\n",
+	"survey/mine/card.yaml": "library: mine\nlanguage: Go\nhome: " + web +
+		"main.go\nservice: redis\npromises: [{says: one, at: \"https://example.com\"}]\ncommand: ./x\ndefects: [{release: mine 1, what: it breaks}]\n",
+	"survey/results/mine.json":  `{"name":"mine","version":"<b>1","defects":[{"name":"mutual-exclusion","attacks":["stop-work"]}]}`,
 	"survey/other/card.yaml":    "library: other\nlanguage: Go\nhome: https://example.com\nservice: redis\npromises: [{says: one, at: \"https://example.com\"}]\ncommand: ./x\n",
 	"survey/results/other.json": `{"name":"other","version":"1"}`,
 }
@@ -110,7 +111,8 @@ func with(file, text string) map[string]string {
 	return all
 }
 
-// TestSmallSite: what a page shows of Markdown is text, the first page shows the survey, and other files are shown on the web.
+// TestSmallSite: what a page shows of Markdown is text, the first page shows
+// the survey, and other files are shown on the web.
 func TestSmallSite(t *testing.T) {
 	o := options{repo: tree(t, small), out: filepath.Join(t.TempDir(), "site"), web: "https://example.org/x/"}
 	if _, err := o.build(); err != nil {
@@ -124,7 +126,8 @@ func TestSmallSite(t *testing.T) {
 	if n := a.elements["script"] + a.elements["img"] + a.elements["b"] + a.elements["i"]; n != 0 {
 		t.Errorf("%d elements of Markdown's HTML are in the page:\n%s", n, a.source)
 	}
-	for _, want := range []string{`&lt;script&gt;alert(1)`, `&lt;img src=x&gt;`, `id="b-1"`, `<title>A &lt;b&gt; &amp; c &lt; d · lockchaos</title>`} {
+	for _, want := range []string{`&lt;script&gt;alert(1)`, `&lt;img src=x&gt;`, `id="b-1"`,
+		`<title>A &lt;b&gt; &amp; c &lt; d · lockchaos</title>`} {
 		if !strings.Contains(a.source, want) {
 			t.Errorf("the page has no %s:\n%s", want, a.source)
 		}
@@ -135,16 +138,22 @@ func TestSmallSite(t *testing.T) {
 			t.Errorf("the first page has no link to %s: %q", want, front.links)
 		}
 	}
-	for _, want := range []string{"examined 2 libraries", "1 broke a promise of its own", "mutual-exclusion", "This copy of the site has none"} {
+	for _, want := range []string{"examined 2 libraries", "1 broke a promise of its own", "mutual-exclusion",
+		"This copy of the site has none"} {
 		if !strings.Contains(front.source, want) {
 			t.Errorf("the first page does not say %q:\n%s", want, front.source)
 		}
 	}
-	if n := strings.Count(front.source, `<section class="panel"><h3`); n != 2 || strings.Index(front.source, `id="survey"`) > strings.Index(front.source, `id="more"`) {
+	if n := strings.Count(front.source, `<section class="panel"><h3`); n != 2 ||
+		strings.Index(front.source, `id="survey"`) > strings.Index(front.source, `id="more"`) {
 		t.Errorf("%d doors, and then:\n%s", n, front.source)
 	}
-	if mine := all["docs/survey/mine.html"]; !slices.Equal(mine.links, []string{"index.html", "../../survey/mine/report.html", "https://example.org/x/main.go"}) {
+	if mine := all["docs/survey/mine.html"]; !slices.Equal(mine.links,
+		[]string{"index.html", "https://example.org/x/main.go", "../../survey/mine/report.html", "https://example.com"}) {
 		t.Errorf("the library's page leads to %q", mine.links)
+	}
+	if table := all["docs/survey.html"]; !slices.Contains(table.links, "survey/mine.html") {
+		t.Errorf("the table leads to %q, and not to the library's page", table.links)
 	}
 }
 
@@ -173,7 +182,8 @@ func TestRefusals(t *testing.T) {
 	if _, lost := os.Stat(filepath.Join(precious, "thesis.txt")); err == nil || lost != nil {
 		t.Errorf("a folder with other files: %v %v", err, lost)
 	}
-	if _, err := (options{repo: t.TempDir(), out: filepath.Join(t.TempDir(), "site")}).build(); err == nil || !strings.Contains(err.Error(), "README.md") {
+	if _, err := (options{repo: t.TempDir(), out: filepath.Join(t.TempDir(), "site")}).build(); err == nil ||
+		!strings.Contains(err.Error(), "README.md") {
 		t.Errorf("no repository: %v", err)
 	}
 }

@@ -53,8 +53,8 @@ type front struct {
 // To is the way from the page to a file of the site.
 func (v view) To(file string) string { return relative(v.Path, file) }
 
-// Has reports whether the site has a file that is copied.
-func (v view) Has(file string) bool { return v.Site.copies[file] != "" }
+// Has reports whether the site has a whole page of lockchaos.
+func (v view) Has(file string) bool { return v.Site.has(file) }
 
 // Here reports whether the page is in the group.
 func (v view) Here(g group) bool { return slices.Contains(g.Pages, v.page) }
@@ -88,7 +88,8 @@ func (s *site) write() error {
 	return nil
 }
 
-// menu orders the pages by their folders: first those that the README names, as it names them, then the others by title.
+// menu orders the pages by their folders: first those that the README names, as
+// it names them, then the others by title.
 func (s *site) menu() []group {
 	rank := map[string]int{}
 	for i, m := range regexp.MustCompile(`\]\(([^)#]+)`).FindAllSubmatch(s.pages[home].source, -1) {
@@ -118,7 +119,8 @@ func (s *site) menu() []group {
 // doors is the section of the README that the first page shows as tiles.
 const doors = `<h2 id="four-doors">`
 
-// open makes the first page: the README with its doors as tiles, and after them the survey and the report.
+// open makes the first page: the README with its doors as tiles, and after them
+// the survey and the report.
 func (v *view) open(body string) error {
 	before, after, found := strings.Cut(body, doors)
 	if !found {
@@ -130,12 +132,13 @@ func (v *view) open(body string) error {
 	}
 	first, others, _ := strings.Cut(tiles, "<h3")
 	others = strings.ReplaceAll(others, "<h3", `</section><section class="panel"><h3`)
-	v.Body = template.HTML(before + doors + first + `<div class="doors"><section class="panel"><h3` + others + "</section></div>")
+	v.Body = template.HTML(before + doors + first + `<div class="doors"><section class="panel"><h3` + others +
+		"</section></div>")
 	v.Rest, v.Front = template.HTML(rest), &front{}
 	if !v.Has(surveyFolder + "/index.html") {
 		return nil
 	}
-	return v.Front.load(filepath.Join(v.Site.repo, "survey"))
+	return v.Front.load(filepath.Join(v.Site.repo, surveyRoot))
 }
 
 // load reads what the survey came to.

@@ -8,7 +8,8 @@ func (g *generator) tick() int64 {
 	return g.now
 }
 
-// write writes one event, from a place of its own: so none is an allocation, wherever it was put together.
+// write writes one event, from a place of its own: so none is an allocation,
+// wherever it was put together.
 func (g *generator) write(e *history.Event) {
 	g.events++
 	if g.err == nil {
@@ -29,14 +30,16 @@ func (g *generator) invoke(k *key, c int32, kind history.Kind, grant int64) {
 	}
 	cl := &g.clients[c]
 	cl.op = op{id: g.ops, grant: grant, invoked: g.tick(), kind: kind}
-	g.write(&history.Event{Type: history.Invoke, Kind: kind, Time: g.now, Op: g.ops, Grant: grant, Client: c, Process: cl.process, Key: k.id})
+	g.write(&history.Event{Type: history.Invoke, Kind: kind, Time: g.now, Op: g.ops, Grant: grant, Client: c,
+		Process: cl.process, Key: k.id})
 }
 
 // completion is the completion of a client's open op, now.
 func (g *generator) completion(k *key, c int32, t history.Type) history.Event {
 	cl := &g.clients[c]
 	now := g.tick()
-	return history.Event{Type: t, Kind: cl.op.kind, Time: now, Op: cl.op.id, Grant: cl.op.grant, Client: c, Process: cl.process, Key: k.id,
+	return history.Event{Type: t, Kind: cl.op.kind, Time: now, Op: cl.op.id, Grant: cl.op.grant, Client: c,
+		Process: cl.process, Key: k.id,
 		Start: cl.op.invoked + 200, End: now - 200}
 }
 
@@ -48,7 +51,8 @@ func (g *generator) store(k *key, e *history.Event) {
 	if e.Type == history.Info {
 		at = e.Time
 	}
-	g.ledger = append(g.ledger, history.Event{Type: history.Ledger, Kind: e.Kind, Time: at, Op: e.Op, Grant: e.Grant, Client: e.Client, Key: k.id,
+	g.ledger = append(g.ledger, history.Event{Type: history.Ledger, Kind: e.Kind, Time: at, Op: e.Op, Grant: e.Grant,
+		Client: e.Client, Key: k.id,
 		Token: e.Token, Version: e.Version, Replaced: e.Replaced, Value: e.Value, Seq: e.Seq})
 }
 
@@ -61,8 +65,8 @@ func (g *generator) flush() {
 	g.write(&history.Event{Type: history.Watermark, Time: g.tick(), Start: g.now})
 }
 
-// windDown ends the history as the harness does: the waiters hear no, the holders finish, fresh clients probe every key before and after all
-// have closed.
+// windDown ends the history as the harness does: the waiters hear no, the holders
+// finish, fresh clients probe every key before and after all have closed.
 func (g *generator) windDown() {
 	g.mark(history.PhaseQuiet)
 	for i := range g.keys {

@@ -1,8 +1,10 @@
-// Package synthetic writes histories of any length for a lock that does not exist: clients take turns at its keys, read and write under it, and
-// a ledger follows. Everything is as a correct lock would have it, but for a number of violations at places that a seed draws. So a judge can be
-// held to what it must find, exactly, and its speed measured on as many events as one likes.
+// Package synthetic writes histories of any length for a lock that does not exist: clients take
+// turns at its keys, read and write under it, and a ledger follows. Everything is as a correct
+// lock would have it, but for a number of violations at places that a seed draws. So a judge can
+// be held to what it must find, exactly, and its speed measured on as many events as one likes.
 //
-// The lock is exclusive, fair, gives fencing tokens, and promises a lease from the invocation; its renewals confirm the hold. The store has no fence.
+// The lock is exclusive, fair, gives fencing tokens, and promises a lease from
+// the invocation; its renewals confirm the hold. The store has no fence.
 package synthetic
 
 import (
@@ -50,14 +52,16 @@ func (d Defect) String() string { return defectNames[d] }
 // Planted is one violation in a history.
 type Planted struct {
 	Defect Defect
-	// Grant is the grant that is at fault: the one made too early, the one with the small token, the one of the late write.
+	// Grant is the grant that is at fault: the one made too early, the one with
+	// the small token, the one of the late write.
 	Grant int64
 	Key   history.KeyID
 }
 
 const (
-	ttl  = 500_000_000
-	step = 1000 // the least time between two events (ns); the stamps inside an op are less than that apart
+	ttl = 500_000_000
+	// the least time between two events (ns); the stamps inside an op are less than that apart
+	step = 1000
 )
 
 // check fills in what was left out, and refuses what can't be written.
@@ -69,13 +73,15 @@ func (c *Config) check() error {
 	case c.Events < 1 || c.Clients < 1 || c.Keys < 1 || c.Bad < 0 || c.Unknown < 0:
 		return fmt.Errorf("a history of %d events, %d clients, %d keys, %d violations: no number may be below 1, or below 0 for violations", c.Events, c.Clients, c.Keys, c.Bad)
 	case c.Keys > c.Clients:
-		return fmt.Errorf("%d keys for %d clients: each client keeps to one key, so some would have none", c.Keys, c.Clients)
+		return fmt.Errorf("%d keys for %d clients: each client keeps to one key, so some would have none", c.Keys,
+			c.Clients)
 	case c.Bad > 0 && c.Clients < 2*c.Keys:
 		return fmt.Errorf("%d clients at %d keys: it takes two at a key to violate anything", c.Clients, c.Keys)
 	case c.Unknown > 0 && c.Clients < 3*c.Keys:
 		return fmt.Errorf("%d clients at %d keys: acquires of unknown fate take three at a key", c.Clients, c.Keys)
 	case c.Bad > 0 && c.Events < 100*int64(c.Bad):
-		return fmt.Errorf("%d violations need at least %d events, so that each has a place of its own", c.Bad, 100*c.Bad)
+		return fmt.Errorf("%d violations need at least %d events, so that each has a place of its own", c.Bad,
+			100*c.Bad)
 	}
 	return nil
 }
@@ -89,20 +95,24 @@ func Header(c Config) (history.Header, []string, error) {
 	for i := range keys {
 		keys[i] = fmt.Sprintf("k%d", i)
 	}
-	return history.Header{Format: history.FormatVersion, Scenario: fmt.Sprintf("synthetic/%d-violations", c.Bad), Seed: c.Seed, Lock: "synthetic", Service: "none",
+	return history.Header{Format: history.FormatVersion, Scenario: fmt.Sprintf("synthetic/%d-violations", c.Bad),
+		Seed: c.Seed, Lock: "synthetic", Service: "none",
 		Workload: "counter", Guard: "none", Fault: "none", Clients: c.Clients, TTL: ttl, Stall: ttl / 10,
-		Claims:   history.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew"}, Fair: true, Permits: 1},
+		Claims: history.Claims{Validity: "from_invocation", Token: "fencing", Confirms: []string{"renew"}, Fair: true,
+			Permits: 1},
 		Store:    history.Store{Engine: "none"},
 		StandIns: []string{"This history was generated: no lock was run."}}, keys, nil
 }
 
-// Generate writes a history: it calls emit for each event, in order, and ends with emit's first error. The event is good until emit returns. It returns
+// Generate writes a history: it calls emit for each event, in order, and ends
+// with emit's first error. The event is good until emit returns. It returns
 // what it planted, in the order of the history.
 func Generate(c Config, emit func(*history.Event) error) ([]Planted, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	g := &generator{config: c, emit: emit, rng: rand.New(rand.NewPCG(c.Seed, 0)), now: step, keys: make([]key, c.Keys), clients: make([]client, c.Clients+1)}
+	g := &generator{config: c, emit: emit, rng: rand.New(rand.NewPCG(c.Seed, 0)), now: step, keys: make([]key, c.Keys),
+		clients: make([]client, c.Clients+1)}
 	for i := range c.Clients {
 		k := &g.keys[i%c.Keys]
 		k.id, k.idle = history.KeyID(i%c.Keys), append(k.idle, int32(i+1))

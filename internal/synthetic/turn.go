@@ -115,7 +115,8 @@ func (g *generator) giveUp(k *key) {
 	g.write(&e)
 }
 
-// refused takes the client that was enqueued last out of the queue, with its answer: busy, if another has the key or asks for it.
+// refused takes the client that was enqueued last out of the queue, with its
+// answer: busy, if another has the key or asks for it.
 func (g *generator) refused(k *key) (client int32, e history.Event) {
 	last := len(k.waiting) - 1
 	client = k.waiting[last]
@@ -230,7 +231,8 @@ func (g *generator) wrote(k *key) {
 	}
 }
 
-// grantEarly gives the key to the next client while the holder has it. It is not done while nobody waits.
+// grantEarly gives the key to the next client while the holder has it. It is
+// not done while nobody waits.
 func (g *generator) grantEarly(k *key) bool {
 	if len(k.waiting) == 0 {
 		g.enqueue(k)

@@ -1,5 +1,5 @@
-// Command testtimes reads what `go test -json` wrote, and says where the time of a test run went and
-// which tests were left out, and why.
+// Command testtimes reads what `go test -json` wrote, and says where the time
+// of a test run went and which tests were left out, and why.
 //
 // Usage: testtimes FILE
 package main
@@ -55,11 +55,12 @@ type summary struct {
 	skipped  map[string][]string // by reason, the tests
 }
 
-// read reads the lines of `go test -json`. What is no such line, such as a message of the compiler, is
-// passed over.
+// read reads the lines of `go test -json`. What is no such line, such as a
+// message of the compiler, is passed over.
 func read(r io.Reader) (*summary, error) {
 	s := &summary{longest: map[string]took{}, skipped: map[string][]string{}}
-	said := map[string]string{} // by package and test, its last line that names a place in the source
+	// by package and test, its last line that names a place in the source
+	said := map[string]string{}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Whatever the offset, the drift and the shares of the two ways: the bound holds through all the time, and is no wider than the trips and the drift explain.
+// Whatever the offset, the drift and the shares of the two ways: the bound holds
+// through all the time, and is no wider than the trips and the drift explain.
 func TestBoundHolds(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -30,7 +31,8 @@ func TestBoundHolds(t *testing.T) {
 		}
 		for now := int64(0); now < int64(time.Minute); now += int64(time.Second) {
 			if wrong := at(now) - ahead; wrong > bound || wrong < -bound {
-				t.Fatalf("seed %d: at %v the clock was %v ahead, and %v ± %v was said", seed, time.Duration(now), time.Duration(at(now)), time.Duration(ahead), time.Duration(bound))
+				t.Fatalf("seed %d: at %v the clock was %v ahead, and %v ± %v was said", seed, time.Duration(now),
+					time.Duration(at(now)), time.Duration(ahead), time.Duration(bound))
 			}
 		}
 		if bound > int64(80e6) {

@@ -25,7 +25,8 @@ func TestGoldenOfCI(t *testing.T) {
 	}
 }
 
-// TestSARIFIsValid holds what is written to the schema that OASIS publishes with the standard (sarif-schema-2.1.0.json, errata 01).
+// TestSARIFIsValid holds what is written to the schema that OASIS publishes
+// with the standard (sarif-schema-2.1.0.json, errata 01).
 func TestSARIFIsValid(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("testdata/sarif-schema-2.1.0.json")
 	if err != nil {
@@ -40,7 +41,8 @@ func TestSARIFIsValid(t *testing.T) {
 	}
 	hostileSuite := reporttest.Suite(reporttest.HostileCase())
 	hostileSuite.Name, hostileSuite.Command = reporttest.Hostile, reporttest.Hostile
-	for name, s := range map[string]reports.Suite{"mixed": reporttest.Mixed(), "good": reporttest.Stories(), "gated": reporttest.Gated(), "empty": {}, "hostile": hostileSuite} {
+	for name, s := range map[string]reports.Suite{"mixed": reporttest.Mixed(), "good": reporttest.Stories(),
+		"gated": reporttest.Gated(), "empty": {}, "hostile": hostileSuite} {
 		text := reporttest.Text(t, func(w io.Writer) error { return WriteSARIF(w, s) })
 		if err := validate(text); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -51,7 +53,8 @@ func TestSARIFIsValid(t *testing.T) {
 		}
 		run := log.Runs[0]
 		for _, r := range run.Results {
-			if rule := run.Tool.Driver.Rules[r.RuleIndex]; rule.ID != r.RuleID || len(r.Locations) != 1 || r.Fingerprints["lockchaos/v1"] == "" {
+			if rule := run.Tool.Driver.Rules[r.RuleIndex]; rule.ID != r.RuleID || len(r.Locations) != 1 ||
+				r.Fingerprints["lockchaos/v1"] == "" {
 				t.Errorf("%s: a result of %s points at rule %s", name, r.RuleID, rule.ID)
 			}
 		}
@@ -67,7 +70,8 @@ func TestSARIFIsValid(t *testing.T) {
 	}
 }
 
-// The fingerprint of a finding is that of the scenario and the property, not of the seed or of what happened this time.
+// The fingerprint of a finding is that of the scenario and the property, not of
+// the seed or of what happened this time.
 func TestFingerprintsStay(t *testing.T) {
 	marks := func(s reports.Suite) (all []string) {
 		var log sarifLog
@@ -100,7 +104,8 @@ func TestFingerprintsStay(t *testing.T) {
 	}
 }
 
-// What a program says can neither end an annotation nor begin a command of its own, nor become a row or markup of a summary.
+// What a program says can neither end an annotation nor begin a command of its
+// own, nor become a row or markup of a summary.
 func TestHostileInCI(t *testing.T) {
 	s := reporttest.HostileCase()
 	s.Expect[0] = reports.Expectation{Property: checker.MutualExclusion, Want: "pass", Got: "violated"}
@@ -114,11 +119,13 @@ func TestHostileInCI(t *testing.T) {
 	failed := s
 	failed.Name, failed.Failed = "evil,file=x::y", evil
 	all := reporttest.Suite(s, failed)
-	all.Name, all.Command, all.Runtime, all.Version, all.StandIns = reporttest.Hostile+evil, reporttest.Hostile+evil, evil, evil, []string{evil}
+	all.Name, all.Command, all.Runtime, all.Version, all.StandIns = reporttest.Hostile+evil, reporttest.Hostile+evil,
+		evil, evil, []string{evil}
 	text := reporttest.Text(t, func(w io.Writer) error { return WriteAnnotations(w, all) })
 	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		props, data, ok := strings.Cut(strings.TrimPrefix(line, "::error "), "::")
-		if !strings.HasPrefix(line, "::error ") || !ok || strings.Contains(props, ":") || strings.Count(props, "file=")-strings.Count(props, "%2Cfile=") > 0 || strings.Contains(data, "\r") {
+		if !strings.HasPrefix(line, "::error ") || !ok || strings.Contains(props, ":") ||
+			strings.Count(props, "file=")-strings.Count(props, "%2Cfile=") > 0 || strings.Contains(data, "\r") {
 			t.Errorf("not one command: %q", line)
 		}
 	}
@@ -147,13 +154,15 @@ func TestManyAnnotations(t *testing.T) {
 		s.Name = fmt.Sprintf("a/b/%d", i)
 		all = append(all, s)
 	}
-	lines := strings.Split(strings.TrimSpace(reporttest.Text(t, func(w io.Writer) error { return WriteAnnotations(w, reporttest.Suite(all...)) })), "\n")
+	lines := strings.Split(strings.TrimSpace(reporttest.Text(t,
+		func(w io.Writer) error { return WriteAnnotations(w, reporttest.Suite(all...)) })), "\n")
 	if len(lines) != annotationsShown || !strings.Contains(lines[9], "5 more") {
 		t.Errorf("%d lines, the last is %s", len(lines), lines[len(lines)-1])
 	}
 }
 
-// What CI systems take: every name once in its class, counts that agree, and no attribute that Jenkins' schemas don't know beside GitLab's file.
+// What CI systems take: every name once in its class, counts that agree, and no
+// attribute that Jenkins' schemas don't know beside GitLab's file.
 func TestJUnitForCI(t *testing.T) {
 	text := reporttest.Text(t, func(w io.Writer) error { return WriteJUnit(w, reporttest.Gated()) })
 	var run junitRun
@@ -179,8 +188,10 @@ func TestJUnitForCI(t *testing.T) {
 			t.Errorf("suite %s: counts that disagree: %+v", s.Name, s)
 		}
 	}
-	allowed := map[string]string{"testsuites": "name tests failures errors time", "testsuite": "name tests failures errors skipped time timestamp",
-		"testcase": "classname name time file", "failure": "message type", "error": "message type", "skipped": "message type", "property": "name value",
+	allowed := map[string]string{"testsuites": "name tests failures errors time",
+		"testsuite": "name tests failures errors skipped time timestamp",
+		"testcase":  "classname name time file", "failure": "message type", "error": "message type",
+		"skipped": "message type", "property": "name value",
 		"properties": "", "system-out": ""}
 	d := xml.NewDecoder(strings.NewReader(text))
 	for {

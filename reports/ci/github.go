@@ -9,15 +9,17 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// annotationsShown is how many annotations of one level GitHub shows for a step; those beyond it are not even in the page of the run, so the
-// last one says how many there are. (GitHub's documentation: "Workflow commands", limits of annotations.)
+// annotationsShown is how many annotations of one level GitHub shows for a step;
+// those beyond it are not even in the page of the run, so the last one says how many
+// there are. (GitHub's documentation: "Workflow commands", limits of annotations.)
 const annotationsShown = 10
 
 // githubCommand is the workflow command of each level.
 var githubCommand = [...]string{reports.Error: "error", reports.Warning: "warning", reports.Note: "notice"}
 
-// WriteAnnotations writes GitHub's workflow commands, one a line: ::error file=…,line=…,title=…::text. What programs under test have said is escaped, so
-// that it can neither end a command nor begin one.
+// WriteAnnotations writes GitHub's workflow commands, one a line: ::error
+// file=…,line=…,title=…::text. What programs under test have said is escaped,
+// so that it can neither end a command nor begin one.
 func WriteAnnotations(w io.Writer, s reports.Suite) error {
 	findings := s.Findings()
 	counts := map[reports.Level]int{}
@@ -31,7 +33,9 @@ func WriteAnnotations(w io.Writer, s reports.Suite) error {
 		case n > annotationsShown:
 			continue
 		case n == annotationsShown && counts[f.Level] > n:
-			f = reports.Finding{Level: f.Level, Rule: "more", Text: fmt.Sprintf("%d more of this level: see the job summary, and junit.xml.", counts[f.Level]-n+1), Times: 1, Of: 1}
+			f = reports.Finding{Level: f.Level, Rule: "more",
+				Text:  fmt.Sprintf("%d more of this level: see the job summary, and junit.xml.", counts[f.Level]-n+1),
+				Times: 1, Of: 1}
 		}
 		if _, err := fmt.Fprintln(w, annotation(f)); err != nil {
 			return err
@@ -59,7 +63,8 @@ func annotation(f reports.Finding) string {
 	return "::" + githubCommand[f.Level] + " " + strings.Join(props, ",") + "::" + escapeData(f.Sentence())
 }
 
-// The escapes of the runner: of all that follows the last ::, and of a property's value (actions/toolkit, packages/core).
+// The escapes of the runner: of all that follows the last ::, and of a
+// property's value (actions/toolkit, packages/core).
 var (
 	dataEscapes     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")

@@ -1,4 +1,5 @@
-// Package ci writes what CI systems read: JUnit, SARIF, GitHub's annotations, and Markdown for the summary of a job.
+// Package ci writes what CI systems read: JUnit, SARIF, GitHub's annotations,
+// and Markdown for the summary of a job.
 package ci
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/story"
 )
 
-// The elements of the JUnit form that CI systems read: a suite for every lock, a case for every scenario.
+// The elements of the JUnit form that CI systems read: a suite for every lock,
+// a case for every scenario.
 type junitRun struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr"`
@@ -58,13 +60,15 @@ type junitNote struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes junit.xml. A scenario that met its expectation passes, also where it expects a violation: the file says whether
-// the suite came out as it should. One that did not is a failure (type "violated", "inconclusive" or, where a violation was
-// expected and missing, "not-caught"), one that did not run to its end an error. One that was skipped, or whose open result a policy only warns of, is skipped:
-// no CI system has a word between.
+// WriteJUnit writes junit.xml. A scenario that met its expectation passes, also where it
+// expects a violation: the file says whether the suite came out as it should. One that did
+// not is a failure (type "violated", "inconclusive" or, where a violation was expected and
+// missing, "not-caught"), one that did not run to its end an error. One that was skipped,
+// or whose open result a policy only warns of, is skipped: no CI system has a word between.
 //
-// What each system does with it: Jenkins' step junit and GitLab show message or content of a failure, so both tell all; GitLab takes the class for the suite, ignores a
-// second case of the same name, and links the file; Jenkins makes a tree of the class's dots.
+// What each system does with it: Jenkins' step junit and GitLab show message or content
+// of a failure, so both tell all; GitLab takes the class for the suite, ignores a second
+// case of the same name, and links the file; Jenkins makes a tree of the class's dots.
 func WriteJUnit(w io.Writer, s reports.Suite) error {
 	run := junitRun{Name: phrase.Clip("lockchaos "+s.Name, phrase.MostName), Time: seconds(s.Elapsed)}
 	var locks []string
@@ -76,7 +80,8 @@ func WriteJUnit(w io.Writer, s reports.Suite) error {
 			i = len(locks)
 			byLock[x.Lock] = i
 			locks = append(locks, x.Lock)
-			run.Suites = append(run.Suites, junitSuite{Name: phrase.Clip(x.Lock, phrase.MostName), Timestamp: timestamp(s.Started), Properties: junitProps(s)})
+			run.Suites = append(run.Suites, junitSuite{Name: phrase.Clip(x.Lock, phrase.MostName),
+				Timestamp: timestamp(s.Started), Properties: junitProps(s)})
 		}
 		run.Suites[i].add(x, number[x.Name])
 	}
@@ -118,7 +123,8 @@ func junitProps(s reports.Suite) []junitProp {
 
 // add adds a case; number is which repetition of the scenario it is, from 1.
 func (j *junitSuite) add(x reports.Scenario, number int) {
-	c := junitCase{Class: phrase.Clip("lockchaos."+x.Lock, phrase.MostName), Name: phrase.Clip(x.Name, phrase.MostName), Time: seconds(x.Elapsed), File: phrase.Clip(x.File, phrase.MostText)}
+	c := junitCase{Class: phrase.Clip("lockchaos."+x.Lock, phrase.MostName), Name: phrase.Clip(x.Name, phrase.MostName),
+		Time: seconds(x.Elapsed), File: phrase.Clip(x.File, phrase.MostText)}
 	if number > 1 {
 		c.Name += fmt.Sprintf(" (run %d)", number)
 	}
@@ -126,25 +132,31 @@ func (j *junitSuite) add(x reports.Scenario, number int) {
 	r := x.Result()
 	switch {
 	case r == reports.Skipped:
-		c.Skipped = &junitNote{Message: phrase.Clip(phrase.FirstLine(x.Skipped), phrase.MostText), Text: phrase.Clip(x.Skipped, phrase.MostText)}
+		c.Skipped = &junitNote{Message: phrase.Clip(phrase.FirstLine(x.Skipped), phrase.MostText),
+			Text: phrase.Clip(x.Skipped, phrase.MostText)}
 		j.Skipped++
 	case r == reports.Inconclusive && !x.Met && x.Lenient && x.Undecided():
-		c.Skipped = &junitNote{Message: phrase.Clip(story.Summary(x), phrase.MostText), Type: reports.RuleInconclusive, Text: failureText(x)}
+		c.Skipped = &junitNote{Message: phrase.Clip(story.Summary(x), phrase.MostText), Type: reports.RuleInconclusive,
+			Text: failureText(x)}
 		j.Skipped++
 	case r == reports.Failed:
-		c.Error = &junitNote{Message: phrase.Clip(phrase.FirstLine(x.Failed), phrase.MostText), Type: "failed", Text: phrase.Clip(x.Failed, phrase.MostLog) + again(x)}
+		c.Error = &junitNote{Message: phrase.Clip(phrase.FirstLine(x.Failed), phrase.MostText), Type: "failed",
+			Text: phrase.Clip(x.Failed, phrase.MostLog) + again(x)}
 		if x.ViolatedThough() {
 			c.Error.Text = phrase.Clip(x.Failed, phrase.MostLog) + failureText(x)
 		}
 		j.Errors++
 	case !x.Met:
-		c.Failure = &junitNote{Message: phrase.Clip(story.Summary(x), phrase.MostText), Type: failureType(x), Text: failureText(x)}
+		c.Failure = &junitNote{Message: phrase.Clip(story.Summary(x), phrase.MostText), Type: failureType(x),
+			Text: failureText(x)}
 		j.Failures++
 	default:
-		lines := append([]string{story.Summary(x), phrase.Sentence(phrase.Clip(x.Why, phrase.MostText))}, story.PatternLines(x.Verdict)...)
+		lines := append([]string{story.Summary(x), phrase.Sentence(phrase.Clip(x.Why, phrase.MostText))},
+			story.PatternLines(x.Verdict)...)
 		for _, e := range x.Expect {
 			if e.Known != "" && e.Got == "violated" {
-				lines = append(lines, "Known: "+phrase.Clip(e.Property, phrase.MostName)+": "+phrase.Sentence(phrase.Clip(e.Known, phrase.MostText)))
+				lines = append(lines, "Known: "+phrase.Clip(e.Property, phrase.MostName)+": "+
+					phrase.Sentence(phrase.Clip(e.Known, phrase.MostText)))
 			}
 		}
 		c.Out = strings.Join(lines, "\n")
@@ -169,7 +181,8 @@ func failureText(x reports.Scenario) string {
 	var b strings.Builder
 	b.WriteString("\n" + phrase.Clip(story.Summary(x), phrase.MostText) + "\n")
 	for _, e := range x.Missed() {
-		fmt.Fprintf(&b, "%s: want %s, got %s%s\n", phrase.Clip(e.Property, phrase.MostName), phrase.Clip(e.Want, phrase.MostName), phrase.Clip(e.Got, phrase.MostName), reports.NoteOf(e))
+		fmt.Fprintf(&b, "%s: want %s, got %s%s\n", phrase.Clip(e.Property, phrase.MostName),
+			phrase.Clip(e.Want, phrase.MostName), phrase.Clip(e.Got, phrase.MostName), reports.NoteOf(e))
 	}
 	for _, reason := range x.Verdict.Reasons {
 		b.WriteString(phrase.Clip(reason, phrase.MostText) + "\n")

@@ -16,7 +16,8 @@ func TestGoldenJUnit(t *testing.T) {
 // TestJUnit checks the counts that CI systems go by.
 func TestJUnit(t *testing.T) {
 	var run junitRun
-	if err := xml.Unmarshal([]byte(reporttest.Text(t, func(w io.Writer) error { return WriteJUnit(w, reporttest.Mixed()) })), &run); err != nil {
+	if err := xml.Unmarshal([]byte(reporttest.Text(t,
+		func(w io.Writer) error { return WriteJUnit(w, reporttest.Mixed()) })), &run); err != nil {
 		t.Fatal(err)
 	}
 	skipped := 0

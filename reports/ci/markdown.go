@@ -14,8 +14,9 @@ import (
 // summaryRows bounds the table of a summary: GitHub cuts a step's summary at 1 MiB.
 const summaryRows = 300
 
-// WriteSummary writes a run as Markdown, for the summary of a CI job or a comment: the headline, what needs attention, a table of all scenarios.
-// Texts of programs under test stay text: they can't become markup or rows.
+// WriteSummary writes a run as Markdown, for the summary of a CI job or a
+// comment: the headline, what needs attention, a table of all scenarios. Texts
+// of programs under test stay text: they can't become markup or rows.
 func WriteSummary(w io.Writer, s reports.Suite) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s lockchaos: %s\n\n", summaryMark(s), markdown(s.Name))
@@ -32,13 +33,15 @@ func WriteSummary(w io.Writer, s reports.Suite) error {
 		if i == 0 {
 			b.WriteString("| | scenario | what | how it showed |\n|---|---|---|---|\n")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", levelMarks[f.Level], tableText(f.Scenario), tableText(f.Rule), cell(f))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", levelMarks[f.Level], TableText(f.Scenario), TableText(f.Rule),
+			cell(f))
 	}
 	if len(findings) > 0 {
 		b.WriteString("\n")
 	}
 	summaryTable(s, &b)
-	fmt.Fprintf(&b, "\n<sub>lockchaos %s, %s, seed %d, %s. Again: <code>%s</code></sub>\n", markdown(s.Version), markdown(s.Runtime), s.Seed, phrase.Span(int64(s.Elapsed)),
+	fmt.Fprintf(&b, "\n<sub>lockchaos %s, %s, seed %d, %s. Again: <code>%s</code></sub>\n", markdown(s.Version),
+		markdown(s.Runtime), s.Seed, phrase.Span(int64(s.Elapsed)),
 		markdown(s.Command))
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -53,7 +56,8 @@ func summaryTable(s reports.Suite, b *strings.Builder) {
 			fmt.Fprintf(b, "\n… and %d more.\n", len(s.Scenarios)-i)
 			break
 		}
-		fmt.Fprintf(b, "| %s | %s %s | %s | %s | %s |\n", tableText(x.Name), x.Result().Mark(), x.Result(), tableText(x.Detail()), asExpected(x), phrase.Span(int64(x.Elapsed)))
+		fmt.Fprintf(b, "| %s | %s %s | %s | %s | %s |\n", TableText(x.Name), x.Result().Mark(), x.Result(),
+			TableText(x.Detail()), asExpected(x), phrase.Span(int64(x.Elapsed)))
 	}
 	b.WriteString("\n</details>\n")
 }
@@ -83,23 +87,24 @@ func summaryMark(s reports.Suite) string {
 }
 
 func cell(f reports.Finding) string {
-	text := tableText(f.Text)
+	text := TableText(f.Text)
 	if f.Of > 1 {
 		text = fmt.Sprintf("In %d of %d runs. In the first of them: ", f.Times, f.Of) + text
 	}
 	if f.Known != "" {
-		text += " **Known:** " + tableText(f.Known)
+		text += " **Known:** " + TableText(f.Known)
 	}
 	if f.Level == reports.Error && f.Again != "" {
-		text += "<br><code>" + tableText(f.Again) + "</code>"
+		text += "<br><code>" + TableText(f.Again) + "</code>"
 	}
 	return text
 }
 
-// tableText makes a text fit for a cell of a table.
-func tableText(s string) string { return markdown(phrase.OneLine(phrase.Clip(s, phrase.MostText))) }
+// TableText makes a text fit for a cell of a table.
+func TableText(s string) string { return markdown(phrase.OneLine(phrase.Clip(s, phrase.MostText))) }
 
-// markdown makes a text that stands for itself in GitHub's Markdown: its punctuation is written as HTML's numeric references, so that nothing in it is
+// markdown makes a text that stands for itself in GitHub's Markdown: its
+// punctuation is written as HTML's numeric references, so that nothing in it is
 // markup, the text of a link or the border of a cell.
 func markdown(s string) string {
 	var b strings.Builder

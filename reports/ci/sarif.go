@@ -104,7 +104,8 @@ type (
 	}
 )
 
-// baseOurs is the root of the paths that are not in the user's repository but in the sources of lockchaos.
+// baseOurs is the root of the paths that are not in the user's repository but
+// in the sources of lockchaos.
 const baseOurs = "LOCKCHAOS"
 
 // ownRules are the rules that are no property.
@@ -116,16 +117,20 @@ var ownRules = []story.Entry{
 	{Word: reports.RuleSkipped, Means: "The scenario was not run here, which is never a pass."},
 }
 
-// WriteSARIF writes a run's findings in SARIF 2.1.0, for code scanning: a result for each property of a scenario that is violated and should not be, or
-// that the run leaves open. Its location is the line where the scenario, or the policy that asks for it, was written. What a policy knows of is a note
-// with a suppression. The same finding has the same fingerprint in every run, whatever the seed.
+// WriteSARIF writes a run's findings in SARIF 2.1.0, for code scanning: a result
+// for each property of a scenario that is violated and should not be, or that the
+// run leaves open. Its location is the line where the scenario, or the policy that
+// asks for it, was written. What a policy knows of is a note with a suppression.
+// The same finding has the same fingerprint in every run, whatever the seed.
 func WriteSARIF(w io.Writer, s reports.Suite) error {
-	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "lockchaos", Version: phrase.Clip(s.Version, phrase.MostName)}}, Results: []sarifResult{},
+	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "lockchaos", Version: phrase.Clip(s.Version, phrase.MostName)}},
+		Results:    []sarifResult{},
 		Automation: &sarifAutomation{ID: "lockchaos/" + phrase.Clip(s.Name, phrase.MostName) + "/"}}
 	index := map[string]int{}
 	add := func(id, about string, tags ...string) {
 		index[id] = len(run.Tool.Driver.Rules)
-		r := sarifRule{ID: id, Short: sarifText{id}, Full: sarifText{phrase.Sentence(about)}, Help: sarifText{phrase.Sentence(about)}}
+		r := sarifRule{ID: id, Short: sarifText{id}, Full: sarifText{phrase.Sentence(about)},
+			Help: sarifText{phrase.Sentence(about)}}
 		r.Default.Level = reports.Error.String()
 		if len(tags) > 0 {
 			r.Properties = map[string]any{"tags": tags}
@@ -140,7 +145,8 @@ func WriteSARIF(w io.Writer, s reports.Suite) error {
 	}
 	invocation := sarifInvocation{Successful: true}
 	if !s.Started.IsZero() {
-		invocation.Start, invocation.End = s.Started.UTC().Format(time.RFC3339), s.Started.Add(s.Elapsed).UTC().Format(time.RFC3339)
+		invocation.Start, invocation.End = s.Started.UTC().Format(time.RFC3339),
+			s.Started.Add(s.Elapsed).UTC().Format(time.RFC3339)
 	}
 	for _, f := range s.Findings() {
 		if _, known := index[f.Rule]; !known {
@@ -148,17 +154,21 @@ func WriteSARIF(w io.Writer, s reports.Suite) error {
 		}
 		if f.Rule == reports.RuleFailed {
 			invocation.Successful = false
-			invocation.Notifications = append(invocation.Notifications, sarifNotification{reports.Error.String(), sarifText{phrase.Clip(f.Scenario, phrase.MostName) + ": " + f.Text}})
+			invocation.Notifications = append(invocation.Notifications,
+				sarifNotification{reports.Error.String(),
+					sarifText{phrase.Clip(f.Scenario, phrase.MostName) + ": " + f.Text}})
 		}
 		r := sarif(f)
 		r.RuleIndex = index[f.Rule]
 		if r.Locations[0].Physical.Artifact.Base != "" {
-			run.Bases = map[string]sarifBase{baseOurs: {sarifText{"the sources of lockchaos " + phrase.Clip(s.Version, phrase.MostName)}}}
+			run.Bases = map[string]sarifBase{baseOurs: {sarifText{"the sources of lockchaos " +
+				phrase.Clip(s.Version, phrase.MostName)}}}
 		}
 		run.Results = append(run.Results, r)
 	}
 	run.Invocations = []sarifInvocation{invocation}
-	run.Properties = map[string]any{"seed": s.Seed, "command": phrase.Clip(s.Command, phrase.MostText), "runtime": phrase.Clip(s.Runtime, phrase.MostName)}
+	run.Properties = map[string]any{"seed": s.Seed, "command": phrase.Clip(s.Command, phrase.MostText),
+		"runtime": phrase.Clip(s.Runtime, phrase.MostName)}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
@@ -174,7 +184,8 @@ func sarif(f reports.Finding) sarifResult {
 		about = f.Text // a remark is about nothing but what it says
 	}
 	mark := sha256.Sum256([]byte(about + "\x00" + f.Rule))
-	r := sarifResult{RuleID: f.Rule, Level: f.Level.String(), Message: sarifText{f.Sentence()}, Locations: []sarifLocation{location(f)},
+	r := sarifResult{RuleID: f.Rule, Level: f.Level.String(), Message: sarifText{f.Sentence()},
+		Locations:    []sarifLocation{location(f)},
 		Fingerprints: map[string]string{"lockchaos/v1": hex.EncodeToString(mark[:16])}}
 	if f.Of > 1 {
 		r.Occurrences = f.Times
@@ -183,13 +194,14 @@ func sarif(f reports.Finding) sarifResult {
 		r.Suppressions = []sarifSuppression{{"external", "accepted", phrase.Clip(f.Known, phrase.MostText)}}
 	}
 	if f.Again != "" {
-		r.Properties = map[string]any{"again": phrase.Clip(f.Again, phrase.MostText), "report": phrase.Clip(f.Dir, phrase.MostText)}
+		r.Properties = map[string]any{"again": phrase.Clip(f.Again, phrase.MostText),
+			"report": phrase.Clip(f.Dir, phrase.MostText)}
 	}
 	return r
 }
 
-// location points at the file that a person can change. Where there is none, it is the scenario's place in lockchaos's own sources, for a result without
-// a location is not shown at all.
+// location points at the file that a person can change. Where there is none, it is the scenario's
+// place in lockchaos's own sources, for a result without a location is not shown at all.
 func location(f reports.Finding) (l sarifLocation) {
 	file, line := f.File, f.Line
 	if file == "" {

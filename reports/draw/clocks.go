@@ -21,7 +21,8 @@ const (
 	clockRows   = 200
 )
 
-// clockQuiet is what a reading may be off without being wrong: the true clock is read a moment later.
+// clockQuiet is what a reading may be off without being wrong: the true clock
+// is read a moment later.
 const clockQuiet = int64(1e6)
 
 // ClockPart is what a page tells of clocks.
@@ -49,7 +50,8 @@ type clockLane struct {
 	lo, hi      int64
 }
 
-// Clocks plots how far the clocks of the hosts that faults struck were from true time, and lists the readings.
+// Clocks plots how far the clocks of the hosts that faults struck were from
+// true time, and lists the readings.
 func Clocks(r *reports.Record) (p ClockPart) {
 	lanes := lanesOfClocks(r)
 	if len(lanes) == 0 {
@@ -69,7 +71,8 @@ func Clocks(r *reports.Record) (p ClockPart) {
 				p.More = "More are in history.jsonl."
 				break
 			}
-			p.Rows = append(p.Rows, clockRow{phrase.At(c.At), phrase.Clip(c.Host, 40), phrase.Itoa(int64(c.PID)), phrase.Clip(c.Step, 20), offset(c.Wall), offset(c.Mono)})
+			p.Rows = append(p.Rows, clockRow{phrase.At(c.At), phrase.Clip(c.Host, 40), phrase.Itoa(int64(c.PID)),
+				phrase.Clip(c.Step, 20), offset(c.Wall), offset(c.Mono)})
 		}
 	}
 	return p
@@ -117,7 +120,8 @@ func drawClocks(r *reports.Record, lanes []*clockLane, width float64, class stri
 		clockBands(r, d, s, l.host, top)
 		d.text(s.x0, top-6, "start", "small halo", phrase.Clip(l.host, 24)+", "+l.clock)
 		l.draw(d, s, top)
-		told = append(told, fmt.Sprintf("the %s of %s from %s to %s", l.clock, phrase.Clip(l.host, 40), offset(l.lo), offset(l.hi)))
+		told = append(told, fmt.Sprintf("the %s of %s from %s to %s", l.clock, phrase.Clip(l.host, 40), offset(l.lo),
+			offset(l.hi)))
 	}
 	return d.done("How far clocks were from true time over the run: "+phrase.List(told)+".", class)
 }
@@ -140,11 +144,13 @@ func (l *clockLane) draw(d *svg, s scale, top float64) {
 	}
 	slices.Sort(pids)
 	for _, pid := range pids {
-		d.path(clockPath(l.curves[pid], s, y), "clockline", fmt.Sprintf("%s of process %d on %s", l.clock, pid, phrase.Clip(l.host, 40)))
+		d.path(clockPath(l.curves[pid], s, y), "clockline",
+			fmt.Sprintf("%s of process %d on %s", l.clock, pid, phrase.Clip(l.host, 40)))
 	}
 }
 
-// clockPath joins readings: those inside a fault by straight lines, for between two looks a clock runs evenly; all others, and those of a strobe, by steps.
+// clockPath joins readings: those inside a fault by straight lines, for between
+// two looks a clock runs evenly; all others, and those of a strobe, by steps.
 func clockPath(points []clockPoint, s scale, y func(int64) float64) string {
 	var b strings.Builder
 	for i, p := range points {
@@ -166,7 +172,8 @@ func clockBands(r *reports.Record, d *svg, s scale, host string, top float64) {
 	for _, f := range r.Faults {
 		if slices.ContainsFunc(f.Clocks, func(c history.ClockReading) bool { return c.Host == host }) {
 			x0, x1 := s.clamp(f.From), s.clamp(f.To)
-			d.rect(x0, top-3, max(x1-x0, 1), clockHeight+6, 2, "fault", phrase.Clip(f.Kind, phrase.MostName)+" "+phrase.Span(f.To-f.From))
+			d.rect(x0, top-3, max(x1-x0, 1), clockHeight+6, 2, "fault",
+				phrase.Clip(f.Kind, phrase.MostName)+" "+phrase.Span(f.To-f.From))
 		}
 	}
 }

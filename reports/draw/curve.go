@@ -30,7 +30,8 @@ func Plot(c studies.Curve, width, height float64, class string, harm bool) templ
 		return ""
 	}
 	d := &svg{w: width, h: height}
-	a := plotArea{left: 52, right: width - 20, top: 26, bottom: height - 48, from: min(0, c.Points[0].Ratio), to: max(c.Points[len(c.Points)-1].Ratio, 1)}
+	a := plotArea{left: 52, right: width - 20, top: 26, bottom: height - 48, from: min(0, c.Points[0].Ratio),
+		to: max(c.Points[len(c.Points)-1].Ratio, 1)}
 	axes(c, d, a)
 	series(c, d, a, studies.CurvePoint.Rate, "curveline", "curveband", "curvedot", 0)
 	if harm {
@@ -57,7 +58,8 @@ func axes(c studies.Curve, d *svg, a plotArea) {
 			d.text(a.x(ttl)+6, a.top-6, "start", "small ink-bad", "the TTL")
 		}
 	}
-	d.text((a.left+a.right)/2, d.h-8, "middle", "m small", fmt.Sprintf("%s of the fault, in TTLs (1 = %s)", c.Over, phrase.Span(int64(c.TTL))))
+	d.text((a.left+a.right)/2, d.h-8, "middle", "m small",
+		fmt.Sprintf("%s of the fault, in TTLs (1 = %s)", c.Over, phrase.Span(int64(c.TTL))))
 	d.text(a.left-8, 12, "start", "m small", "struck holds that were violated")
 }
 
@@ -72,8 +74,10 @@ func tickStep(v float64) float64 {
 	}
 }
 
-// series draws one rate: its intervals as whiskers and a band, and its shares as dots with a line through them. aside moves it, in pixels, so that two do not cover each other.
-func series(c studies.Curve, d *svg, a plotArea, of func(studies.CurvePoint) reports.Rate, line, band, dot string, aside float64) {
+// series draws one rate: its intervals as whiskers and a band, and its shares as dots with
+// a line through them. aside moves it, in pixels, so that two do not cover each other.
+func series(c studies.Curve, d *svg, a plotArea, of func(studies.CurvePoint) reports.Rate, line, band, dot string,
+	aside float64) {
 	var shares, lows, highs []string
 	for _, p := range c.Points {
 		if p.Struck == 0 {
@@ -99,6 +103,7 @@ func series(c studies.Curve, d *svg, a plotArea, of func(studies.CurvePoint) rep
 		low, high := r.Interval()
 		x := a.x(p.Ratio) + aside
 		d.line(x, a.y(low), x, a.y(high), strings.Replace(line, "curveline", "whisker", 1))
-		d.circle(x, a.y(r.Share()), 4, dot, fmt.Sprintf("%s × TTL (%s): %s, 95 %% interval %s", studies.Ratio(p.Ratio), phrase.Span(p.Value), r, r.Between()))
+		d.circle(x, a.y(r.Share()), 4, dot, fmt.Sprintf("%s × TTL (%s): %s, 95 %% interval %s", studies.Ratio(p.Ratio),
+			phrase.Span(p.Value), r, r.Between()))
 	}
 }

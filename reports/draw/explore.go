@@ -20,17 +20,18 @@ const (
 	exploreOps        = 9000
 	exploreLanes      = 40
 	exploreViolations = 300
-	exploreSpecial    = 2000 // writes that were refused or should have been, outside of what is shown op by op
-	exploreFaults     = 1000
+	// writes that were refused or should have been, outside of what is shown op by op
+	exploreSpecial = 2000
+	exploreFaults  = 1000
 )
 
-// Explorer is the timeline as data: it decides what there is to see, of the whole run. script/*.js draws
-// from it what a reader zooms to, and Still what a page shows without a script. Every number of time is
-// in µs since the run's origin.
+// Explorer is the timeline as data: it decides what there is to see, of the whole
+// run. script/*.js draws from it what a reader zooms to, and Still what a page
+// shows without a script. Every number of time is in µs since the run's origin.
 type Explorer struct {
 	End int64 `json:"end"`
-	// Clock is the time of day at the origin (µs since 1970, without a zone) where instants are told as such, with their dates if Days; Base is what to
-	// add to them otherwise.
+	// Clock is the time of day at the origin (µs since 1970, without a zone) where instants
+	// are told as such, with their dates if Days; Base is what to add to them otherwise.
 	Clock int64 `json:"clock,omitempty"`
 	Days  bool  `json:"days,omitempty"`
 	Base  int64 `json:"base,omitempty"`
@@ -39,8 +40,8 @@ type Explorer struct {
 	// View is what to show first, Told which violation the page tells (from 1; 0: none).
 	View [2]int64 `json:"view"`
 	Told int      `json:"told,omitempty"`
-	// Lanes are the clients, then the nodes that a fault struck, the lock service and the store; Clients is how many of them are clients, More how many
-	// clients have no lane.
+	// Lanes are the clients, then the nodes that a fault struck, the lock service and the
+	// store; Clients is how many of them are clients, More how many clients have no lane.
 	Lanes   []string     `json:"lanes"`
 	Clients int64        `json:"clients"`
 	More    int          `json:"more,omitempty"`
@@ -52,7 +53,8 @@ type Explorer struct {
 	Faults  []Band       `json:"faults"`
 	// Violations are those that can be jumped to, in order of time.
 	Violations []Place `json:"violations"`
-	// Detail are the stretches that are shown op by op, nil for the whole run; Density tells of the rest.
+	// Detail are the stretches that are shown op by op, nil for the whole run;
+	// Density tells of the rest.
 	Detail  [][2]int64 `json:"detail,omitempty"`
 	Density *Density   `json:"density,omitempty"`
 	// WaitWords and WriteWords say what became of a wait and of a write, by their how.
@@ -80,7 +82,8 @@ type Place struct {
 	At   int64 `json:"at"`
 	From int64 `json:"from,omitempty"` // an overlap has both
 	To   int64 `json:"to,omitempty"`
-	// View is a close up: it shows who held and who wrote. Story is all of it, from the earlier grant on.
+	// View is a close up: it shows who held and who wrote. Story is all of it,
+	// from the earlier grant on.
 	View  [2]int64 `json:"view"`
 	Story [2]int64 `json:"story"`
 	// A and B are its grants, as numbered in Holds; Lease is when the promise of A ended.
@@ -92,10 +95,13 @@ type Place struct {
 	Text  string `json:"text"`
 }
 
-// Explore makes the timeline's data. first and shown are the windows (ns) that the page opens on, a close
-// up and all of the story; without a close up they are the same. Its violations are numbered as jumps are.
-func Explore(r *reports.Record, first, shown [2]int64, told *checker.Violation, jumps []*checker.Violation, service string) *Explorer {
-	x := &Explorer{End: phrase.Micro(r.End), Clock: r.Local(), Days: r.Days, Base: phrase.Micro(r.Base()), Named: len(r.Names) > 0, View: micros(first), Told: 1 + NumberOf(told, jumps),
+// Explore makes the timeline's data. first and shown are the windows (ns) that
+// the page opens on, a close up and all of the story; without a close up they
+// are the same. Its violations are numbered as jumps are.
+func Explore(r *reports.Record, first, shown [2]int64, told *checker.Violation, jumps []*checker.Violation,
+	service string) *Explorer {
+	x := &Explorer{End: phrase.Micro(r.End), Clock: r.Local(), Days: r.Days, Base: phrase.Micro(r.Base()),
+		Named: len(r.Names) > 0, View: micros(first), Told: 1 + NumberOf(told, jumps),
 		Faults: []Band{}, Violations: []Place{}, WaitWords: waitWords, WriteWords: writeWords, voice: r.Voice}
 	for i := range r.History.Keys {
 		x.Keys = append(x.Keys, r.Key(history.KeyID(i)))
@@ -134,7 +140,8 @@ func (x *Explorer) JSON() template.JS {
 	return template.JS(data)
 }
 
-// Jumpable lists the violations that a reader can jump to, in order of time: each property has its share.
+// Jumpable lists the violations that a reader can jump to, in order of time:
+// each property has its share.
 func Jumpable(s reports.Scenario, told *checker.Violation) []*checker.Violation {
 	var out []*checker.Violation
 	kinds := 0
@@ -203,7 +210,8 @@ func struckNodes(r *reports.Record) []string {
 	var out []string
 	for _, f := range r.Faults {
 		for _, h := range f.Hosts {
-			if f.Service && !strings.HasPrefix(h, "client-") && h != "store" && !slices.Contains(out, h) && len(out) < exploreLanes {
+			if f.Service && !strings.HasPrefix(h, "client-") && h != "store" && !slices.Contains(out, h) &&
+				len(out) < exploreLanes {
 				out = append(out, h)
 			}
 		}
@@ -220,8 +228,10 @@ func struckNodes(r *reports.Record) []string {
 // band places a fault.
 func (l *laneSet) band(f *history.FaultSpan) Band {
 	word := story.Did(f)
-	b := Band{From: phrase.Micro(f.From), To: phrase.Micro(max(f.To, f.From)), Stall: !f.Injected, Grant: f.Holding, Word: word, Lanes: []int64{},
-		Text: fmt.Sprintf("%s %s: %s", phrase.Clip(f.Target, phrase.MostName), word, phrase.Clip(phrase.FirstLine(f.Evidence), 200))}
+	b := Band{From: phrase.Micro(f.From), To: phrase.Micro(max(f.To, f.From)), Stall: !f.Injected, Grant: f.Holding,
+		Word: word, Lanes: []int64{},
+		Text: fmt.Sprintf("%s %s: %s", phrase.Clip(f.Target, phrase.MostName), word,
+			phrase.Clip(phrase.FirstLine(f.Evidence), 200))}
 	add := func(i int64, ok bool) {
 		if ok && !slices.Contains(b.Lanes, i) {
 			b.Lanes = append(b.Lanes, i)

@@ -2,10 +2,12 @@ package draw
 
 import "testing"
 
-// TestRows checks that no integer loses a digit on its way through a reader that has floating-point numbers only.
+// TestRows checks that no integer loses a digit on its way through a reader
+// that has floating-point numbers only.
 func TestRows(t *testing.T) {
 	r := table[hold]{{from: 1, to: 1 + 1<<53, token: 1<<53 + 1}, {from: 3001, to: 3001, lane: 1, key: 2, grant: -1<<53 - 1}}
-	if got, err := r.MarshalJSON(); err != nil || string(got) != `[[1,9007199254740992,0,0,0,"9007199254740993"],[3000,0,1,2,"-9007199254740993",0]]` {
+	if got, err := r.MarshalJSON(); err != nil ||
+		string(got) != `[[1,9007199254740992,0,0,0,"9007199254740993"],[3000,0,1,2,"-9007199254740993",0]]` {
 		t.Errorf("%s, %v", got, err)
 	}
 	if got, err := (table[wait]{}).MarshalJSON(); err != nil || string(got) != "[]" {

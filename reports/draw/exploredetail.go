@@ -16,7 +16,8 @@ const densityBuckets = 1200
 
 // Density is how busy the parts of a run were.
 type Density struct {
-	// Held says for each client and part how much of it the client held a lock, in tenths: a digit for each part.
+	// Held says for each client and part how much of it the client held a lock,
+	// in tenths: a digit for each part.
 	Held []string `json:"held"`
 	// Accepted counts for each part the writes that the store took.
 	Accepted []int `json:"accepted"`
@@ -25,8 +26,8 @@ type Density struct {
 // stretch is an interval of time (ns), ends included.
 type stretch struct{ from, to int64 }
 
-// detail chooses what is shown op by op: all where that fits, else what lies around violations, then around faults, then the beginning. It returns
-// whether [from, to] touches it.
+// detail chooses what is shown op by op: all where that fits, else what lies around violations,
+// then around faults, then the beginning. It returns whether [from, to] touches it.
 func detail(r *reports.Record, x *Explorer, shown stretch, jumps []*checker.Violation) func(from, to int64) bool {
 	if len(r.Ops) <= exploreOps {
 		return func(int64, int64) bool { return true }
@@ -112,7 +113,8 @@ func union(all []stretch, s stretch) []stretch {
 	return out
 }
 
-// fill writes down the holds, waits, marks and writes that touch the detail, in order of time, and how busy the rest was.
+// fill writes down the holds, waits, marks and writes that touch the detail, in
+// order of time, and how busy the rest was.
 func fill(r *reports.Record, x *Explorer, lanes *laneSet, inside func(from, to int64) bool) {
 	special := 0
 	for _, o := range byStart(r) {

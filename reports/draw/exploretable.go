@@ -7,8 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// The rows of the timeline's data: instants in µs, lane and key as numbered in it. A write was sent at an
-// instant, and the store decided on it at another; how a mark went is 0 ok, 1 no, 2 unclear.
+// The rows of the timeline's data: instants in µs, lane and key as numbered in it. A write was sent
+// at an instant, and the store decided on it at another; how a mark went is 0 ok, 1 no, 2 unclear.
 type (
 	hold  struct{ from, to, lane, key, grant, token int64 }
 	wait  struct{ from, to, lane, key, how int64 }
@@ -95,8 +95,8 @@ func (w write) cells() []int64 {
 	return []int64{w.at, w.lane, w.decided - w.at, w.how, w.grant, w.version}
 }
 
-// table is written as JSON by hand, for a page may have ten thousand rows of it: the first cell of a row
-// is the distance from the row before.
+// table is written as JSON by hand, for a page may have ten thousand rows of
+// it: the first cell of a row is the distance from the row before.
 type table[T interface{ cells() []int64 }] []T
 
 // exact is the greatest integer that every reader of JSON keeps exact.

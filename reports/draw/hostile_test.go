@@ -10,8 +10,10 @@ import (
 
 // TestHostileAxis: an axis has a few marks, whatever interval it shows.
 func TestHostileAxis(t *testing.T) {
-	for _, s := range []scale{{from: 0, to: math.MaxInt64}, {from: math.MaxInt64 - 100, to: math.MaxInt64}, {from: math.MinInt64, to: math.MaxInt64},
-		{from: math.MinInt64, to: math.MinInt64 + 5000}, {from: math.MaxInt64 - 1e6, to: math.MaxInt64}, {from: -5, to: 1e9}, {from: 10, to: 5}} {
+	for _, s := range []scale{{from: 0, to: math.MaxInt64}, {from: math.MaxInt64 - 100, to: math.MaxInt64},
+		{from: math.MinInt64, to: math.MaxInt64},
+		{from: math.MinInt64, to: math.MinInt64 + 5000}, {from: math.MaxInt64 - 1e6, to: math.MaxInt64},
+		{from: -5, to: 1e9}, {from: 10, to: 5}} {
 		s.x0, s.x1 = 0, 900
 		d := &svg{}
 		s.axis(d, 0, 10, reports.Voice{})

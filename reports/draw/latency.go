@@ -13,13 +13,15 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// The most points that a scatter shows. Beyond it the slowest are kept, and an even sample of the others.
+// The most points that a scatter shows. Beyond it the slowest are kept, and an
+// even sample of the others.
 const (
 	latencyPoints  = 1500
 	latencySlowest = 300
 )
 
-// Latency draws how long successful acquires took, over the run, on a logarithmic scale, with the faults as bands.
+// Latency draws how long successful acquires took, over the run, on a
+// logarithmic scale, with the faults as bands.
 func Latency(r *reports.Record) (drawing template.HTML, shown, all int) {
 	var ops []*history.Op
 	for _, o := range r.Ops {

@@ -25,10 +25,12 @@ const (
 
 // Overviews draws the overview for wide and for narrow screens.
 func Overviews(r *reports.Record, v checker.Verdict, shown Timeline) Drawings {
-	return Drawings{overview(r, v, shown, lineWidth, lineLeft, "wide"), overview(r, v, shown, slimWidth, slimLeft, "slim")}
+	return Drawings{overview(r, v, shown, lineWidth, lineLeft, "wide"),
+		overview(r, v, shown, slimWidth, slimLeft, "slim")}
 }
 
-// workers lists the workload's clients, as many as there are lanes for. Those that only probe at the end would be empty lanes.
+// workers lists the workload's clients, as many as there are lanes for. Those
+// that only probe at the end would be empty lanes.
 func workers(r *reports.Record) []int32 {
 	out := slices.DeleteFunc(slices.Clone(r.Clients), func(c int32) bool { return probes(r, c) })
 	return out[:min(len(out), lineLanes)]
@@ -39,8 +41,9 @@ func probes(r *reports.Record, c int32) bool {
 	return r.History.Header.Clients > 0 && int(c) > r.History.Header.Clients
 }
 
-// overview draws the whole run small: who held when, the faults, and below what became of the writes. Its size does not
-// depend on the length of the run, for what falls on one pixel is drawn once.
+// overview draws the whole run small: who held when, the faults, and below what
+// became of the writes. Its size does not depend on the length of the run, for
+// what falls on one pixel is drawn once.
 func overview(r *reports.Record, v checker.Verdict, shown Timeline, width, left float64, class string) template.HTML {
 	clients := workers(r)
 	s := scale{0, max(r.End, 1), left, width - 14}
@@ -57,7 +60,8 @@ func overview(r *reports.Record, v checker.Verdict, shown Timeline, width, left 
 		y := top + overviewStep*float64(i)
 		d.text(0, y+10, "start", "small", r.Lane(c, int(left/laneLetter)))
 		d.path(heldPath(r, s, c, y), "holdline", "")
-		overviewFaults(r, d, s, y, r.Client(c), func(f *history.FaultSpan) bool { return slices.Contains(f.Struck(), c) })
+		overviewFaults(r, d, s, y, r.Client(c),
+			func(f *history.FaultSpan) bool { return slices.Contains(f.Struck(), c) })
 	}
 	if served {
 		y := top + overviewStep*float64(len(clients))
@@ -79,10 +83,12 @@ func overview(r *reports.Record, v checker.Verdict, shown Timeline, width, left 
 		d.rect(x0, top-5, max(x1-x0, 3), bottom-top+7, 3, "shown", "the part shown above")
 	}
 	d.data = fmt.Sprintf(` data-x0="%s" data-x1="%s"`, num(s.x0), num(s.x1))
-	return d.done(fmt.Sprintf("The whole run, %s: holds of every client, faults, and writes.", phrase.Span(r.End)), class+" map")
+	return d.done(fmt.Sprintf("The whole run, %s: holds of every client, faults, and writes.", phrase.Span(r.End)),
+		class+" map")
 }
 
-// heldPath joins the holds of a client into one path; bars that touch on the same half pixel are merged.
+// heldPath joins the holds of a client into one path; bars that touch on the
+// same half pixel are merged.
 func heldPath(r *reports.Record, s scale, c int32, y float64) string {
 	var b strings.Builder
 	open, x0, x1 := false, 0.0, 0.0
@@ -129,7 +135,8 @@ func overviewFaults(r *reports.Record, d *svg, s scale, y float64, whose string,
 	}
 }
 
-// writePaths returns ticks for accepted, stale and refused writes. Accepted ones on one pixel are drawn once.
+// writePaths returns ticks for accepted, stale and refused writes. Accepted
+// ones on one pixel are drawn once.
 func writePaths(r *reports.Record, s scale, y float64) (ok, stale, refused string) {
 	var o, st, re strings.Builder
 	last := -1.0

@@ -18,8 +18,9 @@ const (
 	seqStep  = 38.0
 )
 
-// Sequence draws a story as a sequence diagram: client A, the lock service, client B and the store, a step a moment. The
-// steps are evenly spaced, for the times that matter differ by orders of magnitude; the timeline shows the true ones.
+// Sequence draws a story as a sequence diagram: client A, the lock service, client
+// B and the store, a step a moment. The steps are evenly spaced, for the times
+// that matter differ by orders of magnitude; the timeline shows the true ones.
 func Sequence(r *reports.Record, t *story.Story, service string) template.HTML {
 	lanes := newLanes(t)
 	lanes.Voice = r.Voice
@@ -123,7 +124,8 @@ func holdBar(r *reports.Record, d *svg, t *story.Story, l seqLanes, g *history.G
 	if nr == 1 {
 		class = "hold2"
 	}
-	d.rect(x-7, y(first), 14, max(y(last)-y(first), 8), 3, class, r.Client(g.Client)+" holds under "+reports.GrantName(g.ID, g.Token))
+	d.rect(x-7, y(first), 14, max(y(last)-y(first), 8), 3, class,
+		r.Client(g.Client)+" holds under "+reports.GrantName(g.ID, g.Token))
 }
 
 func freezeBar(d *svg, t *story.Story, l seqLanes, y func(int) float64) {
@@ -151,7 +153,8 @@ func freezeBar(d *svg, t *story.Story, l seqLanes, y func(int) float64) {
 	case t.Fault.Sudden():
 		to, long = from, ""
 	}
-	d.rect(x-12, y(from)-6, 24, max(y(to)-y(from)+6, 16), 4, "fault", strings.TrimSpace(l.Client(t.Fault.Clients[0])+" "+word+" "+long))
+	d.rect(x-12, y(from)-6, 24, max(y(to)-y(from)+6, 16), 4, "fault",
+		strings.TrimSpace(l.Client(t.Fault.Clients[0])+" "+word+" "+long))
 	mid := (y(from) + y(to)) / 2
 	// To the side where there is room: left of the first client, right of the second.
 	side, anchor := x-17, "end"

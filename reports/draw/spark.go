@@ -26,8 +26,8 @@ func length(s reports.Scenario) int64 {
 	return s.History.Events[len(s.History.Events)-1].Time
 }
 
-// Spark draws when in the run the violations became certain: a bar for each part of it. The height tells of the number, by its root, so that one
-// beside hundreds is still seen.
+// Spark draws when in the run the violations became certain: a bar for each part of it.
+// The height tells of the number, by its root, so that one beside hundreds is still seen.
 func Spark(s reports.Scenario) template.HTML {
 	end := length(s)
 	if end <= 0 || s.Skipped != "" {
@@ -63,7 +63,8 @@ func Spark(s reports.Scenario) template.HTML {
 	d := &svg{w: sparkWidth, h: sparkHeight}
 	d.line(0, sparkHeight-0.5, sparkWidth, sparkHeight-0.5, "ground")
 	d.path(b.String(), "bars", "")
-	label := fmt.Sprintf("%s over the %s of the run, first at %s", phrase.Plural(all, "violation"), phrase.Span(end), phrase.At(first))
+	label := fmt.Sprintf("%s over the %s of the run, first at %s", phrase.Plural(all, "violation"), phrase.Span(end),
+		phrase.At(first))
 	if kept < all {
 		label = fmt.Sprintf("the first %s of ", phrase.Grouped(kept)) + label
 	}

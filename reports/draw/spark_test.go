@@ -10,9 +10,11 @@ import (
 )
 
 func TestSpark(t *testing.T) {
-	s := reports.Scenario{Length: 3200 * reporttest.Ms, Verdict: checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{
-		{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 3, Violations: []checker.Violation{{At: 0}, {At: 50 * reporttest.Ms}, {At: 3200 * reporttest.Ms}}},
-		{Name: checker.LostUpdate, Outcome: checker.Pass}}}}
+	s := reports.Scenario{Length: 3200 * reporttest.Ms,
+		Verdict: checker.Verdict{Outcome: checker.Violated, Properties: []checker.PropertyResult{
+			{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 3,
+				Violations: []checker.Violation{{At: 0}, {At: 50 * reporttest.Ms}, {At: 3200 * reporttest.Ms}}},
+			{Name: checker.LostUpdate, Outcome: checker.Pass}}}}
 	text := string(Spark(s))
 	if !strings.Contains(text, "3 violations over the 3.2 s of the run, first at 0.000 s") {
 		t.Errorf("%s", text)
@@ -25,7 +27,8 @@ func TestSpark(t *testing.T) {
 	if text := string(Spark(s)); !strings.Contains(text, "the first 3 of 5,000 violations") {
 		t.Errorf("%s", text)
 	}
-	for name, s := range map[string]reports.Scenario{"a pass": reporttest.PassCase(), "one that was skipped": reporttest.SkippedCase(), "one without a length": {Verdict: s.Verdict}} {
+	for name, s := range map[string]reports.Scenario{"a pass": reporttest.PassCase(),
+		"one that was skipped": reporttest.SkippedCase(), "one without a length": {Verdict: s.Verdict}} {
 		if Spark(s) != "" {
 			t.Errorf("%s has a sparkline", name)
 		}

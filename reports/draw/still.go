@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/story"
 )
 
-// The measures of a still timeline are those of script/draw.js, in windows of 1280 and of 400 pixels.
+// The measures of a still timeline are those of script/draw.js, in windows of
+// 1280 and of 400 pixels.
 const (
 	stillWidth = 1046.0
 	stillSlim  = 350.0
@@ -32,14 +33,16 @@ type Timeline struct {
 	From, To int64 // ns
 }
 
-// Drawings are one picture for wide screens and for narrow ones, of which a page shows the one that fits.
+// Drawings are one picture for wide screens and for narrow ones, of which a
+// page shows the one that fits.
 type Drawings struct{ Wide, Slim template.HTML }
 
 // Still draws [from, to] (ns) of the run as script/draw.js does, for those without a script.
 func (x *Explorer) Still(from, to int64) Timeline {
 	out := Timeline{From: from, To: to, Drawing: Drawings{
 		x.still(scale{from, to, 96, stillWidth - 12}, "wide"), x.still(scale{from, to, 66, stillSlim - 12}, "slim")}}
-	if x.Detail != nil && !slices.ContainsFunc(x.Detail, func(d [2]int64) bool { return d[0] <= phrase.Micro(from) && d[1] >= phrase.Micro(to) }) {
+	if x.Detail != nil && !slices.ContainsFunc(x.Detail,
+		func(d [2]int64) bool { return d[0] <= phrase.Micro(from) && d[1] >= phrase.Micro(to) }) {
 		out.Left = "Bars show how busy it was: the page has single ops only around violations and faults. "
 	}
 	if x.More > 0 {
@@ -60,7 +63,8 @@ type painter struct {
 }
 
 func (x *Explorer) still(s scale, class string) template.HTML {
-	p := &painter{svg: &svg{w: s.x1 + 12}, Explorer: x, s: s, chosen: x.told(), bottom: stillTop + stillStep*float64(len(x.Lanes)) + 4, tokens: map[int64]int64{}}
+	p := &painter{svg: &svg{w: s.x1 + 12}, Explorer: x, s: s, chosen: x.told(),
+		bottom: stillTop + stillStep*float64(len(x.Lanes)) + 4, tokens: map[int64]int64{}}
 	for _, h := range x.Holds {
 		p.tokens[h.grant] = h.token
 	}
@@ -94,7 +98,7 @@ func (p *painter) y(lane int64) float64 { return stillTop + stillStep*(float64(l
 // x maps an instant, moving one outside onto the edge.
 func (p *painter) x(us int64) float64 { return p.s.clamp(us * 1000) }
 
-// sees tells whether any of [from, to] is in sight.
+// sees reports whether any of [from, to] is in sight.
 func (p *painter) sees(from, to int64) bool { return p.s.overlaps(from*1000, to*1000) }
 
 func (p *painter) store() int64               { return int64(len(p.Lanes)) - 1 }
@@ -141,7 +145,8 @@ func (p *painter) overlaps() {
 	x0 := p.x(from)
 	x1 := min(max(p.x(to), x0+2), p.s.x1)
 	p.rect(x0, stillTop-12, x1-x0, p.bottom-stillTop+12, 0, "overlap chosen", "")
-	id := fmt.Sprintf("stripes-%d-%d-%s", p.s.from, p.s.to, num(p.w)) // unique among the drawings of a page
+	// unique among the drawings of a page
+	id := fmt.Sprintf("stripes-%d-%d-%s", p.s.from, p.s.to, num(p.w))
 	fmt.Fprintf(&p.b, `<pattern id="%s" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(30)"><path d="M2 0v8" class="hatchline"/></pattern>`+
 		`<path d="%s" fill="url(#%s)"/>`, id, boxPath(x0, stillTop-12, x1-x0, p.bottom-stillTop+12), id)
 	half := float64(len([]rune(p.chosen.Label))) * 3.6
@@ -193,7 +198,8 @@ func (p *painter) holdClass(grant int64) string {
 // merged keeps where the last thing of a kind was drawn on a lane.
 type merged map[string]float64
 
-// hides tells whether what is drawn up to x lies within the gap after the last of its kind, and is not to be drawn.
+// hides reports whether what is drawn up to x lies within the gap after the last
+// of its kind, and is not to be drawn.
 func (m merged) hides(x float64, lane int64, kind string, gap float64) bool {
 	at := phrase.Itoa(lane) + kind
 	if x-m[at] < gap {
@@ -213,13 +219,15 @@ func (p *painter) holds() {
 			continue
 		}
 		name := p.grant(h.grant)
-		p.bar(x0, x1, y-10, 20, class, fmt.Sprintf("%s holds %s under %s, %s to %s", p.Lanes[h.lane], p.Keys[h.key], name, p.when(h.from), p.when(h.to)))
+		p.bar(x0, x1, y-10, 20, class, fmt.Sprintf("%s holds %s under %s, %s to %s", p.Lanes[h.lane], p.Keys[h.key],
+			name, p.when(h.from), p.when(h.to)))
 		if len(p.Keys) > 1 {
 			name = p.Keys[h.key] + " " + name
 		}
 		room := float64(len(name)) * 7
 		if x1-x0 <= room+10 || slices.ContainsFunc(p.Faults, func(f Band) bool {
-			return !f.Strip && slices.Contains(f.Lanes, h.lane) && f.From < h.to && f.To > h.from && p.x(f.From) < x0+room+8
+			return !f.Strip && slices.Contains(f.Lanes, h.lane) && f.From < h.to && f.To > h.from &&
+				p.x(f.From) < x0+room+8
 		}) {
 			continue
 		}
@@ -278,7 +286,7 @@ func (p *painter) faultName(f Band, lane int64, x0, x1 float64) {
 	}
 }
 
-// crowded tells whether there is too much in sight to draw every act: then lanes show holds only.
+// crowded reports whether there is too much in sight to draw every act: then lanes show holds only.
 func (p *painter) crowded() bool {
 	n := 0
 	for _, m := range p.Marks {
@@ -307,7 +315,8 @@ func (p *painter) marks(crowded bool) {
 	drawn := merged{}
 	for _, m := range p.Marks {
 		x, y := p.x(m.at), p.y(m.lane)
-		if !p.sees(m.at, m.at) || m.what != markLost && (crowded || drawn.hides(x, m.lane, "m"+phrase.Itoa(m.what), 1)) {
+		if !p.sees(m.at, m.at) || m.what != markLost &&
+			(crowded || drawn.hides(x, m.lane, "m"+phrase.Itoa(m.what), 1)) {
 			continue
 		}
 		no := ""
@@ -327,7 +336,8 @@ func (p *painter) marks(crowded bool) {
 	}
 }
 
-// writes draws writes on their client's lane and on the store's. What became of those that matter is drawn last, so that no other covers it.
+// writes draws writes on their client's lane and on the store's. What became of
+// those that matter is drawn last, so that no other covers it.
 func (p *painter) writes(crowded bool) {
 	drawn := merged{}
 	var special []write
@@ -352,7 +362,8 @@ func (p *painter) writes(crowded bool) {
 // fate draws what became of a write: its shape tells it, not its colour alone.
 func (p *painter) fate(w write, x float64) {
 	y := p.y(p.store())
-	title := fmt.Sprintf("%s: %s writes v%d under %s: %s", p.when(w.at), p.Lanes[w.lane], w.version, p.grant(w.grant), writeWords[w.how])
+	title := fmt.Sprintf("%s: %s writes v%d under %s: %s", p.when(w.at), p.Lanes[w.lane], w.version, p.grant(w.grant),
+		writeWords[w.how])
 	switch w.how {
 	case writeRefused, writeConflict:
 		p.path(fmt.Sprintf("M%s %sl8 8m0 -8l-8 8", num(x-4), num(y-4)), "refused", "")
@@ -402,20 +413,23 @@ func (p *painter) beyond() {
 		}
 	}
 	if next != nil {
-		p.text(p.s.x1, p.y(p.store())+4, "end", "small strong halo ink-bad beyond", fmt.Sprintf("%s's write: %s →", p.Lanes[next.lane], p.when(next.decided)))
+		p.text(p.s.x1, p.y(p.store())+4, "end", "small strong halo ink-bad beyond",
+			fmt.Sprintf("%s's write: %s →", p.Lanes[next.lane], p.when(next.decided)))
 	}
 }
 
 // label is the drawing in words.
 func (p *painter) label() string {
-	s := fmt.Sprintf("Timeline of %s, the lock service and the store, %s to %s.", phrase.Plural(p.Clients, "client"), p.voice.At(p.s.from), p.voice.At(p.s.to))
+	s := fmt.Sprintf("Timeline of %s, the lock service and the store, %s to %s.", phrase.Plural(p.Clients, "client"),
+		p.voice.At(p.s.from), p.voice.At(p.s.to))
 	if p.chosen != nil && p.chosen.From > 0 {
 		s += fmt.Sprintf(" %s, from %s to %s.", p.chosen.Label, p.when(p.chosen.From), p.when(p.chosen.To))
 	}
 	return s
 }
 
-// HoldNote explains, with the story's own times, why a client that did nothing for long held its key all the while.
+// HoldNote explains, with the story's own times, why a client that did nothing
+// for long held its key all the while.
 func HoldNote(r *reports.Record, t *story.Story) string {
 	if t.A == nil || t.Fault == nil || t.Violation.Property != checker.MutualExclusion || t.A.LastAct <= t.Fault.To {
 		return ""

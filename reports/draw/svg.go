@@ -1,5 +1,5 @@
-// Package draw makes the pictures of a report: timelines, sequences, clocks, and curves, as SVG that needs no script, and as the data that the explorer's
-// script draws from.
+// Package draw makes the pictures of a report: timelines, sequences, clocks, and curves,
+// as SVG that needs no script, and as the data that the explorer's script draws from.
 package draw
 
 import (
@@ -12,14 +12,16 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// svg builds one drawing. Colours come from the page's style sheet through classes, so that a drawing follows light and dark.
+// svg builds one drawing. Colours come from the page's style sheet through
+// classes, so that a drawing follows light and dark.
 type svg struct {
 	b    strings.Builder
 	w, h float64
 	data string // attributes for a script
 }
 
-// num writes a coordinate with one decimal: a tenth of a pixel is finer than any eye, and keeps pages small.
+// num writes a coordinate with one decimal: a tenth of a pixel is finer than
+// any eye, and keeps pages small.
 func num(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		v = 0
@@ -28,7 +30,8 @@ func num(v float64) string {
 }
 
 func (s *svg) rect(x, y, w, h, radius float64, class, title string) {
-	fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" rx="%s" class="%s"`, num(x), num(y), num(max(w, 0.5)), num(h), num(radius), class)
+	fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" rx="%s" class="%s"`, num(x), num(y), num(max(w, 0.5)),
+		num(h), num(radius), class)
 	s.close("rect", title)
 }
 
@@ -67,7 +70,8 @@ func (s *svg) text(x, y float64, anchor, class, text string) {
 	fmt.Fprintf(&s.b, ">%s</text>", template.HTMLEscapeString(text))
 }
 
-// done returns the drawing with its accessible name. It takes the width that it is given; the class says on which screens it is shown.
+// done returns the drawing with its accessible name. It takes the width that it
+// is given; the class says on which screens it is shown.
 func (s *svg) done(label, class string) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-label="%s" class="%s"%s>%s</svg>`,
 		num(s.w), num(s.h), template.HTMLEscapeString(label), class, s.data, s.b.String()))
@@ -89,7 +93,7 @@ func (s scale) x(ns int64) float64 {
 // clamp maps an instant, moving one outside onto the edge.
 func (s scale) clamp(ns int64) float64 { return s.x(min(max(ns, s.from), s.to)) }
 
-// overlaps tells whether any of [from, to] is in sight.
+// overlaps reports whether any of [from, to] is in sight.
 func (s scale) overlaps(from, to int64) bool { return from <= s.to && to >= s.from }
 
 // axis draws labelled gridlines at round instants, about one in every 90 pixels.

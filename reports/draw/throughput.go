@@ -22,7 +22,8 @@ type ThroughputPart struct {
 	Grants, Writes string
 }
 
-// Throughput draws grants and accepted writes per second over the run, with the faults as bands: where a fault stops the work, the curve falls.
+// Throughput draws grants and accepted writes per second over the run, with the
+// faults as bands: where a fault stops the work, the curve falls.
 func Throughput(r *reports.Record) (p ThroughputPart) {
 	end := workloadEnd(r)
 	if len(r.Grants) == 0 || end <= 0 {
@@ -90,7 +91,8 @@ func stairs(values []float64, width float64, s scale, y func(float64) float64) s
 		if i == 0 {
 			command = "M"
 		}
-		fmt.Fprintf(&b, "%s%s %sH%s", command, num(s.x(int64(float64(i)*width))), num(y(v)), num(s.x(int64(float64(i+1)*width))))
+		fmt.Fprintf(&b, "%s%s %sH%s", command, num(s.x(int64(float64(i)*width))), num(y(v)),
+			num(s.x(int64(float64(i+1)*width))))
 	}
 	return b.String()
 }

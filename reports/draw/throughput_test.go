@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// TestThroughput checks the means against the count of what was done, and that a run of nothing draws nothing.
+// TestThroughput checks the means against the count of what was done, and that
+// a run of nothing draws nothing.
 func TestThroughput(t *testing.T) {
 	s := reporttest.PassCase()
 	r := reports.NewRecord(s.History, s.Verdict)

@@ -26,12 +26,14 @@ func Around(r *reports.Record, t *story.Story) (from, to int64) {
 	return max(from-air, 0), min(to+air, max(r.End, to))
 }
 
-// closeUpShare is how many times a window may be as long as the overlap that it is to show. On a screen the overlap is then wide enough to see who
-// held and who wrote; a story that is not longer needs no close up.
+// closeUpShare is how many times a window may be as long as the overlap that it
+// is to show. On a screen the overlap is then wide enough to see who held and
+// who wrote; a story that is not longer needs no close up.
 const closeUpShare = 6
 
-// closeUp returns a window on the time [lo, hi] for which a violation lasted, inside [from, to]: with the acts beside it, the nearest first, as far as
-// they leave it wide enough. There is none where the whole of [from, to] shows it as well.
+// closeUp returns a window on the time [lo, hi] for which a violation lasted, inside
+// [from, to]: with the acts beside it, the nearest first, as far as they leave it
+// wide enough. There is none where the whole of [from, to] shows it as well.
 func closeUp(r *reports.Record, lo, hi int64, acts []int64, from, to int64) (_, _ int64, ok bool) {
 	most := closeUpShare * max(hi-lo, 1e6)
 	if lo <= 0 || hi <= lo || most >= to-from {

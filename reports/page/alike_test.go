@@ -16,7 +16,8 @@ func TestOneCauseIsToldOnceOnThePage(t *testing.T) {
 	}
 	_, text, _ := strings.Cut(out.String(), "<h2>Look at these</h2>")
 	text, _, _ = strings.Cut(text, "<h2>")
-	reporttest.WantInOrder(t, text, "10 scenarios", "permission denied.", "lockchaos doctor", `<li><span data-lock="redis-setnx"`, `href="./0/report.html"`, `href="./9/report.html"`, "2 scenarios", "modprobe it.")
+	reporttest.WantInOrder(t, text, "10 scenarios", "permission denied.", "lockchaos doctor",
+		`<li><span data-lock="redis-setnx"`, `href="./0/report.html"`, `href="./9/report.html"`, "2 scenarios", "modprobe it.")
 	if n := strings.Count(text, "<tr"); n != 4 { // with the head's
 		t.Errorf("%d rows:\n%s", n, text)
 	}

@@ -12,13 +12,15 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// The most that a page carries of its raw data, so that it stays below 2 MB: a history of more events is not even tried, for it would not fit.
+// The most that a page carries of its raw data, so that it stays below 2 MB: a
+// history of more events is not even tried, for it would not fit.
 const (
 	attachEvents = 60_000
 	attachBytes  = 800_000
 )
 
-// attach lists what a page carries: the history, compressed, where it is short enough, the verdict, and what the scenario brings. Each is an address that
+// attach lists what a page carries: the history, compressed, where it is short
+// enough, the verdict, and what the scenario brings. Each is an address that
 // holds its data (RFC 2397), so no request is needed to get it.
 func attach(s reports.Scenario) []fileLink {
 	if s.Skipped != "" {

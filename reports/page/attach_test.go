@@ -14,10 +14,12 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// TestAttached takes the files out of a page again: the history must be the one that the verdict was found in.
+// TestAttached takes the files out of a page again: the history must be the one
+// that the verdict was found in.
 func TestAttached(t *testing.T) {
 	s := reporttest.CorruptedCase()
-	s.Attached = []reports.Attachment{{Name: "plan.yaml", Data: []byte("lock: redis-setnx\n")}, {Name: "../../\"><script>", Data: []byte("x")}}
+	s.Attached = []reports.Attachment{{Name: "plan.yaml", Data: []byte("lock: redis-setnx\n")},
+		{Name: "../../\"><script>", Data: []byte("x")}}
 	got := map[string]string{}
 	for _, m := range regexp.MustCompile(`href="data:application/gzip;base64,([^"]*)" download="([^"]*)\.gz"`).FindAllStringSubmatch(reportOf(t, s), -1) {
 		packed, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(m[1], "&#43;", "+"))

@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// barriers finds in a page what keeps people out who do not see it, or not well, or have no mouse: after the rules of WCAG 2.2 that a program can check.
+// barriers finds in a page what keeps people out who do not see it, or not
+// well, or have no mouse: after the rules of WCAG 2.2 that a program can check.
 // Text in drawings stands on shapes whose colours are checked by TestContrast.
 const barriers = `(() => {
 	const wrong = [], say = (what, e) => wrong.push(what + ": " + e.outerHTML.slice(0, 120));
@@ -62,7 +63,8 @@ const unfocused = `[...document.querySelectorAll("a[href], button, select, input
 // TestAccessible looks for barriers in every kind of page, light and dark, wide and narrow.
 func TestAccessible(t *testing.T) {
 	v := visit(t)
-	for name, text := range map[string]string{"index": indexOf(t, reporttest.Mixed()), "corrupted": reportOf(t, reporttest.CorruptedCase()), "pass": reportOf(t, reporttest.PassCase()),
+	for name, text := range map[string]string{"index": indexOf(t, reporttest.Mixed()),
+		"corrupted": reportOf(t, reporttest.CorruptedCase()), "pass": reportOf(t, reporttest.PassCase()),
 		"clocks": reportOf(t, reporttest.ClockCase()), "failed": reportOf(t, reporttest.FailedCase())} {
 		url := v.save(name+".html", text)
 		for _, scheme := range []string{"light", "dark"} {
@@ -91,15 +93,18 @@ func TestAccessible(t *testing.T) {
 	}
 }
 
-// TestPrinted checks what goes on paper: in light colours, with the drawings instead of the timeline to be zoomed, and nothing beyond the edge.
+// TestPrinted checks what goes on paper: in light colours, with the drawings
+// instead of the timeline to be zoomed, and nothing beyond the edge.
 func TestPrinted(t *testing.T) {
 	v := visit(t)
-	media := emulation.SetEmulatedMediaParams{Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}
+	media := emulation.SetEmulatedMediaParams{Media: "print",
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}
 	if _, err := chromedp.Call(v.ctx, emulation.SetEmulatedMedia, media); err != nil {
 		t.Fatal(err)
 	}
 	v.do(chromedp.EmulateViewport(720, 1000)) // A4 within its margins
-	for name, text := range map[string]string{"index": indexOf(t, reporttest.Mixed()), "corrupted": reportOf(t, reporttest.CorruptedCase())} {
+	for name, text := range map[string]string{"index": indexOf(t, reporttest.Mixed()),
+		"corrupted": reportOf(t, reporttest.CorruptedCase())} {
 		v.open(v.save(name+".html", text))
 		if ground := ask[string](v, `getComputedStyle(document.body).backgroundColor`); ground != "rgb(255, 255, 255)" {
 			t.Errorf("%s is printed on %s", name, ground)
@@ -116,7 +121,8 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// TestHostileTimeline points at what a hostile program has named, and jumps to its violations: its text stays text.
+// TestHostileTimeline points at what a hostile program has named, and jumps to
+// its violations: its text stays text.
 func TestHostileTimeline(t *testing.T) {
 	v := visit(t)
 	all := reporttest.Suite(reporttest.HostileCase(), reporttest.CorruptedCase())
@@ -153,7 +159,8 @@ func TestBarriers(t *testing.T) {
 	v.open(v.save("bad.html", `<!doctype html><html><title> </title><style>:focus{outline:none}</style><h1>x</h1><h3>skipped</h3><p style="color:#999">faint</p>
 <table><tr><th>x</th></tr></table><button></button><a href="#"></a><svg></svg><p id="a"></p><p id="a"></p><p aria-describedby="b"></p>`))
 	found := strings.Join(ask[[]string](v, barriers), "\n")
-	for _, want := range []string{"contrast 2.8", "skips a level", "a table without headers", "a header of nothing", "a control without a name: <button>", "a control without a name: <a", "a drawing without a name",
+	for _, want := range []string{"contrast 2.8", "skips a level", "a table without headers", "a header of nothing",
+		"a control without a name: <button>", "a control without a name: <a", "a drawing without a name",
 		"a second a", "points at nothing", "no language, or no title"} {
 		if !strings.Contains(found, want) {
 			t.Errorf("%q is not found in\n%s", want, found)

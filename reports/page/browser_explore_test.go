@@ -66,7 +66,8 @@ func (v *visitor) save(name, text string) string {
 	return "file://" + file
 }
 
-// open goes to an address, from an empty page, so that the whole page is loaded even if only the fragment differs.
+// open goes to an address, from an empty page, so that the whole page is loaded
+// even if only the fragment differs.
 func (v *visitor) open(url string) {
 	v.t.Helper()
 	v.do(chromedp.Navigate("about:blank"), chromedp.Navigate(url))
@@ -126,7 +127,8 @@ func (v *visitor) mouse(typ input.DispatchMouseEventType, x, y float64, change .
 	v.do(chromedp.MouseEvent(typ, x, y, change...))
 }
 
-// TestExploring follows a violation to its place in the timeline, and looks around there with mouse and keys.
+// TestExploring follows a violation to its place in the timeline, and looks
+// around there with mouse and keys.
 func TestExploring(t *testing.T) {
 	v := visit(t)
 	s := reporttest.CorruptedCase()
@@ -134,7 +136,8 @@ func TestExploring(t *testing.T) {
 	v.save(s.Dir+"/report.html", reportOf(t, s))
 	v.open("file://" + v.dir + "/index.html")
 	v.do(chromedp.Click(`a.cell.v`))
-	v.within("the cell leads to its page", `location.pathname.endsWith("/report.html") && document.readyState === "complete" && !document.getElementById("live").hidden`)
+	v.within("the cell leads to its page",
+		`location.pathname.endsWith("/report.html") && document.readyState === "complete" && !document.getElementById("live").hidden`)
 	if !ask[bool](v, `getComputedStyle(document.querySelector(".still")).display === "none"`) {
 		t.Error("the drawing for readers without a script is still shown")
 	}
@@ -142,8 +145,10 @@ func TestExploring(t *testing.T) {
 	// A row of the table leads to its place.
 	row := ask[string](v, `(() => { for (const d of document.querySelectorAll("details")) d.open = true; const a = [...document.querySelectorAll("td [data-go^=v] a")].at(-1); a.id = "row"; return a.textContent; })()`)
 	v.do(chromedp.Click("#row"))
-	v.within("the timeline comes into sight with the focus", `document.activeElement === document.querySelector("#live svg") && Math.abs(document.querySelector("#live svg").getBoundingClientRect().y) < innerHeight`)
-	v.within("it tells of the violation", `document.querySelector("#live output").textContent.includes(`+quoted("at "+row)+`) && document.querySelector("#live .overlap.chosen") !== null`)
+	v.within("the timeline comes into sight with the focus",
+		`document.activeElement === document.querySelector("#live svg") && Math.abs(document.querySelector("#live svg").getBoundingClientRect().y) < innerHeight`)
+	v.within("it tells of the violation", `document.querySelector("#live output").textContent.includes(`+
+		quoted("at "+row)+`) && document.querySelector("#live .overlap.chosen") !== null`)
 	v.within("the address keeps it", `/^#v=\d+&t=/.test(location.hash)`)
 	from, to := v.view()
 	if !(from < to) {
@@ -197,13 +202,15 @@ func TestExploring(t *testing.T) {
 		v.do(chromedp.KeyEvent(kb.ArrowDown))
 	}
 	v.do(chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)))
-	v.within("the next write is read out", `/writes v\d+ under/.test(document.querySelector("#live output").textContent) && document.querySelector("#live .place") !== null`)
+	v.within("the next write is read out",
+		`/writes v\d+ under/.test(document.querySelector("#live output").textContent) && document.querySelector("#live .place") !== null`)
 }
 
 // TestWithoutScript opens a page where no script may run: all is there but what can be zoomed.
 func TestWithoutScript(t *testing.T) {
 	v := visit(t)
-	if _, err := chromedp.Call(v.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+	if _, err := chromedp.Call(v.ctx, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
 	}
 	v.open(v.save("report.html", reportOf(t, reporttest.CorruptedCase())))
@@ -215,11 +222,13 @@ func TestWithoutScript(t *testing.T) {
 	}
 }
 
-// TestAlikeWithoutScript compares the drawing that a script makes with the one for readers without it: every word stands
-// at its place in both, on wide screens and on narrow ones, and they have the same kinds of things to see.
+// TestAlikeWithoutScript compares the drawing that a script makes with the one
+// for readers without it: every word stands at its place in both, on wide
+// screens and on narrow ones, and they have the same kinds of things to see.
 func TestAlikeWithoutScript(t *testing.T) {
 	v := visit(t)
-	for _, s := range []reports.Scenario{reporttest.CorruptedCase(), reporttest.ContainedCase(), reporttest.PassCase(), reporttest.ClockCase()} {
+	for _, s := range []reports.Scenario{reporttest.CorruptedCase(), reporttest.ContainedCase(), reporttest.PassCase(),
+		reporttest.ClockCase()} {
 		address := v.save("report.html", reportOf(t, s))
 		for class, width := range map[string]int64{"wide": 1280, "slim": 400} {
 			v.do(chromedp.EmulateViewport(width, 900))
@@ -235,7 +244,8 @@ func TestAlikeWithoutScript(t *testing.T) {
 	}
 }
 
-// TestDownload saves the history that a page carries: what arrives is the history itself, and no request was made for it.
+// TestDownload saves the history that a page carries: what arrives is the
+// history itself, and no request was made for it.
 func TestDownload(t *testing.T) {
 	v := visit(t)
 	s := reporttest.CorruptedCase()

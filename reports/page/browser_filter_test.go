@@ -8,11 +8,13 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// TestFiltering picks scenarios on the index with the keyboard, and finds the same ones again by the address.
+// TestFiltering picks scenarios on the index with the keyboard, and finds the
+// same ones again by the address.
 func TestFiltering(t *testing.T) {
 	v := visit(t)
 	control := reporttest.CorruptedCase()
-	control.Name, control.Lock, control.Control, control.Dir = "broken-del/pause-holder/unfenced", "broken-del", true, "broken-del.pause-holder.unfenced"
+	control.Name, control.Lock, control.Control, control.Dir = "broken-del/pause-holder/unfenced", "broken-del", true,
+		"broken-del.pause-holder.unfenced"
 	all := reporttest.Mixed()
 	all.Scenarios = append(all.Scenarios, control)
 	url := v.save("index.html", indexOf(t, all))

@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// directedCase is a suite of many faults, each aimed at locks of its own, with controls beside it: as large as `directed`.
+// directedCase is a suite of many faults, each aimed at locks of its own, with
+// controls beside it: as large as `directed`.
 func directedCase() reports.Suite {
 	s := reporttest.Diagonal(20)
 	for i := range 7 {
@@ -22,7 +23,8 @@ func directedCase() reports.Suite {
 	return s
 }
 
-// TestTurnedMatrixFits shows a large suite on a narrow screen: each fault has its name, and nothing lies beside the page.
+// TestTurnedMatrixFits shows a large suite on a narrow screen: each fault has
+// its name, and nothing lies beside the page.
 func TestTurnedMatrixFits(t *testing.T) {
 	v := visit(t)
 	v.do(chromedp.EmulateViewport(400, 900))
@@ -40,7 +42,8 @@ func TestTurnedMatrixFits(t *testing.T) {
 	}
 }
 
-// TestLargeIndexPrinted prints a large suite: a page breaks between rows, and never after a heading.
+// TestLargeIndexPrinted prints a large suite: a page breaks between rows, and
+// never after a heading.
 func TestLargeIndexPrinted(t *testing.T) {
 	v := visit(t)
 	if _, err := chromedp.Call(v.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
@@ -62,7 +65,8 @@ func TestLargeIndexPrinted(t *testing.T) {
 	}
 }
 
-// TestOpensCloseUp opens a page: the screen begins with the close up that paper begins with, and leads to the whole story and back.
+// TestOpensCloseUp opens a page: the screen begins with the close up that paper
+// begins with, and leads to the whole story and back.
 func TestOpensCloseUp(t *testing.T) {
 	v := visit(t)
 	v.open(v.save("report.html", reportOf(t, reporttest.CorruptedCase())))
@@ -102,7 +106,8 @@ func TestOpensCloseUp(t *testing.T) {
 	}
 }
 
-// TestCloseUpPointsOn looks closely at a double-hold whose harm came much later: the page says when, and no longer once it is in sight.
+// TestCloseUpPointsOn looks closely at a double-hold whose harm came much
+// later: the page says when, and no longer once it is in sight.
 func TestCloseUpPointsOn(t *testing.T) {
 	v := visit(t)
 	s := reporttest.CorruptedCase()
@@ -123,7 +128,8 @@ func TestCloseUpPointsOn(t *testing.T) {
 	v.within("it is in sight", `document.querySelector("#live .beyond") === null`)
 }
 
-// TestRemediesOffline unfolds what a page says to do: all of it is there without a network, and what is on the web is marked.
+// TestRemediesOffline unfolds what a page says to do: all of it is there
+// without a network, and what is on the web is marked.
 func TestRemediesOffline(t *testing.T) {
 	v := visit(t)
 	v.open(v.save("report.html", reportOf(t, reporttest.CorruptedCase())))

@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// TestPageSentAlone: a page that lies where nothing is beside it has no links to other files; one in the folder of its run has them.
+// TestPageSentAlone: a page that lies where nothing is beside it has no links
+// to other files; one in the folder of its run has them.
 func TestPageSentAlone(t *testing.T) {
 	v := visit(t)
 	s := reporttest.CorruptedCase()

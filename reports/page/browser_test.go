@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// browser opens a page of its own in a headless Chromium, or skips the test where there is none and it is not required.
+// browser opens a page of its own in a headless Chromium, or skips the test
+// where there is none and it is not required.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	path := needed.Browser(t)
@@ -66,7 +67,8 @@ func startBrowser(path string) {
 	}
 	// The sandbox needs namespaces that a test may not have, and the pages are our own.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
+		chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(alloc)
 	shared.ctx = ctx
@@ -158,7 +160,8 @@ func TestInBrowser(t *testing.T) {
 	}
 }
 
-// there tells that a page has come whole. A page that changes its own address while the next one is asked for can make a navigation seem done too early.
+// there tells that a page has come whole. A page that changes its own address
+// while the next one is asked for can make a navigation seem done too early.
 const there = `document.documentElement !== null && document.readyState === "complete" && location.protocol === "file:"`
 
 // look opens a page and measures it.
@@ -182,8 +185,10 @@ func look(t *testing.T, ctx context.Context, file string, width int64, scheme st
 		Hidden        []string
 		Cut           []string
 	}
-	// Cut lists elements that stick out of the page though nothing lets them scroll; Hidden what a narrow screen shows only to those who scroll
-	// sideways. Of the two drawings of the whole run, Seen are shown; Twice counts those of which both or none are. Live tells whether the timeline is drawn.
+	// Cut lists elements that stick out of the page though nothing lets them
+	// scroll; Hidden what a narrow screen shows only to those who scroll sideways.
+	// Of the two drawings of the whole run, Seen are shown; Twice counts those of
+	// which both or none are. Live reports whether the timeline is drawn.
 	m, err := chromedp.Run(ctx, chromedp.Evaluate[measured](`(() => {
 		const out = [];
 		for (const e of document.querySelectorAll("main *:not(svg *)")) {

@@ -49,12 +49,15 @@ func TestDefectsFirst(t *testing.T) {
 	if got := story.SuiteLede(run); !strings.HasPrefix(got, sentence) {
 		t.Errorf("the run's last sentences begin with %.200q, want %q", got, sentence)
 	}
-	if lines := story.PatternLines(s.Verdict); len(lines) != 3 || !strings.Contains(lines[0], "1 grant of a promised key: key freed") || !strings.Contains(lines[2], "4 overruns: holder paused") {
+	if lines := story.PatternLines(s.Verdict); len(lines) != 3 ||
+		!strings.Contains(lines[0], "1 grant of a promised key: key freed") || !strings.Contains(lines[2], "4 overruns: holder paused") {
 		t.Errorf("the patterns are told as %q", lines)
 	}
 	for name, text := range map[string]string{
-		"junit": reporttest.Text(t, func(w io.Writer) error { return ci.WriteJUnit(w, run) }), "sarif": reporttest.Text(t, func(w io.Writer) error { return ci.WriteSARIF(w, run) }),
-		"markdown": reporttest.Text(t, func(w io.Writer) error { return ci.WriteSummary(w, run) }), "github": reporttest.Text(t, func(w io.Writer) error { return ci.WriteAnnotations(w, run) }),
+		"junit":    reporttest.Text(t, func(w io.Writer) error { return ci.WriteJUnit(w, run) }),
+		"sarif":    reporttest.Text(t, func(w io.Writer) error { return ci.WriteSARIF(w, run) }),
+		"markdown": reporttest.Text(t, func(w io.Writer) error { return ci.WriteSummary(w, run) }),
+		"github":   reporttest.Text(t, func(w io.Writer) error { return ci.WriteAnnotations(w, run) }),
 	} {
 		told, overrun := strings.Index(text, "defect that is told"), strings.Index(text, "both held")
 		if told < 0 || overrun >= 0 && overrun < told {
@@ -63,7 +66,8 @@ func TestDefectsFirst(t *testing.T) {
 	}
 }
 
-// TestOneFigure checks that an overrun is one in every place, and the pairs that it makes stand behind details only.
+// TestOneFigure checks that an overrun is one in every place, and the pairs
+// that it makes stand behind details only.
 func TestOneFigure(t *testing.T) {
 	s := reporttest.CorruptedCase()
 	pairs := phrase.Grouped(s.Count(checker.MutualExclusion))
@@ -83,7 +87,8 @@ func TestOneFigure(t *testing.T) {
 		to := strings.Index(open[from:], "</details>")
 		open = open[:from] + open[from+to+len("</details>"):]
 	}
-	if main, _, _ := strings.Cut(open, "<script"); strings.Contains(main, pairs+" double-hold") || strings.Contains(main, pairs+" pairs") || strings.Contains(main, ">"+pairs+"<") {
+	if main, _, _ := strings.Cut(open, "<script"); strings.Contains(main, pairs+" double-hold") ||
+		strings.Contains(main, pairs+" pairs") || strings.Contains(main, ">"+pairs+"<") {
 		t.Errorf("the page says %s beside 4 overruns", pairs)
 	}
 	if !strings.Contains(page, "lease-overrun: 4 grants, in "+pairs+" pairs of grants") {

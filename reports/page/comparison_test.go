@@ -15,7 +15,8 @@ func TestComparisonIsTold(t *testing.T) {
 	if err := terminal.ComparisonText(&text, c, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"redis: 7.0 → 7.2", "stuck-lock: pass → violated", "Of 7 scenarios: 1 worse, 1 no longer decided, 1 better, 1 decided now, 1 only in A, 1 only in B, 1 the same."} {
+	for _, want := range []string{"redis: 7.0 → 7.2", "stuck-lock: pass → violated",
+		"Of 7 scenarios: 1 worse, 1 no longer decided, 1 better, 1 decided now, 1 only in A, 1 only in B, 1 the same."} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, text.String())
 		}

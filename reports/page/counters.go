@@ -21,7 +21,8 @@ func counterTiles(all []reports.Counter) []tile {
 	if len(all) > 1 {
 		word = fmt.Sprintf("%s at the end, together", phrase.Plural(len(all), "counter"))
 	}
-	out := []tile{{Count: phrase.Grouped(c.Accepted), Word: "increments accepted"}, {Count: phrase.Grouped(c.Value), Word: word, Class: class}}
+	out := []tile{{Count: phrase.Grouped(c.Accepted), Word: "increments accepted"},
+		{Count: phrase.Grouped(c.Value), Word: word, Class: class}}
 	if lost > 0 {
 		out = append(out, tile{Count: phrase.Grouped(lost), Word: "increments lost", Class: class})
 	}

@@ -29,11 +29,15 @@ type curveRow struct {
 // WriteCurve writes the page of a safety curve: the plot, and the table behind it.
 func WriteCurve(w io.Writer, c studies.Curve) error {
 	p := curvePage{CSS: css, C: c, Headline: c.Headline(), Offset: c.Over == "offset"}
-	for _, fact := range []string{c.Service, c.Store + " store", "TTL " + phrase.Span(int64(c.TTL)), fmt.Sprintf("%d runs a point", c.Runs), "lockchaos " + c.Version, c.Started.Format("2006-01-02 15:04"), c.Runtime, phrase.Span(c.Elapsed)} {
+	for _, fact := range []string{c.Service, c.Store + " store", "TTL " + phrase.Span(int64(c.TTL)),
+		fmt.Sprintf("%d runs a point", c.Runs), "lockchaos " + c.Version, c.Started.Format("2006-01-02 15:04"),
+		c.Runtime, phrase.Span(c.Elapsed)} {
 		p.Facts = append(p.Facts, phrase.Clip(fact, phrase.MostName))
 	}
 	for _, point := range c.Points {
-		row := curveRow{Ratio: studies.Ratio(point.Ratio), Value: phrase.Span(point.Value), Struck: phrase.Grouped(point.Struck), Violated: point.Rate().String(), Between: point.Rate().Between(), Harmed: point.Harm().String(), Runs: phrase.Itoa(point.Runs)}
+		row := curveRow{Ratio: studies.Ratio(point.Ratio), Value: phrase.Span(point.Value),
+			Struck: phrase.Grouped(point.Struck), Violated: point.Rate().String(), Between: point.Rate().Between(),
+			Harmed: point.Harm().String(), Runs: phrase.Itoa(point.Runs)}
 		if point.Longest > 0 {
 			row.Measured = phrase.Span(point.Shortest) + " to " + phrase.Span(point.Longest)
 		}

@@ -13,7 +13,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/story"
 )
 
-// TestCounterNeedsWholeLedger checks that the counter is told where the ledger is whole, and nowhere else.
+// TestCounterNeedsWholeLedger checks that the counter is told where the ledger
+// is whole, and nowhere else.
 func TestCounterNeedsWholeLedger(t *testing.T) {
 	is := func(typ history.Type, kind history.Kind) func(history.Event) bool {
 		return func(e history.Event) bool { return e.Type == typ && e.Kind == kind }
@@ -103,7 +104,8 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// TestToldTokenRefused checks that a contained page tells of the holder whose token made the store refuse, in its summary and its step alike.
+// TestToldTokenRefused checks that a contained page tells of the holder whose
+// token made the store refuse, in its summary and its step alike.
 func TestToldTokenRefused(t *testing.T) {
 	s := reporttest.ContainedCase()
 	r := reports.NewRecord(s.History, s.Verdict)
@@ -117,14 +119,16 @@ func TestToldTokenRefused(t *testing.T) {
 		t.Fatalf("told of grant %d, but the store refused for %v", story.B.ID, top)
 	}
 	text := reportOf(t, s)
-	for _, claim := range []string{fmt.Sprintf("the store had seen #%d by then", top.Token), fmt.Sprintf(`it has already seen <span class="tok">#%d</span>`, top.Token)} {
+	for _, claim := range []string{fmt.Sprintf("the store had seen #%d by then", top.Token),
+		fmt.Sprintf(`it has already seen <span class="tok">#%d</span>`, top.Token)} {
 		if !strings.Contains(text, claim) {
 			t.Errorf("the report does not say %q", claim)
 		}
 	}
 }
 
-// TestFailedThoughViolated checks that what was certain before a failure is told beside it, and does not hide it.
+// TestFailedThoughViolated checks that what was certain before a failure is
+// told beside it, and does not hide it.
 func TestFailedThoughViolated(t *testing.T) {
 	s := reporttest.CorruptedCase()
 	s.Failed, s.Met, s.Expect, s.Verdict.Truncated = "runs/x/redis: killed: exit status 137", false, nil, true
@@ -133,8 +137,10 @@ func TestFailedThoughViolated(t *testing.T) {
 		t.Errorf("the result is %s", s.Result())
 	}
 	text := reportOf(t, s)
-	for _, claim := range []string{`class="pill f">failed<`, "The scenario did not run to its end: runs/x/redis: killed", "what was recorded until then certainly shows",
-		"mutual-exclusion, unfenced-write and lost-update violated", "<h2>What happened</h2>", "<h2>Violations</h2>", "Repair what failed", "Let the store refuse what comes after a pause"} {
+	for _, claim := range []string{`class="pill f">failed<`,
+		"The scenario did not run to its end: runs/x/redis: killed", "what was recorded until then certainly shows",
+		"mutual-exclusion, unfenced-write and lost-update violated", "<h2>What happened</h2>", "<h2>Violations</h2>",
+		"Repair what failed", "Let the store refuse what comes after a pause"} {
 		if !strings.Contains(text, claim) {
 			t.Errorf("the report does not say %q", claim)
 		}
@@ -145,19 +151,22 @@ func TestFailedThoughViolated(t *testing.T) {
 	if strings.Contains(text, "the counter ends at") {
 		t.Error("the counter of a cut history is told")
 	}
-	if index := indexOf(t, reporttest.Suite(s)); !strings.Contains(index, "certainly shows mutual-exclusion") || !strings.Contains(index, ">runs/x/redis") {
+	if index := indexOf(t, reporttest.Suite(s)); !strings.Contains(index, "certainly shows mutual-exclusion") ||
+		!strings.Contains(index, ">runs/x/redis") {
 		t.Error("the index does not tell both")
 	}
 }
 
 // TestOneVocabulary checks that a page's pill, its cell and the index's glossary use the same word.
 func TestOneVocabulary(t *testing.T) {
-	for _, s := range []reports.Scenario{reporttest.PassCase(), reporttest.CorruptedCase(), reporttest.ContainedCase(), reporttest.InconclusiveCase(), reporttest.FailedCase(), reporttest.SkippedCase()} {
+	for _, s := range []reports.Scenario{reporttest.PassCase(), reporttest.CorruptedCase(), reporttest.ContainedCase(),
+		reporttest.InconclusiveCase(), reporttest.FailedCase(), reporttest.SkippedCase()} {
 		word := s.Result().String()
 		if !strings.Contains(reportOf(t, s), `<h1><span class="pill `+resultClass(s.Result())+`">`+word+"</span>") {
 			t.Errorf("%s: the page's pill does not say %q", s.Name, word)
 		}
-		if text := indexOf(t, reporttest.Suite(s)); !strings.Contains(text, "</span> "+word) || !slices.ContainsFunc(story.ResultWords, func(e story.Entry) bool { return e.Word == word }) {
+		if text := indexOf(t, reporttest.Suite(s)); !strings.Contains(text, "</span> "+word) ||
+			!slices.ContainsFunc(story.ResultWords, func(e story.Entry) bool { return e.Word == word }) {
 			t.Errorf("%s: the index does not say %q and what it means", s.Name, word)
 		}
 	}

@@ -16,7 +16,8 @@ type examPage struct {
 	Mended  *mendedPage
 }
 
-// mendedPage says what the lock comes to without its first defect, and where the attacks are that show it; "": there are none.
+// mendedPage says what the lock comes to without its first defect, and where
+// the attacks are that show it; "": there are none.
 type mendedPage struct{ Defect, Text, Href string }
 
 // attackRow is one attack. Those that fell come first.
@@ -29,7 +30,9 @@ func examPageOf(s reports.Suite) *examPage {
 	p := &examPage{}
 	for f := reports.FellDefect; f <= reports.Stood; f++ {
 		for _, x := range s.ByFate(f) {
-			row := attackRow{Name: phrase.Clip(x.Fault, phrase.MostName), Href: link(x), Fate: f.String(), Class: FateClass(f), About: phrase.Sentence(phrase.Clip(x.About, phrase.MostText)), Showed: phrase.Sentence(x.FateWords(f))}
+			row := attackRow{Name: phrase.Clip(x.Fault, phrase.MostName), Href: link(x), Fate: f.String(),
+				Class: FateClass(f), About: phrase.Sentence(phrase.Clip(x.About, phrase.MostText)),
+				Showed: phrase.Sentence(x.FateWords(f))}
 			if f != reports.Stood {
 				row.Rerun = x.Rerun
 			}
@@ -37,7 +40,8 @@ func examPageOf(s reports.Suite) *examPage {
 		}
 	}
 	if m := s.Exam.Mended; m != nil {
-		p.Mended = &mendedPage{Defect: phrase.Sentence(reports.DefectWords(m.Defect)), Text: phrase.Sentence(phrase.Clip(m.String(), phrase.MostText))}
+		p.Mended = &mendedPage{Defect: phrase.Sentence(reports.DefectWords(m.Defect)),
+			Text: phrase.Sentence(phrase.Clip(m.String(), phrase.MostText))}
 		if m.Dir != "" {
 			p.Mended.Href = href(m.Dir, reports.IndexFile)
 		}
@@ -72,16 +76,22 @@ func fateTiles(s reports.Suite) (out []tile) {
 
 // FateClass is the colour of a fate, a class of the style sheet.
 func FateClass(f reports.Fate) string {
-	return [...]string{reports.FellDefect: "v", reports.FellUnclear: "v", reports.FellRelied: "c", reports.FellInherent: "c", reports.NothingFollows: "i", reports.NotRun: "f", reports.Stood: "p"}[f]
+	return [...]string{reports.FellDefect: "v", reports.FellUnclear: "v", reports.FellRelied: "c",
+		reports.FellInherent: "c", reports.NothingFollows: "i", reports.NotRun: "f", reports.Stood: "p"}[f]
 }
 
 // fateMeanings say what the fates mean.
 var fateMeanings = []story.Entry{
-	{Word: reports.FellDefect.String(), Means: "The lock broke what it claims, for certain.", Class: FateClass(reports.FellDefect)},
-	{Word: reports.FellUnclear.String(), Means: "A property was violated, and the record does not show whose affair that is.", Class: FateClass(reports.FellUnclear)},
+	{Word: reports.FellDefect.String(), Means: "The lock broke what it claims, for certain.",
+		Class: FateClass(reports.FellDefect)},
+	{Word: reports.FellUnclear.String(),
+		Means: "A property was violated, and the record does not show whose affair that is.",
+		Class: FateClass(reports.FellUnclear)},
 	{Word: reports.FellRelied.String(), Means: "A wrong clock, or a service that lost what it knew, let a second client in. The lock's code can't help that; another service can.", Class: FateClass(reports.FellRelied)},
-	{Word: reports.FellInherent.String(), Means: "The holder came after the end of its lease and could not know. No lease prevents that; a store that checks fencing tokens contains it.", Class: FateClass(reports.FellInherent)},
-	{Word: reports.NothingFollows.String(), Means: "The attack was made up to three times, and nothing follows.", Class: FateClass(reports.NothingFollows)},
+	{Word: reports.FellInherent.String(),
+		Means: "The holder came after the end of its lease and could not know. No lease prevents that; a store that checks fencing tokens contains it.", Class: FateClass(reports.FellInherent)},
+	{Word: reports.NothingFollows.String(), Means: "The attack was made up to three times, and nothing follows.",
+		Class: FateClass(reports.NothingFollows)},
 	{Word: reports.Stood.String(), Means: "No property was violated, and the fault is proven to have struck at least twice.", Class: FateClass(reports.Stood)},
 	{Word: leftWord, Means: "It makes sense against the lock, and did not fit into the time that --budget gave. What the exam says is of the attacks that were made.", Class: "s"},
 	{Word: "not applicable", Means: "The lock has no such step, or its service no such node.", Class: "s"},

@@ -45,7 +45,8 @@ func longRun() (*history.History, checker.Verdict) {
 	return reporttest.Sim{Clients: 8, Duration: 480_000 * reporttest.Ms, Freezes: 40, Think: 20 * reporttest.Ms}.Run()
 }
 
-// TestLongRun holds a page of 100,000 ops to its size, and checks that it still shows the places that matter op by op.
+// TestLongRun holds a page of 100,000 ops to its size, and checks that it still
+// shows the places that matter op by op.
 func TestLongRun(t *testing.T) {
 	h, v := longRun()
 	if v.Stats.Ops < 100_000 {
@@ -103,8 +104,10 @@ func TestExplored(t *testing.T) {
 			reads++
 		}
 	}
-	if len(x.Holds) != acquires || len(x.Waits) != acquires || len(x.Writes) != writes || len(x.Marks) != reads || x.Detail != nil || x.Density != nil {
-		t.Errorf("%d holds, %d waits, %d writes, %d marks of %d, %d, %d, %d", len(x.Holds), len(x.Waits), len(x.Writes), len(x.Marks), acquires, acquires, writes, reads)
+	if len(x.Holds) != acquires || len(x.Waits) != acquires || len(x.Writes) != writes || len(x.Marks) != reads ||
+		x.Detail != nil || x.Density != nil {
+		t.Errorf("%d holds, %d waits, %d writes, %d marks of %d, %d, %d, %d", len(x.Holds), len(x.Waits), len(x.Writes),
+			len(x.Marks), acquires, acquires, writes, reads)
 	}
 	count := 0
 	for _, p := range s.Verdict.Properties {
@@ -114,7 +117,8 @@ func TestExplored(t *testing.T) {
 		t.Errorf("%d violations of %d, %d faults of 4, told %d", len(x.Violations), count, len(x.Faults), x.Told)
 	}
 	for _, v := range x.Violations {
-		if v.At < v.Story[0] || v.At > v.Story[1] || v.From == 0 && (v.At < v.View[0] || v.At > v.View[1]) || v.From != 0 && (v.From < v.View[0] || v.To > v.View[1]) {
+		if v.At < v.Story[0] || v.At > v.Story[1] || v.From == 0 && (v.At < v.View[0] || v.At > v.View[1]) ||
+			v.From != 0 && (v.From < v.View[0] || v.To > v.View[1]) {
 			t.Errorf("the violation at %d is outside of its own story %v or view %v", v.At, v.Story, v.View)
 		}
 	}

@@ -24,7 +24,8 @@ type faultRow struct {
 	Doc                                          string // where the documentation tells of this kind
 	// Evidence is the proof of the first that took effect, Of which one of how many that is.
 	Evidence, Of string
-	// Never: planned, and never injected. Toothless: injected, and nothing proves that it took effect.
+	// Never: planned, and never injected. Toothless: injected, and nothing
+	// proves that it took effect.
 	Never, Toothless bool
 }
 
@@ -44,16 +45,22 @@ func (p *reportPage) faults(s reports.Scenario, r *reports.Record) {
 		return
 	}
 	fault := r.History.Header.Fault
-	p.Undisturbed = len(r.History.Header.Faults) == 0 && (fault == "" || fault == "none") && !reports.OfOthers(&r.History.Header) // a log does not tell
+	// a log does not tell
+	p.Undisturbed = len(r.History.Header.Faults) == 0 && (fault == "" || fault == "none") &&
+		!reports.OfOthers(&r.History.Header)
 	p.bites(r)
 	p.Clocks = draw.Clocks(r)
 }
 
 func faultLine(f checker.FaultStats, r *reports.Record) faultRow {
-	row := faultRow{Doc: story.FaultDoc(r, f), Kind: phrase.Clip(f.Kind, phrase.MostName), Whom: phrase.Clip(f.Target, phrase.MostName), Planned: phrase.Clip(f.Planned, phrase.MostName), Begun: phrase.Grouped(f.Begun), Bit: phrase.Grouped(f.Bit),
-		Met: phrase.Grouped(f.MetHolder), Lasted: "–", Never: f.Injected && f.Begun == 0, Toothless: f.Injected && f.Begun > 0 && f.Bit == 0}
+	row := faultRow{Doc: story.FaultDoc(r, f), Kind: phrase.Clip(f.Kind, phrase.MostName),
+		Whom: phrase.Clip(f.Target, phrase.MostName), Planned: phrase.Clip(f.Planned, phrase.MostName),
+		Begun: phrase.Grouped(f.Begun), Bit: phrase.Grouped(f.Bit),
+		Met: phrase.Grouped(f.MetHolder), Lasted: "–", Never: f.Injected && f.Begun == 0, Toothless: f.Injected &&
+			f.Begun > 0 && f.Bit == 0}
 	if f.When != "" {
-		row.Whom = strings.TrimPrefix(row.Whom+", "+strings.ReplaceAll(phrase.Clip(f.When, phrase.MostName), "-", " "), ", ")
+		row.Whom = strings.TrimPrefix(row.Whom+", "+strings.ReplaceAll(phrase.Clip(f.When, phrase.MostName), "-", " "),
+			", ")
 	}
 	switch {
 	case !f.Injected:
@@ -77,7 +84,7 @@ func faultLine(f checker.FaultStats, r *reports.Record) faultRow {
 	return row
 }
 
-// ofNodes tells whether the fault struck nodes only: those hold nothing.
+// ofNodes reports whether the fault struck nodes only: those hold nothing.
 func ofNodes(r *reports.Record, stats checker.FaultStats) bool {
 	struck := false
 	for _, f := range r.Faults {
@@ -105,8 +112,10 @@ func (p *reportPage) bites(r *reports.Record) {
 }
 
 func bite(r *reports.Record, f *history.FaultSpan) biteRow {
-	row := biteRow{At: phrase.At(f.From), Lasted: phrase.At(f.To - f.From), Fault: phrase.Clip(f.Kind, phrase.MostName), Target: phrase.Clip(f.Target, phrase.MostName), Evidence: phrase.Sentence(phrase.Clip(f.Evidence, clipEvidence)),
-		Bit: f.Bit, Go: draw.GoBetween(f.From, f.To)}
+	row := biteRow{At: phrase.At(f.From), Lasted: phrase.At(f.To - f.From), Fault: phrase.Clip(f.Kind, phrase.MostName),
+		Target:   phrase.Clip(f.Target, phrase.MostName),
+		Evidence: phrase.Sentence(phrase.Clip(f.Evidence, clipEvidence)),
+		Bit:      f.Bit, Go: draw.GoBetween(f.From, f.To)}
 	var who []string
 	for _, c := range f.Struck() {
 		who = append(who, phrase.Client(c))

@@ -8,8 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// The table tells a planned fault that never came from one that came and had no effect, and a fault of nodes, who hold nothing, from one that
-// met no holder.
+// The table tells a planned fault that never came from one that came and had no
+// effect, and a fault of nodes, who hold nothing, from one that met no holder.
 func TestFaultTable(t *testing.T) {
 	page := reportOf(t, reporttest.InconclusiveCase())
 	for _, want := range []string{

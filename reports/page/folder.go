@@ -13,8 +13,9 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// WriteFolder writes into a scenario's folder what there is to read of it: the smallest witness of the first violation of each property, the verdict and
-// the page. s.History is what the verdict was found in with KeptViolations; nil where there is none.
+// WriteFolder writes into a scenario's folder what there is to read of it: the smallest
+// witness of the first violation of each property, the verdict and the page. s.History
+// is what the verdict was found in with KeptViolations; nil where there is none.
 func WriteFolder(folder string, s reports.Scenario) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make the scenario's folder: %w", err)
@@ -26,7 +27,8 @@ func WriteFolder(folder string, s reports.Scenario) error {
 		s.Verdict = reports.Retold(&s.History.Header, s.Verdict)
 	}
 	carry(&s, folder)
-	if err := outside.Write(folder, reports.VerdictFile, func(w io.Writer) error { return reports.WriteVerdict(w, s) }); err != nil {
+	if err := outside.Write(folder, reports.VerdictFile,
+		func(w io.Writer) error { return reports.WriteVerdict(w, s) }); err != nil {
 		return err
 	}
 	return outside.Write(folder, reports.PageFile, func(w io.Writer) error { return WriteScenario(w, s) })
@@ -48,8 +50,9 @@ func carry(s *reports.Scenario, folder string) {
 	}
 }
 
-// saveWitnesses writes the smallest witness of a violation of each property: of the one that the report tells where it tells one of the property, and
-// else of the one to tell first; and notes them for the report. What can't be reduced is no error of the run: the whole history is there.
+// saveWitnesses writes the smallest witness of a violation of each property: of the one that the
+// report tells where it tells one of the property, and else of the one to tell first; and notes
+// them for the report. What can't be reduced is no error of the run: the whole history is there.
 func saveWitnesses(folder string, s *reports.Scenario, h *history.History) error {
 	told := reports.Told(*s)
 	for i := range s.Verdict.Properties {
@@ -76,7 +79,8 @@ func saveWitnesses(folder string, s *reports.Scenario, h *history.History) error
 
 // noteWitness says of a witness what a report tells of it.
 func noteWitness(s *reports.Scenario, v *checker.Violation, w witness.Witness, folder, file string) reports.Witness {
-	note := reports.Witness{Property: v.Property, At: v.At, File: file, Ops: w.Ops(), Kept: w.Kept(), Of: s.Verdict.Stats.Ops, Minimal: w.Minimal}
+	note := reports.Witness{Property: v.Property, At: v.At, File: file, Ops: w.Ops(), Kept: w.Kept(),
+		Of: s.Verdict.Stats.Ops, Minimal: w.Minimal}
 	if s.Program != "" {
 		note.Recheck = reports.Shell(s.Program, "check", filepath.Join(folder, file))
 	}

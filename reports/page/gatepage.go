@@ -23,7 +23,8 @@ type gatePage struct {
 	Budget                   string
 }
 
-// gateRule is what a policy demands of a property, over all scenarios that decide it. Rules that the same runs decide alike stand in one row.
+// gateRule is what a policy demands of a property, over all scenarios that
+// decide it. Rules that the same runs decide alike stand in one row.
 type gateRule struct {
 	Property, Want string
 	Others         []string // properties of which the same is to be said
@@ -67,8 +68,8 @@ var ruleClass = map[string]string{ruleUnmet: "v", ruleOpen: "i", ruleKnown: "c",
 // shownScenarios is how many scenarios of a rule are named without being asked for.
 const shownScenarios = 4
 
-// WriteGateIndex writes the index.html of a gate: the ruling first, then what any run's index shows. Where scenarios were repeated, table has their verdicts
-// by seed.
+// WriteGateIndex writes the index.html of a gate: the ruling first, then what any
+// run's index shows. Where scenarios were repeated, table has their verdicts by seed.
 func WriteGateIndex(w io.Writer, g reports.Gate, s reports.Suite, table reports.Repetition) error {
 	top := page(g, s)
 	if table.Wanted > 1 {
@@ -84,7 +85,8 @@ func WriteGateIndex(w io.Writer, g reports.Gate, s reports.Suite, table reports.
 }
 
 func page(g reports.Gate, s reports.Suite) *gatePage {
-	p := &gatePage{Word: g.Word(), Class: "v", Policy: phrase.Clip(g.Policy, phrase.MostName), Why: g.Why(s), Open: openRows(s), OpenSays: openSays(g)}
+	p := &gatePage{Word: g.Word(), Class: "v", Policy: phrase.Clip(g.Policy, phrase.MostName), Why: g.Why(s),
+		Open: openRows(s), OpenSays: openSays(g)}
 	if g.Exit == 0 {
 		p.Class = "p"
 	}
@@ -93,12 +95,14 @@ func page(g reports.Gate, s reports.Suite) *gatePage {
 		p.Known = append(p.Known, tellKnown(k))
 	}
 	if g.Budget > 0 {
-		p.Budget = fmt.Sprintf("Time: %s of the %s that the policy allows.", phrase.Span(int64(g.Elapsed)), phrase.Span(int64(g.Budget)))
+		p.Budget = fmt.Sprintf("Time: %s of the %s that the policy allows.", phrase.Span(int64(g.Elapsed)),
+			phrase.Span(int64(g.Budget)))
 	}
 	return p
 }
 
-// rulesOf are the demanded properties, the worst first. A run without a verdict leaves open all that was demanded of it.
+// rulesOf are the demanded properties, the worst first. A run without a verdict
+// leaves open all that was demanded of it.
 func rulesOf(g reports.Gate, s reports.Suite) (rules []gateRule, notJudged []string) {
 	for _, x := range s.Scenarios {
 		for _, e := range x.Expect {
@@ -115,7 +119,8 @@ func rulesOf(g reports.Gate, s reports.Suite) (rules []gateRule, notJudged []str
 	}
 	var judged []gateRule
 	for _, r := range rules {
-		if !slices.ContainsFunc(r.demanded, func(e reports.Expectation) bool { return e.Got != checker.NotJudged.String() }) {
+		if !slices.ContainsFunc(r.demanded,
+			func(e reports.Expectation) bool { return e.Got != checker.NotJudged.String() }) {
 			notJudged = append(notJudged, r.Property)
 			continue
 		}
@@ -178,7 +183,8 @@ func wantWords(e reports.Expectation) string {
 	return "is " + phrase.Clip(e.Want, phrase.MostName)
 }
 
-// everyProperty stands for the properties of a scenario that demands all of them and has no verdict, where no other scenario names them.
+// everyProperty stands for the properties of a scenario that demands all of
+// them and has no verdict, where no other scenario names them.
 const everyProperty = "every property"
 
 // unanswered are the demands on a run that has no verdict.
@@ -213,7 +219,8 @@ func (r gateRule) ruled() gateRule {
 			count[states[i]]++
 		}
 	}
-	for _, state := range []string{ruleMet, ruleKnown, ruleOpen, ruleUnmet} { // the last that occurs is the worst
+	// the last that occurs is the worst
+	for _, state := range []string{ruleMet, ruleKnown, ruleOpen, ruleUnmet} {
 		if count[state] > 0 {
 			r.State, r.Class = state, ruleClass[state]
 		}
@@ -245,10 +252,12 @@ func stateOf(e reports.Expectation, x reports.Scenario) string {
 // tally says in how many runs the rule came out so.
 func (r gateRule) tally(count map[string]int) string {
 	runs := phrase.Plural(count[r.State], "run")
-	if all := count[ruleUnmet] + count[ruleOpen] + count[ruleKnown] + count[ruleMet]; r.State == ruleUnmet || r.State == ruleKnown {
+	if all := count[ruleUnmet] + count[ruleOpen] + count[ruleKnown] + count[ruleMet]; r.State == ruleUnmet ||
+		r.State == ruleKnown {
 		runs = fmt.Sprintf("%d of %s", count[r.State], phrase.Plural(all, "run"))
 	}
-	return map[string]string{ruleUnmet: "broken in ", ruleOpen: "left open in ", ruleKnown: "violated, as is known, in ", ruleMet: "in "}[r.State] + runs
+	return map[string]string{ruleUnmet: "broken in ", ruleOpen: "left open in ",
+		ruleKnown: "violated, as is known, in ", ruleMet: "in "}[r.State] + runs
 }
 
 func (r *gateRule) decides(x reports.Scenario) {
@@ -263,7 +272,9 @@ func (r *gateRule) decides(x reports.Scenario) {
 
 // tellKnown says how a known violation stands.
 func tellKnown(k reports.KnownViolation) knownRow {
-	k.Scenario, k.Property, k.Kind, k.Reason = phrase.Clip(k.Scenario, phrase.MostName), phrase.Clip(k.Property, phrase.MostName), phrase.Clip(k.Kind, phrase.MostName), phrase.Clip(k.Reason, phrase.MostText)
+	k.Scenario, k.Property, k.Kind, k.Reason = phrase.Clip(k.Scenario, phrase.MostName),
+		phrase.Clip(k.Property, phrase.MostName), phrase.Clip(k.Kind, phrase.MostName),
+		phrase.Clip(k.Reason, phrase.MostText)
 	row := knownRow{KnownViolation: k, Class: "c"}
 	switch {
 	case k.DaysLeft == 0:
@@ -293,12 +304,15 @@ func openRows(s reports.Suite) (rows []openRow) {
 		if !x.LeavesDemandsOpen() {
 			continue
 		}
-		row := openRow{Name: phrase.Clip(x.Name, phrase.MostName), Href: link(x), What: reports.RuleInconclusive, Class: "i", Why: x.OpenReason(), Again: phrase.Clip(x.Rerun, phrase.MostText)}
+		row := openRow{Name: phrase.Clip(x.Name, phrase.MostName), Href: link(x), What: reports.RuleInconclusive,
+			Class: "i", Why: x.OpenReason(), Again: phrase.Clip(x.Rerun, phrase.MostText)}
 		switch {
 		case x.Failed != "":
-			row.What, row.Class, row.Why = reports.RuleFailed, "f", phrase.Sentence(phrase.Clip(phrase.FirstLine(x.Failed), phrase.MostText))
+			row.What, row.Class, row.Why = reports.RuleFailed, "f",
+				phrase.Sentence(phrase.Clip(phrase.FirstLine(x.Failed), phrase.MostText))
 		case x.Skipped != "":
-			row.What, row.Class, row.Why, row.Again = reports.RuleSkipped, "s", phrase.Sentence(phrase.Clip(x.Skipped, phrase.MostText)), ""
+			row.What, row.Class, row.Why, row.Again = reports.RuleSkipped, "s",
+				phrase.Sentence(phrase.Clip(x.Skipped, phrase.MostText)), ""
 		}
 		rows = append(rows, row)
 	}
@@ -307,7 +321,9 @@ func openRows(s reports.Suite) (rows []openRow) {
 
 // openSays is what the policy does about what is left open.
 func openSays(g reports.Gate) []string {
-	return []string{reaction(reports.RuleInconclusive, g.Inconclusive, "a run that shows too little, was cut, or did not fit into the time"), reaction(reports.RuleSkipped, g.Skipped, "a scenario that this machine can't run"),
+	return []string{reaction(reports.RuleInconclusive, g.Inconclusive,
+		"a run that shows too little, was cut, or did not fit into the time"),
+		reaction(reports.RuleSkipped, g.Skipped, "a scenario that this machine can't run"),
 		"A run that failed always fails the gate, and so does a gate through which nothing has gone."}
 }
 

@@ -25,7 +25,8 @@ func visible(page string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " "))), " ")
 }
 
-// A gate's page says the ruling, why, each rule with what decides it, what is known and for how long, and what is left open, of one repetition as of many.
+// A gate's page says the ruling, why, each rule with what decides it, what is
+// known and for how long, and what is left open, of one repetition as of many.
 func TestGatePage(t *testing.T) {
 	s := reporttest.Gated()
 	g := reporttest.GatedRuling()
@@ -57,12 +58,15 @@ func TestGatePage(t *testing.T) {
 	}
 }
 
-// A property that only one of several runs judges is met by that run; one that none judges is never said to be met.
+// A property that only one of several runs judges is met by that run; one that
+// none judges is never said to be met.
 func TestGateRules(t *testing.T) {
 	a, b := reporttest.PassCase(), reporttest.PassCase()
-	a.Expect = []reports.Expectation{{Property: checker.FIFO, Want: "pass", Got: "not judged", Met: true}, {Property: checker.TokenOrder, Want: "pass", Got: "not judged", Met: true}}
+	a.Expect = []reports.Expectation{{Property: checker.FIFO, Want: "pass", Got: "not judged", Met: true},
+		{Property: checker.TokenOrder, Want: "pass", Got: "not judged", Met: true}}
 	b.Name, b.Dir = "b", "b"
-	b.Expect = []reports.Expectation{{Property: checker.FIFO, Want: "pass", Got: "pass", Met: true}, {Property: checker.TokenOrder, Want: "pass", Got: "not judged", Met: true}}
+	b.Expect = []reports.Expectation{{Property: checker.FIFO, Want: "pass", Got: "pass", Met: true},
+		{Property: checker.TokenOrder, Want: "pass", Got: "not judged", Met: true}}
 	rules, notJudged := rulesOf(reports.Gate{}, reporttest.Suite(a, b))
 	if len(rules) != 1 || rules[0].State != ruleMet || rules[0].Says != "in 1 run" || len(rules[0].By) != 1 || rules[0].By[0].Name != "b" {
 		t.Errorf("%d rules, the first %s %q by %v", len(rules), rules[0].State, rules[0].Says, rules[0].By)
@@ -73,7 +77,8 @@ func TestGateRules(t *testing.T) {
 	skipped := reporttest.SkippedCase()
 	rules, _ = rulesOf(reports.Gate{Demands: []reports.Demand{{Scenario: skipped.Name, Word: "all"}}}, reporttest.Suite(a, b, skipped))
 	if len(rules) != 1 || rules[0].State != ruleOpen || rules[0].Property != checker.FIFO || len(rules[0].Others) != 1 {
-		t.Errorf("a run that is missing leaves both rules open, in one row, not as %s %s %v", rules[0].State, rules[0].Property, rules[0].Others)
+		t.Errorf("a run that is missing leaves both rules open, in one row, not as %s %s %v", rules[0].State,
+			rules[0].Property, rules[0].Others)
 	}
 }
 
@@ -81,9 +86,14 @@ func TestGateRules(t *testing.T) {
 func TestGatePageHostile(t *testing.T) {
 	s := reporttest.Suite(reporttest.HostileCase())
 	s.Name = reporttest.Hostile
-	s.Scenarios[0].Expect = []reports.Expectation{{Property: reporttest.Hostile, Want: reporttest.Hostile, Got: "violated", Note: reporttest.Hostile}, {Property: "x", Want: "known violation", Got: "violated", Met: true, Known: reporttest.Hostile}}
-	g := reports.Gate{Policy: reporttest.Hostile, Exit: 1, Inconclusive: reporttest.Hostile, Skipped: reporttest.Hostile, Broken: reporttest.Hostile, Demands: []reports.Demand{{Scenario: reporttest.Hostile, Names: []string{reporttest.Hostile}}},
-		Known: []reports.KnownViolation{{Scenario: reporttest.Hostile, Property: reporttest.Hostile, Kind: reporttest.Hostile, Reason: reporttest.Hostile, LastDay: "2027-01-01"}}}
+	s.Scenarios[0].Expect = []reports.Expectation{{Property: reporttest.Hostile, Want: reporttest.Hostile,
+		Got: "violated", Note: reporttest.Hostile},
+		{Property: "x", Want: "known violation", Got: "violated", Met: true, Known: reporttest.Hostile}}
+	g := reports.Gate{Policy: reporttest.Hostile, Exit: 1, Inconclusive: reporttest.Hostile,
+		Skipped: reporttest.Hostile, Broken: reporttest.Hostile,
+		Demands: []reports.Demand{{Scenario: reporttest.Hostile, Names: []string{reporttest.Hostile}}},
+		Known: []reports.KnownViolation{{Scenario: reporttest.Hostile, Property: reporttest.Hostile,
+			Kind: reporttest.Hostile, Reason: reporttest.Hostile, LastDay: "2027-01-01"}}}
 	for _, repetitions := range []int{1, 2} {
 		text := gatePageOf(t, g, s, repetitions)
 		checkMarkup(t, "gate", text)

@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/terminal"
 )
 
-// poison calls f with every string of a value set to the hostile text, one after the other, and sets it back.
+// poison calls f with every string of a value set to the hostile text, one
+// after the other, and sets it back.
 func poison(v reflect.Value, at string, f func(at string)) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -47,7 +48,8 @@ func poison(v reflect.Value, at string, f func(at string)) {
 	}
 }
 
-// TestHostileFields puts hostile text into each field of a run and its scenarios, and looks at each output.
+// TestHostileFields puts hostile text into each field of a run and its
+// scenarios, and looks at each output.
 func TestHostileFields(t *testing.T) {
 	s := reporttest.Gated()
 	s.Scenarios = append(s.Scenarios[:1], reporttest.FailedCase(), reporttest.SkippedCase(), reporttest.InconclusiveCase())

@@ -29,14 +29,16 @@ func indexOf(t *testing.T, s reports.Suite) string {
 	return reporttest.Text(t, func(w io.Writer) error { return WriteIndex(w, s) })
 }
 
-// body strips the style sheet, the scripts and their hashes, which would make every golden file change with every colour, and what is compressed.
+// body strips the style sheet, the scripts and their hashes, which would make
+// every golden file change with every colour, and what is compressed.
 func body(page string) string {
 	page = regexp.MustCompile(`content="default-src[^"]*"`).ReplaceAllString(page, `content="default-src …"`)
 	page = regexp.MustCompile(`(?s)<(style|script)>.*?</`).ReplaceAllString(page, "<$1></")
 	return regexp.MustCompile(`(href="data:[a-z/]+;base64,)[^"]*`).ReplaceAllString(page, "$1…")
 }
 
-// TestGolden holds the outputs to what was last looked at as pictures. After a change: go test ./reports/... -update, and look again.
+// TestGolden holds the outputs to what was last looked at as pictures. After a
+// change: go test ./reports/... -update, and look again.
 func TestGolden(t *testing.T) {
 	short := func() reports.Scenario {
 		h, v := reporttest.Sim{Clients: 3, Duration: 2600 * reporttest.Ms, Freezes: 1, Think: 120 * reporttest.Ms}.Run()
@@ -45,7 +47,8 @@ func TestGolden(t *testing.T) {
 		return s
 	}()
 	fenced := func() reports.Scenario {
-		h, v := reporttest.Sim{Clients: 3, Duration: 2600 * reporttest.Ms, Freezes: 1, Think: 120 * reporttest.Ms, Tokens: true, Fenced: true}.Run()
+		h, v := reporttest.Sim{Clients: 3, Duration: 2600 * reporttest.Ms, Freezes: 1, Think: 120 * reporttest.Ms,
+			Tokens: true, Fenced: true}.Run()
 		return reporttest.Scenario("redis-setnx-fenced/pause-holder/fenced", h, v)
 	}()
 	quiet := func() reports.Scenario {
@@ -77,7 +80,8 @@ func TestPure(t *testing.T) {
 	}
 }
 
-// TestHostile checks that nothing a program printed becomes markup, an address or a reordering of the text around it.
+// TestHostile checks that nothing a program printed becomes markup, an address
+// or a reordering of the text around it.
 func TestHostile(t *testing.T) {
 	s := reporttest.HostileCase()
 	failed, skipped := s, s
@@ -85,7 +89,8 @@ func TestHostile(t *testing.T) {
 	all := reporttest.Suite(s, failed, skipped)
 	all.Name, all.Command, all.Runtime, all.Version = s.Name, s.Name, s.Name, s.Name
 	all.StandIns, all.Versions = []string{s.Name}, []history.Part{{Name: s.Name, Version: s.Name}}
-	for name, text := range map[string]string{"report": reportOf(t, s), "failed": reportOf(t, failed), "skipped": reportOf(t, skipped), "index": indexOf(t, all)} {
+	for name, text := range map[string]string{"report": reportOf(t, s), "failed": reportOf(t, failed),
+		"skipped": reportOf(t, skipped), "index": indexOf(t, all)} {
 		if len(body(text)) > 400_000 { // what is carried compressed is whole
 			t.Errorf("%s: %d bytes: long texts are not clipped", name, len(text))
 		}
@@ -98,7 +103,8 @@ func TestHostile(t *testing.T) {
 		XMLName xml.Name `xml:"testsuites"`
 		Tests   int      `xml:"tests,attr"`
 	}
-	if err := xml.Unmarshal([]byte(reporttest.Text(t, func(w io.Writer) error { return ci.WriteJUnit(w, all) })), &run); err != nil || run.Tests != len(all.Scenarios) {
+	if err := xml.Unmarshal([]byte(reporttest.Text(t, func(w io.Writer) error { return ci.WriteJUnit(w, all) })),
+		&run); err != nil || run.Tests != len(all.Scenarios) {
 		t.Errorf("junit: %d tests: %v", run.Tests, err)
 	}
 	matrix := reporttest.Text(t, func(w io.Writer) error { return terminal.Matrix(w, all, false, 100) })
@@ -132,7 +138,8 @@ func checkMarkup(t *testing.T, name, text string) {
 			switch {
 			case strings.HasPrefix(a.Key, "on"):
 				t.Errorf("%s: <%s> has %s", name, n.Data, a.Key)
-			case a.Key == "src", a.Key == "href" && !strings.HasPrefix(a.Val, "./") && a.Val != "../index.html" && a.Val != "data:," && !strings.HasPrefix(a.Val, story.OnTheWeb) && !isDownload(n, a.Val):
+			case a.Key == "src", a.Key == "href" && !strings.HasPrefix(a.Val, "./") && a.Val != "../index.html" &&
+				a.Val != "data:," && !strings.HasPrefix(a.Val, story.OnTheWeb) && !isDownload(n, a.Val):
 				t.Errorf("%s: <%s> points at %.60q", name, n.Data, a.Val)
 			case a.Key == "href" && strings.Contains(a.Val, "/../"):
 				t.Errorf("%s: <%s> leaves the run's folder: %.60q", name, n.Data, a.Val)
@@ -146,9 +153,10 @@ func checkMarkup(t *testing.T, name, text string) {
 	}
 }
 
-// isDownload tells whether an address is data to be saved, which no browser opens as a page.
+// isDownload reports whether an address is data to be saved, which no browser opens as a page.
 func isDownload(n *html.Node, address string) bool {
-	return n.Data == "a" && strings.HasPrefix(address, "data:application/gzip;base64,") && slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "download" })
+	return n.Data == "a" && strings.HasPrefix(address, "data:application/gzip;base64,") &&
+		slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "download" })
 }
 
 // checkScript allows data, and those scripts that the page's policy names by their hash.
@@ -175,7 +183,8 @@ func checkScript(t *testing.T, name string, n *html.Node) {
 func TestClaims(t *testing.T) {
 	const whole = "Only a store that checks fencing tokens keeps the data whole"
 	const every = "Every lock lets two clients in when its holder is frozen past its lease"
-	if text := indexOf(t, reporttest.Stories()); !strings.Contains(text, whole) || !strings.Contains(text, every) || !strings.Contains(text, "all as expected") {
+	if text := indexOf(t, reporttest.Stories()); !strings.Contains(text, whole) || !strings.Contains(text, every) ||
+		!strings.Contains(text, "all as expected") {
 		t.Error("the story of a suite that shows it is not told")
 	}
 	broken := reporttest.Stories()
@@ -247,7 +256,8 @@ func TestZeroIsNoPass(t *testing.T) {
 		t.Error("an unjudged scenario's report does not say that it is inconclusive")
 	}
 	s.Verdict = checker.Verdict{Outcome: checker.Violated, Severity: checker.Contained, Properties: []checker.PropertyResult{
-		{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 1}, {Name: checker.StuckLock, Outcome: checker.Violated, Count: 1}}}
+		{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 1},
+		{Name: checker.StuckLock, Outcome: checker.Violated, Count: 1}}}
 	if r := s.Result(); r != reports.Violated {
 		t.Errorf("a stuck lock beside a contained double-hold is %s", r)
 	}
@@ -281,13 +291,16 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestContrast computes the contrast of every pair of text and ground in the style sheet, light and dark: at least 4.5 to 1 (WCAG AA).
+// TestContrast computes the contrast of every pair of text and ground in the
+// style sheet, light and dark: at least 4.5 to 1 (WCAG AA).
 func TestContrast(t *testing.T) {
 	sheet := string(css)
 	light := colours(sheet[:strings.Index(sheet, "@media screen and (prefers-color-scheme:dark)")])
 	dark := colours(sheet[strings.Index(sheet, "@media screen and (prefers-color-scheme:dark)"):strings.Index(sheet, "*{box-sizing")])
-	pairs := [][2]string{{"ink", "bg"}, {"ink", "panel"}, {"mute", "bg"}, {"mute", "panel"}, {"mute", "soft"}, {"ok", "okbg"}, {"bad", "badbg"}, {"warn", "warnbg"},
-		{"info", "infobg"}, {"mute", "mutebg"}, {"bad", "panel"}, {"ok", "panel"}, {"warn", "panel"}, {"info", "panel"}, {"faultink", "fault"}, {"faultink", "panel"}, {"ink", "holddim"}, {"onhold", "hold"}, {"onhold", "hold2"}}
+	pairs := [][2]string{{"ink", "bg"}, {"ink", "panel"}, {"mute", "bg"}, {"mute", "panel"}, {"mute", "soft"},
+		{"ok", "okbg"}, {"bad", "badbg"}, {"warn", "warnbg"},
+		{"info", "infobg"}, {"mute", "mutebg"}, {"bad", "panel"}, {"ok", "panel"}, {"warn", "panel"}, {"info", "panel"},
+		{"faultink", "fault"}, {"faultink", "panel"}, {"ink", "holddim"}, {"onhold", "hold"}, {"onhold", "hold2"}}
 	for scheme, c := range map[string]map[string]string{"light": light, "dark": dark} {
 		for _, p := range pairs {
 			if r := contrast(c[p[0]], c[p[1]]); !(r >= 4.5) {

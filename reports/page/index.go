@@ -14,15 +14,16 @@ import (
 
 // indexPage is what index.html shows.
 type indexPage struct {
-	CSS       template.CSS
-	Suite     reports.Suite
-	Facts     []string
-	Headline  string
-	AllMet    bool
-	Lede      string
-	Tiles     []tile
-	Matrix    grid
-	Controls  grid // the locks and fences that are broken on purpose, where the suite has others too
+	CSS      template.CSS
+	Suite    reports.Suite
+	Facts    []string
+	Headline string
+	AllMet   bool
+	Lede     string
+	Tiles    []tile
+	Matrix   grid
+	// the locks and fences that are broken on purpose, where the suite has others too
+	Controls  grid
 	Script    template.JS
 	Troubles  []reports.Trouble
 	Scenarios []listed
@@ -52,7 +53,8 @@ type tile struct {
 type facets struct{ Lock, Fault, Store, Result, Odd string }
 
 func facetsOf(x reports.Scenario) facets {
-	f := facets{phrase.Clip(x.Lock, phrase.MostName), phrase.FaultTitle(x.Fault), phrase.Clip(x.Store, phrase.MostName), x.Result().String(), ""}
+	f := facets{phrase.Clip(x.Lock, phrase.MostName), phrase.FaultTitle(x.Fault), phrase.Clip(x.Store, phrase.MostName),
+		x.Result().String(), ""}
 	if x.Unexpected() {
 		f.Odd = "yes"
 	}
@@ -67,13 +69,15 @@ type listed struct {
 	Detail                               string
 }
 
-// WriteIndex writes index.html: what the suite showed as a whole, and the way to every scenario's report.
+// WriteIndex writes index.html: what the suite showed as a whole, and the way
+// to every scenario's report.
 func WriteIndex(w io.Writer, s reports.Suite) error {
 	return render(w, "index.html.tmpl", suitePage(s))
 }
 
 func suitePage(s reports.Suite) indexPage {
-	p := indexPage{CSS: css, Suite: s, Headline: story.SuiteHeadline(s), Lede: story.SuiteLede(s), Tiles: tiles(s), Troubles: reports.Troubles(s),
+	p := indexPage{CSS: css, Suite: s, Headline: story.SuiteHeadline(s), Lede: story.SuiteLede(s), Tiles: tiles(s),
+		Troubles: reports.Troubles(s),
 		Versions: s.Versions, Words: story.ResultWords, StandIns: s.StandIns, AllMet: true}
 	if s.Exam != nil {
 		p.Exam, p.Tiles, p.Words = examPageOf(s), fateTiles(s), fateMeanings
@@ -107,7 +111,8 @@ func apart(s reports.Suite) (locks, controls reports.Suite) {
 	if len(locks.Scenarios) == 0 {
 		return s, reports.Suite{}
 	}
-	controls.Scenarios = slices.DeleteFunc(slices.Clone(s.Scenarios), func(x reports.Scenario) bool { return !isControl(x) })
+	controls.Scenarios = slices.DeleteFunc(slices.Clone(s.Scenarios),
+		func(x reports.Scenario) bool { return !isControl(x) })
 	return locks, controls
 }
 
@@ -128,7 +133,8 @@ func gridOf(s reports.Suite, id string) grid {
 }
 
 func listing(x reports.Scenario) listed {
-	l := listed{Of: facetsOf(x), Name: phrase.Clip(x.Name, phrase.MostName), Href: link(x), About: phrase.Clip(x.About, phrase.MostText), Result: x.Result(), Detail: x.Detail()}
+	l := listed{Of: facetsOf(x), Name: phrase.Clip(x.Name, phrase.MostName), Href: link(x),
+		About: phrase.Clip(x.About, phrase.MostText), Result: x.Result(), Detail: x.Detail()}
 	if c := x.Noted().Counters; len(c) > 0 && x.Result() == reports.Corrupted && x.Verdict.Stats.Stale > 0 {
 		l.Detail += "; " + reports.Damage(c)
 	}
@@ -174,7 +180,8 @@ func tiles(s reports.Suite) []tile {
 	if n[reports.Violated] > 0 {
 		out = append(out, tile{phrase.Grouped(n[reports.Violated]), "violated, data whole", "v"})
 	}
-	out = append(out, tile{phrase.Grouped(n[reports.Inconclusive]), "inconclusive", "i"}, tile{phrase.Grouped(n[reports.Skipped]), "skipped", "s"})
+	out = append(out, tile{phrase.Grouped(n[reports.Inconclusive]), "inconclusive", "i"},
+		tile{phrase.Grouped(n[reports.Skipped]), "skipped", "s"})
 	if n[reports.Failed] > 0 {
 		out = append(out, tile{phrase.Grouped(n[reports.Failed]), "failed", "f"})
 	}

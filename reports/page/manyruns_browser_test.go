@@ -27,7 +27,9 @@ func TestManyRunsInBrowser(t *testing.T) {
 	}
 	many := reporttest.Repetition()
 	for seed := range uint64(40) {
-		many.Add(100+seed, fmt.Sprintf("seed-%d", 100+seed), []reports.Scenario{reporttest.Trial("a-lock-with-a-rather-long-name/pause-holder/unfenced", []checker.Outcome{checker.Pass, checker.Violated}[seed%2])})
+		many.Add(100+seed, fmt.Sprintf("seed-%d", 100+seed),
+			[]reports.Scenario{reporttest.Trial("a-lock-with-a-rather-long-name/pause-holder/unfenced",
+				[]checker.Outcome{checker.Pass, checker.Violated}[seed%2])})
 	}
 	c := reporttest.Comparison()
 	c.A.Command = reporttest.HostileCase().Name

@@ -1,5 +1,5 @@
-// Package page makes the HTML pages: a suite, a scenario, a gate's ruling, an exam, repetitions, a comparison, a safety curve. A page is one file, which asks
-// nobody for anything.
+// Package page makes the HTML pages: a suite, a scenario, a gate's ruling, an exam, repetitions,
+// a comparison, a safety curve. A page is one file, which asks nobody for anything.
 package page
 
 import (
@@ -42,8 +42,9 @@ type reportPage struct {
 	Witness    story.Prose // what the story's witness is
 	Sequence   template.HTML
 	Timeline   draw.Timeline
-	CloseUp    draw.Timeline // of the violation, where it is but a sliver of its story; a page opens on it
-	Overview   draw.Drawings
+	// of the violation, where it is but a sliver of its story; a page opens on it
+	CloseUp  draw.Timeline
+	Overview draw.Drawings
 	// Explore is the same as data, from which Script draws what a reader zooms to.
 	Explore   template.JS
 	Script    template.JS
@@ -77,15 +78,17 @@ type reportPage struct {
 	Versions    []history.Part
 	Again       []string
 	Files       []fileLink
-	// Place is how the page's address ends where the files that it links to are: "/redis-setnx.none.unfenced/report.html". InPlace takes the links away
-	// elsewhere. "": nothing is known of the page's folder.
+	// Place is how the page's address ends where the files that it links to
+	// are: "/redis-setnx.none.unfenced/report.html". InPlace takes the links
+	// away elsewhere. "": nothing is known of the page's folder.
 	Place    string
 	InPlace  template.JS
 	Attached []fileLink // what the page carries in itself
 	Unpack   template.JS
 
-	told  *checker.Violation
-	jumps []*checker.Violation // in order of time: the number that a link names is a violation's place here, from 1
+	told *checker.Violation
+	// in order of time: the number that a link names is a violation's place here, from 1
+	jumps []*checker.Violation
 }
 
 type latencyPart struct {
@@ -101,7 +104,8 @@ type fileLink struct {
 
 // WriteScenario writes report.html: one scenario's verdict, and everything that it rests on.
 func WriteScenario(w io.Writer, s reports.Scenario) error {
-	p := reportPage{CSS: css, S: s, Name: phrase.Clip(s.Name, phrase.MostName), Missed: s.Unmet(), Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript,
+	p := reportPage{CSS: css, S: s, Name: phrase.Clip(s.Name, phrase.MostName), Missed: s.Unmet(),
+		Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript,
 		Place: placeOf(s), InPlace: placeScript}
 	p.Path = strings.Split(p.Name, "/")
 	p.Pill = pill(s)
@@ -110,7 +114,8 @@ func WriteScenario(w io.Writer, s reports.Scenario) error {
 		p.Reasons = p.Reasons[1:] // the lede tells the first
 	}
 	p.Log = story.Reported(s.Failed)
-	p.Again = slices.DeleteFunc([]string{phrase.Clip(s.Rerun, phrase.MostText), phrase.Clip(s.Recheck, phrase.MostText)}, func(c string) bool { return c == "" })
+	p.Again = slices.DeleteFunc([]string{phrase.Clip(s.Rerun, phrase.MostText),
+		phrase.Clip(s.Recheck, phrase.MostText)}, func(c string) bool { return c == "" })
 	r := p.record(s)
 	var t *story.Story
 	if told := s.Skipped == "" && (s.Failed == "" || s.ViolatedThough()); told {
@@ -149,7 +154,8 @@ func (p *reportPage) record(s reports.Scenario) *reports.Record {
 	return r
 }
 
-// tell fills in the story and its drawings, and returns the violation's story; nil when there is none.
+// tell fills in the story and its drawings, and returns the violation's story;
+// nil when there is none.
 func (p *reportPage) tell(s reports.Scenario, r *reports.Record) *story.Story {
 	service := s.Service
 	if service == "" {
@@ -210,7 +216,8 @@ func (p *reportPage) tell(s reports.Scenario, r *reports.Record) *story.Story {
 	return &t
 }
 
-// explore makes the timeline's data, which is drawn once for readers without a script, and by the script.
+// explore makes the timeline's data, which is drawn once for readers without a
+// script, and by the script.
 func (p *reportPage) explore(r *reports.Record, first, shown [2]int64, service string) *draw.Explorer {
 	x := draw.Explore(r, first, shown, p.told, p.jumps, service)
 	p.Explore, p.Script = x.JSON(), timelineScript
@@ -235,7 +242,8 @@ func marked(s reports.Scenario) string {
 	case x == nil || x.Count == 0:
 		return ""
 	case x.Count > len(x.Violations):
-		return fmt.Sprintf("Triangles: where double-holds begin. %d of %s are marked, those that verdict.json keeps.", len(x.Violations), phrase.Grouped(x.Count))
+		return fmt.Sprintf("Triangles: where double-holds begin. %d of %s are marked, those that verdict.json keeps.",
+			len(x.Violations), phrase.Grouped(x.Count))
 	}
 	return "Triangles: where double-holds begin."
 }
@@ -269,7 +277,8 @@ func verdictWords(s reports.Scenario) string {
 	return "violated"
 }
 
-// placeOf is how the address of a scenario's page ends as long as it lies in the folder of its run; "" where it has none.
+// placeOf is how the address of a scenario's page ends as long as it lies in
+// the folder of its run; "" where it has none.
 func placeOf(s reports.Scenario) string {
 	if s.Run == "" || s.Alone || s.Dir == "" || harmless.Line(s.Dir) != s.Dir {
 		return ""
@@ -287,14 +296,16 @@ func fileLinks(s reports.Scenario) []fileLink {
 		file := cmp.Or(s.HistoryFile, "history.jsonl")
 		out = append(out, fileLink{Href: href(file), Name: file, Note: phrase.Plural(s.Verdict.Stats.Ops, "op")})
 		for _, w := range s.Witnesses {
-			out = append(out, fileLink{Href: href(w.File), Name: w.File, Note: fmt.Sprintf("the %s that show a violation of %s", phrase.Plural(int64(w.Ops), "op"), w.Property)})
+			out = append(out, fileLink{Href: href(w.File), Name: w.File,
+				Note: fmt.Sprintf("the %s that show a violation of %s", phrase.Plural(int64(w.Ops), "op"), w.Property)})
 		}
 	}
 	out = append(out, fileLink{Href: href("verdict.json"), Name: "verdict.json"})
 	if s.Alone {
 		return out
 	}
-	return append(out, fileLink{Href: href("plan.yaml"), Name: "plan.yaml"}, fileLink{Href: href("logs") + "/", Name: "logs/", Note: "services and workers"})
+	return append(out, fileLink{Href: href("plan.yaml"), Name: "plan.yaml"},
+		fileLink{Href: href("logs") + "/", Name: "logs/", Note: "services and workers"})
 }
 
 // goTo is what an address says to show a violation in the timeline; "" where it can't be jumped to.

@@ -18,7 +18,8 @@ var (
 	placeScript    = script("place.js")
 )
 
-// script joins files of script/ into one program that leaves nothing behind in the page's global scope.
+// script joins files of script/ into one program that leaves nothing behind in
+// the page's global scope.
 func script(names ...string) template.JS {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\n")
@@ -38,17 +39,20 @@ var scripts = sync.OnceValue(func() string {
 	return hashed(string(timelineScript), string(downloadScript), string(filterScript), string(placeScript))
 })
 
-// Scripts lists the scripts of all pages as the sources of a policy: whoever serves reports of unknown origin can let these run, and no others.
+// Scripts lists the scripts of all pages as the sources of a policy: whoever
+// serves reports of unknown origin can let these run, and no others.
 func Scripts() string { return scripts() }
 
-// policy is the content security policy of every page: no request at all, no script and no style sheet but our own, by their hashes. What a program under
+// policy is the content security policy of every page: no request at all, no
+// script and no style sheet but our own, by their hashes. What a program under
 // test printed can therefore not run, even if it were not escaped.
 var policy = sync.OnceValue(func() string {
 	return "default-src 'none'; style-src " + hashed(sheets()...) + "; script-src " + scripts() +
 		"; img-src data:; base-uri 'none'; form-action 'none'"
 })
 
-// sheets lists the style sheets of all pages as their templates have them: the common one, alone or with what only that page needs.
+// sheets lists the style sheets of all pages as their templates have them: the
+// common one, alone or with what only that page needs.
 func sheets() []string {
 	names, err := fs.Glob(files, "*.html.tmpl")
 	if err != nil {

@@ -18,8 +18,9 @@ import (
 //go:embed page.css *.html.tmpl script/*.js
 var files embed.FS
 
-// pages are the templates. They are part of the program: one that does not parse is a bug that every test finds. They are parsed when
-// they are first used: most processes of a run make no pages, and each would pay for them at its start.
+// pages are the templates. They are part of the program: one that does not parse
+// is a bug that every test finds. They are parsed when they are first used: most
+// processes of a run make no pages, and each would pay for them at its start.
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"clip":   func(s string) string { return phrase.Clip(s, phrase.MostText) },
@@ -86,8 +87,8 @@ func outcomeClass(word string) string {
 	return "i"
 }
 
-// href makes a relative link to a file in a folder of the run. Every segment is escaped, so that no name can leave the folder or
-// become an address of its own.
+// href makes a relative link to a file in a folder of the run. Every segment is
+// escaped, so that no name can leave the folder or become an address of its own.
 func href(segments ...string) string {
 	var out []string
 	for _, s := range segments {

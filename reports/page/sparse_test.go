@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/terminal"
 )
 
-// A matrix that would be mostly gaps is turned, on paper and on a terminal; nothing is lost by that.
+// A matrix that would be mostly gaps is turned, on paper and on a terminal;
+// nothing is lost by that.
 func TestSparseMatrixIsTurned(t *testing.T) {
 	for _, c := range []struct {
 		locks  int

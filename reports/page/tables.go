@@ -46,7 +46,8 @@ func (p *reportPage) judged(s reports.Scenario, r *reports.Record) {
 	}
 }
 
-// inFigures fills in what took how long, how much clients competed, and how many grants were not exclusive.
+// inFigures fills in what took how long, how much clients competed, and how
+// many grants were not exclusive.
 func (p *reportPage) inFigures(s reports.Scenario) {
 	p.Timings = story.TimingRows(s.Verdict.Stats)
 	var h *history.Header
@@ -102,27 +103,33 @@ func (p *reportPage) latency(s reports.Scenario, r *reports.Record) {
 	if all == 0 {
 		return
 	}
-	p.Latency = latencyPart{Drawing: drawing, P50: phrase.Span(int64(s.Verdict.Stats.AcquireP50)), P99: phrase.Span(int64(s.Verdict.Stats.AcquireP99))}
+	p.Latency = latencyPart{Drawing: drawing, P50: phrase.Span(int64(s.Verdict.Stats.AcquireP50)),
+		P99: phrase.Span(int64(s.Verdict.Stats.AcquireP99))}
 	if shown < all {
-		p.Latency.Note = fmt.Sprintf("%s of %s acquires drawn: the slowest, and an even sample of the others.", phrase.Grouped(shown), phrase.Grouped(all))
+		p.Latency.Note = fmt.Sprintf("%s of %s acquires drawn: the slowest, and an even sample of the others.",
+			phrase.Grouped(shown), phrase.Grouped(all))
 	}
 }
 
-// causeDetails says how many violations verdict.json has for the causes of a property; empty where each is its own cause.
+// causeDetails says how many violations verdict.json has for the causes of a
+// property; empty where each is its own cause.
 func causeDetails(s reports.Scenario, p *checker.PropertyResult) string {
 	n := s.Causes(p.Name)
 	switch p.Name {
 	case checker.MutualExclusion:
 		return phrase.Sentence(strings.Join(holdDetails(s, p), "; "))
 	case checker.Continuity:
-		return phrase.Sentence(n.Of("grant") + " confirmed too late, and one violation for each later grant by then: " + phrase.Grouped(p.Count))
+		return phrase.Sentence(n.Of("grant") + " confirmed too late, and one violation for each later grant by then: " +
+			phrase.Grouped(p.Count))
 	case checker.LostUpdate:
-		return phrase.Sentence(n.Of("hold") + " brought this about, in " + phrase.Plural(p.Count, "write") + " over an unread version")
+		return phrase.Sentence(n.Of("hold") + " brought this about, in " + phrase.Plural(p.Count, "write") +
+			" over an unread version")
 	}
 	return ""
 }
 
-// holdDetails says of each kind of double-holds how many causes there are, and how many pairs of grants they make.
+// holdDetails says of each kind of double-holds how many causes there are, and
+// how many pairs of grants they make.
 func holdDetails(s reports.Scenario, p *checker.PropertyResult) (all []string) {
 	for _, k := range s.HoldKinds() {
 		all = append(all, k.Name+": "+k.Of("grant")+", in "+phrase.Plural(p.CountOfKind(k.Name), "pair")+" of grants")

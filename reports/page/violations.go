@@ -13,7 +13,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/story"
 )
 
-// The most rows of violations that a page shows, and the most that one row unfolds; the files have more.
+// The most rows of violations that a page shows, and the most that one row
+// unfolds; the files have more.
 const (
 	violationRows = 24
 	unfoldedRows  = 100
@@ -40,7 +41,8 @@ type violationGroup struct {
 	More  string
 }
 
-// violations puts what was violated into groups by its pattern, those that show a defect first, then the largest; what has no pattern of its own comes by property.
+// violations puts what was violated into groups by its pattern, those that show a
+// defect first, then the largest; what has no pattern of its own comes by property.
 func (p *reportPage) violations(s reports.Scenario, r *reports.Record) {
 	rest := []checker.PropertyResult{}
 	for i := range s.Verdict.Properties {
@@ -80,9 +82,10 @@ func ofPattern(x *checker.PropertyResult, pattern string) checker.PropertyResult
 	return y
 }
 
-// group makes one group: in full the violation that is told above, or else the one that shows most; then the first of every property in order of time, the
-// double-holds by their earlier holder.
-func (p *reportPage) group(s reports.Scenario, r *reports.Record, title story.Prose, means string, of []checker.PropertyResult) {
+// group makes one group: in full the violation that is told above, or else the one that shows most;
+// then the first of every property in order of time, the double-holds by their earlier holder.
+func (p *reportPage) group(s reports.Scenario, r *reports.Record, title story.Prose, means string,
+	of []checker.PropertyResult) {
 	g := violationGroup{Title: title, Means: means}
 	var best *checker.Violation
 	bestRank := -1
@@ -116,7 +119,8 @@ func (p *reportPage) group(s reports.Scenario, r *reports.Record, title story.Pr
 	}
 	slices.SortStableFunc(g.Rows, func(a, b violationRow) int { return cmp.Compare(a.at, b.at) })
 	if rest := all - shown; rest > 0 {
-		g.More = fmt.Sprintf("%s more; verdict.json has the first of each property, history.jsonl all that happened.", phrase.Grouped(rest))
+		g.More = fmt.Sprintf("%s more; verdict.json has the first of each property, history.jsonl all that happened.",
+			phrase.Grouped(rest))
 	}
 	if all == 1 {
 		g.Rows = nil
@@ -124,7 +128,7 @@ func (p *reportPage) group(s reports.Scenario, r *reports.Record, title story.Pr
 	p.Groups = append(p.Groups, g)
 }
 
-// isTold tells whether a violation is the one that the page tells above.
+// isTold reports whether a violation is the one that the page tells above.
 func (p *reportPage) isTold(v *checker.Violation) bool {
 	return p.told != nil && reports.SameViolation(v, p.told)
 }
@@ -135,7 +139,8 @@ func (p *reportPage) rows(s reports.Scenario, r *reports.Record, x *checker.Prop
 	byHolder := map[int64]int{} // the earlier grant's place in out
 	var first []*checker.Violation
 	for _, v := range reports.ByTime(x) {
-		row := violationRow{At: s.Voice().At(v.At), at: v.At, Property: phrase.Clip(v.Property, phrase.MostName), Kind: kindOf(v), Text: phrase.Sentence(phrase.Clip(v.Text, 500)), Told: p.isTold(v), Go: p.goTo(v)}
+		row := violationRow{At: s.Voice().At(v.At), at: v.At, Property: phrase.Clip(v.Property, phrase.MostName),
+			Kind: kindOf(v), Text: phrase.Sentence(phrase.Clip(v.Text, 500)), Told: p.isTold(v), Go: p.goTo(v)}
 		if r != nil && x.Name == checker.LostUpdate {
 			row.Text += story.Blameless(r, v)
 		}
@@ -166,8 +171,9 @@ func (p *reportPage) rows(s reports.Scenario, r *reports.Record, x *checker.Prop
 	return out
 }
 
-// sayHolder sums the n double-holds up that are kept of one holder. Where the verdict does not keep them all there may be more, and their number
-// is told only if the holds as drawn make as many double-holds as the checker counted.
+// sayHolder sums the n double-holds up that are kept of one holder. Where the
+// verdict does not keep them all there may be more, and their number is told
+// only if the holds as drawn make as many double-holds as the checker counted.
 func (p *reportPage) sayHolder(r *reports.Record, v *checker.Violation, n int, exact, whole bool) string {
 	text := p.S.Voice().Client(v.A.Client)
 	if v.A.Token != 0 {
@@ -208,7 +214,8 @@ func place(r *reports.Record, id int64) int {
 	return slices.IndexFunc(r.Grants, func(g *history.Grant) bool { return g.ID == id })
 }
 
-// pairsOf returns the double-holds that are kept of the same grant, where it is certainly the earlier one.
+// pairsOf returns the double-holds that are kept of the same grant, where it is
+// certainly the earlier one.
 func (p *reportPage) pairsOf(v *checker.Violation) []*checker.Violation {
 	var out []*checker.Violation
 	x := p.S.Property(v.Property)
@@ -224,7 +231,8 @@ func (p *reportPage) pairsOf(v *checker.Violation) []*checker.Violation {
 func faultOf(r *reports.Record, v *checker.Violation) *history.FaultSpan {
 	var best *history.FaultSpan
 	for _, f := range r.Faults {
-		if slices.Contains(v.Faults, f.ID) && f.Disturbs(v.A.Client) && (best == nil || f.To-f.From > best.To-best.From) {
+		if slices.Contains(v.Faults, f.ID) && f.Disturbs(v.A.Client) &&
+			(best == nil || f.To-f.From > best.To-best.From) {
 			best = f
 		}
 	}

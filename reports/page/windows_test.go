@@ -9,9 +9,11 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// TestTimelineOpensOnTheOverlap checks that a page opens where two held, wide enough to see who held and who wrote, and that each violation does.
+// TestTimelineOpensOnTheOverlap checks that a page opens where two held, wide
+// enough to see who held and who wrote, and that each violation does.
 func TestTimelineOpensOnTheOverlap(t *testing.T) {
-	for name, s := range map[string]reports.Scenario{"corrupted": reporttest.CorruptedCase(), "contained": reporttest.ContainedCase(), "surprise": reporttest.SurpriseCase()} {
+	for name, s := range map[string]reports.Scenario{"corrupted": reporttest.CorruptedCase(),
+		"contained": reporttest.ContainedCase(), "surprise": reporttest.SurpriseCase()} {
 		x := explored(t, reportOf(t, s))
 		told := x.Violations[x.Told-1]
 		if x.View != told.View || told.To <= told.From {

@@ -98,8 +98,8 @@ func List(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// Clip makes another program's text fit to be shown: characters that would reorder or hide what stands around them are
-// escaped, and what is longer than n characters is cut, saying so.
+// Clip makes another program's text fit to be shown: characters that would reorder or hide
+// what stands around them are escaped, and what is longer than n characters is cut, saying so.
 func Clip(s string, n int) string {
 	var b strings.Builder
 	kept := 0
@@ -114,7 +114,8 @@ func Clip(s string, n int) string {
 	return b.String()
 }
 
-// Cut shortens a text for a place that has room for n characters only; the whole text is elsewhere on the page.
+// Cut shortens a text for a place that has room for n characters only; the
+// whole text is elsewhere on the page.
 func Cut(s string, n int) string {
 	r := []rune(Clip(FirstLine(s), MostText))
 	if len(r) <= n {
@@ -123,8 +124,8 @@ func Cut(s string, n int) string {
 	return strings.TrimRight(string(r[:n-1]), " ") + "…"
 }
 
-// FirstLine is the first line of a text. One that ends with a colon announces what follows, of which the last line says the most:
-// it is the end of a log.
+// FirstLine is the first line of a text. One that ends with a colon announces
+// what follows, of which the last line says the most: it is the end of a log.
 func FirstLine(s string) string {
 	first, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	first = strings.TrimSpace(first)
@@ -134,7 +135,8 @@ func FirstLine(s string) string {
 	return first
 }
 
-// Sentence makes a text begin with a capital, where it begins with a word, and end with a full stop.
+// Sentence makes a text begin with a capital, where it begins with a word, and
+// end with a full stop.
 func Sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -147,7 +149,8 @@ func Sentence(s string) string {
 	return Stop(string(unicode.ToUpper(first)) + s[size:])
 }
 
-// plainWord tells whether a text begins with a word, and not with a path, an address or an identifier, which a capital would falsify.
+// plainWord reports whether a text begins with a word, and not with a path, an
+// address or an identifier, which a capital would falsify.
 func plainWord(s string) bool {
 	word, _, _ := strings.Cut(s, " ")
 	word = strings.TrimRight(word, ",.:;")
@@ -157,7 +160,8 @@ func plainWord(s string) bool {
 // Stop makes a text end with a full stop, if it does not end already.
 func Stop(s string) string {
 	s = strings.TrimSpace(s)
-	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "…") {
+	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") ||
+		strings.HasSuffix(s, "…") {
 		return s
 	}
 	return s + "."
@@ -192,8 +196,8 @@ func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " ")
 }
 
-// Columns is how many columns of a terminal a text takes. Combining marks take none; East Asian wide characters, which no
-// name of ours has, are counted as one.
+// Columns is how many columns of a terminal a text takes. Combining marks take
+// none; East Asian wide characters, which no name of ours has, are counted as one.
 func Columns(s string) int {
 	n := utf8.RuneCountInString(s)
 	for _, r := range s {

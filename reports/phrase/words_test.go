@@ -6,8 +6,11 @@ import (
 )
 
 func TestSpan(t *testing.T) {
-	for ns, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1500: "1.5 µs", 999_400: "999 µs", 999_600: "1 ms", 1_440_000: "1.44 ms", 41_260_000: "41.3 ms",
-		790_000_000: "790 ms", 999_600_000: "1 s", 1_440_000_000: "1.44 s", 12_040_000_000: "12 s", 119_400_000_000: "119 s", 125_000_000_000: "2 min 5 s", 7_199_000_000_000: "119 min 59 s", 7_260_000_000_000: "2 h 1 min", 990_791_918_000_000_000: "11467 days 11 h",
+	for ns, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1500: "1.5 µs", 999_400: "999 µs", 999_600: "1 ms",
+		1_440_000: "1.44 ms", 41_260_000: "41.3 ms",
+		790_000_000: "790 ms", 999_600_000: "1 s", 1_440_000_000: "1.44 s", 12_040_000_000: "12 s",
+		119_400_000_000: "119 s", 125_000_000_000: "2 min 5 s", 7_199_000_000_000: "119 min 59 s",
+		7_260_000_000_000: "2 h 1 min", 990_791_918_000_000_000: "11467 days 11 h",
 		-180_000_000_000_000: "-2 days 2 h", -20_000_000: "-20 ms"} {
 		if got := Span(ns); got != want {
 			t.Errorf("span(%d) = %q, want %q", ns, got, want)
@@ -26,7 +29,8 @@ func TestWords(t *testing.T) {
 		{Clip("abcdef", 4), "abcd… (2 characters more)"}, {Clip("ab\u202ecd\x00", 10), `ab\u202ecd\u0000`}, {Clip("übung", 5), "übung"},
 		{Cut("a long reason\nand more", 8), "a long…"}, {Cut("short", 8), "short"},
 		{Sentence("état"), "État."}, {Sentence("Done."), "Done."}, {Sentence(""), ""},
-		{Sentence("runs/2026/a: no such file"), "runs/2026/a: no such file."}, {Sentence("etcd-2 died"), "etcd-2 died."}, {Sentence("start etcd-2: refused"), "Start etcd-2: refused."},
+		{Sentence("runs/2026/a: no such file"), "runs/2026/a: no such file."},
+		{Sentence("etcd-2 died"), "etcd-2 died."}, {Sentence("start etcd-2: refused"), "Start etcd-2: refused."},
 		{Sentence("open: no"), "Open: no."}, {Sentence("read_file failed"), "read_file failed."},
 	} {
 		if c[0] != c[1] {

@@ -15,7 +15,8 @@ type Scene struct {
 func NewScene(workload string, claims history.Claims) *Scene {
 	s := &Scene{}
 	s.Keys = []string{"k0", "k1"}
-	s.Header = history.Header{Lock: "a-lock", Service: "redis", Workload: workload, Clients: 3, TTL: 500 * Ms, Stall: 50 * Ms, Claims: claims, Store: history.Store{Engine: "sqlite"}}
+	s.Header = history.Header{Lock: "a-lock", Service: "redis", Workload: workload, Clients: 3, TTL: 500 * Ms,
+		Stall: 50 * Ms, Claims: claims, Store: history.Store{Engine: "sqlite"}}
 	return s
 }
 
@@ -27,7 +28,8 @@ func (s *Scene) Call(e history.Event, from, to float64) int64 {
 		e.Grant = e.Op
 	}
 	at := func(t float64) int64 { return int64((1000 + t) * float64(Ms)) }
-	invoke := history.Event{Type: history.Invoke, Kind: e.Kind, Op: e.Op, Grant: e.Grant, Client: e.Client, Process: e.Process, Key: e.Key, Time: at(from)}
+	invoke := history.Event{Type: history.Invoke, Kind: e.Kind, Op: e.Op, Grant: e.Grant, Client: e.Client,
+		Process: e.Process, Key: e.Key, Time: at(from)}
 	e.Time, e.Start, e.End = at(to), at(from), at(to)
 	if e.Type == history.TypeNone {
 		e.Type = history.OK
@@ -49,7 +51,8 @@ func (s *Scene) Acquire(client int32, from, to float64) int64 {
 	return s.Call(history.Event{Kind: history.Acquire, Client: client}, from, to)
 }
 
-var Lease = history.Claims{Validity: "from_invocation", Token: "none", Permits: 1, Confirms: []string{"release", "held"}}
+var Lease = history.Claims{Validity: "from_invocation", Token: "none", Permits: 1,
+	Confirms: []string{"release", "held"}}
 
 // Scenes are one violation of each property that the simulation does not violate.
 var Scenes = []struct {
@@ -117,7 +120,8 @@ var Scenes = []struct {
 		s := NewScene("queue", claims)
 		b := history.Event{Kind: history.Acquire, Client: 2, Enqueued: 1003 * Ms, First: 1038 * Ms}
 		s.op++ // the waiter's number; its answer comes last
-		s.Events = append(s.Events, history.Event{Type: history.Invoke, Kind: b.Kind, Client: 2, Process: 2, Op: 1, Grant: 1, Time: 1002 * Ms})
+		s.Events = append(s.Events, history.Event{Type: history.Invoke, Kind: b.Kind, Client: 2, Process: 2, Op: 1,
+			Grant: 1, Time: 1002 * Ms})
 		c := s.Acquire(3, 4, 20)
 		s.Call(history.Event{Kind: history.Release, Client: 3, Grant: c}, 30, 31)
 		b.Type, b.Op, b.Grant, b.Process, b.Time, b.Start, b.End = history.OK, 1, 1, 2, 1040*Ms, 1002*Ms, 1040*Ms
@@ -127,13 +131,15 @@ var Scenes = []struct {
 	{checker.Starvation, func() *Scene {
 		s := NewScene("queue", Lease)
 		s.op++
-		s.Events = append(s.Events, history.Event{Type: history.Invoke, Kind: history.Acquire, Client: 1, Process: 1, Op: 1, Grant: 1, Time: 1000 * Ms})
+		s.Events = append(s.Events, history.Event{Type: history.Invoke, Kind: history.Acquire, Client: 1, Process: 1,
+			Op: 1, Grant: 1, Time: 1000 * Ms})
 		for i := range 31 {
 			from := float64(2 + 10*i)
 			g := s.Acquire(int32(2+i%2), from, from+1)
 			s.Call(history.Event{Kind: history.Release, Client: int32(2 + i%2), Grant: g}, from+2, from+3)
 		}
-		s.Events = append(s.Events, history.Event{Type: history.Fail, Busy: true, Kind: history.Acquire, Client: 1, Process: 1, Op: 1, Grant: 1, Time: 1400 * Ms, Start: 1000 * Ms, End: 1400 * Ms})
+		s.Events = append(s.Events, history.Event{Type: history.Fail, Busy: true, Kind: history.Acquire, Client: 1,
+			Process: 1, Op: 1, Grant: 1, Time: 1400 * Ms, Start: 1000 * Ms, End: 1400 * Ms})
 		return s
 	}},
 	{checker.Deadlock, func() *Scene {
@@ -149,31 +155,36 @@ var Scenes = []struct {
 		claims.WakesOne = true
 		s := NewScene("stampede", claims)
 		s.Header.Clients = 60
-		s.Events = append(s.Events, history.Event{Type: history.Count, Text: history.CountRequests, Time: 1000 * Ms, Value: 100})
+		s.Events = append(s.Events, history.Event{Type: history.Count, Text: history.CountRequests, Time: 1000 * Ms,
+			Value: 100})
 		for i := range 20 {
 			from := float64(2 + 10*i)
 			g := s.Acquire(int32(1+i), from, from+1)
 			s.Call(history.Event{Kind: history.Release, Client: int32(1 + i), Grant: g}, from+2, from+3)
 		}
-		s.Events = append(s.Events, history.Event{Type: history.Count, Text: history.CountRequests, Time: 1210 * Ms, Value: 2500})
+		s.Events = append(s.Events, history.Event{Type: history.Count, Text: history.CountRequests, Time: 1210 * Ms,
+			Value: 2500})
 		return s
 	}},
 }
 
-// Crossed is a history of two grants, each inside the other's promise; the second client asks at the given instant (ms) and is frozen for a while.
+// Crossed is a history of two grants, each inside the other's promise; the
+// second client asks at the given instant (ms) and is frozen for a while.
 func Crossed(asks float64) *Scene {
 	s := NewScene("counter", history.Claims{Validity: "from_invocation", Token: "none", Permits: 1})
 	a, b := s.Acquire(1, 0, 10), s.Acquire(2, asks, 20)
 	s.Call(history.Event{Kind: history.Write, Client: 1, Grant: a, Value: 1}, 30, 31)
 	s.Call(history.Event{Kind: history.Write, Client: 2, Grant: b, Value: 2}, 32, 33)
 	for _, phase := range []string{"begin", "end"} {
-		s.Events = append(s.Events, history.Event{Type: history.Fault, Time: 1110 * Ms, Fault: &history.FaultInfo{ID: 1, Kind: "pause", Phase: phase, Clients: []int32{2},
-			From: 1040 * Ms, To: 1100 * Ms, Injected: true, Bit: true}})
+		s.Events = append(s.Events, history.Event{Type: history.Fault, Time: 1110 * Ms,
+			Fault: &history.FaultInfo{ID: 1, Kind: "pause", Phase: phase, Clients: []int32{2},
+				From: 1040 * Ms, To: 1100 * Ms, Injected: true, Bit: true}})
 	}
 	s.Call(history.Event{Kind: history.Write, Client: 2, Grant: b, Value: 3}, 120, 121)
 	s.Call(history.Event{Kind: history.Write, Client: 1, Grant: a, Value: 4}, 130, 131)
 	s.Call(history.Event{Kind: history.Release, Client: 1, Grant: a}, 140, 141)
 	s.Call(history.Event{Kind: history.Release, Client: 2, Grant: b}, 142, 143)
-	s.Events = append(s.Events, history.Event{Type: history.Watermark, Time: 9000 * Ms, Start: 9000 * Ms}, history.Event{Type: history.End, Time: 9000 * Ms})
+	s.Events = append(s.Events, history.Event{Type: history.Watermark, Time: 9000 * Ms, Start: 9000 * Ms},
+		history.Event{Type: history.End, Time: 9000 * Ms})
 	return s
 }

@@ -14,8 +14,9 @@ import (
 
 const Ms = int64(time.Millisecond)
 
-// Sim describes a synthetic run: clients that take turns on one key, some of them frozen between read and write. The
-// verdicts are filled in by hand, by what the simulation knows; the checker has no part in these tests.
+// Sim describes a synthetic run: clients that take turns on one key, some of
+// them frozen between read and write. The verdicts are filled in by hand, by
+// what the simulation knows; the checker has no part in these tests.
 type Sim struct {
 	Clients  int
 	Duration int64
@@ -88,7 +89,8 @@ func (c Sim) schedule() ([]*simOp, []*simGrant) {
 		}
 		grants = append(grants, g)
 		under := func(k history.Kind, start, end int64) *simOp {
-			return add(simOp{kind: k, client: g.acquire.client, start: start, end: end, grant: g.acquire.id, token: g.acquire.token})
+			return add(simOp{kind: k, client: g.acquire.client, start: start, end: end, grant: g.acquire.id,
+				token: g.acquire.token})
 		}
 		g.read = under(history.Read, got+Ms/5, got+Ms)
 		wrote := got + c.Think/4 + rng.Int64N(c.Think)
@@ -139,12 +141,14 @@ func (c Sim) decide(ops []*simOp) {
 
 // history writes the events down.
 func (c Sim) history(ops []*simOp, grants []*simGrant) *history.History {
-	h := &history.History{Keys: []string{"k0"}, Header: history.Header{Format: history.FormatVersion, Seed: 7, Lock: "redis-setnx", Service: "redis",
+	h := &history.History{Keys: []string{"k0"}, Header: history.Header{Format: history.FormatVersion, Seed: 7,
+		Lock: "redis-setnx", Service: "redis",
 		Workload: "counter", Guard: "none", Fault: "none", Clients: c.Clients, TTL: 500 * Ms, Duration: c.Duration,
-		Claims:   history.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release"}, Permits: 1},
-		Store:    history.Store{Engine: "sqlite", Fenced: c.Fenced, FenceReads: c.Fenced},
-		Needs:    history.Needs{Grants: 20, Handovers: 5},
-		Versions: []history.Part{{Name: "lockchaos", Version: "0.1.0"}, {Name: "redis-server", Version: "7.0.15"}, {Name: "sqlite", Version: "3.50.4"}, {Name: "linux", Version: "6.18.0"}}}}
+		Claims: history.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release"}, Permits: 1},
+		Store:  history.Store{Engine: "sqlite", Fenced: c.Fenced, FenceReads: c.Fenced},
+		Needs:  history.Needs{Grants: 20, Handovers: 5},
+		Versions: []history.Part{{Name: "lockchaos", Version: "0.1.0"}, {Name: "redis-server", Version: "7.0.15"},
+			{Name: "sqlite", Version: "3.50.4"}, {Name: "linux", Version: "6.18.0"}}}}
 	if c.Tokens {
 		h.Header.Lock, h.Header.Claims.Token = "redis-setnx-fenced", "fencing"
 	}
@@ -158,7 +162,8 @@ func (c Sim) history(ops []*simOp, grants []*simGrant) *history.History {
 		add(in)
 		out := e
 		out.Type, out.Time, out.Start, out.End = history.OK, o.end+Ms/20, o.start, o.end
-		out.Version, out.Replaced, out.Value, out.Refused, out.NotHeld = o.version, o.replace, o.value, o.refused, o.notHeld
+		out.Version, out.Replaced, out.Value, out.Refused, out.NotHeld = o.version, o.replace, o.value, o.refused,
+			o.notHeld
 		out.Attempt = o.end - Ms/2
 		if o.refused || o.notHeld {
 			out.Type, out.Attempt = history.Fail, 0
@@ -172,8 +177,10 @@ func (c Sim) history(ops []*simOp, grants []*simGrant) *history.History {
 		}
 		id++
 		h.Header.Fault = "pause-holder"
-		h.Header.Faults = []history.PlannedFault{{Kind: "pause", Target: "holder", When: "between-read-and-write", Text: PlannedPause}}
-		f := history.FaultInfo{ID: id, Plan: 1, Kind: "pause", Phase: "begin", Target: "holder", When: "between-read-and-write", Clients: []int32{g.acquire.client},
+		h.Header.Faults = []history.PlannedFault{{Kind: "pause", Target: "holder", When: "between-read-and-write",
+			Text: PlannedPause}}
+		f := history.FaultInfo{ID: id, Plan: 1, Kind: "pause", Phase: "begin", Target: "holder",
+			When: "between-read-and-write", Clients: []int32{g.acquire.client},
 			Holding: g.acquire.id, Injected: true}
 		begin := f
 		add(history.Event{Time: g.from, Type: history.Fault, Fault: &begin})
@@ -186,7 +193,8 @@ func (c Sim) history(ops []*simOp, grants []*simGrant) *history.History {
 	for _, o := range ops {
 		if o.kind == history.Read || o.kind == history.Write {
 			seq++
-			events = append(events, history.Event{Time: o.start + Ms/3, Type: history.Ledger, Kind: o.kind, Op: o.id, Grant: o.grant, Client: o.client, Token: o.token,
+			events = append(events, history.Event{Time: o.start + Ms/3, Type: history.Ledger, Kind: o.kind, Op: o.id,
+				Grant: o.grant, Client: o.client, Token: o.token,
 				Seq: seq, Version: o.version, Replaced: o.replace, Value: o.value, Refused: o.refused})
 		}
 	}
@@ -215,8 +223,11 @@ func (c Sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
 			byVersion[o.version] = o
 		}
 	}
-	mutex, fence, lost := checker.PropertyResult{Name: checker.MutualExclusion}, checker.PropertyResult{Name: checker.UnfencedWrite}, checker.PropertyResult{Name: checker.LostUpdate}
-	pauses := checker.FaultStats{Plan: 1, Planned: PlannedPause, Target: "holder", Kind: "pause", When: "between-read-and-write", Injected: true, Shortest: 901 * time.Millisecond, Longest: 919 * time.Millisecond}
+	mutex, fence, lost := checker.PropertyResult{Name: checker.MutualExclusion},
+		checker.PropertyResult{Name: checker.UnfencedWrite}, checker.PropertyResult{Name: checker.LostUpdate}
+	pauses := checker.FaultStats{Plan: 1, Planned: PlannedPause, Target: "holder", Kind: "pause",
+		When: "between-read-and-write", Injected: true, Shortest: 901 * time.Millisecond,
+		Longest: 919 * time.Millisecond}
 	for _, a := range grants {
 		if !a.frozen {
 			continue
@@ -229,20 +240,24 @@ func (c Sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
 			victim := byVersion[a.write.replace]
 			b := grants[slices.IndexFunc(grants, func(g *simGrant) bool { return g.acquire.id == victim.grant })]
 			fence.Violations = append(fence.Violations, a.harm(b, victim, pauses.Begun, checker.UnfencedWrite, "stale",
-				fmt.Sprintf("the store took version %d of client %d behind version %d of client %d", a.write.version, a.acquire.client, victim.version, victim.client)))
+				fmt.Sprintf("the store took version %d of client %d behind version %d of client %d", a.write.version,
+					a.acquire.client, victim.version, victim.client)))
 			lost.Violations = append(lost.Violations, a.harm(b, victim, pauses.Begun, checker.LostUpdate, "",
-				fmt.Sprintf("client %d read version %d and replaced version %d, which client %d had written since", a.acquire.client, a.read.version, victim.version, victim.client)))
+				fmt.Sprintf("client %d read version %d and replaced version %d, which client %d had written since",
+					a.acquire.client, a.read.version, victim.version, victim.client)))
 		}
 	}
 	pauses.Bit, pauses.MetHolder = pauses.Begun, pauses.Begun
 	if c.Freezes > 0 {
 		v.Stats.Faults, v.Stats.Bites = []checker.FaultStats{pauses}, pauses.MetHolder
 	}
-	tokens := checker.PropertyResult{Name: checker.TokenOrder, Outcome: checker.NotJudged, Why: "this lock issues no fencing token"}
+	tokens := checker.PropertyResult{Name: checker.TokenOrder, Outcome: checker.NotJudged,
+		Why: "this lock issues no fencing token"}
 	if c.Tokens {
 		tokens = checker.PropertyResult{Name: checker.TokenOrder, Outcome: checker.Pass}
 	}
-	stuck := checker.PropertyResult{Name: checker.StuckLock, Outcome: checker.Pass, Why: "a fresh client acquired k0 within 210 ms"}
+	stuck := checker.PropertyResult{Name: checker.StuckLock, Outcome: checker.Pass,
+		Why: "a fresh client acquired k0 within 210 ms"}
 	v.Properties = []checker.PropertyResult{mutex, fence, lost, tokens, stuck}
 	for i := range v.Properties[:3] {
 		conclude(&v, &v.Properties[i])
@@ -264,7 +279,8 @@ func conclude(v *checker.Verdict, p *checker.PropertyResult) {
 }
 
 func (g *simGrant) ref() *checker.GrantRef {
-	return &checker.GrantRef{Grant: g.acquire.id, Client: g.acquire.client, Token: g.acquire.token, Acquired: g.acquire.end, LastAct: g.release.start,
+	return &checker.GrantRef{Grant: g.acquire.id, Client: g.acquire.client, Token: g.acquire.token,
+		Acquired: g.acquire.end, LastAct: g.release.start,
 		Promise: g.acquire.end + 498*Ms}
 }
 
@@ -279,9 +295,12 @@ func (g *simGrant) overlaps(grants []*simGrant, fault int) (all []checker.Violat
 			continue
 		}
 		to := min(g.write.start, b.release.start)
-		all = append(all, checker.Violation{Property: checker.MutualExclusion, Kind: "lease-overrun", Severity: severity, Key: "k0",
-			At: g.write.start, From: b.acquire.end, To: to, A: g.ref(), B: b.ref(), Ops: []int64{g.acquire.id, b.acquire.id, g.write.id}, Faults: []int{fault},
-			Text: fmt.Sprintf("client %d and client %d both held k0 from %s to %s", g.acquire.client, b.acquire.client, phrase.At(b.acquire.end), phrase.At(to))})
+		all = append(all, checker.Violation{Property: checker.MutualExclusion, Kind: "lease-overrun",
+			Severity: severity, Key: "k0",
+			At: g.write.start, From: b.acquire.end, To: to, A: g.ref(), B: b.ref(),
+			Ops: []int64{g.acquire.id, b.acquire.id, g.write.id}, Faults: []int{fault},
+			Text: fmt.Sprintf("client %d and client %d both held k0 from %s to %s", g.acquire.client, b.acquire.client,
+				phrase.At(b.acquire.end), phrase.At(to))})
 	}
 	return all
 }

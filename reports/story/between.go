@@ -8,8 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// between tells of the grants of the same key that are not the story's own: a frozen client often misses dozens. They come as one moment
-// before B's grant and one after it, at the first of each.
+// between tells of the grants of the same key that are not the story's own: a frozen client often
+// misses dozens. They come as one moment before B's grant and one after it, at the first of each.
 func between(r *reports.Record, t *Story) []Moment {
 	if !t.Rivals() {
 		return nil
@@ -54,5 +54,6 @@ func sayMeanwhile(r *reports.Record, t *Story, group []*history.Grant) Moment {
 	default:
 		p = p.t(fmt.Sprintf(", and versions %s to %s are written", phrase.Grouped(first), phrase.Grouped(last)))
 	}
-	return Moment{At: group[0].End, Text: p.t("."), Arrow: &arrow{To: AtService, Label: phrase.Plural(len(group), "more grant")}, Aside: true}
+	return Moment{At: group[0].End, Text: p.t("."),
+		Arrow: &arrow{To: AtService, Label: phrase.Plural(len(group), "more grant")}, Aside: true}
 }

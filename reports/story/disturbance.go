@@ -8,10 +8,12 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// disturbance finds the fault that explains the violation: of those the verdict names, else of those that touched A between
-// its grant and its last op, the longest injected one, then the longest. Where the order of A and B is unknown, B is looked at as A is.
+// disturbance finds the fault that explains the violation: of those the verdict names,
+// else of those that touched A between its grant and its last op, the longest injected
+// one, then the longest. Where the order of A and B is unknown, B is looked at as A is.
 func disturbance(r *reports.Record, t *Story, ops []*history.Op) *history.FaultSpan {
-	if len(ops) == 0 || t.Violation.Property == checker.Deadlock { // where clients were disturbed, there is no deadlock
+	// where clients were disturbed, there is no deadlock
+	if len(ops) == 0 || t.Violation.Property == checker.Deadlock {
 		return nil
 	}
 	var best *history.FaultSpan
@@ -19,14 +21,15 @@ func disturbance(r *reports.Record, t *Story, ops []*history.Op) *history.FaultS
 		return death(r, t.A)
 	}
 	for _, f := range r.Faults {
-		if explains(f, t) && (best == nil || f.Injected && !best.Injected || f.Injected == best.Injected && f.To-f.From > best.To-best.From) {
+		if explains(f, t) && (best == nil || f.Injected && !best.Injected || f.Injected == best.Injected &&
+			f.To-f.From > best.To-best.From) {
 			best = f
 		}
 	}
 	return best
 }
 
-// explains tells whether a fault can be the one that brought the violation about.
+// explains reports whether a fault can be the one that brought the violation about.
 func explains(f *history.FaultSpan, t *Story) bool {
 	v := t.Violation
 	switch {
@@ -43,7 +46,8 @@ func met(f *history.FaultSpan, g *history.Grant) bool {
 	return f.Disturbs(g.Client) && f.From <= g.LastEnd && f.To >= g.Start
 }
 
-// blameless tells whether a violation of the pattern was not brought about by a stop of its clients, so that a stall of the machine beside it explains nothing.
+// blameless reports whether a violation of the pattern was not brought about by a
+// stop of its clients, so that a stall of the machine beside it explains nothing.
 func blameless(pattern string) bool {
 	switch pattern {
 	case "", checker.PatternPaused, checker.PatternSeveral, checker.PatternUnexplained:
@@ -55,8 +59,9 @@ func blameless(pattern string) bool {
 // besideMost is how many faults a story tells that disturb neither of its clients.
 const besideMost = 2
 
-// besides finds the injected faults that lay on the service, or on links of the two to the store, between the earlier grant and the end of what
-// the two did: the latest of those that began before the later grant, and those that began after it.
+// besides finds the injected faults that lay on the service, or on links of the two
+// to the store, between the earlier grant and the end of what the two did: the
+// latest of those that began before the later grant, and those that began after it.
 func besides(r *reports.Record, t *Story) []*history.FaultSpan {
 	if !t.Rivals() {
 		return nil

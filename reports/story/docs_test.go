@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// anchors lists the places of a Markdown file that a link can name, as GitHub makes them of headings.
+// anchors lists the places of a Markdown file that a link can name, as GitHub
+// makes them of headings.
 func anchors(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -23,7 +24,8 @@ func anchors(t *testing.T, file string) map[string]bool {
 	return out
 }
 
-// TestDocLinks checks that every remedy points at a section of remedies.md, that each section is of some use, and that the places exist that it points at.
+// TestDocLinks checks that every remedy points at a section of remedies.md, that
+// each section is of some use, and that the places exist that it points at.
 func TestDocLinks(t *testing.T) {
 	const folder = "../../docs"
 	check := func(from, link string) {

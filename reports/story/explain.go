@@ -93,7 +93,8 @@ func when(s reports.Scenario, v *checker.Violation) Prose {
 // grantFact says what is known of a grant.
 func grantFact(s reports.Scenario, g *checker.GrantRef) Prose {
 	said := s.Voice()
-	p := Prose{}.b(said.Client(g.Client)).t(", ").grant(g.Grant, g.Token).t(fmt.Sprintf(", granted at %s", said.At(g.Acquired)))
+	p := Prose{}.b(said.Client(g.Client)).t(", ").grant(g.Grant,
+		g.Token).t(fmt.Sprintf(", granted at %s", said.At(g.Acquired)))
 	switch session := s.History != nil && s.History.Header.Claims.Validity == "session"; {
 	case g.Promise > 0:
 		p = p.t(fmt.Sprintf("; its lease ran to %s", said.At(g.Promise)))
@@ -256,8 +257,8 @@ func SeverityWord(v checker.Severity) string {
 	return ""
 }
 
-// Blameless says of a lost update that its writer is not at fault, where the history shows whose it is: the version that it replaced had
-// been slipped in by a stale write.
+// Blameless says of a lost update that its writer is not at fault, where the history
+// shows whose it is: the version that it replaced had been slipped in by a stale write.
 func Blameless(r *reports.Record, v *checker.Violation) string {
 	for _, id := range v.Ops {
 		o := r.Op(id)

@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// words are how a report speaks of the fault: those of its history, which may come from anywhere. A fault that has none is told in general words.
+// words are how a report speaks of the fault: those of its history, which may
+// come from anywhere. A fault that has none is told in general words.
 func words(f *history.FaultSpan) history.FaultWords {
 	w := f.Touches().Words
 	for _, text := range []*string{&w.Did, &w.Bar, &w.Client, &w.Nodes, &w.Links, &w.Over} {
@@ -124,7 +125,8 @@ func peers(f *history.FaultSpan) string {
 	return "the lock service"
 }
 
-// nodes names the nodes that a fault strikes: as the history resolved them, as the readings of their clocks do, else as the plan does.
+// nodes names the nodes that a fault strikes: as the history resolved them, as
+// the readings of their clocks do, else as the plan does.
 func nodes(f *history.FaultSpan) (name string, many bool) {
 	hosts := slices.Clone(f.Hosts)
 	for _, c := range f.Clocks {

@@ -20,10 +20,12 @@ const (
 	SortPattern  = "pattern"
 )
 
-// Term is a word that a verdict uses, with all that is said of it. What it means is what the pages say, too.
+// Term is a word that a verdict uses, with all that is said of it. What it
+// means is what the pages say, too.
 type Term struct {
 	Word, Sort string
-	// Means says what it means, Example shows it by the smallest history that has it, Do says what to do about it.
+	// Means says what it means, Example shows it by the smallest history that
+	// has it, Do says what to do about it.
 	Means   string
 	Example []Step
 	Do      string
@@ -49,7 +51,8 @@ func Glossary() (all []Term) {
 		if sort == SortPattern {
 			e.steps = patternExamples[word]
 		}
-		all = append(all, Term{brief: brief, Word: word, Sort: sort, Means: phrase.Sentence(means), Example: e.steps, Do: cmp.Or(remedyText(sort, word), e.do), See: see})
+		all = append(all, Term{brief: brief, Word: word, Sort: sort, Means: phrase.Sentence(means), Example: e.steps,
+			Do: cmp.Or(remedyText(sort, word), e.do), See: see})
 	}
 	for _, w := range ResultWords {
 		if w.Class != "" { // the others are figures
@@ -71,7 +74,8 @@ func Glossary() (all []Term) {
 	return all
 }
 
-// remedyText is what the pages say to do about a word; empty where that depends on more than the word.
+// remedyText is what the pages say to do about a word; empty where that depends
+// on more than the word.
 func remedyText(sort, word string) string {
 	var r Remedy
 	switch sort {
@@ -87,19 +91,23 @@ func remedyText(sort, word string) string {
 }
 
 // kinds are those of double-holds, of unfenced writes, and of stuck locks.
-var kinds = []string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindGrantedDead, checker.KindLateNotice, checker.KindUnexplained, checker.KindStale, checker.KindInFlight,
+var kinds = []string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindGrantedDead,
+	checker.KindLateNotice, checker.KindUnexplained, checker.KindStale, checker.KindInFlight,
 	checker.KindGhost, checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired}
 
-// outcomesBeside are the words of a verdict that are no result of a scenario: an outcome of a property, the severities, and an expectation.
+// outcomesBeside are the words of a verdict that are no result of a scenario:
+// an outcome of a property, the severities, and an expectation.
 var outcomesBeside = []Entry{
 	{Word: checker.NotJudged.String(), Means: "The lock does not claim this property, or nothing happened that it could be held against. It is never a pass."},
-	{Word: checker.Untested.String(), Means: "A severity: " + severityMeans(reports.Scenario{}, checker.Untested) + "."},
-	{Word: checker.Corrupting.String(), Means: "A severity: " + severityMeans(reports.Scenario{}, checker.Corrupting) + "."},
+	{Word: checker.Untested.String(), Means: "A severity: " + severityMeans(reports.Scenario{}, checker.Untested) +
+		"."},
+	{Word: checker.Corrupting.String(), Means: "A severity: " + severityMeans(reports.Scenario{}, checker.Corrupting) +
+		"."},
 	{Word: "either", Means: "An expectation: theory leaves to chance whether anything is violated, so the scenario accepts both."},
 }
 
-// Explain returns what there is to say of a word, in every sort that has it. A letter's case does not matter. What violations of a
-// property are called ("stale writes") stands for the property.
+// Explain returns what there is to say of a word, in every sort that has it. A letter's case does
+// not matter. What violations of a property are called ("stale writes") stands for the property.
 func Explain(word string) []Term {
 	word = strings.ToLower(strings.Join(strings.Fields(word), " "))
 	spaced := strings.ReplaceAll(strings.TrimSuffix(word, "s"), "-", " ")

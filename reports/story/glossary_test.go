@@ -11,13 +11,15 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// Every word that a verdict can have is explained, with one example, in the order of time, in which one step decides, and with what to do.
+// Every word that a verdict can have is explained, with one example, in the
+// order of time, in which one step decides, and with what to do.
 func TestGlossary(t *testing.T) {
 	var results []string
 	for r := reports.Inconclusive; r <= reports.Failed; r++ {
 		results = append(results, r.String())
 	}
-	want := map[string][]string{SortVerdict: append(append([]string{"either"}, results...), checker.NotJudged.String(), checker.Untested.String(), checker.Corrupting.String()),
+	want := map[string][]string{SortVerdict: append(append([]string{"either"}, results...), checker.NotJudged.String(),
+		checker.Untested.String(), checker.Corrupting.String()),
 		SortKind: kindsInTheSource(t)}
 	for _, p := range checker.Properties() {
 		want[SortProperty] = append(want[SortProperty], p.Name)
@@ -123,7 +125,8 @@ func TestExplain(t *testing.T) {
 
 // What outputs call the violations of a property explains the property.
 func TestExplainNouns(t *testing.T) {
-	for word, want := range map[string]string{"double-hold": checker.MutualExclusion, "Double holds": checker.MutualExclusion, "stale writes": checker.UnfencedWrite} {
+	for word, want := range map[string]string{"double-hold": checker.MutualExclusion,
+		"Double holds": checker.MutualExclusion, "stale writes": checker.UnfencedWrite} {
 		if got := Explain(word); len(got) != 1 || got[0].Word != want {
 			t.Errorf("%s: %+v, want %s", word, got, want)
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// Handover makes the story of one contended hand-over, for runs in which nothing went wrong, and counts how many there were: a key's
-// grant to a client that was already waiting while another held it. It prefers one that a fault touched.
+// Handover makes the story of one contended hand-over, for runs in which nothing
+// went wrong, and counts how many there were: a key's grant to a client that was
+// already waiting while another held it. It prefers one that a fault touched.
 func Handover(r *reports.Record) (*Story, int) {
 	last := map[history.KeyID]*history.Grant{}
 	var best *Story
@@ -18,7 +19,8 @@ func Handover(r *reports.Record) (*Story, int) {
 	for _, g := range r.Grants {
 		before := last[g.Key]
 		last[g.Key] = g
-		if before == nil || before.Client == g.Client || before.LastAct == 0 || g.Start >= before.LastAct || g.End < before.LastAct {
+		if before == nil || before.Client == g.Client || before.LastAct == 0 || g.Start >= before.LastAct ||
+			g.End < before.LastAct {
 			continue
 		}
 		n++
@@ -34,7 +36,8 @@ func Handover(r *reports.Record) (*Story, int) {
 	ops := cast(r, best, nil)
 	best.beside = besides(r, best)
 	best.Moments = moments(r, best, ops)
-	wait := Moment{At: best.B.Start, Who: best.B.Client, Arrow: &arrow{To: toService, Label: "acquire " + best.Key + " (waits)"}}
+	wait := Moment{At: best.B.Start, Who: best.B.Client,
+		Arrow: &arrow{To: toService, Label: "acquire " + best.Key + " (waits)"}}
 	wait.Text = Prose{}.b(r.Client(best.B.Client)).t(" asks for ").code(best.Key).t(" and has to wait.")
 	i, _ := slices.BinarySearchFunc(best.Moments, wait, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
 	best.Moments = slices.Insert(best.Moments, i, wait)

@@ -19,7 +19,8 @@ const headlineText = 200
 func Headline(s reports.Scenario, t *Story) Prose {
 	switch s.Result() {
 	case reports.Failed:
-		return Prose{}.t("The scenario did not run to its end: " + phrase.Clip(phrase.FirstLine(s.Failed), headlineText))
+		return Prose{}.t("The scenario did not run to its end: " +
+			phrase.Clip(phrase.FirstLine(s.Failed), headlineText))
 	case reports.Skipped:
 		return Prose{}.t("Not run: " + phrase.Clip(phrase.FirstLine(s.Skipped), headlineText))
 	case reports.Inconclusive:
@@ -56,7 +57,8 @@ func violatedHeadline(s reports.Scenario, t *Story) Prose {
 	return Prose{}.t(phrase.Sentence(phrase.List(s.ViolatedNames()) + " violated"))
 }
 
-// withoutHarm ends the headline of double-holds without a stale write, saying only what the verdict says.
+// withoutHarm ends the headline of double-holds without a stale write, saying
+// only what the verdict says.
 func withoutHarm(s reports.Scenario) string {
 	if s.History != nil && s.History.Header.Claims.Permits > 1 {
 		return ", so that more than " + phrase.Grouped(s.History.Header.Claims.Permits) + " held it at once"
@@ -76,12 +78,14 @@ func withoutHarm(s reports.Scenario) string {
 	return ""
 }
 
-// knowsWrites tells whether the history says what reached the store: a log without writes does not.
+// knowsWrites reports whether the history says what reached the store: a log
+// without writes does not.
 func knowsWrites(s reports.Scenario) bool {
 	return s.History == nil || s.History.Header.Untold[history.FactWrites] == ""
 }
 
-// staleWrites counts the stale writes that the store took. Only a store that checks tokens could have refused them.
+// staleWrites counts the stale writes that the store took. Only a store that
+// checks tokens could have refused them.
 func staleWrites(s reports.Scenario) string {
 	out := phrase.Plural(s.Verdict.Stats.Stale, "stale write")
 	if s.History == nil || !s.History.Header.Store.Fenced || s.History.Header.Claims.Token != "fencing" {
@@ -90,8 +94,9 @@ func staleWrites(s reports.Scenario) string {
 	return out + " that it should have refused"
 }
 
-// held begins a headline about double-holds that are no certain defect: with its length when there was one, with the number of holders
-// that went on past their lease where that is what they are, else with how many had a later holder beside them.
+// held begins a headline about double-holds that are no certain defect: with its
+// length when there was one, with the number of holders that went on past their lease
+// where that is what they are, else with how many had a later holder beside them.
 func held(s reports.Scenario, t *Story) Prose {
 	p := Prose{}.t("Two clients held ")
 	key := ""
@@ -120,7 +125,8 @@ func held(s reports.Scenario, t *Story) Prose {
 	return p.t(" at once, " + s.Causes(checker.MutualExclusion).Times())
 }
 
-// overrunHeld begins a headline about holders that went on past their lease; without a key they are of several.
+// overrunHeld begins a headline about holders that went on past their lease;
+// without a key they are of several.
 func overrunHeld(over reports.Amount, key string) Prose {
 	number, their := phrase.Plural(over.N, "holder"), "their"
 	switch {
@@ -136,10 +142,11 @@ func overrunHeld(over reports.Amount, key string) Prose {
 	return p.t(" went on past " + their + " lease")
 }
 
-// manyKeys tells whether the double-holds kept are of more than one key.
+// manyKeys reports whether the double-holds kept are of more than one key.
 func manyKeys(s reports.Scenario) bool {
 	p := s.Property(checker.MutualExclusion)
-	return p != nil && slices.ContainsFunc(p.Violations, func(v checker.Violation) bool { return v.Key != p.Violations[0].Key })
+	return p != nil && slices.ContainsFunc(p.Violations,
+		func(v checker.Violation) bool { return v.Key != p.Violations[0].Key })
 }
 
 func passHeadline(s reports.Scenario) Prose {
@@ -151,7 +158,8 @@ func passHeadline(s reports.Scenario) Prose {
 	case s.History != nil && s.History.Header.Claims.ReadWrite:
 		p = Prose{}.t("Never a writer beside another holder in " + phrase.Plural(st.Grants, "grant"))
 	case s.History != nil && s.History.Header.Claims.Permits > 1:
-		p = Prose{}.t("Never more than " + phrase.Plural(s.History.Header.Claims.Permits, "holder") + " in " + phrase.Plural(st.Grants, "grant"))
+		p = Prose{}.t("Never more than " + phrase.Plural(s.History.Header.Claims.Permits, "holder") + " in " +
+			phrase.Plural(st.Grants, "grant"))
 	}
 	if c := s.Noted().Counters; len(c) > 0 {
 		p = p.t(", and " + reports.Damage(c))
@@ -177,7 +185,8 @@ func toldLede(r *reports.Record, s reports.Scenario, t *Story) (p Prose, why str
 	if s.Unexpected() {
 		room--
 	}
-	if c := s.Noted().Counters; len(c) > 0 && s.Result() == reports.Corrupted && room > 0 { // the tiles have it too
+	// the tiles have it too
+	if c := s.Noted().Counters; len(c) > 0 && s.Result() == reports.Corrupted && room > 0 {
 		more = Prose{}.t(" ").b(phrase.Sentence(reports.Damage(c)))
 	}
 	return expected(told, more, s)
@@ -196,12 +205,14 @@ func tellPair(r *reports.Record, t *Story) Prose {
 	return nil
 }
 
-// pairwise tells whether a violation of the property is told best by what two holders did to each other.
+// pairwise reports whether a violation of the property is told best by what two
+// holders did to each other.
 func pairwise(property string) bool {
 	return property == checker.MutualExclusion || property == checker.UnfencedWrite || property == checker.LostUpdate
 }
 
-// had says what the earlier client did with the key during a fault: one that was over before the grant met a waiter.
+// had says what the earlier client did with the key during a fault: one that
+// was over before the grant met a waiter.
 func (t *Story) had(f *history.FaultSpan) string {
 	if f.To <= t.A.End {
 		return "waited for"
@@ -218,18 +229,21 @@ func pairLede(r *reports.Record, t *Story) Prose {
 		p = p.t(fmt.Sprintf("%s sent a write as the holder of %s; it was %s under way and arrived when %s had been granted the lock. ", a, t.Key,
 			phrase.Span(t.Stale[0].Decided-t.Stale[0].Start), b))
 	case t.Violation.Kind == "granted-while-valid":
-		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s%s. ", r.Subject(t.B.Client), t.Key, r.Client(t.A.Client), keyGivenAway(r, t.Violation.Pattern)))
+		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s%s. ", r.Subject(t.B.Client),
+			t.Key, r.Client(t.A.Client), keyGivenAway(r, t.Violation.Pattern)))
 	case t.Violation.Pattern == checker.PatternStoreAway:
 		p = p.t(fmt.Sprintf("%s waited for the store while it held %s, and acted again only at %s, when its lease was over. ", a, t.Key, r.At(t.ActsAgain())))
 		return aftermath(r, p.t(gaveAway(r, t)).t(a+" went on as if it still held the lock"), t)
 	case t.Violation.Pattern == checker.PatternWorkedPast:
-		p = p.t(fmt.Sprintf("%s held %s for longer than its lease%s, and no fault is to blame for that. ", a, t.Key, ofTTL(r)))
+		p = p.t(fmt.Sprintf("%s held %s for longer than its lease%s, and no fault is to blame for that. ", a, t.Key,
+			ofTTL(r)))
 		return aftermath(r, p.t(gaveAway(r, t)).t(a+" went on as if it still held the lock"), t)
 	case f != nil && f.Disturbs(t.A.Client):
 		if f.Sudden() {
 			p = p.t(fmt.Sprintf("%s was %s while it %s %s. ", a, Did(f), t.had(f), t.Key))
 		} else {
-			p = p.t(fmt.Sprintf("%s was %s for %s while it %s %s%s. ", a, Did(f), phrase.Span(f.To-f.From), t.had(f), t.Key,
+			p = p.t(fmt.Sprintf("%s was %s for %s while it %s %s%s. ", a, Did(f), phrase.Span(f.To-f.From), t.had(f),
+				t.Key,
 				ofLease(r, f.To-f.From)))
 		}
 		p = p.t(gaveAway(r, t))
@@ -238,7 +252,8 @@ func pairLede(r *reports.Record, t *Story) Prose {
 			return aftermath(r, p, t)
 		}
 	default:
-		p = p.t(fmt.Sprintf("%s held %s under %s while %s held it under %s. ", a, t.Key, reports.GrantName(t.A.ID, t.A.Token), b,
+		p = p.t(fmt.Sprintf("%s held %s under %s while %s held it under %s. ", a, t.Key,
+			reports.GrantName(t.A.ID, t.A.Token), b,
 			reports.GrantName(t.B.ID, t.B.Token)))
 	}
 	switch {
@@ -252,7 +267,8 @@ func pairLede(r *reports.Record, t *Story) Prose {
 	return p
 }
 
-// keyGivenAway goes on after the sentence that a key was granted inside a promise. A log of others says nothing about its lock service.
+// keyGivenAway goes on after the sentence that a key was granted inside a
+// promise. A log of others says nothing about its lock service.
 func keyGivenAway(r *reports.Record, pattern string) string {
 	if pattern == checker.PatternGrantedTwice && reports.OfOthers(&r.History.Header) {
 		return ""
@@ -300,20 +316,22 @@ func aftermath(r *reports.Record, p Prose, t *Story) Prose {
 		return p.t(", and an update was lost.")
 	case len(t.Refused) > 0 && r.FenceBefore(t.Refused[0]) != nil:
 		top := r.FenceBefore(t.Refused[0])
-		return p.t(fmt.Sprintf(", but the store had seen %s by then, and refused the write under %s.", reports.GrantName(top.ID, top.Token), reports.GrantName(t.A.ID, t.A.Token)))
+		return p.t(fmt.Sprintf(", but the store had seen %s by then, and refused the write under %s.",
+			reports.GrantName(top.ID, top.Token), reports.GrantName(t.A.ID, t.A.Token)))
 	case len(t.Refused) > 0:
 		return p.t(", but the store refused its write.")
 	}
 	return p.t(".")
 }
 
-// tookStale tells whether the store took a stale write, by the verdict: a lost update alone is none.
+// tookStale reports whether the store took a stale write, by the verdict: a lost
+// update alone is none.
 func tookStale(r *reports.Record, t *Story) bool {
 	return slices.ContainsFunc(t.Stale, func(o *history.Op) bool { return r.Stale[o.ID] })
 }
 
-// overwrote tells whether a stale write of the earlier holder replaced one of the later. (The other way round the later one overwrote what it had
-// not seen, which is a lost update too.)
+// overwrote reports whether a stale write of the earlier holder replaced one of the later. (The
+// other way round the later one overwrote what it had not seen, which is a lost update too.)
 func overwrote(r *reports.Record, t *Story) bool {
 	return slices.ContainsFunc(t.Stale, func(o *history.Op) bool {
 		replaced := r.ReplacedBy(o)
@@ -342,7 +360,8 @@ func gaveAway(r *reports.Record, t *Story) string {
 	if n == 0 {
 		return fmt.Sprintf("The lock service gave %s to %s. ", t.Key, r.Client(t.B.Client))
 	}
-	return fmt.Sprintf("The lock service gave %s away, and at last, after %s, to %s. ", t.Key, phrase.Plural(n, "other grant"), r.Client(t.B.Client))
+	return fmt.Sprintf("The lock service gave %s away, and at last, after %s, to %s. ", t.Key,
+		phrase.Plural(n, "other grant"), r.Client(t.B.Client))
 }
 
 // ofLease compares a disturbance with the lock's TTL.
@@ -425,7 +444,8 @@ func besideOverruns(over reports.Amount) string {
 	return "; and " + over.Of("overrun") + ", which no lease prevents"
 }
 
-// harm says what became of the data, in the words of a headline: what was corrupted, or what a fence refused.
+// harm says what became of the data, in the words of a headline: what was
+// corrupted, or what a fence refused.
 func harm(s reports.Scenario) string {
 	st, counters := s.Verdict.Stats, s.Noted().Counters
 	switch {
@@ -443,7 +463,8 @@ func harm(s reports.Scenario) string {
 	return reports.Were(int64(s.Causes(checker.LostUpdate).N), "update") + " lost"
 }
 
-// alone is the headline of a run in which nobody held a key at the same time as another, by the violation that is told.
+// alone is the headline of a run in which nobody held a key at the same time as
+// another, by the violation that is told.
 func alone(s reports.Scenario, v *checker.Violation) string {
 	words := checker.Named(v.Property).Words
 	if s.Count(v.Property) == 1 {
@@ -452,5 +473,5 @@ func alone(s reports.Scenario, v *checker.Violation) string {
 	return words.More
 }
 
-// unlocked tells whether there is no lock: nothing claims that clients exclude each other.
+// unlocked reports whether there is no lock: nothing claims that clients exclude each other.
 func unlocked(h *history.Header) bool { return h != nil && h.Claims.Permits == 0 }

@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// A write that lost an update is called stale only where the verdict says that the store took a stale write.
+// A write that lost an update is called stale only where the verdict says that
+// the store took a stale write.
 func TestALostUpdateIsNoStaleWrite(t *testing.T) {
 	for _, c := range []struct {
 		stale bool

@@ -29,7 +29,8 @@ var timingWords = map[string][2]string{
 func TimingRows(st checker.Stats) (rows []TimingRow) {
 	for _, t := range st.Timings {
 		words := timingWords[t.What]
-		rows = append(rows, TimingRow{What: words[0], Means: words[1], Count: phrase.Grouped(t.Count), P50: phrase.Span(int64(t.P50)), P95: phrase.Span(int64(t.P95)), P99: phrase.Span(int64(t.P99)),
+		rows = append(rows, TimingRow{What: words[0], Means: words[1], Count: phrase.Grouped(t.Count),
+			P50: phrase.Span(int64(t.P50)), P95: phrase.Span(int64(t.P95)), P99: phrase.Span(int64(t.P99)),
 			Max: phrase.Span(int64(t.Max))})
 	}
 	return rows
@@ -40,15 +41,17 @@ func Contention(st checker.Stats) string {
 	if st.Grants == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s of %s went to a client that had waited for the holder before it", phrase.Grouped(st.Handovers), phrase.Plural(st.Grants, "grant"))
+	text := fmt.Sprintf("%s of %s went to a client that had waited for the holder before it",
+		phrase.Grouped(st.Handovers), phrase.Plural(st.Grants, "grant"))
 	if st.WaitersMax > 0 {
 		text += fmt.Sprintf("; at most %s waited for a key at once", phrase.Plural(st.WaitersMax, "client"))
 	}
 	return text
 }
 
-// Exclusive says how many grants were not exclusive, and how much that is worth; empty where nothing was granted or no exclusion is claimed. Of a
-// reader-writer lock a grant counts as exclusive beside none that it conflicts with.
+// Exclusive says how many grants were not exclusive, and how much that is worth;
+// empty where nothing was granted or no exclusion is claimed. Of a reader-writer
+// lock a grant counts as exclusive beside none that it conflicts with.
 func Exclusive(v checker.Verdict, h *history.Header) string {
 	what := "exclusive"
 	if h != nil && h.Claims.ReadWrite {
@@ -59,14 +62,17 @@ func Exclusive(v checker.Verdict, h *history.Header) string {
 		return ""
 	}
 	for _, p := range v.Properties {
-		if p.Name == checker.MutualExclusion && (p.Outcome == checker.NotJudged || p.Outcome == checker.Inconclusive && r.Count == 0) {
+		if p.Name == checker.MutualExclusion && (p.Outcome == checker.NotJudged || p.Outcome == checker.Inconclusive &&
+			r.Count == 0) {
 			return ""
 		}
 	}
 	if r.Count == 0 {
-		return fmt.Sprintf("all %s were %s; with 95 %% confidence fewer than %s of such grants are not", phrase.Plural(r.Of, "grant"), what, fine(r.High))
+		return fmt.Sprintf("all %s were %s; with 95 %% confidence fewer than %s of such grants are not",
+			phrase.Plural(r.Of, "grant"), what, fine(r.High))
 	}
-	return fmt.Sprintf("%s of %s were not %s: %s, with 95 %% confidence %s to %s", phrase.Grouped(r.Count), phrase.Plural(r.Of, "grant"), what,
+	return fmt.Sprintf("%s of %s were not %s: %s, with 95 %% confidence %s to %s", phrase.Grouped(r.Count),
+		phrase.Plural(r.Of, "grant"), what,
 		fine(float64(r.Count)/float64(r.Of)), fine(r.Low), fine(r.High))
 }
 

@@ -10,12 +10,16 @@ import (
 	"github.com/lockchaos/lockchaos/reports/story"
 )
 
-// TestLedeIsShort checks that no lede is longer than a reader takes in at a glance, whatever there is to tell, and that what it leaves out is below.
+// TestLedeIsShort checks that no lede is longer than a reader takes in at a
+// glance, whatever there is to tell, and that what it leaves out is below.
 func TestLedeIsShort(t *testing.T) {
 	const long = "First of all this. Then that. Then a third. And a fourth. And so on."
 	cases := map[string]reports.Scenario{}
-	for name, make := range map[string]func() reports.Scenario{"pass": reporttest.PassCase, "corrupted": reporttest.CorruptedCase, "contained": reporttest.ContainedCase, "inconclusive": reporttest.InconclusiveCase, "failed": reporttest.FailedCase,
-		"skipped": reporttest.SkippedCase, "surprise": reporttest.SurpriseCase, "clocks": reporttest.ClockCase, "hostile": reporttest.HostileCase} {
+	for name, make := range map[string]func() reports.Scenario{"pass": reporttest.PassCase,
+		"corrupted": reporttest.CorruptedCase, "contained": reporttest.ContainedCase,
+		"inconclusive": reporttest.InconclusiveCase, "failed": reporttest.FailedCase,
+		"skipped": reporttest.SkippedCase, "surprise": reporttest.SurpriseCase, "clocks": reporttest.ClockCase,
+		"hostile": reporttest.HostileCase} {
 		cases[name] = make()
 		why := make()
 		why.Why = long
@@ -39,7 +43,8 @@ func TestLedeIsShort(t *testing.T) {
 			}
 		}
 		if defects.Property(name) == nil {
-			defects.Verdict.Properties = append(defects.Verdict.Properties, checker.PropertyResult{Name: name, Outcome: checker.Violated, Count: 2})
+			defects.Verdict.Properties = append(defects.Verdict.Properties,
+				checker.PropertyResult{Name: name, Outcome: checker.Violated, Count: 2})
 		}
 	}
 	cases["defects"] = defects

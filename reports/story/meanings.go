@@ -15,5 +15,6 @@ var ResultWords = []Entry{
 	{"failed", "The harness or a service failed. A violation that was certain by then is told on its page; otherwise there is nothing to judge.", "f"},
 	{"defects", "In how many ways the lock certainly broke what it claims: it gave a key away while it was promised to another client, say.", ""},
 	{"overruns", "How many grants were acted under past their lease, while a later grant of the key was held. No lease prevents that. An overrun counts once, however many later grants it overlaps.", ""},
-	{"stale, refused", "How many writes the store took, or refused, of a client whose grant a later one had replaced.", ""},
+	{"stale, refused", "How many writes the store took, or refused, of a client whose grant a later one had replaced.",
+		""},
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// arrow is a moment's line in the sequence diagram: from its client to the lock service or to the store, or a point on the
-// service's own line.
+// arrow is a moment's line in the sequence diagram: from its client to the lock
+// service or to the store, or a point on the service's own line.
 type arrow struct {
 	To    lane
 	Label string
@@ -26,7 +26,8 @@ const (
 	AtService
 )
 
-// name is how a client begins a sentence: by its name, or by "It" when the sentence before was about it too.
+// name is how a client begins a sentence: by its name, or by "It" when the
+// sentence before was about it too.
 func name(r *reports.Record, p Prose, who, last int32) Prose {
 	if who == last {
 		return p.t("It")
@@ -67,13 +68,16 @@ func sayAcquire(r *reports.Record, t *Story, m Moment) Moment {
 		if wait := o.End - o.Start; t.B != nil && o == t.B.Op && wait > 20e6 {
 			p = p.t(", after a wait of " + phrase.Span(wait))
 		}
-		if t.Ordered() && o == t.B.Op && t.Violation.Kind == checker.KindGrantedWhileValid && t.Violation.A != nil && t.Violation.A.Promise > o.End {
-			p = p.t(fmt.Sprintf(", though %s was promised it for another %s", r.Client(t.A.Client), phrase.Span(t.Violation.A.Promise-o.End)))
+		if t.Ordered() && o == t.B.Op && t.Violation.Kind == checker.KindGrantedWhileValid && t.Violation.A != nil &&
+			t.Violation.A.Promise > o.End {
+			p = p.t(fmt.Sprintf(", though %s was promised it for another %s", r.Client(t.A.Client),
+				phrase.Span(t.Violation.A.Promise-o.End)))
 			m.Tone, m.Arrow.Tone = bad, bad
 		}
 		p = p.t(".")
 	case o.Busy:
-		p = p.t(" tries to acquire ").code(key).t(as(o) + fmt.Sprintf(" for %s and is told that another client has %s.", phrase.Span(o.End-o.Start), wanted(o)))
+		p = p.t(" tries to acquire ").code(key).t(as(o) +
+			fmt.Sprintf(" for %s and is told that another client has %s.", phrase.Span(o.End-o.Start), wanted(o)))
 		m.Arrow.Label, m.Tone = "acquire "+key+" → busy", bad
 	case o.Outcome == history.Fail:
 		p = p.t(" does not get ").code(key).t(as(o) + ": " + because(o))
@@ -86,7 +90,8 @@ func sayAcquire(r *reports.Record, t *Story, m Moment) Moment {
 	return m
 }
 
-// as says as what an acquire of a reader-writer lock asked for the key, or that one acquire asked for several keys; "" of other acquires.
+// as says as what an acquire of a reader-writer lock asked for the key, or that
+// one acquire asked for several keys; "" of other acquires.
 func as(o *history.Op) string {
 	if o.Set != 0 {
 		return " together with other keys"
@@ -129,7 +134,8 @@ func sayRead(r *reports.Record, p Prose, o *history.Op) (Prose, *arrow) {
 	switch o.Outcome {
 	case history.OK:
 		if o.Slow() {
-			return p.t(fmt.Sprintf(" is answered, %s after it asked: version %s.", phrase.Span(o.End-o.Start), phrase.Grouped(o.Version))), a
+			return p.t(fmt.Sprintf(" is answered, %s after it asked: version %s.", phrase.Span(o.End-o.Start),
+				phrase.Grouped(o.Version))), a
 		}
 		return p.t(fmt.Sprintf(" reads version %s.", phrase.Grouped(o.Version))), a
 	case history.Fail:
@@ -162,7 +168,8 @@ func sayRelease(r *reports.Record, t *Story, p Prose, o *history.Op) (Prose, *ar
 }
 
 func sayAsk(r *reports.Record, p Prose, o *history.Op) (Prose, *arrow) {
-	if r.History.Header.Translated && o.Outcome == history.Fail && !o.NotHeld { // so package audit puts down what is an act, and nothing else is known of it
+	// so package audit puts down what is an act, and nothing else is known of it
+	if r.History.Header.Translated && o.Outcome == history.Fail && !o.NotHeld {
 		return p.t(" takes itself for the holder of ").code(r.Key(o.Key)).t("."), nil
 	}
 	verb, ask := " asks the lock whether it still holds ", "held?"

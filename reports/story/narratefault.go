@@ -14,7 +14,8 @@ func sayFreeze(r *reports.Record, t *Story, m Moment) Moment {
 	return m
 }
 
-// sayBeside tells a fault that lay on the service, or on links to the store, while the story went on.
+// sayBeside tells a fault that lay on the service, or on links to the store,
+// while the story went on.
 func sayBeside(r *reports.Record, m Moment) Moment {
 	f := m.beside
 	m.Text = begins(f).t(proof(f) + " It lasts " + phrase.Span(f.To-f.From) + ".")
@@ -27,7 +28,8 @@ func proof(f *history.FaultSpan) string {
 		return ""
 	}
 	text := phrase.Cut(f.Evidence, MostProof)
-	if part, cutOff := strings.CutSuffix(text, "…"); cutOff { // not in the middle of a word; the table of faults has it whole
+	// not in the middle of a word; the table of faults has it whole
+	if part, cutOff := strings.CutSuffix(text, "…"); cutOff {
 		if i := strings.LastIndexAny(part, " "); i > 0 {
 			text = strings.TrimRight(part[:i], " ,;:") + " …"
 		}
@@ -53,8 +55,8 @@ func sayThaw(r *reports.Record, t *Story, m Moment) Moment {
 	return m
 }
 
-// sayExpiry tells the end of A's promise, when it came before B was granted. The end of a session is the service's affair,
-// and not in the history.
+// sayExpiry tells the end of A's promise, when it came before B was granted.
+// The end of a session is the service's affair, and not in the history.
 func sayExpiry(r *reports.Record, t *Story) (Moment, bool) {
 	if t.Violation.A == nil || !t.Ordered() || t.Violation.A.Promise <= t.A.End || t.Violation.A.Promise > t.B.End {
 		return Moment{}, false
@@ -66,7 +68,8 @@ func sayExpiry(r *reports.Record, t *Story) (Moment, bool) {
 	if r.History.Header.Claims.Validity == "library" {
 		promised = "the validity it was told"
 	}
-	p := Prose{}.t("By the client's own reckoning (start of its attempt + "+promised+" − 2 ms) the lease of ").grant(t.A.ID, t.A.Token).t(" is over.")
+	p := Prose{}.t("By the client's own reckoning (start of its attempt + "+promised+
+		" − 2 ms) the lease of ").grant(t.A.ID, t.A.Token).t(" is over.")
 	return Moment{At: t.Violation.A.Promise, Text: p, Arrow: &arrow{To: AtService, Label: "lease over"}}, true
 }
 
@@ -79,5 +82,6 @@ func sayLost(r *reports.Record, g *history.Grant, e history.Event) Moment {
 	if e.Text != "" {
 		p = p.t(" (" + phrase.Clip(phrase.FirstLine(e.Text), 200) + ")")
 	}
-	return Moment{At: when, Who: g.Client, Text: p.t("."), Arrow: &arrow{To: toService, Label: "lost-event", Back: true}}
+	return Moment{At: when, Who: g.Client, Text: p.t("."),
+		Arrow: &arrow{To: toService, Label: "lost-event", Back: true}}
 }

@@ -23,7 +23,8 @@ func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
 	}
 	sends, writes := " sends its write", fmt.Sprintf(" writes version %s", phrase.Grouped(o.Version))
 	if o.Late() {
-		p = Prose{}.b(r.Client(o.Client)).t(fmt.Sprintf("'s write, sent %s before, arrives", phrase.Span(o.Decided-o.Start)))
+		p = Prose{}.b(r.Client(o.Client)).t(fmt.Sprintf("'s write, sent %s before, arrives",
+			phrase.Span(o.Decided-o.Start)))
 		sends, writes = "", fmt.Sprintf(" as version %s", phrase.Grouped(o.Version))
 	}
 	m.Arrow = &arrow{To: ToStore, Label: fmt.Sprintf("write v%d%s → ok", o.Version, tok)}
@@ -48,7 +49,8 @@ func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
 		p = p.t(writes+" under ").grant(o.Grant, o.Token).t(". ")
 		p = p.b("The store takes it")
 		m.Text, m.Tone = sayHarm(r, p, o).t("."), bad
-		m.Arrow = &arrow{To: ToStore, Label: fmt.Sprintf("write v%d%s%s → ok", o.Version, tok, staleWord(r, o)), Tone: bad}
+		m.Arrow = &arrow{To: ToStore, Label: fmt.Sprintf("write v%d%s%s → ok", o.Version, tok, staleWord(r, o)),
+			Tone: bad}
 	case o.Accepted():
 		m.Text = p.t(writes + ". The store takes it.")
 	case o.Outcome == history.Fail:
@@ -61,7 +63,8 @@ func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
 	return m
 }
 
-// staleWord marks a write that came too late. Where the order of the grants is not known it is one of two that is stale, and nobody knows which.
+// staleWord marks a write that came too late. Where the order of the grants is
+// not known it is one of two that is stale, and nobody knows which.
 func staleWord(r *reports.Record, o *history.Op) string {
 	if r.Stale[o.ID] && !r.Unordered[o.Grant] {
 		return " (stale)"
@@ -69,7 +72,8 @@ func staleWord(r *reports.Record, o *history.Op) string {
 	return ""
 }
 
-// sayHarm says what the stale write did: to the counter, to the version that it replaced, and on what it was based.
+// sayHarm says what the stale write did: to the counter, to the version that it
+// replaced, and on what it was based.
 func sayHarm(r *reports.Record, p Prose, o *history.Op) Prose {
 	replaced, read := r.ReplacedBy(o), readBefore(r, o)
 	if fall := r.Fall(o, replaced); fall != "" {
@@ -80,7 +84,8 @@ func sayHarm(r *reports.Record, p Prose, o *history.Op) Prose {
 		return p
 	case rightfulAfter(r, o, replaced):
 		return p.t(". ").b(r.Subject(o.Client) + " rightly holds the lock").t(fmt.Sprintf(
-			": the version that it replaces had been written behind its back by %s's stale write", r.Client(replaced.Client)))
+			": the version that it replaces had been written behind its back by %s's stale write",
+			r.Client(replaced.Client)))
 	case read != nil && read.Version < o.Replaced:
 		return p.t(fmt.Sprintf(". It is based on version %s: ", phrase.Grouped(read.Version))).
 			b(fmt.Sprintf("%s's version %s is lost", r.Client(replaced.Client), phrase.Grouped(replaced.Version)))
@@ -101,12 +106,17 @@ func readBefore(r *reports.Record, o *history.Op) *history.Op {
 	return read
 }
 
-// rightfulAfter tells whether a write that lost an update is not to blame: it is not stale, its grant was the latest of the key when it was
-// sent, and what it replaced is another client's stale write.
+// rightfulAfter reports whether a write that lost an update is not to blame: it
+// is not stale, its grant was the latest of the key when it was sent, and what
+// it replaced is another client's stale write.
 func rightfulAfter(r *reports.Record, o, replaced *history.Op) bool {
 	g := r.Grant(o.Grant)
-	if g == nil || replaced == nil || r.Unordered[g.ID] || r.Stale[o.ID] || !r.Stale[replaced.ID] || replaced.Client == o.Client {
+	if g == nil || replaced == nil || r.Unordered[g.ID] || r.Stale[o.ID] || !r.Stale[replaced.ID] ||
+		replaced.Client == o.Client {
 		return false
 	}
-	return !slices.ContainsFunc(r.Grants, func(x *history.Grant) bool { return x.Key == o.Key && x.End > g.End && x.End <= o.Start })
+	return !slices.ContainsFunc(r.Grants, func(x *history.Grant) bool {
+		return x.Key == o.Key && x.End > g.End &&
+			x.End <= o.Start
+	})
 }

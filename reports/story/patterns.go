@@ -30,8 +30,8 @@ func violationsOf(property, kind string, n reports.Amount) string {
 	return n.Of(noun)
 }
 
-// groupCounts names what is in a group, counted by cause: "5 overruns and 9 stale writes". Lost updates are left out beside stale writes,
-// which bring them about.
+// groupCounts names what is in a group, counted by cause: "5 overruns and 9 stale
+// writes". Lost updates are left out beside stale writes, which bring them about.
 func groupCounts(s reports.Scenario, g checker.PatternGroup) string {
 	var parts []string
 	for _, c := range g.Counts {
@@ -66,7 +66,8 @@ func UnpatternedTitle(p *checker.PropertyResult) Prose {
 	return Prose{}.b(violationsOf(p.Name, kindOfAll(p, ""), n))
 }
 
-// kindOfAll is the kind of all violations of a property and pattern that are kept; empty where they differ.
+// kindOfAll is the kind of all violations of a property and pattern that are
+// kept; empty where they differ.
 func kindOfAll(p *checker.PropertyResult, pattern string) (kind string) {
 	for i, n := 0, 0; i < len(p.Violations); i++ {
 		v := &p.Violations[i]
@@ -86,9 +87,10 @@ func PatternGroups(s reports.Scenario) []checker.PatternGroup {
 	groups := slices.Clone(s.Verdict.Patterns)
 	defective := func(g checker.PatternGroup) int {
 		for _, c := range g.Counts {
-			if p := s.Property(c.Property); p != nil && slices.ContainsFunc(p.Violations, func(v checker.Violation) bool {
-				return v.Pattern == g.Pattern && v.Blame() == checker.Defect
-			}) {
+			if p := s.Property(c.Property); p != nil &&
+				slices.ContainsFunc(p.Violations, func(v checker.Violation) bool {
+					return v.Pattern == g.Pattern && v.Blame() == checker.Defect
+				}) {
 				return 0
 			}
 		}
@@ -110,8 +112,9 @@ func PatternProse(s reports.Scenario) (all []Prose) {
 	return all
 }
 
-// PatternLines tells the patterns of a verdict's violations, a line each: "5 overruns and 5 stale writes, all by the same pattern: holder
-// paused past its TTL (expired-while-paused)". Empty where nothing is violated that has one.
+// PatternLines tells the patterns of a verdict's violations, a line each: "5
+// overruns and 5 stale writes, all by the same pattern: holder paused past its
+// TTL (expired-while-paused)". Empty where nothing is violated that has one.
 func PatternLines(v checker.Verdict) (lines []string) {
 	s := reports.Scenario{Verdict: v}
 	groups := PatternGroups(s)

@@ -5,7 +5,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// patternMeanings explains each pattern to somebody who has never met it: what went on, and whose affair it is.
+// patternMeanings explains each pattern to somebody who has never met it: what
+// went on, and whose affair it is.
 var patternMeanings = map[string]string{
 	checker.PatternPaused: "A lease is a promise with an end. The holder's process stood still until that end had passed, and the lock service lawfully gave the key to another client. " +
 		"Whoever stands still can't notice that time goes by, so the holder went on as before.",

@@ -15,12 +15,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// TestPropertiesInWords holds what a page says of each property to what was last read. After a change: go test ./reports -update, and read again.
+// TestPropertiesInWords holds what a page says of each property to what was
+// last read. After a change: go test ./reports -update, and read again.
 func TestPropertiesInWords(t *testing.T) {
 	var out strings.Builder
 	for _, x := range reporttest.Scenes {
 		s := x.Make()
-		s.Events = append(s.Events, history.Event{Type: history.Watermark, Time: 9000 * reporttest.Ms, Start: 9000 * reporttest.Ms}, history.Event{Type: history.End, Time: 9000 * reporttest.Ms})
+		s.Events = append(s.Events, history.Event{Type: history.Watermark, Time: 9000 * reporttest.Ms,
+			Start: 9000 * reporttest.Ms}, history.Event{Type: history.End, Time: 9000 * reporttest.Ms})
 		v := checker.Judge(&s.History, checker.Options{})
 		if r := v.Property(x.Property); r == nil || r.Outcome != checker.Violated {
 			t.Fatalf("%s: %+v", x.Property, r)

@@ -8,7 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// Prose is a sentence with emphasis. It knows its own escaping, so that a page and a plain-text reader get the same words.
+// Prose is a sentence with emphasis. It knows its own escaping, so that a page
+// and a plain-text reader get the same words.
 type Prose []piece
 
 type piece struct {
@@ -28,7 +29,8 @@ func (p Prose) grant(id, token int64) Prose {
 	return append(p, piece{text: reports.GrantName(id, token), tag: "tok"})
 }
 
-// OnTheWeb is where the documentation is, for those who have nothing but the page. Nothing that a reader needs is only there.
+// OnTheWeb is where the documentation is, for those who have nothing but the
+// page. Nothing that a reader needs is only there.
 const OnTheWeb = "https://github.com/lockchaos/lockchaos/blob/main/docs/"
 
 // String returns the words alone.
@@ -40,7 +42,8 @@ func (p Prose) String() string {
 	return b.String()
 }
 
-// sentenceEnd is where a sentence ends: not in "1.5 s", and not where the text goes on in lower case.
+// sentenceEnd is where a sentence ends: not in "1.5 s", and not where the text
+// goes on in lower case.
 var sentenceEnd = regexp.MustCompile(`([.!?][")”]?)(?:\s+[A-Z0-9“"(]|\s*$)`)
 
 // sentences counts the sentences of p.

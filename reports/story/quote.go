@@ -17,7 +17,8 @@ type section struct {
 // remedySections are the sections of docs/remedies.md by their anchors.
 var remedySections = sync.OnceValue(func() map[string]*section { return sectionsOf(docs.Remedies) })
 
-// sectionsOf takes a page of the documentation apart. It knows what those pages use: headings, paragraphs, code, emphasis and links.
+// sectionsOf takes a page of the documentation apart. It knows what those pages
+// use: headings, paragraphs, code, emphasis and links.
 func sectionsOf(page string) map[string]*section {
 	out := map[string]*section{}
 	for _, part := range strings.Split(page, "\n## ")[1:] {
@@ -44,7 +45,8 @@ func anchorOf(title string) string {
 
 var markup = regexp.MustCompile("`([^`]+)`|\\*([^*]+)\\*|\\[([^\\]]+)\\]\\(([^)]+)\\)")
 
-// quote turns a paragraph of Markdown into prose. A link to the same page becomes its words: the section may not be on the report.
+// quote turns a paragraph of Markdown into prose. A link to the same page
+// becomes its words: the section may not be on the report.
 func quote(paragraph string) Prose {
 	var p Prose
 	for rest := paragraph; rest != ""; {

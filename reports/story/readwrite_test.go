@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
-// readersAndWriter is a history in which two readers hold a key together, and then a writer holds it.
+// readersAndWriter is a history in which two readers hold a key together, and
+// then a writer holds it.
 func readersAndWriter() *history.History {
 	h := &history.History{Keys: []string{"k0"}, Header: history.Header{TTL: 500e6, Clients: 3,
 		Claims: history.Claims{Validity: "from_invocation", Permits: 1, ReadWrite: true}}}
@@ -31,7 +32,8 @@ func readersAndWriter() *history.History {
 	return h
 }
 
-// TestReadersAndWritersInWords: two readers are no two holders of whom one is too many, and every acquire says what it asked for.
+// TestReadersAndWritersInWords: two readers are no two holders of whom one is
+// too many, and every acquire says what it asked for.
 func TestReadersAndWritersInWords(t *testing.T) {
 	h := readersAndWriter()
 	v := checker.Verdict{Outcome: checker.Pass, Stats: checker.Stats{Grants: 3}}

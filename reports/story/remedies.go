@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// Remedy is one thing to do, and the section of docs/remedies.md that says more; a page shows each section once.
+// Remedy is one thing to do, and the section of docs/remedies.md that says
+// more; a page shows each section once.
 type Remedy struct {
 	Lead string
 	Text Prose
@@ -21,7 +22,8 @@ func do(lead, text, place string) Remedy {
 	return Remedy{Lead: lead, Text: quote(text), Place: place}
 }
 
-// patternRemedies say what to do about each pattern. What helps against several of them is said by the lock and its store: see fenceRemedy.
+// patternRemedies say what to do about each pattern. What helps against several
+// of them is said by the lock and its store: see fenceRemedy.
 var patternRemedies = map[string]Remedy{
 	checker.PatternPaused: do("Let the store refuse what comes after a pause.",
 		"The whole process stood still, so neither a check nor a renewal inside it can help. Only the store can tell that its write is late.", "fencing-tokens"),
@@ -34,17 +36,20 @@ var patternRemedies = map[string]Remedy{
 	checker.PatternStoreAway: do("Give requests to the store a deadline inside the lease.",
 		"The holder waited for the store longer than its lease lasts. When the answer comes late it must look at the clock, and acquire again.", "deadlines"),
 	checker.PatternWorkedPast: do("Choose a TTL that is longer than the work, or renew the lease while it goes on.",
-		"No fault was needed here: the work took longer than the lease. Measure its slowest run, not its mean.", "renewal"),
+		"No fault was needed here: the work took longer than the lease. Measure its slowest run, not its mean.",
+		"renewal"),
 	checker.PatternLossIgnored: do("Listen for the loss while the work goes on.",
 		"The lock told its client that it had lost the key, and the application did not stop. Give the work a context that ends with the lock.", "news-of-a-loss"),
 	checker.PatternClockJumped: do("Measure leases on a monotonic clock, and leave a margin.",
-		"A wrong clock ended the lease too early for one side or too late for the other. A fence needs no clock.", "clocks"),
+		"A wrong clock ended the lease too early for one side or too late for the other. A fence needs no clock.",
+		"clocks"),
 	checker.PatternFailover: do("Do not let a replica take over that may not know the grant.",
 		"Replication that answers first and copies later loses the last grants at a failover. Use a service that agrees on each grant by consensus.", "what-the-service-remembers"),
 	checker.PatternRestart: do("Keep grants through a crash.",
 		"Let the server write each grant to disk before it answers. Or keep a server that came back out of the quorum for one TTL.", "what-the-service-remembers"),
 	checker.PatternQuorum: do("Spread the servers, and stop the holder when a majority is gone.",
-		"Leases could not be kept alive, and the holder went on. A holder that can't renew must stop by its own clock.", "what-the-service-remembers"),
+		"Leases could not be kept alive, and the holder went on. A holder that can't renew must stop by its own clock.",
+		"what-the-service-remembers"),
 	checker.PatternService: do("Find out what the lock service forgets under this fault.",
 		"It gave a key away that it had promised. Look for the grant in its log and its replicas, before and after the fault.", "what-the-service-remembers"),
 	checker.PatternStolen: do("Compare the owner in the release.",
@@ -84,15 +89,18 @@ var kindRemedies = map[string]Remedy{
 	checker.KindAsleep: do("Let a waiter look at the key again from time to time.",
 		"A notice was lost, or came before the waiter listened for it. Listen first, then look; and look again after a while.", "a-defect-of-the-lock"),
 	checker.KindWedged: do("Report it to those who make the lock.",
-		"Nobody held the key and nobody got it. Look at what each waiter waits for, and who was to wake it.", "a-defect-of-the-lock"),
+		"Nobody held the key and nobody got it. Look at what each waiter waits for, and who was to wake it.",
+		"a-defect-of-the-lock"),
 	checker.KindNeverExpired: do("Give every grant an end.",
 		"A grant outlived its holder. Set the expiry in the same request as the grant, or tie it to a session with a timeout.", "an-end-for-every-grant"),
 }
 
-// The most patterns that a page has remedies for. The violations' own part of the page has them all.
+// The most patterns that a page has remedies for. The violations' own part of
+// the page has them all.
 const remediedPatterns = 2
 
-// causes are the remedies for what was violated: for the pattern of the violation that is told, for the others, for its kind, and for what has no pattern.
+// causes are the remedies for what was violated: for the pattern of the violation
+// that is told, for the others, for its kind, and for what has no pattern.
 func causes(s reports.Scenario, told *checker.Violation) []Remedy {
 	var out []Remedy
 	var patterns []string
@@ -117,8 +125,8 @@ func causes(s reports.Scenario, told *checker.Violation) []Remedy {
 	return append(out, propertyRemedies(s)...)
 }
 
-// propertyRemedies are those for the violated properties of which some violations have no pattern, and for effects that were repeated: those must be
-// made harmless, whatever brought them about.
+// propertyRemedies are those for the violated properties of which some violations have no pattern,
+// and for effects that were repeated: those must be made harmless, whatever brought them about.
 func propertyRemedies(s reports.Scenario) []Remedy {
 	var out []Remedy
 	for _, name := range s.ViolatedNames() {
@@ -134,7 +142,8 @@ func propertyRemedies(s reports.Scenario) []Remedy {
 	return out
 }
 
-// unfold gives each remedy its section, the first that names it, and leaves out what was said before.
+// unfold gives each remedy its section, the first that names it, and leaves out
+// what was said before.
 func unfold(all []Remedy) []Remedy {
 	var out []Remedy
 	leads, places := map[string]bool{}, map[string]bool{}

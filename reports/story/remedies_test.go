@@ -60,12 +60,14 @@ func ofOnePattern(pattern, kind string) reports.Scenario {
 	return s
 }
 
-// TestEveryPatternHasARemedy checks that the page of each pattern says what to do about this one, whole and without a network.
+// TestEveryPatternHasARemedy checks that the page of each pattern says what to
+// do about this one, whole and without a network.
 func TestEveryPatternHasARemedy(t *testing.T) {
 	for _, p := range checker.Patterns() {
 		r := story.PatternRemedies[p.Name]
 		text, links := todoOf(t, reportOf(t, ofOnePattern(p.Name, checker.KindLeaseOverrun)))
-		if r.Lead == "" || !strings.HasPrefix(strings.TrimSpace(text), "Why this was expected.") || !strings.Contains(text, r.Lead) || !strings.Contains(text, r.Text.String()) {
+		if r.Lead == "" || !strings.HasPrefix(strings.TrimSpace(text), "Why this was expected.") ||
+			!strings.Contains(text, r.Lead) || !strings.Contains(text, r.Text.String()) {
 			t.Errorf("%s: nothing says what to do about it", p.Name)
 		}
 		for other, x := range story.PatternRemedies {
@@ -96,7 +98,8 @@ func TestEveryPatternHasARemedy(t *testing.T) {
 
 // TestEveryKindHasARemedy checks the kinds of violations, those without a pattern too.
 func TestEveryKindHasARemedy(t *testing.T) {
-	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindLeaseOverrun, checker.KindUnexplained, checker.KindStale, checker.KindInFlight,
+	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindLateNotice, checker.KindLeaseOverrun,
+		checker.KindUnexplained, checker.KindStale, checker.KindInFlight,
 		checker.KindGhost, checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired} {
 		s := ofOnePattern("", kind)
 		s.Verdict.Patterns = nil
@@ -124,7 +127,8 @@ func lacking(change func(v *checker.Verdict, n *history.Needs)) reports.Scenario
 	return s
 }
 
-// TestEveryVerdictSaysWhatToDo checks each verdict, and each reason for which a run can be inconclusive.
+// TestEveryVerdictSaysWhatToDo checks each verdict, and each reason for which a
+// run can be inconclusive.
 func TestEveryVerdictSaysWhatToDo(t *testing.T) {
 	adapterFails := reporttest.FailedCase()
 	adapterFails.Failed = `client 1 on host client-1: open adapter: the adapter "x" ended (exit status 3) before it had answered hello`
@@ -153,8 +157,12 @@ func TestEveryVerdictSaysWhatToDo(t *testing.T) {
 		{"a fault without effect", lacking(func(v *checker.Verdict, _ *history.Needs) {
 			v.Stats.Faults = []checker.FaultStats{{Kind: "pause", Injected: true, Begun: 2, Bit: 1}}
 		}), "Find out why the fault had no effect."},
-		{"too few grants", lacking(func(v *checker.Verdict, n *history.Needs) { n.Grants = int(2 * v.Stats.Grants) }), "At this pace about --duration 10s is enough; this run had 3 s."},
-		{"too few hand-overs", lacking(func(v *checker.Verdict, n *history.Needs) { n.Handovers = 1 + int(v.Stats.Handovers) }), "Let it run longer."},
+		{"too few grants", lacking(func(v *checker.Verdict, n *history.Needs) { n.Grants = int(2 * v.Stats.Grants) }),
+			"At this pace about --duration 10s is enough; this run had 3 s."},
+		{"too few hand-overs", lacking(func(v *checker.Verdict,
+			n *history.Needs) {
+			n.Handovers = 1 + int(v.Stats.Handovers)
+		}), "Let it run longer."},
 		{"too few struck holders", lacking(func(v *checker.Verdict, n *history.Needs) { n.Bites = 2 }), "Let it run longer."},
 		{"senseless events", lacking(func(*checker.Verdict, *history.Needs) {}), "check the adapter"},
 		{"contained", reporttest.ContainedCase(), "Handle refusals."},
@@ -168,7 +176,8 @@ func TestEveryVerdictSaysWhatToDo(t *testing.T) {
 			t.Errorf("%s: the page does not say %q but %q", c.name, c.want, text)
 		}
 		first := strings.Index(page, `id="todo"`)
-		for _, later := range []string{`id="timeline"`, "<h2>Properties</h2>", "<h2>Violations</h2>", "<h2>What else was reported</h2>", "<h2>Again</h2>"} {
+		for _, later := range []string{`id="timeline"`, "<h2>Properties</h2>", "<h2>Violations</h2>",
+			"<h2>What else was reported</h2>", "<h2>Again</h2>"} {
 			if i := strings.Index(page, later); i >= 0 && i < first {
 				t.Errorf("%s: %s stands above what to do", c.name, later)
 			}
@@ -176,7 +185,8 @@ func TestEveryVerdictSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// TestOneReasonOnce checks that what left all open is told in one sentence, and not beside each property that it left open.
+// TestOneReasonOnce checks that what left all open is told in one sentence, and
+// not beside each property that it left open.
 func TestOneReasonOnce(t *testing.T) {
 	s := lacking(func(*checker.Verdict, *history.Needs) {})
 	for name, page := range map[string]string{"report": reportOf(t, s), "index": indexOf(t, reporttest.Suite(s))} {
@@ -199,14 +209,18 @@ func TestOneReasonOnce(t *testing.T) {
 	}
 	// A control that was not caught is told, whatever else was left open.
 	s.Expect[0].Want = "violated"
-	if page := reportOf(t, s); !strings.Contains(page, "<li><b>mutual-exclusion</b> should be <b>violated</b> and is <b>inconclusive</b></li></ul>") {
+	if page := reportOf(t, s); !strings.Contains(page,
+		"<li><b>mutual-exclusion</b> should be <b>violated</b> and is <b>inconclusive</b></li></ul>") {
 		t.Error("the page does not say what should have been violated")
 	}
-	// Two properties that were missed alike share a line, and one that was found otherwise keeps its own.
+	// Two properties that were missed alike share a line, and one that was
+	// found otherwise keeps its own.
 	odd := reporttest.CorruptedCase()
 	odd.Met = false
-	odd.Expect = []reports.Expectation{{Property: "a", Want: "pass", Got: "inconclusive"}, {Property: "b", Want: "pass", Got: "violated"}, {Property: "c", Want: "pass", Got: "inconclusive"}}
-	if page := reportOf(t, odd); !strings.Contains(page, "<li><b>a and c</b> should be <b>pass</b> and are <b>inconclusive</b></li><li><b>b</b> should be <b>pass</b> and is <b>violated</b></li>") {
+	odd.Expect = []reports.Expectation{{Property: "a", Want: "pass", Got: "inconclusive"},
+		{Property: "b", Want: "pass", Got: "violated"}, {Property: "c", Want: "pass", Got: "inconclusive"}}
+	if page := reportOf(t, odd); !strings.Contains(page,
+		"<li><b>a and c</b> should be <b>pass</b> and are <b>inconclusive</b></li><li><b>b</b> should be <b>pass</b> and is <b>violated</b></li>") {
 		t.Error("what was missed alike does not share a line")
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// sparseSentence sums a sparse suite up: a sentence for each fault would be a list, and the list stands below.
+// sparseSentence sums a sparse suite up: a sentence for each fault would be a
+// list, and the list stands below.
 func sparseSentence(all []reports.Scenario) string {
 	var faults []string
 	judged, held, corrupted := 0, 0, 0
@@ -31,7 +32,8 @@ func sparseSentence(all []reports.Scenario) string {
 	if judged == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s, each aimed at locks that should stand it or fall by it: ", phrase.Plural(len(faults), "kind")+" of disturbance")
+	text := fmt.Sprintf("%s, each aimed at locks that should stand it or fall by it: ",
+		phrase.Plural(len(faults), "kind")+" of disturbance")
 	switch held {
 	case 0:
 		text += "none of " + phrase.Grouped(judged) + " disturbed runs let two clients in at once"

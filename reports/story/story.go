@@ -1,5 +1,6 @@
-// Package story says what happened in a run: its headline, the story of a violation from its cause to its harm, what a fault did, what to do about it, and the
-// glossary of every word that a report uses.
+// Package story says what happened in a run: its headline, the story of a
+// violation from its cause to its harm, what a fault did, what to do about it,
+// and the glossary of every word that a report uses.
 package story
 
 import (
@@ -37,7 +38,8 @@ type Moment struct {
 	Aside  bool               // told for completeness, not part of what went wrong
 }
 
-// Story is one violation retold: its moments in order of time, and what the headline and the lede need of it.
+// Story is one violation retold: its moments in order of time, and what the
+// headline and the lede need of it.
 type Story struct {
 	Moments []Moment
 	// Left is how many moments were left out for length.
@@ -45,26 +47,32 @@ type Story struct {
 
 	Violation *checker.Violation
 	A, B      *history.Grant
-	Fault     *history.FaultSpan // the injected fault, or else the stall, that disturbed A before it acted again; where their order is unknown, either of the two
-	// beside are faults that lay on the service, or between one of the two and the store, meanwhile.
+	// Fault is the injected fault, or else the stall, that disturbed A before it acted again; where
+	// their order is unknown, either of the two.
+	Fault *history.FaultSpan
+	// beside are faults that lay on the service, or between one of the two and
+	// the store, meanwhile.
 	beside []*history.FaultSpan
 	Key    string
-	// stale are A's writes (or anybody's) that the store took though it should not have, refused those that it refused.
+	// stale are A's writes (or anybody's) that the store took though it should
+	// not have, refused those that it refused.
 	Stale, Refused []*history.Op
 	lostUpdate     bool
 }
 
-// Rivals tells whether the story is of two grants of one key. Those of a deadlock are of two, and nobody is in the other's way as a holder.
+// Rivals reports whether the story is of two grants of one key. Those of a
+// deadlock are of two, and nobody is in the other's way as a holder.
 func (t *Story) Rivals() bool { return t.A != nil && t.B != nil && t.A.Key == t.B.Key }
 
-// Ordered reports whether a was certainly granted the key before b. Only then may a story say that the key was given away, or was no longer a's.
+// Ordered reports whether a was certainly granted the key before b. Only then
+// may a story say that the key was given away, or was no longer a's.
 func (t *Story) Ordered() bool { return t.Rivals() && !t.Violation.Unordered }
 
 // The greatest number of steps a story tells; a longer one is cut in its middle.
 const storyLength = 16
 
-// Retell makes the story of a violation from the ops that prove it, all that was done under the two grants, and the faults
-// that touched them. With only, no other ops are told than those.
+// Retell makes the story of a violation from the ops that prove it, all that was done under the
+// two grants, and the faults that touched them. With only, no other ops are told than those.
 func Retell(r *reports.Record, s reports.Scenario, v *checker.Violation, only map[int64]bool) Story {
 	t := Story{Violation: v, Key: phrase.Clip(v.Key, 40)}
 	if v.A != nil {
@@ -115,7 +123,7 @@ func cast(r *reports.Record, t *Story, only map[int64]bool) []*history.Op {
 	return ops
 }
 
-// losesUpdate tells whether a lost update is among what the verdict found of these two grants.
+// losesUpdate reports whether a lost update is among what the verdict found of these two grants.
 func losesUpdate(r *reports.Record, s reports.Scenario, t *Story) bool {
 	p := s.Property(checker.LostUpdate)
 	if p == nil {
@@ -140,10 +148,12 @@ func moments(r *reports.Record, t *Story, ops []*history.Op) []Moment {
 			at = o.End
 		}
 		if o.Late() {
-			out = append(out, Moment{At: o.Start, Who: o.Client, Text: Prose{}.b(r.Client(o.Client)).t(" sends its write, which is long under way.")})
+			out = append(out, Moment{At: o.Start, Who: o.Client,
+				Text: Prose{}.b(r.Client(o.Client)).t(" sends its write, which is long under way.")})
 		}
 		if o.Slow() {
-			out = append(out, Moment{At: o.Start, Who: o.Client, Text: Prose{}.b(r.Client(o.Client)).t(" sends a read, and waits for the answer.")})
+			out = append(out, Moment{At: o.Start, Who: o.Client,
+				Text: Prose{}.b(r.Client(o.Client)).t(" sends a read, and waits for the answer.")})
 		}
 		out = append(out, Moment{At: at, Who: o.Client, Op: o})
 	}
@@ -198,9 +208,10 @@ func narrate(r *reports.Record, t *Story, in []Moment) []Moment {
 	return out
 }
 
-// joins tells whether a read and the next op make one sentence.
+// joins reports whether a read and the next op make one sentence.
 func joins(o, next *history.Op) bool {
-	return o.Kind == history.Read && o.Outcome == history.OK && !o.Slow() && next != nil && next.Kind == history.Write &&
+	return o.Kind == history.Read && o.Outcome == history.OK && !o.Slow() && next != nil &&
+		next.Kind == history.Write &&
 		next.Grant == o.Grant && next.Accepted() && !next.Late()
 }
 

@@ -29,7 +29,8 @@ func SuiteHeadline(s reports.Suite) string {
 	unexpected, ran := number(s.Scenarios, reports.Scenario.Unexpected), all-n[reports.Skipped]-n[reports.Failed]
 	switch {
 	case ran > 0 && !slices.ContainsFunc(s.Scenarios, func(x reports.Scenario) bool { return len(x.Expect) > 0 }):
-		for _, r := range []reports.Result{reports.Corrupted, reports.Violated, reports.Contained, reports.Inconclusive, reports.Pass} {
+		for _, r := range []reports.Result{reports.Corrupted, reports.Violated, reports.Contained, reports.Inconclusive,
+			reports.Pass} {
 			count(n[r], r.String())
 		}
 	case ran > 0 && unexpected == all:
@@ -61,7 +62,8 @@ func number(all []reports.Scenario, so func(reports.Scenario) bool) (n int) {
 // namedUnexpected is how many scenarios a lede names that came out otherwise than expected.
 const namedUnexpected = 2
 
-// unexpectedSentence tells first what was not expected. That a run merely shows too little for a pass is told by undecided.
+// unexpectedSentence tells first what was not expected. That a run merely shows
+// too little for a pass is told by undecided.
 func unexpectedSentence(s reports.Suite) []string {
 	var told []string
 	all := 0
@@ -86,8 +88,8 @@ func unexpectedSentence(s reports.Suite) []string {
 	return []string{"Not expected: " + strings.Join(told, "; ") + "."}
 }
 
-// SuiteLede tells what the results show together. Each sentence is said only when every scenario that it speaks of agrees; where
-// they differ it names those that do.
+// SuiteLede tells what the results show together. Each sentence is said only when
+// every scenario that it speaks of agrees; where they differ it names those that do.
 func SuiteLede(s reports.Suite) string {
 	if s.Exam != nil {
 		return examLede(s)
@@ -119,7 +121,8 @@ func SuiteLede(s reports.Suite) string {
 			out = append(out, text)
 		}
 	}
-	if text := storeSentence(held, !slices.ContainsFunc(s.Scenarios, func(x reports.Scenario) bool { return !x.Judged() })); text != "" {
+	if text := storeSentence(held, !slices.ContainsFunc(s.Scenarios,
+		func(x reports.Scenario) bool { return !x.Judged() })); text != "" {
 		out = append(out, text)
 	}
 	if text := guardSentence(s.Scenarios); text != "" {
@@ -128,7 +131,8 @@ func SuiteLede(s reports.Suite) string {
 	return strings.Join(append(out, undecided(s)...), " ")
 }
 
-// defectSentence names the locks in use that showed a defect that nobody expected, and how; then what no lease prevents in the same scenarios.
+// defectSentence names the locks in use that showed a defect that nobody
+// expected, and how; then what no lease prevents in the same scenarios.
 func defectSentence(s reports.Suite) []string {
 	var locks, words []string
 	var over reports.Amount
@@ -153,7 +157,8 @@ func defectSentence(s reports.Suite) []string {
 	if runs == 0 {
 		return nil
 	}
-	return []string{"In " + phrase.Plural(runs, "scenario") + " " + named(locks, len(locks)) + " showed " + phrase.Plural(len(words), "defect") + ": " + phrase.List(words) + besideOverruns(over) + "."}
+	return []string{"In " + phrase.Plural(runs, "scenario") + " " + named(locks, len(locks)) + " showed " +
+		phrase.Plural(len(words), "defect") + ": " + phrase.List(words) + besideOverruns(over) + "."}
 }
 
 // undecided are the sentences about scenarios that prove nothing, or too little, if there are any.
@@ -169,7 +174,8 @@ func undecided(s reports.Suite) (told []string) {
 	case 1:
 		told = append(told, "One scenario shows what was expected, and too little of the rest for a pass.")
 	default:
-		told = append(told, phrase.Plural(little, "scenario")+" show what was expected, and too little of the rest for a pass.")
+		told = append(told, phrase.Plural(little, "scenario")+
+			" show what was expected, and too little of the rest for a pass.")
 	}
 	switch n := s.Tally()[reports.Inconclusive]; n {
 	case 0:
@@ -181,21 +187,23 @@ func undecided(s reports.Suite) (told []string) {
 	}
 }
 
-// undisturbed tells whether the plan disturbed nothing.
+// undisturbed reports whether the plan disturbed nothing.
 func undisturbed(s reports.Scenario) bool { return s.Undisturbed || reports.IsQuiet(s.Fault) }
 
 // quietSentence speaks of the runs that nothing disturbed.
 func quietSentence(quiet []reports.Scenario, disturbed bool) string {
 	var wrong []string
 	for _, x := range quiet {
-		if x.Result() != reports.Pass && (x.Unexpected() || len(x.Expect) == 0 || x.Violated(checker.MutualExclusion)) && !slices.Contains(wrong, phrase.Clip(x.Lock, phrase.MostName)) {
+		if x.Result() != reports.Pass && (x.Unexpected() || len(x.Expect) == 0 ||
+			x.Violated(checker.MutualExclusion)) && !slices.Contains(wrong, phrase.Clip(x.Lock, phrase.MostName)) {
 			wrong = append(wrong, phrase.Clip(x.Lock, phrase.MostName))
 		}
 	}
 	switch {
 	case len(wrong) > 0:
 		return phrase.List(wrong) + " fell even though nothing was disturbed."
-	case len(quiet) > 0 && !disturbed && slices.ContainsFunc(quiet, func(x reports.Scenario) bool { return x.Verdict.Outcome == checker.Violated }):
+	case len(quiet) > 0 && !disturbed && slices.ContainsFunc(quiet,
+		func(x reports.Scenario) bool { return x.Verdict.Outcome == checker.Violated }):
 		return "Nothing was disturbed, and only what was expected was violated."
 	case len(quiet) > 0 && !disturbed:
 		return "Nothing was violated while nothing was disturbed. Without a fault that says little: locks break when something else breaks."
@@ -203,8 +211,8 @@ func quietSentence(quiet []reports.Scenario, disturbed bool) string {
 	return ""
 }
 
-// family is the judged scenarios under one sort of fault. It is partial when the suite has others under it that say nothing:
-// then no sentence may speak of every lock.
+// family is the judged scenarios under one sort of fault. It is partial when the suite
+// has others under it that say nothing: then no sentence may speak of every lock.
 type family struct {
 	strike  reports.Strike
 	faults  []string // the columns of the matrix that are in it; of an OtherStrike one
@@ -253,12 +261,14 @@ func families(s reports.Suite) []family {
 	return out
 }
 
-// sentence says which locks let two clients in under the fault, and whose data was corrupted all the same though they did not.
+// sentence says which locks let two clients in under the fault, and whose data
+// was corrupted all the same though they did not.
 func (f family) sentence() string {
 	text := f.held()
 	var harmed []string
 	for _, x := range f.runs {
-		if name := phrase.Clip(x.Lock, phrase.MostName); x.Result() == reports.Corrupted && !x.Violated(checker.MutualExclusion) && !slices.Contains(harmed, name) {
+		if name := phrase.Clip(x.Lock, phrase.MostName); x.Result() == reports.Corrupted &&
+			!x.Violated(checker.MutualExclusion) && !slices.Contains(harmed, name) {
 			harmed = append(harmed, name)
 		}
 	}
@@ -283,7 +293,8 @@ func (f family) held() string {
 	case len(always) == 1:
 		return always[0] + " lets two clients" + when + atTimes(sometimes) + others(never)
 	case len(always) > 1:
-		return named(always, of) + " let two clients" + strings.Replace(when, "its holder", "their holder", 1) + atTimes(sometimes) + others(never)
+		return named(always, of) + " let two clients" + strings.Replace(when, "its holder", "their holder", 1) +
+			atTimes(sometimes) + others(never)
 	}
 	return "Some runs of " + named(sometimes, of) + " let two clients" + when + others(never)
 }
@@ -354,7 +365,8 @@ func others(never []string) string {
 	return " Not so " + phrase.List(never) + "."
 }
 
-// when says under what; "past its lease" only where the verdicts say that every double-hold kept is a lease-overrun.
+// when says under what; "past its lease" only where the verdicts say that every
+// double-hold kept is a lease-overrun.
 func (f family) when() string {
 	switch f.strike {
 	case reports.FreezesHolder:
@@ -373,7 +385,8 @@ func (f family) when() string {
 	return "when its holder is frozen past its lease"
 }
 
-// storeSentence says what the double-holds did to the data; complete tells that every scenario of the suite has been judged.
+// storeSentence says what the double-holds did to the data; complete tells that
+// every scenario of the suite has been judged.
 func storeSentence(held []reports.Scenario, complete bool) string {
 	var broken []string // fenced stores that took a stale write all the same
 	fenced, corrupted, asTheory := 0, 0, len(held) > 0
@@ -409,7 +422,8 @@ func storeSentence(held []reports.Scenario, complete bool) string {
 	return "Only a store that checks fencing tokens keeps the data whole."
 }
 
-// guardSentence speaks of the application that asked the lock first, where the run has one and it did not help.
+// guardSentence speaks of the application that asked the lock first, where the
+// run has one and it did not help.
 func guardSentence(all []reports.Scenario) string {
 	found := false
 	for _, x := range all {
@@ -436,7 +450,8 @@ var fateVerbs = [...]string{reports.FellUnclear: "fell, and it is not clear why"
 func examHeadline(s reports.Suite) string {
 	parts := []string{phrase.Plural(len(s.Scenarios), "attack")}
 	if n := len(s.Exam.Left); n > 0 {
-		parts[0] = fmt.Sprintf("%s of %s", phrase.Grouped(len(s.Scenarios)), phrase.Plural(len(s.Scenarios)+n, "attack"))
+		parts[0] = fmt.Sprintf("%s of %s", phrase.Grouped(len(s.Scenarios)),
+			phrase.Plural(len(s.Scenarios)+n, "attack"))
 	}
 	defects := s.AllDefects()
 	if len(defects) > 0 {
@@ -482,7 +497,8 @@ func examLede(s reports.Suite) string {
 	}
 	if bites := s.Withstood(); bites > 0 {
 		_, high := checker.Wilson(0, int64(bites))
-		out = append(out, fmt.Sprintf("Faults that it stood bit %s: at 95 %% confidence it falls under fewer than %.1f %% of such.", phrase.Times(bites), 100*high))
+		out = append(out, fmt.Sprintf("In the attacks that it stood %s struck and none broke it: it breaks under fewer than %.1f %% of such faults (95 %% confidence).",
+			phrase.Plural(bites, "fault"), 100*high))
 	}
 	if len(s.Exam.Left) > 0 {
 		out = append(out, fmt.Sprintf("All this is of the attacks that were made within --budget %v, the most telling ones.", s.Exam.Budget))

@@ -30,5 +30,6 @@ func Summary(s reports.Scenario) string {
 
 // ViolationLine tells one violation in one line, for those who watch a run.
 func ViolationLine(v checker.Violation) string {
-	return phrase.At(v.At) + "  " + phrase.Clip(v.Property, phrase.MostName) + "  " + phrase.OneLine(phrase.Clip(v.Text, 400))
+	return phrase.At(v.At) + "  " + phrase.Clip(v.Property, phrase.MostName) + "  " +
+		phrase.OneLine(phrase.Clip(v.Text, 400))
 }

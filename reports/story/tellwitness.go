@@ -14,14 +14,15 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TellWitness tells what happened in a witness of the violation, line by line, in the order of the stamps. Whole is how many events the
-// history has that it was taken from.
+// TellWitness tells what happened in a witness of the violation, line by line, in the
+// order of the stamps. Whole is how many events the history has that it was taken from.
 func TellWitness(w io.Writer, wit witness.Witness, v *checker.Violation, whole int) {
 	fmt.Fprintf(w, "%s: %s\n\n", v.Property, v.Text)
 	table := tabwriter.NewWriter(w, 2, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "s\twho\t  what\n")
 	// The store's ledger is read now and then: its lines come later than what they tell.
-	events := slices.SortedStableFunc(slices.Values(wit.Events), func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
+	events := slices.SortedStableFunc(slices.Values(wit.Events),
+		func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 	for i := range events {
 		if what := happened(&events[i], wit.Keys); what != "" {
 			fmt.Fprintf(table, "%.4f\t%s\t  %s\n", time.Duration(events[i].Time).Seconds(), speaker(&events[i]), what)

@@ -1,4 +1,5 @@
-// Package studies has what several runs teach together: what changed between two, and from which value of a parameter a lock falls.
+// Package studies has what several runs teach together: what changed between
+// two, and from which value of a parameter a lock falls.
 package studies
 
 import (
@@ -33,7 +34,8 @@ const (
 	Same
 )
 
-var changeNames = [...]string{Worse: "worse", Undecided: "no longer decided", Better: "better", Decided: "decided now", OnlyFirst: "only in A", OnlySecond: "only in B", Same: "same"}
+var changeNames = [...]string{Worse: "worse", Undecided: "no longer decided", Better: "better", Decided: "decided now",
+	OnlyFirst: "only in A", OnlySecond: "only in B", Same: "same"}
 
 func (c Change) String() string { return changeNames[c] }
 
@@ -68,7 +70,8 @@ type Compared struct {
 	Figures    []ComparedFigure
 }
 
-// ComparedProperty is a property whose outcome is another in the second run, with how often it was violated in each.
+// ComparedProperty is a property whose outcome is another in the second run,
+// with how often it was violated in each.
 type ComparedProperty struct {
 	Name           string
 	A, B           checker.Outcome
@@ -130,7 +133,8 @@ func differing(a, b *reports.Scenario) (out []ComparedProperty) {
 		if before == nil || before.Outcome == now.Outcome {
 			continue
 		}
-		out = append(out, ComparedProperty{now.Name, before.Outcome, now.Outcome, a.Causes(now.Name).N, b.Causes(now.Name).N})
+		out = append(out, ComparedProperty{now.Name, before.Outcome, now.Outcome, a.Causes(now.Name).N,
+			b.Causes(now.Name).N})
 	}
 	return out
 }
@@ -140,8 +144,10 @@ func sideFigures(a, b *reports.Scenario) []ComparedFigure {
 	x, y := a.Verdict.Stats, b.Verdict.Stats
 	return []ComparedFigure{
 		{"grants", x.Grants, y.Grants}, {"faults that bit", int64(x.Bites), int64(y.Bites)},
-		{"defects", int64(len(a.Defects())), int64(len(b.Defects()))}, {"overruns", int64(a.Overruns().N), int64(b.Overruns().N)},
-		{"stale writes", x.Stale, y.Stale}, {"lost updates", int64(a.Causes(checker.LostUpdate).N), int64(b.Causes(checker.LostUpdate).N)}, {"refused", x.Refused, y.Refused},
+		{"defects", int64(len(a.Defects())), int64(len(b.Defects()))},
+		{"overruns", int64(a.Overruns().N), int64(b.Overruns().N)},
+		{"stale writes", x.Stale, y.Stale}, {"lost updates", int64(a.Causes(checker.LostUpdate).N),
+			int64(b.Causes(checker.LostUpdate).N)}, {"refused", x.Refused, y.Refused},
 	}
 }
 

@@ -37,12 +37,13 @@ type CurvePoint struct {
 	// Ratio is the value in TTLs, Value the value itself, in ns.
 	Ratio float64 `json:"ratio"`
 	Value int64   `json:"value_ns"`
-	// Struck counts the holds that a proven strike of the fault met; Violated how many of them are part of a violation of the property, Harmed how many of one that
-	// harms data.
+	// Struck counts the holds that a proven strike of the fault met; Violated how many of
+	// them are part of a violation of the property, Harmed how many of one that harms data.
 	Struck   int `json:"struck"`
 	Violated int `json:"violated"`
 	Harmed   int `json:"harmed"`
-	// Runs is how many runs this comes from; Failed were not to be used. Missed strikes met no holder.
+	// Runs is how many runs this comes from; Failed were not to be used. Missed
+	// strikes met no holder.
 	Runs   int `json:"runs"`
 	Failed int `json:"failed"`
 	Missed int `json:"missed"`
@@ -78,14 +79,17 @@ func WriteCurveJSON(w io.Writer, c Curve) error {
 	return enc.Encode(c)
 }
 
-// WriteCurveCSV writes a line for every point: the value, in TTLs and ns, what was counted, and both rates with their intervals.
+// WriteCurveCSV writes a line for every point: the value, in TTLs and ns, what
+// was counted, and both rates with their intervals.
 func WriteCurveCSV(w io.Writer, c Curve) error {
 	out := csv.NewWriter(w)
-	lines := [][]string{{"lock", "fault", "over", "ttl_ns", "ratio", "value_ns", "runs", "failed", "missed", "struck", "violated", "rate", "low", "high", "harmed", "harm_rate", "harm_low", "harm_high",
+	lines := [][]string{{"lock", "fault", "over", "ttl_ns", "ratio", "value_ns", "runs", "failed", "missed", "struck",
+		"violated", "rate", "low", "high", "harmed", "harm_rate", "harm_low", "harm_high",
 		"shortest_ns", "longest_ns"}}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	for _, p := range c.Points {
-		line := []string{c.Lock, c.Fault, c.Over, phrase.Itoa(c.TTL), number(p.Ratio), phrase.Itoa(p.Value), phrase.Itoa(p.Runs), phrase.Itoa(p.Failed), phrase.Itoa(p.Missed), phrase.Itoa(p.Struck)}
+		line := []string{c.Lock, c.Fault, c.Over, phrase.Itoa(c.TTL), number(p.Ratio), phrase.Itoa(p.Value),
+			phrase.Itoa(p.Runs), phrase.Itoa(p.Failed), phrase.Itoa(p.Missed), phrase.Itoa(p.Struck)}
 		for _, r := range []struct {
 			hits int
 			reports.Rate
@@ -95,7 +99,8 @@ func WriteCurveCSV(w io.Writer, c Curve) error {
 			if r.Of > 0 {
 				share = strconv.FormatFloat(r.Share(), 'f', 4, 64)
 			}
-			line = append(line, phrase.Itoa(r.hits), share, strconv.FormatFloat(low, 'f', 4, 64), strconv.FormatFloat(high, 'f', 4, 64))
+			line = append(line, phrase.Itoa(r.hits), share, strconv.FormatFloat(low, 'f', 4, 64),
+				strconv.FormatFloat(high, 'f', 4, 64))
 		}
 		lines = append(lines, append(line, phrase.Itoa(p.Shortest), phrase.Itoa(p.Longest)))
 	}
@@ -104,7 +109,8 @@ func WriteCurveCSV(w io.Writer, c Curve) error {
 
 // Headline says where the lock stops to be safe.
 func (c Curve) Headline() string {
-	last, first := -1, -1 // the last value up to which nothing was violated, the first from which most were
+	// the last value up to which nothing was violated, the first from which most were
+	last, first := -1, -1
 	for i, p := range c.Points {
 		if p.Struck == 0 || p.Violated > 0 {
 			break
@@ -123,9 +129,11 @@ func (c Curve) Headline() string {
 	case first == 0:
 		return fmt.Sprintf("%s: %s was violated in most struck holds, from %s on.", what, c.Property, c.inTTL(first))
 	case last >= 0 && first >= 0:
-		return fmt.Sprintf("%s: %s was never violated up to %s, and in most struck holds from %s on.", what, c.Property, c.inTTL(last), c.inTTL(first))
+		return fmt.Sprintf("%s: %s was never violated up to %s, and in most struck holds from %s on.", what, c.Property,
+			c.inTTL(last), c.inTTL(first))
 	case first >= 0:
-		return fmt.Sprintf("%s: %s was violated in most struck holds from %s on, and now and then below.", what, c.Property, c.inTTL(first))
+		return fmt.Sprintf("%s: %s was violated in most struck holds from %s on, and now and then below.", what,
+			c.Property, c.inTTL(first))
 	}
 	return fmt.Sprintf("%s: %s was violated now and then.", what, c.Property)
 }
@@ -144,7 +152,8 @@ func Ratio(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
 // CurveLine tells one point in one line.
 func CurveLine(c Curve, p CurvePoint) string {
-	text := fmt.Sprintf("%5s × TTL  %8s  %4d struck  %s violated %-14s (%s)", Ratio(p.Ratio), phrase.Span(p.Value), p.Struck, c.Property, p.Rate(), p.Rate().Between())
+	text := fmt.Sprintf("%5s × TTL  %8s  %4d struck  %s violated %-14s (%s)", Ratio(p.Ratio), phrase.Span(p.Value),
+		p.Struck, c.Property, p.Rate(), p.Rate().Between())
 	if p.Harmed > 0 {
 		text += fmt.Sprintf("  data harmed %s", reports.Percent(p.Harm().Share()))
 	}

@@ -28,8 +28,8 @@ type Turn struct {
 	Elapsed time.Duration
 }
 
-// Change is the place of the first turn of those that came to what the last one did; 0: the scenario
-// has never changed.
+// Change is the place of the first turn of those that came to what the last one
+// did; 0: the scenario has never changed.
 func (c Course) Change() int {
 	for i := len(c.Turns) - 1; i > 0; i-- {
 		if c.Turns[i-1].Result != c.Turns[i].Result {
@@ -48,7 +48,8 @@ func (c Course) Times() (least, most time.Duration) {
 	return least, most
 }
 
-// Add adds what a scenario came to in the next run, by the word in its record, unless that is nothing.
+// Add adds what a scenario came to in the next run, by the word in its record,
+// unless that is nothing.
 func (t *Trend) Add(scenario, result string, turn Turn) {
 	if turn.Result.UnmarshalText([]byte(result)) != nil || turn.Result == reports.Skipped {
 		return

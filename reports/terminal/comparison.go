@@ -10,18 +10,22 @@ import (
 	"github.com/lockchaos/lockchaos/reports/studies"
 )
 
-// ComparisonText writes a comparison to a terminal: what changed first, with its properties, then what stayed.
+// ComparisonText writes a comparison to a terminal: what changed first, with
+// its properties, then what stayed.
 func ComparisonText(w io.Writer, c studies.Comparison, color bool) error {
 	var b strings.Builder
 	for _, side := range []struct {
 		name  string
 		suite reports.Suite
 	}{{"A", c.A}, {"B", c.B}} {
-		fmt.Fprintf(&b, "%s: %s, seed %d, lockchaos %s, %s\n", side.name, phrase.OneLine(phrase.Clip(side.suite.Title(), phrase.MostName)), side.suite.Seed, phrase.OneLine(phrase.Clip(side.suite.Version, phrase.MostName)),
+		fmt.Fprintf(&b, "%s: %s, seed %d, lockchaos %s, %s\n", side.name,
+			phrase.OneLine(phrase.Clip(side.suite.Title(), phrase.MostName)), side.suite.Seed,
+			phrase.OneLine(phrase.Clip(side.suite.Version, phrase.MostName)),
 			phrase.OneLine(phrase.Clip(side.suite.Runtime, phrase.MostName)))
 	}
 	for _, v := range c.Versions {
-		fmt.Fprintf(&b, "%s: %s → %s\n", phrase.OneLine(phrase.Clip(v.Name, phrase.MostName)), phrase.OneLine(orNone(v.A)), phrase.OneLine(orNone(v.B)))
+		fmt.Fprintf(&b, "%s: %s → %s\n", phrase.OneLine(phrase.Clip(v.Name, phrase.MostName)),
+			phrase.OneLine(orNone(v.A)), phrase.OneLine(orNone(v.B)))
 	}
 	b.WriteString("\n")
 	grid := [][]terminalCell{dimCells("scenario", "change", "A", "B", "figures of A", "figures of B")}
@@ -52,7 +56,8 @@ func comparedCells(x studies.Compared) []terminalCell {
 	case studies.Same:
 		style = ansiDim
 	}
-	cells := []terminalCell{{{phrase.OneLine(phrase.Clip(x.Name, phrase.MostName)), ansiBold}}, {{x.Change.String(), style}}}
+	cells := []terminalCell{{{phrase.OneLine(phrase.Clip(x.Name, phrase.MostName)), ansiBold}},
+		{{x.Change.String(), style}}}
 	for _, side := range []*reports.Scenario{x.A, x.B} {
 		color := ""
 		if side != nil {

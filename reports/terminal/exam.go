@@ -11,8 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/story"
 )
 
-// WriteExam tells an exam on a terminal: the attacks, a line each, those that fell first; what was not applicable, by reason; and
-// what that comes to.
+// WriteExam tells an exam on a terminal: the attacks, a line each, those that
+// fell first; what was not applicable, by reason; and what that comes to.
 func WriteExam(w io.Writer, s reports.Suite, color bool, width int) error {
 	var b strings.Builder
 	for _, text := range s.StandIns {
@@ -24,7 +24,8 @@ func WriteExam(w io.Writer, s reports.Suite, color bool, width int) error {
 	}
 	for f := reports.FellDefect; f <= reports.Stood; f++ {
 		for _, x := range s.ByFate(f) {
-			b.WriteString(harmless.Line(fmt.Sprintf("%s %-*s  %s", mark(f), names, phrase.Clip(x.Fault, phrase.MostName), x.CameTo())) + "\n")
+			b.WriteString(harmless.Line(fmt.Sprintf("%s %-*s  %s", mark(f), names,
+				phrase.Clip(x.Fault, phrase.MostName), x.CameTo())) + "\n")
 		}
 	}
 	for _, line := range s.Exam.NotMade() {

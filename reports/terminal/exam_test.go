@@ -9,32 +9,38 @@ import (
 	"github.com/lockchaos/lockchaos/reports"
 )
 
-// TestExamWithinBudget: an exam names the attacks that did not fit into its budget, with the reason, and says that the verdict is of those that were made.
+// TestExamWithinBudget: an exam names the attacks that did not fit into its
+// budget, with the reason, and says that the verdict is of those that were made.
 func TestExamWithinBudget(t *testing.T) {
 	exam := reports.ExamOf("any", []struct{ Attack, Why, Fix string }{{"stop-reader", "it knows no readers", ""}})
 	exam.Budget = 20 * time.Minute
 	exam.Leave("stop-grant", "about 3 min")
 	exam.Leave("node-stops", "about 2 min")
 	exam.Leave("stop-all", "about 3 min")
-	s := reports.Suite{Exam: exam, Scenarios: []reports.Scenario{{Name: "any/stop-work/unfenced", Fault: "stop-work", Verdict: checker.Verdict{Outcome: checker.Pass}}}}
+	s := reports.Suite{Exam: exam, Scenarios: []reports.Scenario{{Name: "any/stop-work/unfenced", Fault: "stop-work",
+		Verdict: checker.Verdict{Outcome: checker.Pass}}}}
 	var b strings.Builder
 	if err := WriteExam(&b, s, false, 200); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"✓ stop-work  stood\n", "– left out by --budget: needs about 3 min: stop-grant, stop-all\n", "– left out by --budget: needs about 2 min: node-stops\n",
-		"– not applicable, since it knows no readers: stop-reader\n", "\n1 of 4 attacks. No defect. 3 left out by --budget. 1 not applicable.\n", "of the attacks that were made within --budget 20m0s"} {
+	for _, want := range []string{"✓ stop-work  stood\n",
+		"– left out by --budget: needs about 3 min: stop-grant, stop-all\n", "– left out by --budget: needs about 2 min: node-stops\n",
+		"– not applicable, since it knows no readers: stop-reader\n",
+		"\n1 of 4 attacks. No defect. 3 left out by --budget. 1 not applicable.\n", "of the attacks that were made within --budget 20m0s"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
 	}
 }
 
-// TestExamMended: the last lines tell what the lock comes to without its first defect, and the headline names what shows only then.
+// TestExamMended: the last lines tell what the lock comes to without its first defect, and the
+// headline names what shows only then.
 func TestExamMended(t *testing.T) {
 	of := func(attack string, violated ...string) reports.Scenario {
 		x := reports.Scenario{Name: "any/" + attack, Fault: attack, Verdict: checker.Verdict{Outcome: checker.Violated}}
 		for _, p := range violated {
-			x.Verdict.Properties = append(x.Verdict.Properties, checker.PropertyResult{Name: p, Outcome: checker.Violated, Count: 1, Violations: []checker.Violation{{Property: p}}})
+			x.Verdict.Properties = append(x.Verdict.Properties, checker.PropertyResult{Name: p, Outcome: checker.Violated,
+				Count: 1, Violations: []checker.Violation{{Property: p}}})
 		}
 		return x
 	}
@@ -44,13 +50,18 @@ func TestExamMended(t *testing.T) {
 		mended *reports.Mended
 		says   []string
 	}{
-		{"a deep defect", &reports.Mended{Defect: checker.KeptKey, Fell: 2, Attacks: []string{"a"}, Avoids: "waits", Outcome: reports.MendedFalls, Still: []string{checker.FalseLoss}, Gone: []string{checker.StuckLock}},
-			[]string{"2 attacks. 3 defects: ", "; " + lost + ".\n", "With that mended: falls still: " + lost + " (1 of 2 fallen attacks made again on an application that waits).", "; it does not show when the first defect is mended."}},
+		{"a deep defect", &reports.Mended{Defect: checker.KeptKey, Fell: 2, Attacks: []string{"a"}, Avoids: "waits",
+			Outcome: reports.MendedFalls, Still: []string{checker.FalseLoss}, Gone: []string{checker.StuckLock}},
+			[]string{"2 attacks. 3 defects: ", "; " + lost + ".\n", "With that mended: falls still: " + lost +
+				" (1 of 2 fallen attacks made again on an application that waits).",
+				"; it does not show when the first defect is mended."}},
 		{"no mask", &reports.Mended{Defect: checker.KeptKey, Outcome: reports.MendedUnknown, Why: "no application avoids it"},
-			[]string{"2 defects: ", "With that mended: not known, since no application avoids it.", stuck[1:] + ": shown by b; whether it shows when the first defect is mended is not known."}},
+			[]string{"2 defects: ", "With that mended: not known, since no application avoids it.",
+				stuck[1:] + ": shown by b; whether it shows when the first defect is mended is not known."}},
 		{"a shard", nil, []string{"2 defects: ", "whether it shows when the first defect is mended is not known."}},
 	} {
-		s := reports.Suite{Exam: &reports.Exam{Lock: "any", Mended: c.mended}, Scenarios: []reports.Scenario{of("a", checker.KeptKey), of("b", checker.KeptKey, checker.StuckLock)}}
+		s := reports.Suite{Exam: &reports.Exam{Lock: "any", Mended: c.mended},
+			Scenarios: []reports.Scenario{of("a", checker.KeptKey), of("b", checker.KeptKey, checker.StuckLock)}}
 		var b strings.Builder
 		if err := WriteExam(&b, s, false, 2000); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// GateText tells a ruling in a terminal: what fails the gate, what is warned of, what is known, and the result.
+// GateText tells a ruling in a terminal: what fails the gate, what is warned
+// of, what is known, and the result.
 func GateText(w io.Writer, g reports.Gate, s reports.Suite, color bool) error {
 	var b strings.Builder
 	paint := func(style, text string) string {
@@ -18,7 +19,8 @@ func GateText(w io.Writer, g reports.Gate, s reports.Suite, color bool) error {
 		}
 		return style + text + ansiReset
 	}
-	styles := [...]string{reports.Error: resultANSI[reports.Violated], reports.Warning: resultANSI[reports.Contained], reports.Note: ansiDim}
+	styles := [...]string{reports.Error: resultANSI[reports.Violated], reports.Warning: resultANSI[reports.Contained],
+		reports.Note: ansiDim}
 	count := [len(styles)]int{}
 	fmt.Fprintf(&b, "\ngate %s\n", phrase.OneLine(phrase.Clip(g.Policy, phrase.MostName)))
 	for _, f := range s.Findings() {
@@ -31,7 +33,8 @@ func GateText(w io.Writer, g reports.Gate, s reports.Suite, color bool) error {
 			name += fmt.Sprintf(" (%s:%d)", f.File, f.Line)
 		}
 		lines := strings.Split(f.Sentence(), "\n")
-		fmt.Fprintf(&b, "  %s  %s\n", paint(styles[f.Level], fmt.Sprintf("%-7s", f.Level)), phrase.OneLine(phrase.Clip(name, phrase.MostText)))
+		fmt.Fprintf(&b, "  %s  %s\n", paint(styles[f.Level], fmt.Sprintf("%-7s", f.Level)),
+			phrase.OneLine(phrase.Clip(name, phrase.MostText)))
 		for _, line := range lines {
 			fmt.Fprintf(&b, "           %s\n", phrase.OneLine(line))
 		}

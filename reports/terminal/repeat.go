@@ -9,17 +9,20 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// RepetitionText writes the table of verdicts to a terminal: a line for every scenario, and the seeds of what differs, or of one scenario a line for
-// every seed.
+// RepetitionText writes the table of verdicts to a terminal: a line for every
+// scenario, and the seeds of what differs, or of one scenario a line for every seed.
 func RepetitionText(w io.Writer, r reports.Repetition, color bool) error {
-	grid := [][]terminalCell{dimCells("scenario", "runs", "pass", "violated", "inconclusive", "else", "unexpected", "violated in", "95 % interval")}
+	grid := [][]terminalCell{dimCells("scenario", "runs", "pass", "violated", "inconclusive", "else", "unexpected",
+		"violated in", "95 % interval")}
 	for _, s := range r.Scenarios {
 		row := []terminalCell{{{phrase.OneLine(phrase.Clip(s.Name, phrase.MostName)), ansiBold}}}
 		other := len(s.Trials) - s.Violated().Of - s.Count(reports.Inconclusive)
-		for _, n := range []int{len(s.Trials), s.Count(reports.Pass), s.Violated().Hits, s.Count(reports.Inconclusive), other, s.Unexpected()} {
+		for _, n := range []int{len(s.Trials), s.Count(reports.Pass), s.Violated().Hits, s.Count(reports.Inconclusive),
+			other, s.Unexpected()} {
 			row = append(row, terminalCell{{phrase.Grouped(n), ""}})
 		}
-		grid = append(grid, append(row, terminalCell{{s.Violated().String(), ""}}, terminalCell{{s.Violated().Between(), ansiDim}}))
+		grid = append(grid, append(row, terminalCell{{s.Violated().String(), ""}},
+			terminalCell{{s.Violated().Between(), ansiDim}}))
 	}
 	var b strings.Builder
 	writeGrid(&b, grid, color)
@@ -49,7 +52,8 @@ func seedLines(b *strings.Builder, s reports.Repeated, color bool) {
 		if t.Unexpected {
 			result += " UNEXPECTED"
 		}
-		grid = append(grid, []terminalCell{{{fmt.Sprint(t.Seed), ""}}, {{result, resultANSI[t.Result]}}, {{phrase.OneLine(t.Detail), ""}}, {{phrase.Span(int64(t.Elapsed)), ansiDim}}})
+		grid = append(grid, []terminalCell{{{fmt.Sprint(t.Seed), ""}}, {{result, resultANSI[t.Result]}},
+			{{phrase.OneLine(t.Detail), ""}}, {{phrase.Span(int64(t.Elapsed)), ansiDim}}})
 	}
 	writeGrid(b, grid, color)
 }

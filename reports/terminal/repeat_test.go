@@ -36,7 +36,8 @@ func TestTableOfRepetitions(t *testing.T) {
 	if err := RepetitionText(&b, r, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"d came to different results:", "✓ pass: seed 7", "✗ violated: seed 8", "2 of 3 scenarios came to different results"} {
+	for _, want := range []string{"d came to different results:", "✓ pass: seed 7", "✗ violated: seed 8",
+		"2 of 3 scenarios came to different results"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, b.String())
 		}

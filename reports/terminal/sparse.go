@@ -7,7 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// sparseText is the turned matrix for a terminal: a heading for each fault, a line for each lock under it.
+// sparseText is the turned matrix for a terminal: a heading for each fault, a
+// line for each lock under it.
 func sparseText(rows []reports.FaultShelf, width int, color bool) string {
 	name := 0
 	for _, r := range rows {
@@ -36,7 +37,8 @@ func sparseText(rows []reports.FaultShelf, width int, color bool) string {
 				padded = resultANSI[run.Result] + result + ansiReset + padded[len(result):]
 				detail = ansiDim + detail + ansiReset
 			}
-			b.WriteString(strings.TrimRight("  "+phrase.Pad(under(run), name)+"  "+padded+"  "+phrase.OneLine(detail), " ") + "\n")
+			b.WriteString(strings.TrimRight("  "+phrase.Pad(under(run), name)+"  "+padded+"  "+phrase.OneLine(detail),
+				" ") + "\n")
 		}
 	}
 	return b.String()

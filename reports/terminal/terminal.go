@@ -20,10 +20,12 @@ var (
 	ansiDim   = harmless.Own("\x1b[2m")
 )
 
-var resultANSI = [...]string{reports.Inconclusive: harmless.Own("\x1b[35m"), reports.Pass: harmless.Own("\x1b[32m"), reports.Contained: harmless.Own("\x1b[33m"), reports.Corrupted: harmless.Own("\x1b[31m"),
+var resultANSI = [...]string{reports.Inconclusive: harmless.Own("\x1b[35m"), reports.Pass: harmless.Own("\x1b[32m"),
+	reports.Contained: harmless.Own("\x1b[33m"), reports.Corrupted: harmless.Own("\x1b[31m"),
 	reports.Violated: harmless.Own("\x1b[31m"), reports.Skipped: ansiDim, reports.Failed: harmless.Own("\x1b[1;31m")}
 
-// Line is Summary with the scenario's name, for a progress list. Width is that of the name's column.
+// Line is Summary with the scenario's name, for a progress list. Width is that
+// of the name's column.
 func Line(s reports.Scenario, width int, color bool) string {
 	name, sum := phrase.Pad(phrase.OneLine(phrase.Clip(s.Name, phrase.MostName)), width), story.Summary(s)
 	if color {
@@ -32,10 +34,11 @@ func Line(s reports.Scenario, width int, color bool) string {
 	return name + "  " + sum + "  " + phrase.Span(int64(s.Elapsed))
 }
 
-// Matrix writes the suite to a terminal: a row for every lock and store, a column for every fault, a cell a result with its
-// figures below. Every result has a mark of its own, so it reads without colour. Width is the terminal's width in columns; 0 is
-// unlimited. Where it is too small for the table the scenarios come as a list. What is not as expected, failed, was skipped or
-// says nothing follows with its reason.
+// Matrix writes the suite to a terminal: a row for every lock and store, a column for
+// every fault, a cell a result with its figures below. Every result has a mark of its
+// own, so it reads without colour. Width is the terminal's width in columns; 0 is
+// unlimited. Where it is too small for the table the scenarios come as a list. What
+// is not as expected, failed, was skipped or says nothing follows with its reason.
 func Matrix(w io.Writer, s reports.Suite, color bool, width int) error {
 	var b strings.Builder
 	for _, text := range s.StandIns {
@@ -126,7 +129,8 @@ func cellText(c reports.MatrixCell) terminalCell {
 		if r.Variant != "" {
 			text += " " + phrase.OneLine(r.Variant)
 		}
-		out = append(out, terminalText{text, resultANSI[r.Result]}, terminalText{"  " + phrase.Cut(r.Detail, cellWidth), ansiDim})
+		out = append(out, terminalText{text, resultANSI[r.Result]},
+			terminalText{"  " + phrase.Cut(r.Detail, cellWidth), ansiDim})
 	}
 	return out
 }
@@ -153,7 +157,8 @@ func writeGridLine(b *strings.Builder, line []terminalCell, widths []int, color 
 	}
 }
 
-// fewScenarios is how many a run may have for the patterns of each to be told on the terminal; of more, those of what was not expected are.
+// fewScenarios is how many a run may have for the patterns of each to be told
+// on the terminal; of more, those of what was not expected are.
 const fewScenarios = 3
 
 // terminalPatterns tells what brought the violations about.
@@ -164,7 +169,8 @@ func terminalPatterns(b *strings.Builder, s reports.Suite, width int) {
 		}
 		b.WriteString("\n")
 		for _, line := range story.PatternLines(x.Verdict) {
-			b.WriteString(phrase.Wrap(phrase.OneLine(phrase.Clip(x.Name, phrase.MostName))+": "+phrase.OneLine(line), width) + "\n")
+			b.WriteString(phrase.Wrap(phrase.OneLine(phrase.Clip(x.Name, phrase.MostName))+": "+phrase.OneLine(line),
+				width) + "\n")
 		}
 	}
 }

@@ -39,10 +39,10 @@ type verdict struct {
 	steps  func(op int64) []Step
 }
 
-// Verdict writes what was found in a history that was judged by itself, which lies in the file: of a
-// log how it was read (s.Notes), for the rest holds only if that is right; then the violations, how
-// much there was to judge, what each property came to, and what was not judged. steps are the lines
-// of the log that an op stands on.
+// Verdict writes what was found in a history that was judged by itself, which lies in
+// the file: of a log how it was read (s.Notes), for the rest holds only if that is
+// right; then the violations, how much there was to judge, what each property came
+// to, and what was not judged. steps are the lines of the log that an op stands on.
 func Verdict(w io.Writer, file string, s reports.Scenario, steps func(op int64) []Step) {
 	h := s.Header()
 	s.Verdict = reports.Retold(h, s.Verdict)
@@ -103,7 +103,8 @@ func (v *verdict) printSteps(w io.Writer, x *checker.Violation) {
 		return
 	}
 	var steps []Step
-	for _, op := range slices.Sorted(slices.Values(x.Ops)) { // what was read before what is known from it
+	// what was read before what is known from it
+	for _, op := range slices.Sorted(slices.Values(x.Ops)) {
 		steps = append(steps, v.steps(op)...)
 	}
 	slices.SortStableFunc(steps, func(a, b Step) int { return a.Line - b.Line })

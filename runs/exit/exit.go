@@ -1,6 +1,6 @@
-// Package exit has the exit statuses of lockchaos: what a run comes to, in one number that a script or a
-// CI system can act on, and the error that carries it. Whoever runs lockchaos inside a program of his own
-// gets the same number from Of.
+// Package exit has the exit statuses of lockchaos: what a run comes to, in one
+// number that a script or a CI system can act on, and the error that carries it.
+// Whoever runs lockchaos inside a program of his own gets the same number from Of.
 package exit
 
 import (
@@ -44,11 +44,12 @@ func (s *Status) Error() string {
 // Unwrap returns Err.
 func (s *Status) Unwrap() error { return s.Err }
 
-// With returns an error that carries a status. err says what went wrong; nil: it has been said already.
+// With returns an error that carries a status. err says what went wrong; nil:
+// it has been said already.
 func With(code int, err error) error { return &Status{Code: code, Err: err} }
 
-// Misuse marks an error as the user's: wrong words on the command line, or a wrong file. An error that
-// is the machine's, or an interrupt, keeps the status of a failure.
+// Misuse marks an error as the user's: wrong words on the command line, or a wrong
+// file. An error that is the machine's, or an interrupt, keeps the status of a failure.
 func Misuse(err error) error {
 	if OfMachine(err) {
 		return With(Failed, err)
@@ -56,10 +57,11 @@ func Misuse(err error) error {
 	return With(Usage, err)
 }
 
-// OfMachine reports whether an error is none of the user's words or files: an interrupt, no room, no
-// folder for temporary files, no user's cache.
+// OfMachine reports whether an error is none of the user's words or files: an
+// interrupt, no room, no folder for temporary files, no user's cache.
 func OfMachine(err error) bool {
-	for _, kind := range []error{context.Canceled, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+	for _, kind := range []error{context.Canceled, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE,
+		syscall.ENFILE, syscall.ENOMEM} {
 		if errors.Is(err, kind) {
 			return true
 		}
@@ -92,7 +94,8 @@ func Ended(code int, unwritten error, interrupted bool) error {
 	return nil
 }
 
-// Of returns the exit status that an error stands for: OK for nil, Failed for an error that carries none.
+// Of returns the exit status that an error stands for: OK for nil, Failed for
+// an error that carries none.
 func Of(err error) int {
 	var s *Status
 	switch {
@@ -115,7 +118,8 @@ func OfOutcome(o checker.Outcome) int {
 	return Inconclusive
 }
 
-// Worse returns the graver of two exit statuses: a failed harness first, then a violation, then an inconclusive run.
+// Worse returns the graver of two exit statuses: a failed harness first, then a
+// violation, then an inconclusive run.
 func Worse(a, b int) int {
 	for _, s := range []int{Failed, Violated, Inconclusive} {
 		if a == s || b == s {
@@ -134,8 +138,9 @@ func OfSuite(suite reports.Suite, noExpect bool) int {
 	return code
 }
 
-// OfScenario is the exit status that one scenario alone would give. What did not meet its expectation because it could not be
-// decided is inconclusive; a violation that did not come is as bad as one that did.
+// OfScenario is the exit status that one scenario alone would give. What did
+// not meet its expectation because it could not be decided is inconclusive; a
+// violation that did not come is as bad as one that did.
 func OfScenario(sc reports.Scenario, noExpect bool) int {
 	switch {
 	case sc.Failed != "":

@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/cache"
 )
 
-// TestHostileMachine: what the machine lacks, and an interrupt, are no wrong usage, wherever they are met.
+// TestHostileMachine: what the machine lacks, and an interrupt, are no wrong
+// usage, wherever they are met.
 func TestHostileMachine(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "gone"))
 	_, noTemp := os.CreateTemp("", "lockchaos-log-")

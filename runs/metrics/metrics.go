@@ -35,21 +35,30 @@ type Set struct {
 // New makes a set that a run or a watch may be told to count in.
 func New() *Set {
 	s := &Set{
-		registry:   prometheus.NewRegistry(),
-		grants:     prometheus.NewCounter(prometheus.CounterOpts{Name: "lockchaos_grants_total", Help: "Grants of locks."}),
-		acquires:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "lockchaos_acquire_seconds", Help: "From the request to the grant.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
-		violations: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "lockchaos_violations_total", Help: "Certain violations, by property."}, []string{"property"}),
-		faults:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lockchaos_faults", Help: "Injected faults in effect, by kind."}, []string{"kind"}),
+		registry: prometheus.NewRegistry(),
+		grants: prometheus.NewCounter(prometheus.CounterOpts{Name: "lockchaos_grants_total",
+			Help: "Grants of locks."}),
+		acquires: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "lockchaos_acquire_seconds",
+			Help: "From the request to the grant.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
+		violations: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "lockchaos_violations_total",
+			Help: "Certain violations, by property."}, []string{"property"}),
+		faults: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lockchaos_faults",
+			Help: "Injected faults in effect, by kind."}, []string{"kind"}),
 	}
 	s.registry.MustRegister(s.grants, s.acquires, s.violations, s.faults)
 	return s
 }
 
-// OfLog adds what is counted of a log alone: its lines, how many of them may still matter, and how old the newest is.
+// OfLog adds what is counted of a log alone: its lines, how many of them may
+// still matter, and how old the newest is.
 func (s *Set) OfLog() *Set {
-	s.lines = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "lockchaos_lines_total", Help: "Lines of the log: all that were read, and those that were bad or too late to be judged."}, []string{"what"})
-	s.live = prometheus.NewGauge(prometheus.GaugeOpts{Name: "lockchaos_live_lines", Help: "Lines that may still matter."})
-	s.lag = prometheus.NewGauge(prometheus.GaugeOpts{Name: "lockchaos_lag_seconds", Help: "How old the newest line was when it was judged."})
+	s.lines = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "lockchaos_lines_total",
+		Help: "Lines of the log: all that were read, and those that were bad or too late to be judged."},
+		[]string{"what"})
+	s.live = prometheus.NewGauge(prometheus.GaugeOpts{Name: "lockchaos_live_lines",
+		Help: "Lines that may still matter."})
+	s.lag = prometheus.NewGauge(prometheus.GaugeOpts{Name: "lockchaos_lag_seconds",
+		Help: "How old the newest line was when it was judged."})
 	s.registry.MustRegister(s.lines, s.live, s.lag)
 	return s
 }
@@ -139,10 +148,10 @@ func (r *Run) End() {
 	}
 }
 
-// Serve serves the set at an address, as HOST:PORT, at /metrics, until stop is called. At an address of
-// this machine alone it answers only requests that name it, and none of another site's page. Where
-// OTEL_EXPORTER_OTLP_ENDPOINT (or …_METRICS_ENDPOINT) names a collector, the set is sent there too, as
-// the other OTEL_ variables say, and once more at the end.
+// Serve serves the set at an address, as HOST:PORT, at /metrics, until stop is called. At an
+// address of this machine alone it answers only requests that name it, and none of another
+// site's page. Where OTEL_EXPORTER_OTLP_ENDPOINT (or …_METRICS_ENDPOINT) names a collector,
+// the set is sent there too, as the other OTEL_ variables say, and once more at the end.
 func (s *Set) Serve(addr string) (at string, stop func() error, err error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -173,7 +182,8 @@ func (s *Set) Serve(addr string) (at string, stop func() error, err error) {
 // lastPush bounds how long the end waits for the collector.
 const lastPush = 5 * time.Second
 
-// push sends the set to the collector that the environment names, if it does; last sends it once more, and ends that.
+// push sends the set to the collector that the environment names, if it does;
+// last sends it once more, and ends that.
 func (s *Set) push() (last func() error, err error) {
 	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT") == "" {
 		return func() error { return nil }, nil

@@ -38,7 +38,8 @@ func count(s *Set) *Run {
 	fault(1, "begin")
 	fault(1, "end")
 	fault(2, "begin")
-	r.Event(&history.Event{Type: history.Fault, Fault: &history.FaultInfo{ID: 3, Kind: "stall", Phase: "begin"}}) // nobody injected it
+	// nobody injected it
+	r.Event(&history.Event{Type: history.Fault, Fault: &history.FaultInfo{ID: 3, Kind: "stall", Phase: "begin"}})
 	r.Event(&history.Event{Type: history.Invoke, Kind: history.Acquire})
 	r.Event(&history.Event{Type: history.OK, Kind: history.Acquire, Start: 1, End: 1 + int64(3*time.Millisecond)})
 	r.Violation(checker.Violation{Property: checker.MutualExclusion})
@@ -64,7 +65,8 @@ func TestWhatIsServed(t *testing.T) {
 			}
 		}
 	}
-	wants(`lockchaos_grants_total 1`, `lockchaos_acquire_seconds_sum 0.003`, `lockchaos_violations_total{property="mutual-exclusion"} 1`, `lockchaos_faults{kind="pause"} 1`,
+	wants(`lockchaos_grants_total 1`, `lockchaos_acquire_seconds_sum 0.003`,
+		`lockchaos_violations_total{property="mutual-exclusion"} 1`, `lockchaos_faults{kind="pause"} 1`,
 		`lockchaos_lines_total{what="bad"} 1`, `lockchaos_lines_total{what="read"} 1`, `lockchaos_live_lines 7`, `lockchaos_lag_seconds 1`)
 	r.End()
 	wants(`lockchaos_faults{kind="pause"} 0`)
@@ -122,7 +124,8 @@ func TestNothingIsCounted(t *testing.T) {
 	none.Log(1, 0)
 }
 
-// TestHostileHost: a page of another site can't read the figures, also not under a name of its own that leads here.
+// TestHostileHost: a page of another site can't read the figures, also not
+// under a name of its own that leads here.
 func TestHostileHost(t *testing.T) {
 	at, stop, err := New().Serve("127.0.0.1:0")
 	if err != nil {
@@ -132,7 +135,8 @@ func TestHostileHost(t *testing.T) {
 	for _, c := range []struct {
 		host, site string
 		want       int
-	}{{at, "", 200}, {"localhost:9464", "", 200}, {"[::1]:9464", "none", 200}, {"evil.example:9464", "", 403}, {"10.0.0.7", "", 403}, {"", "cross-site", 403}} {
+	}{{at, "", 200}, {"localhost:9464", "", 200}, {"[::1]:9464", "none", 200}, {"evil.example:9464", "", 403},
+		{"10.0.0.7", "", 403}, {"", "cross-site", 403}} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/metrics", nil)
 		if err != nil {
 			t.Fatal(err)

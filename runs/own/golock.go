@@ -33,7 +33,8 @@ func (p Program) meetSimulated(ctx context.Context, taken func(name string) bool
 		return nil, exit.Misuse(err)
 	}
 	defer programs.Close()
-	if l.Says, err = harness.Introduced(ctx, program, external.Kind(a.Service), cmp.Or(l.TTL.Std(), time.Second)); err != nil {
+	if l.Says, err = harness.Introduced(ctx, program, external.Kind(a.Service),
+		cmp.Or(l.TTL.Std(), time.Second)); err != nil {
 		return nil, err
 	}
 	return l, p.met(l, taken)

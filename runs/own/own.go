@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +17,9 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
@@ -29,15 +32,22 @@ type Program struct {
 	Command, Service string
 	// Go is the folder of its Go package, where lockchaos compiles it.
 	Go string
-	// TTL is what it is opened with; 0: its own lease where that can't be set, else that of the scenarios,
-	// or the usual one of the service.
+	// Shell are the shell commands that it is made of.
+	Shell shell.Commands
+	// TTL is what it is opened with; 0: its own lease where that can't be set,
+	// else that of the scenarios, or the usual one of the service.
 	TTL time.Duration
 	// Least is the shortest lease that is wanted; 0: any.
 	Least time.Duration
 }
 
 // Given reports whether there is such a lock.
-func (p Program) Given() bool { return p.Command != "" || p.Go != "" }
+func (p Program) Given() bool { return p.Command != "" || p.Go != "" || p.Shell.Given() }
+
+// ShellLine is the command line of a lock that is made of shell commands: this program serves it.
+func ShellLine(c shell.Commands) string {
+	return reports.Shell(append([]string{os.Args[0], shell.Verb}, c.Words()...)...)
+}
 
 // Lock is a lock of the user's own, as it has introduced itself.
 type Lock struct {
@@ -45,6 +55,8 @@ type Lock struct {
 	Adapter scenarios.Adapter
 	TTL     scenarios.Duration // 0: the scenario's
 	Says    adapter.Declaration
+	// eachCall: each of its calls is a process of its own.
+	eachCall bool
 }
 
 // UsualTTL is the TTL with which a lock on the service is tried; 0: the scenario's own.
@@ -65,6 +77,9 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 			return nil, exit.Misuse(err)
 		}
 	}
+	if p.Shell.Given() {
+		p.Command = ShellLine(p.Shell)
+	}
 	a, err := Adapter(p.Command, p.Service)
 	if err != nil {
 		return nil, err
@@ -78,7 +93,8 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 		}
 		service, _ := backends.Lookup(a.Service)
 		if missing := g.Missing(service); len(missing) > 0 {
-			return nil, exit.Misuse(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service, strings.Join(missing, ", ")))
+			return nil, exit.Misuse(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service,
+				strings.Join(missing, ", ")))
 		}
 		t.at = g.Of(a.Service)
 	}
@@ -90,7 +106,8 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 
 // unmet is the lock before it has said anything. It notes that the user has named the program.
 func (p Program) unmet(a scenarios.Adapter) *Lock {
-	l := &Lock{Adapter: a, TTL: max(cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service)), scenarios.Duration(p.Least))}
+	l := &Lock{Adapter: a, eachCall: p.Shell.Given() && !p.Shell.Holds(),
+		TTL: max(cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service)), scenarios.Duration(p.Least))}
 	runs.Remember(runs.Starts([]scenarios.Plan{{Scenario: scenarios.Scenario{Adapter: l.Adapter}}}, nil))
 	return l
 }
@@ -117,7 +134,9 @@ func (l *Lock) call(taken func(name string) bool) {
 
 // Kind is the lock as the harness knows it, with what it has declared.
 func (l *Lock) Kind() clients.Kind {
-	return external.Declared(scenarios.ServiceNamed(l.Adapter.Service), l.Says)
+	k := external.Declared(scenarios.ServiceNamed(l.Adapter.Service), l.Says)
+	k.EachCall = l.eachCall
+	return k
 }
 
 // ExamTTL is the lease of a lock of which nothing else is known.
@@ -125,10 +144,12 @@ const ExamTTL = scenarios.Duration(500 * time.Millisecond)
 
 // Examinee is the lock as the table of attacks sees it.
 func (l *Lock) Examinee() scenarios.Examinee {
-	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter, TTL: cmp.Or(l.TTL, ExamTTL), Store: scenarios.Store{Kind: "unfenced"}}
+	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter, TTL: cmp.Or(l.TTL, ExamTTL),
+		Store: scenarios.Store{Kind: "unfenced"}}
 	e := harness.Examinee(l.Kind(), base)
 	e.Fixed = l.Says.Lease != 0
-	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew, adapter.OpHeld: scenarios.CanBeAsked} {
+	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew,
+		adapter.OpHeld: scenarios.CanBeAsked} {
 		if l.Says.Does(op) && !slices.Contains(e.Abilities, ability) {
 			e.Abilities = append(e.Abilities, ability)
 		}
@@ -162,8 +183,10 @@ func (l *Lock) String() string {
 	for _, claim := range []struct {
 		made bool
 		text string
-	}{{d.Fair, "fair"}, {d.ReadWrite, "readers and writers"}, {d.Sessions, "tells its sessions"}, {d.NoExpiry, "never expires"},
-		{d.Permits > 1, fmt.Sprintf("%d permits", d.Permits)}, {d.MultiKey > 1, fmt.Sprintf("%d keys in one acquire", d.MultiKey)}} {
+	}{{d.Fair, "fair"}, {d.ReadWrite, "readers and writers"}, {d.Sessions, "tells its sessions"},
+		{d.NoExpiry, "never expires"},
+		{d.Permits > 1, fmt.Sprintf("%d permits", d.Permits)},
+		{d.MultiKey > 1, fmt.Sprintf("%d keys in one acquire", d.MultiKey)}} {
 		if claim.made {
 			parts = append(parts, claim.text)
 		}
@@ -186,8 +209,8 @@ func slug(name string) string {
 	return word
 }
 
-// Replace puts the lock in the place of those that the scenarios name. say is told what is left out,
-// and why.
+// Replace puts the lock in the place of those that the scenarios name. say is
+// told what is left out, and why.
 func (l *Lock) Replace(c runs.Choice, tool *runs.Tool, say func(string)) (runs.Choice, error) {
 	out := runs.Choice{Name: c.Name + " with " + l.Name, About: c.About}
 	for _, s := range l.Substitutes(c.Scenarios, tool) {
@@ -197,14 +220,16 @@ func (l *Lock) Replace(c runs.Choice, tool *runs.Tool, say func(string)) (runs.C
 		}
 		s.Name, s.Lock, s.Adapter = l.Name+"/"+rest(s), l.Name, l.Adapter
 		s.Expect = scenarios.Expect{} // what theory says of the other lock says nothing of this one
-		s.Enough = 0                  // a defect that nobody knows may take longer than what theory expects
+		// a defect that nobody knows may take longer than what theory expects
+		s.Enough = 0
 		if l.TTL > 0 {
 			s = s.Stretched(l.TTL)
 		}
 		out.Scenarios = append(out.Scenarios, s)
 	}
 	if len(out.Scenarios) == 0 {
-		return runs.Choice{}, exit.Misuse(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s", c.Name, l.Says.Name))
+		return runs.Choice{}, exit.Misuse(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s",
+			c.Name, l.Says.Name))
 	}
 	return out, nil
 }

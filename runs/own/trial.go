@@ -34,8 +34,8 @@ const TrialVerb = "try-adapter"
 // Trial says which adapter is to be tried.
 type Trial struct {
 	scenarios.Adapter
-	// TTL is what locks are opened with (ns); 0: their own lease where it can't be set, else the usual one.
-	// Hello: only to learn what the adapter declares.
+	// TTL is what locks are opened with (ns); 0: their own lease where it can't
+	// be set, else the usual one. Hello: only to learn what the adapter declares.
 	TTL   time.Duration
 	Hello bool
 
@@ -49,15 +49,17 @@ type introduction struct {
 	Error                  string
 }
 
-// Adapter checks a command line and its service, and notes the folder that the command is meant for.
-// The command comes without its passwords. Its errors are the user's.
+// Adapter checks a command line and its service, and notes the folder that the command
+// is meant for. The command comes without its passwords. Its errors are the user's.
 func Adapter(command, service string) (a scenarios.Adapter, err error) {
 	services := append(backends.Names(), scenarios.NoService)
 	if service == "" {
-		return a, exit.Misuse(fmt.Errorf("which service does the lock use? --service, one of %s", strings.Join(services, ", ")))
+		return a, exit.Misuse(fmt.Errorf("which service does the lock use? --service, one of %s",
+			strings.Join(services, ", ")))
 	}
 	if _, known := backends.Lookup(service); !known && service != scenarios.NoService {
-		return a, exit.Misuse(fmt.Errorf("there is no service %q%s (there are %s)", service, spelling.Suggest(service, services), strings.Join(services, ", ")))
+		return a, exit.Misuse(fmt.Errorf("there is no service %q%s (there are %s)", service,
+			spelling.Suggest(service, services), strings.Join(services, ", ")))
 	}
 	if command, err = redact.Command(command); err != nil {
 		return a, exit.Misuse(err)
@@ -69,8 +71,8 @@ func Adapter(command, service string) (a scenarios.Adapter, err error) {
 	return scenarios.Adapter{Command: command, Dir: dir, Service: service}, nil
 }
 
-// Outside runs the trial in a sandbox of its own, and waits for its end. A service that this machine
-// can't start is told before.
+// Outside runs the trial in a sandbox of its own, and waits for its end. A
+// service that this machine can't start is told before.
 func (t Trial) Outside(ctx context.Context, stdout, stderr io.Writer) error {
 	if k, ok := backends.Lookup(t.Service); ok && len(t.at) == 0 {
 		if err := k.Startable(false); err != nil {
@@ -108,11 +110,14 @@ func Inside(ctx context.Context, trial string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := backends.Start(ctx, network, backends.Spec{Service: scenarios.ServiceNamed(t.Service), Logs: logs, Attached: attached})
+	s, err := backends.Start(ctx, network, backends.Spec{Service: scenarios.ServiceNamed(t.Service), Logs: logs,
+		Attached: attached})
 	if err != nil {
 		return err
 	}
-	bench := &conformance.Bench{Network: network, Service: t.Service, Nodes: s.Addrs(), Account: (*adapter.Account)(s.Account()), Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL, Usual: max(time.Second, UsualTTL(t.Service).Std())}
+	bench := &conformance.Bench{Network: network, Service: t.Service, Nodes: s.Addrs(),
+		Account: (*adapter.Account)(s.Account()), Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL,
+		Usual: max(time.Second, UsualTTL(t.Service).Std())}
 	for _, n := range s.Nodes {
 		bench.Hosts = append(bench.Hosts, n.Host)
 	}
@@ -178,6 +183,7 @@ func (t Trial) introduced(ctx context.Context) (says adapter.Declaration, err er
 	if i.Error != "" {
 		return says, errors.New(harmless.Text(i.Error))
 	}
-	i.Says.LostGrace, i.Says.Abandons, i.Says.Lease, i.Says.Name = i.Grace, i.Abandons, i.Lease, redact.Text(i.Says.Name)
+	i.Says.LostGrace, i.Says.Abandons, i.Says.Lease, i.Says.Name = i.Grace, i.Abandons, i.Lease,
+		redact.Text(i.Says.Name)
 	return i.Says, nil
 }

@@ -28,7 +28,8 @@ type Request struct {
 	Names []string
 	// Plan is the file of a saved plan, which is run instead.
 	Plan string
-	// Locks are those for which the suite Random is drawn: names, or AllLocks (as if there were none).
+	// Locks are those for which the suite Random is drawn: names, or AllLocks
+	// (as if there were none).
 	Locks []string
 	Only  Selection
 	// Last is what failed in the latest run; it is run again, as far as Names and Only take it.
@@ -41,13 +42,14 @@ type Request struct {
 	// production.
 	Duration time.Duration
 	Real     bool
-	// Inherent: what no lease prevents is expected of every lock, in the place of what the scenarios
-	// expect.
+	// Inherent: what no lease prevents is expected of every lock, in the place
+	// of what the scenarios expect.
 	Inherent bool
 	// Short and Attacks leave some of the attacks of an exam: the most telling, or these.
 	Short   bool
 	Attacks []string
-	// Budget is how long an exam may take: of the attacks the most telling ones are made. 0: all are.
+	// Budget is how long an exam may take: of the attacks the most telling ones
+	// are made. 0: all are.
 	Budget time.Duration
 	Say    func(string)
 }
@@ -181,7 +183,8 @@ func (r Request) recalled() (plans []scenarios.Plan, err error) {
 		}
 	}
 	if len(plans) == 0 {
-		return nil, exit.Misuse(fmt.Errorf("none of the %d scenarios that failed in %s is among those that are named", len(r.Last.Plans), r.Last.Dir))
+		return nil, exit.Misuse(fmt.Errorf("none of the %d scenarios that failed in %s is among those that are named",
+			len(r.Last.Plans), r.Last.Dir))
 	}
 	return plans, nil
 }

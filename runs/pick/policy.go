@@ -60,11 +60,16 @@ func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *report
 }
 
 // within leaves of the attacks those that fit into the budget, and notes the others in the exam.
-func (r Request) within(table scenarios.Exam, all []scenarios.Scenario, exam *reports.Exam, parallel int) ([]scenarios.Scenario, error) {
+func (r Request) within(table scenarios.Exam, all []scenarios.Scenario, exam *reports.Exam,
+	parallel int) ([]scenarios.Scenario, error) {
 	made, left := table.Within(r.Budget, parallel, all)
 	if len(made) == 0 {
-		shortest := slices.MinFunc(left, func(a, b scenarios.Scenario) int { return cmp.Compare(a.Duration, b.Duration) })
-		return nil, exit.Misuse(fmt.Errorf("--budget %v: no attack fits; the shortest, %s, takes %s", r.Budget, shortest.Attack, scenarios.EstimateOf(shortest)))
+		shortest := slices.MinFunc(left, func(a, b scenarios.Scenario) int {
+			return cmp.Compare(a.Duration,
+				b.Duration)
+		})
+		return nil, exit.Misuse(fmt.Errorf("--budget %v: no attack fits; the shortest, %s, takes %s", r.Budget,
+			shortest.Attack, scenarios.EstimateOf(shortest)))
 	}
 	exam.Budget = r.Budget
 	for _, s := range left {
@@ -83,7 +88,8 @@ func (r Request) attacks() (scenarios.Exam, error) {
 }
 
 // attack returns the attacks of the table that can be made on the lock here.
-func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runtimes.Means) ([]scenarios.Scenario, *reports.Exam, error) {
+func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runtimes.Means) ([]scenarios.Scenario,
+	*reports.Exam, error) {
 	kind, err := r.Tool.KindOf(&lock.Base)
 	if err == nil {
 		err = can.Startable(lock.Base, kind.Service)
@@ -95,7 +101,8 @@ func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runti
 	all, not := table.Of(lock)
 	lacks := slices.ContainsFunc(not, func(n scenarios.Inapplicable) bool { return n.Fix != "" })
 	if len(all) == 0 && !lacks {
-		return nil, nil, exit.Misuse(fmt.Errorf("none of these attacks makes sense against %s: %s", lock.Base.Lock, not[0].Why))
+		return nil, nil, exit.Misuse(fmt.Errorf("none of these attacks makes sense against %s: %s", lock.Base.Lock,
+			not[0].Why))
 	}
 	exam := reports.ExamOf(lock.Base.Lock, not)
 	exam.Short = r.Short
@@ -106,7 +113,8 @@ func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runti
 func Examinee(tool *runs.Tool, name string, ttl scenarios.Duration) (scenarios.Examinee, error) {
 	k, err := tool.Lock(name)
 	if err != nil {
-		return scenarios.Examinee{}, fmt.Errorf("%w%s (lockchaos list locks)", err, spelling.Suggest(name, tool.Catalogue().Locks))
+		return scenarios.Examinee{}, fmt.Errorf("%w%s (lockchaos list locks)", err,
+			spelling.Suggest(name, tool.Catalogue().Locks))
 	}
 	if k.Claims.Permits == 0 {
 		return scenarios.Examinee{}, fmt.Errorf("%s is no lock, so there is nothing to attack: %s", k.Name, k.About)
@@ -130,9 +138,9 @@ func Examinee(tool *runs.Tool, name string, ttl scenarios.Duration) (scenarios.E
 	return harness.Examinee(k, base), nil
 }
 
-// ReadPolicy reads a policy, with the place of each of its scenarios: the line in the file of a user's
-// own, else the policy's line that names it. A lock of the user's own is met once, where the run is
-// to be.
+// ReadPolicy reads a policy, with the place of each of its scenarios: the line
+// in the file of a user's own, else the policy's line that names it. A lock of
+// the user's own is met once, where the run is to be.
 func (r Request) ReadPolicy(ctx context.Context, file string) (*policy.Policy, map[string]scenarios.Place, error) {
 	d := demands{Request: r, ctx: ctx, folder: filepath.Dir(file), places: map[string]scenarios.Place{}}
 	services := append([]string{scenarios.NoService}, r.Tool.Catalogue().Services...)
@@ -214,7 +222,8 @@ func (d *demands) examine(e policy.Exam) ([]scenarios.Scenario, error) {
 		d.Say(lock.Base.Lock + ": " + line)
 	}
 	if len(all) == 0 {
-		return nil, exit.With(exit.Failed, fmt.Errorf("none of these attacks on %s can be made here: %s: %s", lock.Base.Lock, exam.Not[0].Why, exam.Not[0].Fix))
+		return nil, exit.With(exit.Failed, fmt.Errorf("none of these attacks on %s can be made here: %s: %s",
+			lock.Base.Lock, exam.Not[0].Why, exam.Not[0].Fix))
 	}
 	return all, nil
 }

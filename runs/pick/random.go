@@ -103,7 +103,8 @@ func (r Request) chosenLocks() (chosen []clients.Kind, err error) {
 	for _, word := range r.Locks {
 		k, err := r.Tool.Lock(word)
 		if err != nil {
-			return nil, fmt.Errorf("--locks: %w%s; there are %s, and those of `lockchaos list locks`", err, spelling.Suggest(word, r.Tool.Catalogue().Locks), AllLocks)
+			return nil, fmt.Errorf("--locks: %w%s; there are %s, and those of `lockchaos list locks`", err,
+				spelling.Suggest(word, r.Tool.Catalogue().Locks), AllLocks)
 		}
 		if !slices.ContainsFunc(chosen, func(other clients.Kind) bool { return other.Name == k.Name }) {
 			chosen = append(chosen, k)

@@ -39,7 +39,8 @@ func (s Selection) Check(known scenarios.Catalogue) error {
 	}{{"lock", s.Locks, known.Locks}, {"fault", s.Faults, FaultWords()}} {
 		for _, word := range w.words {
 			if !slices.Contains(w.known, word) {
-				return exit.Misuse(fmt.Errorf("--%s: there is no %[1]s named %q%s (all: lockchaos list %[1]ss)", w.sort, word, spelling.Suggest(word, w.known)))
+				return exit.Misuse(fmt.Errorf("--%s: there is no %[1]s named %q%s (all: lockchaos list %[1]ss)", w.sort,
+					word, spelling.Suggest(word, w.known)))
 			}
 		}
 	}
@@ -67,7 +68,8 @@ func strikes(sc scenarios.Scenario, kind string) bool {
 func (s Selection) of(all []scenarios.Scenario) ([]scenarios.Scenario, error) {
 	left := slices.DeleteFunc(slices.Clone(all), func(sc scenarios.Scenario) bool { return !s.Takes(sc) })
 	if len(left) == 0 && len(all) > 0 {
-		return nil, exit.Misuse(fmt.Errorf("none of %d scenarios is left by %s", len(all), strings.Join(s.Words(), " ")))
+		return nil, exit.Misuse(fmt.Errorf("none of %d scenarios is left by %s", len(all),
+			strings.Join(s.Words(), " ")))
 	}
 	return left, nil
 }

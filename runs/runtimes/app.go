@@ -10,7 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// appMember marks the names of an application's containers, so that none is taken for a node of a lock service that is mapped to another one.
+// appMember marks the names of an application's containers, so that none is
+// taken for a node of a lock service that is mapped to another one.
 const appMember = "app:"
 
 // suitsApps refuses plans about an application that is elsewhere.
@@ -19,7 +20,8 @@ func (f Where) suitsApps(plans []scenarios.Plan) error {
 		switch {
 		case !p.Scenario.Own():
 		case p.Scenario.App.InPods() && f.Runtime != Kubernetes:
-			return exit.Misuse(fmt.Errorf("%s is about an application in pods: give --runtime %s", p.Scenario.Name, Kubernetes))
+			return exit.Misuse(fmt.Errorf("%s is about an application in pods: give --runtime %s", p.Scenario.Name,
+				Kubernetes))
 		case !p.Scenario.App.InPods() && f.Runtime == Kubernetes:
 			return exit.Misuse(fmt.Errorf("%s names services of a compose project; of pods it would name deployment/NAME, or KEY=VALUE, labels of theirs", p.Scenario.Name))
 		case !p.Scenario.App.InPods() && f.Runtime != Compose:
@@ -62,5 +64,6 @@ func (c *composed) skipApp(plan scenarios.Plan) string {
 	if len(missing) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("project %s runs no container for %s: docker-compose up -d", c.project.Name, strings.ReplaceAll(strings.Join(missing, ", "), appMember, ""))
+	return fmt.Sprintf("project %s runs no container for %s: docker-compose up -d", c.project.Name,
+		strings.ReplaceAll(strings.Join(missing, ", "), appMember, ""))
 }

@@ -26,7 +26,8 @@ import (
 // programImage is what the image of lockchaos itself is called among images.
 const programImage = "lockchaos"
 
-// clustered is the kubernetes runtime: nodes in pods, or the pods of an application of the user's own, and an agent beside them.
+// clustered is the kubernetes runtime: nodes in pods, or the pods of an
+// application of the user's own, and an agent beside them.
 type clustered struct {
 	Locks
 	cluster *kubernetes.Cluster
@@ -36,7 +37,8 @@ type clustered struct {
 }
 
 // newClustered finds the cluster, removes what earlier runs left, and chooses the images.
-func newClustered(ctx context.Context, f Where, settings map[string]string, of Locks, plans []scenarios.Plan, say func(string)) (*clustered, error) {
+func newClustered(ctx context.Context, f Where, settings map[string]string, of Locks, plans []scenarios.Plan,
+	say func(string)) (*clustered, error) {
 	cluster, err := kubernetes.Connect(ctx, f.Context, f.Namespace)
 	if err != nil {
 		return nil, err
@@ -65,7 +67,8 @@ func newClustered(ctx context.Context, f Where, settings map[string]string, of L
 	return c, nil
 }
 
-// imageOf is the image for a kind: the user's choice, else the one that was made without a registry if the nodes have that, else the official one, which they pull.
+// imageOf is the image for a kind: the user's choice, else the one that was made
+// without a registry if the nodes have that, else the official one, which they pull.
 func (c *clustered) imageOf(settings map[string]string, kind string) string {
 	all := candidates(settings, kind)
 	for _, image := range all {
@@ -129,7 +132,8 @@ var rights = map[string][]right{
 	nemesis.KindDrainNode: {{"create", "pods/eviction"}, {"patch", "nodes"}},
 }
 
-// forbidden says what the cluster does not allow of a plan about an application; "": all is allowed. One that does not tell is not believed to forbid it.
+// forbidden says what the cluster does not allow of a plan about an application;
+// "": all is allowed. One that does not tell is not believed to forbid it.
 func (c *clustered) forbidden(plan scenarios.Plan) string {
 	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
@@ -138,7 +142,8 @@ func (c *clustered) forbidden(plan scenarios.Plan) string {
 			for _, r := range rights[one.Kind] {
 				may, err := c.cluster.May(ctx, plan.Scenario.App.Namespace, r.verb, r.resource)
 				if err == nil && !may {
-					return fmt.Sprintf("%s: the cluster does not allow to %s %s in namespace %s; %s", one.Kind, r.verb, r.resource, plan.Scenario.App.Namespace, r.granted())
+					return fmt.Sprintf("%s: the cluster does not allow to %s %s in namespace %s; %s", one.Kind, r.verb,
+						r.resource, plan.Scenario.App.Namespace, r.granted())
 				}
 			}
 		}
@@ -151,7 +156,8 @@ const askLimit = 10 * time.Second
 
 // Run makes the pods of the plan, or finds those of the application, and runs the plan beside them.
 func (c *clustered) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
-	spec := kubernetes.Spec{Image: c.images[programImage], Args: []string{ScenarioVerb, kubernetes.Folder}, Dir: dir, Logs: filepath.Join(dir, reports.LogFolder),
+	spec := kubernetes.Spec{Image: c.images[programImage], Args: []string{ScenarioVerb, kubernetes.Folder}, Dir: dir,
+		Logs: filepath.Join(dir, reports.LogFolder),
 		Data: docker.DataDir, On: c.nodes, Length: plan.Scenario.Duration.Std(), Stdout: stdout, Stderr: stderr}
 	if plan.Scenario.Own() {
 		var words, names []string
@@ -190,15 +196,19 @@ func (c *clustered) server(k backends.Kind, n backends.NodeSpec) (kubernetes.Ser
 		somewhere[other.Name] = "127.0.0.1"
 	}
 	t, err := ContainerTask(k, n.Name, somewhere) // for its user's number, which no address changes
-	return kubernetes.Server{Name: n.Name, Image: c.images[n.Program.Name], UID: t.UID, Task: func(addrs map[string]string) (kubernetes.Task, error) {
-		t, err := ContainerTask(k, n.Name, addrs)
-		return kubernetes.Task{Command: t.Command, Env: t.Env}, err
-	}}, err
+	return kubernetes.Server{Name: n.Name, Image: c.images[n.Program.Name], UID: t.UID,
+		Task: func(addrs map[string]string) (kubernetes.Task, error) {
+			t, err := ContainerTask(k, n.Name, addrs)
+			return kubernetes.Task{Command: t.Command, Env: t.Env}, err
+		}}, err
 }
 
 // runPod runs a plan beside pods, which outer made or found.
 func runPod(ctx context.Context, cfg harness.Config) (err error) {
-	if rescued, err := kubernetes.Rescued(func(name string, h *hosts.Host) error { return heal(ctx, name, h, os.Stderr) }); rescued {
+	if rescued, err := kubernetes.Rescued(func(name string,
+		h *hosts.Host) error {
+		return heal(ctx, name, h, os.Stderr)
+	}); rescued {
 		return err
 	}
 	ctx, joined, err := kubernetes.Join(ctx, os.Stdout)

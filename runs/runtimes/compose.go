@@ -23,13 +23,15 @@ import (
 	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
-// MappingFile says which services of a compose project are which nodes; it lies in the project's folder.
+// MappingFile says which services of a compose project are which nodes; it lies
+// in the project's folder.
 const MappingFile = "lockchaos.compose.yaml"
 
 // projectVar is compose's own variable for the name of a project.
 const projectVar = "COMPOSE_PROJECT_NAME"
 
-// composed is the compose runtime: the nodes are containers of a project that runs, and goes on running.
+// composed is the compose runtime: the nodes are containers of a project that
+// runs, and goes on running.
 type composed struct {
 	Locks
 	engine  *docker.Engine
@@ -70,7 +72,8 @@ func newComposed(ctx context.Context, f Where, of Locks, plans []scenarios.Plan)
 	return c, err
 }
 
-// lockProject keeps a second run from the same project: their faults would disturb each other. The lock is a socket of the abstract namespace (unix(7)),
+// lockProject keeps a second run from the same project: their faults would
+// disturb each other. The lock is a socket of the abstract namespace (unix(7)),
 // which leaves no file, and which the kernel frees when we die.
 func lockProject(ctx context.Context, name string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", "@lockchaos-compose-"+name)
@@ -114,7 +117,8 @@ func (c *composed) Skip(plan scenarios.Plan) string {
 		return "the lock has no service of its own, and so no place in a compose project"
 	}
 	if missing := c.project.Lacks(names); len(missing) > 0 {
-		return fmt.Sprintf("project %s runs no container for %s (--nodes %s=SERVICE says which is)", c.project.Name, strings.Join(missing, ", "), missing[0])
+		return fmt.Sprintf("project %s runs no container for %s (--nodes %s=SERVICE says which is)", c.project.Name,
+			strings.Join(missing, ", "), missing[0])
 	}
 	return unbearable(plan)
 }
@@ -133,11 +137,14 @@ func (c *composed) nodes(plan scenarios.Plan) (nodes []docker.Node) {
 
 // Run runs the plan beside the containers of the project.
 func (c *composed) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
-	return c.engine.Run(ctx, docker.Spec{Project: c.project, Nodes: c.nodes(plan), Args: []string{ScenarioVerb, dir}, Dir: dir,
-		Logs: filepath.Join(dir, reports.LogFolder), Keys: ownKeys(), Facts: c.project.Facts, Stdout: stdout, Stderr: stderr})
+	return c.engine.Run(ctx, docker.Spec{Project: c.project, Nodes: c.nodes(plan), Args: []string{ScenarioVerb, dir},
+		Dir:  dir,
+		Logs: filepath.Join(dir, reports.LogFolder), Keys: ownKeys(), Facts: c.project.Facts, Stdout: stdout,
+		Stderr: stderr})
 }
 
-// ComposeName is what a node is called in a project: as it is, unless another service has a different node of that name.
+// ComposeName is what a node is called in a project: as it is, unless another
+// service has a different node of that name.
 func ComposeName(k backends.Kind, n backends.NodeSpec) string {
 	for _, other := range backends.Kinds() {
 		if other.Name == k.Name {
@@ -152,7 +159,8 @@ func ComposeName(k backends.Kind, n backends.NodeSpec) string {
 	return n.Name
 }
 
-// composeServices says which compose service each node is: the one of its own name, or what the mapping file and the flags say, which win.
+// composeServices says which compose service each node is: the one of its own
+// name, or what the mapping file and the flags say, which win.
 func composeServices(folder string, flags []string) (map[string]string, error) {
 	services := map[string]string{}
 	for _, k := range backends.Kinds() {
@@ -178,7 +186,8 @@ func composeServices(folder string, flags []string) (map[string]string, error) {
 				names = append(names, n)
 			}
 			slices.Sort(names)
-			return nil, fmt.Errorf("there is no node named %q%s; there are %s", node, spelling.Suggest(node, names), strings.Join(names, ", "))
+			return nil, fmt.Errorf("there is no node named %q%s; there are %s", node, spelling.Suggest(node, names),
+				strings.Join(names, ", "))
 		}
 		services[node] = service
 	}

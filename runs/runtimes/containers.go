@@ -16,7 +16,8 @@ import (
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// Containers is the docker runtime: nodes in containers, clients and the store on hosts plugged into their network.
+// Containers is the docker runtime: nodes in containers, clients and the store
+// on hosts plugged into their network.
 type Containers struct {
 	Locks
 	engine *docker.Engine
@@ -24,8 +25,10 @@ type Containers struct {
 	facts  []docker.Fact
 }
 
-// newContainers finds the engine, removes what earlier runs left, and sees to it that every image is there.
-func newContainers(ctx context.Context, settings map[string]string, of Locks, plans []scenarios.Plan, say func(string)) (*Containers, error) {
+// newContainers finds the engine, removes what earlier runs left, and sees to
+// it that every image is there.
+func newContainers(ctx context.Context, settings map[string]string, of Locks, plans []scenarios.Plan,
+	say func(string)) (*Containers, error) {
 	engine, err := docker.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -70,7 +73,8 @@ func (c *Containers) Skip(plan scenarios.Plan) string { return unbearable(plan) 
 // Close does nothing: containers end with the run of their plan.
 func (c *Containers) Close() error { return nil }
 
-// unbearable says why a plan's faults can't strike nodes that lockchaos did not start; "": they can.
+// unbearable says why a plan's faults can't strike nodes that lockchaos did not
+// start; "": they can.
 func unbearable(plan scenarios.Plan) string {
 	if err := harness.GuestsBear(plan); err != nil {
 		return err.Error()
@@ -80,7 +84,8 @@ func unbearable(plan scenarios.Plan) string {
 
 // Run starts the nodes of the plan in containers, and runs the plan beside them.
 func (c *Containers) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
-	return c.engine.Run(ctx, docker.Spec{Nodes: c.nodes(plan), Args: []string{ScenarioVerb, dir}, Dir: dir, Logs: filepath.Join(dir, reports.LogFolder),
+	return c.engine.Run(ctx, docker.Spec{Nodes: c.nodes(plan), Args: []string{ScenarioVerb, dir}, Dir: dir,
+		Logs:  filepath.Join(dir, reports.LogFolder),
 		Facts: c.facts, Stdout: stdout, Stderr: stderr})
 }
 
@@ -88,9 +93,10 @@ func (c *Containers) Run(ctx context.Context, plan scenarios.Plan, dir string, s
 func (c *Containers) nodes(plan scenarios.Plan) (nodes []docker.Node) {
 	for _, k := range c.servicesOf(plan) {
 		for _, n := range k.Nodes {
-			nodes = append(nodes, docker.Node{Name: n.Name, Image: c.images[n.Program.Name], Task: func(addrs map[string]string) (docker.Task, error) {
-				return ContainerTask(k, n.Name, addrs)
-			}})
+			nodes = append(nodes, docker.Node{Name: n.Name, Image: c.images[n.Program.Name],
+				Task: func(addrs map[string]string) (docker.Task, error) {
+					return ContainerTask(k, n.Name, addrs)
+				}})
 		}
 	}
 	return nodes
@@ -106,7 +112,8 @@ func ContainerTask(k backends.Kind, node string, addrs map[string]string) (docke
 	return docker.Task{Command: t.Command(place), Env: t.Env, User: t.User, UID: t.UID}, nil
 }
 
-// servicesOf are the services that a plan needs: its lock's, and its store's engine where that is a server.
+// servicesOf are the services that a plan needs: its lock's, and its store's
+// engine where that is a server.
 func (of Locks) servicesOf(plan scenarios.Plan) []backends.Kind {
 	lock, err := of(&plan.Scenario)
 	if err != nil {
@@ -131,7 +138,8 @@ func RemovedText(r docker.Removed) string {
 		names []string
 	}{{"container", r.Containers}, {"network", r.Networks}, {"image", r.Images}} {
 		if n := len(part.names); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s%s (%s)", n, part.what, spelling.Plural(n), strings.Join(part.names, ", ")))
+			parts = append(parts, fmt.Sprintf("%d %s%s (%s)", n, part.what, spelling.Plural(n),
+				strings.Join(part.names, ", ")))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -27,7 +27,8 @@ import (
 	"github.com/lockchaos/lockchaos/spelling"
 )
 
-// Servers is the external runtime: services run somewhere already, and lockchaos was given their addresses. Clients live on the private network.
+// Servers is the external runtime: services run somewhere already, and
+// lockchaos was given their addresses. Clients live on the private network.
 type Servers struct {
 	Locks
 	nodes    map[string]remote.Node       // by their names in a recipe
@@ -35,13 +36,15 @@ type Servers struct {
 	able     func() func(nemesis.Need) string
 }
 
-// newGiven reads the addresses. What can't be done to servers that are not ours is left out, aloud; it refuses what leaves nothing to run.
+// newGiven reads the addresses. What can't be done to servers that are not ours
+// is left out, aloud; it refuses what leaves nothing to run.
 func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say func(string)) (*Servers, error) {
 	g, err := ReadServers(f.Nodes)
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
-	g.Locks, g.able = of, sync.OnceValue(able(ctx)) // clients and their links are on a private network here, too
+	// clients and their links are on a private network here, too
+	g.Locks, g.able = of, sync.OnceValue(able(ctx))
 	var refused []string
 	out := map[string][]string{} // why → the scenarios that are left out
 	for _, p := range plans {
@@ -71,7 +74,8 @@ func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, sa
 // reachLimit bounds a look whether the servers are there.
 const reachLimit = 10 * time.Second
 
-// reach connects to each node once, logs in where that is asked for, and hears whether it is what it is said to be: better said now than by every scenario.
+// reach connects to each node once, logs in where that is asked for, and hears
+// whether it is what it is said to be: better said now than by every scenario.
 func (g *Servers) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
@@ -105,7 +109,8 @@ func ReadServers(flags []string) (*Servers, error) {
 				names = append(names, n)
 			}
 			slices.Sort(names)
-			return nil, fmt.Errorf("--nodes: no node named %q%s; want NODE=HOST:PORT, and the nodes are %s", name, spelling.Suggest(name, names), strings.Join(names, ", "))
+			return nil, fmt.Errorf("--nodes: no node named %q%s; want NODE=HOST:PORT, and the nodes are %s", name,
+				spelling.Suggest(name, names), strings.Join(names, ", "))
 		}
 		for _, spec := range meant {
 			if _, twice := g.nodes[spec.Name]; twice {
@@ -121,8 +126,9 @@ func ReadServers(flags []string) (*Servers, error) {
 	return g, nil
 }
 
-// nodesToGive are the nodes that an address can be given of, by the names that they can be called. A service is called by its own name where one server can be all of
-// it: that one is each of its nodes then.
+// nodesToGive are the nodes that an address can be given of, by the names that
+// they can be called. A service is called by its own name where one server can
+// be all of it: that one is each of its nodes then.
 func nodesToGive() map[string][]backends.NodeSpec {
 	specs := map[string][]backends.NodeSpec{}
 	for _, k := range backends.Kinds() {
@@ -198,7 +204,8 @@ func (g *Servers) list() (nodes []remote.Node) {
 // Close does nothing: the servers are not ours.
 func (g *Servers) Close() error { return nil }
 
-// Skip: what has no address can't be tested, what would go past the relays can't either, and what strikes the servers is not ours to do.
+// Skip: what has no address can't be tested, what would go past the relays
+// can't either, and what strikes the servers is not ours to do.
 func (g *Servers) Skip(plan scenarios.Plan) string {
 	if why := g.unserved(plan); why != "" {
 		return why
@@ -220,7 +227,8 @@ func (g *Servers) unserved(plan scenarios.Plan) string {
 		return "the lock has no service: --runtime local"
 	}
 	if service.Promotes() {
-		return "clients of " + service.Name + " ask it for the address of its primary, which leads nowhere from the private network"
+		return "clients of " + service.Name +
+			" ask it for the address of its primary, which leads nowhere from the private network"
 	}
 	if missing := g.Missing(service); len(missing) > 0 {
 		return fmt.Sprintf("it needs %s, and --nodes gives no address of %s", service.Name, strings.Join(missing, ", "))
@@ -282,7 +290,8 @@ func (g *Servers) Run(ctx context.Context, plan scenarios.Plan, dir string, stdo
 	if err != nil {
 		return err
 	}
-	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, g.Of(kind.Service), ScenarioVerb, dir)
+	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, g.Of(kind.Service), ScenarioVerb,
+		dir)
 	if err != nil {
 		return err
 	}
@@ -312,7 +321,8 @@ func runRemote(ctx context.Context, cfg harness.Config) error {
 	for _, n := range nodes {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: n.Name, Version: "at " + n.Shown + ", through a relay"})
 	}
-	// The service has seen other runs: nothing of theirs may bear the name of a lock, or of a ledger, of this one.
+	// The service has seen other runs: nothing of theirs may bear the name of a
+	// lock, or of a ledger, of this one.
 	cfg.Keys = ownKeys()
 	return harness.Run(ctx, cfg)
 }

@@ -41,10 +41,12 @@ type injected struct {
 	Missed string // why nobody was struck
 }
 
-// clockRead is what the clocks of another machine showed: the monotonic one, and how far the wall clock was ahead of that.
+// clockRead is what the clocks of another machine showed: the monotonic one,
+// and how far the wall clock was ahead of that.
 type clockRead struct{ Mono, Wall int64 }
 
-// compareEvery is how often the clock of another node is looked at, and compareLimit how long an answer is waited for.
+// compareEvery is how often the clock of another node is looked at, and
+// compareLimit how long an answer is waited for.
 const (
 	compareEvery = 500 * time.Millisecond
 	compareLimit = 3 * time.Second
@@ -56,9 +58,10 @@ type far struct {
 	node   string
 	via    string // a pod there
 
-	mu         sync.Mutex
-	clock      offset.Comparison // of the monotonic ones
-	wall, last int64             // how far the wall clock there was ahead of the monotonic one, at first and now
+	mu    sync.Mutex
+	clock offset.Comparison // of the monotonic ones
+	// how far the wall clock there was ahead of the monotonic one, at first and now
+	wall, last int64
 }
 
 // ask has the agent there do something to a pod.
@@ -95,7 +98,8 @@ func (f *far) compare(ctx context.Context) error {
 	return nil
 }
 
-// keepComparing goes on until ctx ends. A trip that is not answered says nothing: that it is missing makes the bound wider.
+// keepComparing goes on until ctx ends. A trip that is not answered says
+// nothing: that it is missing makes the bound wider.
 func (f *far) keepComparing(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = f.compare(ctx)
@@ -126,7 +130,8 @@ func (f *far) certain(from, to int64) (int64, int64, error) {
 	return from, max(from, to-ahead-bound), err
 }
 
-// certainly waits for as long as the clocks may be wrong at both ends of a span: so what is certain of it lasts as long as was planned.
+// certainly waits for as long as the clocks may be wrong at both ends of a
+// span: so what is certain of it lasts as long as was planned.
 func (f *far) certainly() {
 	f.mu.Lock()
 	_, bound, _ := f.clock.Ahead() // without one nothing is certain, which Heal says
@@ -167,7 +172,8 @@ const farHealLimit = time.Minute
 
 // Heal ends it.
 func (e *farEffect) Heal() (effect nemesis.Effect, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), farHealLimit) // also at the end of the run
+	// also at the end of the run
+	ctx, cancel := context.WithTimeout(context.Background(), farHealLimit)
 	defer cancel()
 	e.far.certainly()
 	if err := e.far.ask(ctx, e.far.via, farHeal, e.id, &effect); err != nil {
@@ -225,7 +231,8 @@ func (f *fars) elsewhere(name string) (nemesis.Far, netip.Addr) {
 
 // inCluster is what a run on an application needs of the cluster.
 func inCluster(ctx context.Context, joined *kubernetes.Joined) (harness.AppConfig, error) {
-	others := &fars{ctx: ctx, joined: joined, byNode: map[string]*far{}, byName: map[string]*far{}, addrs: map[string]netip.Addr{}}
+	others := &fars{ctx: ctx, joined: joined, byNode: map[string]*far{}, byName: map[string]*far{},
+		addrs: map[string]netip.Addr{}}
 	for _, n := range joined.Nodes {
 		if err := others.meet(n); err != nil {
 			return harness.AppConfig{}, err
@@ -234,13 +241,14 @@ func inCluster(ctx context.Context, joined *kubernetes.Joined) (harness.AppConfi
 	here := harness.WallOffset()
 	changes := make(chan harness.Change)
 	go others.pass(changes)
-	return harness.AppConfig{Execute: joined.Exec, Restarts: true, Cluster: joined, Changes: changes, Elsewhere: others.elsewhere, Ahead: func(client string) (int64, int64, error) {
-		at, _ := others.elsewhere(client)
-		if at == nil {
-			return 0, 0, nil
-		}
-		return at.(*far).ahead(here)
-	}}, nil
+	return harness.AppConfig{Execute: joined.Exec, Restarts: true, Cluster: joined, Changes: changes,
+		Elsewhere: others.elsewhere, Ahead: func(client string) (int64, int64, error) {
+			at, _ := others.elsewhere(client)
+			if at == nil {
+				return 0, 0, nil
+			}
+			return at.(*far).ahead(here)
+		}}, nil
 }
 
 // pass passes on what becomes of clients.

@@ -10,7 +10,8 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// What is certain of a span on another node is less than the span, by what its clock may be wrong at both ends.
+// What is certain of a span on another node is less than the span, by what its
+// clock may be wrong at both ends.
 func TestCertain(t *testing.T) {
 	f := &far{node: "node-2"}
 	if _, _, err := f.certain(0, 0); !errors.Is(err, offset.ErrUnknown) {
@@ -24,7 +25,8 @@ func TestCertain(t *testing.T) {
 	if from, to, _ := f.certain(2200*ms, 2201*ms); from != to {
 		t.Errorf("a span that is shorter than the bound lasts from %v to %v", time.Duration(from), time.Duration(to))
 	}
-	// Our wall clock is 6000 ms ahead of our monotonic one, theirs 7000 ms and a little more by now.
+	// Our wall clock is 6000 ms ahead of our monotonic one, theirs 7000 ms and
+	// a little more by now.
 	if ahead, bound, err := f.ahead(6000 * ms); err != nil || ahead != 1200*ms || bound != 7*ms {
 		t.Errorf("%v ± %v, %v", time.Duration(ahead), time.Duration(bound), err)
 	}

@@ -29,7 +29,8 @@ type helping struct {
 	effects []*armed
 }
 
-// armed is a fault that heals after its time, whether anybody asks for it or not: who would may be cut off.
+// armed is a fault that heals after its time, whether anybody asks for it or
+// not: who would may be cut off.
 type armed struct {
 	nemesis.InEffect
 	timer *time.Timer
@@ -41,7 +42,8 @@ type armed struct {
 // overdue is how much longer than planned a fault may last before its agent heals it unasked.
 const overdue = 10 * time.Second
 
-// unasked is the same of a fault by which the agent itself may be cut off: more than its clock may be wrong, so that the fault lasts as long as planned for certain.
+// unasked is the same of a fault by which the agent itself may be cut off: more than
+// its clock may be wrong, so that the fault lasts as long as planned for certain.
 const unasked = time.Second
 
 // heal heals it once.
@@ -154,7 +156,8 @@ func (h *helping) inject(ctx context.Context, input []byte) (got injected, err e
 	if err := json.Unmarshal(input, &want); err != nil {
 		return got, fmt.Errorf("read which fault: %w", err)
 	}
-	site := nemesis.Site{Part: want.Part, Means: nemesis.Means{Net: h.net, All: h.nodes, Cluster: h.joined}, Tag: want.Tag, Rand: rand.New(rand.NewPCG(want.Seed, 0))}
+	site := nemesis.Site{Part: want.Part, Means: nemesis.Means{Net: h.net, All: h.nodes, Cluster: h.joined},
+		Tag: want.Tag, Rand: rand.New(rand.NewPCG(want.Seed, 0))}
 	for i, name := range want.Names {
 		p, proc, err := h.place(name)
 		switch {
@@ -178,7 +181,8 @@ func (h *helping) inject(ctx context.Context, input []byte) (got injected, err e
 	if want.Part.NeedsCluster() {
 		late = unasked // it may be what keeps us from being asked
 	}
-	a.timer = time.AfterFunc(want.Part.For+late, func() { _, _ = a.heal() }) // who asks for it gets what came of it
+	// who asks for it gets what came of it
+	a.timer = time.AfterFunc(want.Part.For+late, func() { _, _ = a.heal() })
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.effects = append(h.effects, a)

@@ -43,7 +43,8 @@ func officialImage(kind string) string {
 	return ""
 }
 
-// ImageSettings are the images that the user chose, by the environment or by flags of the form redis=IMAGE, which win.
+// ImageSettings are the images that the user chose, by the environment or by
+// flags of the form redis=IMAGE, which win.
 func ImageSettings(flags []string) (map[string]string, error) {
 	set, kinds := map[string]string{}, append(ImageKinds(), programImage)
 	for _, kind := range kinds {
@@ -57,14 +58,16 @@ func ImageSettings(flags []string) (map[string]string, error) {
 		case !ok || image == "":
 			return nil, fmt.Errorf("--image %s: want NAME=IMAGE, such as redis=%s", f, officialImage("redis"))
 		case !slices.Contains(kinds, kind):
-			return nil, fmt.Errorf("--image %s: there is no image for %q%s; there are %s", f, kind, spelling.Suggest(kind, kinds), strings.Join(kinds, ", "))
+			return nil, fmt.Errorf("--image %s: there is no image for %q%s; there are %s", f, kind,
+				spelling.Suggest(kind, kinds), strings.Join(kinds, ", "))
 		}
 		set[kind] = image
 	}
 	return set, nil
 }
 
-// candidates are the images that may serve, the best first: the user's choice alone, else the official one, else one that was made here.
+// candidates are the images that may serve, the best first: the user's choice
+// alone, else the official one, else one that was made here.
 func candidates(settings map[string]string, kind string) []string {
 	if image := settings[kind]; image != "" {
 		return []string{image}
@@ -87,7 +90,8 @@ func Present(ctx context.Context, engine *docker.Engine, settings map[string]str
 }
 
 // obtain returns the image for a kind, fetched from its registry if the engine has no candidate.
-func obtain(ctx context.Context, engine *docker.Engine, settings map[string]string, kind string, say func(string)) (string, error) {
+func obtain(ctx context.Context, engine *docker.Engine, settings map[string]string, kind string,
+	say func(string)) (string, error) {
 	image, err := Present(ctx, engine, settings, kind)
 	if image != "" || err != nil {
 		return image, err

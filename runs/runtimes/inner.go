@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/remote"
 )
 
-// Carry carries a plan out inside, wherever outer has started this process: on the private network, beside containers or on given servers.
+// Carry carries a plan out inside, wherever outer has started this process: on
+// the private network, beside containers or on given servers.
 func Carry(ctx context.Context, cfg harness.Config) error {
 	switch {
 	case cfg.Plan.Scenario.Own() && !hosts.Agent():
@@ -50,10 +51,12 @@ func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 	return beside(ctx, cfg, harness.AppConfig{Execute: joined.Exec})
 }
 
-// beside runs a plan beside nodes that outer has started, or that are an application's: app says how its commands are run, and whether its clients are started again.
+// beside runs a plan beside nodes that outer has started, or that are an application's:
+// app says how its commands are run, and whether its clients are started again.
 func beside(ctx context.Context, cfg harness.Config, app harness.AppConfig) error {
 	if cfg.Plan.Scenario.Own() {
-		app.Plan, app.Attached, app.Logs, app.History, app.Versions, app.Progress = cfg.Plan, cfg.Attached, cfg.Logs, cfg.History, cfg.Versions, cfg.Progress
+		app.Plan, app.Attached, app.Logs, app.History, app.Versions, app.Progress = cfg.Plan, cfg.Attached, cfg.Logs,
+			cfg.History, cfg.Versions, cfg.Progress
 		return harness.RunApp(ctx, app)
 	}
 	return harness.Run(ctx, cfg)

@@ -22,8 +22,8 @@ type Means struct {
 	Faults map[string]bool
 }
 
-// Means tries what can be done in the runtime. own: the lock is a program of this machine. say is told
-// which faults can't be done, and why.
+// Means tries what can be done in the runtime. own: the lock is a program of
+// this machine. say is told which faults can't be done, and why.
 func (f Where) Means(ctx context.Context, own bool, say func(string)) Means {
 	m := Means{where: f, starts: f.Runtime == Local}
 	if f.Runtime == Virtual {
@@ -83,8 +83,8 @@ func virtualFaults() map[string]bool {
 	return can
 }
 
-// Fitting returns a function that says why a fault is not for this machine and runtime, nor for the lock
-// and its service, as fits has it; nil: it is.
+// Fitting returns a function that says why a fault is not for this machine and
+// runtime, nor for the lock and its service, as fits has it; nil: it is.
 func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
 	return func(one scenarios.Fault) error {
 		if !m.Faults[one.Kind] {
@@ -103,7 +103,8 @@ func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(sc
 	}
 }
 
-// Running returns a function that returns an error if a scenario, of a lock on the service, can't be run in the runtime.
+// Running returns a function that returns an error if a scenario, of a lock on
+// the service, can't be run in the runtime.
 func (m Means) Running(service string) func(scenarios.Scenario) error {
 	if m.where.Runtime == Virtual {
 		return harness.Simulable(service)
@@ -120,7 +121,8 @@ func (m Means) Startable(s scenarios.Scenario, service string) error {
 	return harness.Startable(scenarios.Plan{Scenario: s}, service)
 }
 
-// EngineChecks say whether containers can be run, and with which images. Nothing of it is an obstacle: the local runtime does without.
+// EngineChecks say whether containers can be run, and with which images.
+// Nothing of it is an obstacle: the local runtime does without.
 func EngineChecks(ctx context.Context) []hosts.Check {
 	c := hosts.Check{Name: "docker engine"}
 	engine, err := docker.Connect(ctx)

@@ -53,10 +53,11 @@ type Where struct {
 	Images []string
 	// Project is the compose project, by its name or folder; "": that of the working directory.
 	Project string
-	// Nodes says which services of the project are which nodes ("redis-1=my-redis"), or what the nodes'
-	// addresses are ("redis=127.0.0.1:6379").
+	// Nodes says which services of the project are which nodes ("redis-1=my-redis"),
+	// or what the nodes' addresses are ("redis=127.0.0.1:6379").
 	Nodes []string
-	// Context is what the configuration of kubectl calls the cluster, Namespace where lockchaos makes pods there; "": the configuration's, and kubernetes.DefaultNamespace.
+	// Context is what the configuration of kubectl calls the cluster, Namespace where
+	// lockchaos makes pods there; "": the configuration's, and kubernetes.DefaultNamespace.
 	Context, Namespace string
 	// Trace: a simulated run writes TraceFile.
 	Trace bool
@@ -65,8 +66,8 @@ type Where struct {
 // Locks returns the lock of a scenario.
 type Locks func(*scenarios.Scenario) (clients.Kind, error)
 
-// Runtime is where hosts live. Package runs takes it from its caller, so that a program which needs no
-// containers is built without what speaks to engines.
+// Runtime is where hosts live. Package runs takes it from its caller, so that a
+// program which needs no containers is built without what speaks to engines.
 type Runtime = runs.Runtime
 
 // What a program is started again as, in each of them: see package runs.
@@ -75,7 +76,8 @@ const (
 	ProbeVerb    = runs.ProbeVerb
 )
 
-// Choose returns the runtime that is asked for. of returns the lock of a scenario. say prints a line about what was found on the way.
+// Choose returns the runtime that is asked for. of returns the lock of a
+// scenario. say prints a line about what was found on the way.
 func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say func(string)) (Runtime, error) {
 	settings, err := ImageSettings(f.Images)
 	if err != nil {
@@ -114,7 +116,8 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 // lockchaos: no interpreter, no library.
 func (f Where) suits(plans []scenarios.Plan) error {
 	if f.Runtime != Compose && (f.Project != "" || len(f.Nodes) > 0 && f.Runtime != External) {
-		return exit.Misuse(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", Compose, External))
+		return exit.Misuse(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", Compose,
+			External))
 	}
 	if f.Runtime != Kubernetes && (f.Context != "" || f.Namespace != "") {
 		return exit.Misuse(fmt.Errorf("--context and --namespace are for --runtime %s", Kubernetes))
@@ -142,7 +145,7 @@ func meant(plans []scenarios.Plan) string {
 	return Auto
 }
 
-// Here tells whether clients are processes of this machine, which have its programs and files.
+// Here reports whether clients are processes of this machine, which have its programs and files.
 func (f Where) Here() bool {
 	return f.Runtime == Local || f.Runtime == External || f.Runtime == Virtual
 }
@@ -172,8 +175,10 @@ func withAdapter(plans []scenarios.Plan) string {
 	return ""
 }
 
-// autoRuntime takes docker if an engine answers and has every image that the plans need, else local.
-func autoRuntime(ctx context.Context, settings map[string]string, of Locks, plans []scenarios.Plan, say func(string)) (Runtime, error) {
+// autoRuntime takes docker if an engine answers and has every image that the
+// plans need, else local.
+func autoRuntime(ctx context.Context, settings map[string]string, of Locks, plans []scenarios.Plan,
+	say func(string)) (Runtime, error) {
 	engine, err := docker.Connect(ctx)
 	var absent *docker.AbsentError
 	if errors.As(err, &absent) {
@@ -207,7 +212,8 @@ func able(ctx context.Context) func() func(nemesis.Need) string {
 	return func() func(nemesis.Need) string { return nemesis.Able(ctx, ProbeVerb) }
 }
 
-// neededImages lists what the plans' services need to be installed, each once, in the order of need.
+// neededImages lists what the plans' services need to be installed, each once,
+// in the order of need.
 func (of Locks) neededImages(plans []scenarios.Plan) (images []string) {
 	for _, p := range plans {
 		for _, n := range of.nodesFor(p) {

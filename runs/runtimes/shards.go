@@ -20,17 +20,20 @@ const mostShards = 1000
 // Sharded says how the shards of a run are run in a cluster, each in a pod of a Job.
 type Sharded struct {
 	Where Where
-	// Count is how many there are. Words are those of the command line of each, without --shard, --runtime and --out; Files are files that they name.
+	// Count is how many there are. Words are those of the command line of each,
+	// without --shard, --runtime and --out; Files are files that they name.
 	Count int
 	Words []string
 	Files []string
-	// Folder is where the folder of each is copied to, by its number. Line is told each line that one prints.
+	// Folder is where the folder of each is copied to, by its number. Line is
+	// told each line that one prints.
 	Folder string
 	Line   func(shard int, line string)
 	Stderr io.Writer
 }
 
-// Run runs all of them, and returns the folder of each run. Only a shard that came to no result is an error: what it found is in its folder.
+// Run runs all of them, and returns the folder of each run. Only a shard that
+// came to no result is an error: what it found is in its folder.
 func (s Sharded) Run(ctx context.Context) (dirs []string, err error) {
 	if s.Count > mostShards {
 		return nil, exit.Misuse(fmt.Errorf("--shards %d: %d at most", s.Count, mostShards))
@@ -50,7 +53,8 @@ func (s Sharded) Run(ctx context.Context) (dirs []string, err error) {
 	if c.nodes, err = cluster.Nodes(ctx); err != nil {
 		return nil, err
 	}
-	shards := kubernetes.Shards{Image: c.imageOf(settings, programImage), Inputs: map[string]string{}, Line: s.Line, Stderr: s.Stderr}
+	shards := kubernetes.Shards{Image: c.imageOf(settings, programImage), Inputs: map[string]string{}, Line: s.Line,
+		Stderr: s.Stderr}
 	words := append([]string{}, s.Words...)
 	for i, file := range s.Files {
 		name := filepath.Join("inputs", strconv.Itoa(i), filepath.Base(file))
@@ -62,7 +66,8 @@ func (s Sharded) Run(ctx context.Context) (dirs []string, err error) {
 		}
 	}
 	for i := range s.Count {
-		args := append(append([]string{}, words...), "--runtime", Kubernetes, "--namespace", cluster.Namespace, "--image", programImage+"="+shards.Image,
+		args := append(append([]string{}, words...), "--runtime", Kubernetes, "--namespace", cluster.Namespace,
+			"--image", programImage+"="+shards.Image,
 			"--shard", fmt.Sprintf("%d/%d", i+1, s.Count), "--out", kubernetes.ShardOut, "--format", "json")
 		shards.Args = append(shards.Args, args)
 		shards.Dirs = append(shards.Dirs, filepath.Join(s.Folder, fmt.Sprintf("shard-%d", i+1)))
@@ -75,12 +80,14 @@ func (s Sharded) Run(ctx context.Context) (dirs []string, err error) {
 			dirs = append(dirs, filepath.Dir(found[0]))
 			continue
 		}
-		errs = append(errs, fmt.Errorf("shard %d of %d left no run, and ended with status %d", i+1, s.Count, statuses[i]))
+		errs = append(errs, fmt.Errorf("shard %d of %d left no run, and ended with status %d", i+1, s.Count,
+			statuses[i]))
 	}
 	return dirs, errors.Join(append(errs, err)...)
 }
 
-// ShardEvent is what a line of a shard's progress (docs/schema/progress.json) says for those who watch all shards; "": nothing.
+// ShardEvent is what a line of a shard's progress (docs/schema/progress.json)
+// says for those who watch all shards; "": nothing.
 func ShardEvent(shard, count int, line string) string {
 	var e struct {
 		Event, Text, Scenario, Result, Runtime string

@@ -20,9 +20,10 @@ type simulated struct {
 
 func newSimulated(of Locks, trace bool) *simulated {
 	s := &simulated{}
-	s.Simulated = runs.Simulated{Locks: of, Trace: trace, Program: func(ctx context.Context, sc *scenarios.Scenario) (*sim.Program, error) {
-		return s.programs.Of(ctx, sc.Adapter.Go)
-	}}
+	s.Simulated = runs.Simulated{Locks: of, Trace: trace,
+		Program: func(ctx context.Context, sc *scenarios.Scenario) (*sim.Program, error) {
+			return s.programs.Of(ctx, sc.Adapter.Go)
+		}}
 	return s
 }
 
@@ -58,7 +59,8 @@ func (p *Programs) Of(ctx context.Context, dir string) (*sim.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := sim.Load(context.WithoutCancel(ctx), wasm, sim.Options{Interpret: os.Getenv(runs.InterpretVar) == "1"})
+	program, err := sim.Load(context.WithoutCancel(ctx), wasm,
+		sim.Options{Interpret: os.Getenv(runs.InterpretVar) == "1"})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// What needs nodes that lockchaos started itself is skipped where somebody else did, and says so; nothing else is.
+// What needs nodes that lockchaos started itself is skipped where somebody else
+// did, and says so; nothing else is.
 func TestWhatContainersCannotBear(t *testing.T) {
 	for _, k := range nemesis.Kinds() {
 		plan := scenarios.Plan{Scenario: scenarios.Scenario{Faults: []scenarios.Fault{{Kind: k.Name}}}}
@@ -23,7 +24,8 @@ func TestWhatContainersCannotBear(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotSimulated: a lock that is no Go program, and a service that the simulation does not have, are skipped with what to do.
+// TestWhatIsNotSimulated: a lock that is no Go program, and a service that the
+// simulation does not have, are skipped with what to do.
 func TestWhatIsNotSimulated(t *testing.T) {
 	kind := func(s *scenarios.Scenario) (clients.Kind, error) {
 		return clients.Kind{Service: s.Adapter.Service}, nil

@@ -13,8 +13,9 @@ import (
 	"github.com/lockchaos/lockchaos/netfault"
 )
 
-// sweep heals what a run that was killed together with its agent has left on nodes that outlive both: wrong clocks of their processes, rules in their
-// networks. They are nobody else's doing, for a project takes one run at a time. What it found it tells to say.
+// sweep heals what a run that was killed together with its agent has left on nodes that
+// outlive both: wrong clocks of their processes, rules in their networks. They are nobody
+// else's doing, for a project takes one run at a time. What it found it tells to say.
 func sweep(ctx context.Context, nodes []docker.Attached, say io.Writer) error {
 	var errs []error
 	for _, n := range nodes {
@@ -31,7 +32,8 @@ func heal(ctx context.Context, name string, h *hosts.Host, say io.Writer) error 
 	}
 	healed, clocks := healClocks(ctx, h)
 	for _, pid := range healed {
-		harmless.Fprintf(say, "node %s: set the clocks of process %d right, which a killed run had left wrong\n", name, pid)
+		harmless.Fprintf(say, "node %s: set the clocks of process %d right, which a killed run had left wrong\n", name,
+			pid)
 	}
 	if err := errors.Join(err, clocks); err != nil {
 		return fmt.Errorf("node %s: %w", name, err)
@@ -39,7 +41,8 @@ func heal(ctx context.Context, name string, h *hosts.Host, say io.Writer) error 
 	return nil
 }
 
-// healClocks sets those clocks of a host's processes right that somebody has made wrong, and says whose.
+// healClocks sets those clocks of a host's processes right that somebody has
+// made wrong, and says whose.
 func healClocks(ctx context.Context, h *hosts.Host) (healed []int, err error) {
 	pids, err := h.PIDs()
 	if err != nil {
@@ -57,7 +60,8 @@ func healClocks(ctx context.Context, h *hosts.Host) (healed []int, err error) {
 	return healed, nil
 }
 
-// healClock sets the clocks of one process right, and tells whether they were wrong. Where clocks can't be made wrong, none is.
+// healClock sets the clocks of one process right, and reports whether they were
+// wrong. Where clocks can't be made wrong, none is.
 func healClock(ctx context.Context, pid int) (wrong bool, err error) {
 	t, err := clockskew.Open(pid)
 	if err != nil {
@@ -74,7 +78,8 @@ func healClock(ctx context.Context, pid int) (wrong bool, err error) {
 	return true, t.Heal(ctx)
 }
 
-// ClocksTrue tells whether clocks are as healing leaves them: the wall clock shows the true time, the monotonic one runs at the true rate.
+// ClocksTrue reports whether clocks are as healing leaves them: the wall clock
+// shows the true time, the monotonic one runs at the true rate.
 func ClocksTrue(s clockskew.Skew) bool {
 	right := func(c clockskew.Clock) bool { return c.Rate == 0 || c.Rate == 1 }
 	return s.Wall.Offset == 0 && right(s.Wall) && right(s.Mono)

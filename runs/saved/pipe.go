@@ -12,7 +12,8 @@ import (
 // pipeSize is what an ordinary user may have (/proc/sys/fs/pipe-max-size).
 const pipeSize = 1 << 20
 
-// widen makes room in a pipe, so that the program before it goes on while we judge. Where that is refused, or it is no pipe, it stays as it is.
+// widen makes room in a pipe, so that the program before it goes on while we
+// judge. Where that is refused, or it is no pipe, it stays as it is.
 func widen(in io.Reader) {
 	f, ok := in.(*os.File)
 	if !ok {

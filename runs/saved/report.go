@@ -14,10 +14,10 @@ import (
 	"github.com/lockchaos/lockchaos/runs"
 )
 
-// Report writes a report of the history into a folder, and returns its page. One of another tool is
-// written as a history of ours beside it, so that its witnesses and every line that the report names
-// can be looked up. program is how to call lockchaos, again the command that judged the history. The
-// events must have been kept.
+// Report writes a report of the history into a folder, and returns its page. One of
+// another tool is written as a history of ours beside it, so that its witnesses and
+// every line that the report names can be looked up. program is how to call lockchaos,
+// again the command that judged the history. The events must have been kept.
 func (j *Judged) Report(dir, file, program, again string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the report's folder: %w", err)
@@ -47,7 +47,8 @@ func (j *Judged) Report(dir, file, program, again string) (string, error) {
 	return filepath.Join(dir, runs.ReportFile), nil
 }
 
-// sameFile reports whether two names are of one file, so that a report beside a history does not overwrite it.
+// sameFile reports whether two names are of one file, so that a report beside a
+// history does not overwrite it.
 func sameFile(a, b string) (bool, error) {
 	x, err := os.Stat(a)
 	if err != nil {
@@ -66,7 +67,8 @@ func sameFile(a, b string) (bool, error) {
 // mostNames is how many keys, and clients of each, of a foreign history are named in its report.
 const mostNames = 20
 
-// clientNames says which names the clients of a foreign history have in their own file, key by key: they are numbered on each key by themselves.
+// clientNames says which names the clients of a foreign history have in their
+// own file, key by key: they are numbered on each key by themselves.
 func (j *Judged) clientNames() (lines []string) {
 	byKey := make([][]string, len(j.History.Keys))
 	seen := map[string]bool{}
@@ -75,7 +77,8 @@ func (j *Judged) clientNames() (lines []string) {
 		if e.Type != history.Invoke || int(e.Key) >= len(byKey) {
 			continue
 		}
-		part := fmt.Sprintf("client %d is %s", e.Client, harmless.Line(j.source.Client(j.History.Keys[e.Key], e.Client)))
+		part := fmt.Sprintf("client %d is %s", e.Client,
+			harmless.Line(j.source.Client(j.History.Keys[e.Key], e.Client)))
 		if id := fmt.Sprintf("%d %s", e.Key, part); !seen[id] {
 			seen[id] = true
 			byKey[e.Key] = append(byKey[e.Key], part)
@@ -86,7 +89,8 @@ func (j *Judged) clientNames() (lines []string) {
 			parts = append(parts[:mostNames:mostNames], fmt.Sprintf("and %d more", more))
 		}
 		if len(parts) > 0 {
-			lines = append(lines, fmt.Sprintf("On %s, %s.", harmless.Line(j.History.Keys[k]), strings.Join(parts, ", ")))
+			lines = append(lines, fmt.Sprintf("On %s, %s.", harmless.Line(j.History.Keys[k]),
+				strings.Join(parts, ", ")))
 		}
 	}
 	return lines

@@ -1,5 +1,5 @@
-// Package saved judges histories that lie in files, whatever wrote them: lockchaos, another tool, or
-// the log of an application (package audit). It prints the verdict, and makes a report of it.
+// Package saved judges histories that lie in files, whatever wrote them: lockchaos, another tool,
+// or the log of an application (package audit). It prints the verdict, and makes a report of it.
 package saved
 
 import (
@@ -44,8 +44,8 @@ type Judged struct {
 // kept is what a run's own report keeps of its violations: the figures are the same.
 var kept = checker.Options{Keep: reports.KeptViolations, KeepDefects: true}
 
-// Judge judges a file, or the standard input, which is called "-". What is wrong in the history is a
-// *history.SyntaxError, or an error of package audit that says what has to be known of a log.
+// Judge judges a file, or the standard input, which is called "-". What is wrong in the history is
+// a *history.SyntaxError, or an error of package audit that says what has to be known of a log.
 func (r Reading) Judge(file string, stdin io.Reader) (*Judged, error) {
 	if file == "-" {
 		widen(stdin)
@@ -146,7 +146,8 @@ func (j *Judged) Close() {
 	}
 }
 
-// Translated judges a history of another tool, and closes it if that fails. With keep its events stay in memory, for a report.
+// Translated judges a history of another tool, and closes it if that fails.
+// With keep its events stay in memory, for a report.
 func Translated(s *audit.Source, o checker.Options, keep bool) (*Judged, error) {
 	j := &Judged{History: history.History{Header: s.Header, Keys: s.Keys}, source: s}
 	judge := checker.New(s.Header, s.Keys, o)
@@ -163,8 +164,9 @@ func Translated(s *audit.Source, o checker.Options, keep bool) (*Judged, error) 
 }
 
 // timed are the ops that a timing is of.
-var timed = map[string]history.Kind{checker.TimeWait: history.Acquire, checker.TimeRenew: history.Renew, checker.TimeRelease: history.Release,
-	checker.TimeRead: history.Read, checker.TimeWrite: history.Write}
+var timed = map[string]history.Kind{checker.TimeWait: history.Acquire, checker.TimeRenew: history.Renew,
+	checker.TimeRelease: history.Release,
+	checker.TimeRead:    history.Read, checker.TimeWrite: history.Write}
 
 // take gives events to a judge, and keeps them if they are to be kept.
 func (j *Judged) take(judge *checker.Sweep, keep bool) func([]history.Event) error {
@@ -206,7 +208,8 @@ func (j *Judged) Print(w io.Writer, file string) {
 // scenario is the history as reports take it.
 func (j *Judged) scenario() reports.Scenario {
 	h := &j.History.Header
-	sc := reports.Scenario{Name: h.Scenario, Lock: h.Lock, Service: h.Service, Fault: h.Fault, Store: "unfenced", Seed: h.Seed, StandIns: h.StandIns,
+	sc := reports.Scenario{Name: h.Scenario, Lock: h.Lock, Service: h.Service, Fault: h.Fault, Store: "unfenced",
+		Seed: h.Seed, StandIns: h.StandIns,
 		History: &j.History, Verdict: j.Verdict, Met: j.Verdict.Outcome == checker.Pass, Alone: true}
 	if h.Store.Fenced {
 		sc.Store = "fenced"

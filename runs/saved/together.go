@@ -14,7 +14,8 @@ import (
 	"github.com/lockchaos/lockchaos/audit/forms"
 )
 
-// pieces are the files of one log, read one after the other. A heading that all of them have is read once.
+// pieces are the files of one log, read one after the other. A heading that all
+// of them have is read once.
 type pieces struct {
 	files   []string
 	opened  *os.File

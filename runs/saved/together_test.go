@@ -40,7 +40,8 @@ func TestFileIsClient(t *testing.T) {
 	}
 }
 
-// TestTogether: the files of one log are judged as one, whether or not their last lines end, and a heading counts once.
+// TestTogether: the files of one log are judged as one, whether or not their
+// last lines end, and a heading counts once.
 func TestTogether(t *testing.T) {
 	others := filepath.Join("..", "..", "audit", "testdata", "others")
 	dir := t.TempDir()
@@ -55,8 +56,10 @@ func TestTogether(t *testing.T) {
 		files []string
 		says  string
 	}{
-		"JSON lines":   {[]string{filepath.Join(others, "k10-pod-a.jsonl"), filepath.Join(others, "k10-pod-b.jsonl")}, "k10-pod-b.jsonl begins with line 3"},
-		"CSV, no ends": {[]string{write("a.csv", "ts,pod,event\n1,a,acquired\n12,a,released"), write("b.csv", "ts,pod,event\n10,b,acquired\n14,b,released")}, "b.csv begins with line 4"},
+		"JSON lines": {[]string{filepath.Join(others, "k10-pod-a.jsonl"), filepath.Join(others, "k10-pod-b.jsonl")},
+			"k10-pod-b.jsonl begins with line 3"},
+		"CSV, no ends": {[]string{write("a.csv", "ts,pod,event\n1,a,acquired\n12,a,released"),
+			write("b.csv", "ts,pod,event\n10,b,acquired\n14,b,released")}, "b.csv begins with line 4"},
 	} {
 		j, err := Reading{Format: forms.Auto}.Together(c.files)
 		if err != nil {
@@ -70,7 +73,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestTogetherTorn: a record in which a file ends refuses nothing, whichever file that is, and is told with its line.
+// TestTogetherTorn: a record in which a file ends refuses nothing, whichever
+// file that is, and is told with its line.
 func TestTogetherTorn(t *testing.T) {
 	const whole = "ts,pod,lock,event\n1,a,k,acquired\n2,a,k,released\n3,b,k,acquired\n4,b,k,released\n"
 	for name, cut := range map[string]string{"in its last word": "5,c,k,acq", "in a field": "5,c", "in quotes": `5,c,"k`} {
@@ -91,7 +95,8 @@ func TestTogetherTorn(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			if why := strings.Join(j.Verdict.Reasons, "\n"); j.Verdict.Outcome != checker.Inconclusive || !strings.Contains(why, fmt.Sprintf("Line %d: it is left out, and seems to tell of a lock", line)) {
+			if why := strings.Join(j.Verdict.Reasons, "\n"); j.Verdict.Outcome != checker.Inconclusive ||
+				!strings.Contains(why, fmt.Sprintf("Line %d: it is left out, and seems to tell of a lock", line)) {
 				t.Errorf("%s, line %d: %s\n%s", name, line, j.Verdict.Outcome, why)
 			}
 			j.Close()

@@ -27,8 +27,9 @@ const SummaryVar = "GITHUB_STEP_SUMMARY"
 // toNobody lets the lines about what is going on vanish.
 func (s *Screen) toNobody() { s.Out, s.Live, s.Color = io.Discard, false, false }
 
-// Conclude tells what a run came to, in the form that was asked for. Text writes it for people, and returns the exit status as an error; the
-// status is then told in the other forms. Dir is the run's folder.
+// Conclude tells what a run came to, in the form that was asked for. Text
+// writes it for people, and returns the exit status as an error; the status is
+// then told in the other forms. Dir is the run's folder.
 func (s *Screen) Conclude(dir string, suite reports.Suite, text func(io.Writer) error) error {
 	out := io.Writer(s.Final)
 	if s.format == JSON || s.quiet {
@@ -48,8 +49,8 @@ func (s *Screen) Conclude(dir string, suite reports.Suite, text func(io.Writer) 
 	return errors.Join(err, s.github(suite))
 }
 
-// Annotate writes an annotation of an error that ended a command before it concluded anything: an adapter that died as it introduced itself, a wrong
-// name. It returns the error.
+// Annotate writes an annotation of an error that ended a command before it concluded
+// anything: an adapter that died as it introduced itself, a wrong name. It returns the error.
 func (s *Screen) Annotate(err error) error {
 	if s.format != GitHub || s.annotated || err == nil {
 		return err
@@ -61,13 +62,15 @@ func (s *Screen) Annotate(err error) error {
 	}))
 }
 
-// attention is what --quiet leaves of a conclusion: the findings that are no notes, a gate's ruling, and where the report is.
+// attention is what --quiet leaves of a conclusion: the findings that are no
+// notes, a gate's ruling, and where the report is.
 func (s *Screen) attention(dir string, suite reports.Suite) {
 	said := false
 	for _, f := range suite.Findings() {
 		if f.Level != reports.Note {
 			said = true
-			harmless.Fprintf(s.Final, "%s: %s: %s: %s\n", f.Level, f.Scenario, f.Rule, harmless.Block(f.Sentence(), "  "))
+			harmless.Fprintf(s.Final, "%s: %s: %s: %s\n", f.Level, f.Scenario, f.Rule,
+				harmless.Block(f.Sentence(), "  "))
 		}
 	}
 	if s.Ruling != "" {

@@ -16,7 +16,8 @@ var (
 	another   = checker.Violation{Property: checker.Continuity, At: 20, Text: "another defect"}
 )
 
-// TestLiveDefect checks that those who watch a run see the first violation, and the first certain defect after it.
+// TestLiveDefect checks that those who watch a run see the first violation, and
+// the first certain defect after it.
 func TestLiveDefect(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -26,13 +27,16 @@ func TestLiveDefect(t *testing.T) {
 		{"overruns alone", []checker.Violation{anOverrun, anOverrun}, []string{"! a: mutual-exclusion: an overrun"}},
 		{"a defect later", []checker.Violation{anOverrun, anOverrun, aDefect, another},
 			[]string{"! a: mutual-exclusion: an overrun", "! a: mutual-exclusion, a defect of the lock: a defect"}},
-		{"a defect at once", []checker.Violation{another, anOverrun, aDefect}, []string{"! a: continuity, a defect of the lock: another defect"}},
-		{"a clock is broken", []checker.Violation{aDefect}, []string{"! a: mutual-exclusion, for what the lock relies on is broken: a defect"}},
+		{"a defect at once", []checker.Violation{another, anOverrun, aDefect},
+			[]string{"! a: continuity, a defect of the lock: another defect"}},
+		{"a clock is broken", []checker.Violation{aDefect},
+			[]string{"! a: mutual-exclusion, for what the lock relies on is broken: a defect"}},
 	} {
 		var out bytes.Buffer
 		s := New(&out)
 		if c.name == "a clock is broken" {
-			s.plans = map[string]scenarios.Plan{"a": {Scenario: scenarios.Scenario{Expect: scenarios.Expect{Relied: []string{checker.MutualExclusion}}}}}
+			relied := scenarios.Expect{Relied: []string{checker.MutualExclusion}}
+			s.plans = map[string]scenarios.Plan{"a": {Scenario: scenarios.Scenario{Expect: relied}}}
 		}
 		for _, v := range c.told {
 			s.Violation("a", v)

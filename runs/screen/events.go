@@ -12,7 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// event is one line of --format json. Its form is docs/schema/progress.json; fields that an event does not have are left out.
+// event is one line of --format json. Its form is docs/schema/progress.json;
+// fields that an event does not have are left out.
 type event struct {
 	Event string    `json:"event"`
 	Time  time.Time `json:"time"`
@@ -72,7 +73,8 @@ type findingEvent struct {
 func findingEvents(s reports.Suite) []findingEvent {
 	all := []findingEvent{}
 	for _, f := range s.Findings() {
-		all = append(all, findingEvent{Level: f.Level, Rule: f.Rule, Scenario: f.Scenario, File: f.File, Line: f.Line, Text: f.Text, Known: f.Known, Times: f.Times, Of: f.Of,
+		all = append(all, findingEvent{Level: f.Level, Rule: f.Rule, Scenario: f.Scenario, File: f.File, Line: f.Line,
+			Text: f.Text, Known: f.Known, Times: f.Times, Of: f.Of,
 			Again: f.Again})
 	}
 	return all
@@ -87,7 +89,8 @@ func newEventWriter(w io.Writer) *eventWriter {
 	return &eventWriter{enc}
 }
 
-// write writes an event; nil writes none. A reader who has gone has no use for the rest, and the run goes on.
+// write writes an event; nil writes none. A reader who has gone has no use for
+// the rest, and the run goes on.
 func (w *eventWriter) write(e event) {
 	if w == nil {
 		return
@@ -97,7 +100,8 @@ func (w *eventWriter) write(e event) {
 }
 
 func (w *eventWriter) run(r reports.Suite, scenarios, parallel int, seed uint64) {
-	w.write(event{Event: "run", Version: r.Version, Suite: r.Name, Runtime: r.Runtime, Scenarios: scenarios, Parallel: parallel, Seed: &seed})
+	w.write(event{Event: "run", Version: r.Version, Suite: r.Name, Runtime: r.Runtime, Scenarios: scenarios,
+		Parallel: parallel, Seed: &seed})
 }
 
 func (w *eventWriter) note(text string) { w.write(event{Event: "note", Text: text}) }
@@ -123,8 +127,10 @@ func (w *eventWriter) violation(p scenarios.Plan, v checker.Violation) {
 }
 
 func (w *eventWriter) ended(name string, sc reports.Scenario) {
-	e := event{Event: "ended", Scenario: name, Seed: &sc.Seed, Result: sc.Result().String(), Outcome: sc.Verdict.Outcome.String(), Severity: sc.Verdict.Severity.String(), Met: &sc.Met, Reasons: sc.Verdict.Reasons,
-		Failed: sc.Failed, Skipped: sc.Skipped, Dir: sc.Dir, Elapsed: sc.Elapsed}
+	e := event{Event: "ended", Scenario: name, Seed: &sc.Seed, Result: sc.Result().String(),
+		Outcome: sc.Verdict.Outcome.String(), Severity: sc.Verdict.Severity.String(), Met: &sc.Met,
+		Reasons: sc.Verdict.Reasons,
+		Failed:  sc.Failed, Skipped: sc.Skipped, Dir: sc.Dir, Elapsed: sc.Elapsed}
 	for _, p := range sc.Verdict.Properties {
 		e.Properties = append(e.Properties, propertyEvent{p.Name, p.Outcome.String(), p.Count})
 	}
@@ -132,11 +138,12 @@ func (w *eventWriter) ended(name string, sc reports.Scenario) {
 }
 
 func (w *eventWriter) finished(dir string, s reports.Suite, code int) {
-	w.write(event{Event: "finished", Suite: s.Name, Dir: dir, Elapsed: s.Elapsed, Findings: findingEvents(s), Exit: &code})
+	w.write(event{Event: "finished", Suite: s.Name, Dir: dir, Elapsed: s.Elapsed, Findings: findingEvents(s),
+		Exit: &code})
 }
 
-// FirstViolation is the one to tell first, of those that the verdict keeps: the earliest certain defect, or else the earliest of all. It is nil where
-// there is none.
+// FirstViolation is the one to tell first, of those that the verdict keeps: the
+// earliest certain defect, or else the earliest of all. It is nil where there is none.
 func FirstViolation(v checker.Verdict) (first *checker.Violation) {
 	for i := range v.Properties {
 		for j := range v.Properties[i].Violations {

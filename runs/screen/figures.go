@@ -11,8 +11,9 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// figures are the times that a run's own histories tell: for each service, in the order of their beginnings, how long its scenarios took
-// until every server answered and every client was connected.
+// figures are the times that a run's own histories tell: for each service, in
+// the order of their beginnings, how long its scenarios took until every server
+// answered and every client was connected.
 type figures []serviceFigure
 
 type serviceFigure struct {
@@ -35,7 +36,8 @@ func (f *figures) add(h history.Header) {
 	s.fastest, s.slowest = min(s.fastest, d), max(s.slowest, d)
 }
 
-// print writes the figures in one line. First is when the first violation was on the screen; 0: never.
+// print writes the figures in one line. First is when the first violation was
+// on the screen; 0: never.
 func (f figures) print(w io.Writer, first, whole time.Duration) {
 	var parts []string
 	if first > 0 {
@@ -57,5 +59,6 @@ func (f figures) print(w io.Writer, first, whole time.Duration) {
 	harmless.Fprintln(w, strings.Join(parts, " · "))
 }
 
-// PrintFigures writes the times that a run has shown of itself in one line; whole is how long it took.
+// PrintFigures writes the times that a run has shown of itself in one line;
+// whole is how long it took.
 func (s *Screen) PrintFigures(w io.Writer, whole time.Duration) { s.figures.print(w, s.first, whole) }

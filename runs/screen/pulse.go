@@ -8,15 +8,15 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// A log that says nothing for so long makes its reader wonder; on a terminal the live line is renewed
-// as often as this.
+// A log that says nothing for so long makes its reader wonder; on a terminal
+// the live line is renewed as often as this.
 const (
 	quietLimit = 10 * time.Second
 	redrawTime = time.Second
 )
 
-// pulse shows, until stop, that the run goes on: on a terminal the live line keeps counting, elsewhere
-// a line is printed when nothing else has been for a while.
+// pulse shows, until stop, that the run goes on: on a terminal the live line keeps
+// counting, elsewhere a line is printed when nothing else has been for a while.
 func (s *Screen) pulse() {
 	every := quietLimit / 4
 	if s.Live {
@@ -50,7 +50,8 @@ func (s *Screen) beat(now time.Time) {
 	}
 }
 
-// status says how far the run is: what is done, and of at most so many scenarios what they are doing.
+// status says how far the run is: what is done, and of at most so many
+// scenarios what they are doing.
 func (s *Screen) status(most int) string {
 	var parts []string
 	for i, name := range s.names {
@@ -59,7 +60,8 @@ func (s *Screen) status(most int) string {
 			break
 		}
 		p := s.running[name]
-		parts = append(parts, fmt.Sprintf("%s (%s, %.0f s of %s, %d grants)", name, p.Phase, p.Elapsed.Seconds(), scenarios.Estimate(scenarios.LengthOf(s.plans[name])), p.Grants))
+		parts = append(parts, fmt.Sprintf("%s (%s, %.0f s of %s, %d grants)", name, p.Phase, p.Elapsed.Seconds(),
+			scenarios.Estimate(scenarios.LengthOf(s.plans[name])), p.Grants))
 	}
 	return fmt.Sprintf("%s%d of %d done · %s", s.stamp(), s.ended, s.total, strings.Join(parts, " · "))
 }

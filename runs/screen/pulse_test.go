@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Where there is no terminal, a run that has been silent for long says how far it is; one that has just
-// said something does not.
+// Where there is no terminal, a run that has been silent for long says how far
+// it is; one that has just said something does not.
 func TestBeat(t *testing.T) {
 	var out bytes.Buffer
 	s := New(&out)
@@ -27,7 +27,8 @@ func TestBeat(t *testing.T) {
 		t.Errorf("said too early: %s", &out)
 	}
 	s.beat(now.Add(quietLimit))
-	if got := out.String(); !strings.Contains(got, "3 of 13 done · a (work, 12 s of about 63 s, 35 grants) · b (") || !strings.HasSuffix(got, " · and 1 more\n") {
+	if got := out.String(); !strings.Contains(got, "3 of 13 done · a (work, 12 s of about 63 s, 35 grants) · b (") ||
+		!strings.HasSuffix(got, " · and 1 more\n") {
 		t.Errorf("%q", got)
 	}
 	s.names, s.printed = nil, now

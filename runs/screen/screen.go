@@ -21,8 +21,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Screen shows what is going on: lines for what has happened and, on a terminal, one line below that changes. Elsewhere it
-// prints plain lines only, so that a log of a CI job reads well.
+// Screen shows what is going on: lines for what has happened and, on a terminal, one line below
+// that changes. Elsewhere it prints plain lines only, so that a log of a CI job reads well.
 type Screen struct {
 	// Out is where it tells what goes on.
 	Out io.Writer
@@ -42,15 +42,16 @@ type Screen struct {
 	annotated      bool         // GitHub has been given its annotations
 	events         *eventWriter // of --format json; nil else
 
-	mu       sync.Mutex
-	began    time.Time
-	total    int
-	ended    int
-	names    []string // running now, in the order of their beginnings
-	running  map[string]harness.Progress
-	plans    map[string]scenarios.Plan // by the names in running
-	violated map[string]checker.Blame  // that of the violation which is on the screen, by the names in running
-	first    time.Duration             // when the first violation was shown; 0: never
+	mu      sync.Mutex
+	began   time.Time
+	total   int
+	ended   int
+	names   []string // running now, in the order of their beginnings
+	running map[string]harness.Progress
+	plans   map[string]scenarios.Plan // by the names in running
+	// that of the violation which is on the screen, by the names in running
+	violated map[string]checker.Blame
+	first    time.Duration // when the first violation was shown; 0: never
 	figures  figures
 	told     map[string]bool // what the first lines have said of services and stand-ins
 	drawn    bool            // the live line is on the screen
@@ -61,7 +62,8 @@ type Screen struct {
 // New returns a screen that tells as text.
 func New(out io.Writer) *Screen {
 	final := harmless.NewWriter(out)
-	s := &Screen{Out: final, Final: final, format: Text, running: map[string]harness.Progress{}, plans: map[string]scenarios.Plan{}, violated: map[string]checker.Blame{}, told: map[string]bool{}}
+	s := &Screen{Out: final, Final: final, format: Text, running: map[string]harness.Progress{},
+		plans: map[string]scenarios.Plan{}, violated: map[string]checker.Blame{}, told: map[string]bool{}}
 	if f := terminalFile(final.To()); f != nil && term.IsTerminal(int(f.Fd())) {
 		s.Live = os.Getenv("TERM") != "dumb"
 		s.Color = s.Live && os.Getenv("NO_COLOR") == ""
@@ -72,8 +74,9 @@ func New(out io.Writer) *Screen {
 	return s
 }
 
-// Open returns a screen that tells in the given format. quiet: nothing is told while it runs, and at the end only what needs
-// attention; verbose: each phase of each scenario is told, and each property's outcome.
+// Open returns a screen that tells in the given format. quiet: nothing is told
+// while it runs, and at the end only what needs attention; verbose: each phase
+// of each scenario is told, and each property's outcome.
 func Open(out io.Writer, format string, quiet, verbose bool) (*Screen, error) {
 	s := New(out)
 	s.format, s.quiet, s.verbose = format, quiet, verbose
@@ -82,8 +85,9 @@ func Open(out io.Writer, format string, quiet, verbose bool) (*Screen, error) {
 		s.events = newEventWriter(s.Out)
 		s.toNobody()
 	case GitHub:
-		s.Live = false                                 // a log
-		if err := s.Final.StopCommands(); err != nil { // what programs under test have printed will be among the lines
+		s.Live = false // a log
+		// what programs under test have printed will be among the lines
+		if err := s.Final.StopCommands(); err != nil {
 			return nil, fmt.Errorf("write to the standard output: %w", err)
 		}
 	}
@@ -93,8 +97,8 @@ func Open(out io.Writer, format string, quiet, verbose bool) (*Screen, error) {
 	return s, nil
 }
 
-// Start begins: suite says what is run, where and with which seed, in so many runs of scenarios. column is the
-// width of the longest name by which one is begun. head writes the first lines.
+// Start begins: suite says what is run, where and with which seed, in so many runs of scenarios.
+// column is the width of the longest name by which one is begun. head writes the first lines.
 func (s *Screen) Start(suite reports.Suite, total, parallel, column int, head func(io.Writer)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +163,8 @@ func (s *Screen) Progress(name string, p harness.Progress) {
 	s.draw()
 }
 
-// Ready says what a scenario runs on, as far as it has not been said: services with their versions, and what is not the real thing.
+// Ready says what a scenario runs on, as far as it has not been said: services
+// with their versions, and what is not the real thing.
 func (s *Screen) Ready(h history.Header) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +186,8 @@ func (s *Screen) Ready(h history.Header) {
 	}
 }
 
-// Violation shows the first violation of a scenario, while it runs, and the first certain defect of its lock.
+// Violation shows the first violation of a scenario, while it runs, and the
+// first certain defect of its lock.
 func (s *Screen) Violation(name string, v checker.Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +210,8 @@ func (s *Screen) Violation(name string, v checker.Violation) {
 	s.line(s.stamp() + fmt.Sprintf("! %s: %s: %s", name, what, v.Text))
 }
 
-// TellsMore reports whether a violation has to be told after one of the blame shown: it is the first certain defect.
+// TellsMore reports whether a violation has to be told after one of the blame
+// shown: it is the first certain defect.
 func TellsMore(v checker.Violation, shown checker.Blame) bool {
 	return v.Blame() == checker.Defect && shown != checker.Defect
 }
@@ -216,7 +223,9 @@ func (s *Screen) End(name string, sc reports.Scenario) {
 	s.ended++
 	shown, any := s.violated[name]
 	if v := FirstViolation(sc.Verdict); v != nil && (!any || TellsMore(*v, shown)) && s.events != nil {
-		s.violated[name] = v.Blame() // on a busy machine the store's account may come so late that only the whole history shows it
+		// on a busy machine the store's account may come so late that only the
+		// whole history shows it
+		s.violated[name] = v.Blame()
 		s.events.violation(s.plans[name], *v)
 	}
 	s.events.ended(sc.Name, sc)
@@ -225,7 +234,8 @@ func (s *Screen) End(name string, sc reports.Scenario) {
 	s.line(s.stamp() + terminal.Line(sc, s.column, s.Color))
 	if s.verbose {
 		for _, p := range sc.Verdict.Properties {
-			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, harmless.Line(p.Why)), " "))
+			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, harmless.Line(p.Why)),
+				" "))
 		}
 	}
 }
@@ -284,7 +294,8 @@ func (s *Screen) draw() {
 	s.drawn = true
 }
 
-// terminalFile returns the file that is written to, for who asks whether it is a terminal; nil: it is none.
+// terminalFile returns the file that is written to, for who asks whether it is
+// a terminal; nil: it is none.
 func terminalFile(out io.Writer) *os.File {
 	if o, ok := out.(interface{ Under() io.Writer }); ok {
 		out = o.Under()

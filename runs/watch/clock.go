@@ -1,9 +1,9 @@
 package watch
 
-// clock follows how far a log has come, by the times of its lines. A clock of one client may be hours
-// ahead, and its lines would make those of all others old: they would be judged, and forgotten, before
-// what belongs to them has come. So a line that leaps ahead is believed only when a line of another
-// client has come as far, with none of the old time in between.
+// clock follows how far a log has come, by the times of its lines. A clock of one client may
+// be hours ahead, and its lines would make those of all others old: they would be judged, and
+// forgotten, before what belongs to them has come. So a line that leaps ahead is believed
+// only when a line of another client has come as far, with none of the old time in between.
 type clock struct {
 	// Newest is the time (ns since 1970) that the log has come to; 0: no line was believed yet.
 	Newest int64
@@ -21,7 +21,8 @@ type ahead struct {
 // alone is how many lines in a row one client must write to be believed though no other follows.
 const alone = 64
 
-// see takes a line. step is by how much a line may be newer than all before it and be believed at once.
+// see takes a line. step is by how much a line may be newer than all before it
+// and be believed at once.
 func (c *clock) see(client string, at, step int64) {
 	if c.Newest != 0 && at <= c.Newest+step {
 		c.Newest, c.Ahead = max(c.Newest, at), ahead{}

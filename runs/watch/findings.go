@@ -65,8 +65,8 @@ func (k *findings) add(f *Finding) error {
 
 func (k *findings) close() { _ = k.f.Close() } // each line was written by itself
 
-// aside keeps lines that are not judged. Each file is begun anew when it is full, and the one before
-// stays, with .old after its name.
+// aside keeps lines that are not judged. Each file is begun anew when it is
+// full, and the one before stays, with .old after its name.
 type aside struct{ dir string }
 
 // mostAside is how many bytes such a file has.

@@ -38,7 +38,8 @@ func driven(t *testing.T, s Settings, lines [][]byte, every int) *watcher {
 	return w
 }
 
-// TestHostileClock: a client whose clock is 23 hours ahead makes no line of others old, whether it writes one line or many, and whichever is the first.
+// TestHostileClock: a client whose clock is 23 hours ahead makes no line of
+// others old, whether it writes one line or many, and whichever is the first.
 func TestHostileClock(t *testing.T) {
 	const ahead = int64(1_700_000_000_000) + 23*3600*1000
 	for name, at := range map[string][]int{"first": {1}, "one": {900}, "several": {300, 301, 302, 303, 1500, 1900}} {
@@ -49,7 +50,8 @@ func TestHostileClock(t *testing.T) {
 				lines = slices.Insert(lines, place, fmt.Appendf(nil, "%d,wrong,%s,other,%d", ahead+int64(i), event, i/3+1))
 			}
 			s := settings(t.TempDir())
-			s.Late = time.Minute // more than the log lasts from line to line, and less than it lasts
+			// more than the log lasts from line to line, and less than it lasts
+			s.Late = time.Minute
 			w := driven(t, s, lines, 40)
 			same(t, told(t, s.Dir), whole(t, lines))
 			if w.Beyond+w.Bad+w.Crowded != 0 {
@@ -59,7 +61,8 @@ func TestHostileClock(t *testing.T) {
 	}
 }
 
-// TestHostileClockIsFollowed: a log goes on after a night of silence, with one client or with several.
+// TestHostileClockIsFollowed: a log goes on after a night of silence, with one
+// client or with several.
 func TestHostileClockIsFollowed(t *testing.T) {
 	for _, clients := range []int{1, 2} {
 		var c clock
@@ -75,7 +78,8 @@ func TestHostileClockIsFollowed(t *testing.T) {
 	}
 }
 
-// never makes a log of a key that is never free. Clients overlap, and now and then one acts after long.
+// never makes a log of a key that is never free. Clients overlap, and now and
+// then one acts after long.
 func never(seed uint64, lines int, hand func(r *rand.Rand, say func(pod, event string))) (all [][]byte) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	all = append(all, []byte("time,pod,event,key,token"))
@@ -89,7 +93,8 @@ func never(seed uint64, lines int, hand func(r *rand.Rand, say func(pod, event s
 	return all
 }
 
-// TestHostileNeverFree: of a key that is never free is kept what may still matter, and nothing is missed.
+// TestHostileNeverFree: of a key that is never free is kept what may still
+// matter, and nothing is missed.
 func TestHostileNeverFree(t *testing.T) {
 	begun := false
 	leader := func(r *rand.Rand, say func(string, string)) {
@@ -149,7 +154,8 @@ func TestHostileNeverFree(t *testing.T) {
 	}
 }
 
-// TestHostileSilentHolder: behind a holder that is silent everything may still matter. What is given up is counted.
+// TestHostileSilentHolder: behind a holder that is silent everything may still
+// matter. What is given up is counted.
 func TestHostileSilentHolder(t *testing.T) {
 	begun, n := false, 0
 	lines := never(51, 30_000, func(_ *rand.Rand, say func(string, string)) {
@@ -182,7 +188,8 @@ func run(t *testing.T, s Settings, text string) (Result, string, error) {
 	return r, out.String(), err
 }
 
-// TestHostileBadLines: a log of which hardly a line can be read is not judged to be without violations.
+// TestHostileBadLines: a log of which hardly a line can be read is not judged
+// to be without violations.
 func TestHostileBadLines(t *testing.T) {
 	text := bytes.Join(log(3, 200, false), []byte("\n"))
 	r, _, err := run(t, settings(t.TempDir()), string(text)+"\n"+strings.Repeat("1700000000000,p1,granted\n", 5000))
@@ -226,7 +233,8 @@ func TestHostileOtherLog(t *testing.T) {
 		t.Errorf("the same log: %q, %v", out, err)
 	}
 	later := fmt.Sprintf("%d,p1,granted,k1,90000\n", int64(1_700_000_100_000))
-	if r, out, err := run(t, settings(dir), later); err != nil || r.Lines != int64(len(lines))+1 || !strings.Contains(out, "no line that comes was read before") {
+	if r, out, err := run(t, settings(dir), later); err != nil || r.Lines != int64(len(lines))+1 ||
+		!strings.Contains(out, "no line that comes was read before") {
 		t.Errorf("a later line: %+v, %q, %v", r, out, err)
 	}
 }

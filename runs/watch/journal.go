@@ -27,8 +27,8 @@ type state struct {
 		Options audit.Options
 		First   []byte // the first lines, by which the columns were found
 	}
-	// Lines counts the lines that came; Chain is a hash of them all. First and Last are hashes of the
-	// first and the last of them.
+	// Lines counts the lines that came; Chain is a hash of them all. First and
+	// Last are hashes of the first and the last of them.
 	Lines       int64
 	Chain       uint64
 	First, Last []uint64
@@ -132,8 +132,10 @@ func (w *watcher) resume() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s is no journal of a watch: %w", name, err), f.Close())
 	}
-	if !reflect.DeepEqual(normal(w.Options), normal(w.Head.Options)) || w.Format != forms.Auto && w.Format != w.Head.Format {
-		return errors.Join(fmt.Errorf("the watch in %s began with other flags: give the same ones, or another --out", w.Dir), f.Close())
+	if !reflect.DeepEqual(normal(w.Options), normal(w.Head.Options)) || w.Format != forms.Auto &&
+		w.Format != w.Head.Format {
+		return errors.Join(fmt.Errorf("the watch in %s began with other flags: give the same ones, or another --out",
+			w.Dir), f.Close())
 	}
 	w.Format = w.Head.Format
 	w.Options.FileDate = w.Head.Options.FileDate
@@ -156,7 +158,8 @@ func (w *watcher) resume() error {
 	return nil
 }
 
-// normal is options without the difference between none and an empty list, which JSON does not keep, and without the day on which a watch began.
+// normal is options without the difference between none and an empty list,
+// which JSON does not keep, and without the day on which a watch began.
 func normal(o audit.Options) audit.Options {
 	if len(o.Map) == 0 {
 		o.Map = nil
@@ -216,7 +219,8 @@ func lock(file string) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock the folder of the watch: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another watch writes into %s: end it, or give another --out", filepath.Dir(file)), f.Close())
+		return nil, errors.Join(fmt.Errorf("another watch writes into %s: end it, or give another --out",
+			filepath.Dir(file)), f.Close())
 	}
 	return func() { _ = f.Close() }, nil
 }

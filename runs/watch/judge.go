@@ -51,7 +51,8 @@ func (w *watcher) source(k *key) (*audit.Source, error) {
 func (w *watcher) missing(k *key) audit.Missing {
 	m := audit.Missing{N: int(w.Bad)}
 	for _, gap := range w.Gaps {
-		i, _ := slices.BinarySearchFunc(k.entries, gap, func(e entry, gap int64) int { return cmp.Compare(e.number, gap) })
+		i, _ := slices.BinarySearchFunc(k.entries, gap,
+			func(e entry, gap int64) int { return cmp.Compare(e.number, gap) })
 		m.Before = append(m.Before, i)
 	}
 	return m
@@ -113,7 +114,8 @@ func (w *watcher) open(name string, k *key, s *audit.Source) error {
 			seen.open = seen.open[1:]
 		}
 		w.Open++
-		if _, err := harmless.Fprintf(w.Out, "inconclusive on %s: %s (line %d)\n", harmless.Line(name), harmless.Line(o.Text), number); err != nil {
+		if _, err := harmless.Fprintf(w.Out, "inconclusive on %s: %s (line %d)\n", harmless.Line(name),
+			harmless.Line(o.Text), number); err != nil {
 			return err
 		}
 	}
@@ -158,7 +160,8 @@ func (w *watcher) record(k *key, f *Finding) error {
 			return err
 		}
 		defer j.Close()
-		if _, err := j.Report(filepath.Dir(f.Page), f.Key, w.Program, w.Program+" check "+filepath.Join(filepath.Dir(f.Page), "history.jsonl")); err != nil {
+		if _, err := j.Report(filepath.Dir(f.Page), f.Key, w.Program,
+			w.Program+" check "+filepath.Join(filepath.Dir(f.Page), "history.jsonl")); err != nil {
 			return err
 		}
 	}
@@ -181,7 +184,8 @@ func (w *watcher) around(k *key, f *Finding) (*saved.Judged, error) {
 			first, last = min(first, i), max(last, i)
 		}
 	}
-	part := &key{entries: slices.Clone(k.entries[max(0, min(first, last)-mostAround):min(len(k.entries), last+mostAround)])}
+	part := &key{entries: slices.Clone(k.entries[max(0, min(first, last)-mostAround):min(len(k.entries),
+		last+mostAround)])}
 	for _, lines := range []*key{part, k} {
 		s, err := w.source(lines)
 		if err != nil {

@@ -37,8 +37,8 @@ func (k *key) until(t int64) *key {
 	return old
 }
 
-// forgot reports whether a line is about what was forgotten: about a time that was, or about a grant
-// that none of the kept lines gives.
+// forgot reports whether a line is about what was forgotten: about a time that
+// was, or about a grant that none of the kept lines gives.
 func (k *key) forgot(e *entry) bool {
 	if k.cut == 0 {
 		return false
@@ -60,7 +60,8 @@ func (k *key) forgot(e *entry) bool {
 	return e.Token != 0 && e.Token <= highest
 }
 
-// waited is how long a client waited for the grant of an entry that follows these; less than 0: they do not tell.
+// waited is how long a client waited for the grant of an entry that follows
+// these; less than 0: they do not tell.
 func (k *key) waited(e *entry) time.Duration {
 	for i := len(k.entries) - 1; i >= 0; i-- {
 		if o := &k.entries[i]; o.Client == e.Client && o.Asks {

@@ -11,7 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/audit"
 )
 
-// TestLogsOfOthers: a watch finds in the logs of other people what check does, and passes none that check does not.
+// TestLogsOfOthers: a watch finds in the logs of other people what check does,
+// and passes none that check does not.
 func TestLogsOfOthers(t *testing.T) {
 	const violated, passed, open = "violated", "passed", "open"
 	for _, c := range []struct {
@@ -55,7 +56,8 @@ func TestLogsOfOthers(t *testing.T) {
 	}
 }
 
-// TestTornRecords: a piece of a record is a line that was not judged, in CSV and in JSON, and takes no other line along. A line that names no lock is told.
+// TestTornRecords: a piece of a record is a line that was not judged, in CSV and
+// in JSON, and takes no other line along. A line that names no lock is told.
 func TestTornRecords(t *testing.T) {
 	const table = "ts,pod,event,lock\n1700000001,a,acquired,k\n%s\n1700000002,a,released,k\n1700000003,b,acquired,k\n1700000004,b,released,k\n"
 	const objects = `{"ts":1700000001,"pod":"a","event":"acquired","lock":"k"}
@@ -84,7 +86,8 @@ func TestTornRecords(t *testing.T) {
 	}
 }
 
-// TestTornRelease: a bad line may be a release, so no promise accuses a client across it, also after a restart.
+// TestTornRelease: a bad line may be a release, so no promise accuses a client
+// across it, also after a restart.
 func TestTornRelease(t *testing.T) {
 	const a, bad, b = "1700000001,a,acquired,k", "1700000002,a,rel", "1700000003,b,acquired,k\n1700000004,b,released,k\n"
 	for log, want := range map[string]int64{a + "\n" + bad + "\n" + b: 0, bad + "\n" + a + "\n" + b: 1, a + "\n" + b + bad + "\n": 1} {
@@ -98,10 +101,12 @@ func TestTornRelease(t *testing.T) {
 	}
 }
 
-// TestGrantedTwice: what a client had before it was granted the key again is kept until it gives it up.
+// TestGrantedTwice: what a client had before it was granted the key again is
+// kept until it gives it up.
 func TestGrantedTwice(t *testing.T) {
 	lines := [][]byte{[]byte("ts,pod,event,lock"), []byte("1000,a,acquired,k"), []byte("1001,a,acquired,k"), []byte("1002,a,released,k")}
-	for _, line := range []string{"1100,c,acquired,other", "1101,c,released,other", "1102,d,acquired,k", "1105,a,released,k", "1107,d,released,k"} {
+	for _, line := range []string{"1100,c,acquired,other", "1101,c,released,other", "1102,d,acquired,k",
+		"1105,a,released,k", "1107,d,released,k"} {
 		lines = append(lines, []byte(line))
 	}
 	s := settings(t.TempDir())
@@ -111,11 +116,13 @@ func TestGrantedTwice(t *testing.T) {
 	}
 }
 
-// TestRenewalsAreKept: who renews a lease of which no grant is told is a holder, however long ago it began.
+// TestRenewalsAreKept: who renews a lease of which no grant is told is a
+// holder, however long ago it began.
 func TestRenewalsAreKept(t *testing.T) {
 	lines := [][]byte{[]byte("ts,pod,event,lock")}
 	for i := range 20 {
-		lines = append(lines, fmt.Appendf(nil, "%d,%c,renewed,leader", 1000+20*i, 'a'+i%2), fmt.Appendf(nil, "%d,c,acquired,other", 1001+20*i), fmt.Appendf(nil, "%d,c,released,other", 1002+20*i))
+		lines = append(lines, fmt.Appendf(nil, "%d,%c,renewed,leader", 1000+20*i, 'a'+i%2),
+			fmt.Appendf(nil, "%d,c,acquired,other", 1001+20*i), fmt.Appendf(nil, "%d,c,released,other", 1002+20*i))
 	}
 	s := settings(t.TempDir())
 	s.Options, s.Forget = audit.Options{}, 10*time.Minute

@@ -104,9 +104,9 @@ func (r *resend) idle() [][]byte {
 	return r.decide(true)
 }
 
-// receive takes lines that are new. Those that come first after a restart, and of which none was read
-// before, may be of another log: they are refused if they are all older than those of the journal, and
-// otherwise the watch says what it takes them for.
+// receive takes lines that are new. Those that come first after a restart, and of which
+// none was read before, may be of another log: they are refused if they are all older
+// than those of the journal, and otherwise the watch says what it takes them for.
 func (w *watcher) receive(again *resend, lines [][]byte) error {
 	if again.strange && len(lines) > 0 {
 		latest, until := int64(math.MinInt64), time.Unix(0, w.Newest).UTC().Format(time.RFC3339Nano)
@@ -122,7 +122,8 @@ func (w *watcher) receive(again *resend, lines [][]byte) error {
 		if latest < w.Newest-w.slack() {
 			return fmt.Errorf("no line that comes was read before, and none belongs behind the lines in %s, which go on until %s: this is another log, or an older part of the same; give it another --out", w.Dir, until)
 		}
-		if _, err := harmless.Fprintf(w.Out, "goes on with the journal in %s: no line that comes was read before, so they are taken to follow its %d lines, which go on until %s (another log needs another --out)\n",
+		if _, err := harmless.Fprintf(w.Out,
+			"goes on with the journal in %s: no line that comes was read before, so they are taken to follow its %d lines, which go on until %s (another log needs another --out)\n",
 			harmless.Line(w.Dir), w.Lines, until); err != nil {
 			return err
 		}

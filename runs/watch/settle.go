@@ -13,15 +13,18 @@ func (s *Settings) most() int { return cmp.Or(s.mostKept, mostKept) }
 // settle forgets what can't matter any more. It returns the time up to which it did, 0 for nothing.
 //
 // Up to a point at which no client holds the key, all holds have ended, and no later line can prove
-// anything about them: only requests that are still open stay. A key with more than mostKept lines may
-// never be free. Then settle also forgets up to a point at which clients hold the key. Of each of
-// their holds the grant and the last line stay; the lines between were judged, and a later line that
-// proves that the hold went on proves no more than with them. A hold that has ended stays if it went on
-// after the last line of a hold that still does: a later line of that one may prove that both were held
-// at once. The last one that ended stays, too: what is written under an older grant after it is stale.
-// If these are too many, they are forgotten as well, and crowded says so.
+// anything about them: only requests that are still open stay. A key with more than mostKept lines
+// may never be free. Then settle also forgets up to a point at which clients hold the key. Of each
+// of their holds the grant and the last line stay; the lines between were judged, and a later line
+// that proves that the hold went on proves no more than with them. A hold that has ended stays if
+// it went on after the last line of a hold that still does: a later line of that one may prove that
+// both were held at once. The last one that ended stays, too: what is written under an older grant
+// after it is stale. If these are too many, they are forgotten as well, and crowded says so.
 func (k *key) settle(newest int64, s Settings) (cut int64, crowded bool) {
-	slices.SortStableFunc(k.entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.number, b.number)) })
+	slices.SortStableFunc(k.entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.At, b.At),
+			cmp.Compare(a.number, b.number))
+	})
 	h := holders{settings: s, newest: newest, final: map[string]int{}}
 	for i := range k.entries {
 		h.final[k.entries[i].Client] = i
@@ -81,8 +84,8 @@ type holders struct {
 	ended    []span         // what was held
 }
 
-// points returns how many of the entries, from the first, lie before the last time at which the key was
-// free, and before the last time at all, about which no line may still come.
+// points returns how many of the entries, from the first, lie before the last time at which
+// the key was free, and before the last time at all, about which no line may still come.
 func (h *holders) points(entries []entry) (free, old int) {
 	h.open, h.held, h.ended = map[string]*span{}, 0, nil
 	end, errs := int64(0), int64(h.settings.Options.ClockError)
@@ -103,8 +106,8 @@ func (h *holders) points(entries []entry) (free, old int) {
 	return free, old
 }
 
-// upTo returns which of the entries must stay when all of them are forgotten: keep, and the lines of
-// ended holds that later lines may still prove something about.
+// upTo returns which of the entries must stay when all of them are forgotten: keep,
+// and the lines of ended holds that later lines may still prove something about.
 func (h *holders) upTo(entries []entry) (keep, ended []int) {
 	h.open, h.held, h.ended = map[string]*span{}, 0, nil
 	for i := range entries {
@@ -125,8 +128,8 @@ func (h *holders) upTo(entries []entry) (keep, ended []int) {
 	return keep, ended
 }
 
-// take notes who holds and who waits after an entry. A client that is silent for long after it holds
-// no more, unless only a release ends a grant.
+// take notes who holds and who waits after an entry. A client that is silent
+// for long after it holds no more, unless only a release ends a grant.
 func (h *holders) take(i int, e *entry) {
 	s := h.open[e.Client]
 	if s == nil {
@@ -187,8 +190,8 @@ func (h *holders) end(s *span, last bool) {
 	s.holds = nil
 }
 
-// highest returns which lines of the grant with the greatest token must stay: those by which its client
-// got it, its last act, and its end.
+// highest returns which lines of the grant with the greatest token must stay:
+// those by which its client got it, its last act, and its end.
 func highest(entries []entry) (keep []int) {
 	best := -1
 	for i := range entries {

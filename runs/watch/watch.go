@@ -4,25 +4,25 @@
 //
 // Every line is written to a journal before it is judged. Each key of the log is judged by itself,
 // over its lines that may still matter, by what judges whole logs (package audit, package checker).
-// The lines of a key up to a quiet point are then forgotten. A quiet point is an instant at which no
-// client holds the key, and which lies so far back that no line about the time before it may still
-// come (Settings.Late). A client that is silent for Settings.Forget under a grant counts as gone. Of
-// what is forgotten only the grant with the greatest token stays, because later tokens are compared
-// with it, and the requests of those who still wait. A key that is never free, with many lines, is
-// forgotten but for what later lines can still prove something about (key.settle).
+// The lines of a key up to a quiet point are then forgotten. A quiet point is an instant at which
+// no client holds the key, and which lies so far back that no line about the time before it may
+// still come (Settings.Late). A client that is silent for Settings.Forget under a grant counts as
+// gone. Of what is forgotten only the grant with the greatest token stays, because later tokens are
+// compared with it, and the requests of those who still wait. A key that is never free, with many
+// lines, is forgotten but for what later lines can still prove something about (key.settle).
 //
-// How far the log has come, which Late and Forget are counted from, is what lines of two clients agree
-// on (clock): one client whose clock is hours ahead makes nothing old.
+// How far the log has come, which Late and Forget are counted from, is what lines of two
+// clients agree on (clock): one client whose clock is hours ahead makes nothing old.
 //
-// The journal is rewritten when most of it is forgotten. So the journal is the checkpoint: reading it
-// again gives the state, after a kill at any moment. A line that speaks of what was forgotten is
-// not judged but counted, and kept aside.
+// The journal is rewritten when most of it is forgotten. So the journal is the
+// checkpoint: reading it again gives the state, after a kill at any moment. A line
+// that speaks of what was forgotten is not judged but counted, and kept aside.
 //
 // # What is told
 //
-// A finding is known by its property, its key and the lines of its two grants. findings.jsonl holds
-// each finding once, with its page in a folder beside it. After a restart what is in that file is not
-// told again.
+// A finding is known by its property, its key and the lines of its two grants.
+// findings.jsonl holds each finding once, with its page in a folder beside it.
+// After a restart what is in that file is not told again.
 package watch
 
 import (
@@ -65,12 +65,13 @@ type Settings struct {
 // Result is what a watch came to.
 type Result struct {
 	Lines, Bad, Beyond, Findings int64
-	// Crowded counts how often lines of a key were forgotten that a later line might have spoken of,
-	// because the key was never free and had too many.
+	// Crowded counts how often lines of a key were forgotten that a later line
+	// might have spoken of, because the key was never free and had too many.
 	Crowded int64
 	// Open counts lines that leave it open who held a lock: at least so many.
 	Open int64
-	// Doubtful counts locks that may have had two holders, by the lines that were kept to the end; Doubt says of the first one why.
+	// Doubtful counts locks that may have had two holders, by the lines that
+	// were kept to the end; Doubt says of the first one why.
 	Doubtful int
 	Doubt    string
 	// Nothing: no line was about a lock.
@@ -126,7 +127,8 @@ func Run(ctx context.Context, in io.Reader, s Settings) (Result, error) {
 	if w.journal != nil {
 		err = errors.Join(err, w.journal.close())
 	}
-	r := Result{Lines: w.Lines, Bad: w.Bad, Beyond: w.Beyond, Findings: int64(len(w.found.all)), Crowded: w.Crowded, Open: w.Open, Nothing: w.nothing()}
+	r := Result{Lines: w.Lines, Bad: w.Bad, Beyond: w.Beyond, Findings: int64(len(w.found.all)), Crowded: w.Crowded,
+		Open: w.Open, Nothing: w.nothing()}
 	for _, name := range slices.Sorted(maps.Keys(w.keys)) {
 		if why := w.keys[name].doubt; why != "" {
 			r.Doubt = cmp.Or(r.Doubt, fmt.Sprintf("%s: %s", harmless.Line(name), harmless.Line(why)))
@@ -213,7 +215,8 @@ func (w *watcher) begin(lines [][]byte) (err error) {
 	if w.Format == forms.Auto {
 		if w.Options.Pattern != "" {
 			w.Format = forms.Text
-		} else if w.Format, err = forms.Detect(head[:min(len(head), forms.DetectBytes)], "", len(w.Options.Map) > 0); err != nil {
+		} else if w.Format, err = forms.Detect(head[:min(len(head), forms.DetectBytes)], "",
+			len(w.Options.Map) > 0); err != nil {
 			return fmt.Errorf("the log's first lines: %w", err)
 		}
 	}
@@ -235,7 +238,8 @@ func (w *watcher) begin(lines [][]byte) (err error) {
 // take understands a line that is in the journal.
 func (w *watcher) take(text []byte, number int64) {
 	w.Metrics.Line(metrics.LineRead)
-	if w.parser.Heading() != "" && bytes.Equal(bytes.TrimRight(text, "\r"), bytes.TrimRight([]byte(w.parser.Heading()), "\r\n")) {
+	if w.parser.Heading() != "" && bytes.Equal(bytes.TrimRight(text, "\r"),
+		bytes.TrimRight([]byte(w.parser.Heading()), "\r\n")) {
 		return // a file that is rotated begins with its heading again
 	}
 	t, err := w.parser.Line(text, int(number))
@@ -269,7 +273,8 @@ func (w *watcher) place(e entry) {
 	if e.number > w.Kept && k.forgot(&e) {
 		w.Beyond++
 		w.Metrics.Line(metrics.LineLate)
-		w.aside.add("late-lines", e.text, fmt.Errorf("line %d: what it is about was forgotten: see --late and --forget", e.number))
+		w.aside.add("late-lines", e.text, fmt.Errorf("line %d: what it is about was forgotten: see --late and --forget",
+			e.number))
 		if len(k.entries) == 0 {
 			delete(w.keys, e.Key)
 		}
@@ -367,7 +372,8 @@ func (w *watcher) shorten() error {
 
 // tell prints a finding, one line.
 func (w *watcher) tell(f *Finding) error {
-	_, err := harmless.Fprintf(w.Out, "%s %s on %s: %s (lines %v, %s)\n", time.Unix(0, f.At).UTC().Format(time.RFC3339Nano), f.Property,
+	_, err := harmless.Fprintf(w.Out, "%s %s on %s: %s (lines %v, %s)\n",
+		time.Unix(0, f.At).UTC().Format(time.RFC3339Nano), f.Property,
 		harmless.Line(f.Key), harmless.Line(f.Text), f.Lines, f.Page)
 	return err
 }

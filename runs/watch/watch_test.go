@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 }
 
 func settings(dir string) Settings {
-	return Settings{Format: forms.Auto, Dir: dir, Late: 50 * time.Millisecond, Forget: 2 * time.Second, Program: "lockchaos", Out: io.Discard,
+	return Settings{Format: forms.Auto, Dir: dir, Late: 50 * time.Millisecond, Forget: 2 * time.Second,
+		Program: "lockchaos", Out: io.Discard,
 		Options: audit.Options{Map: map[string]string{"client": "pod"}}}
 }
 
@@ -165,7 +166,8 @@ func TestFindsWhatCheckFinds(t *testing.T) {
 			for i, line := range lines {
 				_, _ = out.Write(append(slices.Clone(line), '\n'))
 				if i%600 == 0 {
-					time.Sleep(passEvery) // so that passes fall among the lines; the outcome hangs on none
+					// so that passes fall among the lines; the outcome hangs on none
+					time.Sleep(passEvery)
 				}
 			}
 			_ = out.Close()
@@ -267,7 +269,8 @@ func TestForgets(t *testing.T) {
 	}
 }
 
-// TestLateLineExcuses: a release that another pod's line overtook still comes in time. Nothing is told meanwhile; a second holder that nothing excuses is.
+// TestLateLineExcuses: a release that another pod's line overtook still comes
+// in time. Nothing is told meanwhile; a second holder that nothing excuses is.
 func TestLateLineExcuses(t *testing.T) {
 	for _, format := range []string{"csv", "json"} {
 		t.Run(format, func(t *testing.T) {
@@ -305,7 +308,8 @@ func TestLateLineExcuses(t *testing.T) {
 			come(false, 0, line(900, "a", "release"))
 			come(false, 0, line(70_000, "b", "write"), line(90_000, "c", "acquire"), line(90_001, "c", "write"))
 			come(false, 0, line(91_000, "b", "write"), line(92_000, "b", "release"))
-			come(false, 0, line(200_000, "c", "release")) // its clock may be ahead, until another client's line has come as far
+			// its clock may be ahead, until another client's line has come as far
+			come(false, 0, line(200_000, "c", "release"))
 			come(false, 2, line(200_001, "d", "acquire"))
 			come(true, 2) // the two holds, and the write of b that c's hold makes a stale one
 			if err := w.journal.close(); err != nil {

@@ -1,5 +1,6 @@
-// Command kubernetes is all of Kubernetes and its etcd in one static binary: the first argument says which program to be. It is built from source since a machine
-// without a registry has no other way to them, and in one binary since they share nearly all of their code.
+// Command kubernetes is all of Kubernetes and its etcd in one static binary: the first argument
+// says which program to be. It is built from source since a machine without a registry has no
+// other way to them, and in one binary since they share nearly all of their code.
 //
 //	kubernetes etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|kube-proxy|kubectl|dns [flags]
 package main

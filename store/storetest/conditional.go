@@ -15,7 +15,8 @@ func ifVersion(base, value int64) store.Request {
 
 func onCondition(t *testing.T, open Open) {
 	l := open(t, unfenced)
-	if e := do(t, l, true, ifVersion(1, 5), store.ErrConflict); !e.Conflict || e.Refused || e.Version != 0 || e.Seq != 1 {
+	if e := do(t, l, true, ifVersion(1, 5), store.ErrConflict); !e.Conflict || e.Refused || e.Version != 0 ||
+		e.Seq != 1 {
 		t.Errorf("an empty key is version 0: %+v", e)
 	}
 	if e := do(t, l, true, ifVersion(0, 10), nil); e.Version != 1 || e.Replaced != 0 {
@@ -66,7 +67,8 @@ func add(value int64) store.Request {
 
 func addition(t *testing.T, open Open) {
 	l := open(t, unfenced)
-	for _, step := range []struct{ value, sum, version int64 }{{5, 5, 1}, {-7, -2, 2}, {1 << 60, 1<<60 - 2, 3}, {0, 1<<60 - 2, 4}} {
+	for _, step := range []struct{ value, sum, version int64 }{{5, 5, 1}, {-7, -2, 2}, {1 << 60, 1<<60 - 2, 3},
+		{0, 1<<60 - 2, 4}} {
 		e := do(t, l, true, add(step.value), nil)
 		if e.Value != step.sum || e.Version != step.version || e.Replaced != step.version-1 || !e.Atomic() {
 			t.Errorf("%+v: %+v", step, e)
@@ -93,7 +95,8 @@ func overflow(t *testing.T, open Open) {
 	}
 }
 
-// fencedCondition: a stale writer is told that it is stale, whatever version it wrote upon; and a conflict raises no fence.
+// fencedCondition: a stale writer is told that it is stale, whatever version it
+// wrote upon; and a conflict raises no fence.
 func fencedCondition(t *testing.T, open Open) {
 	l := open(t, onWrites)
 	write := func(token, base int64, want error) store.Entry {

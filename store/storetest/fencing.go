@@ -28,8 +28,8 @@ func fence(t *testing.T, open Open) {
 	write(36, nil)
 }
 
-// sharedToken: two grants that bear one token can't both be the newest, and nothing tells which is. The store keeps to the one that it met
-// first, be it by a read or by a write.
+// sharedToken: two grants that bear one token can't both be the newest, and nothing tells
+// which is. The store keeps to the one that it met first, be it by a read or by a write.
 func sharedToken(t *testing.T, open Open) {
 	l := open(t, onAll)
 	request := func(grant, token int64) store.Request { return store.Request{Key: "a", Grant: grant, Token: token} }
@@ -62,8 +62,9 @@ func fencePerKey(t *testing.T, open Open) {
 	do(t, l, true, store.Request{Key: "b", Token: 3}, nil)
 	do(t, l, false, store.Request{Key: "b", Token: 40}, nil)
 	do(t, l, true, store.Request{Key: "b", Token: 39}, store.ErrRefused)
-	do(t, l, false, store.Request{Key: "b", Token: 2}, nil) // a stale reader is not refused, and lowers nothing
-	do(t, l, false, store.Request{Key: "b"}, nil)           // nor does one without a token
+	// a stale reader is not refused, and lowers nothing
+	do(t, l, false, store.Request{Key: "b", Token: 2}, nil)
+	do(t, l, false, store.Request{Key: "b"}, nil) // nor does one without a token
 	do(t, l, true, store.Request{Key: "b", Token: 39}, store.ErrRefused)
 	do(t, l, true, store.Request{Key: "a", Token: 50}, nil)
 	// On an unfenced store tokens are kept and mean nothing.
@@ -74,17 +75,19 @@ func fencePerKey(t *testing.T, open Open) {
 	}
 }
 
-// readModifyWrite plays the interleaving from which a fence on writes alone does not protect. The counter stands at 1.
+// readModifyWrite plays the interleaving from which a fence on writes alone
+// does not protect. The counter stands at 1.
 //
 //  1. A is granted the lock with token 33, reads 1, and is stopped.
 //  2. A's lease runs out. B is granted the lock with token 34 and reads 1 as well.
 //  3. A resumes and writes the successor of what it read, 2, with token 33.
 //  4. B writes the successor of what it read, 2, with token 34.
 //
-// If only writes raise the fence, it still stands below 33 at step 3, since B has not written yet: A's write is accepted,
-// and B's write replaces it without having seen it. Two increments, one counted: a lost update, though every
-// write carried its token and the fence did as it was told. If B's read raised the fence to 34, step 3 is refused,
-// A knows that its increment did not happen, and the counter is right.
+// If only writes raise the fence, it still stands below 33 at step 3, since B has not
+// written yet: A's write is accepted, and B's write replaces it without having seen
+// it. Two increments, one counted: a lost update, though every write carried its
+// token and the fence did as it was told. If B's read raised the fence to 34, step 3
+// is refused, A knows that its increment did not happen, and the counter is right.
 func readModifyWrite(t *testing.T, l store.Ledger, late error) (a, b store.Entry) {
 	t.Helper()
 	const tokenA, tokenB = 33, 34

@@ -1,12 +1,14 @@
-// Package storetest is the conformance suite of store engines: what store.Ledger promises, tried on a real engine.
+// Package storetest is the conformance suite of store engines: what
+// store.Ledger promises, tried on a real engine.
 //
 //	func TestSQLite(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T, f store.Fencing) store.Ledger { … })
 //	}
 //
-// The ledger is the evidence in every verdict, so an engine that passes this suite must neither lose nor invent, reorder
-// nor mend anything. Fencing is tested against the words of package store, the read-modify-write that a fence on
-// writes alone does not protect included: an engine that happened to protect it would not be the control that it is meant to be.
+// The ledger is the evidence in every verdict, so an engine that passes this suite must
+// neither lose nor invent, reorder nor mend anything. Fencing is tested against the words of
+// package store, the read-modify-write that a fence on writes alone does not protect included:
+// an engine that happened to protect it would not be the control that it is meant to be.
 package storetest
 
 import (
@@ -114,7 +116,8 @@ func ledgerOrder(t *testing.T, open Open) {
 		do(t, l, true, store.Request{Key: "a", Op: 5, Grant: 4, Client: 3, Token: 7, Value: 70}, nil),
 		do(t, l, false, store.Request{Key: "a", Op: 6, Grant: 5, Client: 4, Token: 9, Value: 12345}, nil),
 		do(t, l, true, store.Request{Key: "a", Op: 7, Grant: 4, Client: 3, Token: 8, Value: 71}, store.ErrRefused),
-		do(t, l, true, store.Request{Key: "b", Op: 1 << 62, Grant: 1 << 62, Client: 1<<31 - 1, Token: 1 << 62, Value: -1 << 63}, nil),
+		do(t, l, true, store.Request{Key: "b", Op: 1 << 62, Grant: 1 << 62, Client: 1<<31 - 1, Token: 1 << 62,
+			Value: -1 << 63}, nil),
 	}
 	kept := all(t, l)
 	if !reflect.DeepEqual(kept, given) {
@@ -126,7 +129,8 @@ func ledgerOrder(t *testing.T, open Open) {
 	checkOrder(t, kept)
 }
 
-// checkOrder demands sequence numbers without holes, stamps that never fall, and versions that count.
+// checkOrder demands sequence numbers without holes, stamps that never fall,
+// and versions that count.
 func checkOrder(t *testing.T, entries []store.Entry) {
 	t.Helper()
 	version := map[string]int64{}
@@ -217,8 +221,10 @@ func badRequests(t *testing.T, open Open) {
 
 func hostileKeys(t *testing.T, open Open) {
 	l := open(t, unfenced)
-	keys := []string{`'; DROP TABLE ledger; --`, `" OR 1=1`, "%s%n", "a\nb\r\t", "$1 ? :key", "../../etc/passwd", "é", "e\u0301", "<script>",
-		"\u2028", "\u202e", "null", "0", " ", "{}", strings.Repeat("\x01", store.MaxKey), strings.Repeat("🔒", store.MaxKey/4)}
+	keys := []string{`'; DROP TABLE ledger; --`, `" OR 1=1`, "%s%n", "a\nb\r\t", "$1 ? :key", "../../etc/passwd", "é",
+		"e\u0301", "<script>",
+		"\u2028", "\u202e", "null", "0", " ", "{}", strings.Repeat("\x01", store.MaxKey),
+		strings.Repeat("🔒", store.MaxKey/4)}
 	for i, key := range keys {
 		do(t, l, true, store.Request{Key: key, Value: int64(i)}, nil)
 	}
@@ -239,7 +245,8 @@ func concurrent(t *testing.T, open Open) {
 	for c := range clients {
 		group.Go(func() {
 			for i := range each {
-				r := store.Request{Key: string(rune('a' + i%3)), Op: int64(i), Grant: int64(c / 2), Client: int32(c), Token: int64(1 + (i*7+c)%50), Value: int64(i)}
+				r := store.Request{Key: string(rune('a' + i%3)), Op: int64(i), Grant: int64(c / 2), Client: int32(c),
+					Token: int64(1 + (i*7+c)%50), Value: int64(i)}
 				e, err := l.Do(ctx, r, i%2 == 0)
 				if err != nil && !errors.Is(err, store.ErrRefused) {
 					t.Errorf("client %d, op %d: %v", c, i, err)
@@ -265,7 +272,8 @@ func concurrent(t *testing.T, open Open) {
 	}
 }
 
-// checkFences decides every request of a store that fences reads and writes again, in the ledger's order.
+// checkFences decides every request of a store that fences reads and writes
+// again, in the ledger's order.
 func checkFences(t *testing.T, entries []store.Entry) {
 	t.Helper()
 	type fence struct{ token, grant int64 }
@@ -290,7 +298,8 @@ func cancelled(t *testing.T, open Open) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := l.Do(ctx, store.Request{Key: "a"}, true)
-	// Whether it was carried out is open, unless the error is definite. What follows must go on as if nothing had been.
+	// Whether it was carried out is open, unless the error is definite. What
+	// follows must go on as if nothing had been.
 	do(t, l, true, store.Request{Key: "a"}, nil)
 	entries := all(t, l)
 	checkOrder(t, entries)

@@ -1,5 +1,6 @@
-// The unique tasks of github.com/hibiken/asynq on one Redis server, as an adapter for lockchaos: whoever has enqueued
-// the task of a key does the work, until the task is deleted or its uniqueness is over. Nobody processes the queue.
+// The unique tasks of github.com/hibiken/asynq on one Redis server, as an adapter
+// for lockchaos: whoever has enqueued the task of a key does the work, until the
+// task is deleted or its uniqueness is over. Nobody processes the queue.
 package main
 
 import (
@@ -34,7 +35,8 @@ func (l *lock) Declare() protocol.Declaration {
 	return protocol.Declaration{
 		Name:     "asynq unique tasks " + protocol.Version("github.com/hibiken/asynq"),
 		Validity: "from_invocation",
-		// DeleteTask finds the task, which is there when its uniqueness is over: an ok confirms nothing.
+		// DeleteTask finds the task, which is there when its uniqueness is
+		// over: an ok confirms nothing.
 	}
 }
 
@@ -67,7 +69,8 @@ func (l *lock) Release(ctx context.Context, key string) error {
 		return protocol.NotHeld
 	}
 	delete(l.tasks, key)
-	return protocol.Within(ctx, 0, func() error { return l.inspector.DeleteTask(queue, id) }) // it takes no context
+	// it takes no context
+	return protocol.Within(ctx, 0, func() error { return l.inspector.DeleteTask(queue, id) })
 }
 
 func (l *lock) Close(context.Context) error {

@@ -1,5 +1,5 @@
-// The leader election of k8s.io/client-go on Leases of a Kubernetes API server, as an adapter for lockchaos: to
-// acquire is to run an elector until it leads, to release is to end it.
+// The leader election of k8s.io/client-go on Leases of a Kubernetes API server, as an adapter
+// for lockchaos: to acquire is to run an elector until it leads, to release is to end it.
 package main
 
 import (
@@ -33,10 +33,12 @@ type term struct {
 }
 
 func open(h protocol.Hello) (protocol.Lock, error) {
-	// lockchaos's own API server: it signs its certificate itself, and knows this token. Without limits of the client's own, as the clients of
+	// lockchaos's own API server: it signs its certificate itself, and knows
+	// this token. Without limits of the client's own, as the clients of
 	// components have them: client-go asks five times a second otherwise.
 	c, err := kubernetes.NewForConfig(&rest.Config{
-		Host: "https://" + h.Nodes[0], TLSClientConfig: rest.TLSClientConfig{Insecure: true}, BearerToken: "lockchaos-token", QPS: -1,
+		Host: "https://" + h.Nodes[0], TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+		BearerToken: "lockchaos-token", QPS: -1,
 	})
 	return &lock{client: c, name: h.Client, ttl: h.TTL, held: map[string]*term{}}, err
 }
@@ -46,7 +48,8 @@ func (l *lock) Declare() protocol.Declaration {
 		Name:     "client-go leaderelection " + protocol.Version("k8s.io/client-go"),
 		Validity: "session", // until OnStoppedLeading
 		Can:      []string{"cancel"},
-		// "the duration that the acting master will retry refreshing leadership before giving up", and one more try
+		// "the duration that the acting master will retry refreshing leadership
+		// before giving up", and one more try
 		LostGraceMS: (l.ttl*2/3 + l.ttl*2/15 + 300*time.Millisecond).Milliseconds(),
 		Notices:     "alone",
 	}

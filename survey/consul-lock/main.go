@@ -1,5 +1,5 @@
-// The Lock, or with the argument "semaphore" the Semaphore for two, of github.com/hashicorp/consul/api on a Consul
-// agent, as an adapter for lockchaos.
+// The Lock, or with the argument "semaphore" the Semaphore for two, of
+// github.com/hashicorp/consul/api on a Consul agent, as an adapter for lockchaos.
 package main
 
 import (
@@ -44,7 +44,8 @@ func (l *lock) Declare() protocol.Declaration {
 		Name:     "consul api.Lock " + protocol.Version("github.com/hashicorp/consul/api"),
 		Validity: "session",
 		Can:      []string{"cancel"},
-		// The channel is closed when a blocking query answers, which it does when the session has ended.
+		// The channel is closed when a blocking query answers, which it does
+		// when the session has ended.
 		LostGraceMS: (l.ttl + 2*time.Second).Milliseconds(),
 	}
 	if l.semaphore {
@@ -132,6 +133,7 @@ func (l *lock) Release(ctx context.Context, key string) error {
 	return protocol.Within(ctx, 0, h.release)
 }
 
-func (l *lock) Close(context.Context) error { return nil } // the process ends, and its sessions after their TTL
+// the process ends, and its sessions after their TTL
+func (l *lock) Close(context.Context) error { return nil }
 
 func main() { protocol.Main(open) }

@@ -1,4 +1,5 @@
-// The lock component "redis" of github.com/dapr/components-contrib on one Redis server, as an adapter for lockchaos.
+// The lock component "redis" of github.com/dapr/components-contrib on one Redis
+// server, as an adapter for lockchaos.
 package main
 
 import (
@@ -48,7 +49,8 @@ func (a *adapter) Acquire(ctx context.Context, key string) (protocol.Grant, erro
 	g, err := protocol.Poll(ctx, func() time.Duration { return 20 * time.Millisecond }, time.Second,
 		func(ctx context.Context) error {
 			owner = rand.Text()
-			r, err := a.store.TryLock(ctx, &lock.TryLockRequest{ResourceID: key, LockOwner: owner, ExpiryInSeconds: a.seconds})
+			r, err := a.store.TryLock(ctx, &lock.TryLockRequest{ResourceID: key, LockOwner: owner,
+				ExpiryInSeconds: a.seconds})
 			if err == nil && !r.Success {
 				return protocol.Busy // no error, and no success: another owner has it
 			}

@@ -53,7 +53,8 @@ func (l *lock) Declare() protocol.Declaration {
 		Validity: "session",           // a heartbeat in the background
 		Confirms: []string{"release"}, // it compares the record version number in its condition
 		Can:      []string{"cancel"},
-		// IsExpired counts the lease from before the request that renewed it, and is looked at every 20 ms.
+		// IsExpired counts the lease from before the request that renewed it,
+		// and is looked at every 20 ms.
 		LostGraceMS: (l.ttl + 300*time.Millisecond).Milliseconds(),
 		Notices:     "alone",
 	}

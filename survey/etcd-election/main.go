@@ -1,5 +1,5 @@
-// The election of etcd's own Go library (go.etcd.io/etcd/client/v3/concurrency), as an adapter for lockchaos: to
-// acquire is to campaign, to release is to resign.
+// The election of etcd's own Go library (go.etcd.io/etcd/client/v3/concurrency),
+// as an adapter for lockchaos: to acquire is to campaign, to release is to resign.
 package main
 
 import (
@@ -47,11 +47,13 @@ func (l *lock) Declare() protocol.Declaration {
 	return protocol.Declaration{
 		Name:     "etcd concurrency.Election " + protocol.Version("go.etcd.io/etcd/client/v3"),
 		Validity: "session",
-		Token:    "fencing",        // Rev: the create revision of the leader's key
-		Confirms: []string{"held"}, // Leader asks etcd; Resign answers ok whether its key was there or not
+		Token:    "fencing", // Rev: the create revision of the leader's key
+		// Leader asks etcd; Resign answers ok whether its key was there or not
+		Confirms: []string{"held"},
 		Can:      []string{"cancel"},
 		Sessions: true, // each is a lease
-		// Done closes when the lease "expires": the library keeps that time itself, and looks every half second.
+		// Done closes when the lease "expires": the library keeps that time
+		// itself, and looks every half second.
 		LostGraceMS: max(2*time.Second, l.ttl/3+time.Second).Milliseconds(),
 		Notices:     "alone",
 	}
@@ -122,8 +124,8 @@ func (l *lock) open(ctx context.Context) (*concurrency.Session, error) {
 	return l.session, nil
 }
 
-// giveUp ends a session after a request that was not answered. What it left goes when the lease is revoked, or else
-// when it expires.
+// giveUp ends a session after a request that was not answered. What it left
+// goes when the lease is revoked, or else when it expires.
 func (l *lock) giveUp(s *concurrency.Session) {
 	go func() { _ = s.Close() }() // as good as it goes: nobody keeps the lease alive any more
 	<-s.Done()

@@ -1,7 +1,8 @@
-// The readers-writer lock of etcd's own Go library (go.etcd.io/etcd/client/v3/experimental/recipes), as an adapter for
-// lockchaos.
+// The readers-writer lock of etcd's own Go library
+// (go.etcd.io/etcd/client/v3/experimental/recipes), as an adapter for lockchaos.
 //
-// Its calls take no context. Whoever is to give up a wait needs a session for it alone, and ends that.
+// Its calls take no context. Whoever is to give up a wait needs a session for
+// it alone, and ends that.
 package main
 
 import (
@@ -46,7 +47,8 @@ func (l *lock) Declare() protocol.Declaration {
 		Sessions:    true,
 		ReadWrite:   true,
 		LostGraceMS: max(2*time.Second, l.ttl/3+time.Second).Milliseconds(),
-		// Unlock answers ok whether its key was there or not. The key, and with it a token, stays in the library.
+		// Unlock answers ok whether its key was there or not. The key, and with
+		// it a token, stays in the library.
 	}
 }
 

@@ -1,4 +1,5 @@
-// The lock of github.com/allisson/go-pglock/v3 on one PostgreSQL server, as an adapter for lockchaos.
+// The lock of github.com/allisson/go-pglock/v3 on one PostgreSQL server, as an
+// adapter for lockchaos.
 package main
 
 import (
@@ -26,8 +27,9 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 
 func (l *lock) Declare() protocol.Declaration {
 	return protocol.Declaration{
-		Name:     "go-pglock " + protocol.Version("github.com/allisson/go-pglock/v3"),
-		Validity: "session", // "Locks are held until explicitly released or the database connection closes"
+		Name: "go-pglock " + protocol.Version("github.com/allisson/go-pglock/v3"),
+		// "Locks are held until explicitly released or the database connection closes"
+		Validity: "session",
 		Can:      []string{"cancel"},
 		// Unlock does not look at the server's answer, so an ok confirms nothing.
 	}

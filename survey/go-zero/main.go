@@ -1,4 +1,5 @@
-// The RedisLock of github.com/zeromicro/go-zero/core/stores/redis on one Redis server, as an adapter for lockchaos.
+// The RedisLock of github.com/zeromicro/go-zero/core/stores/redis on one Redis
+// server, as an adapter for lockchaos.
 package main
 
 import (
@@ -37,7 +38,8 @@ func (l *lock) Declare() protocol.Declaration {
 	}
 }
 
-// Acquire tries with one RedisLock until it has the key: the library lets an owner take its own key again.
+// Acquire tries with one RedisLock until it has the key: the library lets an
+// owner take its own key again.
 func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
 	rl := redis.NewRedisLock(l.store, key)
 	rl.SetExpire(l.seconds)
@@ -63,7 +65,8 @@ func (l *lock) Release(ctx context.Context, key string) error {
 	}
 	ok, err := rl.ReleaseCtx(ctx)
 	if err == nil && !ok {
-		// The client may have sent the script twice, so the key may have been ours at the first time.
+		// The client may have sent the script twice, so the key may have been
+		// ours at the first time.
 		return errors.New("not held, or released by a first sending of the request")
 	}
 	return err
@@ -72,6 +75,7 @@ func (l *lock) Release(ctx context.Context, key string) error {
 func (l *lock) Close(context.Context) error { return nil }
 
 func main() {
-	logx.SetWriter(logx.NewWriter(os.Stderr)) // the library logs to standard output, which is the protocol's
+	// the library logs to standard output, which is the protocol's
+	logx.SetWriter(logx.NewWriter(os.Stderr))
 	protocol.Main(open)
 }

@@ -1,7 +1,8 @@
-// The elector of github.com/go-co-op/gocron-etcd-elector on three etcd members, as an adapter for lockchaos.
+// The elector of github.com/go-co-op/gocron-etcd-elector on three etcd members,
+// as an adapter for lockchaos.
 //
-// To acquire is to start an elector and to wait until it says that it leads, which a scheduler asks it before each
-// job. To release is to stop it.
+// To acquire is to start an elector and to wait until it says that it leads,
+// which a scheduler asks it before each job. To release is to stop it.
 package main
 
 import (

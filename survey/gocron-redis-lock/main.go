@@ -1,5 +1,5 @@
-// The locker of github.com/go-co-op/gocron-redis-lock/v2 on one Redis server, as an adapter for lockchaos. It is
-// called as gocron's scheduler calls it: Lock before the job, Unlock after it.
+// The locker of github.com/go-co-op/gocron-redis-lock/v2 on one Redis server, as an adapter for
+// lockchaos. It is called as gocron's scheduler calls it: Lock before the job, Unlock after it.
 package main
 
 import (
@@ -39,8 +39,8 @@ func (l *lock) Declare() protocol.Declaration {
 	}
 }
 
-// Acquire tries again and again. The library's error is the same for a lock that is taken and for a server that
-// does not answer: what tells them apart is whether a connection ended.
+// Acquire tries again and again. The library's error is the same for a lock that is taken and
+// for a server that does not answer: what tells them apart is whether a connection ended.
 func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
 	return protocol.Poll(ctx, func() time.Duration { return 20 * time.Millisecond }, 200*time.Millisecond,
 		func(ctx context.Context) error {

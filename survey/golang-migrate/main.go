@@ -1,5 +1,6 @@
-// The lock under which github.com/golang-migrate/migrate/v4 runs migrations, on one PostgreSQL server, as an
-// adapter for lockchaos. The application's critical section is a migration: it lasts until it is released.
+// The lock under which github.com/golang-migrate/migrate/v4 runs migrations, on
+// one PostgreSQL server, as an adapter for lockchaos. The application's
+// critical section is a migration: it lasts until it is released.
 package main
 
 import (
@@ -22,7 +23,8 @@ type lock struct {
 	users map[string]*user
 }
 
-// user migrates one key's schema, as a service does that migrates at its start and tries again if it can't.
+// user migrates one key's schema, as a service does that migrates at its start
+// and tries again if it can't.
 type user struct {
 	opened  chan struct{} // closed when the driver is open, or err is set
 	err     error
@@ -32,7 +34,8 @@ type user struct {
 }
 
 func open(h protocol.Hello) (protocol.Lock, error) {
-	return &lock{url: "postgres://lockchaos@" + h.Nodes[0] + "/postgres?sslmode=disable", users: map[string]*user{}}, nil
+	return &lock{url: "postgres://lockchaos@" + h.Nodes[0] + "/postgres?sslmode=disable", users: map[string]*user{}},
+		nil
 }
 
 func (l *lock) Declare() protocol.Declaration {
@@ -42,8 +45,8 @@ func (l *lock) Declare() protocol.Declaration {
 	}
 }
 
-// open makes the user of a key, whose name is that of its table of versions. It waits for the lock, without a
-// limit: the driver takes it to make the table.
+// open makes the user of a key, whose name is that of its table of versions. It
+// waits for the lock, without a limit: the driver takes it to make the table.
 func (u *user) open(url, key string) {
 	defer close(u.opened)
 	postgres, err := database.Open(url + "&x-migrations-table=" + key)
@@ -111,7 +114,8 @@ func (l *lock) Release(ctx context.Context, key string) error {
 
 func (l *lock) Close(context.Context) error { return nil } // the process ends
 
-// driver is the library's own, whose lock is examined. Only the migration is ours, and its version is nowhere.
+// driver is the library's own, whose lock is examined. Only the migration is
+// ours, and its version is nowhere.
 type driver struct {
 	database.Driver
 	begun, end chan struct{}

@@ -1,5 +1,6 @@
-// The session locker of github.com/pressly/goose/v3/lock on one PostgreSQL server, as an adapter for lockchaos. It is
-// used as goose's Provider uses it: on a connection of its own, which goes back to the pool afterwards.
+// The session locker of github.com/pressly/goose/v3/lock on one PostgreSQL
+// server, as an adapter for lockchaos. It is used as goose's Provider uses it:
+// on a connection of its own, which goes back to the pool afterwards.
 package main
 
 import (

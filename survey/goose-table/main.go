@@ -1,4 +1,5 @@
-// The table locker of github.com/pressly/goose/v3/lock on one PostgreSQL server, as an adapter for lockchaos.
+// The table locker of github.com/pressly/goose/v3/lock on one PostgreSQL
+// server, as an adapter for lockchaos.
 package main
 
 import (
@@ -36,8 +37,8 @@ func (l *lock) Declare() protocol.Declaration {
 	}
 }
 
-// locker has the proportions of the library's defaults (a lease of 30 s, a heartbeat every 5 s). Its retries
-// are quicker, since the time limits here are shorter than its minutes.
+// locker has the proportions of the library's defaults (a lease of 30 s, a heartbeat every
+// 5 s). Its retries are quicker, since the time limits here are shorter than its minutes.
 func (l *lock) locker(key string) (goose.Locker, error) {
 	if found := l.lockers[key]; found != nil {
 		return found, nil

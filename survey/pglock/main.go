@@ -36,7 +36,8 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	// "If the table already exists, it will be a no-op." But it fails where another client makes it at the same time.
+	// "If the table already exists, it will be a no-op." But it fails where
+	// another client makes it at the same time.
 	for try := 0; try < 20; try++ {
 		if err = c.TryCreateTable(); err == nil {
 			break
@@ -53,8 +54,9 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 func (l *lock) Declare() protocol.Declaration {
 	return protocol.Declaration{
 		Name:     "pglock " + protocol.Version("cirello.io/pglock"),
-		Validity: "session",           // a heartbeat in the background
-		Confirms: []string{"release"}, // it compares the record version number in the statement that deletes the row
+		Validity: "session", // a heartbeat in the background
+		// it compares the record version number in the statement that deletes the row
+		Confirms: []string{"release"},
 		Can:      []string{"cancel"},
 		// A heartbeat every quarter of a lease, which may take a lease, and our look every 20 ms.
 		LostGraceMS: (l.ttl/4 + l.ttl + 300*time.Millisecond).Milliseconds(),
@@ -74,7 +76,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 	})
 	if err != nil {
 		giveUp()
-		if errors.Is(err, pglock.ErrNotAcquired) { // only after an attempt that read another's version number
+		// only after an attempt that read another's version number
+		if errors.Is(err, pglock.ErrNotAcquired) {
 			return protocol.Grant{}, protocol.Busy
 		}
 		return protocol.Grant{First: first}, err
@@ -89,7 +92,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 	return protocol.Grant{First: first}, nil
 }
 
-// watch asks the library whether it has lost the lock. Only Client.Do would tell it through a context.
+// watch asks the library whether it has lost the lock. Only Client.Do would
+// tell it through a context.
 func (l *lock) watch(key string, held *pglock.Lock) {
 	for !held.IsReleased() {
 		time.Sleep(20 * time.Millisecond)

@@ -1,4 +1,5 @@
-// The lock of github.com/redis/rueidis/rueidislock on one Redis server, as an adapter for lockchaos.
+// The lock of github.com/redis/rueidis/rueidislock on one Redis server, as an
+// adapter for lockchaos.
 package main
 
 import (
@@ -40,15 +41,15 @@ func (l *lock) Declare() protocol.Declaration {
 		Name:     "rueidislock " + protocol.Version("github.com/redis/rueidis"),
 		Validity: "session", // the locker extends the keys in the background
 		Can:      []string{"cancel"},
-		// "The returned ctx will be canceled automatically and immediately once the KeyMajority is not held
-		// anymore, for example: Redis are down." Here "immediately" is 300 ms.
+		// "The returned ctx will be canceled automatically and immediately once the KeyMajority
+		// is not held anymore, for example: Redis are down." Here "immediately" is 300 ms.
 		LostGraceMS: 300,
 		Notices:     "alone",
 	}
 }
 
-// Acquire gives WithContext a context without a deadline: it is the parent of the lock's own context, so
-// it must outlive the wait.
+// Acquire gives WithContext a context without a deadline: it is the parent of
+// the lock's own context, so it must outlive the wait.
 func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
 	wait, giveUp := context.WithCancel(context.Background())
 	stop := context.AfterFunc(ctx, giveUp)

@@ -1,7 +1,9 @@
-// The Lock of github.com/go-zookeeper/zk on three ZooKeeper servers, as an adapter for lockchaos: as an application
-// uses it that has one connection, listens to its events, and tries again after an error.
+// The Lock of github.com/go-zookeeper/zk on three ZooKeeper servers, as an
+// adapter for lockchaos: as an application uses it that has one connection,
+// listens to its events, and tries again after an error.
 //
-// Lock can't be given up. The adapter closes the connection then, as an application would that ends.
+// Lock can't be given up. The adapter closes the connection then, as an
+// application would that ends.
 package main
 
 import (
@@ -38,7 +40,8 @@ func (l *lock) Declare() protocol.Declaration {
 		Validity:  "session",
 		Confirms:  []string{"release"}, // Unlock deletes the znode, and fails if it is not there
 		Tolerates: "minority",
-		// The end of the session is told when there is a connection again: a round of all servers, and a second.
+		// The end of the session is told when there is a connection again: a
+		// round of all servers, and a second.
 		LostGraceMS: (l.ttl + 3*time.Second).Milliseconds(),
 	}
 }
@@ -99,7 +102,8 @@ func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held[key] = mine
-	if sessions != l.sessions { // the event came while Lock went on, which has granted the lock all the same
+	// the event came while Lock went on, which has granted the lock all the same
+	if sessions != l.sessions {
 		time.AfterFunc(10*time.Millisecond, func() { l.lose(conn) })
 	}
 	return g, nil
@@ -115,7 +119,8 @@ func wait(ctx context.Context) bool {
 	}
 }
 
-// disconnect ends the session, and with it whatever a Lock has left in the queue. What is held besides is lost.
+// disconnect ends the session, and with it whatever a Lock has left in the
+// queue. What is held besides is lost.
 func (l *lock) disconnect(conn *zk.Conn) {
 	l.lose(conn)
 	l.mu.Lock()

@@ -1,8 +1,9 @@
 // Package crash makes a crash of Go's runtime end the program with a status that is no result.
 //
-// A panic on any goroutine, a runtime that gets no memory or no thread: Go ends with status 2, and of lockchaos that
-// means "inconclusive". With the traceback level "crash" Go ends itself by SIGABRT instead, and the handler here makes
-// Status of that. Where there is no handler for the processor, the signal stands (a shell says 134).
+// A panic on any goroutine, a runtime that gets no memory or no thread: Go ends with
+// status 2, and of lockchaos that means "inconclusive". With the traceback level
+// "crash" Go ends itself by SIGABRT instead, and the handler here makes Status of that.
+// Where there is no handler for the processor, the signal stands (a shell says 134).
 package crash
 
 import "runtime/debug"

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handlerPC is the address of the handler, which ends the process with Status and touches nothing else.
+// handlerPC is the address of the handler, which ends the process with Status
+// and touches nothing else.
 func handlerPC() uintptr
 
 // action is the kernel's struct sigaction.
@@ -25,8 +26,11 @@ const (
 	saRestorer = 0x04000000
 )
 
-// handle takes SIGABRT away from Go. Without it the signal ends the process too, so an error changes nothing.
+// handle takes SIGABRT away from Go. Without it the signal ends the process
+// too, so an error changes nothing.
 func handle() {
-	a := action{handler: handlerPC(), flags: saOnStack | saRestorer, restorer: handlerPC()} // it never returns
-	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGABRT), uintptr(unsafe.Pointer(&a)), 0, unsafe.Sizeof(a.mask), 0, 0)
+	// it never returns
+	a := action{handler: handlerPC(), flags: saOnStack | saRestorer, restorer: handlerPC()}
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGABRT), uintptr(unsafe.Pointer(&a)), 0,
+		unsafe.Sizeof(a.mask), 0, 0)
 }

@@ -24,13 +24,15 @@ var (
 	give = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
 )
 
-// lock waits for the order's lock, for as long as the order is to be charged; nil: somebody else has done it.
+// lock waits for the order's lock, for as long as the order is to be charged;
+// nil: somebody else has done it.
 func (b *billing) lock(ctx context.Context, order int64) (*grant, error) {
 	g := &grant{order: order, owner: rand.Text()}
 	began := time.Now()
 	tell(began, "wait", g, nil)
 	for ; ; time.Sleep(10 * time.Millisecond) {
-		// Before each attempt, not after: who takes the lock that another has just given up would only find that nothing is left to do.
+		// Before each attempt, not after: who takes the lock that another has
+		// just given up would only find that nothing is left to do.
 		if charged, err := (unfenced{b.db}).charged(ctx, g); err != nil || charged {
 			tell(began, "lock", g, errBusy)
 			return nil, err

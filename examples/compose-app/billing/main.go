@@ -1,7 +1,7 @@
 // Billing charges each order once: whoever of its replicas holds the order's lock does it.
 //
-// The lock is the usual one, SET NX PX in Redis. With FENCE=on each grant comes with a fencing token, and PostgreSQL refuses what comes with a token
-// that is older than one it has seen.
+// The lock is the usual one, SET NX PX in Redis. With FENCE=on each grant comes with a fencing
+// token, and PostgreSQL refuses what comes with a token that is older than one it has seen.
 package main
 
 import (
@@ -39,7 +39,8 @@ type billing struct {
 }
 
 func connect(ctx context.Context) (*billing, error) {
-	b := &billing{redis: redis.NewClient(&redis.Options{Addr: "redis:6379", MaxRetries: -1}), fence: os.Getenv("FENCE") == "on"}
+	b := &billing{redis: redis.NewClient(&redis.Options{Addr: "redis:6379", MaxRetries: -1}),
+		fence: os.Getenv("FENCE") == "on"}
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		var err error

@@ -8,7 +8,7 @@ import (
 
 // store is where charges are kept.
 type store interface {
-	// charged tells whether the order has been charged.
+	// charged reports whether the order has been charged.
 	charged(ctx context.Context, g *grant) (bool, error)
 	charge(ctx context.Context, g *grant) error
 }
@@ -26,8 +26,9 @@ func (s unfenced) charge(ctx context.Context, g *grant) error {
 	return err
 }
 
-// fenced keeps the greatest token that it has seen with each order, and refuses older ones. Reads raise it too: who has looked with a newer token must
-// not be overtaken by a charge with an older one.
+// fenced keeps the greatest token that it has seen with each order, and refuses
+// older ones. Reads raise it too: who has looked with a newer token must not be
+// overtaken by a charge with an older one.
 type fenced struct{ db *pgx.Conn }
 
 func (s fenced) charged(ctx context.Context, g *grant) (yes bool, err error) {

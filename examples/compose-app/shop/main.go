@@ -1,4 +1,5 @@
-// Shop takes orders: a new one whenever all that there are have been charged. "shop charges" tells which were charged more than once.
+// Shop takes orders: a new one whenever all that there are have been charged.
+// "shop charges" tells which were charged more than once.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// The mutex of etcd's own Go library (go.etcd.io/etcd/client/v3/concurrency) on three members, as an adapter for lockchaos.
+// The mutex of etcd's own Go library (go.etcd.io/etcd/client/v3/concurrency) on
+// three members, as an adapter for lockchaos.
 //
 //	(cd examples/go && go build -o ../../bin/golocks/ ./...)
 //	lockchaos adapter test bin/golocks/etcd --service etcd
@@ -44,7 +45,8 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lock{client: c, ttl: (h.TTL + time.Second - 1).Truncate(time.Second), prefix: "lockchaos/", held: map[string]hold{}}, nil
+	return &lock{client: c, ttl: (h.TTL + time.Second - 1).Truncate(time.Second), prefix: "lockchaos/",
+		held: map[string]hold{}}, nil
 }
 
 func (l *lock) Declare() protocol.Declaration {
@@ -94,8 +96,8 @@ func (l *lock) acquire(ctx context.Context, key string, s *concurrency.Session) 
 	return protocol.Grant{Token: revision(m), Attempt: began, First: began}, nil
 }
 
-// revision is the create revision of the mutex's key, which IsOwner would compare in a transaction. The revision in Header is that of the last response, and no token: it
-// may be of much later.
+// revision is the create revision of the mutex's key, which IsOwner would compare in a transaction.
+// The revision in Header is that of the last response, and no token: it may be of much later.
 func revision(m *concurrency.Mutex) int64 {
 	owner := m.IsOwner() // its methods take a pointer
 	return owner.GetCompare().GetCreateRevision()
@@ -114,7 +116,8 @@ func (l *lock) open(ctx context.Context) (*concurrency.Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a session: %w", err)
 	}
-	if s, err = concurrency.NewSession(l.client, concurrency.WithLease(lease.ID), concurrency.WithTTL(int(lease.TTL))); err != nil {
+	if s, err = concurrency.NewSession(l.client, concurrency.WithLease(lease.ID),
+		concurrency.WithTTL(int(lease.TTL))); err != nil {
 		return nil, fmt.Errorf("open a session: %w", err)
 	}
 	l.mu.Lock()
@@ -139,7 +142,8 @@ func (l *lock) lose(s *concurrency.Session) {
 	}
 }
 
-// giveUp ends a session after a request that was not answered. What it left goes when the lease is revoked, or else when it expires.
+// giveUp ends a session after a request that was not answered. What it left
+// goes when the lease is revoked, or else when it expires.
 func (l *lock) giveUp(s *concurrency.Session) {
 	go func() { _ = s.Close() }() // as good as it goes: nobody keeps the lease alive any more
 	<-s.Done()
@@ -154,8 +158,9 @@ func over(s *concurrency.Session) bool {
 	}
 }
 
-// Held reads the key, as of now (a linearizable read). A transaction with IsOwner alone would not do: one that only compares is answered by the member that is asked, from
-// what it has heard so far.
+// Held reads the key, as of now (a linearizable read). A transaction with
+// IsOwner alone would not do: one that only compares is answered by the member
+// that is asked, from what it has heard so far.
 func (l *lock) Held(ctx context.Context, key string) error {
 	l.mu.Lock()
 	h, ok := l.held[key]

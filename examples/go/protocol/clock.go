@@ -12,7 +12,8 @@ import (
 func Now() int64 {
 	var ts syscall.Timespec
 	const monotonic = 1
-	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, monotonic, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
+	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, monotonic, uintptr(unsafe.Pointer(&ts)),
+		0); errno != 0 {
 		panic(errno)
 	}
 	return ts.Nano()

@@ -9,12 +9,15 @@ import (
 	"time"
 )
 
-// Poll is Acquire for a lock without a queue: try is called again and again, with a pause between, until it succeeds or the context ends. It returns nil for a grant, Busy if
-// another clearly has the key, or an error that leaves open what happened. Each try must take the key under a value of its own: then a grant is no older than the try that
-// succeeded, whatever became of those before.
+// Poll is Acquire for a lock without a queue: try is called again and again, with a pause between,
+// until it succeeds or the context ends. It returns nil for a grant, Busy if another clearly has
+// the key, or an error that leaves open what happened. Each try must take the key under a value of
+// its own: then a grant is no older than the try that succeeded, whatever became of those before.
 //
-// The context says when the time is over, and does not cut a try off: it would leave what it has taken, and an open question. So a try is given grace more.
-func Poll(ctx context.Context, pause func() time.Duration, grace time.Duration, try func(context.Context) error) (Grant, error) {
+// The context says when the time is over, and does not cut a try off: it would
+// leave what it has taken, and an open question. So a try is given grace more.
+func Poll(ctx context.Context, pause func() time.Duration, grace time.Duration, try func(context.Context) error) (Grant,
+	error) {
 	deadline, _ := ctx.Deadline()
 	patient, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline.Add(grace))
 	defer cancel()
@@ -49,8 +52,9 @@ func Poll(ctx context.Context, pause func() time.Duration, grace time.Duration, 
 // Left is the error of a call that Within has left behind.
 var Left = errors.New("the library has not returned, and is left behind")
 
-// Within makes a call that may outlive its context, as one does that waits for a server whatever the context says. It returns the call's error. A call
-// that has not returned when the context has been over for grace is left behind: the error is then Left, joined with the context's.
+// Within makes a call that may outlive its context, as one does that waits for a server whatever
+// the context says. It returns the call's error. A call that has not returned when the context
+// has been over for grace is left behind: the error is then Left, joined with the context's.
 func Within(ctx context.Context, grace time.Duration, call func() error) error {
 	result := make(chan error, 1)
 	go func() { result <- call() }()
@@ -67,8 +71,9 @@ func Within(ctx context.Context, grace time.Duration, call func() error) error {
 	}
 }
 
-// ValidFor is for how long a library says that a grant is good, as a Grant tells it: from its attempt until the instant. Our clock is read first, so that a
-// stop in between makes it shorter, never longer. What is over is over.
+// ValidFor is for how long a library says that a grant is good, as a Grant
+// tells it: from its attempt until the instant. Our clock is read first, so
+// that a stop in between makes it shorter, never longer. What is over is over.
 func ValidFor(attempt int64, until time.Time) time.Duration {
 	passed := time.Duration(Now() - attempt)
 	left := time.Until(until)
@@ -78,8 +83,9 @@ func ValidFor(attempt int64, until time.Time) time.Duration {
 	return passed + left
 }
 
-// Connections counts those of a library that ended. A request on its way then may not have been answered, and if the library sent it again by itself
-// the answer is that to the second one: whoever wants to know looks whether the count has changed. The zero value is ready.
+// Connections counts those of a library that ended. A request on its way then may not have
+// been answered, and if the library sent it again by itself the answer is that to the second
+// one: whoever wants to know looks whether the count has changed. The zero value is ready.
 type Connections struct{ ended atomic.Int64 }
 
 // Ended is how many connections have ended, or could not be made.

@@ -1,4 +1,5 @@
-// Package protocol speaks the protocol of lockchaos adapters (docs/protocol.md), for the locks in Go beside it: a type with four methods, given to Main, is an adapter.
+// Package protocol speaks the protocol of lockchaos adapters (docs/protocol.md), for
+// the locks in Go beside it: a type with four methods, given to Main, is an adapter.
 //
 //	func main() { protocol.Main(open) }
 package protocol
@@ -18,7 +19,8 @@ import (
 type Hello struct {
 	// Nodes are the service's addresses: "10.88.0.2:6379".
 	Nodes []string
-	// Account is whom to log in as if the library insists on a user and a password; nil: none is known.
+	// Account is whom to log in as if the library insists on a user and a
+	// password; nil: none is known.
 	Account *Account
 	// TTL is how long a lease or session is to last.
 	TTL time.Duration
@@ -35,25 +37,32 @@ type Account struct {
 	Database string `json:"database"`
 }
 
-// Declaration says what may be concluded from the answers. A claim that is not made is not held against the lock.
+// Declaration says what may be concluded from the answers. A claim that is not
+// made is not held against the lock.
 type Declaration struct {
 	// Name is what the lock is called, with its version: it stands in the report.
 	Name string `json:"name"`
-	// Validity: "from_invocation" (the TTL, from the start of the attempt that succeeded), "library" (Grant.ValidFor), "session" (until Lost).
+	// Validity: "from_invocation" (the TTL, from the start of the attempt that
+	// succeeded), "library" (Grant.ValidFor), "session" (until Lost).
 	Validity string `json:"validity,omitempty"`
-	// Token: "fencing" (rises with every grant), "version" or "owner" (can be compared for equality); "": there is none.
+	// Token: "fencing" (rises with every grant), "version" or "owner" (can be
+	// compared for equality); "": there is none.
 	Token string `json:"token,omitempty"`
-	// Confirms are the ops ("release", "held", "renew") whose ok proves that the lock was still held.
+	// Confirms are the ops ("release", "held", "renew") whose ok proves that
+	// the lock was still held.
 	Confirms []string `json:"confirms,omitempty"`
-	// Can are those of "held" and "renew" that the lock has, and that are not in Confirms; and "cancel", if its Acquire ends soon after its context does.
+	// Can are those of "held" and "renew" that the lock has, and that are not in
+	// Confirms; and "cancel", if its Acquire ends soon after its context does.
 	Can []string `json:"can,omitempty"`
 	// LostGraceMS is within which time the lock notices a loss by itself, and says Lost.
 	LostGraceMS int64 `json:"lost_grace_ms,omitempty"`
 	// Notices is "alone" if it does so by its own clock, cut off or not; else empty.
 	Notices string `json:"notices,omitempty"`
-	// Tolerates is "minority" if a fault that touches only a minority of the service's nodes is no excuse; else empty.
+	// Tolerates is "minority" if a fault that touches only a minority of the
+	// service's nodes is no excuse; else empty.
 	Tolerates string `json:"tolerates,omitempty"`
-	// AbandonsMS is for how long an acquire without a grant may leave something behind; 0: for the TTL.
+	// AbandonsMS is for how long an acquire without a grant may leave something
+	// behind; 0: for the TTL.
 	AbandonsMS int64 `json:"abandons_ms,omitempty"`
 	// LeaseMS is the TTL of a lock whose lease can't be set; 0: the lock keeps to Hello's TTL.
 	LeaseMS int64 `json:"lease_ms,omitempty"`
@@ -65,27 +74,33 @@ type Declaration struct {
 	PerAcquire int `json:"permits_per_acquire,omitempty"`
 	// MultiKey is how many keys one Acquire may ask for, by Keys; 0: one.
 	MultiKey int `json:"multi_key,omitempty"`
-	// NoExpiry: a grant does not expire while its holder lives. Reentrant: an owner may acquire again what it holds.
+	// NoExpiry: a grant does not expire while its holder lives. Reentrant: an
+	// owner may acquire again what it holds.
 	NoExpiry  bool `json:"no_expiry,omitempty"`
 	Reentrant bool `json:"reentrant,omitempty"`
 	// ReadWrite: readers do not exclude each other. Reading tells what an Acquire is for.
 	ReadWrite bool `json:"read_write,omitempty"`
-	// Sessions: the lock has a session at its service, and each grant comes with it (Grant.Session).
+	// Sessions: the lock has a session at its service, and each grant comes
+	// with it (Grant.Session).
 	Sessions bool `json:"sessions,omitempty"`
 }
 
-// Grant is what comes with a grant. What was declared must be there, and nothing else. The stamps are readings of Now; one that is not known is 0.
+// Grant is what comes with a grant. What was declared must be there, and
+// nothing else. The stamps are readings of Now; one that is not known is 0.
 type Grant struct {
 	Token    int64
 	ValidFor time.Duration
-	// Attempt is when the request that took the lock was sent, First when the first one was that may have taken effect (also of an acquire that failed),
-	// Enqueued when the waiter surely stood in the queue.
+	// Attempt is when the request that took the lock was sent, First when the
+	// first one was that may have taken effect (also of an acquire that
+	// failed), Enqueued when the waiter surely stood in the queue.
 	Attempt, First, Enqueued int64
-	// Session is what the service knows the client's session by, also of an acquire that failed: see the function Session.
+	// Session is what the service knows the client's session by, also of an
+	// acquire that failed: see the function Session.
 	Session string
 }
 
-// Session is what a service knows a session by: the number of etcd's lease, of PostgreSQL's backend, or of ZooKeeper's session with its password.
+// Session is what a service knows a session by: the number of etcd's lease, of
+// PostgreSQL's backend, or of ZooKeeper's session with its password.
 func Session(id int64, password ...byte) string {
 	if len(password) == 0 {
 		return fmt.Sprintf("%#x", uint64(id))
@@ -93,13 +108,17 @@ func Session(id int64, password ...byte) string {
 	return fmt.Sprintf("%#x:%x", uint64(id), password)
 }
 
-// Lock is your lock. One value is one client, which is asked one thing at a time. The context's deadline is the time limit of the call: where a library does not
-// keep it, the adapter must. Any error but Busy, NotHeld and Unsupported leaves open whether it happened, which is always safe to say.
+// Lock is your lock. One value is one client, which is asked one thing at a
+// time. The context's deadline is the time limit of the call: where a library
+// does not keep it, the adapter must. Any error but Busy, NotHeld and
+// Unsupported leaves open whether it happened, which is always safe to say.
 type Lock interface {
 	Declare() Declaration
-	// Acquire waits for the key until the context ends: at its deadline, or when the application gives the wait up.
+	// Acquire waits for the key until the context ends: at its deadline, or
+	// when the application gives the wait up.
 	Acquire(ctx context.Context, key string) (Grant, error)
-	// Release gives back what the key's last Acquire was granted. It is called for a lock that is lost, too.
+	// Release gives back what the key's last Acquire was granted. It is called
+	// for a lock that is lost, too.
 	Release(ctx context.Context, key string) error
 	// Close gives up sessions and connections.
 	Close(ctx context.Context) error
@@ -107,12 +126,14 @@ type Lock interface {
 
 type reading struct{}
 
-// Reading reports whether an Acquire with the context is for reading: of a lock that declares ReadWrite.
+// Reading reports whether an Acquire with the context is for reading: of a lock
+// that declares ReadWrite.
 func Reading(ctx context.Context) bool { return ctx.Value(reading{}) != nil }
 
 type asked struct{}
 
-// Permits returns how many permits an Acquire with the context is for: of a lock that declares PerAcquire.
+// Permits returns how many permits an Acquire with the context is for: of a
+// lock that declares PerAcquire.
 func Permits(ctx context.Context) int {
 	n, _ := ctx.Value(asked{}).(int)
 	return max(n, 1)
@@ -120,7 +141,8 @@ func Permits(ctx context.Context) int {
 
 type together struct{}
 
-// Keys returns the keys that an Acquire with the context is for, all or none: of a lock that declares MultiKey. nil: its key alone. The other calls name the first of them.
+// Keys returns the keys that an Acquire with the context is for, all or none: of a lock
+// that declares MultiKey. nil: its key alone. The other calls name the first of them.
 func Keys(ctx context.Context) []string {
 	keys, _ := ctx.Value(together{}).([]string)
 	return keys
@@ -143,12 +165,14 @@ func (d Definite) Error() string { return string(d) }
 
 // The definite failures.
 const (
-	Busy        Definite = "busy"        // another holds the key, and nothing of this attempt is left in the service
+	// another holds the key, and nothing of this attempt is left in the service
+	Busy        Definite = "busy"
 	NotHeld     Definite = "not_held"    // the service says that it is no longer ours
 	Unsupported Definite = "unsupported" // no such op
 )
 
-// Main answers requests until there are no more. open is called with the hello; it need not connect.
+// Main answers requests until there are no more. open is called with the hello;
+// it need not connect.
 func Main(open func(Hello) (Lock, error)) {
 	var lock Lock
 	for r := range requests() {
@@ -169,7 +193,8 @@ func Main(open func(Hello) (Lock, error)) {
 	}
 }
 
-// requests reads one after the other. While one is carried out it reads on, and cancels the context of one that is given up.
+// requests reads one after the other. While one is carried out it reads on, and
+// cancels the context of one that is given up.
 func requests() <-chan request {
 	all := make(chan request, 1)
 	go func() {
@@ -195,7 +220,8 @@ func requests() <-chan request {
 // Lost tells that the key's present grant is lost. Any goroutine may.
 func Lost(key, why string) { send(reply{"event": "lost", "key": key, "why": why}) }
 
-// Version returns that of a module this program was built with: what was tried must stand in the report.
+// Version returns that of a module this program was built with: what was tried
+// must stand in the report.
 func Version(module string) string {
 	info, _ := debug.ReadBuildInfo()
 	if info != nil {
@@ -226,7 +252,8 @@ type request struct {
 }
 
 func (r request) hello() Hello {
-	return Hello{Nodes: r.Nodes, Account: r.Account, TTL: time.Duration(r.TTLMS) * time.Millisecond, Client: r.Client, Dir: r.Dir}
+	return Hello{Nodes: r.Nodes, Account: r.Account, TTL: time.Duration(r.TTLMS) * time.Millisecond, Client: r.Client,
+		Dir: r.Dir}
 }
 
 // answer carries one request out. The reply is never nil.
@@ -280,7 +307,8 @@ func declared(lock Lock) (reply, error) {
 
 func (g Grant) reply() reply {
 	out := reply{}
-	for name, value := range map[string]int64{"token": g.Token, "attempt_ns": g.Attempt, "first_ns": g.First, "enqueued_ns": g.Enqueued} {
+	for name, value := range map[string]int64{"token": g.Token, "attempt_ns": g.Attempt, "first_ns": g.First,
+		"enqueued_ns": g.Enqueued} {
 		if value != 0 {
 			out[name] = value
 		}

@@ -31,11 +31,13 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 	connections := &protocol.Connections{}
 	c := redis.NewClient(&redis.Options{
 		Addr: h.Nodes[0],
-		// Without it go-redis obeys no deadline, and a call hangs for as long as its own timeouts say.
+		// Without it go-redis obeys no deadline, and a call hangs for as long
+		// as its own timeouts say.
 		ContextTimeoutEnabled: true,
 		Dialer:                connections.Dial,
 	})
-	return &lock{redis: c, client: redislock.New(c), ttl: h.TTL, held: map[string]*redislock.Lock{}, connections: connections}, nil
+	return &lock{redis: c, client: redislock.New(c), ttl: h.TTL, held: map[string]*redislock.Lock{},
+		connections: connections}, nil
 }
 
 func (l *lock) Declare() protocol.Declaration {
@@ -48,8 +50,9 @@ func (l *lock) Declare() protocol.Declaration {
 	}
 }
 
-// Acquire obtains again and again, one attempt at a time. With a RetryStrategy the library would do that itself, and a deadline that ended an attempt
-// on its way would look like one that ended a pause.
+// Acquire obtains again and again, one attempt at a time. With a RetryStrategy
+// the library would do that itself, and a deadline that ended an attempt on its
+// way would look like one that ended a pause.
 func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
 	pause := func() time.Duration { return 10 * time.Millisecond }
 	return protocol.Poll(ctx, pause, 200*time.Millisecond, func(ctx context.Context) error {
@@ -84,7 +87,8 @@ func (l *lock) Renew(ctx context.Context, key string) (protocol.Grant, error) {
 	if l.held[key] == nil {
 		return protocol.Grant{}, protocol.NotHeld
 	}
-	// Refresh does not look at the clock: an answer that comes when the lease is over is ok all the same. Its caller's limit is what there is against that.
+	// Refresh does not look at the clock: an answer that comes when the lease is
+	// over is ok all the same. Its caller's limit is what there is against that.
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/2)
 	defer cancel()
 	began := protocol.Now()

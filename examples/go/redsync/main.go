@@ -1,4 +1,5 @@
-// The mutex of github.com/go-redsync/redsync/v4 on five independent Redis servers, as an adapter for lockchaos.
+// The mutex of github.com/go-redsync/redsync/v4 on five independent Redis
+// servers, as an adapter for lockchaos.
 //
 //	(cd examples/go && go build -o ../../bin/golocks/ ./...)
 //	lockchaos adapter test bin/golocks/redsync --service redis-five
@@ -28,7 +29,8 @@ type lock struct {
 	sync    *redsync.Redsync
 	ttl     time.Duration
 	held    map[string]*redsync.Mutex
-	// connections tell whether every command was answered, and sent once. The library's errors do not.
+	// connections tell whether every command was answered, and sent once. The
+	// library's errors do not.
 	connections protocol.Connections
 }
 
@@ -38,7 +40,8 @@ func open(h protocol.Hello) (protocol.Lock, error) {
 	for _, addr := range h.Nodes {
 		c := redis.NewClient(&redis.Options{
 			Addr: addr,
-			// Without it go-redis obeys no context, and the library's limit for a try (a twentieth of the expiry) means nothing.
+			// Without it go-redis obeys no context, and the library's limit for
+			// a try (a twentieth of the expiry) means nothing.
 			ContextTimeoutEnabled: true,
 			Dialer:                l.connections.Dial,
 		})
@@ -53,22 +56,25 @@ func (l *lock) Declare() protocol.Declaration {
 	return protocol.Declaration{
 		Name:     "redsync " + protocol.Version(library),
 		Validity: "library", // Until
-		// Documented: each returns the status. A majority had the value, which every try draws anew.
+		// Documented: each returns the status. A majority had the value, which
+		// every try draws anew.
 		Confirms: []string{"release", "renew"},
 		Can:      []string{"cancel"},
 		// Value is random: no Token.
 	}
 }
 
-// Acquire makes one try after the other. LockContext would do that too; but a context that ends in the middle of a try leaves what the try has taken,
-// for the library gives it back under the same context.
+// Acquire makes one try after the other. LockContext would do that too; but a
+// context that ends in the middle of a try leaves what the try has taken, for
+// the library gives it back under the same context.
 func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
 	m := l.sync.NewMutex(key, redsync.WithExpiry(l.ttl))
 	// The library's own limits: a twentieth of the expiry to take, another to give back.
 	g, err := protocol.Poll(ctx, l.pause, l.ttl, func(ctx context.Context) error {
 		before := l.connections.Ended()
 		err := m.TryLockContext(ctx)
-		if err != nil && l.connections.Ended() == before { // every server has said what it did, and what was taken has been given back
+		// every server has said what it did, and what was taken has been given back
+		if err != nil && l.connections.Ended() == before {
 			return protocol.Busy
 		}
 		return err

@@ -1,4 +1,5 @@
-// The mutex of etcd's Go library as it was in v3.4.13, as an adapter for lockchaos (docs/protocol.md): a session, a mutex, no more.
+// The mutex of etcd's Go library as it was in v3.4.13, as an adapter for
+// lockchaos (docs/protocol.md): a session, a mutex, no more.
 //
 //	go build -o ../../../bin/etcd34 .
 //	lockchaos run ../etcd-waiter.yaml --lock-cmd ../../../bin/etcd34 --service etcd
@@ -15,7 +16,8 @@ import (
 	"example.com/golocks/protocol"
 )
 
-// lock is one client: a session that is opened anew when it has ended, and the mutexes that it holds.
+// lock is one client: a session that is opened anew when it has ended, and the
+// mutexes that it holds.
 type lock struct {
 	client  *clientv3.Client
 	ttl     int

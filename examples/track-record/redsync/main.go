@@ -1,5 +1,5 @@
-// The mutex of redsync on one Redis server, as an adapter for lockchaos (docs/protocol.md). go.mod says which version: v4.0.3, or with
-// go get github.com/go-redsync/redsync/v4@v4.17.0 another one.
+// The mutex of redsync on one Redis server, as an adapter for lockchaos (docs/protocol.md). go.mod
+// says which version: v4.0.3, or with go get github.com/go-redsync/redsync/v4@v4.17.0 another one.
 //
 //	go build -o ../../../bin/redsync .
 //	lockchaos run ../redsync-extend.yaml --lock-cmd ../../../bin/redsync --service redis
@@ -43,7 +43,8 @@ func (l *lock) Declare() protocol.Declaration {
 func (l *lock) Acquire(ctx context.Context, key string) (protocol.Grant, error) {
 	deadline, _ := ctx.Deadline()
 	const pause = 10 * time.Millisecond
-	m := l.sync.NewMutex(key, redsync.WithExpiry(l.ttl), redsync.WithTries(int(time.Until(deadline)/pause)), redsync.WithRetryDelay(pause))
+	m := l.sync.NewMutex(key, redsync.WithExpiry(l.ttl), redsync.WithTries(int(time.Until(deadline)/pause)),
+		redsync.WithRetryDelay(pause))
 	if err := m.LockContext(ctx); err != nil {
 		return protocol.Grant{}, err // which does not tell whether another has it
 	}

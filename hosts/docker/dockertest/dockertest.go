@@ -1,7 +1,9 @@
-// Package dockertest lets tests use a Docker engine: the one of this machine if it answers, else one that they start themselves, from the
-// program dockerd, in a network namespace of its own and with folders of its own, so that nothing of the machine is touched.
+// Package dockertest lets tests use a Docker engine: the one of this machine if it answers,
+// else one that they start themselves, from the program dockerd, in a network namespace of
+// its own and with folders of its own, so that nothing of the machine is touched.
 //
-// The images of that engine stay in the user's cache folder from one test to the next. Where there is no engine and none can be started, tests are
+// The images of that engine stay in the user's cache folder from one test to
+// the next. Where there is no engine and none can be started, tests are
 // skipped; with LOCKCHAOS_REQUIRE=all that is a failure.
 package dockertest
 
@@ -41,8 +43,9 @@ var started struct {
 	stop  func()
 }
 
-// Need makes sure that an engine answers and has the named images (redis, etcd, …: see scripts/images), which it makes if they are missing; or skips
-// the test. The environment of the test process then names the engine. Stop must be called when all tests are done.
+// Need makes sure that an engine answers and has the named images (redis, etcd, …: see
+// scripts/images), which it makes if they are missing; or skips the test. The environment
+// of the test process then names the engine. Stop must be called when all tests are done.
 func Need(t testing.TB, images ...string) *docker.Engine {
 	t.Helper()
 	needed.Later(t, "it needs a container engine")
@@ -94,7 +97,8 @@ func start() error {
 	return tidy()
 }
 
-// tidy removes what tests left behind that were killed: the folder is that of this engine alone, and keeps more than the images.
+// tidy removes what tests left behind that were killed: the folder is that of
+// this engine alone, and keeps more than the images.
 func tidy() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
@@ -111,7 +115,8 @@ func tidy() error {
 	return nil
 }
 
-// answers asks whether an engine is there: by its own command, for what docker.Connect has once found out of a process's environment stays.
+// answers asks whether an engine is there: by its own command, for what
+// docker.Connect has once found out of a process's environment stays.
 func answers() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
@@ -121,7 +126,8 @@ func answers() error {
 	return nil
 }
 
-// launch starts dockerd and waits until it answers. Only one at a time uses the images' folder: others wait.
+// launch starts dockerd and waits until it answers. Only one at a time uses the
+// images' folder: others wait.
 func launch(program string) error {
 	root, err := cache.Folder("engine")
 	if err != nil {
@@ -140,7 +146,8 @@ func launch(program string) error {
 	}
 	socket := "unix://" + run + "/socket"
 	var log bytes.Buffer
-	cmd := exec.Command(program, "--data-root", filepath.Join(root, "data"), "--exec-root", run+"/exec", "--pidfile", run+"/pid", "-H", socket)
+	cmd := exec.Command(program, "--data-root", filepath.Join(root, "data"), "--exec-root", run+"/exec", "--pidfile",
+		run+"/pid", "-H", socket)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Pdeathsig: unix.SIGTERM}
 	begun, ended := make(chan error), make(chan struct{})
@@ -163,7 +170,8 @@ func launch(program string) error {
 		case <-time.After(stopLimit):
 			_ = cmd.Process.Kill()
 		}
-		// dockerd leaves a mount of its own network namespace, which would keep the folder, and that namespace.
+		// dockerd leaves a mount of its own network namespace, which would keep
+		// the folder, and that namespace.
 		_ = unix.Unmount(run+"/exec/netns/default", unix.MNT_DETACH)
 		_ = os.RemoveAll(run)
 		_ = lock.Close()

@@ -6,8 +6,8 @@ const (
 	// mostHeaders bounds a block of headers (bytes), and mostStreams the calls of a connection.
 	mostHeaders = 64 << 10
 	mostStreams = 10_000
-	// mostWaiting bounds what waits for a window of a connection, and what has come on it before the
-	// member answers.
+	// mostWaiting bounds what waits for a window of a connection, and what has
+	// come on it before the member answers.
 	mostWaiting = 64 << 20
 	// mostWritten bounds what clients have a member agree on, in all: the log keeps it.
 	mostWritten = 256 << 20

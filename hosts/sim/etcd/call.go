@@ -85,7 +85,8 @@ func timeout(text string) (time.Duration, bool) {
 	if text == "" {
 		return 0, false
 	}
-	unit, ok := map[byte]time.Duration{'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': 1}[text[len(text)-1]]
+	unit, ok := map[byte]time.Duration{'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond,
+		'u': time.Microsecond, 'n': 1}[text[len(text)-1]]
 	n, err := strconv.ParseInt(text[:len(text)-1], 10, 64)
 	if !ok || err != nil || n < 0 || n > int64(forever/unit) {
 		return 0, false
@@ -117,7 +118,8 @@ func (s *call) receive(part []byte, last bool) {
 			return
 		}
 		if n > mostReceived {
-			s.finish(status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", n, mostReceived))
+			s.finish(status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", n,
+				mostReceived))
 			return
 		}
 		if len(s.in) < prefix+n {

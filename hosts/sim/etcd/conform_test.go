@@ -46,7 +46,8 @@ func realEtcd(t *testing.T) string {
 	ended := make(chan error, 1)
 	dir := t.TempDir()
 	go func() {
-		ended <- etcdnode.Run(ctx, []string{"--name", "real", "--data-dir", dir, "--client-url", "http://" + addrs[0], "--peer-url", "http://" + addrs[1],
+		ended <- etcdnode.Run(ctx, []string{"--name", "real", "--data-dir", dir, "--client-url", "http://" + addrs[0],
+			"--peer-url", "http://" + addrs[1],
 			"--initial-cluster", "real=http://" + addrs[1], "--heartbeat-interval", "50ms", "--election-timeout", "500ms"})
 	}()
 	t.Cleanup(func() {
@@ -66,7 +67,8 @@ type peer struct {
 }
 
 func dial(t *testing.T, addr string) *peer {
-	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,13 +86,13 @@ type both struct {
 	compacted   int64
 	errors      map[string]int
 	watches     [2]*watching // of the present or the past, and of the future
-	// Of one transaction. A put that keeps what it finds, after a delete of all keys from one on, makes
-	// etcd 3.7.3 panic.
+	// Of one transaction. A put that keeps what it finds, after a delete of all
+	// keys from one on, makes etcd 3.7.3 panic.
 	keeps bool
 }
 
-// TestConforms asks a real etcd and the model the same random requests, over gRPC, and compares what
-// they answer and what their watches see.
+// TestConforms asks a real etcd and the model the same random requests, over
+// gRPC, and compares what they answer and what their watches see.
 func TestConforms(t *testing.T) {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv(requestsVar), strconv.Itoa(usualRequests)))
 	if err != nil {
@@ -98,7 +100,8 @@ func TestConforms(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(n)*20*time.Millisecond)
 	defer cancel()
-	b := &both{t: t, ctx: ctx, real: dial(t, realEtcd(t)), model: dial(t, newLive(t, 1).all[0].addr), r: rand.New(rand.NewPCG(uint64(n), 0)), errors: map[string]int{}}
+	b := &both{t: t, ctx: ctx, real: dial(t, realEtcd(t)), model: dial(t, newLive(t, 1).all[0].addr),
+		r: rand.New(rand.NewPCG(uint64(n), 0)), errors: map[string]int{}}
 	for i := range b.watches {
 		b.watches[i] = b.newWatching()
 	}
@@ -108,8 +111,10 @@ func TestConforms(t *testing.T) {
 		}
 	}
 	b.endWatches()
-	for _, want := range []string{"mvcc: required revision has been compacted", "mvcc: required revision is a future revision", "requested lease not found", "lease already exists",
-		"too large lease TTL", "key not found", "key is not provided", "duplicate key given in txn request", "value is provided", "lease is provided", "too many operations in txn request",
+	for _, want := range []string{"mvcc: required revision has been compacted",
+		"mvcc: required revision is a future revision", "requested lease not found", "lease already exists",
+		"too large lease TTL", "key not found", "key is not provided", "duplicate key given in txn request",
+		"value is provided", "lease is provided", "too many operations in txn request",
 		"invalid sort option"} {
 		if b.errors["etcdserver: "+want] == 0 {
 			t.Errorf("no request was refused for: %s", want)
@@ -244,7 +249,8 @@ func (b *both) txn(depth int) *pb.TxnRequest {
 	r.Success, r.Failure = b.ops(depth), b.ops(depth)
 	if b.chance(1) {
 		for range 129 {
-			r.Success = append(r.Success, &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte("a")}}})
+			r.Success = append(r.Success,
+				&pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte("a")}}})
 		}
 	}
 	return r
@@ -279,7 +285,8 @@ func (b *both) ops(depth int) (all []*pb.RequestOp) {
 func (b *both) leases() {
 	switch b.r.IntN(6) {
 	case 0:
-		r := &pb.LeaseGrantRequest{ID: 1 + int64(b.r.IntN(5)), TTL: 1000 * int64(b.r.IntN(3)-1)} // the shortest one may expire
+		// the shortest one may expire
+		r := &pb.LeaseGrantRequest{ID: 1 + int64(b.r.IntN(5)), TTL: 1000 * int64(b.r.IntN(3)-1)}
 		if b.chance(5) {
 			r.TTL = 9_000_000_001
 		}
@@ -460,8 +467,8 @@ func (b *both) newWatching() *watching {
 	return w
 }
 
-// sync waits until the watches have told of everything. What etcd still has to tell of a watch when it
-// is cancelled, or when the past is compacted, it may lose.
+// sync waits until the watches have told of everything. What etcd still has to tell
+// of a watch when it is cancelled, or when the past is compacted, it may lose.
 func (b *both) sync() {
 	for range 2 { // the watches that see a change are told in any order
 		ask(b, &pb.PutRequest{Key: []byte(syncKey)}, pb.KVClient.Put)
@@ -584,7 +591,8 @@ func (w *watching) catchUp() {
 		return x == w.seen[0] && x.progress > before[0] || x == w.seen[1] && x.progress > before[1]
 	},
 		func(s pb.Watch_WatchClient) {
-			if err := s.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}); err != nil {
+			progress := &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}
+			if err := s.Send(&pb.WatchRequest{RequestUnion: progress}); err != nil {
 				w.b.t.Fatal(err)
 			}
 		})
@@ -614,7 +622,8 @@ func (b *both) endWatches() {
 	if total < 100 {
 		b.t.Errorf("the watches have seen %d events", total)
 	}
-	for _, want := range []string{"mvcc: watcher range is empty", "mvcc: duplicate watch ID provided on the WatchStream", "compacted watch"} {
+	for _, want := range []string{"mvcc: watcher range is empty",
+		"mvcc: duplicate watch ID provided on the WatchStream", "compacted watch"} {
 		if b.errors[want] == 0 {
 			b.t.Errorf("no watch was refused for: %s", want)
 		}

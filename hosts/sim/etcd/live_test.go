@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/hosts/sim/etcd"
 )
 
-// live is a cluster of the model in real time, which real clients reach by TCP. All of it runs on one
-// goroutine, as in a simulation.
+// live is a cluster of the model in real time, which real clients reach by TCP.
+// All of it runs on one goroutine, as in a simulation.
 type live struct {
 	t     *testing.T
 	began time.Time
@@ -45,7 +45,8 @@ func newLive(t *testing.T, members int) *live {
 		l.cfg.Names, l.cfg.URLs = append(l.cfg.Names, fmt.Sprintf("etcd-%d", i+1)), append(l.cfg.URLs, "http://"+lis.Addr().String())
 	}
 	for i, lis := range listeners {
-		m := &liveMember{live: l, number: i + 1, disk: etcd.NewDisk(l.cfg), draws: rand.New(rand.NewPCG(1, uint64(i))), addr: lis.Addr().String()}
+		m := &liveMember{live: l, number: i + 1, disk: etcd.NewDisk(l.cfg), draws: rand.New(rand.NewPCG(1, uint64(i))),
+			addr: lis.Addr().String()}
 		l.all = append(l.all, m)
 		go m.listen(lis)
 	}

@@ -70,7 +70,8 @@ func NewDisk(c Config) *Disk {
 	for i := range c.Members {
 		voters = append(voters, uint64(i+1))
 	}
-	snap := &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{ConfState: &raftpb.ConfState{Voters: voters}, Index: proto.Uint64(1), Term: proto.Uint64(1)}}
+	snap := &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{ConfState: &raftpb.ConfState{Voters: voters},
+		Index: proto.Uint64(1), Term: proto.Uint64(1)}}
 	if err := d.log.ApplySnapshot(snap); err != nil {
 		panic(err) // the storage is empty
 	}
@@ -118,10 +119,13 @@ type Member struct {
 // at once.
 func New(number int, cfg Config, disk *Disk, env Env) (*Member, error) {
 	disk.boots++
-	m := &Member{number: number, cfg: cfg, env: env, disk: disk, store: disk.store, id: uint64(number)<<56 | disk.boots<<32,
-		proposed: map[uint64]func(proto.Message, error){}, reads: map[uint64]*read{}, asked: map[uint64]func([]byte){}, ticked: env.Now()}
+	m := &Member{number: number, cfg: cfg, env: env, disk: disk, store: disk.store,
+		id:       uint64(number)<<56 | disk.boots<<32,
+		proposed: map[uint64]func(proto.Message, error){}, reads: map[uint64]*read{}, asked: map[uint64]func([]byte){},
+		ticked: env.Now()}
 	var err error
-	m.node, err = raft.NewRawNode(&raft.Config{ID: uint64(number), ElectionTick: cfg.ticks(), HeartbeatTick: 1, Storage: disk.log, Applied: disk.applied,
+	m.node, err = raft.NewRawNode(&raft.Config{ID: uint64(number), ElectionTick: cfg.ticks(), HeartbeatTick: 1,
+		Storage: disk.log, Applied: disk.applied,
 		MaxSizePerMsg: 512 << 10, MaxInflightMsgs: 512, CheckQuorum: true, PreVote: true, Logger: silentLogger{}})
 	if err != nil {
 		return nil, fmt.Errorf("start member %d of etcd: %w", number, err)
@@ -242,7 +246,8 @@ func (m *Member) Receive(from int, text []byte) {
 	before := m.node.BasicStatus()
 	_ = m.node.Step(msg) // what it does not want, it drops
 	after := m.node.BasicStatus()
-	led := after.Lead != raft.None && after.Lead == msg.GetFrom() && (msg.GetType() == raftpb.MsgHeartbeat || msg.GetType() == raftpb.MsgApp)
+	led := after.Lead != raft.None && after.Lead == msg.GetFrom() &&
+		(msg.GetType() == raftpb.MsgHeartbeat || msg.GetType() == raftpb.MsgApp)
 	voted := after.HardState.GetVote() == msg.GetFrom() && msg.GetType() == raftpb.MsgVote
 	if led || voted || after.HardState.GetTerm() != before.HardState.GetTerm() {
 		m.draw()

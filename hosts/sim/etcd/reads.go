@@ -44,7 +44,8 @@ func (m *Member) linearize(s *call, done func(err error)) {
 	m.after(readRetry, again)
 }
 
-// whenReadable calls done when a read from this member's store is linearizable; at once if it need not be (serializable).
+// whenReadable calls done when a read from this member's store is linearizable;
+// at once if it need not be (serializable).
 func (m *Member) whenReadable(s *call, serializable bool, done func(err error)) {
 	if serializable {
 		done(nil)

@@ -38,7 +38,8 @@ func (m *Member) watchLeases() {
 			for _, l := range m.store.byID() {
 				if now >= l.expiry && now >= l.next {
 					l.next = now + revokeRetry
-					m.agree(nil, &pb.InternalRaftRequest{LeaseRevoke: &pb.LeaseRevokeRequest{ID: l.id}}, func(proto.Message, error) {})
+					m.agree(nil, &pb.InternalRaftRequest{LeaseRevoke: &pb.LeaseRevokeRequest{ID: l.id}},
+						func(proto.Message, error) {})
 				}
 			}
 		}
@@ -95,7 +96,8 @@ func (k *keepAlives) next() {
 	k.busy = true
 	m, id := k.s.c.m, k.todo[0]
 	k.todo = k.todo[1:]
-	// The header is of before: a lease that ended at a later revision is not seen to be alive at it.
+	// The header is of before: a lease that ended at a later revision is not
+	// seen to be alive at it.
 	resp := &pb.LeaseKeepAliveResponse{Header: m.header(m.store.rev), ID: id}
 	m.renew(k.s, id, func(ttl int64, err error) {
 		k.busy = false

@@ -17,13 +17,17 @@ import (
 const Version = "3.7.3"
 
 // served are the services of which some methods are served.
-var served = map[string]bool{"etcdserverpb.KV": true, "etcdserverpb.Lease": true, "etcdserverpb.Watch": true, "etcdserverpb.Cluster": true, "etcdserverpb.Maintenance": true,
+var served = map[string]bool{"etcdserverpb.KV": true, "etcdserverpb.Lease": true, "etcdserverpb.Watch": true,
+	"etcdserverpb.Cluster": true, "etcdserverpb.Maintenance": true,
 	"grpc.health.v1.Health": true}
 
 // methods make what takes the messages of a call.
 var methods = map[string]func(s *call) handler{
 	"/etcdserverpb.KV/Range": unary(func(s *call, r *pb.RangeRequest) error { return s.c.m.serveRange(s, r) }),
-	"/etcdserverpb.KV/Put":   unary(func(s *call, r *pb.PutRequest) error { return s.agreed(checkPut(r), &pb.InternalRaftRequest{Put: r}) }),
+	"/etcdserverpb.KV/Put": unary(func(s *call, r *pb.PutRequest) error {
+		return s.agreed(checkPut(r),
+			&pb.InternalRaftRequest{Put: r})
+	}),
 	"/etcdserverpb.KV/DeleteRange": unary(func(s *call, r *pb.DeleteRangeRequest) error {
 		return s.agreed(checkDelete(r), &pb.InternalRaftRequest{DeleteRange: r})
 	}),
@@ -31,7 +35,10 @@ var methods = map[string]func(s *call) handler{
 	"/etcdserverpb.KV/Compact": unary(func(s *call, r *pb.CompactionRequest) error {
 		return s.agreed(nil, &pb.InternalRaftRequest{Compaction: r})
 	}),
-	"/etcdserverpb.Lease/LeaseGrant": unary(func(s *call, r *pb.LeaseGrantRequest) error { return s.c.m.serveGrant(s, r) }),
+	"/etcdserverpb.Lease/LeaseGrant": unary(func(s *call,
+		r *pb.LeaseGrantRequest) error {
+		return s.c.m.serveGrant(s, r)
+	}),
 	"/etcdserverpb.Lease/LeaseRevoke": unary(func(s *call, r *pb.LeaseRevokeRequest) error {
 		return s.agreed(nil, &pb.InternalRaftRequest{LeaseRevoke: r})
 	}),
@@ -40,8 +47,11 @@ var methods = map[string]func(s *call) handler{
 		s.c.m.timeToLive(s, r)
 		return nil
 	}),
-	"/etcdserverpb.Lease/LeaseLeases": unary(func(s *call, _ *pb.LeaseLeasesRequest) error { return s.c.m.serveLeases(s) }),
-	"/etcdserverpb.Watch/Watch":       newWatchStream,
+	"/etcdserverpb.Lease/LeaseLeases": unary(func(s *call,
+		_ *pb.LeaseLeasesRequest) error {
+		return s.c.m.serveLeases(s)
+	}),
+	"/etcdserverpb.Watch/Watch": newWatchStream,
 	"/etcdserverpb.Cluster/MemberList": unary(func(s *call, r *pb.MemberListRequest) error {
 		return s.c.m.serveMembers(s, r)
 	}),
@@ -66,7 +76,8 @@ func (o one) message(text []byte) error { return o(text) }
 
 func (one) end() {}
 
-// unary makes the handler of a method with one request and one answer. The error of do ends the call.
+// unary makes the handler of a method with one request and one answer. The
+// error of do ends the call.
 func unary[R any, P interface {
 	*R
 	proto.Message
@@ -99,7 +110,8 @@ func (s *call) answer(resp proto.Message, err error) {
 	s.finish(err)
 }
 
-// agreed answers a call with what comes of a request that the members agree on, unless it is refused.
+// agreed answers a call with what comes of a request that the members agree on,
+// unless it is refused.
 func (s *call) agreed(refused error, r *pb.InternalRaftRequest) error {
 	if refused == nil {
 		s.c.m.agree(s, r, s.answer)
@@ -171,7 +183,8 @@ func (m *Member) serveMembers(s *call, r *pb.MemberListRequest) error {
 	m.whenReadable(s, !r.Linearizable, func(err error) {
 		resp := &pb.MemberListResponse{Header: m.header(m.store.rev)}
 		for i, url := range m.cfg.URLs {
-			resp.Members = append(resp.Members, &pb.Member{ID: uint64(i + 1), Name: m.cfg.Names[i], ClientURLs: []string{url}})
+			resp.Members = append(resp.Members, &pb.Member{ID: uint64(i + 1), Name: m.cfg.Names[i],
+				ClientURLs: []string{url}})
 		}
 		s.answer(resp, err)
 	})
@@ -180,7 +193,8 @@ func (m *Member) serveMembers(s *call, r *pb.MemberListRequest) error {
 
 func (m *Member) serveStatus(s *call) error {
 	st := m.node.BasicStatus()
-	s.answer(&pb.StatusResponse{Header: m.header(m.store.rev), Version: Version, Leader: m.lead, RaftIndex: st.HardState.GetCommit(), RaftTerm: m.term, RaftAppliedIndex: m.disk.applied}, nil)
+	s.answer(&pb.StatusResponse{Header: m.header(m.store.rev), Version: Version, Leader: m.lead,
+		RaftIndex: st.HardState.GetCommit(), RaftTerm: m.term, RaftAppliedIndex: m.disk.applied}, nil)
 	return nil
 }
 

@@ -137,7 +137,8 @@ func (c *change) record(name []byte, kv *mvccpb.KeyValue, kind mvccpb.Event_Even
 }
 
 func (c *change) put(name, value []byte, leased int64) {
-	kv := &mvccpb.KeyValue{Key: name, Value: value, CreateRevision: c.rev, ModRevision: c.rev, Version: 1, Lease: leased}
+	kv := &mvccpb.KeyValue{Key: name, Value: value, CreateRevision: c.rev, ModRevision: c.rev, Version: 1,
+		Lease: leased}
 	if old := c.s.get(name, c.rev); old != nil {
 		kv.CreateRevision, kv.Version = old.CreateRevision, old.Version+1
 		c.s.detach(old)
@@ -185,7 +186,8 @@ func (s *store) ranged(r *pb.RangeRequest, now int64) *pb.RangeResponse {
 	}
 	filters := r.MinModRevision != 0 || r.MaxModRevision != 0 || r.MinCreateRevision != 0 || r.MaxCreateRevision != 0
 	if r.SortOrder == pb.RangeRequest_NONE && !filters && r.Limit > 0 && int64(len(found)) > r.Limit+1 {
-		found = found[:r.Limit+1] // as etcd does: without an order, a target sorts only the first by key
+		// as etcd does: without an order, a target sorts only the first by key
+		found = found[:r.Limit+1]
 	}
 	found = slices.DeleteFunc(found, func(kv *mvccpb.KeyValue) bool { return !wanted(r, kv) })
 	arrange(r, found)
@@ -195,7 +197,8 @@ func (s *store) ranged(r *pb.RangeRequest, now int64) *pb.RangeResponse {
 	resp.Kvs = found
 	if r.KeysOnly {
 		for i, kv := range found {
-			bare := &mvccpb.KeyValue{Key: kv.Key, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision, Version: kv.Version}
+			bare := &mvccpb.KeyValue{Key: kv.Key, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision,
+				Version: kv.Version}
 			if r.SortTarget == pb.RangeRequest_VALUE { // etcd has read the whole of it then
 				bare.Lease = kv.Lease
 			}
@@ -209,7 +212,8 @@ func wanted(r *pb.RangeRequest, kv *mvccpb.KeyValue) bool {
 	within := func(rev, least, most int64) bool {
 		return (least == 0 || rev >= least) && (most == 0 || rev <= most)
 	}
-	return within(kv.ModRevision, r.MinModRevision, r.MaxModRevision) && within(kv.CreateRevision, r.MinCreateRevision, r.MaxCreateRevision)
+	return within(kv.ModRevision, r.MinModRevision, r.MaxModRevision) &&
+		within(kv.CreateRevision, r.MinCreateRevision, r.MaxCreateRevision)
 }
 
 // arrange sorts what was found as a Range asks. Equal ones may come in any order.

@@ -65,7 +65,8 @@ func (c *change) doDelete(r *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
 	return resp
 }
 
-// txn carries a Txn out. All compares, those of transactions within it too, see the store before it.
+// txn carries a Txn out. All compares, those of transactions within it too, see
+// the store before it.
 func (s *store) txn(r *pb.TxnRequest) (*pb.TxnResponse, []*mvccpb.Event, error) {
 	paths := map[*pb.TxnRequest]bool{}
 	s.decide(r, paths)
@@ -179,8 +180,8 @@ func (c *change) doTxn(r *pb.TxnRequest, paths map[*pb.TxnRequest]bool) *pb.TxnR
 	return resp
 }
 
-// reads reports whether a transaction only reads, and whether it may do so from any member. One that
-// does nothing beside comparing may.
+// reads reports whether a transaction only reads, and whether it may do so from
+// any member. One that does nothing beside comparing may.
 func reads(r *pb.TxnRequest) (only, serializable bool) {
 	only, serializable = true, true
 	for _, ops := range [][]*pb.RequestOp{r.Success, r.Failure} {

@@ -46,7 +46,8 @@ type machine struct {
 
 func newWorld(t *testing.T, members int) *world {
 	w := &world{t: t, cut: map[*machine]bool{},
-		cfg: etcd.Config{Members: members, Heartbeat: 50 * time.Millisecond, Election: 500 * time.Millisecond, Names: make([]string, members), URLs: make([]string, members)}}
+		cfg: etcd.Config{Members: members, Heartbeat: 50 * time.Millisecond, Election: 500 * time.Millisecond,
+			Names: make([]string, members), URLs: make([]string, members)}}
 	for i := range members {
 		m := &machine{world: w, number: i + 1, disk: etcd.NewDisk(w.cfg), draws: rand.New(rand.NewPCG(1, uint64(i))), rate: 1}
 		w.all = append(w.all, m)
@@ -206,7 +207,8 @@ func (c *caller) call(method string, r proto.Message, more ...hpack.HeaderField)
 	stream = c.id
 	c.id += 2
 	c.encoded.Reset()
-	for _, f := range append([]hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":path", Value: "/etcdserverpb." + method}}, more...) {
+	for _, f := range append([]hpack.HeaderField{{Name: ":method", Value: "POST"},
+		{Name: ":path", Value: "/etcdserverpb." + method}}, more...) {
 		_ = c.encoder.WriteField(f)
 	}
 	_ = c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.encoded.Bytes(), EndHeaders: true})
@@ -291,8 +293,8 @@ func TestLeasesGoByTheLeadersClock(t *testing.T) {
 	}
 }
 
-// TestLeaderCrashes: another member leads then, with all that was answered for; leases begin anew; and
-// the one that crashed comes back with what it knew.
+// TestLeaderCrashes: another member leads then, with all that was answered for;
+// leases begin anew; and the one that crashed comes back with what it knew.
 func TestLeaderCrashes(t *testing.T) {
 	w := newWorld(t, 3)
 	old := w.leader()
@@ -370,7 +372,8 @@ func TestDeadline(t *testing.T) {
 	alone := w.leader()
 	w.cut[alone] = true
 	began := w.now
-	code, _ := alone.dial().ask("KV/Put", &pb.PutRequest{Key: []byte("k")}, &pb.PutResponse{}, hpack.HeaderField{Name: "grpc-timeout", Value: "300m"})
+	code, _ := alone.dial().ask("KV/Put", &pb.PutRequest{Key: []byte("k")}, &pb.PutResponse{},
+		hpack.HeaderField{Name: "grpc-timeout", Value: "300m"})
 	if took := w.now - began; code != "4" || took != 300*time.Millisecond {
 		t.Errorf("status %s after %v", code, took)
 	}
@@ -378,7 +381,8 @@ func TestDeadline(t *testing.T) {
 
 func TestUnknownMethods(t *testing.T) {
 	c := newWorld(t, 1).all[0].dial()
-	for method, want := range map[string]string{"Auth/AuthEnable": "unknown service etcdserverpb.Auth", "KV/Nothing": "unknown method Nothing for service etcdserverpb.KV"} {
+	for method, want := range map[string]string{"Auth/AuthEnable": "unknown service etcdserverpb.Auth",
+		"KV/Nothing": "unknown method Nothing for service etcdserverpb.KV"} {
 		if code, why := c.ask(method, &pb.RangeRequest{}, &pb.RangeResponse{}); code != "12" || why != want {
 			t.Errorf("%s: %s %s", method, code, why)
 		}

@@ -19,7 +19,8 @@ const (
 	mostRevsAtOnce = 1000 // of the past, in one response
 )
 
-// noWatch is the ID of a watch that could not be made, and of progress that holds for a whole stream.
+// noWatch is the ID of a watch that could not be made, and of progress that
+// holds for a whole stream.
 const noWatch = -1
 
 // The reasons for a refusal, in etcd's words.
@@ -92,9 +93,11 @@ func (w *watchStream) drop(one *watcher) {
 func (w *watchStream) create(r *pb.WatchCreateRequest) {
 	now := w.m.store.rev
 	refuse := func(why error) {
-		w.s.reply(&pb.WatchResponse{Header: w.m.header(now), WatchId: noWatch, Created: true, Canceled: true, CancelReason: why.Error()})
+		w.s.reply(&pb.WatchResponse{Header: w.m.header(now), WatchId: noWatch, Created: true, Canceled: true,
+			CancelReason: why.Error()})
 	}
-	one := &watcher{stream: w, id: r.WatchId, of: span{r.Key, r.RangeEnd}, start: r.StartRevision, next: max(r.StartRevision, now+1), prevKV: r.PrevKv, fragment: r.Fragment,
+	one := &watcher{stream: w, id: r.WatchId, of: span{r.Key, r.RangeEnd}, start: r.StartRevision,
+		next: max(r.StartRevision, now+1), prevKV: r.PrevKv, fragment: r.Fragment,
 		progress: r.ProgressNotify, quiet: r.ProgressNotify}
 	if len(r.Key) == 0 {
 		one.of.from = []byte{0}
@@ -182,7 +185,8 @@ func (w *watcher) catchUp() {
 	defer w.stream.s.c.flush()
 	if w.next < m.store.compacted {
 		w.compacted = true
-		w.stream.s.reply(&pb.WatchResponse{Header: m.header(0), WatchId: w.id, Canceled: true, CompactRevision: m.store.compacted})
+		w.stream.s.reply(&pb.WatchResponse{Header: m.header(0), WatchId: w.id, Canceled: true,
+			CompactRevision: m.store.compacted})
 		return
 	}
 	var events []*mvccpb.Event

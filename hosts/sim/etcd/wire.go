@@ -50,7 +50,8 @@ type Conn struct {
 
 // Accept begins a connection. What is to be sent to the client goes to send.
 func (m *Member) Accept(send func(text []byte)) *Conn {
-	c := &Conn{m: m, send: send, streams: map[uint32]*call{}, window: usualWindow, first: usualWindow, frame: usualFrame}
+	c := &Conn{m: m, send: send, streams: map[uint32]*call{}, window: usualWindow, first: usualWindow,
+		frame: usualFrame}
 	c.framer = http2.NewFramer(&c.out, &c.read)
 	c.framer.SetMaxReadFrameSize(usualFrame)
 	c.decoder = hpack.NewDecoder(4096, nil)
@@ -243,5 +244,6 @@ func (c *Conn) writeHeaders(stream uint32, last bool, fields ...hpack.HeaderFiel
 	for _, f := range fields {
 		_ = c.encoder.WriteField(f) // into memory
 	}
-	_ = c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.encoded.Bytes(), EndHeaders: true, EndStream: last})
+	_ = c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.encoded.Bytes(),
+		EndHeaders: true, EndStream: last})
 }

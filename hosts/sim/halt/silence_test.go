@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestSilence: a program is ended that made no host call between two looks while it had its turn, and no other.
+// TestSilence: a program is ended that made no host call between two looks
+// while it had its turn, and no other.
 func TestSilence(t *testing.T) {
 	ended := 0
 	s := NewSilence(time.Hour, func() { ended++ })

@@ -105,8 +105,8 @@ func (x *matcher) item(s, p, end int) (to int, more bool) {
 	return s + 1, true
 }
 
-// special matches %b, %f and %1 at src[s:], with pat[p:] after the %. to is -1 if there is no match;
-// after is where the pattern goes on, 0 if it is none of these.
+// special matches %b, %f and %1 at src[s:], with pat[p:] after the %. to is -1 if
+// there is no match; after is where the pattern goes on, 0 if it is none of these.
 func (x *matcher) special(s, p int) (to, after int) {
 	if p == len(x.pat) {
 		wrong("malformed pattern (ends with '%')")

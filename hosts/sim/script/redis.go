@@ -83,7 +83,8 @@ func (m *meter) call(l *lua.LState, r Redis, sha string, raise bool) int {
 		}
 	}
 	if len(args) == 0 {
-		l.Error(lua.LString(fmt.Sprintf("Please specify at least one argument for this redis lib call script: %s, &c.", sha)), 1)
+		l.Error(lua.LString(fmt.Sprintf("Please specify at least one argument for this redis lib call script: %s, &c.",
+			sha)), 1)
 	}
 	if why := r.Refuses(args); why != "" {
 		return failed(l, why, raise)

@@ -10,8 +10,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// What gopher-lua does by addresses, by the order of Go's maps and by random numbers of the process,
-// these functions do the same way in each run.
+// What gopher-lua does by addresses, by the order of Go's maps and by random
+// numbers of the process, these functions do the same way in each run.
 
 // steady replaces such functions.
 func (m *meter) steady(l *lua.LState) {

@@ -1,7 +1,7 @@
-// Package script runs the Lua scripts of a simulated Redis. Scripts are part of the lock under
-// test, and nobody has read them: they run inside of lockchaos, so they get no function that reads a
-// file or prints, and bounds on time and memory. The bounds are counted in steps and bytes, so that
-// a run ends at the same step each time.
+// Package script runs the Lua scripts of a simulated Redis. Scripts are part of the
+// lock under test, and nobody has read them: they run inside of lockchaos, so they get
+// no function that reads a file or prints, and bounds on time and memory. The bounds
+// are counted in steps and bytes, so that a run ends at the same step each time.
 package script
 
 import (
@@ -57,8 +57,8 @@ type Redis struct {
 	Stop func() error
 }
 
-// Run runs the script, writes its reply, and returns how many steps it took. The error ends the run;
-// what is wrong with a script is a reply.
+// Run runs the script, writes its reply, and returns how many steps it took.
+// The error ends the run; what is wrong with a script is a reply.
 func (s *Script) Run(r Redis, reply *server.Peer, keys, argv []string) (steps int64, err error) {
 	m := &meter{strings: map[*byte]bool{}, arrays: map[*lua.LTable]int{}, names: map[lua.LValue]int{}, stop: r.Stop}
 	l := lua.NewState(lua.Options{SkipOpenLibs: true, CallStackSize: lua.CallStackSize, MinimizeStackMemory: true,
@@ -108,14 +108,16 @@ var missing = []string{"print", "dofile", "loadfile", "require", "module", "_pri
 
 // open gives a script its libraries.
 func (m *meter) open(l *lua.LState) {
-	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenCoroutine, lua.OpenTable, lua.OpenString, lua.OpenMath} {
+	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenCoroutine, lua.OpenTable, lua.OpenString,
+		lua.OpenMath} {
 		l.Push(l.NewFunction(open))
 		l.Call(0, 0)
 	}
 	for _, name := range missing {
 		l.SetGlobal(name, lua.LNil)
 	}
-	base, text, tables := l.GetGlobal("_G").(*lua.LTable), l.GetGlobal("string").(*lua.LTable), l.GetGlobal("table").(*lua.LTable)
+	base, text, tables := l.GetGlobal("_G").(*lua.LTable), l.GetGlobal("string").(*lua.LTable),
+		l.GetGlobal("table").(*lua.LTable)
 	for _, mod := range []*lua.LTable{text, tables} {
 		mod.ForEach(func(name, fn lua.LValue) {
 			if f, ok := fn.(*lua.LFunction); ok && f.IsG {
@@ -179,8 +181,8 @@ func (m *meter) concat(l *lua.LState) {
 	m.fits(total)
 }
 
-// load is loadstring, and load of a string: a function that makes the text piece by piece would come
-// to the same.
+// load is loadstring, and load of a string: a function that makes the text
+// piece by piece would come to the same.
 func (m *meter) load(l *lua.LState) int {
 	text := l.CheckString(1)
 	m.spend(int64(len(text)))

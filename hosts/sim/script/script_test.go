@@ -29,13 +29,14 @@ func ran(t *testing.T, text string, keys, argv []string) (reply string, err erro
 		return b.String(), nil
 	}
 	m := serving(t)
-	_, err = s.Run(Redis{Stop: func() error { return nil }, Refuses: func([]string) string { return "" }, Call: func(args []string) (any, error) {
-		var b bytes.Buffer
-		p := server.NewPeer(bufio.NewWriter(&b))
-		m.Server().Dispatch(p, args)
-		p.Flush()
-		return server.ParseReply(bufio.NewReader(&b))
-	}}, p, keys, argv)
+	_, err = s.Run(Redis{Stop: func() error { return nil }, Refuses: func([]string) string { return "" },
+		Call: func(args []string) (any, error) {
+			var b bytes.Buffer
+			p := server.NewPeer(bufio.NewWriter(&b))
+			m.Server().Dispatch(p, args)
+			p.Flush()
+			return server.ParseReply(bufio.NewReader(&b))
+		}}, p, keys, argv)
 	p.Flush()
 	return b.String(), err
 }
@@ -53,7 +54,8 @@ func serving(t *testing.T) *miniredis.Miniredis {
 
 // TestSandboxScriptsAreBounded: what a script does without bound ends the run, with the bound.
 func TestSandboxScriptsAreBounded(t *testing.T) {
-	const steps, memory, long = "takes more than 1000000 steps", "makes strings and tables of more than 64 MB", "makes a string of more than 1024 KB"
+	const steps, memory, long = "takes more than 1000000 steps", "makes strings and tables of more than 64 MB",
+		"makes a string of more than 1024 KB"
 	for _, c := range []struct{ script, want string }{
 		{`while true do end`, steps},
 		{`while true do pcall(function() while true do end end) end`, steps},
@@ -75,7 +77,8 @@ func TestSandboxScriptsAreBounded(t *testing.T) {
 		{`local t = {} for i = 1, 100 do local u = {} u[1000000] = i t[i] = u end`, memory},
 		{`local t = {} for i = 1, 1000 do t[i] = coroutine.create(function() end) end`, "makes more than 100 coroutines"},
 		{`local t = {1} for i = 1, 900 do t = {t, t} end return t`, steps},
-		{`local t = {1} for i = 1, 900 do t = {t, t} end return cjson.encode(t)`, ""}, // cjson refuses it
+		// cjson refuses it
+		{`local t = {1} for i = 1, 900 do t = {t, t} end return cjson.encode(t)`, ""},
 		{"return " + strings.Repeat("x", 70_000), "is longer than 64 KB"},
 		{`return loadstring("return " .. string.rep("x", 70000))`, "is longer than 64 KB"},
 		{`for i = 1, 1e9 do redis.call("PING") end`, steps},
@@ -91,8 +94,8 @@ func TestSandboxScriptsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSandboxScriptsReachNothing: scripts have no function that prints, reads a file, or goes deeper
-// than a program's stack; they get an error of Lua.
+// TestSandboxScriptsReachNothing: scripts have no function that prints, reads a
+// file, or goes deeper than a program's stack; they get an error of Lua.
 func TestSandboxScriptsReachNothing(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{`print("out")`, "access nonexistent global variable 'print'"},
@@ -134,22 +137,27 @@ func TestSandboxScriptsReachNothing(t *testing.T) {
 // asMiniredis are scripts to which miniredis answers the same.
 var asMiniredis = []string{
 	`return 1`, `return 1.9`, `return "x"`, `return true`, `return false`, `return nil`, ``, `return {1, {2, "x"}, false, 3}`,
-	`return {ok = "fine"}`, `return {err = "ERR bad"}`, `return redis.error_reply("MY bad")`, `return redis.error_reply("bad")`, `return redis.status_reply("fine")`,
+	`return {ok = "fine"}`, `return {err = "ERR bad"}`, `return redis.error_reply("MY bad")`,
+	`return redis.error_reply("bad")`, `return redis.status_reply("fine")`,
 	`return KEYS[1] .. ARGV[1] .. #KEYS .. #ARGV`,
-	`return redis.call("SET", KEYS[1], ARGV[1])`, `redis.call("SET", KEYS[1], 5) return redis.call("INCR", KEYS[1])`, `return redis.call("GET", "none")`,
+	`return redis.call("SET", KEYS[1], ARGV[1])`, `redis.call("SET", KEYS[1], 5) return redis.call("INCR", KEYS[1])`,
+	`return redis.call("GET", "none")`,
 	`return redis.call("NONE")`, `return redis.pcall("NONE")`, `return redis.call("INCR")`, `return redis.pcall("INCR").err`,
 	`redis.call("RPUSH", "l", "a", "b", 3) return redis.call("LRANGE", "l", 0, -1)`,
 	`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`,
 	`if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", 1000) then return 1 end return 0`,
 	`redis.call("HSET", "h", "f", 1) return redis.call("HGETALL", "h")`, `return redis.call("PTTL", KEYS[1])`,
 	`return tonumber("12") + 1`, `return tostring(1.5)`, `return tostring(10 / 2)`, `return math.floor(3.7)`,
-	`return string.format("%d %s %05.1f %x %q", 3, "x", 2.5, 255, "a")`, `return ("x"):rep(3)`, `return select("#", 1, 2, 3)`, `return {unpack({1, 2, 3})}`,
+	`return string.format("%d %s %05.1f %x %q", 3, "x", 2.5, 255, "a")`, `return ("x"):rep(3)`,
+	`return select("#", 1, 2, 3)`, `return {unpack({1, 2, 3})}`,
 	`return cjson.encode({1, "x", {2}})`, `return cjson.decode('{"a": [1, 2]}').a[2]`, `return redis.sha1hex("x")`,
 	`return {pcall(error, "x")}`, `local ok, e = pcall(function() error({code = 7}) end) return e.code`,
-	`return table.concat({1, 2, 3}, ",")`, `local t = {3, 1, 2} table.sort(t) return t`, `local t = {1, 2} table.insert(t, 1, 0) table.remove(t) return t`,
+	`return table.concat({1, 2, 3}, ",")`, `local t = {3, 1, 2} table.sort(t) return t`,
+	`local t = {1, 2} table.insert(t, 1, 0) table.remove(t) return t`,
 	`local co = coroutine.wrap(function(a) local b = coroutine.yield(a + 1) return b * 2 end) return {co(1), co(5)}`,
 	`return loadstring("return 4")()`, `return os.clock()`, `return type(redis.log) .. redis.LOG_WARNING`, `return server.call("PING")`,
-	`return {("a.b"):find(".", 1, true)}`, `return {("hello"):find("l+")}`, `return {("k=v"):match("(%w+)=(%w+)")}`, `return (("a,b"):gsub(",", ";"))`,
+	`return {("a.b"):find(".", 1, true)}`, `return {("hello"):find("l+")}`, `return {("k=v"):match("(%w+)=(%w+)")}`,
+	`return (("a,b"):gsub(",", ";"))`,
 	`local n = 0 for w in ("one two"):gmatch("%a+") do n = n + #w end return n`, `return {("x"):byte(1)}`, `return string.char(65, 66)`,
 	`return redis.call("EXPIRE", KEYS[1], 10)`, `redis.call("SET", KEYS[1], "v", "PX", 1500) return redis.call("PTTL", KEYS[1])`,
 }
@@ -194,7 +202,8 @@ func TestScriptsAreSteady(t *testing.T) {
 
 // FuzzPattern compares with the patterns of gopher-lua, where those match as Lua's do.
 func FuzzPattern(f *testing.F) {
-	for _, p := range []string{"a", "(a)(b)", "a*b", "a-b", "a?b", "[a-c]+", "[^%s]", "%b()", "()a()", "^a", "a$", "%d+%.%d", "(%w+)=(%w*)", "%f[%w]%w+", "(a)%1", ".-x", "[]]", "[%]]", "%"} {
+	for _, p := range []string{"a", "(a)(b)", "a*b", "a-b", "a?b", "[a-c]+", "[^%s]", "%b()", "()a()", "^a", "a$",
+		"%d+%.%d", "(%w+)=(%w*)", "%f[%w]%w+", "(a)%1", ".-x", "[]]", "[%]]", "%"} {
 		f.Add("aab(b)=12.5 x", p)
 	}
 	f.Fuzz(func(t *testing.T, src, pat string) {
@@ -241,8 +250,10 @@ func TestPatternsAreThoseOfLua(t *testing.T) {
 	}
 	compare := l.Get(-1)
 	l.Pop(1)
-	for _, pat := range []string{"a", "(a)(b)", "a*b", "a-b", "b?c", "[a-c]+", "[^%s]", "%b()", "^a", "b$", "%d+%.%d", "(%w+)=(%w*)", "(a)%1", ".-x", "[%a_][%w_]*", "%s+", "%S+", "%u%l", "%x+", "%p", ".", ".*", "[^,]+", "%-", "%$", "x*"} {
-		for _, src := range []string{"", "aab(b)=12.5 x", "key=value, other=two", "AaBb", "a,b,,c", "aaa", "(a(b)c)(d", "x-y$z", "_id9 = 0xff"} {
+	for _, pat := range []string{"a", "(a)(b)", "a*b", "a-b", "b?c", "[a-c]+", "[^%s]", "%b()", "^a", "b$", "%d+%.%d",
+		"(%w+)=(%w*)", "(a)%1", ".-x", "[%a_][%w_]*", "%s+", "%S+", "%u%l", "%x+", "%p", ".", ".*", "[^,]+", "%-", "%$", "x*"} {
+		for _, src := range []string{"", "aab(b)=12.5 x", "key=value, other=two", "AaBb", "a,b,,c", "aaa", "(a(b)c)(d",
+			"x-y$z", "_id9 = 0xff"} {
 			if err := l.CallByParam(lua.P{Fn: compare, NRet: 2, Protect: true}, lua.LString(src), lua.LString(pat)); err != nil {
 				t.Errorf("%q in %q: %v", pat, src, err)
 				continue

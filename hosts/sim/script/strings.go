@@ -13,7 +13,8 @@ var directive = regexp.MustCompile(`^%(%|[-+ #0]*[0-9]{0,2}(\.[0-9]{0,2})?[cdiou
 
 // textual are the functions of package string that are not gopher-lua's, or have to look first.
 func (m *meter) textual(l *lua.LState, mod *lua.LTable) {
-	for name, fn := range map[string]lua.LGFunction{"find": m.find, "match": m.match, "gmatch": m.gmatch, "gfind": m.gmatch, "gsub": m.gsub} {
+	for name, fn := range map[string]lua.LGFunction{"find": m.find, "match": m.match, "gmatch": m.gmatch,
+		"gfind": m.gmatch, "gsub": m.gsub} {
 		mod.RawSetString(name, l.NewFunction(m.library(fn)))
 	}
 	m.guard(l, mod, "rep", func(l *lua.LState) {

@@ -40,7 +40,8 @@ func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
 	broken := 0
 	for _, o := range oracle.Windows(h, oracle.DefaultLimits) {
 		key := h.Keys[o.Key]
-		harmless.Fprintf(w, "    %s: %d holds in windows of at most %d (%d of them); ", key, o.Holds, oracle.DefaultLimits.Window, o.Windows)
+		harmless.Fprintf(w, "    %s: %d holds in windows of at most %d (%d of them); ", key, o.Holds,
+			oracle.DefaultLimits.Window, o.Windows)
 		switch {
 		case len(o.Broken) > 0:
 			harmless.Fprintf(w, "they conflict %s\n", place("grants", o.Broken[0], len(o.Broken)))
@@ -59,7 +60,8 @@ func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
 				len(o.Cuts), inSeconds(o.Cuts[0]))
 		}
 		if len(o.Undecided) > 0 {
-			harmless.Fprintf(w, "      not covered: not decided within %v each %s\n", oracle.DefaultLimits.Time, place("grants", o.Undecided[0], len(o.Undecided)))
+			harmless.Fprintf(w, "      not covered: not decided within %v each %s\n", oracle.DefaultLimits.Time,
+				place("grants", o.Undecided[0], len(o.Undecided)))
 		}
 		broken += len(o.Broken)
 	}
@@ -69,13 +71,14 @@ func opinionOfHolds(w io.Writer, h *history.History, v checker.Verdict) error {
 	return nil
 }
 
-// found tells whether the judge found something against a property, or says that it can't tell.
+// found reports whether the judge found something against a property, or says that it can't tell.
 func found(v checker.Verdict, property string) bool {
 	r := v.Property(property)
 	return r == nil || r.Outcome != checker.Pass
 }
 
-// opinionOfStore asks about the reads and writes of the protected resource, as its clients saw them.
+// opinionOfStore asks about the reads and writes of the protected resource, as
+// its clients saw them.
 func opinionOfStore(w io.Writer, h *history.History) {
 	if h.Header.Store.Engine == "" || h.Header.Translated {
 		return
@@ -86,7 +89,8 @@ func opinionOfStore(w io.Writer, h *history.History) {
 	}
 	harmless.Fprintf(w, "  porcupine, asked whether the store answered as %s:\n", oracle.RegisterOf(&h.Header))
 	for _, o := range opinions {
-		harmless.Fprintf(w, "    %s: %d reads and writes in windows of at most %d (%d of them), %d of unknown fate; ", h.Keys[o.Key], o.Ops, oracle.DefaultLimits.Window, o.Windows, o.Unsure)
+		harmless.Fprintf(w, "    %s: %d reads and writes in windows of at most %d (%d of them), %d of unknown fate; ",
+			h.Keys[o.Key], o.Ops, oracle.DefaultLimits.Window, o.Windows, o.Unsure)
 		switch {
 		case len(o.Broken) > 0:
 			harmless.Fprintf(w, "no order explains its answers %s\n", place("ops", o.Broken[0], len(o.Broken)))
@@ -96,7 +100,8 @@ func opinionOfStore(w io.Writer, h *history.History) {
 			harmless.Fprintf(w, "it did in what was decided\n")
 		}
 		if len(o.Undecided) > 0 {
-			harmless.Fprintf(w, "      not covered: too much at a time, or not decided within %v each %s\n", oracle.DefaultLimits.Time, place("ops", o.Undecided[0], len(o.Undecided)))
+			harmless.Fprintf(w, "      not covered: too much at a time, or not decided within %v each %s\n",
+				oracle.DefaultLimits.Time, place("ops", o.Undecided[0], len(o.Undecided)))
 		}
 	}
 }

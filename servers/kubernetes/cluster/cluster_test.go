@@ -1,5 +1,7 @@
-// Package cluster tries what lockchaos needs of Kubernetes on the cluster of scripts/kubernetes. `make test-kubernetes` brings one up and takes it down. It is a package
-// of tests alone, beside the one that builds Kubernetes, so that neither Kubernetes nor client-go is linked into the other.
+// Package cluster tries what lockchaos needs of Kubernetes on the cluster of
+// scripts/kubernetes. `make test-kubernetes` brings one up and takes it down.
+// It is a package of tests alone, beside the one that builds Kubernetes, so
+// that neither Kubernetes nor client-go is linked into the other.
 package cluster
 
 import (
@@ -38,7 +40,8 @@ type cluster struct {
 	namespace string
 }
 
-// admin skips where KUBECONFIG is not that of scripts/kubernetes: other clusters have other work to do.
+// admin skips where KUBECONFIG is not that of scripts/kubernetes: other
+// clusters have other work to do.
 func admin(t *testing.T) *cluster {
 	t.Helper()
 	file, err := clientcmd.LoadFromFile(os.Getenv("KUBECONFIG"))
@@ -65,7 +68,8 @@ func admin(t *testing.T) *cluster {
 func connect(t *testing.T) *cluster {
 	t.Helper()
 	c := admin(t)
-	namespace, err := c.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	namespace, err := c.client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,8 +364,8 @@ func TestNodeIsKilledAndStarted(t *testing.T) {
 	c.answer("web-1", "web-0.web", "8080", "web-0")
 }
 
-// TestControlIsKilled is the last of those about the cluster itself: with the control plane its memory goes, and the cluster begins anew. A node that is frozen dies with
-// the rest.
+// TestControlIsKilled is the last of those about the cluster itself: with the control plane
+// its memory goes, and the cluster begins anew. A node that is frozen dies with the rest.
 func TestControlIsKilled(t *testing.T) {
 	c := admin(t)
 	c.script("kill", "control")

@@ -19,8 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// healed is within which time after a death no fault may be in effect, and no agent may be left. One that has heard nothing yet of its run waits longer for it, and one
-// whose run is silent waits first whether it is.
+// healed is within which time after a death no fault may be in effect, and no
+// agent may be left. One that has heard nothing yet of its run waits longer for
+// it, and one whose run is silent waits first whether it is.
 const (
 	healed  = 15 * time.Second
 	silent  = 2 * healed
@@ -29,8 +30,9 @@ const (
 
 const manyFaults = "testdata/deaths.yaml"
 
-// TestDeathsHeal kills lockchaos and, in every other round, its agent, at random moments of a run with many faults on the example application. LOCKCHAOS_DEATHS says how
-// many rounds there are (4 if it is not given), LOCKCHAOS_SEED by which seed.
+// TestDeathsHeal kills lockchaos and, in every other round, its agent, at random
+// moments of a run with many faults on the example application. LOCKCHAOS_DEATHS says
+// how many rounds there are (4 if it is not given), LOCKCHAOS_SEED by which seed.
 func TestDeathsHeal(t *testing.T) {
 	rounds, seed := number(t, "LOCKCHAOS_DEATHS", 4), number(t, "LOCKCHAOS_SEED", int(time.Now().UnixNano()%1e6))
 	t.Logf("LOCKCHAOS_SEED=%d", seed)
@@ -57,7 +59,8 @@ func TestDeathsHeal(t *testing.T) {
 	t.Logf("in %d of %d rounds a fault was in effect just before the death", struck, rounds)
 }
 
-// TestSilenceHeals stops lockchaos, whose connections stay: the agent must not wait for a word for ever.
+// TestSilenceHeals stops lockchaos, whose connections stay: the agent must not
+// wait for a word for ever.
 func TestSilenceHeals(t *testing.T) {
 	s := open(t)
 	d := death{cluster: s.cluster, app: s.app, what: s.file(manyFaults), victim: "lockchaos, which was only stopped"}
@@ -69,7 +72,8 @@ func TestSilenceHeals(t *testing.T) {
 	d.heals(time.Now(), silent)
 }
 
-// TestDeletedAgentHeals has somebody delete the agent's pod, as an eviction or the drain of a node does.
+// TestDeletedAgentHeals has somebody delete the agent's pod, as an eviction or
+// the drain of a node does.
 func TestDeletedAgentHeals(t *testing.T) {
 	s := open(t)
 	d := death{cluster: s.cluster, app: s.app, what: s.file(manyFaults), victim: "the agent's pod"}
@@ -86,7 +90,8 @@ func TestDeletedAgentHeals(t *testing.T) {
 	d.heals(time.Now(), healed)
 }
 
-// TestCleanSparesTheLiving runs clean beside a run with servers of its own, which it must not touch, and once more after that was killed.
+// TestCleanSparesTheLiving runs clean beside a run with servers of its own,
+// which it must not touch, and once more after that was killed.
 func TestCleanSparesTheLiving(t *testing.T) {
 	d := death{cluster: place(t), what: "etcd-lease/pause-holder/fenced", victim: "lockchaos"}
 	d.start()
@@ -142,7 +147,7 @@ type death struct {
 	ended  chan struct{} // is closed then
 }
 
-// round runs, kills and looks. It tells whether a fault was in effect just before.
+// round runs, kills and looks. It reports whether a fault was in effect just before.
 func (d *death) round(after time.Duration) (struck bool) {
 	d.t.Helper()
 	d.start()
@@ -194,7 +199,8 @@ func (d *death) untilStruck() {
 func (d *death) start() {
 	d.t.Helper()
 	d.ended = make(chan struct{})
-	d.run = exec.Command(program, "run", d.what, "--runtime", "kubernetes", "--namespace", d.namespace, "--retries", "0", "--out", d.t.TempDir())
+	d.run = exec.Command(program, "run", d.what, "--runtime", "kubernetes", "--namespace", d.namespace, "--retries",
+		"0", "--out", d.t.TempDir())
 	d.run.Stdout, d.run.Stderr = &d.said, &d.said
 	if err := d.run.Start(); err != nil {
 		d.t.Fatal(err)
@@ -250,7 +256,8 @@ func (d *death) kill() time.Time {
 	return time.Now()
 }
 
-// heals polls until nothing is left of faults, nor an agent that lives. within is how long agents may take; faults are over earlier, but those of a silent run.
+// heals polls until nothing is left of faults, nor an agent that lives. within is
+// how long agents may take; faults are over earlier, but those of a silent run.
 func (d *death) heals(since time.Time, within time.Duration) {
 	d.t.Helper()
 	var free time.Duration // of faults
@@ -286,7 +293,8 @@ func (d *death) agentLives(ctx context.Context) (all error) {
 	return all
 }
 
-// inEffect is an error for each process of the application that is stopped, and each pod whose network is filtered.
+// inEffect is an error for each process of the application that is stopped, and
+// each pod whose network is filtered.
 func (d *death) inEffect(ctx context.Context) (all error) {
 	pods, err := d.client.CoreV1().Pods(d.app).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -344,7 +352,7 @@ func mainProcess(container string) int {
 	return 0
 }
 
-// stopped tells whether one of a process's threads is.
+// stopped reports whether one of a process's threads is.
 func stopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*", pid))
 	for _, thread := range threads {

@@ -23,7 +23,8 @@ func (c *cluster) filled(name, namespace string) string {
 	return file
 }
 
-// TestHooksThatAreCommands asks an application by commands in its pods: a lock in Redis whose lease no freeze prolongs, and a store that takes everything.
+// TestHooksThatAreCommands asks an application by commands in its pods: a lock
+// in Redis whose lease no freeze prolongs, and a store that takes everything.
 func TestHooksThatAreCommands(t *testing.T) {
 	c, app := place(t), connect(t)
 	c.kubectl("apply", "-f", c.filled("hooks-app.yaml", app.namespace))

@@ -46,12 +46,14 @@ func (c *cluster) ours() []string { return []string{c.namespace, c.namespace + "
 // result is what a run.json says of a scenario.
 type result struct{ Name, State, Result, Expectation string }
 
-// run runs lockchaos on the cluster, wants it to end with status 0 and to leave no pod, and returns what came of each scenario.
+// run runs lockchaos on the cluster, wants it to end with status 0 and to leave
+// no pod, and returns what came of each scenario.
 func (c *cluster) run(words ...string) map[string]result {
 	c.t.Helper()
 	out := c.kept()
 	began := time.Now()
-	text, err := exec.CommandContext(c.t.Context(), program, append([]string{"run", "--runtime", "kubernetes", "--namespace", c.namespace, "--out", out}, words...)...).CombinedOutput()
+	text, err := exec.CommandContext(c.t.Context(), program,
+		append([]string{"run", "--runtime", "kubernetes", "--namespace", c.namespace, "--out", out}, words...)...).CombinedOutput()
 	if err != nil {
 		c.t.Fatalf("lockchaos run %q: %v\n%s", words, err, text)
 	}
@@ -136,7 +138,8 @@ func (c *cluster) kubectl(words ...string) {
 	c.script(append([]string{"kubectl"}, words...)...)
 }
 
-// TestRunsInPods runs scenarios whose locks, servers and faults have little in common. It wants them to come to what they come to locally, and lockchaos has expected.
+// TestRunsInPods runs scenarios whose locks, servers and faults have little in common.
+// It wants them to come to what they come to locally, and lockchaos has expected.
 func TestRunsInPods(t *testing.T) {
 	c := place(t)
 	c.script("images", "postgres")
@@ -242,17 +245,19 @@ func TestExampleApplication(t *testing.T) {
 	s.come(s.run(s.file(example+"/fenced.yaml")), map[string]string{"operator/pause-leader-fenced": "contained"})
 }
 
-// TestPodsOfLeadersEnd deletes, evicts and kills the pods of leaders. Their successors are followed, and no payment is made twice.
+// TestPodsOfLeadersEnd deletes, evicts and kills the pods of leaders. Their
+// successors are followed, and no payment is made twice.
 func TestPodsOfLeadersEnd(t *testing.T) {
 	s := open(t)
 	s.come(s.run(s.file(example+"/pods.yaml")), map[string]string{"operator/end-leader-pods": "pass"})
 }
 
-// TestLeadersOnSeveralNodes has the replicas on two nodes. Leaders are frozen wherever they are, and their nodes are drained, cut off from the control plane, and left
-// without a kubelet.
+// TestLeadersOnSeveralNodes has the replicas on two nodes. Leaders are frozen wherever they
+// are, and their nodes are drained, cut off from the control plane, and left without a kubelet.
 func TestLeadersOnSeveralNodes(t *testing.T) {
 	s := openAs(t, "/spread")
 	s.come(s.run(s.file(example+"/nodes.yaml")), map[string]string{
-		"operator/pause-leader-far": "corrupted", "operator/drain-leader-node": "pass", "operator/cut-leader-node": "pass", "operator/stop-leader-kubelet": "pass",
+		"operator/pause-leader-far": "corrupted", "operator/drain-leader-node": "pass",
+		"operator/cut-leader-node": "pass", "operator/stop-leader-kubelet": "pass",
 	})
 }

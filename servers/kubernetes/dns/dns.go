@@ -18,8 +18,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Serve answers queries for IPv4 addresses of services and of the pods behind headless ones, over UDP at an address (10.0.0.1:53), by what the API server of a kubeconfig says:
-// https://github.com/kubernetes/dns/blob/master/docs/specification.md. It knows no other names and no other records. It returns when it can't go on.
+// Serve answers queries for IPv4 addresses of services and of the pods behind headless
+// ones, over UDP at an address (10.0.0.1:53), by what the API server of a kubeconfig
+// says: https://github.com/kubernetes/dns/blob/master/docs/specification.md. It knows
+// no other names and no other records. It returns when it can't go on.
 func Serve(kubeconfig, address string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -73,8 +75,9 @@ func (r records) answer(query []byte) []byte {
 	for _, address := range addresses {
 		if ip := net.ParseIP(address).To4(); ip != nil && question.Type == dnsmessage.TypeA {
 			reply.Answers = append(reply.Answers, dnsmessage.Resource{
-				Header: dnsmessage.ResourceHeader{Name: question.Name, Type: question.Type, Class: question.Class, TTL: 1},
-				Body:   &dnsmessage.AResource{A: [4]byte(ip)}})
+				Header: dnsmessage.ResourceHeader{Name: question.Name, Type: question.Type, Class: question.Class,
+					TTL: 1},
+				Body: &dnsmessage.AResource{A: [4]byte(ip)}})
 		}
 	}
 	packed, err := reply.Pack()

@@ -14,25 +14,30 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// known has a service with an address, and a headless one with two pods that are ready and one that is not.
+// known has a service with an address, and a headless one with two pods that
+// are ready and one that is not.
 func known(t *testing.T) records {
 	t.Helper()
 	byNamespace := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-	services, endpoints := cache.NewIndexer(cache.MetaNamespaceKeyFunc, byNamespace), cache.NewIndexer(cache.MetaNamespaceKeyFunc, byNamespace)
+	services, endpoints := cache.NewIndexer(cache.MetaNamespaceKeyFunc, byNamespace),
+		cache.NewIndexer(cache.MetaNamespaceKeyFunc, byNamespace)
 	add := func(to cache.Indexer, object any) {
 		if err := to.Add(object); err != nil {
 			t.Fatal(err)
 		}
 	}
-	add(services, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "locks", Name: "any"}, Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.9"}})
-	add(services, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "locks", Name: "redis"}, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}})
+	add(services, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "locks", Name: "any"},
+		Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.9"}})
+	add(services, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "locks", Name: "redis"},
+		Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}})
 	yes, no := true, false
 	pod := func(name, address string, ready *bool) discovery.Endpoint {
 		return discovery.Endpoint{Hostname: &name, Addresses: []string{address}, Conditions: discovery.EndpointConditions{Ready: ready}}
 	}
 	add(endpoints, &discovery.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "locks", Name: "redis-x", Labels: map[string]string{discovery.LabelServiceName: "redis"}},
-		Endpoints:  []discovery.Endpoint{pod("redis-0", "10.244.1.2", &yes), pod("redis-1", "10.244.2.2", nil), pod("redis-2", "10.244.2.3", &no)},
+		Endpoints: []discovery.Endpoint{pod("redis-0", "10.244.1.2", &yes), pod("redis-1", "10.244.2.2", nil),
+			pod("redis-2", "10.244.2.3", &no)},
 	})
 	return records{corelisters.NewServiceLister(services), discoverylisters.NewEndpointSliceLister(endpoints)}
 }
@@ -48,8 +53,10 @@ func TestAnswers(t *testing.T) {
 		{"any.locks.svc.cluster.local.", dnsmessage.TypeA, []string{"10.96.0.9"}, dnsmessage.RCodeSuccess},
 		{"Redis.locks.svc.Cluster.local.", dnsmessage.TypeA, []string{"10.244.1.2", "10.244.2.2"}, dnsmessage.RCodeSuccess},
 		{"redis-1.redis.locks.svc.cluster.local.", dnsmessage.TypeA, []string{"10.244.2.2"}, dnsmessage.RCodeSuccess},
-		{"redis-1.redis.locks.svc.cluster.local.", dnsmessage.TypeAAAA, nil, dnsmessage.RCodeSuccess}, // there is such a name, so asking for IPv4 is worth it
-		{"redis-2.redis.locks.svc.cluster.local.", dnsmessage.TypeA, nil, dnsmessage.RCodeNameError},  // not ready
+		// there is such a name, so asking for IPv4 is worth it
+		{"redis-1.redis.locks.svc.cluster.local.", dnsmessage.TypeAAAA, nil, dnsmessage.RCodeSuccess},
+		// not ready
+		{"redis-2.redis.locks.svc.cluster.local.", dnsmessage.TypeA, nil, dnsmessage.RCodeNameError},
 		{"redis.other.svc.cluster.local.", dnsmessage.TypeA, nil, dnsmessage.RCodeNameError},
 		{"a.redis-1.redis.locks.svc.cluster.local.", dnsmessage.TypeA, nil, dnsmessage.RCodeNameError},
 		{"example.com.", dnsmessage.TypeA, nil, dnsmessage.RCodeNameError},

@@ -1,6 +1,7 @@
 // One Redis server: ../with-redis.sh go run ./repro-conflict
 //
-// A task is refused because of its ID. It is not in the queue, and yet no other task like it can be enqueued.
+// A task is refused because of its ID. It is not in the queue, and yet no other
+// task like it can be enqueued.
 package main
 
 import (

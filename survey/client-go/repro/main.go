@@ -2,10 +2,12 @@
 //
 //	go build -o ../../bin/client-go-repro ./repro && ../with-kubernetes.sh ../../bin/client-go-repro
 //
-// B waits while A leads. A freezes after the second renewal within a second, and B is elected less than LeaseDuration later.
+// B waits while A leads. A freezes after the second renewal within a second,
+// and B is elected less than LeaseDuration later.
 //
-// Leader A hears nothing of the API server for longer than its lease, as if it were frozen, and B is elected. Then A hears again
-// and is cancelled: ReleaseOnCancel has it give B's lease back. It ends with status 1 if that happened.
+// Leader A hears nothing of the API server for longer than its lease, as if it were
+// frozen, and B is elected. Then A hears again and is cancelled: ReleaseOnCancel
+// has it give B's lease back. It ends with status 1 if that happened.
 package main
 
 import (
@@ -56,7 +58,8 @@ func (l link) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func newCandidate(addr, name string) *candidate {
 	c := &candidate{name: name}
-	config := &rest.Config{Host: "https://" + addr, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, BearerToken: "lockchaos-token", QPS: -1}
+	config := &rest.Config{Host: "https://" + addr, TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+		BearerToken: "lockchaos-token", QPS: -1}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return link{c, next} })
 	var err error
 	c.client, err = kubernetes.NewForConfig(config)
@@ -70,9 +73,11 @@ func (c *candidate) run() {
 	c.cancel, c.stopped = cancel, make(chan struct{})
 	leads := make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "default", Name: lease}, Client: c.client.CoordinationV1(),
+		Lock: &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "default", Name: lease},
+			Client:     c.client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: c.name}},
-		LeaseDuration: leaseDuration, RenewDeadline: 2 * time.Second, RetryPeriod: 400 * time.Millisecond, ReleaseOnCancel: true,
+		LeaseDuration: leaseDuration, RenewDeadline: 2 * time.Second, RetryPeriod: 400 * time.Millisecond,
+		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(leads) },
 			OnStoppedLeading: func() { close(c.stopped) },
@@ -102,7 +107,8 @@ func (c *candidate) get() *api.Lease {
 func (c *candidate) look(what string) (holder string) {
 	l := c.get()
 	holder = *l.Spec.HolderIdentity
-	fmt.Printf("%s %s: holder %q, leaseTransitions %d, leaseDurationSeconds %d, resourceVersion %s\n", c.name, what, holder,
+	fmt.Printf("%s %s: holder %q, leaseTransitions %d, leaseDurationSeconds %d, resourceVersion %s\n", c.name, what,
+		holder,
 		*l.Spec.LeaseTransitions, *l.Spec.LeaseDurationSeconds, l.ResourceVersion)
 	return holder
 }
@@ -114,8 +120,9 @@ func check(err error) {
 	}
 }
 
-// early has B wait while A leads, and freezes A late in a second in which it has renewed twice. B compares renewals by whole seconds, and so counts
-// from the first of the two, if it has seen the Lease between them. It returns how long after A's last renewal B was elected.
+// early has B wait while A leads, and freezes A late in a second in which it has renewed
+// twice. B compares renewals by whole seconds, and so counts from the first of the two, if it
+// has seen the Lease between them. It returns how long after A's last renewal B was elected.
 func early(a, b *candidate) time.Duration {
 	a.run()
 	leads := make(chan struct{})
@@ -131,7 +138,8 @@ func early(a, b *candidate) time.Duration {
 	renewed := b.get().Spec.RenewTime.Time
 	<-leads
 	waited := b.get().Spec.AcquireTime.Sub(renewed)
-	fmt.Printf("B was elected %v after A had renewed, and LeaseDuration is %v\n", waited.Round(time.Millisecond), leaseDuration)
+	fmt.Printf("B was elected %v after A had renewed, and LeaseDuration is %v\n", waited.Round(time.Millisecond),
+		leaseDuration)
 	b.end()
 	a.frozen.Store(false)
 	a.end()

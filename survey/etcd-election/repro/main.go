@@ -29,7 +29,8 @@ func main() {
 	elected := make(chan error, 2)
 	for i, name := range []string{"second", "third"} {
 		go func() { elected <- candidates[i+1].Campaign(ctx, name) }()
-		for keys := 0; keys < i+2; time.Sleep(10 * time.Millisecond) { // until it stands in the queue
+		// until it stands in the queue
+		for keys := 0; keys < i+2; time.Sleep(10 * time.Millisecond) {
 			found, err := client.Get(ctx, "leader/", clientv3.WithPrefix())
 			check(err)
 			keys = len(found.Kvs)

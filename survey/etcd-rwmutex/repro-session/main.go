@@ -1,6 +1,7 @@
 // A holder, two writers that wait, one etcd server: ../with-etcd.sh go run ./repro-session
 //
-// The session of the first that waits ends meanwhile. It gets the lock all the same, beside the second.
+// The session of the first that waits ends meanwhile. It gets the lock all the
+// same, beside the second.
 package main
 
 import (
@@ -28,7 +29,8 @@ func main() {
 	locked := make(chan error, 2)
 	for i := 1; i <= 2; i++ {
 		go func() { locked <- locks[i].Lock() }()
-		for keys := 0; keys < i+1; time.Sleep(10 * time.Millisecond) { // until it stands in the queue
+		// until it stands in the queue
+		for keys := 0; keys < i+1; time.Sleep(10 * time.Millisecond) {
 			found, err := client.Get(context.Background(), "job/", clientv3.WithPrefix())
 			check(err)
 			keys = len(found.Kvs)

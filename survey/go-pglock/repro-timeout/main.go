@@ -1,6 +1,7 @@
 // Two sessions, one PostgreSQL server: ../../with-postgres.sh go run ./repro-timeout
 //
-// The second waits for the lock with a time limit of 50 ms. The first gives it back at about that time.
+// The second waits for the lock with a time limit of 50 ms. The first gives it
+// back at about that time.
 package main
 
 import (

@@ -1,6 +1,7 @@
 // Two owners, one Redis server: ../../with-redis.sh go run ./repro
 //
-// The first owner's reply comes 2 s late. Its lease of 1.5 s is over by then, and the second owner has the lock.
+// The first owner's reply comes 2 s late. Its lease of 1.5 s is over by then,
+// and the second owner has the lock.
 package main
 
 import (

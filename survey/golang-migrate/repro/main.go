@@ -1,6 +1,7 @@
 // One PostgreSQL server, three migrating programs in one: ../../with-postgres.sh go run ./repro
 //
-// The second waits for the first one's lock, and gives up after its LockTimeout. Then the first one is done.
+// The second waits for the first one's lock, and gives up after its
+// LockTimeout. Then the first one is done.
 package main
 
 import (

@@ -1,6 +1,7 @@
 // Two lockers, one PostgreSQL server: ../../with-postgres.sh go run ./repro-retries
 //
-// The second locker asks twice for what the first one holds. Each time it should try again for half a second.
+// The second locker asks twice for what the first one holds. Each time it
+// should try again for half a second.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Two clients, one PostgreSQL server: ../../with-postgres.sh go run ./repro
 //
-// The first client's packets are dropped while it works under Client.Do. The second client takes the lock when
-// the lease is over. The first context should be canceled soon.
+// The first client's packets are dropped while it works under Client.Do. The second client
+// takes the lock when the lease is over. The first context should be canceled soon.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Two lockers, the library's defaults, one Redis server: ../../with-redis.sh go run ./repro-late
 //
-// The first locker's packets are dropped while it holds the lock. The second locker takes the lock when its key
-// expires. The first context should be canceled by then.
+// The first locker's packets are dropped while it holds the lock. The second locker
+// takes the lock when its key expires. The first context should be canceled by then.
 package main
 
 import (

@@ -15,7 +15,8 @@ import (
 
 func main() {
 	option := rueidis.ClientOption{InitAddress: []string{os.Args[1]}}
-	l, err := rueidislock.NewLocker(rueidislock.LockerOption{ClientOption: option, KeyMajority: 1, NoLoopTracking: true})
+	l, err := rueidislock.NewLocker(rueidislock.LockerOption{ClientOption: option, KeyMajority: 1,
+		NoLoopTracking: true})
 	check(err)
 	c, err := rueidis.NewClient(option)
 	check(err)

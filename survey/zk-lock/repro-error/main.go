@@ -1,7 +1,7 @@
 // One ZooKeeper server: ../with-zookeeper.sh go run ./repro-error
 //
-// The connection breaks while Lock looks at the queue, and is there again at once. Lock returns an error. The
-// application calls it again.
+// The connection breaks while Lock looks at the queue, and is there again at
+// once. Lock returns an error. The application calls it again.
 package main
 
 import (
@@ -52,7 +52,8 @@ var breaks atomic.Bool
 
 type breaking struct{ net.Conn }
 
-// Write breaks the connection instead of writing a getChildren2 (12): a length, an xid and the operation's number.
+// Write breaks the connection instead of writing a getChildren2 (12): a length,
+// an xid and the operation's number.
 func (c breaking) Write(b []byte) (int, error) {
 	if len(b) > 12 && binary.BigEndian.Uint32(b[8:]) == 12 && breaks.CompareAndSwap(true, false) {
 		c.Conn.Close()

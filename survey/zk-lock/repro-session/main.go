@@ -1,8 +1,9 @@
 // One ZooKeeper server: ../with-zookeeper.sh go run ./repro-session
 //
-// The first client has three ways to the server. Its connection breaks just after its znode is in the queue. The next
-// answers late, when the session has expired and a second client has the lock. Whether Lock looks at the queue before
-// or after the connection is gone is a race: up to twenty tries.
+// The first client has three ways to the server. Its connection breaks just
+// after its znode is in the queue. The next answers late, when the session has
+// expired and a second client has the lock. Whether Lock looks at the queue
+// before or after the connection is gone is a race: up to twenty tries.
 package main
 
 import (
@@ -34,7 +35,8 @@ func main() {
 	}
 }
 
-// shown tells whether both clients hold the lock, and the queue then. An error on the way is one of a busy machine.
+// shown reports whether both clients hold the lock, and the queue then. An error
+// on the way is one of a busy machine.
 func shown(job string, other *zk.Conn) (queue []string, both bool) {
 	if _, err := other.Create(job, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 		return nil, false
@@ -72,7 +74,8 @@ func connect(servers ...string) *zk.Conn {
 	return conn
 }
 
-// proxy breaks a connection when it has passed on the answer to a create, and is slow then until told otherwise.
+// proxy breaks a connection when it has passed on the answer to a create, and
+// is slow then until told otherwise.
 type proxy struct {
 	server       string
 	breaks, slow atomic.Bool

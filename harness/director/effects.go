@@ -1,0 +1,79 @@
+package director
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// meant is a fault of the strike with the leader, or the primary, of now in the
+// place of that word. What strikes together means the same one.
+func (d *Director) meant(ctx context.Context, h *hit, p nemesis.Part) (_ nemesis.Part, err error) {
+	p.Spec, err = p.Answer(func() (string, error) {
+		if h.leader == "" {
+			h.leader, err = d.leader(ctx)
+		}
+		return h.leader, err
+	})
+	return p, err
+}
+
+// victims finds the processes of the clients that were taken, or chooses the
+// nodes. What strikes together strikes the same.
+func (d *Director) victims(h *hit, target nemesis.Target) (v nemesis.Struck, err error) {
+	if target.Client() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, c := range h.clients() {
+			v.Clients = append(v.Clients, nemesis.Client{Number: c, Proc: d.procs[c], App: d.apps[c], Whole: d.whole,
+				Far: d.far[c].Far, Name: d.far[c].Name})
+		}
+		return v, nil
+	}
+	if h.nodes == nil {
+		if h.nodes, err = target.Nodes(d.nodeNames(), h.draws); err != nil {
+			return v, err
+		}
+	}
+	for _, n := range d.nodes {
+		if slices.Contains(h.nodes, n.Name) {
+			v.Nodes = append(v.Nodes, n)
+		}
+	}
+	return v, nil
+}
+
+// effect puts a fault into effect.
+func (d *Director) effect(ctx context.Context, h *hit, p nemesis.Part, id int, v nemesis.Struck) (nemesis.InEffect,
+	error) {
+	means := nemesis.Means{Net: d.net, All: d.nodes, Service: d.service, NextGrant: d.nextGrant, Expire: d.expire,
+		Cluster: d.cluster, Asked: d.traps.asked}
+	return nemesis.Inject(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: h.draws})
+}
+
+// tag names a fault in the packet filters.
+func tag(id int) string { return fmt.Sprintf("fault-%d", id) }
+
+// touched says in the history whom a fault touches: the judge excuses nobody
+// else, and holds nobody to a promise whom it touched.
+func touched(info *history.FaultInfo, s nemesis.Spec, clients []int32) {
+	touch := s.Touch()
+	info.Touch, info.Links = &touch, s.OnLinks()
+	info.Kept = s.Keeps() // such a plan has the nodes write down what they answer for
+	if !s.Target.Client() {
+		info.Service = true
+		return
+	}
+	if touch.Stops == history.StopsApplication {
+		return // an application that takes its time is no excuse for its lock, which goes on
+	}
+	if info.Links {
+		info.Store = s.HitsStore()
+	}
+	if !s.OnLinks() || s.HitsLock() {
+		info.Clients = clients
+	}
+}

@@ -1,0 +1,69 @@
+// Package workload is the application: what clients do under a lock, round after round, op by op.
+// Every kind of workload has a file; all are made of an Actor.
+package workload
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// Setting is what a workload is made for.
+type Setting struct {
+	Scenario scenarios.Scenario
+	// Count records how many requests the lock's service has handled so far.
+	Count func(ctx context.Context) error
+}
+
+// Kind is one kind of workload, as a scenario names it (workload.kind).
+type Kind struct {
+	Name string
+	// About says in a sentence what every client does.
+	About string
+	// make prepares what the clients of one run share.
+	make func(s Setting) Job
+}
+
+// Job is what the clients of one run do. What they share is in it, so its
+// methods are called by all of them at once.
+type Job interface {
+	// Run drives one client until Actor.Done is closed. A round that has begun
+	// is finished, so that nothing is left held.
+	Run(ctx context.Context, a *Actor) error
+}
+
+// Kinds lists every kind of workload.
+func Kinds() []Kind {
+	return []Kind{
+		{"counter", "acquire, read, think, write the successor, release, rest", alike(count)},
+		{"payment", "each order comes to two clients at once: acquire, charge it unless it is charged, release",
+			func(Setting) Job { return &payment{} }},
+		{"leader", "acquire, run a few scheduled ticks (read the last, think, write the next), step down", alike(lead)},
+		{"transfer", "acquire two keys, move an amount from one to the other, release both", alike(transfer)},
+		{"queue", "all wait for one key: acquire, read, think, write the successor, release, rest", alike(stand)},
+		{"semaphore", "acquire a permit, or several at once where the lock grants them so, write, think, write, release", alike(permit)},
+		{"sets", "acquire one key or several in one call, where the lock grants them so, read each, think, write the successor of each, release all", alike(gather)},
+		{"relay", "one client at a time asks: acquire, read, think, write the successor, release; then the next one asks", newRelay},
+		{"stampede", "all wait for one key, and the requests that the service handles for it are counted", newStampede},
+	}
+}
+
+// alike is a workload whose clients all go through the same round.
+func alike(round rounds) func(Setting) Job { return func(Setting) Job { return round } }
+
+// rounds is a workload whose clients share nothing: each goes through the round again and again.
+type rounds func(ctx context.Context, a *Actor) error
+
+func (round rounds) Run(ctx context.Context, a *Actor) error { return a.repeat(ctx, round) }
+
+// New prepares the scenario's workload.
+func New(s Setting) (Job, error) {
+	name := s.Scenario.Workload.Kind
+	for _, w := range Kinds() {
+		if w.Name == name {
+			return w.make(s), nil
+		}
+	}
+	return nil, fmt.Errorf("there is no workload named %q", name)
+}
