@@ -10,7 +10,7 @@ import (
 )
 
 // TestSimulatedNeverReleases: in virtual time, too, an application that never releases is killed
-// instead and goes on as a fresh process, also beside a trap that waits for its client's next request.
+// instead and goes on as a fresh process, also beside a trap that waits for its client's request.
 func TestSimulatedNeverReleases(t *testing.T) {
 	t.Parallel()
 	hoststest.WithoutRace(t)
