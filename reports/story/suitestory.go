@@ -497,7 +497,7 @@ func examLede(s reports.Suite) string {
 	}
 	if bites := s.Withstood(); bites > 0 {
 		_, high := checker.Wilson(0, int64(bites))
-		out = append(out, fmt.Sprintf("In the attacks that it stood %s struck and none broke it: it breaks under fewer than %.1f %% of such faults (95 %% confidence).",
+		out = append(out, fmt.Sprintf("In the attacks that it stood, %s struck and none broke it: it breaks under fewer than %.1f %% of such faults (95 %% confidence).",
 			phrase.Plural(bites, "fault"), 100*high))
 	}
 	if len(s.Exam.Left) > 0 {
