@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	// the user's; a test that wants another Redis sets it, and can't run beside others
 	os.Unsetenv(backends.RedisVar)
 	clienttest.Child(append(append(broken.Kinds(), onRedis...), redis.SemaphoreMiscounts, redis.MultiPartial,
-		redis.WatchdogDeaf, redis.RenewLate, redis.GrantUnchecked, redis.RenewUnchecked, redis.Failover,
+		redis.MultiSteps, redis.WatchdogDeaf, redis.RenewLate, redis.GrantUnchecked, redis.RenewUnchecked, redis.Failover,
 		redis.Semaphore, redis.Multi, redis.Queue, redlock.Redlock, redsync.Redsync,
 		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, etcd.TokenLease, zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease, postgres.AdvisoryXactPooled, postgres.LeasePooled,

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -123,8 +122,8 @@ func appendNew(all []string, more ...string) []string {
 	return all
 }
 
-// String is of the form "with that mended: stands (3 of 12 attacks made again
-// on an application that never gives up a wait)".
+// String is of the form "with that mended: stands (3 of 12 fallen attacks made
+// again on an application that never gives up a wait)".
 func (m *Mended) String() string {
 	text := "with that mended: " + string(m.Outcome)
 	switch m.Outcome {
@@ -133,8 +132,16 @@ func (m *Mended) String() string {
 	case MendedFalls:
 		text += ": " + strings.Join(m.stillWords(), "; ")
 	}
-	return text + fmt.Sprintf(" (%d of %s made again on an application that %s)", len(m.Attacks),
-		phrase.Plural(m.Fell, "fallen attack"), m.Avoids)
+	return text + " (" + MadeAgain(len(m.Attacks), m.Fell) + " made again on an application that " + m.Avoids + ")"
+}
+
+// MadeAgain counts attacks that are made again, of those that fell: "2 of 5 fallen attacks".
+func MadeAgain(made, fell int) string {
+	text := phrase.Plural(fell, "fallen attack")
+	if made < fell {
+		text = phrase.Grouped(made) + " of " + text
+	}
+	return text
 }
 
 // stillWords are the defects of Still in words.

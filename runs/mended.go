@@ -40,8 +40,7 @@ func (s *Run) mend(ctx context.Context) error {
 		return nil
 	}
 	m.Avoids, m.Dir = avoids, mendedFolder
-	s.Screen.Say(fmt.Sprintf("%d of %d fallen attacks are made again on an application that %s", len(plans), len(fell),
-		avoids))
+	s.Screen.Say("made again on an application that " + avoids + ": " + reports.MadeAgain(len(plans), len(fell)))
 	again := &Run{Settings: s.Settings, Name: s.Name + ", first defect mended",
 		About: "attacks made again on an application that " + avoids, Plans: plans, Command: s.Command,
 		Screen: s.Screen, Where: s.Where, Alone: s.Alone, Exam: &reports.Exam{Lock: s.Exam.Lock, Avoids: avoids},

@@ -43,10 +43,10 @@ var (
 		avoid: func(s *Scenario) { s.Workload.AcquireTimeout = s.TTL / 2 }}
 	neverReleases = Mask{About: "is killed where it would release",
 		Takes: func(Scenario) bool { return true },
-		// Each hand-over then takes the rest of a lease.
 		avoid: func(s *Scenario) {
 			s.Workload.NeverRelease = true
-			*s = s.Paced(Pace{Handover: s.TTL, Measured: 1, Waited: 1})
+			s.Needs = s.Needs.within(s.Duration, s.TTL) // each grant then lasts for a lease
+			s.Duration += Duration(max(s.Needs.Grants, s.Needs.Bites+1)) * s.TTL
 		},
 		at: strikes(nemesis.BeforeRelease, nemesis.RequestRelease)}
 )

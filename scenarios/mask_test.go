@@ -98,6 +98,7 @@ func TestMasked(t *testing.T) {
 		{waitsOn, "lost-giving-up", false, false},
 		{waitsShortly, "late-acquire-reply", true, false},
 		{neverReleases, "stop-work", true, true},
+		{neverReleases, "nothing-relay", true, true},
 		{neverReleases, "stop-release", false, false},
 		{neverReleases, "late-release", false, false},
 	} {
@@ -115,6 +116,9 @@ func TestMasked(t *testing.T) {
 		if c.mask.About != neverReleases.About && c.mask.Takes(m) || m.Workload.NeverRelease != c.slower ||
 			m.Duration > s.Duration != c.slower {
 			t.Errorf("%s on an application that %s: %+v", c.attack, c.mask.About, m)
+		}
+		if m.Duration < Duration(m.Needs.Grants)*m.TTL && c.slower || m.Needs.Grants > s.Needs.Grants {
+			t.Errorf("%s on an application that %s: %v for %d grants", c.attack, c.mask.About, m.Duration, m.Needs.Grants)
 		}
 		if want := "any/" + c.attack + "-masked/unfenced"; m.Name != want || m.Attack != c.attack ||
 			!strings.HasSuffix(m.About, c.mask.About) {

@@ -30,8 +30,8 @@ func (s Scenario) Paced(p Pace) Scenario {
 	slow := max(0, p.Handover-s.TTL.times(atEase))
 	handovers := 0
 	if slow > 0 && s.Needs.Handovers > 0 {
-		handovers = min(s.Needs.Grants, max(leastGrants, int(s.Duration/slow)))
-		s.Needs.Grants, s.Needs.Handovers = handovers, min(s.Needs.Handovers, handovers/leastGrants)
+		s.Needs = s.Needs.within(s.Duration, slow)
+		handovers = s.Needs.Grants
 	}
 	s.Needs.Handovers = min(s.Needs.Handovers, s.Needs.Grants*p.Waited/p.Measured)
 	if len(s.Faults) > 0 {
@@ -39,4 +39,12 @@ func (s Scenario) Paced(p Pace) Scenario {
 	}
 	s.Duration += Duration(handovers) * slow
 	return s
+}
+
+// within are the needs of an attack that lasts for so long where each grant takes so much of that:
+// fewer, where all would not fit, but never too few.
+func (n Needs) within(lasts, each Duration) Needs {
+	n.Grants = min(n.Grants, max(leastGrants, int(lasts/each)))
+	n.Handovers = min(n.Handovers, n.Grants/leastGrants)
+	return n
 }

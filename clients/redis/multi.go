@@ -33,6 +33,19 @@ var MultiPartial = clients.Kind{
 	Open:    clients.With(openMulti, Algorithm{Take: runSet(takeByKey), Free: freeSet, Has: hasSet}),
 }
 
+// MultiSteps is broken on purpose: it takes the keys of a set one after the other, and gives them
+// their expiry when it has all. It gives back those that it knows to have. A key whose answer never
+// came, or whose client died in between, stays for ever.
+var MultiSteps = clients.Kind{
+	Name: "broken-multi-steps",
+	About: "redis-multi that takes one key after the other, gives them an expiry when it has all, and gives back " +
+		"those whose answers came",
+	Service: "redis",
+	Claims:  multiClaims,
+	Control: checker.StuckLock,
+	Open:    clients.With(openMulti, Algorithm{Take: takeInSteps, Free: freeSet, Has: hasSet}),
+}
+
 var multiClaims = clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release", "held"},
 	Permits: 1, MultiKey: mostKeys}
 
@@ -83,6 +96,13 @@ for _, key in ipairs(KEYS) do
 end
 return 1`)
 
+	expireAll = goredis.NewScript(`
+for _, key in ipairs(KEYS) do
+	if redis.call('GET', key) ~= ARGV[1] then return 0 end
+	redis.call('PEXPIRE', key, ARGV[2])
+end
+return 1`)
+
 	// freeAll gives back what is still ours, and returns whether that was all.
 	freeAll = goredis.NewScript(`
 local freed = 0
@@ -118,6 +138,22 @@ func runSet(script *goredis.Script) func(context.Context, Request) (Answer, erro
 		taken, err := onSet(ctx, r, script)
 		return Answer{Taken: taken}, err
 	}
+}
+
+func takeInSteps(ctx context.Context, r Request) (Answer, error) {
+	got := &keySet{}
+	for _, key := range r.set.keys {
+		taken, err := r.Client.SetNX(ctx, LockKey(key), r.Value, 0).Result()
+		if err != nil || !taken { // without an answer it may be taken all the same: that is the mistake
+			if r.set = got; len(got.keys) > 0 {
+				_, _ = freeSet(ctx, r) // nor does it look what came of this
+			}
+			return Answer{}, nil
+		}
+		got.keys = append(got.keys, key)
+	}
+	kept, err := onSet(ctx, r, expireAll)
+	return Answer{Taken: kept}, err
 }
 
 func freeSet(ctx context.Context, r Request) (bool, error) { return onSet(ctx, r, freeAll) }

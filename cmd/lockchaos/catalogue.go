@@ -46,8 +46,9 @@ func locks() []clients.Kind {
 		kubernetes.Lease,
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
-	return append(append(honest, broken.Kinds()...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.WatchdogDeaf,
-		redis.RenewLate, redis.RenewRetakes, redis.WatchdogRetakes, redis.GrantUnchecked, redis.RenewUnchecked,
+	return append(append(honest, broken.Kinds()...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.MultiSteps,
+		redis.WatchdogDeaf, redis.RenewLate, redis.RenewRetakes, redis.WatchdogRetakes, redis.GrantUnchecked,
+		redis.RenewUnchecked,
 		redis.WatchdogLenient, etcd.WaiterBlind, etcd.QueueStayer, etcd.QueueCareless, etcd.TokenLease,
 		zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
 		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect,

@@ -32,3 +32,47 @@ func TestExamWithinBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestExamMended: the last lines tell what the lock comes to without its first defect, and the
+// headline names what shows only then.
+func TestExamMended(t *testing.T) {
+	of := func(attack string, violated ...string) reports.Scenario {
+		x := reports.Scenario{Name: "any/" + attack, Fault: attack, Verdict: checker.Verdict{Outcome: checker.Violated}}
+		for _, p := range violated {
+			x.Verdict.Properties = append(x.Verdict.Properties, checker.PropertyResult{Name: p, Outcome: checker.Violated,
+				Count: 1, Violations: []checker.Violation{{Property: p}}})
+		}
+		return x
+	}
+	stuck, lost := reports.DefectWords(checker.StuckLock), reports.DefectWords(checker.FalseLoss)
+	for _, c := range []struct {
+		name   string
+		mended *reports.Mended
+		says   []string
+	}{
+		{"a deep defect", &reports.Mended{Defect: checker.KeptKey, Fell: 2, Attacks: []string{"a"}, Avoids: "waits",
+			Outcome: reports.MendedFalls, Still: []string{checker.FalseLoss}, Gone: []string{checker.StuckLock}},
+			[]string{"2 attacks. 3 defects: ", "; " + lost + ".\n", "With that mended: falls still: " + lost +
+				" (1 of 2 fallen attacks made again on an application that waits).",
+				"; it does not show when the first defect is mended."}},
+		{"no mask", &reports.Mended{Defect: checker.KeptKey, Outcome: reports.MendedUnknown, Why: "no application avoids it"},
+			[]string{"2 defects: ", "With that mended: not known, since no application avoids it.",
+				stuck[1:] + ": shown by b; whether it shows when the first defect is mended is not known."}},
+		{"a shard", nil, []string{"2 defects: ", "whether it shows when the first defect is mended is not known."}},
+	} {
+		s := reports.Suite{Exam: &reports.Exam{Lock: "any", Mended: c.mended},
+			Scenarios: []reports.Scenario{of("a", checker.KeptKey), of("b", checker.KeptKey, checker.StuckLock)}}
+		var b strings.Builder
+		if err := WriteExam(&b, s, false, 2000); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s: no %q in:\n%s", c.name, want, b.String())
+			}
+		}
+		if c.mended == nil && strings.Contains(b.String(), "With that mended") {
+			t.Errorf("what was not tried is told:\n%s", b.String())
+		}
+	}
+}
