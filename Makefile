@@ -28,7 +28,7 @@ TESTED := -vet=off -ldflags="-s -w" -parallel 4
 export GORACE ?= atexit_sleep_ms=0
 
 # Packages whose tests start no service, no container and no browser.
-UNIT := . ./adapter ./audit/... ./checker/... ./clients ./clients/external ./cmd/lockchaos/crash ./harmless ./history/... ./hosts/needed ./internal/... ./monotime ./nemesis ./policy \
+UNIT := . ./adapter ./audit/... ./checker/... ./clients ./clients/external ./clients/shell ./cmd/lockchaos/crash ./harmless ./history/... ./hosts/needed ./internal/... ./monotime ./nemesis ./policy \
 	./redact ./reports ./reports/ci ./reports/draw ./reports/phrase ./reports/story ./reports/studies ./reports/terminal ./runs/... ./scenarios ./shrink ./spelling ./strictyaml ./survey
 # Packages whose tests take long: they begin first.
 LONG := ./cmd/lockchaos ./harness ./backends ./locktest

@@ -9,8 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/ci"
 )
 
-// table is all libraries in a table of Markdown, in the order of the pages' index:
-// what is told of them there, a line each. folder is that of the table's page.
+// table is all libraries in a table of Markdown, in the order of the pages' index: what is told of
+// them there, a line each. folder is that of the table's page.
 func table(all []Library, folder string) (string, error) {
 	x := index{libraries: byService(all)}
 	var b strings.Builder
@@ -33,8 +33,8 @@ func (l Library) cells() []string {
 	version, numbers := "", []string{"0", "", "", ""}
 	if l.Result != nil {
 		version = ci.TableText(l.Version)
-		numbers = []string{strconv.Itoa(len(l.Seeds)), fmt.Sprintf("%d of %d", l.Stood(), len(l.Attacks)),
-			strconv.Itoa(l.Inherent()), strconv.Itoa(l.Open())}
+		stood := fmt.Sprintf("%d of %d", l.Stood(), len(l.Attacks))
+		numbers = []string{strconv.Itoa(len(l.Seeds)), stood, strconv.Itoa(l.Inherent()), strconv.Itoa(l.Open())}
 	}
 	return append([]string{version, l.Service, l.verdict()}, numbers...)
 }

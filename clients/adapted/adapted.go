@@ -131,12 +131,11 @@ func (s *server) answer(r adapter.Request) (reply, error) {
 	case adapter.OpRelease:
 		return reply{}, s.on(r, func(g clients.Grant) error { return s.lock.Release(ctx, g) })
 	case adapter.OpHeld:
-		return reply{}, s.on(r, func(g clients.Grant) error {
-			if l, can := s.lock.(clients.Holder); can {
-				return l.Held(ctx, g)
-			}
-			return clients.ErrUnsupported
-		})
+		l, can := s.lock.(clients.Holder)
+		if !can {
+			return reply{}, clients.ErrUnsupported
+		}
+		return reply{}, s.on(r, func(g clients.Grant) error { return l.Held(ctx, g) })
 	case adapter.OpRenew:
 		return s.renew(ctx, r)
 	case adapter.OpClose:

@@ -115,7 +115,7 @@ func (c *conversation) hello() adapter.Declaration {
 	c.Helper()
 	a := c.ask(adapter.Request{Op: adapter.OpHello,
 		Greeting: &adapter.Greeting{Protocol: adapter.Version, Nodes: []string{"10.88.0.2:6379"}, TTLMS: 500, Client: "c3", Seed: 7,
-			Account: &adapter.Account{User: "u", Password: "p", Database: "0"}}})
+			Account: &adapter.Account{User: "u", Password: "p", Database: "0"}, Service: "redis", Dir: "/shared"}})
 	if !a.OK {
 		c.Fatal(a.Error, a.Text)
 	}
@@ -180,9 +180,22 @@ func TestUnclaimed(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	for _, op := range []string{adapter.OpHeld, adapter.OpRenew} {
-		if a := c.ask(adapter.Request{Op: op, Grant: 2}); a.Error != adapter.Unsupported {
-			t.Errorf("%s: %+v", op, a)
+		for _, grant := range []int64{2, 99} { // one that there is, and one that there never was
+			if a := c.ask(adapter.Request{Op: op, Grant: grant}); a.Error != adapter.Unsupported {
+				t.Errorf("%s of grant %d: %+v", op, grant, a)
+			}
 		}
+	}
+}
+
+// TestFixedLease: a lease that can't be set is declared, so that every fault goes by it.
+func TestFixedLease(t *testing.T) {
+	c := serve(t, plain{&able{}}, clients.Declaration{Name: "mine", Lease: int64(1700 * time.Millisecond)})
+	if says := c.hello(); says.Lease != 1700*time.Millisecond {
+		t.Errorf("%+v", says)
+	}
+	if a := c.opened.Adapter; a == nil || a.Service != "redis" || a.Shared != "/shared" {
+		t.Errorf("opened with the adapter %+v", a)
 	}
 }
 

@@ -103,26 +103,34 @@ func startProcess(command, dir string, log io.Writer) (*process, error) {
 	p.cmd = adapter.Command(command, dir)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, p.log
 	p.cmd.WaitDelay = 250 * time.Millisecond // descendants may hold standard error open
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	started := make(chan error)
-	go p.live(started)
-	if err := <-started; err != nil {
+	ended, err := Tied(p.cmd)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the adapter %q: %w", command, err), inWrite.Close(), outRead.Close())
 	}
+	go p.live(ended)
 	return p, nil
 }
 
-// live starts the process and waits for its end, on one thread: the death of
-// the thread that forked would kill it.
-func (p *process) live(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
-	err = p.cmd.Wait()
+// Tied starts a command which the kernel kills when this process ends. The channel gets what
+// waiting for the command's end came to.
+func Tied(cmd *exec.Cmd) (ended <-chan error, err error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	started, waited := make(chan error), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // the death of the thread that forked would kill the command
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			waited <- cmd.Wait()
+		}
+	}()
+	return waited, <-started
+}
+
+// live notes how the process ended.
+func (p *process) live(ended <-chan error) {
+	err := <-ended
 	_ = p.safe.Flush() // a log that can't be written must not end the adapter
 	p.how = p.cmd.ProcessState.String()
 	var exit *exec.ExitError

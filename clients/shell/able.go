@@ -35,8 +35,8 @@ type (
 	}
 )
 
-// Held asks whether the grant still stands: by the command for that, else by
-// whether the one that holds still runs.
+// Held asks whether the grant still stands: by the command for that, else by whether the one that
+// holds still runs.
 func (l asked) Held(ctx context.Context, g clients.Grant) error {
 	if l.commands.Held == "" {
 		return l.running(g)

@@ -1,12 +1,13 @@
 // Package shell has a lock that is made of shell commands: scripts, flock(1), etcdctl, redis-cli.
 //
-// One command acquires, and tells by its exit status: 0 the key is granted, 1 another holds
-// it, anything else says that something went wrong. With a command that releases, a grant
-// lasts until that command has run. Without one it lasts for as long as the acquiring
-// command runs: that command prints a line when the key is granted, and ends when the key
-// is to be given back. What a command must know stands in its environment (environment.go).
+// One command acquires. Its exit status is 0 when the key is granted, 1 when another client holds
+// it, and anything else when the outcome is unknown. With a command that releases, a grant lasts
+// until that command has run. Without one it lasts for as long as the acquiring command runs: that
+// command prints a line when the key is granted, and is ended when the key is to be given back.
+// What a command must know stands in its environment (environment.go).
 //
-// Lock is served as an adapter (package adapted). So whatever takes an adapter takes such a lock.
+// Lock is served as an adapter (package adapted). So every command that takes an adapter takes such
+// a lock.
 package shell
 
 import (
@@ -39,8 +40,8 @@ type Commands struct {
 	Acquire, Release string
 	// Renew starts a lease anew, and Held asks whether the key is still held; "": the lock can't.
 	Renew, Held string
-	// Declare is what the lock promises, in the words of an adapter's hello, as
-	// a JSON object; "": what follows from the commands.
+	// Declare is what the lock promises, in the words of an adapter's hello, as a JSON object; "":
+	// what follows from the commands.
 	Declare string
 }
 
@@ -86,9 +87,11 @@ func (c *Commands) Change(change func(string) (string, error)) error {
 func (c Commands) Check() error {
 	switch {
 	case strings.TrimSpace(c.Acquire) == "":
-		return errors.New("--acquire is missing: the command that takes the key $LOCKCHAOS_KEY, with exit status 0 when it is granted and 1 when another holds it")
+		return errors.New("--acquire is missing: the command that takes the key $LOCKCHAOS_KEY, " +
+			"with exit status 0 when it is granted and 1 when another holds it")
 	case c.Holds() && c.Renew != "":
-		return errors.New("--renew is for a grant that lasts until --release: without --release a grant lasts for as long as the command of --acquire runs")
+		return errors.New("--renew is for a grant that lasts until --release: " +
+			"without --release a grant lasts for as long as the command of --acquire runs")
 	}
 	for _, one := range c.all() {
 		if _, err := exec.Command("/bin/sh", "-n", "-c", *one.value).Output(); err != nil {
@@ -96,8 +99,7 @@ func (c Commands) Check() error {
 			if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 				said = string(ended.Stderr)
 			}
-			return fmt.Errorf("--%s is no command that /bin/sh understands: %s", one.flag,
-				cmp.Or(strings.TrimSpace(said), err.Error()))
+			return fmt.Errorf("--%s is no command that /bin/sh understands: %s", one.flag, cmp.Or(strings.TrimSpace(said), err.Error()))
 		}
 	}
 	_, err := c.Says()
@@ -112,8 +114,8 @@ func (c Commands) Says() (adapter.Declaration, error) {
 	}
 	if c.Declare != "" {
 		if err := json.Unmarshal([]byte(c.Declare), &members); err != nil {
-			return adapter.Declaration{},
-				fmt.Errorf(`--declare is no JSON object: %w; write the members of a hello (docs/protocol.md), such as {"name":"my-lock 1.2","no_expiry":true}`, err)
+			return adapter.Declaration{}, fmt.Errorf("--declare is no JSON object: %w; write the members of a hello "+
+				`(docs/protocol.md), such as {"name":"my-lock 1.2","no_expiry":true}`, err)
 		}
 	}
 	members["id"], members["ok"] = 1, true
@@ -126,11 +128,8 @@ func (c Commands) Says() (adapter.Declaration, error) {
 		return adapter.Declaration{}, err
 	}
 	reply, _, err := x.Take(line)
-	switch {
-	case err != nil:
+	if err != nil { // as of an event, which has no name
 		return adapter.Declaration{}, fmt.Errorf("--declare makes a hello (docs/protocol.md) that %w", err)
-	case reply == nil:
-		return adapter.Declaration{}, errors.New("--declare makes an event: write the members of a hello (docs/protocol.md)")
 	}
 	says := *reply.Declaration
 	return says, c.fits(&says)
@@ -160,13 +159,10 @@ func (c Commands) fits(says *adapter.Declaration) error {
 	for _, claim := range []struct {
 		made bool
 		name string
-	}{{says.Validity == "library", `"validity":"library"`}, {says.Sessions, `"sessions"`},
-		{says.ReadWrite, `"read_write"`},
-		{says.PerAcquire > 0, `"permits_per_acquire"`}, {says.MultiKey > 1, `"multi_key"`},
-		{says.Reentrant, `"reentrant"`}} {
+	}{{says.Validity == "library", `"validity":"library"`}, {says.Sessions, `"sessions"`}, {says.ReadWrite, `"read_write"`},
+		{says.PerAcquire > 0, `"permits_per_acquire"`}, {says.MultiKey > 1, `"multi_key"`}, {says.Reentrant, `"reentrant"`}} {
 		if claim.made {
-			return fmt.Errorf("--declare has %s, for which commands have no words: write an adapter (docs/protocol.md)",
-				claim.name)
+			return fmt.Errorf("--declare has %s, for which commands have no words: write an adapter (docs/protocol.md)", claim.name)
 		}
 	}
 	for _, op := range ops {

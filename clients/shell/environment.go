@@ -8,8 +8,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// The variables that every command finds in its environment. Nothing is pasted
-// into the command itself.
+// The variables that every command finds in its environment. Nothing is pasted into the command.
 const (
 	keyVar     = "LOCKCHAOS_KEY"     // which key
 	clientVar  = "LOCKCHAOS_CLIENT"  // who wants it: c3
@@ -31,8 +30,8 @@ const (
 	databaseVar = "LOCKCHAOS_DATABASE"
 )
 
-// Hold is the command in $LOCKCHAOS_HOLD, for tools that run a command while
-// they hold a lock. It prints granted, and waits for the end of its input.
+// Hold is the command in $LOCKCHAOS_HOLD, for tools that run a command while they hold a lock. It
+// prints granted, and waits for the end of its input.
 const (
 	Hold    = "echo " + granted + "; exec cat >/dev/null"
 	granted = "held"
@@ -42,25 +41,21 @@ const (
 func fixed(c clients.Config) []string {
 	ttl := time.Duration(c.TTL)
 	all := []string{
-		clientVar + "=" + fmt.Sprintf("c%d", c.Client), nodesVar + "=" + strings.Join(c.Nodes, ","),
-		holdVar + "=" + Hold,
-		ttlVar + "=" + fmt.Sprint(ttl.Milliseconds()),
-		ttlSecondsVar + "=" + fmt.Sprint(int64((ttl+time.Second-1)/time.Second)),
+		clientVar + "=" + fmt.Sprintf("c%d", c.Client), nodesVar + "=" + strings.Join(c.Nodes, ","), holdVar + "=" + Hold,
+		ttlVar + "=" + fmt.Sprint(ttl.Milliseconds()), ttlSecondsVar + "=" + fmt.Sprint(int64((ttl+time.Second-1)/time.Second)),
 	}
 	if c.Adapter != nil {
 		all = append(all, serviceVar+"="+c.Adapter.Service, dirVar+"="+c.Adapter.Shared)
 	}
 	if c.Account != nil {
-		all = append(all, userVar+"="+c.Account.User, passwordVar+"="+c.Account.Password,
-			databaseVar+"="+c.Account.Database)
+		all = append(all, userVar+"="+c.Account.User, passwordVar+"="+c.Account.Password, databaseVar+"="+c.Account.Database)
 	}
 	return all
 }
 
-// within are the variables that say how long a command may take. It is told a
-// little less, so that it can answer in time.
+// within are the variables that say how long a command may take. It is told a little less, so that
+// it can answer in time.
 func within(left time.Duration) []string {
 	left -= min(left/4, 250*time.Millisecond)
-	return []string{timeoutVar + "=" + fmt.Sprint(left.Milliseconds()),
-		timeoutSecondsVar + "=" + fmt.Sprintf("%.3f", left.Seconds())}
+	return []string{timeoutVar + "=" + fmt.Sprint(left.Milliseconds()), timeoutSecondsVar + "=" + fmt.Sprintf("%.3f", left.Seconds())}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// hold starts the command that holds a key for as long as it runs, and waits
-// until it prints a line. It returns what was printed.
+// hold starts the command that holds a key for as long as it runs, and waits until it prints a
+// line. It returns what was printed.
 func (l *lock) hold(ctx context.Context, key, value string) (output string, err error) {
 	p, err := start(l.commands.Acquire, l.environment(ctx, key, grant{value: value}))
 	if err != nil {
@@ -20,35 +20,48 @@ func (l *lock) hold(ctx context.Context, key, value string) (output string, err 
 	}
 	select {
 	case <-p.out.line:
+	case <-p.ended:
+	case <-ctx.Done():
+	}
+	switch {
+	case over(p.out.line):
 		l.mu.Lock()
 		l.holds[value] = p
 		l.mu.Unlock()
-		go l.watch(p, key, value)
 		return p.out.whole(), nil
-	case <-p.ended:
-		_ = p.in.Close() // nobody reads it
+	case over(p.ended):
+		_ = p.in.Close() // nothing was written to it
 		if err := l.outcome(p, AcquireFlag, clients.ErrBusy); err != nil {
 			return "", err
 		}
-		return "", errors.New("the command of --acquire ended with status 0 and had printed no line: print one when the key is granted, and run on until it is to be given back")
-	case <-ctx.Done():
-		asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), kindness)
-		defer cancel()
-		p.end(asked)
-		return "", errors.New("the command of --acquire had neither the key in its time nor an exit status, and was ended")
+		return "", errors.New("the command of --acquire ended with status 0 and had printed no line: " +
+			"print one when the key is granted, and run on until it is to be given back")
 	}
+	asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), kindness)
+	defer cancel()
+	p.end(asked)
+	return "", errors.New("the command of --acquire had neither the key in its time nor an exit status, and was ended")
 }
 
 // watch tells of the loss when a command ends by itself that holds.
-func (l *lock) watch(p *process, key, value string) {
+func (l *lock) watch(p *process, g clients.Grant, value string) {
 	<-p.ended
 	if l.taken(value) == nil {
 		return // it was to end
 	}
+	_ = p.in.Close() // nothing was written to it
+	why := fmt.Sprintf("the command of --acquire, which holds for as long as it runs, has ended: %s", p)
 	select {
-	case l.lost <- clients.Loss{Key: key, Why: fmt.Sprintf("the command of --acquire has ended: %s", p)}:
-	default: // whoever has not read so many knows enough
+	case l.lost <- clients.Loss{Key: g.Key, Token: g.Token, Why: why}:
+	default: // a reader that is so many behind knows enough
 	}
+}
+
+// holding is the command that holds a grant; nil: none does.
+func (l *lock) holding(value string) *process {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.holds[value]
 }
 
 // taken takes the command that holds a grant out of those that do; nil: none does.
@@ -85,9 +98,7 @@ func (l *lock) running(g clients.Grant) error {
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.holds[own.value] == nil {
+	if l.holding(own.value) == nil {
 		return clients.ErrNotHeld
 	}
 	return nil

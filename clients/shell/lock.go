@@ -21,16 +21,16 @@ import (
 // pause lies between two attempts to take a key that another holds.
 const pause = 50 * time.Millisecond
 
-// Lock is the lock that is made of the commands, to be served as an adapter. fail is
-// told of what no answer can tell: a command that can't be started. It does not return.
+// Lock is the lock that is made of the commands, to be served as an adapter. fail is told of a
+// command that can't be started, which is no answer of the lock, and should end the program.
 func (c Commands) Lock(fail func(error)) (adapted.Lock, error) {
 	if err := c.Check(); err != nil {
 		return adapted.Lock{}, err
 	}
 	says, err := c.Says()
 	return adapted.Lock{Open: func(_ context.Context, config clients.Config) (clients.Lock, error) {
-		l := &lock{commands: c, says: says, env: fixed(config), fail: fail, lost: make(chan clients.Loss, 100),
-			holds: map[string]*process{}}
+		l := &lock{commands: c, says: says, env: fixed(config), fail: fail,
+			lost: make(chan clients.Loss, 100), holds: map[string]*process{}}
 		return l.able(), nil
 	}}, err
 }
@@ -42,6 +42,7 @@ type lock struct {
 	env      []string
 	fail     func(error)
 	lost     chan clients.Loss
+	count    int64 // of grants
 
 	mu    sync.Mutex
 	holds map[string]*process // the commands that hold keys, by the values of their grants
@@ -58,8 +59,7 @@ func (l *lock) Declares() clients.Declaration {
 // Lost returns the channel of lost-events: a command that holds has ended by itself.
 func (l *lock) Lost() <-chan clients.Loss { return l.lost }
 
-// Acquire runs the command until it takes the key, or says something else than
-// that another holds it.
+// Acquire runs the command again and again until its answer is not that another holds the key.
 func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	value := rand.Text()
 	for {
@@ -67,16 +67,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		g := clients.Grant{Key: key, First: began}
 		output, err := l.take(ctx, key, value)
 		if err == nil {
-			g.Secret = grant{value, output}
-			if !l.commands.Holds() {
-				g.Attempt = began // a command that waits may have taken the key at any time since
-			}
-			if g.Token, err = l.token(output); err != nil {
-				if p := l.taken(value); p != nil {
-					p.kill() // nobody knows of the grant
-				}
-			}
-			return g, err
+			return l.granted(g, value, output)
 		}
 		if !errors.Is(err, clients.ErrBusy) {
 			return g, err
@@ -89,11 +80,29 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	}
 }
 
-// token is that of a grant, if the lock declares one: a number, in the first
-// line that the command has printed.
+// granted completes a grant. A command that holds may have taken the key at any time since it
+// began, so only for others the attempt is known.
+func (l *lock) granted(g clients.Grant, value, output string) (clients.Grant, error) {
+	g.Secret = grant{value, output}
+	token, err := l.token(output)
+	if g.Token = token; !l.commands.Holds() {
+		g.Attempt = g.First
+		return g, err
+	}
+	if err != nil {
+		l.taken(value).kill() // no reply will name the grant
+		return g, err
+	}
+	go l.watch(l.holding(value), g, value)
+	return g, nil
+}
+
+// token is that of a grant: a number in the first line of the output, if the lock declares tokens.
+// Else it numbers the client's grants, so that a late lost-event is not taken for a newer grant's.
 func (l *lock) token(output string) (int64, error) {
 	if l.says.Token == "none" {
-		return 0, nil
+		l.count++
+		return l.count, nil
 	}
 	n, err := strconv.ParseInt(first(output), 10, 64)
 	if err != nil || n < 1 {
@@ -133,7 +142,7 @@ func (l *lock) run(ctx context.Context, flag, line, key string, g grant, no erro
 		return "", err
 	}
 	_ = p.in.Close() // it is given nothing
-	if !p.over(ctx) {
+	if !p.endsBefore(ctx) {
 		p.kill()
 		return "", fmt.Errorf("the command of --%s had not ended in its time, and was killed", flag)
 	}
@@ -150,8 +159,7 @@ func (l *lock) outcome(p *process, flag string, no error) error {
 	case status == statusNo && no != nil:
 		return no
 	case status == statusNoExec || status == statusNoFile:
-		err := fmt.Errorf("the command of --%s can't be started here (%s): install what it needs, or give the path",
-			flag, p)
+		err := fmt.Errorf("the command of --%s can't be started here (%s): install what it needs, or give the path", flag, p)
 		l.fail(err)
 		return err
 	}

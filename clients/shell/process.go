@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -49,40 +48,30 @@ type process struct {
 	err   error // set before ended is closed: its end could not be seen
 }
 
-// start starts a command in this process's own group. Its standard input stays
-// open until it is told to end.
+// start starts a command in this process's own group. Its standard input stays open until it is to
+// end.
 func start(line string, env []string) (*process, error) {
 	in, ours, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start a command: %w", err)
 	}
 	defer in.Close()
-	p := &process{cmd: adapter.Command(line, ""), in: ours, out: newBeginning(), log: external.NewTail(os.Stderr),
-		ended: make(chan struct{})}
+	p := &process{cmd: adapter.Command(line, ""), in: ours, out: newBeginning(), log: external.NewTail(os.Stderr), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in, p.out, p.log
 	p.cmd.WaitDelay = orphanLimit
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	started := make(chan error)
-	go p.live(started)
-	if err := <-started; err != nil {
+	ended, err := external.Tied(p.cmd)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the command %q: %w", line, err), ours.Close())
 	}
+	go p.live(ended)
 	return p, nil
 }
 
-// live starts the command and waits for its end, on one thread: the death of
-// the thread that forked would kill it.
-func (p *process) live(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
+// live notes the end of the command.
+func (p *process) live(ended <-chan error) {
 	var status *exec.ExitError
-	if err := p.cmd.Wait(); !errors.As(err, &status) && !errors.Is(err, exec.ErrWaitDelay) {
+	if err := <-ended; !errors.As(err, &status) && !errors.Is(err, exec.ErrWaitDelay) {
 		p.err = err
 	}
 	close(p.ended)
@@ -90,36 +79,44 @@ func (p *process) live(started chan<- error) {
 
 // signal sends a signal to the command, and to all that came of it.
 func (p *process) signal(s syscall.Signal) {
-	select {
-	case <-p.ended:
-	default:
+	if !over(p.ended) {
 		external.Signal(p.cmd.Process.Pid, s)
 	}
 }
 
-// over reports whether the command ends before the context does.
-func (p *process) over(ctx context.Context) bool {
+// endsBefore waits for the end of the command or of the context. It reports whether the command has
+// ended.
+func (p *process) endsBefore(ctx context.Context) bool {
 	select {
 	case <-p.ended:
-		return true
 	case <-ctx.Done():
+	}
+	return over(p.ended)
+}
+
+// over reports whether a channel is closed.
+func over(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
 		return false
 	}
 }
 
-// end ends the command: by the end of its input if that is enough, else by SIGTERM,
-// and in the end by SIGKILL. It reports whether the command ended by itself.
+// end ends the command: by the end of its input if it goes by that, else by SIGTERM, and when the
+// time is over by SIGKILL. It reports whether SIGKILL was not needed.
 func (p *process) end(ctx context.Context) bool {
-	_ = p.in.Close() // there is nothing in it
+	_ = p.in.Close() // nothing was written to it
 	if p.inputEnds() {
 		patient, cancel := context.WithTimeout(ctx, kindness)
 		defer cancel()
-		if p.over(patient) {
+		if p.endsBefore(patient) {
 			return true
 		}
 	}
 	p.signal(unix.SIGTERM)
-	if p.over(ctx) {
+	if p.endsBefore(ctx) {
 		return true
 	}
 	p.kill()
@@ -130,7 +127,7 @@ func (p *process) end(ctx context.Context) bool {
 func (p *process) kill() {
 	p.signal(unix.SIGKILL)
 	<-p.ended
-	_ = p.in.Close() // there is nothing in it
+	_ = p.in.Close() // nothing was written to it
 }
 
 // terminated reports whether SIGTERM has ended the command.
@@ -186,6 +183,5 @@ func first(output string) string {
 	return strings.TrimSpace(line)
 }
 
-// inputEnds reports whether the command ends with its input: it is one that
-// $LOCKCHAOS_HOLD runs in.
+// inputEnds reports whether the command runs $LOCKCHAOS_HOLD, which ends with its input.
 func (p *process) inputEnds() bool { return first(p.out.whole()) == granted }

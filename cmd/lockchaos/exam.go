@@ -25,10 +25,9 @@ func examCommand() *cobra.Command {
 		Use:   "exam [LOCK]",
 		Short: "Attack a lock in every way that its claims invite",
 		Long: `Attacks one lock: one that comes with lockchaos, or with --lock-cmd a program of your own in any
-language, or with --acquire a lock that is made of shell commands (docs/shell.md). Each attack aims one
-fault at one step of one kind of application. Which attacks make
-sense follows from the lock's claims and abilities, and from its service. Every time is stretched to
-its lease.
+language, or with --acquire a lock that is made of shell commands (docs/shell.md). Each attack aims
+one fault at one step of one kind of application. Which attacks make sense follows from the lock's
+claims and abilities, and from its service. Every time is stretched to its lease.
 
 At the end each attack has an outcome: the lock stood, it fell to a defect of its own, it fell to
 what no lease prevents, or the attack showed nothing. An attack that showed nothing is made again
