@@ -37,6 +37,7 @@ var galera = Kind{
 	},
 	WallClock: true, // as mariadb
 	expirer:   expirer{end: expireMariaDB},
+	refuser:   mariadbRefuser, // of clients only: a node applies what the others have committed
 	limit:     time.Minute,
 	task:      galeraTask,
 	ready:     each((*Node).awaitGalera),
@@ -77,7 +78,11 @@ func galeraTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	if _, err := os.Stat(galeraProvider); err != nil && !p.Contained {
 		return Task{}, &Lack{"the library of Galera was not found on this machine", "apt-get install galera-4"}
 	}
-	self := p.Peers[n.Name]
+	// Who hands a node what it has missed needs more than the users of locks may do.
+	self, donor := p.Peers[n.Name], mariadbAdmin
+	if p.Contained {
+		donor = MariaDBUser
+	}
 	var group []string
 	for _, other := range k.Nodes {
 		group = append(group, fmt.Sprintf("%s:%d", p.Peers[other.Name], galeraPort))
@@ -98,7 +103,7 @@ func galeraTask(k Kind, n NodeSpec, p Place) (Task, error) {
 		"--wsrep-cluster-name=lockchaos", "--wsrep-cluster-address=gcomm://"+strings.Join(group, ","),
 		"--wsrep-node-name="+n.Name, fmt.Sprintf("--wsrep-node-address=%s:%d", self, galeraPort),
 		// By a dump, through the server's own port: rsync's server refuses what belongs to root.
-		"--wsrep-sst-method=mysqldump", "--wsrep-sst-auth="+MariaDBUser+":",
+		"--wsrep-sst-method=mysqldump", "--wsrep-sst-auth="+donor+":",
 		fmt.Sprintf("--wsrep-sst-receive-address=%s:%d", self, mariadbPort),
 		"--wsrep-provider-options="+strings.Join(options, ";"))
 	return t, nil

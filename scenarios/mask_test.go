@@ -117,7 +117,8 @@ func TestMasked(t *testing.T) {
 			m.Duration > s.Duration != c.slower {
 			t.Errorf("%s on an application that %s: %+v", c.attack, c.mask.About, m)
 		}
-		if m.Duration < Duration(m.Needs.Grants)*m.TTL && c.slower || m.Needs.Grants > s.Needs.Grants {
+		if m.Duration < Duration(m.Needs.Grants)*m.TTL && c.slower || m.Needs.Grants > s.Needs.Grants ||
+			m.Needs.Handovers > 0 && c.slower {
 			t.Errorf("%s on an application that %s: %v for %d grants", c.attack, c.mask.About, m.Duration, m.Needs.Grants)
 		}
 		if want := "any/" + c.attack + "-masked/unfenced"; m.Name != want || m.Attack != c.attack ||
