@@ -3,13 +3,12 @@ package harness
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -24,20 +23,7 @@ func (r *run) adapter() *clients.Adapter {
 		return nil
 	}
 	return &clients.Adapter{Command: s.Adapter.Command, Dir: s.Adapter.Dir, Service: s.Adapter.Service,
-		Shared: r.shared, ClockFaults: clocksOfClients(s.Faults)}
-}
-
-// clocksOfClients reports whether a planned fault makes the clocks of clients
-// wrong. What an adapter reads there is then no evidence.
-func clocksOfClients(faults []scenarios.Fault) bool {
-	return slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
-		return slices.ContainsFunc(f.Singles(), clockOfClient)
-	})
-}
-
-// clockOfClient reports whether a single fault makes clocks of clients wrong.
-func clockOfClient(f scenarios.Fault) bool {
-	return f.Clock != "" && nemesis.Target(f.Target).Client()
+		Shared: r.shared, ClockFaults: possible.ClocksOfClients(s.Faults)}
 }
 
 // share makes the folder that the adapters of all clients share.
@@ -79,8 +65,8 @@ func (r *run) suits(d *clients.Declaration) error {
 	}
 	own := r.cfg.Lock
 	own.TellsNoSession = !d.Sessions
-	for i, f := range singles(r.cfg.Plan) {
-		if err := CheckFault(own, f); err != nil {
+	for i, f := range possible.Singles(r.cfg.Plan) {
+		if err := possible.CheckFault(own, f); err != nil {
 			return fmt.Errorf("fault %d, with %s: %w", i, d.Name, err)
 		}
 	}

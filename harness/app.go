@@ -21,6 +21,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
@@ -108,7 +109,7 @@ type appClient struct {
 func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	a := &appRun{cfg: cfg, app: cfg.Plan.Scenario.App, began: monotime.Now(), offset: WallOffset()}
 	a.phase.Store(phaseStart)
-	if err := CheckApp(&cfg.Plan.Scenario); err != nil {
+	if err := possible.CheckApp(&cfg.Plan.Scenario); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -151,7 +152,7 @@ func (a *appRun) start() error {
 	procs, far := map[int32]*hosts.Process{}, map[int32]nemesis.Place{}
 	var nodes, clients []nemesis.Place
 	var store nemesis.Place
-	for i, p := range AppPlaces(a.app) {
+	for i, p := range possible.AppPlaces(a.app) {
 		at := slices.IndexFunc(a.cfg.Attached, func(n backends.Attached) bool { return n.Name == p.Name })
 		if at < 0 {
 			return fmt.Errorf("%s: it was not attached to", p.Name)
@@ -159,16 +160,16 @@ func (a *appRun) start() error {
 		n := a.cfg.Attached[at]
 		place := a.place(n)
 		switch p.Role {
-		case RoleClient:
+		case possible.RoleClient:
 			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), member: int32(i + 1),
 				host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
 			a.clients = append(a.clients, c)
 			procs[c.number] = n.Process
 			far[c.number] = place
 			clients = append(clients, place)
-		case RoleService:
+		case possible.RoleService:
 			nodes = append(nodes, place)
-		case RoleStore:
+		case possible.RoleStore:
 			store = place
 		}
 	}

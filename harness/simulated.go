@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
@@ -372,7 +373,7 @@ func Unsimulated(sc scenarios.Scenario, service string) string {
 	case slices.Contains([]string{"payment", "relay", "stampede"}, sc.Workload.Kind):
 		return fmt.Sprintf("the simulation has no workload %s", sc.Workload.Kind)
 	}
-	for _, f := range singles(scenarios.Plan{Scenario: sc}) {
+	for _, f := range possible.Singles(scenarios.Plan{Scenario: sc}) {
 		if why := UnsimulatedFault(f.Spec()); why != "" {
 			return why
 		}

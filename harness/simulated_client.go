@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/worker"
 	"github.com/lockchaos/lockchaos/harness/workload"
@@ -84,7 +85,7 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 	}
 	a, err := c.Ask(ctx, wire.Command{ID: s.ids.NextOp(), Op: "open", Timeout: int64(helloLimit),
 		Open: &wire.Opening{Lock: s.cfg.Lock.Name,
-			Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)},
+			Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: possible.ClocksOfClients(sc.Faults)},
 			Nodes:   addrs,
 			Store:   storeHost, TTL: int64(sc.TTL), Client: c.Number,
 			Seed: streams(s.cfg.Plan).StreamSeed(c.Stream()), Decline: sc.Workload.Guard != workload.GuardNone}})

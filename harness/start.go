@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -83,7 +84,7 @@ func (r *run) introduce() error {
 func (r *run) startService(ctx context.Context) (err error) {
 	r.service, err = backends.Start(ctx, r.network,
 		backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false),
-			Durable: durable(r.cfg.Plan), Lent: r.cfg.Keys != "", OwnLogin: r.cfg.Plan.Scenario.External()})
+			Durable: possible.Durable(r.cfg.Plan), Lent: r.cfg.Keys != "", OwnLogin: r.cfg.Plan.Scenario.External()})
 	return err
 }
 
@@ -242,4 +243,19 @@ func plannedFaults(faults []scenarios.Fault) (all []history.PlannedFault) {
 		}
 	}
 	return all
+}
+
+// possible reports whether the plan's faults can strike in this run.
+func (r *run) possible() error {
+	for i, f := range r.cfg.Plan.Scenario.Faults {
+		for _, single := range f.Singles() {
+			if err := possible.CheckFault(r.cfg.Lock, single); err != nil {
+				return fmt.Errorf("fault %d of %s: %w", i, r.cfg.Plan.Scenario.Name, err)
+			}
+		}
+	}
+	if len(r.cfg.Attached) > 0 {
+		return possible.GuestsBear(r.cfg.Plan)
+	}
+	return nil
 }
