@@ -64,6 +64,8 @@ var allowed = map[string][]string{
 	// rooms of the harness
 	"harness/clock":    {},
 	"harness/director": {"history", "hosts", "nemesis", "netfault", "scenarios"},
+	"harness/possible": {"backends", "clients", "nemesis", "scenarios", "store"},
+	"harness/record":   {"backends", "checker", "clients", "history", "nemesis", "scenarios", "store"},
 	"harness/wire":     {"clients", "history", "nemesis"},
 	"harness/worker":   {"adapter", "clients", "store"},
 	"harness/workload": {"clients", "history", "nemesis", "scenarios"},
@@ -79,10 +81,12 @@ var rooms = map[string][]string{
 	"audit/spill":      {}, // lists that do not fit into memory
 	"audit/times":      {"audit/remarks"},
 	"audit/words":      {"audit/remarks", "audit/times"},
-	"harness":          {"harness/clock", "harness/director", "harness/wire", "harness/worker", "harness/workload"},
+	"harness":          {"harness/clock", "harness/director", "harness/possible", "harness/record", "harness/wire", "harness/worker", "harness/workload"},
 	"harness/clock":    {},                                // how the harness waits
 	"harness/director": {"harness/clock", "harness/wire"}, // when a fault strikes, and whom
 	// what harness and worker say to each other
+	"harness/possible": {"harness/workload"},                                                      // whether a plan can be run
+	"harness/record":   {"harness/clock", "harness/possible", "harness/wire", "harness/workload"}, // what every run keeps
 	"harness/wire":     {},
 	"harness/workload": {"harness/clock", "harness/wire"}, // the application, op by op
 	"harness/worker":   {"harness/wire"},                  // what runs in a client's process

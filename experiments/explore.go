@@ -18,6 +18,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -100,12 +101,12 @@ func (x *Exploring) Do(ctx context.Context) (err error) {
 		return err
 	}
 	kind := x.Lock.Kind()
-	x.base = scenarios.RandomLock{Nature: harness.Nature(kind), Base: x.Lock.Examinee().Undisturbed(),
-		Together: harness.CheckTogether, Fits: func(f scenarios.Fault) error {
+	x.base = scenarios.RandomLock{Nature: possible.Nature(kind), Base: x.Lock.Examinee().Undisturbed(),
+		Together: possible.CheckTogether, Fits: func(f scenarios.Fault) error {
 			if why := harness.UnsimulatedFault(f.Spec()); why != "" {
 				return errors.New(why)
 			}
-			return errors.Join(reliesOn(f.Spec()), harness.CheckFault(kind, f))
+			return errors.Join(reliesOn(f.Spec()), possible.CheckFault(kind, f))
 		}}
 	x.next = x.Seed
 	if err := x.recall(); err != nil {

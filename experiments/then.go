@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -119,7 +119,7 @@ func (r *Replay) plan(p scenarios.Plan) (_ scenarios.Plan, missing []string) {
 	p.Scenario.Adapter, p.Scenario.Expect = r.lock.Adapter, scenarios.Expect{}
 	p.Scenario.Name = strings.TrimPrefix(p.Scenario.Name, "explore/") + "/real"
 	kind := r.lock.Kind()
-	fits := r.can.Fitting(kind.Service, func(f scenarios.Fault) error { return harness.CheckFault(kind, f) })
+	fits := r.can.Fitting(kind.Service, func(f scenarios.Fault) error { return possible.CheckFault(kind, f) })
 	var left []scenarios.Fault
 	for _, f := range p.Scenario.Faults {
 		if err := errors.Join(each(f.Singles(), fits)...); err != nil {

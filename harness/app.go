@@ -21,6 +21,8 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/possible"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
@@ -40,7 +42,7 @@ type AppConfig struct {
 	// was understood, goes into AuditFile beside it.
 	History  string
 	Versions []history.Part
-	Progress func(Progress)
+	Progress func(record.Progress)
 	// Execute runs the commands of hooks; of no use where there are none.
 	Execute Execute
 	// Restarts: a client that ends is started again, by whoever runs it, in the
@@ -107,13 +109,13 @@ type appClient struct {
 // writes the history. When it returns nil the history is complete. Faults are healed in any case.
 func RunApp(ctx context.Context, cfg AppConfig) (err error) {
 	a := &appRun{cfg: cfg, app: cfg.Plan.Scenario.App, began: monotime.Now(), offset: WallOffset()}
-	a.phase.Store(phaseStart)
-	if err := CheckApp(&cfg.Plan.Scenario); err != nil {
+	a.phase.Store(record.PhaseStart)
+	if err := possible.CheckApp(&cfg.Plan.Scenario); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer repeat(ctx, func() { report(&a.ids, cfg.Progress, a.phase.Load().(string), a.began) })()
+	defer record.Repeat(ctx, func() { record.Report(&a.ids, cfg.Progress, a.phase.Load().(string), a.began) })()
 	if err := a.start(); err != nil {
 		return err
 	}
@@ -151,7 +153,7 @@ func (a *appRun) start() error {
 	procs, far := map[int32]*hosts.Process{}, map[int32]nemesis.Place{}
 	var nodes, clients []nemesis.Place
 	var store nemesis.Place
-	for i, p := range AppPlaces(a.app) {
+	for i, p := range possible.AppPlaces(a.app) {
 		at := slices.IndexFunc(a.cfg.Attached, func(n backends.Attached) bool { return n.Name == p.Name })
 		if at < 0 {
 			return fmt.Errorf("%s: it was not attached to", p.Name)
@@ -159,16 +161,16 @@ func (a *appRun) start() error {
 		n := a.cfg.Attached[at]
 		place := a.place(n)
 		switch p.Role {
-		case RoleClient:
+		case possible.RoleClient:
 			c := &appClient{ProcessLog: audit.ProcessLog{Name: p.Name}, number: int32(i + 1), member: int32(i + 1),
 				host: n.Host, proc: n.Process, held: map[[2]string]int64{}}
 			a.clients = append(a.clients, c)
 			procs[c.number] = n.Process
 			far[c.number] = place
 			clients = append(clients, place)
-		case RoleService:
+		case possible.RoleService:
 			nodes = append(nodes, place)
-		case RoleStore:
+		case possible.RoleStore:
 			store = place
 		}
 	}
@@ -398,7 +400,7 @@ func (a *appRun) header(h history.Header, names []string) history.Header {
 	s := a.cfg.Plan.Scenario
 	h.Scenario, h.Seed, h.Lock, h.Service, h.Workload, h.Guard, h.Fault = s.Name, a.cfg.Plan.Seed, s.Lock, "own", "own",
 		"none", s.FaultLabel()
-	h.Clients, h.Faults, h.Needs, h.Duration = len(names), plannedFaults(s.Faults), history.Needs(s.Needs),
+	h.Clients, h.Faults, h.Needs, h.Duration = len(names), record.PlannedFaults(s.Faults), history.Needs(s.Needs),
 		int64(s.Duration)
 	h.Versions = append(slices.Clone(a.cfg.Versions), a.clocks()...)
 	for i, name := range names {

@@ -104,7 +104,7 @@ func cpuTime(b *testing.B) time.Duration {
 
 // cycle is one acquire and one release.
 func cycle(ctx context.Context, r *run, i int) error {
-	w, key := r.workers[i], r.keys[i]
+	w, key := r.workers[i], r.Keys[i]
 	id, a, err := w.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: time.Second})
 	if err == nil && a.Result != wire.ResultOK {
 		err = errors.New(a.Error)
@@ -121,7 +121,7 @@ func bareLoops(b *testing.B, r *run, n int) {
 	var starts []io.WriteCloser
 	var ends []*bufio.Reader
 	for i := range n {
-		cmd := exec.Command("/proc/self/exe", "bare", r.service.Addrs()[0], r.keys[i], strconv.Itoa(max(b.N/n, 1)))
+		cmd := exec.Command("/proc/self/exe", "bare", r.service.Addrs()[0], r.Keys[i], strconv.Itoa(max(b.N/n, 1)))
 		cmd.Stderr = os.Stderr
 		in, err := cmd.StdinPipe()
 		if err != nil {

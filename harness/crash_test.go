@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -81,15 +82,15 @@ func TestImpossibleCrashesAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	p := crashing("redlock", "majority", "lost")
-	if err := GuestsBear(p); !errors.Is(err, ErrGuests) {
+	if err := possible.GuestsBear(p); !errors.Is(err, possible.ErrGuests) {
 		t.Error(err)
 	}
 	r := run{cfg: Config{Plan: p, Lock: redlock.Redlock, Attached: []backends.Attached{{Name: "redis-1"}}}}
-	if err := r.possible(); !errors.Is(err, ErrGuests) {
+	if err := r.possible(); !errors.Is(err, possible.ErrGuests) {
 		t.Error(err)
 	}
 	p.Scenario.Faults = nil
-	if err := GuestsBear(p); err != nil {
+	if err := possible.GuestsBear(p); err != nil {
 		t.Error(err)
 	}
 }

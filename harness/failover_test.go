@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
@@ -40,10 +41,10 @@ func TestFailoverInTheGap(t *testing.T) {
 		cameTo(t, h, checker.StuckLock, checker.Pass)
 	})
 	f := p.Scenario.Faults[0]
-	if err := CheckFault(redis.Setnx, f); err == nil || !strings.Contains(err.Error(), "needs a service with a replica") {
+	if err := possible.CheckFault(redis.Setnx, f); err == nil || !strings.Contains(err.Error(), "needs a service with a replica") {
 		t.Errorf("one redis has no replica: %v", err)
 	}
-	if GuestsBear(p) == nil {
+	if possible.GuestsBear(p) == nil {
 		t.Error("a primary in a container would not come back")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redlock"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -90,7 +91,7 @@ func TestKilledClientsAreReplaced(t *testing.T) {
 						amiss(t, h, "%s: %v %s %+v", r.Name, r.Outcome, r.Why, r.Violations)
 					}
 				}
-				if logs, err := filepath.Glob(filepath.Join(dir, "client-*.log")); err != nil || len(logs) != 3+probeClients {
+				if logs, err := filepath.Glob(filepath.Join(dir, "client-*.log")); err != nil || len(logs) != 3+record.ProbeClients {
 					t.Errorf("logs %v, %v", logs, err)
 				}
 			})
@@ -128,7 +129,7 @@ func afterlife(t *testing.T, h *history.History, kills int) {
 			}
 		}
 	}
-	if want := kills + h.Header.Clients + probeClients; exits != want {
+	if want := kills + h.Header.Clients + record.ProbeClients; exits != want {
 		t.Errorf("%d exits, want %d", exits, want)
 	}
 	if wentOn == 0 {

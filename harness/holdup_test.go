@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -123,19 +124,19 @@ func TestImpossibleStallsAreRefused(t *testing.T) {
 	}
 	for _, kind := range []string{nemesis.KindStall, nemesis.KindRenewerStall} {
 		f := heldUp(kind, redis.Watchdog, time.Second).Scenario.Faults[0]
-		if err := CheckFault(redis.Watchdog, f); err != nil {
+		if err := possible.CheckFault(redis.Watchdog, f); err != nil {
 			t.Error(err)
 		}
 		f.When = "acquiring"
-		if err := CheckFault(redis.Watchdog, f); err == nil || !strings.Contains(err.Error(), "strikes who holds") {
+		if err := possible.CheckFault(redis.Watchdog, f); err == nil || !strings.Contains(err.Error(), "strikes who holds") {
 			t.Errorf("%s: %v", kind, err)
 		}
 		f.When, f.Target = "random", "random-client"
-		if err := CheckFault(redis.Watchdog, f); err == nil || !strings.Contains(err.Error(), "may be in the middle of an acquire") {
+		if err := possible.CheckFault(redis.Watchdog, f); err == nil || !strings.Contains(err.Error(), "may be in the middle of an acquire") {
 			t.Errorf("%s: %v", kind, err)
 		}
 		f.Target = "redis-1"
-		if err := CheckFault(redis.Watchdog, f); err == nil || !strings.Contains(err.Error(), "clients only") {
+		if err := possible.CheckFault(redis.Watchdog, f); err == nil || !strings.Contains(err.Error(), "clients only") {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
@@ -20,19 +20,12 @@ import (
 // closed together: each takes its time.
 const mostAlone = 7
 
-// lookEvery is the pause between two looks for a key that nobody gets; askEvery
-// that of a fresh client that was told busy.
-const (
-	lookEvery = 100 * time.Millisecond
-	askEvery  = 50 * time.Millisecond
-)
+// lookEvery is the pause between two looks for a key that nobody gets.
+const lookEvery = 100 * time.Millisecond
 
 // vigilMargin is for how much longer than the judge demands a key must have
 // been free and wanted, for the judge has better clocks.
 const vigilMargin = 200 * time.Millisecond
-
-// askMargin is what a fresh client asks for on top of what the judge demands.
-const askMargin = time.Second
 
 // answer is what a fresh client came to.
 type answer uint8
@@ -43,18 +36,9 @@ const (
 	granted
 )
 
-// patience is for how long a key may be free and wanted in this run.
-func (r *run) patience() time.Duration {
-	return checker.Patience(r.cfg.Plan.Scenario.TTL.Std(), r.slack())
-}
-
-// firstAsk bounds the acquire by which a fresh client shows that a key is
-// stuck, even if the service gives no answer meanwhile.
-func (r *run) firstAsk() time.Duration { return max(r.patience(), checker.Outage) + askMargin }
-
 // keepAsking looks for keys that nobody gets, and asks for them, until every application has left.
 func (r *run) keepAsking(ctx context.Context, left <-chan struct{}) error {
-	if r.claims().Permits <= 0 {
+	if r.Claims().Permits <= 0 {
 		return nil // it is no lock
 	}
 	for clock.Pause(ctx, left, lookEvery) && !clock.Closed(left) {
@@ -74,13 +58,13 @@ func (r *run) keepAsking(ctx context.Context, left <-chan struct{}) error {
 // strikes. Clients that it closes stay away until it is over.
 func (r *run) askMeanwhile(ctx context.Context, key string, left <-chan struct{}) error {
 	over := make(chan struct{})
-	r.enter(history.PhaseAsk)
+	r.Enter(history.PhaseAsk)
 	defer func() {
-		r.enter(history.PhaseRun)
+		r.Enter(history.PhaseRun)
 		close(over)
 		r.director.Resume()
 	}()
-	got, err := r.askFresh(ctx, key, r.firstAsk(), left)
+	got, err := r.askFresh(ctx, key, r.FirstAsk(), left)
 	if got == refused && err == nil {
 		got, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, r.director.Present()), left,
 			func(ctx context.Context, client int32) error {
@@ -106,7 +90,7 @@ func (r *run) closeSuspects(ctx context.Context, key string, suspects []int32, s
 		if err := ending.Wait(); err != nil {
 			return refused, err
 		}
-		if got, err := r.askFresh(ctx, key, r.patience(), stop); got != refused || err != nil {
+		if got, err := r.askFresh(ctx, key, r.Patience(), stop); got != refused || err != nil {
 			return got, err
 		}
 	}
@@ -166,13 +150,13 @@ func (r *run) ask(ctx context.Context, w *workerProcess, key string, limit time.
 				Timeout: workload.OpTimeout.Std()})
 			return granted, err
 		}
-		if clock.Closed(stop) || time.Since(began) >= min(limit, r.patience()+askMargin) {
+		if clock.Closed(stop) || time.Since(began) >= min(limit, r.Patience()+record.AskMargin) {
 			if a.Result == wire.ResultFail && !a.Busy {
 				return unanswered, nil
 			}
 			return refused, nil
 		}
-		if !clock.Pause(ctx, stop, askEvery) {
+		if !clock.Pause(ctx, stop, record.AskEvery) {
 			return unanswered, context.Cause(ctx)
 		}
 	}
@@ -187,7 +171,7 @@ func (w *workerProcess) giveUpAt(stop, answered <-chan struct{}) {
 		return
 	}
 	// It may not have begun: it is told again and again.
-	for tick := time.NewTicker(askEvery); ; {
+	for tick := time.NewTicker(record.AskEvery); ; {
 		if w.proc.SignalAlone(wire.GiveUp) != nil {
 			tick.Stop()
 			return // it is gone
@@ -206,7 +190,7 @@ func (w *workerProcess) giveUpAt(stop, answered <-chan struct{}) {
 // when the inquiry is over. One whose application does something else, or has left, stays.
 func (r *run) closeMeanwhile(ctx context.Context, client int32, over <-chan struct{}) error {
 	s := r.cfg.Plan.Scenario
-	ended, tick := make(chan struct{}), time.NewTicker(askEvery)
+	ended, tick := make(chan struct{}), time.NewTicker(record.AskEvery)
 	defer tick.Stop()
 	w := r.director.Retire(client, &director.Closing{Ended: ended, Over: over})
 	if w == nil {

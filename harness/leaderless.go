@@ -51,7 +51,7 @@ const (
 
 // watchLeaders begins at the ends of the logs.
 func (r *run) watchLeaders() *leaderless {
-	w := &leaderless{director: r.director, rec: r.rec, disturbed: r.director.DisturbedSince, looked: time.Now(),
+	w := &leaderless{director: r.director, rec: r.Recorder, disturbed: r.director.DisturbedSince, looked: time.Now(),
 		every: waitsEvery(r.cfg.Plan.Scenario.TTL.Std(), 0)}
 	for _, n := range r.service.Nodes {
 		if info, err := os.Stat(n.Log); err == nil && n.Elects() {

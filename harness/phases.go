@@ -23,7 +23,7 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		if err := r.ledger.follow(following); err != nil {
+		if err := r.Ledger.Follow(following); err != nil {
 			cancel(r.blame(err))
 		}
 	}()
@@ -46,7 +46,7 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	if err := r.probe(ctx, history.PhaseProbe, 0, r.inquireIdle); err != nil {
 		return err
 	}
-	r.enter(history.PhaseClose)
+	r.Enter(history.PhaseClose)
 	if err := r.endAll(ctx, append(r.workers, r.probes[0])...); err != nil {
 		return err
 	}
@@ -59,14 +59,14 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	stopFollowing()
 	<-followed
 	watched.Wait()
-	return r.ledger.take(ctx)
+	return r.Ledger.Take(ctx)
 }
 
 // workload drives every client for the planned time, or longer while too little
 // has been shown, while the director injects the faults. When it returns nil,
 // all faults are healed and every client has finished its round.
 func (r *run) workload(ctx context.Context) error {
-	r.enter(history.PhaseRun)
+	r.Enter(history.PhaseRun)
 	s := r.cfg.Plan.Scenario
 	job, err := workload.New(workload.Setting{Scenario: s, Count: r.countRequests})
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *run) workload(ctx context.Context) error {
 	go r.spend(workCtx, s, noMore, done)
 	var applications sync.WaitGroup
 	for _, w := range r.workers {
-		a := &workload.Actor{Client: w.Client, Plan: s.Workload, Keys: r.keys,
+		a := &workload.Actor{Client: w.Client, Plan: s.Workload, Keys: r.Keys,
 			Rand:     r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.Number)),
 			Director: conducted{r.director, r}, Pass: clock.Pause, Done: done}
 		applications.Add(1)
@@ -102,7 +102,7 @@ func (r *run) workload(ctx context.Context) error {
 		}
 		return err
 	}
-	r.enter(history.PhaseQuiet)
+	r.Enter(history.PhaseQuiet)
 	return nil
 }
 
@@ -112,9 +112,9 @@ func (r *run) probe(ctx context.Context, phase string, place int,
 	if err := r.open(ctx, r.probes[place]); err != nil {
 		return err
 	}
-	r.enter(phase)
-	for i, key := range r.keys {
-		got, err := r.ask(ctx, r.probes[place], key, r.firstAsk(), nil)
+	r.Enter(phase)
+	for i, key := range r.Keys {
+		got, err := r.ask(ctx, r.probes[place], key, r.FirstAsk(), nil)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (r *run) probe(ctx context.Context, phase string, place int,
 		if err := inquire(ctx, key); err != nil {
 			return err
 		}
-		if i+1 < len(r.keys) {
+		if i+1 < len(r.Keys) {
 			if err := r.open(ctx, r.probes[place]); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -13,17 +14,14 @@ import (
 // was planned for it, and often too little for a pass. So it goes on for
 // longer, up to as long again, while it shows more and more.
 
-// prolongEvery is how often a run looks whether it has shown enough.
-const prolongEvery = 20 * time.Millisecond
-
 // spend lets the planned time pass: first that for faults, then noMore is
 // closed, and the rest, then done.
 func (r *run) spend(ctx context.Context, s scenarios.Scenario, noMore, done chan<- struct{}) {
 	planned, quiet := s.Duration.Std(), s.Quiet.Std()
-	shown := func() bool { return s.Enough > 0 && enough(&r.ids, s) }
-	stretch{planned - quiet, planned, int64(s.Needs.Bites), r.ids.Bites, r.ids.Faults, shown}.pass(ctx)
+	shown := func() bool { return s.Enough > 0 && enough(&r.IDs, s) }
+	stretch{planned - quiet, planned, int64(s.Needs.Bites), r.IDs.Bites, r.IDs.Faults, shown}.pass(ctx)
 	close(noMore)
-	stretch{quiet, planned, int64(s.Needs.Grants), r.ids.Grants, r.ids.Grants, func() bool { return false }}.pass(ctx)
+	stretch{quiet, planned, int64(s.Needs.Grants), r.IDs.Grants, r.IDs.Grants, func() bool { return false }}.pass(ctx)
 	close(done)
 }
 
@@ -51,8 +49,8 @@ func (s stretch) pass(ctx context.Context) {
 			time.Since(since) >= s.longer/2) {
 			return
 		}
-		if left <= 0 || left > prolongEvery {
-			left = prolongEvery
+		if left <= 0 || left > record.ProlongEvery {
+			left = record.ProlongEvery
 		}
 		if !clock.Pause(ctx, nil, left) {
 			return

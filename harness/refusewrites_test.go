@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
@@ -49,14 +50,14 @@ func TestRefusedWritesGrantNothing(t *testing.T) {
 
 // What refuses no writes, or keeps the store's ledger, is known before anything runs.
 func TestRefusedWritesNeedNodesThatCan(t *testing.T) {
-	if err := CheckFault(etcd.Lease, refusing("etcd-1")); err != nil {
+	if err := possible.CheckFault(etcd.Lease, refusing("etcd-1")); err != nil {
 		t.Error(err)
 	}
 	const want = "nodes that can be made to refuse writes"
-	if err := CheckFault(zookeeper.Recipe, refusing("zookeeper-1")); err == nil || !strings.Contains(err.Error(), want) {
+	if err := possible.CheckFault(zookeeper.Recipe, refusing("zookeeper-1")); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("zookeeper: %v", err)
 	}
-	if err := CheckFault(etcd.Txn, refusing("etcd-1")); err == nil || !strings.Contains(err.Error(), want) {
+	if err := possible.CheckFault(etcd.Txn, refusing("etcd-1")); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a guarded store: %v", err)
 	}
 }

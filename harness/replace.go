@@ -102,7 +102,7 @@ func (r *run) succeed(old *workerProcess) (*workerProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh.Recorder, fresh.Claims, fresh.Life = r.rec, old.Claims, old.Life+1
+	fresh.Recorder, fresh.Claims, fresh.Life = r.Recorder, old.Claims, old.Life+1
 	return fresh, nil
 }
 
@@ -116,7 +116,7 @@ func (r *run) exited(ctx context.Context, w *workerProcess) error {
 	case <-ctx.Done():
 		return w.stillThere(ctx)
 	}
-	r.rec.Record(history.Event{Type: history.Exit, Client: w.Number, Process: w.Process(),
-		Start: r.rec.Relative(w.proc.Gone())})
+	r.Recorder.Record(history.Event{Type: history.Exit, Client: w.Number, Process: w.Process(),
+		Start: r.Recorder.Relative(w.proc.Gone())})
 	return nil
 }

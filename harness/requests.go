@@ -22,7 +22,7 @@ func (r *run) countRequests(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask service %s how many requests it has handled: %w", r.service.Name, err)
 	}
-	r.rec.Record(history.Event{Type: history.Count, Text: history.CountRequests, Value: n})
+	r.Recorder.Record(history.Event{Type: history.Count, Text: history.CountRequests, Value: n})
 	return nil
 }
 

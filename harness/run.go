@@ -5,19 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/store"
 )
@@ -45,51 +43,27 @@ type Config struct {
 	// run adds what it starts.
 	Versions []history.Part
 	// Progress, if set, is called now and then, and at every change of phase.
-	Progress func(Progress)
+	Progress func(record.Progress)
 }
-
-// Progress says how far a run is.
-type Progress struct {
-	Phase   string        `json:"phase"`
-	Elapsed time.Duration `json:"elapsed_ns"`
-	Ops     int64         `json:"ops"`
-	Grants  int64         `json:"grants"`
-	Faults  int64         `json:"faults"`
-}
-
-// progressEvery is how often Progress is called inside a phase.
-const progressEvery = 200 * time.Millisecond
-
-// phaseStart is the phase before the history begins.
-const phaseStart = "start"
 
 // startLimit bounds the start of services and workers.
 const startLimit = 60 * time.Second
 
 // run is the state of one run.
 type run struct {
+	*record.Record
 	cfg       Config
-	began     int64
-	phase     string
-	phaseMu   sync.Mutex
 	network   *hosts.Network
 	service   *backends.Service
 	store     *backends.Store
 	workers   []*workerProcess // the workload's clients
 	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
-	rec       *history.Recorder
 	director  *director.Director
 	vigil     *vigil
 	recording atomic.Bool // rec and director are there: set once, before the first op
-	ledger    *ledger
 	taps      taps
 	sessions  sessions
-	ids       wire.Numbers
-	saysMu    sync.Mutex
-	says      *clients.Declaration // what the clients' lock said of itself, where it is an adapter
-	shared    string               // a folder that all clients share, for locks on files
-	keys      []string
-	keyIDs    map[string]history.KeyID
+	shared    string // a folder that all clients share, for locks on files
 }
 
 // Run carries the plan out and writes its history. It must be called inside a
@@ -99,7 +73,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	r := newRun(cfg)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer repeat(ctx, r.report)()
+	defer record.Repeat(ctx, r.Report)()
 	file, err := os.Create(cfg.History)
 	if err != nil {
 		return fmt.Errorf("create the history: %w", err)
@@ -113,14 +87,9 @@ func Run(ctx context.Context, cfg Config) (err error) {
 }
 
 func newRun(cfg Config) *run {
-	r := &run{cfg: cfg, began: monotime.Now(), keyIDs: map[string]history.KeyID{}}
-	for i := range cfg.Plan.Scenario.Keys {
-		key := fmt.Sprintf("%sk%d", cfg.Keys, i)
-		r.keys = append(r.keys, key)
-		r.keyIDs[key] = history.KeyID(i)
-	}
+	r := &run{cfg: cfg, Record: record.New(cfg.Plan, cfg.Lock, cfg.Keys, cfg.Progress)}
 	ttl := cfg.Plan.Scenario.TTL.Std()
-	r.vigil = newVigil(r.patience()+vigilMargin, checker.Lifetime(ttl, 0), r.keys)
+	r.vigil = newVigil(r.Patience()+vigilMargin, checker.Lifetime(ttl, 0), r.Keys)
 	return r
 }
 
@@ -128,56 +97,17 @@ func newRun(cfg Config) *run {
 func (r *run) finish(failed error) error {
 	var err error
 	switch {
-	case r.rec == nil:
+	case r.Recorder == nil:
 	case failed == nil:
-		err = r.rec.Close()
+		err = r.Recorder.Close()
 	default:
-		err = r.rec.Stop()
+		err = r.Recorder.Stop()
 	}
 	err = errors.Join(err, r.taps.close())
 	if r.network != nil {
 		err = errors.Join(err, r.network.Close())
 	}
 	return err
-}
-
-// enter announces a phase, in the history too.
-func (r *run) enter(phase string) {
-	r.phaseMu.Lock()
-	r.phase = phase
-	r.phaseMu.Unlock()
-	if r.rec != nil && phase != phaseStart {
-		r.rec.Record(history.Event{Type: history.Mark, Text: phase})
-	}
-	r.report()
-}
-
-func (r *run) report() {
-	r.phaseMu.Lock()
-	phase := r.phase
-	r.phaseMu.Unlock()
-	report(&r.ids, r.cfg.Progress, phase, r.began)
-}
-
-// report passes on how far a run is; tell may be nil.
-func report(n *wire.Numbers, tell func(Progress), phase string, began int64) {
-	if tell != nil {
-		tell(Progress{Phase: phase, Elapsed: monotime.Since(began), Grants: n.Grants(), Faults: n.Faults(),
-			Ops: n.Ops()})
-	}
-}
-
-// repeat reports progress until the returned function is called.
-func repeat(ctx context.Context, report func()) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for clock.Pause(ctx, nil, progressEvery) {
-			report()
-		}
-	}()
-	return func() { cancel(); <-done }
 }
 
 // watch ends the run when a node dies that no fault killed.
@@ -189,7 +119,7 @@ func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 		cancel(fmt.Errorf("the store's engine: %w", err))
 	case <-r.store.Process.Done():
 		cancel(r.store.Process.Err())
-	case <-r.rec.Failed():
+	case <-r.Recorder.Failed():
 		cancel(errors.New("the history can't be written: nothing that follows could be judged"))
 	case <-ctx.Done():
 	}
@@ -209,15 +139,12 @@ func (r *run) blame(err error) error {
 	}
 }
 
-// stall is how late a heartbeat must be to count: a tenth of the TTL, in ns.
-func (r *run) stall() int64 { return int64(r.cfg.Plan.Scenario.TTL) / 10 }
-
 // dialStore connects the harness itself to the store, for its ledger.
 func (r *run) dialStore(ctx context.Context) error {
 	c, err := store.Dial(ctx, r.store.Addr)
 	if err != nil {
 		return err
 	}
-	r.ledger = &ledger{client: c, rec: r.rec, keys: r.keyIDs}
+	r.Ledger = record.NewLedger(c, r.Recorder, r.KeyIDs)
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/hosts/needed"
@@ -39,13 +40,13 @@ func plan(lock string, d time.Duration) scenarios.Plan {
 }
 
 // runs carries a plan out, on a network of its own, and returns its history and error.
-func runs(t *testing.T, ctx context.Context, kind clients.Kind, p scenarios.Plan, progress func(Progress)) (*history.History, error) {
+func runs(t *testing.T, ctx context.Context, kind clients.Kind, p scenarios.Plan, progress func(record.Progress)) (*history.History, error) {
 	t.Helper()
 	return runsIn(t, ctx, t.TempDir(), kind, p, progress)
 }
 
 func runsIn(t *testing.T, ctx context.Context, dir string, kind clients.Kind, p scenarios.Plan,
-	progress func(Progress)) (*history.History, error) {
+	progress func(record.Progress)) (*history.History, error) {
 	t.Helper()
 	network, _ := hoststest.Network(t)
 	defer func() { // before the next run of the test
@@ -253,7 +254,7 @@ func interrupted(t *testing.T, f scenarios.Fault) {
 	p := plan("redis-setnx", time.Minute)
 	p.Scenario.Faults = []scenarios.Fault{f}
 	dir := t.TempDir()
-	h, err := runsIn(t, ctx, dir, redis.Setnx, p, func(Progress) {
+	h, err := runsIn(t, ctx, dir, redis.Setnx, p, func(record.Progress) {
 		text, _ := os.ReadFile(filepath.Join(dir, "history.jsonl"))
 		// Not any fault: on a busy machine a stall may come first.
 		if strings.Contains(string(text), `"kind":"`+f.Kind+`","phase":"begin"`) {
@@ -301,7 +302,7 @@ func TestDeathEndsTheRun(t *testing.T) {
 			p := plan("redis-setnx", time.Minute)
 			p.Scenario.Faults = nil
 			var once sync.Once
-			_, err := runs(t, t.Context(), redis.Setnx, p, func(pr Progress) {
+			_, err := runs(t, t.Context(), redis.Setnx, p, func(pr record.Progress) {
 				if pr.Phase != history.PhaseRun || pr.Grants == 0 {
 					return
 				}

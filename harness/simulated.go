@@ -12,6 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/possible"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
@@ -40,12 +42,12 @@ type Simulation struct {
 	// Trace, if not nil, gets a line for each host call of an adapter, each command that a server
 	// carries out, and whatever becomes of a segment on the wire, at the times of the history.
 	Trace    io.Writer
-	Progress func(Progress)
+	Progress func(record.Progress)
 }
 
 // simulation is the state of a run in virtual time.
 type simulation struct {
-	*run
+	*record.Record
 	cfg     Simulation
 	w       *sim.World
 	nodes   []*sim.Node
@@ -87,20 +89,20 @@ func Simulate(ctx context.Context, cfg Simulation) (err error) {
 			if ctx.Err() != nil {
 				s.w.Fail(context.Cause(ctx))
 			}
-			s.report()
+			s.Report()
 		}
 		return over
 	})
 	if err == nil {
 		err = failed
 	}
-	if s.rec == nil {
+	if s.Recorder == nil {
 		return err
 	}
 	if err != nil {
-		return errors.Join(err, s.rec.Stop())
+		return errors.Join(err, s.Recorder.Stop())
 	}
-	return s.rec.Close()
+	return s.Recorder.Close()
 }
 
 // ErrOtherSimulation is in the error of a plan that was simulated with something else.
@@ -124,7 +126,7 @@ func (c Simulation) same() error {
 
 func newSimulation(cfg Simulation) (*simulation, error) {
 	sc := cfg.Plan.Scenario
-	s := &simulation{cfg: cfg, run: newRun(Config{Plan: cfg.Plan, Lock: cfg.Lock, Progress: cfg.Progress}),
+	s := &simulation{cfg: cfg, Record: record.New(cfg.Plan, cfg.Lock, "", cfg.Progress),
 		w: sim.New(streams(cfg.Plan).StreamSeed("simulation"), cfg.Limits), hosts: map[string]*sim.Host{},
 		done: make(chan struct{}), noMore: make(chan struct{})}
 	if err := s.steady(); err != nil {
@@ -137,7 +139,7 @@ func newSimulation(cfg Simulation) (*simulation, error) {
 	s.store = s.addHost(storeHost)
 	s.ledgers, err = store.NewMemory(store.Fencing{Writes: sc.Store.Fenced(), Reads: sc.Store.ReadsRaise(),
 		AcceptsEqual: sc.Store.AcceptsEqual()}, s.w.Now)
-	for i := range sc.Clients + probeClients {
+	for i := range sc.Clients + record.ProbeClients {
 		s.addHost(fmt.Sprintf("client-%d", i+1))
 	}
 	return s, err
@@ -174,7 +176,7 @@ func (s *simulation) live(ctx context.Context, t *sim.Task) error {
 	if err := s.probe(ctx, t, history.PhaseProbe); err != nil {
 		return err
 	}
-	s.enter(history.PhaseClose)
+	s.Enter(history.PhaseClose)
 	for _, c := range append(slices.Clone(s.clients), s.fresh[0]) {
 		if err := s.end(ctx, t, c); err != nil {
 			return err
@@ -187,36 +189,35 @@ func (s *simulation) live(ctx context.Context, t *sim.Task) error {
 		return err
 	}
 	s.ended = true
-	return s.ledger.take(ctx)
+	return s.Ledger.Take(ctx)
 }
 
 // beginHistory writes the header. Its times are virtual.
 func (s *simulation) beginHistory() (err error) {
-	h := s.planned()
+	h := s.Planned()
 	h.Started, h.Origin, h.Nodes = sim.Epoch.Add(time.Duration(s.w.Now())), s.w.Now()-1, len(s.nodes)
 	h.Store.Engine = "memory"
 	h.Simulation = &history.Simulation{Program: s.cfg.Program.Hash, Simulator: SimulatorHash()}
 	h.Versions = append(slices.Clone(s.cfg.Versions), s.standIn.part())
 	name := s.cfg.Plan.Scenario.Lock
-	if s.says != nil {
-		name = s.says.Name
+	if s.Says != nil {
+		name = s.Says.Name
 		h.Versions = append(h.Versions, history.Part{Name: s.cfg.Plan.Scenario.Lock, Version: name})
 	}
 	h.StandIns = []string{s.standIn.said(name)}
-	if s.rec, err = history.NewRecorder(s.cfg.History, h, s.keys, s.w.Now); err != nil {
+	if s.Recorder, err = history.NewRecorder(s.cfg.History, h, s.Keys, s.w.Now); err != nil {
 		return err
 	}
 	for _, c := range s.clients {
-		c.Recorder, c.Claims = s.rec, s.claims()
+		c.Recorder, c.Claims = s.Recorder, s.Claims()
 	}
-	s.ledger = &ledger{client: s.ledgers, rec: s.rec, keys: s.keyIDs}
+	s.Ledger = record.NewLedger(s.ledgers, s.Recorder, s.KeyIDs)
 	if trace := s.cfg.Trace; trace != nil {
 		s.w.Trace(func(at int64, who, what string) {
 			fmt.Fprintf(trace, "%13.6f ms  %-10s %s\n", float64(at-h.Origin)/1e6, who, what)
 		})
 	}
-	s.recording.Store(true)
-	d, err := director.NewVirtual(director.Setting{Plan: streams(s.cfg.Plan), Recorder: s.rec, IDs: &s.ids,
+	d, err := director.NewVirtual(director.Setting{Plan: streams(s.cfg.Plan), Recorder: s.Recorder, IDs: &s.IDs,
 		OnWire: s.cfg.Lock.OnWire}, director.World{Sim: s.w, Nodes: s.nodes, Store: s.store,
 		Host:   func(name string) *sim.Host { return s.hosts[name] },
 		Client: func(number int32) director.SimulatedClient { return s.clients[number-1] }, Start: s.start,
@@ -224,17 +225,17 @@ func (s *simulation) beginHistory() (err error) {
 	if err != nil {
 		return err
 	}
-	s.sd, s.director = simConducted{d, s}, d.Director
+	s.sd = simConducted{d, s}
 	return nil
 }
 
 // followLedger takes the ledger over again and again, as a real run does.
 func (s *simulation) followLedger(ctx context.Context) {
-	s.w.After(ledgerEvery, func() {
+	s.w.After(record.LedgerEvery, func() {
 		if s.ended {
 			return
 		}
-		if err := s.ledger.take(ctx); err != nil {
+		if err := s.Ledger.Take(ctx); err != nil {
 			s.w.Fail(err)
 		}
 		s.followLedger(ctx)
@@ -243,7 +244,7 @@ func (s *simulation) followLedger(ctx context.Context) {
 
 // workload drives the clients for the planned time, or longer while too little has been shown.
 func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
-	s.enter(history.PhaseRun)
+	s.Enter(history.PhaseRun)
 	job, err := workload.New(workload.Setting{Scenario: s.cfg.Plan.Scenario})
 	if err != nil {
 		return err
@@ -254,7 +255,7 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 		left++
 		s.start(func(own *sim.Task) {
 			c.task = own
-			a := &workload.Actor{Client: c.Client, Plan: s.cfg.Plan.Scenario.Workload, Keys: s.keys,
+			a := &workload.Actor{Client: c.Client, Plan: s.cfg.Plan.Scenario.Workload, Keys: s.Keys,
 				Rand: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.Number)), Director: s.sd,
 				Pass: passing(own), Done: s.done}
 			if err := errors.Join(job.Run(ctx, a), a.Survive(ctx, nil)); err != nil && failed == nil {
@@ -267,7 +268,7 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 	left += s.sd.Begin(ctx, func() { left--; t.Wake() })
 	s.spend(t)
 	t.Await(sim.Forever, func() bool { return left == 0 || failed != nil })
-	s.enter(history.PhaseQuiet)
+	s.Enter(history.PhaseQuiet)
 	return failed
 }
 
@@ -290,10 +291,10 @@ func (s *simulation) spend(t *sim.Task) {
 		shown  func() int64
 		needed int
 		over   chan struct{}
-	}{{planned - quiet, s.ids.Bites, sc.Needs.Bites, s.noMore}, {quiet, s.ids.Grants, sc.Needs.Grants, s.done}} {
+	}{{planned - quiet, s.IDs.Bites, sc.Needs.Bites, s.noMore}, {quiet, s.IDs.Grants, sc.Needs.Grants, s.done}} {
 		t.Sleep(part.length)
-		for more := planned; more > 0 && part.shown() < int64(part.needed); more -= prolongEvery {
-			t.Sleep(prolongEvery)
+		for more := planned; more > 0 && part.shown() < int64(part.needed); more -= record.ProlongEvery {
+			t.Sleep(record.ProlongEvery)
 		}
 		s.close(part.over)
 	}
@@ -312,13 +313,13 @@ func passing(t *sim.Task) func(context.Context, <-chan struct{}, time.Duration) 
 // probe lets a fresh client try every key.
 func (s *simulation) probe(ctx context.Context, t *sim.Task, phase string) error {
 	c := s.spawn(int32(len(s.clients)+len(s.fresh)+1), 0)
-	c.Recorder, c.Claims = s.rec, s.claims()
+	c.Recorder, c.Claims = s.Recorder, s.Claims()
 	s.fresh = append(s.fresh, c)
 	if err := s.open(ctx, t, c); err != nil {
 		return err
 	}
-	s.enter(phase)
-	for _, key := range s.keys {
+	s.Enter(phase)
+	for _, key := range s.Keys {
 		if err := s.tryKey(ctx, t, c, key); err != nil {
 			return err
 		}
@@ -328,8 +329,8 @@ func (s *simulation) probe(ctx context.Context, t *sim.Task, phase string) error
 
 // tryKey asks for a key until it is granted, or for as long as the judge may demand.
 func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key string) error {
-	for began := s.w.Now(); ; t.Sleep(askEvery) {
-		id, a, err := c.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: s.firstAsk()})
+	for began := s.w.Now(); ; t.Sleep(record.AskEvery) {
+		id, a, err := c.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: s.FirstAsk()})
 		if err != nil {
 			return err
 		}
@@ -342,7 +343,7 @@ func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key 
 				Timeout: workload.OpTimeout.Std()})
 			return err
 		}
-		if time.Duration(s.w.Now()-began) >= s.firstAsk() {
+		if time.Duration(s.w.Now()-began) >= s.FirstAsk() {
 			return nil
 		}
 	}
@@ -372,7 +373,7 @@ func Unsimulated(sc scenarios.Scenario, service string) string {
 	case slices.Contains([]string{"payment", "relay", "stampede"}, sc.Workload.Kind):
 		return fmt.Sprintf("the simulation has no workload %s", sc.Workload.Kind)
 	}
-	for _, f := range singles(scenarios.Plan{Scenario: sc}) {
+	for _, f := range possible.Singles(scenarios.Plan{Scenario: sc}) {
 		if why := UnsimulatedFault(f.Spec()); why != "" {
 			return why
 		}

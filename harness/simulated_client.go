@@ -12,6 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harness/possible"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/worker"
 	"github.com/lockchaos/lockchaos/harness/workload"
@@ -41,9 +43,13 @@ type simClient struct {
 // spawn starts a client's program.
 func (s *simulation) spawn(number int32, life int) *simClient {
 	c := &simClient{s: s, machine: s.hosts[fmt.Sprintf("client-%d", number)]}
-	raw := wire.NewClient(number, c.machine.Name, nil, &s.ids, s.keyIDs)
+	raw := wire.NewClient(number, c.machine.Name, nil, &s.IDs, s.KeyIDs)
 	raw.Simulated, raw.Life = c.carryOut, life
-	raw.Event = func(e wire.Reply) { s.workerEvent(raw, e) }
+	raw.Event = func(e wire.Reply) {
+		if e.Event == wire.EventLost && s.Recorder != nil { // before the history begins nothing is held
+			s.Lost(raw, e)
+		}
+	}
 	c.Client = raw
 	c.adapter = &conversation{c: c, log: external.NewTail(prefixed{c.machine.Name + ": ",
 		cmp.Or[io.Writer](s.cfg.Log, io.Discard)})}
@@ -82,16 +88,16 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 	for _, n := range s.nodes {
 		addrs = append(addrs, n.Addr())
 	}
-	a, err := c.Ask(ctx, wire.Command{ID: s.ids.NextOp(), Op: "open", Timeout: int64(helloLimit),
+	a, err := c.Ask(ctx, wire.Command{ID: s.IDs.NextOp(), Op: "open", Timeout: int64(record.HelloLimit),
 		Open: &wire.Opening{Lock: s.cfg.Lock.Name,
-			Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: clocksOfClients(sc.Faults)},
+			Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: possible.ClocksOfClients(sc.Faults)},
 			Nodes:   addrs,
 			Store:   storeHost, TTL: int64(sc.TTL), Client: c.Number,
 			Seed: streams(s.cfg.Plan).StreamSeed(c.Stream()), Decline: sc.Workload.Guard != workload.GuardNone}})
 	if err != nil {
 		return err
 	}
-	return s.opened(c.Client, a)
+	return s.Opened(c.Client, a)
 }
 
 // Introduced starts a program once in virtual time, to learn what it declares.
@@ -183,7 +189,7 @@ func (s *simulation) end(ctx context.Context, t *sim.Task, c *simClient) error {
 }
 
 func (s *simulation) exitOf(c *simClient) {
-	s.rec.Record(history.Event{Type: history.Exit, Client: c.Number, Process: c.Process(), Start: s.rec.Now()})
+	s.Recorder.Record(history.Event{Type: history.Exit, Client: c.Number, Process: c.Process(), Start: s.Recorder.Now()})
 }
 
 // conversation is what lockchaos and a simulated adapter say to each other.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/spelling"
@@ -17,7 +18,7 @@ import (
 func Draws(p scenarios.Plan, service string) []string {
 	all := []string{sim.TieDraws}
 	kind, _ := backends.Lookup(service)
-	for i := range p.Scenario.Clients + probeClients {
+	for i := range p.Scenario.Clients + record.ProbeClients {
 		client := fmt.Sprintf("client-%d", i+1)
 		all = append(all, sim.HostDraws(client))
 		for _, n := range kind.Nodes {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/possible"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -19,17 +21,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// probeClients are the fresh clients that try every key when the workload is
-// over: one beside the idle losers, one after they have been closed.
-const probeClients = 2
-
 // Seats is how many hosts a run makes beside the nodes of services: for its
 // clients, and for a store of its own.
-func Seats(p scenarios.Plan) int { return p.Scenario.Clients + probeClients + 1 }
+func Seats(p scenarios.Plan) int { return p.Scenario.Clients + record.ProbeClients + 1 }
 
 // start makes the network, brings everything up, side by side, and writes the history's header.
 func (r *run) start(ctx context.Context, file io.Writer) (err error) {
-	r.enter(phaseStart)
+	r.Enter(record.PhaseStart)
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not everything was up within %v", startLimit))
 	defer cancel()
 	if r.network = r.cfg.Network; r.network == nil {
@@ -83,7 +81,7 @@ func (r *run) introduce() error {
 func (r *run) startService(ctx context.Context) (err error) {
 	r.service, err = backends.Start(ctx, r.network,
 		backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false),
-			Durable: durable(r.cfg.Plan), Lent: r.cfg.Keys != "", OwnLogin: r.cfg.Plan.Scenario.External()})
+			Durable: possible.Durable(r.cfg.Plan), Lent: r.cfg.Keys != "", OwnLogin: r.cfg.Plan.Scenario.External()})
 	return err
 }
 
@@ -128,7 +126,7 @@ func (r *run) startStore(ctx context.Context, at ...string) (err error) {
 func (r *run) spawnAll(ctx context.Context) error {
 	n := r.cfg.Plan.Scenario.Clients
 	var made []*hosts.Host
-	for i := range n + probeClients {
+	for i := range n + record.ProbeClients {
 		host, err := r.network.AddHost(fmt.Sprintf("client-%d", i+1))
 		if err != nil {
 			return err
@@ -154,12 +152,12 @@ func (r *run) spawnAll(ctx context.Context) error {
 
 // beginHistory writes the header and hands the recorder to all who record.
 func (r *run) beginHistory(file io.Writer) (err error) {
-	if r.rec, err = history.NewRecorder(file, r.header(), r.keys, monotime.Now); err != nil {
+	if r.Recorder, err = history.NewRecorder(file, r.header(), r.Keys, monotime.Now); err != nil {
 		return err
 	}
 	procs := map[int32]*hosts.Process{}
 	for _, w := range append(r.workers, r.probes...) {
-		w.Recorder, w.Claims = r.rec, r.claims()
+		w.Recorder, w.Claims = r.Recorder, r.Claims()
 		procs[w.Number] = w.proc
 	}
 	var nodes, clients []nemesis.Place
@@ -174,7 +172,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	for _, w := range r.workers {
 		apps[w.Number] = w.Client
 	}
-	r.director, err = director.New(director.Setting{Plan: r.cfg.Plan, Recorder: r.rec, IDs: &r.ids, Nodes: nodes,
+	r.director, err = director.New(director.Setting{Plan: r.cfg.Plan, Recorder: r.Recorder, IDs: &r.IDs, Nodes: nodes,
 		Net: net, Procs: procs, Apps: apps, Service: r.service,
 		Expire: r.expire, Leader: r.service.Leader, OnWire: r.cfg.Lock.OnWire, NoteStall: r.vigil.noteStall})
 	if err != nil {
@@ -193,32 +191,16 @@ func (r *run) openAll(ctx context.Context) error {
 	return up.Wait()
 }
 
-// planned is what a history's header says of the plan and the lock.
-func (r *run) planned() history.Header {
-	s := r.cfg.Plan.Scenario
-	return history.Header{
-		Format: history.FormatVersion, Scenario: s.Name, Seed: r.cfg.Plan.Seed,
-		Lock: s.Lock, Service: r.cfg.Lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
-		Fault: s.FaultLabel(), Clients: s.Clients, TTL: int64(s.TTL), Slack: int64(r.slack()), Stall: r.stall(),
-		Claims: history.Claims(r.claims()),
-		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
-			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},
-		Needs:    history.Needs(s.Needs),
-		Faults:   plannedFaults(s.Faults),
-		Duration: int64(s.Duration),
-	}
-}
-
 func (r *run) header() history.Header {
 	s := r.cfg.Plan.Scenario
-	h := r.planned()
+	h := r.Planned()
 	h.Started, h.Origin, h.Ready = time.Now().UTC().Truncate(time.Millisecond), monotime.Now()-1,
-		int64(monotime.Since(r.began))
+		int64(r.Elapsed())
 	h.Nodes, h.StandIns = len(r.service.Addrs()), append(r.service.StandIns(), r.store.StandIns()...)
 	h.Versions = append(append([]history.Part{}, r.cfg.Versions...),
 		history.Part{Name: "store", Version: r.store.Version})
-	if r.says != nil {
-		h.Versions = append(h.Versions, history.Part{Name: s.Lock, Version: r.says.Name})
+	if r.Says != nil {
+		h.Versions = append(h.Versions, history.Part{Name: s.Lock, Version: r.Says.Name})
 	}
 	if r.service.Name != "" {
 		h.Versions = append(h.Versions, history.Part{Name: r.service.Name, Version: r.service.Version})
@@ -226,20 +208,17 @@ func (r *run) header() history.Header {
 	return h
 }
 
-// slack is for how long beyond its TTL the service may keep a session that
-// nobody renews; 0: it does not say.
-func (r *run) slack() time.Duration {
-	service, _ := backends.Lookup(r.cfg.Lock.Service)
-	return service.SlackOf(time.Duration(r.cfg.Plan.Scenario.TTL))
-}
-
-// plannedFaults are the single faults of the plan, for the history's header.
-func plannedFaults(faults []scenarios.Fault) (all []history.PlannedFault) {
-	for _, f := range faults {
-		for _, p := range f.Planned() {
-			all = append(all, history.PlannedFault{Kind: p.Kind, Target: p.Target, When: p.When, Text: p.Text,
-				Doc: nemesis.Spec{Kind: p.Kind}.Touch().Words.Doc})
+// possible reports whether the plan's faults can strike in this run.
+func (r *run) possible() error {
+	for i, f := range r.cfg.Plan.Scenario.Faults {
+		for _, single := range f.Singles() {
+			if err := possible.CheckFault(r.cfg.Lock, single); err != nil {
+				return fmt.Errorf("fault %d of %s: %w", i, r.cfg.Plan.Scenario.Name, err)
+			}
 		}
 	}
-	return all
+	if len(r.cfg.Attached) > 0 {
+		return possible.GuestsBear(r.cfg.Plan)
+	}
+	return nil
 }

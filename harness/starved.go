@@ -36,8 +36,8 @@ type starving struct {
 
 // watchWaits begins to watch the lock service's nodes and all clients.
 func (r *run) watchWaits() (*starving, error) {
-	s := &starving{ttl: r.cfg.Plan.Scenario.TTL.Std(), bound: time.Duration(r.stall()),
-		clients: map[*hosts.Host]int32{}, director: r.director, rec: r.rec}
+	s := &starving{ttl: r.cfg.Plan.Scenario.TTL.Std(), bound: time.Duration(r.StallBound()),
+		clients: map[*hosts.Host]int32{}, director: r.director, rec: r.Recorder}
 	var all []*hosts.Host
 	for _, n := range r.service.Nodes {
 		all = append(all, n.Host)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
@@ -71,7 +72,7 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		<-proc.Done()
 		_ = errors.Join(safe.Flush(), log.Close()) // of the history nothing is in there
 	}()
-	c := wire.NewClient(number, host.Name, inWrite, &r.ids, r.keyIDs)
+	c := wire.NewClient(number, host.Name, inWrite, &r.IDs, r.KeyIDs)
 	c.Extra, c.Ended = answerSlack+director.LongestFault(r.cfg.Plan), r.sessions.endedBy
 	c.Event = func(e wire.Reply) { r.workerEvent(c, e) }
 	go func() {
@@ -98,40 +99,23 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 	s := r.cfg.Plan.Scenario
 	limit := s.Workload.OpTimeout
 	if s.External() || r.cfg.Worker != nil {
-		limit = max(limit, helloLimit)
+		limit = max(limit, record.HelloLimit)
 	}
 	a, err := w.Ask(ctx, wire.Command{ID: w.IDs.NextOp(), Op: "open", Timeout: int64(limit), Open: &wire.Opening{
 		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(),
 		Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.Number,
-		Seed: r.cfg.Plan.StreamSeed(w.Stream()), Decline: s.Workload.Guard != workload.GuardNone, Stall: r.stall(),
+		Seed: r.cfg.Plan.StreamSeed(w.Stream()), Decline: s.Workload.Guard != workload.GuardNone, Stall: r.StallBound(),
 		Lent: r.cfg.Keys != ""}})
 	if err != nil {
 		return err
 	}
-	if err := r.opened(w.Client, a); err != nil {
+	if err := r.Opened(w.Client, a); err != nil {
 		return err
 	}
 	if s.External() {
 		if t := r.taps.on(w.proc.Host(), r.service); t != nil {
 			w.Tap = t
 		}
-	}
-	return nil
-}
-
-// opened takes the answer of a client that was told who it is.
-func (r *run) opened(w *wire.Client, a wire.Reply) error {
-	s := r.cfg.Plan.Scenario
-	if a.Result != wire.ResultOK {
-		return fmt.Errorf("client %d on host %s: %s", w.Number, w.Host, a.Error)
-	}
-	w.CanAsk, w.CanRenew = a.CanAsk, a.CanRenew
-	if err := r.declared(w, a.Declares); err != nil {
-		return err
-	}
-	if c := r.claims(); s.Workload.Guard == workload.GuardCheck && !w.CanAsk && !c.Tells() &&
-		!(s.Workload.Renew && w.CanRenew) {
-		return fmt.Errorf("client %d on host %s: guard \"check\" needs a lock that can be asked whether it is held (held), that tells of its loss, or that the application renews", w.Number, w.Host)
 	}
 	return nil
 }
@@ -165,16 +149,11 @@ func (r *run) workerEvent(c *wire.Client, e wire.Reply) {
 	}
 	switch e.Event {
 	case wire.EventLost:
-		key, known := r.keyIDs[e.Key]
-		if known {
-			r.rec.Record(history.Event{Type: history.Lost, Client: c.Number, Process: c.Process(), Key: key,
-				Grant: e.Grant,
-				Start: r.rec.Relative(e.From), Text: e.Error})
-		}
+		r.Lost(c, e)
 	case wire.EventHoldBegins, wire.EventHoldEnds:
 		c.TellHoldUp(e)
 	case wire.EventStall:
-		r.director.NoteStall(c.Number, r.rec.Relative(e.From), r.rec.Relative(e.To), time.Duration(r.stall()),
+		r.director.NoteStall(c.Number, r.Recorder.Relative(e.From), r.Recorder.Relative(e.To), time.Duration(r.StallBound()),
 			func(length time.Duration) string {
 				return fmt.Sprintf("the worker's heartbeat was %v late, and no pause was injected",
 					length.Round(time.Millisecond))

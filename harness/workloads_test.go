@@ -3,7 +3,6 @@ package harness
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -381,21 +380,6 @@ func TestReaders(t *testing.T) {
 	decided.Run(t, func() {
 		cameTo(t, carried(t, etcd.ReadWrite, p), checker.MutualExclusion, checker.Violated)
 	})
-}
-
-// TestReadersNeedALockThatKnowsThem: what an adapter declares is known only when it has started.
-func TestReadersNeedALockThatKnowsThem(t *testing.T) {
-	p := calm("counter", 4, 1)
-	p.Scenario.Workload.Readers = 0.6
-	r := &run{cfg: Config{Plan: p}}
-	d := &clients.Declaration{Name: "mine 1", Claims: clients.Claims{Permits: 1}}
-	if err := r.suits(d); err == nil || !strings.Contains(err.Error(), "mine 1 does not declare read_write") {
-		t.Error(err)
-	}
-	d.Claims.ReadWrite = true
-	if err := r.suits(d); err != nil {
-		t.Error(err)
-	}
 }
 
 // With next_after the next client asks while the holder still works, and not before its time.

@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -60,7 +61,7 @@ func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []s
 	s := e.scenario(nil)
 	base := scenarios.Scenario{Lock: lock, TTL: scenarios.Duration(s.ttl()), Store: scenarios.Store{Kind: "unfenced"}}
 	kind := s.lock(lock).Kind()
-	examinee := harness.Examinee(kind, base)
+	examinee := possible.Examinee(kind, base)
 	if e.KeepsAlive {
 		examinee.Abilities = append(examinee.Abilities, scenarios.KeepsAlive, scenarios.RenewsItself)
 	}

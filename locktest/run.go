@@ -22,7 +22,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/screen"
@@ -82,7 +82,7 @@ func RunAll(t *testing.T, s Scenario, open Open) {
 			one := s
 			one.Fault = f.name
 			if f.make != nil {
-				if err := harness.CheckFault(one.lock("lock").Kind(),
+				if err := possible.CheckFault(one.lock("lock").Kind(),
 					f.make(scenarios.Duration(one.ttl()))); err != nil {
 					t.Skipf("%s does not fit: %v", f.name, err)
 				}
@@ -124,7 +124,7 @@ func (r *run) prepare(seed uint64) error {
 		if len(full.Expect.Properties) > 0 || full.Expect.Severity != "" {
 			return errors.New("the field Inherent says what is expected: give no Expect beside it")
 		}
-		full.Expect = harness.Nature(lock).Inherent(full.Store, full.Faults)
+		full.Expect = possible.Nature(lock).Inherent(full.Store, full.Faults)
 	}
 	if err := r.folder(); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/reports"
@@ -18,8 +19,8 @@ import (
 
 // childLine is one line from the process that runs a scenario to the one that the user started.
 type childLine struct {
-	Progress *harness.Progress `json:"progress,omitempty"`
-	Error    string            `json:"error,omitempty"`
+	Progress *record.Progress `json:"progress,omitempty"`
+	Error    string           `json:"error,omitempty"`
 }
 
 // RunInside runs one scenario inside its sandbox, from the plan in its folder to its history. carry
@@ -33,7 +34,7 @@ func (t *Tool) RunInside(ctx context.Context, dir string, out io.Writer,
 	lines := json.NewEncoder(out)
 	cfg, err := t.inside(dir)
 	if err == nil {
-		cfg.Progress = func(p harness.Progress) { _ = lines.Encode(childLine{Progress: &p}) }
+		cfg.Progress = func(p record.Progress) { _ = lines.Encode(childLine{Progress: &p}) }
 		err = carry(ctx, cfg)
 	}
 	if err != nil {
@@ -63,7 +64,7 @@ func (t *Tool) inside(dir string) (cfg harness.Config, err error) {
 
 // readChild passes the lines of a scenario's process on, and returns the error that
 // it told, if any. What is no such line is part of a crash, and is returned as that.
-func readChild(out io.Reader, progress func(harness.Progress)) error {
+func readChild(out io.Reader, progress func(record.Progress)) error {
 	var told error
 	d := json.NewDecoder(out)
 	for {

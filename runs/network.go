@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -55,7 +55,7 @@ func (n PrivateNetwork) Skip(p scenarios.Plan) string {
 	if lack, ok := errors.AsType[*backends.Lack](n.Startable(p)); ok {
 		return lack.Error()
 	}
-	return harness.Incapable(p, n.Able)
+	return possible.Incapable(p, n.Able)
 }
 
 // Startable returns nil if the machine can start the services of a plan.
@@ -64,7 +64,7 @@ func (n PrivateNetwork) Startable(p scenarios.Plan) error {
 	if err != nil {
 		return err
 	}
-	return harness.Startable(p, lock.Service)
+	return possible.Startable(p, lock.Service)
 }
 
 // Check returns the first error that keeps a plan from being run and is the user's,

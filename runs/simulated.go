@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
@@ -103,7 +104,7 @@ func (s *Simulated) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 	lines, last := json.NewEncoder(stdout), time.Time{}
 	return harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: kind, Program: program, Start: s.Start,
 		History: file, Log: log, Trace: trace,
-		Progress: func(p harness.Progress) {
+		Progress: func(p record.Progress) {
 			if now := time.Now(); now.Sub(last) > progressEvery {
 				last = now
 				// if nobody listens, nobody is there to be told

@@ -17,7 +17,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
@@ -444,7 +444,7 @@ func (s *Run) one(ctx context.Context, i int, p scenarios.Plan, folder string) e
 			s.Screen.Violation(name, v)
 		})
 	defer func() { live(); counted.End() }()
-	err = s.runThere(ctx, p, dir, log, func(pr harness.Progress) { s.Screen.Progress(name, pr) })
+	err = s.runThere(ctx, p, dir, log, func(pr record.Progress) { s.Screen.Progress(name, pr) })
 	if err != nil && ctx.Err() != nil && begun(dir) {
 		return nil // interrupted: what is there is judged, as a history that was cut
 	}
@@ -464,7 +464,7 @@ func begun(dir string) bool {
 
 // runThere runs `lockchaos scenario DIR` in the runtime and waits for its end.
 func (s *Run) runThere(ctx context.Context, p scenarios.Plan, dir string, log *os.File,
-	progress func(harness.Progress)) error {
+	progress func(record.Progress)) error {
 	dir, err := filepath.Abs(dir) // it is the same in a container
 	if err != nil {
 		return fmt.Errorf("find the scenario's folder: %w", err)

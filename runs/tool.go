@@ -6,7 +6,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -32,7 +32,7 @@ func NewTool(version, program string, locks []clients.Kind) *Tool {
 func (t *Tool) Suites() ([]scenarios.Suite, error) { return t.library().All() }
 
 // Catalogue is what scenarios can name.
-func (t *Tool) Catalogue() scenarios.Catalogue { return harness.Catalogue(t.locks, t.KindOf) }
+func (t *Tool) Catalogue() scenarios.Catalogue { return possible.Catalogue(t.locks, t.KindOf) }
 
 // Locks are those that the program knows.
 func (t *Tool) Locks() []clients.Kind { return append([]clients.Kind(nil), t.locks...) }

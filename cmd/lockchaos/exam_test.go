@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
@@ -114,7 +115,7 @@ func TestAbilities(t *testing.T) {
 				scenarios.TellsLoss}},
 		{clients.Claims{Validity: "library", LostGrace: 1, Permits: 1}, []scenarios.Ability{scenarios.TellsLoss}},
 	} {
-		got := harness.Examinee(clients.Kind{Claims: c.claims}, scenarios.Scenario{}).Abilities
+		got := possible.Examinee(clients.Kind{Claims: c.claims}, scenarios.Scenario{}).Abilities
 		slices.Sort(got)
 		slices.Sort(c.want)
 		if !slices.Equal(got, c.want) {

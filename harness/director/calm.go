@@ -33,6 +33,7 @@ func (d *Director) Suspend() bool {
 	return d.hushed
 }
 
+// Resume lets faults strike again.
 func (d *Director) Resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/clients/shell"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -146,7 +146,7 @@ const ExamTTL = scenarios.Duration(500 * time.Millisecond)
 func (l *Lock) Examinee() scenarios.Examinee {
 	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter, TTL: cmp.Or(l.TTL, ExamTTL),
 		Store: scenarios.Store{Kind: "unfenced"}}
-	e := harness.Examinee(l.Kind(), base)
+	e := possible.Examinee(l.Kind(), base)
 	e.Fixed = l.Says.Lease != 0
 	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew,
 		adapter.OpHeld: scenarios.CanBeAsked} {
@@ -266,7 +266,7 @@ func (l *Lock) Unfit(s scenarios.Scenario, tool *runs.Tool) string {
 	own := l.Kind()
 	for _, fault := range s.Faults {
 		for _, single := range fault.Singles() {
-			if err := harness.CheckFault(own, single); err != nil && why == "" {
+			if err := possible.CheckFault(own, single); err != nil && why == "" {
 				why = err.Error()
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/own"
@@ -137,7 +137,7 @@ func (r Request) named(ctx context.Context) (c runs.Choice, err error) {
 		if err != nil {
 			return c, err
 		}
-		s.Expect = harness.Nature(kind).Inherent(s.Store, s.Faults)
+		s.Expect = possible.Nature(kind).Inherent(s.Store, s.Faults)
 	}
 	return c, nil
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/policy"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
@@ -135,7 +135,7 @@ func Examinee(tool *runs.Tool, name string, ttl scenarios.Duration) (scenarios.E
 	if k.Writes == "guarded" {
 		base.Store.Kind = k.Writes
 	}
-	return harness.Examinee(k, base), nil
+	return possible.Examinee(k, base), nil
 }
 
 // ReadPolicy reads a policy, with the place of each of its scenarios: the line

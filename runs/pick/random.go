@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -91,8 +91,8 @@ func (r Request) draw(locks []scenarios.RandomLock, seed uint64, say func(string
 
 // RandomLock is a lock as the drawing sees it; can says what can be done here.
 func (r Request) RandomLock(k clients.Kind, base scenarios.Scenario, can runtimes.Means) scenarios.RandomLock {
-	return scenarios.RandomLock{Nature: harness.Nature(k), Base: base, Together: harness.CheckTogether,
-		Fits: can.Fitting(k.Service, func(one scenarios.Fault) error { return harness.CheckFault(k, one) })}
+	return scenarios.RandomLock{Nature: possible.Nature(k), Base: base, Together: possible.CheckTogether,
+		Fits: can.Fitting(k.Service, func(one scenarios.Fault) error { return possible.CheckFault(k, one) })}
 }
 
 // chosenLocks are those that Locks names.

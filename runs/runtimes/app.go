@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -44,7 +44,7 @@ func addAppServices(services map[string]string, plans []scenarios.Plan) {
 
 // appNodes are an application's containers, as nodes of a project.
 func appNodes(a *scenarios.App) (nodes []docker.Node) {
-	for _, p := range harness.AppPlaces(a) {
+	for _, p := range possible.AppPlaces(a) {
 		nodes = append(nodes, docker.Node{Name: p.Name, Member: appMember + p.Member})
 	}
 	return nodes
@@ -52,7 +52,7 @@ func appNodes(a *scenarios.App) (nodes []docker.Node) {
 
 // skipApp says which of an application's containers the project lacks; "": none.
 func (c *composed) skipApp(plan scenarios.Plan) string {
-	if err := harness.NoCluster(plan); err != nil {
+	if err := possible.NoCluster(plan); err != nil {
 		return err.Error()
 	}
 	a := plan.Scenario.App

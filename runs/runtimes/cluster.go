@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
@@ -161,7 +162,7 @@ func (c *clustered) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 		Data: docker.DataDir, On: c.nodes, Length: plan.Scenario.Duration.Std(), Stdout: stdout, Stderr: stderr}
 	if plan.Scenario.Own() {
 		var words, names []string
-		for _, p := range harness.AppPlaces(plan.Scenario.App) {
+		for _, p := range possible.AppPlaces(plan.Scenario.App) {
 			words, names = append(words, p.Member), append(names, p.Name)
 		}
 		var err error
@@ -171,8 +172,8 @@ func (c *clustered) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 		if plan.Scenario.App.Hooks.Given() || plan.Scenario.App.Log.File != "" {
 			spec.Together = "hooks, and logs in files, are read on their node"
 		}
-		for i, p := range harness.AppPlaces(plan.Scenario.App) {
-			spec.Members[i].Client = p.Role == harness.RoleClient
+		for i, p := range possible.AppPlaces(plan.Scenario.App) {
+			spec.Members[i].Client = p.Role == possible.RoleClient
 		}
 		return c.cluster.Run(ctx, spec)
 	}

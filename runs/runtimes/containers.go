@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/reports"
@@ -76,7 +76,7 @@ func (c *Containers) Close() error { return nil }
 // unbearable says why a plan's faults can't strike nodes that lockchaos did not
 // start; "": they can.
 func unbearable(plan scenarios.Plan) string {
-	if err := harness.GuestsBear(plan); err != nil {
+	if err := possible.GuestsBear(plan); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -119,7 +119,7 @@ func (of Locks) servicesOf(plan scenarios.Plan) []backends.Kind {
 	if err != nil {
 		return nil // a plan is checked when it is read
 	}
-	return harness.Services(lock.Service, plan.Scenario.Store)
+	return possible.Services(lock.Service, plan.Scenario.Store)
 }
 
 // nodesFor are the nodes of those services.

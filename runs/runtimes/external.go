@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/remote"
@@ -213,7 +214,7 @@ func (g *Servers) Skip(plan scenarios.Plan) string {
 	if refused := Beyond(plan); len(refused) > 0 {
 		return refused[0].String()
 	}
-	return harness.Incapable(plan, g.able)
+	return possible.Incapable(plan, g.able)
 }
 
 // unserved says why the service of a plan's lock is out of reach; "": it is there.

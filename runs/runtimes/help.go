@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/monotime"
@@ -57,7 +58,7 @@ func (a *armed) heal() (nemesis.Effect, error) {
 
 // help does what the inner program asks for until the run is over, and heals.
 func help(ctx context.Context, cfg harness.Config, joined *kubernetes.Joined) error {
-	h := newHelping(harness.AppPlaces(cfg.Plan.Scenario.App), joined)
+	h := newHelping(possible.AppPlaces(cfg.Plan.Scenario.App), joined)
 	go func() {
 		for {
 			select {
@@ -74,21 +75,21 @@ func help(ctx context.Context, cfg harness.Config, joined *kubernetes.Joined) er
 	return errors.Join(err, h.close())
 }
 
-func newHelping(all []harness.AppPlace, joined *kubernetes.Joined) *helping {
+func newHelping(all []possible.AppPlace, joined *kubernetes.Joined) *helping {
 	h := &helping{joined: joined, places: map[string]nemesis.Place{}, procs: map[string]*hosts.Process{}}
 	var clients []nemesis.Place
 	var store nemesis.Place
 	for _, n := range joined.Nodes {
 		p := nemesis.Place{Name: n.Name, Host: n.Host, Addr: n.Addr}
 		h.places[n.Name], h.procs[n.Name] = p, n.Process
-		role := harness.RoleClient // of those who have come in the place of one
-		if i := slices.IndexFunc(all, func(a harness.AppPlace) bool { return a.Name == n.Name }); i >= 0 {
+		role := possible.RoleClient // of those who have come in the place of one
+		if i := slices.IndexFunc(all, func(a possible.AppPlace) bool { return a.Name == n.Name }); i >= 0 {
 			role = all[i].Role
 		}
 		switch role {
-		case harness.RoleService:
+		case possible.RoleService:
 			h.nodes = append(h.nodes, p)
-		case harness.RoleStore:
+		case possible.RoleStore:
 			store = p
 		default:
 			clients = append(clients, p)

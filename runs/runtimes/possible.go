@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -118,7 +119,7 @@ func (m Means) Startable(s scenarios.Scenario, service string) error {
 	if !m.starts {
 		return nil
 	}
-	return harness.Startable(scenarios.Plan{Scenario: s}, service)
+	return possible.Startable(scenarios.Plan{Scenario: s}, service)
 }
 
 // EngineChecks say whether containers can be run, and with which images.

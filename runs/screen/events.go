@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -118,7 +118,7 @@ func (w *eventWriter) ready(h history.Header) {
 	w.write(event{Event: "ready", Scenario: h.Scenario, Seed: &h.Seed, Services: parts})
 }
 
-func (w *eventWriter) phase(p scenarios.Plan, pr harness.Progress) {
+func (w *eventWriter) phase(p scenarios.Plan, pr record.Progress) {
 	w.write(event{Event: "phase", Scenario: p.Scenario.Name, Seed: &p.Seed, Phase: pr.Phase, Grants: int64(pr.Grants)})
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -19,7 +19,7 @@ func TestBeat(t *testing.T) {
 	s.began, s.total, s.ended, s.printed = now, 13, 3, now
 	for _, name := range []string{"a", "b", "c", "d"} {
 		s.names = append(s.names, name)
-		s.running[name] = harness.Progress{Phase: "work", Elapsed: 12 * time.Second, Grants: 35}
+		s.running[name] = record.Progress{Phase: "work", Elapsed: 12 * time.Second, Grants: 35}
 		s.plans[name] = scenarios.Plan{Scenario: scenarios.Scenario{Duration: scenarios.Duration(60 * time.Second)}}
 	}
 	s.beat(now.Add(quietLimit - time.Second))

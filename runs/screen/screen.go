@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/reports"
@@ -47,7 +47,7 @@ type Screen struct {
 	total   int
 	ended   int
 	names   []string // running now, in the order of their beginnings
-	running map[string]harness.Progress
+	running map[string]record.Progress
 	plans   map[string]scenarios.Plan // by the names in running
 	// that of the violation which is on the screen, by the names in running
 	violated map[string]checker.Blame
@@ -62,7 +62,7 @@ type Screen struct {
 // New returns a screen that tells as text.
 func New(out io.Writer) *Screen {
 	final := harmless.NewWriter(out)
-	s := &Screen{Out: final, Final: final, format: Text, running: map[string]harness.Progress{},
+	s := &Screen{Out: final, Final: final, format: Text, running: map[string]record.Progress{},
 		plans: map[string]scenarios.Plan{}, violated: map[string]checker.Blame{}, told: map[string]bool{}}
 	if f := terminalFile(final.To()); f != nil && term.IsTerminal(int(f.Fd())) {
 		s.Live = os.Getenv("TERM") != "dumb"
@@ -140,7 +140,7 @@ func (s *Screen) Begin(name string, p scenarios.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names = append(s.names, name)
-	s.running[name], s.plans[name] = harness.Progress{Phase: "start"}, p
+	s.running[name], s.plans[name] = record.Progress{Phase: "start"}, p
 	s.events.started(p)
 	if s.verbose {
 		s.line(s.stamp() + name + ": begins")
@@ -152,7 +152,7 @@ func (s *Screen) Begin(name string, p scenarios.Plan) {
 func (s *Screen) stamp() string { return fmt.Sprintf("%6.1f s  ", time.Since(s.began).Seconds()) }
 
 // Progress tells how far the scenario is that was begun as name.
-func (s *Screen) Progress(name string, p harness.Progress) {
+func (s *Screen) Progress(name string, p record.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if before := s.running[name]; before.Phase != p.Phase && s.verbose {

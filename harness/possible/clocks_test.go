@@ -1,4 +1,4 @@
-package harness
+package possible
 
 import (
 	"testing"
@@ -24,7 +24,7 @@ func TestClocksOfClients(t *testing.T) {
 		"of a node":     {scenarios.Fault{Kind: nemesis.KindClockJump, Clock: "wall", Target: "minority"}, false},
 		"without clock": {scenarios.Fault{Mix: []scenarios.Fault{pause}}, false},
 	} {
-		if got := clocksOfClients([]scenarios.Fault{pause, c.fault}); got != c.want {
+		if got := ClocksOfClients([]scenarios.Fault{pause, c.fault}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package harness
+package possible
 
 import (
 	"github.com/lockchaos/lockchaos/backends"

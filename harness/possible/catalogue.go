@@ -1,4 +1,4 @@
-package harness
+package possible
 
 import (
 	"slices"
@@ -61,13 +61,4 @@ func CheckTogether(parts []scenarios.Fault) error {
 		specs = append(specs, p.Spec())
 	}
 	return nemesis.CheckTogether(specs)
-}
-
-// Nature is what theory must know of a lock.
-func Nature(k clients.Kind) scenarios.Nature {
-	service, _ := backends.Lookup(k.Service)
-	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry,
-		Library: k.Claims.Validity == "library", Session: k.Claims.Validity == "session",
-		WallClock: service.WallClock && !k.Claims.NoExpiry,
-		Forgets:   service.Promotes(), Fair: k.Claims.Fair}
 }

@@ -1,4 +1,6 @@
-package harness
+// Package possible says what may be run before it is: whether a fault can strike where a lock is
+// used, or an application of the user's own; what a machine can do; and what scenarios may refer to.
+package possible
 
 import (
 	"errors"
@@ -25,24 +27,24 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 		Has: traits(lock)})
 }
 
-// singles are the single faults of a plan.
-func singles(p scenarios.Plan) (all []scenarios.Fault) {
+// Singles are the single faults of a plan.
+func Singles(p scenarios.Plan) (all []scenarios.Fault) {
 	for _, f := range p.Scenario.Faults {
 		all = append(all, f.Singles()...)
 	}
 	return all
 }
 
-// durable reports whether the plan's faults ask that nodes keep their data when they are killed.
-func durable(p scenarios.Plan) bool {
-	return slices.ContainsFunc(singles(p), func(f scenarios.Fault) bool {
+// Durable reports whether the plan's faults ask that nodes keep their data when they are killed.
+func Durable(p scenarios.Plan) bool {
+	return slices.ContainsFunc(Singles(p), func(f scenarios.Fault) bool {
 		return f.Spec().Keeps()
 	})
 }
 
 // refuses reports whether the plan's faults have nodes refuse writes.
 func refuses(p scenarios.Plan) bool {
-	return slices.ContainsFunc(singles(p), func(f scenarios.Fault) bool { return f.Kind == nemesis.KindRefuseWrites })
+	return slices.ContainsFunc(Singles(p), func(f scenarios.Fault) bool { return f.Kind == nemesis.KindRefuseWrites })
 }
 
 // ErrGuests: the plan has a fault that nodes can only bear that lockchaos itself has started.
@@ -51,7 +53,7 @@ var ErrGuests = errors.New("only servers that lockchaos itself has started are s
 // GuestsBear returns an error that is ErrGuests if the plan has a fault that
 // nodes can't bear that somebody else started, in containers say.
 func GuestsBear(p scenarios.Plan) error {
-	for _, f := range singles(p) {
+	for _, f := range Singles(p) {
 		if f.Spec().NeedsLocal() {
 			return fmt.Errorf("%s: %w", f.Kind, ErrGuests)
 		}
@@ -61,25 +63,10 @@ func GuestsBear(p scenarios.Plan) error {
 
 // NoCluster returns an error if the plan has a fault of what only a cluster runs.
 func NoCluster(p scenarios.Plan) error {
-	for _, f := range singles(p) {
+	for _, f := range Singles(p) {
 		if f.Spec().NeedsCluster() {
 			return fmt.Errorf("%s: pods are what it strikes: --runtime kubernetes", f.Kind)
 		}
-	}
-	return nil
-}
-
-// possible reports whether the plan's faults can strike in this run.
-func (r *run) possible() error {
-	for i, f := range r.cfg.Plan.Scenario.Faults {
-		for _, single := range f.Singles() {
-			if err := CheckFault(r.cfg.Lock, single); err != nil {
-				return fmt.Errorf("fault %d of %s: %w", i, r.cfg.Plan.Scenario.Name, err)
-			}
-		}
-	}
-	if len(r.cfg.Attached) > 0 {
-		return GuestsBear(r.cfg.Plan)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package harness
+package record
 
 import (
 	"context"
@@ -10,36 +10,41 @@ import (
 	"github.com/lockchaos/lockchaos/store"
 )
 
-// ledgerEvery is how often the store's ledger is taken over into the history while the run goes
+// LedgerEvery is how often the store's ledger is taken over into the history while the run goes
 // on, so that a judge can let go of what is settled, and a killed run keeps its ledger so far.
-const ledgerEvery = 100 * time.Millisecond
+const LedgerEvery = 100 * time.Millisecond
 
-// ledgerSource is where the ledger is read. mark is the stamp before which
+// Source is where the ledger is read. mark is the stamp before which
 // every request is among the entries so far.
-type ledgerSource interface {
+type Source interface {
 	Entries(ctx context.Context, after int64, limit int) (entries []store.Entry, mark int64, err error)
 }
 
 // ledger copies the store's ledger into the history.
 type ledger struct {
-	client ledgerSource
+	client Source
 	rec    *history.Recorder
 	keys   map[string]history.KeyID
 	last   int64 // the sequence number of the last entry taken over
 }
 
-// follow takes the ledger over again and again until the context ends; that end is no error.
-func (l *ledger) follow(ctx context.Context) error {
-	for clock.Pause(ctx, nil, ledgerEvery) {
-		if err := l.take(ctx); err != nil && ctx.Err() == nil {
+// NewLedger returns the ledger of a store, to be copied into a history with these keys.
+func NewLedger(from Source, rec *history.Recorder, keys map[string]history.KeyID) *ledger {
+	return &ledger{client: from, rec: rec, keys: keys}
+}
+
+// Follow takes the ledger over again and again until the context ends; that end is no error.
+func (l *ledger) Follow(ctx context.Context) error {
+	for clock.Pause(ctx, nil, LedgerEvery) {
+		if err := l.Take(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take records every entry that is new, and the watermark.
-func (l *ledger) take(ctx context.Context) error {
+// Take records every entry that is new, and the watermark.
+func (l *ledger) Take(ctx context.Context) error {
 	for {
 		entries, mark, err := l.client.Entries(ctx, l.last, store.MaxEntries)
 		if err != nil {

@@ -1,8 +1,9 @@
-package harness
+package possible
 
 import (
 	"slices"
 
+	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -29,4 +30,13 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 		}
 	}
 	return e
+}
+
+// Nature is what theory must know of a lock.
+func Nature(k clients.Kind) scenarios.Nature {
+	service, _ := backends.Lookup(k.Service)
+	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry,
+		Library: k.Claims.Validity == "library", Session: k.Claims.Validity == "session",
+		WallClock: service.WallClock && !k.Claims.NoExpiry,
+		Forgets:   service.Promotes(), Fair: k.Claims.Fair}
 }

@@ -1,4 +1,4 @@
-package harness
+package possible
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func Services(service string, store scenarios.Store) (all []backends.Kind) {
 func Startable(p scenarios.Plan, service string) error {
 	for i, k := range Services(service, p.Scenario.Store) {
 		ofLock := i == 0 && k.Name == service
-		err := k.Startable(ofLock && durable(p))
+		err := k.Startable(ofLock && Durable(p))
 		if err == nil && ofLock && refuses(p) {
 			err = k.Refusable()
 		}
