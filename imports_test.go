@@ -62,6 +62,7 @@ var allowed = map[string][]string{
 	"internal": {"checker", "history", "reports", "survey"},
 
 	// rooms of the harness
+	"harness/app":      {"audit", "backends", "history", "hosts", "nemesis", "scenarios"},
 	"harness/clock":    {},
 	"harness/director": {"history", "hosts", "nemesis", "netfault", "scenarios"},
 	"harness/possible": {"backends", "clients", "nemesis", "scenarios", "store"},
@@ -75,13 +76,15 @@ var allowed = map[string][]string{
 // code. Of reports the model at the bottom knows none of those that show it. Of
 // audit the rooms know none of what is made of their records.
 var rooms = map[string][]string{
-	"audit":            {"audit/forms", "audit/remarks", "audit/spill", "audit/times", "audit/words"},
-	"audit/forms":      {"audit/remarks", "audit/times", "audit/words"},
-	"audit/remarks":    {}, // what readers have to say besides what they read
-	"audit/spill":      {}, // lists that do not fit into memory
-	"audit/times":      {"audit/remarks"},
-	"audit/words":      {"audit/remarks", "audit/times"},
-	"harness":          {"harness/clock", "harness/director", "harness/possible", "harness/record", "harness/wire", "harness/worker", "harness/workload"},
+	"audit":         {"audit/forms", "audit/remarks", "audit/spill", "audit/times", "audit/words"},
+	"audit/forms":   {"audit/remarks", "audit/times", "audit/words"},
+	"audit/remarks": {}, // what readers have to say besides what they read
+	"audit/spill":   {}, // lists that do not fit into memory
+	"audit/times":   {"audit/remarks"},
+	"audit/words":   {"audit/remarks", "audit/times"},
+	"harness":       {"harness/clock", "harness/director", "harness/possible", "harness/record", "harness/wire", "harness/worker", "harness/workload"},
+	// an application of the user's own
+	"harness/app":      {"harness/clock", "harness/director", "harness/possible", "harness/record", "harness/wire"},
 	"harness/clock":    {},                                // how the harness waits
 	"harness/director": {"harness/clock", "harness/wire"}, // when a fault strikes, and whom
 	// what harness and worker say to each other

@@ -184,6 +184,5 @@ func bare(args []string) int {
 // tests start as processes.
 func TestMain(m *testing.M) {
 	hoststest.SideBySide()
-	hoststest.Main(m, map[string]func([]string) int{"worker": workerVerb, "app": appVerb, "hook": hookVerb,
-		"echo": echoes, "bare": bare, "burn": hoststest.Burn, "node": backends.NodeMain})
+	hoststest.Main(m, map[string]func([]string) int{"worker": workerVerb, "echo": echoes, "bare": bare, "burn": hoststest.Burn, "node": backends.NodeMain})
 }

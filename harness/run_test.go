@@ -40,7 +40,8 @@ func plan(lock string, d time.Duration) scenarios.Plan {
 }
 
 // runs carries a plan out, on a network of its own, and returns its history and error.
-func runs(t *testing.T, ctx context.Context, kind clients.Kind, p scenarios.Plan, progress func(record.Progress)) (*history.History, error) {
+func runs(t *testing.T, ctx context.Context, kind clients.Kind, p scenarios.Plan,
+	progress func(record.Progress)) (*history.History, error) {
 	t.Helper()
 	return runsIn(t, ctx, t.TempDir(), kind, p, progress)
 }

@@ -387,8 +387,9 @@ func TestRelayBeforeRelease(t *testing.T) {
 	t.Parallel()
 	const after = 100 * time.Millisecond
 	plan := calm("relay", 2, 1)
-	plan.Scenario.Workload.Think = scenarios.Range{Min: scenarios.Duration(300 * ms), Max: scenarios.Duration(300 * ms)}
-	plan.Scenario.Workload.NextAfter = scenarios.Range{Min: scenarios.Duration(100 * ms), Max: scenarios.Duration(100 * ms)}
+	const ms = scenarios.Duration(time.Millisecond)
+	plan.Scenario.Workload.Think = scenarios.Range{Min: 300 * ms, Max: 300 * ms}
+	plan.Scenario.Workload.NextAfter = scenarios.Range{Min: 100 * ms, Max: 100 * ms}
 	plan.Scenario.Needs = scenarios.Needs{Grants: 6, Handovers: 2}
 	decided.Run(t, func() {
 		h := carried(t, redis.Setnx, plan)

@@ -1,5 +1,5 @@
 // Package possible says what may be run before it is: whether a fault can strike where a lock is
-// used, or an application of the user's own; what a machine can do; and what scenarios may refer to.
+// used, or an application of the user's own; what a machine can do; what scenarios may refer to.
 package possible
 
 import (

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/app"
 	"github.com/lockchaos/lockchaos/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/monotime"
 	"github.com/lockchaos/lockchaos/monotime/offset"
@@ -114,7 +114,7 @@ func (f *far) keepComparing(ctx context.Context) {
 func (f *far) ahead(here int64) (ahead, bound int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if moved := time.Duration(f.last - f.wall).Abs(); moved > harness.ClockStep {
+	if moved := time.Duration(f.last - f.wall).Abs(); moved > app.ClockStep {
 		return 0, 0, fmt.Errorf("the clock of node %s was set by %v during the run: run it again", f.node, moved)
 	}
 	ahead, bound, err = f.clock.Ahead()
@@ -219,7 +219,7 @@ func (f *fars) meet(a kubernetes.Attached) error {
 	return nil
 }
 
-// elsewhere: see harness.AppConfig.
+// elsewhere: see app.Config.
 func (f *fars) elsewhere(name string) (nemesis.Far, netip.Addr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -230,18 +230,18 @@ func (f *fars) elsewhere(name string) (nemesis.Far, netip.Addr) {
 }
 
 // inCluster is what a run on an application needs of the cluster.
-func inCluster(ctx context.Context, joined *kubernetes.Joined) (harness.AppConfig, error) {
+func inCluster(ctx context.Context, joined *kubernetes.Joined) (app.Config, error) {
 	others := &fars{ctx: ctx, joined: joined, byNode: map[string]*far{}, byName: map[string]*far{},
 		addrs: map[string]netip.Addr{}}
 	for _, n := range joined.Nodes {
 		if err := others.meet(n); err != nil {
-			return harness.AppConfig{}, err
+			return app.Config{}, err
 		}
 	}
-	here := harness.WallOffset()
-	changes := make(chan harness.Change)
+	here := app.WallOffset()
+	changes := make(chan app.Change)
 	go others.pass(changes)
-	return harness.AppConfig{Execute: joined.Exec, Restarts: true, Cluster: joined, Changes: changes,
+	return app.Config{Execute: joined.Exec, Restarts: true, Cluster: joined, Changes: changes,
 		Elsewhere: others.elsewhere, Ahead: func(client string) (int64, int64, error) {
 			at, _ := others.elsewhere(client)
 			if at == nil {
@@ -252,9 +252,9 @@ func inCluster(ctx context.Context, joined *kubernetes.Joined) (harness.AppConfi
 }
 
 // pass passes on what becomes of clients.
-func (f *fars) pass(to chan<- harness.Change) {
+func (f *fars) pass(to chan<- app.Change) {
 	for {
-		var change harness.Change
+		var change app.Change
 		select {
 		case <-f.ctx.Done():
 			return

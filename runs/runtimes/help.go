@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/app"
 	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/kubernetes"
@@ -117,7 +118,7 @@ func (h *helping) do(ctx context.Context, pod, act string, input []byte) ([]byte
 	var err error
 	switch act {
 	case farClock:
-		answer = clockRead{Mono: monotime.Now(), Wall: harness.WallOffset()}
+		answer = clockRead{Mono: monotime.Now(), Wall: app.WallOffset()}
 	case farEmptied:
 		answer, err = struct{}{}, h.emptied(ctx, pod)
 	case farInject:

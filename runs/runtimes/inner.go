@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/app"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
@@ -48,16 +49,16 @@ func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 	for _, f := range joined.Facts {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
-	return beside(ctx, cfg, harness.AppConfig{Execute: joined.Exec})
+	return beside(ctx, cfg, app.Config{Execute: joined.Exec})
 }
 
 // beside runs a plan beside nodes that outer has started, or that are an application's:
-// app says how its commands are run, and whether its clients are started again.
-func beside(ctx context.Context, cfg harness.Config, app harness.AppConfig) error {
+// own says how its commands are run, and whether its clients are started again.
+func beside(ctx context.Context, cfg harness.Config, own app.Config) error {
 	if cfg.Plan.Scenario.Own() {
-		app.Plan, app.Attached, app.Logs, app.History, app.Versions, app.Progress = cfg.Plan, cfg.Attached, cfg.Logs,
+		own.Plan, own.Attached, own.Logs, own.History, own.Versions, own.Progress = cfg.Plan, cfg.Attached, cfg.Logs,
 			cfg.History, cfg.Versions, cfg.Progress
-		return harness.RunApp(ctx, app)
+		return app.Run(ctx, own)
 	}
 	return harness.Run(ctx, cfg)
 }

@@ -1,4 +1,4 @@
-package harness
+package app
 
 import (
 	"bytes"
@@ -164,7 +164,7 @@ func TestCommandsThatFail(t *testing.T) {
 
 // What a command prints is an answer or not.
 func TestAnswersOfCommands(t *testing.T) {
-	h := &commandHooks{client: &appClient{ProcessLog: audit.ProcessLog{Name: "billing-1"}}}
+	h := &commandHooks{client: &client{ProcessLog: audit.ProcessLog{Name: "billing-1"}}}
 	hook := scenarios.AppHook{Command: []string{"./hook", "write"}}
 	for _, c := range []struct {
 		stdout, stderr string

@@ -1,4 +1,4 @@
-package harness
+package app
 
 import (
 	"fmt"
@@ -7,10 +7,6 @@ import (
 	"github.com/lockchaos/lockchaos/audit"
 	"github.com/lockchaos/lockchaos/history"
 )
-
-// Ahead is how far the wall clock by which a client's log is stamped was ahead
-// of this machine's (ns), and by how much more or less that may have been.
-type Ahead func(client string) (ahead, bound int64, err error)
 
 // align brings the stamps of all clients to this machine's clock, each by how
 // far its own was ahead, and returns by how much one may still be wrong.
@@ -33,7 +29,7 @@ func align(logs []audit.ProcessLog, of Ahead) (clockError time.Duration, err err
 }
 
 // aligned are the logs of all clients, cut to the run and brought to one clock.
-func (a *appRun) aligned() ([]audit.ProcessLog, error) {
+func (a *run) aligned() ([]audit.ProcessLog, error) {
 	logs := make([]audit.ProcessLog, len(a.clients))
 	for i, c := range a.clients {
 		logs[i] = c.ProcessLog
@@ -53,7 +49,7 @@ func (a *appRun) aligned() ([]audit.ProcessLog, error) {
 }
 
 // clocks says in a history's header by how much stamps may be wrong.
-func (a *appRun) clocks() []history.Part {
+func (a *run) clocks() []history.Part {
 	if a.clockError == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package harness
+package app
 
 import (
 	"context"
@@ -16,48 +16,16 @@ import (
 
 // hooked asks one client of the application for its ops.
 type hooked struct {
-	*appClient
-	run *appRun
+	*client
+	run *run
 	how caller
 }
 
-// caller carries a question to a client's hook, and brings the answer.
-type caller interface {
-	// call waits for it no longer than limit, from when the hook has been
-	// asked. An error that is a *hookError says that the hook is not what it
-	// should be; any other, that nobody knows whether the op happened.
-	call(ctx context.Context, hook scenarios.AppHook, question []byte, limit time.Duration) (hookAnswer, error)
-}
-
-// hookAsk is the body of a request, hookAnswer that of its answer: the words of
-// the protocol of locks in any language (docs/protocol.md).
-type hookAsk struct {
-	Key       string `json:"key"`
-	Token     int64  `json:"token,omitempty"`
-	TimeoutMS int64  `json:"timeout_ms"`
-}
-
-type hookAnswer struct {
-	OK    bool   `json:"ok"`
-	Token int64  `json:"token"`
-	Error string `json:"error"`
-}
-
-// The errors of hooks that are definite: the op did not happen.
-const (
-	hookBusy    = "busy"
-	hookNotHeld = "not_held"
-	hookRefused = "refused"
-)
-
-// hookReply bounds the body of an answer, in bytes.
-const hookReply = 1 << 16
-
 // drive lets a client acquire, write and release, round after round, until done
 // is closed. A round that has begun is finished.
-func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) error {
+func (a *run) drive(ctx context.Context, c *client, done <-chan struct{}) error {
 	s := a.cfg.Plan.Scenario
-	h := &hooked{appClient: c, run: a, how: a.caller(c)}
+	h := &hooked{client: c, run: a, how: a.caller(c)}
 	rng := a.cfg.Plan.Stream(fmt.Sprintf("client %d", c.number))
 	if c.host == nil {
 		return nil // it had ended before it could be asked
@@ -75,7 +43,7 @@ func (a *appRun) drive(ctx context.Context, c *appClient, done <-chan struct{}) 
 }
 
 // caller is the way in which a client's hooks are called.
-func (a *appRun) caller(c *appClient) caller {
+func (a *run) caller(c *client) caller {
 	if a.app.Hooks.Commands() {
 		return &commandHooks{run: a, client: c}
 	}
@@ -93,7 +61,7 @@ func (h *hooked) round(ctx context.Context, key string, think time.Duration) err
 	if err != nil || !got.Granted() {
 		return err
 	}
-	grant, err := h.run.granted(ctx, h.appClient, &got, false)
+	grant, err := h.run.granted(ctx, h.client, &got, false)
 	if err != nil {
 		return err
 	}
@@ -143,7 +111,7 @@ func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key str
 		return l, context.Cause(ctx)
 	}
 	if err != nil {
-		if wrong, ok := errors.AsType[*hookError](err); ok && !h.run.over(h.appClient) {
+		if wrong, ok := errors.AsType[*hookError](err); ok && !h.run.over(h.client) {
 			return l, wrong
 		}
 	} else {
@@ -154,29 +122,4 @@ func (h *hooked) ask(ctx context.Context, hook scenarios.AppHook, means, key str
 }
 
 // patience is how much longer than its own timeout a hook is waited for: a fault may hold it up.
-func (a *appRun) patience() time.Duration { return director.LongestFault(a.cfg.Plan) + time.Second }
-
-// into says in a line of the log what was answered.
-func (r *hookAnswer) into(l *audit.Line) {
-	switch {
-	case r.OK:
-		l.Result = "ok"
-		if l.Means == "grant" {
-			l.Token = r.Token
-		}
-	case r.Error == hookBusy && l.Means == "grant":
-		l.Means, l.Result = "busy", "failed"
-	case r.Error == hookNotHeld && l.Means == "release":
-		l.Means, l.Result = "not-held", "failed"
-	case r.Error == hookRefused && l.Means == "write":
-		l.Means, l.Result = "refused", "refused"
-	case r.Error == hookNotHeld && l.Means == "write":
-		l.Result = "failed"
-	}
-}
-
-// hookError says that a hook is not what it should be.
-type hookError struct{ text string }
-
-// Error names the client and the hook.
-func (e *hookError) Error() string { return e.text }
+func (a *run) patience() time.Duration { return director.LongestFault(a.cfg.Plan) + time.Second }

@@ -1,4 +1,4 @@
-package harness
+package app
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ type httpHooks struct {
 	base   string
 }
 
-func newHTTPHooks(c *appClient, port int) *httpHooks {
+func newHTTPHooks(c *client, port int) *httpHooks {
 	at := netip.AddrPortFrom(c.host.Addr, uint16(port))
 	return &httpHooks{name: c.Name, base: "http://" + at.String(), client: http.Client{Transport: &http.Transport{
 		// A retry that a library hides would make "asked once" untrue: a

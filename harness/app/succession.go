@@ -1,4 +1,4 @@
-package harness
+package app
 
 import (
 	"context"
@@ -10,18 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/monotime"
 )
 
-// Change is what whoever runs an application's clients does to one. Who comes
-// in the place of another is another client: the one before may still run.
-type Change struct {
-	// Client is the one that is to end, or in whose place another comes.
-	Client string
-	// Comes is who takes its place; nil: it is to end. One that has ended
-	// already has no host, only a log.
-	Comes *backends.Attached
-}
-
 // succeed follows the application's clients as they change, until over is closed.
-func (a *appRun) succeed(ctx context.Context, over <-chan struct{}, join func(c *appClient)) error {
+func (a *run) succeed(ctx context.Context, over <-chan struct{}, join func(c *client)) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -43,7 +33,7 @@ func (a *appRun) succeed(ctx context.Context, over <-chan struct{}, join func(c 
 }
 
 // client is the one of a name; nil: there is none.
-func (a *appRun) client(name string) *appClient {
+func (a *run) client(name string) *client {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range a.clients {
@@ -55,10 +45,10 @@ func (a *appRun) client(name string) *appClient {
 }
 
 // joins makes a client of one that has come in the place of another.
-func (a *appRun) joins(before *appClient, now backends.Attached) *appClient {
+func (a *run) joins(before *client, now backends.Attached) *client {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c := &appClient{ProcessLog: audit.ProcessLog{Name: now.Name}, number: int32(len(a.clients) + 1),
+	c := &client{ProcessLog: audit.ProcessLog{Name: now.Name}, number: int32(len(a.clients) + 1),
 		member: before.member, host: now.Host, proc: now.Process, held: map[[2]string]int64{}}
 	a.clients = append(a.clients, c)
 	a.director.Join(c.number, c.member, a.place(now), now.Process)
@@ -66,7 +56,7 @@ func (a *appRun) joins(before *appClient, now backends.Attached) *appClient {
 }
 
 // leaves waits until nothing of a client runs any more.
-func (a *appRun) leaves(ctx context.Context, c *appClient) {
+func (a *run) leaves(ctx context.Context, c *client) {
 	if a.director.AwaitEmpty(ctx, c.number) != nil {
 		return // the run is over; it may live
 	}

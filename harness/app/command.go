@@ -1,4 +1,4 @@
-package harness
+package app
 
 import (
 	"bytes"
@@ -16,13 +16,6 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Execute runs a command in the container of a client and returns how it ended. When the
-// command runs, and before it gets its input, ready is called with its process number,
-// on the caller's goroutine; an error of ready is returned, and the command gets no
-// input. A command that ends before that may be one that ready is not called for.
-type Execute func(ctx context.Context, client string, command []string, input []byte,
-	ready func(pid int) error) (hosts.Executed, error)
-
 // commandHooks are the hooks of a client that are commands in its container.
 //
 // A fresh process in a container whose processes are stopped runs all the same. So nothing
@@ -30,8 +23,8 @@ type Execute func(ctx context.Context, client string, command []string, input []
 // without which it can't do anything, only when it goes on. Once the question is asked the
 // command is one of the container's processes, and a fault that stops those stops it.
 type commandHooks struct {
-	run    *appRun
-	client *appClient
+	run    *run
+	client *client
 }
 
 // commandStart bounds how long a command may take from when it is asked for until it runs,

@@ -1,4 +1,4 @@
-package harness
+package app
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ const longestLine = 1 << 20
 
 // logOf is the file in which a client's log grows, seen from here: what the
 // container prints, or a file in it.
-func (a *appRun) logOf(c *appClient) string {
+func (a *run) logOf(c *client) string {
 	if a.app.Log.File == "" {
 		return filepath.Join(a.cfg.Logs, c.Name+".log")
 	}
@@ -31,7 +31,7 @@ func (a *appRun) logOf(c *appClient) string {
 }
 
 // follow reads a client's log while it grows, until over is closed and nothing is left.
-func (a *appRun) follow(ctx context.Context, c *appClient, over <-chan struct{}) error {
+func (a *run) follow(ctx context.Context, c *client, over <-chan struct{}) error {
 	l := a.app.Log
 	name := c.Name + "'s output"
 	if l.File != "" {
@@ -74,7 +74,7 @@ func (a *appRun) follow(ctx context.Context, c *appClient, over <-chan struct{})
 
 // openLog opens a client's log at its present end, and waits until there is
 // one; nil: there never was.
-func (a *appRun) openLog(ctx context.Context, c *appClient, over <-chan struct{}) (*os.File, error) {
+func (a *run) openLog(ctx context.Context, c *client, over <-chan struct{}) (*os.File, error) {
 	if c.proc == nil && a.app.Log.File != "" {
 		return nil, fmt.Errorf("%s ended before its log in %s could be read: run it again", c.Name, a.app.Log.File)
 	}
@@ -141,7 +141,7 @@ func (t *tail) lines() (all [][]byte, err error) {
 
 // read understands lines that have come together. A grant whose end is among
 // them is nobody's any more.
-func (a *appRun) read(ctx context.Context, c *appClient, lines *audit.Lines, chunk [][]byte) error {
+func (a *run) read(ctx context.Context, c *client, lines *audit.Lines, chunk [][]byte) error {
 	var got []audit.Line
 	for _, text := range chunk {
 		l, ok, err := lines.Read(text)
