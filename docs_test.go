@@ -27,7 +27,7 @@ func TestLinksOfTheDocsLead(t *testing.T) {
 	}
 	pages = append(pages, examples...)
 	seen := 0
-	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "survey/README.md") {
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "survey/README.md", "llms.txt") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
