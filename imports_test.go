@@ -62,14 +62,15 @@ var allowed = map[string][]string{
 	"internal": {"checker", "history", "reports", "survey"},
 
 	// rooms of the harness
-	"harness/app":      {"audit", "backends", "history", "hosts", "nemesis", "scenarios"},
-	"harness/clock":    {},
-	"harness/director": {"history", "hosts", "nemesis", "netfault", "scenarios"},
-	"harness/possible": {"backends", "clients", "nemesis", "scenarios", "store"},
-	"harness/record":   {"backends", "checker", "clients", "history", "nemesis", "scenarios", "store"},
-	"harness/wire":     {"clients", "history", "nemesis"},
-	"harness/worker":   {"adapter", "clients", "store"},
-	"harness/workload": {"clients", "history", "nemesis", "scenarios"},
+	"harness/app":       {"audit", "backends", "history", "hosts", "nemesis", "scenarios"},
+	"harness/clock":     {},
+	"harness/director":  {"history", "hosts", "nemesis", "netfault", "scenarios"},
+	"harness/possible":  {"backends", "clients", "nemesis", "scenarios", "store"},
+	"harness/record":    {"backends", "checker", "clients", "history", "nemesis", "scenarios", "store"},
+	"harness/simulated": {"adapter", "backends", "clients", "history", "hosts", "nemesis", "scenarios", "spelling", "store"},
+	"harness/wire":      {"clients", "history", "nemesis"},
+	"harness/worker":    {"adapter", "clients", "store"},
+	"harness/workload":  {"clients", "history", "nemesis", "scenarios"},
 }
 
 // rooms is the import graph inside folders that have walls, of their non-test
@@ -82,7 +83,8 @@ var rooms = map[string][]string{
 	"audit/spill":   {}, // lists that do not fit into memory
 	"audit/times":   {"audit/remarks"},
 	"audit/words":   {"audit/remarks", "audit/times"},
-	"harness":       {"harness/clock", "harness/director", "harness/possible", "harness/record", "harness/wire", "harness/worker", "harness/workload"},
+	"harness": {"harness/clock", "harness/director", "harness/possible", "harness/record",
+		"harness/simulated", "harness/wire", "harness/worker", "harness/workload"},
 	// an application of the user's own
 	"harness/app":      {"harness/clock", "harness/director", "harness/possible", "harness/record", "harness/wire"},
 	"harness/clock":    {},                                // how the harness waits
@@ -90,6 +92,9 @@ var rooms = map[string][]string{
 	// what harness and worker say to each other
 	"harness/possible": {"harness/workload"},                                                      // whether a plan can be run
 	"harness/record":   {"harness/clock", "harness/possible", "harness/wire", "harness/workload"}, // what every run keeps
+	// one plan in virtual time
+	"harness/simulated": {"harness/clock", "harness/director", "harness/possible", "harness/record", "harness/wire",
+		"harness/worker", "harness/workload"},
 	"harness/wire":     {},
 	"harness/workload": {"harness/clock", "harness/wire"}, // the application, op by op
 	"harness/worker":   {"harness/wire"},                  // what runs in a client's process

@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/harness/possible"
+	"github.com/lockchaos/lockchaos/harness/simulated"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -103,7 +104,7 @@ func (x *Exploring) Do(ctx context.Context) (err error) {
 	kind := x.Lock.Kind()
 	x.base = scenarios.RandomLock{Nature: possible.Nature(kind), Base: x.Lock.Examinee().Undisturbed(),
 		Together: possible.CheckTogether, Fits: func(f scenarios.Fault) error {
-			if why := harness.UnsimulatedFault(f.Spec()); why != "" {
+			if why := simulated.WhyNotFault(f.Spec()); why != "" {
 				return errors.New(why)
 			}
 			return errors.Join(reliesOn(f.Spec()), possible.CheckFault(kind, f))
@@ -151,7 +152,7 @@ func (x *Exploring) recall() (err error) {
 	}
 	x.corpus, err = openCorpus(dir, x.stamp(nil), func(p *scenarios.Plan) error {
 		p.Scenario.Lock, p.Scenario.Adapter = x.Lock.Name, x.Lock.Adapter
-		return harness.Simulable(x.Lock.Adapter.Service)(p.Scenario)
+		return simulated.Check(x.Lock.Adapter.Service)(p.Scenario)
 	}, x.Tool.Catalogue(), x.Out.Say)
 	return err
 }
@@ -263,7 +264,7 @@ func (x *Exploring) try(ctx context.Context, plan scenarios.Plan) (over bool) {
 // simulate runs a plan in memory.
 func (x *Exploring) simulate(ctx context.Context, plan scenarios.Plan) (*history.History, error) {
 	var text bytes.Buffer
-	if err := harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: x.Lock.Kind(), Program: x.program,
+	if err := harness.Simulate(ctx, simulated.Config{Plan: plan, Lock: x.Lock.Kind(), Program: x.program,
 		History: &text}); err != nil {
 		return nil, err
 	}

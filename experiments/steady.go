@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/simulated"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -22,7 +23,7 @@ func (x *Exploring) settle(ctx context.Context, plan scenarios.Plan, property st
 	err error) {
 	stamp := x.stamp(nil)
 	plan.Simulation = &stamp
-	err = most(harness.Draws(plan, x.Lock.Adapter.Service), func(names []string) (bool, error) {
+	err = most(simulated.Draws(plan, x.Lock.Adapter.Service), func(names []string) (bool, error) {
 		if ctx.Err() != nil {
 			return false, nil
 		}
@@ -56,7 +57,7 @@ func most(names []string, take func([]string) (bool, error)) error {
 
 // drawn says in words what the scheduler still draws.
 func (x *Exploring) drawn(plan scenarios.Plan) string {
-	left := slices.DeleteFunc(harness.Draws(plan, x.Lock.Adapter.Service),
+	left := slices.DeleteFunc(simulated.Draws(plan, x.Lock.Adapter.Service),
 		func(name string) bool { return slices.Contains(plan.Simulation.Steady, name) })
 	if len(left) == 0 {
 		return "the scheduler draws nothing: latencies and turns do not matter"

@@ -23,10 +23,6 @@ const mostAlone = 7
 // lookEvery is the pause between two looks for a key that nobody gets.
 const lookEvery = 100 * time.Millisecond
 
-// vigilMargin is for how much longer than the judge demands a key must have
-// been free and wanted, for the judge has better clocks.
-const vigilMargin = 200 * time.Millisecond
-
 // answer is what a fresh client came to.
 type answer uint8
 
@@ -158,29 +154,6 @@ func (r *run) ask(ctx context.Context, w *workerProcess, key string, limit time.
 		}
 		if !clock.Pause(ctx, stop, record.AskEvery) {
 			return unanswered, context.Cause(ctx)
-		}
-	}
-}
-
-// giveUpAt has a client give up the acquire that it is about, when stop is
-// closed and answered is not.
-func (w *workerProcess) giveUpAt(stop, answered <-chan struct{}) {
-	select {
-	case <-stop:
-	case <-answered:
-		return
-	}
-	// It may not have begun: it is told again and again.
-	for tick := time.NewTicker(record.AskEvery); ; {
-		if w.proc.SignalAlone(wire.GiveUp) != nil {
-			tick.Stop()
-			return // it is gone
-		}
-		select {
-		case <-tick.C:
-		case <-answered:
-			tick.Stop()
-			return
 		}
 	}
 }

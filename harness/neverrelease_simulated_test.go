@@ -17,7 +17,7 @@ func TestSimulatedNeverReleases(t *testing.T) {
 	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring",
 		Request: "acquire", InTurn: true, Way: "in", For: 100 * ms, Every: scenarios.Range{Min: 50 * ms, Max: 100 * ms}})
 	plan.Scenario.Workload.NeverRelease = true
-	h, v := judged(t, simulate(t, simulated(t, "redislock"), plan))
+	h, v := judged(t, simulate(t, built(t, "redislock"), plan))
 	for _, p := range v.Properties {
 		if p.Outcome == checker.Violated && p.Blame() == checker.Defect {
 			t.Errorf("%s: %+v", p.Name, p.Violations)

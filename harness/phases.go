@@ -2,12 +2,18 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness/clock"
+	"github.com/lockchaos/lockchaos/harness/record"
+	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"golang.org/x/sync/errgroup"
@@ -161,3 +167,89 @@ func (r *run) endAll(ctx context.Context, all ...*workerProcess) error {
 	}
 	return ending.Wait()
 }
+
+// Run carries the plan out and writes its history. It must be called inside a
+// sandbox (hosts.Stage). When it returns nil the history is complete; after an
+// error it ends where the run did. Faults are healed in either case.
+func Run(ctx context.Context, cfg Config) (err error) {
+	r := newRun(cfg)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer record.Repeat(ctx, r.Report)()
+	file, err := os.Create(cfg.History)
+	if err != nil {
+		return fmt.Errorf("create the history: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.finish(err), file.Close()) }()
+	if err := r.start(ctx, file); err != nil {
+		return err
+	}
+	go r.watch(ctx, cancel)
+	return r.phases(ctx, cancel)
+}
+
+// finish closes the history, as complete only if the run was, and takes everything down.
+func (r *run) finish(failed error) error {
+	var err error
+	switch {
+	case r.Recorder == nil:
+	case failed == nil:
+		err = r.Recorder.Close()
+	default:
+		err = r.Recorder.Stop()
+	}
+	err = errors.Join(err, r.taps.close())
+	if r.network != nil {
+		err = errors.Join(err, r.network.Close())
+	}
+	return err
+}
+
+// watch ends the run when a node dies that no fault killed.
+func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+	select {
+	case err := <-r.service.Died():
+		cancel(err)
+	case err := <-r.store.Died():
+		cancel(fmt.Errorf("the store's engine: %w", err))
+	case <-r.store.Process.Done():
+		cancel(r.store.Process.Err())
+	case <-r.Recorder.Failed():
+		cancel(errors.New("the history can't be written: nothing that follows could be judged"))
+	case <-ctx.Done():
+	}
+}
+
+// blame prefers the death of the store, or of its engine, to the broken connection that it leaves.
+func (r *run) blame(err error) error {
+	t := time.NewTimer(wire.DeathNotice)
+	defer t.Stop()
+	select {
+	case err := <-r.store.Died():
+		return fmt.Errorf("the store's engine: %w", err)
+	case <-r.store.Process.Done():
+		return r.store.Process.Err()
+	case <-t.C:
+		return err
+	}
+}
+
+// countRequests records how many requests the service has handled since it
+// started. A node may have no figure just now, while a leader is elected: it is
+// asked again until it has one, or the time for a call is over.
+func (r *run) countRequests(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Plan.Scenario.Workload.OpTimeout.Std())
+	defer cancel()
+	n, err := r.service.Requests(ctx)
+	for err != nil && clients.Wait(ctx, countPause) == nil {
+		n, err = r.service.Requests(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("ask service %s how many requests it has handled: %w", r.service.Name, err)
+	}
+	r.Recorder.Record(history.Event{Type: history.Count, Text: history.CountRequests, Value: n})
+	return nil
+}
+
+// countPause is the time between two questions to a service that has no figure.
+const countPause = 50 * time.Millisecond

@@ -7,7 +7,6 @@ import (
 	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/workload"
-	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -93,30 +92,4 @@ func (r *run) replace(ctx context.Context, old *workerProcess, why director.Abse
 	}
 	r.workers[old.Number-1] = fresh
 	return fresh, r.open(ctx, fresh)
-}
-
-// succeed starts a fresh process in the place of one that has ended.
-func (r *run) succeed(old *workerProcess) (*workerProcess, error) {
-	r.sessions.forget(old.Number)
-	fresh, err := r.spawn(old.Number, old.proc.Host())
-	if err != nil {
-		return nil, err
-	}
-	fresh.Recorder, fresh.Claims, fresh.Life = r.Recorder, old.Claims, old.Life+1
-	return fresh, nil
-}
-
-// exited waits for a process's end and its last lines, for nothing may come
-// after its exit, and records that nothing more will come from it.
-func (r *run) exited(ctx context.Context, w *workerProcess) error {
-	ctx, cancel := context.WithTimeout(ctx, exitLimit)
-	defer cancel()
-	select {
-	case <-w.Gone():
-	case <-ctx.Done():
-		return w.stillThere(ctx)
-	}
-	r.Recorder.Record(history.Event{Type: history.Exit, Client: w.Number, Process: w.Process(),
-		Start: r.Recorder.Relative(w.proc.Gone())})
-	return nil
 }

@@ -2,9 +2,6 @@ package harness
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -13,7 +10,6 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness/director"
 	"github.com/lockchaos/lockchaos/harness/record"
-	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -66,77 +62,11 @@ type run struct {
 	shared    string // a folder that all clients share, for locks on files
 }
 
-// Run carries the plan out and writes its history. It must be called inside a
-// sandbox (hosts.Stage). When it returns nil the history is complete; after an
-// error it ends where the run did. Faults are healed in either case.
-func Run(ctx context.Context, cfg Config) (err error) {
-	r := newRun(cfg)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer record.Repeat(ctx, r.Report)()
-	file, err := os.Create(cfg.History)
-	if err != nil {
-		return fmt.Errorf("create the history: %w", err)
-	}
-	defer func() { err = errors.Join(err, r.finish(err), file.Close()) }()
-	if err := r.start(ctx, file); err != nil {
-		return err
-	}
-	go r.watch(ctx, cancel)
-	return r.phases(ctx, cancel)
-}
-
 func newRun(cfg Config) *run {
 	r := &run{cfg: cfg, Record: record.New(cfg.Plan, cfg.Lock, cfg.Keys, cfg.Progress)}
 	ttl := cfg.Plan.Scenario.TTL.Std()
 	r.vigil = newVigil(r.Patience()+vigilMargin, checker.Lifetime(ttl, 0), r.Keys)
 	return r
-}
-
-// finish closes the history, as complete only if the run was, and takes everything down.
-func (r *run) finish(failed error) error {
-	var err error
-	switch {
-	case r.Recorder == nil:
-	case failed == nil:
-		err = r.Recorder.Close()
-	default:
-		err = r.Recorder.Stop()
-	}
-	err = errors.Join(err, r.taps.close())
-	if r.network != nil {
-		err = errors.Join(err, r.network.Close())
-	}
-	return err
-}
-
-// watch ends the run when a node dies that no fault killed.
-func (r *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
-	select {
-	case err := <-r.service.Died():
-		cancel(err)
-	case err := <-r.store.Died():
-		cancel(fmt.Errorf("the store's engine: %w", err))
-	case <-r.store.Process.Done():
-		cancel(r.store.Process.Err())
-	case <-r.Recorder.Failed():
-		cancel(errors.New("the history can't be written: nothing that follows could be judged"))
-	case <-ctx.Done():
-	}
-}
-
-// blame prefers the death of the store, or of its engine, to the broken connection that it leaves.
-func (r *run) blame(err error) error {
-	t := time.NewTimer(wire.DeathNotice)
-	defer t.Stop()
-	select {
-	case err := <-r.store.Died():
-		return fmt.Errorf("the store's engine: %w", err)
-	case <-r.store.Process.Done():
-		return r.store.Process.Err()
-	case <-t.C:
-		return err
-	}
 }
 
 // dialStore connects the harness itself to the store, for its ledger.

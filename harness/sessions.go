@@ -1,17 +1,13 @@
 package harness
 
 import (
-	"context"
 	"encoding/hex"
-	"errors"
-	"net/netip"
 	"slices"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/monotime"
-	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // sessions are those that the clients have told of: what a fault needs to end
@@ -76,18 +72,4 @@ func (s *sessions) over(all []backends.Session) {
 			s.ended[one.ID] = at
 		}
 	}
-}
-
-// expire has the lock's service end every session that the client has now, and
-// returns what the service answered.
-func (r *run) expire(ctx context.Context, client int32, at netip.Addr) (ended []string, err error) {
-	all := r.sessions.list(client)
-	ended, err = r.service.Expire(ctx, backends.Client{Addr: at, Sessions: all})
-	if err == nil && len(ended) > 0 { // every one that the client had
-		r.sessions.over(all)
-	}
-	if errors.Is(err, backends.ErrUntold) {
-		err = nemesis.ErrUntold
-	}
-	return ended, err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/simulated"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/hosts/needed"
@@ -27,9 +28,9 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// simulated builds a lock of testdata/locks for the interpreter: compiling it
+// built builds a lock of testdata/locks for the interpreter: compiling it
 // to this machine's code takes longer than these tests.
-func simulated(t *testing.T, lock string) *sim.Program {
+func built(t *testing.T, lock string) *sim.Program {
 	t.Helper()
 	return loaded(t, filepath.Join("testdata", "locks", lock), os.Getenv(seedsVar) == "")
 }
@@ -71,7 +72,7 @@ func simulatedPlan(seed uint64, service string, faults ...scenarios.Fault) scena
 func simulate(t testing.TB, p *sim.Program, plan scenarios.Plan) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan,
+	if err := harness.Simulate(t.Context(), simulated.Config{Plan: plan,
 		Lock: external.Kind(plan.Scenario.Adapter.Service), Program: p, History: &out}); err != nil {
 		t.Fatalf("seed %d: %v", plan.Seed, err)
 	}
@@ -92,12 +93,12 @@ func judged(t testing.TB, text []byte) (*history.History, checker.Verdict) {
 func TestSimulationIsTraced(t *testing.T) {
 	t.Parallel()
 	hoststest.WithoutRace(t)
-	p := simulated(t, "redislock")
+	p := built(t, "redislock")
 	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "loss", Target: "holder", When: "before-release",
 		Probability: 0.8, For: 300 * ms})
 	plan.Scenario.Duration = 2000 * ms // half of it is quiet
 	var traced, trace bytes.Buffer
-	if err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind("redis"), Program: p,
+	if err := harness.Simulate(t.Context(), simulated.Config{Plan: plan, Lock: external.Kind("redis"), Program: p,
 		History: &traced, Trace: &trace}); err != nil {
 		t.Fatal(err)
 	}
@@ -117,17 +118,17 @@ func TestSimulationIsTraced(t *testing.T) {
 func TestSimulationSteady(t *testing.T) {
 	t.Parallel()
 	hoststest.WithoutRace(t)
-	p := simulated(t, "redislock")
+	p := built(t, "redislock")
 	plan := simulatedPlan(1, "redis")
 	plan.Scenario.Duration = 1500 * ms
 	drawn := simulate(t, p, plan)
-	plan.Simulation = &scenarios.Simulation{Program: p.Hash, Simulator: harness.SimulatorHash(), Steady: harness.Draws(plan, "redis")}
+	plan.Simulation = &scenarios.Simulation{Program: p.Hash, Simulator: harness.SimulatorHash(), Steady: simulated.Draws(plan, "redis")}
 	steady := simulate(t, p, plan)
 	if bytes.Equal(drawn, steady) || !bytes.Equal(steady, simulate(t, p, plan)) {
 		t.Error("it is the run that was drawn, or another one each time")
 	}
 	plan.Simulation.Steady = []string{"client-1-redis-2"}
-	err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan, Lock: external.Kind("redis"), Program: p, History: io.Discard})
+	err := harness.Simulate(t.Context(), simulated.Config{Plan: plan, Lock: external.Kind("redis"), Program: p, History: io.Discard})
 	if err == nil || !strings.Contains(err.Error(),
 		`simulation.steady: nothing is drawn for "client-1-redis-2"; did you mean client-1-redis-1?`) {
 		t.Error(err)
@@ -196,7 +197,7 @@ func TestSimulationRepeats(t *testing.T) {
 	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
 	t.Run("redis", func(t *testing.T) {
-		repeats(t, repeated{simulated(t, "redislock"), "redis", everyFault("redis-1", "lost")})
+		repeats(t, repeated{built(t, "redislock"), "redis", everyFault("redis-1", "lost")})
 	})
 	t.Run("etcd", func(t *testing.T) {
 		repeats(t, repeated{simulatedEtcd(t), "etcd", everyFault("leader", "kept")})
@@ -268,7 +269,7 @@ func TestSimulationFindsLateReply(t *testing.T) {
 	late := scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring", Request: "acquire", Way: "in",
 		For: 1100 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
 	for lock, want := range map[string]string{"redislock": checker.DeadGrant, "redsync": ""} {
-		p := simulated(t, lock)
+		p := built(t, lock)
 		found := map[string]bool{}
 		for seed := range uint64(3) {
 			h, v := judged(t, simulate(t, p, simulatedPlan(seed, "redis", late)))
@@ -295,13 +296,13 @@ func TestSimulatedOverrun(t *testing.T) {
 	hoststest.WithoutRace(t)
 	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 1500 * ms, After: 100 * ms,
 		Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
-	_, v := judged(t, simulate(t, simulated(t, "redsync"), simulatedPlan(1, "redis", pause)))
+	_, v := judged(t, simulate(t, built(t, "redsync"), simulatedPlan(1, "redis", pause)))
 	if p := v.Property(checker.MutualExclusion); p.CountOf(checker.Inherent) == 0 || len(defects(v)) > 0 {
 		t.Errorf("redsync, paused: %+v, defects %v", p, defects(v))
 	}
 	plan := simulatedPlan(1, "redis")
 	plan.Scenario.Workload.Rest = scenarios.Range{}
-	if _, v := judged(t, simulate(t, simulated(t, "broken"), plan)); len(defects(v)) == 0 {
+	if _, v := judged(t, simulate(t, built(t, "broken"), plan)); len(defects(v)) == 0 {
 		t.Errorf("the broken lock shows no defect: %+v", v.Stats)
 	}
 }
@@ -315,7 +316,7 @@ func TestSimulatedKillAtReply(t *testing.T) {
 		When: "acquiring", Request: "acquire", For: 100 * ms, After: 100 * ms,
 		Every: scenarios.Range{Min: 100 * ms, Max: 300 * ms}})
 	plan.Scenario.Clients, plan.Scenario.Duration = 1, 6000*ms
-	h, v := judged(t, simulate(t, simulated(t, "redsync"), plan))
+	h, v := judged(t, simulate(t, built(t, "redsync"), plan))
 	if len(defects(v)) > 0 || v.Stats.Grants < 5 {
 		t.Errorf("%d grants, defects %v", v.Stats.Grants, defects(v))
 	}
@@ -397,12 +398,12 @@ func TestSimulationRefuses(t *testing.T) {
 	} {
 		plan := simulatedPlan(1, "redis")
 		c.change(&plan)
-		err := harness.Simulate(t.Context(), harness.Simulation{Plan: plan,
+		err := harness.Simulate(t.Context(), simulated.Config{Plan: plan,
 			Lock: external.Kind(plan.Scenario.Adapter.Service), Program: &sim.Program{}, History: &bytes.Buffer{}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v\nwant %s", err, c.want)
 		}
-		if plan.Simulation != nil && !errors.Is(err, harness.ErrOtherSimulation) {
+		if plan.Simulation != nil && !errors.Is(err, simulated.ErrOtherSimulation) {
 			t.Errorf("%v is no ErrOtherSimulation", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/harness/simulated"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -61,3 +63,10 @@ var SimulatorHash = sync.OnceValue(func() string {
 	}
 	return hex.EncodeToString(h.Sum(nil))
 })
+
+// Simulate carries a plan out in virtual time. The same plan and program give
+// the same history, byte for byte.
+func Simulate(ctx context.Context, cfg simulated.Config) error {
+	cfg.Simulator = SimulatorHash()
+	return simulated.Run(ctx, cfg)
+}

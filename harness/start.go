@@ -2,8 +2,10 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -221,4 +223,26 @@ func (r *run) possible() error {
 		return possible.GuestsBear(r.cfg.Plan)
 	}
 	return nil
+}
+
+// expire has the lock's service end every session that the client has now, and
+// returns what the service answered.
+func (r *run) expire(ctx context.Context, client int32, at netip.Addr) (ended []string, err error) {
+	all := r.sessions.list(client)
+	ended, err = r.service.Expire(ctx, backends.Client{Addr: at, Sessions: all})
+	if err == nil && len(ended) > 0 { // every one that the client had
+		r.sessions.over(all)
+	}
+	if errors.Is(err, backends.ErrUntold) {
+		err = nemesis.ErrUntold
+	}
+	return ended, err
+}
+
+// share makes the folder that the adapters of all clients share.
+func (r *run) share() (err error) {
+	if r.cfg.Plan.Scenario.External() {
+		r.shared, err = hosts.DataDir("shared")
+	}
+	return err
 }

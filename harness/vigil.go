@@ -233,3 +233,7 @@ func (v *vigil) holding(client int32) bool {
 	}
 	return false
 }
+
+// vigilMargin is for how much longer than the judge demands a key must have
+// been free and wanted, for the judge has better clocks.
+const vigilMargin = 200 * time.Millisecond

@@ -8,8 +8,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/harness/possible"
+	"github.com/lockchaos/lockchaos/harness/simulated"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -66,7 +66,7 @@ func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []s
 		examinee.Abilities = append(examinee.Abilities, scenarios.KeepsAlive, scenarios.RenewsItself)
 	}
 	if e.Simulated {
-		examinee.Runs = harness.Simulable(kind.Service)
+		examinee.Runs = simulated.Check(kind.Service)
 	}
 	all, not := table.Of(examinee)
 	return all, not, nil

@@ -14,7 +14,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/simulated"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -56,7 +56,7 @@ func (s Scenario) simulated(t *testing.T) (program *sim.Program, seed uint64) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	if why := harness.Unsimulated(full, s.Service); why != "" {
+	if why := simulated.WhyNot(full, s.Service); why != "" {
 		t.Fatal(shown("locktest: %s: %s: locktest.Run", full.Name, why))
 	}
 	if why := unbuildable(); why != "" {

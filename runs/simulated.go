@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/harness/record"
+	"github.com/lockchaos/lockchaos/harness/simulated"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/redact"
 	"github.com/lockchaos/lockchaos/reports"
@@ -26,7 +27,7 @@ type Simulated struct {
 	// Locks returns the lock of a scenario, and Program what its clients are instances of.
 	Locks   func(*scenarios.Scenario) (clients.Kind, error)
 	Program func(context.Context, *scenarios.Scenario) (*sim.Program, error)
-	// Start is harness.Simulation's.
+	// Start is simulated.Config's.
 	Start sim.Start
 	// Trace: each run has TraceFile written beside its history.
 	Trace bool
@@ -52,7 +53,7 @@ func (s *Simulated) Skip(p scenarios.Plan) string {
 	if err != nil {
 		return err.Error()
 	}
-	why := harness.Unsimulated(p.Scenario, kind.Service)
+	why := simulated.WhyNot(p.Scenario, kind.Service)
 	if why != "" {
 		why = p.Scenario.Name + ": " + why
 	}
@@ -102,7 +103,7 @@ func (s *Simulated) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 		defer func() { err = errors.Join(err, clean.Flush(), buffer.Flush(), f.Close()) }()
 	}
 	lines, last := json.NewEncoder(stdout), time.Time{}
-	return harness.Simulate(ctx, harness.Simulation{Plan: plan, Lock: kind, Program: program, Start: s.Start,
+	return harness.Simulate(ctx, simulated.Config{Plan: plan, Lock: kind, Program: program, Start: s.Start,
 		History: file, Log: log, Trace: trace,
 		Progress: func(p record.Progress) {
 			if now := time.Now(); now.Sub(last) > progressEvery {

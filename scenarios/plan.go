@@ -30,7 +30,7 @@ type Simulation struct {
 	Program   string `yaml:"program"`
 	Simulator string `yaml:"simulator"`
 	// Steady names draws of the scheduler that are not drawn, but always the middle
-	// (harness.Draws).
+	// (simulated.Draws).
 	Steady []string `yaml:"steady,omitempty"`
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/harness/possible"
+	"github.com/lockchaos/lockchaos/harness/simulated"
 	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs"
@@ -90,7 +90,7 @@ func TestExamInVirtualTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range plans {
-		if why := harness.Unsimulated(p.Scenario, "redis"); why != "" {
+		if why := simulated.WhyNot(p.Scenario, "redis"); why != "" {
 			t.Errorf("%s is to be run: %s", p.Scenario.Name, why)
 		}
 	}

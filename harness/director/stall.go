@@ -10,14 +10,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// span is a time in which a client was stopped on purpose, or is known to have
-// stalled (ns since the history's origin); to is 0 while it lasts.
-type span struct {
-	frozen   bool // its processes are stopped
-	client   int32
-	from, to int64
-}
-
 // unexplained returns the longest part of [from, to] that no span of the client
 // explains; from = to if there is none.
 func unexplained(from, to int64, spans []span, client int32) (longFrom, longTo int64) {

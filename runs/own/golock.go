@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients/external"
-	"github.com/lockchaos/lockchaos/harness"
+	"github.com/lockchaos/lockchaos/harness/simulated"
 	"github.com/lockchaos/lockchaos/hosts/sim"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/runs/exit"
@@ -33,7 +33,7 @@ func (p Program) meetSimulated(ctx context.Context, taken func(name string) bool
 		return nil, exit.Misuse(err)
 	}
 	defer programs.Close()
-	if l.Says, err = harness.Introduced(ctx, program, external.Kind(a.Service),
+	if l.Says, err = simulated.Introduced(ctx, program, external.Kind(a.Service),
 		cmp.Or(l.TTL.Std(), time.Second)); err != nil {
 		return nil, err
 	}

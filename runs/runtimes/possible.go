@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lockchaos/lockchaos/harness"
 	"github.com/lockchaos/lockchaos/harness/possible"
+	"github.com/lockchaos/lockchaos/harness/simulated"
 	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/hosts/docker"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -79,7 +79,7 @@ func (f Where) tried(ctx context.Context, here bool, say func(string)) map[strin
 func virtualFaults() map[string]bool {
 	can := map[string]bool{}
 	for _, k := range nemesis.Kinds() {
-		can[k.Name] = harness.UnsimulatedFault(nemesis.Spec{Kind: k.Name}) == ""
+		can[k.Name] = simulated.WhyNotFault(nemesis.Spec{Kind: k.Name}) == ""
 	}
 	return can
 }
@@ -91,7 +91,7 @@ func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(sc
 		if !m.Faults[one.Kind] {
 			return errors.New("this machine cannot do it")
 		}
-		if why := harness.UnsimulatedFault(one.Spec()); why != "" && m.where.Runtime == Virtual {
+		if why := simulated.WhyNotFault(one.Spec()); why != "" && m.where.Runtime == Virtual {
 			return errors.New(why)
 		}
 		if why := OutOfReach(one); why != "" && m.where.Runtime == External {
@@ -108,7 +108,7 @@ func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(sc
 // the service, can't be run in the runtime.
 func (m Means) Running(service string) func(scenarios.Scenario) error {
 	if m.where.Runtime == Virtual {
-		return harness.Simulable(service)
+		return simulated.Check(service)
 	}
 	return nil
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// simulated runs scenarios whose locks are adapters in Go.
-type simulated struct {
+// inVirtualTime runs scenarios whose locks are adapters in Go.
+type inVirtualTime struct {
 	runs.Simulated
 	programs Programs
 }
 
-func newSimulated(of Locks, trace bool) *simulated {
-	s := &simulated{}
+func newSimulated(of Locks, trace bool) *inVirtualTime {
+	s := &inVirtualTime{}
 	s.Simulated = runs.Simulated{Locks: of, Trace: trace,
 		Program: func(ctx context.Context, sc *scenarios.Scenario) (*sim.Program, error) {
 			return s.programs.Of(ctx, sc.Adapter.Go)
@@ -28,7 +28,7 @@ func newSimulated(of Locks, trace bool) *simulated {
 }
 
 // Skip says why a plan can't be run in virtual time; "": it can.
-func (s *simulated) Skip(p scenarios.Plan) string {
+func (s *inVirtualTime) Skip(p scenarios.Plan) string {
 	if !p.Scenario.External() || p.Scenario.Adapter.Go == "" {
 		return p.Scenario.Name + ": the simulation runs locks that are Go programs: give --lock-go DIR, the folder of an adapter (docs/simulation.md)"
 	}
@@ -40,7 +40,7 @@ func (s *simulated) Skip(p scenarios.Plan) string {
 }
 
 // Close gives up what was compiled.
-func (s *simulated) Close() error { return s.programs.Close() }
+func (s *inVirtualTime) Close() error { return s.programs.Close() }
 
 // Programs are the compiled adapters of a process, by their folders.
 type Programs struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness/director"
+	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/workload"
@@ -22,16 +23,6 @@ import (
 // answerSlack is how much longer than an op's own time limit the harness waits
 // for the answer of a worker that nothing stops; planned pauses come on top.
 const answerSlack = 10 * time.Second
-
-// exitLimit is how long a worker whose input has ended may take to end.
-const exitLimit = 20 * time.Second
-
-// workerProcess is a client's process on its host.
-type workerProcess struct {
-	*wire.Client
-	proc  *hosts.Process
-	stdin *os.File
-}
 
 // spawn starts a worker on the host. Its standard error goes to a log file of its own.
 func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
@@ -83,15 +74,6 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 		})
 	}()
 	return &workerProcess{Client: c, proc: proc, stdin: inWrite}, nil
-}
-
-// lastWordsLimit is how long the standard error of a worker that has ended is
-// waited for, where a descendant keeps it open.
-const lastWordsLimit = 2 * time.Second
-
-// stillThere is the error of a worker whose output does not end.
-func (w *workerProcess) stillThere(ctx context.Context) error {
-	return fmt.Errorf("client %d on host %s has ended, and its output has not: %w", w.Number, w.Host, ctx.Err())
 }
 
 // open tells the worker who it is and waits until it is connected.
@@ -159,4 +141,40 @@ func (r *run) workerEvent(c *wire.Client, e wire.Reply) {
 					length.Round(time.Millisecond))
 			})
 	}
+}
+
+// succeed starts a fresh process in the place of one that has ended.
+func (r *run) succeed(old *workerProcess) (*workerProcess, error) {
+	r.sessions.forget(old.Number)
+	fresh, err := r.spawn(old.Number, old.proc.Host())
+	if err != nil {
+		return nil, err
+	}
+	fresh.Recorder, fresh.Claims, fresh.Life = r.Recorder, old.Claims, old.Life+1
+	return fresh, nil
+}
+
+// exited waits for a process's end and its last lines, for nothing may come
+// after its exit, and records that nothing more will come from it.
+func (r *run) exited(ctx context.Context, w *workerProcess) error {
+	ctx, cancel := context.WithTimeout(ctx, exitLimit)
+	defer cancel()
+	select {
+	case <-w.Gone():
+	case <-ctx.Done():
+		return w.stillThere(ctx)
+	}
+	r.Recorder.Record(history.Event{Type: history.Exit, Client: w.Number, Process: w.Process(),
+		Start: r.Recorder.Relative(w.proc.Gone())})
+	return nil
+}
+
+// adapter is what a worker needs to start the program that is the lock; nil: it is none.
+func (r *run) adapter() *clients.Adapter {
+	s := r.cfg.Plan.Scenario
+	if !s.External() {
+		return nil
+	}
+	return &clients.Adapter{Command: s.Adapter.Command, Dir: s.Adapter.Dir, Service: s.Adapter.Service,
+		Shared: r.shared, ClockFaults: possible.ClocksOfClients(s.Faults)}
 }

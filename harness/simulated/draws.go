@@ -1,4 +1,4 @@
-package harness
+package simulated
 
 import (
 	"fmt"
@@ -28,9 +28,6 @@ func Draws(p scenarios.Plan, service string) []string {
 	}
 	return all
 }
-
-// storeHost is the simulated host of the protected store.
-const storeHost = "store"
 
 // steady has the scheduler draw only what the plan leaves to it.
 func (s *simulation) steady() error {

@@ -1,4 +1,4 @@
-package harness
+package simulated
 
 import (
 	"bytes"
@@ -103,7 +103,7 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 // Introduced starts a program once in virtual time, to learn what it declares.
 func Introduced(ctx context.Context, p *sim.Program, lock clients.Kind, ttl time.Duration) (says adapter.Declaration,
 	err error) {
-	s, err := newSimulation(Simulation{Lock: lock, Program: p,
+	s, err := newSimulation(Config{Lock: lock, Program: p,
 		Plan: scenarios.Plan{Scenario: scenarios.Scenario{Clients: 1, Keys: 1, TTL: scenarios.Duration(ttl)}}})
 	if err != nil {
 		return says, err

@@ -1,4 +1,4 @@
-package harness
+package simulated
 
 import (
 	"context"

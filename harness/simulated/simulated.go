@@ -1,73 +1,29 @@
-package harness
+// Package simulated runs one plan in virtual time: the adapters of a lock are instances of one
+// program, and networks, clocks and services are simulated (hosts/sim). Director, worker and
+// application are those of real runs.
+package simulated
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
-	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/harness/clock"
 	"github.com/lockchaos/lockchaos/harness/director"
-	"github.com/lockchaos/lockchaos/harness/possible"
 	"github.com/lockchaos/lockchaos/harness/record"
 	"github.com/lockchaos/lockchaos/harness/wire"
 	"github.com/lockchaos/lockchaos/harness/workload"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/hosts/sim"
-	"github.com/lockchaos/lockchaos/nemesis"
-	"github.com/lockchaos/lockchaos/scenarios"
 	"github.com/lockchaos/lockchaos/store"
 )
 
-// Simulation is a run in virtual time: the clients' adapters are instances of one program, and all
-// else is what it is in a real run, as far as it exists there.
-type Simulation struct {
-	Plan scenarios.Plan
-	// Lock is the adapter's kind (external.Kind).
-	Lock    clients.Kind
-	Program *sim.Program
-	// Start says with which arguments, environment and descriptors instances
-	// are started; the rest of it is the simulation's.
-	Start sim.Start
-	// History is written to.
-	History io.Writer
-	// Log takes what adapters print on standard error; nil: nobody wants to know.
-	Log      io.Writer
-	Versions []history.Part
-	Limits   sim.Limits
-	// Trace, if not nil, gets a line for each host call of an adapter, each command that a server
-	// carries out, and whatever becomes of a segment on the wire, at the times of the history.
-	Trace    io.Writer
-	Progress func(record.Progress)
-}
-
-// simulation is the state of a run in virtual time.
-type simulation struct {
-	*record.Record
-	cfg     Simulation
-	w       *sim.World
-	nodes   []*sim.Node
-	standIn standIn
-	store   *sim.Host
-	ledgers *store.Memory
-	hosts   map[string]*sim.Host
-	clients []*simClient // the workload's, by number
-	fresh   []*simClient // probes
-	sd      simConducted
-	done    chan struct{} // the workload's time is over
-	noMore  chan struct{} // no more faults
-	waiting []*sim.Task   // tasks that look at done and noMore
-	ended   bool
-}
-
-// Simulate carries a plan out in virtual time. The same plan and program give the same history,
+// Run carries a plan out in virtual time. The same plan and program give the same history,
 // byte for byte.
-func Simulate(ctx context.Context, cfg Simulation) (err error) {
-	if why := Unsimulated(cfg.Plan.Scenario, cfg.Lock.Service); why != "" {
+func Run(ctx context.Context, cfg Config) (err error) {
+	if why := WhyNot(cfg.Plan.Scenario, cfg.Lock.Service); why != "" {
 		return fmt.Errorf("%s: %s", cfg.Plan.Scenario.Name, why)
 	}
 	if err := cfg.same(); err != nil {
@@ -105,26 +61,7 @@ func Simulate(ctx context.Context, cfg Simulation) (err error) {
 	return s.Recorder.Close()
 }
 
-// ErrOtherSimulation is in the error of a plan that was simulated with something else.
-var ErrOtherSimulation = errors.New("the plan would not run as it did")
-
-// same refuses a plan that was simulated with another program, or by another simulator.
-func (c Simulation) same() error {
-	was := c.Plan.Simulation
-	switch {
-	case was == nil:
-		return nil
-	case was.Program != c.Program.Hash:
-		return fmt.Errorf("%w: the adapter in %s is another program now (SHA-256 %.12s, it was %.12s): its code, its modules or Go have changed", ErrOtherSimulation,
-			c.Plan.Scenario.Adapter.Go, c.Program.Hash, was.Program)
-	case was.Simulator != SimulatorHash():
-		return fmt.Errorf("%w: this lockchaos has another simulator (SHA-256 %.12s, it was %.12s)", ErrOtherSimulation,
-			SimulatorHash(), was.Simulator)
-	}
-	return nil
-}
-
-func newSimulation(cfg Simulation) (*simulation, error) {
+func newSimulation(cfg Config) (*simulation, error) {
 	sc := cfg.Plan.Scenario
 	s := &simulation{cfg: cfg, Record: record.New(cfg.Plan, cfg.Lock, "", cfg.Progress),
 		w: sim.New(streams(cfg.Plan).StreamSeed("simulation"), cfg.Limits), hosts: map[string]*sim.Host{},
@@ -143,18 +80,6 @@ func newSimulation(cfg Simulation) (*simulation, error) {
 		s.addHost(fmt.Sprintf("client-%d", i+1))
 	}
 	return s, err
-}
-
-// streams are the plan's random streams without its name: a scenario that is renamed runs the same.
-func streams(p scenarios.Plan) scenarios.Plan {
-	p.Scenario.Name = ""
-	return p
-}
-
-func (s *simulation) addHost(name string) *sim.Host {
-	h := s.w.AddHost(name)
-	s.hosts[name] = h
-	return h
 }
 
 // live is the whole run, on the main task.
@@ -197,7 +122,7 @@ func (s *simulation) beginHistory() (err error) {
 	h := s.Planned()
 	h.Started, h.Origin, h.Nodes = sim.Epoch.Add(time.Duration(s.w.Now())), s.w.Now()-1, len(s.nodes)
 	h.Store.Engine = "memory"
-	h.Simulation = &history.Simulation{Program: s.cfg.Program.Hash, Simulator: SimulatorHash()}
+	h.Simulation = &history.Simulation{Program: s.cfg.Program.Hash, Simulator: s.cfg.Simulator}
 	h.Versions = append(slices.Clone(s.cfg.Versions), s.standIn.part())
 	name := s.cfg.Plan.Scenario.Lock
 	if s.Says != nil {
@@ -348,53 +273,3 @@ func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key 
 		}
 	}
 }
-
-// Simulable returns a function that returns an error if a scenario can't be run
-// in virtual time, with a lock on the service.
-func Simulable(service string) func(scenarios.Scenario) error {
-	return func(sc scenarios.Scenario) error {
-		if why := Unsimulated(sc, service); why != "" {
-			return errors.New(why)
-		}
-		return nil
-	}
-}
-
-// Unsimulated says why a scenario cannot be run in virtual time, with a lock on
-// the service; "": it can.
-func Unsimulated(sc scenarios.Scenario, service string) string {
-	_, ok := standInOf(service)
-	switch {
-	case !ok:
-		return fmt.Sprintf("the simulation has the services redis, redis-five and etcd, and no %s",
-			cmp.Or(service, scenarios.NoService))
-	case sc.Store.Guarded():
-		return "a guarded store needs a real etcd"
-	case slices.Contains([]string{"payment", "relay", "stampede"}, sc.Workload.Kind):
-		return fmt.Sprintf("the simulation has no workload %s", sc.Workload.Kind)
-	}
-	for _, f := range possible.Singles(scenarios.Plan{Scenario: sc}) {
-		if why := UnsimulatedFault(f.Spec()); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// UnsimulatedFault says why a fault does not exist in virtual time; "": it does.
-func UnsimulatedFault(f nemesis.Spec) string {
-	if !slices.Contains(simulatedKinds, f.Kind) {
-		return fmt.Sprintf("the simulation has no %s", f.Kind)
-	}
-	if f.Kind == nemesis.KindCut && (f.Silent || f.Point == nemesis.AfterReply) {
-		return "the simulation cuts with a reset, before or after a request takes effect, and not otherwise"
-	}
-	return ""
-}
-
-// simulatedKinds are the faults that exist in virtual time.
-var simulatedKinds = []string{nemesis.KindPause, nemesis.KindKill, nemesis.KindCrash, nemesis.KindPartition,
-	nemesis.KindDelay, nemesis.KindLoss,
-	nemesis.KindHold, nemesis.KindCut, nemesis.KindKillAtReply, nemesis.KindReset, nemesis.KindClockJump,
-	nemesis.KindClockRate,
-	nemesis.KindDuplicate, nemesis.KindReorder}
