@@ -97,10 +97,12 @@ func watchdogUnanswered(t testing.TB) {
 	p := startProxy(t, server.addr)
 	l, g, lost := watched(t, p.addr)
 	p.loseAnswers(1)
-	for p.lose.Load() > 0 { // until a renewal's answer is lost
+	for within := limit(t); p.lose.Load() > 0; { // until a renewal's answer is lost
 		select {
 		case <-time.After(time.Millisecond):
-		case <-limit(t).Done():
+		case loss := <-lost:
+			t.Fatalf("told of a loss before an answer was lost: %+v", loss)
+		case <-within.Done():
 			t.Fatal("nothing was renewed")
 		}
 	}
