@@ -24,6 +24,8 @@ type Mended struct {
 	// showed beside it, and do not show without it.
 	Still []string `json:"still,omitempty"`
 	Gone  []string `json:"gone,omitempty"`
+	// Met counts attacks in which the application met the first defect all the same.
+	Met int `json:"met,omitempty"`
 	// Why says why the outcome is not known; "": it is.
 	Why string `json:"why,omitempty"`
 	// Dir is the folder of the attacks that were made again, inside that of the exam; "": none was.
@@ -59,13 +61,13 @@ func (m *Mended) Unknown(why string) { m.Outcome, m.Why = MendedUnknown, why }
 // Judge notes what attacks came to on an application that avoids the first
 // defect. before are those that fell by a defect.
 func (m *Mended) Judge(again, before []Scenario) {
-	m.Still, m.Gone = nil, nil
+	m.Still, m.Gone, m.Met = nil, nil, 0
 	var stood []string
-	same, unclear := 0, 0
+	unclear := 0
 	for _, x := range again {
 		switch own, fate := x.OwnDefects(), x.Fate(); {
 		case slices.Contains(own, m.Defect):
-			same++ // it may hide what shows beside it
+			m.Met++ // it may hide what shows beside it
 		case len(own) > 0:
 			m.Still = appendNew(m.Still, own...)
 		case fate == FellUnclear:
@@ -78,7 +80,7 @@ func (m *Mended) Judge(again, before []Scenario) {
 	switch who := "an application that " + m.Avoids; {
 	case len(m.Still) > 0:
 		m.Outcome = MendedFalls
-	case same > 0:
+	case m.Met > 0:
 		m.Unknown(who + " meets it, too")
 	case unclear > 0:
 		m.Unknown(who + " met a violation of which it is not clear whose affair it is")
@@ -132,7 +134,11 @@ func (m *Mended) String() string {
 	case MendedFalls:
 		text += ": " + strings.Join(m.stillWords(), "; ")
 	}
-	return text + " (" + MadeAgain(len(m.Attacks), m.Fell) + " made again on an application that " + m.Avoids + ")"
+	text += " (" + MadeAgain(len(m.Attacks), m.Fell) + " made again on an application that " + m.Avoids
+	if m.Met > 0 {
+		text += "; " + phrase.Grouped(m.Met) + " met the first defect all the same"
+	}
+	return text + ")"
 }
 
 // MadeAgain counts attacks that are made again, of those that fell: "2 of 5 fallen attacks".

@@ -53,7 +53,7 @@ func TestMended(t *testing.T) {
 			attackOf("b", checker.StolenRelease, checker.StuckLock)}, MendedUnknown, nil, nil,
 			"not known, since an application that waits meets it, too"},
 		{"another one falls still", []Scenario{attackOf("a", checker.StolenRelease), attackOf("b", checker.StuckLock)},
-			MendedFalls, []string{checker.StuckLock}, nil, "falls still: "},
+			MendedFalls, []string{checker.StuckLock}, nil, "that waits; 1 met the first defect all the same)"},
 		{"what showed without it did not show again", []Scenario{attackOf("a"), attackOf("d")}, MendedUnknown, nil, nil,
 			"did not show that again"},
 		{"what comes of it showed alone, and does not show again", []Scenario{attackOf("a"), attackOf("e")},
