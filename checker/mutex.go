@@ -269,7 +269,7 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 	case KindLateNotice:
 		return s.toldLate(a, b)
 	case KindLeaseOverrun:
-		return s.overran(a, j.pattern)
+		return s.overran(a, b, j.pattern)
 	}
 	return ""
 }
@@ -286,11 +286,13 @@ func (s *Sweep) toldLate(a, b *grant) string {
 		a.client, on, b.client, grace)
 }
 
-// overran tells how a client outlived its lease.
-func (s *Sweep) overran(a *grant, pattern string) string {
+// overran tells how a client outlived its lease, which ended before b was granted the key.
+func (s *Sweep) overran(a, b *grant, pattern string) string {
 	plight := s.plight(a, a.last)
 	lease := fmt.Sprintf("its lease of %s", seconds(s.header.TTL))
 	switch {
+	case s.header.Claims.Validity == validitySession && b.end-a.earliest < s.header.TTL:
+		lease = "its session, which was over before its TTL,"
 	case s.header.Claims.Validity == validitySession:
 		lease = fmt.Sprintf("its session TTL of %s", seconds(s.header.TTL))
 	case s.header.Claims.Validity == validityLibrary && s.timed(a): // mostly less than the TTL

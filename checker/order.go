@@ -82,7 +82,7 @@ func (s *Sweep) inEitherOrder(a, b *grant, j judgement) string {
 	const open = ": which of them was granted it first, the history does not tell"
 	switch {
 	case j.assumed:
-		text := s.overran(a, j.pattern) + ", if it was granted the key first. The history does not tell that"
+		text := s.overran(a, b, j.pattern) + ", if it was granted the key first. The history does not tell that"
 		if a.attempt == 0 || b.attempt == 0 {
 			text += "; the start of the attempt that succeeded (attempt_ns) would"
 		}
