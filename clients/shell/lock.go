@@ -76,7 +76,9 @@ func (l *lock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 		if again := pause + 2*monotime.Since(began); remaining(ctx) < again {
 			return clients.Grant{Key: key}, err
 		}
-		time.Sleep(pause)
+		if clients.Wait(ctx, pause) != nil {
+			return clients.Grant{Key: key}, err // given up, and the last answer was that another holds it
+		}
 	}
 }
 
