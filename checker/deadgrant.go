@@ -17,7 +17,7 @@ import (
 // service end the very session that the grant came with (Event.Ended), for longer than a
 // session lives before the acquire returned, and nothing kept its client from hearing of that.
 //
-// A stop between the library's last look at its clock and its return is nobody's fault,
+// A stop between the library's last look at its clock and its return is no fault of the lock,
 // so a grant whose client an injected fault stopped or skewed since the attempt is not
 // judged. A reply that is late on its way excuses nothing: the client runs, and can look
 // at its clock. What the machine itself stalled the client is taken off; a grant that is

@@ -26,7 +26,7 @@ func aimedAt(request nemesis.Request, when nemesis.Moment, f scenarios.Fault) sc
 }
 
 // blamed are the violations that a lock itself has to answer for. A client that outlives
-// its lease is nobody's doing, nor is what it then writes: on a busy machine that happens.
+// its lease is none of them, nor is what it then writes: on a busy machine that happens.
 func blamed(v checker.Verdict) (all []checker.Violation) {
 	for _, r := range v.Properties {
 		if r.Name == checker.UnfencedWrite || r.Name == checker.LostUpdate {

@@ -140,7 +140,7 @@ func (t *tail) lines() (all [][]byte, err error) {
 }
 
 // read understands lines that have come together. A grant whose end is among
-// them is nobody's any more.
+// them has no holder any more.
 func (a *run) read(ctx context.Context, c *client, lines *audit.Lines, chunk [][]byte) error {
 	var got []audit.Line
 	for _, text := range chunk {

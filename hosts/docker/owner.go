@@ -9,7 +9,7 @@ import (
 )
 
 // The labels of what we make. labelOwner says which process it belongs to, labelScenario which
-// of its scenarios; labelAgent marks an agent's container, and its image, which is nobody's.
+// of its scenarios; labelAgent marks an agent's container, and its image, which has no owner.
 const (
 	labelOwner    = "lockchaos.owner"
 	labelScenario = "lockchaos.scenario"

@@ -20,8 +20,8 @@ const successorMark = "~"
 
 // places are the clients of an application, each with its pod. Safe for concurrent use.
 type places struct {
-	// since is when the run began, by the cluster's clock: whoever was there
-	// before is nobody's successor.
+	// since is when the run began, by the cluster's clock: a pod that was there
+	// before succeeds no other.
 	since time.Time
 
 	mu  sync.Mutex
