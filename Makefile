@@ -28,12 +28,15 @@ TESTED := -vet=off -ldflags="-s -w" -parallel 4
 export GORACE ?= atexit_sleep_ms=0
 
 # Packages whose tests start no service, no container and no browser.
-UNIT := . ./adapter ./audit/... ./checker/... ./clients ./clients/external ./clients/shell ./cmd/lockchaos/crash ./harmless ./history/... ./hosts/needed ./internal/... ./monotime ./nemesis ./policy \
-	./redact ./reports ./reports/ci ./reports/draw ./reports/phrase ./reports/story ./reports/studies ./reports/terminal ./runs/... ./scenarios ./shrink ./spelling ./strictyaml ./survey
+UNIT := ./adapter ./checker/... ./clients ./clients/external ./clients/shell ./cmd/lockchaos/crash ./history/... ./internal/audit/... \
+	./internal/decided ./internal/harmless ./internal/hosts/needed ./internal/monotime ./internal/mutants ./internal/notices ./internal/oracle \
+	./internal/policy ./internal/redact ./internal/runs/... ./internal/shrink ./internal/site ./internal/spelling ./internal/strictyaml \
+	./internal/synthetic ./internal/testtimes ./internal/tidy ./nemesis \
+	./reports ./reports/ci ./reports/draw ./reports/phrase ./reports/story ./reports/studies ./reports/terminal ./scenarios ./survey
 # Packages whose tests take long: they begin first.
-LONG := ./cmd/lockchaos ./harness ./backends ./locktest
+LONG := ./cmd/lockchaos ./internal/harness ./internal/backends ./locktest
 # Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
-SINGLE := . ./checker/... ./hosts/needed ./hosts/sim ./internal/oracle ./internal/synthetic ./internal/testtimes ./monotime ./policy ./reports/... ./shrink ./spelling ./strictyaml ./survey
+SINGLE := ./checker/... ./internal/hosts/needed ./internal/hosts/sim ./internal/oracle ./internal/synthetic ./internal/testtimes ./internal/tidy ./internal/monotime ./internal/policy ./reports/... ./internal/shrink ./internal/spelling ./internal/strictyaml ./survey
 
 # others LISTS: all packages that are in none of the lists.
 others = $$($(GO) list ./... | grep -vxF "$$($(GO) list $(1))")
@@ -65,9 +68,9 @@ test-all: build
 	$(MAKE) --no-print-directory lint
 	@mkdir -p build
 	@# A race slows tests down: two packages at a time.
-	@status=0; CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(LONG) ./hosts/docker $(call others,$(LONG) ./hosts/docker $(SINGLE)) || status=$$?; $(TIMES); exit $$status
+	@status=0; CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(LONG) ./internal/hosts/docker $(call others,$(LONG) ./internal/hosts/docker $(SINGLE)) || status=$$?; $(TIMES); exit $$status
 	@# Simulations have no goroutines of ours, and compile programs, which takes minutes under the race detector.
-	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal' ./harness ./experiments ./cmd/lockchaos
+	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal' ./internal/harness ./internal/experiments ./cmd/lockchaos
 	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.
 	@if [ "$$(id -u)" = 0 ] && [ -x "$${XDG_CACHE_HOME:-$$HOME/.cache}/lockchaos/servers/kubernetes" ]; then $(MAKE) test-kubernetes; else \
 	echo "NOT RUN: make test-kubernetes, which needs root, and Kubernetes built before (scripts/servers kubernetes)"; fi
@@ -75,7 +78,7 @@ test-all: build
 	./scripts/outsider
 	$(MAKE) as-user
 	@# A minute for each parser, all at once. Where a parser's package needs all services compiled once more for it, its seeds alone.
-	$(MAKE) fuzz JOBS=9 PARSERS="./history ./audit ./audit/forms ./audit/times ./adapter"
+	$(MAKE) fuzz JOBS=9 PARSERS="./history ./internal/audit ./internal/audit/forms ./internal/audit/times ./adapter"
 	@# A sample of the survey: three libraries, each installed and examined once.
 	./$(BIN) survey run redislock redis-py redis-semaphore --exams 1 --attack stop-work,lost-brief-reply,late-release
 
@@ -96,7 +99,7 @@ survey: build
 ## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -v -timeout 90m -run 'Healing|Containers/ComposeApp|Scripts/shrink|ExternalServers' ./cmd/lockchaos
-	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./audit ./locktest
+	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 30m ./internal/audit ./locktest
 	LOCKCHAOS_SOAK=1 $(GO) test -count 1 -timeout 60m -run 'ThreeJudges|BruteForce|OnTheRest' ./checker
 
 ## test-kubernetes: a cluster of scripts/kubernetes, its tests, and down again, as root (ten minutes; the first time builds Kubernetes: 14 of a processor; LOCKCHAOS_DEATHS=50: more kills)
@@ -117,9 +120,9 @@ tidy:
 format:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
 
-# Packages that build on other systems, where what needs Linux is refused (hosts/other.go).
+# Packages that build on other systems, where what needs Linux is refused (internal/hosts/other.go).
 SYSTEMS := darwin windows
-PORTABLE := ./hosts ./hosts/sim ./netfault ./clockskew ./nemesis ./scenarios ./clients ./locktest
+PORTABLE := ./internal/hosts ./internal/hosts/sim ./internal/netfault ./internal/clockskew ./nemesis ./scenarios ./clients ./locktest
 
 ## lint: staticcheck, and builds for other systems (make check has the format, and vet)
 lint:
@@ -128,12 +131,12 @@ lint:
 
 ## bench: the figures of README and docs, each beside its alternative
 bench: build
-	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./audit ./history ./store ./hosts ./netfault ./clockskew ./harness ./serve
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./internal/audit ./history ./internal/store ./internal/hosts ./internal/netfault ./internal/clockskew ./internal/harness ./internal/serve
 
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m
 JOBS     ?= 1
-PARSERS  ?= ./history ./audit ./audit/forms ./audit/times ./adapter ./harness/wire
+PARSERS  ?= ./history ./internal/audit ./internal/audit/forms ./internal/audit/times ./adapter ./internal/harness/wire
 fuzz:
 	JOBS=$(JOBS) ./scripts/fuzz $(FUZZTIME) $(PARSERS)
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // ErrOpen: a request was sent and not answered.

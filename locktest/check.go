@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/runs/saved"
+	"github.com/lockchaos/lockchaos/internal/runs/saved"
 )
 
 // Check judges the log that an application wrote in an integration test of its

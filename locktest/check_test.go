@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/audit"
+	"github.com/lockchaos/lockchaos/internal/audit"
+	"github.com/lockchaos/lockchaos/internal/runs/saved"
 	"github.com/lockchaos/lockchaos/locktest"
-	"github.com/lockchaos/lockchaos/runs/saved"
 )
 
 // failing is a test that notes what it is told.

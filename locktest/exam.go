@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harness/possible"
-	"github.com/lockchaos/lockchaos/harness/simulated"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/harness/possible"
+	"github.com/lockchaos/lockchaos/internal/harness/simulated"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )

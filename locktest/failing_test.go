@@ -19,10 +19,10 @@ import (
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/locktest"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // Funcs is a lock made of functions, for libraries that have a simple one:

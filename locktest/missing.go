@@ -13,10 +13,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/nemesis"
-	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

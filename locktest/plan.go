@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

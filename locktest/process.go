@@ -14,13 +14,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harness"
-	"github.com/lockchaos/lockchaos/harness/worker"
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/netfault"
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/harness"
+	"github.com/lockchaos/lockchaos/internal/harness/worker"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/netfault"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 // init takes over in the copies of the test binary that are no tests, or not

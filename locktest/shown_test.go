@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 

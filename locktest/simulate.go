@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harness/simulated"
-	"github.com/lockchaos/lockchaos/hosts/sim"
-	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/harness/simulated"
+	"github.com/lockchaos/lockchaos/internal/hosts/sim"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

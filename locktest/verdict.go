@@ -13,10 +13,10 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/checker/witness"
-	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/story"
-	"github.com/lockchaos/lockchaos/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

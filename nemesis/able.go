@@ -5,9 +5,9 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/lockchaos/lockchaos/clockskew"
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/clockskew"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // Tried tries what faults need, in a throw-away sandbox on this machine. It returns a

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockchaos/lockchaos/clockskew"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/clockskew"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // Clock names one of the clocks that a process reads.

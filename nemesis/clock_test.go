@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // reader prints what its clocks show, again and again: the wall clock and the time since its

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/clockskew"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/clockskew"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // toldClocks is of how many processes of a fault the proof tells one by one.

@@ -3,8 +3,8 @@ package nemesis
 import (
 	"fmt"
 
-	"github.com/lockchaos/lockchaos/clockskew"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/clockskew"
 )
 
 // KindClockRate is the fault that lets a clock run faster or slower.

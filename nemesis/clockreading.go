@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // ClockReading is what the clocks of one process showed at one instant, less

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // InCluster: those who are struck are pods of an application, which a cluster runs.

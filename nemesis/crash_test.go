@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 )
 
 // ticker is a server that ticks, and can be run again.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // KindCut is the fault that cuts a connection in the middle of one request.

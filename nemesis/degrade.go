@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/monotime"
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/monotime"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // condition makes a kind of bad network: what it needs to be told, what it

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts"
 )
 
 // bad is a fault that makes the links between the holder and its peers bad.

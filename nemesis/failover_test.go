@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 )
 
 // pair is a primary and a replica, both of which tick, and sentinels that

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // Place is a host under the name that faults know it by.

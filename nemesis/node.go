@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/monotime"
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/monotime"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // Faults of a node strike the node of the cluster that a client's pod is on, by the agent there.

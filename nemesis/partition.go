@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // KindPartition is the fault that cuts links.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts"
 )
 
 // KindPause is the fault that stops processes.

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 func TestMain(m *testing.M) {

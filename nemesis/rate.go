@@ -2,7 +2,7 @@ package nemesis
 
 import (
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // KindRate is the fault that leaves links little bandwidth.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // Request is a request of a client, of which a fault is aimed at the next one.

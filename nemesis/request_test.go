@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 func held(request Request, when Moment, change func(*Spec)) Spec {

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/monotime"
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/monotime"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // KindReset is the fault that breaks connections and leaves the links alone.

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts"
 )
 
 // Site is where a fault is injected: whom it strikes, and what the run lends it.

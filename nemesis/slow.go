@@ -2,7 +2,7 @@ package nemesis
 
 import (
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // KindDelay is the fault that makes packets late.

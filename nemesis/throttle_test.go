@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 func subject(p *hosts.Process) Subject {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/monotime"
-	"github.com/lockchaos/lockchaos/netfault"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/monotime"
+	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
 // Trap is a fault that waits for the packets that it is aimed at, one on each

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/lockchaos/lockchaos/outside"
+	"github.com/lockchaos/lockchaos/internal/outside"
 )
 
 // MostRecord is how long the record of a run may be (bytes): run.json,

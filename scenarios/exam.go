@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockchaos/lockchaos/spelling"
-	"github.com/lockchaos/lockchaos/strictyaml"
+	"github.com/lockchaos/lockchaos/internal/spelling"
+	"github.com/lockchaos/lockchaos/internal/strictyaml"
 )
 
 //go:embed exam/attacks.yaml

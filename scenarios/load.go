@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/lockchaos/lockchaos/strictyaml"
+	"github.com/lockchaos/lockchaos/internal/strictyaml"
 )
 
 //go:embed *.yaml

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/lockchaos/lockchaos/strictyaml"
+	"github.com/lockchaos/lockchaos/internal/strictyaml"
 )
 
 // group is one entry of a suite's matrix: every lock of a list under every case

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/goccy/go-yaml"
-	"github.com/lockchaos/lockchaos/outside"
-	"github.com/lockchaos/lockchaos/strictyaml"
+	"github.com/lockchaos/lockchaos/internal/outside"
+	"github.com/lockchaos/lockchaos/internal/strictyaml"
 )
 
 // Plan is a scenario with its seed: all that a run needs to know. It is saved

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/spelling"
+	"github.com/lockchaos/lockchaos/internal/spelling"
 )
 
 // longest bounds every duration of a scenario; it also keeps sums of them far from overflowing.

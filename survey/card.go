@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/internal/spelling"
+	"github.com/lockchaos/lockchaos/internal/strictyaml"
 	"github.com/lockchaos/lockchaos/scenarios"
-	"github.com/lockchaos/lockchaos/spelling"
-	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 // CardFile is what makes a folder one of a library.

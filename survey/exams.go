@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/redact"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 // Exams installs libraries, tries their adapters, and examines them, by calling this program as a

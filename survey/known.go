@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/internal/strictyaml"
 	"github.com/lockchaos/lockchaos/reports/phrase"
-	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 // Known is a defect of the library that is certain: somebody looked at it by

@@ -10,8 +10,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
 	"github.com/lockchaos/lockchaos/clients/redis"
-	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
 // Sleeper is the control broken-redis-sleeper: redis-setnx whose waiters do not poll. A release

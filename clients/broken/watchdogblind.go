@@ -11,8 +11,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
 	"github.com/lockchaos/lockchaos/clients/redis"
-	"github.com/lockchaos/lockchaos/clients/redisconn"
 )
 
 // WatchdogBlind is the control broken-watchdog-blind: redis-setnx with a renewal every TTL/3

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // gone is the longest time after which a lock whose holder no longer refreshes

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // turn is one grant of a fair lock, with the times (ns) around its acquire.

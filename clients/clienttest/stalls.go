@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // Calmly makes runs of a test until one is decided. A complaint of a run in which the machine

@@ -19,7 +19,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/lease"
+	"github.com/lockchaos/lockchaos/clients/internal/lease"
 )
 
 // Lease is the lock dynamodb-lease.

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // Lease is the lock etcd-lease.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // Name is that of every adapter's lock in the workers' catalogue; what the lock

@@ -16,7 +16,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/internal/redact"
 	"golang.org/x/sys/unix"
 )
 

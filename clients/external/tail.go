@@ -6,7 +6,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/internal/redact"
 )
 
 const (

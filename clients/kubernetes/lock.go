@@ -24,7 +24,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/lease"
+	"github.com/lockchaos/lockchaos/clients/internal/lease"
 )
 
 // Lease is the lock kubernetes-lease. Its token is leaseTransitions, which

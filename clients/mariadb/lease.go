@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/lease"
+	"github.com/lockchaos/lockchaos/clients/internal/lease"
 )
 
 // Lease is the lock mariadb-lease.

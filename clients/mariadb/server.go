@@ -23,7 +23,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/connection"
+	"github.com/lockchaos/lockchaos/clients/internal/connection"
 )
 
 // Kept is for how long the server keeps a connection that is silent, at least: the

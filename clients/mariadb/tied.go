@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/connection"
+	"github.com/lockchaos/lockchaos/clients/internal/connection"
 )
 
 // GetLock is the lock mariadb-getlock.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/cutter"
-	"github.com/lockchaos/lockchaos/clients/lease"
+	"github.com/lockchaos/lockchaos/clients/internal/cutter"
+	"github.com/lockchaos/lockchaos/clients/internal/lease"
 )
 
 // Add is the lock memcached-add.

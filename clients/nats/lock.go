@@ -15,7 +15,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/lease"
+	"github.com/lockchaos/lockchaos/clients/internal/lease"
 )
 
 // KV is the lock nats-kv.

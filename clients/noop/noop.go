@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // Noop is the lock noop. It needs no service.

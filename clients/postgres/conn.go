@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/connection"
+	"github.com/lockchaos/lockchaos/clients/internal/connection"
 )
 
 // waitSlice is how long the server lets a statement wait for a lock. A client

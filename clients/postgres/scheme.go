@@ -6,7 +6,7 @@ import (
 	"hash/fnv"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/connection"
+	"github.com/lockchaos/lockchaos/clients/internal/connection"
 )
 
 // scheme is what the locks of a connection differ in: their statements. Each

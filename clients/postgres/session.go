@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/connection"
+	"github.com/lockchaos/lockchaos/clients/internal/connection"
 )
 
 // sessions gives locks that a connection holds.

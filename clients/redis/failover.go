@@ -11,7 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/redisconn"
+	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
 )
 
 // Failover is the lock redis-failover: redis-setnx on a primary with a replica that

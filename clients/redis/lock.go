@@ -13,9 +13,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/cutter"
-	"github.com/lockchaos/lockchaos/clients/redisconn"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/clients/internal/cutter"
+	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // Setnx is the lock redis-setnx.

@@ -15,7 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // Mutants are broken locks that the conformance suite must catch: each breaks one

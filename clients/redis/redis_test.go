@@ -18,8 +18,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
-	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
 func TestMain(m *testing.M) {

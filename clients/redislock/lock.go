@@ -10,7 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/redisconn"
+	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
 )
 
 // Redislock is the lock redislock.

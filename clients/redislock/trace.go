@@ -8,7 +8,7 @@ import (
 	"github.com/bsm/redislock"
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/lockchaos/lockchaos/clients/redisconn"
+	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
 )
 
 // trace notes what became of the latest attempt of an Obtain. It is also the

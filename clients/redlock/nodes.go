@@ -8,7 +8,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/lockchaos/lockchaos/clients/redisconn"
+	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
 )
 
 // node is one of the servers.

@@ -15,8 +15,8 @@ import (
 	goredis9 "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/redisconn"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // Redsync is the lock redsync.

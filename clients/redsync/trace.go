@@ -6,7 +6,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/lockchaos/lockchaos/clients/redisconn"
+	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
 )
 
 // trace notes what one call of the library sends, and what is answered. A call

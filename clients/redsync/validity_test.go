@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // TestValidFor: counted from the attempt it ends when the library says, and what is over is not

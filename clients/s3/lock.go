@@ -19,7 +19,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/lease"
+	"github.com/lockchaos/lockchaos/clients/internal/lease"
 )
 
 // Object is the control s3-object: a lock file as Terraform's backend has it (use_lockfile,

@@ -15,7 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/adapted"
 	"github.com/lockchaos/lockchaos/clients/external"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // pause lies between two attempts to take a key that another holds.

@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/monotime"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // Gozk is the lock zookeeper-gozk: the Lock of github.com/go-zookeeper/zk, used as

@@ -14,13 +14,13 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/clients/shell"
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/redact"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/own"
+	"github.com/lockchaos/lockchaos/internal/runs/screen"
+	"github.com/lockchaos/lockchaos/internal/strictyaml"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/own"
-	"github.com/lockchaos/lockchaos/runs/screen"
-	"github.com/lockchaos/lockchaos/strictyaml"
 )
 
 const adapterHelp = `A lock in any language is tested through an adapter: a small program that speaks JSON lines on its standard input and output

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
-	"github.com/lockchaos/lockchaos/runs/own"
+	"github.com/lockchaos/lockchaos/internal/runs/own"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 // What check says of histories that were judged wrongly once: its exit status,

@@ -22,8 +22,8 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redsync"
 	"github.com/lockchaos/lockchaos/clients/s3"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/lockchaos/lockchaos/audit"
-	"github.com/lockchaos/lockchaos/audit/forms"
-	"github.com/lockchaos/lockchaos/audit/words"
+	"github.com/lockchaos/lockchaos/internal/audit"
+	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/words"
+	"github.com/lockchaos/lockchaos/internal/runs/saved"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs/saved"
 )
 
 // foreignFlags are the flags of check that say how to read a history that lockchaos did not write.

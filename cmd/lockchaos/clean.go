@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/hosts/docker"
-	"github.com/lockchaos/lockchaos/hosts/kubernetes"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
-	"github.com/lockchaos/lockchaos/spelling"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/hosts/docker"
+	"github.com/lockchaos/lockchaos/internal/hosts/kubernetes"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
+	"github.com/lockchaos/lockchaos/internal/spelling"
 )
 
 func cleanCommand() *cobra.Command {

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

@@ -12,12 +12,12 @@ import (
 
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/experiments"
+	"github.com/lockchaos/lockchaos/internal/experiments"
 	"github.com/lockchaos/lockchaos/internal/oracle/opinion"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/pick"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 	"github.com/lockchaos/lockchaos/nemesis"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/pick"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/hosts/docker"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/hosts/docker"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 )
 
 const composeFile = "../../docker-compose.yml"

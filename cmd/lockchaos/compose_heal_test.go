@@ -15,13 +15,13 @@ import (
 
 	"github.com/google/nftables"
 
-	"github.com/lockchaos/lockchaos/clockskew"
-	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/internal/clockskew"
+	"github.com/lockchaos/lockchaos/internal/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // composeSample are the kinds that are tried without LOCKCHAOS_SOAK=1: what a filter and

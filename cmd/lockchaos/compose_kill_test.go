@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/internal/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 )
 
 // frozenNode freezes the server again and again, for longer than a clean-up takes.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/synthetic"
-	"github.com/lockchaos/lockchaos/runs"
 )
 
 // recorded writes a history into a folder of its own.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 // foreign writes the folder of a run that somebody else has made, whose adapter

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/internal/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 )
 
 // TestDockerValkey: an image with Valkey under the name redis-server takes the place of Redis', and

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/harness/possible"
-	"github.com/lockchaos/lockchaos/harness/simulated"
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/harness/possible"
+	"github.com/lockchaos/lockchaos/internal/harness/simulated"
+	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/own"
+	"github.com/lockchaos/lockchaos/internal/runs/pick"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/own"
-	"github.com/lockchaos/lockchaos/runs/pick"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -82,7 +82,7 @@ func TestExamAtRealScale(t *testing.T) {
 func TestExamInVirtualTime(t *testing.T) {
 	hoststest.WithoutRace(t)
 	t.Setenv(runs.InterpretVar, "1") // compiling takes longer than the test
-	none := filepath.Join("..", "..", "harness", "testdata", "locks", "none")
+	none := filepath.Join("..", "..", "internal", "harness", "testdata", "locks", "none")
 	r := pick.Request{Settings: runs.Settings{Tool: ours()}, Where: runtimes.Where{Runtime: runtimes.Virtual},
 		Own: own.Program{Go: none, Service: "redis"}, Say: func(string) {}}
 	plans, exam, err := r.Exam(t.Context())

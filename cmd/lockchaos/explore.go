@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/clients/shell"
-	"github.com/lockchaos/lockchaos/experiments"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
-	"github.com/lockchaos/lockchaos/runs/screen"
+	"github.com/lockchaos/lockchaos/internal/experiments"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
+	"github.com/lockchaos/lockchaos/internal/runs/screen"
 )
 
 func exploreCommand() *cobra.Command {

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/backends"
-	"github.com/lockchaos/lockchaos/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/redact"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 // ownHost is an address of the loopback that no other process listens on: what

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/lockchaos/lockchaos/experiments"
-	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/internal/experiments"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/metrics"
+	"github.com/lockchaos/lockchaos/internal/runs/pick"
+	"github.com/lockchaos/lockchaos/internal/runs/screen"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/metrics"
-	"github.com/lockchaos/lockchaos/runs/pick"
-	"github.com/lockchaos/lockchaos/runs/screen"
 )
 
 // settle fills in what is not given: a seed, and how many run at once: as many

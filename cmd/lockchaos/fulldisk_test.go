@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
 )
 
 // TestFullDisk ends a run on a disk without room: its record has room that was

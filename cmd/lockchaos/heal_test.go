@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
-	"github.com/lockchaos/lockchaos/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 	"github.com/lockchaos/lockchaos/nemesis"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
 )
 
 // soakVar set to 1 asks for many moments instead of a few.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/harmless/harmlesstest"
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/harmless/harmlesstest"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 // commandsSeen are the commands that GitHub's runner would carry out in what

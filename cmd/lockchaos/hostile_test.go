@@ -20,9 +20,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
 
-	"github.com/lockchaos/lockchaos/harmless/harmlesstest"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/harmless/harmlesstest"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 // lockedBuffer is what a verb prints to that may go on for a while when it is interrupted.

@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/hosts/docker/dockertest"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 const dockerfile = "../../Dockerfile"

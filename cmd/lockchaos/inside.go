@@ -6,16 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockchaos/lockchaos/backends"
 	"github.com/lockchaos/lockchaos/clients/shell"
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harness/worker"
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/netfault"
-	"github.com/lockchaos/lockchaos/redact"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/own"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/harness/worker"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/netfault"
+	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/own"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 )
 
 // insideCommands are what lockchaos starts itself as, inside sandboxes and containers.

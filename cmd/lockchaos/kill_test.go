@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
 // sandboxed reports whether this machine makes private networks; with

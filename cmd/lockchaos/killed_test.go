@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs"
 )
 
 // A run that was killed can be reported: what had not begun is said to have not

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/outside"
+	"github.com/lockchaos/lockchaos/internal/outside"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/pick"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/pick"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

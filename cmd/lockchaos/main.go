@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	_ "github.com/lockchaos/lockchaos/cmd/lockchaos/crash" // a crash is no result
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/hosts"
-	"github.com/lockchaos/lockchaos/hosts/kubernetes"
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/kubernetes"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 func main() {

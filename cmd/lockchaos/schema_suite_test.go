@@ -12,9 +12,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/lockchaos/lockchaos/experiments"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/runtimes"
+	"github.com/lockchaos/lockchaos/internal/experiments"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/lockchaos/lockchaos/policy"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/pick"
+	"github.com/lockchaos/lockchaos/internal/policy"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/pick"
 )
 
 // schemaFolder holds the schemas that are published; absolute, for scripts run elsewhere.

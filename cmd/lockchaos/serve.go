@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harmless/requests"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/serve"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/harmless/requests"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/serve"
 )
 
 // servePort is where runs are shown, if it is not said.

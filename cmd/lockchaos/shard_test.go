@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/policy"
+	"github.com/lockchaos/lockchaos/internal/policy"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/screen"
 	"github.com/lockchaos/lockchaos/reports"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 // pasted is a command line of a page, behind "$ ", and what the page says that it prints.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/runs"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/hosts/hoststest"
-	"github.com/lockchaos/lockchaos/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/runs"
-	"github.com/lockchaos/lockchaos/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
 // TestThenLocal: what the simulation finds in a lock that everybody is granted shows on a real
@@ -29,7 +29,7 @@ func TestThenLocal(t *testing.T) {
 func thenLocal(t *testing.T) {
 	dir := t.TempDir()
 	plan := filepath.Join(dir, "found.yaml")
-	none := filepath.Join("..", "..", "harness", "testdata", "locks", "none")
+	none := filepath.Join("..", "..", "internal", "harness", "testdata", "locks", "none")
 	for _, words := range [][]string{
 		{"explore", "--lock-go", none, "--seed", "1", "--length", "2s", "--write", plan},
 		{"run", "--plan", plan, "--runtime", "sim"},

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/lockchaos/lockchaos/backends"
+	"github.com/lockchaos/lockchaos/internal/backends"
 )
 
 // toleratesOf is what each lock claims of faults on nodes of its service. Those on five Redis

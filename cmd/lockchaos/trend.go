@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockchaos/lockchaos/experiments"
-	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/internal/experiments"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/reports/studies"
 	"github.com/lockchaos/lockchaos/reports/terminal"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/spelling"
 )
 
 func trendCommand() *cobra.Command {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/runs/exit"
-	"github.com/lockchaos/lockchaos/runs/metrics"
-	"github.com/lockchaos/lockchaos/runs/watch"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/metrics"
+	"github.com/lockchaos/lockchaos/internal/runs/watch"
 )
 
 // undecided says which lines of a log without findings were not judged.

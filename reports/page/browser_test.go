@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/lockchaos/lockchaos/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/checker/witness"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/outside"
+	"github.com/lockchaos/lockchaos/internal/outside"
 	"github.com/lockchaos/lockchaos/reports"
 )
 

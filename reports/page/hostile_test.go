@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/harmless"
-	"github.com/lockchaos/lockchaos/harmless/harmlesstest"
+	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/harmless/harmlesstest"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/ci"
 	"github.com/lockchaos/lockchaos/reports/reporttest"

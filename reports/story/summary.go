@@ -2,7 +2,7 @@ package story
 
 import (
 	"github.com/lockchaos/lockchaos/checker"
-	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/phrase"
 	"github.com/lockchaos/lockchaos/reports/story"

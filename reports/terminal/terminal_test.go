@@ -4,7 +4,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/harmless"
+	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 

@@ -1,0 +1,102 @@
+package audit
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/times"
+)
+
+// never is when what did not happen happens.
+const never = times.Never
+
+// op is one operation, as every format is read into it, or the news of a loss (outcome Lost).
+type op struct {
+	forms.Call // its times put the events in order; its outcome is Lost for news
+	// start and end, when not 0, are what is known instead of when it happened.
+	start, end int64
+	// of an acquire that was asked before: when the attempt began that succeeded; 0: not known
+	attempt int64
+	grant   int32 // the acquire that it is done under, from 1 like ops; 0: none
+	// of an acquire that the judge is told: its owner's on the key, from 1; 0: none
+	lane  int32
+	order int32 // decides between events of the same instant
+	// part is, of an acquire, its hold plus one (0: none), until it is the
+	// number of the client among those that its owner becomes.
+	part int32
+	// an acquire of the token that its owner had been given before: that tells
+	// nothing about the order of tokens
+	mute bool
+	// a write of a grant that its owner had replaced by a newer one: only the ledger has it
+	late     bool
+	inferred bool // an acquire that the log lacks
+	untold   bool // a write that the judge is not told after all
+	// the owner's next op on the key is a release that was answered ok; looked
+	// for only where locks are reentrant
+	then  bool
+	wrote bool // an acquire under which there was a write
+	shown shown
+}
+
+// shown is what a line says, where its op is judged as one of another kind.
+type shown uint8
+
+const (
+	shownAsItIs  shown = iota
+	shownAgain         // an owner's nested acquire
+	shownInner         // the release of one
+	shownRelease       // a release after which its owner went on
+	shownLoss          // the news of a loss
+)
+
+// begin and finish are what is known of when the op happened.
+func (o *op) begin() int64 { return cmp.Or(o.start, o.Inv) }
+
+func (o *op) finish() int64 { return cmp.Or(o.end, o.Ret) }
+
+// act reports whether the op shows that its client acted as holder.
+func (o *op) act() bool {
+	switch o.Outcome {
+	case history.OK:
+		return o.Kind.Acts() || o.Kind == history.Release
+	case history.Fail:
+		return o.Kind.Acts()
+	}
+	return false
+}
+
+func (o *op) shift(by int64) {
+	o.Inv += by
+	if o.attempt != 0 {
+		o.attempt += by
+	}
+	if o.Ret != never {
+		o.Ret += by
+	}
+}
+
+var errNoAcquire = errors.New("there is no acquire in it, and no write with a token: nothing tells about a lock")
+
+// number is the token's number, where the op has one.
+func (o *op) number() int64 { return max(o.Token-1, 0) }
+
+// place is an owner on a key.
+type place struct{ key, owner int32 }
+
+// tells is when an op tells something.
+func (o *op) tells(i int32) moment {
+	if o.Kind == history.Acquire && o.Ret != never {
+		return momentOf(o.Ret, false, o.order, i, false)
+	}
+	return momentOf(o.Inv, false, o.order, i, false)
+}
+
+// latest is when an op was answered, or asked if it never was.
+func (o *op) latest() int64 {
+	if o.Ret != never {
+		return max(o.Inv, o.Ret)
+	}
+	return o.Inv
+}

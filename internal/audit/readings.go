@@ -1,0 +1,39 @@
+package audit
+
+import (
+	"cmp"
+
+	"github.com/lockchaos/lockchaos/internal/audit/spill"
+)
+
+// How long a hold is taken to last: to its last act, to the end of its promise
+// too, and where it was never given up and nothing is promised, for ever.
+const (
+	acts = iota
+	promises
+	openEnds
+)
+
+// span is a hold under one reading of the stamps: from the grant to the last
+// instant at which it was held.
+type span struct {
+	begin, last int64
+	lane        int32 // its owner on its key
+	open        bool  // when it ended is not told
+}
+
+// reading is the holds of all keys when every stamp is off by err: a positive one makes
+// holds as short as they certainly were, a negative one as long as they may have been.
+type reading struct {
+	err   int64
+	until int
+	spans *spill.Sorter[span]
+}
+
+// newReading has no holds yet. Of those that begin and end alike, that of the
+// owner who came first in the log comes first.
+func newReading(r spill.Room, err int64, until int) *reading {
+	return &reading{err, until, spill.NewSorter(r, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last), cmp.Compare(a.lane, b.lane))
+	})}
+}

@@ -1,0 +1,109 @@
+package words
+
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/internal/audit/times"
+)
+
+// A client may be told by two columns, such as the pod and the thread of it:
+// client=pod+thread. The second one is the field fieldPart.
+
+// Column is the column of a field as a mapping has it, of a client both columns.
+func (g *Columns) Column(f Field) string {
+	if second := g.Chosen[FieldPart]; f == FieldClient && second != "" && second != NoColumn {
+		return g.Chosen[f] + "+" + second
+	}
+	return g.Chosen[f]
+}
+
+// join looks for the second column of a client. It is one that tells apart who
+// has a lock where the first one alone is granted what it has.
+func (g *Columns) join() {
+	if g.Chosen[FieldPart] != "" {
+		return
+	}
+	g.Chosen[FieldPart] = NoColumn
+	first := g.Chosen[FieldClient]
+	if !g.exclusive || g.Named[FieldClient] != "" || first == "" || g.Chosen[FieldEvent] == "" {
+		return
+	}
+	lines := g.inTime()
+	nests, strays := g.nested(lines, first, "")
+	if nests == 0 {
+		return
+	}
+	best := ""
+	for _, c := range g.Unread {
+		if p, ok := StandingOf(c); !ok || p.Field != FieldClient {
+			continue
+		} else if b, _ := StandingOf(best); best != "" && b.Rank <= p.Rank {
+			continue
+		}
+		if n, s := g.nested(lines, first, c); n == 0 && s <= strays {
+			best = c
+		}
+	}
+	if best == "" {
+		return
+	}
+	g.Chosen[FieldPart] = best
+	g.Unread = slices.DeleteFunc(g.Unread, func(c string) bool { return c == best })
+	g.Assume("One %s is granted a lock that it has, so its %s are clients of their own (--map client=%[1]s, or --reentrant).", first, best+"s")
+}
+
+// inTime are the lines of the sample in order of time, as far as that is known.
+func (g *Columns) inTime() []map[string]string {
+	stamps, way := g.stamps, times.Way{}
+	type timed struct {
+		at   int64
+		line map[string]string
+	}
+	var all []timed
+	for _, line := range g.log.Lines {
+		at, err := stamps.Parse(line[g.Chosen[FieldTime]])
+		if err != nil {
+			return g.log.Lines
+		}
+		way.Add(at)
+		all = append(all, timed{at, line})
+	}
+	if way.NewestFirst() {
+		slices.Reverse(all)
+	}
+	slices.SortStableFunc(all, func(a, b timed) int { return int(min(max(a.at-b.at, -1), 1)) })
+	lines := make([]map[string]string, len(all))
+	for i := range all {
+		lines[i] = all[i].line
+	}
+	return lines
+}
+
+// nested counts the grants of what a client had and the releases of what it had
+// not, by one column of the client or two.
+func (g *Columns) nested(lines []map[string]string, first, second string) (nests, strays int) {
+	event, granted := g.Chosen[FieldEvent], false
+	for _, line := range lines {
+		granted = granted || g.words.of(line[event]) == Grant
+	}
+	held := map[[3]string]bool{}
+	for _, line := range lines {
+		at := [3]string{line[g.Chosen[FieldKey]], line[first], line[second]}
+		if g.words.ending(line[g.Chosen[fieldResult]]) != EndedOK {
+			continue
+		}
+		switch m := g.words.of(line[event]); {
+		case m == Grant || m == Acquire && !granted:
+			if held[at] {
+				nests++
+			}
+			held[at] = true
+		case m == Release || m == Lost:
+			if !held[at] {
+				strays++
+			}
+			delete(held, at)
+		}
+	}
+	return nests, strays
+}

@@ -1,0 +1,104 @@
+package backends_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/jackc/pgx/v5"
+	goredis "github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/lockchaos/lockchaos/internal/backends"
+)
+
+// A service that was asked more has handled more, and about as much as it was asked.
+func TestRequestsAreCounted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		service string
+		need    func(testing.TB)
+		asks    func(t *testing.T, addr string) func(context.Context) error
+	}{
+		{"redis", needRedis, asksRedis},
+		{"etcd", func(testing.TB) {}, asksEtcd},
+		{"zookeeper", needZooKeeper, asksZooKeeper},
+		{"postgres", needPostgres, asksPostgres},
+		{"consul", needConsul, asksConsul},
+		{"mariadb", needMariaDB, asksMariaDB},
+	} {
+		t.Run(c.service, func(t *testing.T) {
+			c.need(t)
+			s := start(t, c.service)
+			ctx := limit(t)
+			before, err := s.Requests(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const more = 200
+			ask := c.asks(t, s.Addrs()[0])
+			for range more {
+				if err := ask(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			after := before
+			for rounds := int64(0); after-before < more; rounds++ { // PostgreSQL tells it late
+				if after, err = s.Requests(ctx); err != nil {
+					t.Fatal(err)
+				}
+				// The questions themselves may be counted, and what members and pings add.
+				if after-before > 4*more+10*rounds {
+					t.Fatalf("%d requests were counted, %d made", after-before, more)
+				}
+			}
+		})
+	}
+}
+
+func asksRedis(t *testing.T, addr string) func(context.Context) error {
+	c := goredis.NewClient(&goredis.Options{Addr: addr, Protocol: 2})
+	t.Cleanup(func() { c.Close() })
+	return func(ctx context.Context) error { return c.Ping(ctx).Err() }
+}
+
+func asksEtcd(t *testing.T, addr string) func(context.Context) error {
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return func(ctx context.Context) error {
+		_, err := c.Get(ctx, "k")
+		return err
+	}
+}
+
+func asksZooKeeper(t *testing.T, addr string) func(context.Context) error {
+	c, _, err := zk.Connect([]string{addr}, lasting, zk.WithLogger(quiet{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return func(context.Context) error {
+		_, _, err := c.Exists("/k")
+		return err
+	}
+}
+
+// asksPostgres connects for each question: a server process tells of its
+// transactions at the latest when it ends.
+func asksPostgres(_ *testing.T, addr string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		c, err := pgx.Connect(ctx, "postgres://"+backends.PostgresUser+"@"+addr+"/"+backends.PostgresDatabase+"?sslmode=disable")
+		if err != nil {
+			return err
+		}
+		_, err = c.Exec(ctx, "SELECT 1")
+		return errors.Join(err, c.Close(ctx))
+	}
+}

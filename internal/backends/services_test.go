@@ -1,0 +1,246 @@
+package backends_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/jackc/pgx/v5"
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+)
+
+func needZooKeeper(t testing.TB) { needService(t, "zookeeper") }
+
+// needService skips a test where a program is missing that the service needs.
+func needService(t testing.TB, name string) {
+	t.Helper()
+	if slices.Contains([]string{"consul", "s3", "kubernetes"}, name) {
+		needed.Later(t, name+" is built from source")
+	}
+	k, _ := backends.Lookup(name)
+	needed.Be(t, k.Startable(false))
+}
+
+func needPostgres(t testing.TB) { needService(t, "postgres") }
+
+func needPgBouncer(t testing.TB) { needService(t, "postgres-pgbouncer") }
+
+// TestFailover: sentinels tell where the primary is, and after its death, which
+// is told, that the replica is the primary.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	began := time.Now()
+	s := start(t, "redis-failover")
+	t.Logf("up in %v", time.Since(began))
+	if len(s.Nodes) != 5 || len(s.Addrs()) != 3 || s.Addrs()[0] != s.Nodes[2].Addr || s.Alive() != nil || !number.MatchString(s.Version) {
+		t.Fatalf("%d nodes, clients ask %v, alive: %v, version %q", len(s.Nodes), s.Addrs(), s.Alive(), s.Version)
+	}
+	ctx := limit(t)
+	primary, replica := s.Nodes[0], s.Nodes[1]
+	for _, addr := range s.Addrs() {
+		if got := askMaster(t, ctx, addr); got != primary.Addr {
+			t.Errorf("the sentinel at %s says that %s is the primary, not %s", addr, got, primary.Addr)
+		}
+	}
+	leads(t, s, primary.Name)
+	if got, err := s.Primary(ctx); got != primary.Name || err != nil {
+		t.Errorf("the primary is %q, %v", got, err)
+	}
+	for name, want := range map[string]string{primary.Name: backends.RolePrimary, replica.Name: backends.RoleReplica} {
+		if role, err := s.Role(ctx, name); role != want || err != nil {
+			t.Errorf("%s is %q, %v; want %q", name, role, err, want)
+		}
+	}
+	if err := primary.Process.Kill(ctx); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	select {
+	case err := <-s.Died():
+		if !strings.Contains(err.Error(), "redis-1") {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		t.Fatal("nobody told")
+	}
+	c := goredis.NewFailoverClient(&goredis.FailoverOptions{MasterName: backends.FailoverMaster, SentinelAddrs: s.Addrs(), Protocol: 2})
+	defer c.Close()
+	for {
+		try, stop := context.WithTimeout(ctx, time.Second)
+		err := c.Set(try, "k", "v", 0).Err()
+		stop()
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("nobody was promoted: %v", err)
+		}
+	}
+	t.Logf("promoted within %v", time.Since(killed))
+	leads(t, s, replica.Name)
+	direct := goredis.NewClient(&goredis.Options{Addr: replica.Addr, Protocol: 2})
+	defer direct.Close()
+	if info, err := direct.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {
+		t.Errorf("%q, %v", info, err)
+	}
+	// sentinels may disagree for a moment
+	if got, err := s.Primary(ctx); err == nil && got != replica.Name {
+		t.Errorf("the primary is %q", got)
+	}
+	if role, err := s.Role(ctx, primary.Name); err == nil {
+		t.Errorf("the dead primary is %q", role)
+	}
+}
+
+func askMaster(t *testing.T, ctx context.Context, sentinel string) string {
+	t.Helper()
+	c := goredis.NewSentinelClient(&goredis.Options{Addr: sentinel, Protocol: 2})
+	defer c.Close()
+	addr, err := c.GetMasterAddrByName(ctx, backends.FailoverMaster).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(addr, ":")
+}
+
+// TestFailoverNeedsRedis: the stand-in has no replication, and says what to install.
+func TestFailoverNeedsRedis(t *testing.T) {
+	t.Setenv(backends.RedisVar, "miniredis")
+	n, _ := hoststest.Network(t)
+	if _, err := backends.Start(limit(t), n, backends.Spec{Service: "redis-failover", Logs: t.TempDir()}); err == nil ||
+		!strings.Contains(err.Error(), "apt-get install redis-server") {
+		t.Error(err)
+	}
+}
+
+func TestZooKeeper(t *testing.T) {
+	t.Parallel()
+	needZooKeeper(t)
+	began := time.Now()
+	s := start(t, "zookeeper")
+	t.Logf("up in %v", time.Since(began))
+	checkUp(t, s, 3)
+	if !number.MatchString(s.Version) {
+		t.Errorf("version %q", s.Version)
+	}
+	ctx := limit(t)
+	// What is written through one member is read through another that was told
+	// to catch up; and one second is granted as it is.
+	for i, n := range s.Nodes {
+		next := s.Nodes[(i+1)%3]
+		a, b := connect(t, n.Addr), connect(t, next.Addr)
+		if _, err := a.Create("/"+n.Name, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Errorf("through %s: %v", n.Name, err)
+		}
+		if _, err := b.Sync("/" + n.Name); err != nil {
+			t.Errorf("through %s: %v", next.Name, err)
+		}
+		if there, _, err := b.Exists("/" + n.Name); !there || err != nil {
+			t.Errorf("through %s: %t, %v", next.Name, there, err)
+		}
+	}
+	// An ensemble of three goes on without any one of them.
+	victim := s.Nodes[0]
+	if err := victim.Process.Kill(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, s.Nodes[1].Addr)
+	for {
+		_, err := c.Create("/after", nil, 0, zk.WorldACL(zk.PermAll))
+		if err == nil || errors.Is(err, zk.ErrNodeExists) {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("without %s: %v", victim.Name, err)
+		}
+	}
+	for _, n := range s.Nodes {
+		log, err := os.ReadFile(n.Log)
+		if err != nil || !strings.Contains(string(log), "org.apache.zookeeper") {
+			t.Errorf("%s: its log does not tell what it does: %v\n%.500s", n.Name, err, log)
+		}
+		if strings.Contains(string(log), "Processing srvr command") {
+			t.Errorf("%s: its log is full of our questions", n.Name)
+		}
+	}
+}
+
+func connect(t *testing.T, addr string) *zk.Conn {
+	t.Helper()
+	c, _, err := zk.Connect([]string{addr}, lasting, zk.WithLogger(quiet{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
+
+func TestPostgres(t *testing.T) {
+	needPostgres(t)
+	t.Setenv("PGHOST", "192.0.2.1") // the user's; nothing of ours may use it
+	t.Setenv("PGSSLMODE", "verify-full")
+	began := time.Now()
+	s := start(t, "postgres")
+	t.Logf("up in %v", time.Since(began))
+	checkUp(t, s, 1)
+	ctx := limit(t)
+	c, err := pgx.Connect(ctx, "postgres://"+backends.PostgresUser+"@"+s.Addrs()[0]+"/"+backends.PostgresDatabase+"?sslmode=disable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	if _, err := c.Exec(ctx, "CREATE TABLE t (x int); INSERT INTO t VALUES (1)"); err != nil {
+		t.Error(err)
+	}
+	// Whoever stops this node stops its host: each session is a process of a group of its own.
+	pause, err := s.Nodes[0].Host.Stop(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if _, err := c.Exec(short, "SELECT 1"); err == nil {
+		t.Error("a stopped server answered")
+	}
+	if err := pause.Resume(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMissingPrograms: the error names what to install.
+func TestMissingPrograms(t *testing.T) {
+	for _, test := range []struct {
+		service, variable, value, want string
+	}{
+		{"postgres", backends.PostgresVar, "/no/such/folder", "/no/such/folder"},
+		{"zookeeper", "JAVA_HOME", "/no/such/java", "openjdk-17-jre-headless"},
+		{"zookeeper", "ZOOKEEPER_HOME", "/no/such/folder", "/no/such/folder"},
+	} {
+		t.Run(test.variable, func(t *testing.T) {
+			if test.variable == "ZOOKEEPER_HOME" {
+				needZooKeeper(t) // Java is looked for first
+			}
+			t.Setenv(test.variable, test.value)
+			k, _ := backends.Lookup(test.service)
+			p := place(k)
+			p.Contained = false
+			if _, err := k.Task(k.Nodes[0].Name, p); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Error(err)
+			}
+		})
+	}
+}

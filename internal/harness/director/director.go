@@ -1,0 +1,178 @@
+// Package director decides when the planned faults strike, whom, and for how
+// long, in real runs and in virtual time. It records each with its evidence.
+//
+//   - director.go, program.go, rounds.go: the plan's faults, armed when they are due
+//   - grip.go: which armed fault strikes at a client's step
+//   - strike.go, effects.go, inforce.go, traps.go, trap.go: what a strike does, until it is healed
+//   - presence.go, absence.go, calm.go, stall.go, gap.go: what is known of the clients meanwhile
+//   - virtual.go, virtual_faults.go, virtual_trap.go: the same on a simulated network
+package director
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harness/wire"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// Director decides when the planned faults strike, and records them with their evidence.
+//
+// A fault of the plan is armed when its schedule says so, strikes at the next step that fits
+// its aim, lasts as planned, heals, and waits again. Clients ask at every step (Reached), on
+// their own goroutine: when Reached returns, the fault is in effect, and the client's next
+// op meets it. A fault aimed into a call strikes while that is under way (underway).
+type Director struct {
+	rec   *history.Recorder
+	ids   *wire.Numbers
+	nodes []nemesis.Place // of the lock service
+	net   *nemesis.Net
+	ttl   time.Duration
+	// whole: a client is all that runs on its host, and not one process group.
+	whole bool
+	// service is the lock service, for faults that ask who is its primary.
+	service nemesis.Replicated
+	stop    <-chan struct{} // closed when the workload's time is over; run sets it
+	// expire ends the sessions of the client that is at the address.
+	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	// leader names the node that leads the lock service now.
+	leader func(ctx context.Context) (node string, err error)
+	// cluster runs the clients, if it is a cluster that does.
+	cluster nemesis.Cluster
+	traps   *traps
+	// carry carries a strike out: strike, or what a simulation has in its place.
+	carry func(ctx context.Context, h *hit) error
+	// into strikes into a call: underway, or what a simulation has in its place.
+	into func(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error)
+	// noteStall is told of each stall of a client; nil: nobody wants to know.
+	noteStall func(lasted time.Duration)
+
+	mu      sync.Mutex
+	faults  []*aimed
+	procs   map[int32]*hosts.Process      // the workers, by client number
+	far     map[int32]nemesis.Place       // where clients are that are on other machines
+	apps    map[int32]nemesis.Application // the same, as far as they are held up from inside
+	clients int32                         // those of the workload: 1 to clients
+	holders []nemesis.Holding             // the oldest grant first
+	waiters []nemesis.Waiting             // who has waited longest first
+	granted int64                         // grants so far
+	// clients that a fault has in its grip: it lets no other near
+	struck map[int32]bool
+	// clients that were killed, or are closed by an inquiry, and not yet replaced
+	killed map[int32]Absence
+	down   bool // a fault has nodes in its grip
+	// when all that faults on nodes held back has had its time
+	wholeAt time.Time
+	selves  map[int32]int32 // who has taken a client's place, by its number
+	left    map[int32]bool  // clients whose applications are done
+	hushed  bool            // an inquiry goes on: no fault strikes
+	// when all that the faults so far held back has had its time
+	calm time.Time
+	// faults so far that delay heartbeats, for telling injected stalls from the machine's own
+	spans []span
+}
+
+// aimed is one fault of the plan: a schedule, and what it does each time. Its present strike
+// is armed, then taken by a step, then in effect; then the next one waits to be armed.
+type aimed struct {
+	schedule nemesis.Schedule
+	program  nemesis.Program
+	// stream returns the random numbers for one part of it.
+	stream func(name string) *rand.Rand
+	// over is told of the end of each strike: nil, or why it could not be injected or proven.
+	over chan error
+	// turn is the number of the request of a call at which it struck last,
+	// where it strikes at each in turn; missed is how many calls in a row had
+	// no further one. Both are for whoever has taken it.
+	turn, missed int
+
+	// The rest is guarded by the director's lock.
+	strike nemesis.Strike
+	draws  *rand.Rand // whom the strike hits
+	delays *rand.Rand // when, into a call
+	armed  bool
+	// awaits is the number of the grant that arms it; 0: none does. only is the
+	// grant at whose steps it strikes, while it is held; 0: any.
+	awaits, only int64
+	// retired: its time is over. Who has taken it and does not strike must say
+	// so (over), not arm it again.
+	retired bool
+}
+
+// Setting is what a director is made for.
+type Setting struct {
+	// Plan has the faults. They are known to be possible.
+	Plan     scenarios.Plan
+	Recorder *history.Recorder
+	IDs      *wire.Numbers
+	// Nodes are those of the lock service, and Net is the network of all.
+	Nodes []nemesis.Place
+	Net   *nemesis.Net
+	// Procs are the clients' processes by the clients' numbers; Far says where clients
+	// are that are on other machines; Apps are those that are held up from inside.
+	Procs map[int32]*hosts.Process
+	Far   map[int32]nemesis.Place
+	Apps  map[int32]nemesis.Application
+	// Whole: a client is all that runs on its host, and not one process group.
+	Whole bool
+	// Service is the lock service, for faults that ask who is its primary.
+	Service nemesis.Replicated
+	// Expire ends the sessions of the client that is at the address.
+	Expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	// Leader names the node that leads the lock service now.
+	Leader func(ctx context.Context) (node string, err error)
+	// Cluster runs the clients, if it is a cluster that does.
+	Cluster nemesis.Cluster
+	// OnWire returns the text that a key has in the lock's packets; nil: the key itself.
+	OnWire func(key string) string
+	// NoteStall is told of each stall of a client; nil: nobody wants to know.
+	NoteStall func(lasted time.Duration)
+}
+
+// New makes a director.
+func New(s Setting) (*Director, error) {
+	plan := s.Plan
+	d := &Director{rec: s.Recorder, procs: s.Procs, far: s.Far, apps: s.Apps, clients: int32(plan.Scenario.Clients),
+		nodes: s.Nodes, net: s.Net, ttl: plan.Scenario.TTL.Std(), ids: s.IDs,
+		whole: s.Whole, service: s.Service, expire: s.Expire, leader: s.Leader, cluster: s.Cluster,
+		noteStall: s.NoteStall, struck: map[int32]bool{}, killed: map[int32]Absence{}, selves: map[int32]int32{},
+		left: map[int32]bool{}}
+	d.carry, d.into = d.strike, d.underway
+	place := 0 // of each single fault, from 1: as in the history's header
+	for i, f := range plan.Scenario.Faults {
+		for _, single := range f.Singles() {
+			if n := nemesis.Target(single.Target).Number(); n > d.clients {
+				return nil, fmt.Errorf("fault %d of %s: target %s, and there are %d clients", i, plan.Scenario.Name,
+					single.Target, d.clients)
+			}
+		}
+		d.faults = append(d.faults, &aimed{schedule: schedule(f), program: program(f, &place),
+			over:   make(chan error, 1),
+			stream: func(name string) *rand.Rand { return plan.Stream(fmt.Sprintf("fault %d %s", i, name)) }})
+	}
+	d.traps = newTraps(plan.Scenario.Faults)
+	d.traps.wire = s.OnWire
+	return d, nil
+}
+
+func (d *Director) nodeNames() (names []string) {
+	for _, n := range d.nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// span is a time in which a client was stopped on purpose, or is known to have
+// stalled (ns since the history's origin); to is 0 while it lasts.
+type span struct {
+	frozen   bool // its processes are stopped
+	client   int32
+	from, to int64
+}

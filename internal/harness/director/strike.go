@@ -1,0 +1,195 @@
+package director
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harness/clock"
+	"github.com/lockchaos/lockchaos/internal/monotime"
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// strike injects what was taken, and records that. What lasts goes on when it
+// returns, and is healed after the planned time; then the fault's grip ends.
+func (d *Director) strike(ctx context.Context, h *hit) error {
+	var begun []*inForce
+	for _, p := range h.strike.Parts {
+		in, err := d.inject(ctx, h, p)
+		if errors.Is(err, errLaid) {
+			return nil // it strikes alone, and is a fault from its packet on
+		}
+		// what strikes together with it does not wait for it; if all missed, it is tried again
+		if errors.Is(err, nemesis.ErrMissed) {
+			continue
+		}
+		if err != nil {
+			// those that struck together with it
+			err = errors.Join(err, d.healAll(canceled(), begun))
+			d.finish(h, err)
+			return err
+		}
+		if in != nil {
+			begun = append(begun, in)
+		}
+	}
+	if len(begun) == 0 {
+		d.finish(h, nil)
+		return nil
+	}
+	go func() { d.finish(h, d.healAll(ctx, begun)) }()
+	return nil
+}
+
+// finish ends the fault's grip, and tells how it went.
+func (d *Director) finish(h *hit, err error) {
+	d.mu.Lock()
+	d.letGo(h)
+	now := time.Now()
+	calm := now.Add(now.Sub(h.taken)) // what it held back is sent again later and later
+	d.calm = clock.Latest(d.calm, calm)
+	if !h.strike.Target.Client() {
+		d.wholeAt = clock.Latest(d.wholeAt, calm)
+	}
+	d.mu.Unlock()
+	h.over <- err
+}
+
+// errLaid says that a trap waits for its packet, and that its end will be seen to.
+var errLaid = errors.New("a trap is laid")
+
+// NotInjected is the evidence of a fault whose injection failed after its
+// beginning was recorded, as of a run that is interrupted just then.
+const NotInjected = "it was not injected"
+
+// inject puts one fault of a strike into effect and records that; nil: it is over already.
+//
+// The beginning is recorded first, because a fault may bite before it is proven.
+// On a busy machine a client stands still half a second before the last of its
+// threads is seen stopped. What may never happen is recorded when it has.
+func (d *Director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce, error) {
+	info := history.FaultInfo{ID: d.ids.NextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin",
+		Target: string(p.Target), When: string(p.When), Injected: true}
+	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
+	p, err := d.meant(ctx, h, p)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	v, err := d.victims(h, p.Target)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	info.Hosts = v.Names()
+	touched(&info, p.Spec, d.touches(p.Spec, h.clients()))
+	p = h.inTurn(p)
+	if p.Kills() && !p.Ousts() && !p.Waits() {
+		if err := d.kill(ctx, h, p, v, info); err != nil {
+			return nil, wrong(err)
+		}
+		return nil, nil
+	}
+	in := &inForce{part: p, info: info, client: sole(h.clients()), spans: d.expectStalls(h, p),
+		done: make(chan struct{})}
+	sure := !p.Waits() && !p.MayMiss()
+	if sure {
+		d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
+	}
+	spare := func() {}
+	if p.Ousts() {
+		// before it is: what it does from then on is no client's any more
+		spare = d.markKilled(h, p)
+	}
+	if in.InEffect, err = d.effect(ctx, h, p, info.ID, v); err != nil {
+		spare()
+		if sure {
+			now := monotime.Now() // it was certainly in effect at no time
+			d.end(in.info, in.client, nemesis.Effect{From: now, To: now, Proof: NotInjected}, false)
+		}
+		return nil, wrong(err)
+	}
+	in.info.Holding, in.info.Waiting = d.met(h)
+	if met, ok := in.InEffect.(interface{ Met() int64 }); ok {
+		in.info.Holding = met.Met()
+	}
+	if trap, waits := in.InEffect.(*nemesis.Trap); waits {
+		d.lay(ctx, h, in, trap)
+		return nil, errLaid
+	}
+	if !sure {
+		d.begin(in)
+	}
+	return in, nil
+}
+
+// expectStalls notes that from now on late heartbeats of the clients are the fault's doing,
+// if it is of that kind. It returns the places in spans where the end is to be noted.
+func (d *Director) expectStalls(h *hit, p nemesis.Part) (places []int) {
+	if !p.Stops() && !p.OnClocks() {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range h.clients() {
+		places = append(places, len(d.spans))
+		d.spans = append(d.spans, span{client: c, from: d.rec.Now(), frozen: p.Freezes()})
+	}
+	return places
+}
+
+// kill ends clients' processes. The beginning is recorded first, so that a judge
+// knows what ended them, whatever the clients' own goroutines record meanwhile.
+func (d *Director) kill(ctx context.Context, h *hit, p nemesis.Part, v nemesis.Struck, info history.FaultInfo) error {
+	info.Holding, info.Waiting = d.met(h)
+	d.markKilled(h, p)
+	d.rec.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
+	gone, err := d.effect(ctx, h, p, info.ID, v)
+	if err != nil {
+		return err
+	}
+	effect, err := gone.Heal()
+	d.end(info, sole(info.Clients), effect, effect.Bit)
+	return err
+}
+
+// markKilled notes that the clients are killed, before they are; spare takes it back.
+func (d *Director) markKilled(h *hit, p nemesis.Part) (spare func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.holders
+	for _, c := range h.clients() {
+		d.killed[c] = Absence{Away: p.For}
+		d.holders = slices.DeleteFunc(slices.Clone(d.holders), func(h nemesis.Holding) bool { return h.Client == c })
+	}
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, c := range h.clients() {
+			delete(d.killed, c)
+		}
+		for _, held := range before {
+			if slices.Contains(h.clients(), held.Client) {
+				d.holders = append(d.holders, held)
+			}
+		}
+	}
+}
+
+// touches are the clients to whom a fault is done that is aimed at some: of one
+// of a node of the cluster, all that are there.
+func (d *Director) touches(s nemesis.Spec, clients []int32) (all []int32) {
+	if !s.OfNode() {
+		return clients
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := int32(1); c <= d.clients; c++ {
+		if _, dead := d.killed[c]; !dead && slices.ContainsFunc(clients,
+			func(struck int32) bool { return d.far[c].Far == d.far[struck].Far }) {
+			all = append(all, c)
+		}
+	}
+	return all
+}

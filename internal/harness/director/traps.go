@@ -1,0 +1,117 @@
+package director
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harness/wire"
+	"github.com/lockchaos/lockchaos/internal/monotime"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// traps are the faults that wait for one request of a client. Such a fault is one
+// from the packet on that it is aimed at: before, nothing has happened, and nothing
+// is recorded. If none has come when the client's round is over, it is armed again.
+type traps struct {
+	// planned reports whether there are any in the plan; else nobody needs to
+	// know what clients are asked.
+	planned bool
+	// wire returns the text that a key has in the lock's packets; nil: the key itself.
+	wire func(key string) string
+	// now is the time: monotime.Now, or that of a simulation.
+	now func() int64
+
+	mu     sync.Mutex
+	laid   map[int32]laid   // by client number
+	asking map[int32]asking // what each client has been asked and has not answered
+}
+
+// asking is an op that was asked, and when its time is over.
+type asking struct {
+	wire.Op
+	over int64
+}
+
+// laid is a trap that waits.
+type laid struct {
+	*nemesis.Trap
+	end context.CancelFunc // of the waiting
+}
+
+// acknowledged is the longest time for which TCP puts off the acknowledgement
+// of what it has received (RFC 1122, 4.2.3.2).
+const acknowledged = 500 * time.Millisecond
+
+func newTraps(faults []scenarios.Fault) *traps {
+	planned := slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
+		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Spec().Waits() })
+	})
+	return &traps{planned: planned, now: monotime.Now, laid: map[int32]laid{}, asking: map[int32]asking{}}
+}
+
+// lay returns the context in which a trap waits.
+func (t *traps) lay(ctx context.Context, client int32, trap *nemesis.Trap) context.Context {
+	waiting, cancel := context.WithCancel(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.laid[client] = laid{trap, cancel}
+	return waiting
+}
+
+// over ends the waiting of a client's trap: at once, or when no packet of a
+// request that it has met can come any more.
+func (t *traps) over(client int32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	trap, waits := t.laid[client]
+	if !waits {
+		return
+	}
+	delete(t.laid, client)
+	if trap.Met() {
+		time.AfterFunc(acknowledged, trap.end)
+		return
+	}
+	trap.end()
+}
+
+// asks is told what a client is about to be asked, and returns what to call when it has answered.
+func (t *traps) asks(client int32, o wire.Op) (answered func()) {
+	if !t.planned {
+		return func() {}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asking[client] = asking{o, t.now() + int64(o.Timeout)}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.asking, client)
+	}
+}
+
+// asked returns what tells a trap what the client is being asked.
+func (t *traps) asked(client int32) nemesis.Asked {
+	return func() (nemesis.Request, string) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		o, asked := t.asking[client]
+		if !asked {
+			return "", ""
+		}
+		if t.wire != nil {
+			o.Key = t.wire(o.Key)
+		}
+		if o.Kind == history.Acquire && t.now() >= o.over {
+			return nemesis.RequestGiveUp, o.Key
+		}
+		return nemesis.Request(o.Kind.String()), o.Key
+	}
+}
+
+// Asking is told what a client is about to be asked, and returns what to call when it has answered.
+func (d *Director) Asking(client int32, o wire.Op) (answered func()) { return d.traps.asks(client, o) }

@@ -1,0 +1,72 @@
+// Package possible says what may be run before it is: whether a fault can strike where a lock is
+// used, or an application of the user's own; what a machine can do; what scenarios may refer to.
+package possible
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// CheckFault reports whether the fault can strike its target where the lock is used.
+func CheckFault(lock clients.Kind, f scenarios.Fault) error {
+	if lock.EachCall && clockOfClient(f) {
+		return errors.New("each of its calls is a process of its own, and a fault changes the clocks of processes that run")
+	}
+	service, _ := backends.Lookup(lock.Service)
+	var names []string
+	for _, n := range service.Nodes {
+		names = append(names, n.Name)
+	}
+	return nemesis.Check(f.Spec(), nemesis.Setting{Lock: lock.Name, Service: lock.Service, Nodes: names,
+		Has: traits(lock)})
+}
+
+// Singles are the single faults of a plan.
+func Singles(p scenarios.Plan) (all []scenarios.Fault) {
+	for _, f := range p.Scenario.Faults {
+		all = append(all, f.Singles()...)
+	}
+	return all
+}
+
+// Durable reports whether the plan's faults ask that nodes keep their data when they are killed.
+func Durable(p scenarios.Plan) bool {
+	return slices.ContainsFunc(Singles(p), func(f scenarios.Fault) bool {
+		return f.Spec().Keeps()
+	})
+}
+
+// refuses reports whether the plan's faults have nodes refuse writes.
+func refuses(p scenarios.Plan) bool {
+	return slices.ContainsFunc(Singles(p), func(f scenarios.Fault) bool { return f.Kind == nemesis.KindRefuseWrites })
+}
+
+// ErrGuests: the plan has a fault that nodes can only bear that lockchaos itself has started.
+var ErrGuests = errors.New("only servers that lockchaos itself has started are started again, or made to refuse writes: --runtime local")
+
+// GuestsBear returns an error that is ErrGuests if the plan has a fault that
+// nodes can't bear that somebody else started, in containers say.
+func GuestsBear(p scenarios.Plan) error {
+	for _, f := range Singles(p) {
+		if f.Spec().NeedsLocal() {
+			return fmt.Errorf("%s: %w", f.Kind, ErrGuests)
+		}
+	}
+	return nil
+}
+
+// NoCluster returns an error if the plan has a fault of what only a cluster runs.
+func NoCluster(p scenarios.Plan) error {
+	for _, f := range Singles(p) {
+		if f.Spec().NeedsCluster() {
+			return fmt.Errorf("%s: pods are what it strikes: --runtime kubernetes", f.Kind)
+		}
+	}
+	return nil
+}

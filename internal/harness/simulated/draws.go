@@ -1,0 +1,46 @@
+package simulated
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/harness/record"
+	"github.com/lockchaos/lockchaos/internal/hosts/sim"
+	"github.com/lockchaos/lockchaos/internal/spelling"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// Draws names what the scheduler draws in a plan's simulation, part by part: the order of events of
+// one instant ("ties"), how long a client's host takes to run its program ("client-1"), how long
+// segments are on their way between two hosts ("client-1-redis-1"). service is the lock's.
+func Draws(p scenarios.Plan, service string) []string {
+	all := []string{sim.TieDraws}
+	kind, _ := backends.Lookup(service)
+	for i := range p.Scenario.Clients + record.ProbeClients {
+		client := fmt.Sprintf("client-%d", i+1)
+		all = append(all, sim.HostDraws(client))
+		for _, n := range kind.Nodes {
+			all = append(all, sim.LinkDraws(client, n.Name))
+		}
+		all = append(all, sim.LinkDraws(client, storeHost))
+	}
+	return all
+}
+
+// steady has the scheduler draw only what the plan leaves to it.
+func (s *simulation) steady() error {
+	if s.cfg.Plan.Simulation == nil {
+		return nil
+	}
+	known := Draws(s.cfg.Plan, s.cfg.Lock.Service)
+	for _, name := range s.cfg.Plan.Simulation.Steady {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("simulation.steady: nothing is drawn for %q%s (there are %s)", name,
+				spelling.Suggest(name, known), strings.Join(known, ", "))
+		}
+	}
+	s.w.Steady(s.cfg.Plan.Simulation.Steady...)
+	return nil
+}

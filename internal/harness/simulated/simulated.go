@@ -1,0 +1,275 @@
+// Package simulated runs one plan in virtual time: the adapters of a lock are instances of one
+// program, and networks, clocks and services are simulated (hosts/sim). Director, worker and
+// application are those of real runs.
+package simulated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harness/clock"
+	"github.com/lockchaos/lockchaos/internal/harness/director"
+	"github.com/lockchaos/lockchaos/internal/harness/record"
+	"github.com/lockchaos/lockchaos/internal/harness/wire"
+	"github.com/lockchaos/lockchaos/internal/harness/workload"
+	"github.com/lockchaos/lockchaos/internal/hosts/sim"
+	"github.com/lockchaos/lockchaos/internal/store"
+)
+
+// Run carries a plan out in virtual time. The same plan and program give the same history,
+// byte for byte.
+func Run(ctx context.Context, cfg Config) (err error) {
+	if why := WhyNot(cfg.Plan.Scenario, cfg.Lock.Service); why != "" {
+		return fmt.Errorf("%s: %s", cfg.Plan.Scenario.Name, why)
+	}
+	if err := cfg.same(); err != nil {
+		return err
+	}
+	s, err := newSimulation(cfg)
+	if err != nil {
+		return err
+	}
+	defer s.w.Close()
+	over, failed := false, error(nil)
+	s.w.Go(func(t *sim.Task) {
+		failed = s.live(ctx, t)
+		over = true
+	})
+	steps := 0
+	err = s.w.Run(func() bool {
+		if steps++; steps%4096 == 0 {
+			if ctx.Err() != nil {
+				s.w.Fail(context.Cause(ctx))
+			}
+			s.Report()
+		}
+		return over
+	})
+	if err == nil {
+		err = failed
+	}
+	if s.Recorder == nil {
+		return err
+	}
+	if err != nil {
+		return errors.Join(err, s.Recorder.Stop())
+	}
+	return s.Recorder.Close()
+}
+
+func newSimulation(cfg Config) (*simulation, error) {
+	sc := cfg.Plan.Scenario
+	s := &simulation{cfg: cfg, Record: record.New(cfg.Plan, cfg.Lock, "", cfg.Progress),
+		w: sim.New(streams(cfg.Plan).StreamSeed("simulation"), cfg.Limits), hosts: map[string]*sim.Host{},
+		done: make(chan struct{}), noMore: make(chan struct{})}
+	if err := s.steady(); err != nil {
+		return nil, err
+	}
+	err := s.serve()
+	if err != nil {
+		return nil, err
+	}
+	s.store = s.addHost(storeHost)
+	s.ledgers, err = store.NewMemory(store.Fencing{Writes: sc.Store.Fenced(), Reads: sc.Store.ReadsRaise(),
+		AcceptsEqual: sc.Store.AcceptsEqual()}, s.w.Now)
+	for i := range sc.Clients + record.ProbeClients {
+		s.addHost(fmt.Sprintf("client-%d", i+1))
+	}
+	return s, err
+}
+
+// live is the whole run, on the main task.
+func (s *simulation) live(ctx context.Context, t *sim.Task) error {
+	for i := range s.cfg.Plan.Scenario.Clients {
+		c := s.spawn(int32(i+1), 0)
+		s.clients = append(s.clients, c)
+		if err := s.open(ctx, t, c); err != nil {
+			return err
+		}
+	}
+	if err := s.beginHistory(); err != nil {
+		return err
+	}
+	s.followLedger(ctx)
+	if err := s.workload(ctx, t); err != nil {
+		return err
+	}
+	if err := s.probe(ctx, t, history.PhaseProbe); err != nil {
+		return err
+	}
+	s.Enter(history.PhaseClose)
+	for _, c := range append(slices.Clone(s.clients), s.fresh[0]) {
+		if err := s.end(ctx, t, c); err != nil {
+			return err
+		}
+	}
+	if err := s.probe(ctx, t, history.PhaseFinal); err != nil {
+		return err
+	}
+	if err := s.end(ctx, t, s.fresh[1]); err != nil {
+		return err
+	}
+	s.ended = true
+	return s.Ledger.Take(ctx)
+}
+
+// beginHistory writes the header. Its times are virtual.
+func (s *simulation) beginHistory() (err error) {
+	h := s.Planned()
+	h.Started, h.Origin, h.Nodes = sim.Epoch.Add(time.Duration(s.w.Now())), s.w.Now()-1, len(s.nodes)
+	h.Store.Engine = "memory"
+	h.Simulation = &history.Simulation{Program: s.cfg.Program.Hash, Simulator: s.cfg.Simulator}
+	h.Versions = append(slices.Clone(s.cfg.Versions), s.standIn.part())
+	name := s.cfg.Plan.Scenario.Lock
+	if s.Says != nil {
+		name = s.Says.Name
+		h.Versions = append(h.Versions, history.Part{Name: s.cfg.Plan.Scenario.Lock, Version: name})
+	}
+	h.StandIns = []string{s.standIn.said(name)}
+	if s.Recorder, err = history.NewRecorder(s.cfg.History, h, s.Keys, s.w.Now); err != nil {
+		return err
+	}
+	for _, c := range s.clients {
+		c.Recorder, c.Claims = s.Recorder, s.Claims()
+	}
+	s.Ledger = record.NewLedger(s.ledgers, s.Recorder, s.KeyIDs)
+	if trace := s.cfg.Trace; trace != nil {
+		s.w.Trace(func(at int64, who, what string) {
+			fmt.Fprintf(trace, "%13.6f ms  %-10s %s\n", float64(at-h.Origin)/1e6, who, what)
+		})
+	}
+	d, err := director.NewVirtual(director.Setting{Plan: streams(s.cfg.Plan), Recorder: s.Recorder, IDs: &s.IDs,
+		OnWire: s.cfg.Lock.OnWire}, director.World{Sim: s.w, Nodes: s.nodes, Store: s.store,
+		Host:   func(name string) *sim.Host { return s.hosts[name] },
+		Client: func(number int32) director.SimulatedClient { return s.clients[number-1] }, Start: s.start,
+		NoMore: s.noMore})
+	if err != nil {
+		return err
+	}
+	s.sd = simConducted{d, s}
+	return nil
+}
+
+// followLedger takes the ledger over again and again, as a real run does.
+func (s *simulation) followLedger(ctx context.Context) {
+	s.w.After(record.LedgerEvery, func() {
+		if s.ended {
+			return
+		}
+		if err := s.Ledger.Take(ctx); err != nil {
+			s.w.Fail(err)
+		}
+		s.followLedger(ctx)
+	})
+}
+
+// workload drives the clients for the planned time, or longer while too little has been shown.
+func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
+	s.Enter(history.PhaseRun)
+	job, err := workload.New(workload.Setting{Scenario: s.cfg.Plan.Scenario})
+	if err != nil {
+		return err
+	}
+	var left int
+	var failed error
+	for _, c := range s.clients {
+		left++
+		s.start(func(own *sim.Task) {
+			c.task = own
+			a := &workload.Actor{Client: c.Client, Plan: s.cfg.Plan.Scenario.Workload, Keys: s.Keys,
+				Rand: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.Number)), Director: s.sd,
+				Pass: passing(own), Done: s.done}
+			if err := errors.Join(job.Run(ctx, a), a.Survive(ctx, nil)); err != nil && failed == nil {
+				failed = err
+			}
+			left--
+			t.Wake()
+		})
+	}
+	left += s.sd.Begin(ctx, func() { left--; t.Wake() })
+	s.spend(t)
+	t.Await(sim.Forever, func() bool { return left == 0 || failed != nil })
+	s.Enter(history.PhaseQuiet)
+	return failed
+}
+
+// start starts a task that is woken when done or noMore is closed.
+func (s *simulation) start(fn func(*sim.Task)) { s.waiting = append(s.waiting, s.w.Go(fn)) }
+
+func (s *simulation) close(c chan struct{}) {
+	close(c)
+	for _, t := range s.waiting {
+		t.Wake()
+	}
+}
+
+// spend lets the workload's time pass.
+func (s *simulation) spend(t *sim.Task) {
+	sc := s.cfg.Plan.Scenario
+	planned, quiet := sc.Duration.Std(), sc.Quiet.Std()
+	for _, part := range []struct {
+		length time.Duration
+		shown  func() int64
+		needed int
+		over   chan struct{}
+	}{{planned - quiet, s.IDs.Bites, sc.Needs.Bites, s.noMore}, {quiet, s.IDs.Grants, sc.Needs.Grants, s.done}} {
+		t.Sleep(part.length)
+		for more := planned; more > 0 && part.shown() < int64(part.needed); more -= record.ProlongEvery {
+			t.Sleep(record.ProlongEvery)
+		}
+		s.close(part.over)
+	}
+}
+
+// passing lets virtual time pass.
+func passing(t *sim.Task) func(context.Context, <-chan struct{}, time.Duration) bool {
+	return func(ctx context.Context, early <-chan struct{}, d time.Duration) bool {
+		if d > 0 {
+			t.Await(d, func() bool { return clock.Closed(early) })
+		}
+		return ctx.Err() == nil
+	}
+}
+
+// probe lets a fresh client try every key.
+func (s *simulation) probe(ctx context.Context, t *sim.Task, phase string) error {
+	c := s.spawn(int32(len(s.clients)+len(s.fresh)+1), 0)
+	c.Recorder, c.Claims = s.Recorder, s.Claims()
+	s.fresh = append(s.fresh, c)
+	if err := s.open(ctx, t, c); err != nil {
+		return err
+	}
+	s.Enter(phase)
+	for _, key := range s.Keys {
+		if err := s.tryKey(ctx, t, c, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryKey asks for a key until it is granted, or for as long as the judge may demand.
+func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key string) error {
+	for began := s.w.Now(); ; t.Sleep(record.AskEvery) {
+		id, a, err := c.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: s.FirstAsk()})
+		if err != nil {
+			return err
+		}
+		switch workload := s.cfg.Plan.Scenario.Workload; {
+		case a.Result != wire.ResultOK:
+		case workload.NeverRelease:
+			return nil
+		default:
+			_, _, err := c.Do(ctx, wire.Op{Kind: history.Release, Key: key, Grant: id,
+				Timeout: workload.OpTimeout.Std()})
+			return err
+		}
+		if time.Duration(s.w.Now()-began) >= s.FirstAsk() {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package worker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/harness/wire"
+	"github.com/lockchaos/lockchaos/internal/store"
+)
+
+// record is a key's record as the application knows it.
+type record struct {
+	known          bool
+	version, value int64
+}
+
+// request is what the application sends to the store: as it is, or in the way
+// that the lock (or the lack of one) demands.
+func (w *Worker) request(c wire.Command, h held) store.Request {
+	r := store.Request{Key: c.Key, Op: c.ID, Grant: c.Grant, Client: w.open.Client, Token: h.grant.Token,
+		Value: c.Value}
+	if c.Op == "read" {
+		return r
+	}
+	switch w.writes {
+	case store.WriteIfVersion:
+		if h.record.known { // who writes without having read builds on nothing
+			r.Mode, r.Base = store.WriteIfVersion, h.record.version
+		}
+	case store.WriteAdd:
+		r.Mode, r.Value = store.WriteAdd, c.Value-h.record.value
+	case "guarded":
+		if l, ok := w.lock.(clients.Guarder); ok {
+			r.Guard = l.Guard(h.grant)
+		}
+	}
+	return r
+}
+
+// seen keeps what a read or an accepted write showed of the record. Where the store added, the
+// application goes on from what it believes to have written: the next sum is counted from there.
+func (w *Worker) seen(c wire.Command, e store.Entry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h, ok := w.grants[c.Key]
+	if !ok || h.op != c.Grant {
+		return
+	}
+	h.record = record{known: true, version: e.Version, value: e.Value}
+	if e.Write {
+		h.record.value = c.Value
+	}
+	w.grants[c.Key] = h
+}
+
+// whyNot says in a reader's words why the store did not write; "" when it did, or never answered.
+func whyNot(e *store.Entry) string {
+	switch {
+	case e.Refused && e.Guard != "":
+		return "refused: the lock's key, of revision " + fmt.Sprint(e.Token) + ", has gone from etcd"
+	case e.Refused && e.Token == e.Fence:
+		return fmt.Sprintf("refused: token %d came to the store with another grant before", e.Token)
+	case e.Refused:
+		return fmt.Sprintf("refused: token %d is older than %d, which the store has seen", e.Token, e.Fence)
+	case e.Conflict:
+		return fmt.Sprintf("conflict: the record is no longer at version %d, which was read", e.Base)
+	}
+	return ""
+}

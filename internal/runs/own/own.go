@@ -1,0 +1,325 @@
+// Package own is about locks of the user's own: programs in any language (package adapter). Meet
+// starts such a program once, to learn what it declares. The Lock that comes of it takes the place
+// of built-in locks in scenarios, and can be examined. A Trial tries the program on its service.
+package own
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/clients/shell"
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/harness/possible"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// Program is a lock of the user's own, before it has been met.
+type Program struct {
+	// Command is its command line; "": there is no such lock. Service is the service that it uses.
+	Command, Service string
+	// Go is the folder of its Go package, where lockchaos compiles it.
+	Go string
+	// Shell are the shell commands that it is made of.
+	Shell shell.Commands
+	// TTL is what it is opened with; 0: its own lease where that can't be set,
+	// else that of the scenarios, or the usual one of the service.
+	TTL time.Duration
+	// Least is the shortest lease that is wanted; 0: any.
+	Least time.Duration
+}
+
+// Given reports whether there is such a lock.
+func (p Program) Given() bool { return p.Command != "" || p.Go != "" || p.Shell.Given() }
+
+// ShellLine is the command line of a lock that is made of shell commands: this program serves it.
+func ShellLine(c shell.Commands) string {
+	return reports.Shell(append([]string{os.Args[0], shell.Verb}, c.Words()...)...)
+}
+
+// Lock is a lock of the user's own, as it has introduced itself.
+type Lock struct {
+	Name    string
+	Adapter scenarios.Adapter
+	TTL     scenarios.Duration // 0: the scenario's
+	Says    adapter.Declaration
+	// eachCall: each of its calls is a process of its own.
+	eachCall bool
+}
+
+// UsualTTL is the TTL with which a lock on the service is tried; 0: the scenario's own.
+func UsualTTL(service string) scenarios.Duration {
+	k, _ := backends.Lookup(service)
+	return scenarios.Duration(k.TTL)
+}
+
+// Meet starts the program once, where the run is to be. taken reports whether a built-in lock has a
+// name.
+func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name string) bool) (*Lock, error) {
+	if p.Go != "" && where.Runtime == runtimes.Virtual {
+		return p.meetSimulated(ctx, taken)
+	}
+	if p.Go != "" {
+		var err error
+		if p.Command, err = p.build(ctx); err != nil {
+			return nil, exit.Misuse(err)
+		}
+	}
+	if p.Shell.Given() {
+		p.Command = ShellLine(p.Shell)
+	}
+	a, err := Adapter(p.Command, p.Service)
+	if err != nil {
+		return nil, err
+	}
+	l := p.unmet(a)
+	t := Trial{Adapter: a, TTL: l.TTL.Std(), Hello: true}
+	if where.Runtime == runtimes.External {
+		g, err := runtimes.ReadServers(where.Nodes)
+		if err != nil {
+			return nil, exit.Misuse(err)
+		}
+		service, _ := backends.Lookup(a.Service)
+		if missing := g.Missing(service); len(missing) > 0 {
+			return nil, exit.Misuse(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service,
+				strings.Join(missing, ", ")))
+		}
+		t.at = g.Of(a.Service)
+	}
+	if l.Says, err = t.introduced(ctx); err != nil {
+		return nil, err
+	}
+	return l, p.met(l, taken)
+}
+
+// unmet is the lock before it has said anything. It notes that the user has named the program.
+func (p Program) unmet(a scenarios.Adapter) *Lock {
+	l := &Lock{Adapter: a, eachCall: p.Shell.Given() && !p.Shell.Holds(),
+		TTL: max(cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service)), scenarios.Duration(p.Least))}
+	runs.Remember(runs.Starts([]scenarios.Plan{{Scenario: scenarios.Scenario{Adapter: l.Adapter}}}, nil))
+	return l
+}
+
+// met takes over what the lock has said: what it is called, and its lease if that can't be set.
+func (p Program) met(l *Lock, taken func(name string) bool) error {
+	ttl, err := l.Says.TTL(p.TTL)
+	if err != nil {
+		return exit.Misuse(err)
+	}
+	if l.Says.Lease != 0 {
+		l.TTL = scenarios.Duration(ttl)
+	}
+	l.call(taken)
+	return nil
+}
+
+// call gives the lock a name that no built-in lock has.
+func (l *Lock) call(taken func(name string) bool) {
+	if l.Name = slug(l.Says.Name); taken(l.Name) {
+		l.Name = "my-" + l.Name
+	}
+}
+
+// Kind is the lock as the harness knows it, with what it has declared.
+func (l *Lock) Kind() clients.Kind {
+	k := external.Declared(scenarios.ServiceNamed(l.Adapter.Service), l.Says)
+	k.EachCall = l.eachCall
+	return k
+}
+
+// ExamTTL is the lease of a lock of which nothing else is known.
+const ExamTTL = scenarios.Duration(500 * time.Millisecond)
+
+// Examinee is the lock as the table of attacks sees it.
+func (l *Lock) Examinee() scenarios.Examinee {
+	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter, TTL: cmp.Or(l.TTL, ExamTTL),
+		Store: scenarios.Store{Kind: "unfenced"}}
+	e := possible.Examinee(l.Kind(), base)
+	e.Fixed = l.Says.Lease != 0
+	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew,
+		adapter.OpHeld: scenarios.CanBeAsked} {
+		if l.Says.Does(op) && !slices.Contains(e.Abilities, ability) {
+			e.Abilities = append(e.Abilities, ability)
+		}
+	}
+	return e
+}
+
+// String says in words what the lock declares.
+func (l *Lock) String() string {
+	d := l.Says
+	parts := []string{d.Name, "validity " + cmp.Or(d.Validity, "no claim"), "token " + d.Token}
+	if len(d.Confirms) > 0 {
+		parts = append(parts, "confirmed by "+strings.Join(d.Confirms, ", "))
+	}
+	if d.LostGrace > 0 {
+		how := ""
+		if d.Notices == "alone" {
+			how = ", cut off or not"
+		}
+		parts = append(parts, fmt.Sprintf("notices a loss within %v%s", d.LostGrace, how))
+	}
+	if d.Tolerates != "" {
+		parts = append(parts, "tolerates a faulty "+d.Tolerates)
+	}
+	if d.Abandons > 0 {
+		parts = append(parts, fmt.Sprintf("leaves nothing behind after %v", d.Abandons))
+	}
+	if d.Lease > 0 {
+		parts = append(parts, fmt.Sprintf("a lease of %v, which can't be set", d.Lease))
+	}
+	for _, claim := range []struct {
+		made bool
+		text string
+	}{{d.Fair, "fair"}, {d.ReadWrite, "readers and writers"}, {d.Sessions, "tells its sessions"},
+		{d.NoExpiry, "never expires"},
+		{d.Permits > 1, fmt.Sprintf("%d permits", d.Permits)},
+		{d.MultiKey > 1, fmt.Sprintf("%d keys in one acquire", d.MultiKey)}} {
+		if claim.made {
+			parts = append(parts, claim.text)
+		}
+	}
+	return l.Name + ": " + strings.Join(parts, " · ")
+}
+
+var (
+	wordless = regexp.MustCompile(`[^a-z0-9]+`)
+	versions = regexp.MustCompile(`\s+v?[0-9][0-9A-Za-z.+~-]*\s*$`)
+)
+
+// slug makes a scenario's word of what an adapter calls its lock: "redis-py Lock 4.3.4" is
+// redis-py-lock.
+func slug(name string) string {
+	word := strings.Trim(wordless.ReplaceAllString(strings.ToLower(versions.ReplaceAllString(name, "")), "-"), "-")
+	if word == "" {
+		return "my-lock"
+	}
+	return word
+}
+
+// Replace puts the lock in the place of those that the scenarios name. say is
+// told what is left out, and why.
+func (l *Lock) Replace(c runs.Choice, tool *runs.Tool, say func(string)) (runs.Choice, error) {
+	out := runs.Choice{Name: c.Name + " with " + l.Name, About: c.About}
+	for _, s := range l.Substitutes(c.Scenarios, tool) {
+		if why := l.Unfit(s, tool); why != "" {
+			say("left out: " + s.Name + ": " + why)
+			continue
+		}
+		s.Name, s.Lock, s.Adapter = l.Name+"/"+rest(s), l.Name, l.Adapter
+		s.Expect = scenarios.Expect{} // what theory says of the other lock says nothing of this one
+		// a defect that nobody knows may take longer than what theory expects
+		s.Enough = 0
+		if l.TTL > 0 {
+			s = s.Stretched(l.TTL)
+		}
+		out.Scenarios = append(out.Scenarios, s)
+	}
+	if len(out.Scenarios) == 0 {
+		return runs.Choice{}, exit.Misuse(fmt.Errorf("nothing is left to run: none of the scenarios of %q suits %s",
+			c.Name, l.Says.Name))
+	}
+	return out, nil
+}
+
+// rest is what a scenario is called beside its lock: "pause-holder/unfenced".
+func rest(s scenarios.Scenario) string { return strings.TrimPrefix(s.Name, s.Lock+"/") }
+
+// Substitutes are the scenarios in which the lock is to take another's place: of those that differ
+// only in their lock one, of the lock's own service if there is one.
+func (l *Lock) Substitutes(all []scenarios.Scenario, tool *runs.Tool) (out []scenarios.Scenario) {
+	same := func(s scenarios.Scenario) bool {
+		k, _ := tool.Lock(s.Lock)
+		return k.Service == l.Adapter.Service
+	}
+	for _, s := range all {
+		i := slices.IndexFunc(out, func(o scenarios.Scenario) bool { return rest(o) == rest(s) })
+		switch {
+		case i < 0:
+			out = append(out, s)
+		case same(s) && !same(out[i]):
+			out[i] = s
+		}
+	}
+	return out
+}
+
+// Unfit says why the lock can't take the place of the scenario's lock; "" if it can.
+func (l *Lock) Unfit(s scenarios.Scenario, tool *runs.Tool) string {
+	kind, _ := tool.Lock(s.Lock)
+	why := l.unfitStore(s, kind)
+	if why == "" {
+		why = l.unfitWorkload(s.Workload)
+	}
+	own := l.Kind()
+	for _, fault := range s.Faults {
+		for _, single := range fault.Singles() {
+			if err := possible.CheckFault(own, single); err != nil && why == "" {
+				why = err.Error()
+			}
+		}
+	}
+	if why == "" {
+		why = l.spared(s.Attack)
+	}
+	return why
+}
+
+// unfitStore says why the lock does not go with the scenario's store, or with what its lock shows.
+func (l *Lock) unfitStore(s scenarios.Scenario, kind clients.Kind) string {
+	switch {
+	case s.External():
+		return "its lock is an adapter already"
+	case kind.Writes != "" || s.Store.Guarded():
+		return "it shows what to do without a lock"
+	case s.Store.Broken():
+		return "its store is broken on purpose"
+	case s.Store.Fenced() && l.Says.Token != "fencing":
+		return "the lock declares no fencing token, so a fenced store would refuse its writes"
+	}
+	return ""
+}
+
+// unfitWorkload says why the lock does not go with the workload.
+func (l *Lock) unfitWorkload(w scenarios.Workload) string {
+	switch {
+	case w.Kind == "queue":
+		return "it is about a queue"
+	case (w.Kind == "semaphore") != (l.Says.Permits > 1):
+		return fmt.Sprintf("workload %s is for another number of permits than %d", w.Kind, l.Says.Permits)
+	case w.Kind == "sets" && l.Says.MultiKey <= 1:
+		return "it asks for several keys at once, and the lock does not declare multi_key"
+	case w.Readers > 0 && !l.Says.ReadWrite:
+		return "it has readers, and the lock does not declare read_write"
+	case w.Guard == "check" && !l.Says.Does(adapter.OpHeld) && !external.Claims(l.Says).Tells():
+		return "the application asks the lock before it writes, and this one can't be asked, nor does it tell of a loss"
+	}
+	return ""
+}
+
+// spared says why the attack makes no sense against the lock; "" if it does, or if there is none.
+func (l *Lock) spared(attack string) string {
+	if attack == "" {
+		return ""
+	}
+	table, err := scenarios.Attacks()
+	if err == nil {
+		err = table.Applies(attack, l.Examinee())
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}

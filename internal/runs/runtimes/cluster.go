@@ -1,0 +1,243 @@
+package runtimes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/harness"
+	"github.com/lockchaos/lockchaos/internal/harness/possible"
+	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/docker"
+	"github.com/lockchaos/lockchaos/internal/hosts/kubernetes"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// programImage is what the image of lockchaos itself is called among images.
+const programImage = "lockchaos"
+
+// clustered is the kubernetes runtime: nodes in pods, or the pods of an
+// application of the user's own, and an agent beside them.
+type clustered struct {
+	Locks
+	cluster *kubernetes.Cluster
+	nodes   []kubernetes.Node
+	images  map[string]string // by what they are for
+	app     bool              // some plan is about an application, which is there once
+}
+
+// newClustered finds the cluster, removes what earlier runs left, and chooses the images.
+func newClustered(ctx context.Context, f Where, settings map[string]string, of Locks, plans []scenarios.Plan,
+	say func(string)) (*clustered, error) {
+	cluster, err := kubernetes.Connect(ctx, f.Context, f.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	c := &clustered{Locks: of, cluster: cluster, images: map[string]string{}}
+	if err := cluster.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	removed, err := cluster.Clean(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(removed) > 0 {
+		say("removed what an earlier run left: " + strings.Join(removed, ", "))
+	}
+	if c.nodes, err = cluster.Nodes(ctx); err != nil {
+		return nil, err
+	}
+	for _, kind := range append(of.neededImages(plans), programImage) {
+		c.images[kind] = c.imageOf(settings, kind)
+	}
+	c.app = slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return p.Scenario.Own() })
+	if !slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return c.Skip(p) == "" }) {
+		return nil, exit.Misuse(fmt.Errorf("no scenario can be run on the cluster: %s", c.Skip(plans[0])))
+	}
+	return c, nil
+}
+
+// imageOf is the image for a kind: the user's choice, else the one that was made
+// without a registry if the nodes have that, else the official one, which they pull.
+func (c *clustered) imageOf(settings map[string]string, kind string) string {
+	all := candidates(settings, kind)
+	for _, image := range all {
+		if kubernetes.Has(c.nodes, image) {
+			return image
+		}
+	}
+	return all[0]
+}
+
+// About names the cluster and the images.
+func (c *clustered) About() string {
+	parts := []string{"kubernetes: " + c.cluster.Version + " on " + c.cluster.Context}
+	for _, kind := range append(ImageKinds(), programImage) {
+		if image := c.images[kind]; image != "" {
+			parts = append(parts, image)
+		}
+	}
+	return strings.Join(append(parts, "Linux "+c.nodes[0].Kernel), ", ")
+}
+
+// AtOnce is how many scenarios the nodes stand side by side: one a processor.
+func (c *clustered) AtOnce() int {
+	n := 0
+	if c.app {
+		return 1
+	}
+	for _, node := range c.nodes {
+		n += node.Processors
+	}
+	return max(1, n)
+}
+
+// Close does nothing: pods end with the run of their plan.
+func (c *clustered) Close() error { return nil }
+
+// Skip: a server that dies is not started again by its pod, and a cluster may forbid faults.
+func (c *clustered) Skip(plan scenarios.Plan) string {
+	if plan.Scenario.Own() {
+		return c.forbidden(plan)
+	}
+	return unbearable(plan)
+}
+
+// right is something that lockchaos must be allowed to do for a fault.
+type right struct{ verb, resource string }
+
+// granted says which file grants the right.
+func (r right) granted() string {
+	if r.resource == "nodes" {
+		return "deploy/kubernetes/nodes has a ClusterRole for it"
+	}
+	return "examples/k8s-app/k8s/lockchaos.yaml has a Role for it"
+}
+
+// rights are those that faults need beside what every scenario does.
+var rights = map[string][]right{
+	nemesis.KindDeletePod: {{"delete", "pods"}},
+	nemesis.KindKillPod:   {{"delete", "pods"}},
+	nemesis.KindEvictPod:  {{"create", "pods/eviction"}},
+	nemesis.KindDrainNode: {{"create", "pods/eviction"}, {"patch", "nodes"}},
+}
+
+// forbidden says what the cluster does not allow of a plan about an application;
+// "": all is allowed. One that does not tell is not believed to forbid it.
+func (c *clustered) forbidden(plan scenarios.Plan) string {
+	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+	defer cancel()
+	for _, f := range plan.Scenario.Faults {
+		for _, one := range f.Singles() {
+			for _, r := range rights[one.Kind] {
+				may, err := c.cluster.May(ctx, plan.Scenario.App.Namespace, r.verb, r.resource)
+				if err == nil && !may {
+					return fmt.Sprintf("%s: the cluster does not allow to %s %s in namespace %s; %s", one.Kind, r.verb,
+						r.resource, plan.Scenario.App.Namespace, r.granted())
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// askLimit bounds how long a cluster may take to say what it allows.
+const askLimit = 10 * time.Second
+
+// Run makes the pods of the plan, or finds those of the application, and runs the plan beside them.
+func (c *clustered) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+	spec := kubernetes.Spec{Image: c.images[programImage], Args: []string{ScenarioVerb, kubernetes.Folder}, Dir: dir,
+		Logs: filepath.Join(dir, reports.LogFolder),
+		Data: docker.DataDir, On: c.nodes, Length: plan.Scenario.Duration.Std(), Stdout: stdout, Stderr: stderr}
+	if plan.Scenario.Own() {
+		var words, names []string
+		for _, p := range possible.AppPlaces(plan.Scenario.App) {
+			words, names = append(words, p.Member), append(names, p.Name)
+		}
+		var err error
+		if spec.Members, err = c.cluster.Find(ctx, plan.Scenario.App.Namespace, words, names); err != nil {
+			return err
+		}
+		if plan.Scenario.App.Hooks.Given() || plan.Scenario.App.Log.File != "" {
+			spec.Together = "hooks, and logs in files, are read on their node"
+		}
+		for i, p := range possible.AppPlaces(plan.Scenario.App) {
+			spec.Members[i].Client = p.Role == possible.RoleClient
+		}
+		return c.cluster.Run(ctx, spec)
+	}
+	for _, k := range c.servicesOf(plan) {
+		for _, n := range k.Nodes {
+			server, err := c.server(k, n)
+			if err != nil {
+				return err
+			}
+			spec.Servers = append(spec.Servers, server)
+		}
+	}
+	spec.Seats = harness.Seats(plan)
+	return c.cluster.Run(ctx, spec)
+}
+
+// server is a node of a service, in a pod.
+func (c *clustered) server(k backends.Kind, n backends.NodeSpec) (kubernetes.Server, error) {
+	somewhere := map[string]string{}
+	for _, other := range k.Nodes {
+		somewhere[other.Name] = "127.0.0.1"
+	}
+	t, err := ContainerTask(k, n.Name, somewhere) // for its user's number, which no address changes
+	return kubernetes.Server{Name: n.Name, Image: c.images[n.Program.Name], UID: t.UID,
+		Task: func(addrs map[string]string) (kubernetes.Task, error) {
+			t, err := ContainerTask(k, n.Name, addrs)
+			return kubernetes.Task{Command: t.Command, Env: t.Env}, err
+		}}, err
+}
+
+// runPod runs a plan beside pods, which outer made or found.
+func runPod(ctx context.Context, cfg harness.Config) (err error) {
+	if rescued, err := kubernetes.Rescued(func(name string,
+		h *hosts.Host) error {
+		return heal(ctx, name, h, os.Stderr)
+	}); rescued {
+		return err
+	}
+	ctx, joined, err := kubernetes.Join(ctx, os.Stdout)
+	defer func() { err = errors.Join(err, joined.Close()) }()
+	if err != nil {
+		return err
+	}
+	for _, n := range joined.Nodes {
+		if n.Host == nil {
+			continue
+		}
+		if err := heal(ctx, n.Name, n.Host, os.Stderr); err != nil {
+			return err
+		}
+	}
+	if joined.Helper() {
+		return help(ctx, cfg, joined)
+	}
+	cfg.Network, cfg.Keys = joined.Network, joined.Keys
+	for _, n := range joined.Nodes {
+		cfg.Attached = append(cfg.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
+	}
+	for _, f := range joined.Facts {
+		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
+	}
+	app, err := inCluster(ctx, joined)
+	if err != nil {
+		return err
+	}
+	return beside(ctx, cfg, app)
+}
