@@ -17,14 +17,15 @@ import (
 
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [PROPERTY|KIND|PATTERN|VERDICT]",
+		Use:   "explain [PROPERTY|KIND|PATTERN|VERDICT|RESULT]",
 		Short: "Say what a word of a verdict means, with an example, and what to do",
-		Long: `Says what a property, a kind of violation, a pattern or a verdict means; shows it by the smallest history that has it; and says what to do about it.
+		Long: `Says what a property, a kind of violation, a pattern, a verdict or the result of an attack means; shows it by the smallest history that has it; and says what to do about it.
 Without a word it lists all. A word that has two meanings is explained in both.`,
 		Example: `  lockchaos explain
   lockchaos explain lease-overrun
   lockchaos explain stolen-by-release
-  lockchaos explain not judged`,
+  lockchaos explain not judged
+  lockchaos explain inherent`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var words []string
 			for _, t := range story.Glossary() {
@@ -75,7 +76,7 @@ func explainWord(w io.Writer, word string) error {
 				words = append(words, t.Word)
 			}
 		}
-		return exit.Misuse(fmt.Errorf("there is no property, kind, pattern or verdict named %q%s (all: lockchaos explain)", word, suggest(strings.ToLower(word), words)))
+		return exit.Misuse(fmt.Errorf("there is no property, kind, pattern, verdict or result of an attack named %q%s (all: lockchaos explain)", word, suggest(strings.ToLower(word), words)))
 	}
 	for i, t := range found {
 		if i > 0 {

@@ -18,6 +18,7 @@ const (
 	SortProperty = "property"
 	SortKind     = "kind"
 	SortPattern  = "pattern"
+	SortAttack   = "result of an attack"
 )
 
 // Term is a word that a verdict uses, with all that is said of it. What it
@@ -44,12 +45,15 @@ type Step struct {
 	What string
 }
 
-// Glossary lists every verdict, property, kind and pattern.
+// Glossary lists every verdict, property, kind, pattern and result of an attack.
 func Glossary() (all []Term) {
 	add := func(sort, word, brief, means, see string) {
 		e := examples[sort+" "+word]
-		if sort == SortPattern {
+		switch sort {
+		case SortPattern:
 			e.steps = patternExamples[word]
+		case SortAttack:
+			e = attackExamples[word]
 		}
 		all = append(all, Term{brief: brief, Word: word, Sort: sort, Means: phrase.Sentence(means), Example: e.steps,
 			Do: cmp.Or(remedyText(sort, word), e.do), See: see})
@@ -70,6 +74,9 @@ func Glossary() (all []Term) {
 	}
 	for _, p := range checker.Patterns() {
 		add(SortPattern, p.Name, p.Says, patternMeanings[p.Name], "explanation.md#patterns")
+	}
+	for _, w := range attackOutcomes {
+		add(SortAttack, w.Word, firstSentence(w.Means), w.Means, "exam.md")
 	}
 	return all
 }
@@ -107,11 +114,15 @@ var outcomesBeside = []Entry{
 }
 
 // Explain returns what there is to say of a word, in every sort that has it. A letter's case does
-// not matter. What violations of a property are called ("stale writes") stands for the property.
+// not matter. What violations of a property are called ("stale writes") stands for the property, and
+// "inherent" for "fell: inherent".
 func Explain(word string) []Term {
 	word = strings.ToLower(strings.Join(strings.Fields(word), " "))
 	spaced := strings.ReplaceAll(strings.TrimSuffix(word, "s"), "-", " ")
 	return slices.DeleteFunc(Glossary(), func(t Term) bool {
+		if _, how, fell := strings.Cut(strings.ToLower(t.Word), "fell: "); fell && how == word {
+			return false
+		}
 		noun := strings.ReplaceAll(checker.Named(t.Word).Words.Violation, "-", " ")
 		return !strings.EqualFold(t.Word, word) && (t.Sort != SortProperty || noun == "" || noun != spaced)
 	})

@@ -27,6 +27,11 @@ func TestGlossary(t *testing.T) {
 	for _, p := range checker.Patterns() {
 		want[SortPattern] = append(want[SortPattern], p.Name)
 	}
+	for f := reports.FellDefect; f <= reports.Stood; f++ {
+		if f != reports.NothingFollows { // a verdict, too
+			want[SortAttack] = append(want[SortAttack], f.String())
+		}
+	}
 	got := map[string][]string{}
 	for _, term := range Glossary() {
 		got[term.Sort] = append(got[term.Sort], term.Word)
@@ -39,7 +44,7 @@ func TestGlossary(t *testing.T) {
 			t.Errorf("%s: explained are %q, and there are %q", sort, got[sort], words)
 		}
 	}
-	if n := len(examples) + len(patternExamples); n != len(Glossary()) {
+	if n := len(examples) + len(patternExamples) + len(attackExamples); n != len(Glossary()) {
 		t.Errorf("%d examples for %d terms: one belongs to no term", n, len(Glossary()))
 	}
 }
@@ -112,7 +117,8 @@ func TestExplainSaysWhatThePagesSay(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	for word, sorts := range map[string]string{"unexplained": "kind pattern", "NOT  judged": "verdict", "Herd": "property", "herds": ""} {
+	for word, sorts := range map[string]string{"unexplained": "kind pattern", "NOT  judged": "verdict", "Herd": "property", "herds": "",
+		"inherent": "result of an attack", "fell: inherent": "result of an attack", "a defect": "result of an attack"} {
 		var got []string
 		for _, term := range Explain(word) {
 			got = append(got, term.Sort)
