@@ -43,7 +43,7 @@ func TestControls(t *testing.T) {
 		// may be granted to a waiter, or to a second client, while another has
 		// the key: where a server answered that one too late, it is free there.
 		{broken.RedlockNoQuorum, []string{"ten clients"},
-			[]string{aFrozenHolder, "a frozen waiter", "excludes a second client", "a stale grant"}},
+			[]string{aFrozenHolder, "a frozen waiter", "excludes a second client", "a stale grant", "a wait given up"}},
 		{broken.RedlockNoValidity, nil, nil},
 		// What an answer on its way does to them, the suite cannot show: clients/redis tries it.
 		{redis.RenewLate, nil, nil},

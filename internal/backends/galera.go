@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // The ports on which the nodes of a Galera cluster speak to each other: about
@@ -38,7 +37,6 @@ var galera = Kind{
 	WallClock: true, // as mariadb
 	expirer:   expirer{end: expireMariaDB},
 	refuser:   mariadbRefuser, // of clients only: a node applies what the others have committed
-	limit:     time.Minute,
 	task:      galeraTask,
 	ready:     each((*Node).awaitGalera),
 	back:      (*Node).awaitGalera,

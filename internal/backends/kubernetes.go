@@ -52,7 +52,6 @@ var kubernetes = Kind{
 	Doubles:  true, // who comes later watches for a TTL of his own
 	office:   office{"leader", voteKubernetes},
 	election: etcd.election,
-	limit:    2 * time.Minute, // some processors' seconds, where many start at once
 	task:     kubernetesTask,
 	next:     etcdNext,
 	ready:    awaitKubernetes,

@@ -50,7 +50,6 @@ var nats = Kind{
 	Slack:    3 * time.Second,
 	office:   office{"leader", voteNATS},
 	election: Election{Lost: "has NO quorum, stalled", Led: "new stream leader for"},
-	limit:    time.Minute,
 	task:     natsTask,
 	ready:    awaitNATS,
 	back:     (*Node).awaitNATSServer,

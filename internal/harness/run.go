@@ -42,8 +42,8 @@ type Config struct {
 	Progress func(record.Progress)
 }
 
-// startLimit bounds the start of services and workers.
-const startLimit = 60 * time.Second
+// startLimit bounds the start of services and workers. A service has two minutes of its own.
+const startLimit = 3 * time.Minute
 
 // run is the state of one run.
 type run struct {
