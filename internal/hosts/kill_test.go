@@ -77,8 +77,9 @@ const kills = 50
 
 // TestKill kills an outer program that runs two sandboxes with SIGKILL at random
 // moments, the first half while it starts, where the races are, the second half when both
-// are at work, and looks for whatever may be left. Orphans become our children, so that none goes unnoticed: not outer's;
-// and init, if it is one, ends only when all the processes of its PID namespace have.
+// are at work, and looks for whatever may be left. Orphans become our children, so that none
+// goes unnoticed: not outer's; and init, if it is one, ends only when all the processes of its
+// PID namespace have.
 func TestKill(t *testing.T) {
 	start(t, hosts.Sandbox{}, "nothing").Wait() // skips where sandboxes are refused
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
