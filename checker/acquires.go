@@ -9,7 +9,7 @@ import (
 // acquired handles the completion of an acquire.
 func (s *Sweep) acquired(o *op, e *history.Event) {
 	k, asked := s.keys[o.key], s.setOf(o)
-	if s.judged.crossing || k.granted-o.before > s.patience {
+	if s.judged.crossing || k.granted-o.before > s.rules.patience {
 		s.judgeWait(k, o, e)
 	}
 	s.dequeue(k, o)
@@ -19,12 +19,12 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	if e.Type == history.OK || e.Busy {
 		s.answeredAt(stamp(e.End, e.Time))
 	}
-	if s.fresh(o.client) {
+	if s.rules.fresh(o.client) {
 		s.probed(k, o, e)
 	}
 	switch e.Type {
 	case history.OK:
-		if s.asks(&keptKey) && asked != nil {
+		if s.rules.asks(&keptKey) && asked != nil {
 			s.judgePassed(asked, e)
 		}
 		s.granted(k, o, e)
@@ -42,7 +42,7 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	case history.Fail:
 		if e.Busy {
 			s.stats.Busy++
-			if s.asks(&falseBusy) && asked != nil {
+			if s.rules.asks(&falseBusy) && asked != nil {
 				s.judgeBusy(asked, e)
 			}
 			s.on(k, o.client).denied = true
@@ -85,7 +85,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if e.Enqueued != 0 {
 		g.enqueued = max(e.Enqueued, o.start)
 	}
-	g.promise = s.promised(o, e)
+	g.promise = s.rules.promised(o, e)
 	if o.told != 0 {
 		g.lose(o.told)
 	}
@@ -99,16 +99,16 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	}
 	s.live++
 	s.stats.OpenMax = max(s.stats.OpenMax, s.live)
-	if s.tokens {
+	if s.rules.tokens {
 		s.orderTokens(k, g)
 	}
-	if s.asks(&deadGrant) {
+	if s.rules.asks(&deadGrant) {
 		s.judgeAlive(g, o, e)
 	}
-	if s.reentrant {
+	if s.rules.reentrant {
 		s.enter(g)
 	}
-	if s.asks(&fifo) && !g.nested {
+	if s.rules.asks(&fifo) && !g.nested {
 		s.judgeQueue(k, g)
 	}
 	k.open.add(g)
@@ -128,13 +128,13 @@ func (s *Sweep) outlivedBy(o *op) bool { return o.process <= s.clients[o.client]
 // handedOver counts the grant, and whether it was a contended hand-over: to another
 // client than the last, which waited while the previous grant was still held.
 func (s *Sweep) handedOver(k *keyState, g *grant) {
-	if last := k.lastGrant; !s.fresh(g.client) {
+	if last := k.lastGrant; !s.rules.fresh(g.client) {
 		s.stats.Grants++
 		if last != nil && last.client != g.client && (!last.closed || g.start < last.heldTo) {
 			s.stats.Handovers++
 		}
 	}
-	if last := k.lastGrant; s.exclusive && last != nil && last.client != g.client && !readers(last, g) {
+	if last := k.lastGrant; s.rules.exclusive && last != nil && last.client != g.client && !readers(last, g) {
 		last.next = cmp.Or(last.next, g.end)
 		g.beside = !last.closed && last.limit() > g.end
 	}

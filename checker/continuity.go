@@ -61,7 +61,7 @@ func (s *Sweep) judgeContinuity(x, y *grant) {
 
 // judgeConfirmed judges what confirmed a's hold against b, were b the later grant.
 func (s *Sweep) judgeConfirmed(a, b *grant) {
-	if a.confirmed <= b.end || !later(b, a, s.tokens) {
+	if a.confirmed <= b.end || !later(b, a, s.rules.tokens) {
 		return
 	}
 	s.putOff(s.now, func() {
@@ -74,7 +74,7 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 }
 
 func (s *Sweep) tellConfirmed(a, b *grant) *Violation {
-	v := &Violation{Property: Continuity, Key: s.name(s.keyOf(a)), At: a.confirmed, From: b.end, To: a.confirmed,
+	v := &Violation{Property: Continuity, Key: s.rules.name(s.keyOf(a)), At: a.confirmed, From: b.end, To: a.confirmed,
 		A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)

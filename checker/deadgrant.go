@@ -77,26 +77,26 @@ type leaseAnswer struct {
 	ended      int64 // by when the session of the grant was over; 0: it was not
 }
 
-func (s *Sweep) leaseAnswer(o *op, e *history.Event) leaseAnswer {
+func (r *rules) leaseAnswer(o *op, e *history.Event) leaseAnswer {
 	return leaseAnswer{op: o.id, since: stamp(e.Attempt, o.start), end: stamp(e.End, e.Time), attempt: e.Attempt,
-		said: s.header.Claims.Validity == validityLibrary && e.HasValidFor, validFor: e.ValidFor, ended: e.Ended}
+		said: r.header.Claims.Validity == validityLibrary && e.HasValidFor, validFor: e.ValidFor, ended: e.Ended}
 }
 
 // tellsLease reports whether an answer to the op says enough to judge what was left of its lease.
-func (s *Sweep) tellsLease(a *leaseAnswer, o *op) bool {
-	return a.attempt != 0 || a.said || a.end <= o.start+s.header.TTL
+func (r *rules) tellsLease(a *leaseAnswer, o *op) bool {
+	return a.attempt != 0 || a.said || a.end <= o.start+r.header.TTL
 }
 
 // judgeAlive judges a new grant.
 func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
-	a := s.leaseAnswer(o, e)
-	if s.tellsLease(&a, o) {
+	a := s.rules.leaseAnswer(o, e)
+	if s.rules.tellsLease(&a, o) {
 		s.judged.leases++
 	}
 	switch {
-	case s.header.Claims.Validity != validitySession:
+	case s.rules.header.Claims.Validity != validitySession:
 		s.judgeLease(&deadGrant, PatternLateReply, g, a)
-	case a.ended != 0 && a.end-a.ended > s.sessionLife():
+	case a.ended != 0 && a.end-a.ended > s.rules.sessionLife():
 		s.judgeEnded(g, a)
 	default:
 		s.judgeSession(g, a)
@@ -104,7 +104,7 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 }
 
 // sessionLife is for how long a session lives that the service does not hear.
-func (s *Sweep) sessionLife() int64 { return s.header.TTL + s.header.Slack }
+func (r *rules) sessionLife() int64 { return r.header.TTL + r.header.Slack }
 
 // judgeEnded judges a grant with a session that a fault had ended more than a session's
 // life before. Its client was connected and ran, but for stalls of the machine, which
@@ -118,9 +118,9 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 		if slices.ContainsFunc(spans, hinders) || slices.ContainsFunc(s.service, hinders) {
 			return
 		}
-		stalled := s.stalledFor(spans, a.ended, a.end) + s.stalledFor(s.service, a.ended, a.end)
+		stalled := s.rules.stalledFor(spans, a.ended, a.end) + s.rules.stalledFor(s.service, a.ended, a.end)
 		j := judgement{violated: true, pattern: PatternSessionUnseen,
-			stallOnly: a.end-a.ended-stalled <= s.sessionLife()}
+			stallOnly: a.end-a.ended-stalled <= s.rules.sessionLife()}
 		g.dead = j.stands()
 		s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation {
 			v := s.deadSession(g, a.ended)
@@ -133,7 +133,7 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 
 // deadSession is a violation by a grant whose session was over from an instant on.
 func (s *Sweep) deadSession(g *grant, from int64) *Violation {
-	return &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(),
+	return &Violation{Property: DeadGrant, Key: s.rules.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(),
 		Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
 }
 
@@ -144,14 +144,14 @@ func (s *Sweep) deadSession(g *grant, from int64) *Violation {
 // well ends no session. A stall of the service may have cost it its leader, and a new one
 // gives every session its whole time again: the time counts from the end of such stalls.
 func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
-	life := s.sessionLife()
+	life := s.rules.sessionLife()
 	if a.attempt == 0 || a.end-a.attempt <= life {
 		return
 	}
 	// A stall shorter than Header.Stall is not recorded: the request may have left that much
 	// later, been carried out later, and its answer read and passed on later. Until all four
 	// can have been, the lock may have looked at its session for the last time before the stop.
-	placed := a.attempt + 4*s.header.Stall
+	placed := a.attempt + 4*s.rules.header.Stall
 	if g.enqueued != 0 {
 		placed = max(a.attempt, g.enqueued)
 	}
@@ -190,13 +190,13 @@ func (s *Sweep) tellEnded(g *grant, sp span, placed int64) *Violation {
 	v := s.deadSession(g, sp.bit)
 	v.Text = fmt.Sprintf("%s was granted %s at %s by an attempt that was under way at %s. It was frozen for %s while it waited, and the service ends a session that it "+
 		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed),
-		seconds(sp.healed-sp.bit), seconds(s.sessionLife()))
+		seconds(sp.healed-sp.bit), seconds(s.rules.sessionLife()))
 	return v
 }
 
 // judgeLease judges whether anything was left of the lease that an answer gave.
 func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
-	ttl, stall := s.header.TTL, s.header.Stall
+	ttl, stall := s.rules.header.TTL, s.rules.header.Stall
 	// so little time passed that none of it explains that nothing was left
 	instant := a.end-a.since <= ttl/2
 	spent := a.said && a.validFor <= 0 && (a.validFor <= -stall || instant)
@@ -214,7 +214,7 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 			j.pattern = PatternUnexplained // it was dead from the beginning, and nothing was late
 		}
 		j.stallOnly = !instant && touched(spans, a.since, a.end, uninjectedOnly) &&
-			over-s.stalledFor(spans, a.since, a.end) <= stall
+			over-s.rules.stalledFor(spans, a.since, a.end) <= stall
 		g.dead = g.dead || a.op == g.id && j.stands()
 		s.record(p, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
 	}, g)
@@ -232,7 +232,7 @@ func (a leaseAnswer) over(ttl int64, spent bool) (over int64) {
 }
 
 func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Violation {
-	v := &Violation{Property: p.Name, Key: s.name(s.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(),
+	v := &Violation{Property: p.Name, Key: s.rules.name(s.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(),
 		Ops:    []int64{a.op},
 		Faults: s.faultsOf(a.end, g)}
 	done, attempt := fmt.Sprintf("was granted %s", v.Key), "the attempt that took it"
@@ -245,7 +245,7 @@ func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Viol
 		return v
 	}
 	v.Text = fmt.Sprintf("%s %s at %s, %s after %s had begun: the lease of %s was over before the client, %s, knew of it.", who(g), done,
-		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.header.TTL), s.calm(g.client, a.since, a.end))
+		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.rules.header.TTL), s.calm(g.client, a.since, a.end))
 	return v
 }
 

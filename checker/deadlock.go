@@ -78,11 +78,11 @@ type edge struct {
 }
 
 // bound is how long a cycle must have lasted (ns).
-func (s *Sweep) bound() int64 {
-	if s.header.Bound != 0 {
-		return s.header.Bound
+func (r *rules) bound() int64 {
+	if r.header.Bound != 0 {
+		return r.header.Bound
 	}
-	return s.header.TTL / 2
+	return r.header.TTL / 2
 }
 
 // judgeCycle looks for a cycle that a wait which has just ended closes. Of the
@@ -92,7 +92,7 @@ func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
 	if w.unreported = o.start == 0; w.unreported {
 		w.start = o.inv
 	}
-	if w.end-w.start < s.bound() {
+	if w.end-w.start < s.rules.bound() {
 		return
 	}
 	for _, other := range s.clients[o.client].keysOf() {
@@ -103,7 +103,7 @@ func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
 			pin(g)
 			w.held = append(w.held, had{grant: g})
 			if w.unreported {
-				w.held[len(w.held)-1].until = s.standsUntil(g)
+				w.held[len(w.held)-1].until = s.rules.standsUntil(g)
 			}
 		})
 	}
@@ -146,7 +146,7 @@ func (s *Sweep) follow(path []edge, from, to int64) {
 	for i := range s.waits {
 		w := &s.waits[i]
 		f, t := max(from, w.start), min(to, w.end)
-		if t-f < s.bound() || onPath(path, w.client) {
+		if t-f < s.rules.bound() || onPath(path, w.client) {
 			continue
 		}
 		for _, g := range w.held {
@@ -199,18 +199,18 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 	s.putOff(from, func() {
 		f, t := from, to
 		for _, e := range path {
-			f, t = max(f, e.g.end), min(t, stamp(e.g.until, s.standsUntil(e.g.grant)))
+			f, t = max(f, e.g.end), min(t, stamp(e.g.until, s.rules.standsUntil(e.g.grant)))
 		}
 		longest, calm := s.calmUntil(path, f, t, injectedOnly), s.calmUntil(path, f, t, anyFault)
-		j := judgement{violated: longest-f >= s.bound(), stallOnly: calm-f < s.bound() || unreported(path)}
+		j := judgement{violated: longest-f >= s.rules.bound(), stallOnly: calm-f < s.rules.bound() || unreported(path)}
 		if t = calm; j.stallOnly {
 			t = longest
 		}
 		w := path[0].w
-		if !j.violated || s.cut && s.now < t+s.delay || w.told || w.open && j.stallOnly {
+		if !j.violated || s.cut && s.now < t+s.rules.delay || w.told || w.open && j.stallOnly {
 			return
 		}
-		w.told, w.open = s.reentrant && !j.stallOnly, s.reentrant
+		w.told, w.open = s.rules.reentrant && !j.stallOnly, s.rules.reentrant
 		s.record(&deadlock, w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
 	})
 }
@@ -219,7 +219,7 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 // clients did until the first one is enough, if it is long enough.
 func (s *Sweep) calmUntil(path []edge, from, to int64, which faultFilter) int64 {
 	for _, e := range path {
-		since := max(from-s.header.TTL, s.restsSince(e.g.grant))
+		since := max(from-s.rules.header.TTL, s.rules.restsSince(e.g.grant))
 		to = min(to, firstTouch(s.clientSpans(e.w.client), since, which), firstTouch(s.service, since, which))
 	}
 	return to
@@ -242,8 +242,8 @@ func firstTouch(spans []span, since int64, which faultFilter) int64 {
 }
 
 // standsUntil is until when a grant certainly stood.
-func (s *Sweep) standsUntil(g *grant) int64 {
-	if s.header.Claims.NoExpiry && g.promise == 0 {
+func (r *rules) standsUntil(g *grant) int64 {
+	if r.header.Claims.NoExpiry && g.promise == 0 {
 		end := g.withdrawn
 		if g.releasing != 0 {
 			end = min(end, g.releasing)
@@ -254,15 +254,15 @@ func (s *Sweep) standsUntil(g *grant) int64 {
 }
 
 func (s *Sweep) tellCycle(path []edge, from, to int64) *Violation {
-	v := &Violation{Property: Deadlock, Key: s.name(path[0].w.key), At: from + s.bound(), From: from, To: to,
+	v := &Violation{Property: Deadlock, Key: s.rules.name(path[0].w.key), At: from + s.rules.bound(), From: from, To: to,
 		A: path[0].g.ref(), B: path[1].g.ref()}
 	var proof evidence
 	var parts []string
 	for _, e := range path {
 		proof.add(e.g.id, e.g.start)
 		proof.add(e.w.op, e.w.start)
-		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.name(s.keyOf(e.g.grant)),
-			s.name(e.w.key)))
+		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.rules.name(s.keyOf(e.g.grant)),
+			s.rules.name(e.w.key)))
 	}
 	v.Ops = proof.ops()
 	v.Text = fmt.Sprintf("from %s to %s %s: none of them could go on.", seconds(from), seconds(to),

@@ -46,9 +46,9 @@ var deadRenewal = Property{
 
 // judgeRenewed judges a renewal that was answered ok.
 func (s *Sweep) judgeRenewed(g *grant, o *op, e *history.Event) {
-	a := s.leaseAnswer(o, e)
+	a := s.rules.leaseAnswer(o, e)
 	s.judged.renewals++
-	if s.tellsLease(&a, o) {
+	if s.rules.tellsLease(&a, o) {
 		s.judged.renewedLeases++
 	}
 	s.judgeLease(&deadRenewal, "", g, a)

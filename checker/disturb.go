@@ -269,7 +269,7 @@ func (s *Sweep) trimSpans() {
 	for _, p := range s.pending[s.decided:] {
 		oldest = min(oldest, p.oldest)
 	}
-	oldest -= s.lifetime()
+	oldest -= s.rules.lifetime()
 	trim := func(spans []span) []span {
 		kept := spans[:0]
 		for _, sp := range spans {

@@ -56,7 +56,7 @@ type effect struct {
 // one entry an order, or a tick.
 func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	what := int64(0)
-	if s.header.Workload == workloadLeader {
+	if s.rules.header.Workload == workloadLeader {
 		what = e.Value
 	}
 	if k.effects == nil {
@@ -83,7 +83,7 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 		plain := s.repeated(first, second, false)
 		trusting := plain
 		// tokens of two locks tell nothing of each other
-		if s.tokens && s.exclude(first.g, second.g) {
+		if s.rules.tokens && s.rules.exclude(first.g, second.g) {
 			trusting = s.repeated(first, second, true)
 		}
 		s.record(&duplicateEffect, s.keyOf(second.g), plain, trusting,
@@ -102,15 +102,15 @@ func inTurn(x, y effect, tokens bool) (a, b effect) {
 func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
 	j := judgement{violated: true, severity: Corrupting}
 	a, b := inTurn(first, second, tokens)
-	if s.exclusive && a.g != b.g && later(b.g, a.g, tokens) {
+	if s.rules.exclusive && a.g != b.g && later(b.g, a.g, tokens) {
 		var begun int64
 		j.kind, begun = writeKind(a.writer, a.o, b.g)
-		j.stallOnly = s.exclude(a.g, b.g) && s.stallExplains(a.g, b.g, a.at)
+		j.stallOnly = s.rules.exclude(a.g, b.g) && s.stallExplains(a.g, b.g, a.at)
 		j.pattern = s.writePattern(a.g, b.g, j.kind, begun, tokens)
-	} else if s.exclusive {
+	} else if s.rules.exclusive {
 		j.pattern = PatternUnexplained
 	}
-	if a.g != b.g && s.exclude(a.g, b.g) && (j.pattern == PatternUnexplained || s.inPromise(b.g, a.g)) {
+	if a.g != b.g && s.rules.exclude(a.g, b.g) && (j.pattern == PatternUnexplained || s.inPromise(b.g, a.g)) {
 		// two held the key, so both did the work
 		if pair := s.pairJudgement(a.g, b.g, tokens); pair.violated {
 			j.pattern = pair.pattern
@@ -121,7 +121,7 @@ func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
 
 func (s *Sweep) tellRepeated(k *keyState, first, second effect, what int64, j judgement, tokens bool) *Violation {
 	a, b := inTurn(first, second, tokens)
-	v := &Violation{Property: DuplicateEffect, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: second.at,
+	v := &Violation{Property: DuplicateEffect, Kind: j.kind, Severity: Corrupting, Key: s.rules.name(k), At: second.at,
 		From: first.at, To: second.at, A: a.g.ref(), B: b.g.ref()}
 	var proof evidence
 	for _, x := range [2]effect{first, second} {
@@ -130,7 +130,7 @@ func (s *Sweep) tellRepeated(k *keyState, first, second effect, what int64, j ju
 	}
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(second.at, a.g, b.g)
 	done := fmt.Sprintf("order %s was charged twice", v.Key)
-	if s.header.Workload == workloadLeader {
+	if s.rules.header.Workload == workloadLeader {
 		done = fmt.Sprintf("tick %d of %s ran twice", what, v.Key)
 	}
 	v.Text = fmt.Sprintf("%s: by %s at %s and by %s at %s", done, who(first.g), seconds(first.at), who(second.g),

@@ -2,7 +2,6 @@ package checker
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -63,7 +62,7 @@ func (k *keyState) leaveBehind(t int64) { k.leftAt = max(k.leftAt, t) }
 // some. An answer to a set is explained if anybody may have any of its keys.
 func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 	o := asked[0]
-	if !s.soleAsks(asked) || s.fresh(o.client) {
+	if !s.soleAsks(asked) || s.rules.fresh(o.client) {
 		return
 	}
 	keys, inv, start, end := s.keysOf(nil, asked...), o.inv, o.start, stamp(e.End, e.Time)
@@ -77,7 +76,7 @@ func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 		if s.mayStand(lost, inv) || k.accused == granted || s.garbled() || s.serviceStruck(inv, end) {
 			return
 		}
-		j := judgement{violated: true, stallOnly: touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}
+		j := judgement{violated: true, stallOnly: touched(s.service, inv-s.rules.lifetime(), end, uninjectedOnly)}
 		if j.stands() {
 			k.accused = granted // the cause is one, until the key is granted again
 		}
@@ -105,7 +104,7 @@ func (s *Sweep) nothingLeft(k *keyState, t int64) bool {
 	if left == 0 || s.neverEnds() {
 		return left == 0
 	}
-	return t-left-s.stalledIn(left, t) > s.lifetime()
+	return t-left-s.stalledIn(left, t) > s.rules.lifetime()
 }
 
 // lostAsk is a client's last acquire of unknown fate.
@@ -142,7 +141,7 @@ func (s *Sweep) mayStand(lost []lostAsk, t int64) bool {
 				left = max(left, sp.calmAt())
 			}
 		}
-		if left == forever || s.neverEnds() || t-left-s.stalledIn(left, t) <= s.lifetime()-s.header.TTL+s.abandons() {
+		if left == forever || s.neverEnds() || t-left-s.stalledIn(left, t) <= s.rules.lifetime()-s.rules.header.TTL+s.rules.abandons() {
 			return true
 		}
 	}
@@ -151,27 +150,22 @@ func (s *Sweep) mayStand(lost []lostAsk, t int64) bool {
 
 // neverEnds reports whether nothing says when something ends that was left behind.
 func (s *Sweep) neverEnds() bool {
-	claims := &s.header.Claims
-	return claims.NoExpiry || s.skewedSince != 0 || claims.Validity == validitySession && s.header.Slack == 0
-}
-
-// lifetime is for how long at most a lease or a session stands that nobody renews.
-func (s *Sweep) lifetime() int64 {
-	return int64(Lifetime(time.Duration(s.header.TTL), time.Duration(s.header.Slack)))
+	claims := &s.rules.header.Claims
+	return claims.NoExpiry || s.skewedSince != 0 || claims.Validity == validitySession && s.rules.header.Slack == 0
 }
 
 // serviceStruck reports whether an injected fault of the service may have
 // brought back what was given up, until some instant between two others.
 func (s *Sweep) serviceStruck(from, to int64) bool {
-	if s.header.Claims.NoExpiry || s.skewedSince != 0 {
+	if s.rules.header.Claims.NoExpiry || s.skewedSince != 0 {
 		return s.struck
 	}
-	return touched(s.service, from-s.lifetime(), to, injectedOnly)
+	return touched(s.service, from-s.rules.lifetime(), to, injectedOnly)
 }
 
 func (s *Sweep) tellBusy(keys []*keyState, last *grant, id int64, client int32, start, end int64) *Violation {
 	k := keys[0]
-	v := &Violation{Property: FalseBusy, Key: s.name(k), At: end, From: start, To: end, Ops: []int64{id}}
+	v := &Violation{Property: FalseBusy, Key: s.rules.name(k), At: end, From: start, To: end, Ops: []int64{id}}
 	settled := "it had never been granted"
 	if last != nil {
 		v.A, v.Ops = last.ref(), []int64{last.id, id}
@@ -183,6 +177,6 @@ func (s *Sweep) tellBusy(keys []*keyState, last *grant, id int64, client int32, 
 		}
 	}
 	v.Text = fmt.Sprintf("client %d asked for %s from %s on and was told at %s that it is taken, but no other client could have it: %s, and nobody else asked.",
-		client, s.namesOf(keys), seconds(start), seconds(end), settled)
+		client, s.rules.namesOf(keys), seconds(start), seconds(end), settled)
 	return v
 }

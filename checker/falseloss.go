@@ -63,7 +63,7 @@ func (s *Sweep) judgeDenied(asked []*op, e *history.Event) {
 	}
 	o := asked[0]
 	if o.kind == history.Release {
-		tried = tried || !s.confirms[history.Release] || end-o.start > s.header.TTL/10
+		tried = tried || !s.rules.confirms[history.Release] || end-o.start > s.rules.header.TTL/10
 	}
 	s.judgeLoss(o.id, end, tried, grants...)
 }
@@ -73,21 +73,21 @@ func (s *Sweep) judgeDenied(asked []*op, e *history.Event) {
 // the end of a lease a lock may be careful, so a quarter of the TTL must be left.
 func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 	closed := func(g *grant) bool { return g.closed }
-	if !s.asks(&falseLoss) || slices.ContainsFunc(grants, closed) {
+	if !s.rules.asks(&falseLoss) || slices.ContainsFunc(grants, closed) {
 		return
 	}
 	s.judged.losses++
-	doubtful := func(g *grant) bool { return min(g.promise, g.withdrawn)-t < s.header.TTL/4 }
+	doubtful := func(g *grant) bool { return min(g.promise, g.withdrawn)-t < s.rules.header.TTL/4 }
 	if tried || slices.ContainsFunc(grants, doubtful) {
 		return
 	}
 	g := grants[0]
-	s.putOff(s.restsSince(g), func() {
+	s.putOff(s.rules.restsSince(g), func() {
 		gone := func(g *grant) bool { return !s.certainlyStood(g, t) }
 		if slices.ContainsFunc(grants, gone) {
 			return
 		}
-		since := s.restsSince(g)
+		since := s.rules.restsSince(g)
 		j := judgement{violated: true, stallOnly: s.starved(g, t) || s.disturbed(g.client, since, t, uninjectedOnly)}
 		s.record(&falseLoss, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
 	}, grants...)
@@ -98,13 +98,13 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 // late release may have freed it, and no fault had touched the service, or what
 // the grant rests on. Only a lease outlives a client that was stopped.
 func (s *Sweep) certainlyStood(g *grant, t int64) bool {
-	since := s.restsSince(g)
+	since := s.rules.restsSince(g)
 	skewed := s.skewedBy(g.client, t) || s.serviceSkewed != 0 && s.serviceSkewed <= t
 	taken := g.next != 0 && g.next < t || g.beside || s.lateBeside(g, t)
 	if taken || skewed || s.garbled() || touched(s.service, since, t, injectedOnly) {
 		return false
 	}
-	session := s.header.Claims.Validity == validitySession
+	session := s.rules.header.Claims.Validity == validitySession
 	return !slices.ContainsFunc(s.clientSpans(g.client), func(sp span) bool {
 		return sp.injected && sp.from <= t && sp.to >= since && (session || !stops(sp))
 	})
@@ -122,7 +122,7 @@ func (s *Sweep) lateBeside(g *grant, t int64) bool {
 }
 
 func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {
-	v := &Violation{Property: FalseLoss, Key: s.name(s.keyOf(g)), At: t, From: g.end, To: t, A: g.ref(),
+	v := &Violation{Property: FalseLoss, Key: s.rules.name(s.keyOf(g)), At: t, From: g.end, To: t, A: g.ref(),
 		Faults: s.faultsOf(t, g)}
 	var proof evidence
 	proof.add(g.id, g.start)

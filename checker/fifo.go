@@ -50,7 +50,7 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 	// it, and has no greater token, was in its turn.
 	met := func(entry *pastEntry) bool {
 		return g.enqueued != 0 && entry.asked > g.enqueued || entry.earliest > g.end ||
-			s.tokens && (entry.top.above(g.token) || entry.reader.above(g.token))
+			s.rules.tokens && (entry.top.above(g.token) || entry.reader.above(g.token))
 	}
 	for x := range k.past.newest(met) {
 		if !inItsTurn(x, g) {
@@ -71,7 +71,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 	}
 	for _, pair := range [2][2]*grant{{x, y}, {y, x}} {
 		first, waiter := pair[0], pair[1]
-		if waiter.enqueued == 0 || waiter.ofSet || waiter.enqueued >= first.start || !later(waiter, first, s.tokens) {
+		if waiter.enqueued == 0 || waiter.ofSet || waiter.enqueued >= first.start || !later(waiter, first, s.rules.tokens) {
 			continue
 		}
 		s.putOff(waiter.start, func() {
@@ -87,7 +87,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 }
 
 func (s *Sweep) tellOvertaken(first, waiter *grant) *Violation {
-	v := &Violation{Property: FIFO, Key: s.name(s.keyOf(waiter)), At: first.end, From: waiter.enqueued, To: waiter.end,
+	v := &Violation{Property: FIFO, Key: s.rules.name(s.keyOf(waiter)), At: first.end, From: waiter.enqueued, To: waiter.end,
 		A: first.ref(), B: waiter.ref()}
 	var proof evidence
 	proof.add(waiter.id, waiter.start)

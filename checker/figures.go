@@ -165,7 +165,7 @@ func (s *Sweep) timings() (all []Timing) {
 // noteOverlapped counts a grant, under each reading of the key's tokens, that
 // was not exclusive; once each.
 func (s *Sweep) noteOverlapped(g *grant, reading int) {
-	if bit := uint8(1) << reading; g.overlapped&bit == 0 && !s.fresh(g.client) {
+	if bit := uint8(1) << reading; g.overlapped&bit == 0 && !s.rules.fresh(g.client) {
 		g.overlapped |= bit
 		s.keyOf(g).tally[reading].overlapped++
 	}

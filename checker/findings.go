@@ -19,7 +19,7 @@ func (s *Sweep) putOff(oldest int64, decide func(), grants ...*grant) {
 	for _, g := range grants {
 		g.pinned, oldest = true, min(oldest, g.earliest)
 	}
-	s.pending = append(s.pending, pending{due: s.now + s.delay, oldest: oldest, decide: decide})
+	s.pending = append(s.pending, pending{due: s.now + s.rules.delay, oldest: oldest, decide: decide})
 	s.nextDue = s.pending[s.decided].due
 }
 
@@ -104,7 +104,7 @@ func (t *tally) count(p *Property) (violated, stalled int, kinds map[string]int)
 // total sums up what was found on all keys, as the reading of each key's tokens has it that holds.
 func (s *Sweep) total() (sum tally) {
 	for _, k := range s.keys {
-		t := &k.tally[s.reading(k)]
+		t := &k.tally[s.rules.reading(k)]
 		for _, e := range t.entries {
 			sum.add(e)
 		}
@@ -154,7 +154,7 @@ type found struct {
 // particulars while there is room. What time alone shows is certain; what needs the tokens
 // waits for the end, since a later grant may yet prove that the tokens can't be trusted.
 func (s *Sweep) record(p *Property, k *keyState, plain, trusting judgement, tell func(judgement) *Violation) {
-	if !s.asks(p) {
+	if !s.rules.asks(p) {
 		return // what is not judged is neither counted nor told
 	}
 	k.tally[0].judged(p, plain)
@@ -201,24 +201,12 @@ func (s *Sweep) keepsDefect(p *Property, j judgement) bool {
 	return s.opts.KeepDefects && p.kindBlame != nil && j.stands() && p.blameOf(j.kind) == Defect
 }
 
-// trusted reports whether the key's tokens can be trusted to order its grants.
-// Final only at the end of the history.
-func (s *Sweep) trusted(k *keyState) bool { return s.tokens && !k.tokenBroken }
-
-// reading is the index of the tally that holds for the key.
-func (s *Sweep) reading(k *keyState) int {
-	if s.trusted(k) {
-		return 1
-	}
-	return 0
-}
-
 // gather puts together what is kept of a property: certain violations, and
 // those by token on keys whose tokens kept their order.
 func (s *Sweep) gather(p *Property) (kept []Violation) {
 	all := slices.Clone(s.found[p.place])
 	for _, k := range s.keys {
-		if s.trusted(k) && k.byToken != nil {
+		if s.rules.trusted(k) && k.byToken != nil {
 			all = append(all, k.byToken[p.place]...)
 		}
 	}
@@ -228,7 +216,7 @@ func (s *Sweep) gather(p *Property) (kept []Violation) {
 			break
 		}
 		v := f.plain
-		if s.trusted(f.key) {
+		if s.rules.trusted(f.key) {
 			v = f.trusting
 		}
 		if v == nil {

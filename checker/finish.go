@@ -20,7 +20,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	}
 	s.decide(forever)
 	for _, p := range properties {
-		if p.finish != nil && s.asks(p) {
+		if p.finish != nil && s.rules.asks(p) {
 			p.finish(s, p)
 		}
 	}
@@ -84,7 +84,7 @@ func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 	}
 	violated, stalled, kinds := all.count(p)
 	r.Count, r.Violations, r.Kinds = violated, s.gather(p), kinds
-	doubt, short := p.amiss(s.header.Doubts), s.short(p, stalled)
+	doubt, short := p.amiss(s.rules.header.Doubts), s.short(p, stalled)
 	switch {
 	case violated > 0:
 		r.Outcome, r.Why = Violated, doubt
@@ -106,7 +106,7 @@ func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 
 // notJudged says why a property is not judged at all; empty when it is.
 func (s *Sweep) notJudged(p *Property) string {
-	if why := p.notClaimed(&s.header); why != "" || p.unmet == nil {
+	if why := p.notClaimed(&s.rules.header); why != "" || p.unmet == nil {
 		return why
 	}
 	return p.unmet(s)
@@ -165,7 +165,7 @@ func (s *Sweep) ledgerShort() string {
 func (s *Sweep) reasons() []string {
 	var why []string
 	add := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	needs := s.header.Needs
+	needs := s.rules.header.Needs
 	if s.cut {
 		add("The history is truncated: it has no end.")
 	}

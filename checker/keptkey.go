@@ -51,7 +51,7 @@ var keptKey = Property{
 // It is called before the grant is noted. A set is judged by the last of those leases.
 func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 	o, end := asked[0], stamp(e.End, e.Time)
-	if s.fresh(o.client) || !s.soleAsks(asked) {
+	if s.rules.fresh(o.client) || !s.soleAsks(asked) {
 		return
 	}
 	var last *grant
@@ -63,7 +63,7 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 		s.judged.passed++
 		// The lease ran at least until its promise is over. An earlier attempt
 		// may have taken the key, and its reply was late.
-		kept := end >= g.promise && g.promise-o.start >= s.header.TTL/4 && (e.First == 0 || e.First >= g.promise)
+		kept := end >= g.promise && g.promise-o.start >= s.rules.header.TTL/4 && (e.First == 0 || e.First >= g.promise)
 		if kept && (last == nil || last.promise < g.promise) {
 			last = g
 		}
@@ -80,9 +80,9 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) ||
-			touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}
+			touched(s.service, inv-s.rules.lifetime(), end, uninjectedOnly)}
 		s.record(&keptKey, k, j, j, func(judgement) *Violation {
-			v := &Violation{Property: KeptKey, Key: s.name(k), At: end, From: start, To: end, A: last.ref(),
+			v := &Violation{Property: KeptKey, Key: s.rules.name(k), At: end, From: start, To: end, A: last.ref(),
 				Ops: []int64{last.id, id}}
 			v.Text = fmt.Sprintf("client %d had released %s, which was answered ok, and client %d, which asked from %s on, alone and undisturbed, was granted it only at %s, when the lease of "+
 				"the released grant was over (%s).", last.client, v.Key, client, seconds(start), seconds(end),

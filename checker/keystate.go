@@ -130,7 +130,7 @@ func (s *Sweep) prune(k *keyState) {
 	if bound >= need {
 		return
 	}
-	if !s.exclusive {
+	if !s.rules.exclusive {
 		k.crowd.forget(need)
 	}
 	for ; bound < need; bound = p.at(p.from).g.bound() {
@@ -172,7 +172,7 @@ func (s *Sweep) end(g *grant, t int64) {
 		c := &s.clients[g.client]
 		c.holding--
 		c.closedAt = max(c.closedAt, g.withdrawn)
-		if s.reentrant {
+		if s.rules.reentrant {
 			s.leave(g)
 		}
 	}

@@ -53,7 +53,7 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 		return KindLateNotice, false
 	}
 	disturbed := touched(s.clientSpans(a.client), a.earliest, act, anyFault)
-	if !disturbed && (s.header.Claims.Validity == "" || s.promisedAt(a, act)) {
+	if !disturbed && (s.rules.header.Claims.Validity == "" || s.promisedAt(a, act)) {
 		return KindUnexplained, false
 	}
 	return KindLeaseOverrun, s.onlyStalled(a, act)
@@ -65,33 +65,33 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 // no injected fault is enough by itself. One that touched it without costing it the
 // whole of its promise is not: with that fault alone it would have been in time.
 func (s *Sweep) onlyStalled(a *grant, act int64) bool {
-	told, since := a.withdrawn < act, s.restsSince(a)
+	told, since := a.withdrawn < act, s.rules.restsSince(a)
 	if s.disturbed(a.client, since, act, injectedOnly) {
 		if told || a.promise == forever || timeIn(s.clientSpans(a.client), a.earliest, act, hindering,
 			0) >= a.promise-a.earliest {
 			return false
 		}
 	}
-	if told && !(s.deaf() && s.starved(a, a.withdrawn)) {
+	if told && !(s.rules.deaf() && s.starved(a, a.withdrawn)) {
 		return false
 	}
 	if !told && !s.disturbed(a.client, since, act, uninjectedOnly) {
 		return false
 	}
-	stalled := s.stalledFor(s.clientSpans(a.client), since, act) + s.stalledFor(s.service, since, act)
+	stalled := s.rules.stalledFor(s.clientSpans(a.client), since, act) + s.rules.stalledFor(s.service, since, act)
 	return a.promise == 0 || act-stalled < a.promise
 }
 
 // stalledFor is for how long uninjected stalls may have lasted between two
 // instants, all added up. A stall is measured from heartbeat to heartbeat, or
 // from look to look, so either end may lie up to one threshold off.
-func (s *Sweep) stalledFor(spans []span, from, to int64) int64 {
-	return timeIn(spans, from, to, uninjectedOnly, 2*s.header.Stall)
+func (r *rules) stalledFor(spans []span, from, to int64) int64 {
+	return timeIn(spans, from, to, uninjectedOnly, 2*r.header.Stall)
 }
 
 // deaf tells that the application trusts its acquire and hears no news of a loss. That it went
 // on after such news is then the workload's doing; what took its lock away is what counts.
-func (s *Sweep) deaf() bool { return s.header.Guard == guardNone }
+func (r *rules) deaf() bool { return r.header.Guard == guardNone }
 
 // guardNone is the guard of an application that trusts its acquire.
 const guardNone = "none"
@@ -100,11 +100,11 @@ const guardNone = "none"
 // before a's loss came to light. Servers are not watched everywhere: where another client
 // stalls, the one that renews a's lease, or answers it, may have stood still as well.
 func (s *Sweep) starved(a *grant, loss int64) bool {
-	from := max(a.earliest, loss-s.header.TTL) - s.header.Stall
+	from := max(a.earliest, loss-s.rules.header.TTL) - s.rules.header.Stall
 	for i := range s.clients {
-		if touched(s.clients[i].spans, from, loss+s.header.Stall, uninjectedOnly) {
+		if touched(s.clients[i].spans, from, loss+s.rules.header.Stall, uninjectedOnly) {
 			return true
 		}
 	}
-	return touched(s.service, from, loss+s.header.Stall, uninjectedOnly)
+	return touched(s.service, from, loss+s.rules.header.Stall, uninjectedOnly)
 }

@@ -52,7 +52,7 @@ func baseOf(w writer, o *op, f *footprint, atomic bool) (base, baseOp int64) {
 // judgeBase judges an accepted write that was made from an older version.
 func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 	last := k.ledger.whoever()
-	other := s.besides(w.g, last.run, last.before)
+	other := s.rules.besides(w.g, last.run, last.before)
 	if other.version <= base { // or there is none
 		return
 	}
@@ -62,8 +62,8 @@ func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 	s.putOff(min(g.earliest, other.g.earliest), func() {
 		j := judgement{violated: true, severity: Corrupting}
 		switch {
-		case s.exclude(g, other.g):
-			a, b := inOrder(g, other.g, s.tokens)
+		case s.rules.exclude(g, other.g):
+			a, b := inOrder(g, other.g, s.rules.tokens)
 			did := w.at
 			// the earlier grant's late write slipped in between; what became of
 			// its client after that explains nothing
@@ -72,7 +72,7 @@ func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 			}
 			j.pattern = s.lostPattern(a, b, w, other)
 			j.stallOnly = !(a == g && w.late(j.pattern)) && s.stallExplains(a, b, did)
-		case s.exclusive: // two locks, which keep nobody apart
+		case s.rules.exclusive: // two locks, which keep nobody apart
 			j.pattern = PatternUnexplained
 		}
 		s.record(&lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
@@ -82,8 +82,8 @@ func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 // tellLost tells of a lost update: w replaced what other had written after w's hold read.
 func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64) *Violation {
 	a, b := w.g, other.g
-	v := &Violation{Property: LostUpdate, Severity: Corrupting, Key: s.name(k), At: w.at, From: other.at, To: w.at}
-	first, second := inOrder(a, b, s.trusted(k))
+	v := &Violation{Property: LostUpdate, Severity: Corrupting, Key: s.rules.name(k), At: w.at, From: other.at, To: w.at}
+	first, second := inOrder(a, b, s.rules.trusted(k))
 	v.A, v.B = first.ref(), second.ref()
 	var proof evidence
 	proof.add(a.id, a.start)

@@ -13,7 +13,7 @@ const toleratesMinority = "minority"
 // onService notes a fault on the lock service as far as it excuses anything, by what the lock
 // claims (Claims.Tolerates). This is the only place where a fault on nodes becomes an excuse.
 func (s *Sweep) onService(sp span) {
-	if s.header.Claims.Tolerates != toleratesMinority {
+	if s.rules.header.Claims.Tolerates != toleratesMinority {
 		s.excuse(sp)
 		return
 	}
@@ -34,7 +34,7 @@ func (s *Sweep) excuseBeyond(sp span) {
 		s.excuse(sp)
 		return
 	}
-	moved := s.untilMovedOn(sp)
+	moved := s.rules.untilMovedOn(sp)
 	since := s.noMinoritySince(sp)
 	if moved > since {
 		since = sp.from
@@ -56,7 +56,7 @@ func (s *Sweep) noMinoritySince(sp span) int64 {
 	since := int64(forever)
 	for _, x := range s.nodes {
 		begins := x.id == sp.id || x.from > sp.from && x.from <= sp.to
-		if begins && x.from < since && 2*len(s.struckAt(x.from)) >= s.header.Nodes {
+		if begins && x.from < since && 2*len(s.struckAt(x.from)) >= s.rules.header.Nodes {
 			since = x.from
 		}
 	}
@@ -70,7 +70,7 @@ func (s *Sweep) struckAt(t int64) (nodes []string) {
 	for _, x := range s.nodes {
 		over := x.to
 		if x.injected && over != forever {
-			over += s.lifetime()
+			over += s.rules.lifetime()
 		}
 		if x.from > t || over < t {
 			continue
@@ -96,12 +96,12 @@ func quorumBears(sp span) bool {
 // excuses nothing. Clients that keep a session keep it through one node. If that is away,
 // they are cut off from all, until they have found another one or the session has ended,
 // and that takes a lifetime at most. A leader that is merely slow is not replaced.
-func (s *Sweep) untilMovedOn(sp span) int64 {
-	if s.header.Claims.Validity != validitySession {
+func (r *rules) untilMovedOn(sp span) int64 {
+	if r.header.Claims.Validity != validitySession {
 		return 0
 	}
 	if gone := crashes(sp) || !degrades(sp); gone {
-		return min(sp.to, sp.from+s.lifetime())
+		return min(sp.to, sp.from+r.lifetime())
 	}
 	return sp.to
 }

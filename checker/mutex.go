@@ -36,16 +36,16 @@ var mutualExclusion = Property{
 // judgeHolds judges a grant that has just settled against every settled grant
 // that it can have met. Of two grants, the one that settles later sees the other.
 func (s *Sweep) judgeHolds(g *grant) {
-	if !s.exclusive {
-		if s.asks(&mutualExclusion) {
+	if !s.rules.exclusive {
+		if s.rules.asks(&mutualExclusion) {
 			s.judgeCrowd(g)
 		}
 		return
 	}
 	past := &s.keyOf(g).past
-	for i := past.to - 1; i >= past.from && past.at(i).meets(g, s.tokens); i-- {
+	for i := past.to - 1; i >= past.from && past.at(i).meets(g, s.rules.tokens); i-- {
 		entry := past.at(i)
-		if x := entry.g; s.owns(x, g) {
+		if x := entry.g; s.rules.owns(x, g) {
 			i -= entry.run // its levels, which may be many
 		} else if x.bound() >= g.begin {
 			s.judgePair(x, g)
@@ -54,13 +54,9 @@ func (s *Sweep) judgeHolds(g *grant) {
 	}
 }
 
-// exclude reports whether of two grants each excludes the other: they are of one
-// exclusive lock. Several locks may protect one key of the store.
-func (s *Sweep) exclude(x, y *grant) bool { return s.exclusive && x.key == y.key }
-
 // judgePair has two grants of an exclusive lock decided if they can conflict at all.
 func (s *Sweep) judgePair(x, y *grant) {
-	if s.mayConflict(x, y) {
+	if s.rules.mayConflict(x, y) {
 		s.putOff(s.now, func() { s.decidePair(x, y) }, x, y)
 	}
 }
@@ -68,15 +64,15 @@ func (s *Sweep) judgePair(x, y *grant) {
 // mayConflict reports whether two grants conflict by what is cheap to see: it
 // looks at no fault, and takes the wider reading of the tokens, since whatever
 // conflicts by time conflicts by token too.
-func (s *Sweep) mayConflict(x, y *grant) bool {
-	if s.owns(x, y) || readers(x, y) {
+func (r *rules) mayConflict(x, y *grant) bool {
+	if r.owns(x, y) || readers(x, y) {
 		return false
 	}
-	if overlap(x, y, s.tokens) {
+	if overlap(x, y, r.tokens) {
 		return true
 	}
-	a, b := inOrder(x, y, s.tokens)
-	return x.client != y.client && b.end < a.limit() && (later(b, a, s.tokens) || mayFollow(b, a) || a.end < b.limit())
+	a, b := inOrder(x, y, r.tokens)
+	return x.client != y.client && b.end < a.limit() && (later(b, a, r.tokens) || mayFollow(b, a) || a.end < b.limit())
 }
 
 // hastenBegin moves the begin of a hold forward to t, the end of an acquire with a greater
@@ -96,7 +92,7 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 	}
 	for x := range s.keyOf(g).past.newest(func(entry *pastEntry) bool { return entry.bound > t }) {
 		g.begin = old
-		if x != g && !s.mayConflict(x, g) {
+		if x != g && !s.rules.mayConflict(x, g) {
 			g.begin = t
 			s.judgePair(x, g)
 		}
@@ -138,12 +134,12 @@ func inOrder(x, y *grant, tokens bool) (a, b *grant) {
 
 // decidePair decides whether two grants exclude each other, and records it if they do not.
 func (s *Sweep) decidePair(x, y *grant) {
-	if s.asks(&stolenRelease) {
+	if s.rules.asks(&stolenRelease) {
 		s.judgeStolen(x, y)
 	}
 	plain := s.pairJudgement(x, y, false)
 	trusting := plain
-	if s.tokens {
+	if s.rules.tokens {
 		trusting = s.pairJudgement(x, y, true)
 	}
 	for reading, j := range [2]judgement{plain, trusting} {
@@ -184,7 +180,7 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 // uncertainPromises reports whether a cut history leaves open what became of the
 // promises of two grants: the event that withdrew one of them may lie behind the cut.
 func (s *Sweep) uncertainPromises(a, b *grant) bool {
-	return s.cut && (s.now < b.end+s.delay || s.now < a.end+s.delay)
+	return s.cut && (s.now < b.end+s.rules.delay || s.now < a.end+s.rules.delay)
 }
 
 // harm is the severity of a double-hold.
@@ -204,7 +200,7 @@ func (s *Sweep) harm(tokens bool, grants ...*grant) Severity {
 // tellPair tells of a double-hold of an exclusive lock.
 func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	a, b := inOrder(x, y, tokens)
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(x)), A: a.ref(),
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.rules.name(s.keyOf(x)), A: a.ref(),
 		B: b.ref(), Unordered: j.unordered, Assumed: j.assumed}
 	var proof evidence
 	proof.around(a, b.end)
@@ -276,7 +272,7 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 
 // toldLate tells for how long a client went on although its lock should have told it of the loss.
 func (s *Sweep) toldLate(a, b *grant) string {
-	since, grace := s.noticeable(a, b), seconds(s.header.Claims.LostGrace)
+	since, grace := s.noticeable(a, b), seconds(s.rules.header.Claims.LostGrace)
 	on := seconds(a.untold - since)
 	if since < max(b.end, s.lastDisturbance(a.client, a.untold)) {
 		return fmt.Sprintf(": client %d went on for %s when its lease was over by its own clock as well, and the lock, which declares to notice a loss by that clock "+
@@ -289,13 +285,13 @@ func (s *Sweep) toldLate(a, b *grant) string {
 // overran tells how a client outlived its lease, which ended before b was granted the key.
 func (s *Sweep) overran(a, b *grant, pattern string) string {
 	plight := s.plight(a, a.last)
-	lease := fmt.Sprintf("its lease of %s", seconds(s.header.TTL))
+	lease := fmt.Sprintf("its lease of %s", seconds(s.rules.header.TTL))
 	switch {
-	case s.header.Claims.Validity == validitySession && b.end-a.earliest < s.header.TTL:
+	case s.rules.header.Claims.Validity == validitySession && b.end-a.earliest < s.rules.header.TTL:
 		lease = "its session, which was over before its TTL,"
-	case s.header.Claims.Validity == validitySession:
-		lease = fmt.Sprintf("its session TTL of %s", seconds(s.header.TTL))
-	case s.header.Claims.Validity == validityLibrary && s.timed(a): // mostly less than the TTL
+	case s.rules.header.Claims.Validity == validitySession:
+		lease = fmt.Sprintf("its session TTL of %s", seconds(s.rules.header.TTL))
+	case s.rules.header.Claims.Validity == validityLibrary && a.timed(): // mostly less than the TTL
 		lease = fmt.Sprintf("its lease, which its library called good until %s,", seconds(a.promise+promiseMargin))
 	}
 	switch {

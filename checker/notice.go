@@ -6,7 +6,7 @@ package checker
 // noticedLate reports whether a went on untold for longer than the lock says it
 // takes to tell of a loss.
 func (s *Sweep) noticedLate(a, b *grant) bool {
-	grace := s.header.Claims.LostGrace
+	grace := s.rules.header.Claims.LostGrace
 	return grace > 0 && a.untold-s.noticeable(a, b) > grace
 }
 
@@ -14,7 +14,7 @@ func (s *Sweep) noticedLate(a, b *grant) bool {
 // had lost the key to b.
 func (s *Sweep) noticeable(a, b *grant) int64 {
 	calm := max(b.end, s.lastDisturbance(a.client, a.untold))
-	if s.header.Claims.Notices != noticesAlone {
+	if s.rules.header.Claims.Notices != noticesAlone {
 		return calm
 	}
 	return min(calm, s.overByOwnClock(a, b))
@@ -26,15 +26,15 @@ func (s *Sweep) noticeable(a, b *grant) int64 {
 // Where a fault may have ended it early, a renewal may have been confirmed until then; where
 // one made the client's clock wrong, the client may have misjudged until the clock was right.
 func (s *Sweep) overByOwnClock(a, b *grant) int64 {
-	over, ttl := b.end, s.header.TTL
-	if touched(s.service, s.restsSince(a), b.end, anyFault) {
+	over, ttl := b.end, s.rules.header.TTL
+	if touched(s.service, s.rules.restsSince(a), b.end, anyFault) {
 		over += ttl
 	}
 	spans := s.clientSpans(a.client)
 	for _, sp := range spans {
 		switch {
 		case sp.from > a.untold:
-		case ends(sp) && sp.from <= b.end && s.bearsOn(sp, a):
+		case ends(sp) && sp.from <= b.end && s.rules.bearsOn(sp, a):
 			over = max(over, b.end+ttl)
 		case isClock(sp):
 			over = max(over, min(sp.to, a.untold)+ttl)
@@ -43,11 +43,11 @@ func (s *Sweep) overByOwnClock(a, b *grant) int64 {
 	if over >= a.untold {
 		return over
 	}
-	return over + s.stoppedFor(spans, over, a.untold)
+	return over + s.rules.stoppedFor(spans, over, a.untold)
 }
 
 // stoppedFor is for how long faults and stalls kept a client from running
 // between two instants, all added up.
-func (s *Sweep) stoppedFor(spans []span, from, to int64) int64 {
-	return timeIn(spans, from, to, hindering, 0) + timeIn(spans, from, to, uninjectedOnly, 2*s.header.Stall)
+func (r *rules) stoppedFor(spans []span, from, to int64) int64 {
+	return timeIn(spans, from, to, hindering, 0) + timeIn(spans, from, to, uninjectedOnly, 2*r.header.Stall)
 }

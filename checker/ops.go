@@ -36,9 +36,9 @@ func (s *Sweep) invoke(e *history.Event) {
 // invokeAcquire notes that a client asks for a key.
 func (s *Sweep) invokeAcquire(k *keyState, c *clientState, o *op) {
 	switch {
-	case s.reentrant:
+	case s.rules.reentrant:
 		s.abandon(k, o.client, o.inv)
-	case !s.owners && (c.holding > 0 || o.inv < c.closedAt): // else it has none, or none whose promise that ends
+	case !s.rules.owners && (c.holding > 0 || o.inv < c.closedAt): // else it has none, or none whose promise that ends
 		s.closeGrants(k, o.client, 0, o.inv)
 	}
 	o.before = k.granted
@@ -57,14 +57,14 @@ func (s *Sweep) invokeAcquire(k *keyState, c *clientState, o *op) {
 
 // invokeHeld notes an op that is begun under a grant.
 func (s *Sweep) invokeHeld(k *keyState, o *op, e *history.Event) {
-	if s.confirms[e.Kind] {
+	if s.rules.confirms[e.Kind] {
 		s.judged.asked++
 	}
 	if isStoreOp(e.Kind) {
 		s.ledger.lastInvoked = e.Time
 	}
 	g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant)
-	if s.reentrant && e.Kind == history.Release {
+	if s.rules.reentrant && e.Kind == history.Release {
 		if g != nil && g.closed {
 			g = nil // given back already, and the owner may have others
 		}
@@ -78,7 +78,7 @@ func (s *Sweep) invokeHeld(k *keyState, o *op, e *history.Event) {
 	}
 	o.grant = g
 	g.open++
-	o.outside = s.reentrant && s.mayBeOut(g)
+	o.outside = s.rules.reentrant && s.mayBeOut(g)
 	switch e.Kind {
 	case history.Write:
 		f := s.footprintOn(g, e.Key)
@@ -113,7 +113,7 @@ func (s *Sweep) complete(e *history.Event) {
 	case history.Read, history.Write:
 		o.reaches = e.Type != history.Fail || e.Refused || e.Conflict
 	case history.Release:
-		if s.reentrant {
+		if s.rules.reentrant {
 			s.answered(s.keys[o.key], o, e)
 		}
 	}
@@ -127,7 +127,7 @@ func (s *Sweep) complete(e *history.Event) {
 // can be believed.
 func (s *Sweep) stamped(o *op, e *history.Event) *history.Event {
 	// a translated one has no recorder
-	if max(e.Start, e.End)-s.header.TTL > e.Time && !s.header.Translated {
+	if max(e.Start, e.End)-s.rules.header.TTL > e.Time && !s.rules.header.Translated {
 		e = s.unstamped(e)
 	}
 	o.done, o.definite = true, e.Type != history.Info
@@ -181,7 +181,7 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	case history.Release:
 		s.released(o, e)
 	}
-	if e.Type == history.OK && s.confirms[o.kind] {
+	if e.Type == history.OK && s.rules.confirms[o.kind] {
 		s.confirm(s.spokenFor(g), o)
 	}
 	switch {
@@ -206,17 +206,17 @@ func (g *grant) took(o *op, e *history.Event) {
 // nested.
 func (s *Sweep) renewed(g *grant, o *op, e *history.Event) {
 	done := e.Type == history.OK
-	if done && s.asks(&deadRenewal) {
+	if done && s.rules.asks(&deadRenewal) {
 		s.judgeRenewed(g, o, e)
 	}
 	note := func(x *grant) {
 		x.renewed(e)
-		if done && s.confirms[history.Renew] {
-			s.extend(x, o.start, e)
+		if done && s.rules.confirms[history.Renew] {
+			s.rules.extend(x, o.start, e)
 		}
 	}
 	note(g)
-	if s.reentrant {
+	if s.rules.reentrant {
 		s.siblings(g, note)
 	}
 }
@@ -235,7 +235,7 @@ func (s *Sweep) released(o *op, e *history.Event) {
 	}
 	switch {
 	case e.Type == history.OK:
-		if s.confirms[history.Release] {
+		if s.rules.confirms[history.Release] {
 			s.spokenFor(g).acted(o.id, history.Release, o.start)
 		}
 	case e.Type == history.Fail && e.NotHeld:

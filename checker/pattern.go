@@ -76,10 +76,10 @@ func (s *Sweep) patternOf(a, b *grant, acted int64) string {
 	if s.inPromise(b, a) && !s.uncertainPromises(a, b) {
 		return s.givenAway(a, b)
 	}
-	if s.header.Claims.Validity == validitySession && s.noticedLate(a, b) {
+	if s.rules.header.Claims.Validity == validitySession && s.noticedLate(a, b) {
 		return PatternSessionUnseen
 	}
-	if s.timed(a) && a.promise <= a.end {
+	if a.timed() && a.promise <= a.end {
 		return PatternLateReply
 	}
 	exact := true
@@ -92,7 +92,7 @@ func (s *Sweep) patternOf(a, b *grant, acted int64) string {
 	switch {
 	case a.toldBefore(acted):
 		return PatternLossIgnored
-	case s.timed(a):
+	case a.timed():
 		spent := s.timeOf(a, acted, func(span) bool { return true })
 		if exact && acted-spent >= a.promise {
 			return PatternWorkedPast
@@ -117,7 +117,7 @@ func (s *Sweep) givenAway(a, b *grant) string {
 		return PatternStolen
 	}
 	causes := s.serviceCauses(a.earliest, b.end, 0)
-	if s.header.Claims.Validity == validityLibrary && s.timeOf(a, b.end, isClock) > 0 {
+	if s.rules.header.Claims.Validity == validityLibrary && s.timeOf(a, b.end, isClock) > 0 {
 		// the client itself measured how long its grant is good
 		causes = append(causes, PatternClockJumped)
 	}
@@ -128,12 +128,12 @@ func (s *Sweep) givenAway(a, b *grant) string {
 }
 
 // timed reports whether a grant was promised until a certain instant.
-func (s *Sweep) timed(g *grant) bool { return g.promise != 0 && g.promise != forever }
+func (g *grant) timed() bool { return g.promise != 0 && g.promise != forever }
 
 // causes are the faults that each explain by themselves why a acted though its
 // lease or session was over.
 func (s *Sweep) causes(a, b *grant, acted int64) []string {
-	if s.timed(a) {
+	if a.timed() {
 		return s.leaseCauses(a, b, acted)
 	}
 	return s.sessionCauses(a, b, acted)
@@ -162,10 +162,10 @@ func (s *Sweep) leaseCauses(a, b *grant, acted int64) (causes []string) {
 // that is away for half of the TTL may miss as many keep-alives as it takes, and the
 // session was over when b was granted. What happens to the service counts as well.
 func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
-	half := s.header.TTL / 2
+	half := s.rules.header.TTL / 2
 	for _, spans := range s.troubles(a.client) {
 		for _, sp := range spans {
-			if sp.from > b.end || !s.bearsOn(sp, a) {
+			if sp.from > b.end || !s.rules.bearsOn(sp, a) {
 				continue
 			}
 			long := half > 0 && min(sp.to, b.end)-sp.from >= half
@@ -174,7 +174,7 @@ func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 			}
 		}
 	}
-	return append(causes, s.serviceCauses(max(a.earliest, b.end-2*s.header.TTL), b.end, half)...)
+	return append(causes, s.serviceCauses(max(a.earliest, b.end-2*s.rules.header.TTL), b.end, half)...)
 }
 
 // sessionCause is the pattern of a fault on the client of a session that acted once it was over; ""
@@ -239,7 +239,7 @@ func degrades(sp span) bool { return sp.touch.Stops != history.StopsProcesses &&
 // majorityAway reports whether, at t, faults kept so many servers away that no
 // majority was left, for at least so long.
 func (s *Sweep) majorityAway(t, least int64) bool {
-	n := s.header.Nodes
+	n := s.rules.header.Nodes
 	if n < 3 {
 		return false
 	}
@@ -270,7 +270,7 @@ func (s *Sweep) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
 			if sp.from <= t && sp.to >= g.earliest && takes(sp) {
 				slack := int64(0)
 				if !sp.injected {
-					slack = 2 * s.header.Stall // see stalledFor
+					slack = 2 * s.rules.header.Stall // see stalledFor
 				}
 				sum += max(min(sp.to, t)-max(sp.from, g.earliest), 1) + slack
 			}

@@ -26,10 +26,10 @@ func (s *Sweep) lostPattern(a, b *grant, w, other writer) string {
 	switch begun := a.startOf(own.op); {
 	case begun == 0:
 		return PatternUnexplained
-	case begun <= b.end && later(b, a, s.tokens):
+	case begun <= b.end && later(b, a, s.rules.tokens):
 		return PatternLateRequest
 	default:
-		return s.pairPattern(a, b, begun, s.tokens)
+		return s.pairPattern(a, b, begun, s.rules.tokens)
 	}
 }
 
@@ -46,7 +46,7 @@ func (s *Sweep) confirmedPattern(a, b *grant) string {
 		return PatternClockJumped
 	case renewal:
 		return PatternForeignRenewal
-	case a.confirmedKind == history.Held && s.header.Claims.Validity == validitySession:
+	case a.confirmedKind == history.Held && s.rules.header.Claims.Validity == validitySession:
 		return PatternSessionUnseen
 	}
 	return PatternOwnerUnchecked

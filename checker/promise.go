@@ -25,19 +25,19 @@ const noticesAlone = "alone"
 const tokenFencing = "fencing"
 
 // promised is where the promise of a new grant ends by itself; 0: nothing is promised.
-func (s *Sweep) promised(o *op, e *history.Event) int64 {
-	return s.promiseFrom(stamp(e.Attempt, o.start), e)
+func (r *rules) promised(o *op, e *history.Event) int64 {
+	return r.promiseFrom(stamp(e.Attempt, o.start), e)
 }
 
 // promiseFrom is where a promise made by an attempt that began at start ends.
-func (s *Sweep) promiseFrom(start int64, e *history.Event) int64 {
-	switch s.header.Claims.Validity {
+func (r *rules) promiseFrom(start int64, e *history.Event) int64 {
+	switch r.header.Claims.Validity {
 	case validityLibrary:
 		if e.HasValidFor {
 			return max(0, start+e.ValidFor-promiseMargin)
 		}
 	case validityInvocation:
-		return max(0, start+s.header.TTL-promiseMargin)
+		return max(0, start+r.header.TTL-promiseMargin)
 	case validitySession:
 		return forever
 	}
@@ -45,9 +45,9 @@ func (s *Sweep) promiseFrom(start int64, e *history.Event) int64 {
 }
 
 // extend handles a confirmed renewal: one that ended inside the promise extends it.
-func (s *Sweep) extend(g *grant, start int64, e *history.Event) {
+func (r *rules) extend(g *grant, start int64, e *history.Event) {
 	if stamp(e.End, e.Time) < g.limit() {
-		g.promise = max(g.promise, s.promiseFrom(start, e))
+		g.promise = max(g.promise, r.promiseFrom(start, e))
 	}
 }
 
@@ -58,7 +58,7 @@ func (s *Sweep) promisedAt(g *grant, t int64) bool {
 	if t >= g.limit() {
 		return false
 	}
-	if s.header.Claims.Validity != validitySession {
+	if s.rules.header.Claims.Validity != validitySession {
 		return true
 	}
 	return s.sessionStands(g, t) && !s.endedByFault(g, t) && !s.passedOn(g, t)
@@ -66,7 +66,7 @@ func (s *Sweep) promisedAt(g *grant, t int64) bool {
 
 // sessionStands reports whether nothing disturbed a session in the TTL before t.
 func (s *Sweep) sessionStands(g *grant, t int64) bool {
-	return !s.disturbed(g.client, t-s.header.TTL, t, injectedOnly) && !s.stalledToDeath(g, t)
+	return !s.disturbed(g.client, t-s.rules.header.TTL, t, injectedOnly) && !s.stalledToDeath(g, t)
 }
 
 // endedByFault reports whether a fault may have ended the session of a grant by
@@ -76,7 +76,7 @@ func (s *Sweep) sessionStands(g *grant, t int64) bool {
 func (s *Sweep) endedByFault(g *grant, t int64) bool {
 	since := stamp(g.attempt, g.earliest)
 	return slices.ContainsFunc(s.clientSpans(g.client), func(sp span) bool {
-		counts := sp.touch.Ends == history.EndsSession || s.header.Claims.LostGrace > 0
+		counts := sp.touch.Ends == history.EndsSession || s.rules.header.Claims.LostGrace > 0
 		return counts && sp.from <= t && sp.to >= since && endsAfter(sp, g) && g.confirmed <= sp.to
 	})
 }
@@ -96,19 +96,19 @@ func (s *Sweep) passedOn(g *grant, t int64) bool {
 // But where the lock noticed that the hold was lost, the session did end, and a
 // machine that stalls now and then stalls more than is seen of it.
 func (s *Sweep) stalledToDeath(g *grant, t int64) bool {
-	return s.stalledWithin(g, t-s.header.TTL, t)
+	return s.stalledWithin(g, t-s.rules.header.TTL, t)
 }
 
 // stalledWithin is stalledToDeath of stalls from one instant to another.
 func (s *Sweep) stalledWithin(g *grant, since, t int64) bool {
-	least := s.header.TTL / 2
+	least := s.rules.header.TTL / 2
 	switch {
 	case g.told != 0 || g.disowned:
 		least = 0
-	case s.header.Claims.NoExpiry:
+	case s.rules.header.Claims.NoExpiry:
 		return false
 	}
-	off := s.header.Stall
+	off := s.rules.header.Stall
 	var stalls []span
 	for _, spans := range [2][]span{s.clientSpans(g.client), s.service} {
 		for _, sp := range spans {
@@ -135,17 +135,17 @@ func (s *Sweep) stalledWithin(g *grant, since, t int64) bool {
 
 // restsSince is the first instant at which a fault may end what a grant rests on. A session is
 // older than its grants: one that missed its keep-alives before a grant may still end after it.
-func (s *Sweep) restsSince(g *grant) int64 {
-	if s.header.Claims.Validity == validitySession {
-		return g.earliest - s.header.TTL
+func (r *rules) restsSince(g *grant) int64 {
+	if r.header.Claims.Validity == validitySession {
+		return g.earliest - r.header.TTL
 	}
 	return g.earliest
 }
 
 // bearsOn reports whether a fault lasted until it could end what a grant rests
 // on. A session that a fault ended before the grant was followed by another one.
-func (s *Sweep) bearsOn(sp span, g *grant) bool {
-	return sp.to >= g.earliest || sp.to >= s.restsSince(g) && !ends(sp) && !isClock(sp)
+func (r *rules) bearsOn(sp span, g *grant) bool {
+	return sp.to >= g.earliest || sp.to >= r.restsSince(g) && !ends(sp) && !isClock(sp)
 }
 
 // inPromise reports whether b was granted inside a's promise, were a the earlier of the two.

@@ -168,7 +168,7 @@ func notExclusive(h *history.Header) string {
 
 // noStore says that there is nothing that the lock protects; empty when there is.
 func noStore(s *Sweep) string {
-	if s.header.Store.Engine == "" && s.ledger.entries == 0 {
+	if s.rules.header.Store.Engine == "" && s.ledger.entries == 0 {
 		return "The run had no protected resource."
 	}
 	return ""

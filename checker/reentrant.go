@@ -24,9 +24,6 @@ type ownerOnKey struct {
 	leased int64
 }
 
-// owns reports whether two grants are one owner's, who does not exclude itself.
-func (s *Sweep) owns(x, y *grant) bool { return s.owners && x.client == y.client }
-
 // nests reports whether all that a client holds is the key that it asks for once more.
 func (s *Sweep) nests(k *keyState, c *clientState, client int32) bool {
 	return c.holding == int(s.on(k, client).owner.levels)
@@ -46,7 +43,7 @@ func (s *Sweep) enter(g *grant) {
 // leasedAt is the instant from which a grant's TTL surely ran at the latest, as
 // far as is known by now.
 func (s *Sweep) leasedAt(g *grant) int64 {
-	if s.reentrant {
+	if s.rules.reentrant {
 		return max(g.leased, s.owner(g).leased)
 	}
 	return g.leased
@@ -111,7 +108,7 @@ func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
 // grant shows only that the owner had its newest one. (A.acquire, lost;
 // B.acquire, B.release; A.acquire; A.release of its first grant, answered ok.)
 func (s *Sweep) spokenFor(g *grant) *grant {
-	if s.reentrant {
+	if s.rules.reentrant {
 		return s.newest(g)
 	}
 	return g
@@ -142,7 +139,7 @@ func (s *Sweep) siblings(g *grant, do func(*grant)) {
 func (s *Sweep) renounce(g *grant, t int64) {
 	g.withdraw(t)
 	g.disowned = true
-	if s.reentrant && !g.closed {
+	if s.rules.reentrant && !g.closed {
 		g.knownLost = true
 		s.owner(g).disowned = true
 		s.siblings(g, func(x *grant) {
@@ -199,8 +196,8 @@ func (s *Sweep) keepGreatest(first, other *writer, w writer, by func(*grant) int
 
 // besides returns the first of two writers that does not share g's hold: that
 // is another grant, or of a reentrant lock another client's.
-func (s *Sweep) besides(g *grant, first, second writer) writer {
-	if first.g == g || s.reentrant && first.g != nil && first.g.client == g.client {
+func (r *rules) besides(g *grant, first, second writer) writer {
+	if first.g == g || r.reentrant && first.g != nil && first.g.client == g.client {
 		return second
 	}
 	return first
@@ -208,12 +205,12 @@ func (s *Sweep) besides(g *grant, first, second writer) writer {
 
 // standsBeforeOwner is standsBefore of a reentrant lock: writes of one owner,
 // under whichever of its grants, are in nobody's way.
-func (s *Sweep) standsBeforeOwner(l *writers, g *grant, f *footprint, tokens bool) writer {
-	latest, run := s.besides(g, l.latest, l.others.latest), s.besides(g, l.run, l.before)
+func (r *rules) standsBeforeOwner(l *writers, g *grant, f *footprint, tokens bool) writer {
+	latest, run := r.besides(g, l.latest, l.others.latest), r.besides(g, l.run, l.before)
 	if latest.g != nil && latest.g.earliest > g.end {
 		return latest
 	}
-	if highest := s.besides(g, l.highest, l.others.highest); tokens && highest.g != nil && later(highest.g, g, true) {
+	if highest := r.besides(g, l.highest, l.others.highest); tokens && highest.g != nil && later(highest.g, g, true) {
 		return highest
 	}
 	if f.wrote && run.version > f.wroteLast && !later(g, run.g, tokens) {

@@ -18,16 +18,16 @@ func (s *Sweep) judgeCrowd(g *grant) {
 	k := s.keyOf(g)
 	k.crowd.odd = k.crowd.odd || g.earliest > g.end
 	k.crowd.add(g.end, g.bound(), g.takes)
-	if k.crowd.most() <= s.permits && !k.crowd.odd {
+	if k.crowd.most() <= s.rules.permits && !k.crowd.odd {
 		k.lulls++
 		return // nowhere were there more at once than may be, whatever becomes of them
 	}
 	near := k.near(g)
 	for _, b := range near {
-		if b.crowded || k.crowd.hasRoom(b, s.permits) {
+		if b.crowded || k.crowd.hasRoom(b, s.rules.permits) {
 			continue
 		}
-		if s.tally(k, b, near); s.mayBeCrowded(b) {
+		if s.tally(k, b, near); s.rules.mayBeCrowded(b) {
 			s.judgeCrowded(b, near)
 		}
 	}
@@ -71,12 +71,12 @@ func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 // mayBeCrowded reports whether it is time to look closely at a hold: where
 // there are enough others. Where promises alone count, and there are many, it
 // is not looked at again for each grant that comes.
-func (s *Sweep) mayBeCrowded(b *grant) bool {
-	return int(b.besides) >= s.enough(b) || int(b.backers) >= s.enough(b) && b.backers >= b.lookAgain
+func (r *rules) mayBeCrowded(b *grant) bool {
+	return int(b.besides) >= r.enough(b) || int(b.backers) >= r.enough(b) && b.backers >= b.lookAgain
 }
 
 // enough is how many permits others must have for b to be one too many.
-func (s *Sweep) enough(b *grant) int { return s.permits - int(b.takes) + 1 }
+func (r *rules) enough(b *grant) int { return r.permits - int(b.takes) + 1 }
 
 // taken is how many permits some grants have together.
 func taken(grants ...*grant) (n int) {
@@ -88,7 +88,7 @@ func taken(grants ...*grant) (n int) {
 
 // judgeCrowded looks closely at a hold that may have been one too many.
 func (s *Sweep) judgeCrowded(b *grant, near []*grant) {
-	certain := taken(s.beside(b, near)...) >= s.enough(b)
+	certain := taken(s.beside(b, near)...) >= s.rules.enough(b)
 	if certain || s.promisedBeside(b, near) != nil {
 		// what rests on promises may come to nothing when the faults around it are known
 		b.crowded = certain
@@ -135,26 +135,26 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 		}
 	}
 	switch {
-	case taken(before...) >= s.enough(b):
+	case taken(before...) >= s.rules.enough(b):
 		return before
-	case taken(before...)+taken(unsure...) < s.enough(b):
+	case taken(before...)+taken(unsure...) < s.rules.enough(b):
 		return nil
 	case s.stoodUntil(b, before) && s.stoodUntil(b, unsure):
-		return s.oneEach(s.enough(b), before, unsure)
+		return s.oneEach(s.rules.enough(b), before, unsure)
 	}
 	left := mostChoices
-	return s.choose(s.enough(b), before, unsure, nil, &left)
+	return s.choose(s.rules.enough(b), before, unsure, nil, &left)
 }
 
 // stoodUntil reports whether the promises of all of these grants stood from
 // before the first of them until b: then any two of them exclude each other, but
 // for those of one client. Each was made before b, and promised beyond that.
 func (s *Sweep) stoodUntil(b *grant, grants []*grant) bool {
-	if s.header.Claims.Validity != validitySession {
+	if s.rules.header.Claims.Validity != validitySession {
 		return true
 	}
 	return !slices.ContainsFunc(grants, func(x *grant) bool {
-		since := min(x.earliest, b.end-s.header.TTL) - s.header.TTL
+		since := min(x.earliest, b.end-s.rules.header.TTL) - s.rules.header.TTL
 		return s.disturbed(x.client, since, b.end, injectedOnly) || s.stalledWithin(x, since, b.end)
 	})
 }
@@ -232,7 +232,7 @@ func (s *Sweep) rightlyExcludes(x, b *grant) bool {
 // decideCrowd records a hold that was one too many.
 func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	others, promised := s.beside(b, near), s.promisedBeside(b, near)
-	if b.counted || taken(others...) < s.enough(b) && (promised == nil || s.cut) {
+	if b.counted || taken(others...) < s.rules.enough(b) && (promised == nil || s.cut) {
 		return
 	}
 	b.counted = true
@@ -243,7 +243,7 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	} else {
 		cause = s.explainCrowd(&j, b, others)
 	}
-	if taken(others...) < s.enough(b) {
+	if taken(others...) < s.rules.enough(b) {
 		others = promised
 	}
 	j.unordered = (cause == nil || j.assumed) && !lastOf(b, others)
@@ -292,7 +292,7 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 				cmp.Compare(x.id, y.id))
 		})
 	}
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(b)),
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.rules.name(s.keyOf(b)),
 		A: first.ref(), B: b.ref(), Unordered: j.unordered, Assumed: j.assumed,
 		At: b.end, From: b.end}
 	if j.kind == KindGrantedDead && !first.dead {
@@ -312,7 +312,7 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 		proof.around(x, b.end)
 	}
 	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.To, append([]*grant{b}, others...)...)
-	has := count(s.permits, "permit", "permits")
+	has := count(s.rules.permits, "permit", "permits")
 	if lastOf(b, others) {
 		v.Text = fmt.Sprintf("%s was one holder too many of %s, which has %s, from %s: %s held it too", holder(b),
 			v.Key, has, seconds(b.end), namesOf(others))

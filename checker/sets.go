@@ -22,7 +22,7 @@ func (s *Sweep) join(o *op) {
 // members yields the ops of a set that are open.
 func (s *Sweep) members(set int64) iter.Seq[*op] {
 	return func(yield func(*op) bool) {
-		for id := set; set != 0 && id < set+int64(s.header.Claims.MultiKey); id++ {
+		for id := set; set != 0 && id < set+int64(s.rules.header.Claims.MultiKey); id++ {
 			if x := s.numbers.page(pageOf(id)).op(id); x != nil && x.set == set && !yield(x) {
 				return
 			}
@@ -107,17 +107,4 @@ func (s *Sweep) setFailed(asked []*op, end int64) {
 		k := s.keys[o.key]
 		k.freeAt = max(k.freeAt, end)
 	}
-}
-
-// namesOf tells of the keys of ops in a sentence.
-func (s *Sweep) namesOf(keys []*keyState) string {
-	last := len(keys) - 1
-	if last == 0 {
-		return s.name(keys[0])
-	}
-	text := s.name(keys[0])
-	for _, k := range keys[1:last] {
-		text += ", " + s.name(k)
-	}
-	return text + " and " + s.name(keys[last]) + " together"
 }

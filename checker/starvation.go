@@ -47,10 +47,10 @@ const patience = 10
 // what its client had meanwhile: before its own grant, if it got one, is counted.
 func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
-	if s.asks(&deadlock) {
+	if s.rules.asks(&deadlock) {
 		s.judgeCycle(k, o, end)
 	}
-	if o.start != 0 && o.set == 0 && k.granted-o.before > s.patience {
+	if o.start != 0 && o.set == 0 && k.granted-o.before > s.rules.patience {
 		s.judgePatience(k, o, end)
 	}
 }
@@ -78,7 +78,7 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 	for x := range k.open.all {
 		see(x)
 	}
-	if passed <= s.patience {
+	if passed <= s.rules.patience {
 		return
 	}
 	id, client, start := o.id, o.client, o.start
@@ -89,7 +89,7 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 		}
 		j := judgement{violated: true, stallOnly: s.disturbed(client, start, end, uninjectedOnly)}
 		s.record(&starvation, k, j, j, func(judgement) *Violation {
-			v := &Violation{Property: Starvation, Key: s.name(k), At: end, From: start, To: end, A: first.ref(),
+			v := &Violation{Property: Starvation, Key: s.rules.name(k), At: end, From: start, To: end, A: first.ref(),
 				B: last.ref(), Ops: []int64{id, first.id, last.id}}
 			v.Text = fmt.Sprintf("client %d, which nothing disturbed, waited for %s from %s to %s, and meanwhile the key was granted to others %d times.", client, v.Key,
 				seconds(start), seconds(end), passed)

@@ -65,17 +65,17 @@ func (g *grant) renewed(e *history.Event) {
 
 // leaseOver reports whether a grant's lease had surely ended at t.
 func (s *Sweep) leaseOver(g *grant, t int64) bool {
-	if s.header.Claims.Validity == validitySession || g.leased == forever {
+	if s.rules.header.Claims.Validity == validitySession || g.leased == forever {
 		return g.told != 0 && g.told < t
 	}
-	return s.leasedAt(g)+s.header.TTL < t
+	return s.leasedAt(g)+s.rules.header.TTL < t
 }
 
 // noteLate remembers a release that came too late, if it was not refused.
 func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
 	end := stamp(e.End, e.Time)
-	if !s.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) &&
+	if !s.rules.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) &&
 		!s.gone(g, o.start) {
 		return
 	}
@@ -102,8 +102,8 @@ func (r *lateRelease) freedFor(b, c *grant, ttl int64) bool {
 func (s *Sweep) robbed(g, next *grant, t int64) bool {
 	k := s.keyOf(g)
 	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool {
-		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.tokens) &&
-			r.freedFor(g, next, s.header.TTL)
+		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.rules.tokens) &&
+			r.freedFor(g, next, s.rules.header.TTL)
 	})
 }
 
@@ -124,7 +124,7 @@ func (s *Sweep) freed(b, c *grant) bool {
 
 // judgeStolen judges two grants of which one was made inside the other's promise.
 func (s *Sweep) judgeStolen(x, y *grant) {
-	plain, trusting := s.thief(x, y, false), s.thief(x, y, s.tokens)
+	plain, trusting := s.thief(x, y, false), s.thief(x, y, s.rules.tokens)
 	by := plain
 	if by == nil {
 		by = trusting
@@ -134,9 +134,9 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 		return judgement{violated: r != nil, pattern: PatternStolen,
 			stallOnly: touched(s.service, b.earliest, c.end, uninjectedOnly)}
 	}
-	p, t := judge(plain, false), judge(trusting, s.tokens)
+	p, t := judge(plain, false), judge(trusting, s.rules.tokens)
 	s.record(&stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
-		b, c := inOrder(x, y, s.tokens)
+		b, c := inOrder(x, y, s.rules.tokens)
 		return s.tellStolen(b, c, by)
 	})
 }
@@ -152,7 +152,7 @@ func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	for i := range late {
 		r := &late[i]
 		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) &&
-			r.freedFor(b, c, s.header.TTL) {
+			r.freedFor(b, c, s.rules.header.TTL) {
 			found := *r // the list moves
 			return &found
 		}
@@ -161,7 +161,7 @@ func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 }
 
 func (s *Sweep) tellStolen(b, c *grant, r *lateRelease) *Violation {
-	v := &Violation{Property: StolenRelease, Key: s.name(s.keyOf(b)), At: c.end, From: r.start, To: c.end, A: b.ref(),
+	v := &Violation{Property: StolenRelease, Key: s.rules.name(s.keyOf(b)), At: c.end, From: r.start, To: c.end, A: b.ref(),
 		B: c.ref()}
 	var proof evidence
 	proof.add(r.g.id, r.g.start)

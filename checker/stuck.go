@@ -168,7 +168,7 @@ func (s *Sweep) freeFor(k *keyState, t int64) bool {
 	if since == forever || k.waitHead != nil || len(s.faults) > 0 {
 		return false
 	}
-	return t-since-s.stalledIn(since, t) >= s.lasting()+s.lifetime()-s.header.TTL
+	return t-since-s.stalledIn(since, t) >= s.rules.lasting()+s.rules.lifetime()-s.rules.header.TTL
 }
 
 // stalledIn is for how long the machine itself stalled anybody between two
@@ -216,7 +216,7 @@ func (s *Sweep) freeSince(k *keyState) int64 {
 func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 	j, denied := judgement{violated: true, pattern: s.stuckPattern(k)}, false
 	if phase == probeAlive {
-		denied = slices.ContainsFunc(k.by.all, func(c clientOnKey) bool { return c.denied && !s.fresh(c.client) })
+		denied = slices.ContainsFunc(k.by.all, func(c clientOnKey) bool { return c.denied && !s.rules.fresh(c.client) })
 	}
 	since, id, client := s.freeSince(k), o.id, o.client
 	last, x := k.lastGrant, s.stretchOf(k)
@@ -268,7 +268,7 @@ func (s *Sweep) probeShort() string {
 	var open []string
 	for _, k := range s.keys {
 		if k.probe.got[phase] == 0 && len(k.by.all) > 0 {
-			open = append(open, s.name(k)+" "+k.probe.shortcoming(phase))
+			open = append(open, s.rules.name(k)+" "+k.probe.shortcoming(phase))
 		}
 	}
 	if len(open) > 0 {
@@ -314,16 +314,16 @@ func firstFew(list []string) []string {
 // tellStuck tells of a key that stayed busy.
 func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, since, end int64) *Violation {
 	v := s.stuckAfter(k, last, probe, since, end)
-	v.At = since + s.header.TTL
+	v.At = since + s.rules.header.TTL
 	v.Text = fmt.Sprintf("nobody could hold %s from %s on, yet at %s client %d, a fresh one, was still told that it is busy (TTL %s).", v.Key,
-		seconds(since), seconds(end), client, seconds(s.header.TTL))
+		seconds(since), seconds(end), client, seconds(s.rules.header.TTL))
 	return v
 }
 
 // stuckAfter is a violation in which nobody got the key after the last grant,
 // as the acquire op shows at end.
 func (s *Sweep) stuckAfter(k *keyState, last *grant, op, since, end int64) *Violation {
-	v := &Violation{Property: StuckLock, Key: s.name(k), From: since, To: end}
+	v := &Violation{Property: StuckLock, Key: s.rules.name(k), From: since, To: end}
 	var proof evidence
 	if last != nil {
 		proof.add(last.id, last.start)

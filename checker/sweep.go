@@ -13,19 +13,8 @@ import (
 //
 // It is not safe for concurrent use.
 type Sweep struct {
-	header history.Header
-	names  []string
-	opts   Options
-
-	permits   int
-	exclusive bool // one permit
-	tokens    bool // exclusive, and the tokens are declared to be fencing tokens
-	reentrant bool
-	// a client may have several grants of a key, which do not exclude each other
-	owners   bool
-	confirms [256]bool // by the kind of op
-	patience int64     // how many grants may lie inside a wait
-	asked    []bool    // whether the claims and the workload let a property be judged
+	rules rules
+	opts  Options
 
 	now     int64
 	phase   string
@@ -67,7 +56,6 @@ type Sweep struct {
 	pending []pending
 	decided int // how many of them, from the front
 	nextDue int64
-	delay   int64
 	cut     bool // the history was truncated; known at its end only
 
 	found [][]found // by the place of the property
@@ -122,26 +110,9 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	if o.Keep == 0 {
 		o.Keep = 100
 	}
-	s := &Sweep{header: header, names: keys, opts: o, nextDue: math.MaxInt64, faultStats: plannedFaults(header.Faults),
-		numbers: newDirectory(), footprints: map[*grant][]*footprint{}}
-	s.permits = header.Claims.Permits
-	s.exclusive = s.permits == 1
-	s.tokens = s.exclusive && header.Claims.Token == tokenFencing
-	s.reentrant = header.Claims.Reentrant && !header.Translated
-	s.owners = s.reentrant || header.Translated
-	for _, kind := range confirming {
-		s.confirms[kind] = header.Claims.ConfirmsOp(kind)
-	}
-	// A stall is recorded when the heartbeat comes that it delayed; half a TTL
-	// later it is certainly in the history.
-	s.delay = max(header.TTL/2, 2*header.Stall)
+	s := &Sweep{rules: newRules(header, keys), opts: o, nextDue: math.MaxInt64, faultStats: plannedFaults(header.Faults),
+		numbers: newDirectory(), footprints: map[*grant][]*footprint{}, found: make([][]found, len(properties))}
 	s.ledger.expected = header.Store.Engine != ""
-	// a header that was not read from a file may say anything
-	s.patience = patience * int64(min(max(1, header.Clients), maxClients))
-	s.asked, s.found = make([]bool, len(properties)), make([][]found, len(properties))
-	for _, p := range properties {
-		s.asked[p.place] = p.notClaimed(&s.header) == ""
-	}
 	return s
 }
 
@@ -183,9 +154,6 @@ const (
 	maxClients = history.MaxClients
 )
 
-// asks reports whether the claims and the workload let a property be judged.
-func (s *Sweep) asks(p *Property) bool { return s.asked[p.place] }
-
 // key returns the state of a key, nil when its number makes no sense.
 func (s *Sweep) key(id history.KeyID) *keyState {
 	if int(id) < len(s.keys) && id >= 0 {
@@ -195,7 +163,7 @@ func (s *Sweep) key(id history.KeyID) *keyState {
 		return nil
 	}
 	for n := len(s.keys); n <= int(id); n++ {
-		s.keys = append(s.keys, &keyState{id: history.KeyID(n), open: openGrants{several: !s.exclusive},
+		s.keys = append(s.keys, &keyState{id: history.KeyID(n), open: openGrants{several: !s.rules.exclusive},
 			past: past{spare: &s.spareBlocks, lends: n >= fewKeys}})
 	}
 	return s.keys[id]
@@ -215,11 +183,6 @@ func (s *Sweep) client(n int32) *clientState {
 // keyOf returns the state of a grant's key.
 func (s *Sweep) keyOf(g *grant) *keyState { return s.keys[g.key] }
 
-// fresh reports whether a client belongs to the probe rather than to the workload.
-func (s *Sweep) fresh(client int32) bool {
-	return s.header.Clients > 0 && client > int32(s.header.Clients)
-}
-
 // lost handles a lost-event: it withdraws the promise and ends nothing by itself.
 func (s *Sweep) lost(e *history.Event) {
 	t := stamp(e.Start, e.Time)
@@ -229,7 +192,7 @@ func (s *Sweep) lost(e *history.Event) {
 	if g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant); g != nil {
 		s.judgeLoss(0, t, g.releasing != 0, g)
 		g.lose(t)
-		if s.reentrant {
+		if s.rules.reentrant {
 			s.siblings(g, func(x *grant) { x.lose(t) })
 		}
 	} else if o := s.numbers.page(pageOf(e.Grant)).op(e.Grant); o != nil && o.kind == history.Acquire {

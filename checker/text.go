@@ -9,14 +9,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// name returns a key's name.
-func (s *Sweep) name(k *keyState) string {
-	if int(k.id) < len(s.names) {
-		return s.names[k.id]
-	}
-	return fmt.Sprintf("key %d", k.id)
-}
-
 // seconds writes nanoseconds for a reader.
 func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 
@@ -100,7 +92,7 @@ func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
 		own := s.troubles(g.client)
 		for _, spans := range [4][]span{own[0], own[1], s.service, s.nodes} {
 			for _, sp := range spans {
-				if sp.from <= until && s.bearsOn(sp, g) {
+				if sp.from <= until && s.rules.bearsOn(sp, g) {
 					ids = append(ids, sp.id)
 				}
 			}
@@ -124,7 +116,7 @@ func (s *Sweep) deathsOf(g *grant) (ids []int) {
 func (s *Sweep) plight(g *grant, t int64) string {
 	var worst span
 	for _, sp := range s.clientSpans(g.client) {
-		if sp.from <= t && s.bearsOn(sp, g) && (worst.to == 0 || sp.injected && !worst.injected ||
+		if sp.from <= t && s.rules.bearsOn(sp, g) && (worst.to == 0 || sp.injected && !worst.injected ||
 			sp.injected == worst.injected && sp.length() > worst.length()) {
 			worst = sp
 		}

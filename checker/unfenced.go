@@ -175,7 +175,7 @@ func (s *Sweep) countWrite(e *history.Event) (taken bool) {
 func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 	w := writer{g: g, op: e.Op, version: e.Version, at: e.Time, again: o != nil && o.ledgered || o == nil &&
 		s.ledger.expected}
-	if s.asks(&duplicateEffect) {
+	if s.rules.asks(&duplicateEffect) {
 		s.judgeEffect(k, w, o, e)
 	}
 	// a reader that writes needs no lock to do harm: others read beside it
@@ -189,15 +189,15 @@ func (s *Sweep) written(k *keyState, w writer, o *op, atomic bool) {
 	g := w.g
 	l := k.ledger.under(s.keyOf(g), s)
 	f := s.footprintOn(g, k.id)
-	plain := s.standsBefore(l, g, f, false)
+	plain := s.rules.standsBefore(l, g, f, false)
 	trusting := plain
-	if s.tokens {
-		trusting = s.standsBefore(l, g, f, true)
+	if s.rules.tokens {
+		trusting = s.rules.standsBefore(l, g, f, true)
 	}
-	if s.asks(&unfencedWrite) && (plain.g != nil || trusting.g != nil) {
+	if s.rules.asks(&unfencedWrite) && (plain.g != nil || trusting.g != nil) {
 		s.unfenced(k, w, plain, trusting, o, f)
 	}
-	if base, baseOp := baseOf(w, o, f, atomic); base != noBase && s.asks(&lostUpdate) {
+	if base, baseOp := baseOf(w, o, f, atomic); base != noBase && s.rules.asks(&lostUpdate) {
 		s.judgeBase(k, w, base, baseOp)
 	}
 	f.wrote, f.wroteLast = true, w.version
@@ -205,21 +205,21 @@ func (s *Sweep) written(k *keyState, w writer, o *op, atomic bool) {
 	if k.ledger.beside != nil {
 		s.wroteLast(&k.ledger.last, w)
 	}
-	if s.reentrant {
+	if s.rules.reentrant {
 		s.wroteAsOwner(l, w)
 		return
 	}
 	if l.latest.g == nil || g.earliest >= l.latest.g.earliest {
 		s.keepWriter(&l.latest, w)
 	}
-	if s.tokens && (l.highest.g == nil || g.token >= l.highest.g.token) {
+	if s.rules.tokens && (l.highest.g == nil || g.token >= l.highest.g.token) {
 		s.keepWriter(&l.highest, w)
 	}
 }
 
 // wroteLast notes the write that came last.
 func (s *Sweep) wroteLast(l *recent, w writer) {
-	if l.run.g != w.g && !(s.reentrant && l.run.g != nil && l.run.g.client == w.g.client) {
+	if l.run.g != w.g && !(s.rules.reentrant && l.run.g != nil && l.run.g.client == w.g.client) {
 		gone := l.before.g
 		l.before, l.run.g = l.run, nil // moved, not copied: it is pointed to as often as before
 		s.letGo(gone)
@@ -230,9 +230,9 @@ func (s *Sweep) wroteLast(l *recent, w writer) {
 // standsBefore returns the write that ought not to stand before one of g, as time
 // alone has it, or as the tokens do. Where a hold goes on writing after a certainly
 // earlier one wrote in between, that one's write was the violation, not this one.
-func (s *Sweep) standsBefore(l *writers, g *grant, f *footprint, tokens bool) writer {
+func (r *rules) standsBefore(l *writers, g *grant, f *footprint, tokens bool) writer {
 	if l.others != nil {
-		return s.standsBeforeOwner(l, g, f, tokens)
+		return r.standsBeforeOwner(l, g, f, tokens)
 	}
 	switch {
 	case l.run.g == nil:
@@ -261,7 +261,7 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footp
 		o.pinned = true
 	}
 	s.putOff(s.now, func() {
-		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.tokens)
+		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.rules.tokens)
 		s.record(&unfencedWrite, s.keyOf(w.g), p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, f, j)
@@ -325,7 +325,7 @@ func (s *Sweep) stallExplains(a, b *grant, at int64) bool {
 // tellUnfenced tells of an accepted write w behind another hold's.
 func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, f *footprint, j judgement) *Violation {
 	a, b := w.g, other.g
-	v := &Violation{Property: UnfencedWrite, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: w.at,
+	v := &Violation{Property: UnfencedWrite, Kind: j.kind, Severity: Corrupting, Key: s.rules.name(k), At: w.at,
 		From: other.at, To: w.at, A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)

@@ -33,22 +33,6 @@ func Patience(ttl, slack time.Duration) time.Duration { return Lifetime(ttl, sla
 // renews: the TTL and Slack, or the service's own slack if that is more.
 func Lifetime(ttl, slack time.Duration) time.Duration { return ttl + max(slack, Slack(ttl)) }
 
-// patienceNs is Patience for the run's TTL, or more if the lock says that what
-// it abandons stays for longer.
-func (s *Sweep) patienceNs() int64 { return s.lasting() + s.margin() }
-
-// margin is what Patience adds to the TTL.
-func (s *Sweep) margin() int64 { return s.lifetime() - s.header.TTL + int64(pollAllowance) }
-
-// abandons is for how long an acquire without a grant may leave something behind.
-func (s *Sweep) abandons() int64 { return stamp(s.header.Claims.Abandons, s.header.TTL) }
-
-// lasting is for how long anything may stay at the service that nobody has any more.
-func (s *Sweep) lasting() int64 { return max(s.header.TTL, s.abandons()) }
-
-// restNs is for how long a client may rest between two acquires that belong together.
-func (s *Sweep) restNs() int64 { return s.header.TTL + int64(Slack(time.Duration(s.header.TTL))) }
-
 // stretch is a time in which a key was free, wanted and not granted.
 type stretch struct {
 	counted bool       // as a violation, while the clients worked
@@ -101,13 +85,6 @@ func (s *Sweep) silentIn(from, to int64) int64 {
 	return sum
 }
 
-// expires reports whether a grant that nobody gives back ends by itself a TTL
-// after it was last renewed, by the lock's claims.
-func (s *Sweep) expires() bool {
-	v := s.header.Claims.Validity
-	return (v == validityLibrary || v == validityInvocation) && !s.header.Claims.NoExpiry
-}
-
 // unheldSince is the time since which nobody can hold the key, a last lease of
 // a TTL aside; forever if somebody can.
 func (s *Sweep) unheldSince(k *keyState) int64 {
@@ -116,7 +93,7 @@ func (s *Sweep) unheldSince(k *keyState) int64 {
 		return since
 	}
 	for c := range k.by.eachLoose {
-		if c.loose > c.unknown && !s.expires() {
+		if c.loose > c.unknown && !s.rules.expires() {
 			return forever
 		}
 		since = max(since, c.leased)
@@ -132,18 +109,18 @@ func (s *Sweep) unheldSince(k *keyState) int64 {
 // neededSince is for how long a key must have been free and wanted since from to be stuck.
 // What was granted may stay for a TTL, what was abandoned for less, if the lock says so.
 func (s *Sweep) neededSince(k *keyState, from int64) int64 {
-	stays := max(from+s.abandons(), max(k.vanishedAt, k.leftAt)+s.header.TTL)
+	stays := max(from+s.rules.abandons(), max(k.vanishedAt, k.leftAt)+s.rules.header.TTL)
 	for c := range k.by.eachLoose {
 		if c.loose > c.unknown {
-			stays = max(stays, c.leased+s.header.TTL)
+			stays = max(stays, c.leased+s.rules.header.TTL)
 		}
 	}
 	for g := range k.open.all {
 		if g.loose {
-			stays = max(stays, s.leaseFrom(g)+s.header.TTL)
+			stays = max(stays, s.leaseFrom(g)+s.rules.header.TTL)
 		}
 	}
-	return stays - from + s.margin()
+	return stays - from + s.rules.margin()
 }
 
 // leaseFrom is the last instant from which a grant's lease may run, as far as
@@ -151,7 +128,7 @@ func (s *Sweep) neededSince(k *keyState, from int64) int64 {
 func (s *Sweep) leaseFrom(g *grant) int64 {
 	from := max(s.leasedAt(g), g.last)
 	if g.promise != forever {
-		from = max(from, g.promise-s.header.TTL)
+		from = max(from, g.promise-s.rules.header.TTL)
 	}
 	return from
 }
@@ -166,7 +143,7 @@ func (s *Sweep) judgeDemand(asked []*op, e *history.Event) {
 			s.judgeSleep(x, o.start)
 		}
 	}
-	if from == 0 || end-from < s.abandons()+s.margin() {
+	if from == 0 || end-from < s.rules.abandons()+s.rules.margin() {
 		return // most acquires end here
 	}
 	keys := s.entangled(asked...)
@@ -183,7 +160,7 @@ func (s *Sweep) judgeDemand(asked []*op, e *history.Event) {
 func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 	end := stamp(e.End, e.Time)
 	s.noteMisled(k, o, e, end)
-	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.header.Translated {
+	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.rules.header.Translated {
 		if c := k.by.find(o.client); c != nil {
 			c.demand = demand{} // an error is no answer of the lock
 		}
@@ -191,7 +168,7 @@ func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 	}
 	c := s.on(k, o.client)
 	c.over, c.gone = max(c.over, end), false
-	if c.demand.since == 0 || o.start-c.demand.last > s.restNs() {
+	if c.demand.since == 0 || o.start-c.demand.last > s.rules.restNs() {
 		c.demand.since = o.start
 	}
 	since = c.demand.since
@@ -219,7 +196,7 @@ func (s *Sweep) noteMisled(k *keyState, o *op, e *history.Event, end int64) {
 func (s *Sweep) demandedSince(k *keyState, before int64) int64 {
 	for i := range k.by.all {
 		c := &k.by.all[i]
-		if d := c.demand; d.since != 0 && d.since < before && (s.now-d.last <= s.restNs() || s.waitsFor(k, c.client)) {
+		if d := c.demand; d.since != 0 && d.since < before && (s.now-d.last <= s.rules.restNs() || s.waitsFor(k, c.client)) {
 			before = d.since
 		}
 	}
@@ -234,7 +211,7 @@ func (s *Sweep) refusedAt(k *keyState, e *history.Event) {
 		return
 	}
 	end := stamp(e.End, e.Time)
-	x.ends = slices.DeleteFunc(x.ends, func(d ending) bool { return d.at+s.lifetime() <= end })
+	x.ends = slices.DeleteFunc(x.ends, func(d ending) bool { return d.at+s.rules.lifetime() <= end })
 }
 
 // stretchOf is the stretch that the key is in.
@@ -257,7 +234,7 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 		return
 	}
 	id, client, last, pattern := wants[0].id, wants[0].client, k.lastGrant, s.stuckPattern(k)
-	quiet, asked, misled, what := s.silentIn(from, to), s.askedUntil(keys), s.misledUntil(keys), s.namesOf(wanted)
+	quiet, asked, misled, what := s.silentIn(from, to), s.askedUntil(keys), s.misledUntil(keys), s.rules.namesOf(wanted)
 	if last != nil {
 		pin(last)
 	}
@@ -267,7 +244,7 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 		}
 		calm, need := max(misled, s.calmSince(asked, client, from, to)), need
 		if calm > from {
-			need = max(need, s.patienceNs()) // what a fault held back may be granted yet
+			need = max(need, s.rules.patienceNs()) // what a fault held back may be granted yet
 		}
 		from := calm
 		doubt := !s.longEnough(from, to, quiet, need)
@@ -381,7 +358,7 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 		x.freed, k.stretch = true, nil
 	}
 	w := k.waitHead
-	if w == nil || o.start-w.inv < s.patienceNs() || end-o.start > int64(Slack(time.Duration(s.header.TTL))) {
+	if w == nil || o.start-w.inv < s.rules.patienceNs() || end-o.start > int64(Slack(time.Duration(s.rules.header.TTL))) {
 		return
 	}
 	since := s.unheldSince(k)
@@ -389,7 +366,7 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 		if s.openSets > 0 {
 			since = s.unheld(s.entangled(w))
 		}
-		if from := max(w.inv, since); o.start-from >= s.patienceNs() &&
+		if from := max(w.inv, since); o.start-from >= s.rules.patienceNs() &&
 			(w.slept == nil || o.start-from > w.slept.to-w.slept.from) {
 			w.slept = &slept{from: from, to: o.start, by: o.id}
 		}
@@ -405,10 +382,10 @@ func (s *Sweep) judgeSleep(o *op, start int64) {
 	asked := s.askedUntil(s.entangled(o))
 	s.putOff(from, func() {
 		from := s.calmSince(asked, client, from, x.to)
-		if k.sleptThrough == x.by || x.to-from < s.patienceNs() {
+		if k.sleptThrough == x.by || x.to-from < s.rules.patienceNs() {
 			return
 		}
-		doubt := x.to-from-s.stalledIn(from, x.to) < s.patienceNs()
+		doubt := x.to-from-s.stalledIn(from, x.to) < s.rules.patienceNs()
 		if !doubt {
 			k.sleptThrough = x.by // one violation, however many slept
 		}
@@ -422,7 +399,7 @@ func (s *Sweep) judgeSleep(o *op, start int64) {
 func (s *Sweep) ended(k *keyState, c *clientOnKey, t int64) {
 	known, had := !c.gone, c.loose > c.unknown
 	c.gone = true
-	if k.stretch != nil && known && !s.fresh(c.client) {
+	if k.stretch != nil && known && !s.rules.fresh(c.client) {
 		k.stretch.ends = append(k.stretch.ends, ending{client: c.client, at: t, loser: !had && c.denied})
 	}
 }
@@ -454,13 +431,13 @@ func (s *Sweep) tellWanted(k *keyState, what string, last *grant, id int64, clie
 	v := s.stuckAfter(k, last, id, from, to)
 	v.Kind, v.At = KindWedged, from+need
 	v.Text = fmt.Sprintf("from %s to %s nobody could hold %s, and client %d, which nothing disturbed, asked for it all the time, yet nobody was "+
-		"granted it (TTL %s).", seconds(from), seconds(to), what, client, seconds(s.header.TTL))
+		"granted it (TTL %s).", seconds(from), seconds(to), what, client, seconds(s.rules.header.TTL))
 	return v
 }
 
 // tellAsleep tells of a waiter that slept on.
 func (s *Sweep) tellAsleep(k *keyState, x slept, id int64, client int32, from int64) *Violation {
-	v := &Violation{Property: StuckLock, Kind: KindAsleep, Key: s.name(k), At: from + s.patienceNs(), From: from,
+	v := &Violation{Property: StuckLock, Kind: KindAsleep, Key: s.rules.name(k), At: from + s.rules.patienceNs(), From: from,
 		To: x.to}
 	var proof evidence
 	proof.add(id, from)
