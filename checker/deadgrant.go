@@ -114,11 +114,11 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 		hinders := func(sp span) bool {
 			return sp.injected && sp.touch.Ends != history.EndsSession && sp.from <= a.end && sp.to >= a.ended
 		}
-		spans := s.clientSpans(g.client)
-		if slices.ContainsFunc(spans, hinders) || slices.ContainsFunc(s.service, hinders) {
+		spans := s.faults.clientSpans(g.client)
+		if slices.ContainsFunc(spans, hinders) || slices.ContainsFunc(s.faults.service, hinders) {
 			return
 		}
-		stalled := s.rules.stalledFor(spans, a.ended, a.end) + s.rules.stalledFor(s.service, a.ended, a.end)
+		stalled := s.rules.stalledFor(spans, a.ended, a.end) + s.rules.stalledFor(s.faults.service, a.ended, a.end)
 		j := judgement{violated: true, pattern: PatternSessionUnseen,
 			stallOnly: a.end-a.ended-stalled <= s.rules.sessionLife()}
 		g.dead = j.stands()
@@ -134,7 +134,7 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 // deadSession is a violation by a grant whose session was over from an instant on.
 func (s *Sweep) deadSession(g *grant, from int64) *Violation {
 	return &Violation{Property: DeadGrant, Key: s.rules.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(),
-		Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
+		Ops: []int64{g.id}, Faults: s.faults.faultsOf(g.end, g)}
 }
 
 // judgeSession judges whether the session of a new grant had surely ended: its client was
@@ -156,15 +156,15 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 		placed = max(a.attempt, g.enqueued)
 	}
 	s.putOff(a.attempt, func() {
-		for _, sp := range s.clientSpans(g.client) {
+		for _, sp := range s.faults.clientSpans(g.client) {
 			if sp.touch.Stops != history.StopsProcesses || !sp.injected || !stops(sp) || sp.bit < placed ||
 				sp.healed > a.end || sp.healed-sp.bit <= life ||
-				touched(s.service, sp.bit, a.end, injectedOnly) {
+				touched(s.faults.service, sp.bit, a.end, injectedOnly) {
 				continue
 			}
-			unheard := s.unstalled(sp.bit, life)
+			unheard := s.faults.unstalled(sp.bit, life)
 			j := judgement{violated: true, pattern: PatternLateReply,
-				stallOnly: sp.healed-unheard-s.stalledIn(unheard, sp.healed) <= life}
+				stallOnly: sp.healed-unheard-s.faults.stalledIn(unheard, sp.healed) <= life}
 			g.dead = j.stands()
 			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
 			return
@@ -174,10 +174,10 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 
 // unstalled is the first instant, from t on, after which the service did not
 // stall for the time given.
-func (s *Sweep) unstalled(t, life int64) int64 {
+func (fs *faults) unstalled(t, life int64) int64 {
 	for again := true; again; {
 		again = false
-		for _, sp := range s.service {
+		for _, sp := range fs.service {
 			if !sp.injected && sp.from <= t+life && sp.to > t {
 				t, again = sp.to, true
 			}
@@ -205,7 +205,7 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 	}
 	over := a.over(ttl, spent)
 	s.putOff(a.since, func() {
-		spans := s.clientSpans(g.client)
+		spans := s.faults.clientSpans(g.client)
 		if touched(spans, a.since, a.end, hindering) {
 			return
 		}
@@ -234,7 +234,7 @@ func (a leaseAnswer) over(ttl int64, spent bool) (over int64) {
 func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Violation {
 	v := &Violation{Property: p.Name, Key: s.rules.name(s.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(),
 		Ops:    []int64{a.op},
-		Faults: s.faultsOf(a.end, g)}
+		Faults: s.faults.faultsOf(a.end, g)}
 	done, attempt := fmt.Sprintf("was granted %s", v.Key), "the attempt that took it"
 	if a.op != g.id {
 		done, attempt = fmt.Sprintf("was told that its grant of %s was renewed", v.Key), "the renewal"
@@ -245,13 +245,13 @@ func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Viol
 		return v
 	}
 	v.Text = fmt.Sprintf("%s %s at %s, %s after %s had begun: the lease of %s was over before the client, %s, knew of it.", who(g), done,
-		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.rules.header.TTL), s.calm(g.client, a.since, a.end))
+		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.rules.header.TTL), s.faults.calm(g.client, a.since, a.end))
 	return v
 }
 
 // calm says how little the client of a dead lease was disturbed.
-func (s *Sweep) calm(client int32, from, to int64) string {
-	switch spans := s.clientSpans(client); {
+func (fs *faults) calm(client int32, from, to int64) string {
+	switch spans := fs.clientSpans(client); {
 	case touched(spans, from, to, uninjectedOnly):
 		return "whose stalls were too short to explain it"
 	case touched(spans, from, to, injectedOnly):

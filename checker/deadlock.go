@@ -201,7 +201,7 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 		for _, e := range path {
 			f, t = max(f, e.g.end), min(t, stamp(e.g.until, s.rules.standsUntil(e.g.grant)))
 		}
-		longest, calm := s.calmUntil(path, f, t, injectedOnly), s.calmUntil(path, f, t, anyFault)
+		longest, calm := s.faults.calmUntil(path, f, t, injectedOnly), s.faults.calmUntil(path, f, t, anyFault)
 		j := judgement{violated: longest-f >= s.rules.bound(), stallOnly: calm-f < s.rules.bound() || unreported(path)}
 		if t = calm; j.stallOnly {
 			t = longest
@@ -217,10 +217,10 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 
 // calmUntil is until when no fault of a sort has touched a cycle. What its
 // clients did until the first one is enough, if it is long enough.
-func (s *Sweep) calmUntil(path []edge, from, to int64, which faultFilter) int64 {
+func (fs *faults) calmUntil(path []edge, from, to int64, which faultFilter) int64 {
 	for _, e := range path {
-		since := max(from-s.rules.header.TTL, s.rules.restsSince(e.g.grant))
-		to = min(to, firstTouch(s.clientSpans(e.w.client), since, which), firstTouch(s.service, since, which))
+		since := max(from-fs.rules.header.TTL, fs.rules.restsSince(e.g.grant))
+		to = min(to, firstTouch(fs.clientSpans(e.w.client), since, which), firstTouch(fs.service, since, which))
 	}
 	return to
 }

@@ -128,7 +128,7 @@ func (s *Sweep) tellRepeated(k *keyState, first, second effect, what int64, j ju
 		proof.add(x.g.id, x.g.start)
 		proof.add(x.op, x.at)
 	}
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(second.at, a.g, b.g)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(second.at, a.g, b.g)
 	done := fmt.Sprintf("order %s was charged twice", v.Key)
 	if s.rules.header.Workload == workloadLeader {
 		done = fmt.Sprintf("tick %d of %s ran twice", what, v.Key)

@@ -73,10 +73,10 @@ func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 	}
 	lost := s.lostAsks(asked)
 	s.putOff(inv, func() {
-		if s.mayStand(lost, inv) || k.accused == granted || s.garbled() || s.serviceStruck(inv, end) {
+		if s.faults.mayStand(lost, inv) || k.accused == granted || s.garbled() || s.faults.serviceStruck(inv, end) {
 			return
 		}
-		j := judgement{violated: true, stallOnly: touched(s.service, inv-s.rules.lifetime(), end, uninjectedOnly)}
+		j := judgement{violated: true, stallOnly: touched(s.faults.service, inv-s.rules.lifetime(), end, uninjectedOnly)}
 		if j.stands() {
 			k.accused = granted // the cause is one, until the key is granted again
 		}
@@ -91,7 +91,7 @@ func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 // them, and nothing that was left behind can stand there.
 func (s *Sweep) soleAsks(asked []*op) bool {
 	for _, o := range asked {
-		if k := s.keys[o.key]; k.soleAsk != o.id || !s.nothingLeft(k, o.inv) {
+		if k := s.keys[o.key]; k.soleAsk != o.id || !s.faults.nothingLeft(k, o.inv) {
 			return false
 		}
 	}
@@ -99,12 +99,12 @@ func (s *Sweep) soleAsks(asked []*op) bool {
 }
 
 // nothingLeft reports whether nothing that was left behind can still stand at t.
-func (s *Sweep) nothingLeft(k *keyState, t int64) bool {
+func (fs *faults) nothingLeft(k *keyState, t int64) bool {
 	left := max(k.leftAt, k.vanishedAt)
-	if left == 0 || s.neverEnds() {
+	if left == 0 || fs.neverEnds() {
 		return left == 0
 	}
-	return t-left-s.stalledIn(left, t) > s.rules.lifetime()
+	return t-left-fs.stalledIn(left, t) > fs.rules.lifetime()
 }
 
 // lostAsk is a client's last acquire of unknown fate.
@@ -133,15 +133,15 @@ func (s *Sweep) lostAsks(asked []*op) (all []lostAsk) {
 // stand at t. It stands for a TTL and the slack, or for as long as the lock
 // claims (Claims.Abandons) and the slack. A request that a fault held back is
 // sent again later and later, so its fault counts for twice its time.
-func (s *Sweep) mayStand(lost []lostAsk, t int64) bool {
+func (fs *faults) mayStand(lost []lostAsk, t int64) bool {
 	for _, ask := range lost {
 		left := ask.at
-		for _, sp := range s.clientSpans(ask.client) {
+		for _, sp := range fs.clientSpans(ask.client) {
 			if sp.injected && sp.from <= ask.at {
 				left = max(left, sp.calmAt())
 			}
 		}
-		if left == forever || s.neverEnds() || t-left-s.stalledIn(left, t) <= s.rules.lifetime()-s.rules.header.TTL+s.rules.abandons() {
+		if left == forever || fs.neverEnds() || t-left-fs.stalledIn(left, t) <= fs.rules.lifetime()-fs.rules.header.TTL+fs.rules.abandons() {
 			return true
 		}
 	}
@@ -149,18 +149,18 @@ func (s *Sweep) mayStand(lost []lostAsk, t int64) bool {
 }
 
 // neverEnds reports whether nothing says when something ends that was left behind.
-func (s *Sweep) neverEnds() bool {
-	claims := &s.rules.header.Claims
-	return claims.NoExpiry || s.skewedSince != 0 || claims.Validity == validitySession && s.rules.header.Slack == 0
+func (fs *faults) neverEnds() bool {
+	claims := &fs.rules.header.Claims
+	return claims.NoExpiry || fs.skewedSince != 0 || claims.Validity == validitySession && fs.rules.header.Slack == 0
 }
 
 // serviceStruck reports whether an injected fault of the service may have
 // brought back what was given up, until some instant between two others.
-func (s *Sweep) serviceStruck(from, to int64) bool {
-	if s.rules.header.Claims.NoExpiry || s.skewedSince != 0 {
-		return s.struck
+func (fs *faults) serviceStruck(from, to int64) bool {
+	if fs.rules.header.Claims.NoExpiry || fs.skewedSince != 0 {
+		return fs.struck
 	}
-	return touched(s.service, from-s.rules.lifetime(), to, injectedOnly)
+	return touched(fs.service, from-fs.rules.lifetime(), to, injectedOnly)
 }
 
 func (s *Sweep) tellBusy(keys []*keyState, last *grant, id int64, client int32, start, end int64) *Violation {
@@ -171,7 +171,7 @@ func (s *Sweep) tellBusy(keys []*keyState, last *grant, id int64, client int32, 
 		v.A, v.Ops = last.ref(), []int64{last.id, id}
 		settled = fmt.Sprintf("its last grant, to client %d, was settled", last.client)
 	}
-	for _, sp := range s.clientSpans(client) {
+	for _, sp := range s.faults.clientSpans(client) {
 		if sp.from <= end && sp.to >= start {
 			v.Faults = append(v.Faults, sp.id)
 		}

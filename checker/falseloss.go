@@ -88,7 +88,7 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 			return
 		}
 		since := s.rules.restsSince(g)
-		j := judgement{violated: true, stallOnly: s.starved(g, t) || s.disturbed(g.client, since, t, uninjectedOnly)}
+		j := judgement{violated: true, stallOnly: s.faults.starved(g, t) || s.faults.disturbed(g.client, since, t, uninjectedOnly)}
 		s.record(&falseLoss, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
 	}, grants...)
 }
@@ -99,13 +99,13 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 // the grant rests on. Only a lease outlives a client that was stopped.
 func (s *Sweep) certainlyStood(g *grant, t int64) bool {
 	since := s.rules.restsSince(g)
-	skewed := s.skewedBy(g.client, t) || s.serviceSkewed != 0 && s.serviceSkewed <= t
+	skewed := s.faults.skewedBy(g.client, t) || s.faults.serviceSkewed != 0 && s.faults.serviceSkewed <= t
 	taken := g.next != 0 && g.next < t || g.beside || s.lateBeside(g, t)
-	if taken || skewed || s.garbled() || touched(s.service, since, t, injectedOnly) {
+	if taken || skewed || s.garbled() || touched(s.faults.service, since, t, injectedOnly) {
 		return false
 	}
 	session := s.rules.header.Claims.Validity == validitySession
-	return !slices.ContainsFunc(s.clientSpans(g.client), func(sp span) bool {
+	return !slices.ContainsFunc(s.faults.clientSpans(g.client), func(sp span) bool {
 		return sp.injected && sp.from <= t && sp.to >= since && (session || !stops(sp))
 	})
 }
@@ -123,7 +123,7 @@ func (s *Sweep) lateBeside(g *grant, t int64) bool {
 
 func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {
 	v := &Violation{Property: FalseLoss, Key: s.rules.name(s.keyOf(g)), At: t, From: g.end, To: t, A: g.ref(),
-		Faults: s.faultsOf(t, g)}
+		Faults: s.faults.faultsOf(t, g)}
 	var proof evidence
 	proof.add(g.id, g.start)
 	told := "by a lost-event"

@@ -75,7 +75,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 			continue
 		}
 		s.putOff(waiter.start, func() {
-			if s.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
+			if s.faults.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return
 			}
 			s.record(&fifo, s.keyOf(waiter), judgement{violated: later(waiter, first, false)},

@@ -35,7 +35,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	found := s.total()
 	s.stats.AcquireP50, s.stats.AcquireP99 = s.times[timeWait].quantile(0.50), s.times[timeWait].quantile(0.99)
 	s.stats.Timings, s.stats.Overlapped = s.timings(), rateOf(found.overlapped, s.stats.Grants)
-	s.stats.Faults, s.stats.Bites = s.faultStats, s.biteCount
+	s.stats.Faults, s.stats.Bites = s.faults.stats, s.faults.bites
 	v := Verdict{Truncated: s.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0
 	for _, p := range properties {
@@ -169,10 +169,10 @@ func (s *Sweep) reasons() []string {
 	if s.cut {
 		add("The history is truncated: it has no end.")
 	}
-	for _, name := range s.toothless {
+	for _, name := range s.faults.toothless {
 		add("Nothing proves that the injected fault took effect: %s.", name)
 	}
-	if n := s.unended(); n > 0 && !s.cut {
+	if n := s.faults.unended(); n > 0 && !s.cut {
 		add("%s never ended in the history, so nothing proves that it took effect.",
 			count(n, "An injected fault", "injected faults"))
 	}
@@ -182,8 +182,8 @@ func (s *Sweep) reasons() []string {
 	if s.stats.Handovers < int64(needs.Handovers) {
 		add("Contended hand-overs in the run: %d; a pass needs %d.", s.stats.Handovers, needs.Handovers)
 	}
-	if s.biteCount < needs.Bites {
-		add("The injected faults met a holder %d times; a pass needs %d.", s.biteCount, needs.Bites)
+	if s.faults.bites < needs.Bites {
+		add("The injected faults met a holder %d times; a pass needs %d.", s.faults.bites, needs.Bites)
 	}
 	if s.strays > 0 {
 		add("The history has %s under grants that were over, or that it does not know.",
@@ -197,9 +197,9 @@ func (s *Sweep) reasons() []string {
 }
 
 // unended counts injected faults that have begun and not ended.
-func (s *Sweep) unended() int {
+func (fs *faults) unended() int {
 	n := 0
-	for _, f := range s.faults {
+	for _, f := range fs.open {
 		if f.injected {
 			n++
 		}

@@ -103,7 +103,7 @@ func (s *Sweep) herdShort() string {
 		return fmt.Sprintf("Grants between the two counts: %d; it takes %d to tell what one costs.", n, herdGrants)
 	case to.requests < from.requests:
 		return "The service's count of requests went backwards: a node was started anew."
-	case s.reconnected(from.at, to.at):
+	case s.faults.reconnected(from.at, to.at):
 		return "A fault touched the service between the two counts, and clients that connect again make requests of their own."
 	}
 	return ""
@@ -111,9 +111,9 @@ func (s *Sweep) herdShort() string {
 
 // reconnected reports whether the service was disturbed between two instants so that
 // clients may have connected again. A stall of less than half a TTL breaks no connection.
-func (s *Sweep) reconnected(from, to int64) bool {
-	return slices.ContainsFunc(s.service, func(sp span) bool {
-		return sp.from <= to && sp.to >= from && (sp.injected || sp.to-sp.from >= s.rules.header.TTL/2)
+func (fs *faults) reconnected(from, to int64) bool {
+	return slices.ContainsFunc(fs.service, func(sp span) bool {
+		return sp.from <= to && sp.to >= from && (sp.injected || sp.to-sp.from >= fs.rules.header.TTL/2)
 	})
 }
 

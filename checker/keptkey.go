@@ -75,12 +75,12 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 	k, over, lost, inv, start, client, id := s.keyOf(last), last.promise, s.lostAsks(asked), o.inv, o.start, o.client,
 		o.id
 	s.putOff(inv, func() {
-		spans := s.clientSpans(client)
-		if s.mayStand(lost, inv) || s.garbled() || s.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
+		spans := s.faults.clientSpans(client)
+		if s.faults.mayStand(lost, inv) || s.garbled() || s.faults.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) ||
-			touched(s.service, inv-s.rules.lifetime(), end, uninjectedOnly)}
+			touched(s.faults.service, inv-s.rules.lifetime(), end, uninjectedOnly)}
 		s.record(&keptKey, k, j, j, func(judgement) *Violation {
 			v := &Violation{Property: KeptKey, Key: s.rules.name(k), At: end, From: start, To: end, A: last.ref(),
 				Ops: []int64{last.id, id}}

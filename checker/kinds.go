@@ -52,7 +52,7 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 	if s.noticedLate(a, b) {
 		return KindLateNotice, false
 	}
-	disturbed := touched(s.clientSpans(a.client), a.earliest, act, anyFault)
+	disturbed := touched(s.faults.clientSpans(a.client), a.earliest, act, anyFault)
 	if !disturbed && (s.rules.header.Claims.Validity == "" || s.promisedAt(a, act)) {
 		return KindUnexplained, false
 	}
@@ -66,19 +66,19 @@ func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 // whole of its promise is not: with that fault alone it would have been in time.
 func (s *Sweep) onlyStalled(a *grant, act int64) bool {
 	told, since := a.withdrawn < act, s.rules.restsSince(a)
-	if s.disturbed(a.client, since, act, injectedOnly) {
-		if told || a.promise == forever || timeIn(s.clientSpans(a.client), a.earliest, act, hindering,
+	if s.faults.disturbed(a.client, since, act, injectedOnly) {
+		if told || a.promise == forever || timeIn(s.faults.clientSpans(a.client), a.earliest, act, hindering,
 			0) >= a.promise-a.earliest {
 			return false
 		}
 	}
-	if told && !(s.rules.deaf() && s.starved(a, a.withdrawn)) {
+	if told && !(s.rules.deaf() && s.faults.starved(a, a.withdrawn)) {
 		return false
 	}
-	if !told && !s.disturbed(a.client, since, act, uninjectedOnly) {
+	if !told && !s.faults.disturbed(a.client, since, act, uninjectedOnly) {
 		return false
 	}
-	stalled := s.rules.stalledFor(s.clientSpans(a.client), since, act) + s.rules.stalledFor(s.service, since, act)
+	stalled := s.rules.stalledFor(s.faults.clientSpans(a.client), since, act) + s.rules.stalledFor(s.faults.service, since, act)
 	return a.promise == 0 || act-stalled < a.promise
 }
 
@@ -99,12 +99,12 @@ const guardNone = "none"
 // starved reports whether the machine stalled some client, or the service, in the TTL
 // before a's loss came to light. Servers are not watched everywhere: where another client
 // stalls, the one that renews a's lease, or answers it, may have stood still as well.
-func (s *Sweep) starved(a *grant, loss int64) bool {
-	from := max(a.earliest, loss-s.rules.header.TTL) - s.rules.header.Stall
-	for i := range s.clients {
-		if touched(s.clients[i].spans, from, loss+s.rules.header.Stall, uninjectedOnly) {
+func (fs *faults) starved(a *grant, loss int64) bool {
+	from := max(a.earliest, loss-fs.rules.header.TTL) - fs.rules.header.Stall
+	for i := range fs.byClient {
+		if touched(fs.byClient[i].spans, from, loss+fs.rules.header.Stall, uninjectedOnly) {
 			return true
 		}
 	}
-	return touched(s.service, from, loss+s.rules.header.Stall, uninjectedOnly)
+	return touched(fs.service, from, loss+fs.rules.header.Stall, uninjectedOnly)
 }

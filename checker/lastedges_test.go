@@ -196,7 +196,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 	for i := range h.Events {
 		s.Add(&h.Events[i])
 	}
-	if n := len(s.clients[2].spans); n > 2500 {
+	if n := len(s.faults.clientSpans(2)); n > 2500 {
 		t.Errorf("%d stalls are remembered of a machine on which nobody knows who has the key", n)
 	}
 }

@@ -91,7 +91,7 @@ func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64) *Viol
 	proof.add(b.id, b.start)
 	proof.add(other.op, other.at)
 	proof.add(w.op, w.at)
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(w.at, a, b)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(w.at, a, b)
 	if w.again {
 		v.Text = fmt.Sprintf("the store took a request of %s to %s again, as version %d, over version %d of %s, which is lost.", who(a), v.Key, w.version,
 			other.version, who(b))

@@ -12,51 +12,51 @@ const toleratesMinority = "minority"
 
 // onService notes a fault on the lock service as far as it excuses anything, by what the lock
 // claims (Claims.Tolerates). This is the only place where a fault on nodes becomes an excuse.
-func (s *Sweep) onService(sp span) {
-	if s.rules.header.Claims.Tolerates != toleratesMinority {
-		s.excuse(sp)
+func (fs *faults) onService(sp span) {
+	if fs.rules.header.Claims.Tolerates != toleratesMinority {
+		fs.excuse(sp)
 		return
 	}
-	s.nodes = append(s.nodes, sp)
-	for _, x := range s.nodes {
+	fs.nodes = append(fs.nodes, sp)
+	for _, x := range fs.nodes {
 		if x.from > sp.to || x.to < sp.from {
 			continue
 		}
-		s.service = slices.DeleteFunc(s.service, func(old span) bool { return old.id == x.id })
-		s.excuseBeyond(x)
+		fs.service = slices.DeleteFunc(fs.service, func(old span) bool { return old.id == x.id })
+		fs.excuseBeyond(x)
 	}
 }
 
 // excuseBeyond notes what is left of a fault's excuse where a minority of the
 // nodes excuses nothing.
-func (s *Sweep) excuseBeyond(sp span) {
+func (fs *faults) excuseBeyond(sp span) {
 	if !quorumBears(sp) {
-		s.excuse(sp)
+		fs.excuse(sp)
 		return
 	}
-	moved := s.rules.untilMovedOn(sp)
-	since := s.noMinoritySince(sp)
+	moved := fs.rules.untilMovedOn(sp)
+	since := fs.noMinoritySince(sp)
 	if moved > since {
 		since = sp.from
 	}
 	if moved != 0 && since > sp.from {
 		first := sp
 		first.to = moved
-		s.excuse(first)
+		fs.excuse(first)
 	}
 	if since != forever {
 		sp.from = since
-		s.excuse(sp)
+		fs.excuse(sp)
 	}
 }
 
 // noMinoritySince is the first instant in a fault at which the nodes that are
 // struck are no minority; forever: they always are one.
-func (s *Sweep) noMinoritySince(sp span) int64 {
+func (fs *faults) noMinoritySince(sp span) int64 {
 	since := int64(forever)
-	for _, x := range s.nodes {
+	for _, x := range fs.nodes {
 		begins := x.id == sp.id || x.from > sp.from && x.from <= sp.to
-		if begins && x.from < since && 2*len(s.struckAt(x.from)) >= s.rules.header.Nodes {
+		if begins && x.from < since && 2*len(fs.struckAt(x.from)) >= fs.rules.header.Nodes {
 			since = x.from
 		}
 	}
@@ -66,11 +66,11 @@ func (s *Sweep) noMinoritySince(sp span) int64 {
 // struckAt are the nodes that faults have struck by t. They count for a
 // lifetime longer: a node that has just come back may still bear what was given
 // up meanwhile. One that was only starved was there all the time.
-func (s *Sweep) struckAt(t int64) (nodes []string) {
-	for _, x := range s.nodes {
+func (fs *faults) struckAt(t int64) (nodes []string) {
+	for _, x := range fs.nodes {
 		over := x.to
 		if x.injected && over != forever {
-			over += s.rules.lifetime()
+			over += fs.rules.lifetime()
 		}
 		if x.from > t || over < t {
 			continue
@@ -107,9 +107,9 @@ func (r *rules) untilMovedOn(sp span) int64 {
 }
 
 // excuse notes that a fault on the service excuses what it may explain.
-func (s *Sweep) excuse(sp span) {
-	s.service, s.struck = append(s.service, sp), s.struck || sp.injected
+func (fs *faults) excuse(sp span) {
+	fs.service, fs.struck = append(fs.service, sp), fs.struck || sp.injected
 	if crashes(sp) && !sp.kept {
-		s.restart = sp
+		fs.restart = sp
 	}
 }

@@ -206,7 +206,7 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	proof.around(a, b.end)
 	proof.around(b, b.end)
 	until := max(b.end, min(a.last, b.last))
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(until, a, b)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(until, a, b)
 	both := overlap(a, b, tokens)
 	if both {
 		v.From, v.To = b.beginning(tokens), min(a.last, b.last)
@@ -274,7 +274,7 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 func (s *Sweep) toldLate(a, b *grant) string {
 	since, grace := s.noticeable(a, b), seconds(s.rules.header.Claims.LostGrace)
 	on := seconds(a.untold - since)
-	if since < max(b.end, s.lastDisturbance(a.client, a.untold)) {
+	if since < max(b.end, s.faults.lastDisturbance(a.client, a.untold)) {
 		return fmt.Sprintf(": client %d went on for %s when its lease was over by its own clock as well, and the lock, which declares to notice a loss by that clock "+
 			"within %s, cut off or not, had told it nothing", a.client, on, grace)
 	}
@@ -284,7 +284,7 @@ func (s *Sweep) toldLate(a, b *grant) string {
 
 // overran tells how a client outlived its lease, which ended before b was granted the key.
 func (s *Sweep) overran(a, b *grant, pattern string) string {
-	plight := s.plight(a, a.last)
+	plight := s.faults.plight(a, a.last)
 	lease := fmt.Sprintf("its lease of %s", seconds(s.rules.header.TTL))
 	switch {
 	case s.rules.header.Claims.Validity == validitySession && b.end-a.earliest < s.rules.header.TTL:

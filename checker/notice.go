@@ -13,7 +13,7 @@ func (s *Sweep) noticedLate(a, b *grant) bool {
 // noticeable is the instant from which a's lock had its grace to notice that a
 // had lost the key to b.
 func (s *Sweep) noticeable(a, b *grant) int64 {
-	calm := max(b.end, s.lastDisturbance(a.client, a.untold))
+	calm := max(b.end, s.faults.lastDisturbance(a.client, a.untold))
 	if s.rules.header.Claims.Notices != noticesAlone {
 		return calm
 	}
@@ -27,10 +27,10 @@ func (s *Sweep) noticeable(a, b *grant) int64 {
 // one made the client's clock wrong, the client may have misjudged until the clock was right.
 func (s *Sweep) overByOwnClock(a, b *grant) int64 {
 	over, ttl := b.end, s.rules.header.TTL
-	if touched(s.service, s.rules.restsSince(a), b.end, anyFault) {
+	if touched(s.faults.service, s.rules.restsSince(a), b.end, anyFault) {
 		over += ttl
 	}
-	spans := s.clientSpans(a.client)
+	spans := s.faults.clientSpans(a.client)
 	for _, sp := range spans {
 		switch {
 		case sp.from > a.untold:

@@ -10,7 +10,7 @@ import "fmt"
 // tokens, else because b's attempt that succeeded began only then, and no reply
 // to an earlier one was lost. a and b are as inOrder returns them.
 func (s *Sweep) grantedAfter(b, a *grant, tokens bool) bool {
-	return later(b, a, tokens) || mayFollow(b, a) && !s.disturbed(b.client, b.earliest, b.attempt, anyFault)
+	return later(b, a, tokens) || mayFollow(b, a) && !s.faults.disturbed(b.client, b.earliest, b.attempt, anyFault)
 }
 
 // mayFollow reports whether b's attempt that succeeded began when a had been granted.

@@ -93,7 +93,7 @@ func (s *Sweep) patternOf(a, b *grant, acted int64) string {
 	case a.toldBefore(acted):
 		return PatternLossIgnored
 	case a.timed():
-		spent := s.timeOf(a, acted, func(span) bool { return true })
+		spent := s.faults.timeOf(a, acted, func(span) bool { return true })
 		if exact && acted-spent >= a.promise {
 			return PatternWorkedPast
 		}
@@ -116,8 +116,8 @@ func (s *Sweep) givenAway(a, b *grant) string {
 	if s.freed(a, b) {
 		return PatternStolen
 	}
-	causes := s.serviceCauses(a.earliest, b.end, 0)
-	if s.rules.header.Claims.Validity == validityLibrary && s.timeOf(a, b.end, isClock) > 0 {
+	causes := s.faults.serviceCauses(a.earliest, b.end, 0)
+	if s.rules.header.Claims.Validity == validityLibrary && s.faults.timeOf(a, b.end, isClock) > 0 {
 		// the client itself measured how long its grant is good
 		causes = append(causes, PatternClockJumped)
 	}
@@ -146,13 +146,13 @@ func (s *Sweep) leaseCauses(a, b *grant, acted int64) (causes []string) {
 		takes   func(span) bool
 		pattern string
 	}{{stops, PatternPaused}, {cutsOff, PatternCutOff}, {starves, PatternRenewalStarved}, {away, PatternStoreAway}} {
-		if spent := max(s.timeOf(a, acted, c.takes), s.blockedBy(a, acted, c.takes)); spent > 0 &&
+		if spent := max(s.faults.timeOf(a, acted, c.takes), s.faults.blockedBy(a, acted, c.takes)); spent > 0 &&
 			acted-spent < a.promise {
 			causes = append(causes, c.pattern)
 		}
 	}
 	// how far its own clock led it astray is not in the history
-	if s.timeOf(a, acted, isClock) > 0 {
+	if s.faults.timeOf(a, acted, isClock) > 0 {
 		causes = append(causes, PatternClockJumped)
 	}
 	return causes
@@ -163,7 +163,7 @@ func (s *Sweep) leaseCauses(a, b *grant, acted int64) (causes []string) {
 // session was over when b was granted. What happens to the service counts as well.
 func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 	half := s.rules.header.TTL / 2
-	for _, spans := range s.troubles(a.client) {
+	for _, spans := range s.faults.troubles(a.client) {
 		for _, sp := range spans {
 			if sp.from > b.end || !s.rules.bearsOn(sp, a) {
 				continue
@@ -174,7 +174,7 @@ func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 			}
 		}
 	}
-	return append(causes, s.serviceCauses(max(a.earliest, b.end-2*s.rules.header.TTL), b.end, half)...)
+	return append(causes, s.faults.serviceCauses(max(a.earliest, b.end-2*s.rules.header.TTL), b.end, half)...)
 }
 
 // sessionCause is the pattern of a fault on the client of a session that acted once it was over; ""
@@ -197,17 +197,17 @@ func (g *grant) toldBefore(t int64) bool { return g.told != 0 && g.told < t }
 
 // serviceCauses are the patterns of the injected faults that touched the lock service
 // between two instants. A majority that is away for less than least is no cause.
-func (s *Sweep) serviceCauses(from, to, least int64) (causes []string) {
-	for _, sp := range s.service {
+func (fs *faults) serviceCauses(from, to, least int64) (causes []string) {
+	for _, sp := range fs.service {
 		if sp.injected && sp.from <= to && sp.to >= from {
-			causes = append(causes, s.serviceCause(sp, to, least))
+			causes = append(causes, fs.serviceCause(sp, to, least))
 		}
 	}
 	return causes
 }
 
 // serviceCause is the pattern of one of them.
-func (s *Sweep) serviceCause(sp span, to, least int64) string {
+func (fs *faults) serviceCause(sp span, to, least int64) string {
 	crash := crashes(sp)
 	switch {
 	case isClock(sp):
@@ -218,7 +218,7 @@ func (s *Sweep) serviceCause(sp span, to, least int64) string {
 		return PatternFailover // what it knew came back with it, to a replica that had taken over
 	case crash && least == 0 && !sp.kept:
 		return PatternRestart
-	case s.majorityAway(sp.from, least):
+	case fs.majorityAway(sp.from, least):
 		return PatternQuorum
 	case crash && !(sp.kept && least == 0):
 		return PatternRestart
@@ -238,13 +238,13 @@ func degrades(sp span) bool { return sp.touch.Stops != history.StopsProcesses &&
 
 // majorityAway reports whether, at t, faults kept so many servers away that no
 // majority was left, for at least so long.
-func (s *Sweep) majorityAway(t, least int64) bool {
-	n := s.rules.header.Nodes
+func (fs *faults) majorityAway(t, least int64) bool {
+	n := fs.rules.header.Nodes
 	if n < 3 {
 		return false
 	}
 	var struck []string
-	for _, sp := range s.service {
+	for _, sp := range fs.service {
 		// it splits the servers, and how many stay together is not told
 		shaped := sp.target == targetService
 		if sp.injected && sp.from <= t && sp.to > t && sp.to-t >= least && !shaped && (crashes(sp) || !degrades(sp)) {
@@ -257,20 +257,20 @@ func (s *Sweep) majorityAway(t, least int64) bool {
 
 // troubles are the faults on a client: those that touch what the lock has
 // promised to it, and those that only hold up its application.
-func (s *Sweep) troubles(client int32) [2][]span {
-	c := &s.clients[client]
+func (fs *faults) troubles(client int32) [2][]span {
+	c := fs.metBy(client)
 	return [2][]span{c.spans, c.aside}
 }
 
 // timeOf is for how long faults of a sort lay on a grant's client between its
 // beginning and t; those that lasted for no time at all count a nanosecond.
-func (s *Sweep) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
-	for _, spans := range s.troubles(g.client) {
+func (fs *faults) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
+	for _, spans := range fs.troubles(g.client) {
 		for _, sp := range spans {
 			if sp.from <= t && sp.to >= g.earliest && takes(sp) {
 				slack := int64(0)
 				if !sp.injected {
-					slack = 2 * s.rules.header.Stall // see stalledFor
+					slack = 2 * fs.rules.header.Stall // see stalledFor
 				}
 				sum += max(min(sp.to, t)-max(sp.from, g.earliest), 1) + slack
 			}
@@ -282,11 +282,11 @@ func (s *Sweep) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
 // blockedBy is for how long the grant's slowest op was under way, if it began
 // before t and a fault of the sort lay on the links that it used meanwhile: a
 // connection does not go on at once when its link is whole again.
-func (s *Sweep) blockedBy(g *grant, t int64, takes func(span) bool) int64 {
+func (fs *faults) blockedBy(g *grant, t int64, takes func(span) bool) int64 {
 	if g.slowFrom >= t {
 		return 0
 	}
-	for _, spans := range s.troubles(g.client) {
+	for _, spans := range fs.troubles(g.client) {
 		for _, sp := range spans {
 			if (sp.links || sp.store) && takes(sp) && sp.from <= g.slowFrom+g.slowFor && sp.to >= g.slowFrom {
 				return g.slowFor

@@ -210,9 +210,9 @@ func TestTheRestartOfLongAgo(t *testing.T) {
 			}
 			s.Add(&h.Events[i])
 		}
-		if v := s.Finish(false); len(s.service) > 0 || v.Property(TokenOrder).Count != 1 ||
+		if v := s.Finish(false); len(s.faults.service) > 0 || v.Property(TokenOrder).Count != 1 ||
 			v.Property(TokenOrder).Violations[0].Pattern != want {
-			t.Errorf("%q: %d faults of the service are remembered, %+v, want %s", text, len(s.service), v.Property(TokenOrder), want)
+			t.Errorf("%q: %d faults of the service are remembered, %+v, want %s", text, len(s.faults.service), v.Property(TokenOrder), want)
 		}
 	}
 }

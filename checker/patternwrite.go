@@ -42,7 +42,7 @@ func (s *Sweep) confirmedPattern(a, b *grant) string {
 		if way := s.givenAway(a, b); renewal || way == PatternFailover {
 			return way
 		}
-	case renewal && s.timeOf(a, a.confirmed, isClock) > 0:
+	case renewal && s.faults.timeOf(a, a.confirmed, isClock) > 0:
 		return PatternClockJumped
 	case renewal:
 		return PatternForeignRenewal
@@ -56,14 +56,14 @@ func (s *Sweep) confirmedPattern(a, b *grant) string {
 // a's: a counter that a server lost begins anew.
 func (s *Sweep) tokenPattern(a, b *grant) string {
 	var causes []string
-	for _, c := range s.serviceCauses(a.earliest, b.end, 0) {
+	for _, c := range s.faults.serviceCauses(a.earliest, b.end, 0) {
 		// no other takes a counter back
 		if c == PatternFailover || c == PatternRestart || c == PatternClockJumped {
 			causes = append(causes, c)
 		}
 	}
 	// the faults of long ago are forgotten
-	if r := s.restart; r.from <= b.end && r.to >= a.earliest {
+	if r := s.faults.restart; r.from <= b.end && r.to >= a.earliest {
 		causes = append(causes, PatternRestart)
 	}
 	if len(causes) == 0 {

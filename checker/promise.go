@@ -66,7 +66,7 @@ func (s *Sweep) promisedAt(g *grant, t int64) bool {
 
 // sessionStands reports whether nothing disturbed a session in the TTL before t.
 func (s *Sweep) sessionStands(g *grant, t int64) bool {
-	return !s.disturbed(g.client, t-s.rules.header.TTL, t, injectedOnly) && !s.stalledToDeath(g, t)
+	return !s.faults.disturbed(g.client, t-s.rules.header.TTL, t, injectedOnly) && !s.stalledToDeath(g, t)
 }
 
 // endedByFault reports whether a fault may have ended the session of a grant by
@@ -75,7 +75,7 @@ func (s *Sweep) sessionStands(g *grant, t int64) bool {
 // answer that confirmed the grant after the fault shows that it stood.
 func (s *Sweep) endedByFault(g *grant, t int64) bool {
 	since := stamp(g.attempt, g.earliest)
-	return slices.ContainsFunc(s.clientSpans(g.client), func(sp span) bool {
+	return slices.ContainsFunc(s.faults.clientSpans(g.client), func(sp span) bool {
 		counts := sp.touch.Ends == history.EndsSession || s.rules.header.Claims.LostGrace > 0
 		return counts && sp.from <= t && sp.to >= since && endsAfter(sp, g) && g.confirmed <= sp.to
 	})
@@ -110,7 +110,7 @@ func (s *Sweep) stalledWithin(g *grant, since, t int64) bool {
 	}
 	off := s.rules.header.Stall
 	var stalls []span
-	for _, spans := range [2][]span{s.clientSpans(g.client), s.service} {
+	for _, spans := range [2][]span{s.faults.clientSpans(g.client), s.faults.service} {
 		for _, sp := range spans {
 			if sp.to == forever && sp.from <= t {
 				return true // it goes on

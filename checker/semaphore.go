@@ -155,7 +155,7 @@ func (s *Sweep) stoodUntil(b *grant, grants []*grant) bool {
 	}
 	return !slices.ContainsFunc(grants, func(x *grant) bool {
 		since := min(x.earliest, b.end-s.rules.header.TTL) - s.rules.header.TTL
-		return s.disturbed(x.client, since, b.end, injectedOnly) || s.stalledWithin(x, since, b.end)
+		return s.faults.disturbed(x.client, since, b.end, injectedOnly) || s.stalledWithin(x, since, b.end)
 	})
 }
 
@@ -311,7 +311,7 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 	for _, x := range others {
 		proof.around(x, b.end)
 	}
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.To, append([]*grant{b}, others...)...)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(v.To, append([]*grant{b}, others...)...)
 	has := count(s.rules.permits, "permit", "permits")
 	if lastOf(b, others) {
 		v.Text = fmt.Sprintf("%s was one holder too many of %s, which has %s, from %s: %s held it too", holder(b),

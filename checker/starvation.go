@@ -84,10 +84,10 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 	id, client, start := o.id, o.client, o.start
 	pin(first, last)
 	s.putOff(start, func() {
-		if s.disturbed(client, start, end, injectedOnly) {
+		if s.faults.disturbed(client, start, end, injectedOnly) {
 			return
 		}
-		j := judgement{violated: true, stallOnly: s.disturbed(client, start, end, uninjectedOnly)}
+		j := judgement{violated: true, stallOnly: s.faults.disturbed(client, start, end, uninjectedOnly)}
 		s.record(&starvation, k, j, j, func(judgement) *Violation {
 			v := &Violation{Property: Starvation, Key: s.rules.name(k), At: end, From: start, To: end, A: first.ref(),
 				B: last.ref(), Ops: []int64{id, first.id, last.id}}

@@ -119,7 +119,7 @@ func (s *Sweep) gone(g *grant, t int64) bool {
 // freed reports whether a release of an older grant explains that c was granted
 // inside b's promise, though it may not prove it.
 func (s *Sweep) freed(b, c *grant) bool {
-	return !touched(s.service, b.earliest, c.end, anyFault) && s.robbed(b, c, c.end)
+	return !touched(s.faults.service, b.earliest, c.end, anyFault) && s.robbed(b, c, c.end)
 }
 
 // judgeStolen judges two grants of which one was made inside the other's promise.
@@ -132,7 +132,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 	judge := func(r *lateRelease, tokens bool) judgement {
 		b, c := inOrder(x, y, tokens)
 		return judgement{violated: r != nil, pattern: PatternStolen,
-			stallOnly: touched(s.service, b.earliest, c.end, uninjectedOnly)}
+			stallOnly: touched(s.faults.service, b.earliest, c.end, uninjectedOnly)}
 	}
 	p, t := judge(plain, false), judge(trusting, s.rules.tokens)
 	s.record(&stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
@@ -145,7 +145,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 // under one reading of the key's tokens.
 func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	b, c := inOrder(x, y, tokens)
-	if !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, injectedOnly) {
+	if !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.faults.service, b.earliest, c.end, injectedOnly) {
 		return nil
 	}
 	late := s.keyOf(b).late
@@ -168,7 +168,7 @@ func (s *Sweep) tellStolen(b, c *grant, r *lateRelease) *Violation {
 	proof.add(b.id, b.start)
 	proof.add(r.op, r.start)
 	proof.add(c.id, c.start)
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(c.end, r.g, b, c)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(c.end, r.g, b, c)
 	v.Text = fmt.Sprintf("client %d released its grant of %s at %s, when its lease was over and the key belonged to %s; it was not refused, and %s was granted the key "+
 		"at %s, inside client %d's promise.", r.g.client, v.Key, seconds(r.start), who(b), who(c), seconds(c.end),
 		b.client)

@@ -147,7 +147,7 @@ func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
 			p.got[phase] = end
 		}
 	case e.Type == history.Fail && e.Busy:
-		if !s.freeFor(k, end) || s.skewedBy(o.client, end) {
+		if !s.faults.freeFor(k, end) || s.faults.skewedBy(o.client, end) {
 			p.occupied[phase] = true
 		} else if !p.stuck[phase] {
 			p.stuck[phase] = true
@@ -163,22 +163,22 @@ func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
 
 // freeFor reports whether at t nobody could have held the key for a TTL and the
 // slack, with every fault healed.
-func (s *Sweep) freeFor(k *keyState, t int64) bool {
-	since := s.freeSince(k)
-	if since == forever || k.waitHead != nil || len(s.faults) > 0 {
+func (fs *faults) freeFor(k *keyState, t int64) bool {
+	since := fs.freeSince(k)
+	if since == forever || k.waitHead != nil || len(fs.open) > 0 {
 		return false
 	}
-	return t-since-s.stalledIn(since, t) >= s.rules.lasting()+s.rules.lifetime()-s.rules.header.TTL
+	return t-since-fs.stalledIn(since, t) >= fs.rules.lasting()+fs.rules.lifetime()-fs.rules.header.TTL
 }
 
 // stalledIn is for how long the machine itself stalled anybody between two
 // instants, a client or a node of the service. Where several stood still at a
 // time, that time counts once. A machine that starves its processes does not
 // heal, so this time is not counted; but it does not begin the wait anew either.
-func (s *Sweep) stalledIn(from, to int64) (sum int64) {
-	stalls := stallsIn(nil, s.service, from, to)
-	for i := range s.clients {
-		stalls = stallsIn(stalls, s.clients[i].spans, from, to)
+func (fs *faults) stalledIn(from, to int64) (sum int64) {
+	stalls := stallsIn(nil, fs.service, from, to)
+	for i := range fs.byClient {
+		stalls = stallsIn(stalls, fs.byClient[i].spans, from, to)
 	}
 	slices.SortFunc(stalls, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for _, sp := range stalls {
@@ -201,8 +201,8 @@ func stallsIn(stalls, spans []span, from, to int64) []span {
 
 // freeSince is the instant from which nobody could hold the key and nothing was broken, but for
 // what an acquire of unknown fate left behind. It is forever if somebody still holds the key.
-func (s *Sweep) freeSince(k *keyState) int64 {
-	since := max(k.freeAt, s.healedAt)
+func (fs *faults) freeSince(k *keyState) int64 {
+	since := max(k.freeAt, fs.healedAt)
 	for c := range k.by.eachLoose {
 		if c.loose > c.unknown || c.missing > 0 {
 			return forever
@@ -218,7 +218,7 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 	if phase == probeAlive {
 		denied = slices.ContainsFunc(k.by.all, func(c clientOnKey) bool { return c.denied && !s.rules.fresh(c.client) })
 	}
-	since, id, client := s.freeSince(k), o.id, o.client
+	since, id, client := s.faults.freeSince(k), o.id, o.client
 	last, x := k.lastGrant, s.stretchOf(k)
 	if x.counted {
 		return // while the clients worked
@@ -328,7 +328,7 @@ func (s *Sweep) stuckAfter(k *keyState, last *grant, op, since, end int64) *Viol
 	if last != nil {
 		proof.add(last.id, last.start)
 		v.A = last.ref()
-		v.Faults = s.deathsOf(last)
+		v.Faults = s.faults.deathsOf(last)
 	}
 	proof.add(op, end)
 	v.Ops = proof.ops()

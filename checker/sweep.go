@@ -13,8 +13,9 @@ import (
 //
 // It is not safe for concurrent use.
 type Sweep struct {
-	rules rules
-	opts  Options
+	rules  rules
+	faults faults
+	opts   Options
 
 	now     int64
 	phase   string
@@ -38,20 +39,6 @@ type Sweep struct {
 	footprints map[*grant][]*footprint
 
 	clients []clientState
-	service []span // faults that touched the lock service, as far as they excuse anything
-	nodes   []span // all of them, where a fault on a minority excuses nothing; else none
-	struck  bool   // an injected one
-	// skewedSince is the first instant at which a fault made any clock wrong,
-	// serviceSkewed the first at which it was one of the service's; 0: none was.
-	skewedSince, serviceSkewed int64
-	// the last of them by which servers lost what they knew, or may have
-	restart     span
-	faults      []openFault
-	healedAt    int64
-	faultStats  []FaultStats
-	biteCount   int
-	toothless   []string
-	disturbTrim int
 
 	pending []pending
 	decided int // how many of them, from the front
@@ -86,13 +73,7 @@ type Sweep struct {
 
 // clientState is what is known of one client, on every key.
 type clientState struct {
-	spans []span // faults that touched it
-	// faults that held up its application, or its way to the store, and touched
-	// nothing that the lock had promised
-	aside []span
 	alive int64 // the last sign of life
-	// skewedSince is the first instant at which a fault made its clock wrong; 0: it never was.
-	skewedSince int64
 	// latest is its latest incarnation, gone the latest that has ended.
 	latest, gone int32
 	holding      int // grants that it has not given up, over all keys
@@ -110,8 +91,9 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	if o.Keep == 0 {
 		o.Keep = 100
 	}
-	s := &Sweep{rules: newRules(header, keys), opts: o, nextDue: math.MaxInt64, faultStats: plannedFaults(header.Faults),
+	s := &Sweep{rules: newRules(header, keys), opts: o, nextDue: math.MaxInt64,
 		numbers: newDirectory(), footprints: map[*grant][]*footprint{}, found: make([][]found, len(properties))}
+	s.faults = faults{rules: &s.rules, stats: plannedFaults(header.Faults)}
 	s.ledger.expected = header.Store.Engine != ""
 	return s
 }
@@ -134,7 +116,7 @@ func (s *Sweep) Add(e *history.Event) {
 	case history.Lost:
 		s.lost(e)
 	case history.Fault:
-		s.fault(e)
+		s.faultEvent(e)
 	case history.Exit:
 		s.exit(e)
 	case history.Mark:
@@ -213,7 +195,7 @@ func (s *Sweep) exit(e *history.Event) {
 	if e.Process == 0 {
 		c.gone = c.latest
 	}
-	alive := min(max(c.alive, s.killedAt(c, gone)), gone)
+	alive := min(max(c.alive, s.faults.killedAt(e.Client, gone)), gone)
 	s.unfinished(e.Client, e.Process, gone)
 	for _, k := range c.keysOf() {
 		k.orphaned(e.Client, e.Process, gone)

@@ -108,7 +108,7 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 	if great.end < small.end {
 		if small.client != great.client && !small.tokenOrderBroken && !s.rules.header.Translated {
 			s.putOff(small.earliest, func() {
-				if !s.disturbed(small.client, small.earliest, small.end, anyFault) &&
+				if !s.faults.disturbed(small.client, small.earliest, small.end, anyFault) &&
 					!s.uncertainPromises(small, great) {
 					s.tokenViolation(great, small, "overtaken")
 				}
@@ -138,7 +138,7 @@ func (s *Sweep) tellToken(a, b *grant, how string) *Violation {
 	var proof evidence
 	proof.add(a.id, a.start)
 	proof.add(b.id, b.start)
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.At, a, b)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(v.At, a, b)
 	switch how {
 	case "shared":
 		v.Text = fmt.Sprintf("client %d and client %d were both given token %d for %s.", a.client, b.client, b.token,

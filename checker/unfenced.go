@@ -333,7 +333,7 @@ func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, f *footprint, 
 	proof.add(b.id, b.start)
 	proof.add(other.op, other.at)
 	proof.add(w.op, w.at)
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(w.at, a, b)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(w.at, a, b)
 	v.Text = fmt.Sprintf("the store accepted a write of %s to %s (version %d) after one of %s (version %d)", who(a),
 		v.Key, w.version, who(b), other.version)
 	if w.again {

@@ -182,7 +182,7 @@ func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 
 // noteMisled notes until when a client may wait by a clock that is wrong.
 func (s *Sweep) noteMisled(k *keyState, o *op, e *history.Event, end int64) {
-	if !s.skewedBy(o.client, s.now) {
+	if !s.faults.skewedBy(o.client, s.now) {
 		return
 	}
 	if e.Type == history.Info && o.start == 0 { // it may sleep yet
@@ -242,12 +242,12 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 		if x.counted || x.probed {
 			return
 		}
-		calm, need := max(misled, s.calmSince(asked, client, from, to)), need
+		calm, need := max(misled, s.faults.calmSince(asked, client, from, to)), need
 		if calm > from {
 			need = max(need, s.rules.patienceNs()) // what a fault held back may be granted yet
 		}
 		from := calm
-		doubt := !s.longEnough(from, to, quiet, need)
+		doubt := !s.faults.longEnough(from, to, quiet, need)
 		if x.counted = !doubt; x.counted || !x.doubted && longEnough(to-from, quiet, need) {
 			x.doubted = doubt
 			j := judgement{violated: true, kind: KindWedged, pattern: pattern, stallOnly: doubt}
@@ -262,8 +262,8 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 // longEnough reports whether a key was free and wanted for too long. Time in
 // which the machine stalled does not count. Time in which the service gave no
 // answer counts only where there is much of it.
-func (s *Sweep) longEnough(from, to, quiet, need int64) bool {
-	return from < to && longEnough(to-from-s.stalledIn(from, to), quiet, need)
+func (fs *faults) longEnough(from, to, quiet, need int64) bool {
+	return from < to && longEnough(to-from-fs.stalledIn(from, to), quiet, need)
 }
 
 // longEnough reports whether a wait was too long, of which the service was quiet for a part.
@@ -276,8 +276,8 @@ func longEnough(lasted, quiet, need int64) bool {
 // held back is sent again later and later, so a fault counts for twice its time. A
 // wrong clock of the waiter or of the service disturbs for ever. What waits by it
 // may wait for a time that is far ahead, and a monotonic clock keeps what it gained.
-func (s *Sweep) calmSince(asked []asker, waiter int32, from, to int64) int64 {
-	if s.skewedBy(waiter, to) || s.serviceSkewed != 0 && s.serviceSkewed <= to {
+func (fs *faults) calmSince(asked []asker, waiter int32, from, to int64) int64 {
+	if fs.skewedBy(waiter, to) || fs.serviceSkewed != 0 && fs.serviceSkewed <= to {
 		return forever
 	}
 	pass := func(spans []span, matters func(span) bool) {
@@ -288,24 +288,24 @@ func (s *Sweep) calmSince(asked []asker, waiter int32, from, to int64) int64 {
 		}
 	}
 	// the stalls of the machine are taken off: see stalledIn
-	pass(s.service, func(sp span) bool { return sp.injected })
-	pass(s.clientSpans(waiter), func(sp span) bool { return sp.injected })
+	pass(fs.service, func(sp span) bool { return sp.injected })
+	pass(fs.clientSpans(waiter), func(sp span) bool { return sp.injected })
 	for _, a := range asked {
-		pass(s.clientSpans(a.client), func(sp span) bool { return sp.injected && sp.from <= a.until })
+		pass(fs.clientSpans(a.client), func(sp span) bool { return sp.injected && sp.from <= a.until })
 	}
 	return from
 }
 
 // skewedBy reports whether a fault had made a client's own clock wrong by t.
-func (s *Sweep) skewedBy(client int32, t int64) bool {
-	since := s.clients[client].skewedSince
+func (fs *faults) skewedBy(client int32, t int64) bool {
+	since := fs.metBy(client).skewedSince
 	return since != 0 && since <= t
 }
 
 // misledUntil is until when some client may have slept in its place in the
 // queue, by its own wrong clock; forever: one may do so yet.
 func (s *Sweep) misledUntil(keys []*keyState) (until int64) {
-	if s.skewedSince == 0 {
+	if s.faults.skewedSince == 0 {
 		return 0
 	}
 	for _, k := range keys {
@@ -313,7 +313,7 @@ func (s *Sweep) misledUntil(keys []*keyState) (until int64) {
 			until = max(until, k.by.all[i].misled)
 		}
 		for o := k.waitHead; o != nil; o = o.next {
-			if s.skewedBy(o.client, s.now) {
+			if s.faults.skewedBy(o.client, s.now) {
 				return forever
 			}
 		}
@@ -381,11 +381,11 @@ func (s *Sweep) judgeSleep(o *op, start int64) {
 	o.slept = nil
 	asked := s.askedUntil(s.entangled(o))
 	s.putOff(from, func() {
-		from := s.calmSince(asked, client, from, x.to)
+		from := s.faults.calmSince(asked, client, from, x.to)
 		if k.sleptThrough == x.by || x.to-from < s.rules.patienceNs() {
 			return
 		}
-		doubt := x.to-from-s.stalledIn(from, x.to) < s.rules.patienceNs()
+		doubt := x.to-from-s.faults.stalledIn(from, x.to) < s.rules.patienceNs()
 		if !doubt {
 			k.sleptThrough = x.by // one violation, however many slept
 		}

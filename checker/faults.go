@@ -6,6 +6,40 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// faults are those of a history: on clients, on the lock service, and on the machine. They say
+// whom a fault touched, when, and for how long. So they are what excuses a lock.
+type faults struct {
+	rules    *rules
+	byClient []clientFaults
+	service  []span // faults that touched the lock service, as far as they excuse anything
+	nodes    []span // all of them, where a fault on a minority excuses nothing; else none
+	struck   bool   // an injected one
+	// skewedSince is the first instant at which a fault made any clock wrong,
+	// serviceSkewed the first at which it was one of the service's; 0: none was.
+	skewedSince, serviceSkewed int64
+	restart                    span        // the last by which servers lost what they knew, or may have
+	open                       []openFault // those that have begun and not ended
+	healedAt                   int64       // the end of the last one that was injected
+	untrimmed                  int         // how many were noted since old ones were forgotten
+
+	stats     []FaultStats
+	bites     int      // how many took effect on what they were aimed at
+	toothless []string // injected ones of which nothing proves that they took effect
+}
+
+// clientFaults are the faults on one client.
+type clientFaults struct {
+	spans []span // those that touched it
+	// those that held up its application, or its way to the store, and touched
+	// nothing that the lock had promised
+	aside []span
+	// skewedSince is the first instant at which a fault made its clock wrong; 0: it never was.
+	skewedSince int64
+}
+
+// trimEvery is after how many faults those that nobody asks for any more are forgotten.
+const trimEvery = 4096
+
 // span is the effect of one fault on one client, or on the service.
 //
 // An injected fault may disturb from before it is injected until its healing is
@@ -66,31 +100,38 @@ func (f faultFilter) takes(sp span) bool {
 	return f == anyFault || (f == injectedOnly) == sp.injected
 }
 
-// fault handles the beginning or the end of a fault.
-func (s *Sweep) fault(e *history.Event) {
-	f := e.Fault
-	if f == nil {
+// faultEvent handles the beginning or the end of a fault.
+func (s *Sweep) faultEvent(e *history.Event) {
+	if e.Fault == nil {
 		s.malformed++
 		return
 	}
+	if s.faults.fault(e); s.faults.untrimmed >= trimEvery {
+		s.faults.trim(s.oldestWanted())
+	}
+}
+
+// fault notes the beginning or the end of a fault.
+func (fs *faults) fault(e *history.Event) {
+	f := e.Fault
 	if f.Phase == "begin" {
 		sp := spanOf(f, earlier(f.From, e.Time), forever)
-		s.spread(sp, f.Clients, f.Service, e.Client)
-		s.faults = append(s.faults, openFault{id: f.ID, victim: e.Client, from: sp.from, clients: f.Clients,
+		fs.spread(sp, f.Clients, f.Service, e.Client)
+		fs.open = append(fs.open, openFault{id: f.ID, victim: e.Client, from: sp.from, clients: f.Clients,
 			service: f.Service, injected: f.Injected})
-		s.faultKind(f).Begun++
+		fs.faultKind(f).Begun++
 		return
 	}
-	begun := s.endFault(f.ID)
+	begun := fs.endFault(f.ID)
 	sp := spanOf(f, stamp(f.From, e.Time), stamp(f.To, e.Time))
 	if f.Injected {
 		sp.to = max(sp.to, e.Time)
 	}
 	victim := e.Client
 	if begun == nil {
-		s.faultKind(f).Begun++
+		fs.faultKind(f).Begun++
 	} else {
-		s.withdrawSpan(begun)
+		fs.withdrawSpan(begun)
 		sp.from = earlier(begun.from, sp.from)
 		if victim == 0 {
 			victim = begun.victim
@@ -106,11 +147,11 @@ func (s *Sweep) fault(e *history.Event) {
 		sp.bit = stamp(f.From, sp.from)
 		sp.healed = max(sp.bit, f.To)
 	}
-	s.spread(sp, f.Clients, f.Service, victim)
+	fs.spread(sp, f.Clients, f.Service, victim)
 	if f.Injected {
-		s.healedAt = max(s.healedAt, sp.to)
+		fs.healedAt = max(fs.healedAt, sp.to)
 	}
-	s.countFault(f)
+	fs.countFault(f)
 }
 
 // spanOf is the effect of a fault between two instants.
@@ -121,11 +162,11 @@ func spanOf(f *history.FaultInfo, from, to int64) span {
 }
 
 // countFault adds a fault that has ended to the statistics.
-func (s *Sweep) countFault(f *history.FaultInfo) {
-	st := s.faultKind(f)
+func (fs *faults) countFault(f *history.FaultInfo) {
+	st := fs.faultKind(f)
 	if !f.Bit {
-		if f.Injected && len(s.toothless) < 8 {
-			s.toothless = append(s.toothless, faultName(f))
+		if f.Injected && len(fs.toothless) < 8 {
+			fs.toothless = append(fs.toothless, faultName(f))
 		}
 		return
 	}
@@ -137,13 +178,13 @@ func (s *Sweep) countFault(f *history.FaultInfo) {
 		st.MetHolder++
 	}
 	if f.Bites() {
-		s.biteCount++
+		fs.bites++
 	}
-	if d := time.Duration(f.To - f.From); f.From != 0 && d >= 0 {
-		if st.Shortest == 0 || d < st.Shortest {
-			st.Shortest = d
+	if lasted := time.Duration(f.To - f.From); f.From != 0 && lasted >= 0 {
+		if st.Shortest == 0 || lasted < st.Shortest {
+			st.Shortest = lasted
 		}
-		st.Longest = max(st.Longest, d)
+		st.Longest = max(st.Longest, lasted)
 	}
 }
 
@@ -155,15 +196,15 @@ func faultName(f *history.FaultInfo) string {
 }
 
 // faultKind returns the statistics of a planned fault, or of a kind of fault that nobody planned.
-func (s *Sweep) faultKind(f *history.FaultInfo) *FaultStats {
-	for i := range s.faultStats {
-		st := &s.faultStats[i]
+func (fs *faults) faultKind(f *history.FaultInfo) *FaultStats {
+	for i := range fs.stats {
+		st := &fs.stats[i]
 		if st.Plan == f.Plan && st.Kind == f.Kind && st.When == f.When && st.Injected == f.Injected {
 			return st
 		}
 	}
-	s.faultStats = append(s.faultStats, FaultStats{Plan: f.Plan, Kind: f.Kind, When: f.When, Injected: f.Injected})
-	return &s.faultStats[len(s.faultStats)-1]
+	fs.stats = append(fs.stats, FaultStats{Plan: f.Plan, Kind: f.Kind, When: f.When, Injected: f.Injected})
+	return &fs.stats[len(fs.stats)-1]
 }
 
 // plannedFaults are the statistics of a plan of which nothing has happened yet:
@@ -177,11 +218,11 @@ func plannedFaults(plan []history.PlannedFault) (all []FaultStats) {
 }
 
 // endFault takes a fault out of those that are open.
-func (s *Sweep) endFault(id int) *openFault {
-	for i := range s.faults {
-		if s.faults[i].id == id {
-			f := s.faults[i]
-			s.faults = append(s.faults[:i], s.faults[i+1:]...)
+func (fs *faults) endFault(id int) *openFault {
+	for i := range fs.open {
+		if fs.open[i].id == id {
+			f := fs.open[i]
+			fs.open = append(fs.open[:i], fs.open[i+1:]...)
 			return &f
 		}
 	}
@@ -189,7 +230,7 @@ func (s *Sweep) endFault(id int) *openFault {
 }
 
 // withdrawSpan removes the open-ended spans of a fault that has ended.
-func (s *Sweep) withdrawSpan(f *openFault) {
+func (fs *faults) withdrawSpan(f *openFault) {
 	drop := func(spans []span) []span {
 		for i := len(spans) - 1; i >= 0; i-- {
 			if spans[i].id == f.id && spans[i].to == forever {
@@ -199,62 +240,58 @@ func (s *Sweep) withdrawSpan(f *openFault) {
 		return spans
 	}
 	for _, n := range f.clients {
-		if c := s.client(n); c != nil {
+		if c := fs.faultsOn(n); c != nil {
 			c.spans = drop(c.spans)
 		}
 	}
 	if f.service {
-		s.service, s.nodes = drop(s.service), drop(s.nodes)
+		fs.service, fs.nodes = drop(fs.service), drop(fs.nodes)
 	}
-	if c := s.client(f.victim); c != nil {
+	if c := fs.faultsOn(f.victim); c != nil {
 		c.aside = drop(c.aside)
 	}
 }
 
 // spread notes a fault at everyone whom it touches. One that touches nobody's
 // promise is noted aside, at the client that it struck.
-func (s *Sweep) spread(sp span, clients []int32, service bool, victim int32) {
-	if c := s.client(victim); victim > 0 && c != nil && len(clients) == 0 && !service {
+func (fs *faults) spread(sp span, clients []int32, service bool, victim int32) {
+	if c := fs.faultsOn(victim); victim > 0 && c != nil && len(clients) == 0 && !service {
 		c.aside = append(c.aside, sp)
 	}
 	for _, n := range clients {
-		if c := s.client(n); c != nil {
+		if c := fs.faultsOn(n); c != nil {
 			c.spans = append(c.spans, sp)
 		}
 	}
 	if isClock(sp) {
-		s.skew(max(sp.from, 1), clients, service, victim)
+		fs.skew(max(sp.from, 1), clients, service, victim)
 	}
 	if service {
-		s.onService(sp)
+		fs.onService(sp)
 	}
-	s.disturbTrim++
-	if s.disturbTrim >= 4096 {
-		s.disturbTrim = 0
-		s.trimSpans()
-	}
+	fs.untrimmed++
 }
 
 // skew notes whose clocks a fault makes wrong from t on.
-func (s *Sweep) skew(t int64, clients []int32, service bool, victim int32) {
-	s.skewedSince = earlier(s.skewedSince, t)
+func (fs *faults) skew(t int64, clients []int32, service bool, victim int32) {
+	fs.skewedSince = earlier(fs.skewedSince, t)
 	if service {
-		s.serviceSkewed = earlier(s.serviceSkewed, t)
+		fs.serviceSkewed = earlier(fs.serviceSkewed, t)
 	}
 	for _, n := range append(clients[:len(clients):len(clients)], victim) {
-		if c := s.client(n); c != nil {
+		if c := fs.faultsOn(n); c != nil {
 			c.skewedSince = earlier(c.skewedSince, t)
 		}
 	}
 }
 
-// trimSpans forgets the faults that ended a TTL before anything that is still open
-// began: nobody will ask for them again. But of a key that nobody can hold it may be
-// asked whether it is stuck, and for how long the machine stood still since it was free.
-func (s *Sweep) trimSpans() {
-	oldest, free := s.now, s.now
+// oldestWanted is the earliest instant that something open can still ask the faults of, and
+// the earliest since which a key is free: whether that key is stuck may be asked, and for how
+// long the machine stood still since.
+func (s *Sweep) oldestWanted() (oldest, free int64) {
+	oldest, free = s.now, s.now
 	for _, k := range s.keys {
-		free = min(free, s.freeSince(k))
+		free = min(free, s.faults.freeSince(k))
 		if k.waitHead != nil {
 			oldest = min(oldest, k.waitHead.inv)
 		}
@@ -269,7 +306,13 @@ func (s *Sweep) trimSpans() {
 	for _, p := range s.pending[s.decided:] {
 		oldest = min(oldest, p.oldest)
 	}
-	oldest -= s.rules.lifetime()
+	return oldest, free
+}
+
+// trim forgets the faults that ended a TTL before oldest, but for stalls since free.
+func (fs *faults) trim(oldest, free int64) {
+	fs.untrimmed = 0
+	oldest -= fs.rules.lifetime()
 	trim := func(spans []span) []span {
 		kept := spans[:0]
 		for _, sp := range spans {
@@ -279,19 +322,40 @@ func (s *Sweep) trimSpans() {
 		}
 		return kept
 	}
-	s.service, s.nodes = trim(s.service), trim(s.nodes)
-	for i := range s.clients {
-		s.clients[i].spans, s.clients[i].aside = trim(s.clients[i].spans), trim(s.clients[i].aside)
+	fs.service, fs.nodes = trim(fs.service), trim(fs.nodes)
+	for i := range fs.byClient {
+		c := &fs.byClient[i]
+		c.spans, c.aside = trim(c.spans), trim(c.aside)
 	}
 }
 
 // disturbed reports whether a fault touched the client, its links or the service
 // at some time in [from, to].
-func (s *Sweep) disturbed(client int32, from, to int64, which faultFilter) bool {
-	return touched(s.clientSpans(client), from, to, which) || touched(s.service, from, to, which)
+func (fs *faults) disturbed(client int32, from, to int64, which faultFilter) bool {
+	return touched(fs.clientSpans(client), from, to, which) || touched(fs.service, from, to, which)
 }
 
-func (s *Sweep) clientSpans(client int32) []span { return s.clients[client].spans }
+// faultsOn returns the faults on a client, to note one more; nil when its number makes no sense.
+func (fs *faults) faultsOn(client int32) *clientFaults {
+	if client < 0 || client >= maxClients {
+		return nil
+	}
+	for int(client) >= len(fs.byClient) {
+		fs.byClient = append(fs.byClient, clientFaults{})
+	}
+	return &fs.byClient[client]
+}
+
+// clientSpans are the faults that touched a client.
+func (fs *faults) clientSpans(client int32) []span { return fs.metBy(client).spans }
+
+// metBy is what faults did to a client. Those of a client that none has named are none.
+func (fs *faults) metBy(client int32) clientFaults {
+	if int(client) < len(fs.byClient) {
+		return fs.byClient[client]
+	}
+	return clientFaults{}
+}
 
 func touched(spans []span, from, to int64, which faultFilter) bool {
 	for _, sp := range spans {
@@ -316,9 +380,9 @@ func timeIn(spans []span, from, to int64, which faultFilter, slack int64) int64 
 
 // lastDisturbance is the end of the last fault that touched the client or the
 // service before t; one that still lasts at t ends at t.
-func (s *Sweep) lastDisturbance(client int32, t int64) int64 {
+func (fs *faults) lastDisturbance(client int32, t int64) int64 {
 	last := int64(0)
-	for _, spans := range [2][]span{s.clientSpans(client), s.service} {
+	for _, spans := range [2][]span{fs.clientSpans(client), fs.service} {
 		for _, sp := range spans {
 			if sp.from <= t {
 				last = max(last, min(sp.to, t))
@@ -330,9 +394,9 @@ func (s *Sweep) lastDisturbance(client int32, t int64) int64 {
 
 // killedAt is when a kill was sent that explains why the client was gone by t:
 // it was alive until then. 0: no kill is known.
-func (s *Sweep) killedAt(c *clientState, t int64) int64 {
+func (fs *faults) killedAt(client int32, t int64) int64 {
 	at := int64(0)
-	for _, sp := range c.spans {
+	for _, sp := range fs.clientSpans(client) {
 		if sp.touch.Ends == history.EndsProcess && sp.from <= t {
 			at = max(at, sp.from)
 		}
