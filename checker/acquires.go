@@ -8,11 +8,11 @@ import (
 
 // acquired handles the completion of an acquire.
 func (s *Sweep) acquired(o *op, e *history.Event) {
-	k, asked := s.keys[o.key], s.setOf(o)
+	k, asked := s.book.keys[o.key], s.book.setOf(o)
 	if s.judged.crossing || k.granted-o.before > s.rules.patience {
 		s.judgeWait(k, o, e)
 	}
-	s.dequeue(k, o)
+	s.book.dequeue(k, o)
 	if asked != nil {
 		s.judgeDemand(asked, e)
 	}
@@ -29,8 +29,8 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 		}
 		s.granted(k, o, e)
 	case history.Info:
-		if !s.outlivedBy(o) {
-			c := s.loosen(k, o.client, stamp(e.End, e.Time))
+		if !s.book.outlivedBy(o) {
+			c := s.book.loosen(k, o.client, stamp(e.End, e.Time))
 			c.unknown++
 			k.unknown++
 			c.unknownAt = max(c.unknownAt, stamp(e.End, e.Time))
@@ -45,13 +45,13 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 			if s.rules.asks(&falseBusy) && asked != nil {
 				s.judgeBusy(asked, e)
 			}
-			s.on(k, o.client).denied = true
+			s.book.on(k, o.client).denied = true
 		}
 		if o.set != 0 && asked != nil {
-			s.setFailed(asked, stamp(e.End, e.Time))
+			s.book.setFailed(asked, stamp(e.End, e.Time))
 		}
 	}
-	s.prune(k)
+	s.book.prune(k)
 }
 
 // granted handles a new grant.
@@ -59,13 +59,13 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
 	s.wake(k, o, end)
 	k.granted++
-	s.grants++
+	s.book.grants++
 	s.times[timeWait].add(end - o.start)
 	if e.Attempt != 0 {
 		s.times[timeAttempt].add(end - e.Attempt)
 	}
-	by := s.loosen(k, o.client, end)
-	g := s.newGrant()
+	by := s.book.loosen(k, o.client, end)
+	g := s.records.newGrant()
 	g.by = by.place
 	g.id, g.token, g.key, g.client, g.process, g.mode, g.takes = o.id, e.Token, k.id, o.client, o.process, o.mode,
 		o.takes
@@ -93,12 +93,12 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if k.orphan.died != 0 {
 		s.recoveredBy(k, g)
 	}
-	if !s.numbers.page(pageOf(g.id)).hold(g) {
-		s.malformed++
+	if !s.records.numbers.page(pageOf(g.id)).hold(g) {
+		s.book.malformed++
 		return
 	}
-	s.live++
-	s.stats.OpenMax = max(s.stats.OpenMax, s.live)
+	s.records.live++
+	s.stats.OpenMax = max(s.stats.OpenMax, s.records.live)
 	if s.rules.tokens {
 		s.orderTokens(k, g)
 	}
@@ -106,24 +106,24 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		s.judgeAlive(g, o, e)
 	}
 	if s.rules.reentrant {
-		s.enter(g)
+		s.book.enter(g)
 	}
 	if s.rules.asks(&fifo) && !g.nested {
 		s.judgeQueue(k, g)
 	}
 	k.open.add(g)
 	k.holder(g).opens++
-	c := &s.clients[o.client]
+	c := &s.book.clients[o.client]
 	c.holding++
-	if s.outlivedBy(o) { // the process was gone when its answer was recorded
+	if s.book.outlivedBy(o) { // the process was gone when its answer was recorded
 		g.withdraw(max(c.alive, g.end))
 		s.shut(g, end)
-		s.absolve(k, o.client, end)
+		s.book.absolve(k, o.client, end)
 	}
 }
 
 // outlivedBy reports whether the op's process is known to have ended already.
-func (s *Sweep) outlivedBy(o *op) bool { return o.process <= s.clients[o.client].gone }
+func (bk *book) outlivedBy(o *op) bool { return o.process <= bk.clients[o.client].gone }
 
 // handedOver counts the grant, and whether it was a contended hand-over: to another
 // client than the last, which waited while the previous grant was still held.
@@ -138,5 +138,5 @@ func (s *Sweep) handedOver(k *keyState, g *grant) {
 		last.next = cmp.Or(last.next, g.end)
 		g.beside = !last.closed && last.limit() > g.end
 	}
-	s.keep(&k.lastGrant, g)
+	s.records.keep(&k.lastGrant, g)
 }

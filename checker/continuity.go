@@ -64,9 +64,9 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 	if a.confirmed <= b.end || !later(b, a, s.rules.tokens) {
 		return
 	}
-	s.putOff(s.now, func() {
+	s.putOff(s.book.now, func() {
 		pattern := s.confirmedPattern(a, b)
-		s.record(&continuity, s.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern},
+		s.record(&continuity, s.book.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern},
 			judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
 				return s.tellConfirmed(a, b)
 			})
@@ -74,7 +74,7 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 }
 
 func (s *Sweep) tellConfirmed(a, b *grant) *Violation {
-	v := &Violation{Property: Continuity, Key: s.rules.name(s.keyOf(a)), At: a.confirmed, From: b.end, To: a.confirmed,
+	v := &Violation{Property: Continuity, Key: s.rules.name(s.book.keyOf(a)), At: a.confirmed, From: b.end, To: a.confirmed,
 		A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)

@@ -122,7 +122,7 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 		j := judgement{violated: true, pattern: PatternSessionUnseen,
 			stallOnly: a.end-a.ended-stalled <= s.rules.sessionLife()}
 		g.dead = j.stands()
-		s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation {
+		s.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation {
 			v := s.deadSession(g, a.ended)
 			v.Text = fmt.Sprintf("%s was granted %s at %s with a session that the lock service had ended by %s, %s before. Nothing kept its client from hearing of that.",
 				who(g), v.Key, seconds(g.end), seconds(a.ended), seconds(a.end-a.ended))
@@ -133,7 +133,7 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 
 // deadSession is a violation by a grant whose session was over from an instant on.
 func (s *Sweep) deadSession(g *grant, from int64) *Violation {
-	return &Violation{Property: DeadGrant, Key: s.rules.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(),
+	return &Violation{Property: DeadGrant, Key: s.rules.name(s.book.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(),
 		Ops: []int64{g.id}, Faults: s.faults.faultsOf(g.end, g)}
 }
 
@@ -166,7 +166,7 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 			j := judgement{violated: true, pattern: PatternLateReply,
 				stallOnly: sp.healed-unheard-s.faults.stalledIn(unheard, sp.healed) <= life}
 			g.dead = j.stands()
-			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
+			s.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
 			return
 		}
 	}, g)
@@ -216,7 +216,7 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 		j.stallOnly = !instant && touched(spans, a.since, a.end, uninjectedOnly) &&
 			over-s.rules.stalledFor(spans, a.since, a.end) <= stall
 		g.dead = g.dead || a.op == g.id && j.stands()
-		s.record(p, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
+		s.record(p, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
 	}, g)
 }
 
@@ -232,7 +232,7 @@ func (a leaseAnswer) over(ttl int64, spent bool) (over int64) {
 }
 
 func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Violation {
-	v := &Violation{Property: p.Name, Key: s.rules.name(s.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(),
+	v := &Violation{Property: p.Name, Key: s.rules.name(s.book.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(),
 		Ops:    []int64{a.op},
 		Faults: s.faults.faultsOf(a.end, g)}
 	done, attempt := fmt.Sprintf("was granted %s", v.Key), "the attempt that took it"

@@ -95,8 +95,8 @@ func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
 	if w.end-w.start < s.rules.bound() {
 		return
 	}
-	for _, other := range s.clients[o.client].keysOf() {
-		s.eachOpenOf(other, o.client, func(g *grant) {
+	for _, other := range s.book.clients[o.client].keysOf() {
+		s.book.eachOpenOf(other, o.client, func(g *grant) {
 			if g.end >= end || other == k {
 				return
 			}
@@ -117,7 +117,7 @@ func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
 
 // forgetWaits drops the waits that no wait which is still open can overlap.
 func (s *Sweep) forgetWaits(oldest int64) {
-	for _, k := range s.keys {
+	for _, k := range s.book.keys {
 		if k.waitHead != nil {
 			oldest = min(oldest, k.waitHead.inv)
 		}
@@ -178,10 +178,10 @@ func (s *Sweep) unfinished(client, process int32, t int64) {
 	}
 	var asking []*op
 	if client != 0 {
-		asking = slices.Clone(s.clients[client].asking)
+		asking = slices.Clone(s.book.clients[client].asking)
 		slices.SortStableFunc(asking, func(a, b *op) int { return int(a.key) - int(b.key) })
 	} else {
-		for _, k := range s.keys {
+		for _, k := range s.book.keys {
 			for o := k.waitHead; o != nil; o = o.next {
 				asking = append(asking, o)
 			}
@@ -189,7 +189,7 @@ func (s *Sweep) unfinished(client, process int32, t int64) {
 	}
 	for _, o := range asking {
 		if process == 0 || o.process <= process {
-			s.judgeCycle(s.keys[o.key], o, t)
+			s.judgeCycle(s.book.keys[o.key], o, t)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 			t = longest
 		}
 		w := path[0].w
-		if !j.violated || s.cut && s.now < t+s.rules.delay || w.told || w.open && j.stallOnly {
+		if !j.violated || s.book.cut && s.book.now < t+s.rules.delay || w.told || w.open && j.stallOnly {
 			return
 		}
 		w.told, w.open = s.rules.reentrant && !j.stallOnly, s.rules.reentrant
@@ -261,7 +261,7 @@ func (s *Sweep) tellCycle(path []edge, from, to int64) *Violation {
 	for _, e := range path {
 		proof.add(e.g.id, e.g.start)
 		proof.add(e.w.op, e.w.start)
-		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.rules.name(s.keyOf(e.g.grant)),
+		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.rules.name(s.book.keyOf(e.g.grant)),
 			s.rules.name(e.w.key)))
 	}
 	v.Ops = proof.ops()

@@ -65,15 +65,15 @@ func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 	if !s.soleAsks(asked) || s.rules.fresh(o.client) {
 		return
 	}
-	keys, inv, start, end := s.keysOf(nil, asked...), o.inv, o.start, stamp(e.End, e.Time)
+	keys, inv, start, end := s.book.keysOf(nil, asked...), o.inv, o.start, stamp(e.End, e.Time)
 	k, id, client := keys[0], o.id, o.client
 	granted, last := k.granted+1, k.lastGrant
 	if last != nil {
 		pin(last)
 	}
-	lost := s.lostAsks(asked)
+	lost := s.book.lostAsks(asked)
 	s.putOff(inv, func() {
-		if s.faults.mayStand(lost, inv) || k.accused == granted || s.garbled() || s.faults.serviceStruck(inv, end) {
+		if s.faults.mayStand(lost, inv) || k.accused == granted || s.book.garbled() || s.faults.serviceStruck(inv, end) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(s.faults.service, inv-s.rules.lifetime(), end, uninjectedOnly)}
@@ -91,7 +91,7 @@ func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 // them, and nothing that was left behind can stand there.
 func (s *Sweep) soleAsks(asked []*op) bool {
 	for _, o := range asked {
-		if k := s.keys[o.key]; k.soleAsk != o.id || !s.faults.nothingLeft(k, o.inv) {
+		if k := s.book.keys[o.key]; k.soleAsk != o.id || !s.faults.nothingLeft(k, o.inv) {
 			return false
 		}
 	}
@@ -115,9 +115,9 @@ type lostAsk struct {
 
 // lostAsks are the acquires of unknown fate that may have left something behind
 // where others are asked for.
-func (s *Sweep) lostAsks(asked []*op) (all []lostAsk) {
+func (bk *book) lostAsks(asked []*op) (all []lostAsk) {
 	for _, o := range asked {
-		for c := range s.keys[o.key].by.eachLoose {
+		for c := range bk.keys[o.key].by.eachLoose {
 			switch {
 			case c.missing > 0:
 				all = append(all, lostAsk{c.client, forever})

@@ -89,7 +89,7 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 		}
 		since := s.rules.restsSince(g)
 		j := judgement{violated: true, stallOnly: s.faults.starved(g, t) || s.faults.disturbed(g.client, since, t, uninjectedOnly)}
-		s.record(&falseLoss, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
+		s.record(&falseLoss, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
 	}, grants...)
 }
 
@@ -100,8 +100,8 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 func (s *Sweep) certainlyStood(g *grant, t int64) bool {
 	since := s.rules.restsSince(g)
 	skewed := s.faults.skewedBy(g.client, t) || s.faults.serviceSkewed != 0 && s.faults.serviceSkewed <= t
-	taken := g.next != 0 && g.next < t || g.beside || s.lateBeside(g, t)
-	if taken || skewed || s.garbled() || touched(s.faults.service, since, t, injectedOnly) {
+	taken := g.next != 0 && g.next < t || g.beside || s.book.lateBeside(g, t)
+	if taken || skewed || s.book.garbled() || touched(s.faults.service, since, t, injectedOnly) {
 		return false
 	}
 	session := s.rules.header.Claims.Validity == validitySession
@@ -113,8 +113,8 @@ func (s *Sweep) certainlyStood(g *grant, t int64) bool {
 // lateBeside reports whether a release of an older grant, which came too late, may
 // have freed g's key by t: one of g's own client, too, because a lock may know its
 // clients by one name each. Its release of unknown fate may come at any time.
-func (s *Sweep) lateBeside(g *grant, t int64) bool {
-	k := s.keyOf(g)
+func (bk *book) lateBeside(g *grant, t int64) bool {
+	k := bk.keyOf(g)
 	if slices.Contains(k.unsure, g.client) {
 		return true
 	}
@@ -122,7 +122,7 @@ func (s *Sweep) lateBeside(g *grant, t int64) bool {
 }
 
 func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {
-	v := &Violation{Property: FalseLoss, Key: s.rules.name(s.keyOf(g)), At: t, From: g.end, To: t, A: g.ref(),
+	v := &Violation{Property: FalseLoss, Key: s.rules.name(s.book.keyOf(g)), At: t, From: g.end, To: t, A: g.ref(),
 		Faults: s.faults.faultsOf(t, g)}
 	var proof evidence
 	proof.add(g.id, g.start)

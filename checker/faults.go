@@ -103,7 +103,7 @@ func (f faultFilter) takes(sp span) bool {
 // faultEvent handles the beginning or the end of a fault.
 func (s *Sweep) faultEvent(e *history.Event) {
 	if e.Fault == nil {
-		s.malformed++
+		s.book.malformed++
 		return
 	}
 	if s.faults.fault(e); s.faults.untrimmed >= trimEvery {
@@ -289,8 +289,8 @@ func (fs *faults) skew(t int64, clients []int32, service bool, victim int32) {
 // the earliest since which a key is free: whether that key is stuck may be asked, and for how
 // long the machine stood still since.
 func (s *Sweep) oldestWanted() (oldest, free int64) {
-	oldest, free = s.now, s.now
-	for _, k := range s.keys {
+	oldest, free = s.book.now, s.book.now
+	for _, k := range s.book.keys {
 		free = min(free, s.faults.freeSince(k))
 		if k.waitHead != nil {
 			oldest = min(oldest, k.waitHead.inv)
@@ -298,7 +298,7 @@ func (s *Sweep) oldestWanted() (oldest, free int64) {
 		for g := range k.open.all {
 			oldest = min(oldest, g.inv)
 		}
-		oldest = s.demandedSince(k, oldest)
+		oldest = s.book.demandedSince(k, oldest)
 		for g := range k.past.all() {
 			oldest = min(oldest, g.inv)
 		}

@@ -78,7 +78,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 			if s.faults.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return
 			}
-			s.record(&fifo, s.keyOf(waiter), judgement{violated: later(waiter, first, false)},
+			s.record(&fifo, s.book.keyOf(waiter), judgement{violated: later(waiter, first, false)},
 				judgement{violated: true}, func(judgement) *Violation {
 					return s.tellOvertaken(first, waiter)
 				})
@@ -87,7 +87,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 }
 
 func (s *Sweep) tellOvertaken(first, waiter *grant) *Violation {
-	v := &Violation{Property: FIFO, Key: s.rules.name(s.keyOf(waiter)), At: first.end, From: waiter.enqueued, To: waiter.end,
+	v := &Violation{Property: FIFO, Key: s.rules.name(s.book.keyOf(waiter)), At: first.end, From: waiter.enqueued, To: waiter.end,
 		A: first.ref(), B: waiter.ref()}
 	var proof evidence
 	proof.add(waiter.id, waiter.start)

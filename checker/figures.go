@@ -167,7 +167,7 @@ func (s *Sweep) timings() (all []Timing) {
 func (s *Sweep) noteOverlapped(g *grant, reading int) {
 	if bit := uint8(1) << reading; g.overlapped&bit == 0 && !s.rules.fresh(g.client) {
 		g.overlapped |= bit
-		s.keyOf(g).tally[reading].overlapped++
+		s.book.keyOf(g).tally[reading].overlapped++
 	}
 }
 

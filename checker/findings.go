@@ -19,7 +19,7 @@ func (s *Sweep) putOff(oldest int64, decide func(), grants ...*grant) {
 	for _, g := range grants {
 		g.pinned, oldest = true, min(oldest, g.earliest)
 	}
-	s.pending = append(s.pending, pending{due: s.now + s.rules.delay, oldest: oldest, decide: decide})
+	s.pending = append(s.pending, pending{due: s.book.now + s.rules.delay, oldest: oldest, decide: decide})
 	s.nextDue = s.pending[s.decided].due
 }
 
@@ -103,7 +103,7 @@ func (t *tally) count(p *Property) (violated, stalled int, kinds map[string]int)
 
 // total sums up what was found on all keys, as the reading of each key's tokens has it that holds.
 func (s *Sweep) total() (sum tally) {
-	for _, k := range s.keys {
+	for _, k := range s.book.keys {
 		t := &k.tally[s.rules.reading(k)]
 		for _, e := range t.entries {
 			sum.add(e)
@@ -205,7 +205,7 @@ func (s *Sweep) keepsDefect(p *Property, j judgement) bool {
 // those by token on keys whose tokens kept their order.
 func (s *Sweep) gather(p *Property) (kept []Violation) {
 	all := slices.Clone(s.found[p.place])
-	for _, k := range s.keys {
+	for _, k := range s.book.keys {
 		if s.rules.trusted(k) && k.byToken != nil {
 			all = append(all, k.byToken[p.place]...)
 		}

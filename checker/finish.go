@@ -9,11 +9,11 @@ import (
 // Finish ends the sweep and returns the verdict. truncated tells that the
 // history was cut: what it shows for certain stands, and nothing passes.
 func (s *Sweep) Finish(truncated bool) Verdict {
-	s.cut = truncated
-	s.unfinished(0, 0, s.now)
-	for _, k := range s.keys {
+	s.book.cut = truncated
+	s.unfinished(0, 0, s.book.now)
+	for _, k := range s.book.keys {
 		for g := k.open.first(); g != nil; g = k.open.first() {
-			s.end(g, forever)
+			s.book.end(g, forever)
 			g.open = 0
 			s.settle(g)
 		}
@@ -24,7 +24,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 			p.finish(s, p)
 		}
 	}
-	s.eachOpen(func(o *op) {
+	s.records.eachOpen(func(o *op) {
 		switch {
 		case !o.done:
 			s.stats.Indefinite++
@@ -36,7 +36,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	s.stats.AcquireP50, s.stats.AcquireP99 = s.times[timeWait].quantile(0.50), s.times[timeWait].quantile(0.99)
 	s.stats.Timings, s.stats.Overlapped = s.timings(), rateOf(found.overlapped, s.stats.Grants)
 	s.stats.Faults, s.stats.Bites = s.faults.stats, s.faults.bites
-	v := Verdict{Truncated: s.cut, Reasons: s.reasons()}
+	v := Verdict{Truncated: s.book.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0
 	for _, p := range properties {
 		r := s.result(p, &found, general)
@@ -130,16 +130,11 @@ func (s *Sweep) short(p *Property, stalled int) string {
 		count(stalled, "conflict", "conflicts"))
 }
 
-// eachOpen calls f for every op that is not finished.
-func (s *Sweep) eachOpen(f func(*op)) {
-	s.numbers.each(func(p *page) { p.each(f) })
-}
-
 // ledgerShort says what the ledger lacks; empty when it is whole.
 func (s *Sweep) ledgerShort() string {
 	l := &s.ledger
 	open := 0
-	s.eachOpen(func(o *op) {
+	s.records.eachOpen(func(o *op) {
 		if (o.kind == history.Read || o.kind == history.Write) && !o.ledgered {
 			open++
 		}
@@ -166,13 +161,13 @@ func (s *Sweep) reasons() []string {
 	var why []string
 	add := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	needs := s.rules.header.Needs
-	if s.cut {
+	if s.book.cut {
 		add("The history is truncated: it has no end.")
 	}
 	for _, name := range s.faults.toothless {
 		add("Nothing proves that the injected fault took effect: %s.", name)
 	}
-	if n := s.faults.unended(); n > 0 && !s.cut {
+	if n := s.faults.unended(); n > 0 && !s.book.cut {
 		add("%s never ended in the history, so nothing proves that it took effect.",
 			count(n, "An injected fault", "injected faults"))
 	}
@@ -185,13 +180,13 @@ func (s *Sweep) reasons() []string {
 	if s.faults.bites < needs.Bites {
 		add("The injected faults met a holder %d times; a pass needs %d.", s.faults.bites, needs.Bites)
 	}
-	if s.strays > 0 {
+	if s.book.strays > 0 {
 		add("The history has %s under grants that were over, or that it does not know.",
-			count(int(s.strays), "act", "acts"))
+			count(int(s.book.strays), "act", "acts"))
 	}
-	if s.malformed > 0 {
+	if s.book.malformed > 0 {
 		add("The history has %s that make no sense (a completion without its invocation, an unknown key).",
-			count(int(s.malformed), "event", "events"))
+			count(int(s.book.malformed), "event", "events"))
 	}
 	return why
 }

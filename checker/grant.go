@@ -163,25 +163,25 @@ type footprint struct {
 }
 
 // footprintOn returns a hold's footprint on a protected key.
-func (s *Sweep) footprintOn(g *grant, key history.KeyID) *footprint {
+func (rec *records) footprintOn(g *grant, key history.KeyID) *footprint {
 	if !g.on.used {
 		g.on = footprint{key: key, used: true, version: noBase}
 	}
 	if g.on.key == key {
 		return &g.on
 	}
-	return s.footprintBeside(g, key)
+	return rec.footprintBeside(g, key)
 }
 
 // footprintBeside is footprintOn on another key than the first.
-func (s *Sweep) footprintBeside(g *grant, key history.KeyID) *footprint {
-	for _, f := range s.footprints[g] {
+func (rec *records) footprintBeside(g *grant, key history.KeyID) *footprint {
+	for _, f := range rec.footprints[g] {
 		if f.key == key {
 			return f
 		}
 	}
 	f := &footprint{key: key, version: noBase}
-	s.footprints[g], g.several = append(s.footprints[g], f), true
+	rec.footprints[g], g.several = append(rec.footprints[g], f), true
 	return f
 }
 

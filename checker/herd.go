@@ -70,7 +70,7 @@ func (s *Sweep) counted(e *history.Event) {
 	if e.Text != history.CountRequests {
 		return
 	}
-	t := tick{at: e.Time, requests: e.Value, grants: s.grants}
+	t := tick{at: e.Time, requests: e.Value, grants: s.book.grants}
 	if len(s.counts) < 2 {
 		s.counts = append(s.counts, t)
 	} else {
@@ -127,7 +127,7 @@ func (s *Sweep) judgeHerd(p *Property) {
 		return
 	}
 	from, to := s.counts[0], s.counts[1]
-	j, k := judgement{violated: true}, s.keys[0]
+	j, k := judgement{violated: true}, s.book.keys[0]
 	s.record(p, k, j, j, func(judgement) *Violation {
 		return &Violation{Property: Herd, Key: s.rules.name(k), At: to.at, From: from.at, To: to.at,
 			Text: fmt.Sprintf("with %d clients waiting for %s, the service handled %d requests for "+

@@ -56,7 +56,7 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 	}
 	var last *grant
 	for _, x := range asked {
-		g := s.keys[x.key].lastGrant
+		g := s.book.keys[x.key].lastGrant
 		if g == nil || !g.released {
 			continue
 		}
@@ -72,11 +72,11 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 		return
 	}
 	pin(last)
-	k, over, lost, inv, start, client, id := s.keyOf(last), last.promise, s.lostAsks(asked), o.inv, o.start, o.client,
+	k, over, lost, inv, start, client, id := s.book.keyOf(last), last.promise, s.book.lostAsks(asked), o.inv, o.start, o.client,
 		o.id
 	s.putOff(inv, func() {
 		spans := s.faults.clientSpans(client)
-		if s.faults.mayStand(lost, inv) || s.garbled() || s.faults.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
+		if s.faults.mayStand(lost, inv) || s.book.garbled() || s.faults.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) ||

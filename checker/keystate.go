@@ -102,17 +102,8 @@ func (k *keyState) dequeue(o *op) {
 	k.waiters--
 }
 
-// need is the instant before which nothing that may still come to light can lie.
-func (s *Sweep) need(k *keyState) int64 {
-	need := s.now // what is still to come may begin at this very instant
-	if k.waitHead != nil {
-		need = min(need, k.waitHead.inv)
-	}
-	return min(need, k.open.earliest())
-}
-
 // prune forgets the past grants that nothing can meet any more.
-func (s *Sweep) prune(k *keyState) {
+func (bk *book) prune(k *keyState) {
 	p := &k.past
 	if p.from == p.to {
 		return
@@ -126,18 +117,18 @@ func (s *Sweep) prune(k *keyState) {
 	if first := k.open.first(); first != nil && first.begin <= bound {
 		return
 	}
-	need := s.need(k)
+	need := bk.need(k)
 	if bound >= need {
 		return
 	}
-	if !s.rules.exclusive {
+	if !bk.rules.exclusive {
 		k.crowd.forget(need)
 	}
 	for ; bound < need; bound = p.at(p.from).g.bound() {
 		entry := p.at(p.from)
-		s.keepTop(&p.gone.top, &entry.top)
-		s.keepTop(&p.gone.reader, &entry.reader)
-		s.forget(entry.g)
+		bk.records.keepTop(&p.gone.top, &entry.top)
+		bk.records.keepTop(&p.gone.reader, &entry.reader)
+		bk.records.forget(entry.g)
 		if p.from++; p.from == p.to {
 			break
 		}
@@ -145,35 +136,27 @@ func (s *Sweep) prune(k *keyState) {
 	p.tidy()
 }
 
-// keepTop keeps the greatest token of what has left the queue.
-func (s *Sweep) keepTop(kept, top *topToken) {
-	if top.g != nil {
-		s.keep(&kept.g, top.g)
-		s.keep(&kept.twin, top.twin)
-	}
-}
-
 // shut closes a grant: its client is done with it at t.
 func (s *Sweep) shut(g *grant, t int64) {
-	s.end(g, t)
+	s.book.end(g, t)
 	if g.complete() {
 		s.settle(g)
 	}
 }
 
 // end notes that a client is done with a grant at t.
-func (s *Sweep) end(g *grant, t int64) {
+func (bk *book) end(g *grant, t int64) {
 	if !g.closed {
 		g.closed, g.heldTo = true, t
 		if g.loose { // its lease may run on
-			by := s.keyOf(g).holder(g)
-			by.leased = max(by.leased, s.leaseFrom(g))
+			by := bk.keyOf(g).holder(g)
+			by.leased = max(by.leased, bk.leaseFrom(g))
 		}
-		c := &s.clients[g.client]
+		c := &bk.clients[g.client]
 		c.holding--
 		c.closedAt = max(c.closedAt, g.withdrawn)
-		if s.rules.reentrant {
-			s.leave(g)
+		if bk.rules.reentrant {
+			bk.leave(g)
 		}
 	}
 }
@@ -182,7 +165,7 @@ func (s *Sweep) end(g *grant, t int64) {
 // against every settled grant that it can have met.
 func (s *Sweep) settle(g *grant) {
 	g.settled = true
-	k := s.keyOf(g)
+	k := s.book.keyOf(g)
 	if g.held() {
 		s.times[timeHold].add(g.last - g.end)
 	}
@@ -190,16 +173,16 @@ func (s *Sweep) settle(g *grant) {
 	k.holder(g).opens--
 	s.judgeHolds(g)
 	k.past.push(g)
-	s.prune(k)
+	s.book.prune(k)
 	if !k.listed && k.past.from != k.past.to {
-		k.listed, s.settled = true, append(s.settled, k)
+		k.listed, s.book.settled = true, append(s.book.settled, k)
 	}
 }
 
 // pruneAll forgets the past grants of all keys that nothing can meet any more.
-func (s *Sweep) pruneAll() {
-	s.settled = slices.DeleteFunc(s.settled, func(k *keyState) bool {
-		s.prune(k)
+func (bk *book) pruneAll() {
+	bk.settled = slices.DeleteFunc(bk.settled, func(k *keyState) bool {
+		bk.prune(k)
 		k.listed = k.past.from != k.past.to
 		return !k.listed
 	})

@@ -173,7 +173,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 	s, records := New(h.Header, h.Keys, Options{}), map[*grant]bool{}
 	for i := range h.Events {
 		s.Add(&h.Events[i])
-		s.numbers.each(func(p *page) {
+		s.records.numbers.each(func(p *page) {
 			for _, g := range p.grants {
 				if g != nil {
 					records[g] = true

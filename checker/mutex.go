@@ -42,7 +42,7 @@ func (s *Sweep) judgeHolds(g *grant) {
 		}
 		return
 	}
-	past := &s.keyOf(g).past
+	past := &s.book.keyOf(g).past
 	for i := past.to - 1; i >= past.from && past.at(i).meets(g, s.rules.tokens); i-- {
 		entry := past.at(i)
 		if x := entry.g; s.rules.owns(x, g) {
@@ -57,7 +57,7 @@ func (s *Sweep) judgeHolds(g *grant) {
 // judgePair has two grants of an exclusive lock decided if they can conflict at all.
 func (s *Sweep) judgePair(x, y *grant) {
 	if s.rules.mayConflict(x, y) {
-		s.putOff(s.now, func() { s.decidePair(x, y) }, x, y)
+		s.putOff(s.book.now, func() { s.decidePair(x, y) }, x, y)
 	}
 }
 
@@ -87,10 +87,10 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 	}
 	if !g.settled {
 		g.begin = t
-		s.keyOf(g).open.starts(g)
+		s.book.keyOf(g).open.starts(g)
 		return
 	}
-	for x := range s.keyOf(g).past.newest(func(entry *pastEntry) bool { return entry.bound > t }) {
+	for x := range s.book.keyOf(g).past.newest(func(entry *pastEntry) bool { return entry.bound > t }) {
 		g.begin = old
 		if x != g && !s.rules.mayConflict(x, g) {
 			g.begin = t
@@ -104,7 +104,7 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 // that of a writer whose begin was. A reader whose token is greater than both
 // says so of the writer alone, since readers' tokens tell nothing of each other.
 func (s *Sweep) hastenReaders(w *grant) {
-	k := s.keyOf(w)
+	k := s.book.keyOf(w)
 	hasten := func(x *grant) {
 		if x.mode == history.ModeRead && x.hasToken && x.token < w.token {
 			s.compareOrdered(x, w)
@@ -148,7 +148,7 @@ func (s *Sweep) decidePair(x, y *grant) {
 			s.noteOverlapped(a, reading)
 		}
 	}
-	s.record(&mutualExclusion, s.keyOf(x), plain, trusting, func(j judgement) *Violation {
+	s.record(&mutualExclusion, s.book.keyOf(x), plain, trusting, func(j judgement) *Violation {
 		return s.tellPair(x, y, j, j != plain)
 	})
 }
@@ -158,7 +158,7 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 	a, b := inOrder(x, y, tokens)
 	known := s.grantedAfter(b, a, tokens)
 	broken := s.inPromise(b, a) && (known || s.inPromise(a, b))
-	if s.uncertainPromises(a, b) {
+	if s.book.uncertainPromises(a, b) {
 		broken = false
 	}
 	both := overlap(a, b, tokens)
@@ -175,12 +175,6 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 		j.unordered = false // whichever was later, it is the dead one that should not be
 	}
 	return j
-}
-
-// uncertainPromises reports whether a cut history leaves open what became of the
-// promises of two grants: the event that withdrew one of them may lie behind the cut.
-func (s *Sweep) uncertainPromises(a, b *grant) bool {
-	return s.cut && (s.now < b.end+s.rules.delay || s.now < a.end+s.rules.delay)
 }
 
 // harm is the severity of a double-hold.
@@ -200,7 +194,7 @@ func (s *Sweep) harm(tokens bool, grants ...*grant) Severity {
 // tellPair tells of a double-hold of an exclusive lock.
 func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	a, b := inOrder(x, y, tokens)
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.rules.name(s.keyOf(x)), A: a.ref(),
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.rules.name(s.book.keyOf(x)), A: a.ref(),
 		B: b.ref(), Unordered: j.unordered, Assumed: j.assumed}
 	var proof evidence
 	proof.around(a, b.end)

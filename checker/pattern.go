@@ -73,7 +73,7 @@ func (s *Sweep) patternOf(a, b *grant, acted int64) string {
 	if a.dead || b.dead {
 		return PatternLateReply
 	}
-	if s.inPromise(b, a) && !s.uncertainPromises(a, b) {
+	if s.inPromise(b, a) && !s.book.uncertainPromises(a, b) {
 		return s.givenAway(a, b)
 	}
 	if s.rules.header.Claims.Validity == validitySession && s.noticedLate(a, b) {

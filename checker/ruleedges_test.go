@@ -223,7 +223,7 @@ func TestGreatestWriters(t *testing.T) {
 		for version := range int64(12) {
 			w := writer{g: grants[rng.IntN(len(grants))], version: version}
 			wrote[w.g] = version
-			s.keepGreatest(&first, &other, w, func(g *grant) int64 { return g.earliest })
+			s.records.keepGreatest(&first, &other, w, func(g *grant) int64 { return g.earliest })
 			greatest := func(but int32) (top *grant) {
 				for g := range wrote {
 					if g.client != but && (top == nil || g.earliest > top.earliest) {

@@ -15,7 +15,7 @@ import (
 
 // judgeCrowd judges the holds of a semaphore around a grant that has just settled.
 func (s *Sweep) judgeCrowd(g *grant) {
-	k := s.keyOf(g)
+	k := s.book.keyOf(g)
 	k.crowd.odd = k.crowd.odd || g.earliest > g.end
 	k.crowd.add(g.end, g.bound(), g.takes)
 	if k.crowd.most() <= s.rules.permits && !k.crowd.odd {
@@ -92,7 +92,7 @@ func (s *Sweep) judgeCrowded(b *grant, near []*grant) {
 	if certain || s.promisedBeside(b, near) != nil {
 		// what rests on promises may come to nothing when the faults around it are known
 		b.crowded = certain
-		s.putOff(s.now, func() { s.decideCrowd(b, near) }, near...)
+		s.putOff(s.book.now, func() { s.decideCrowd(b, near) }, near...)
 	}
 	if b.lookAgain = b.backers; b.backers > manyBeside {
 		b.lookAgain += b.backers / 8
@@ -232,7 +232,7 @@ func (s *Sweep) rightlyExcludes(x, b *grant) bool {
 // decideCrowd records a hold that was one too many.
 func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	others, promised := s.beside(b, near), s.promisedBeside(b, near)
-	if b.counted || taken(others...) < s.rules.enough(b) && (promised == nil || s.cut) {
+	if b.counted || taken(others...) < s.rules.enough(b) && (promised == nil || s.book.cut) {
 		return
 	}
 	b.counted = true
@@ -251,7 +251,7 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	if j.stands() {
 		s.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
-	s.record(&mutualExclusion, s.keyOf(b), j, j,
+	s.record(&mutualExclusion, s.book.keyOf(b), j, j,
 		func(j judgement) *Violation { return s.tellCrowd(b, cause, others, j) })
 }
 
@@ -292,7 +292,7 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 				cmp.Compare(x.id, y.id))
 		})
 	}
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.rules.name(s.keyOf(b)),
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.rules.name(s.book.keyOf(b)),
 		A: first.ref(), B: b.ref(), Unordered: j.unordered, Assumed: j.assumed,
 		At: b.end, From: b.end}
 	if j.kind == KindGrantedDead && !first.dead {

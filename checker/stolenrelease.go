@@ -64,27 +64,27 @@ func (g *grant) renewed(e *history.Event) {
 }
 
 // leaseOver reports whether a grant's lease had surely ended at t.
-func (s *Sweep) leaseOver(g *grant, t int64) bool {
-	if s.rules.header.Claims.Validity == validitySession || g.leased == forever {
+func (bk *book) leaseOver(g *grant, t int64) bool {
+	if bk.rules.header.Claims.Validity == validitySession || g.leased == forever {
 		return g.told != 0 && g.told < t
 	}
-	return s.leasedAt(g)+s.rules.header.TTL < t
+	return bk.leasedAt(g)+bk.rules.header.TTL < t
 }
 
 // noteLate remembers a release that came too late, if it was not refused.
 func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
 	end := stamp(e.End, e.Time)
-	if !s.rules.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) &&
+	if !s.rules.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.book.leaseOver(g, end) &&
 		!s.gone(g, o.start) {
 		return
 	}
-	k := s.keyOf(g)
+	k := s.book.keyOf(g)
 	if len(k.late) >= keptLate {
 		k.late = append(k.late[:0], k.late[keptLate/2:]...)
 	}
 	pin(g)
-	k.late = append(k.late, lateRelease{g: g, op: o.id, start: o.start, end: end, weak: !s.leaseOver(g, o.start)})
+	k.late = append(k.late, lateRelease{g: g, op: o.id, start: o.start, end: end, weak: !s.book.leaseOver(g, o.start)})
 	k.lateUntil = max(k.lateUntil, end)
 }
 
@@ -99,11 +99,11 @@ func (r *lateRelease) freedFor(b, c *grant, ttl int64) bool {
 // robbed reports whether a release of an older grant, which came too late, was
 // under way between g's grant and t, and may have freed g's key for next: then
 // what g's client releases is another's again.
-func (s *Sweep) robbed(g, next *grant, t int64) bool {
-	k := s.keyOf(g)
+func (bk *book) robbed(g, next *grant, t int64) bool {
+	k := bk.keyOf(g)
 	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool {
-		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.rules.tokens) &&
-			r.freedFor(g, next, s.rules.header.TTL)
+		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, bk.rules.tokens) &&
+			r.freedFor(g, next, bk.rules.header.TTL)
 	})
 }
 
@@ -112,14 +112,14 @@ func (s *Sweep) robbed(g, next *grant, t int64) bool {
 // that grant a lock whose releases answer ok to anything, and free nothing,
 // would have each release taken for a theft behind the first that was late.
 func (s *Sweep) gone(g *grant, t int64) bool {
-	last := s.keyOf(g).lastGrant
-	return last != nil && s.inPromise(last, g) && s.robbed(g, last, t)
+	last := s.book.keyOf(g).lastGrant
+	return last != nil && s.inPromise(last, g) && s.book.robbed(g, last, t)
 }
 
 // freed reports whether a release of an older grant explains that c was granted
 // inside b's promise, though it may not prove it.
 func (s *Sweep) freed(b, c *grant) bool {
-	return !touched(s.faults.service, b.earliest, c.end, anyFault) && s.robbed(b, c, c.end)
+	return !touched(s.faults.service, b.earliest, c.end, anyFault) && s.book.robbed(b, c, c.end)
 }
 
 // judgeStolen judges two grants of which one was made inside the other's promise.
@@ -135,7 +135,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 			stallOnly: touched(s.faults.service, b.earliest, c.end, uninjectedOnly)}
 	}
 	p, t := judge(plain, false), judge(trusting, s.rules.tokens)
-	s.record(&stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
+	s.record(&stolenRelease, s.book.keyOf(x), p, t, func(judgement) *Violation {
 		b, c := inOrder(x, y, s.rules.tokens)
 		return s.tellStolen(b, c, by)
 	})
@@ -145,10 +145,10 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 // under one reading of the key's tokens.
 func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 	b, c := inOrder(x, y, tokens)
-	if !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.faults.service, b.earliest, c.end, injectedOnly) {
+	if !s.inPromise(c, b) || s.book.uncertainPromises(b, c) || touched(s.faults.service, b.earliest, c.end, injectedOnly) {
 		return nil
 	}
-	late := s.keyOf(b).late
+	late := s.book.keyOf(b).late
 	for i := range late {
 		r := &late[i]
 		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) &&
@@ -161,7 +161,7 @@ func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 }
 
 func (s *Sweep) tellStolen(b, c *grant, r *lateRelease) *Violation {
-	v := &Violation{Property: StolenRelease, Key: s.rules.name(s.keyOf(b)), At: c.end, From: r.start, To: c.end, A: b.ref(),
+	v := &Violation{Property: StolenRelease, Key: s.rules.name(s.book.keyOf(b)), At: c.end, From: r.start, To: c.end, A: b.ref(),
 		B: c.ref()}
 	var proof evidence
 	proof.add(r.g.id, r.g.start)

@@ -83,8 +83,8 @@ type probeState struct {
 }
 
 // loosen notes that a client may hold the key: it was granted, or nobody knows whether it was.
-func (s *Sweep) loosen(k *keyState, client int32, t int64) *clientOnKey {
-	c := s.on(k, client)
+func (bk *book) loosen(k *keyState, client int32, t int64) *clientOnKey {
+	c := bk.on(k, client)
 	c.loose++
 	k.loose++
 	k.by.note(c)
@@ -93,8 +93,8 @@ func (s *Sweep) loosen(k *keyState, client int32, t int64) *clientOnKey {
 }
 
 // tighten notes that a grant was released ok, or denied by the service, at t.
-func (s *Sweep) tighten(g *grant, t int64) {
-	k := s.keyOf(g)
+func (bk *book) tighten(g *grant, t int64) {
+	k := bk.keyOf(g)
 	c := k.holder(g)
 	c.loose--
 	k.loose--
@@ -107,12 +107,12 @@ func (s *Sweep) tighten(g *grant, t int64) {
 
 // absolve notes that a client was closed, or is gone, at t: it can't hold the
 // key. Grants of a newer incarnation stay.
-func (s *Sweep) absolve(k *keyState, client int32, t int64) {
+func (bk *book) absolve(k *keyState, client int32, t int64) {
 	c := k.by.find(client)
 	if c == nil {
 		return
 	}
-	s.ended(k, c, t)
+	bk.ended(k, c, t)
 	c.denied, c.misled = false, min(c.misled, t)
 	if c.loose == 0 {
 		return
@@ -121,7 +121,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 	k.unknown -= int(c.unknown)
 	c.loose, c.unknown, c.missing, c.leased, c.over = 0, 0, 0, 0, max(c.over, t)
 	k.vanishedAt = max(k.vanishedAt, t)
-	s.eachOpenOf(k, client, func(g *grant) {
+	bk.eachOpenOf(k, client, func(g *grant) {
 		if g.closed {
 			g.loose = false
 			return
@@ -246,7 +246,7 @@ func (s *Sweep) endProbe(*Property) {
 // nameGhosts names what kept a key busy while the losers lived, now that it is known whether
 // it went away with them: a grant that outlived its dead holder for ever is no ghost.
 func (s *Sweep) nameGhosts() {
-	for _, k := range s.keys {
+	for _, k := range s.book.keys {
 		if v := k.probe.ghost; v != nil && v.Kind == "" && k.probe.got[probeFinal] != 0 {
 			v.Kind = KindGhost
 			v.Text += " A client that had been told no occupied it until it was closed."
@@ -266,7 +266,7 @@ func (s *Sweep) probeShort() string {
 		return "No fresh client probed the keys after the faults were healed."
 	}
 	var open []string
-	for _, k := range s.keys {
+	for _, k := range s.book.keys {
 		if k.probe.got[phase] == 0 && len(k.by.all) > 0 {
 			open = append(open, s.rules.name(k)+" "+k.probe.shortcoming(phase))
 		}
@@ -295,7 +295,7 @@ func (s *Sweep) recovered() time.Duration {
 		began = s.probe.began[probeFinal]
 	}
 	worst := int64(0)
-	for _, k := range s.keys {
+	for _, k := range s.book.keys {
 		// below zero for a key that nobody used
 		worst = max(worst, earlier(k.probe.got[probeAlive], k.probe.got[probeFinal])-began)
 	}

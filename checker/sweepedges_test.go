@@ -275,8 +275,8 @@ func TestPastIsForgotten(t *testing.T) {
 		most := 0
 		for i := range h.Events {
 			s.Add(&h.Events[i])
-			if len(s.keys) > 0 {
-				most = max(most, len(s.keys[0].past.blocks)*pastBlockSize)
+			if len(s.book.keys) > 0 {
+				most = max(most, len(s.book.keys[0].past.blocks)*pastBlockSize)
 			}
 		}
 		if most > 100 {

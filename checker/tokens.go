@@ -109,7 +109,7 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 		if small.client != great.client && !small.tokenOrderBroken && !s.rules.header.Translated {
 			s.putOff(small.earliest, func() {
 				if !s.faults.disturbed(small.client, small.earliest, small.end, anyFault) &&
-					!s.uncertainPromises(small, great) {
+					!s.book.uncertainPromises(small, great) {
 					s.tokenViolation(great, small, "overtaken")
 				}
 			}, small, great)
@@ -122,7 +122,7 @@ func (s *Sweep) tokenViolation(a, b *grant, how string) {
 	if !s.rules.asks(&tokenOrder) {
 		return // when a token was given is not told, so it is taken at its word
 	}
-	k := s.keyOf(b)
+	k := s.book.keyOf(b)
 	k.tokenBroken = true
 	if b.tokenOrderBroken {
 		return
@@ -134,7 +134,7 @@ func (s *Sweep) tokenViolation(a, b *grant, how string) {
 
 // tellToken tells of a grant b whose token is out of order beside a's.
 func (s *Sweep) tellToken(a, b *grant, how string) *Violation {
-	v := &Violation{Property: TokenOrder, Key: s.rules.name(s.keyOf(b)), At: max(a.end, b.end), A: a.ref(), B: b.ref()}
+	v := &Violation{Property: TokenOrder, Key: s.rules.name(s.book.keyOf(b)), At: max(a.end, b.end), A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
 	proof.add(b.id, b.start)

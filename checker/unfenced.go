@@ -64,7 +64,7 @@ type writer struct {
 }
 
 // under returns the writers under a lock.
-func (l *ledgerState) under(lock *keyState, s *Sweep) *writers {
+func (l *ledgerState) under(lock *keyState, rec *records) *writers {
 	switch l.lock {
 	case lock:
 		return &l.writers
@@ -74,8 +74,8 @@ func (l *ledgerState) under(lock *keyState, s *Sweep) *writers {
 	}
 	if l.beside == nil {
 		l.beside = map[*keyState]*writers{}
-		s.keepWriter(&l.last.run, l.run)
-		s.keepWriter(&l.last.before, l.before)
+		rec.keepWriter(&l.last.run, l.run)
+		rec.keepWriter(&l.last.before, l.before)
 	}
 	w := l.beside[lock]
 	if w == nil {
@@ -114,14 +114,14 @@ func (l *ledgerAccount) awaits(o *op) bool {
 // ledgerEntry handles one entry of the store's ledger.
 func (s *Sweep) ledgerEntry(e *history.Event) {
 	s.ledger.number(e.Seq)
-	k := s.key(e.Key)
-	o := s.numbers.page(pageOf(e.Op)).op(e.Op)
+	k := s.book.key(e.Key)
+	o := s.records.numbers.page(pageOf(e.Op)).op(e.Op)
 	if k == nil || o != nil && o.kind != e.Kind {
-		s.malformed++
+		s.book.malformed++
 		return
 	}
 	taken := e.Kind == history.Write && s.countWrite(e)
-	switch g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant); {
+	switch g := s.records.numbers.page(pageOf(e.Grant)).grant(e.Grant); {
 	case g == nil && e.Grant != 0:
 		s.ledger.orphans++
 	case g == nil:
@@ -187,8 +187,8 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 // written handles an accepted write of a known hold.
 func (s *Sweep) written(k *keyState, w writer, o *op, atomic bool) {
 	g := w.g
-	l := k.ledger.under(s.keyOf(g), s)
-	f := s.footprintOn(g, k.id)
+	l := k.ledger.under(s.book.keyOf(g), &s.records)
+	f := s.records.footprintOn(g, k.id)
 	plain := s.rules.standsBefore(l, g, f, false)
 	trusting := plain
 	if s.rules.tokens {
@@ -201,30 +201,30 @@ func (s *Sweep) written(k *keyState, w writer, o *op, atomic bool) {
 		s.judgeBase(k, w, base, baseOp)
 	}
 	f.wrote, f.wroteLast = true, w.version
-	s.wroteLast(&l.recent, w)
+	s.book.wroteLast(&l.recent, w)
 	if k.ledger.beside != nil {
-		s.wroteLast(&k.ledger.last, w)
+		s.book.wroteLast(&k.ledger.last, w)
 	}
 	if s.rules.reentrant {
-		s.wroteAsOwner(l, w)
+		s.records.wroteAsOwner(l, w)
 		return
 	}
 	if l.latest.g == nil || g.earliest >= l.latest.g.earliest {
-		s.keepWriter(&l.latest, w)
+		s.records.keepWriter(&l.latest, w)
 	}
 	if s.rules.tokens && (l.highest.g == nil || g.token >= l.highest.g.token) {
-		s.keepWriter(&l.highest, w)
+		s.records.keepWriter(&l.highest, w)
 	}
 }
 
 // wroteLast notes the write that came last.
-func (s *Sweep) wroteLast(l *recent, w writer) {
-	if l.run.g != w.g && !(s.rules.reentrant && l.run.g != nil && l.run.g.client == w.g.client) {
+func (bk *book) wroteLast(l *recent, w writer) {
+	if l.run.g != w.g && !(bk.rules.reentrant && l.run.g != nil && l.run.g.client == w.g.client) {
 		gone := l.before.g
 		l.before, l.run.g = l.run, nil // moved, not copied: it is pointed to as often as before
-		s.letGo(gone)
+		bk.records.letGo(gone)
 	}
-	s.keepWriter(&l.run, w)
+	bk.records.keepWriter(&l.run, w)
 }
 
 // standsBefore returns the write that ought not to stand before one of g, as time
@@ -260,9 +260,9 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footp
 	if o != nil {
 		o.pinned = true
 	}
-	s.putOff(s.now, func() {
+	s.putOff(s.book.now, func() {
 		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.rules.tokens)
-		s.record(&unfencedWrite, s.keyOf(w.g), p, t, func(j judgement) *Violation {
+		s.record(&unfencedWrite, s.book.keyOf(w.g), p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, f, j)
 			}

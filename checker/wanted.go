@@ -87,20 +87,20 @@ func (s *Sweep) silentIn(from, to int64) int64 {
 
 // unheldSince is the time since which nobody can hold the key, a last lease of
 // a TTL aside; forever if somebody can.
-func (s *Sweep) unheldSince(k *keyState) int64 {
+func (bk *book) unheldSince(k *keyState) int64 {
 	since := k.freeAt
 	if k.loose == 0 {
 		return since
 	}
 	for c := range k.by.eachLoose {
-		if c.loose > c.unknown && !s.rules.expires() {
+		if c.loose > c.unknown && !bk.rules.expires() {
 			return forever
 		}
 		since = max(since, c.leased)
 	}
 	for g := range k.open.all {
 		if g.loose {
-			since = max(since, s.leaseFrom(g))
+			since = max(since, bk.leaseFrom(g))
 		}
 	}
 	return since
@@ -108,27 +108,27 @@ func (s *Sweep) unheldSince(k *keyState) int64 {
 
 // neededSince is for how long a key must have been free and wanted since from to be stuck.
 // What was granted may stay for a TTL, what was abandoned for less, if the lock says so.
-func (s *Sweep) neededSince(k *keyState, from int64) int64 {
-	stays := max(from+s.rules.abandons(), max(k.vanishedAt, k.leftAt)+s.rules.header.TTL)
+func (bk *book) neededSince(k *keyState, from int64) int64 {
+	stays := max(from+bk.rules.abandons(), max(k.vanishedAt, k.leftAt)+bk.rules.header.TTL)
 	for c := range k.by.eachLoose {
 		if c.loose > c.unknown {
-			stays = max(stays, c.leased+s.rules.header.TTL)
+			stays = max(stays, c.leased+bk.rules.header.TTL)
 		}
 	}
 	for g := range k.open.all {
 		if g.loose {
-			stays = max(stays, s.leaseFrom(g)+s.rules.header.TTL)
+			stays = max(stays, bk.leaseFrom(g)+bk.rules.header.TTL)
 		}
 	}
-	return stays - from + s.rules.margin()
+	return stays - from + bk.rules.margin()
 }
 
 // leaseFrom is the last instant from which a grant's lease may run, as far as
 // is known by now: of its acquire, of a renewal, of an act.
-func (s *Sweep) leaseFrom(g *grant) int64 {
-	from := max(s.leasedAt(g), g.last)
+func (bk *book) leaseFrom(g *grant) int64 {
+	from := max(bk.leasedAt(g), g.last)
 	if g.promise != forever {
-		from = max(from, g.promise-s.rules.header.TTL)
+		from = max(from, g.promise-bk.rules.header.TTL)
 	}
 	return from
 }
@@ -138,7 +138,7 @@ func (s *Sweep) leaseFrom(g *grant) int64 {
 func (s *Sweep) judgeDemand(asked []*op, e *history.Event) {
 	o, end, from := asked[0], stamp(e.End, e.Time), int64(0)
 	for _, x := range asked {
-		from = max(from, s.demanded(s.keys[x.key], o, e))
+		from = max(from, s.demanded(s.book.keys[x.key], o, e))
 		if x.slept != nil && from != 0 {
 			s.judgeSleep(x, o.start)
 		}
@@ -146,11 +146,11 @@ func (s *Sweep) judgeDemand(asked []*op, e *history.Event) {
 	if from == 0 || end-from < s.rules.abandons()+s.rules.margin() {
 		return // most acquires end here
 	}
-	keys := s.entangled(asked...)
-	if from = max(from, s.unheld(keys)); from == forever {
+	keys := s.book.entangled(asked...)
+	if from = max(from, s.book.unheld(keys)); from == forever {
 		return
 	}
-	if need := s.needed(keys, from); from <= end-need {
+	if need := s.book.needed(keys, from); from <= end-need {
 		s.judgeStretch(keys, asked, from, end, need)
 	}
 }
@@ -166,7 +166,7 @@ func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 		}
 		return 0
 	}
-	c := s.on(k, o.client)
+	c := s.book.on(k, o.client)
 	c.over, c.gone = max(c.over, end), false
 	if c.demand.since == 0 || o.start-c.demand.last > s.rules.restNs() {
 		c.demand.since = o.start
@@ -176,27 +176,27 @@ func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 	if e.Type == history.OK {
 		c.demand = demand{}
 	}
-	s.refusedAt(k, e)
+	s.book.refusedAt(k, e)
 	return since
 }
 
 // noteMisled notes until when a client may wait by a clock that is wrong.
 func (s *Sweep) noteMisled(k *keyState, o *op, e *history.Event, end int64) {
-	if !s.faults.skewedBy(o.client, s.now) {
+	if !s.faults.skewedBy(o.client, s.book.now) {
 		return
 	}
 	if e.Type == history.Info && o.start == 0 { // it may sleep yet
 		end = forever
 	}
-	s.on(k, o.client).misled = end
+	s.book.on(k, o.client).misled = end
 }
 
 // demandedSince is when the oldest demand for the key began that may go on, or
 // before, if that is earlier.
-func (s *Sweep) demandedSince(k *keyState, before int64) int64 {
+func (bk *book) demandedSince(k *keyState, before int64) int64 {
 	for i := range k.by.all {
 		c := &k.by.all[i]
-		if d := c.demand; d.since != 0 && d.since < before && (s.now-d.last <= s.rules.restNs() || s.waitsFor(k, c.client)) {
+		if d := c.demand; d.since != 0 && d.since < before && (bk.now-d.last <= bk.rules.restNs() || bk.waitsFor(k, c.client)) {
 			before = d.since
 		}
 	}
@@ -205,13 +205,13 @@ func (s *Sweep) demandedSince(k *keyState, before int64) int64 {
 
 // refusedAt notes that a key was refused once more. Who ended before that did
 // not free it, unless its session may have stood until then.
-func (s *Sweep) refusedAt(k *keyState, e *history.Event) {
+func (bk *book) refusedAt(k *keyState, e *history.Event) {
 	x := k.stretch
 	if x == nil || e.Type == history.OK || len(x.ends) == 0 {
 		return
 	}
 	end := stamp(e.End, e.Time)
-	x.ends = slices.DeleteFunc(x.ends, func(d ending) bool { return d.at+s.rules.lifetime() <= end })
+	x.ends = slices.DeleteFunc(x.ends, func(d ending) bool { return d.at+bk.rules.lifetime() <= end })
 }
 
 // stretchOf is the stretch that the key is in.
@@ -226,7 +226,7 @@ func (s *Sweep) stretchOf(k *keyState) *stretch {
 // judgeStretch has a stretch decided in which a client wanted one key or several from
 // from to to, and which is too long at need. keys are those that had to be free.
 func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64) {
-	wanted := s.keysOf(nil, wants...)
+	wanted := s.book.keysOf(nil, wants...)
 	// whatever the order in which a set names its keys
 	k := slices.MinFunc(wanted, func(a, b *keyState) int { return cmp.Compare(a.id, b.id) })
 	x := s.stretchOf(k)
@@ -234,7 +234,7 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 		return
 	}
 	id, client, last, pattern := wants[0].id, wants[0].client, k.lastGrant, s.stuckPattern(k)
-	quiet, asked, misled, what := s.silentIn(from, to), s.askedUntil(keys), s.misledUntil(keys), s.rules.namesOf(wanted)
+	quiet, asked, misled, what := s.silentIn(from, to), s.book.askedUntil(keys), s.misledUntil(keys), s.rules.namesOf(wanted)
 	if last != nil {
 		pin(last)
 	}
@@ -313,7 +313,7 @@ func (s *Sweep) misledUntil(keys []*keyState) (until int64) {
 			until = max(until, k.by.all[i].misled)
 		}
 		for o := k.waitHead; o != nil; o = o.next {
-			if s.faults.skewedBy(o.client, s.now) {
+			if s.faults.skewedBy(o.client, s.book.now) {
 				return forever
 			}
 		}
@@ -329,7 +329,7 @@ type asker struct {
 }
 
 // askedUntil is until when each client asked for the keys, or may have had them.
-func (s *Sweep) askedUntil(keys []*keyState) []asker {
+func (bk *book) askedUntil(keys []*keyState) []asker {
 	asked := make([]asker, 0, len(keys[0].by.all)+keys[0].waiters)
 	for _, k := range keys {
 		for i := range k.by.all {
@@ -348,8 +348,8 @@ func (s *Sweep) askedUntil(keys []*keyState) []asker {
 }
 
 // waitsFor reports whether a client has an open acquire of the key.
-func (s *Sweep) waitsFor(k *keyState, client int32) bool {
-	return slices.ContainsFunc(s.clients[client].asking, func(o *op) bool { return o.key == k.id })
+func (bk *book) waitsFor(k *keyState, client int32) bool {
+	return slices.ContainsFunc(bk.clients[client].asking, func(o *op) bool { return o.key == k.id })
 }
 
 // wake notes a grant at the end of a stretch: who slept through it, and whose end freed the key.
@@ -361,10 +361,10 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 	if w == nil || o.start-w.inv < s.rules.patienceNs() || end-o.start > int64(Slack(time.Duration(s.rules.header.TTL))) {
 		return
 	}
-	since := s.unheldSince(k)
+	since := s.book.unheldSince(k)
 	for ; w != nil; w = w.next {
-		if s.openSets > 0 {
-			since = s.unheld(s.entangled(w))
+		if s.book.openSets > 0 {
+			since = s.book.unheld(s.book.entangled(w))
 		}
 		if from := max(w.inv, since); o.start-from >= s.rules.patienceNs() &&
 			(w.slept == nil || o.start-from > w.slept.to-w.slept.from) {
@@ -376,10 +376,10 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 // judgeSleep judges an acquire that waited on while the key was free and
 // another client got it at once.
 func (s *Sweep) judgeSleep(o *op, start int64) {
-	k, x, id, client := s.keys[o.key], *o.slept, o.id, o.client
+	k, x, id, client := s.book.keys[o.key], *o.slept, o.id, o.client
 	from := max(x.from, start)
 	o.slept = nil
-	asked := s.askedUntil(s.entangled(o))
+	asked := s.book.askedUntil(s.book.entangled(o))
 	s.putOff(from, func() {
 		from := s.faults.calmSince(asked, client, from, x.to)
 		if k.sleptThrough == x.by || x.to-from < s.rules.patienceNs() {
@@ -396,10 +396,10 @@ func (s *Sweep) judgeSleep(o *op, start int64) {
 
 // ended notes that a client that had asked for the key was closed or is gone at
 // t. A fresh client came when the key was stuck already.
-func (s *Sweep) ended(k *keyState, c *clientOnKey, t int64) {
+func (bk *book) ended(k *keyState, c *clientOnKey, t int64) {
 	known, had := !c.gone, c.loose > c.unknown
 	c.gone = true
-	if k.stretch != nil && known && !s.rules.fresh(c.client) {
+	if k.stretch != nil && known && !bk.rules.fresh(c.client) {
 		k.stretch.ends = append(k.stretch.ends, ending{client: c.client, at: t, loser: !had && c.denied})
 	}
 }
