@@ -64,9 +64,9 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 	if a.confirmed <= b.end || !later(b, a, s.rules.tokens) {
 		return
 	}
-	s.putOff(s.book.now, func() {
+	s.findings.putOff(s.book.now, func() {
 		pattern := s.confirmedPattern(a, b)
-		s.record(&continuity, s.book.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern},
+		s.findings.record(&continuity, s.book.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern},
 			judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
 				return s.tellConfirmed(a, b)
 			})

@@ -110,7 +110,7 @@ func (r *rules) sessionLife() int64 { return r.header.TTL + r.header.Slack }
 // life before. Its client was connected and ran, but for stalls of the machine, which
 // are taken off: whoever asks the service hears that the session is over.
 func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
-	s.putOff(a.ended, func() {
+	s.findings.putOff(a.ended, func() {
 		hinders := func(sp span) bool {
 			return sp.injected && sp.touch.Ends != history.EndsSession && sp.from <= a.end && sp.to >= a.ended
 		}
@@ -122,7 +122,7 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 		j := judgement{violated: true, pattern: PatternSessionUnseen,
 			stallOnly: a.end-a.ended-stalled <= s.rules.sessionLife()}
 		g.dead = j.stands()
-		s.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation {
+		s.findings.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation {
 			v := s.deadSession(g, a.ended)
 			v.Text = fmt.Sprintf("%s was granted %s at %s with a session that the lock service had ended by %s, %s before. Nothing kept its client from hearing of that.",
 				who(g), v.Key, seconds(g.end), seconds(a.ended), seconds(a.end-a.ended))
@@ -155,7 +155,7 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 	if g.enqueued != 0 {
 		placed = max(a.attempt, g.enqueued)
 	}
-	s.putOff(a.attempt, func() {
+	s.findings.putOff(a.attempt, func() {
 		for _, sp := range s.faults.clientSpans(g.client) {
 			if sp.touch.Stops != history.StopsProcesses || !sp.injected || !stops(sp) || sp.bit < placed ||
 				sp.healed > a.end || sp.healed-sp.bit <= life ||
@@ -166,7 +166,7 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 			j := judgement{violated: true, pattern: PatternLateReply,
 				stallOnly: sp.healed-unheard-s.faults.stalledIn(unheard, sp.healed) <= life}
 			g.dead = j.stands()
-			s.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
+			s.findings.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
 			return
 		}
 	}, g)
@@ -204,7 +204,7 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 		return
 	}
 	over := a.over(ttl, spent)
-	s.putOff(a.since, func() {
+	s.findings.putOff(a.since, func() {
 		spans := s.faults.clientSpans(g.client)
 		if touched(spans, a.since, a.end, hindering) {
 			return
@@ -216,7 +216,7 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 		j.stallOnly = !instant && touched(spans, a.since, a.end, uninjectedOnly) &&
 			over-s.rules.stalledFor(spans, a.since, a.end) <= stall
 		g.dead = g.dead || a.op == g.id && j.stands()
-		s.record(p, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
+		s.findings.record(p, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
 	}, g)
 }
 

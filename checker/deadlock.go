@@ -196,7 +196,7 @@ func (s *Sweep) unfinished(client, process int32, t int64) {
 
 // cycle has a cycle decided, once the faults around it and the fate of its promises are known.
 func (s *Sweep) cycle(path []edge, from, to int64) {
-	s.putOff(from, func() {
+	s.findings.putOff(from, func() {
 		f, t := from, to
 		for _, e := range path {
 			f, t = max(f, e.g.end), min(t, stamp(e.g.until, s.rules.standsUntil(e.g.grant)))
@@ -211,7 +211,7 @@ func (s *Sweep) cycle(path []edge, from, to int64) {
 			return
 		}
 		w.told, w.open = s.rules.reentrant && !j.stallOnly, s.rules.reentrant
-		s.record(&deadlock, w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
+		s.findings.record(&deadlock, w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
 	})
 }
 

@@ -79,14 +79,14 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	}
 	w.g.corrupt = true
 	second := effect{w, o}
-	s.putOff(s.book.now, func() {
+	s.findings.putOff(s.book.now, func() {
 		plain := s.repeated(first, second, false)
 		trusting := plain
 		// tokens of two locks tell nothing of each other
 		if s.rules.tokens && s.rules.exclude(first.g, second.g) {
 			trusting = s.repeated(first, second, true)
 		}
-		s.record(&duplicateEffect, s.book.keyOf(second.g), plain, trusting,
+		s.findings.record(&duplicateEffect, s.book.keyOf(second.g), plain, trusting,
 			func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
 	}, first.g, w.g)
 }

@@ -72,7 +72,7 @@ func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 		pin(last)
 	}
 	lost := s.book.lostAsks(asked)
-	s.putOff(inv, func() {
+	s.findings.putOff(inv, func() {
 		if s.faults.mayStand(lost, inv) || k.accused == granted || s.book.garbled() || s.faults.serviceStruck(inv, end) {
 			return
 		}
@@ -80,7 +80,7 @@ func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 		if j.stands() {
 			k.accused = granted // the cause is one, until the key is granted again
 		}
-		s.record(&falseBusy, k, j, j, func(judgement) *Violation {
+		s.findings.record(&falseBusy, k, j, j, func(judgement) *Violation {
 			return s.tellBusy(keys, last, id, client, start,
 				end)
 		})

@@ -82,14 +82,14 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 		return
 	}
 	g := grants[0]
-	s.putOff(s.rules.restsSince(g), func() {
+	s.findings.putOff(s.rules.restsSince(g), func() {
 		gone := func(g *grant) bool { return !s.certainlyStood(g, t) }
 		if slices.ContainsFunc(grants, gone) {
 			return
 		}
 		since := s.rules.restsSince(g)
 		j := judgement{violated: true, stallOnly: s.faults.starved(g, t) || s.faults.disturbed(g.client, since, t, uninjectedOnly)}
-		s.record(&falseLoss, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
+		s.findings.record(&falseLoss, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
 	}, grants...)
 }
 

@@ -303,7 +303,7 @@ func (s *Sweep) oldestWanted() (oldest, free int64) {
 			oldest = min(oldest, g.inv)
 		}
 	}
-	for _, p := range s.pending[s.decided:] {
+	for _, p := range s.findings.pending[s.findings.decided:] {
 		oldest = min(oldest, p.oldest)
 	}
 	return oldest, free

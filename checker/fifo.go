@@ -74,11 +74,11 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 		if waiter.enqueued == 0 || waiter.ofSet || waiter.enqueued >= first.start || !later(waiter, first, s.rules.tokens) {
 			continue
 		}
-		s.putOff(waiter.start, func() {
+		s.findings.putOff(waiter.start, func() {
 			if s.faults.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return
 			}
-			s.record(&fifo, s.book.keyOf(waiter), judgement{violated: later(waiter, first, false)},
+			s.findings.record(&fifo, s.book.keyOf(waiter), judgement{violated: later(waiter, first, false)},
 				judgement{violated: true}, func(judgement) *Violation {
 					return s.tellOvertaken(first, waiter)
 				})

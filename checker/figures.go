@@ -162,15 +162,6 @@ func (s *Sweep) timings() (all []Timing) {
 	return all
 }
 
-// noteOverlapped counts a grant, under each reading of the key's tokens, that
-// was not exclusive; once each.
-func (s *Sweep) noteOverlapped(g *grant, reading int) {
-	if bit := uint8(1) << reading; g.overlapped&bit == 0 && !s.rules.fresh(g.client) {
-		g.overlapped |= bit
-		s.book.keyOf(g).tally[reading].overlapped++
-	}
-}
-
 // orphan is a key whose holder has died.
 type orphan struct {
 	died  int64 // 0: nobody has

@@ -18,7 +18,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 			s.settle(g)
 		}
 	}
-	s.decide(forever)
+	s.findings.decide(forever)
 	for _, p := range properties {
 		if p.finish != nil && s.rules.asks(p) {
 			p.finish(s, p)
@@ -32,7 +32,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 			s.ledger.missing++
 		}
 	})
-	found := s.total()
+	found := s.findings.total()
 	s.stats.AcquireP50, s.stats.AcquireP99 = s.times[timeWait].quantile(0.50), s.times[timeWait].quantile(0.99)
 	s.stats.Timings, s.stats.Overlapped = s.timings(), rateOf(found.overlapped, s.stats.Grants)
 	s.stats.Faults, s.stats.Bites = s.faults.stats, s.faults.bites
@@ -83,7 +83,7 @@ func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 		return r
 	}
 	violated, stalled, kinds := all.count(p)
-	r.Count, r.Violations, r.Kinds = violated, s.gather(p), kinds
+	r.Count, r.Violations, r.Kinds = violated, s.findings.gather(p), kinds
 	doubt, short := p.amiss(s.rules.header.Doubts), s.short(p, stalled)
 	switch {
 	case violated > 0:

@@ -128,7 +128,7 @@ func (s *Sweep) judgeHerd(p *Property) {
 	}
 	from, to := s.counts[0], s.counts[1]
 	j, k := judgement{violated: true}, s.book.keys[0]
-	s.record(p, k, j, j, func(judgement) *Violation {
+	s.findings.record(p, k, j, j, func(judgement) *Violation {
 		return &Violation{Property: Herd, Key: s.rules.name(k), At: to.at, From: from.at, To: to.at,
 			Text: fmt.Sprintf("with %d clients waiting for %s, the service handled %d requests for "+
 				"%d grants: %.0f a hand-over, heartbeats not counted, where a lock that wakes one waiter needs at most %.0f.", s.rules.header.Clients-1, s.rules.name(k), to.requests-from.requests,

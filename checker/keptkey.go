@@ -74,14 +74,14 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 	pin(last)
 	k, over, lost, inv, start, client, id := s.book.keyOf(last), last.promise, s.book.lostAsks(asked), o.inv, o.start, o.client,
 		o.id
-	s.putOff(inv, func() {
+	s.findings.putOff(inv, func() {
 		spans := s.faults.clientSpans(client)
 		if s.faults.mayStand(lost, inv) || s.book.garbled() || s.faults.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) ||
 			touched(s.faults.service, inv-s.rules.lifetime(), end, uninjectedOnly)}
-		s.record(&keptKey, k, j, j, func(judgement) *Violation {
+		s.findings.record(&keptKey, k, j, j, func(judgement) *Violation {
 			v := &Violation{Property: KeptKey, Key: s.rules.name(k), At: end, From: start, To: end, A: last.ref(),
 				Ops: []int64{last.id, id}}
 			v.Text = fmt.Sprintf("client %d had released %s, which was answered ok, and client %d, which asked from %s on, alone and undisturbed, was granted it only at %s, when the lease of "+

@@ -59,7 +59,7 @@ func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 	g := w.g
 	g.corrupt = true
 	pin(g, other.g)
-	s.putOff(min(g.earliest, other.g.earliest), func() {
+	s.findings.putOff(min(g.earliest, other.g.earliest), func() {
 		j := judgement{violated: true, severity: Corrupting}
 		switch {
 		case s.rules.exclude(g, other.g):
@@ -75,7 +75,7 @@ func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 		case s.rules.exclusive: // two locks, which keep nobody apart
 			j.pattern = PatternUnexplained
 		}
-		s.record(&lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
+		s.findings.record(&lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
 	})
 }
 

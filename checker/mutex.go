@@ -57,7 +57,7 @@ func (s *Sweep) judgeHolds(g *grant) {
 // judgePair has two grants of an exclusive lock decided if they can conflict at all.
 func (s *Sweep) judgePair(x, y *grant) {
 	if s.rules.mayConflict(x, y) {
-		s.putOff(s.book.now, func() { s.decidePair(x, y) }, x, y)
+		s.findings.putOff(s.book.now, func() { s.decidePair(x, y) }, x, y)
 	}
 }
 
@@ -145,10 +145,10 @@ func (s *Sweep) decidePair(x, y *grant) {
 	for reading, j := range [2]judgement{plain, trusting} {
 		if j.stands() {
 			a, _ := inOrder(x, y, reading == 1)
-			s.noteOverlapped(a, reading)
+			s.findings.noteOverlapped(a, reading)
 		}
 	}
-	s.record(&mutualExclusion, s.book.keyOf(x), plain, trusting, func(j judgement) *Violation {
+	s.findings.record(&mutualExclusion, s.book.keyOf(x), plain, trusting, func(j judgement) *Violation {
 		return s.tellPair(x, y, j, j != plain)
 	})
 }

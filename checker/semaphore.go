@@ -92,7 +92,7 @@ func (s *Sweep) judgeCrowded(b *grant, near []*grant) {
 	if certain || s.promisedBeside(b, near) != nil {
 		// what rests on promises may come to nothing when the faults around it are known
 		b.crowded = certain
-		s.putOff(s.book.now, func() { s.decideCrowd(b, near) }, near...)
+		s.findings.putOff(s.book.now, func() { s.decideCrowd(b, near) }, near...)
 	}
 	if b.lookAgain = b.backers; b.backers > manyBeside {
 		b.lookAgain += b.backers / 8
@@ -249,9 +249,9 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	j.unordered = (cause == nil || j.assumed) && !lastOf(b, others)
 	j.severity = s.harm(false, append([]*grant{b}, others...)...)
 	if j.stands() {
-		s.noteOverlapped(b, 0) // tokens order no semaphore's grants
+		s.findings.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
-	s.record(&mutualExclusion, s.book.keyOf(b), j, j,
+	s.findings.record(&mutualExclusion, s.book.keyOf(b), j, j,
 		func(j judgement) *Violation { return s.tellCrowd(b, cause, others, j) })
 }
 

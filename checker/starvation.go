@@ -83,12 +83,12 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 	}
 	id, client, start := o.id, o.client, o.start
 	pin(first, last)
-	s.putOff(start, func() {
+	s.findings.putOff(start, func() {
 		if s.faults.disturbed(client, start, end, injectedOnly) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: s.faults.disturbed(client, start, end, uninjectedOnly)}
-		s.record(&starvation, k, j, j, func(judgement) *Violation {
+		s.findings.record(&starvation, k, j, j, func(judgement) *Violation {
 			v := &Violation{Property: Starvation, Key: s.rules.name(k), At: end, From: start, To: end, A: first.ref(),
 				B: last.ref(), Ops: []int64{id, first.id, last.id}}
 			v.Text = fmt.Sprintf("client %d, which nothing disturbed, waited for %s from %s to %s, and meanwhile the key was granted to others %d times.", client, v.Key,

@@ -135,7 +135,7 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 			stallOnly: touched(s.faults.service, b.earliest, c.end, uninjectedOnly)}
 	}
 	p, t := judge(plain, false), judge(trusting, s.rules.tokens)
-	s.record(&stolenRelease, s.book.keyOf(x), p, t, func(judgement) *Violation {
+	s.findings.record(&stolenRelease, s.book.keyOf(x), p, t, func(judgement) *Violation {
 		b, c := inOrder(x, y, s.rules.tokens)
 		return s.tellStolen(b, c, by)
 	})

@@ -224,7 +224,7 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 		return // while the clients worked
 	}
 	x.probed = true
-	s.record(&stuckLock, k, j, j, func(judgement) *Violation {
+	s.findings.record(&stuckLock, k, j, j, func(judgement) *Violation {
 		v := s.tellStuck(k, last, id, client, since, end)
 		x.found = v
 		if denied {

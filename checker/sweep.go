@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"math"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -13,23 +12,13 @@ import (
 //
 // It is not safe for concurrent use.
 type Sweep struct {
-	rules   rules
-	faults  faults
-	records records
-	book    book
-	opts    Options
+	rules    rules
+	faults   faults
+	records  records
+	book     book
+	findings findings
 
 	phase string
-
-	pending []pending
-	decided int // how many of them, from the front
-	nextDue int64
-
-	found [][]found // by the place of the property
-	// defectsKept is how many places at the end of the full list of
-	// double-holds have been looked through for room (keepDefect).
-	defectsKept int
-	foundNr     int64
 
 	ledger ledgerAccount
 	probe  probeAccount
@@ -53,10 +42,11 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	if o.Keep == 0 {
 		o.Keep = 100
 	}
-	s := &Sweep{rules: newRules(header, keys), opts: o, nextDue: math.MaxInt64,
-		records: newRecords(), found: make([][]found, len(properties))}
+	s := &Sweep{rules: newRules(header, keys), records: newRecords()}
 	s.faults = faults{rules: &s.rules, stats: plannedFaults(header.Faults)}
 	s.book = book{rules: &s.rules, records: &s.records}
+	s.findings = findings{rules: &s.rules, book: &s.book, opts: o, nextDue: forever,
+		found: make([][]found, len(properties))}
 	s.ledger.expected = header.Store.Engine != ""
 	return s
 }
@@ -87,8 +77,8 @@ func (s *Sweep) Add(e *history.Event) {
 	case history.Count:
 		s.counted(e)
 	}
-	if s.book.now >= s.nextDue {
-		s.decide(s.book.now)
+	if s.book.now >= s.findings.nextDue {
+		s.findings.decide(s.book.now)
 	}
 }
 

@@ -107,7 +107,7 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 	}
 	if great.end < small.end {
 		if small.client != great.client && !small.tokenOrderBroken && !s.rules.header.Translated {
-			s.putOff(small.earliest, func() {
+			s.findings.putOff(small.earliest, func() {
 				if !s.faults.disturbed(small.client, small.earliest, small.end, anyFault) &&
 					!s.book.uncertainPromises(small, great) {
 					s.tokenViolation(great, small, "overtaken")
@@ -129,7 +129,7 @@ func (s *Sweep) tokenViolation(a, b *grant, how string) {
 	}
 	b.tokenOrderBroken = true
 	j := judgement{violated: true, pattern: s.tokenPattern(a, b)}
-	s.record(&tokenOrder, k, j, j, func(judgement) *Violation { return s.tellToken(a, b, how) })
+	s.findings.record(&tokenOrder, k, j, j, func(judgement) *Violation { return s.tellToken(a, b, how) })
 }
 
 // tellToken tells of a grant b whose token is out of order beside a's.

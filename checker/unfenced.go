@@ -260,9 +260,9 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footp
 	if o != nil {
 		o.pinned = true
 	}
-	s.putOff(s.book.now, func() {
+	s.findings.putOff(s.book.now, func() {
 		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.rules.tokens)
-		s.record(&unfencedWrite, s.book.keyOf(w.g), p, t, func(j judgement) *Violation {
+		s.findings.record(&unfencedWrite, s.book.keyOf(w.g), p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, f, j)
 			}

@@ -238,7 +238,7 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 	if last != nil {
 		pin(last)
 	}
-	s.putOff(from, func() {
+	s.findings.putOff(from, func() {
 		if x.counted || x.probed {
 			return
 		}
@@ -251,7 +251,7 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 		if x.counted = !doubt; x.counted || !x.doubted && longEnough(to-from, quiet, need) {
 			x.doubted = doubt
 			j := judgement{violated: true, kind: KindWedged, pattern: pattern, stallOnly: doubt}
-			s.record(&stuckLock, k, j, j, func(judgement) *Violation {
+			s.findings.record(&stuckLock, k, j, j, func(judgement) *Violation {
 				x.found = s.tellWanted(k, what, last, id, client, from, to, need)
 				return x.found
 			})
@@ -380,7 +380,7 @@ func (s *Sweep) judgeSleep(o *op, start int64) {
 	from := max(x.from, start)
 	o.slept = nil
 	asked := s.book.askedUntil(s.book.entangled(o))
-	s.putOff(from, func() {
+	s.findings.putOff(from, func() {
 		from := s.faults.calmSince(asked, client, from, x.to)
 		if k.sleptThrough == x.by || x.to-from < s.rules.patienceNs() {
 			return
@@ -390,7 +390,7 @@ func (s *Sweep) judgeSleep(o *op, start int64) {
 			k.sleptThrough = x.by // one violation, however many slept
 		}
 		j := judgement{violated: true, kind: KindAsleep, pattern: PatternUnexplained, stallOnly: doubt}
-		s.record(&stuckLock, k, j, j, func(judgement) *Violation { return s.tellAsleep(k, x, id, client, from) })
+		s.findings.record(&stuckLock, k, j, j, func(judgement) *Violation { return s.tellAsleep(k, x, id, client, from) })
 	})
 }
 
