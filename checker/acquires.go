@@ -9,7 +9,7 @@ import (
 // acquired handles the completion of an acquire.
 func (s *Sweep) acquired(o *op, e *history.Event) {
 	k, asked := s.book.keys[o.key], s.book.setOf(o)
-	if s.judged.crossing || k.granted-o.before > s.rules.patience {
+	if s.figures.judged.crossing || k.granted-o.before > s.rules.patience {
 		s.judgeWait(k, o, e)
 	}
 	s.book.dequeue(k, o)
@@ -17,7 +17,7 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 		s.judgeDemand(asked, e)
 	}
 	if e.Type == history.OK || e.Busy {
-		s.answeredAt(stamp(e.End, e.Time))
+		s.demands.answeredAt(stamp(e.End, e.Time))
 	}
 	if s.rules.fresh(o.client) {
 		s.probed(k, o, e)
@@ -41,7 +41,7 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 		}
 	case history.Fail:
 		if e.Busy {
-			s.stats.Busy++
+			s.figures.stats.Busy++
 			if s.rules.asks(&falseBusy) && asked != nil {
 				s.judgeBusy(asked, e)
 			}
@@ -60,9 +60,9 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	s.wake(k, o, end)
 	k.granted++
 	s.book.grants++
-	s.times[timeWait].add(end - o.start)
+	s.figures.times[timeWait].add(end - o.start)
 	if e.Attempt != 0 {
-		s.times[timeAttempt].add(end - e.Attempt)
+		s.figures.times[timeAttempt].add(end - e.Attempt)
 	}
 	by := s.book.loosen(k, o.client, end)
 	g := s.records.newGrant()
@@ -91,14 +91,14 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	}
 	s.handedOver(k, g)
 	if k.orphan.died != 0 {
-		s.recoveredBy(k, g)
+		s.figures.recoveredBy(k, g)
 	}
 	if !s.records.numbers.page(pageOf(g.id)).hold(g) {
 		s.book.malformed++
 		return
 	}
 	s.records.live++
-	s.stats.OpenMax = max(s.stats.OpenMax, s.records.live)
+	s.figures.stats.OpenMax = max(s.figures.stats.OpenMax, s.records.live)
 	if s.rules.tokens {
 		s.orderTokens(k, g)
 	}
@@ -129,9 +129,9 @@ func (bk *book) outlivedBy(o *op) bool { return o.process <= bk.clients[o.client
 // client than the last, which waited while the previous grant was still held.
 func (s *Sweep) handedOver(k *keyState, g *grant) {
 	if last := k.lastGrant; !s.rules.fresh(g.client) {
-		s.stats.Grants++
+		s.figures.stats.Grants++
 		if last != nil && last.client != g.client && (!last.closed || g.start < last.heldTo) {
-			s.stats.Handovers++
+			s.figures.stats.Handovers++
 		}
 	}
 	if last := k.lastGrant; s.rules.exclusive && last != nil && last.client != g.client && !readers(last, g) {

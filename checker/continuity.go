@@ -25,9 +25,9 @@ var continuity = Property{
 		return notExclusive(h)
 	},
 	unmet: func(s *Sweep) string {
-		return noneOf(s.judged.asked, "No client asked the lock whether it still held.")
+		return noneOf(s.figures.judged.asked, "No client asked the lock whether it still held.")
 	},
-	short: func(s *Sweep) string { return noneOf(s.judged.confirmations, "No answer confirmed a hold.") },
+	short: func(s *Sweep) string { return noneOf(s.figures.judged.confirmations, "No answer confirmed a hold.") },
 	Words: Words{
 		Violation: "false confirmation",
 		Demands:   "The lock confirms a hold only as long as no other client has been granted the key.",
@@ -45,7 +45,7 @@ var confirming = [...]history.Kind{history.Renew, history.Release, history.Held}
 
 // confirm notes that an op under the grant proved that the hold still stood.
 func (s *Sweep) confirm(g *grant, o *op) {
-	s.judged.confirmations++
+	s.figures.judged.confirmations++
 	if o.start > g.confirmed {
 		g.confirmed, g.confirmedBy, g.confirmedKind = o.start, o.id, o.kind
 	}

@@ -86,7 +86,7 @@ func TestCrowdOfEqualStamps(t *testing.T) {
 					s.Add(&h.Events[i])
 				}
 				v := s.Finish(false)
-				steps[n] = s.compared
+				steps[n] = s.figures.compared
 				if got := v.Property(MutualExclusion).Count; got != x.want(n) {
 					t.Errorf("%d grants: %d too many, want %d", n, got, x.want(n))
 				}

@@ -41,7 +41,7 @@ var deadGrant = Property{
 		return ""
 	},
 	short: func(s *Sweep) string {
-		return noneOf(s.judged.leases, "No grant told when the attempt that succeeded began.")
+		return noneOf(s.figures.judged.leases, "No grant told when the attempt that succeeded began.")
 	},
 	stalled: func(n int) string {
 		return fmt.Sprintf("%s only after the lease, which a stall of this machine alone explains, not an injected fault.",
@@ -91,7 +91,7 @@ func (r *rules) tellsLease(a *leaseAnswer, o *op) bool {
 func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 	a := s.rules.leaseAnswer(o, e)
 	if s.rules.tellsLease(&a, o) {
-		s.judged.leases++
+		s.figures.judged.leases++
 	}
 	switch {
 	case s.rules.header.Claims.Validity != validitySession:

@@ -25,7 +25,7 @@ var deadlock = Property{
 		return notExclusive(h)
 	},
 	unmet: func(s *Sweep) string {
-		if s.judged.crossing {
+		if s.figures.judged.crossing {
 			return ""
 		}
 		return "No client asked for a key while it had another."
@@ -173,7 +173,7 @@ func onPath(path []edge, client int32) bool {
 // unfinished looks for the cycles that acquires close which end without a
 // completion, by t: those of one process of a client, or (0, 0) all.
 func (s *Sweep) unfinished(client, process int32, t int64) {
-	if !s.judged.crossing {
+	if !s.figures.judged.crossing {
 		return
 	}
 	var asking []*op

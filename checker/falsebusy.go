@@ -24,7 +24,7 @@ var falseBusy = Property{
 		}
 		return noLock(h)
 	},
-	unmet: func(s *Sweep) string { return noneOf(s.stats.Busy, "No client was told that a key is taken.") },
+	unmet: func(s *Sweep) string { return noneOf(s.figures.stats.Busy, "No client was told that a key is taken.") },
 	stalled: func(n int) string {
 		return fmt.Sprintf("%s that the key is taken, which a stall of this machine alone explains, not an injected fault.",
 			count(n, "client was told", "clients were told"))

@@ -27,7 +27,7 @@ var falseLoss = Property{
 		return noLock(h)
 	},
 	unmet: func(s *Sweep) string {
-		return noneOf(s.judged.losses, "No client was told that its grant is lost.")
+		return noneOf(s.figures.judged.losses, "No client was told that its grant is lost.")
 	},
 	stalled: func(n int) string {
 		return fmt.Sprintf("%s that its grant is lost, which a stall of this machine alone explains, not an injected fault.", count(n, "client was told", "clients were told"))
@@ -76,7 +76,7 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 	if !s.rules.asks(&falseLoss) || slices.ContainsFunc(grants, closed) {
 		return
 	}
-	s.judged.losses++
+	s.figures.judged.losses++
 	doubtful := func(g *grant) bool { return min(g.promise, g.withdrawn)-t < s.rules.header.TTL/4 }
 	if tried || slices.ContainsFunc(grants, doubtful) {
 		return

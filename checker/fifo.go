@@ -22,7 +22,7 @@ var fifo = Property{
 		return ""
 	},
 	short: func(s *Sweep) string {
-		return noneOf(s.judged.enqueued,
+		return noneOf(s.figures.judged.enqueued,
 			"No grant told when its waiter was enqueued, although the lock declares to be fair.")
 	},
 	Words: Words{
@@ -39,7 +39,7 @@ var fifo = Property{
 // queue. Each overtaking counts once.
 func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 	if g.enqueued != 0 && !g.ofSet {
-		s.judged.enqueued++
+		s.figures.judged.enqueued++
 	}
 	for x := range k.open.all {
 		if !inItsTurn(x, g) {

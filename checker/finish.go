@@ -27,15 +27,12 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	s.records.eachOpen(func(o *op) {
 		switch {
 		case !o.done:
-			s.stats.Indefinite++
+			s.figures.stats.Indefinite++
 		case o.definite: // all that an op which was answered can still wait for is its entry
 			s.ledger.missing++
 		}
 	})
 	found := s.findings.total()
-	s.stats.AcquireP50, s.stats.AcquireP99 = s.times[timeWait].quantile(0.50), s.times[timeWait].quantile(0.99)
-	s.stats.Timings, s.stats.Overlapped = s.timings(), rateOf(found.overlapped, s.stats.Grants)
-	s.stats.Faults, s.stats.Bites = s.faults.stats, s.faults.bites
 	v := Verdict{Truncated: s.book.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0
 	for _, p := range properties {
@@ -45,8 +42,9 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 		}
 		v.Properties = append(v.Properties, r)
 	}
-	s.stats.Stale = int64(v.Properties[unfencedWrite.place].Count)
-	v.Stats = s.stats
+	v.Stats = s.figures.sum(found.overlapped)
+	v.Stats.Faults, v.Stats.Bites = s.faults.stats, s.faults.bites
+	v.Stats.Stale = int64(v.Properties[unfencedWrite.place].Count)
 	v.Severity = found.severity
 	v.Outcome = overall(v)
 	v.Patterns = patternGroups(&found)
@@ -171,11 +169,11 @@ func (s *Sweep) reasons() []string {
 		add("%s never ended in the history, so nothing proves that it took effect.",
 			count(n, "An injected fault", "injected faults"))
 	}
-	if s.stats.Grants < int64(needs.Grants) {
-		add("The run made %d grants; a pass needs %d.", s.stats.Grants, needs.Grants)
+	if s.figures.stats.Grants < int64(needs.Grants) {
+		add("The run made %d grants; a pass needs %d.", s.figures.stats.Grants, needs.Grants)
 	}
-	if s.stats.Handovers < int64(needs.Handovers) {
-		add("Contended hand-overs in the run: %d; a pass needs %d.", s.stats.Handovers, needs.Handovers)
+	if s.figures.stats.Handovers < int64(needs.Handovers) {
+		add("Contended hand-overs in the run: %d; a pass needs %d.", s.figures.stats.Handovers, needs.Handovers)
 	}
 	if s.faults.bites < needs.Bites {
 		add("The injected faults met a holder %d times; a pass needs %d.", s.faults.bites, needs.Bites)

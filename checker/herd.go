@@ -71,17 +71,17 @@ func (s *Sweep) counted(e *history.Event) {
 		return
 	}
 	t := tick{at: e.Time, requests: e.Value, grants: s.book.grants}
-	if len(s.counts) < 2 {
-		s.counts = append(s.counts, t)
+	if len(s.figures.counts) < 2 {
+		s.figures.counts = append(s.figures.counts, t)
 	} else {
-		s.counts[1] = t
+		s.figures.counts[1] = t
 	}
 }
 
 // cost is what was measured: the requests for one grant, heartbeats taken off,
 // and what they may be.
 func (s *Sweep) cost() (each, allowed float64) {
-	from, to := s.counts[0], s.counts[1]
+	from, to := s.figures.counts[0], s.figures.counts[1]
 	requests := float64(to.requests - from.requests)
 	if s.rules.header.TTL > 0 {
 		requests -= float64(s.rules.header.Clients) * herdHeartbeat * float64(to.at-from.at) / float64(s.rules.header.TTL)
@@ -91,10 +91,10 @@ func (s *Sweep) cost() (each, allowed float64) {
 
 // herdShort says what is lacking to judge the property; empty when nothing is.
 func (s *Sweep) herdShort() string {
-	if len(s.counts) < 2 {
+	if len(s.figures.counts) < 2 {
 		return "The service's requests were not counted at two instants."
 	}
-	from, to := s.counts[0], s.counts[1]
+	from, to := s.figures.counts[0], s.figures.counts[1]
 	switch n := to.grants - from.grants; {
 	case s.rules.header.Clients < herdClients:
 		return fmt.Sprintf("The run had %s; below %d a herd can't be told from ordinary traffic.",
@@ -126,7 +126,7 @@ func (s *Sweep) judgeHerd(p *Property) {
 	if each <= allowed {
 		return
 	}
-	from, to := s.counts[0], s.counts[1]
+	from, to := s.figures.counts[0], s.figures.counts[1]
 	j, k := judgement{violated: true}, s.book.keys[0]
 	s.findings.record(p, k, j, j, func(judgement) *Violation {
 		return &Violation{Property: Herd, Key: s.rules.name(k), At: to.at, From: from.at, To: to.at,

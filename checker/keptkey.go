@@ -28,7 +28,7 @@ var keptKey = Property{
 		return notExclusive(h)
 	},
 	unmet: func(s *Sweep) string {
-		return noneOf(s.judged.passed, "No client asked alone for a key that had been released.")
+		return noneOf(s.figures.judged.passed, "No client asked alone for a key that had been released.")
 	},
 	stalled: func(n int) string {
 		return fmt.Sprintf("%s for a key that had been released, which a stall of this machine alone explains, not an injected fault.", count(n, "client waited", "clients waited"))
@@ -60,7 +60,7 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 		if g == nil || !g.released {
 			continue
 		}
-		s.judged.passed++
+		s.figures.judged.passed++
 		// The lease ran at least until its promise is over. An earlier attempt
 		// may have taken the key, and its reply was late.
 		kept := end >= g.promise && g.promise-o.start >= s.rules.header.TTL/4 && (e.First == 0 || e.First >= g.promise)

@@ -167,7 +167,7 @@ func (s *Sweep) settle(g *grant) {
 	g.settled = true
 	k := s.book.keyOf(g)
 	if g.held() {
-		s.times[timeHold].add(g.last - g.end)
+		s.figures.times[timeHold].add(g.last - g.end)
 	}
 	k.open.remove(g)
 	k.holder(g).opens--

@@ -9,7 +9,7 @@ import (
 
 // invoke opens an op.
 func (s *Sweep) invoke(e *history.Event) {
-	s.stats.Ops++
+	s.figures.stats.Ops++
 	k := s.book.key(e.Key)
 	c := s.book.client(e.Client)
 	if e.Op <= 0 || k == nil || c == nil {
@@ -46,19 +46,19 @@ func (s *Sweep) invokeAcquire(k *keyState, c *clientState, o *op) {
 	if k.orphan.died != 0 && k.orphan.asked == 0 {
 		k.orphan.asked = o.inv
 	}
-	s.judged.crossing = s.judged.crossing || c.holding > 0 && !s.book.nests(k, c, o.client)
+	s.figures.judged.crossing = s.figures.judged.crossing || c.holding > 0 && !s.book.nests(k, c, o.client)
 	k.enqueue(o)
 	if o.set != 0 {
 		s.book.openSets++
 	}
 	c.asking = append(c.asking, o)
-	s.stats.WaitersMax = max(s.stats.WaitersMax, k.waiters)
+	s.figures.stats.WaitersMax = max(s.figures.stats.WaitersMax, k.waiters)
 }
 
 // invokeHeld notes an op that is begun under a grant.
 func (s *Sweep) invokeHeld(k *keyState, o *op, e *history.Event) {
 	if s.rules.confirms[e.Kind] {
-		s.judged.asked++
+		s.figures.judged.asked++
 	}
 	if isStoreOp(e.Kind) {
 		s.ledger.lastInvoked = e.Time
@@ -129,12 +129,12 @@ func (s *Sweep) stamped(o *op, e *history.Event) *history.Event {
 	}
 	o.done, o.definite = true, e.Type != history.Info
 	if e.Type == history.Info {
-		s.stats.Indefinite++
+		s.figures.stats.Indefinite++
 		o.start = e.Start // an op that never reported has none
 	} else {
 		o.start = stamp(e.Start, o.inv)
 		if t := timingOf[o.kind]; t >= 0 && !e.Declined {
-			s.times[t].add(stamp(e.End, e.Time) - o.start)
+			s.figures.times[t].add(stamp(e.End, e.Time) - o.start)
 		}
 	}
 	if o.start != 0 {
@@ -221,7 +221,7 @@ func (s *Sweep) renewed(g *grant, o *op, e *history.Event) {
 // released handles the completion of a release.
 func (s *Sweep) released(o *op, e *history.Event) {
 	if e.Type == history.OK {
-		s.answeredAt(stamp(e.End, e.Time))
+		s.demands.answeredAt(stamp(e.End, e.Time))
 	}
 	g := o.grant
 	g.releasing = 0

@@ -55,7 +55,7 @@ func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 		b.tallied, b.besides, b.backers, b.lookAgain = k.lulls+1, 0, 0, 0
 	}
 	for _, x := range near {
-		s.compared++
+		s.figures.compared++
 		if x == b {
 			continue
 		}
@@ -106,7 +106,7 @@ const manyBeside = 64
 // beside returns the holds among near that go on at the instant at which b begins.
 func (s *Sweep) beside(b *grant, near []*grant) []*grant {
 	var others []*grant
-	s.compared += len(near)
+	s.figures.compared += len(near)
 	for _, x := range near {
 		if ahead(x, b) && overlap(x, b, false) {
 			others = append(others, x)
@@ -124,7 +124,7 @@ func ahead(x, b *grant) bool { return x.end < b.end || x.end == b.end && x.id < 
 // every one that is counted, so that the last of them all, whichever it is, was one too many.
 func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 	var before, unsure []*grant
-	s.compared += len(near)
+	s.figures.compared += len(near)
 	for _, x := range near {
 		switch {
 		case !s.rightlyExcludes(x, b):
@@ -176,7 +176,7 @@ func (s *Sweep) oneEach(enough int, before, unsure []*grant) []*grant {
 			chosen, have = append(chosen, x), have+int(x.takes)
 		}
 	}
-	s.compared += len(before) + len(unsure)
+	s.figures.compared += len(before) + len(unsure)
 	if have < enough {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (s *Sweep) choose(enough int, before, unsure, chosen []*grant, left *int) [
 		if *left -= len(before) + len(unsure) - i; *left < 0 {
 			return nil
 		}
-		s.compared += len(before) + len(unsure) - i
+		s.figures.compared += len(before) + len(unsure) - i
 		var agreeing, rest []*grant
 		for _, o := range before {
 			if s.eitherExcludes(x, o) {

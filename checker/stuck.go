@@ -25,7 +25,7 @@ var stuckLock = Property{
 	short:  (*Sweep).probeShort,
 	shown: func(s *Sweep) string {
 		return fmt.Sprintf("A fresh client acquired every key within %s of the beginning of the probe.",
-			seconds(int64(s.stats.Recovered)))
+			seconds(int64(s.figures.stats.Recovered)))
 	},
 	finish: (*Sweep).endProbe,
 	Words: Words{
@@ -42,45 +42,6 @@ var stuckLock = Property{
 // Slack is what a service is given beyond the TTL to notice that a lock has
 // expired: half a TTL, and at least half a second.
 func Slack(ttl time.Duration) time.Duration { return max(ttl/2, 500*time.Millisecond) }
-
-// The phases of the probe: first with the losers alive and idle, then with every client closed.
-const (
-	probeAlive = iota
-	probeFinal
-	probePhases
-)
-
-// probeAccount is when the phases of the probe began; 0: never.
-type probeAccount struct {
-	began [probePhases]int64
-}
-
-func (p *probeAccount) begin(phase string, t int64) {
-	if i := probePhase(phase); p.began[i] == 0 {
-		p.began[i] = max(t, 1)
-	}
-}
-
-func probePhase(phase string) int {
-	switch phase {
-	case history.PhaseProbe:
-		return probeAlive
-	case history.PhaseFinal:
-		return probeFinal
-	}
-	return -1
-}
-
-// probeState is how the probe of one key went.
-type probeState struct {
-	got   [probePhases]int64 // when a fresh client first had it; 0: never
-	stuck [probePhases]bool
-	// busy while somebody could rightly hold it, or not for long enough
-	occupied [probePhases]bool
-	failed   [probePhases]string // the error of one that was neither granted nor busy
-	// found with losers alive; a ghost if the key is free once all are closed
-	ghost *Violation
-}
 
 // loosen notes that a client may hold the key: it was granted, or nobody knows whether it was.
 func (bk *book) loosen(k *keyState, client int32, t int64) *clientOnKey {
@@ -135,7 +96,7 @@ func (bk *book) absolve(k *keyState, client int32, t int64) {
 
 // probed handles a fresh client's acquire.
 func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
-	phase := probePhase(s.phase)
+	phase := probePhase(s.demands.phase)
 	if phase < 0 {
 		return
 	}
@@ -219,7 +180,7 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 		denied = slices.ContainsFunc(k.by.all, func(c clientOnKey) bool { return c.denied && !s.rules.fresh(c.client) })
 	}
 	since, id, client := s.faults.freeSince(k), o.id, o.client
-	last, x := k.lastGrant, s.stretchOf(k)
+	last, x := k.lastGrant, s.demands.stretchOf(k)
 	if x.counted {
 		return // while the clients worked
 	}
@@ -236,10 +197,10 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 
 // endProbe sums the probe up.
 func (s *Sweep) endProbe(*Property) {
-	s.nameStretches()
+	s.demands.nameStretches()
 	s.nameGhosts()
 	if s.probeShort() == "" {
-		s.stats.Recovered = s.recovered()
+		s.figures.stats.Recovered = s.recovered()
 	}
 }
 
@@ -257,7 +218,7 @@ func (s *Sweep) nameGhosts() {
 // probeShort says what the probe leaves open; empty when a fresh client had every key.
 func (s *Sweep) probeShort() string {
 	phase := -1
-	for i, began := range s.probe.began {
+	for i, began := range s.demands.began {
 		if began != 0 {
 			phase = i
 		}
@@ -290,9 +251,9 @@ func (p *probeState) shortcoming(phase int) string {
 
 // recovered is how long after the probe began a fresh client had every key.
 func (s *Sweep) recovered() time.Duration {
-	began := s.probe.began[probeAlive]
+	began := s.demands.began[probeAlive]
 	if began == 0 {
-		began = s.probe.began[probeFinal]
+		began = s.demands.began[probeFinal]
 	}
 	worst := int64(0)
 	for _, k := range s.book.keys {

@@ -18,23 +18,10 @@ type Sweep struct {
 	book     book
 	findings findings
 
-	phase string
-
-	ledger ledgerAccount
-	probe  probeAccount
-	// stretches are those in which a key was perhaps stuck; silences are when
-	// the service gave no answer, lastAnswer is its last one.
-	stretches  []*stretch
-	silences   []span
-	lastAnswer int64
-	times      [timingCount]histogram
-	waits      []wait  // for a cycle
-	counts     []tick  // what the service said of itself
-	judged     tallied // what the newer properties were judged by
-	stats      Stats
-	// compared counts the comparisons of grants of semaphores.
-	compared   int
-	tokensSeen bool
+	figures figures
+	demands demands
+	ledger  ledgerAccount
+	waits   []wait // for a cycle
 }
 
 // New begins to judge a history. keys are the lock keys' names by number.
@@ -53,7 +40,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 
 // Add judges the next event. The event is not kept.
 func (s *Sweep) Add(e *history.Event) {
-	s.stats.Events++
+	s.figures.stats.Events++
 	if e.Time > s.book.now {
 		s.book.now = e.Time
 	}
@@ -73,7 +60,7 @@ func (s *Sweep) Add(e *history.Event) {
 	case history.Exit:
 		s.exit(e)
 	case history.Mark:
-		s.mark(e)
+		s.demands.mark(e)
 	case history.Count:
 		s.counted(e)
 	}
@@ -128,14 +115,6 @@ func (s *Sweep) exit(e *history.Event) {
 		}
 	}
 	s.book.pruneAll()
-}
-
-// mark handles a change of phase.
-func (s *Sweep) mark(e *history.Event) {
-	s.phase = e.Text
-	if e.Text == history.PhaseProbe || e.Text == history.PhaseFinal {
-		s.probe.begin(e.Text, e.Time)
-	}
 }
 
 // stamp prefers the worker's stamp to the recorder's.

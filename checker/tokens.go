@@ -23,7 +23,7 @@ var tokenOrder = Property{
 		return notExclusive(h)
 	},
 	short: func(s *Sweep) string {
-		if s.tokensSeen {
+		if s.figures.tokensSeen {
 			return ""
 		}
 		return "No grant carried a token, although the lock declares fencing tokens."
@@ -44,7 +44,7 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 	if !g.hasToken {
 		return
 	}
-	s.tokensSeen = true
+	s.figures.tokensSeen = true
 	first := g.token > k.topToken && g.end >= k.lastEnd
 	k.topToken, k.lastEnd = max(k.topToken, g.token), max(k.lastEnd, g.end, g.earliest)
 	if first { // by token and by time: it has nothing to do with any other

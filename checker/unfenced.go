@@ -120,7 +120,7 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 		s.book.malformed++
 		return
 	}
-	taken := e.Kind == history.Write && s.countWrite(e)
+	taken := e.Kind == history.Write && s.figures.countWrite(e)
 	switch g := s.records.numbers.page(pageOf(e.Grant)).grant(e.Grant); {
 	case g == nil && e.Grant != 0:
 		s.ledger.orphans++
@@ -155,20 +155,6 @@ func (l *ledgerAccount) number(seq int64) {
 		}
 		l.lastSeq = seq
 	}
-}
-
-// countWrite counts a write, and reports whether the store took it.
-func (s *Sweep) countWrite(e *history.Event) (taken bool) {
-	switch {
-	case e.Refused:
-		s.stats.Refused++
-	case e.Conflict:
-		s.stats.Conflicts++
-	default:
-		s.stats.Accepted++
-		return true
-	}
-	return false
 }
 
 // accepted handles an accepted write of a known hold.

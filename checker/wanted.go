@@ -33,58 +33,6 @@ func Patience(ttl, slack time.Duration) time.Duration { return Lifetime(ttl, sla
 // renews: the TTL and Slack, or the service's own slack if that is more.
 func Lifetime(ttl, slack time.Duration) time.Duration { return ttl + max(slack, Slack(ttl)) }
 
-// stretch is a time in which a key was free, wanted and not granted.
-type stretch struct {
-	counted bool       // as a violation, while the clients worked
-	doubted bool       // as one that only a stall of the machine may explain
-	probed  bool       // as a violation, by the probe
-	found   *Violation // as far as it is kept
-	// ends are those that may have freed it: no refusal shows that it was taken afterwards.
-	ends  []ending
-	freed bool // it was granted in the end
-}
-
-// ending is the end of a client of the workload.
-type ending struct {
-	client int32
-	at     int64
-	loser  bool // it had asked, and it had no grant
-}
-
-// demand is how long one client has asked for a key without a grant.
-type demand struct {
-	since, last int64 // the start of the first acquire, and the end of the last one
-}
-
-// slept is a time in which an acquire waited for a free key, until a client
-// that asked later got it at once.
-type slept struct {
-	from, to int64
-	by       int64 // the other client's grant
-}
-
-// answeredAt notes that the lock service gave a definite answer at t.
-func (s *Sweep) answeredAt(t int64) {
-	if s.lastAnswer != 0 && t-s.lastAnswer > int64(silent) {
-		s.silences = append(s.silences, span{from: s.lastAnswer, to: t})
-		// a time that has more of them is longer than an outage
-		if n := len(s.silences); n > int(Outage/silent) {
-			s.silences = append(s.silences[:0], s.silences[1:]...)
-		}
-	}
-	s.lastAnswer = max(s.lastAnswer, t)
-}
-
-// silentIn is for how long the service may have been away between two instants:
-// no answer came for a second or more.
-func (s *Sweep) silentIn(from, to int64) int64 {
-	sum := timeIn(s.silences, from, to, anyFault, 0)
-	if last := max(from, s.lastAnswer); to-last > int64(silent) {
-		sum += to - last
-	}
-	return sum
-}
-
 // unheldSince is the time since which nobody can hold the key, a last lease of
 // a TTL aside; forever if somebody can.
 func (bk *book) unheldSince(k *keyState) int64 {
@@ -214,27 +162,18 @@ func (bk *book) refusedAt(k *keyState, e *history.Event) {
 	x.ends = slices.DeleteFunc(x.ends, func(d ending) bool { return d.at+bk.rules.lifetime() <= end })
 }
 
-// stretchOf is the stretch that the key is in.
-func (s *Sweep) stretchOf(k *keyState) *stretch {
-	if k.stretch == nil {
-		k.stretch = &stretch{}
-		s.stretches = append(s.stretches, k.stretch)
-	}
-	return k.stretch
-}
-
 // judgeStretch has a stretch decided in which a client wanted one key or several from
 // from to to, and which is too long at need. keys are those that had to be free.
 func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64) {
 	wanted := s.book.keysOf(nil, wants...)
 	// whatever the order in which a set names its keys
 	k := slices.MinFunc(wanted, func(a, b *keyState) int { return cmp.Compare(a.id, b.id) })
-	x := s.stretchOf(k)
+	x := s.demands.stretchOf(k)
 	if x.counted || x.probed {
 		return
 	}
 	id, client, last, pattern := wants[0].id, wants[0].client, k.lastGrant, s.stuckPattern(k)
-	quiet, asked, misled, what := s.silentIn(from, to), s.book.askedUntil(keys), s.misledUntil(keys), s.rules.namesOf(wanted)
+	quiet, asked, misled, what := s.demands.silentIn(from, to), s.book.askedUntil(keys), s.misledUntil(keys), s.rules.namesOf(wanted)
 	if last != nil {
 		pin(last)
 	}
@@ -401,27 +340,6 @@ func (bk *book) ended(k *keyState, c *clientOnKey, t int64) {
 	c.gone = true
 	if k.stretch != nil && known && !bk.rules.fresh(c.client) {
 		k.stretch.ends = append(k.stretch.ends, ending{client: c.client, at: t, loser: !had && c.denied})
-	}
-}
-
-// nameStretches names the kinds of what was found, now that it is known how it ended.
-func (s *Sweep) nameStretches() {
-	closed := s.probe.began[probeFinal] != 0
-	for _, x := range s.stretches {
-		v := x.found
-		switch {
-		case v == nil:
-		case x.freed && len(x.ends) > 0 && !slices.ContainsFunc(x.ends, func(d ending) bool { return !d.loser }):
-			v.Kind = KindGhost
-			who := "A client that had no grant"
-			if len(x.ends) == 1 {
-				who = fmt.Sprintf("Client %d, which had no grant,", x.ends[0].client)
-			}
-			v.Text += " " + who + " occupied it until it ended."
-		case !x.freed && closed && v.Pattern == PatternNeverExpired:
-			v.Kind = KindNeverExpired
-			v.Text += " It stayed taken after every client was closed."
-		}
 	}
 }
 
