@@ -65,7 +65,7 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 		return
 	}
 	s.findings.putOff(s.book.now, func() {
-		pattern := s.confirmedPattern(a, b)
+		pattern := s.explanations.confirmedPattern(a, b)
 		s.findings.record(&continuity, s.book.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern},
 			judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
 				return s.tellConfirmed(a, b)

@@ -80,11 +80,11 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	w.g.corrupt = true
 	second := effect{w, o}
 	s.findings.putOff(s.book.now, func() {
-		plain := s.repeated(first, second, false)
+		plain := s.explanations.repeated(first, second, false)
 		trusting := plain
 		// tokens of two locks tell nothing of each other
 		if s.rules.tokens && s.rules.exclude(first.g, second.g) {
-			trusting = s.repeated(first, second, true)
+			trusting = s.explanations.repeated(first, second, true)
 		}
 		s.findings.record(&duplicateEffect, s.book.keyOf(second.g), plain, trusting,
 			func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
@@ -99,20 +99,20 @@ func inTurn(x, y effect, tokens bool) (a, b effect) {
 	return y, x
 }
 
-func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
+func (ex *explanations) repeated(first, second effect, tokens bool) judgement {
 	j := judgement{violated: true, severity: Corrupting}
 	a, b := inTurn(first, second, tokens)
-	if s.rules.exclusive && a.g != b.g && later(b.g, a.g, tokens) {
+	if ex.rules.exclusive && a.g != b.g && later(b.g, a.g, tokens) {
 		var begun int64
 		j.kind, begun = writeKind(a.writer, a.o, b.g)
-		j.stallOnly = s.rules.exclude(a.g, b.g) && s.stallExplains(a.g, b.g, a.at)
-		j.pattern = s.writePattern(a.g, b.g, j.kind, begun, tokens)
-	} else if s.rules.exclusive {
+		j.stallOnly = ex.rules.exclude(a.g, b.g) && ex.stallExplains(a.g, b.g, a.at)
+		j.pattern = ex.writePattern(a.g, b.g, j.kind, begun, tokens)
+	} else if ex.rules.exclusive {
 		j.pattern = PatternUnexplained
 	}
-	if a.g != b.g && s.rules.exclude(a.g, b.g) && (j.pattern == PatternUnexplained || s.inPromise(b.g, a.g)) {
+	if a.g != b.g && ex.rules.exclude(a.g, b.g) && (j.pattern == PatternUnexplained || ex.inPromise(b.g, a.g)) {
 		// two held the key, so both did the work
-		if pair := s.pairJudgement(a.g, b.g, tokens); pair.violated {
+		if pair := ex.pairJudgement(a.g, b.g, tokens); pair.violated {
 			j.pattern = pair.pattern
 		}
 	}

@@ -62,7 +62,7 @@ func (k *keyState) leaveBehind(t int64) { k.leftAt = max(k.leftAt, t) }
 // some. An answer to a set is explained if anybody may have any of its keys.
 func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 	o := asked[0]
-	if !s.soleAsks(asked) || s.rules.fresh(o.client) {
+	if !s.explanations.soleAsks(asked) || s.rules.fresh(o.client) {
 		return
 	}
 	keys, inv, start, end := s.book.keysOf(nil, asked...), o.inv, o.start, stamp(e.End, e.Time)
@@ -89,9 +89,9 @@ func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 
 // soleAsks reports whether nobody else had the keys of a call, or asked for
 // them, and nothing that was left behind can stand there.
-func (s *Sweep) soleAsks(asked []*op) bool {
+func (ex *explanations) soleAsks(asked []*op) bool {
 	for _, o := range asked {
-		if k := s.book.keys[o.key]; k.soleAsk != o.id || !s.faults.nothingLeft(k, o.inv) {
+		if k := ex.book.keys[o.key]; k.soleAsk != o.id || !ex.faults.nothingLeft(k, o.inv) {
 			return false
 		}
 	}

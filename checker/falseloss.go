@@ -83,7 +83,7 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 	}
 	g := grants[0]
 	s.findings.putOff(s.rules.restsSince(g), func() {
-		gone := func(g *grant) bool { return !s.certainlyStood(g, t) }
+		gone := func(g *grant) bool { return !s.explanations.certainlyStood(g, t) }
 		if slices.ContainsFunc(grants, gone) {
 			return
 		}
@@ -97,15 +97,15 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 // certain, stalls aside: no other client had, or had been granted, the key, no
 // late release may have freed it, and no fault had touched the service, or what
 // the grant rests on. Only a lease outlives a client that was stopped.
-func (s *Sweep) certainlyStood(g *grant, t int64) bool {
-	since := s.rules.restsSince(g)
-	skewed := s.faults.skewedBy(g.client, t) || s.faults.serviceSkewed != 0 && s.faults.serviceSkewed <= t
-	taken := g.next != 0 && g.next < t || g.beside || s.book.lateBeside(g, t)
-	if taken || skewed || s.book.garbled() || touched(s.faults.service, since, t, injectedOnly) {
+func (ex *explanations) certainlyStood(g *grant, t int64) bool {
+	since := ex.rules.restsSince(g)
+	skewed := ex.faults.skewedBy(g.client, t) || ex.faults.serviceSkewed != 0 && ex.faults.serviceSkewed <= t
+	taken := g.next != 0 && g.next < t || g.beside || ex.book.lateBeside(g, t)
+	if taken || skewed || ex.book.garbled() || touched(ex.faults.service, since, t, injectedOnly) {
 		return false
 	}
-	session := s.rules.header.Claims.Validity == validitySession
-	return !slices.ContainsFunc(s.faults.clientSpans(g.client), func(sp span) bool {
+	session := ex.rules.header.Claims.Validity == validitySession
+	return !slices.ContainsFunc(ex.faults.clientSpans(g.client), func(sp span) bool {
 		return sp.injected && sp.from <= t && sp.to >= since && (session || !stops(sp))
 	})
 }

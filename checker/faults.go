@@ -411,3 +411,16 @@ func earlier(a, b int64) int64 {
 	}
 	return a
 }
+
+// starved reports whether the machine stalled some client, or the service, in the TTL
+// before a's loss came to light. Servers are not watched everywhere: where another client
+// stalls, the one that renews a's lease, or answers it, may have stood still as well.
+func (fs *faults) starved(a *grant, loss int64) bool {
+	from := max(a.earliest, loss-fs.rules.header.TTL) - fs.rules.header.Stall
+	for i := range fs.byClient {
+		if touched(fs.byClient[i].spans, from, loss+fs.rules.header.Stall, uninjectedOnly) {
+			return true
+		}
+	}
+	return touched(fs.service, from, loss+fs.rules.header.Stall, uninjectedOnly)
+}

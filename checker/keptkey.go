@@ -51,7 +51,7 @@ var keptKey = Property{
 // It is called before the grant is noted. A set is judged by the last of those leases.
 func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 	o, end := asked[0], stamp(e.End, e.Time)
-	if s.rules.fresh(o.client) || !s.soleAsks(asked) {
+	if s.rules.fresh(o.client) || !s.explanations.soleAsks(asked) {
 		return
 	}
 	var last *grant

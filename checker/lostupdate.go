@@ -70,8 +70,8 @@ func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 			if a == other.g {
 				did = other.at
 			}
-			j.pattern = s.lostPattern(a, b, w, other)
-			j.stallOnly = !(a == g && w.late(j.pattern)) && s.stallExplains(a, b, did)
+			j.pattern = s.explanations.lostPattern(a, b, w, other)
+			j.stallOnly = !(a == g && w.late(j.pattern)) && s.explanations.stallExplains(a, b, did)
 		case s.rules.exclusive: // two locks, which keep nobody apart
 			j.pattern = PatternUnexplained
 		}

@@ -137,10 +137,10 @@ func (s *Sweep) decidePair(x, y *grant) {
 	if s.rules.asks(&stolenRelease) {
 		s.judgeStolen(x, y)
 	}
-	plain := s.pairJudgement(x, y, false)
+	plain := s.explanations.pairJudgement(x, y, false)
 	trusting := plain
 	if s.rules.tokens {
-		trusting = s.pairJudgement(x, y, true)
+		trusting = s.explanations.pairJudgement(x, y, true)
 	}
 	for reading, j := range [2]judgement{plain, trusting} {
 		if j.stands() {
@@ -154,22 +154,22 @@ func (s *Sweep) decidePair(x, y *grant) {
 }
 
 // pairJudgement judges two grants under one reading of the key's tokens.
-func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
+func (ex *explanations) pairJudgement(x, y *grant, tokens bool) judgement {
 	a, b := inOrder(x, y, tokens)
-	known := s.grantedAfter(b, a, tokens)
-	broken := s.inPromise(b, a) && (known || s.inPromise(a, b))
-	if s.book.uncertainPromises(a, b) {
+	known := ex.grantedAfter(b, a, tokens)
+	broken := ex.inPromise(b, a) && (known || ex.inPromise(a, b))
+	if ex.book.uncertainPromises(a, b) {
 		broken = false
 	}
 	both := overlap(a, b, tokens)
 	if !broken && !both {
 		return judgement{}
 	}
-	j := judgement{violated: true, unordered: !known, severity: s.harm(tokens, a, b),
-		pattern: s.pairPattern(a, b, 0, tokens)}
-	j.kind, j.stallOnly = s.explain(a, b, a.last)
+	j := judgement{violated: true, unordered: !known, severity: harm(tokens, a, b),
+		pattern: ex.pairPattern(a, b, 0, tokens)}
+	j.kind, j.stallOnly = ex.explain(a, b, a.last)
 	if !known {
-		s.judgeEitherOrder(&j, a, b)
+		ex.judgeEitherOrder(&j, a, b)
 	}
 	if j.kind == KindGrantedDead {
 		j.unordered = false // whichever was later, it is the dead one that should not be
@@ -178,7 +178,7 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 }
 
 // harm is the severity of a double-hold.
-func (s *Sweep) harm(tokens bool, grants ...*grant) Severity {
+func harm(tokens bool, grants ...*grant) Severity {
 	severity := Untested
 	for _, g := range grants {
 		switch {
@@ -227,15 +227,15 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	if j.swapped {
 		a, b, v.A, v.B = b, a, v.B, v.A
 	}
-	if v.Text += s.because(a, b, j, both) + j.packets; j.unordered {
-		v.Text += s.inEitherOrder(a, b, j)
+	if v.Text += s.explanations.because(a, b, j, both) + j.packets; j.unordered {
+		v.Text += s.explanations.inEitherOrder(a, b, j)
 	}
 	v.Text += "."
 	return v
 }
 
 // because tells why there were two holders, of whom b was granted the key later.
-func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
+func (ex *explanations) because(a, b *grant, j judgement, both bool) string {
 	if j.unordered {
 		return ""
 	}
@@ -257,18 +257,18 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 		return fmt.Sprintf(": when the lock granted it to client %d, at %s, that grant was over already", a.client,
 			seconds(a.end))
 	case KindLateNotice:
-		return s.toldLate(a, b)
+		return ex.toldLate(a, b)
 	case KindLeaseOverrun:
-		return s.overran(a, b, j.pattern)
+		return ex.overran(a, b, j.pattern)
 	}
 	return ""
 }
 
 // toldLate tells for how long a client went on although its lock should have told it of the loss.
-func (s *Sweep) toldLate(a, b *grant) string {
-	since, grace := s.noticeable(a, b), seconds(s.rules.header.Claims.LostGrace)
+func (ex *explanations) toldLate(a, b *grant) string {
+	since, grace := ex.noticeable(a, b), seconds(ex.rules.header.Claims.LostGrace)
 	on := seconds(a.untold - since)
-	if since < max(b.end, s.faults.lastDisturbance(a.client, a.untold)) {
+	if since < max(b.end, ex.faults.lastDisturbance(a.client, a.untold)) {
 		return fmt.Sprintf(": client %d went on for %s when its lease was over by its own clock as well, and the lock, which declares to notice a loss by that clock "+
 			"within %s, cut off or not, had told it nothing", a.client, on, grace)
 	}
@@ -277,15 +277,15 @@ func (s *Sweep) toldLate(a, b *grant) string {
 }
 
 // overran tells how a client outlived its lease, which ended before b was granted the key.
-func (s *Sweep) overran(a, b *grant, pattern string) string {
-	plight := s.faults.plight(a, a.last)
-	lease := fmt.Sprintf("its lease of %s", seconds(s.rules.header.TTL))
+func (ex *explanations) overran(a, b *grant, pattern string) string {
+	plight := ex.faults.plight(a, a.last)
+	lease := fmt.Sprintf("its lease of %s", seconds(ex.rules.header.TTL))
 	switch {
-	case s.rules.header.Claims.Validity == validitySession && b.end-a.earliest < s.rules.header.TTL:
+	case ex.rules.header.Claims.Validity == validitySession && b.end-a.earliest < ex.rules.header.TTL:
 		lease = "its session, which was over before its TTL,"
-	case s.rules.header.Claims.Validity == validitySession:
-		lease = fmt.Sprintf("its session TTL of %s", seconds(s.rules.header.TTL))
-	case s.rules.header.Claims.Validity == validityLibrary && a.timed(): // mostly less than the TTL
+	case ex.rules.header.Claims.Validity == validitySession:
+		lease = fmt.Sprintf("its session TTL of %s", seconds(ex.rules.header.TTL))
+	case ex.rules.header.Claims.Validity == validityLibrary && a.timed(): // mostly less than the TTL
 		lease = fmt.Sprintf("its lease, which its library called good until %s,", seconds(a.promise+promiseMargin))
 	}
 	switch {

@@ -52,13 +52,13 @@ func away(sp span) bool { return sp.store }
 // tokens; acted, if it is not 0, is when the earlier one's harmful act began. Where the
 // order of the grants is unknown, there is a pattern if it is the same either way, or if
 // only one order has an explanation: the other one would need a lock that fails by itself.
-func (s *Sweep) pairPattern(x, y *grant, acted int64, tokens bool) string {
+func (ex *explanations) pairPattern(x, y *grant, acted int64, tokens bool) string {
 	a, b := inOrder(x, y, tokens)
-	first := s.patternOf(a, b, acted)
-	if s.grantedAfter(b, a, tokens) {
+	first := ex.patternOf(a, b, acted)
+	if ex.grantedAfter(b, a, tokens) {
 		return first
 	}
-	second := s.patternOf(b, a, acted)
+	second := ex.patternOf(b, a, acted)
 	switch {
 	case first == second || second == PatternUnexplained || second == PatternGrantedTwice:
 		return first
@@ -69,14 +69,14 @@ func (s *Sweep) pairPattern(x, y *grant, acted int64, tokens bool) string {
 }
 
 // patternOf is the pattern of a conflict in which b was granted later than a.
-func (s *Sweep) patternOf(a, b *grant, acted int64) string {
+func (ex *explanations) patternOf(a, b *grant, acted int64) string {
 	if a.dead || b.dead {
 		return PatternLateReply
 	}
-	if s.inPromise(b, a) && !s.book.uncertainPromises(a, b) {
-		return s.givenAway(a, b)
+	if ex.inPromise(b, a) && !ex.book.uncertainPromises(a, b) {
+		return ex.givenAway(a, b)
 	}
-	if s.rules.header.Claims.Validity == validitySession && s.noticedLate(a, b) {
+	if ex.rules.header.Claims.Validity == validitySession && ex.noticedLate(a, b) {
 		return PatternSessionUnseen
 	}
 	if a.timed() && a.promise <= a.end {
@@ -86,14 +86,14 @@ func (s *Sweep) patternOf(a, b *grant, acted int64) string {
 	if acted == 0 {
 		acted, exact = a.actedBeside(b.end)
 	}
-	if causes := s.causes(a, b, acted); len(causes) > 0 {
+	if causes := ex.causes(a, b, acted); len(causes) > 0 {
 		return soleCause(causes)
 	}
 	switch {
 	case a.toldBefore(acted):
 		return PatternLossIgnored
 	case a.timed():
-		spent := s.faults.timeOf(a, acted, func(span) bool { return true })
+		spent := ex.faults.timeOf(a, acted, func(span) bool { return true })
 		if exact && acted-spent >= a.promise {
 			return PatternWorkedPast
 		}
@@ -112,12 +112,12 @@ func soleCause(causes []string) string {
 }
 
 // givenAway is the pattern of a grant b that was made inside a's promise.
-func (s *Sweep) givenAway(a, b *grant) string {
-	if s.freed(a, b) {
+func (ex *explanations) givenAway(a, b *grant) string {
+	if ex.freed(a, b) {
 		return PatternStolen
 	}
-	causes := s.faults.serviceCauses(a.earliest, b.end, 0)
-	if s.rules.header.Claims.Validity == validityLibrary && s.faults.timeOf(a, b.end, isClock) > 0 {
+	causes := ex.faults.serviceCauses(a.earliest, b.end, 0)
+	if ex.rules.header.Claims.Validity == validityLibrary && ex.faults.timeOf(a, b.end, isClock) > 0 {
 		// the client itself measured how long its grant is good
 		causes = append(causes, PatternClockJumped)
 	}
@@ -132,27 +132,27 @@ func (g *grant) timed() bool { return g.promise != 0 && g.promise != forever }
 
 // causes are the faults that each explain by themselves why a acted though its
 // lease or session was over.
-func (s *Sweep) causes(a, b *grant, acted int64) []string {
+func (ex *explanations) causes(a, b *grant, acted int64) []string {
 	if a.timed() {
-		return s.leaseCauses(a, b, acted)
+		return ex.leaseCauses(a, b, acted)
 	}
-	return s.sessionCauses(a, b, acted)
+	return ex.sessionCauses(a, b, acted)
 }
 
 // leaseCauses are those of a lease with an end: without the time that they
 // lasted, a would have acted before it.
-func (s *Sweep) leaseCauses(a, b *grant, acted int64) (causes []string) {
+func (ex *explanations) leaseCauses(a, b *grant, acted int64) (causes []string) {
 	for _, c := range [...]struct {
 		takes   func(span) bool
 		pattern string
 	}{{stops, PatternPaused}, {cutsOff, PatternCutOff}, {starves, PatternRenewalStarved}, {away, PatternStoreAway}} {
-		if spent := max(s.faults.timeOf(a, acted, c.takes), s.faults.blockedBy(a, acted, c.takes)); spent > 0 &&
+		if spent := max(ex.faults.timeOf(a, acted, c.takes), ex.faults.blockedBy(a, acted, c.takes)); spent > 0 &&
 			acted-spent < a.promise {
 			causes = append(causes, c.pattern)
 		}
 	}
 	// how far its own clock led it astray is not in the history
-	if s.faults.timeOf(a, acted, isClock) > 0 {
+	if ex.faults.timeOf(a, acted, isClock) > 0 {
 		causes = append(causes, PatternClockJumped)
 	}
 	return causes
@@ -161,11 +161,11 @@ func (s *Sweep) leaseCauses(a, b *grant, acted int64) (causes []string) {
 // sessionCauses are those of a session, whose end nobody sees but the service: a client
 // that is away for half of the TTL may miss as many keep-alives as it takes, and the
 // session was over when b was granted. What happens to the service counts as well.
-func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
-	half := s.rules.header.TTL / 2
-	for _, spans := range s.faults.troubles(a.client) {
+func (ex *explanations) sessionCauses(a, b *grant, acted int64) (causes []string) {
+	half := ex.rules.header.TTL / 2
+	for _, spans := range ex.faults.troubles(a.client) {
 		for _, sp := range spans {
-			if sp.from > b.end || !s.rules.bearsOn(sp, a) {
+			if sp.from > b.end || !ex.rules.bearsOn(sp, a) {
 				continue
 			}
 			long := half > 0 && min(sp.to, b.end)-sp.from >= half
@@ -174,7 +174,7 @@ func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 			}
 		}
 	}
-	return append(causes, s.faults.serviceCauses(max(a.earliest, b.end-2*s.rules.header.TTL), b.end, half)...)
+	return append(causes, ex.faults.serviceCauses(max(a.earliest, b.end-2*ex.rules.header.TTL), b.end, half)...)
 }
 
 // sessionCause is the pattern of a fault on the client of a session that acted once it was over; ""

@@ -54,37 +54,37 @@ func (r *rules) extend(g *grant, start int64, e *history.Event) {
 // promisedAt reports whether the lock had promised the key to the grant at t. The
 // promise is looked at from its end only: a grant whose reply was late was
 // valid at the service before its client knew.
-func (s *Sweep) promisedAt(g *grant, t int64) bool {
+func (ex *explanations) promisedAt(g *grant, t int64) bool {
 	if t >= g.limit() {
 		return false
 	}
-	if s.rules.header.Claims.Validity != validitySession {
+	if ex.rules.header.Claims.Validity != validitySession {
 		return true
 	}
-	return s.sessionStands(g, t) && !s.endedByFault(g, t) && !s.passedOn(g, t)
+	return ex.sessionStands(g, t) && !ex.endedByFault(g, t) && !ex.passedOn(g, t)
 }
 
 // sessionStands reports whether nothing disturbed a session in the TTL before t.
-func (s *Sweep) sessionStands(g *grant, t int64) bool {
-	return !s.faults.disturbed(g.client, t-s.rules.header.TTL, t, injectedOnly) && !s.stalledToDeath(g, t)
+func (ex *explanations) sessionStands(g *grant, t int64) bool {
+	return !ex.faults.disturbed(g.client, t-ex.rules.header.TTL, t, injectedOnly) && !ex.stalledToDeath(g, t)
 }
 
 // endedByFault reports whether a fault may have ended the session of a grant by
 // t. A fault that ends connections counts only if the lock claims within which
 // time it notices a loss: then that claim says when it breaks its word. An
 // answer that confirmed the grant after the fault shows that it stood.
-func (s *Sweep) endedByFault(g *grant, t int64) bool {
+func (ex *explanations) endedByFault(g *grant, t int64) bool {
 	since := stamp(g.attempt, g.earliest)
-	return slices.ContainsFunc(s.faults.clientSpans(g.client), func(sp span) bool {
-		counts := sp.touch.Ends == history.EndsSession || s.rules.header.Claims.LostGrace > 0
+	return slices.ContainsFunc(ex.faults.clientSpans(g.client), func(sp span) bool {
+		counts := sp.touch.Ends == history.EndsSession || ex.rules.header.Claims.LostGrace > 0
 		return counts && sp.from <= t && sp.to >= since && endsAfter(sp, g) && g.confirmed <= sp.to
 	})
 }
 
 // passedOn reports whether the key had been another client's before t, in a
 // time in which a fault may have ended g's session: then it did.
-func (s *Sweep) passedOn(g *grant, t int64) bool {
-	return g.next != 0 && g.next < t && !s.sessionStands(g, g.next)
+func (ex *explanations) passedOn(g *grant, t int64) bool {
+	return g.next != 0 && g.next < t && !ex.sessionStands(g, g.next)
 }
 
 // stalledToDeath reports whether stalls of the machine may have ended a session by t. The
@@ -95,22 +95,22 @@ func (s *Sweep) passedOn(g *grant, t int64) bool {
 //
 // But where the lock noticed that the hold was lost, the session did end, and a
 // machine that stalls now and then stalls more than is seen of it.
-func (s *Sweep) stalledToDeath(g *grant, t int64) bool {
-	return s.stalledWithin(g, t-s.rules.header.TTL, t)
+func (ex *explanations) stalledToDeath(g *grant, t int64) bool {
+	return ex.stalledWithin(g, t-ex.rules.header.TTL, t)
 }
 
 // stalledWithin is stalledToDeath of stalls from one instant to another.
-func (s *Sweep) stalledWithin(g *grant, since, t int64) bool {
-	least := s.rules.header.TTL / 2
+func (ex *explanations) stalledWithin(g *grant, since, t int64) bool {
+	least := ex.rules.header.TTL / 2
 	switch {
 	case g.told != 0 || g.disowned:
 		least = 0
-	case s.rules.header.Claims.NoExpiry:
+	case ex.rules.header.Claims.NoExpiry:
 		return false
 	}
-	off := s.rules.header.Stall
+	off := ex.rules.header.Stall
 	var stalls []span
-	for _, spans := range [2][]span{s.faults.clientSpans(g.client), s.faults.service} {
+	for _, spans := range [2][]span{ex.faults.clientSpans(g.client), ex.faults.service} {
 		for _, sp := range spans {
 			if sp.to == forever && sp.from <= t {
 				return true // it goes on
@@ -149,4 +149,6 @@ func (r *rules) bearsOn(sp span, g *grant) bool {
 }
 
 // inPromise reports whether b was granted inside a's promise, were a the earlier of the two.
-func (s *Sweep) inPromise(b, a *grant) bool { return a.client != b.client && s.promisedAt(a, b.end) }
+func (ex *explanations) inPromise(b, a *grant) bool {
+	return a.client != b.client && ex.promisedAt(a, b.end)
+}

@@ -122,3 +122,17 @@ func (r *rules) margin() int64 { return r.lifetime() - r.header.TTL + int64(poll
 // patienceNs is Patience for the run's TTL, or more if the lock says that what
 // it abandons stays for longer.
 func (r *rules) patienceNs() int64 { return r.lasting() + r.margin() }
+
+// deaf tells that the application trusts its acquire and hears no news of a loss. That it went
+// on after such news is then the workload's doing; what took its lock away is what counts.
+func (r *rules) deaf() bool { return r.header.Guard == guardNone }
+
+// stalledFor is for how long uninjected stalls may have lasted between two
+// instants, all added up. A stall is measured from heartbeat to heartbeat, or
+// from look to look, so either end may lie up to one threshold off.
+func (r *rules) stalledFor(spans []span, from, to int64) int64 {
+	return timeIn(spans, from, to, uninjectedOnly, 2*r.header.Stall)
+}
+
+// guardNone is the guard of an application that trusts its acquire.
+const guardNone = "none"

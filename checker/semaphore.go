@@ -127,7 +127,7 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 	s.figures.compared += len(near)
 	for _, x := range near {
 		switch {
-		case !s.rightlyExcludes(x, b):
+		case !s.explanations.rightlyExcludes(x, b):
 		case later(b, x, false):
 			before = append(before, x)
 		case ahead(x, b):
@@ -139,7 +139,7 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 		return before
 	case taken(before...)+taken(unsure...) < s.rules.enough(b):
 		return nil
-	case s.stoodUntil(b, before) && s.stoodUntil(b, unsure):
+	case s.explanations.stoodUntil(b, before) && s.explanations.stoodUntil(b, unsure):
 		return s.oneEach(s.rules.enough(b), before, unsure)
 	}
 	left := mostChoices
@@ -149,13 +149,13 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 // stoodUntil reports whether the promises of all of these grants stood from
 // before the first of them until b: then any two of them exclude each other, but
 // for those of one client. Each was made before b, and promised beyond that.
-func (s *Sweep) stoodUntil(b *grant, grants []*grant) bool {
-	if s.rules.header.Claims.Validity != validitySession {
+func (ex *explanations) stoodUntil(b *grant, grants []*grant) bool {
+	if ex.rules.header.Claims.Validity != validitySession {
 		return true
 	}
 	return !slices.ContainsFunc(grants, func(x *grant) bool {
-		since := min(x.earliest, b.end-s.rules.header.TTL) - s.rules.header.TTL
-		return s.faults.disturbed(x.client, since, b.end, injectedOnly) || s.stalledWithin(x, since, b.end)
+		since := min(x.earliest, b.end-ex.rules.header.TTL) - ex.rules.header.TTL
+		return ex.faults.disturbed(x.client, since, b.end, injectedOnly) || ex.stalledWithin(x, since, b.end)
 	})
 }
 
@@ -203,12 +203,12 @@ func (s *Sweep) choose(enough int, before, unsure, chosen []*grant, left *int) [
 		s.figures.compared += len(before) + len(unsure) - i
 		var agreeing, rest []*grant
 		for _, o := range before {
-			if s.eitherExcludes(x, o) {
+			if s.explanations.eitherExcludes(x, o) {
 				agreeing = append(agreeing, o)
 			}
 		}
 		for _, o := range unsure[i+1:] {
-			if s.eitherExcludes(x, o) {
+			if s.explanations.eitherExcludes(x, o) {
 				rest = append(rest, o)
 			}
 		}
@@ -219,14 +219,14 @@ func (s *Sweep) choose(enough int, before, unsure, chosen []*grant, left *int) [
 	return nil
 }
 
-func (s *Sweep) eitherExcludes(x, y *grant) bool {
-	return s.rightlyExcludes(x, y) || s.rightlyExcludes(y, x)
+func (ex *explanations) eitherExcludes(x, y *grant) bool {
+	return ex.rightlyExcludes(x, y) || ex.rightlyExcludes(y, x)
 }
 
 // rightlyExcludes reports whether x and b can't both have been granted without
 // one inside the other's promise, b not being the earlier.
-func (s *Sweep) rightlyExcludes(x, b *grant) bool {
-	return s.inPromise(b, x) && (later(b, x, false) || s.inPromise(x, b))
+func (ex *explanations) rightlyExcludes(x, b *grant) bool {
+	return ex.inPromise(b, x) && (later(b, x, false) || ex.inPromise(x, b))
 }
 
 // decideCrowd records a hold that was one too many.
@@ -239,15 +239,15 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	j := judgement{violated: true, kind: KindUnexplained, pattern: PatternUnexplained}
 	var cause *grant
 	if promised != nil {
-		j.kind, j.pattern = KindGrantedWhileValid, s.givenAway(promised[0], b)
+		j.kind, j.pattern = KindGrantedWhileValid, s.explanations.givenAway(promised[0], b)
 	} else {
-		cause = s.explainCrowd(&j, b, others)
+		cause = s.explanations.explainCrowd(&j, b, others)
 	}
 	if taken(others...) < s.rules.enough(b) {
 		others = promised
 	}
 	j.unordered = (cause == nil || j.assumed) && !lastOf(b, others)
-	j.severity = s.harm(false, append([]*grant{b}, others...)...)
+	j.severity = harm(false, append([]*grant{b}, others...)...)
 	if j.stands() {
 		s.findings.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
@@ -262,19 +262,19 @@ func lastOf(b *grant, others []*grant) bool {
 
 // explainCrowd finds the first kind that explains one of the holds beside b,
 // and returns that hold; nil: none does.
-func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
+func (ex *explanations) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
 	for _, kind := range [...]string{KindGrantedDead, KindLateNotice, KindLeaseOverrun} {
 		for _, a := range others {
-			got, stall := s.explain(a, b, a.last)
+			got, stall := ex.explain(a, b, a.last)
 			if got == kind && (later(b, a, false) || kind == KindGrantedDead) {
-				j.kind, j.stallOnly, j.pattern = kind, stall, s.patternOf(a, b, 0)
+				j.kind, j.stallOnly, j.pattern = kind, stall, ex.patternOf(a, b, 0)
 				return a
 			}
 		}
 	}
 	for _, a := range others { // in an order that is possible: see judgeEitherOrder
-		if got, stall := s.explain(a, b, a.last); got == KindLeaseOverrun && !later(a, b, false) {
-			j.kind, j.stallOnly, j.pattern, j.assumed = got, stall, s.patternOf(a, b, 0), true
+		if got, stall := ex.explain(a, b, a.last); got == KindLeaseOverrun && !later(a, b, false) {
+			j.kind, j.stallOnly, j.pattern, j.assumed = got, stall, ex.patternOf(a, b, 0), true
 			j.supposeAsked(a, b)
 			return a
 		}
@@ -320,9 +320,9 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 		v.Text = fmt.Sprintf("%s, which has %s, was held from %s on by %s", v.Key, has, seconds(b.end),
 			namesOf(append([]*grant{b}, others...)))
 	}
-	switch v.Text += s.because(first, b, j, true) + j.packets; {
+	switch v.Text += s.explanations.because(first, b, j, true) + j.packets; {
 	case j.assumed:
-		v.Text += s.inEitherOrder(first, b, j)
+		v.Text += s.explanations.inEitherOrder(first, b, j)
 	case j.unordered:
 		v.Text += ": which of them was one too many, the history does not tell"
 	}

@@ -76,7 +76,7 @@ func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
 	end := stamp(e.End, e.Time)
 	if !s.rules.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.book.leaseOver(g, end) &&
-		!s.gone(g, o.start) {
+		!s.explanations.gone(g, o.start) {
 		return
 	}
 	k := s.book.keyOf(g)
@@ -111,20 +111,20 @@ func (bk *book) robbed(g, next *grant, t int64) bool {
 // that: one that may have freed it, and a grant inside g's promise. Without
 // that grant a lock whose releases answer ok to anything, and free nothing,
 // would have each release taken for a theft behind the first that was late.
-func (s *Sweep) gone(g *grant, t int64) bool {
-	last := s.book.keyOf(g).lastGrant
-	return last != nil && s.inPromise(last, g) && s.book.robbed(g, last, t)
+func (ex *explanations) gone(g *grant, t int64) bool {
+	last := ex.book.keyOf(g).lastGrant
+	return last != nil && ex.inPromise(last, g) && ex.book.robbed(g, last, t)
 }
 
 // freed reports whether a release of an older grant explains that c was granted
 // inside b's promise, though it may not prove it.
-func (s *Sweep) freed(b, c *grant) bool {
-	return !touched(s.faults.service, b.earliest, c.end, anyFault) && s.book.robbed(b, c, c.end)
+func (ex *explanations) freed(b, c *grant) bool {
+	return !touched(ex.faults.service, b.earliest, c.end, anyFault) && ex.book.robbed(b, c, c.end)
 }
 
 // judgeStolen judges two grants of which one was made inside the other's promise.
 func (s *Sweep) judgeStolen(x, y *grant) {
-	plain, trusting := s.thief(x, y, false), s.thief(x, y, s.rules.tokens)
+	plain, trusting := s.explanations.thief(x, y, false), s.explanations.thief(x, y, s.rules.tokens)
 	by := plain
 	if by == nil {
 		by = trusting
@@ -143,16 +143,16 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 
 // thief returns the release that freed the key of one grant for the other,
 // under one reading of the key's tokens.
-func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
+func (ex *explanations) thief(x, y *grant, tokens bool) *lateRelease {
 	b, c := inOrder(x, y, tokens)
-	if !s.inPromise(c, b) || s.book.uncertainPromises(b, c) || touched(s.faults.service, b.earliest, c.end, injectedOnly) {
+	if !ex.inPromise(c, b) || ex.book.uncertainPromises(b, c) || touched(ex.faults.service, b.earliest, c.end, injectedOnly) {
 		return nil
 	}
-	late := s.book.keyOf(b).late
+	late := ex.book.keyOf(b).late
 	for i := range late {
 		r := &late[i]
 		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) &&
-			r.freedFor(b, c, s.rules.header.TTL) {
+			r.freedFor(b, c, ex.rules.header.TTL) {
 			found := *r // the list moves
 			return &found
 		}

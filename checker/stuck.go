@@ -175,7 +175,7 @@ func (fs *faults) freeSince(k *keyState) int64 {
 
 // stuckAt records a stuck lock: o is the fresh client's acquire that was told busy at end.
 func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
-	j, denied := judgement{violated: true, pattern: s.stuckPattern(k)}, false
+	j, denied := judgement{violated: true, pattern: k.stuckPattern()}, false
 	if phase == probeAlive {
 		denied = slices.ContainsFunc(k.by.all, func(c clientOnKey) bool { return c.denied && !s.rules.fresh(c.client) })
 	}

@@ -12,11 +12,12 @@ import (
 //
 // It is not safe for concurrent use.
 type Sweep struct {
-	rules    rules
-	faults   faults
-	records  records
-	book     book
-	findings findings
+	rules        rules
+	faults       faults
+	records      records
+	book         book
+	findings     findings
+	explanations explanations
 
 	figures figures
 	demands demands
@@ -34,6 +35,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	s.book = book{rules: &s.rules, records: &s.records}
 	s.findings = findings{rules: &s.rules, book: &s.book, opts: o, nextDue: forever,
 		found: make([][]found, len(properties))}
+	s.explanations = explanations{rules: &s.rules, faults: &s.faults, book: &s.book}
 	s.ledger.expected = header.Store.Engine != ""
 	return s
 }

@@ -128,7 +128,7 @@ func (s *Sweep) tokenViolation(a, b *grant, how string) {
 		return
 	}
 	b.tokenOrderBroken = true
-	j := judgement{violated: true, pattern: s.tokenPattern(a, b)}
+	j := judgement{violated: true, pattern: s.explanations.tokenPattern(a, b)}
 	s.findings.record(&tokenOrder, k, j, j, func(judgement) *Violation { return s.tellToken(a, b, how) })
 }
 

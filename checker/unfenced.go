@@ -247,7 +247,7 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footp
 		o.pinned = true
 	}
 	s.findings.putOff(s.book.now, func() {
-		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.rules.tokens)
+		p, t := s.explanations.unfencedJudgement(w, plain, o, false), s.explanations.unfencedJudgement(w, trusting, o, s.rules.tokens)
 		s.findings.record(&unfencedWrite, s.book.keyOf(w.g), p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, f, j)
@@ -258,14 +258,14 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footp
 }
 
 // unfencedJudgement judges write w behind other's; behind nobody's it is no violation.
-func (s *Sweep) unfencedJudgement(w, other writer, o *op, tokens bool) judgement {
+func (ex *explanations) unfencedJudgement(w, other writer, o *op, tokens bool) judgement {
 	if other.g == nil {
 		return judgement{}
 	}
 	kind, begun := writeKind(w, o, other.g)
-	pattern := s.writePattern(w.g, other.g, kind, begun, tokens)
+	pattern := ex.writePattern(w.g, other.g, kind, begun, tokens)
 	return judgement{violated: true, kind: kind, severity: Corrupting, stallOnly: !w.late(pattern) &&
-		s.stallExplains(w.g, other.g, w.at), pattern: pattern}
+		ex.stallExplains(w.g, other.g, w.at), pattern: pattern}
 }
 
 // late tells that the store took the request again when another client had the
@@ -299,13 +299,6 @@ func (g *grant) startOf(op int64) int64 {
 		}
 	}
 	return 0
-}
-
-// stallExplains reports whether the harm that a did to b has no other explanation
-// than an uninjected stall, as the double-hold that it belongs to then has none.
-func (s *Sweep) stallExplains(a, b *grant, at int64) bool {
-	_, stallOnly := s.explain(a, b, max(at, a.last))
-	return stallOnly
 }
 
 // tellUnfenced tells of an accepted write w behind another hold's.

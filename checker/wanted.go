@@ -172,7 +172,7 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 	if x.counted || x.probed {
 		return
 	}
-	id, client, last, pattern := wants[0].id, wants[0].client, k.lastGrant, s.stuckPattern(k)
+	id, client, last, pattern := wants[0].id, wants[0].client, k.lastGrant, k.stuckPattern()
 	quiet, asked, misled, what := s.demands.silentIn(from, to), s.book.askedUntil(keys), s.misledUntil(keys), s.rules.namesOf(wanted)
 	if last != nil {
 		pin(last)
