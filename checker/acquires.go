@@ -9,7 +9,7 @@ import (
 // acquired handles the completion of an acquire.
 func (s *Sweep) acquired(o *op, e *history.Event) {
 	k, asked := s.book.keys[o.key], s.book.setOf(o)
-	if s.figures.judged.crossing || k.granted-o.before > s.rules.patience {
+	if s.cycles.crossing || k.granted-o.before > s.rules.patience {
 		s.judgeWait(k, o, e)
 	}
 	s.book.dequeue(k, o)

@@ -228,7 +228,6 @@ type tallied struct {
 	// renewals counts those that were answered ok, renewedLeases those of them
 	// that tell enough of their lease.
 	renewals, renewedLeases int64
-	crossing                bool // a client asked for a key while it had another
 }
 
 // countWrite counts a write, and reports whether the store took it.

@@ -10,7 +10,7 @@ import (
 // history was cut: what it shows for certain stands, and nothing passes.
 func (s *Sweep) Finish(truncated bool) Verdict {
 	s.book.cut = truncated
-	s.unfinished(0, 0, s.book.now)
+	s.cycles.unfinished(0, 0, s.book.now)
 	for _, k := range s.book.keys {
 		for g := k.open.first(); g != nil; g = k.open.first() {
 			s.book.end(g, forever)

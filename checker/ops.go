@@ -46,7 +46,7 @@ func (s *Sweep) invokeAcquire(k *keyState, c *clientState, o *op) {
 	if k.orphan.died != 0 && k.orphan.asked == 0 {
 		k.orphan.asked = o.inv
 	}
-	s.figures.judged.crossing = s.figures.judged.crossing || c.holding > 0 && !s.book.nests(k, c, o.client)
+	s.cycles.crossing = s.cycles.crossing || c.holding > 0 && !s.book.nests(k, c, o.client)
 	k.enqueue(o)
 	if o.set != 0 {
 		s.book.openSets++

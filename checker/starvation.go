@@ -48,7 +48,7 @@ const patience = 10
 func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
 	if s.rules.asks(&deadlock) {
-		s.judgeCycle(k, o, end)
+		s.cycles.judgeCycle(k, o, end)
 	}
 	if o.start != 0 && o.set == 0 && k.granted-o.before > s.rules.patience {
 		s.judgePatience(k, o, end)

@@ -22,7 +22,7 @@ type Sweep struct {
 	figures figures
 	demands demands
 	ledger  ledgerAccount
-	waits   []wait // for a cycle
+	cycles  cycles
 }
 
 // New begins to judge a history. keys are the lock keys' names by number.
@@ -36,6 +36,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	s.findings = findings{rules: &s.rules, book: &s.book, opts: o, nextDue: forever,
 		found: make([][]found, len(properties))}
 	s.explanations = explanations{rules: &s.rules, faults: &s.faults, book: &s.book}
+	s.cycles = cycles{rules: &s.rules, faults: &s.faults, book: &s.book, findings: &s.findings}
 	s.ledger.expected = header.Store.Engine != ""
 	return s
 }
@@ -102,7 +103,7 @@ func (s *Sweep) exit(e *history.Event) {
 		c.gone = c.latest
 	}
 	alive := min(max(c.alive, s.faults.killedAt(e.Client, gone)), gone)
-	s.unfinished(e.Client, e.Process, gone)
+	s.cycles.unfinished(e.Client, e.Process, gone)
 	for _, k := range c.keysOf() {
 		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)
