@@ -12,7 +12,7 @@ type book struct {
 	keys    []*keyState
 	clients []clientState
 	grants  int64       // of all keys
-	settled []*keyState // those that may have settled grants which are not forgotten
+	toPrune []*keyState // those that may have settled grants which are not forgotten
 
 	// openSets counts the open acquires of keys in sets; asking is memory for setOf.
 	openSets int
@@ -55,7 +55,7 @@ func (bk *book) key(id history.KeyID) *keyState {
 	}
 	for n := len(bk.keys); n <= int(id); n++ {
 		bk.keys = append(bk.keys, &keyState{id: history.KeyID(n), open: openGrants{several: !bk.rules.exclusive},
-			past: past{spare: &bk.records.spareBlocks, lends: n >= fewKeys}})
+			settled: settledGrants{spare: &bk.records.spareBlocks, lends: n >= fewKeys}})
 	}
 	return bk.keys[id]
 }

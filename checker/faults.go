@@ -299,7 +299,7 @@ func (s *Sweep) oldestWanted() (oldest, free int64) {
 			oldest = min(oldest, g.inv)
 		}
 		oldest = s.book.demandedSince(k, oldest)
-		for g := range k.past.all() {
+		for g := range k.settled.all() {
 			oldest = min(oldest, g.inv)
 		}
 	}

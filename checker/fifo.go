@@ -48,11 +48,11 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 	}
 	// Who began to ask before g was enqueued, was not certainly granted after
 	// it, and has no greater token, was in its turn.
-	met := func(entry *pastEntry) bool {
+	met := func(entry *settledEntry) bool {
 		return g.enqueued != 0 && entry.asked > g.enqueued || entry.earliest > g.end ||
 			s.rules.tokens && (entry.top.above(g.token) || entry.reader.above(g.token))
 	}
-	for x := range k.past.newest(met) {
+	for x := range k.settled.newest(met) {
 		if !inItsTurn(x, g) {
 			s.judgeOvertaking(x, g)
 		}

@@ -115,7 +115,7 @@ type grant struct {
 	corrupt          bool // it has an unfenced write or a lost update, whatever the tokens say
 	corruptByToken   bool // the same, if the key's tokens can be trusted
 	tokenOrderBroken bool // it was counted as out of order
-	crowded, counted bool // it was one holder too many (semaphores), and was counted as such
+	exceeds, counted bool // it was one holder too many (semaphores), and was counted as such
 	ofSet            bool // its acquire asked for several keys
 	nested           bool // its reentrant owner had the key already
 	knownLost        bool // its client declined an op under it, or was told that it is not held

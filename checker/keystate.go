@@ -8,15 +8,15 @@ import (
 
 // keyState is what the judge remembers of one lock key.
 //
-// Grants that may still act are in open. Settled ones are in past, only as long as somebody
+// Grants that may still act are in open. Settled ones are in settled, only as long as somebody
 // could still turn out to have been granted, or to have held, beside them: an acquire that is
 // still open and was invoked before their bound, or an open grant whose hold began before it.
 type keyState struct {
-	id   history.KeyID
-	open openGrants
-	past past
-	// crowd counts those that were beside each other, where several may be.
-	crowd crowd
+	id      history.KeyID
+	open    openGrants
+	settled settledGrants
+	// inUse counts the permits of those that were beside each other, where several may be.
+	inUse permitCount
 	// lulls counts the grants that settled while there were not too many at any time.
 	lulls int32
 
@@ -28,7 +28,7 @@ type keyState struct {
 	ledger    ledgerState
 	probe     probeState
 	by        clientsOnKey
-	listed    bool // in Sweep.settled
+	listed    bool // in book.toPrune
 	// granted counts the key's grants; late are the last releases of grants whose leases
 	// had surely ended; effects are what was done, where a workload must do nothing twice.
 	granted int64
@@ -102,15 +102,15 @@ func (k *keyState) dequeue(o *op) {
 	k.waiters--
 }
 
-// prune forgets the past grants that nothing can meet any more.
+// prune forgets the settled grants that nothing can meet any more.
 func (bk *book) prune(k *keyState) {
-	p := &k.past
+	p := &k.settled
 	if p.from == p.to {
 		return
 	}
 	bound := p.at(p.from).g.bound()
 	// Mostly the oldest waiter, or the oldest of the open holds, needs the
-	// oldest of the past: the others need not be looked at.
+	// oldest settled one: the others need not be looked at.
 	if k.waitHead != nil && k.waitHead.inv <= bound {
 		return
 	}
@@ -122,7 +122,7 @@ func (bk *book) prune(k *keyState) {
 		return
 	}
 	if !bk.rules.exclusive {
-		k.crowd.forget(need)
+		k.inUse.forget(need)
 	}
 	for ; bound < need; bound = p.at(p.from).g.bound() {
 		entry := p.at(p.from)
@@ -161,7 +161,7 @@ func (bk *book) end(g *grant, t int64) {
 	}
 }
 
-// settle moves a grant whose account is complete to the past, and judges it
+// settle moves a grant whose account is complete to the settled ones, and judges it
 // against every settled grant that it can have met.
 func (s *Sweep) settle(g *grant) {
 	g.settled = true
@@ -172,18 +172,18 @@ func (s *Sweep) settle(g *grant) {
 	k.open.remove(g)
 	k.holder(g).opens--
 	s.judgeHolds(g)
-	k.past.push(g)
+	k.settled.push(g)
 	s.book.prune(k)
-	if !k.listed && k.past.from != k.past.to {
-		k.listed, s.book.settled = true, append(s.book.settled, k)
+	if !k.listed && k.settled.from != k.settled.to {
+		k.listed, s.book.toPrune = true, append(s.book.toPrune, k)
 	}
 }
 
-// pruneAll forgets the past grants of all keys that nothing can meet any more.
+// pruneAll forgets the settled grants of all keys that nothing can meet any more.
 func (bk *book) pruneAll() {
-	bk.settled = slices.DeleteFunc(bk.settled, func(k *keyState) bool {
+	bk.toPrune = slices.DeleteFunc(bk.toPrune, func(k *keyState) bool {
 		bk.prune(k)
-		k.listed = k.past.from != k.past.to
+		k.listed = k.settled.from != k.settled.to
 		return !k.listed
 	})
 }

@@ -38,13 +38,13 @@ var mutualExclusion = Property{
 func (s *Sweep) judgeHolds(g *grant) {
 	if !s.rules.exclusive {
 		if s.rules.asks(&mutualExclusion) {
-			s.judgeCrowd(g)
+			s.judgePermits(g)
 		}
 		return
 	}
-	past := &s.book.keyOf(g).past
-	for i := past.to - 1; i >= past.from && past.at(i).meets(g, s.rules.tokens); i-- {
-		entry := past.at(i)
+	settled := &s.book.keyOf(g).settled
+	for i := settled.to - 1; i >= settled.from && settled.at(i).meets(g, s.rules.tokens); i-- {
+		entry := settled.at(i)
 		if x := entry.g; s.rules.owns(x, g) {
 			i -= entry.run // its levels, which may be many
 		} else if x.bound() >= g.begin {
@@ -90,7 +90,7 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 		s.book.keyOf(g).open.starts(g)
 		return
 	}
-	for x := range s.book.keyOf(g).past.newest(func(entry *pastEntry) bool { return entry.bound > t }) {
+	for x := range s.book.keyOf(g).settled.newest(func(entry *settledEntry) bool { return entry.bound > t }) {
 		g.begin = old
 		if x != g && !s.rules.mayConflict(x, g) {
 			g.begin = t
@@ -110,7 +110,7 @@ func (s *Sweep) hastenReaders(w *grant) {
 			s.compareOrdered(x, w)
 		}
 	}
-	for x := range k.past.newest(func(entry *pastEntry) bool { return entry.bound > w.begin }) {
+	for x := range k.settled.newest(func(entry *settledEntry) bool { return entry.bound > w.begin }) {
 		hasten(x)
 	}
 	for x := range k.open.all {

@@ -21,7 +21,7 @@ type records struct {
 	spareOps    *op // a list of them, by next
 	spareGrants []*grant
 	freshGrants []grant
-	spareBlocks pastBlocks
+	spareBlocks settledBlocks
 	retire      func(*grant, *op) // for a test: takes the records that would be used again
 }
 

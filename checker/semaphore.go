@@ -13,22 +13,22 @@ import (
 // whose order is not known, those before it are the ones whose acquire ended first, or else was
 // invoked first: of three holders of two permits one is counted, whichever it was.
 
-// judgeCrowd judges the holds of a semaphore around a grant that has just settled.
-func (s *Sweep) judgeCrowd(g *grant) {
+// judgePermits judges the holds of a semaphore around a grant that has just settled.
+func (s *Sweep) judgePermits(g *grant) {
 	k := s.book.keyOf(g)
-	k.crowd.odd = k.crowd.odd || g.earliest > g.end
-	k.crowd.add(g.end, g.bound(), g.takes)
-	if k.crowd.most() <= s.rules.permits && !k.crowd.odd {
+	k.inUse.odd = k.inUse.odd || g.earliest > g.end
+	k.inUse.add(g.end, g.bound(), g.takes)
+	if k.inUse.most() <= s.rules.permits && !k.inUse.odd {
 		k.lulls++
 		return // nowhere were there more at once than may be, whatever becomes of them
 	}
 	near := k.near(g)
 	for _, b := range near {
-		if b.crowded || k.crowd.hasRoom(b, s.rules.permits) {
+		if b.exceeds || k.inUse.hasRoom(b, s.rules.permits) {
 			continue
 		}
-		if s.tally(k, b, near); s.rules.mayBeCrowded(b) {
-			s.judgeCrowded(b, near)
+		if s.tally(k, b, near); s.rules.mayExceed(b) {
+			s.judgeExcess(b, near)
 		}
 	}
 }
@@ -36,9 +36,9 @@ func (s *Sweep) judgeCrowd(g *grant) {
 // near returns a grant and the settled ones that end no earlier than it may have been made.
 func (k *keyState) near(g *grant) []*grant {
 	near := []*grant{g}
-	past := &k.past
-	for i := past.to - 1; i >= past.from && past.at(i).bound >= g.earliest; i-- {
-		if x := past.at(i).g; x != g && x.bound() >= g.earliest {
+	settled := &k.settled
+	for i := settled.to - 1; i >= settled.from && settled.at(i).bound >= g.earliest; i-- {
+		if x := settled.at(i).g; x != g && x.bound() >= g.earliest {
 			near = append(near, x)
 		}
 	}
@@ -68,10 +68,10 @@ func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 	}
 }
 
-// mayBeCrowded reports whether it is time to look closely at a hold: where
+// mayExceed reports whether it is time to look closely at a hold: where
 // there are enough others. Where promises alone count, and there are many, it
 // is not looked at again for each grant that comes.
-func (r *rules) mayBeCrowded(b *grant) bool {
+func (r *rules) mayExceed(b *grant) bool {
 	return int(b.besides) >= r.enough(b) || int(b.backers) >= r.enough(b) && b.backers >= b.lookAgain
 }
 
@@ -86,13 +86,13 @@ func taken(grants ...*grant) (n int) {
 	return n
 }
 
-// judgeCrowded looks closely at a hold that may have been one too many.
-func (s *Sweep) judgeCrowded(b *grant, near []*grant) {
+// judgeExcess looks closely at a hold that may have been one too many.
+func (s *Sweep) judgeExcess(b *grant, near []*grant) {
 	certain := taken(s.beside(b, near)...) >= s.rules.enough(b)
 	if certain || s.promisedBeside(b, near) != nil {
 		// what rests on promises may come to nothing when the faults around it are known
-		b.crowded = certain
-		s.findings.putOff(s.book.now, func() { s.decideCrowd(b, near) }, near...)
+		b.exceeds = certain
+		s.findings.putOff(s.book.now, func() { s.decideExcess(b, near) }, near...)
 	}
 	if b.lookAgain = b.backers; b.backers > manyBeside {
 		b.lookAgain += b.backers / 8
@@ -229,8 +229,8 @@ func (ex *explanations) rightlyExcludes(x, b *grant) bool {
 	return ex.inPromise(b, x) && (later(b, x, false) || ex.inPromise(x, b))
 }
 
-// decideCrowd records a hold that was one too many.
-func (s *Sweep) decideCrowd(b *grant, near []*grant) {
+// decideExcess records a hold that was one too many.
+func (s *Sweep) decideExcess(b *grant, near []*grant) {
 	others, promised := s.beside(b, near), s.promisedBeside(b, near)
 	if b.counted || taken(others...) < s.rules.enough(b) && (promised == nil || s.book.cut) {
 		return
@@ -241,7 +241,7 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 	if promised != nil {
 		j.kind, j.pattern = KindGrantedWhileValid, s.explanations.givenAway(promised[0], b)
 	} else {
-		cause = s.explanations.explainCrowd(&j, b, others)
+		cause = s.explanations.explainExcess(&j, b, others)
 	}
 	if taken(others...) < s.rules.enough(b) {
 		others = promised
@@ -252,7 +252,7 @@ func (s *Sweep) decideCrowd(b *grant, near []*grant) {
 		s.findings.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
 	s.findings.record(&mutualExclusion, s.book.keyOf(b), j, j,
-		func(j judgement) *Violation { return s.tellCrowd(b, cause, others, j) })
+		func(j judgement) *Violation { return s.tellExcess(b, cause, others, j) })
 }
 
 // lastOf reports whether b was certainly granted after all the others.
@@ -260,9 +260,9 @@ func lastOf(b *grant, others []*grant) bool {
 	return !slices.ContainsFunc(others, func(x *grant) bool { return !later(b, x, false) })
 }
 
-// explainCrowd finds the first kind that explains one of the holds beside b,
+// explainExcess finds the first kind that explains one of the holds beside b,
 // and returns that hold; nil: none does.
-func (ex *explanations) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
+func (ex *explanations) explainExcess(j *judgement, b *grant, others []*grant) *grant {
 	for _, kind := range [...]string{KindGrantedDead, KindLateNotice, KindLeaseOverrun} {
 		for _, a := range others {
 			got, stall := ex.explain(a, b, a.last)
@@ -282,9 +282,9 @@ func (ex *explanations) explainCrowd(j *judgement, b *grant, others []*grant) *g
 	return nil
 }
 
-// tellCrowd tells of a semaphore that had one holder too many: b, or where the
+// tellExcess tells of a semaphore that had one holder too many: b, or where the
 // order is not known, one of them all. cause is the hold that explains it, or nil.
-func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violation {
+func (s *Sweep) tellExcess(b, cause *grant, others []*grant, j judgement) *Violation {
 	first := cause
 	if first == nil {
 		first = slices.MinFunc(others, func(x, y *grant) int {

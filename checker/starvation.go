@@ -72,7 +72,7 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 			last = x
 		}
 	}
-	for x := range k.past.newest(func(entry *pastEntry) bool { return entry.latest > o.start }) {
+	for x := range k.settled.newest(func(entry *settledEntry) bool { return entry.latest > o.start }) {
 		see(x)
 	}
 	for x := range k.open.all {

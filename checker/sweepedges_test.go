@@ -260,9 +260,9 @@ func TestOpsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestPastIsForgotten: what a key remembers of grants that are over does not grow with their
+// TestSettledGrantsAreForgotten: what a key remembers of grants that are over does not grow with their
 // number, neither where each is over when the next one begins, nor where some always overlap.
-func TestPastIsForgotten(t *testing.T) {
+func TestSettledGrantsAreForgotten(t *testing.T) {
 	for name, overlap := range map[string]float64{"one after the other": 0, "always two at once": 15} {
 		var text strings.Builder
 		for i := range 400 {
@@ -276,7 +276,7 @@ func TestPastIsForgotten(t *testing.T) {
 		for i := range h.Events {
 			s.Add(&h.Events[i])
 			if len(s.book.keys) > 0 {
-				most = max(most, len(s.book.keys[0].past.blocks)*pastBlockSize)
+				most = max(most, len(s.book.keys[0].settled.blocks)*settledBlockSize)
 			}
 		}
 		if most > 100 {

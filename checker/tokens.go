@@ -57,9 +57,9 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 			s.compareTokens(x, g)
 		}
 	}
-	older := &k.past.gone
-	for i := k.past.to - 1; i >= k.past.from; i-- {
-		entry := k.past.at(i)
+	older := &k.settled.gone
+	for i := k.settled.to - 1; i >= k.settled.from; i-- {
+		entry := k.settled.at(i)
 		if entry.latest < g.inv {
 			older = entry
 			break
