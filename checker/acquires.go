@@ -6,6 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// Acquires that complete, and the grants that they make.
+
 // acquired handles the completion of an acquire.
 func (s *Sweep) acquired(o *op, e *history.Event) {
 	k, asked := s.book.keys[o.key], s.book.setOf(o)

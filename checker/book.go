@@ -74,6 +74,9 @@ func (bk *book) client(n int32) *clientState {
 // keyOf returns the state of a grant's key.
 func (bk *book) keyOf(g *grant) *keyState { return bk.keys[g.key] }
 
+// nameOf returns the name of a grant's key.
+func (bk *book) nameOf(g *grant) string { return bk.rules.name(bk.keyOf(g)) }
+
 // garbled reports whether the history has events that cannot be, so that others may be missing.
 func (bk *book) garbled() bool { return bk.strays > 0 || bk.malformed > 0 }
 

@@ -74,7 +74,7 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 }
 
 func (s *Sweep) tellConfirmed(a, b *grant) *Violation {
-	v := &Violation{Property: Continuity, Key: s.rules.name(s.book.keyOf(a)), At: a.confirmed, From: b.end, To: a.confirmed,
+	v := &Violation{Property: Continuity, Key: s.book.nameOf(a), At: a.confirmed, From: b.end, To: a.confirmed,
 		A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)

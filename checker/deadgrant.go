@@ -79,12 +79,12 @@ type leaseAnswer struct {
 
 func (r *rules) leaseAnswer(o *op, e *history.Event) leaseAnswer {
 	return leaseAnswer{op: o.id, since: stamp(e.Attempt, o.start), end: stamp(e.End, e.Time), attempt: e.Attempt,
-		said: r.header.Claims.Validity == validityLibrary && e.HasValidFor, validFor: e.ValidFor, ended: e.Ended}
+		said: r.Claims.Validity == validityLibrary && e.HasValidFor, validFor: e.ValidFor, ended: e.Ended}
 }
 
 // tellsLease reports whether an answer to the op says enough to judge what was left of its lease.
 func (r *rules) tellsLease(a *leaseAnswer, o *op) bool {
-	return a.attempt != 0 || a.said || a.end <= o.start+r.header.TTL
+	return a.attempt != 0 || a.said || a.end <= o.start+r.TTL
 }
 
 // judgeAlive judges a new grant.
@@ -94,7 +94,7 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 		s.figures.judged.leases++
 	}
 	switch {
-	case s.rules.header.Claims.Validity != validitySession:
+	case s.rules.Claims.Validity != validitySession:
 		s.judgeLease(&deadGrant, PatternLateReply, g, a)
 	case a.ended != 0 && a.end-a.ended > s.rules.sessionLife():
 		s.judgeEnded(g, a)
@@ -104,7 +104,7 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 }
 
 // sessionLife is for how long a session lives that the service does not hear.
-func (r *rules) sessionLife() int64 { return r.header.TTL + r.header.Slack }
+func (r *rules) sessionLife() int64 { return r.TTL + r.Slack }
 
 // judgeEnded judges a grant with a session that a fault had ended more than a session's
 // life before. Its client was connected and ran, but for stalls of the machine, which
@@ -133,7 +133,7 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 
 // deadSession is a violation by a grant whose session was over from an instant on.
 func (s *Sweep) deadSession(g *grant, from int64) *Violation {
-	return &Violation{Property: DeadGrant, Key: s.rules.name(s.book.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(),
+	return &Violation{Property: DeadGrant, Key: s.book.nameOf(g), At: g.end, From: from, To: g.end, B: g.ref(),
 		Ops: []int64{g.id}, Faults: s.faults.faultsOf(g.end, g)}
 }
 
@@ -151,7 +151,7 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 	// A stall shorter than Header.Stall is not recorded: the request may have left that much
 	// later, been carried out later, and its answer read and passed on later. Until all four
 	// can have been, the lock may have looked at its session for the last time before the stop.
-	placed := a.attempt + 4*s.rules.header.Stall
+	placed := a.attempt + 4*s.rules.Stall
 	if g.enqueued != 0 {
 		placed = max(a.attempt, g.enqueued)
 	}
@@ -166,7 +166,9 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 			j := judgement{violated: true, pattern: PatternLateReply,
 				stallOnly: sp.healed-unheard-s.faults.stalledIn(unheard, sp.healed) <= life}
 			g.dead = j.stands()
-			s.findings.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
+			s.findings.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation {
+				return s.tellEnded(g, sp, placed)
+			})
 			return
 		}
 	}, g)
@@ -196,7 +198,7 @@ func (s *Sweep) tellEnded(g *grant, sp span, placed int64) *Violation {
 
 // judgeLease judges whether anything was left of the lease that an answer gave.
 func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
-	ttl, stall := s.rules.header.TTL, s.rules.header.Stall
+	ttl, stall := s.rules.TTL, s.rules.Stall
 	// so little time passed that none of it explains that nothing was left
 	instant := a.end-a.since <= ttl/2
 	spent := a.said && a.validFor <= 0 && (a.validFor <= -stall || instant)
@@ -232,7 +234,7 @@ func (a leaseAnswer) over(ttl int64, spent bool) (over int64) {
 }
 
 func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Violation {
-	v := &Violation{Property: p.Name, Key: s.rules.name(s.book.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(),
+	v := &Violation{Property: p.Name, Key: s.book.nameOf(g), At: a.end, From: a.since, To: a.end, B: g.ref(),
 		Ops:    []int64{a.op},
 		Faults: s.faults.faultsOf(a.end, g)}
 	done, attempt := fmt.Sprintf("was granted %s", v.Key), "the attempt that took it"
@@ -245,7 +247,7 @@ func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Viol
 		return v
 	}
 	v.Text = fmt.Sprintf("%s %s at %s, %s after %s had begun: the lease of %s was over before the client, %s, knew of it.", who(g), done,
-		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.rules.header.TTL), s.faults.calm(g.client, a.since, a.end))
+		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.rules.TTL), s.faults.calm(g.client, a.since, a.end))
 	return v
 }
 

@@ -90,10 +90,10 @@ type edge struct {
 
 // bound is how long a cycle must have lasted (ns).
 func (r *rules) bound() int64 {
-	if r.header.Bound != 0 {
-		return r.header.Bound
+	if r.Bound != 0 {
+		return r.Bound
 	}
-	return r.header.TTL / 2
+	return r.TTL / 2
 }
 
 // judgeCycle looks for a cycle that a wait which has just ended closes. Of the
@@ -230,7 +230,7 @@ func (cy *cycles) cycle(path []edge, from, to int64) {
 // clients did until the first one is enough, if it is long enough.
 func (fs *faults) calmUntil(path []edge, from, to int64, which faultFilter) int64 {
 	for _, e := range path {
-		since := max(from-fs.rules.header.TTL, fs.rules.restsSince(e.g.grant))
+		since := max(from-fs.rules.TTL, fs.rules.restsSince(e.g.grant))
 		to = min(to, firstTouch(fs.clientSpans(e.w.client), since, which), firstTouch(fs.service, since, which))
 	}
 	return to
@@ -241,20 +241,9 @@ func unreported(path []edge) bool {
 	return slices.ContainsFunc(path, func(e edge) bool { return e.w.unreported })
 }
 
-// firstTouch is when the first fault of a sort touched at or after since; forever if none did.
-func firstTouch(spans []span, since int64, which faultFilter) int64 {
-	first := int64(forever)
-	for _, sp := range spans {
-		if sp.to >= since && which.takes(sp) {
-			first = min(first, sp.from)
-		}
-	}
-	return first
-}
-
 // standsUntil is until when a grant certainly stood.
 func (r *rules) standsUntil(g *grant) int64 {
-	if r.header.Claims.NoExpiry && g.promise == 0 {
+	if r.Claims.NoExpiry && g.promise == 0 {
 		end := g.withdrawn
 		if g.releasing != 0 {
 			end = min(end, g.releasing)
@@ -265,14 +254,14 @@ func (r *rules) standsUntil(g *grant) int64 {
 }
 
 func (cy *cycles) tellCycle(path []edge, from, to int64) *Violation {
-	v := &Violation{Property: Deadlock, Key: cy.rules.name(path[0].w.key), At: from + cy.rules.bound(), From: from, To: to,
-		A: path[0].g.ref(), B: path[1].g.ref()}
+	v := &Violation{Property: Deadlock, Key: cy.rules.name(path[0].w.key), At: from + cy.rules.bound(), From: from,
+		To: to, A: path[0].g.ref(), B: path[1].g.ref()}
 	var proof evidence
 	var parts []string
 	for _, e := range path {
 		proof.add(e.g.id, e.g.start)
 		proof.add(e.w.op, e.w.start)
-		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, cy.rules.name(cy.book.keyOf(e.g.grant)),
+		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, cy.book.nameOf(e.g.grant),
 			cy.rules.name(e.w.key)))
 	}
 	v.Ops = proof.ops()

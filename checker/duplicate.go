@@ -56,7 +56,7 @@ type effect struct {
 // one entry an order, or a tick.
 func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	what := int64(0)
-	if s.rules.header.Workload == workloadLeader {
+	if s.rules.Workload == workloadLeader {
 		what = e.Value
 	}
 	if k.effects == nil {
@@ -130,7 +130,7 @@ func (s *Sweep) tellRepeated(k *keyState, first, second effect, what int64, j ju
 	}
 	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(second.at, a.g, b.g)
 	done := fmt.Sprintf("order %s was charged twice", v.Key)
-	if s.rules.header.Workload == workloadLeader {
+	if s.rules.Workload == workloadLeader {
 		done = fmt.Sprintf("tick %d of %s ran twice", what, v.Key)
 	}
 	v.Text = fmt.Sprintf("%s: by %s at %s and by %s at %s", done, who(first.g), seconds(first.at), who(second.g),

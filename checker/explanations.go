@@ -21,7 +21,7 @@ func (ex *explanations) explain(a, b *grant, act int64) (kind string, stallOnly 
 		return KindLateNotice, false
 	}
 	disturbed := touched(ex.faults.clientSpans(a.client), a.earliest, act, anyFault)
-	if !disturbed && (ex.rules.header.Claims.Validity == "" || ex.promisedAt(a, act)) {
+	if !disturbed && (ex.rules.Claims.Validity == "" || ex.promisedAt(a, act)) {
 		return KindUnexplained, false
 	}
 	return KindLeaseOverrun, ex.onlyStalled(a, act)
@@ -46,7 +46,8 @@ func (ex *explanations) onlyStalled(a *grant, act int64) bool {
 	if !told && !ex.faults.disturbed(a.client, since, act, uninjectedOnly) {
 		return false
 	}
-	stalled := ex.rules.stalledFor(ex.faults.clientSpans(a.client), since, act) + ex.rules.stalledFor(ex.faults.service, since, act)
+	stalled := ex.rules.stalledFor(ex.faults.clientSpans(a.client), since, act) +
+		ex.rules.stalledFor(ex.faults.service, since, act)
 	return a.promise == 0 || act-stalled < a.promise
 }
 

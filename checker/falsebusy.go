@@ -141,7 +141,8 @@ func (fs *faults) mayStand(lost []lostAsk, t int64) bool {
 				left = max(left, sp.calmAt())
 			}
 		}
-		if left == forever || fs.neverEnds() || t-left-fs.stalledIn(left, t) <= fs.rules.lifetime()-fs.rules.header.TTL+fs.rules.abandons() {
+		if left == forever || fs.neverEnds() ||
+			t-left-fs.stalledIn(left, t) <= fs.rules.lifetime()-fs.rules.TTL+fs.rules.abandons() {
 			return true
 		}
 	}
@@ -150,14 +151,14 @@ func (fs *faults) mayStand(lost []lostAsk, t int64) bool {
 
 // neverEnds reports whether nothing says when something ends that was left behind.
 func (fs *faults) neverEnds() bool {
-	claims := &fs.rules.header.Claims
-	return claims.NoExpiry || fs.skewedSince != 0 || claims.Validity == validitySession && fs.rules.header.Slack == 0
+	claims := &fs.rules.Claims
+	return claims.NoExpiry || fs.skewedSince != 0 || claims.Validity == validitySession && fs.rules.Slack == 0
 }
 
 // serviceStruck reports whether an injected fault of the service may have
 // brought back what was given up, until some instant between two others.
 func (fs *faults) serviceStruck(from, to int64) bool {
-	if fs.rules.header.Claims.NoExpiry || fs.skewedSince != 0 {
+	if fs.rules.Claims.NoExpiry || fs.skewedSince != 0 {
 		return fs.struck
 	}
 	return touched(fs.service, from-fs.rules.lifetime(), to, injectedOnly)

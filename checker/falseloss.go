@@ -63,7 +63,7 @@ func (s *Sweep) judgeDenied(asked []*op, e *history.Event) {
 	}
 	o := asked[0]
 	if o.kind == history.Release {
-		tried = tried || !s.rules.confirms[history.Release] || end-o.start > s.rules.header.TTL/10
+		tried = tried || !s.rules.confirms[history.Release] || end-o.start > s.rules.TTL/10
 	}
 	s.judgeLoss(o.id, end, tried, grants...)
 }
@@ -77,7 +77,7 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 		return
 	}
 	s.figures.judged.losses++
-	doubtful := func(g *grant) bool { return min(g.promise, g.withdrawn)-t < s.rules.header.TTL/4 }
+	doubtful := func(g *grant) bool { return min(g.promise, g.withdrawn)-t < s.rules.TTL/4 }
 	if tried || slices.ContainsFunc(grants, doubtful) {
 		return
 	}
@@ -88,7 +88,8 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 			return
 		}
 		since := s.rules.restsSince(g)
-		j := judgement{violated: true, stallOnly: s.faults.starved(g, t) || s.faults.disturbed(g.client, since, t, uninjectedOnly)}
+		j := judgement{violated: true, stallOnly: s.faults.starved(g, t) ||
+			s.faults.disturbed(g.client, since, t, uninjectedOnly)}
 		s.findings.record(&falseLoss, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
 	}, grants...)
 }
@@ -104,7 +105,7 @@ func (ex *explanations) certainlyStood(g *grant, t int64) bool {
 	if taken || skewed || ex.book.garbled() || touched(ex.faults.service, since, t, injectedOnly) {
 		return false
 	}
-	session := ex.rules.header.Claims.Validity == validitySession
+	session := ex.rules.Claims.Validity == validitySession
 	return !slices.ContainsFunc(ex.faults.clientSpans(g.client), func(sp span) bool {
 		return sp.injected && sp.from <= t && sp.to >= since && (session || !stops(sp))
 	})
@@ -122,7 +123,7 @@ func (bk *book) lateBeside(g *grant, t int64) bool {
 }
 
 func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {
-	v := &Violation{Property: FalseLoss, Key: s.rules.name(s.book.keyOf(g)), At: t, From: g.end, To: t, A: g.ref(),
+	v := &Violation{Property: FalseLoss, Key: s.book.nameOf(g), At: t, From: g.end, To: t, A: g.ref(),
 		Faults: s.faults.faultsOf(t, g)}
 	var proof evidence
 	proof.add(g.id, g.start)

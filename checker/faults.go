@@ -1,10 +1,6 @@
 package checker
 
-import (
-	"time"
-
-	"github.com/lockchaos/lockchaos/history"
-)
+import "github.com/lockchaos/lockchaos/history"
 
 // faults are those of a history: on clients, on the lock service, and on the machine. They say
 // whom a fault touched, when, and for how long. So they are what excuses a lock.
@@ -40,38 +36,6 @@ type clientFaults struct {
 // trimEvery is after how many faults those that nobody asks for any more are forgotten.
 const trimEvery = 4096
 
-// span is the effect of one fault on one client, or on the service.
-//
-// An injected fault may disturb from before it is injected until its healing is
-// finished: those are the times of its two events. What was measured, From to
-// To, lies within, and is the time in which it was certainly in effect.
-type span struct {
-	from, to int64
-	// bit and healed are the measured effect; healed 0: not measured
-	bit, healed int64
-	id          int
-	kind        string
-	touch       *history.Touch
-	injected    bool
-	links       bool // processes and clocks are not touched
-	store       bool // it lies between a client and the store
-	kept        bool // servers died, and came back with all that they had answered for
-	target      string
-	hosts       []string // those that it struck
-}
-
-// length is for how long the fault was in effect, as measured where it was.
-func (sp span) length() int64 { return stamp(sp.healed-sp.bit, sp.to-sp.from) }
-
-// calmAt is when nothing that it held back comes any more: what was lost is
-// sent again later and later, for as long again at the most.
-func (sp span) calmAt() int64 {
-	if sp.to == forever {
-		return forever
-	}
-	return sp.to + (sp.to - sp.from)
-}
-
 // openFault is a fault that has begun.
 type openFault struct {
 	id int
@@ -81,23 +45,6 @@ type openFault struct {
 	clients  []int32
 	service  bool
 	injected bool
-}
-
-// faultFilter chooses which faults count.
-type faultFilter uint8
-
-const (
-	anyFault faultFilter = iota
-	injectedOnly
-	uninjectedOnly
-	hindering // injected, into a process or a clock
-)
-
-func (f faultFilter) takes(sp span) bool {
-	if f == hindering {
-		return sp.injected && !sp.links
-	}
-	return f == anyFault || (f == injectedOnly) == sp.injected
 }
 
 // faultEvent handles the beginning or the end of a fault.
@@ -152,69 +99,6 @@ func (fs *faults) fault(e *history.Event) {
 		fs.healedAt = max(fs.healedAt, sp.to)
 	}
 	fs.countFault(f)
-}
-
-// spanOf is the effect of a fault between two instants.
-func spanOf(f *history.FaultInfo, from, to int64) span {
-	return span{from: from, to: to, id: f.ID, kind: f.Kind, touch: f.Touches(), injected: f.Injected, links: f.Links,
-		store: f.Store && len(f.Clients) == 0, target: f.Target,
-		hosts: f.Hosts, kept: f.Kept}
-}
-
-// countFault adds a fault that has ended to the statistics.
-func (fs *faults) countFault(f *history.FaultInfo) {
-	st := fs.faultKind(f)
-	if !f.Bit {
-		if f.Injected && len(fs.toothless) < 8 {
-			fs.toothless = append(fs.toothless, faultName(f))
-		}
-		return
-	}
-	st.Bit++
-	if st.Evidence == "" {
-		st.Evidence = f.Evidence
-	}
-	if f.Holding != 0 {
-		st.MetHolder++
-	}
-	if f.Bites() {
-		fs.bites++
-	}
-	if lasted := time.Duration(f.To - f.From); f.From != 0 && lasted >= 0 {
-		if st.Shortest == 0 || lasted < st.Shortest {
-			st.Shortest = lasted
-		}
-		st.Longest = max(st.Longest, lasted)
-	}
-}
-
-func faultName(f *history.FaultInfo) string {
-	if f.Target != "" {
-		return f.Kind + " of " + f.Target
-	}
-	return f.Kind
-}
-
-// faultKind returns the statistics of a planned fault, or of a kind of fault that nobody planned.
-func (fs *faults) faultKind(f *history.FaultInfo) *FaultStats {
-	for i := range fs.stats {
-		st := &fs.stats[i]
-		if st.Plan == f.Plan && st.Kind == f.Kind && st.When == f.When && st.Injected == f.Injected {
-			return st
-		}
-	}
-	fs.stats = append(fs.stats, FaultStats{Plan: f.Plan, Kind: f.Kind, When: f.When, Injected: f.Injected})
-	return &fs.stats[len(fs.stats)-1]
-}
-
-// plannedFaults are the statistics of a plan of which nothing has happened yet:
-// what was planned and never came is told too.
-func plannedFaults(plan []history.PlannedFault) (all []FaultStats) {
-	for i, p := range plan {
-		all = append(all, FaultStats{Plan: i + 1, Planned: p.Text, Kind: p.Kind, Target: p.Target, When: p.When,
-			Injected: true})
-	}
-	return all
 }
 
 // endFault takes a fault out of those that are open.
@@ -357,27 +241,6 @@ func (fs *faults) metBy(client int32) clientFaults {
 	return clientFaults{}
 }
 
-func touched(spans []span, from, to int64, which faultFilter) bool {
-	for _, sp := range spans {
-		if sp.from <= to && sp.to >= from && which.takes(sp) {
-			return true
-		}
-	}
-	return false
-}
-
-// timeIn is for how long faults lasted between two instants, all added up, each
-// taken for longer by slack.
-func timeIn(spans []span, from, to int64, which faultFilter, slack int64) int64 {
-	sum := int64(0)
-	for _, sp := range spans {
-		if sp.from <= to && sp.to >= from && which.takes(sp) {
-			sum += min(sp.to, to) - max(sp.from, from) + slack
-		}
-	}
-	return sum
-}
-
 // lastDisturbance is the end of the last fault that touched the client or the
 // service before t; one that still lasts at t ends at t.
 func (fs *faults) lastDisturbance(client int32, t int64) int64 {
@@ -404,23 +267,15 @@ func (fs *faults) killedAt(client int32, t int64) int64 {
 	return at
 }
 
-// earlier is the earlier of two stamps, of which either may be unknown.
-func earlier(a, b int64) int64 {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}
-
 // starved reports whether the machine stalled some client, or the service, in the TTL
 // before a's loss came to light. Servers are not watched everywhere: where another client
 // stalls, the one that renews a's lease, or answers it, may have stood still as well.
 func (fs *faults) starved(a *grant, loss int64) bool {
-	from := max(a.earliest, loss-fs.rules.header.TTL) - fs.rules.header.Stall
+	from := max(a.earliest, loss-fs.rules.TTL) - fs.rules.Stall
 	for i := range fs.byClient {
-		if touched(fs.byClient[i].spans, from, loss+fs.rules.header.Stall, uninjectedOnly) {
+		if touched(fs.byClient[i].spans, from, loss+fs.rules.Stall, uninjectedOnly) {
 			return true
 		}
 	}
-	return touched(fs.service, from, loss+fs.rules.header.Stall, uninjectedOnly)
+	return touched(fs.service, from, loss+fs.rules.Stall, uninjectedOnly)
 }

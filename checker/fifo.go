@@ -71,7 +71,8 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 	}
 	for _, pair := range [2][2]*grant{{x, y}, {y, x}} {
 		first, waiter := pair[0], pair[1]
-		if waiter.enqueued == 0 || waiter.ofSet || waiter.enqueued >= first.start || !later(waiter, first, s.rules.tokens) {
+		if waiter.enqueued == 0 || waiter.ofSet || waiter.enqueued >= first.start ||
+			!later(waiter, first, s.rules.tokens) {
 			continue
 		}
 		s.findings.putOff(waiter.start, func() {
@@ -87,7 +88,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 }
 
 func (s *Sweep) tellOvertaken(first, waiter *grant) *Violation {
-	v := &Violation{Property: FIFO, Key: s.rules.name(s.book.keyOf(waiter)), At: first.end, From: waiter.enqueued, To: waiter.end,
+	v := &Violation{Property: FIFO, Key: s.book.nameOf(waiter), At: first.end, From: waiter.enqueued, To: waiter.end,
 		A: first.ref(), B: waiter.ref()}
 	var proof evidence
 	proof.add(waiter.id, waiter.start)

@@ -7,6 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// What is counted and measured of a run: a verdict's figures.
+
 // Stats describes what the run did; a verdict without enough of it is inconclusive.
 type Stats struct {
 	Events int64 `json:"events"`

@@ -6,6 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// The end of a judgement: what was found becomes a verdict.
+
 // Finish ends the sweep and returns the verdict. truncated tells that the
 // history was cut: what it shows for certain stands, and nothing passes.
 func (s *Sweep) Finish(truncated bool) Verdict {
@@ -82,7 +84,7 @@ func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 	}
 	violated, stalled, kinds := all.count(p)
 	r.Count, r.Violations, r.Kinds = violated, s.findings.gather(p), kinds
-	doubt, short := p.amiss(s.rules.header.Doubts), s.short(p, stalled)
+	doubt, short := p.amiss(s.rules.Doubts), s.short(p, stalled)
 	switch {
 	case violated > 0:
 		r.Outcome, r.Why = Violated, doubt
@@ -104,7 +106,7 @@ func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 
 // notJudged says why a property is not judged at all; empty when it is.
 func (s *Sweep) notJudged(p *Property) string {
-	if why := p.notClaimed(&s.rules.header); why != "" || p.unmet == nil {
+	if why := p.notClaimed(&s.rules.Header); why != "" || p.unmet == nil {
 		return why
 	}
 	return p.unmet(s)
@@ -158,7 +160,7 @@ func (s *Sweep) ledgerShort() string {
 func (s *Sweep) reasons() []string {
 	var why []string
 	add := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	needs := s.rules.header.Needs
+	needs := s.rules.Needs
 	if s.book.cut {
 		add("The history is truncated: it has no end.")
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// The records of ops and grants, and what follows from one grant alone.
+
 // forever is the end of what has no end.
 const forever = math.MaxInt64
 
@@ -306,3 +308,6 @@ func (g *grant) ref() *GrantRef {
 	}
 	return r
 }
+
+// timed reports whether a grant was promised until a certain instant.
+func (g *grant) timed() bool { return g.promise != 0 && g.promise != forever }

@@ -36,7 +36,7 @@ var herd = Property{
 	shown: func(s *Sweep) string {
 		each, allowed := s.cost()
 		return fmt.Sprintf("A hand-over cost %.1f requests, with %d clients waiting; %.0f would be a herd.", each,
-			s.rules.header.Clients-1, allowed)
+			s.rules.Clients-1, allowed)
 	},
 	finish: (*Sweep).judgeHerd,
 	Words: Words{
@@ -83,10 +83,10 @@ func (s *Sweep) counted(e *history.Event) {
 func (s *Sweep) cost() (each, allowed float64) {
 	from, to := s.figures.counts[0], s.figures.counts[1]
 	requests := float64(to.requests - from.requests)
-	if s.rules.header.TTL > 0 {
-		requests -= float64(s.rules.header.Clients) * herdHeartbeat * float64(to.at-from.at) / float64(s.rules.header.TTL)
+	if s.rules.TTL > 0 {
+		requests -= float64(s.rules.Clients) * herdHeartbeat * float64(to.at-from.at) / float64(s.rules.TTL)
 	}
-	return max(0, requests) / float64(to.grants-from.grants), herdBase + float64(s.rules.header.Clients-1)/herdShare
+	return max(0, requests) / float64(to.grants-from.grants), herdBase + float64(s.rules.Clients-1)/herdShare
 }
 
 // herdShort says what is lacking to judge the property; empty when nothing is.
@@ -96,9 +96,9 @@ func (s *Sweep) herdShort() string {
 	}
 	from, to := s.figures.counts[0], s.figures.counts[1]
 	switch n := to.grants - from.grants; {
-	case s.rules.header.Clients < herdClients:
+	case s.rules.Clients < herdClients:
 		return fmt.Sprintf("The run had %s; below %d a herd can't be told from ordinary traffic.",
-			count(s.rules.header.Clients, "client", "clients"), herdClients)
+			count(s.rules.Clients, "client", "clients"), herdClients)
 	case n < herdGrants:
 		return fmt.Sprintf("Grants between the two counts: %d; it takes %d to tell what one costs.", n, herdGrants)
 	case to.requests < from.requests:
@@ -113,7 +113,7 @@ func (s *Sweep) herdShort() string {
 // clients may have connected again. A stall of less than half a TTL breaks no connection.
 func (fs *faults) reconnected(from, to int64) bool {
 	return slices.ContainsFunc(fs.service, func(sp span) bool {
-		return sp.from <= to && sp.to >= from && (sp.injected || sp.to-sp.from >= fs.rules.header.TTL/2)
+		return sp.from <= to && sp.to >= from && (sp.injected || sp.to-sp.from >= fs.rules.TTL/2)
 	})
 }
 
@@ -131,7 +131,7 @@ func (s *Sweep) judgeHerd(p *Property) {
 	s.findings.record(p, k, j, j, func(judgement) *Violation {
 		return &Violation{Property: Herd, Key: s.rules.name(k), At: to.at, From: from.at, To: to.at,
 			Text: fmt.Sprintf("with %d clients waiting for %s, the service handled %d requests for "+
-				"%d grants: %.0f a hand-over, heartbeats not counted, where a lock that wakes one waiter needs at most %.0f.", s.rules.header.Clients-1, s.rules.name(k), to.requests-from.requests,
+				"%d grants: %.0f a hand-over, heartbeats not counted, where a lock that wakes one waiter needs at most %.0f.", s.rules.Clients-1, s.rules.name(k), to.requests-from.requests,
 				to.grants-from.grants, each, allowed)}
 	})
 }

@@ -63,7 +63,7 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 		s.figures.judged.passed++
 		// The lease ran at least until its promise is over. An earlier attempt
 		// may have taken the key, and its reply was late.
-		kept := end >= g.promise && g.promise-o.start >= s.rules.header.TTL/4 && (e.First == 0 || e.First >= g.promise)
+		kept := end >= g.promise && g.promise-o.start >= s.rules.TTL/4 && (e.First == 0 || e.First >= g.promise)
 		if kept && (last == nil || last.promise < g.promise) {
 			last = g
 		}
@@ -72,11 +72,12 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 		return
 	}
 	pin(last)
-	k, over, lost, inv, start, client, id := s.book.keyOf(last), last.promise, s.book.lostAsks(asked), o.inv, o.start, o.client,
-		o.id
+	k, over, lost := s.book.keyOf(last), last.promise, s.book.lostAsks(asked)
+	inv, start, client, id := o.inv, o.start, o.client, o.id
 	s.findings.putOff(inv, func() {
 		spans := s.faults.clientSpans(client)
-		if s.faults.mayStand(lost, inv) || s.book.garbled() || s.faults.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
+		if s.faults.mayStand(lost, inv) || s.book.garbled() || s.faults.serviceStruck(inv, end) ||
+			touched(spans, inv, end, injectedOnly) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) ||

@@ -75,14 +75,17 @@ func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 		case s.rules.exclusive: // two locks, which keep nobody apart
 			j.pattern = PatternUnexplained
 		}
-		s.findings.record(&lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
+		s.findings.record(&lostUpdate, k, j, j, func(judgement) *Violation {
+			return s.tellLost(k, w, other, base, baseOp)
+		})
 	})
 }
 
 // tellLost tells of a lost update: w replaced what other had written after w's hold read.
 func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64) *Violation {
 	a, b := w.g, other.g
-	v := &Violation{Property: LostUpdate, Severity: Corrupting, Key: s.rules.name(k), At: w.at, From: other.at, To: w.at}
+	v := &Violation{Property: LostUpdate, Severity: Corrupting, Key: s.rules.name(k), At: w.at, From: other.at,
+		To: w.at}
 	first, second := inOrder(a, b, s.rules.trusted(k))
 	v.A, v.B = first.ref(), second.ref()
 	var proof evidence

@@ -1,10 +1,8 @@
 package checker
 
-import (
-	"slices"
+import "slices"
 
-	"github.com/lockchaos/lockchaos/history"
-)
+// Locks on a quorum: what a fault on some of the service's nodes excuses.
 
 // toleratesMinority is the claim of a lock on a quorum that it keeps its word
 // while a fault touches only a minority of the service's nodes.
@@ -13,7 +11,7 @@ const toleratesMinority = "minority"
 // onService notes a fault on the lock service as far as it excuses anything, by what the lock
 // claims (Claims.Tolerates). This is the only place where a fault on nodes becomes an excuse.
 func (fs *faults) onService(sp span) {
-	if fs.rules.header.Claims.Tolerates != toleratesMinority {
+	if fs.rules.Claims.Tolerates != toleratesMinority {
 		fs.excuse(sp)
 		return
 	}
@@ -56,7 +54,7 @@ func (fs *faults) noMinoritySince(sp span) int64 {
 	since := int64(forever)
 	for _, x := range fs.nodes {
 		begins := x.id == sp.id || x.from > sp.from && x.from <= sp.to
-		if begins && x.from < since && 2*len(fs.struckAt(x.from)) >= fs.rules.header.Nodes {
+		if begins && x.from < since && 2*len(fs.struckAt(x.from)) >= fs.rules.Nodes {
 			since = x.from
 		}
 	}
@@ -84,20 +82,12 @@ func (fs *faults) struckAt(t int64) (nodes []string) {
 	return nodes
 }
 
-// quorumBears reports whether a quorum of the others does without the nodes that a fault struck.
-// It does not if they come back and have forgotten what they answered, or misjudge the time,
-// or if they are not known. What the machine does to one node it is about to do to the others.
-func quorumBears(sp span) bool {
-	lost := sp.touch.Ends == history.EndsPrimary || crashes(sp) && !sp.kept
-	return sp.injected && len(sp.hosts) > 0 && !lost && !isClock(sp)
-}
-
 // untilMovedOn is until when a fault on a minority excuses what it may explain; 0: it
 // excuses nothing. Clients that keep a session keep it through one node. If that is away,
 // they are cut off from all, until they have found another one or the session has ended,
 // and that takes a lifetime at most. A leader that is merely slow is not replaced.
 func (r *rules) untilMovedOn(sp span) int64 {
-	if r.header.Claims.Validity != validitySession {
+	if r.Claims.Validity != validitySession {
 		return 0
 	}
 	if gone := crashes(sp) || !degrades(sp); gone {

@@ -194,7 +194,7 @@ func harm(tokens bool, grants ...*grant) Severity {
 // tellPair tells of a double-hold of an exclusive lock.
 func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	a, b := inOrder(x, y, tokens)
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.rules.name(s.book.keyOf(x)), A: a.ref(),
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.book.nameOf(x), A: a.ref(),
 		B: b.ref(), Unordered: j.unordered, Assumed: j.assumed}
 	var proof evidence
 	proof.around(a, b.end)
@@ -266,7 +266,7 @@ func (ex *explanations) because(a, b *grant, j judgement, both bool) string {
 
 // toldLate tells for how long a client went on although its lock should have told it of the loss.
 func (ex *explanations) toldLate(a, b *grant) string {
-	since, grace := ex.noticeable(a, b), seconds(ex.rules.header.Claims.LostGrace)
+	since, grace := ex.noticeable(a, b), seconds(ex.rules.Claims.LostGrace)
 	on := seconds(a.untold - since)
 	if since < max(b.end, ex.faults.lastDisturbance(a.client, a.untold)) {
 		return fmt.Sprintf(": client %d went on for %s when its lease was over by its own clock as well, and the lock, which declares to notice a loss by that clock "+
@@ -279,13 +279,13 @@ func (ex *explanations) toldLate(a, b *grant) string {
 // overran tells how a client outlived its lease, which ended before b was granted the key.
 func (ex *explanations) overran(a, b *grant, pattern string) string {
 	plight := ex.faults.plight(a, a.last)
-	lease := fmt.Sprintf("its lease of %s", seconds(ex.rules.header.TTL))
+	lease := fmt.Sprintf("its lease of %s", seconds(ex.rules.TTL))
 	switch {
-	case ex.rules.header.Claims.Validity == validitySession && b.end-a.earliest < ex.rules.header.TTL:
+	case ex.rules.Claims.Validity == validitySession && b.end-a.earliest < ex.rules.TTL:
 		lease = "its session, which was over before its TTL,"
-	case ex.rules.header.Claims.Validity == validitySession:
-		lease = fmt.Sprintf("its session TTL of %s", seconds(ex.rules.header.TTL))
-	case ex.rules.header.Claims.Validity == validityLibrary && a.timed(): // mostly less than the TTL
+	case ex.rules.Claims.Validity == validitySession:
+		lease = fmt.Sprintf("its session TTL of %s", seconds(ex.rules.TTL))
+	case ex.rules.Claims.Validity == validityLibrary && a.timed(): // mostly less than the TTL
 		lease = fmt.Sprintf("its lease, which its library called good until %s,", seconds(a.promise+promiseMargin))
 	}
 	switch {

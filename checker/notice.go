@@ -6,7 +6,7 @@ package checker
 // noticedLate reports whether a went on untold for longer than the lock says it
 // takes to tell of a loss.
 func (ex *explanations) noticedLate(a, b *grant) bool {
-	grace := ex.rules.header.Claims.LostGrace
+	grace := ex.rules.Claims.LostGrace
 	return grace > 0 && a.untold-ex.noticeable(a, b) > grace
 }
 
@@ -14,7 +14,7 @@ func (ex *explanations) noticedLate(a, b *grant) bool {
 // had lost the key to b.
 func (ex *explanations) noticeable(a, b *grant) int64 {
 	calm := max(b.end, ex.faults.lastDisturbance(a.client, a.untold))
-	if ex.rules.header.Claims.Notices != noticesAlone {
+	if ex.rules.Claims.Notices != noticesAlone {
 		return calm
 	}
 	return min(calm, ex.overByOwnClock(a, b))
@@ -26,7 +26,7 @@ func (ex *explanations) noticeable(a, b *grant) int64 {
 // Where a fault may have ended it early, a renewal may have been confirmed until then; where
 // one made the client's clock wrong, the client may have misjudged until the clock was right.
 func (ex *explanations) overByOwnClock(a, b *grant) int64 {
-	over, ttl := b.end, ex.rules.header.TTL
+	over, ttl := b.end, ex.rules.TTL
 	if touched(ex.faults.service, ex.rules.restsSince(a), b.end, anyFault) {
 		over += ttl
 	}
@@ -49,5 +49,5 @@ func (ex *explanations) overByOwnClock(a, b *grant) int64 {
 // stoppedFor is for how long faults and stalls kept a client from running
 // between two instants, all added up.
 func (r *rules) stoppedFor(spans []span, from, to int64) int64 {
-	return timeIn(spans, from, to, hindering, 0) + timeIn(spans, from, to, uninjectedOnly, 2*r.header.Stall)
+	return timeIn(spans, from, to, hindering, 0) + timeIn(spans, from, to, uninjectedOnly, 2*r.Stall)
 }

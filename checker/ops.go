@@ -7,6 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// Operations, from their invocation to their completion. Acquires complete in acquires.go.
+
 // invoke opens an op.
 func (s *Sweep) invoke(e *history.Event) {
 	s.figures.stats.Ops++
@@ -124,7 +126,7 @@ func (s *Sweep) complete(e *history.Event) {
 // can be believed.
 func (s *Sweep) stamped(o *op, e *history.Event) *history.Event {
 	// a translated one has no recorder
-	if max(e.Start, e.End)-s.rules.header.TTL > e.Time && !s.rules.header.Translated {
+	if max(e.Start, e.End)-s.rules.TTL > e.Time && !s.rules.Translated {
 		e = s.unstamped(e)
 	}
 	o.done, o.definite = true, e.Type != history.Info

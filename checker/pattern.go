@@ -17,37 +17,6 @@ const (
 	targetService = "service"
 )
 
-// isClock reports whether a fault makes a clock wrong.
-func isClock(sp span) bool { return sp.touch.Clock != "" }
-
-// stops reports whether a fault keeps the application from going on, and nothing else.
-func stops(sp span) bool {
-	return !sp.links && !sp.store && sp.touch.Stops != "" && !starves(sp)
-}
-
-// ends reports whether a fault ends a session by itself.
-func ends(sp span) bool {
-	return sp.touch.Ends == history.EndsSession || sp.touch.Ends == history.EndsConnection
-}
-
-// endsAfter reports whether a fault ends by itself what a grant rests on. A connection
-// that was reset within the acquire was followed by the one that brought the grant.
-func endsAfter(sp span, g *grant) bool {
-	return ends(sp) && (sp.to > g.end || sp.touch.Ends == history.EndsSession)
-}
-
-// crashes reports whether a fault kills servers and starts them again.
-func crashes(sp span) bool { return sp.touch.Ends == history.EndsServer }
-
-// cutsOff reports whether a fault lies on the client's links to the lock service.
-func cutsOff(sp span) bool { return sp.links && !sp.store && !ends(sp) }
-
-// starves reports whether a fault keeps renewals from being made.
-func starves(sp span) bool { return sp.touch.Stops == history.StopsRenewals }
-
-// away reports whether a fault keeps the store out of reach.
-func away(sp span) bool { return sp.store }
-
 // pairPattern is the pattern of a conflict between two grants under one reading of the
 // tokens; acted, if it is not 0, is when the earlier one's harmful act began. Where the
 // order of the grants is unknown, there is a pattern if it is the same either way, or if
@@ -76,7 +45,7 @@ func (ex *explanations) patternOf(a, b *grant, acted int64) string {
 	if ex.inPromise(b, a) && !ex.book.uncertainPromises(a, b) {
 		return ex.givenAway(a, b)
 	}
-	if ex.rules.header.Claims.Validity == validitySession && ex.noticedLate(a, b) {
+	if ex.rules.Claims.Validity == validitySession && ex.noticedLate(a, b) {
 		return PatternSessionUnseen
 	}
 	if a.timed() && a.promise <= a.end {
@@ -117,7 +86,7 @@ func (ex *explanations) givenAway(a, b *grant) string {
 		return PatternStolen
 	}
 	causes := ex.faults.serviceCauses(a.earliest, b.end, 0)
-	if ex.rules.header.Claims.Validity == validityLibrary && ex.faults.timeOf(a, b.end, isClock) > 0 {
+	if ex.rules.Claims.Validity == validityLibrary && ex.faults.timeOf(a, b.end, isClock) > 0 {
 		// the client itself measured how long its grant is good
 		causes = append(causes, PatternClockJumped)
 	}
@@ -126,9 +95,6 @@ func (ex *explanations) givenAway(a, b *grant) string {
 	}
 	return soleCause(causes)
 }
-
-// timed reports whether a grant was promised until a certain instant.
-func (g *grant) timed() bool { return g.promise != 0 && g.promise != forever }
 
 // causes are the faults that each explain by themselves why a acted though its
 // lease or session was over.
@@ -162,7 +128,7 @@ func (ex *explanations) leaseCauses(a, b *grant, acted int64) (causes []string) 
 // that is away for half of the TTL may miss as many keep-alives as it takes, and the
 // session was over when b was granted. What happens to the service counts as well.
 func (ex *explanations) sessionCauses(a, b *grant, acted int64) (causes []string) {
-	half := ex.rules.header.TTL / 2
+	half := ex.rules.TTL / 2
 	for _, spans := range ex.faults.troubles(a.client) {
 		for _, sp := range spans {
 			if sp.from > b.end || !ex.rules.bearsOn(sp, a) {
@@ -174,7 +140,7 @@ func (ex *explanations) sessionCauses(a, b *grant, acted int64) (causes []string
 			}
 		}
 	}
-	return append(causes, ex.faults.serviceCauses(max(a.earliest, b.end-2*ex.rules.header.TTL), b.end, half)...)
+	return append(causes, ex.faults.serviceCauses(max(a.earliest, b.end-2*ex.rules.TTL), b.end, half)...)
 }
 
 // sessionCause is the pattern of a fault on the client of a session that acted once it was over; ""
@@ -226,20 +192,10 @@ func (fs *faults) serviceCause(sp span, to, least int64) string {
 	return PatternService
 }
 
-// deposes reports whether a fault has another server take over from the primary by t.
-// A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.
-func deposes(sp span, t int64) bool {
-	return sp.touch.Ends == history.EndsPrimary || sp.target == targetPrimary && !degrades(sp) && sp.from < t &&
-		t < sp.to
-}
-
-// degrades reports whether a server goes on working, though badly, under a fault.
-func degrades(sp span) bool { return sp.touch.Stops != history.StopsProcesses && !sp.touch.Severs }
-
 // majorityAway reports whether, at t, faults kept so many servers away that no
 // majority was left, for at least so long.
 func (fs *faults) majorityAway(t, least int64) bool {
-	n := fs.rules.header.Nodes
+	n := fs.rules.Nodes
 	if n < 3 {
 		return false
 	}
@@ -270,7 +226,7 @@ func (fs *faults) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
 			if sp.from <= t && sp.to >= g.earliest && takes(sp) {
 				slack := int64(0)
 				if !sp.injected {
-					slack = 2 * fs.rules.header.Stall // see stalledFor
+					slack = 2 * fs.rules.Stall // see stalledFor
 				}
 				sum += max(min(sp.to, t)-max(sp.from, g.earliest), 1) + slack
 			}

@@ -46,7 +46,7 @@ func (ex *explanations) confirmedPattern(a, b *grant) string {
 		return PatternClockJumped
 	case renewal:
 		return PatternForeignRenewal
-	case a.confirmedKind == history.Held && ex.rules.header.Claims.Validity == validitySession:
+	case a.confirmedKind == history.Held && ex.rules.Claims.Validity == validitySession:
 		return PatternSessionUnseen
 	}
 	return PatternOwnerUnchecked

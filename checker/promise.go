@@ -7,6 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// Promises: until when a lock has promised the key to a grant (Claims.Validity).
+
 // promiseMargin is taken off every promise that is measured in time, for the
 // clocks' granularity on either side.
 const promiseMargin = 2_000_000
@@ -31,13 +33,13 @@ func (r *rules) promised(o *op, e *history.Event) int64 {
 
 // promiseFrom is where a promise made by an attempt that began at start ends.
 func (r *rules) promiseFrom(start int64, e *history.Event) int64 {
-	switch r.header.Claims.Validity {
+	switch r.Claims.Validity {
 	case validityLibrary:
 		if e.HasValidFor {
 			return max(0, start+e.ValidFor-promiseMargin)
 		}
 	case validityInvocation:
-		return max(0, start+r.header.TTL-promiseMargin)
+		return max(0, start+r.TTL-promiseMargin)
 	case validitySession:
 		return forever
 	}
@@ -58,7 +60,7 @@ func (ex *explanations) promisedAt(g *grant, t int64) bool {
 	if t >= g.limit() {
 		return false
 	}
-	if ex.rules.header.Claims.Validity != validitySession {
+	if ex.rules.Claims.Validity != validitySession {
 		return true
 	}
 	return ex.sessionStands(g, t) && !ex.endedByFault(g, t) && !ex.passedOn(g, t)
@@ -66,7 +68,7 @@ func (ex *explanations) promisedAt(g *grant, t int64) bool {
 
 // sessionStands reports whether nothing disturbed a session in the TTL before t.
 func (ex *explanations) sessionStands(g *grant, t int64) bool {
-	return !ex.faults.disturbed(g.client, t-ex.rules.header.TTL, t, injectedOnly) && !ex.stalledToDeath(g, t)
+	return !ex.faults.disturbed(g.client, t-ex.rules.TTL, t, injectedOnly) && !ex.stalledToDeath(g, t)
 }
 
 // endedByFault reports whether a fault may have ended the session of a grant by
@@ -76,7 +78,7 @@ func (ex *explanations) sessionStands(g *grant, t int64) bool {
 func (ex *explanations) endedByFault(g *grant, t int64) bool {
 	since := stamp(g.attempt, g.earliest)
 	return slices.ContainsFunc(ex.faults.clientSpans(g.client), func(sp span) bool {
-		counts := sp.touch.Ends == history.EndsSession || ex.rules.header.Claims.LostGrace > 0
+		counts := sp.touch.Ends == history.EndsSession || ex.rules.Claims.LostGrace > 0
 		return counts && sp.from <= t && sp.to >= since && endsAfter(sp, g) && g.confirmed <= sp.to
 	})
 }
@@ -96,19 +98,19 @@ func (ex *explanations) passedOn(g *grant, t int64) bool {
 // But where the lock noticed that the hold was lost, the session did end, and a
 // machine that stalls now and then stalls more than is seen of it.
 func (ex *explanations) stalledToDeath(g *grant, t int64) bool {
-	return ex.stalledWithin(g, t-ex.rules.header.TTL, t)
+	return ex.stalledWithin(g, t-ex.rules.TTL, t)
 }
 
 // stalledWithin is stalledToDeath of stalls from one instant to another.
 func (ex *explanations) stalledWithin(g *grant, since, t int64) bool {
-	least := ex.rules.header.TTL / 2
+	least := ex.rules.TTL / 2
 	switch {
 	case g.told != 0 || g.disowned:
 		least = 0
-	case ex.rules.header.Claims.NoExpiry:
+	case ex.rules.Claims.NoExpiry:
 		return false
 	}
-	off := ex.rules.header.Stall
+	off := ex.rules.Stall
 	var stalls []span
 	for _, spans := range [2][]span{ex.faults.clientSpans(g.client), ex.faults.service} {
 		for _, sp := range spans {
@@ -136,8 +138,8 @@ func (ex *explanations) stalledWithin(g *grant, since, t int64) bool {
 // restsSince is the first instant at which a fault may end what a grant rests on. A session is
 // older than its grants: one that missed its keep-alives before a grant may still end after it.
 func (r *rules) restsSince(g *grant) int64 {
-	if r.header.Claims.Validity == validitySession {
-		return g.earliest - r.header.TTL
+	if r.Claims.Validity == validitySession {
+		return g.earliest - r.TTL
 	}
 	return g.earliest
 }

@@ -156,7 +156,7 @@ func notExclusive(h *history.Header) string {
 
 // noStore says that there is nothing that the lock protects; empty when there is.
 func noStore(s *Sweep) string {
-	if s.rules.header.Store.Engine == "" && s.ledger.entries == 0 {
+	if s.rules.Store.Engine == "" && s.ledger.entries == 0 {
 		return "The run had no protected resource."
 	}
 	return ""

@@ -10,8 +10,8 @@ import (
 // rules are what holds for the whole of a history: what its header says, and what follows from
 // that. They are fixed when the judge begins.
 type rules struct {
-	header history.Header
-	names  []string
+	history.Header
+	names []string
 
 	permits   int
 	exclusive bool // one permit
@@ -29,7 +29,7 @@ type rules struct {
 // newRules returns the rules of a history. names are the lock keys' names by number.
 func newRules(header history.Header, names []string) rules {
 	permits, claims := header.Claims.Permits, &header.Claims
-	r := rules{header: header, names: names, permits: permits, exclusive: permits == 1,
+	r := rules{Header: header, names: names, permits: permits, exclusive: permits == 1,
 		tokens:    permits == 1 && claims.Token == tokenFencing,
 		reentrant: claims.Reentrant && !header.Translated, asked: make([]bool, len(properties))}
 	r.owners = r.reentrant || header.Translated
@@ -42,7 +42,7 @@ func newRules(header history.Header, names []string) rules {
 	// a header that was not read from a file may say anything
 	r.patience = patience * int64(min(max(1, header.Clients), maxClients))
 	for _, p := range properties {
-		r.asked[p.place] = p.notClaimed(&r.header) == ""
+		r.asked[p.place] = p.notClaimed(&r.Header) == ""
 	}
 	return r
 }
@@ -52,7 +52,7 @@ func (r *rules) asks(p *Property) bool { return r.asked[p.place] }
 
 // fresh reports whether a client belongs to the probe rather than to the workload.
 func (r *rules) fresh(client int32) bool {
-	return r.header.Clients > 0 && client > int32(r.header.Clients)
+	return r.Clients > 0 && client > int32(r.Clients)
 }
 
 // name returns a key's name.
@@ -97,27 +97,27 @@ func (r *rules) reading(k *keyState) int {
 
 // lifetime is for how long at most a lease or a session stands that nobody renews.
 func (r *rules) lifetime() int64 {
-	return int64(Lifetime(time.Duration(r.header.TTL), time.Duration(r.header.Slack)))
+	return int64(Lifetime(time.Duration(r.TTL), time.Duration(r.Slack)))
 }
 
 // expires reports whether a grant that nobody gives back ends by itself a TTL
 // after it was last renewed, by the lock's claims.
 func (r *rules) expires() bool {
-	v := r.header.Claims.Validity
-	return (v == validityLibrary || v == validityInvocation) && !r.header.Claims.NoExpiry
+	v := r.Claims.Validity
+	return (v == validityLibrary || v == validityInvocation) && !r.Claims.NoExpiry
 }
 
 // abandons is for how long an acquire without a grant may leave something behind.
-func (r *rules) abandons() int64 { return stamp(r.header.Claims.Abandons, r.header.TTL) }
+func (r *rules) abandons() int64 { return stamp(r.Claims.Abandons, r.TTL) }
 
 // lasting is for how long anything may stay at the service that nobody has any more.
-func (r *rules) lasting() int64 { return max(r.header.TTL, r.abandons()) }
+func (r *rules) lasting() int64 { return max(r.TTL, r.abandons()) }
 
 // restNs is for how long a client may rest between two acquires that belong together.
-func (r *rules) restNs() int64 { return r.header.TTL + int64(Slack(time.Duration(r.header.TTL))) }
+func (r *rules) restNs() int64 { return r.TTL + int64(Slack(time.Duration(r.TTL))) }
 
 // margin is what Patience adds to the TTL.
-func (r *rules) margin() int64 { return r.lifetime() - r.header.TTL + int64(pollAllowance) }
+func (r *rules) margin() int64 { return r.lifetime() - r.TTL + int64(pollAllowance) }
 
 // patienceNs is Patience for the run's TTL, or more if the lock says that what
 // it abandons stays for longer.
@@ -125,13 +125,13 @@ func (r *rules) patienceNs() int64 { return r.lasting() + r.margin() }
 
 // deaf tells that the application trusts its acquire and hears no news of a loss. That it went
 // on after such news is then the workload's doing; what took its lock away is what counts.
-func (r *rules) deaf() bool { return r.header.Guard == guardNone }
+func (r *rules) deaf() bool { return r.Guard == guardNone }
 
 // stalledFor is for how long uninjected stalls may have lasted between two
 // instants, all added up. A stall is measured from heartbeat to heartbeat, or
 // from look to look, so either end may lie up to one threshold off.
 func (r *rules) stalledFor(spans []span, from, to int64) int64 {
-	return timeIn(spans, from, to, uninjectedOnly, 2*r.header.Stall)
+	return timeIn(spans, from, to, uninjectedOnly, 2*r.Stall)
 }
 
 // guardNone is the guard of an application that trusts its acquire.

@@ -150,11 +150,11 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 // before the first of them until b: then any two of them exclude each other, but
 // for those of one client. Each was made before b, and promised beyond that.
 func (ex *explanations) stoodUntil(b *grant, grants []*grant) bool {
-	if ex.rules.header.Claims.Validity != validitySession {
+	if ex.rules.Claims.Validity != validitySession {
 		return true
 	}
 	return !slices.ContainsFunc(grants, func(x *grant) bool {
-		since := min(x.earliest, b.end-ex.rules.header.TTL) - ex.rules.header.TTL
+		since := min(x.earliest, b.end-ex.rules.TTL) - ex.rules.TTL
 		return ex.faults.disturbed(x.client, since, b.end, injectedOnly) || ex.stalledWithin(x, since, b.end)
 	})
 }
@@ -292,7 +292,7 @@ func (s *Sweep) tellExcess(b, cause *grant, others []*grant, j judgement) *Viola
 				cmp.Compare(x.id, y.id))
 		})
 	}
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.rules.name(s.book.keyOf(b)),
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.book.nameOf(b),
 		A: first.ref(), B: b.ref(), Unordered: j.unordered, Assumed: j.assumed,
 		At: b.end, From: b.end}
 	if j.kind == KindGrantedDead && !first.dead {

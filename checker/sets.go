@@ -22,7 +22,7 @@ func (bk *book) join(o *op) {
 // members yields the ops of a set that are open.
 func (bk *book) members(set int64) iter.Seq[*op] {
 	return func(yield func(*op) bool) {
-		for id := set; set != 0 && id < set+int64(bk.rules.header.Claims.MultiKey); id++ {
+		for id := set; set != 0 && id < set+int64(bk.rules.Claims.MultiKey); id++ {
 			if x := bk.records.numbers.page(pageOf(id)).op(id); x != nil && x.set == set && !yield(x) {
 				return
 			}

@@ -65,10 +65,10 @@ func (g *grant) renewed(e *history.Event) {
 
 // leaseOver reports whether a grant's lease had surely ended at t.
 func (bk *book) leaseOver(g *grant, t int64) bool {
-	if bk.rules.header.Claims.Validity == validitySession || g.leased == forever {
+	if bk.rules.Claims.Validity == validitySession || g.leased == forever {
 		return g.told != 0 && g.told < t
 	}
-	return bk.leasedAt(g)+bk.rules.header.TTL < t
+	return bk.leasedAt(g)+bk.rules.TTL < t
 }
 
 // noteLate remembers a release that came too late, if it was not refused.
@@ -103,7 +103,7 @@ func (bk *book) robbed(g, next *grant, t int64) bool {
 	k := bk.keyOf(g)
 	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool {
 		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, bk.rules.tokens) &&
-			r.freedFor(g, next, bk.rules.header.TTL)
+			r.freedFor(g, next, bk.rules.TTL)
 	})
 }
 
@@ -145,14 +145,15 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 // under one reading of the key's tokens.
 func (ex *explanations) thief(x, y *grant, tokens bool) *lateRelease {
 	b, c := inOrder(x, y, tokens)
-	if !ex.inPromise(c, b) || ex.book.uncertainPromises(b, c) || touched(ex.faults.service, b.earliest, c.end, injectedOnly) {
+	if !ex.inPromise(c, b) || ex.book.uncertainPromises(b, c) ||
+		touched(ex.faults.service, b.earliest, c.end, injectedOnly) {
 		return nil
 	}
 	late := ex.book.keyOf(b).late
 	for i := range late {
 		r := &late[i]
 		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) &&
-			r.freedFor(b, c, ex.rules.header.TTL) {
+			r.freedFor(b, c, ex.rules.TTL) {
 			found := *r // the list moves
 			return &found
 		}
@@ -161,7 +162,7 @@ func (ex *explanations) thief(x, y *grant, tokens bool) *lateRelease {
 }
 
 func (s *Sweep) tellStolen(b, c *grant, r *lateRelease) *Violation {
-	v := &Violation{Property: StolenRelease, Key: s.rules.name(s.book.keyOf(b)), At: c.end, From: r.start, To: c.end, A: b.ref(),
+	v := &Violation{Property: StolenRelease, Key: s.book.nameOf(b), At: c.end, From: r.start, To: c.end, A: b.ref(),
 		B: c.ref()}
 	var proof evidence
 	proof.add(r.g.id, r.g.start)

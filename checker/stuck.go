@@ -129,7 +129,7 @@ func (fs *faults) freeFor(k *keyState, t int64) bool {
 	if since == forever || k.waitHead != nil || len(fs.open) > 0 {
 		return false
 	}
-	return t-since-fs.stalledIn(since, t) >= fs.rules.lasting()+fs.rules.lifetime()-fs.rules.header.TTL
+	return t-since-fs.stalledIn(since, t) >= fs.rules.lasting()+fs.rules.lifetime()-fs.rules.TTL
 }
 
 // stalledIn is for how long the machine itself stalled anybody between two
@@ -148,16 +148,6 @@ func (fs *faults) stalledIn(from, to int64) (sum int64) {
 		}
 	}
 	return sum
-}
-
-// stallsIn adds those of the spans that nobody injected, as far as they lie between two instants.
-func stallsIn(stalls, spans []span, from, to int64) []span {
-	for _, sp := range spans {
-		if sp.from <= to && sp.to >= from && uninjectedOnly.takes(sp) {
-			stalls = append(stalls, span{from: max(sp.from, from), to: min(sp.to, to)})
-		}
-	}
-	return stalls
 }
 
 // freeSince is the instant from which nobody could hold the key and nothing was broken, but for
@@ -275,9 +265,9 @@ func firstFew(list []string) []string {
 // tellStuck tells of a key that stayed busy.
 func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, since, end int64) *Violation {
 	v := s.stuckAfter(k, last, probe, since, end)
-	v.At = since + s.rules.header.TTL
+	v.At = since + s.rules.TTL
 	v.Text = fmt.Sprintf("nobody could hold %s from %s on, yet at %s client %d, a fresh one, was still told that it is busy (TTL %s).", v.Key,
-		seconds(since), seconds(end), client, seconds(s.rules.header.TTL))
+		seconds(since), seconds(end), client, seconds(s.rules.TTL))
 	return v
 }
 

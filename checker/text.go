@@ -9,6 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// The words of violations, and the ops and faults that prove them.
+
 // seconds writes nanoseconds for a reader.
 func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 

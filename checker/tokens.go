@@ -53,7 +53,7 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 	for x := range k.open.all {
 		// Else it came first, and has the smaller token. A reader may have come
 		// before a writer all the same whom only g shows to have come earlier.
-		if x.token >= g.token || max(x.end, x.earliest) > g.end || s.rules.header.Claims.ReadWrite {
+		if x.token >= g.token || max(x.end, x.earliest) > g.end || s.rules.Claims.ReadWrite {
 			s.compareTokens(x, g)
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 		s.tokenViolation(great, small, "smaller")
 		return
 	}
-	if s.rules.header.Claims.ReadWrite && small.earliest > great.begin {
+	if s.rules.Claims.ReadWrite && small.earliest > great.begin {
 		s.tokenViolation(great, small, "implied")
 		return
 	}
@@ -106,7 +106,7 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 		s.hastenBegin(small, great.begin)
 	}
 	if great.end < small.end {
-		if small.client != great.client && !small.tokenOrderBroken && !s.rules.header.Translated {
+		if small.client != great.client && !small.tokenOrderBroken && !s.rules.Translated {
 			s.findings.putOff(small.earliest, func() {
 				if !s.faults.disturbed(small.client, small.earliest, small.end, anyFault) &&
 					!s.book.uncertainPromises(small, great) {
@@ -134,7 +134,7 @@ func (s *Sweep) tokenViolation(a, b *grant, how string) {
 
 // tellToken tells of a grant b whose token is out of order beside a's.
 func (s *Sweep) tellToken(a, b *grant, how string) *Violation {
-	v := &Violation{Property: TokenOrder, Key: s.rules.name(s.book.keyOf(b)), At: max(a.end, b.end), A: a.ref(), B: b.ref()}
+	v := &Violation{Property: TokenOrder, Key: s.book.nameOf(b), At: max(a.end, b.end), A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
 	proof.add(b.id, b.start)

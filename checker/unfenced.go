@@ -247,7 +247,8 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footp
 		o.pinned = true
 	}
 	s.findings.putOff(s.book.now, func() {
-		p, t := s.explanations.unfencedJudgement(w, plain, o, false), s.explanations.unfencedJudgement(w, trusting, o, s.rules.tokens)
+		p := s.explanations.unfencedJudgement(w, plain, o, false)
+		t := s.explanations.unfencedJudgement(w, trusting, o, s.rules.tokens)
 		s.findings.record(&unfencedWrite, s.book.keyOf(w.g), p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, f, j)

@@ -57,15 +57,15 @@ func (bk *book) unheldSince(k *keyState) int64 {
 // neededSince is for how long a key must have been free and wanted since from to be stuck.
 // What was granted may stay for a TTL, what was abandoned for less, if the lock says so.
 func (bk *book) neededSince(k *keyState, from int64) int64 {
-	stays := max(from+bk.rules.abandons(), max(k.vanishedAt, k.leftAt)+bk.rules.header.TTL)
+	stays := max(from+bk.rules.abandons(), max(k.vanishedAt, k.leftAt)+bk.rules.TTL)
 	for c := range k.by.eachLoose {
 		if c.loose > c.unknown {
-			stays = max(stays, c.leased+bk.rules.header.TTL)
+			stays = max(stays, c.leased+bk.rules.TTL)
 		}
 	}
 	for g := range k.open.all {
 		if g.loose {
-			stays = max(stays, bk.leaseFrom(g)+bk.rules.header.TTL)
+			stays = max(stays, bk.leaseFrom(g)+bk.rules.TTL)
 		}
 	}
 	return stays - from + bk.rules.margin()
@@ -76,7 +76,7 @@ func (bk *book) neededSince(k *keyState, from int64) int64 {
 func (bk *book) leaseFrom(g *grant) int64 {
 	from := max(bk.leasedAt(g), g.last)
 	if g.promise != forever {
-		from = max(from, g.promise-bk.rules.header.TTL)
+		from = max(from, g.promise-bk.rules.TTL)
 	}
 	return from
 }
@@ -108,7 +108,7 @@ func (s *Sweep) judgeDemand(asked []*op, e *history.Event) {
 func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 	end := stamp(e.End, e.Time)
 	s.noteMisled(k, o, e, end)
-	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.rules.header.Translated {
+	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.rules.Translated {
 		if c := k.by.find(o.client); c != nil {
 			c.demand = demand{} // an error is no answer of the lock
 		}
@@ -144,7 +144,8 @@ func (s *Sweep) noteMisled(k *keyState, o *op, e *history.Event, end int64) {
 func (bk *book) demandedSince(k *keyState, before int64) int64 {
 	for i := range k.by.all {
 		c := &k.by.all[i]
-		if d := c.demand; d.since != 0 && d.since < before && (bk.now-d.last <= bk.rules.restNs() || bk.waitsFor(k, c.client)) {
+		d := c.demand
+		if d.since != 0 && d.since < before && (bk.now-d.last <= bk.rules.restNs() || bk.waitsFor(k, c.client)) {
 			before = d.since
 		}
 	}
@@ -173,7 +174,8 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 		return
 	}
 	id, client, last, pattern := wants[0].id, wants[0].client, k.lastGrant, k.stuckPattern()
-	quiet, asked, misled, what := s.demands.silentIn(from, to), s.book.askedUntil(keys), s.misledUntil(keys), s.rules.namesOf(wanted)
+	quiet, asked := s.demands.silentIn(from, to), s.book.askedUntil(keys)
+	misled, what := s.misledUntil(keys), s.rules.namesOf(wanted)
 	if last != nil {
 		pin(last)
 	}
@@ -297,7 +299,7 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 		x.freed, k.stretch = true, nil
 	}
 	w := k.waitHead
-	if w == nil || o.start-w.inv < s.rules.patienceNs() || end-o.start > int64(Slack(time.Duration(s.rules.header.TTL))) {
+	if w == nil || o.start-w.inv < s.rules.patienceNs() || end-o.start > int64(Slack(time.Duration(s.rules.TTL))) {
 		return
 	}
 	since := s.book.unheldSince(k)
@@ -349,14 +351,14 @@ func (s *Sweep) tellWanted(k *keyState, what string, last *grant, id int64, clie
 	v := s.stuckAfter(k, last, id, from, to)
 	v.Kind, v.At = KindWedged, from+need
 	v.Text = fmt.Sprintf("from %s to %s nobody could hold %s, and client %d, which nothing disturbed, asked for it all the time, yet nobody was "+
-		"granted it (TTL %s).", seconds(from), seconds(to), what, client, seconds(s.rules.header.TTL))
+		"granted it (TTL %s).", seconds(from), seconds(to), what, client, seconds(s.rules.TTL))
 	return v
 }
 
 // tellAsleep tells of a waiter that slept on.
 func (s *Sweep) tellAsleep(k *keyState, x slept, id int64, client int32, from int64) *Violation {
-	v := &Violation{Property: StuckLock, Kind: KindAsleep, Key: s.rules.name(k), At: from + s.rules.patienceNs(), From: from,
-		To: x.to}
+	v := &Violation{Property: StuckLock, Kind: KindAsleep, Key: s.rules.name(k), At: from + s.rules.patienceNs(),
+		From: from, To: x.to}
 	var proof evidence
 	proof.add(id, from)
 	proof.add(x.by, x.to)
