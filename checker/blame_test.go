@@ -125,7 +125,9 @@ func TestDefectIsKept(t *testing.T) {
 		for _, kind := range []string{KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun,
 			KindLateNotice, KindGrantedWhileValid} {
 			j := judgement{violated: true, kind: kind}
-			s.findings.record(&mutualExclusion, k, j, j, func(j judgement) *Violation { return &Violation{Property: MutualExclusion, Kind: j.kind} })
+			s.findings.record(&mutualExclusion, k, j, j, func(j judgement) *Violation {
+				return &Violation{Property: MutualExclusion, Kind: j.kind}
+			})
 		}
 		var got []string
 		for _, f := range s.findings.found[mutualExclusion.place] {

@@ -12,6 +12,7 @@ import (
 // another client's later grant. The lock then vouched for a hold that it had given away.
 const Continuity = "continuity"
 
+// continuity reads, beside rules and findings: book, explanations, faults, figures.
 var continuity = Property{
 	Name:  Continuity,
 	About: "An answer that confirms a hold is not given once another client has been granted the key.",

@@ -25,6 +25,7 @@ import (
 // recorded, so what such a one could explain is not held against the lock either.
 const DeadGrant = "dead-grant"
 
+// deadGrant reads, beside rules and findings: book, faults, figures.
 var deadGrant = Property{
 	Name:  DeadGrant,
 	About: "No acquire succeeds with a lease that has already run out.",

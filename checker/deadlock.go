@@ -14,6 +14,7 @@ import (
 // lock is no act, so the first one's hold says nothing here; its promise does.
 const Deadlock = "deadlock"
 
+// deadlock reads, beside rules and findings: book, cycles, faults.
 var deadlock = Property{
 	Name:  Deadlock,
 	About: "No clients wait for each other's keys in a cycle.",

@@ -14,6 +14,7 @@ import (
 // attempt excuses the lock, a late reply does not, and the time of uninjected stalls is taken off.
 const DeadRenewal = "dead-renewal"
 
+// deadRenewal reads, beside rules and findings: figures.
 var deadRenewal = Property{
 	Name:  DeadRenewal,
 	About: "No renewal succeeds with a lease that has already run out.",

@@ -12,6 +12,7 @@ import (
 // tells. That the same request was applied twice is the store's doing, and not counted.
 const DuplicateEffect = "duplicate-effect"
 
+// duplicateEffect reads, beside rules and findings: book, explanations, faults.
 var duplicateEffect = Property{
 	Name:  DuplicateEffect,
 	kinds: []string{KindStale, KindInFlight},

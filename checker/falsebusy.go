@@ -14,6 +14,7 @@ import (
 // leaves that behind. It shuts everybody out, itself included.
 const FalseBusy = "false-busy"
 
+// falseBusy reads, beside rules and findings: book, explanations, faults, figures.
 var falseBusy = Property{
 	Name:  FalseBusy,
 	About: "An acquire is told that the key is taken only if another can have it.",

@@ -11,6 +11,7 @@ import (
 // by an answer "not held" or a lost-event, although the grant certainly stood.
 const FalseLoss = "false-loss"
 
+// falseLoss reads, beside rules and findings: book, explanations, faults, figures.
 var falseLoss = Property{
 	Name:  FalseLoss,
 	About: "A client is told that its grant is lost only if it may be.",

@@ -12,6 +12,7 @@ import (
 // later. Invocations would not do: a request may lie in a slow pipe.
 const FIFO = "fifo"
 
+// fifo reads, beside rules and findings: book, faults, figures.
 var fifo = Property{
 	Name:  FIFO,
 	About: "Waiters are granted the key in the order in which they were enqueued.",

@@ -20,6 +20,7 @@ import (
 // bound is 10 + waiters/4, and with herdClients clients or more the two are far apart.
 const Herd = "herd"
 
+// herd reads, beside rules and findings: book, faults, figures.
 var herd = Property{
 	Name:  Herd,
 	About: "A release wakes one waiter: the requests for a hand-over do not grow with the number of waiters.",

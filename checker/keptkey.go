@@ -11,6 +11,7 @@ import (
 // released grant's lease was over. (A client that is told busy instead is a false busy.)
 const KeptKey = "kept-key"
 
+// keptKey reads, beside rules and findings: book, explanations, faults, figures.
 var keptKey = Property{
 	Name:  KeptKey,
 	About: "A release that is answered ok frees the key at once.",

@@ -79,8 +79,9 @@ func TestEdgesOfKeys(t *testing.T) {
 	})
 }
 
-// TestSettledGrantsAreForgotten: what a key remembers of grants that are over does not grow with their
-// number, neither where each is over when the next one begins, nor where some always overlap.
+// TestSettledGrantsAreForgotten: what a key remembers of grants that are over does not
+// grow with their number, neither where each is over when the next one begins, nor where some
+// always overlap.
 func TestSettledGrantsAreForgotten(t *testing.T) {
 	for name, overlap := range map[string]float64{"one after the other": 0, "always two at once": 15} {
 		var text strings.Builder

@@ -14,6 +14,7 @@ import (
 // what a client did between its acquire and its release, and nothing excuses what it lost.
 const LostUpdate = "lost-update"
 
+// lostUpdate reads, beside rules and findings: explanations, faults.
 var lostUpdate = Property{
 	Name:  LostUpdate,
 	About: "No accepted write replaces a version that its holder had not read.",

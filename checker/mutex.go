@@ -10,6 +10,7 @@ import (
 // and no grant is made inside the promises of as many earlier ones as the key has permits.
 const MutualExclusion = "mutual-exclusion"
 
+// mutualExclusion reads, beside rules and findings: book, explanations, faults.
 var mutualExclusion = Property{
 	Name:  MutualExclusion,
 	About: "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others.",

@@ -7,8 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// settledGrants is a queue of settled grants, in the order in which they settled. It is made of blocks:
-// behind an acquire that stays open it grows for long, and none of it is copied for that.
+// settledGrants is a queue of a key's settled grants, in the order in which they settled. It is
+// made of blocks: behind an acquire that stays open it grows for long, and none of it is copied.
 type settledGrants struct {
 	blocks []*settledBlock
 	// from and to are the places of the oldest entry and behind the newest,
@@ -29,8 +29,8 @@ const (
 
 type settledBlock [settledBlockSize]settledEntry
 
-// settledBlocks are blocks that are in no use, of all keys. Where keys are many, one that has nothing
-// to remember has no block either: a block is larger than all else that is known of a key.
+// settledBlocks are blocks that are in no use, of all keys. Where keys are many, one that has
+// nothing to remember has no block either: a block is larger than all else that is known of a key.
 type settledBlocks []*settledBlock
 
 // settledEntry carries, beside its grant, summaries of itself and of what came before it,

@@ -13,6 +13,7 @@ import (
 // with a probability below (1-1/n)^(10n), less than one in 20,000 waits.
 const Starvation = "starvation"
 
+// starvation reads, beside rules and findings: cycles, faults.
 var starvation = Property{
 	Name:  Starvation,
 	About: "No client waits while the key is granted more than ten times for each client of the run.",

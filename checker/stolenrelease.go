@@ -14,6 +14,7 @@ import (
 // the key as soon as it was free, and that nothing touched the service meanwhile, is.
 const StolenRelease = "stolen-release"
 
+// stolenRelease reads, beside rules and findings: book, explanations, faults.
 var stolenRelease = Property{
 	Name:  StolenRelease,
 	About: "A release of a grant whose lease is over frees nobody else's.",

@@ -16,6 +16,7 @@ import (
 // nothing but busy. It is judged while the clients work, too (wanted.go).
 const StuckLock = "stuck-lock"
 
+// stuckLock reads, beside rules and findings: book, demands, faults, figures.
 var stuckLock = Property{
 	Name:   StuckLock,
 	About:  "When nobody can hold the key, a client that asks for it acquires it: while the clients work, and after the faults are healed.",

@@ -12,6 +12,7 @@ import (
 // a greater. Of a reader-writer lock that is said of two grants of which one is a writer's.
 const TokenOrder = "token-order"
 
+// tokenOrder reads, beside rules and findings: book, explanations, faults, figures.
 var tokenOrder = Property{
 	Name:  TokenOrder,
 	About: "Fencing tokens rise with every grant, and no two clients are given the same one.",

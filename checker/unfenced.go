@@ -12,6 +12,8 @@ import (
 // apart: their grants don't exclude each other, and must not hide each other either.
 const UnfencedWrite = "unfenced-write"
 
+// unfencedWrite reads, beside rules and findings: book, explanations, faults, figures,
+// ledger, records.
 var unfencedWrite = Property{
 	Name:   UnfencedWrite,
 	kinds:  []string{KindStale, KindInFlight},
