@@ -66,7 +66,7 @@ type keyState struct {
 	// tally counts violations: [0] as time alone has them, [1] as they are if
 	// the tokens can be trusted.
 	tally [2]tally
-	// byToken keeps, as Sweep.found does, violations that stand only if the
+	// byToken keeps, as findings.found does, violations that stand only if the
 	// tokens can be trusted; nil: there are none.
 	byToken [][]found
 }

@@ -10,19 +10,18 @@ import (
 // of the history, Finish. It is pure: it reads no clock, draws nothing at
 // random, and gives the same verdict for the same events, byte for byte.
 //
-// It is not safe for concurrent use.
+// It is not safe for concurrent use, and must not be copied: its parts point to each other.
 type Sweep struct {
-	rules        rules
-	faults       faults
-	records      records
-	book         book
-	findings     findings
-	explanations explanations
-
-	figures figures
-	demands demands
-	ledger  ledgerAccount
-	cycles  cycles
+	rules        rules        // what the header fixes
+	faults       faults       // what excuses a lock
+	records      records      // of ops and grants
+	book         book         // the keys and the clients, and who has what
+	explanations explanations // why two grants conflict
+	findings     findings     // what violates a property, or may
+	figures      figures      // what is counted and measured
+	demands      demands      // what was asked for in vain
+	ledger       ledgerAccount
+	cycles       cycles // of clients that wait for each other
 }
 
 // New begins to judge a history. keys are the lock keys' names by number.
