@@ -67,18 +67,18 @@ type wait struct {
 	mode       history.Mode
 	key        *keyState
 	start, end int64
-	held       []had
+	held       []heldGrant
 	unreported bool
 	// told and open: of a reentrant lock, a cycle that it closes was found for
 	// certain, or perhaps, whichever of a key's nested grants it is made of.
 	told, open bool
 }
 
-// had is a grant that a waiting client had. A process that never answered may
+// heldGrant is a grant that a waiting client had. A process that never answered may
 // have lived until it was found gone. Its end takes its promises back as of its
 // last sign of life, which leaves open what it had; so until is how long the
 // grant stood by what was known before. 0: what is known at last counts.
-type had struct {
+type heldGrant struct {
 	*grant
 	until int64
 }
@@ -86,7 +86,7 @@ type had struct {
 // edge is one client of a cycle: what it had, and what it waited for.
 type edge struct {
 	w *wait
-	g had
+	g heldGrant
 }
 
 // bound is how long a cycle must have lasted (ns).
@@ -113,7 +113,7 @@ func (cy *cycles) judgeCycle(k *keyState, o *op, end int64) {
 				return
 			}
 			pin(g)
-			w.held = append(w.held, had{grant: g})
+			w.held = append(w.held, heldGrant{grant: g})
 			if w.unreported {
 				w.held[len(w.held)-1].until = cy.rules.standsUntil(g)
 			}

@@ -1,5 +1,7 @@
 package checker
 
+// The kinds of violations, where a property has several.
+
 // The kinds of a double-hold.
 const (
 	// KindGrantedWhileValid: the later grant was made inside the promise of the
