@@ -784,7 +784,7 @@
 //
 // A semaphore's grants are compared only where more were beside each other than it has
 // permits. Where thousands are beside each other, time grows with their square
-// (TestCrowdOfEqualStamps). Of sessions that a fault may have ended, a search for those
+// (TestPermitsOfEqualStamps). Of sessions that a fault may have ended, a search for those
 // that exclude each other gives up after 2^17 comparisons, and then convicts nobody.
 //
 // Two things make memory grow: a client that waits, or lies frozen while it holds,

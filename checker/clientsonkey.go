@@ -92,16 +92,16 @@ func (l *clientsOnKey) add(client int32) *clientOnKey {
 }
 
 // on returns what is known of a client on a key.
-func (s *Sweep) on(k *keyState, client int32) *clientOnKey {
+func (bk *book) on(k *keyState, client int32) *clientOnKey {
 	if c := k.by.find(client); c != nil {
 		return c
 	}
-	return s.comes(k, client)
+	return bk.comes(k, client)
 }
 
 // comes begins what is known of a client on a key.
-func (s *Sweep) comes(k *keyState, client int32) *clientOnKey {
-	c := &s.clients[client]
+func (bk *book) comes(k *keyState, client int32) *clientOnKey {
+	c := &bk.clients[client]
 	if n := len(c.keys); n > 0 && c.keys[n-1].id > k.id {
 		c.jumbled = true
 	}
@@ -149,7 +149,7 @@ func (l *clientsOnKey) eachLoose(yield func(*clientOnKey) bool) {
 
 // eachOpenOf calls do for the open grants that a client has of a key, in the
 // order in which they came.
-func (s *Sweep) eachOpenOf(k *keyState, client int32, do func(*grant)) {
+func (bk *book) eachOpenOf(k *keyState, client int32, do func(*grant)) {
 	if !k.by.opens(client) {
 		return
 	}
@@ -161,15 +161,15 @@ func (s *Sweep) eachOpenOf(k *keyState, client int32, do func(*grant)) {
 }
 
 // dequeue takes an acquire out of the queue, if it is there.
-func (s *Sweep) dequeue(k *keyState, o *op) {
+func (bk *book) dequeue(k *keyState, o *op) {
 	if !o.waiting {
 		return
 	}
 	k.dequeue(o)
 	if o.set != 0 {
-		s.openSets--
+		bk.openSets--
 	}
-	c := &s.clients[o.client]
+	c := &bk.clients[o.client]
 	if len(c.asking) == 1 {
 		c.asking = c.asking[:0]
 		return

@@ -16,7 +16,7 @@ func verdictOf(t *testing.T, h *history.History, retire func(*grant, *op)) strin
 	t.Helper()
 	told := ""
 	s := New(h.Header, h.Keys, Options{OnViolation: func(v Violation) { told += v.Text + "\n" }})
-	s.retire = retire
+	s.records.retire = retire
 	for i := range h.Events {
 		s.Add(&h.Events[i])
 	}
@@ -102,27 +102,27 @@ func TestRecordsAreUsedAgain(t *testing.T) {
 		}
 		l.next()
 	}
-	s.newOp(&l.events[0])
-	s.newGrant()
+	s.records.newOp(&l.events[0])
+	s.records.newGrant()
 	if o, g := unusedOps(s), unusedGrants(s); o != recordBlock-1 || g != recordBlock-1 {
 		t.Errorf("%d and %d records are left of the first blocks of %d", o, g, recordBlock)
 	}
-	if s.newGrant(); unusedGrants(s) != recordBlock-2 {
+	if s.records.newGrant(); unusedGrants(s) != recordBlock-2 {
 		t.Errorf("after two grants %d records are left of a block of %d", unusedGrants(s), recordBlock)
 	}
 	s = New(loopHeader(keys, clients), nil, Options{})
 	round()
-	ops, grants := unusedOps(s)+openOps(s), unusedGrants(s)+s.live
+	ops, grants := unusedOps(s)+openOps(s), unusedGrants(s)+s.records.live
 	if made := testing.AllocsPerRun(5, round); made > 40 { // some lists may grow
 		t.Errorf("%.0f allocations for %d events that are like those before", made, len(l.events))
 	}
-	if o, g := unusedOps(s)+openOps(s), unusedGrants(s)+s.live; o > ops+recordBlock || g > grants+recordBlock ||
+	if o, g := unusedOps(s)+openOps(s), unusedGrants(s)+s.records.live; o > ops+recordBlock || g > grants+recordBlock ||
 		g < recordBlock || o < recordBlock {
 		t.Errorf("%d records of ops and %d of grants; before it was %d and %d", o, g, ops, grants)
 	}
 	s = New(loopHeader(keys, clients), nil, Options{})
 	taken := [2]int{}
-	s.retire = func(g *grant, o *op) {
+	s.records.retire = func(g *grant, o *op) {
 		if g != nil {
 			taken[0]++
 		}
@@ -175,7 +175,7 @@ func TestFootprintsAreForgotten(t *testing.T) {
 	most := 0
 	for i := range h.Events {
 		s.Add(&h.Events[i])
-		most = max(most, len(s.footprints))
+		most = max(most, len(s.records.footprints))
 	}
 	if v := s.Finish(false); most < 2 || most > 20 || v.Properties[mutualExclusion.place].Count != 100 ||
 		v.Properties[unfencedWrite.place].Count != 0 {
@@ -185,11 +185,11 @@ func TestFootprintsAreForgotten(t *testing.T) {
 }
 
 // unusedGrants counts the records of grants that are there and in no use.
-func unusedGrants(s *Sweep) int { return len(s.spareGrants) + len(s.freshGrants) }
+func unusedGrants(s *Sweep) int { return len(s.records.spareGrants) + len(s.records.freshGrants) }
 
 // unusedOps counts the records of ops that are there and in no use.
 func unusedOps(s *Sweep) (n int) {
-	for o := s.spareOps; o != nil; o = o.next {
+	for o := s.records.spareOps; o != nil; o = o.next {
 		n++
 	}
 	return n
@@ -197,6 +197,6 @@ func unusedOps(s *Sweep) (n int) {
 
 // openOps counts the records of ops that are in use.
 func openOps(s *Sweep) (n int) {
-	s.eachOpen(func(*op) { n++ })
+	s.records.eachOpen(func(*op) { n++ })
 	return n
 }

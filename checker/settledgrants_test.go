@@ -7,12 +7,12 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TestPast compares the queue of what is over with a plain list of it, and its
+// TestSettledGrants compares the queue of what is over with a plain list of it, and its
 // summaries with what they sum up.
-func TestPast(t *testing.T) {
+func TestSettledGrants(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 12))
-		p, all, gone := &past{spare: &pastBlocks{}}, []*grant(nil), 0
+		p, all, gone := &settledGrants{spare: &settledBlocks{}}, []*grant(nil), 0
 		for range 300 {
 			if rng.IntN(5) > 0 {
 				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), hasToken: rng.IntN(10) > 0,
@@ -20,7 +20,7 @@ func TestPast(t *testing.T) {
 					end: rng.Int64N(1000), last: rng.Int64N(1000)}
 				p.push(g)
 				all = append(all, g)
-			} else if n := min(rng.IntN(2*pastBlockSize), p.to-p.from); n > 0 {
+			} else if n := min(rng.IntN(2*settledBlockSize), p.to-p.from); n > 0 {
 				for range n {
 					// as prune does
 					p.gone.top, p.gone.reader = p.at(p.from).top, p.at(p.from).reader
@@ -31,7 +31,7 @@ func TestPast(t *testing.T) {
 			}
 			isThe(t, p, all[gone:], all)
 		}
-		if len(p.blocks) > (len(all)-gone)/pastBlockSize+2 {
+		if len(p.blocks) > (len(all)-gone)/settledBlockSize+2 {
 			t.Fatalf("seed %d: %d blocks for %d entries", seed, len(p.blocks), len(all)-gone)
 		}
 	}
@@ -47,7 +47,7 @@ func reach(list []*grant) (bound, end int64) {
 
 // summaryOf is what an entry says of grants, as far as it is about when they
 // asked, may have been granted, and wrote.
-func summaryOf(list []*grant) (e pastEntry) {
+func summaryOf(list []*grant) (e settledEntry) {
 	for _, x := range list {
 		e.asked, e.earliest = max(e.asked, x.start), max(e.earliest, x.earliest)
 		if x.mode != history.ModeRead {
@@ -59,7 +59,7 @@ func summaryOf(list []*grant) (e pastEntry) {
 
 // isThe fails the test if the queue does not have the grants of the list, or
 // does not sum up what there was.
-func isThe(t *testing.T, p *past, list, all []*grant) {
+func isThe(t *testing.T, p *settledGrants, list, all []*grant) {
 	t.Helper()
 	i := 0
 	for g := range p.all() {

@@ -7,37 +7,37 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// past is a queue of settled grants, in the order in which they settled. It is made of blocks:
-// behind an acquire that stays open it grows for long, and none of it is copied for that.
-type past struct {
-	blocks []*pastBlock
+// settledGrants is a queue of a key's settled grants, in the order in which they settled. It is
+// made of blocks: behind an acquire that stays open it grows for long, and none of it is copied.
+type settledGrants struct {
+	blocks []*settledBlock
 	// from and to are the places of the oldest entry and behind the newest,
 	// from the beginning of the first block.
 	from, to int
-	spare    *pastBlocks
+	spare    *settledBlocks
 	lends    bool // its last block, too, while it is empty
 	// gone has the tokens' summaries of all that have left the queue; nobody
 	// asks when those were granted or how long they acted.
-	gone pastEntry
+	gone settledEntry
 }
 
 const (
-	pastBlockSize = 32
-	keptBlocks    = 64  // in no use
-	fewKeys       = 256 // which may keep a block each
+	settledBlockSize = 32
+	keptBlocks       = 64  // in no use
+	fewKeys          = 256 // which may keep a block each
 )
 
-type pastBlock [pastBlockSize]pastEntry
+type settledBlock [settledBlockSize]settledEntry
 
-// pastBlocks are blocks that are in no use, of all keys. Where keys are many, one that has nothing
-// to remember has no block either: a block is larger than all else that is known of a key.
-type pastBlocks []*pastBlock
+// settledBlocks are blocks that are in no use, of all keys. Where keys are many, one that has
+// nothing to remember has no block either: a block is larger than all else that is known of a key.
+type settledBlocks []*settledBlock
 
-// pastEntry carries, beside its grant, summaries of itself and of what came before it,
+// settledEntry carries, beside its grant, summaries of itself and of what came before it,
 // so that a search from the newest end can stop early: with one starved waiter the queue
 // may be long, and yet no event costs more than what it really meets. The times are of
 // what has come since the queue was empty, the tokens of all that ever was in it.
-type pastEntry struct {
+type settledEntry struct {
 	g      *grant
 	bound  int64 // the greatest bound
 	latest int64 // the greatest end, or start, of an acquire
@@ -73,7 +73,7 @@ func (t topToken) above(token int64) bool { return t.g != nil && t.g.token > tok
 // meets reports whether a grant can have met this one or any before it. Readers do not
 // meet each other. One that was over at the very instant at which g began met it only if
 // its token is the greater one, so equal stamps do not make each grant meet all others.
-func (e *pastEntry) meets(g *grant, tokens bool) bool {
+func (e *settledEntry) meets(g *grant, tokens bool) bool {
 	bound, above := e.bound, tokens && g.hasToken && (e.top.above(g.token) || e.reader.above(g.token))
 	if g.mode == history.ModeRead {
 		bound = e.writers
@@ -82,14 +82,16 @@ func (e *pastEntry) meets(g *grant, tokens bool) bool {
 }
 
 // at returns the entry at a place.
-func (p *past) at(i int) *pastEntry { return &p.blocks[uint(i)/pastBlockSize][uint(i)%pastBlockSize] }
+func (p *settledGrants) at(i int) *settledEntry {
+	return &p.blocks[uint(i)/settledBlockSize][uint(i)%settledBlockSize]
+}
 
-func (p *past) push(g *grant) {
+func (p *settledGrants) push(g *grant) {
 	prev := &p.gone
 	if p.to > p.from {
 		prev = p.at(p.to - 1)
 	}
-	if p.to == len(p.blocks)*pastBlockSize {
+	if p.to == len(p.blocks)*settledBlockSize {
 		p.grow()
 	}
 	entry := p.at(p.to)
@@ -112,42 +114,42 @@ func (p *past) push(g *grant) {
 	}
 }
 
-func (p *past) grow() {
-	var block *pastBlock
+func (p *settledGrants) grow() {
+	var block *settledBlock
 	if n := len(*p.spare); n > 0 {
 		block, *p.spare = (*p.spare)[n-1], (*p.spare)[:n-1]
 	} else {
-		block = new(pastBlock)
+		block = new(settledBlock)
 	}
 	p.blocks = append(p.blocks, block)
 }
 
 // tidy gives back the room of what has left the queue.
-func (p *past) tidy() {
-	n := p.from / pastBlockSize
+func (p *settledGrants) tidy() {
+	n := p.from / settledBlockSize
 	if p.from == p.to {
 		if p.lends {
 			n = len(p.blocks)
 		}
-		p.from, p.to = n*pastBlockSize, n*pastBlockSize
+		p.from, p.to = n*settledBlockSize, n*settledBlockSize
 	}
 	if n > 0 {
 		if len(*p.spare) < keptBlocks {
 			*p.spare = append(*p.spare, p.blocks[0])
 		}
 		p.blocks = slices.Delete(p.blocks, 0, n)
-		p.from, p.to = p.from-n*pastBlockSize, p.to-n*pastBlockSize
+		p.from, p.to = p.from-n*settledBlockSize, p.to-n*settledBlockSize
 	}
 }
 
 // all yields the grants in the queue, oldest first.
-func (p *past) all() iter.Seq[*grant] {
-	return p.newest(func(*pastEntry) bool { return true })
+func (p *settledGrants) all() iter.Seq[*grant] {
+	return p.newest(func(*settledEntry) bool { return true })
 }
 
 // newest yields the newest grants in the queue, oldest first: those from the
 // first entry on behind which all are wanted.
-func (p *past) newest(wanted func(*pastEntry) bool) iter.Seq[*grant] {
+func (p *settledGrants) newest(wanted func(*settledEntry) bool) iter.Seq[*grant] {
 	return func(yield func(*grant) bool) {
 		first := p.to
 		for first > p.from && wanted(p.at(first-1)) {

@@ -2,13 +2,13 @@ package checker
 
 import "math"
 
-// crowd tells how many permits may have been given at one time on a key with several: for
+// permitCount tells how many permits may have been given at one time on a key with several: for
 // each settled grant a step up, by what it has, at the end of its acquire, and one down
 // where it is in nobody's way any more. It is a tree by time (a treap) with sums, so that to
 // ask costs a logarithm; to compare each grant with all beside it would cost the square of
 // the permits. There are no pointers in it: behind an acquire that stays open it is large.
-type crowd struct {
-	steps []crowdStep // the first is none
+type permitCount struct {
+	steps []permitStep // the first is none
 	spare []int32
 	root  int32
 	drawn uint32
@@ -19,7 +19,7 @@ type crowd struct {
 	odd bool
 }
 
-type crowdStep struct {
+type permitStep struct {
 	at          int64
 	rank        uint32
 	left, right int32
@@ -31,20 +31,20 @@ type crowdStep struct {
 
 // add adds a grant of so many permits that may have been beside others from one
 // instant until before another.
-func (c *crowd) add(from, to int64, takes uint8) {
+func (c *permitCount) add(from, to int64, takes uint8) {
 	if c.steps == nil {
-		c.steps = append(c.steps, crowdStep{most: math.MinInt32 / 2})
+		c.steps = append(c.steps, permitStep{most: math.MinInt32 / 2})
 		c.drawn, c.since = 1, math.MinInt64
 	}
 	c.insert(from, int32(takes))
 	c.insert(max(to, from+1), -int32(takes))
 }
 
-func (c *crowd) insert(at int64, step int32) {
+func (c *permitCount) insert(at int64, step int32) {
 	c.drawn ^= c.drawn << 13
 	c.drawn ^= c.drawn >> 17
 	c.drawn ^= c.drawn << 5
-	x := crowdStep{at: at, rank: c.drawn, step: step, sum: step, most: step}
+	x := permitStep{at: at, rank: c.drawn, step: step, sum: step, most: step}
 	var i int32
 	if n := len(c.spare); n > 0 {
 		i, c.spare = c.spare[n-1], c.spare[:n-1]
@@ -58,7 +58,7 @@ func (c *crowd) insert(at int64, step int32) {
 
 // split parts a tree: what comes before a step, steps down first where instants
 // are equal, and the rest.
-func (c *crowd) split(i int32, at int64, step int32) (before, after int32) {
+func (c *permitCount) split(i int32, at int64, step int32) (before, after int32) {
 	if i == 0 {
 		return 0, 0
 	}
@@ -75,7 +75,7 @@ func (c *crowd) split(i int32, at int64, step int32) (before, after int32) {
 }
 
 // join puts two trees together, of which one is wholly before the other.
-func (c *crowd) join(before, after int32) int32 {
+func (c *permitCount) join(before, after int32) int32 {
 	if before == 0 || after == 0 {
 		return before + after
 	}
@@ -90,14 +90,14 @@ func (c *crowd) join(before, after int32) int32 {
 	return after
 }
 
-func (c *crowd) sumUp(x *crowdStep) {
+func (c *permitCount) sumUp(x *permitStep) {
 	l, r := &c.steps[x.left], &c.steps[x.right]
 	here := l.sum + x.step
 	x.sum, x.most = here+r.sum, max(l.most, here, here+r.most)
 }
 
 // most is the greatest number of permits given at any instant that is remembered.
-func (c *crowd) most() int {
+func (c *permitCount) most() int {
 	if c.root == 0 {
 		return 0
 	}
@@ -105,7 +105,7 @@ func (c *crowd) most() int {
 }
 
 // at is how many there were at an instant; known is false of one that may be forgotten.
-func (c *crowd) at(t int64) (n int, known bool) {
+func (c *permitCount) at(t int64) (n int, known bool) {
 	sum := c.base
 	for i := c.root; i != 0; {
 		x := &c.steps[i]
@@ -120,7 +120,7 @@ func (c *crowd) at(t int64) (n int, known bool) {
 }
 
 // forget forgets what was before an instant, which nobody asks for any more.
-func (c *crowd) forget(before int64) {
+func (c *permitCount) forget(before int64) {
 	if c.root == 0 || before <= c.since {
 		return
 	}
@@ -129,7 +129,7 @@ func (c *crowd) forget(before int64) {
 	c.free(gone)
 }
 
-func (c *crowd) free(i int32) {
+func (c *permitCount) free(i int32) {
 	if i == 0 {
 		return
 	}
@@ -140,7 +140,7 @@ func (c *crowd) free(i int32) {
 
 // hasRoom reports whether a settled grant was certainly not one too many: when it
 // was made there were no more permits given than so many, its own included.
-func (c *crowd) hasRoom(g *grant, permits int) bool {
+func (c *permitCount) hasRoom(g *grant, permits int) bool {
 	n, known := c.at(g.end)
 	return known && n <= permits && !c.odd
 }

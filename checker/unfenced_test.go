@@ -3,79 +3,94 @@ package checker
 import (
 	"strings"
 	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
-// TestEdgesOfPlights: of the faults on a client that outlived its lease, the
-// injected and longer one is told of.
-func TestEdgesOfPlights(t *testing.T) {
-	// The earlier holder acts last at 1300.
-	late := func(faults string) string {
-		return "A acquire [0,1]\nA read [1.2,1.4]\n" + faults + `
-		B acquire [1205,1206] first=1205
-		A write   [1300,1301] refused
-		B write   [1350,1351]
-		B release [1360,1361]` + probeText
+// TestEdgesOfStaleWrites: what is known of a write that came too late, and of the acts beside it.
+func TestEdgesOfStaleWrites(t *testing.T) {
+	lock := plainLock()
+	const later = "B acquire [600,601]\nB write [602,603]\n"
+	const slow = "A acquire [0,1]\nstall A [2,302]\n" + later + "A write [700,701]\n"
+	overran := func(fault, acts string) string {
+		return fault + "\nA acquire [0,1]\nA read [410,411]\nB acquire [610,611]\n" + acts +
+			"B write [1350,1351]\nB release [1360,1361]" + probeText
 	}
-	cases := []propertyCase{
-		{"a reader and a writer", MutualExclusion, readWrite(plainLock()),
-			strings.NewReplacer("A acquire [0,1]", "A acquire [0,1] mode=read").Replace(late("")), Violated, 1, KindLeaseOverrun,
-			"client 1 (a reader) and client 2 (a writer) both held"},
-	}
-	for _, x := range []struct{ name, faults, says string }{
-		{"a short one, then a long one", "pause A [4,204]\npause A [210,910]", "was frozen for 0.700 s"},
-		{"a long one, then a short one", "pause A [4,804]\nfault throttle [810,910] on=A", "was frozen for 0.800 s"},
-		{"two of a length", "pause A [4,604]\nfault throttle [610,1210] on=A", "was frozen for 0.600 s"},
-		{"what nobody injected comes first", "stall A [2,702]\npause A [703,1203]", "was frozen for 0.500 s"},
-		{"what nobody injected comes last", "pause A [2,502]\nstall A [503,1203]", "was frozen for 0.500 s"},
-		{"a longer one was over when it asked", "pause A [-990,-1]\npause A [2,902]", "was frozen for 0.900 s"},
-		{"a longer one came when it had acted", "pause A [2,902]\npause A [1310,9000]", "was frozen for 0.900 s"},
-		{"it never ended", "pause A [100,]", "was frozen to the end"},
-		{"it was noticed late", "pause A [100,1290] from=90", "was frozen for 1.200 s"},
-	} {
-		cases = append(cases, propertyCase{x.name, MutualExclusion, plainLock(), late(x.faults), Violated, 1,
-			KindLeaseOverrun, "client 1 " + x.says + ", outlived its lease of 0.500 s"})
-	}
-	run(t, cases)
+	// too many to know whether it acted in between
+	many := strings.Repeat("A write [700,701] refused\n", keptActs+2) + "A write [1500,1501] refused\n"
+	run(t, []propertyCase{
+		{"invoked as the other one was granted it, and never answered", UnfencedWrite, lock,
+			"A acquire [0,1]\n" + later + "A write [601,] @604", Violated, 1, "", ""},
+		{"a stall explains the write", UnfencedWrite, lock, slow, Inconclusive, 0, "", "A stall of this machine"},
+		{"a stall explains the write, and not what it did next", UnfencedWrite, lock, slow + "A read [920,921]",
+			Violated, 1, KindStale, ""},
+		{"a library that did not say how long its lease is good", MutualExclusion, library(lock), wentOn + probeText,
+			Violated, 1, KindLeaseOverrun, "outlived its lease of 0.500 s"},
+		{"two stalls, and the longer one came first", MutualExclusion, lock,
+			overran("stall A [2,402]\nstall A [503,603]", "A write [700,701] refused\nA write [1300,1301] refused\n"),
+			Violated, 1, KindLeaseOverrun,
+			"was starved by this machine for 0.400 s"},
+		{"a connection was lost, and nobody injected it", MutualExclusion, lock,
+			overran("fault reset [650,650] on=A links +own", many), Violated, 1, KindLeaseOverrun,
+			"lost its connection, outlived"},
+	})
+	// B's token, and no clock, tells that it held the key before its late
+	// reply: A acted in between, and not after.
+	hasPattern(t, "it did not act once the other one had its answer", library(untold(fencedLock(), TokenOrder)), MutualExclusion, `
+		A acquire [0,1] tok=1 valid=500
+		A read    [2,3]
+		B acquire [600,900] tok=2 valid=1
+		C acquire [650,701] tok=3 valid=1
+		A read    [800,801]
+		B read    [910,911]
+		B release [920,921]`, PatternWorkedPast)
 }
 
-// TestEdgesOfCrowds: which grants of a semaphore count together.
-func TestEdgesOfCrowds(t *testing.T) {
-	lease, held := permits(plainLock(), 2), permits(confirms(session(plainLock())), 2)
+// TestHoldsThatWriteToSeveralKeys: what a hold read and wrote is kept apart by key.
+func TestHoldsThatWriteToSeveralKeys(t *testing.T) {
 	run(t, []propertyCase{
-		{"one before, and one of unknown order", MutualExclusion, lease, `
-		C acquire [0,1]
-		A acquire [100,110]
-		B acquire [105,112]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
-		{"the one before may have lost it between", MutualExclusion, held, `
-		pause C   [998,1000]
-		C acquire [0,1]
-		A acquire [1490,1499]
-		B acquire [1495,1502]
-		A release [1510,1511]
-		B release [1510,1511]
-		C release [1510,1511]` + probeText, Pass, 0, "", ""},
-		{"of two of unknown order, the other one counts with the one before", MutualExclusion, held, `
-		pause C   [998,1000]
-		pause D   [998,1000]
-		C acquire [0,1]
-		D acquire [900,1501]
-		A acquire [1490,1499]
-		B acquire [1495,1502]
-		A release [1512,1513]
-		B release [1510,1511]
-		C release [1510,1511]
-		D release [1510,1511]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
-		{"a stall explains the one too many", MutualExclusion, lease,
-			"stall A [4,705]\nD acquire [300,301]\nD write [650,651]\nD release [760,761]\n" + wentOn + probeText,
-			Inconclusive, 0, "", "stall"},
-		{"tokens tell nothing of a semaphore", MutualExclusion, permits(noClaims(fencedLock()), 2), `
-		C acquire [0,5] tok=1
-		A acquire [0,10] tok=2
-		pause A   [12,20]
-		B acquire [0,11] tok=3
-		B write   [50,51]
-		A write   [90,91]
-		C write   [100,101]` + probeText, Violated, 1, KindLeaseOverrun, "if it was granted the key first"},
+		{"each key has a version of its own", LostUpdate, plainLock(), `
+		C=C acquire [-100,-99]
+		C write   [-98,-97] g=C
+		C write   [-96,-95] g=C
+		C release [-94,-93] g=C
+		G=A acquire [0,1]
+		A read    [2,3] key=k2 g=G
+		A read    [4,5] key=k1 g=G
+		A read    [6,7] key=k0 g=G
+		pause A   [10,700]
+		H=B acquire [600,601]
+		B write   [602,603] key=k1 g=H
+		B write   [604,605] key=k2 g=H
+		A write   [701,702] key=k1 g=G
+		A write   [703,704] key=k2 g=G
+		A write   [705,706] key=k0 g=G
+		B release [710,711] g=H` + probeText, Violated, 2, "", "read version 0 of k1"},
+		{"a hold may go on where another one wrote elsewhere", UnfencedWrite, noClaims(plainLock()), `
+		G=A acquire [0,10]
+		H=B acquire [0,10]
+		A write   [11,12] key=k1 g=G
+		B write   [13,14] key=k2 g=H
+		A write   [15,16] key=k1 g=G
+		B write   [17,18] key=k2 g=H
+		A release [50,51] g=G
+		B release [50,51] g=H` + probeText, Pass, 0, "", ""},
+		{"no protected resource, no effects", DuplicateEffect,
+			workload(plainLock(), "payment").with(func(h *history.Header) { h.Store = history.Store{} }), "A acquire [0,1]" + probeText,
+			NotJudged, 0, "", "no protected resource"},
+		{"an act as the loss is told", MutualExclusion, grace(session(plainLock())), `
+		A acquire [0,1]
+		pause A   [2,620]
+		B acquire [600,601]
+		B release [960,961]
+		A lost    [850]
+		A write   [850,851] refused` + probeText, Violated, 1, KindLeaseOverrun, ""},
+		{"lost before it was given back", MutualExclusion, plainLock(), `
+		A acquire [0,1]
+		A lost    [100]
+		A release [300,]
+		B acquire [200,201]
+		B release [400,401]` + probeText, Pass, 0, "", ""},
 	})
 }
 

@@ -8,6 +8,21 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// TestWhoWasToldNo: one client that was told no makes a ghost, whoever else was not.
+func TestWhoWasToldNo(t *testing.T) {
+	run(t, []propertyCase{{"told no was only the first", StuckLock, plainLock(), `
+		A acquire [0,1]
+		A release [2,3]
+		B acquire [5,6] busy
+		C acquire [10,11]
+		C release [12,13]
+		mark probe [1000]
+		P acquire [4000,4500] busy
+		P exit    [4600]
+		mark final [4700]
+		Q acquire [8000,8500]`, Violated, 1, KindGhost, ""}})
+}
+
 func TestEdgesOfProbes(t *testing.T) {
 	if a, b := Slack(500*time.Millisecond), Slack(3*time.Second); a != 500*time.Millisecond || b != 1500*time.Millisecond {
 		t.Errorf("slack of %v and %v", a, b)

@@ -7,11 +7,11 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TestCrowd compares the tree with a plain list of the same times.
-func TestCrowd(t *testing.T) {
+// TestPermitCount compares the tree with a plain list of the same times.
+func TestPermitCount(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 22))
-		var c crowd
+		var c permitCount
 		var all [][3]int64
 		since, now := int64(0), int64(0)
 		for range 200 {
@@ -51,10 +51,10 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCrowdOfEqualStamps counts the comparisons that crowds of semaphores take
+// TestPermitsOfEqualStamps counts the comparisons that crowds of semaphores take
 // whose stamps are equal: they may grow with the square of the grants, since
 // each of them is beside each other one, and no faster.
-func TestCrowdOfEqualStamps(t *testing.T) {
+func TestPermitsOfEqualStamps(t *testing.T) {
 	for _, x := range []struct {
 		name     string
 		validity string
@@ -86,7 +86,7 @@ func TestCrowdOfEqualStamps(t *testing.T) {
 					s.Add(&h.Events[i])
 				}
 				v := s.Finish(false)
-				steps[n] = s.compared
+				steps[n] = s.figures.compared
 				if got := v.Property(MutualExclusion).Count; got != x.want(n) {
 					t.Errorf("%d grants: %d too many, want %d", n, got, x.want(n))
 				}

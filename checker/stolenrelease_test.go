@@ -80,7 +80,7 @@ func TestLateReleasesAreForgotten(t *testing.T) {
 	most := 0
 	for i := range h.Events {
 		s.Add(&h.Events[i])
-		if late := s.keys[0].late; h.Events[i].Kind == history.Release && h.Events[i].Type == history.OK {
+		if late := s.book.keys[0].late; h.Events[i].Kind == history.Release && h.Events[i].Type == history.OK {
 			most = max(most, len(late))
 			if n := len(late); n == 0 || late[n-1].op != h.Events[i].Op || n > 1 && late[n-2].op != h.Events[i].Op-2 {
 				t.Fatalf("after release %d, %d are remembered", h.Events[i].Op, n)

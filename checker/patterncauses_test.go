@@ -83,41 +83,6 @@ func TestEdgesOfLeasePatterns(t *testing.T) {
 		"fault pause [50,200] on=service hosts=1 +own\nfault pause [100,200] on=service hosts=1\n"+early, PatternService)
 }
 
-// TestWhomAFaultStruck is told at its beginning or at its end.
-func TestWhomAFaultStruck(t *testing.T) {
-	const atStore, onLinks = "fault partition [4,705] on=store:A\n" + wentOn, "fault partition [4,705] on=A links\n" + wentOn
-	for name, x := range map[string]struct {
-		text, want string
-		change     func(*history.Event)
-	}{
-		"at both": {atStore, PatternStoreAway, func(*history.Event) {}},
-		"at its beginning": {atStore, PatternStoreAway, func(e *history.Event) {
-			if e.Fault.Phase == "end" {
-				e.Client = 0
-			}
-		}},
-		"at its end": {atStore, PatternStoreAway, func(e *history.Event) {
-			if e.Fault.Phase == "begin" {
-				e.Client = 0
-			}
-		}},
-		"never":                     {atStore, PatternWorkedPast, func(e *history.Event) { e.Client = 0 }},
-		"on its way to the service": {onLinks, PatternCutOff, func(*history.Event) {}},
-		"on its way to both":        {onLinks, PatternCutOff, func(e *history.Event) { e.Fault.Store = true }},
-	} {
-		h := plainLock().history(x.text + probeText)
-		for i := range h.Events {
-			if h.Events[i].Type == history.Fault {
-				x.change(&h.Events[i])
-			}
-		}
-		v := Judge(h, Options{})
-		if r := v.Property(MutualExclusion); r.Count != 1 || r.Violations[0].Pattern != x.want {
-			t.Errorf("%s: %+v, want %s", name, r, x.want)
-		}
-	}
-}
-
 func TestEdgesOfSessionPatterns(t *testing.T) {
 	held := confirms(grace(session(plainLock())), "held")
 	double := func(name string, lock script, text, want string) {
@@ -210,109 +175,9 @@ func TestTheRestartOfLongAgo(t *testing.T) {
 			}
 			s.Add(&h.Events[i])
 		}
-		if v := s.Finish(false); len(s.service) > 0 || v.Property(TokenOrder).Count != 1 ||
+		if v := s.Finish(false); len(s.faults.service) > 0 || v.Property(TokenOrder).Count != 1 ||
 			v.Property(TokenOrder).Violations[0].Pattern != want {
-			t.Errorf("%q: %d faults of the service are remembered, %+v, want %s", text, len(s.service), v.Property(TokenOrder), want)
-		}
-	}
-}
-
-// TestAFindingKeepsItsFaults: those that touched either of two grants are
-// named, however many came since it was found.
-func TestAFindingKeepsItsFaults(t *testing.T) {
-	free, quiet := permits(noClaims(plainLock()), 0), confirms(noClaims(plainLock()))
-	for name, x := range map[string]struct {
-		lock           script
-		property, text string
-	}{
-		"the one who lost another's update": {free, LostUpdate, `
-			A acquire [0,1]
-			A read    [2,3]
-			pause A   [10,20]
-			B acquire [2000,2001]
-			B write   [2004,2005]
-			B release [2006,2007]
-			A write   [2100,2101]
-			A release [2110,2111]`},
-		"the one whose update was lost": {free, LostUpdate, `
-			A acquire [0,1]
-			pause A   [10,20]
-			B acquire [2000,2001]
-			B read    [2002,2003]
-			A write   [2004,2005]
-			A release [2006,2007]
-			B write   [2100,2101]
-			B release [2110,2111]`},
-		"the one whose write came late": {quiet, UnfencedWrite, `
-			A acquire [0,1]
-			pause A   [10,20]
-			A write   [1990,2100] @2050
-			A release [2101,2102]
-			B acquire [2000,2001] first=2000
-			B write   [2010,2011]
-			B release [2110,2111]`},
-		"the one whose write came between": {quiet, UnfencedWrite, `
-			pause A   [10,20]
-			A acquire [0,2000]
-			A write   [2001,2020] @2012
-			A release [2101,2102]
-			B acquire [1990,2005]
-			B write   [2009,2011] @2010
-			B write   [2013,2015] @2014
-			B release [2110,2111]`},
-		"the one whose tick came late": {workload(free, workloadLeader), DuplicateEffect, `
-			A acquire [0,1]
-			pause A   [10,20]
-			B acquire [2000,2001]
-			B write   [2004,2005] value=1
-			B release [2006,2007]
-			A write   [2100,2101] value=1
-			A release [2110,2111]`},
-		"the one whose tick came early": {workload(free, workloadLeader), DuplicateEffect, `
-			A acquire [0,1]
-			pause A   [10,20]
-			B acquire [2000,2001]
-			A write   [2004,2005] value=1
-			A release [2006,2007]
-			B write   [2100,2101] value=1
-			B release [2110,2111]`},
-		"the one who was granted it, by the tokens alone": {confirms(noClaims(fencedLock()), "held"), Continuity, `
-			pause B   [10,20]
-			B acquire [0,2001] tok=2
-			A acquire [1990,2000] tok=1
-			A held    [2050,2051]
-			A release [2101,2102] notheld
-			B release [2110,2111]`},
-		"the one who was confirmed": {confirms(quiet, "held"), Continuity, `
-			A acquire [0,1]
-			pause A   [10,20]
-			B acquire [2000,2001] first=2000
-			A held    [2050,2051]
-			A release [2101,2102] notheld
-			B release [2110,2111]`},
-	} {
-		text := x.text
-		// so that the key's summaries point to others
-		for i, who := range [...]string{"C", "D", "E"} {
-			at := 2120 + 10*i
-			text += fmt.Sprintf("\n%s acquire [%d,%d] first=%d\n%s write [%d,%d] value=%d\n%s release [%d,%d]", who, at,
-				at+1, at, who, at+2, at+3, 5+i, who, at+4, at+5)
-		}
-		h := x.lock.history(text)
-		if looksBack(t, h) {
-			t.Errorf("%s: a record was used again too early", name)
-		}
-		s := New(h.Header, h.Keys, Options{})
-		last := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Type == history.Watermark })
-		for i := range h.Events {
-			if i == last {
-				addFaultsElsewhere(s, at(2150))
-			}
-			s.Add(&h.Events[i])
-		}
-		v := s.Finish(false)
-		if r := v.Property(x.property); r.Count != 1 || len(r.Violations[0].Faults) != 1 || v.Property(MutualExclusion).Count > 0 {
-			t.Errorf("%s: %+v", name, r)
+			t.Errorf("%q: %d faults of the service are remembered, %+v, want %s", text, len(s.faults.service), v.Property(TokenOrder), want)
 		}
 	}
 }

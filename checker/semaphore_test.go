@@ -102,40 +102,56 @@ func TestEdgesOfSemaphores(t *testing.T) {
 	})
 }
 
-// TestEdgesOfNestedGrants: an owner has one lease, whichever of its grants it renews or loses.
-func TestEdgesOfNestedGrants(t *testing.T) {
-	const nested = "A1=A acquire [0,1]\nA2=A acquire [2,3]\n"
-	owner := reentrant(plainLock())
+// TestHoldersThatExcludeEachOther: D's session says nothing for the time in
+// which C was granted the semaphore, but C's does for that in which D was.
+func TestHoldersThatExcludeEachOther(t *testing.T) {
+	run(t, []propertyCase{{"by the promise of the earlier one alone", MutualExclusion, permits(confirms(session(plainLock())), 2), `
+		C acquire [0,1]
+		pause D   [0.5,905]
+		D acquire [900,1501]
+		B acquire [1495,1502]
+		B release [1510,1511]
+		C release [1510,1511]
+		D release [1512,1513]` + probeText, Violated, 1, KindGrantedWhileValid, ""}})
+}
+
+// TestEdgesOfCrowds: which grants of a semaphore count together.
+func TestEdgesOfCrowds(t *testing.T) {
+	lease, held := permits(plainLock(), 2), permits(confirms(session(plainLock())), 2)
 	run(t, []propertyCase{
-		{"told of the loss of one, it has lost all", MutualExclusion, owner, nested + `
-		A lost    [100] g=A2
-		B acquire [200,201]
-		B release [210,211]` + probeText, Pass, 0, "", ""},
-		{"renewed under one, renewed for all", MutualExclusion, owner, nested + `
-		A renew   [300,301] g=A2
-		A release [310,311] g=A2
-		B acquire [600,601]
-		B release [610,611]
-		A release [620,621] g=A1 notheld` + probeText, Violated, 1, KindGrantedWhileValid, "until 1.798 s"},
-		{"renewed under one, given back in time", StolenRelease, owner, nested + `
-		A renew   [300,301] g=A2
-		A release [310,311] g=A2
-		B acquire [650,651]
-		A release [700,701] g=A1
-		C acquire [710,711]
-		C release [720,721]` + probeText, Pass, 0, "", ""},
-		{"not renewed, given back late", StolenRelease, owner, nested + `
-		A release [310,311] g=A2
-		B acquire [650,651]
-		A release [700,701] g=A1
-		C acquire [710,711]
-		C release [720,721]` + probeText, Violated, 1, "", ""},
-		{"behind a write under a greater token", UnfencedWrite, reentrant(fencedLock()), `
-		A acquire [0,10] tok=7
-		B acquire [0,8] tok=6
-		A write   [20,21]
-		B write   [30,31]
-		A release [40,41]
-		B release [40,41]` + probeText9, Violated, 1, KindStale, ""},
+		{"one before, and one of unknown order", MutualExclusion, lease, `
+		C acquire [0,1]
+		A acquire [100,110]
+		B acquire [105,112]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"the one before may have lost it between", MutualExclusion, held, `
+		pause C   [998,1000]
+		C acquire [0,1]
+		A acquire [1490,1499]
+		B acquire [1495,1502]
+		A release [1510,1511]
+		B release [1510,1511]
+		C release [1510,1511]` + probeText, Pass, 0, "", ""},
+		{"of two of unknown order, the other one counts with the one before", MutualExclusion, held, `
+		pause C   [998,1000]
+		pause D   [998,1000]
+		C acquire [0,1]
+		D acquire [900,1501]
+		A acquire [1490,1499]
+		B acquire [1495,1502]
+		A release [1512,1513]
+		B release [1510,1511]
+		C release [1510,1511]
+		D release [1510,1511]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"a stall explains the one too many", MutualExclusion, lease,
+			"stall A [4,705]\nD acquire [300,301]\nD write [650,651]\nD release [760,761]\n" + wentOn + probeText,
+			Inconclusive, 0, "", "stall"},
+		{"tokens tell nothing of a semaphore", MutualExclusion, permits(noClaims(fencedLock()), 2), `
+		C acquire [0,5] tok=1
+		A acquire [0,10] tok=2
+		pause A   [12,20]
+		B acquire [0,11] tok=3
+		B write   [50,51]
+		A write   [90,91]
+		C write   [100,101]` + probeText, Violated, 1, KindLeaseOverrun, "if it was granted the key first"},
 	})
 }
