@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -39,7 +40,8 @@ type Director struct {
 	whole bool
 	// service is the lock service, for faults that ask who is its primary.
 	service nemesis.Replicated
-	stop    <-chan struct{} // closed when the workload's time is over; run sets it
+	time    clock.Time
+	stop    <-chan struct{} // closed when the time for faults is over; Begin sets it
 	// expire ends the sessions of the client that is at the address.
 	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
 	// leader names the node that leads the lock service now.
@@ -49,8 +51,6 @@ type Director struct {
 	traps   *traps
 	// carry carries a strike out: strike, or what a simulation has in its place.
 	carry func(ctx context.Context, h *hit) error
-	// into strikes into a call: underway, or what a simulation has in its place.
-	into func(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error)
 	// noteStall is told of each stall of a client; nil: nobody wants to know.
 	noteStall func(lasted time.Duration)
 
@@ -86,7 +86,10 @@ type aimed struct {
 	program  nemesis.Program
 	// stream returns the random numbers for one part of it.
 	stream func(name string) *rand.Rand
+	// waiter goes through its rounds; nil: nobody does.
+	waiter clock.Waiter
 	// over is told of the end of each strike: nil, or why it could not be injected or proven.
+	// Whoever tells it wakes the waiter.
 	over chan error
 	// turn is the number of the request of a call at which it struck last,
 	// where it strikes at each in turn; missed is how many calls in a row had
@@ -109,7 +112,9 @@ type aimed struct {
 // Setting is what a director is made for.
 type Setting struct {
 	// Plan has the faults. They are known to be possible.
-	Plan     scenarios.Plan
+	Plan scenarios.Plan
+	// Time is how time passes; nil: as the machine's does (clock.Real).
+	Time     clock.Time
 	Recorder *history.Recorder
 	IDs      *wire.Numbers
 	// Nodes are those of the lock service, and Net is the network of all.
@@ -139,12 +144,14 @@ type Setting struct {
 // New makes a director.
 func New(s Setting) (*Director, error) {
 	plan := s.Plan
-	d := &Director{rec: s.Recorder, procs: s.Procs, far: s.Far, apps: s.Apps, clients: int32(plan.Scenario.Clients),
+	d := &Director{time: s.Time, rec: s.Recorder, procs: s.Procs, far: s.Far, apps: s.Apps, clients: int32(plan.Scenario.Clients),
 		nodes: s.Nodes, net: s.Net, ttl: plan.Scenario.TTL.Std(), ids: s.IDs,
 		whole: s.Whole, service: s.Service, expire: s.Expire, leader: s.Leader, cluster: s.Cluster,
 		noteStall: s.NoteStall, struck: map[int32]bool{}, killed: map[int32]Absence{}, selves: map[int32]int32{},
 		left: map[int32]bool{}}
-	d.carry, d.into = d.strike, d.underway
+	if d.carry = d.strike; d.time == nil {
+		d.time = clock.Real{}
+	}
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
 		for _, single := range f.Singles() {
@@ -157,7 +164,7 @@ func New(s Setting) (*Director, error) {
 			over:   make(chan error, 1),
 			stream: func(name string) *rand.Rand { return plan.Stream(fmt.Sprintf("fault %d %s", i, name)) }})
 	}
-	d.traps = newTraps(plan.Scenario.Faults)
+	d.traps = newTraps(d.time, plan.Scenario.Faults)
 	d.traps.wire = s.OnWire
 	return d, nil
 }

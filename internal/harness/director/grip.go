@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
@@ -69,13 +68,14 @@ func (d *Director) take(f *aimed, at nemesis.Step) *hit {
 // putBack arms a fault again that was taken and has not struck.
 func (d *Director) putBack(h *hit) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.letGo(h)
 	if h.retired {
 		h.over <- nil
-		return
+	} else {
+		h.armed = true
 	}
-	h.armed = true
+	d.mu.Unlock()
+	h.wake()
 }
 
 // letGo ends a fault's grip. The caller holds the lock.
@@ -157,7 +157,7 @@ func (d *Director) Acquiring(ctx context.Context, client int32, key string) (ans
 	d.mu.Lock()
 	d.waiters = append(d.waiters, nemesis.Waiting{Client: client, Key: key})
 	d.mu.Unlock()
-	struck := d.into(ctx, nemesis.Step{Moment: nemesis.Acquiring, Client: client, Key: key}, d.ttl)
+	struck := d.underway(ctx, nemesis.Step{Moment: nemesis.Acquiring, Client: client, Key: key}, d.ttl)
 	return func() error {
 		d.mu.Lock()
 		d.waiters = slices.DeleteFunc(d.waiters, func(w nemesis.Waiting) bool { return w.Client == client })
@@ -169,7 +169,7 @@ func (d *Director) Acquiring(ctx context.Context, client int32, key string) (ans
 // Renewing is called by a client right before it sends a renewal, and what it
 // returns when the answer has come (see underway).
 func (d *Director) Renewing(ctx context.Context, client int32, key string, grant int64) (answered func() error) {
-	return d.into(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: grant, Key: key},
+	return d.underway(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: grant, Key: key},
 		d.ttl/renewalShare)
 }
 
@@ -186,18 +186,20 @@ func (d *Director) underway(ctx context.Context, s nemesis.Step, longest time.Du
 		return func() error { return err }
 	}
 	strike := h.strike // the next one may be planned by the time of the answer
-	came, struck := make(chan struct{}), make(chan error, 1)
-	delay := nemesis.Delay(h.delays, longest)
-	go func() {
-		if !clock.Pause(ctx, came, delay) || clock.Closed(came) {
+	struck := make(chan error, 1)
+	stop := d.time.After(ctx, nemesis.Delay(h.delays, longest), func(whole bool) {
+		if !whole {
 			d.putBack(h)
 			struck <- nil
 			return
 		}
 		struck <- d.strikeBy(ctx, h, s.Client)
-	}()
+	})
 	return func() error {
-		close(came)
+		if stop() {
+			d.putBack(h)
+			return nil
+		}
 		defer d.heldUp(s.Client, d.rec.Now(), strike)
 		return <-struck
 	}
@@ -224,26 +226,35 @@ func (d *Director) Holds(ctx context.Context, client int32, key string, grant in
 	}
 	d.holders = append(d.holders, nemesis.Holding{Client: client, Grant: grant, Key: key})
 	d.granted++
-	var waiting []*aimed
-	var strikes []nemesis.Strike
+	var due []cued
 	for _, f := range d.faults {
-		cued := f.awaits != 0 && f.awaits <= d.granted
-		if cued {
+		now := f.awaits != 0 && f.awaits <= d.granted
+		if now {
 			f.armed, f.awaits, f.only = true, 0, grant
 		}
-		if f.armed && f.strike.When == nemesis.Random && (cued || f.strike.Target == nemesis.Holder) {
-			waiting, strikes = append(waiting, f), append(strikes, f.strike)
+		if f.armed && f.strike.When == nemesis.Random && (now || f.strike.Target == nemesis.Holder) {
+			due = append(due, cued{f, f.strike, now})
 		}
 	}
 	d.mu.Unlock()
-	for i, f := range waiting {
+	for _, f := range due {
 		from := d.rec.Now()
-		err := d.strikeNow(ctx, f)
-		if d.heldUp(client, from, strikes[i]); err != nil {
+		err := d.strikeNow(ctx, f.aimed)
+		if d.heldUp(client, from, f.strike); err != nil {
 			return err
+		}
+		if f.now && d.armed(f.aimed) {
+			f.wake() // another fault has whom it is aimed at: from now on it looks again and again
 		}
 	}
 	return nil
+}
+
+// cued is a fault that may strike with a grant; now: it waited for that one.
+type cued struct {
+	*aimed
+	strike nemesis.Strike // the next one may be planned meanwhile
+	now    bool
 }
 
 // Releases notes that a client does not hold the grant any more, as far as it knows.

@@ -56,6 +56,7 @@ func (d *Director) finish(h *hit, err error) {
 	}
 	d.mu.Unlock()
 	h.over <- err
+	h.wake()
 }
 
 // errLaid says that a trap waits for its packet, and that its end will be seen to.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
-	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -22,8 +22,7 @@ type traps struct {
 	planned bool
 	// wire returns the text that a key has in the lock's packets; nil: the key itself.
 	wire func(key string) string
-	// now is the time: monotime.Now, or that of a simulation.
-	now func() int64
+	time clock.Time
 
 	mu     sync.Mutex
 	laid   map[int32]laid   // by client number
@@ -46,11 +45,11 @@ type laid struct {
 // of what it has received (RFC 1122, 4.2.3.2).
 const acknowledged = 500 * time.Millisecond
 
-func newTraps(faults []scenarios.Fault) *traps {
+func newTraps(passing clock.Time, faults []scenarios.Fault) *traps {
 	planned := slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
 		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Spec().Waits() })
 	})
-	return &traps{planned: planned, now: monotime.Now, laid: map[int32]laid{}, asking: map[int32]asking{}}
+	return &traps{planned: planned, time: passing, laid: map[int32]laid{}, asking: map[int32]asking{}}
 }
 
 // lay returns the context in which a trap waits.
@@ -86,7 +85,7 @@ func (t *traps) asks(client int32, o wire.Op) (answered func()) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asking[client] = asking{o, t.now() + int64(o.Timeout)}
+	t.asking[client] = asking{o, t.time.Now() + int64(o.Timeout)}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -106,7 +105,7 @@ func (t *traps) asked(client int32) nemesis.Asked {
 		if t.wire != nil {
 			o.Key = t.wire(o.Key)
 		}
-		if o.Kind == history.Acquire && t.now() >= o.over {
+		if o.Kind == history.Acquire && t.time.Now() >= o.over {
 			return nemesis.RequestGiveUp, o.Key
 		}
 		return nemesis.Request(o.Kind.String()), o.Key

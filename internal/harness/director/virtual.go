@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -21,10 +19,6 @@ type World struct {
 	// Host returns the host of a name, and Client the client of a number.
 	Host   func(name string) *sim.Host
 	Client func(number int32) SimulatedClient
-	// Start starts a task that is woken when NoMore is closed. That is when
-	// there are to be no more faults.
-	Start  func(func(*sim.Task))
-	NoMore <-chan struct{}
 }
 
 // SimulatedClient is a client of a simulated run, as far as faults strike it.
@@ -42,8 +36,7 @@ type SimulatedClient interface {
 // by the code of real runs; only waiting and injecting are its own.
 type Virtual struct {
 	*Director
-	s     World
-	tasks map[*aimed]*sim.Task
+	s World
 	// laid are the traps that wait, by client.
 	laidTraps map[int32]*simTrap
 }
@@ -59,9 +52,8 @@ func NewVirtual(setting Setting, s World) (*Virtual, error) {
 	if err != nil {
 		return nil, err
 	}
-	sd := &Virtual{Director: d, s: s, tasks: map[*aimed]*sim.Task{}, laidTraps: map[int32]*simTrap{}}
-	d.carry, d.into = sd.strike, sd.underway
-	d.traps.now = s.Sim.Now
+	sd := &Virtual{Director: d, s: s, laidTraps: map[int32]*simTrap{}}
+	d.carry = sd.strike
 	d.leader = sd.leading
 	return sd, nil
 }
@@ -81,33 +73,6 @@ func (d *Virtual) leading(context.Context) (string, error) {
 	return "", fmt.Errorf("nobody leads the service: %w", nemesis.ErrMissed)
 }
 
-// underway is that of director, in virtual time.
-func (d *Virtual) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
-	h := d.taken(s)
-	if h == nil {
-		return func() error { return nil }
-	}
-	if h.strike.Parts[0].Waits() {
-		err := d.strikeBy(ctx, h, s.Client)
-		return func() error { return err }
-	}
-	came, struck := false, false
-	var failed error
-	d.s.Sim.After(nemesis.Delay(h.delays, longest), func() {
-		if !came {
-			struck, failed = true, d.strikeBy(ctx, h, s.Client)
-		}
-	})
-	return func() error {
-		came = true
-		if !struck {
-			d.putBack(h)
-			d.wake(h.aimed)
-		}
-		return failed
-	}
-}
-
 // RoundOver ends the waiting of a client's trap.
 func (d *Virtual) RoundOver(client int32) {
 	t := d.laidTraps[client]
@@ -119,65 +84,7 @@ func (d *Virtual) RoundOver(client int32) {
 		t.h.turned(t.p, false)
 		t.remove()
 		d.putBack(t.h)
-		d.wake(t.h.aimed)
 	}
-}
-
-func (d *Virtual) wake(f *aimed) {
-	if t := d.tasks[f]; t != nil {
-		t.Wake()
-	}
-}
-
-// Begin starts a task for each fault of the plan, and returns how many there are. over is called at
-// the end of each.
-func (d *Virtual) Begin(ctx context.Context, over func()) int {
-	d.stop = d.s.NoMore
-	began := d.s.Sim.Now()
-	for _, f := range d.faults {
-		d.s.Start(func(t *sim.Task) {
-			d.tasks[f] = t
-			if err := d.cycle(ctx, t, f, began); err != nil {
-				d.s.Sim.Fail(err)
-			}
-			over()
-		})
-	}
-	return len(d.faults)
-}
-
-// cycle goes through the rounds of one fault.
-func (d *Virtual) cycle(ctx context.Context, t *sim.Task, f *aimed, began int64) error {
-	stop := func() bool { return clock.Closed(d.s.NoMore) }
-	return d.rounds(f, func() time.Duration { return time.Duration(d.s.Sim.Now() - began) },
-		func(wait time.Duration) bool { t.Await(max(0, wait), stop); return !stop() },
-		func(grant int64) (bool, error) { return d.once(ctx, t, f, grant) })
-}
-
-// once arms the strike that is loaded, and waits until it is over. It is false when the time for
-// faults is over first.
-func (d *Virtual) once(ctx context.Context, t *sim.Task, f *aimed, grant int64) (over bool, err error) {
-	d.arm(f, grant)
-	for !clock.Closed(d.s.NoMore) {
-		if f.strike.When == nemesis.Random {
-			if err := d.strikeNow(ctx, f); err != nil {
-				return true, err
-			}
-		}
-		if len(f.over) > 0 {
-			return true, <-f.over
-		}
-		wait := sim.Forever
-		if f.strike.When == nemesis.Random && f.armed {
-			wait = turnStep
-		}
-		t.Await(wait, func() bool { return len(f.over) > 0 || clock.Closed(d.s.NoMore) })
-	}
-	if !d.takeBack(f) {
-		t.Await(sim.Forever, func() bool { return len(f.over) > 0 })
-		err = <-f.over
-	}
-	return false, err
 }
 
 // strike injects what was taken, records that, and heals it after the planned time.
@@ -186,7 +93,6 @@ func (d *Virtual) strike(ctx context.Context, h *hit) error {
 	over := func() {
 		if left--; left <= 0 {
 			d.finish(h, nil)
-			d.wake(h.aimed)
 			d.wakeClients()
 		}
 	}
@@ -197,7 +103,6 @@ func (d *Virtual) strike(ctx context.Context, h *hit) error {
 		}
 		if err != nil {
 			d.finish(h, err)
-			d.wake(h.aimed)
 			return err
 		}
 		if e == nil { // a trap, or a kill that is over

@@ -94,7 +94,6 @@ func (t *simTrap) kill(what string) {
 	t.e.from = d.s.Sim.Now()
 	d.killAll(t.h, t.p, t.e, what)
 	d.finish(t.h, nil)
-	d.wake(t.h.aimed)
 	d.wakeClients()
 }
 
@@ -122,7 +121,6 @@ func (t *simTrap) spring(what string) {
 		delete(d.laidTraps, t.h.clients()[0])
 		d.healed(t.e, t.p)
 		d.finish(t.h, nil)
-		d.wake(t.h.aimed)
 		d.wakeClients()
 	})
 }

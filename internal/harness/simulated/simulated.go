@@ -142,11 +142,10 @@ func (s *simulation) beginHistory() (err error) {
 			fmt.Fprintf(trace, "%13.6f ms  %-10s %s\n", float64(at-h.Origin)/1e6, who, what)
 		})
 	}
-	d, err := director.NewVirtual(director.Setting{Plan: streams(s.cfg.Plan), Recorder: s.Recorder, IDs: &s.IDs,
+	d, err := director.NewVirtual(director.Setting{Plan: streams(s.cfg.Plan), Time: virtualTime{s}, Recorder: s.Recorder, IDs: &s.IDs,
 		OnWire: s.cfg.Lock.OnWire}, director.World{Sim: s.w, Nodes: s.nodes, Store: s.store,
 		Host:   func(name string) *sim.Host { return s.hosts[name] },
-		Client: func(number int32) director.SimulatedClient { return s.clients[number-1] }, Start: s.start,
-		NoMore: s.noMore})
+		Client: func(number int32) director.SimulatedClient { return s.clients[number-1] }})
 	if err != nil {
 		return err
 	}
@@ -190,7 +189,13 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 			t.Wake()
 		})
 	}
-	left += s.sd.Begin(ctx, func() { left--; t.Wake() })
+	left += s.sd.Begin(ctx, s.noMore, func(err error) {
+		if err != nil {
+			s.w.Fail(err)
+		}
+		left--
+		t.Wake()
+	})
 	s.spend(t)
 	t.Await(sim.Forever, func() bool { return left == 0 || failed != nil })
 	s.Enter(history.PhaseQuiet)
