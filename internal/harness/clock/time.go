@@ -12,8 +12,8 @@ import (
 type Time interface {
 	// Now is the clock of stamps (ns).
 	Now() int64
-	// After calls do when d has passed, or as soon as ctx has ended: then whole is false. stop keeps
-	// do from being called, and reports false if it is too late for that.
+	// After calls do when d has passed, or as soon as ctx has ended: then whole is false. stop
+	// keeps do from being called, and reports false if it is too late for that.
 	After(ctx context.Context, d time.Duration, do func(whole bool)) (stop func() bool)
 	// Go starts do beside its caller: a goroutine, or a task of a simulation.
 	Go(do func(Waiter))

@@ -5,9 +5,9 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// readings are what a fault of clocks, healed by now, has read from them; nil of any other fault.
+// readings are what a fault of clocks has read from them so far; nil of any other fault.
 func (d *Director) readings(in nemesis.InEffect) (all []history.ClockReading) {
-	c, ok := in.(*nemesis.Clocks)
+	c, ok := in.(nemesis.ClockReader)
 	if !ok {
 		return nil
 	}

@@ -5,7 +5,9 @@
 //   - grip.go: which armed fault strikes at a client's step
 //   - strike.go, effects.go, inforce.go, traps.go, trap.go: what a strike does, until it is healed
 //   - presence.go, absence.go, calm.go, stall.go, gap.go: what is known of the clients meanwhile
-//   - virtual.go, virtual_faults.go, virtual_trap.go: the same on a simulated network
+//
+// How time passes and what injects a fault is the Setting's to say. All else is the same in both
+// times.
 package director
 
 import (
@@ -49,8 +51,10 @@ type Director struct {
 	// cluster runs the clients, if it is a cluster that does.
 	cluster nemesis.Cluster
 	traps   *traps
-	// carry carries a strike out: strike, or what a simulation has in its place.
-	carry func(ctx context.Context, h *hit) error
+	put     func(context.Context, nemesis.Site) (nemesis.InEffect, error) // Setting.Inject
+	// recordsLate, clocksOfStopped and freed are those of the setting.
+	recordsLate, clocksOfStopped bool
+	freed                        func()
 	// noteStall is told of each stall of a client; nil: nobody wants to know.
 	noteStall func(lasted time.Duration)
 
@@ -139,18 +143,32 @@ type Setting struct {
 	OnWire func(key string) string
 	// NoteStall is told of each stall of a client; nil: nobody wants to know.
 	NoteStall func(lasted time.Duration)
+	// Inject puts a fault into effect; nil: nemesis.Inject.
+	Inject func(context.Context, nemesis.Site) (nemesis.InEffect, error)
+	// Freed is called when a strike has let go of its victims; nil: nobody wants to know.
+	Freed func()
+	// RecordsLate: the beginning of a fault is recorded when it is in effect. Nothing happens
+	// meanwhile in virtual time, and a fault of clocks has its first readings by then. A real fault
+	// may bite before it is proven, and is recorded before.
+	RecordsLate bool
+	// ClocksOfStopped: clocks can be set right while what reads them is stopped. Those of real
+	// processes are set right by code that runs in them.
+	ClocksOfStopped bool
 }
 
 // New makes a director.
 func New(s Setting) (*Director, error) {
 	plan := s.Plan
-	d := &Director{time: s.Time, rec: s.Recorder, procs: s.Procs, far: s.Far, apps: s.Apps, clients: int32(plan.Scenario.Clients),
-		nodes: s.Nodes, net: s.Net, ttl: plan.Scenario.TTL.Std(), ids: s.IDs,
-		whole: s.Whole, service: s.Service, expire: s.Expire, leader: s.Leader, cluster: s.Cluster,
-		noteStall: s.NoteStall, struck: map[int32]bool{}, killed: map[int32]Absence{}, selves: map[int32]int32{},
-		left: map[int32]bool{}}
-	if d.carry = d.strike; d.time == nil {
+	d := &Director{rec: s.Recorder, ids: s.IDs, nodes: s.Nodes, net: s.Net, ttl: plan.Scenario.TTL.Std(),
+		whole: s.Whole, service: s.Service, expire: s.Expire, leader: s.Leader, cluster: s.Cluster, noteStall: s.NoteStall,
+		time: s.Time, put: s.Inject, freed: s.Freed, recordsLate: s.RecordsLate, clocksOfStopped: s.ClocksOfStopped,
+		clients: int32(plan.Scenario.Clients), procs: s.Procs, far: s.Far, apps: s.Apps, struck: map[int32]bool{},
+		killed: map[int32]Absence{}, selves: map[int32]int32{}, left: map[int32]bool{}}
+	if d.time == nil {
 		d.time = clock.Real{}
+	}
+	if d.put == nil {
+		d.put = nemesis.Inject
 	}
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {

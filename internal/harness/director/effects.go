@@ -51,7 +51,7 @@ func (d *Director) effect(ctx context.Context, h *hit, p nemesis.Part, id int, v
 	error) {
 	means := nemesis.Means{Net: d.net, All: d.nodes, Service: d.service, NextGrant: d.nextGrant, Expire: d.expire,
 		Cluster: d.cluster, Asked: d.traps.asked}
-	return nemesis.Inject(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: h.draws})
+	return d.put(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: h.draws})
 }
 
 // tag names a fault in the packet filters.

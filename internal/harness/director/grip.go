@@ -20,6 +20,13 @@ type hit struct {
 	leader  string           // whom the service named, if it was asked
 	at      nemesis.Step
 	taken   time.Time
+
+	begun  chan struct{} // closed when all that strikes together has begun
+	active []*inForce    // what has; complete when begun is closed
+	// left is how many of them are not over, and 1 more until all have begun or a trap has struck;
+	// failed is what went wrong with them. The director's lock guards both.
+	left   int
+	failed error
 }
 
 // clients are the numbers of the victims.
@@ -47,7 +54,7 @@ func (d *Director) take(f *aimed, at nemesis.Step) *hit {
 	if !f.armed || d.hushed {
 		return nil
 	}
-	h := &hit{aimed: f, at: at, taken: time.Now()}
+	h := &hit{aimed: f, at: at, taken: time.Now(), begun: make(chan struct{}), left: 1}
 	if f.strike.Target.Client() {
 		if h.victims = f.strike.Target.Clients(d.scene(), at, f.draws); len(h.victims) == 0 {
 			return nil
@@ -114,7 +121,7 @@ func (d *Director) heldUp(client int32, from int64, s nemesis.Strike) {
 
 // strikeBy strikes on a client's goroutine, and tells the client whether that was its own end.
 func (d *Director) strikeBy(ctx context.Context, h *hit, client int32) error {
-	if err := d.carry(ctx, h); err != nil {
+	if err := d.strike(ctx, h); err != nil {
 		return err
 	}
 	if d.Dead(client) {
@@ -213,7 +220,7 @@ func (d *Director) strikeNow(ctx context.Context, f *aimed) error {
 	if h == nil {
 		return nil
 	}
-	return d.carry(ctx, h)
+	return d.strike(ctx, h)
 }
 
 // Holds notes what a client holds. A fault that has been waiting for a holder,

@@ -2,13 +2,10 @@ package director
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -21,51 +18,60 @@ type inForce struct {
 	client int32
 	// spans are the places in director.spans where its end is to be noted.
 	spans []int
+	stop  func() bool   // keeps it from being healed at its planned end
 	done  chan struct{} // closed when it is healed
 }
 
-// begin records the beginning of a fault that might have missed, with the time
-// since which it is in effect.
+// begin records the beginning of a fault that is in effect, or is about to kill. Of one that might
+// have missed it says since when. Whom it met is told at its end.
 func (d *Director) begin(in *inForce) {
 	info := in.info
-	info.From = d.rec.Relative(in.From())
+	if !in.part.Kills() {
+		info.Holding, info.Waiting = 0, false
+	}
+	if from := in.From(); from != 0 && !sure(in.part) {
+		info.From = d.rec.Relative(from)
+	}
+	info.Clocks = d.readings(in.InEffect)
 	d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 }
 
-// healAll ends faults: each at its planned end, or at once when the run is cancelled. Clocks
-// cannot be set right in processes that are stopped, so those wait for the end of what stops them.
-func (d *Director) healAll(ctx context.Context, all []*inForce) error {
-	errs := make([]error, len(all))
-	var healing sync.WaitGroup
-	for i, in := range all {
-		healing.Go(func() {
-			defer close(in.done)
-			whole := clock.Pause(ctx, nil, in.part.For)
-			if in.part.OnClocks() {
-				for _, other := range all {
-					if other.part.Stops() {
-						<-other.done
-					}
+// healLater heals a fault at its planned end, or as soon as the run is canceled, and not before all
+// that strikes together with it has begun.
+func (d *Director) healLater(ctx context.Context, h *hit, in *inForce) {
+	in.stop = d.time.After(ctx, in.part.For, func(whole bool) {
+		<-h.begun
+		if in.part.OnClocks() && !d.clocksOfStopped {
+			for _, other := range h.active {
+				if other.part.Stops() {
+					<-other.done
 				}
 			}
-			if err := d.heal(in); err != nil && whole {
-				errs[i] = fmt.Errorf("fault %d: %w", in.info.ID, err)
-			}
-		})
-	}
-	healing.Wait()
-	return errors.Join(errs...)
+		}
+		err := d.heal(in)
+		if !whole {
+			err = nil
+		}
+		d.over(h, err)
+	})
 }
 
-// canceled is the context of what is not to be waited for.
-func canceled() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
+// abandon heals at once what has begun of a strike that failed, the last one first: clocks when
+// what was stopped goes on.
+func (d *Director) abandon(h *hit) {
+	for _, in := range slices.Backward(h.active) {
+		if !in.stop() {
+			<-in.done
+			continue
+		}
+		_ = d.heal(in) // the strike's own error is told
+		d.over(h, nil)
+	}
 }
 
 // heal ends a fault, and records what it did.
 func (d *Director) heal(in *inForce) error {
+	defer close(in.done)
 	effect, err := in.Heal()
 	d.mu.Lock()
 	for _, at := range in.spans {
@@ -73,8 +79,16 @@ func (d *Director) heal(in *inForce) error {
 	}
 	d.mu.Unlock()
 	in.info.Clocks = d.readings(in.InEffect)
-	d.end(in.info, in.client, effect, err == nil && effect.Bit && effect.Lasted() >= in.part.For)
-	return err
+	d.end(in.info, in.client, effect, in.bit(effect, err))
+	if err != nil {
+		return fmt.Errorf("fault %d: %w", in.info.ID, err)
+	}
+	return nil
+}
+
+// bit reports whether a fault that has been healed did what was planned.
+func (in *inForce) bit(effect nemesis.Effect, err error) bool {
+	return err == nil && effect.Bit && effect.Lasted() >= in.part.For
 }
 
 // end records that a fault has been healed, and what it was measured to have done.

@@ -74,6 +74,7 @@ func (d *Director) noMore(ctx context.Context) bool { return ctx.Err() != nil ||
 func (d *Director) once(ctx context.Context, f *aimed, grant int64) (over bool, err error) {
 	d.arm(f, grant)
 	ended := func() bool { return len(f.over) > 0 }
+	looks := func() bool { return f.strike.When == nemesis.Random && d.armed(f) }
 	for !d.noMore(ctx) {
 		if f.strike.When == nemesis.Random {
 			if err := d.strikeNow(ctx, f); err != nil {
@@ -83,11 +84,11 @@ func (d *Director) once(ctx context.Context, f *aimed, grant int64) (over bool, 
 		if ended() {
 			return true, <-f.over
 		}
-		wait := clock.Forever
-		if f.strike.When == nemesis.Random && d.armed(f) {
-			wait = turnStep // another fault may let go of whom it is aimed at, or somebody may come
+		if looks() { // another fault may let go of whom it is aimed at, or somebody may come
+			f.waiter.Await(ctx, d.stop, turnStep, ended)
+			continue
 		}
-		f.waiter.Await(ctx, d.stop, wait, ended)
+		f.waiter.Await(ctx, d.stop, clock.Forever, func() bool { return ended() || looks() })
 	}
 	if d.takeBack(f) {
 		return false, nil

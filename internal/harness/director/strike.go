@@ -9,39 +9,54 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/harness/clock"
-	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // strike injects what was taken, and records that. What lasts goes on when it
 // returns, and is healed after the planned time; then the fault's grip ends.
 func (d *Director) strike(ctx context.Context, h *hit) error {
-	var begun []*inForce
+	err := d.injectAll(ctx, h)
+	close(h.begun)
+	if errors.Is(err, errLaid) {
+		return nil // it strikes alone, and is a fault from its packet on
+	}
+	if err != nil {
+		d.abandon(h)
+	}
+	d.over(h, err)
+	return err
+}
+
+func (d *Director) injectAll(ctx context.Context, h *hit) error {
 	for _, p := range h.strike.Parts {
 		in, err := d.inject(ctx, h, p)
-		if errors.Is(err, errLaid) {
-			return nil // it strikes alone, and is a fault from its packet on
-		}
-		// what strikes together with it does not wait for it; if all missed, it is tried again
 		if errors.Is(err, nemesis.ErrMissed) {
-			continue
+			continue // what strikes together with it does not wait for it; if all missed, it is tried again
 		}
 		if err != nil {
-			// those that struck together with it
-			err = errors.Join(err, d.healAll(canceled(), begun))
-			d.finish(h, err)
 			return err
 		}
 		if in != nil {
-			begun = append(begun, in)
+			h.active = append(h.active, in)
+			d.mu.Lock()
+			h.left++
+			d.mu.Unlock()
+			d.healLater(ctx, h, in)
 		}
 	}
-	if len(begun) == 0 {
-		d.finish(h, nil)
-		return nil
-	}
-	go func() { d.finish(h, d.healAll(ctx, begun)) }()
 	return nil
+}
+
+// over notes that one of the faults that strike together is over, and finishes with the last one.
+func (d *Director) over(h *hit, err error) {
+	d.mu.Lock()
+	h.left--
+	h.failed = errors.Join(h.failed, err)
+	last := h.left == 0
+	d.mu.Unlock()
+	if last {
+		d.finish(h, h.failed)
+	}
 }
 
 // finish ends the fault's grip, and tells how it went.
@@ -57,6 +72,9 @@ func (d *Director) finish(h *hit, err error) {
 	d.mu.Unlock()
 	h.over <- err
 	h.wake()
+	if d.freed != nil {
+		d.freed()
+	}
 }
 
 // errLaid says that a trap waits for its packet, and that its end will be seen to.
@@ -68,9 +86,9 @@ const NotInjected = "it was not injected"
 
 // inject puts one fault of a strike into effect and records that; nil: it is over already.
 //
-// The beginning is recorded first, because a fault may bite before it is proven.
-// On a busy machine a client stands still half a second before the last of its
-// threads is seen stopped. What may never happen is recorded when it has.
+// The beginning is recorded first, unless the setting says otherwise, because a fault may
+// bite before it is proven. On a busy machine a client stands still half a second before the
+// last of its threads is seen stopped. What may never happen is recorded when it has.
 func (d *Director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce, error) {
 	info := history.FaultInfo{ID: d.ids.NextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin",
 		Target: string(p.Target), When: string(p.When), Injected: true}
@@ -94,8 +112,8 @@ func (d *Director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 	}
 	in := &inForce{part: p, info: info, client: sole(h.clients()), spans: d.expectStalls(h, p),
 		done: make(chan struct{})}
-	sure := !p.Waits() && !p.MayMiss()
-	if sure {
+	first := sure(p) && !d.recordsLate
+	if first {
 		d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 	}
 	spare := func() {}
@@ -105,25 +123,28 @@ func (d *Director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce
 	}
 	if in.InEffect, err = d.effect(ctx, h, p, info.ID, v); err != nil {
 		spare()
-		if sure {
-			now := monotime.Now() // it was certainly in effect at no time
+		if first {
+			now := d.time.Now() // it was certainly in effect at no time
 			d.end(in.info, in.client, nemesis.Effect{From: now, To: now, Proof: NotInjected}, false)
 		}
 		return nil, wrong(err)
 	}
 	in.info.Holding, in.info.Waiting = d.met(h)
-	if met, ok := in.InEffect.(interface{ Met() int64 }); ok {
-		in.info.Holding = met.Met()
+	if found, ok := in.InEffect.(nemesis.GrantFinder); ok {
+		in.info.Holding = found.Holding()
 	}
-	if trap, waits := in.InEffect.(*nemesis.Trap); waits {
+	if trap, waits := in.InEffect.(nemesis.Pending); waits {
 		d.lay(ctx, h, in, trap)
 		return nil, errLaid
 	}
-	if !sure {
+	if !first {
 		d.begin(in)
 	}
 	return in, nil
 }
+
+// sure reports whether a fault certainly strikes, and at once.
+func sure(p nemesis.Part) bool { return !p.Waits() && !p.MayMiss() }
 
 // expectStalls notes that from now on late heartbeats of the clients are the fault's doing,
 // if it is of that kind. It returns the places in spans where the end is to be noted.

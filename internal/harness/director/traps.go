@@ -37,8 +37,8 @@ type asking struct {
 
 // laid is a trap that waits.
 type laid struct {
-	*nemesis.Trap
-	end context.CancelFunc // of the waiting
+	nemesis.Pending
+	giveUp func()
 }
 
 // acknowledged is the longest time for which TCP puts off the acknowledgement
@@ -52,30 +52,27 @@ func newTraps(passing clock.Time, faults []scenarios.Fault) *traps {
 	return &traps{planned: planned, time: passing, laid: map[int32]laid{}, asking: map[int32]asking{}}
 }
 
-// lay returns the context in which a trap waits.
-func (t *traps) lay(ctx context.Context, client int32, trap *nemesis.Trap) context.Context {
-	waiting, cancel := context.WithCancel(ctx)
+// lay notes a client's trap, which watch has wait for its packet.
+func (t *traps) lay(client int32, trap nemesis.Pending, watch func() (giveUp func())) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.laid[client] = laid{trap, cancel}
-	return waiting
+	t.laid[client] = laid{trap, watch()}
 }
 
 // over ends the waiting of a client's trap: at once, or when no packet of a
 // request that it has met can come any more.
 func (t *traps) over(client int32) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	trap, waits := t.laid[client]
-	if !waits {
-		return
-	}
 	delete(t.laid, client)
-	if trap.Met() {
-		time.AfterFunc(acknowledged, trap.end)
-		return
+	t.mu.Unlock()
+	switch {
+	case !waits:
+	case trap.Met():
+		t.time.After(context.Background(), acknowledged, func(bool) { trap.giveUp() })
+	default:
+		trap.giveUp()
 	}
-	trap.end()
 }
 
 // asks is told what a client is about to be asked, and returns what to call when it has answered.

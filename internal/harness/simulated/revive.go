@@ -12,7 +12,7 @@ import (
 
 // simConducted is a simulation's director for its actors.
 type simConducted struct {
-	*director.Virtual
+	*director.Director
 	s *simulation
 }
 
@@ -45,7 +45,7 @@ func (d simConducted) Dies(_ context.Context, a *workload.Actor) error {
 	d.RoundOver(a.Number) // what a trap waits for does not come any more
 	c.task.Await(sim.Forever, func() bool { return !d.Struck(a.Number) })
 	if d.Condemn(a.Number) {
-		c.Kill()
+		c.kill()
 	}
 	return wire.ErrKilled
 }

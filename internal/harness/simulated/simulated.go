@@ -16,8 +16,10 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
 	"github.com/lockchaos/lockchaos/internal/harness/workload"
+	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/store"
+	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // Run carries a plan out in virtual time. The same plan and program give the same history,
@@ -142,15 +144,31 @@ func (s *simulation) beginHistory() (err error) {
 			fmt.Fprintf(trace, "%13.6f ms  %-10s %s\n", float64(at-h.Origin)/1e6, who, what)
 		})
 	}
-	d, err := director.NewVirtual(director.Setting{Plan: streams(s.cfg.Plan), Time: virtualTime{s}, Recorder: s.Recorder, IDs: &s.IDs,
-		OnWire: s.cfg.Lock.OnWire}, director.World{Sim: s.w, Nodes: s.nodes, Store: s.store,
-		Host:   func(name string) *sim.Host { return s.hosts[name] },
-		Client: func(number int32) director.SimulatedClient { return s.clients[number-1] }})
-	if err != nil {
-		return err
+	return s.direct()
+}
+
+// direct makes the director: that of real runs, in virtual time.
+func (s *simulation) direct() error {
+	clients, nodes := map[int32]nemesis.Place{}, []nemesis.Place(nil)
+	for _, c := range s.clients {
+		clients[c.Number] = nemesis.Place{Name: c.machine.Name}
 	}
+	for _, n := range s.nodes {
+		nodes = append(nodes, nemesis.Place{Name: n.Host().Name})
+	}
+	d, err := director.New(director.Setting{Plan: streams(s.cfg.Plan), Time: virtualTime{s}, Recorder: s.Recorder,
+		IDs: &s.IDs, Nodes: nodes, Procs: map[int32]*hosts.Process{}, Far: clients,
+		Apps: map[int32]nemesis.Application{}, OnWire: s.cfg.Lock.OnWire, Leader: s.leading, Inject: s.inject,
+		Freed: s.freed, RecordsLate: true, ClocksOfStopped: true})
 	s.sd = simConducted{d, s}
-	return nil
+	return err
+}
+
+// freed wakes all clients: one of them may wait until a fault lets it go.
+func (s *simulation) freed() {
+	for _, c := range s.clients {
+		c.task.Wake()
+	}
 }
 
 // followLedger takes the ledger over again and again, as a real run does.
