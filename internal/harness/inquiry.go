@@ -38,7 +38,7 @@ func (r *run) keepAsking(ctx context.Context, left <-chan struct{}) error {
 		return nil // it is no lock
 	}
 	for clock.Pause(ctx, left, lookEvery) && !clock.Closed(left) {
-		calm, undisturbed := r.director.CalmSince()
+		calm, undisturbed := r.director.UndisturbedSince()
 		key, stuck := r.vigil.stuck(time.Now(), calm)
 		if !undisturbed || !stuck || !r.director.Suspend() {
 			continue

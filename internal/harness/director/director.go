@@ -2,9 +2,10 @@
 // long, in real runs and in virtual time. It records each with its evidence.
 //
 //   - director.go, program.go, rounds.go: the plan's faults, armed when they are due
-//   - grip.go: which armed fault strikes at a client's step
-//   - strike.go, effects.go, inforce.go, traps.go, trap.go: what a strike does, until it is healed
-//   - presence.go, absence.go, calm.go, stall.go, gap.go: what is known of the clients meanwhile
+//   - steps.go, activestrike.go: which armed fault strikes at a client's step, and whom
+//   - strike.go, effects.go, activefault.go: what a strike does, until it is healed
+//   - traps.go, trap.go: the faults that wait for a packet
+//   - presence.go, absence.go, disturbance.go, stall.go, nextgrant.go: what is known meanwhile
 //
 // How time passes and what injects a fault is the Setting's to say. All else is the same in both
 // times.
@@ -59,7 +60,7 @@ type Director struct {
 	noteStall func(lasted time.Duration)
 
 	mu      sync.Mutex
-	faults  []*aimed
+	faults  []*plannedFault
 	procs   map[int32]*hosts.Process      // the workers, by client number
 	far     map[int32]nemesis.Place       // where clients are that are on other machines
 	apps    map[int32]nemesis.Application // the same, as far as they are held up from inside
@@ -67,25 +68,25 @@ type Director struct {
 	holders []nemesis.Holding             // the oldest grant first
 	waiters []nemesis.Waiting             // who has waited longest first
 	granted int64                         // grants so far
-	// clients that a fault has in its grip: it lets no other near
+	// clients that a fault strikes now: no other one may
 	struck map[int32]bool
-	// clients that were killed, or are closed by an inquiry, and not yet replaced
+	// clients that were killed, or are closed to free a stuck key, and not yet replaced
 	killed map[int32]Absence
-	down   bool // a fault has nodes in its grip
+	down   bool // a fault strikes nodes now
 	// when all that faults on nodes held back has had its time
-	wholeAt time.Time
-	selves  map[int32]int32 // who has taken a client's place, by its number
-	left    map[int32]bool  // clients whose applications are done
-	hushed  bool            // an inquiry goes on: no fault strikes
+	wholeAt   time.Time
+	selves    map[int32]int32 // who has taken a client's place, by its number
+	left      map[int32]bool  // clients whose applications are done
+	suspended bool            // a stuck key is diagnosed: no fault strikes
 	// when all that the faults so far held back has had its time
-	calm time.Time
+	undisturbed time.Time
 	// faults so far that delay heartbeats, for telling injected stalls from the machine's own
 	spans []span
 }
 
-// aimed is one fault of the plan: a schedule, and what it does each time. Its present strike
+// plannedFault is one fault of the plan: a schedule, and what it does each time. Its present strike
 // is armed, then taken by a step, then in effect; then the next one waits to be armed.
-type aimed struct {
+type plannedFault struct {
 	schedule nemesis.Schedule
 	program  nemesis.Program
 	// stream returns the random numbers for one part of it.
@@ -178,7 +179,7 @@ func New(s Setting) (*Director, error) {
 					single.Target, d.clients)
 			}
 		}
-		d.faults = append(d.faults, &aimed{schedule: schedule(f), program: program(f, &place),
+		d.faults = append(d.faults, &plannedFault{schedule: schedule(f), program: program(f, &place),
 			over:   make(chan error, 1),
 			stream: func(name string) *rand.Rand { return plan.Stream(fmt.Sprintf("fault %d %s", i, name)) }})
 	}

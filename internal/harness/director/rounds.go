@@ -40,7 +40,7 @@ func (d *Director) Begin(ctx context.Context, stop <-chan struct{}, over func(er
 
 // cycle goes through the rounds of one fault: it loads its strikes, each when it is due, and has
 // each made once. It ends when the time for faults is over.
-func (d *Director) cycle(ctx context.Context, f *aimed, began int64) error {
+func (d *Director) cycle(ctx context.Context, f *plannedFault, began int64) error {
 	for round := 0; ; round++ {
 		rng := f.stream(fmt.Sprintf("round %d", round))
 		cue, more := f.schedule.Cue(round, rng)
@@ -71,7 +71,7 @@ func (d *Director) noMore(ctx context.Context) bool { return ctx.Err() != nil ||
 
 // once arms the strike that is loaded, at once or with a grant, and waits until
 // it is over. It is false when the time for faults is over first.
-func (d *Director) once(ctx context.Context, f *aimed, grant int64) (over bool, err error) {
+func (d *Director) once(ctx context.Context, f *plannedFault, grant int64) (over bool, err error) {
 	d.arm(f, grant)
 	ended := func() bool { return len(f.over) > 0 }
 	looks := func() bool { return f.strike.When == nemesis.Random && d.armed(f) }
@@ -99,7 +99,7 @@ func (d *Director) once(ctx context.Context, f *aimed, grant int64) (over bool, 
 }
 
 // wake has a fault's rounds look at what has become of its strike.
-func (f *aimed) wake() {
+func (f *plannedFault) wake() {
 	if f.waiter != nil {
 		f.waiter.Wake()
 	}
@@ -110,28 +110,28 @@ const turnStep = time.Millisecond
 
 // load makes a strike the fault's present one, with random numbers of its own:
 // what one strike draws changes no other.
-func (d *Director) load(f *aimed, s nemesis.Strike, name string) {
+func (d *Director) load(f *plannedFault, s nemesis.Strike, name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f.strike, f.draws, f.delays = s, f.stream(name), f.stream(name+" delay")
 }
 
 // arm arms a fault: now, or with a grant of that number.
-func (d *Director) arm(f *aimed, grant int64) {
+func (d *Director) arm(f *plannedFault, grant int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f.armed, f.awaits, f.only = grant == 0, grant, 0
 }
 
 // armed reports whether a fault waits for whom it is aimed at.
-func (d *Director) armed(f *aimed) bool {
+func (d *Director) armed(f *plannedFault) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return f.armed
 }
 
 // takeBack takes a fault back, and reports whether it had not struck.
-func (d *Director) takeBack(f *aimed) (waiting bool) {
+func (d *Director) takeBack(f *plannedFault) (waiting bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	waiting = f.armed || f.awaits != 0

@@ -67,7 +67,7 @@ func (d *Director) RecordStall(info history.FaultInfo, client int32) {
 	lasted := time.Duration(info.To - info.From)
 	d.mu.Lock()
 	if info.Service {
-		d.calm = clock.Latest(d.calm, time.Now().Add(lasted))
+		d.undisturbed = clock.Latest(d.undisturbed, time.Now().Add(lasted))
 	} else if d.noteStall != nil {
 		d.noteStall(lasted)
 	}

@@ -25,8 +25,8 @@ type traps struct {
 	time clock.Time
 
 	mu     sync.Mutex
-	laid   map[int32]laid   // by client number
-	asking map[int32]asking // what each client has been asked and has not answered
+	laid   map[int32]laidTrap // by client number
+	asking map[int32]asking   // what each client has been asked and has not answered
 }
 
 // asking is an op that was asked, and when its time is over.
@@ -35,8 +35,8 @@ type asking struct {
 	over int64
 }
 
-// laid is a trap that waits.
-type laid struct {
+// laidTrap is a trap that waits for its packet.
+type laidTrap struct {
 	nemesis.Pending
 	giveUp func()
 }
@@ -49,14 +49,14 @@ func newTraps(passing clock.Time, faults []scenarios.Fault) *traps {
 	planned := slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
 		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Spec().Waits() })
 	})
-	return &traps{planned: planned, time: passing, laid: map[int32]laid{}, asking: map[int32]asking{}}
+	return &traps{planned: planned, time: passing, laid: map[int32]laidTrap{}, asking: map[int32]asking{}}
 }
 
 // lay notes a client's trap, which watch has wait for its packet.
 func (t *traps) lay(client int32, trap nemesis.Pending, watch func() (giveUp func())) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.laid[client] = laid{trap, watch()}
+	t.laid[client] = laidTrap{trap, watch()}
 }
 
 // over ends the waiting of a client's trap: at once, or when no packet of a

@@ -9,8 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// inForce is a fault in effect.
-type inForce struct {
+// activeFault is one fault of a strike, in effect until it is healed.
+type activeFault struct {
 	nemesis.InEffect
 	part nemesis.Part
 	info history.FaultInfo
@@ -24,7 +24,7 @@ type inForce struct {
 
 // begin records the beginning of a fault that is in effect, or is about to kill. Of one that might
 // have missed it says since when. Whom it met is told at its end.
-func (d *Director) begin(in *inForce) {
+func (d *Director) begin(in *activeFault) {
 	info := in.info
 	if !in.part.Kills() {
 		info.Holding, info.Waiting = 0, false
@@ -38,11 +38,11 @@ func (d *Director) begin(in *inForce) {
 
 // healLater heals a fault at its planned end, or as soon as the run is canceled, and not before all
 // that strikes together with it has begun.
-func (d *Director) healLater(ctx context.Context, h *hit, in *inForce) {
+func (d *Director) healLater(ctx context.Context, a *activeStrike, in *activeFault) {
 	in.stop = d.time.After(ctx, in.part.For, func(whole bool) {
-		<-h.begun
+		<-a.begun
 		if in.part.OnClocks() && !d.clocksOfStopped {
-			for _, other := range h.active {
+			for _, other := range a.active {
 				if other.part.Stops() {
 					<-other.done
 				}
@@ -52,25 +52,25 @@ func (d *Director) healLater(ctx context.Context, h *hit, in *inForce) {
 		if !whole {
 			err = nil
 		}
-		d.over(h, err)
+		d.over(a, err)
 	})
 }
 
 // abandon heals at once what has begun of a strike that failed, the last one first: clocks when
 // what was stopped goes on.
-func (d *Director) abandon(h *hit) {
-	for _, in := range slices.Backward(h.active) {
+func (d *Director) abandon(a *activeStrike) {
+	for _, in := range slices.Backward(a.active) {
 		if !in.stop() {
 			<-in.done
 			continue
 		}
 		_ = d.heal(in) // the strike's own error is told
-		d.over(h, nil)
+		d.over(a, nil)
 	}
 }
 
 // heal ends a fault, and records what it did.
-func (d *Director) heal(in *inForce) error {
+func (d *Director) heal(in *activeFault) error {
 	defer close(in.done)
 	effect, err := in.Heal()
 	d.mu.Lock()
@@ -87,7 +87,7 @@ func (d *Director) heal(in *inForce) error {
 }
 
 // bit reports whether a fault that has been healed did what was planned.
-func (in *inForce) bit(effect nemesis.Effect, err error) bool {
+func (in *activeFault) bit(effect nemesis.Effect, err error) bool {
 	return err == nil && effect.Bit && effect.Lasted() >= in.part.For
 }
 
@@ -106,10 +106,10 @@ func (d *Director) end(info history.FaultInfo, client int32, effect nemesis.Effe
 // met tells what the victims held just now, and whether one of them waited.
 // Struck at a random moment, a client may have begun its release before the
 // fault took effect, and such a fault met no holder.
-func (d *Director) met(h *hit) (grant int64, waiting bool) {
+func (d *Director) met(a *activeStrike) (grant int64, waiting bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, v := range h.victims {
+	for _, v := range a.victims {
 		held := slices.ContainsFunc(d.holders, func(o nemesis.Holding) bool { return o.Grant == v.Grant })
 		if held && (grant == 0 || v.Grant < grant) {
 			grant = v.Grant
