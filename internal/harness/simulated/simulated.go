@@ -144,11 +144,11 @@ func (s *simulation) beginHistory() (err error) {
 			fmt.Fprintf(trace, "%13.6f ms  %-10s %s\n", float64(at-h.Origin)/1e6, who, what)
 		})
 	}
-	return s.direct()
+	return s.newDirector()
 }
 
-// direct makes the director: that of real runs, in virtual time.
-func (s *simulation) direct() error {
+// newDirector makes the director: that of real runs, in virtual time.
+func (s *simulation) newDirector() error {
 	clients, nodes := map[int32]nemesis.Place{}, []nemesis.Place(nil)
 	for _, c := range s.clients {
 		clients[c.Number] = nemesis.Place{Name: c.machine.Name}
@@ -160,7 +160,7 @@ func (s *simulation) direct() error {
 		IDs: &s.IDs, Nodes: nodes, Procs: map[int32]*hosts.Process{}, Far: clients,
 		Apps: map[int32]nemesis.Application{}, OnWire: s.cfg.Lock.OnWire, Leader: s.leading, Inject: s.inject,
 		Freed: s.freed, RecordsLate: true, ClocksOfStopped: true})
-	s.sd = simConducted{d, s}
+	s.director = actorDirector{d, s}
 	return err
 }
 
@@ -198,7 +198,7 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 		s.start(func(own *sim.Task) {
 			c.task = own
 			a := &workload.Actor{Client: c.Client, Plan: s.cfg.Plan.Scenario.Workload, Keys: s.Keys,
-				Rand: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.Number)), Director: s.sd,
+				Rand: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.Number)), Director: s.director,
 				Pass: passing(own), Done: s.done}
 			if err := errors.Join(job.Run(ctx, a), a.Survive(ctx, nil)); err != nil && failed == nil {
 				failed = err
@@ -207,7 +207,7 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 			t.Wake()
 		})
 	}
-	left += s.sd.Begin(ctx, s.noMore, func(err error) {
+	left += s.director.Begin(ctx, s.noMore, func(err error) {
 		if err != nil {
 			s.w.Fail(err)
 		}

@@ -10,9 +10,10 @@ import (
 )
 
 // herd is the workload "stampede": all clients wait for one key. Each that gets it works
-// shortly, releases and waits again. The requests that the service has handled are recorded when, for the first
-// time, all wait but the holder, and again when the workload's time is over: a judge can
-// tell how many a release costs, and whether that grows with the number of those who wait.
+// shortly, releases and waits again. The requests that the service has handled are recorded when,
+// for the first time, all wait but the holder, and again when the workload's time is over. From
+// that a judge can tell how many a release costs, and whether that grows with the number of
+// those who wait.
 type herd struct {
 	others int
 	// patience is how long a holder waits for the others before the measured time begins.
