@@ -171,6 +171,12 @@ func New(s Setting) (*Director, error) {
 	if d.put == nil {
 		d.put = nemesis.Inject
 	}
+	if d.procs == nil {
+		d.procs = map[int32]*hosts.Process{}
+	}
+	if d.apps == nil {
+		d.apps = map[int32]nemesis.Application{}
+	}
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
 		for _, single := range f.Singles() {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
-	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -39,7 +38,7 @@ func staged(t *testing.T, faults ...scenarios.Fault) *stage {
 	}
 	s.Director, err = New(Setting{Plan: scenarios.Plan{Scenario: scenarios.Scenario{Clients: 1, Faults: faults,
 		TTL: scenarios.Duration(time.Second)}}, Recorder: s.rec, IDs: &wire.Numbers{}, Inject: s.inject,
-		Procs: map[int32]*hosts.Process{}, Far: map[int32]nemesis.Place{1: {Name: "client-1"}}})
+		Far: map[int32]nemesis.Place{1: {Name: "client-1"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

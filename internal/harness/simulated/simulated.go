@@ -16,7 +16,6 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
 	"github.com/lockchaos/lockchaos/internal/harness/workload"
-	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/store"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -157,8 +156,7 @@ func (s *simulation) newDirector() error {
 		nodes = append(nodes, nemesis.Place{Name: n.Host().Name})
 	}
 	d, err := director.New(director.Setting{Plan: streams(s.cfg.Plan), Time: virtualTime{s}, Recorder: s.Recorder,
-		IDs: &s.IDs, Nodes: nodes, Procs: map[int32]*hosts.Process{}, Far: clients,
-		Apps: map[int32]nemesis.Application{}, OnWire: s.cfg.Lock.OnWire, Leader: s.leading, Inject: s.inject,
+		IDs: &s.IDs, Nodes: nodes, Far: clients, OnWire: s.cfg.Lock.OnWire, Leader: s.leading, Inject: s.inject,
 		Freed: s.freed, RecordsLate: true, ClocksOfStopped: true})
 	s.director = actorDirector{d, s}
 	return err
