@@ -11,27 +11,31 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
+// injectors are the faults that exist in virtual time, each with what puts it into effect.
+var injectors = map[string]func(on struck, at nemesis.Site) (nemesis.InEffect, error){
+	nemesis.KindPause:       freeze,
+	nemesis.KindKill:        kill,
+	nemesis.KindCrash:       crash,
+	nemesis.KindClockJump:   skew,
+	nemesis.KindClockRate:   skew,
+	nemesis.KindPartition:   degrade,
+	nemesis.KindDelay:       degrade,
+	nemesis.KindLoss:        degrade,
+	nemesis.KindDuplicate:   degrade,
+	nemesis.KindReorder:     degrade,
+	nemesis.KindReset:       reset,
+	nemesis.KindHold:        lay,
+	nemesis.KindCut:         lay,
+	nemesis.KindKillAtReply: lay,
+}
+
 // inject puts a fault into effect in virtual time, as nemesis.Inject does in real time.
 func (s *simulation) inject(_ context.Context, at nemesis.Site) (nemesis.InEffect, error) {
 	on := struck{s: s, from: s.w.Now()}
 	for _, name := range at.Names() {
 		on.hosts = append(on.hosts, s.hosts[name])
 	}
-	switch {
-	case at.Waits():
-		return s.lay(on, at)
-	case at.Kills():
-		return s.kill(on, at.Clients), nil
-	case at.Kind == nemesis.KindPause:
-		return freeze(on), nil
-	case at.Kind == nemesis.KindCrash:
-		return crash(on, at.Spec), nil
-	case at.OnClocks():
-		return skew(on, at.Spec), nil
-	case at.Kind == nemesis.KindReset:
-		return reset(on, at)
-	}
-	return degrade(on, at)
+	return injectors[at.Kind](on, at)
 }
 
 // leading names the node that leads the service.
@@ -76,21 +80,21 @@ func (o over) From() int64 { return o.Effect.From }
 func (o over) Heal() (nemesis.Effect, error) { return o.Effect, nil }
 
 // kill ends clients' processes.
-func (s *simulation) kill(on struck, clients []nemesis.Client) nemesis.InEffect {
-	for _, c := range clients {
-		s.clients[c.Number-1].kill()
+func kill(on struck, at nemesis.Site) (nemesis.InEffect, error) {
+	for _, c := range at.Clients {
+		on.s.clients[c.Number-1].kill()
 	}
-	return over{on.ended(true, "the simulated program was ended between two host calls")}
+	return over{on.ended(true, "the simulated program was ended between two host calls")}, nil
 }
 
 // frozen are hosts on which nothing runs.
 type frozen struct{ struck }
 
-func freeze(on struck) *frozen {
+func freeze(on struck, _ nemesis.Site) (nemesis.InEffect, error) {
 	for _, h := range on.hosts {
 		h.Freeze()
 	}
-	return &frozen{on}
+	return &frozen{on}, nil
 }
 
 func (f *frozen) Heal() (nemesis.Effect, error) {
@@ -107,15 +111,15 @@ type crashed struct {
 	keep  bool
 }
 
-func crash(on struck, spec nemesis.Spec) *crashed {
-	c := &crashed{struck: on, keep: spec.Keeps()}
+func crash(on struck, at nemesis.Site) (nemesis.InEffect, error) {
+	c := &crashed{struck: on, keep: at.Keeps()}
 	for _, n := range on.s.nodes {
 		if slices.Contains(on.hosts, n.Host()) {
 			n.Crash()
 			c.nodes = append(c.nodes, n)
 		}
 	}
-	return c
+	return c, nil
 }
 
 func (c *crashed) Heal() (nemesis.Effect, error) {
@@ -139,20 +143,20 @@ type skewed struct {
 	readings []nemesis.ClockReading
 }
 
-func skew(on struck, spec nemesis.Spec) *skewed {
-	k := &skewed{struck: on, wall: spec.Clock == nemesis.Wall}
+func skew(on struck, at nemesis.Site) (nemesis.InEffect, error) {
+	k := &skewed{struck: on, wall: at.Clock == nemesis.Wall}
 	k.read("before")
 	for _, h := range k.hosts {
 		h.Skew(k.wall, func(c *sim.Clock, run func(float64)) {
-			if spec.Rate != 0 {
-				run(spec.Rate)
+			if at.Rate != 0 {
+				run(at.Rate)
 			} else {
-				c.Jump(spec.By)
+				c.Jump(at.By)
 			}
 		})
 	}
 	k.read("begin")
-	return k
+	return k, nil
 }
 
 // read reads the clocks, at a step of the fault.

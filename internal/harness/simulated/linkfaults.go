@@ -32,7 +32,7 @@ type degraded struct {
 	before []sim.Counts
 }
 
-func degrade(on struck, at nemesis.Site) (*degraded, error) {
+func degrade(on struck, at nemesis.Site) (nemesis.InEffect, error) {
 	links, err := on.s.linksOf(at, at.Spec)
 	if err != nil {
 		return nil, err

@@ -23,10 +23,10 @@ type trap struct {
 }
 
 // lay waits for the request that a fault is aimed at.
-func (s *simulation) lay(on struck, at nemesis.Site) (*trap, error) {
+func lay(on struck, at nemesis.Site) (nemesis.InEffect, error) {
 	there := at.Spec
 	there.Way = nemesis.WayOut
-	links, err := s.linksOf(at, there)
+	links, err := on.s.linksOf(at, there)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (s *simulation) lay(on struck, at nemesis.Site) (*trap, error) {
 	link := at.Decides(at.Asked(t.client))
 	for _, l := range links {
 		decide := link()
-		back := s.w.Link(l.To, l.From)
+		back := on.s.w.Link(l.To, l.From)
 		l.Trap = func(seg *sim.Segment) sim.Verdict { return t.decided(decide, seg, l, netfault.Out) }
 		back.Trap = func(seg *sim.Segment) sim.Verdict { return t.decided(decide, seg, back, netfault.In) }
 		t.links = append(t.links, l, back)
