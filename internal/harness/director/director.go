@@ -7,8 +7,13 @@
 //   - traps.go, trap.go: the faults that wait for a packet
 //   - presence.go, absence.go, disturbance.go, stall.go, nextgrant.go: what is known meanwhile
 //
-// How time passes and what injects a fault is the Setting's to say. All else is the same in both
-// times.
+// The Setting says how time passes and what injects a fault. All else is the same in both times.
+//
+// A simulation draws a number for each event that it queues, so one event more or less changes
+// all that follows. These are the director's: a task for each fault; each wait of a fault's
+// rounds, every millisecond while it looks for a victim; a strike into a call; the end of each
+// fault of a strike, queued as soon as that is in effect, and of a trap before all else that its
+// packet causes; and the wakes at the end of a strike, of its fault first.
 package director
 
 import (
