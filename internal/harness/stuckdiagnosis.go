@@ -32,7 +32,8 @@ const (
 	granted
 )
 
-// diagnoseStuckKeys looks for keys that nobody gets, and diagnoses them, until every application has left.
+// diagnoseStuckKeys looks for keys that nobody gets, and finds out why, until every application
+// has left.
 func (r *run) diagnoseStuckKeys(ctx context.Context, left <-chan struct{}) error {
 	if r.Claims().Permits <= 0 {
 		return nil // it is no lock
