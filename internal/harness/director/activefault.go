@@ -30,18 +30,18 @@ func (d *Director) begin(in *activeFault) {
 		info.Holding, info.Waiting = 0, false
 	}
 	if from := in.From(); from != 0 && !sure(in.part) {
-		info.From = d.rec.Relative(from)
+		info.From = d.set.Recorder.Relative(from)
 	}
 	info.Clocks = d.readings(in.InEffect)
-	d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
+	d.set.Recorder.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 }
 
 // healLater heals a fault at its planned end, or as soon as the run is canceled, and not before all
 // that strikes together with it has begun.
 func (d *Director) healLater(ctx context.Context, a *activeStrike, in *activeFault) {
-	in.stop = d.time.After(ctx, in.part.For, func(whole bool) {
+	in.stop = d.set.Time.After(ctx, in.part.For, func(whole bool) {
 		<-a.begun
-		if in.part.OnClocks() && !d.clocksOfStopped {
+		if in.part.OnClocks() && !d.set.ClocksOfStopped {
 			for _, other := range a.active {
 				if other.part.Stops() {
 					<-other.done
@@ -75,7 +75,7 @@ func (d *Director) heal(in *activeFault) error {
 	effect, err := in.Heal()
 	d.mu.Lock()
 	for _, at := range in.spans {
-		d.spans[at].to = d.rec.Now()
+		d.spans[at].to = d.set.Recorder.Now()
 	}
 	d.mu.Unlock()
 	in.info.Clocks = d.readings(in.InEffect)
@@ -96,11 +96,11 @@ func (in *activeFault) bit(effect nemesis.Effect, err error) bool {
 // the fault may have disturbed. bit reports whether the fault did what was planned.
 func (d *Director) end(info history.FaultInfo, client int32, effect nemesis.Effect, bit bool) {
 	info.Phase, info.Evidence, info.Bit = "end", effect.Proof, bit
-	info.From, info.To = d.rec.Relative(effect.From), d.rec.Relative(effect.To)
+	info.From, info.To = d.set.Recorder.Relative(effect.From), d.set.Recorder.Relative(effect.To)
 	if info.Bites() {
-		d.ids.Bit(info.Plan)
+		d.set.IDs.Bit(info.Plan)
 	}
-	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
+	d.set.Recorder.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }
 
 // met tells what the victims held just now, and whether one of them waited.

@@ -12,7 +12,7 @@ func (d *Director) readings(in nemesis.InEffect) (all []history.ClockReading) {
 		return nil
 	}
 	for _, r := range c.Readings() {
-		all = append(all, history.ClockReading{At: d.rec.Relative(r.At), Host: r.Host, PID: r.PID, Wall: int64(r.Wall),
+		all = append(all, history.ClockReading{At: d.set.Recorder.Relative(r.At), Host: r.Host, PID: r.PID, Wall: int64(r.Wall),
 			Mono: int64(r.Mono), Step: r.Step})
 	}
 	return all

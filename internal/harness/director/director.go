@@ -39,30 +39,10 @@ import (
 // their own goroutine: when Reached returns, the fault is in effect, and the client's next
 // op meets it. A fault aimed into a call strikes while that is under way (underway).
 type Director struct {
-	rec   *history.Recorder
-	ids   *wire.Numbers
-	nodes []nemesis.Place // of the lock service
-	net   *nemesis.Net
+	set   Setting
 	ttl   time.Duration
-	// whole: a client is all that runs on its host, and not one process group.
-	whole bool
-	// service is the lock service, for faults that ask who is its primary.
-	service nemesis.Replicated
-	time    clock.Time
-	stop    <-chan struct{} // closed when the time for faults is over; Begin sets it
-	// expire ends the sessions of the client that is at the address.
-	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
-	// leader names the node that leads the lock service now.
-	leader func(ctx context.Context) (node string, err error)
-	// cluster runs the clients, if it is a cluster that does.
-	cluster nemesis.Cluster
-	traps   *traps
-	put     func(context.Context, nemesis.Site) (nemesis.InEffect, error) // Setting.Inject
-	// recordsLate, clocksOfStopped and freed are those of the setting.
-	recordsLate, clocksOfStopped bool
-	freed                        func()
-	// noteStall is told of each stall of a client; nil: nobody wants to know.
-	noteStall func(lasted time.Duration)
+	traps *traps
+	stop  <-chan struct{} // closed when the time for faults is over; Begin sets it
 
 	mu      sync.Mutex
 	faults  []*plannedFault
@@ -131,7 +111,8 @@ type Setting struct {
 	Nodes []nemesis.Place
 	Net   *nemesis.Net
 	// Procs are the clients' processes by the clients' numbers; Far says where clients
-	// are that are on other machines; Apps are those that are held up from inside.
+	// are that are on other machines or have no process; Apps are those that are held up
+	// from inside. The director keeps these up to date.
 	Procs map[int32]*hosts.Process
 	Far   map[int32]nemesis.Place
 	Apps  map[int32]nemesis.Application
@@ -164,18 +145,16 @@ type Setting struct {
 
 // New makes a director.
 func New(s Setting) (*Director, error) {
+	if s.Time == nil {
+		s.Time = clock.Real{}
+	}
+	if s.Inject == nil {
+		s.Inject = nemesis.Inject
+	}
 	plan := s.Plan
-	d := &Director{rec: s.Recorder, ids: s.IDs, nodes: s.Nodes, net: s.Net, ttl: plan.Scenario.TTL.Std(),
-		whole: s.Whole, service: s.Service, expire: s.Expire, leader: s.Leader, cluster: s.Cluster, noteStall: s.NoteStall,
-		time: s.Time, put: s.Inject, freed: s.Freed, recordsLate: s.RecordsLate, clocksOfStopped: s.ClocksOfStopped,
-		clients: int32(plan.Scenario.Clients), procs: s.Procs, far: s.Far, apps: s.Apps, struck: map[int32]bool{},
-		killed: map[int32]Absence{}, selves: map[int32]int32{}, left: map[int32]bool{}}
-	if d.time == nil {
-		d.time = clock.Real{}
-	}
-	if d.put == nil {
-		d.put = nemesis.Inject
-	}
+	d := &Director{set: s, ttl: plan.Scenario.TTL.Std(), traps: newTraps(s), clients: int32(plan.Scenario.Clients),
+		procs: s.Procs, far: s.Far, apps: s.Apps, struck: map[int32]bool{}, killed: map[int32]Absence{},
+		selves: map[int32]int32{}, left: map[int32]bool{}}
 	if d.procs == nil {
 		d.procs = map[int32]*hosts.Process{}
 	}
@@ -194,13 +173,11 @@ func New(s Setting) (*Director, error) {
 			over:   make(chan error, 1),
 			stream: func(name string) *rand.Rand { return plan.Stream(fmt.Sprintf("fault %d %s", i, name)) }})
 	}
-	d.traps = newTraps(d.time, plan.Scenario.Faults)
-	d.traps.wire = s.OnWire
 	return d, nil
 }
 
 func (d *Director) nodeNames() (names []string) {
-	for _, n := range d.nodes {
+	for _, n := range d.set.Nodes {
 		names = append(names, n.Name)
 	}
 	return names

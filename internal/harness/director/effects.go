@@ -14,7 +14,7 @@ import (
 func (d *Director) meant(ctx context.Context, a *activeStrike, p nemesis.Part) (_ nemesis.Part, err error) {
 	p.Spec, err = p.Answer(func() (string, error) {
 		if a.leader == "" {
-			a.leader, err = d.leader(ctx)
+			a.leader, err = d.set.Leader(ctx)
 		}
 		return a.leader, err
 	})
@@ -28,7 +28,7 @@ func (d *Director) victims(a *activeStrike, target nemesis.Target) (v nemesis.St
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, c := range a.clients() {
-			v.Clients = append(v.Clients, nemesis.Client{Number: c, Proc: d.procs[c], App: d.apps[c], Whole: d.whole,
+			v.Clients = append(v.Clients, nemesis.Client{Number: c, Proc: d.procs[c], App: d.apps[c], Whole: d.set.Whole,
 				Far: d.far[c].Far, Name: d.far[c].Name})
 		}
 		return v, nil
@@ -38,7 +38,7 @@ func (d *Director) victims(a *activeStrike, target nemesis.Target) (v nemesis.St
 			return v, err
 		}
 	}
-	for _, n := range d.nodes {
+	for _, n := range d.set.Nodes {
 		if slices.Contains(a.nodes, n.Name) {
 			v.Nodes = append(v.Nodes, n)
 		}
@@ -49,9 +49,9 @@ func (d *Director) victims(a *activeStrike, target nemesis.Target) (v nemesis.St
 // effect puts a fault into effect.
 func (d *Director) effect(ctx context.Context, a *activeStrike, p nemesis.Part, id int, v nemesis.Struck) (nemesis.InEffect,
 	error) {
-	means := nemesis.Means{Net: d.net, All: d.nodes, Service: d.service, NextGrant: d.nextGrant, Expire: d.expire,
-		Cluster: d.cluster, Asked: d.traps.asked}
-	return d.put(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: a.draws})
+	means := nemesis.Means{Net: d.set.Net, All: d.set.Nodes, Service: d.set.Service, NextGrant: d.nextGrant, Expire: d.set.Expire,
+		Cluster: d.set.Cluster, Asked: d.traps.asked}
+	return d.set.Inject(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: a.draws})
 }
 
 // tag names a fault in the packet filters.

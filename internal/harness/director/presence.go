@@ -14,7 +14,7 @@ import (
 func (d *Director) Join(client, member int32, place nemesis.Place, proc *hosts.Process) {
 	dead := place.Host == nil && place.Far == nil
 	if !dead {
-		d.net.Join(place)
+		d.set.Net.Join(place)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // Its error is that of a fault that could not be injected or proven: such a run is never a pass.
 func (d *Director) Run(ctx context.Context, stop <-chan struct{}) (err error) {
 	// heals nothing any more, but takes the filters away
-	defer func() { err = errors.Join(err, d.net.Close()) }()
+	defer func() { err = errors.Join(err, d.set.Net.Close()) }()
 	ends := make(chan error, len(d.faults))
 	for range d.Begin(ctx, stop, func(err error) { ends <- err }) {
 		if failed := <-ends; err == nil {
@@ -28,9 +28,9 @@ func (d *Director) Run(ctx context.Context, stop <-chan struct{}) (err error) {
 // there are. over is called at the end of each.
 func (d *Director) Begin(ctx context.Context, stop <-chan struct{}, over func(error)) int {
 	d.stop = stop
-	began := d.time.Now()
+	began := d.set.Time.Now()
 	for _, f := range d.faults {
-		d.time.Go(func(w clock.Waiter) {
+		d.set.Time.Go(func(w clock.Waiter) {
 			f.waiter = w
 			over(d.cycle(ctx, f, began))
 		})
@@ -48,7 +48,7 @@ func (d *Director) cycle(ctx context.Context, f *plannedFault, began int64) erro
 			return nil
 		}
 		if cue.Timed {
-			cue.Wait = cue.At - time.Duration(d.time.Now()-began)
+			cue.Wait = cue.At - time.Duration(d.set.Time.Now()-began)
 		}
 		for i, s := range f.program.Strikes(rng) {
 			if i > 0 {

@@ -17,7 +17,7 @@ func (d *Director) Reached(ctx context.Context, s nemesis.Step) error {
 	if a == nil {
 		return nil
 	}
-	defer d.heldUp(s.Client, d.rec.Now(), a.strike)
+	defer d.heldUp(s.Client, d.set.Recorder.Now(), a.strike)
 	return d.strikeBy(ctx, a, s.Client)
 }
 
@@ -26,7 +26,7 @@ func (d *Director) Reached(ctx context.Context, s nemesis.Step) error {
 // client its lease. A fault that can't miss is recorded before it strikes, and says so itself.
 func (d *Director) heldUp(client int32, from int64, s nemesis.Strike) {
 	i := slices.IndexFunc(s.Parts, nemesis.Part.MayMiss)
-	to := d.rec.Now()
+	to := d.set.Recorder.Now()
 	if i < 0 || time.Duration(to-from) < d.ttl/10 {
 		return
 	}
@@ -110,7 +110,7 @@ func (d *Director) underway(ctx context.Context, s nemesis.Step, longest time.Du
 	}
 	strike := a.strike // the next one may be planned by the time of the answer
 	struck := make(chan error, 1)
-	stop := d.time.After(ctx, nemesis.Delay(a.delays, longest), func(whole bool) {
+	stop := d.set.Time.After(ctx, nemesis.Delay(a.delays, longest), func(whole bool) {
 		if !whole {
 			d.putBack(a)
 			struck <- nil
@@ -123,7 +123,7 @@ func (d *Director) underway(ctx context.Context, s nemesis.Step, longest time.Du
 			d.putBack(a)
 			return nil
 		}
-		defer d.heldUp(s.Client, d.rec.Now(), strike)
+		defer d.heldUp(s.Client, d.set.Recorder.Now(), strike)
 		return <-struck
 	}
 }
@@ -161,7 +161,7 @@ func (d *Director) Holds(ctx context.Context, client int32, key string, grant in
 	}
 	d.mu.Unlock()
 	for _, f := range due {
-		from := d.rec.Now()
+		from := d.set.Recorder.Now()
 		err := d.strikeNow(ctx, f.plannedFault)
 		if d.heldUp(client, from, f.strike); err != nil {
 			return err

@@ -72,8 +72,8 @@ func (d *Director) finish(a *activeStrike, err error) {
 	d.mu.Unlock()
 	a.over <- err
 	a.wake()
-	if d.freed != nil {
-		d.freed()
+	if d.set.Freed != nil {
+		d.set.Freed()
 	}
 }
 
@@ -90,7 +90,7 @@ const NotInjected = "it was not injected"
 // bite before it is proven. On a busy machine a client stands still half a second before the
 // last of its threads is seen stopped. What may never happen is recorded when it has.
 func (d *Director) inject(ctx context.Context, a *activeStrike, p nemesis.Part) (*activeFault, error) {
-	info := history.FaultInfo{ID: d.ids.NextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin",
+	info := history.FaultInfo{ID: d.set.IDs.NextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin",
 		Target: string(p.Target), When: string(p.When), Injected: true}
 	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
 	p, err := d.meant(ctx, a, p)
@@ -112,9 +112,9 @@ func (d *Director) inject(ctx context.Context, a *activeStrike, p nemesis.Part) 
 	}
 	in := &activeFault{part: p, info: info, client: sole(a.clients()), spans: d.expectStalls(a, p),
 		done: make(chan struct{})}
-	first := sure(p) && !d.recordsLate
+	first := sure(p) && !d.set.RecordsLate
 	if first {
-		d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
+		d.set.Recorder.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 	}
 	spare := func() {}
 	if p.Ousts() {
@@ -124,7 +124,7 @@ func (d *Director) inject(ctx context.Context, a *activeStrike, p nemesis.Part) 
 	if in.InEffect, err = d.effect(ctx, a, p, info.ID, v); err != nil {
 		spare()
 		if first {
-			now := d.time.Now() // it was certainly in effect at no time
+			now := d.set.Time.Now() // it was certainly in effect at no time
 			d.end(in.info, in.client, nemesis.Effect{From: now, To: now, Proof: NotInjected}, false)
 		}
 		return nil, wrong(err)
@@ -156,7 +156,7 @@ func (d *Director) expectStalls(a *activeStrike, p nemesis.Part) (places []int) 
 	defer d.mu.Unlock()
 	for _, c := range a.clients() {
 		places = append(places, len(d.spans))
-		d.spans = append(d.spans, span{client: c, from: d.rec.Now(), frozen: p.Freezes()})
+		d.spans = append(d.spans, span{client: c, from: d.set.Recorder.Now(), frozen: p.Freezes()})
 	}
 	return places
 }
@@ -166,7 +166,7 @@ func (d *Director) expectStalls(a *activeStrike, p nemesis.Part) (places []int) 
 func (d *Director) kill(ctx context.Context, a *activeStrike, p nemesis.Part, v nemesis.Struck, info history.FaultInfo) error {
 	info.Holding, info.Waiting = d.met(a)
 	d.markKilled(a, p)
-	d.rec.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
+	d.set.Recorder.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
 	gone, err := d.effect(ctx, a, p, info.ID, v)
 	if err != nil {
 		return err

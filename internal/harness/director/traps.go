@@ -45,11 +45,11 @@ type laidTrap struct {
 // of what it has received (RFC 1122, 4.2.3.2).
 const acknowledged = 500 * time.Millisecond
 
-func newTraps(passing clock.Time, faults []scenarios.Fault) *traps {
-	planned := slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
+func newTraps(s Setting) *traps {
+	planned := slices.ContainsFunc(s.Plan.Scenario.Faults, func(f scenarios.Fault) bool {
 		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Spec().Waits() })
 	})
-	return &traps{planned: planned, time: passing, laid: map[int32]laidTrap{}, asking: map[int32]asking{}}
+	return &traps{planned: planned, wire: s.OnWire, time: s.Time, laid: map[int32]laidTrap{}, asking: map[int32]asking{}}
 }
 
 // lay notes a client's trap, which watch has wait for its packet.
