@@ -50,6 +50,9 @@ func (s *stage) inject(_ context.Context, at nemesis.Site) (nemesis.InEffect, er
 		return nil, errors.New("no such thing")
 	}
 	s.note(at.Kind + " begins")
+	if at.Waits() {
+		return &trapAct{act{s, at.Kind, 0}, len(s.noted()) > 1}, nil
+	}
 	return &act{s, at.Kind, monotime.Now()}, nil
 }
 
@@ -77,6 +80,40 @@ func (a *act) From() int64 { return a.from }
 func (a *act) Heal() (nemesis.Effect, error) {
 	a.s.note(a.kind + " ends")
 	return nemesis.Effect{From: a.from, To: monotime.Now(), Bit: true}, nil
+}
+
+// trapAct is a fault that waits for a packet. The first one of a stage waits in vain.
+type trapAct struct {
+	act
+	springs bool
+}
+
+func (a *trapAct) Watch(_ context.Context, done func(sprung bool)) (giveUp func()) {
+	if a.springs {
+		a.from = monotime.Now()
+	}
+	go done(a.springs)
+	return func() {}
+}
+
+func (a *trapAct) Met() bool { return false }
+
+func (a *trapAct) Kill(context.Context) (nemesis.Effect, error) { return a.Heal() }
+
+// TestTrapAtARandomMomentIsLaidAgain: where no packet has come, the fault looks for a holder again.
+func TestTrapAtARandomMomentIsLaidAgain(t *testing.T) {
+	s := staged(t, scenarios.Fault{Kind: nemesis.KindHold, Target: "holder", When: "random", Request: "write", For: ms})
+	ends, stop := make(chan error, 1), make(chan struct{})
+	if err := s.Holds(t.Context(), 1, "k0", 1); err != nil {
+		t.Fatal(err)
+	}
+	s.Begin(t.Context(), stop, func(err error) { ends <- err })
+	want := []string{"hold begins", "hold ends", "hold begins", "hold ends"}
+	until(t, func() bool { return len(s.noted()) >= len(want) })
+	close(stop)
+	if got, err := s.noted()[:len(want)], <-ends; err != nil || !slices.Equal(got, want) { // then it begins anew
+		t.Errorf("%q, want %q; %v", got, want, err)
+	}
 }
 
 // until waits for a condition.
