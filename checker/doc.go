@@ -596,7 +596,7 @@
 //
 //	A.acquire [0,1], A is gone at 10; B asks again and again, and is granted the key at 6,410
 //
-// # Stuck locks: the inquiry
+// # Stuck locks: the diagnosis
 //
 // The harness does not only wait. When a key is stuck as its clients see it, and no fault is in
 // force, it enters phase "ask": a fresh client asks while the workload goes on. If that one is

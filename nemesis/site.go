@@ -51,15 +51,15 @@ type Client struct {
 	App Application
 	// Whole: all that runs on its host is meant, and not one process group.
 	Whole bool
-	// Far is the agent of the machine that it is on, and Name what it is
-	// called, where that is another one. Then there is no process.
+	// Far is the agent of the machine that it is on, where that is another
+	// one, and Name what it is called where there is no process here.
 	Far  Far
 	Name string
 }
 
 // name is what the client's host is called.
 func (c Client) name() string {
-	if c.Far != nil {
+	if c.Proc == nil {
 		return c.Name
 	}
 	return c.Proc.Host().Name

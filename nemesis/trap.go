@@ -88,6 +88,16 @@ func (n *Net) lay(tag string, s Spec, victim string, asked Asked, peers []string
 	return t, nil
 }
 
+// Watch has done called when the trap has sprung, or when the waiting has ended before.
+func (t *Trap) Watch(ctx context.Context, done func(sprung bool)) (giveUp func()) {
+	waiting, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		done(t.Await(waiting) == nil)
+	}()
+	return cancel
+}
+
 // Await waits until the trap has sprung. Its error says that it has not when ctx ended.
 func (t *Trap) Await(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)

@@ -48,24 +48,24 @@ const startLimit = 3 * time.Minute
 // run is the state of one run.
 type run struct {
 	*record.Record
-	cfg       Config
-	network   *hosts.Network
-	service   *backends.Service
-	store     *backends.Store
-	workers   []*workerProcess // the workload's clients
-	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
-	director  *director.Director
-	vigil     *vigil
-	recording atomic.Bool // rec and director are there: set once, before the first op
-	taps      taps
-	sessions  sessions
-	shared    string // a folder that all clients share, for locks on files
+	cfg        Config
+	network    *hosts.Network
+	service    *backends.Service
+	store      *backends.Store
+	workers    []*workerProcess // the workload's clients
+	probes     []*workerProcess // fresh clients: one for the probe, one for the final probe
+	director   *director.Director
+	stuckWatch *stuckWatch
+	recording  atomic.Bool // rec and director are there: set once, before the first op
+	taps       taps
+	sessions   sessions
+	shared     string // a folder that all clients share, for locks on files
 }
 
 func newRun(cfg Config) *run {
 	r := &run{cfg: cfg, Record: record.New(cfg.Plan, cfg.Lock, cfg.Keys, cfg.Progress)}
 	ttl := cfg.Plan.Scenario.TTL.Std()
-	r.vigil = newVigil(r.Patience()+vigilMargin, checker.Lifetime(ttl, 0), r.Keys)
+	r.stuckWatch = newStuckWatch(r.Patience()+stuckMargin, checker.Lifetime(ttl, 0), r.Keys)
 	return r
 }
 

@@ -176,7 +176,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	r.director, err = director.New(director.Setting{Plan: r.cfg.Plan, Recorder: r.Recorder, IDs: &r.IDs, Nodes: nodes,
 		Net: net, Procs: procs, Apps: apps, Service: r.service,
-		Expire: r.expire, Leader: r.service.Leader, OnWire: r.cfg.Lock.OnWire, NoteStall: r.vigil.noteStall})
+		Expire: r.expire, Leader: r.service.Leader, OnWire: r.cfg.Lock.OnWire, NoteStall: r.stuckWatch.noteStall})
 	if err != nil {
 		return err
 	}

@@ -73,15 +73,16 @@ var allowed = map[string][]string{
 	"tidy":      {},
 
 	// rooms of the harness
-	"harness/app":       {"audit", "backends", "history", "hosts", "nemesis", "scenarios"},
-	"harness/clock":     {},
-	"harness/director":  {"history", "hosts", "nemesis", "netfault", "scenarios"},
-	"harness/possible":  {"backends", "clients", "nemesis", "scenarios", "store"},
-	"harness/record":    {"backends", "checker", "clients", "history", "nemesis", "scenarios", "store"},
-	"harness/simulated": {"adapter", "backends", "clients", "history", "hosts", "nemesis", "scenarios", "spelling", "store"},
-	"harness/wire":      {"clients", "history", "nemesis"},
-	"harness/worker":    {"adapter", "clients", "store"},
-	"harness/workload":  {"clients", "history", "nemesis", "scenarios"},
+	"harness/app":      {"audit", "backends", "history", "hosts", "nemesis", "scenarios"},
+	"harness/clock":    {},
+	"harness/director": {"history", "hosts", "nemesis", "scenarios"},
+	"harness/possible": {"backends", "clients", "nemesis", "scenarios", "store"},
+	"harness/record":   {"backends", "checker", "clients", "history", "nemesis", "scenarios", "store"},
+	"harness/simulated": {"adapter", "backends", "clients", "history", "hosts", "nemesis", "netfault", "scenarios", "spelling",
+		"store"},
+	"harness/wire":     {"clients", "history", "nemesis"},
+	"harness/worker":   {"adapter", "clients", "store"},
+	"harness/workload": {"clients", "history", "nemesis", "scenarios"},
 }
 
 // rooms is the import graph inside folders that have walls, of their non-test

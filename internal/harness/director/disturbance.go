@@ -8,11 +8,11 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/clock"
 )
 
-// CalmSince returns since when no fault has disturbed anything, and false if one does.
-func (d *Director) CalmSince() (time.Time, bool) {
+// UndisturbedSince returns since when no fault has disturbed anything, and false if one does.
+func (d *Director) UndisturbedSince() (time.Time, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.calm, !d.strikes()
+	return d.undisturbed, !d.strikes()
 }
 
 // DisturbedSince reports whether what a fault on nodes has done may still be felt, or was after t.
@@ -29,15 +29,15 @@ func (d *Director) strikes() bool { return d.down || len(d.struck) > 0 }
 func (d *Director) Suspend() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.hushed = !d.strikes()
-	return d.hushed
+	d.suspended = !d.strikes()
+	return d.suspended
 }
 
 // Resume lets faults strike again.
 func (d *Director) Resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.hushed = false
+	d.suspended = false
 }
 
 // AwaitThaw waits until no fault keeps the client frozen.
@@ -55,14 +55,14 @@ func (d *Director) AwaitThaw(ctx context.Context, client int32) error {
 	}
 }
 
-// Struck reports whether a fault has the client in its grip.
+// Struck reports whether a fault strikes the client now.
 func (d *Director) Struck(client int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.struck[client]
 }
 
-// AwaitRelease waits until no fault has the client in its grip.
+// AwaitRelease waits until no fault strikes the client.
 func (d *Director) AwaitRelease(ctx context.Context, client int32) error {
 	for d.Struck(client) {
 		if !clock.Pause(ctx, nil, turnStep) {

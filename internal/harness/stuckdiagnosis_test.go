@@ -25,9 +25,9 @@ func deserted(lock string) scenarios.Plan {
 	return p
 }
 
-// inquiries counts the times at which fresh clients asked while the workload went on, the
+// diagnoses counts the times at which fresh clients asked while the workload went on, the
 // acquires of theirs that were granted then, and the clients of the workload that were closed.
-func inquiries(h *history.History) (times, granted, ended int) {
+func diagnoses(h *history.History) (times, granted, ended int) {
 	phase := ""
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -54,7 +54,7 @@ func TestFreshClientsAskWhileTheRunGoesOn(t *testing.T) {
 	t.Parallel()
 	decided.Run(t, func() {
 		h := carried(t, controls.Sleeper, deserted("broken-redis-sleeper"))
-		times, granted, ended := inquiries(h)
+		times, granted, ended := diagnoses(h)
 		if times == 0 || granted == 0 {
 			decided.Lacks("a fresh client that was granted the key: asked %d times", times)
 		}
@@ -73,12 +73,12 @@ func TestFreshClientsAskWhileTheRunGoesOn(t *testing.T) {
 func TestClientsAreClosedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	p := deserted("broken-no-ttl")
-	// The first inquiry ends after some 25 s. Whoever waits then for the key
+	// The first diagnosis ends after some 25 s. Whoever waits then for the key
 	// that nobody gets need not do so for long.
 	p.Scenario.Duration, p.Scenario.Workload.AcquireTimeout = scenarios.Duration(15*time.Second), scenarios.Duration(10*time.Second)
 	decided.Run(t, func() {
 		h := carried(t, controls.NoTTL, p)
-		times, granted, ended := inquiries(h)
+		times, granted, ended := diagnoses(h)
 		if granted > 0 {
 			t.Errorf("asked %d times and granted %d", times, granted)
 		}
@@ -98,7 +98,7 @@ func TestNobodyIsClosedForAHonestLock(t *testing.T) {
 	p.Scenario.Duration = scenarios.Duration(6 * time.Second)
 	decided.Run(t, func() {
 		h := carried(t, redis.Setnx, p)
-		if _, _, ended := inquiries(h); ended > 0 {
+		if _, _, ended := diagnoses(h); ended > 0 {
 			amiss(t, h, "%d clients were closed", ended)
 		}
 		cameTo(t, h, checker.StuckLock, checker.Pass)

@@ -3,99 +3,22 @@ package director
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// hit is a strike that was taken: whom it has in its grip, and at which step.
-type hit struct {
-	*aimed
-	victims []nemesis.Victim // clients; none: nodes
-	nodes   []string         // those that were chosen
-	leader  string           // whom the service named, if it was asked
-	at      nemesis.Step
-	taken   time.Time
-}
-
-// clients are the numbers of the victims.
-func (h *hit) clients() (all []int32) {
-	for _, v := range h.victims {
-		all = append(all, v.Client)
-	}
-	return all
-}
-
-// scene is what is known of the clients. The caller holds the lock.
-func (d *Director) scene() nemesis.Scene {
-	s := nemesis.Scene{Holders: d.holders, Waiters: d.waiters, Selves: maps.Clone(d.selves)}
-	for c := int32(1); c <= d.clients; c++ {
-		if _, dead := d.killed[c]; !dead && !d.struck[c] {
-			s.Free = append(s.Free, c)
-		}
-	}
-	return s
-}
-
-// take takes an armed fault for a strike, with whomever it means at the step in
-// its grip; nil: it can't have them. The caller holds the lock.
-func (d *Director) take(f *aimed, at nemesis.Step) *hit {
-	if !f.armed || d.hushed {
-		return nil
-	}
-	h := &hit{aimed: f, at: at, taken: time.Now()}
-	if f.strike.Target.Client() {
-		if h.victims = f.strike.Target.Clients(d.scene(), at, f.draws); len(h.victims) == 0 {
-			return nil
-		}
-		for _, c := range h.clients() {
-			d.struck[c] = true
-		}
-	} else {
-		if d.down {
-			return nil
-		}
-		d.down = true
-	}
-	f.armed = false
-	return h
-}
-
-// putBack arms a fault again that was taken and has not struck.
-func (d *Director) putBack(h *hit) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.letGo(h)
-	if h.retired {
-		h.over <- nil
-		return
-	}
-	h.armed = true
-}
-
-// letGo ends a fault's grip. The caller holds the lock.
-func (d *Director) letGo(h *hit) {
-	if !h.strike.Target.Client() {
-		d.down = false
-	}
-	for _, c := range h.clients() {
-		delete(d.struck, c)
-	}
-}
-
 // Reached is called by a client at every step. A fault whose aim fits is in effect when it returns.
 func (d *Director) Reached(ctx context.Context, s nemesis.Step) error {
-	h := d.taken(s)
-	if h == nil {
+	a := d.taken(s)
+	if a == nil {
 		return nil
 	}
-	defer d.heldUp(s.Client, d.rec.Now(), h.strike)
-	return d.strikeBy(ctx, h, s.Client)
+	defer d.heldUp(s.Client, d.set.Recorder.Now(), a.strike)
+	return d.strikeBy(ctx, a, s.Client)
 }
 
 // heldUp records that a client's application has stood still since from, if that was long: it
@@ -103,7 +26,7 @@ func (d *Director) Reached(ctx context.Context, s nemesis.Step) error {
 // client its lease. A fault that can't miss is recorded before it strikes, and says so itself.
 func (d *Director) heldUp(client int32, from int64, s nemesis.Strike) {
 	i := slices.IndexFunc(s.Parts, nemesis.Part.MayMiss)
-	to := d.rec.Now()
+	to := d.set.Recorder.Now()
 	if i < 0 || time.Duration(to-from) < d.ttl/10 {
 		return
 	}
@@ -113,8 +36,8 @@ func (d *Director) heldUp(client int32, from int64, s nemesis.Strike) {
 }
 
 // strikeBy strikes on a client's goroutine, and tells the client whether that was its own end.
-func (d *Director) strikeBy(ctx context.Context, h *hit, client int32) error {
-	if err := d.carry(ctx, h); err != nil {
+func (d *Director) strikeBy(ctx context.Context, a *activeStrike, client int32) error {
+	if err := d.strike(ctx, a); err != nil {
 		return err
 	}
 	if d.Dead(client) {
@@ -124,15 +47,15 @@ func (d *Director) strikeBy(ctx context.Context, h *hit, client int32) error {
 }
 
 // taken takes the fault that strikes at the step; nil: none does.
-func (d *Director) taken(s nemesis.Step) *hit {
+func (d *Director) taken(s nemesis.Step) *activeStrike {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, f := range d.faults {
 		if !f.armed || !f.strike.Strikes(s) || !d.means(f, s) {
 			continue
 		}
-		if h := d.take(f, s); h != nil {
-			return h
+		if a := d.take(f, s); a != nil {
+			return a
 		}
 	}
 	return nil
@@ -140,11 +63,11 @@ func (d *Director) taken(s nemesis.Step) *hit {
 
 // means reports whether a fault that was armed with a grant strikes at the
 // step: at one of that grant, as long as it is held. The caller holds the lock.
-func (d *Director) means(f *aimed, s nemesis.Step) bool {
+func (d *Director) means(f *plannedFault, s nemesis.Step) bool {
 	if f.only == 0 || s.Moment == nemesis.Acquiring || s.Grant == f.only {
 		return true
 	}
-	return !slices.ContainsFunc(d.holders, func(h nemesis.Holding) bool { return h.Grant == f.only })
+	return !slices.ContainsFunc(d.holders, func(a nemesis.Holding) bool { return a.Grant == f.only })
 }
 
 // renewalShare is the part of the TTL up to which a fault into a renewal waits:
@@ -157,7 +80,7 @@ func (d *Director) Acquiring(ctx context.Context, client int32, key string) (ans
 	d.mu.Lock()
 	d.waiters = append(d.waiters, nemesis.Waiting{Client: client, Key: key})
 	d.mu.Unlock()
-	struck := d.into(ctx, nemesis.Step{Moment: nemesis.Acquiring, Client: client, Key: key}, d.ttl)
+	struck := d.underway(ctx, nemesis.Step{Moment: nemesis.Acquiring, Client: client, Key: key}, d.ttl)
 	return func() error {
 		d.mu.Lock()
 		d.waiters = slices.DeleteFunc(d.waiters, func(w nemesis.Waiting) bool { return w.Client == client })
@@ -169,7 +92,7 @@ func (d *Director) Acquiring(ctx context.Context, client int32, key string) (ans
 // Renewing is called by a client right before it sends a renewal, and what it
 // returns when the answer has come (see underway).
 func (d *Director) Renewing(ctx context.Context, client int32, key string, grant int64) (answered func() error) {
-	return d.into(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: grant, Key: key},
+	return d.underway(ctx, nemesis.Step{Moment: nemesis.WhileRenewing, Client: client, Grant: grant, Key: key},
 		d.ttl/renewalShare)
 }
 
@@ -177,41 +100,43 @@ func (d *Director) Renewing(ctx context.Context, client int32, key string, grant
 // a while later, at the longest after longest, if the answer has not come by then. The client
 // calls answered when it has; a fault that strikes just then is in effect when that returns.
 func (d *Director) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
-	h := d.taken(s)
-	if h == nil {
+	a := d.taken(s)
+	if a == nil {
 		return func() error { return nil }
 	}
-	if h.strike.Parts[0].Waits() { // for the call that is about to be sent
-		err := d.strikeBy(ctx, h, s.Client)
+	if a.strike.Parts[0].Waits() { // for the call that is about to be sent
+		err := d.strikeBy(ctx, a, s.Client)
 		return func() error { return err }
 	}
-	strike := h.strike // the next one may be planned by the time of the answer
-	came, struck := make(chan struct{}), make(chan error, 1)
-	delay := nemesis.Delay(h.delays, longest)
-	go func() {
-		if !clock.Pause(ctx, came, delay) || clock.Closed(came) {
-			d.putBack(h)
+	strike := a.strike // the next one may be planned by the time of the answer
+	struck := make(chan error, 1)
+	stop := d.set.Time.After(ctx, nemesis.Delay(a.delays, longest), func(whole bool) {
+		if !whole {
+			d.putBack(a)
 			struck <- nil
 			return
 		}
-		struck <- d.strikeBy(ctx, h, s.Client)
-	}()
+		struck <- d.strikeBy(ctx, a, s.Client)
+	})
 	return func() error {
-		close(came)
-		defer d.heldUp(s.Client, d.rec.Now(), strike)
+		if stop() {
+			d.putBack(a)
+			return nil
+		}
+		defer d.heldUp(s.Client, d.set.Recorder.Now(), strike)
 		return <-struck
 	}
 }
 
 // strikeNow strikes at once, if whoever the armed fault is aimed at can be had.
-func (d *Director) strikeNow(ctx context.Context, f *aimed) error {
+func (d *Director) strikeNow(ctx context.Context, f *plannedFault) error {
 	d.mu.Lock()
-	h := d.take(f, nemesis.Step{Moment: nemesis.Random, Grant: f.only})
+	a := d.take(f, nemesis.Step{Moment: nemesis.Random, Grant: f.only})
 	d.mu.Unlock()
-	if h == nil {
+	if a == nil {
 		return nil
 	}
-	return d.carry(ctx, h)
+	return d.strike(ctx, a)
 }
 
 // Holds notes what a client holds. A fault that has been waiting for a holder,
@@ -224,31 +149,40 @@ func (d *Director) Holds(ctx context.Context, client int32, key string, grant in
 	}
 	d.holders = append(d.holders, nemesis.Holding{Client: client, Grant: grant, Key: key})
 	d.granted++
-	var waiting []*aimed
-	var strikes []nemesis.Strike
+	var due []dueFault
 	for _, f := range d.faults {
-		cued := f.awaits != 0 && f.awaits <= d.granted
-		if cued {
+		now := f.awaits != 0 && f.awaits <= d.granted
+		if now {
 			f.armed, f.awaits, f.only = true, 0, grant
 		}
-		if f.armed && f.strike.When == nemesis.Random && (cued || f.strike.Target == nemesis.Holder) {
-			waiting, strikes = append(waiting, f), append(strikes, f.strike)
+		if f.armed && f.strike.When == nemesis.Random && (now || f.strike.Target == nemesis.Holder) {
+			due = append(due, dueFault{f, f.strike, now})
 		}
 	}
 	d.mu.Unlock()
-	for i, f := range waiting {
-		from := d.rec.Now()
-		err := d.strikeNow(ctx, f)
-		if d.heldUp(client, from, strikes[i]); err != nil {
+	for _, f := range due {
+		from := d.set.Recorder.Now()
+		err := d.strikeNow(ctx, f.plannedFault)
+		if d.heldUp(client, from, f.strike); err != nil {
 			return err
+		}
+		if f.now && d.armed(f.plannedFault) {
+			f.wake() // another fault has whom it is aimed at: from now on it looks again and again
 		}
 	}
 	return nil
+}
+
+// dueFault is a fault that may strike with a grant; now: it waited for that one.
+type dueFault struct {
+	*plannedFault
+	strike nemesis.Strike // the next one may be planned meanwhile
+	now    bool
 }
 
 // Releases notes that a client does not hold the grant any more, as far as it knows.
 func (d *Director) Releases(grant int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.holders = slices.DeleteFunc(d.holders, func(h nemesis.Holding) bool { return h.Grant == grant })
+	d.holders = slices.DeleteFunc(d.holders, func(a nemesis.Holding) bool { return a.Grant == grant })
 }

@@ -8,7 +8,7 @@ import (
 // nextGrant waits for a grant whose acquire is sent from now on, and whose client still
 // believes in it. It returns 0 when the context has ended, or the workload's time is over.
 func (d *Director) nextGrant(ctx context.Context) int64 {
-	after := d.ids.Ops()
+	after := d.set.IDs.Ops()
 	step := time.NewTicker(turnStep)
 	defer step.Stop()
 	for {

@@ -12,15 +12,15 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
 )
 
-// vigil notices a key that nobody gets while the workload goes on, by what its clients were
+// stuckWatch notices a key that nobody gets while the workload goes on, by what its clients were
 // answered. Nobody believes in a grant of the key, and for as long as the judge allows
 // (checker.Patience) a client has waited for it, or has asked again and again and was told busy.
-type vigil struct {
+type stuckWatch struct {
 	patience time.Duration
 	rest     time.Duration // at most between two acquires of a client that belong together
 
 	mu     sync.Mutex
-	keys   map[string]*wanted
+	keys   map[string]*wantedKey
 	stalls []stall
 }
 
@@ -30,8 +30,8 @@ type stall struct {
 	lasted time.Duration
 }
 
-// wanted is what the vigil knows of one key.
-type wanted struct {
+// wantedKey is what the watch knows of one key.
+type wantedKey struct {
 	holds map[int64]int32 // the grants that clients believe in, and whose they are
 	last  int32           // the client that was granted it last; 0: none was
 	free  time.Time       // since when nobody believes in a grant
@@ -49,60 +49,60 @@ type ask struct {
 	denied      time.Time // when an acquire first ended without a grant; zero: none did
 }
 
-func newVigil(patience, rest time.Duration, keys []string) *vigil {
-	v := &vigil{patience: patience, rest: rest, keys: map[string]*wanted{}}
+func newStuckWatch(patience, rest time.Duration, keys []string) *stuckWatch {
+	w := &stuckWatch{patience: patience, rest: rest, keys: map[string]*wantedKey{}}
 	for _, k := range keys {
-		v.keys[k] = &wanted{holds: map[int64]int32{}, asks: map[int32]*ask{}}
+		w.keys[k] = &wantedKey{holds: map[int64]int32{}, asks: map[int32]*ask{}}
 	}
-	return v
+	return w
 }
 
 // sends is told that a client is about to be sent an op, and returns what takes its answer.
-func (v *vigil) sends(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
+func (w *stuckWatch) sends(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
 	switch {
 	case len(o.Set) > 0:
-		return func(id int64, r wire.Reply) { v.answeredSet(client, o, id, r) }
+		return func(id int64, r wire.Reply) { w.answeredSet(client, o, id, r) }
 	case o.Kind == history.Acquire:
-		v.asked(client, o.Key, time.Now())
-		return func(id int64, r wire.Reply) { v.answered(client, o.Key, id, r, time.Now()) }
+		w.asked(client, o.Key, time.Now())
+		return func(id int64, r wire.Reply) { w.answered(client, o.Key, id, r, time.Now()) }
 	case o.Kind == history.Release:
-		return func(int64, wire.Reply) { v.released(o.Key, o.Grant, time.Now()) }
+		return func(int64, wire.Reply) { w.released(o.Key, o.Grant, time.Now()) }
 	}
 	return func(int64, wire.Reply) {}
 }
 
 // answeredSet takes the answer to a call for several keys. Only who has them
 // counts: any of them may be wanted while another is held.
-func (v *vigil) answeredSet(client int32, o wire.Op, id int64, r wire.Reply) {
+func (w *stuckWatch) answeredSet(client int32, o wire.Op, id int64, r wire.Reply) {
 	for i, key := range o.Set {
 		switch {
 		case o.Kind == history.Release:
-			v.released(key, o.Grant+int64(i), time.Now())
+			w.released(key, o.Grant+int64(i), time.Now())
 		case o.Kind == history.Acquire && r.Result == wire.ResultOK:
-			v.answered(client, key, id+int64(i), r, time.Now())
+			w.answered(client, key, id+int64(i), r, time.Now())
 		}
 	}
 }
 
-func (v *vigil) asked(client int32, key string, now time.Time) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	k := v.keys[key]
+func (w *stuckWatch) asked(client int32, key string, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.keys[key]
 	a := k.asks[client]
 	if a == nil {
 		a = &ask{}
 		k.asks[client] = a
 	}
-	if a.since.IsZero() || now.Sub(a.last) > v.rest {
+	if a.since.IsZero() || now.Sub(a.last) > w.rest {
 		a.since = now
 	}
 	a.open = true
 }
 
-func (v *vigil) answered(client int32, key string, id int64, r wire.Reply, now time.Time) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	k := v.keys[key]
+func (w *stuckWatch) answered(client int32, key string, id int64, r wire.Reply, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.keys[key]
 	if r.Result == wire.ResultOK {
 		k.holds[id], k.last, k.tried = client, client, false
 		delete(k.asks, client)
@@ -122,10 +122,10 @@ func (v *vigil) answered(client int32, key string, id int64, r wire.Reply, now t
 	}
 }
 
-func (v *vigil) released(key string, grant int64, now time.Time) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	k := v.keys[key]
+func (w *stuckWatch) released(key string, grant int64, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.keys[key]
 	if _, held := k.holds[grant]; held {
 		delete(k.holds, grant)
 		k.free = now
@@ -133,10 +133,10 @@ func (v *vigil) released(key string, grant int64, now time.Time) {
 }
 
 // gone is told that a client's process has ended: a fresh one may take its place.
-func (v *vigil) gone(client int32) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, k := range v.keys {
+func (w *stuckWatch) gone(client int32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, k := range w.keys {
 		delete(k.asks, client)
 		for grant, c := range k.holds {
 			if c == client {
@@ -149,18 +149,18 @@ func (v *vigil) gone(client int32) {
 
 // stuck returns a key that was free and wanted for too long at now; nothing was
 // disturbed after calm.
-func (v *vigil) stuck(now, calm time.Time) (key string, found bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(v.keys)) {
-		k := v.keys[key]
+func (w *stuckWatch) stuck(now, calm time.Time) (key string, found bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(w.keys)) {
+		k := w.keys[key]
 		if len(k.holds) > 0 || k.tried {
 			continue
 		}
 		for _, a := range k.asks {
-			goesOn := a.open || now.Sub(a.last) <= v.rest
+			goesOn := a.open || now.Sub(a.last) <= w.rest
 			since := clock.Latest(a.since, k.free, calm)
-			if goesOn && !a.since.IsZero() && now.Sub(since)-v.stalled(since) >= v.patience {
+			if goesOn && !a.since.IsZero() && now.Sub(since)-w.stalled(since) >= w.patience {
 				return key, true
 			}
 		}
@@ -169,43 +169,43 @@ func (v *vigil) stuck(now, calm time.Time) (key string, found bool) {
 }
 
 // noteStall is told of a stall of a client.
-func (v *vigil) noteStall(lasted time.Duration) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.stalls = append(v.stalls, stall{time.Now(), lasted})
+func (w *stuckWatch) noteStall(lasted time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stalls = append(w.stalls, stall{time.Now(), lasted})
 }
 
 // stalled is for how long clients stood still since an instant, all added up as
 // the judge does, but no more than the patience: on a machine that is always
 // busy, nobody would ever ask. The caller holds the lock.
-func (v *vigil) stalled(since time.Time) (sum time.Duration) {
-	for i := len(v.stalls) - 1; i >= 0 && v.stalls[i].noted.After(since); i-- {
-		sum += v.stalls[i].lasted
+func (w *stuckWatch) stalled(since time.Time) (sum time.Duration) {
+	for i := len(w.stalls) - 1; i >= 0 && w.stalls[i].noted.After(since); i-- {
+		sum += w.stalls[i].lasted
 	}
-	return min(sum, v.patience)
+	return min(sum, w.patience)
 }
 
 // tried is told that fresh clients have asked for a key, and whether the last
 // of them was refused it, too.
-func (v *vigil) tried(key string, refused bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.keys[key].free, v.keys[key].tried = time.Now(), refused
+func (w *stuckWatch) tried(key string, refused bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.keys[key].free, w.keys[key].tried = time.Now(), refused
 }
 
 // suspects puts clients in the order in which they are to be closed to free the
 // key: first those that were not granted it and hold nothing, who gave up first
 // in front; then the others; and last the one that was granted the key last.
-func (v *vigil) suspects(key string, clients []int32) []int32 {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	k := v.keys[key]
+func (w *stuckWatch) suspects(key string, clients []int32) []int32 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.keys[key]
 	rank := func(c int32) int {
 		a := k.asks[c]
 		switch {
 		case c == k.last:
 			return 3
-		case v.holding(c):
+		case w.holding(c):
 			return 2
 		case a == nil || a.denied.IsZero():
 			return 1
@@ -223,8 +223,8 @@ func (v *vigil) suspects(key string, clients []int32) []int32 {
 }
 
 // holding reports whether a client believes in a grant. The caller holds the lock.
-func (v *vigil) holding(client int32) bool {
-	for _, k := range v.keys {
+func (w *stuckWatch) holding(client int32) bool {
+	for _, k := range w.keys {
 		for _, c := range k.holds {
 			if c == client {
 				return true
@@ -234,6 +234,6 @@ func (v *vigil) holding(client int32) bool {
 	return false
 }
 
-// vigilMargin is for how much longer than the judge demands a key must have
+// stuckMargin is for how much longer than the judge demands a key must have
 // been free and wanted, for the judge has better clocks.
-const vigilMargin = 200 * time.Millisecond
+const stuckMargin = 200 * time.Millisecond

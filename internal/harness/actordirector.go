@@ -10,26 +10,26 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// conducted is a run's director for its actors.
-type conducted struct {
+// actorDirector is a run's director for its actors: it also brings dead clients back.
+type actorDirector struct {
 	*director.Director
 	run *run
 }
 
-func (c conducted) Asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
-	over, told := c.Asking(client, o), c.run.vigil.sends(client, o)
+func (c actorDirector) Asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
+	over, told := c.Asking(client, o), c.run.stuckWatch.sends(client, o)
 	return func(id int64, r wire.Reply) {
 		told(id, r)
 		over()
 	}
 }
 
-func (c conducted) Revive(ctx context.Context, a *workload.Actor) error {
+func (c actorDirector) Revive(ctx context.Context, a *workload.Actor) error {
 	if err := c.AwaitRelease(ctx, a.Number); err != nil {
 		return err
 	}
 	why, _ := c.Death(a.Number)
-	fresh, err := c.run.replace(ctx, c.run.workers[a.Number-1], why, a.Done)
+	fresh, err := c.run.restartClient(ctx, c.run.workers[a.Number-1], why, a.Done)
 	if err != nil {
 		return err
 	}
@@ -38,14 +38,14 @@ func (c conducted) Revive(ctx context.Context, a *workload.Actor) error {
 	return nil
 }
 
-func (c conducted) Dies(ctx context.Context, a *workload.Actor) error {
+func (c actorDirector) Dies(ctx context.Context, a *workload.Actor) error {
 	c.RoundOver(a.Number) // what a trap waits for does not come any more
 	for condemned := false; !condemned; condemned = c.Condemn(a.Number) {
 		if err := c.AwaitRelease(ctx, a.Number); err != nil {
 			return err
 		}
 		if c.Dead(a.Number) {
-			return wire.ErrKilled // a fault has killed it meanwhile, or an inquiry closes it
+			return wire.ErrKilled // a fault has killed it meanwhile, or it is closed to free a stuck key
 		}
 	}
 	if _, err := nemesis.Kill(ctx, c.run.workers[a.Number-1].proc); err != nil {
@@ -67,11 +67,11 @@ func (r *run) leave(ctx context.Context, a *workload.Actor) error {
 	}
 }
 
-// replace records that a client's process is gone and, after a while, starts a
+// restartClient records that a client's process is gone and, after a while, starts a
 // fresh one in its place: the same client on the same host, which knows nothing
 // of what its predecessor held. The while is as long as the absence says; that
 // of a client that was killed ends with the workload's time.
-func (r *run) replace(ctx context.Context, old *workerProcess, why director.Absence,
+func (r *run) restartClient(ctx context.Context, old *workerProcess, why director.Absence,
 	done <-chan struct{}) (*workerProcess, error) {
 	var err error
 	if why.Closing != nil {
@@ -82,7 +82,7 @@ func (r *run) replace(ctx context.Context, old *workerProcess, why director.Abse
 	if err != nil {
 		return nil, err
 	}
-	r.vigil.gone(old.Number)
+	r.stuckWatch.gone(old.Number)
 	if !why.Wait(ctx, done) {
 		return nil, context.Cause(ctx)
 	}

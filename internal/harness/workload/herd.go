@@ -9,11 +9,12 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// stampede lets all clients wait for one key: each that gets it works shortly, releases and
-// waits again. The requests that the service has handled are recorded when, for the first
-// time, all wait but the holder, and again when the workload's time is over: a judge can
-// tell how many a release costs, and whether that grows with the number of those who wait.
-type stampede struct {
+// herd is the workload "stampede": all clients wait for one key. Each that gets it works
+// shortly, releases and waits again. The requests that the service has handled are recorded when,
+// for the first time, all wait but the holder, and again when the workload's time is over. From
+// that a judge can tell how many a release costs, and whether that grows with the number of
+// those who wait.
+type herd struct {
 	others int
 	// patience is how long a holder waits for the others before the measured time begins.
 	patience time.Duration
@@ -26,19 +27,19 @@ type stampede struct {
 	ended   bool          // the second
 }
 
-func newStampede(s Setting) Job {
-	return &stampede{others: s.Scenario.Clients - 1, patience: s.Scenario.TTL.Std() / 4, count: s.Count,
+func newHerd(s Setting) Job {
+	return &herd{others: s.Scenario.Clients - 1, patience: s.Scenario.TTL.Std() / 4, count: s.Count,
 		all: make(chan struct{})}
 }
 
-func (s *stampede) Run(ctx context.Context, a *Actor) error {
+func (s *herd) Run(ctx context.Context, a *Actor) error {
 	if err := a.repeat(ctx, s.round); err != nil {
 		return err
 	}
 	return s.end(ctx)
 }
 
-func (s *stampede) round(ctx context.Context, a *Actor) error {
+func (s *herd) round(ctx context.Context, a *Actor) error {
 	waits := false // a client that is killed may never come to wait
 	a.acquires = func() { waits = true; s.wait() }
 	answered := func() {
@@ -63,14 +64,14 @@ func (s *stampede) round(ctx context.Context, a *Actor) error {
 }
 
 // wait notes a client that waits, wake one that does not wait any more.
-func (s *stampede) wait() {
+func (s *herd) wait() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting++
 	s.look()
 }
 
-func (s *stampede) wake() {
+func (s *herd) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting--
@@ -78,7 +79,7 @@ func (s *stampede) wake() {
 }
 
 // look notices whether all wait but one. The caller holds the lock.
-func (s *stampede) look() {
+func (s *herd) look() {
 	switch all := s.waiting == s.others; {
 	case all && !clock.Closed(s.all):
 		close(s.all)
@@ -88,7 +89,7 @@ func (s *stampede) look() {
 }
 
 // begin lets the measured time begin when all others wait, if it has not begun.
-func (s *stampede) begin(ctx context.Context, a *Actor) error {
+func (s *herd) begin(ctx context.Context, a *Actor) error {
 	s.mu.Lock()
 	begun, all := s.begun, s.all
 	s.mu.Unlock()
@@ -110,7 +111,7 @@ func (s *stampede) begin(ctx context.Context, a *Actor) error {
 }
 
 // end lets the measured time end, for all clients.
-func (s *stampede) end(ctx context.Context) error {
+func (s *herd) end(ctx context.Context) error {
 	s.mu.Lock()
 	mine := s.begun && !s.ended
 	s.ended = true

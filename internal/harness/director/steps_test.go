@@ -33,7 +33,7 @@ func TestHeldUpIsTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := &Director{rec: rec, ids: &wire.Numbers{}, ttl: 2 * time.Second}
+			d := &Director{set: Setting{Recorder: rec, IDs: &wire.Numbers{}}, ttl: 2 * time.Second}
 			d.heldUp(3, rec.Now()-c.since, strike(c.kind))
 			if err := rec.Close(); err != nil {
 				t.Fatal(err)

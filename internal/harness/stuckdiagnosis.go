@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// An inquiry asks for a key that nobody gets: a fresh client first. If that is
+// This file finds out why a key is stuck. A fresh client asks for it first. If that is
 // refused too, the workload's clients are closed one after the other, and after
 // each a fresh client asks again. The history then tells whose end freed the key.
 
@@ -32,27 +32,28 @@ const (
 	granted
 )
 
-// keepAsking looks for keys that nobody gets, and asks for them, until every application has left.
-func (r *run) keepAsking(ctx context.Context, left <-chan struct{}) error {
+// diagnoseStuckKeys looks for keys that nobody gets, and finds out why, until every application
+// has left.
+func (r *run) diagnoseStuckKeys(ctx context.Context, left <-chan struct{}) error {
 	if r.Claims().Permits <= 0 {
 		return nil // it is no lock
 	}
 	for clock.Pause(ctx, left, lookEvery) && !clock.Closed(left) {
-		calm, undisturbed := r.director.CalmSince()
-		key, stuck := r.vigil.stuck(time.Now(), calm)
+		calm, undisturbed := r.director.UndisturbedSince()
+		key, stuck := r.stuckWatch.stuck(time.Now(), calm)
 		if !undisturbed || !stuck || !r.director.Suspend() {
 			continue
 		}
-		if err := r.askMeanwhile(ctx, key, left); err != nil {
+		if err := r.diagnose(ctx, key, left); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// askMeanwhile carries out an inquiry while the workload goes on and no fault
+// diagnose finds out why a key is stuck, while the workload goes on and no fault
 // strikes. Clients that it closes stay away until it is over.
-func (r *run) askMeanwhile(ctx context.Context, key string, left <-chan struct{}) error {
+func (r *run) diagnose(ctx context.Context, key string, left <-chan struct{}) error {
 	over := make(chan struct{})
 	r.Enter(history.PhaseAsk)
 	defer func() {
@@ -62,12 +63,12 @@ func (r *run) askMeanwhile(ctx context.Context, key string, left <-chan struct{}
 	}()
 	got, err := r.askFresh(ctx, key, r.FirstAsk(), left)
 	if got == refused && err == nil {
-		got, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, r.director.Present()), left,
+		got, err = r.closeSuspects(ctx, key, r.stuckWatch.suspects(key, r.director.Present()), left,
 			func(ctx context.Context, client int32) error {
-				return r.closeMeanwhile(ctx, client, over)
+				return r.closeSuspect(ctx, client, over)
 			})
 	}
-	r.vigil.tried(key, got == refused)
+	r.stuckWatch.tried(key, got == refused)
 	return err
 }
 
@@ -158,10 +159,10 @@ func (r *run) ask(ctx context.Context, w *workerProcess, key string, limit time.
 	}
 }
 
-// closeMeanwhile has one of the workload's clients closed. It gives up what it waits for; the
+// closeSuspect has one of the workload's clients closed. It gives up what it waits for; the
 // application's own goroutine closes it, when it has been answered, and starts a fresh process
-// when the inquiry is over. One whose application does something else, or has left, stays.
-func (r *run) closeMeanwhile(ctx context.Context, client int32, over <-chan struct{}) error {
+// when the diagnosis is over. One whose application does something else, or has left, stays.
+func (r *run) closeSuspect(ctx context.Context, client int32, over <-chan struct{}) error {
 	s := r.cfg.Plan.Scenario
 	ended, tick := make(chan struct{}), time.NewTicker(record.AskEvery)
 	defer tick.Stop()

@@ -9,18 +9,18 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// holdOps are the commands that hold an activity of a worker up.
-var holdOps = map[nemesis.Activity]string{nemesis.ActivityApplication: OpHoldApplication,
+// stallOps are the commands that hold an activity of a worker up.
+var stallOps = map[nemesis.Activity]string{nemesis.ActivityApplication: OpHoldApplication,
 	nemesis.ActivityRenewals: OpHoldRenewals}
 
-// holdUps are the activities of one worker that are held up, by the number of the command.
-type holdUps struct {
+// stalls are the activities of one worker that are held up, by the number of the command.
+type stalls struct {
 	mu   sync.Mutex
 	told map[int64]chan Reply
 }
 
-// expect returns the channel on which the beginning and the end of a hold-up are told.
-func (h *holdUps) expect(id int64) <-chan Reply {
+// expect returns the channel on which the beginning and the end of a stall are told.
+func (h *stalls) expect(id int64) <-chan Reply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.told == nil {
@@ -32,7 +32,7 @@ func (h *holdUps) expect(id int64) <-chan Reply {
 }
 
 // tell passes on what the worker says. What nobody expects is dropped.
-func (h *holdUps) tell(e Reply) {
+func (h *stalls) tell(e Reply) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	told := h.told[e.Grant]
@@ -48,16 +48,16 @@ func (h *holdUps) tell(e Reply) {
 	}
 }
 
-// TellHoldUp hands an event of a hold-up to whoever waits for it.
-func (c *Client) TellHoldUp(e Reply) { c.holdUps.tell(e) }
+// TellStall hands the beginning or the end of a stall to whoever waits for it.
+func (c *Client) TellStall(e Reply) { c.stalls.tell(e) }
 
 // HoldUp has the worker hold one of its activities up. If an op is under way,
 // that begins when it is done.
 func (c *Client) HoldUp(ctx context.Context, what nemesis.Activity, d time.Duration) (int64,
 	func(context.Context) (nemesis.HeldUp, error), error) {
 	id := c.IDs.NextOp()
-	told := c.holdUps.expect(id)
-	if err := c.send(Command{ID: id, Op: holdOps[what], Timeout: int64(d)}); err != nil {
+	told := c.stalls.expect(id)
+	if err := c.send(Command{ID: id, Op: stallOps[what], Timeout: int64(d)}); err != nil {
 		return 0, nil, c.reason(err)
 	}
 	begun, err := c.hears(ctx, told)
@@ -67,7 +67,7 @@ func (c *Client) HoldUp(ctx context.Context, what nemesis.Activity, d time.Durat
 	}, err
 }
 
-// hears waits for the next that the worker tells of a hold-up.
+// hears waits for the next that the worker tells of a stall.
 func (c *Client) hears(ctx context.Context, told <-chan Reply) (Reply, error) {
 	select {
 	case e := <-told:

@@ -10,19 +10,19 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 )
 
-// simConducted is a simulation's director for its actors.
-type simConducted struct {
-	*director.Virtual
+// actorDirector is a simulation's director for its actors: it also brings dead clients back.
+type actorDirector struct {
+	*director.Director
 	s *simulation
 }
 
-func (d simConducted) Asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
+func (d actorDirector) Asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply)) {
 	over := d.Asking(client, o)
 	return func(int64, wire.Reply) { over() }
 }
 
 // Revive records the end of a client that was killed, and starts a fresh one in its place.
-func (d simConducted) Revive(ctx context.Context, a *workload.Actor) error {
+func (d actorDirector) Revive(ctx context.Context, a *workload.Actor) error {
 	c := d.s.clients[a.Number-1]
 	t := c.task
 	t.Await(sim.Forever, func() bool { return !d.Struck(a.Number) })
@@ -40,12 +40,12 @@ func (d simConducted) Revive(ctx context.Context, a *workload.Actor) error {
 	return nil
 }
 
-func (d simConducted) Dies(_ context.Context, a *workload.Actor) error {
+func (d actorDirector) Dies(_ context.Context, a *workload.Actor) error {
 	c := d.s.clients[a.Number-1]
 	d.RoundOver(a.Number) // what a trap waits for does not come any more
 	c.task.Await(sim.Forever, func() bool { return !d.Struck(a.Number) })
 	if d.Condemn(a.Number) {
-		c.Kill()
+		c.kill()
 	}
 	return wire.ErrKilled
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// heldUp is a run in which an activity of a holder is held up for so long, once it has read.
-func heldUp(kind string, lock clients.Kind, d time.Duration) scenarios.Plan {
+// stalledPlan is a run in which an activity of a holder is held up for so long, once it has read.
+func stalledPlan(kind string, lock clients.Kind, d time.Duration) scenarios.Plan {
 	p := faulty(lock.Name, scenarios.Fault{Kind: kind, Target: "holder", When: "between-read-and-write",
 		For: scenarios.Duration(d), After: 5e7,
 		Every: scenarios.Range{Min: 1e8, Max: 1e8}})
@@ -37,7 +37,7 @@ func TestStalledApplications(t *testing.T) {
 	}{{redis.Setnx, checker.Violated}, {redis.Watchdog, checker.Pass}} {
 		t.Run(c.lock.Name, func(t *testing.T) {
 			t.Parallel()
-			p := heldUp(nemesis.KindStall, c.lock, 700*time.Millisecond)
+			p := stalledPlan(nemesis.KindStall, c.lock, 700*time.Millisecond)
 			if c.want == checker.Pass {
 				// a busy machine may be late with a renewal
 				p.Scenario.TTL = scenarios.Duration(600 * time.Millisecond)
@@ -78,7 +78,7 @@ func TestStalledRenewals(t *testing.T) {
 	} {
 		t.Run(c.lock.Name, func(t *testing.T) {
 			t.Parallel()
-			p := heldUp(nemesis.KindRenewerStall, c.lock, c.think+200*time.Millisecond)
+			p := stalledPlan(nemesis.KindRenewerStall, c.lock, c.think+200*time.Millisecond)
 			s := &p.Scenario
 			s.TTL, s.Duration = scenarios.Duration(c.ttl), scenarios.Duration(c.think/2)
 			s.Faults[0].When, s.Faults[0].After = "random", 0 // whoever is first
@@ -117,13 +117,13 @@ func TestStalledRenewals(t *testing.T) {
 // in the middle of an acquire.
 func TestImpossibleStallsAreRefused(t *testing.T) {
 	t.Parallel()
-	p := heldUp(nemesis.KindRenewerStall, redis.Setnx, time.Second)
+	p := stalledPlan(nemesis.KindRenewerStall, redis.Setnx, time.Second)
 	if _, err := runs(t, t.Context(), redis.Setnx, p, nil); err == nil ||
 		!strings.Contains(err.Error(), "needs a lock that renews by itself") {
 		t.Error(err)
 	}
 	for _, kind := range []string{nemesis.KindStall, nemesis.KindRenewerStall} {
-		f := heldUp(kind, redis.Watchdog, time.Second).Scenario.Faults[0]
+		f := stalledPlan(kind, redis.Watchdog, time.Second).Scenario.Faults[0]
 		if err := possible.CheckFault(redis.Watchdog, f); err != nil {
 			t.Error(err)
 		}
