@@ -29,7 +29,7 @@ export GORACE ?= atexit_sleep_ms=0
 
 # Packages whose tests start no service, no container and no browser.
 UNIT := ./adapter ./checker/... ./clients ./clients/external ./clients/shell ./cmd/lockchaos/crash ./history/... ./internal/audit/... \
-	./internal/decided ./internal/harmless ./internal/hosts/needed ./internal/monotime ./internal/mutants ./internal/notices ./internal/oracle \
+	./internal/decided ./internal/harmless ./internal/hosts/agent ./internal/hosts/needed ./internal/monotime ./internal/mutants ./internal/notices ./internal/oracle \
 	./internal/policy ./internal/redact ./internal/runs/... ./internal/shrink ./internal/site ./internal/spelling ./internal/strictyaml \
 	./internal/synthetic ./internal/testtimes ./internal/tidy ./nemesis \
 	./reports ./reports/ci ./reports/draw ./reports/phrase ./reports/story ./reports/studies ./reports/terminal ./scenarios ./survey

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 )
 
@@ -40,7 +41,7 @@ func TestContained(t *testing.T) {
 					t.Fatal(err)
 				}
 				spec.Attached = append(spec.Attached,
-					backends.Attached{Name: n.Name, Host: at[n.Name], Process: contain(t, k, n, p, at[n.Name], spec.Logs)})
+					agent.Attached{Name: n.Name, Host: at[n.Name], Process: contain(t, k, n, p, at[n.Name], spec.Logs)})
 			}
 			s, err := backends.Start(limit(t), network, spec)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 )
 
@@ -95,7 +96,7 @@ func TestAttached(t *testing.T) {
 				if !strings.HasPrefix(n.Name, "own-"+name+"-") || n.Host.Name != n.Name {
 					t.Errorf("%s on %s", n.Name, n.Host.Name)
 				}
-				spec.Attached = append(spec.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
+				spec.Attached = append(spec.Attached, agent.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
 			}
 			second, err := backends.Start(limit(t), n, spec)
 			if err != nil {

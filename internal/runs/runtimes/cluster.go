@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
@@ -217,27 +216,15 @@ func runPod(ctx context.Context, cfg harness.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, n := range joined.Nodes {
-		if n.Host == nil {
-			continue
-		}
-		if err := heal(ctx, n.Name, n.Host, os.Stderr); err != nil {
-			return err
-		}
+	if err := sweep(ctx, joined.Nodes, os.Stderr); err != nil {
+		return err
 	}
 	if joined.Helper() {
 		return help(ctx, cfg, joined)
-	}
-	cfg.Network, cfg.Keys = joined.Network, joined.Keys
-	for _, n := range joined.Nodes {
-		cfg.Attached = append(cfg.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
-	}
-	for _, f := range joined.Facts {
-		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
 	app, err := inCluster(ctx, joined)
 	if err != nil {
 		return err
 	}
-	return beside(ctx, cfg, app)
+	return beside(ctx, with(cfg, joined.Joined), app)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/reports"
@@ -22,7 +23,7 @@ type Containers struct {
 	Locks
 	engine *docker.Engine
 	images map[string]string // by what they are for: "redis"
-	facts  []docker.Fact
+	facts  []agent.Fact
 }
 
 // newContainers finds the engine, removes what earlier runs left, and sees to
@@ -51,7 +52,7 @@ func newContainers(ctx context.Context, settings map[string]string, of Locks, pl
 			return nil, err
 		}
 		c.images[kind] = image
-		c.facts = append(c.facts, docker.Fact{Name: "image of " + kind, Version: image + " (" + digest + ")"})
+		c.facts = append(c.facts, agent.Fact{Name: "image of " + kind, Version: image + " (" + digest + ")"})
 	}
 	return c, nil
 }
