@@ -79,10 +79,13 @@ func (r *Record) Key(id history.KeyID) string {
 }
 
 // GrantName names a grant as a reader finds it in the history: by its fencing
-// token, else by the op of its acquire.
-func GrantName(id, token int64) string {
-	if token != 0 {
+// token if it has one, else by the op of its acquire.
+func GrantName(id, token int64, has bool) string {
+	if has {
 		return "#" + phrase.Itoa(token)
 	}
 	return "grant " + phrase.Itoa(id)
 }
+
+// NameOf names a grant.
+func NameOf(g *history.Grant) string { return GrantName(g.ID, g.Token, g.HasToken()) }

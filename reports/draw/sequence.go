@@ -125,7 +125,7 @@ func holdBar(r *reports.Record, d *svg, t *story.Story, l seqLanes, g *history.G
 		class = "hold2"
 	}
 	d.rect(x-7, y(first), 14, max(y(last)-y(first), 8), 3, class,
-		r.Client(g.Client)+" holds under "+reports.GrantName(g.ID, g.Token))
+		r.Client(g.Client)+" holds under "+reports.NameOf(g))
 }
 
 func freezeBar(d *svg, t *story.Story, l seqLanes, y func(int) float64) {

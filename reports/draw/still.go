@@ -101,8 +101,15 @@ func (p *painter) x(us int64) float64 { return p.s.clamp(us * 1000) }
 // sees reports whether any of [from, to] is in sight.
 func (p *painter) sees(from, to int64) bool { return p.s.overlaps(from*1000, to*1000) }
 
-func (p *painter) store() int64               { return int64(len(p.Lanes)) - 1 }
-func (p *painter) grant(id int64) string      { return reports.GrantName(id, p.tokens[id]) }
+func (p *painter) store() int64 { return int64(len(p.Lanes)) - 1 }
+func (p *painter) grant(id int64) string {
+	token := p.tokens[id]
+	if token == noughtToken {
+		return reports.GrantName(id, 0, true)
+	}
+	return reports.GrantName(id, token, token != 0)
+}
+
 func (p *painter) when(us int64) string       { return p.voice.At(us * 1000) }
 func (p *painter) long(from, to int64) string { return phrase.Span((to - from) * 1000) }
 

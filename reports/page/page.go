@@ -162,7 +162,7 @@ func (p *reportPage) tell(s reports.Scenario, r *reports.Record) *story.Story {
 		service = s.History.Header.Service
 	}
 	service = strings.TrimSuffix(service, " ×1")
-	p.HasTokens = len(r.Grants) > 0 && r.Grants[0].Token != 0
+	p.HasTokens = len(r.Grants) > 0 && r.Grants[0].HasToken()
 	v := reports.Telling(s, r)
 	p.told = v
 	p.jumps = draw.Jumpable(s, v)

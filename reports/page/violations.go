@@ -177,7 +177,7 @@ func (p *reportPage) rows(s reports.Scenario, r *reports.Record, x *checker.Prop
 func (p *reportPage) sayHolder(r *reports.Record, v *checker.Violation, n int, exact, whole bool) string {
 	text := p.S.Voice().Client(v.A.Client)
 	if v.A.Token != 0 {
-		text += fmt.Sprintf(" (%s)", reports.GrantName(v.A.Grant, v.A.Token))
+		text += fmt.Sprintf(" (%s)", reports.GrantName(v.A.Grant, v.A.Token, true))
 	}
 	if r != nil {
 		if f := faultOf(r, v); f != nil {
