@@ -1,5 +1,18 @@
 package nemesis
 
+import "slices"
+
+// Setting is where a fault is to strike.
+type Setting struct {
+	// Lock and Service are the names of the lock and of its service.
+	Lock, Service string
+	// Nodes are the names of the service's nodes, Has is what it and the lock have.
+	Nodes []string
+	Has   []Trait
+}
+
+func (at Setting) has(t Trait) bool { return slices.Contains(at.Has, t) }
+
 // Trait is something that only some lock services have, and some faults need.
 type Trait string
 
