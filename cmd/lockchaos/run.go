@@ -508,8 +508,8 @@ func (f *runFlags) there(ctx context.Context, plans []scenarios.Plan, say func(s
 	if err != nil {
 		return err
 	}
-	if bound, ok := where.(interface{ AtOnce() int }); ok {
-		f.Parallel, f.Steady = min(f.Parallel, bound.AtOnce()), min(f.Steady, bound.AtOnce())
+	if most := where.Traits().Most; most > 0 {
+		f.Parallel, f.Steady = min(f.Parallel, most), min(f.Steady, most)
 	}
 	return errors.Join(do(where), where.Close())
 }

@@ -296,8 +296,7 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int, calm bo
 	}
 	r.Elapsed = time.Since(began)
 	verdict := s.Settings.Tool.JudgeScenario(s.Dir, r, &s.record)
-	_, virtual := s.Where.(interface{ virtual() }) // there a busy machine changes nothing
-	calm = virtual || processors().calmSince(before)
+	calm = s.Where.Traits().Virtual || processors().calmSince(before)
 	if try <= s.Settings.Retries && ctx.Err() == nil && s.hasTime(i, try+1) {
 		if why := s.Spoilt(p, verdict.Scenario, calm); why != "" && s.putAside(r.Dir, try) == nil {
 			why = fmt.Sprintf("try %d %s", try, why)

@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker"
 	"github.com/lockchaos/lockchaos/internal/hosts/kubernetes"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
@@ -90,16 +91,16 @@ func (c *clustered) About() string {
 	return strings.Join(append(parts, "Linux "+c.nodes[0].Kernel), ", ")
 }
 
-// AtOnce is how many scenarios the nodes stand side by side: one a processor.
-func (c *clustered) AtOnce() int {
+// Traits: an application is there once, and the nodes stand one scenario a processor.
+func (c *clustered) Traits() runs.Traits {
 	n := 0
 	if c.app {
-		return 1
+		return runs.Traits{Most: 1}
 	}
 	for _, node := range c.nodes {
 		n += node.Processors
 	}
-	return max(1, n)
+	return runs.Traits{Most: max(1, n)}
 }
 
 // Close does nothing: pods end with the run of their plan.

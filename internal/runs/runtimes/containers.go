@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -67,6 +68,9 @@ func (c *Containers) About() string {
 	}
 	return strings.Join(append(parts, hosts.Kernel()), ", ")
 }
+
+// Traits: it has none.
+func (c *Containers) Traits() runs.Traits { return runs.Traits{} }
 
 // Skip: the engine removes a container whose server dies.
 func (c *Containers) Skip(plan scenarios.Plan) string { return unbearable(plan) }

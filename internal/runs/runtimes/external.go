@@ -22,6 +22,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
 	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -184,6 +185,9 @@ func isPort(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 16)
 	return err == nil && n > 0
 }
+
+// Traits: it has none.
+func (g *Servers) Traits() runs.Traits { return runs.Traits{} }
 
 // About says where the services are.
 func (g *Servers) About() string {
