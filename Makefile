@@ -34,7 +34,7 @@ UNIT := ./adapter ./checker/... ./clients ./clients/external ./clients/shell ./c
 	./internal/synthetic ./internal/testtimes ./internal/tidy ./nemesis \
 	./reports ./reports/ci ./reports/draw ./reports/phrase ./reports/story ./reports/studies ./reports/terminal ./scenarios ./survey
 # Packages whose tests take long: they begin first.
-LONG := ./cmd/lockchaos ./internal/harness ./internal/backends ./locktest
+LONG := ./cmd/lockchaos ./internal/harness ./internal/backends ./clients/redis ./clients/broken ./locktest
 # Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
 SINGLE := ./checker/... ./internal/hosts/needed ./internal/hosts/sim ./internal/oracle ./internal/synthetic ./internal/testtimes ./internal/tidy ./internal/monotime ./internal/policy ./reports/... ./internal/shrink ./internal/spelling ./internal/strictyaml ./survey
 

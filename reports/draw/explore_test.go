@@ -34,7 +34,7 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// TestTokenOfNought: a grant whose token is 0 is named by it, and one without a token by its acquire.
+// TestTokenOfNought: a grant whose token is 0 is named by it, one without a token by its acquire.
 func TestTokenOfNought(t *testing.T) {
 	nought, none := &history.Grant{Op: &history.Op{ID: 1, ZeroToken: true}}, &history.Grant{Op: &history.Op{ID: 2}}
 	p := &painter{tokens: map[int64]int64{1: tokenCell(nought), 2: tokenCell(none)}}

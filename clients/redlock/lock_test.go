@@ -1,7 +1,6 @@
-package backends_test
+package redlock_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -10,74 +9,18 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redlock"
-	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
-// five starts five servers and opens a lock on them, and a client behind its back on each.
-func five(t *testing.T, kind clients.Kind, ttl time.Duration) (s *backends.Service, l clients.Lock, all []*goredis.Client) {
-	t.Helper()
-	needRedis(t)
-	s = start(t, "redis-five")
-	for _, n := range s.Nodes {
-		all = append(all, behind(t, n.Addr))
-	}
-	return s, opened(t, kind, s, ttl, 1), all
-}
+func TestMain(m *testing.M) { backendstest.Main(m, redlock.Redlock) }
 
-// behind opens a client that looks behind a lock's back.
-func behind(t *testing.T, addr string) *goredis.Client {
-	t.Helper()
-	c := goredis.NewClient(&goredis.Options{Addr: addr, Protocol: 2})
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func opened(t *testing.T, kind clients.Kind, s *backends.Service, ttl time.Duration, client int) clients.Lock {
-	t.Helper()
-	l, err := kind.Open(limit(t), clients.Config{Nodes: s.Addrs(), TTL: int64(ttl), Client: client, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close(context.Background()) })
-	return l
-}
-
-// stopNode freezes one node until the test's end.
-func stopNode(t *testing.T, n *backends.Node) (resume func()) {
-	t.Helper()
-	p, err := n.Process.Stop(limit(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		t.Helper()
-		if err := p.Resume(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func shortly(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// openTry asks for a key that too few servers answer for, and demands that the
-// outcome is open, and that it is told since when.
-func openTry(t *testing.T, l clients.Lock, key string) {
-	t.Helper()
-	began := monotime.Now()
-	g, err := l.Acquire(shortly(t), key)
-	if err != nil && !clients.Definite(err) && g.First == 0 {
-		decided.Lacks("an attempt that was begun in time: %v", err)
-	}
-	if err == nil || clients.Definite(err) || g.First < began || g.First > monotime.Now() {
-		t.Errorf("%+v, %v", g, err)
-	}
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	backendstest.NeedRedis(t)
+	backendstest.Conform(t, "redis-five", time.Second, clienttest.Run, redlock.Redlock)
 }
 
 // TestRedlockValidity: the validity is the TTL less drift and the time that asking took.
@@ -87,9 +30,9 @@ func TestRedlockValidity(t *testing.T) {
 
 func redlockValidity(t *testing.T) {
 	const ttl = 2 * time.Second
-	_, l, behind := five(t, redlock.Redlock, ttl)
+	_, l, behind := backendstest.Five(t, redlock.Redlock, ttl)
 	began := time.Now()
-	g, err := l.Acquire(limit(t), "k")
+	g, err := l.Acquire(backendstest.Limit(t), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +43,11 @@ func redlockValidity(t *testing.T) {
 	}
 	values := map[string]int{}
 	for _, c := range behind {
-		value, err := c.Get(limit(t), "lock:{k}").Result()
-		left, err2 := c.PTTL(limit(t), "lock:{k}").Result()
+		value, err := c.Get(backendstest.Limit(t), "lock:{k}").Result()
+		left, err2 := c.PTTL(backendstest.Limit(t), "lock:{k}").Result()
 		if err != nil || err2 != nil || left <= 0 || left > ttl {
 			err := fmt.Errorf("%q for %v: %w", value, left, errors.Join(err, err2))
-			within(g, ttl, err)
+			backendstest.Within(g, ttl, err)
 			t.Error(err)
 		}
 		values[value]++
@@ -112,9 +55,9 @@ func redlockValidity(t *testing.T) {
 	if len(values) != 1 {
 		t.Errorf("values %v", values)
 	}
-	released(t, l, g, ttl)
+	backendstest.Released(t, l, g, ttl)
 	for i, c := range behind {
-		if n, err := c.Exists(limit(t), "lock:{k}").Result(); n != 0 || err != nil {
+		if n, err := c.Exists(backendstest.Limit(t), "lock:{k}").Result(); n != 0 || err != nil {
 			t.Errorf("left on redis-%d: %d, %v", i+1, n, err)
 		}
 	}
@@ -129,32 +72,32 @@ func TestRedlockMinority(t *testing.T) {
 
 func redlockMinority(t *testing.T) {
 	const ttl = time.Second
-	s, l, _ := five(t, redlock.Redlock, ttl)
+	s, l, _ := backendstest.Five(t, redlock.Redlock, ttl)
 	if err := s.Nodes[0].Host.Close(); err != nil { // no host, no answer
 		t.Fatal(err)
 	}
-	second := stopNode(t, s.Nodes[1])
+	second := backendstest.StopNode(t, s.Nodes[1])
 	for range 3 {
-		g, err := l.Acquire(limit(t), "k")
+		g, err := l.Acquire(backendstest.Limit(t), "k")
 		if err != nil {
 			t.Fatal(err)
 		}
-		released(t, l, g, ttl)
+		backendstest.Released(t, l, g, ttl)
 	}
-	third := stopNode(t, s.Nodes[2])
-	openTry(t, l, "k")
+	third := backendstest.StopNode(t, s.Nodes[2])
+	backendstest.OpenTry(t, l, "k")
 	third()
 	second()
-	g, err := l.Acquire(limit(t), "k")
+	g, err := l.Acquire(backendstest.Limit(t), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A release that a majority did not confirm confirms nothing.
-	third = stopNode(t, s.Nodes[2])
-	second = stopNode(t, s.Nodes[1])
-	err = l.Release(limit(t), g)
+	third = backendstest.StopNode(t, s.Nodes[2])
+	second = backendstest.StopNode(t, s.Nodes[1])
+	err = l.Release(backendstest.Limit(t), g)
 	if errors.Is(err, clients.ErrNotHeld) {
-		within(g, ttl, err)
+		backendstest.Within(g, ttl, err)
 	}
 	if err == nil || clients.Definite(err) {
 		t.Errorf("released by two of five: %v", err)
@@ -171,46 +114,47 @@ func TestRedlockTaken(t *testing.T) {
 
 func redlockTaken(t *testing.T) {
 	const ttl = time.Second
-	_, l, behind := five(t, redlock.Redlock, ttl)
+	_, l, behind := backendstest.Five(t, redlock.Redlock, ttl)
 	for _, c := range behind[:3] {
-		if err := c.Set(limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
+		if err := c.Set(backendstest.Limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	switch _, err := l.Acquire(shortly(t), "k"); {
+	switch _, err := l.Acquire(backendstest.Shortly(t), "k"); {
 	case err != nil && !clients.Definite(err):
 		decided.Lacks("an answer of a majority in time: %v", err)
 	case !errors.Is(err, clients.ErrBusy):
 		t.Errorf("taken by a majority: %v", err)
 	}
 	for i, c := range behind {
-		value, err := c.Get(limit(t), "lock:{k}").Result()
+		value, err := c.Get(backendstest.Limit(t), "lock:{k}").Result()
 		if want := i < 3; want != (value == "another's" && err == nil) || !want && !errors.Is(err, goredis.Nil) {
 			t.Errorf("redis-%d has %q, %v", i+1, value, err)
 		}
 	}
 	// Two of five are no hindrance.
-	if err := behind[0].Del(limit(t), "lock:{k}").Err(); err != nil {
+	if err := behind[0].Del(backendstest.Limit(t), "lock:{k}").Err(); err != nil {
 		t.Fatal(err)
 	}
-	g, err := l.Acquire(limit(t), "k")
+	g, err := l.Acquire(backendstest.Limit(t), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// One of the three loses its data: the grant has no majority any more,
 	// though another server took the key meanwhile under the very same value.
-	value, err := behind[4].Get(limit(t), "lock:{k}").Result()
-	within(g, ttl, err)
+	value, err := behind[4].Get(backendstest.Limit(t), "lock:{k}").Result()
+	backendstest.Within(g, ttl, err)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(behind[0].Del(limit(t), "lock:{k}").Err(), behind[1].Set(limit(t), "lock:{k}", value, 0).Err()); err != nil {
+	if err := errors.Join(behind[0].Del(backendstest.Limit(t), "lock:{k}").Err(),
+		behind[1].Set(backendstest.Limit(t), "lock:{k}", value, 0).Err()); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.(clients.Holder).Held(limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
+	if err := l.(clients.Holder).Held(backendstest.Limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
 		t.Errorf("held by two of those that granted it: %v", err)
 	}
-	if err := l.Release(limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
+	if err := l.Release(backendstest.Limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
 		t.Errorf("released by two of those that granted it: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package backends_test
+package zookeeper_test
 
 import (
 	"context"
@@ -20,13 +20,16 @@ import (
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
+func TestMain(m *testing.M) { backendstest.Main(m, zookeeper.Recipe, zookeeper.Gozk) }
+
 func TestZooKeeperConformance(t *testing.T) {
 	t.Parallel()
-	needZooKeeper(t)
-	s := start(t, "zookeeper")
+	backendstest.Need(t, "zookeeper")
+	s := backendstest.Start(t, "zookeeper")
 	stop, resume := freezeEnsemble(s)
 	for _, kind := range []clients.Kind{zookeeper.Recipe, zookeeper.Gozk} {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -44,13 +47,13 @@ func freezeEnsemble(s *backends.Service) (stop, resume func(*testing.T)) {
 	var leader *backends.Node
 	stop = func(t *testing.T) {
 		t.Helper()
-		name, err := s.Leader(limit(t))
+		name, err := s.Leader(backendstest.Limit(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		resumes = nil
 		for _, n := range s.Nodes {
-			stop, resume := freeze(n)
+			stop, resume := backendstest.Freeze(n)
 			stop(t)
 			if n.Name == name {
 				leader = n
@@ -79,10 +82,10 @@ func freezeEnsemble(s *backends.Service) (stop, resume func(*testing.T)) {
 // TestZooKeeperLocks looks behind the locks' back, at the znodes of their queues.
 func TestZooKeeperLocks(t *testing.T) {
 	t.Parallel()
-	needZooKeeper(t)
-	s := start(t, "zookeeper")
-	b := zooBench{t, s, connect(t, s.Addrs()[0])}
-	leads(t, s, b.leader())
+	backendstest.Need(t, "zookeeper")
+	s := backendstest.Start(t, "zookeeper")
+	b := zooBench{t, s, backendstest.ZooKeeper(t, s.Addrs()[0])}
+	backendstest.Leads(t, s, b.leader())
 	for _, test := range []struct {
 		name string
 		run  func(zooBench)
@@ -105,12 +108,9 @@ type zooBench struct {
 	conn    *zk.Conn
 }
 
-// lasting is of sessions that have nothing to fear from a busy machine: what ends, somebody ended.
-const lasting = 20 * time.Second
-
 func (b zooBench) open(kind clients.Kind, client int) clients.Lock {
 	b.Helper()
-	return opened(b.T, kind, b.service, lasting, client)
+	return backendstest.Open(b.T, kind, b.service, backendstest.Lasting, client)
 }
 
 // leader is the member that says of itself that it leads.
@@ -186,7 +186,7 @@ func (b zooBench) queue(key string) (names []string) {
 
 func (b zooBench) await(what string, condition func() bool) {
 	b.Helper()
-	for ctx := limit(b); !condition(); {
+	for ctx := backendstest.Limit(b); !condition(); {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-ctx.Done():
@@ -197,7 +197,7 @@ func (b zooBench) await(what string, condition func() bool) {
 
 func (b zooBench) acquire(l clients.Lock, key string) clients.Grant {
 	b.Helper()
-	g, err := l.Acquire(limit(b), key)
+	g, err := l.Acquire(backendstest.Limit(b), key)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func zooOrder(b zooBench) {
 	if err != nil || stat.Czxid != g.Token {
 		b.Errorf("token %d, czxid %d, %v", g.Token, stat.Czxid, err)
 	}
-	if ttl := time.Duration(holder.(clients.Leaser).GrantedTTL()); ttl != lasting {
+	if ttl := time.Duration(holder.(clients.Leaser).GrantedTTL()); ttl != backendstest.Lasting {
 		b.Errorf("granted TTL %v", ttl)
 	}
 	type granted struct {
@@ -227,18 +227,18 @@ func zooOrder(b zooBench) {
 	for client := range 3 {
 		l := b.open(zookeeper.Recipe, client+2)
 		all.Go(func() {
-			g, err := l.Acquire(limit(b), "order")
+			g, err := l.Acquire(backendstest.Limit(b), "order")
 			if err != nil {
 				b.Error(err)
 			}
 			got <- granted{client, g}
-			if err := l.Release(limit(b), g); err != nil {
+			if err := l.Release(backendstest.Limit(b), g); err != nil {
 				b.Error(err)
 			}
 		})
 		b.await("the waiter is in the queue", func() bool { return len(b.queue("order")) == client+2 })
 	}
-	if err := holder.Release(limit(b), g); err != nil {
+	if err := holder.Release(backendstest.Limit(b), g); err != nil {
 		b.Fatal(err)
 	}
 	for client := range 3 {
@@ -256,12 +256,13 @@ func zooOrder(b zooBench) {
 func zooOrphan(b zooBench) {
 	var armed atomic.Bool
 	addr := zooProxy(b.T, b.service.Addrs()[0], &armed)
-	l, err := zookeeper.Recipe.Open(limit(b), clients.Config{Nodes: []string{addr}, TTL: int64(lasting), Client: 1})
+	l, err := zookeeper.Recipe.Open(backendstest.Limit(b), clients.Config{Nodes: []string{addr},
+		TTL: int64(backendstest.Lasting), Client: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer l.Close(limit(b))
-	if err := l.Release(limit(b), b.acquire(l, "orphan")); err != nil {
+	defer l.Close(backendstest.Limit(b))
+	if err := l.Release(backendstest.Limit(b), b.acquire(l, "orphan")); err != nil {
 		b.Fatal(err)
 	}
 	armed.Store(true)
@@ -272,7 +273,7 @@ func zooOrphan(b zooBench) {
 	if names := b.queue("orphan"); len(names) != 1 {
 		b.Errorf("the queue has %v", names)
 	}
-	if err := l.Release(limit(b), g); err != nil {
+	if err := l.Release(backendstest.Limit(b), g); err != nil {
 		b.Error(err)
 	}
 	if names := b.queue("orphan"); len(names) != 0 {
@@ -339,7 +340,7 @@ func frames(from, to net.Conn, pass func([]byte) bool) {
 // zooSilence: the holder learns that it can't count on its session while nobody
 // answers, so before ZooKeeper could give the lock to another.
 func zooSilence(b zooBench) {
-	l := opened(b.T, zookeeper.Recipe, b.service, time.Second, 1)
+	l := backendstest.Open(b.T, zookeeper.Recipe, b.service, time.Second, 1)
 	g := b.acquire(l, "silence")
 	stop, resume := freezeEnsemble(b.service)
 	stop(b.T)
@@ -348,10 +349,10 @@ func zooSilence(b zooBench) {
 		if loss.Key != "silence" || loss.Token != g.Token || loss.Why == "" {
 			b.Errorf("%+v", loss)
 		}
-	case <-limit(b).Done():
+	case <-backendstest.Limit(b).Done():
 		b.Error("nobody told")
 	}
-	if err := l.(clients.Holder).Held(limit(b), g); !errors.Is(err, clients.ErrNotHeld) {
+	if err := l.(clients.Holder).Held(backendstest.Limit(b), g); !errors.Is(err, clients.ErrNotHeld) {
 		b.Errorf("held: %v", err)
 	}
 	resume(b.T)
@@ -362,21 +363,21 @@ func zooSilence(b zooBench) {
 // zooMove: the death of the member that a client talks to costs it nothing, if
 // another member takes the session over in time.
 func zooMove(b zooBench) {
-	s := start(b.T, "zookeeper")
-	l, err := zookeeper.Recipe.Open(limit(b), clients.Config{Nodes: s.Addrs(), TTL: int64(lasting), Client: 1})
+	s := backendstest.Start(b.T, "zookeeper")
+	l, err := zookeeper.Recipe.Open(backendstest.Limit(b), clients.Config{Nodes: s.Addrs(), TTL: int64(backendstest.Lasting), Client: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer l.Close(limit(b))
+	defer l.Close(backendstest.Limit(b))
 	g := b.acquire(l, "move")
 	// the leader, or the one that the client is at, or neither
-	if err := s.Nodes[2].Process.Kill(limit(b)); err != nil {
+	if err := s.Nodes[2].Process.Kill(backendstest.Limit(b)); err != nil {
 		b.Fatal(err)
 	}
-	if err := l.(clients.Holder).Held(limit(b), g); err != nil {
+	if err := l.(clients.Holder).Held(backendstest.Limit(b), g); err != nil {
 		b.Error(err)
 	}
-	if err := l.Release(limit(b), g); err != nil {
+	if err := l.Release(backendstest.Limit(b), g); err != nil {
 		b.Error(err)
 	}
 	select {
@@ -388,7 +389,7 @@ func zooMove(b zooBench) {
 
 // zooBlind: the control goes on saying that it holds what another was granted.
 func zooExpired(b zooBench) {
-	losesSession(b.T, zookeeper.Recipe, b.service, "expired", " closed session 0x")
+	backendstest.LosesSession(b.T, zookeeper.Recipe, b.service, "expired", " closed session 0x")
 }
 
 func zooBlind(b zooBench) {
@@ -404,10 +405,10 @@ func zooBlind(b zooBench) {
 	}
 	other := b.open(zookeeper.Recipe, 2)
 	b.acquire(other, "blind")
-	if err := l.(clients.Holder).Held(limit(b), g); err != nil {
+	if err := l.(clients.Holder).Held(backendstest.Limit(b), g); err != nil {
 		b.Errorf("it noticed: %v", err)
 	}
-	if err := l.(clients.Holder).Held(limit(b), clients.Grant{Key: "blind", Secret: "nobody's"}); !errors.Is(err, clients.ErrNotHeld) {
+	if err := l.(clients.Holder).Held(backendstest.Limit(b), clients.Grant{Key: "blind", Secret: "nobody's"}); !errors.Is(err, clients.ErrNotHeld) {
 		b.Errorf("a forged grant: %v", err)
 	}
 	honest := b.open(zookeeper.Recipe, 3)
@@ -417,7 +418,7 @@ func zooBlind(b zooBench) {
 			b.Fatal(err)
 		}
 	}
-	if err := honest.(clients.Holder).Held(limit(b), g); !errors.Is(err, clients.ErrNotHeld) {
+	if err := honest.(clients.Holder).Held(backendstest.Limit(b), g); !errors.Is(err, clients.ErrNotHeld) {
 		b.Errorf("the honest one: %v", err)
 	}
 }
@@ -430,15 +431,15 @@ func zooHerd(b zooBench) {
 		decided.Run(b.T, func() {
 			b := b
 			if runs++; runs > 1 {
-				b.service = start(b.T, "zookeeper") // whose watches are this run's
+				b.service = backendstest.Start(b.T, "zookeeper") // whose watches are this run's
 			}
-			holder := opened(b.T, kind, b.service, lasting, 1)
+			holder := backendstest.Open(b.T, kind, b.service, backendstest.Lasting, 1)
 			g, set := b.acquire(holder, kind.Name), b.watches()
-			ctx, cancel := context.WithCancel(limit(b))
+			ctx, cancel := context.WithCancel(backendstest.Limit(b))
 			defer cancel()
 			granted := make(chan struct{}, waiters)
 			for client := range waiters {
-				l := opened(b.T, kind, b.service, lasting, client+2)
+				l := backendstest.Open(b.T, kind, b.service, backendstest.Lasting, client+2)
 				go func() {
 					if _, err := l.Acquire(ctx, kind.Name); err == nil {
 						granted <- struct{}{} // and holds it
@@ -449,14 +450,14 @@ func zooHerd(b zooBench) {
 			// it waits once its watch is set.
 			b.await("all wait", func() bool { return b.watches() == set+waiters })
 			before, began := b.requests(), time.Now()
-			if err := holder.Release(limit(b), g); err != nil {
+			if err := holder.Release(backendstest.Limit(b), g); err != nil {
 				b.Fatal(err)
 			}
 			<-granted
 			if kind.Control == "" {
 				n := b.requests() - before
 				// with the heartbeats of all sessions
-				if took := time.Since(began); n >= waiters && took > lasting/10 {
+				if took := time.Since(began); n >= waiters && took > backendstest.Lasting/10 {
 					decided.Lacks("a release that was soon answered: it took %v", took)
 				}
 				if n >= waiters {
@@ -471,7 +472,7 @@ func zooHerd(b zooBench) {
 
 func (b zooBench) requests() int64 {
 	b.Helper()
-	n, err := b.service.Requests(limit(b))
+	n, err := b.service.Requests(backendstest.Limit(b))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package backends_test
+package broken_test
 
 import (
 	"errors"
@@ -9,60 +9,43 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
-	"github.com/lockchaos/lockchaos/clients/etcd"
-	"github.com/lockchaos/lockchaos/clients/memcached"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
-// The tests of the suite that more than one control fails, by how their names begin.
-const (
-	aFrozenService = "a frozen service"
-	aFrozenHolder  = "a frozen holder"
-	aKilledHolder  = "a killed holder"
-)
+func TestMain(m *testing.M) { backendstest.Main(m, broken.Kinds()...) }
 
 // TestControls: each control fails the tests that its fault breaks, and keeps every other promise.
 func TestControls(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
-	needMemcached(t)
+	backendstest.NeedRedis(t)
 	for _, c := range []struct {
 		kind           clients.Kind
 		caught, unsure []string
 	}{
-		{broken.Del, []string{"a stale grant", aFrozenHolder}, nil},
+		{broken.Del, []string{"a stale grant", clienttest.FrozenHolder}, nil},
 		{broken.TwoStep, nil, nil},
 		// A SETNX that the frozen service carries out late has no client left
 		// to give the key its expiry.
-		{broken.SetnxExpire, nil, []string{aFrozenService}},
-		{broken.NoTTL, []string{aKilledHolder, aFrozenHolder, "close gives"}, []string{aFrozenService}},
+		{broken.SetnxExpire, nil, []string{clienttest.FrozenService}},
+		{broken.NoTTL, []string{clienttest.KilledHolder, clienttest.FrozenHolder, "close gives"},
+			[]string{clienttest.FrozenService}},
 		// Without a quorum another may be granted the lock while a frozen
 		// holder's lease still stands, and both are told that they hold it. So it
 		// may be granted to a waiter, or to a second client, while another has
 		// the key: where a server answered that one too late, it is free there.
 		{broken.RedlockNoQuorum, []string{"ten clients"},
-			[]string{aFrozenHolder, "a frozen waiter", "excludes a second client", "a stale grant"}},
+			[]string{clienttest.FrozenHolder, "a frozen waiter", "excludes a second client", "a stale grant"}},
 		{broken.RedlockNoValidity, nil, nil},
-		// What an answer on its way does to them, the suite cannot show: clients/redis tries it.
-		{redis.RenewLate, nil, nil},
-		// an error that a server answers, likewise: attack node-refuses
-		{redis.GrantUnchecked, nil, nil},
-		{redis.RenewUnchecked, nil, nil},
 		{broken.RetryBlind, nil, nil},
-		{broken.WatchdogBlind, []string{aFrozenHolder}, nil},
-		// It answers "held?" from memory: one that wakes up learns of its loss
-		// by its next renewal, before it is asked or after.
-		{redis.WatchdogDeaf, []string{"a holder that hears nothing"}, []string{aFrozenHolder}},
+		{broken.WatchdogBlind, []string{clienttest.FrozenHolder}, nil},
 		// A holder that dies or is frozen may be followed within the second, or not.
-		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{aKilledHolder, aFrozenHolder}},
-		{etcd.TokenLease, []string{"grants and", "ten clients"}, []string{aKilledHolder, aFrozenHolder}},
+		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{clienttest.KilledHolder, clienttest.FrozenHolder}},
 		{broken.ReadersYield, []string{"clients read and write"}, nil},
-		{memcached.BrokenDelete, []string{"a stale grant", aFrozenHolder}, nil},
-		// broken-memcached-brief may lose its key at any moment: TestMemcachedExpiry tries it.
 	} {
-		conform(t, c.kind.Service, time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
+		backendstest.Conform(t, c.kind.Service, time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
 			clienttest.RunControl(t, kind, s, c.caught, c.unsure)
 		}, c.kind)
 	}
@@ -71,8 +54,8 @@ func TestControls(t *testing.T) {
 // TestWallClockConforms: as long as nobody sets its clock, it keeps every promise.
 func TestWallClockConforms(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
-	conform(t, "redis", time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
+	backendstest.NeedRedis(t)
+	backendstest.Conform(t, "redis", time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
 		clienttest.RunControl(t, kind, s, nil, nil)
 	}, broken.WallClock)
 }
@@ -81,9 +64,10 @@ func TestWallClockConforms(t *testing.T) {
 // holders only. The key is taken and never expires.
 func TestSetnxExpireDiesInBetween(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
-	s := start(t, "redis")
-	dying, c, ctx := opened(t, broken.SetnxExpire, s, time.Second, 1), behind(t, s.Addrs()[0]), limit(t)
+	backendstest.NeedRedis(t)
+	s := backendstest.Start(t, "redis")
+	dying := backendstest.Open(t, broken.SetnxExpire, s, time.Second, 1)
+	c, ctx := backendstest.Behind(t, s.Addrs()[0]), backendstest.Limit(t)
 	ttl := func(key string) time.Duration {
 		left, err := c.PTTL(ctx, redis.LockKey(key)).Result()
 		if err != nil {
@@ -124,12 +108,12 @@ func TestRedlockNoValidityIsDead(t *testing.T) {
 
 func redlockNoValidity(t *testing.T) {
 	const ttl = 500 * time.Millisecond
-	s, l, _ := five(t, broken.RedlockNoValidity, ttl)
-	resume := stopNode(t, s.Nodes[4])
+	s, l, _ := backendstest.Five(t, broken.RedlockNoValidity, ttl)
+	resume := backendstest.StopNode(t, s.Nodes[4])
 	began := monotime.Now()
 	result := make(chan clients.Grant, 1)
 	go func() {
-		g, err := l.Acquire(limit(t), "k")
+		g, err := l.Acquire(backendstest.Limit(t), "k")
 		if err != nil {
 			t.Error(err)
 		}
@@ -147,32 +131,32 @@ func redlockNoValidity(t *testing.T) {
 // TestWatchdogBlindRenewsAnothers: another has the key, and is renewed by who had it before.
 func TestWatchdogBlindRenewsAnothers(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	backendstest.NeedRedis(t)
 	decided.Run(t, func() { watchdogBlind(t) })
 }
 
 func watchdogBlind(t *testing.T) {
 	const ttl = 700 * time.Millisecond
-	s := start(t, "redis")
-	l := opened(t, broken.WatchdogBlind, s, ttl, 1)
-	g, err := l.Acquire(limit(t), "k")
+	s := backendstest.Start(t, "redis")
+	l := backendstest.Open(t, broken.WatchdogBlind, s, ttl, 1)
+	g, err := l.Acquire(backendstest.Limit(t), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := behind(t, s.Addrs()[0])
-	if err := c.Set(limit(t), redis.LockKey("k"), "another's", ttl).Err(); err != nil {
+	c := backendstest.Behind(t, s.Addrs()[0])
+	if err := c.Set(backendstest.Limit(t), redis.LockKey("k"), "another's", ttl).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for began := monotime.Now(); monotime.Since(began) <= 3*ttl; {
 		time.Sleep(ttl / 10)
 	}
-	if value, err := c.Get(limit(t), redis.LockKey("k")).Result(); err != nil || value != "another's" {
+	if value, err := c.Get(backendstest.Limit(t), redis.LockKey("k")).Result(); err != nil || value != "another's" {
 		decided.Lacks("a renewal of another's key: it has %q, %v", value, err)
 	}
-	if err := l.(clients.Holder).Held(limit(t), g); err != nil {
+	if err := l.(clients.Holder).Held(backendstest.Limit(t), g); err != nil {
 		t.Errorf("held: %v", err)
 	}
-	if err := l.Release(limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
+	if err := l.Release(backendstest.Limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
 		t.Errorf("release: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package backends_test
+package nats_test
 
 import (
 	"fmt"
@@ -13,20 +13,23 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	locks "github.com/lockchaos/lockchaos/clients/nats"
-	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
+
+func TestMain(m *testing.M) { backendstest.Main(m, locks.KV) }
 
 func TestNATSConformance(t *testing.T) {
 	t.Parallel()
-	conform(t, "nats", 2*time.Second, clienttest.Run, locks.KV)
+	backendstest.Conform(t, "nats", 2*time.Second, clienttest.Run, locks.KV)
 }
 
 // TestNATSUpdateLastsForEver: the control's renewal takes the key's time to
 // live away; the honest lock's does not.
 func TestNATSUpdateLastsForEver(t *testing.T) {
 	t.Parallel()
-	s := start(t, "nats")
+	s := backendstest.Start(t, "nats")
 	conn, err := nats.Connect("nats://" + s.Addrs()[0])
 	if err != nil {
 		t.Fatal(err)
@@ -36,26 +39,26 @@ func TestNATSUpdateLastsForEver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.Stream(limit(t), "KV_"+backends.NATSBucket)
+	stream, err := js.Stream(backendstest.Limit(t), "KV_"+logins.NATSBucket)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const ttl = 2 * time.Second
 	for _, kind := range []clients.Kind{locks.KV, locks.BrokenUpdate} {
-		l, runs := opened(t, kind, s, ttl, 1), 0
+		l, runs := backendstest.Open(t, kind, s, ttl, 1), 0
 		decided.Run(t, func() {
 			runs++
 			key := fmt.Sprint(kind.Name, "-", runs)
-			g, err := l.Acquire(limit(t), key)
+			g, err := l.Acquire(backendstest.Limit(t), key)
 			if err == nil {
-				_, err = l.(clients.Renewer).Renew(limit(t), g)
+				_, err = l.(clients.Renewer).Renew(backendstest.Limit(t), g)
 			}
-			within(g, ttl, err)
+			backendstest.Within(g, ttl, err)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := stream.GetLastMsgForSubject(limit(t), "$KV."+backends.NATSBucket+"."+key)
-			within(g, ttl, err)
+			m, err := stream.GetLastMsgForSubject(backendstest.Limit(t), "$KV."+logins.NATSBucket+"."+key)
+			backendstest.Within(g, ttl, err)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,18 +73,18 @@ func TestNATSUpdateLastsForEver(t *testing.T) {
 // held". A leader refuses every write of a key for a moment after it has answered one.
 func TestNATSReleaseAtOnce(t *testing.T) {
 	t.Parallel()
-	s := start(t, "nats")
+	s := backendstest.Start(t, "nats")
 	const ttl = 2 * time.Second
 	decided.Run(t, func() {
 		var all errgroup.Group
 		var late atomic.Pointer[clients.Grant]
 		for client := range 8 {
-			l := opened(t, locks.KV, s, ttl, client)
+			l := backendstest.Open(t, locks.KV, s, ttl, client)
 			all.Go(func() error {
 				for i := range 60 {
-					g, err := l.Acquire(limit(t), fmt.Sprint("at-once-", client))
+					g, err := l.Acquire(backendstest.Limit(t), fmt.Sprint("at-once-", client))
 					if err == nil {
-						err = l.Release(limit(t), g)
+						err = l.Release(backendstest.Limit(t), g)
 					}
 					if err != nil {
 						late.Store(&g)
@@ -92,7 +95,7 @@ func TestNATSReleaseAtOnce(t *testing.T) {
 			})
 		}
 		if err := all.Wait(); err != nil {
-			within(*late.Load(), ttl, err)
+			backendstest.Within(*late.Load(), ttl, err)
 			t.Fatal(err)
 		}
 	})

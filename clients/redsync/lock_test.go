@@ -1,15 +1,24 @@
-package backends_test
+package redsync_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redsync"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
+
+func TestMain(m *testing.M) { backendstest.Main(m, redsync.Redsync) }
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	backendstest.NeedRedis(t)
+	backendstest.Conform(t, "redis-five", time.Second, clienttest.Run, redsync.Redsync)
+}
 
 // TestRedsyncOpenTry: three servers of five are silent. What two have taken is given
 // back, what the three will do is an open question, and the error tells since when.
@@ -20,19 +29,19 @@ func TestRedsyncOpenTry(t *testing.T) {
 
 func redsyncOpenTry(t *testing.T) {
 	const ttl = 4 * time.Second // a try waits for 200 ms
-	s, l, behind := five(t, redsync.Redsync, ttl)
-	g, err := l.Acquire(limit(t), "warm")
+	s, l, behind := backendstest.Five(t, redsync.Redsync, ttl)
+	g, err := l.Acquire(backendstest.Limit(t), "warm")
 	if err != nil {
 		t.Fatal(err)
 	}
-	released(t, l, g, ttl)
+	backendstest.Released(t, l, g, ttl)
 	var resume []func()
 	for _, n := range s.Nodes[:3] {
-		resume = append(resume, stopNode(t, n))
+		resume = append(resume, backendstest.StopNode(t, n))
 	}
-	openTry(t, l, "k")
+	backendstest.OpenTry(t, l, "k")
 	for i, c := range behind[3:] {
-		if n, err := c.Exists(limit(t), "lock:{k}").Result(); n != 0 || err != nil {
+		if n, err := c.Exists(backendstest.Limit(t), "lock:{k}").Result(); n != 0 || err != nil {
 			t.Errorf("left on redis-%d: %d, %v", i+4, n, err)
 		}
 	}
@@ -48,40 +57,18 @@ func TestRedsyncTaken(t *testing.T) {
 }
 
 func redsyncTaken(t *testing.T) {
-	_, l, behind := five(t, redsync.Redsync, 4*time.Second) // a try waits for 200 ms
+	_, l, behind := backendstest.Five(t, redsync.Redsync, 4*time.Second) // a try waits for 200 ms
 	for _, c := range behind[:3] {
-		if err := c.Set(limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
+		if err := c.Set(backendstest.Limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	checkBusy(t, l, "k")
+	backendstest.CheckBusy(t, l, "k")
 	for i, c := range behind[3:] {
-		if n, err := c.Exists(limit(t), "lock:{k}").Result(); n != 0 || err != nil {
+		if n, err := c.Exists(backendstest.Limit(t), "lock:{k}").Result(); n != 0 || err != nil {
 			t.Errorf("left on redis-%d: %d, %v", i+4, n, err)
 		}
 	}
-}
-
-// checkBusy gives acquires of a taken key little time, so that it ends in the middle of an
-// attempt now and then. Some may end before they have begun, but never is anything open.
-func checkBusy(t *testing.T, l clients.Lock, key string) {
-	t.Helper()
-	busy := 0
-	for i := range 50 {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i+1)*100*time.Microsecond)
-		g, err := l.Acquire(ctx, key)
-		cancel()
-		switch {
-		case errors.Is(err, clients.ErrBusy):
-			busy++
-		case err == nil || clients.Definite(err):
-			t.Errorf("%s is taken: %+v, %v", key, g, err)
-		case g.First != 0:
-			decided.Lacks("answers of a taken key in time: %+v, %v", g, err)
-		}
-	}
-	t.Logf("%s was busy %d times", key, busy)
-	refused(t, l, key)
 }
 
 // TestRedsyncMinority: a silent server stops nobody, and a release that a
@@ -93,19 +80,19 @@ func TestRedsyncMinority(t *testing.T) {
 
 func redsyncMinority(t *testing.T) {
 	const ttl = time.Second
-	s, l, _ := five(t, redsync.Redsync, ttl)
-	first := stopNode(t, s.Nodes[0])
-	g, err := l.Acquire(limit(t), "k")
+	s, l, _ := backendstest.Five(t, redsync.Redsync, ttl)
+	first := backendstest.StopNode(t, s.Nodes[0])
+	g, err := l.Acquire(backendstest.Limit(t), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if valid := time.Duration(g.ValidFor); !g.HasValidFor || valid <= 0 || valid > 990*time.Millisecond {
 		t.Errorf("valid for %v", valid)
 	}
-	second, third := stopNode(t, s.Nodes[1]), stopNode(t, s.Nodes[2])
-	err = l.Release(limit(t), g)
+	second, third := backendstest.StopNode(t, s.Nodes[1]), backendstest.StopNode(t, s.Nodes[2])
+	err = l.Release(backendstest.Limit(t), g)
 	if errors.Is(err, clients.ErrNotHeld) {
-		within(g, ttl, err)
+		backendstest.Within(g, ttl, err)
 	}
 	if err == nil || clients.Definite(err) {
 		t.Errorf("released by two of five: %v", err)
@@ -113,8 +100,8 @@ func redsyncMinority(t *testing.T) {
 	third()
 	second()
 	first()
-	if g, err = l.Acquire(limit(t), "k"); err != nil {
+	if g, err = l.Acquire(backendstest.Limit(t), "k"); err != nil {
 		t.Fatal(err)
 	}
-	released(t, l, g, ttl)
+	backendstest.Released(t, l, g, ttl)
 }

@@ -1,4 +1,4 @@
-package backends_test
+package etcd_test
 
 import (
 	"context"
@@ -10,13 +10,25 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
-// These tests look behind etcd-lease's back, at the keys of its queue. They are
-// here and not in clients/etcd because the server is.
+func TestMain(m *testing.M) {
+	backendstest.Main(m, etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, etcd.TokenLease)
+}
+
+func TestEtcdConformance(t *testing.T) {
+	t.Parallel()
+	backendstest.Conform(t, "etcd", time.Second, clienttest.Run, etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite)
+	backendstest.Conform(t, "etcd", time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
+		clienttest.RunControl(t, kind, s, []string{"grants and", "ten clients"},
+			[]string{clienttest.KilledHolder, clienttest.FrozenHolder})
+	}, etcd.TokenLease)
+}
 
 type etcdBench struct {
 	*testing.T
@@ -25,7 +37,7 @@ type etcdBench struct {
 }
 
 func newEtcdBench(t *testing.T) etcdBench {
-	s := start(t, "etcd")
+	s := backendstest.Start(t, "etcd")
 	c, err := clientv3.New(clientv3.Config{Endpoints: s.Addrs(), Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
@@ -39,18 +51,18 @@ const etcdTTL = 5 * time.Second
 
 func (b etcdBench) open() clients.Lock {
 	b.Helper()
-	l, err := etcd.Lease.Open(limit(b), clients.Config{Nodes: b.service.Addrs(), TTL: int64(etcdTTL)})
+	l, err := etcd.Lease.Open(backendstest.Limit(b), clients.Config{Nodes: b.service.Addrs(), TTL: int64(etcdTTL)})
 	if err != nil {
 		b.Fatal(err)
 	}
 	// some tests have closed it, or stopped what it would need
-	b.Cleanup(func() { _ = l.Close(limit(b)) })
+	b.Cleanup(func() { _ = l.Close(backendstest.Limit(b)) })
 	return l
 }
 
 func (b etcdBench) acquire(l clients.Lock, key string) clients.Grant {
 	b.Helper()
-	g, err := l.Acquire(limit(b), key)
+	g, err := l.Acquire(backendstest.Limit(b), key)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -60,7 +72,7 @@ func (b etcdBench) acquire(l clients.Lock, key string) clients.Grant {
 // queue returns the create revisions of the keys in the queue of a lock, in rising order.
 func (b etcdBench) queue(key string) []int64 {
 	b.Helper()
-	reply, err := b.client.Get(limit(b), "lockchaos/"+key+"/", clientv3.WithPrefix(),
+	reply, err := b.client.Get(backendstest.Limit(b), "lockchaos/"+key+"/", clientv3.WithPrefix(),
 		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 	if err != nil {
 		b.Fatal(err)
@@ -75,7 +87,7 @@ func (b etcdBench) queue(key string) []int64 {
 // await waits until the queue has n keys.
 func (b etcdBench) await(key string, n int) []int64 {
 	b.Helper()
-	for ctx := limit(b); ; {
+	for ctx := backendstest.Limit(b); ; {
 		q := b.queue(key)
 		if len(q) == n {
 			return q
@@ -100,7 +112,7 @@ func TestEtcdToken(t *testing.T) {
 	}
 	granted := make(chan clients.Grant, 1)
 	go func() {
-		g, err := second.Acquire(limit(t), "k")
+		g, err := second.Acquire(backendstest.Limit(t), "k")
 		if err != nil {
 			t.Error(err)
 		}
@@ -108,11 +120,11 @@ func TestEtcdToken(t *testing.T) {
 	}()
 	waiting := b.await("k", 2)
 	for range 5 { // much else happens in etcd
-		if _, err := b.client.Put(limit(t), "else", "where"); err != nil {
+		if _, err := b.client.Put(backendstest.Limit(t), "else", "where"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := first.Release(limit(t), g); err != nil {
+	if err := first.Release(backendstest.Limit(t), g); err != nil {
 		t.Fatal(err)
 	}
 	next := <-granted
@@ -144,7 +156,7 @@ func TestEtcdQueueIsLeft(t *testing.T) {
 		if !clients.Definite(err) {
 			// Its key was there, and the answer that says so on its way: what
 			// it left goes with its session.
-			if err := waiter.Close(limit(t)); err != nil {
+			if err := waiter.Close(backendstest.Limit(t)); err != nil {
 				t.Fatal(err)
 			}
 			b.await("k", 1)
@@ -165,7 +177,7 @@ func TestEtcdQueueIsLeft(t *testing.T) {
 func TestEtcdFrozenWhileWaiting(t *testing.T) {
 	t.Parallel()
 	b := newEtcdBench(t)
-	stop, resume := freeze(b.service.Nodes...)
+	stop, resume := backendstest.Freeze(b.service.Nodes...)
 	holder, waiter := b.open(), b.open()
 	other := b.acquire(waiter, "other")
 	b.acquire(holder, "k")
@@ -196,16 +208,16 @@ func TestEtcdFrozenWhileWaiting(t *testing.T) {
 		if loss.Key != "other" || loss.Why == "" {
 			t.Errorf("%+v", loss)
 		}
-	case <-limit(t).Done():
+	case <-backendstest.Limit(t).Done():
 		t.Error("nobody told of the hold that went with the session")
 	}
-	if err := waiter.(clients.Holder).Held(limit(t), other); !errors.Is(err, clients.ErrNotHeld) {
+	if err := waiter.(clients.Holder).Held(backendstest.Limit(t), other); !errors.Is(err, clients.ErrNotHeld) {
 		t.Errorf("held under a session that was given up: %v", err)
 	}
 	resume(t)
 	b.await("other", 0)
 	// The waiter's key goes, the holder's may: it could not keep its lease alive either.
-	for ctx := limit(t); len(b.queue("k")) > 1; {
+	for ctx := backendstest.Limit(t); len(b.queue("k")) > 1; {
 		if ctx.Err() != nil {
 			t.Fatalf("the queue still has %v", b.queue("k"))
 		}
@@ -219,10 +231,10 @@ func TestEtcdKeysAreApart(t *testing.T) {
 	b := newEtcdBench(t)
 	one, two := b.open(), b.open()
 	g := b.acquire(one, "a/b")
-	if _, err := two.Acquire(limit(t), "a"); err != nil {
+	if _, err := two.Acquire(backendstest.Limit(t), "a"); err != nil {
 		t.Errorf("a waits for a/b: %v", err)
 	}
-	if err := one.(clients.Holder).Held(limit(t), g); err != nil {
+	if err := one.(clients.Holder).Held(backendstest.Limit(t), g); err != nil {
 		t.Error(err)
 	}
 }
@@ -234,13 +246,13 @@ func TestEtcdCloseFrees(t *testing.T) {
 	l := b.open()
 	b.acquire(l, "k")
 	b.acquire(l, "l")
-	if err := l.Close(limit(t)); err != nil {
+	if err := l.Close(backendstest.Limit(t)); err != nil {
 		t.Fatal(err)
 	}
 	if k, l := b.queue("k"), b.queue("l"); len(k)+len(l) != 0 {
 		t.Errorf("left: %v, %v", k, l)
 	}
-	leases, err := b.client.Leases(limit(t))
+	leases, err := b.client.Leases(backendstest.Limit(t))
 	if err != nil || len(leases.Leases) != 0 {
 		t.Errorf("leases left: %+v, %v", leases, err)
 	}
@@ -249,4 +261,10 @@ func TestEtcdCloseFrees(t *testing.T) {
 		t.Errorf("what a client gives up itself is not lost: %+v", loss)
 	default:
 	}
+}
+
+func TestEtcdSessionIsEnded(t *testing.T) {
+	t.Parallel()
+	b := newEtcdBench(t)
+	backendstest.LosesSession(t, etcd.Lease, b.service, "ended", "etcd revoked lease ")
 }

@@ -7,35 +7,22 @@ import (
 
 	"github.com/hashicorp/consul/api"
 
-	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/consul"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 )
-
-// needConsul skips a test that needs Consul, where there is none.
-func needConsul(t testing.TB) { needService(t, "consul") }
-
-func TestConsulConformance(t *testing.T) {
-	t.Parallel()
-	needConsul(t)
-	conform(t, "consul", 2*time.Second, clienttest.Run, consul.Session, consul.Semaphore)
-	conform(t, "consul", 2*time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
-		clienttest.RunControl(t, kind, s, []string{"a holder that hears nothing"}, []string{aFrozenHolder})
-	}, consul.BrokenDeaf)
-}
 
 // TestConsulCluster: it comes up, has a leader, and another one when that dies; and ends sessions.
 func TestConsulCluster(t *testing.T) {
 	t.Parallel()
-	needConsul(t)
+	backendstest.Need(t, "consul")
 	began := time.Now()
-	s := start(t, "consul")
+	s := backendstest.Start(t, "consul")
 	t.Logf("up in %v", time.Since(began))
 	if len(s.Nodes) != 3 || len(s.Addrs()) != 3 || !number.MatchString(s.Version) {
 		t.Fatalf("%d nodes, version %q", len(s.Nodes), s.Version)
 	}
-	losesSession(t, consul.Session, s, "ended", "destroyed session ")
-	ctx := limit(t)
+	backendstest.LosesSession(t, consul.Session, s, "ended", "destroyed session ")
+	ctx := backendstest.Limit(t)
 	leader, err := s.Leader(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,12 @@
-package backends_test
+package postgres_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,35 +16,21 @@ import (
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
-// freezeHost makes the functions that stop and continue the host of a service's
-// only node: PostgreSQL's sessions are no part of its process group.
-func freezeHost(s *backends.Service) (stop, resume func(*testing.T)) {
-	var pause *hosts.Pause
-	stop = func(t *testing.T) {
-		t.Helper()
-		var err error
-		if pause, err = s.Nodes[0].Host.Stop(limit(t)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	resume = func(t *testing.T) {
-		t.Helper()
-		if err := pause.Resume(); err != nil {
-			t.Error(err)
-		}
-	}
-	return stop, resume
+func TestMain(m *testing.M) {
+	backendstest.Main(m, postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
+		postgres.AdvisoryXactPooled, postgres.LeasePooled)
 }
 
 func TestPostgresConformance(t *testing.T) {
 	t.Parallel()
-	needPostgres(t)
-	s := start(t, "postgres")
-	stop, resume := freezeHost(s)
+	backendstest.Need(t, "postgres")
+	s := backendstest.Start(t, "postgres")
+	stop, resume := backendstest.FreezeHost(s)
 	for _, kind := range []clients.Kind{postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease} {
 		t.Run(kind.Name, func(t *testing.T) {
 			clienttest.Run(t, kind, clienttest.Service{Nodes: s.Addrs(), TTL: time.Second, Stop: stop, Continue: resume})
@@ -52,15 +41,15 @@ func TestPostgresConformance(t *testing.T) {
 // TestPostgresLocks looks behind the locks' back, at the server's sessions.
 func TestPostgresLocks(t *testing.T) {
 	t.Parallel()
-	needPostgres(t)
-	s := start(t, "postgres")
-	ctx := limit(t)
-	db, err := pgx.Connect(ctx, "postgres://"+backends.PostgresUser+"@"+s.Addrs()[0]+"/"+backends.PostgresDatabase+"?sslmode=disable")
+	backendstest.Need(t, "postgres")
+	s := backendstest.Start(t, "postgres")
+	ctx := backendstest.Limit(t)
+	db, err := pgx.Connect(ctx, "postgres://"+logins.PostgresUser+"@"+s.Addrs()[0]+"/"+logins.PostgresDatabase+"?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close(context.Background())
-	leads(t, s, "postgres-1")
+	backendstest.Leads(t, s, "postgres-1")
 	for _, kind := range []clients.Kind{postgres.Advisory, postgres.AdvisoryXact, postgres.Row} {
 		t.Run(kind.Name, func(t *testing.T) {
 			b := postgresBench{t, s, db}
@@ -86,7 +75,7 @@ type postgresBench struct {
 // count is how many rows a query of the server's catalogue has.
 func (b postgresBench) count(query string) (n int) {
 	b.Helper()
-	if err := b.db.QueryRow(limit(b), "SELECT count(*) FROM "+query).Scan(&n); err != nil {
+	if err := b.db.QueryRow(backendstest.Limit(b), "SELECT count(*) FROM "+query).Scan(&n); err != nil {
 		b.Fatal(err)
 	}
 	return n
@@ -94,24 +83,24 @@ func (b postgresBench) count(query string) (n int) {
 
 func (b postgresBench) open(kind clients.Kind, client int) clients.Lock {
 	b.Helper()
-	return opened(b.T, kind, b.service, keptTTL, client)
+	return backendstest.Open(b.T, kind, b.service, backendstest.KeptTTL, client)
 }
 
 // waitLeavesNothing: no statement waits for a lock on the server when the client has given up.
 func (b postgresBench) waitLeavesNothing(kind clients.Kind) {
 	b.Helper()
 	holder, waiter := b.open(kind, 1), b.open(kind, 2)
-	g, err := holder.Acquire(limit(b), "wait")
+	g, err := holder.Acquire(backendstest.Limit(b), "wait")
 	if err != nil {
 		b.Fatal(err)
 	}
 	for range 5 {
-		refused(b.T, waiter, "wait")
+		backendstest.Refused(b.T, waiter, "wait")
 		if n := b.count("pg_locks WHERE NOT granted"); n != 0 {
 			b.Errorf("%s: %d statements still wait", kind.Name, n)
 		}
 	}
-	if err := holder.Release(limit(b), g); err != nil {
+	if err := holder.Release(backendstest.Limit(b), g); err != nil {
 		b.Error(err)
 	}
 	if n := b.count("pg_locks WHERE locktype = 'advisory'"); n != 0 {
@@ -127,20 +116,20 @@ func (b postgresBench) grantedTooLate(rounds int) {
 	holder, waiter := b.open(postgres.Advisory, 1), b.open(postgres.Advisory, 2)
 	met := 0
 	for i := range rounds {
-		g, err := holder.Acquire(limit(b), "late")
+		g, err := holder.Acquire(backendstest.Limit(b), "late")
 		if err != nil {
 			b.Fatal(err)
 		}
 		told := make(chan error, 1)
 		go func() {
-			got, err := waiter.Acquire(shortly(b.T), "late")
+			got, err := waiter.Acquire(backendstest.Shortly(b.T), "late")
 			if err == nil {
-				err = waiter.Release(limit(b), got)
+				err = waiter.Release(backendstest.Limit(b), got)
 			}
 			told <- err
 		}()
 		wait := 100 * time.Millisecond // lock_timeout, of which the query is told how much is left
-		for b.db.QueryRow(limit(b), "SELECT EXTRACT(microseconds FROM waitstart + interval '100 ms' - clock_timestamp()) * 1000 FROM pg_locks WHERE NOT granted").Scan(&wait) != nil && len(told) == 0 {
+		for b.db.QueryRow(backendstest.Limit(b), "SELECT EXTRACT(microseconds FROM waitstart + interval '100 ms' - clock_timestamp()) * 1000 FROM pg_locks WHERE NOT granted").Scan(&wait) != nil && len(told) == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		// else the waiter had given up before it was seen to wait, on a busy machine
@@ -148,7 +137,7 @@ func (b postgresBench) grantedTooLate(rounds int) {
 			met++
 			time.Sleep(wait + time.Duration(i%20-10)*100*time.Microsecond)
 		}
-		if err := holder.Release(limit(b), g); err != nil {
+		if err := holder.Release(backendstest.Limit(b), g); err != nil {
 			b.Fatal(err)
 		}
 		err = <-told
@@ -157,7 +146,7 @@ func (b postgresBench) grantedTooLate(rounds int) {
 		}
 		left := func() int { return b.count("pg_locks WHERE locktype = 'advisory'") }
 		// on a busy machine: until the server has seen the end of the connection
-		for end := limit(b); err != nil && !clients.Definite(err) && left() != 0 && end.Err() == nil; {
+		for end := backendstest.Limit(b); err != nil && !clients.Definite(err) && left() != 0 && end.Err() == nil; {
 			time.Sleep(time.Millisecond)
 		}
 		if n := left(); n != 0 {
@@ -173,25 +162,25 @@ func (b postgresBench) grantedTooLate(rounds int) {
 func (b postgresBench) sessionEnds(kind clients.Kind) {
 	b.Helper()
 	holder, other := b.open(kind, 1), b.open(kind, 2)
-	g, err := holder.Acquire(limit(b), "ends")
+	g, err := holder.Acquire(backendstest.Limit(b), "ends")
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := holder.(clients.Holder).Held(limit(b), g); err != nil {
+	if err := holder.(clients.Holder).Held(backendstest.Limit(b), g); err != nil {
 		b.Error(err)
 	}
 	b.count("(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lockchaos' AND pid <> pg_backend_pid()) AS t")
 	b.isTold(holder, "ends")
-	if err := holder.(clients.Holder).Held(limit(b), g); !errors.Is(err, clients.ErrNotHeld) {
+	if err := holder.(clients.Holder).Held(backendstest.Limit(b), g); !errors.Is(err, clients.ErrNotHeld) {
 		b.Errorf("%s: held: %v", kind.Name, err)
 	}
-	if err := holder.Release(limit(b), g); !errors.Is(err, clients.ErrNotHeld) {
+	if err := holder.Release(backendstest.Limit(b), g); !errors.Is(err, clients.ErrNotHeld) {
 		b.Errorf("%s: released: %v", kind.Name, err)
 	}
-	if g, err = other.Acquire(limit(b), "ends"); err != nil {
+	if g, err = other.Acquire(backendstest.Limit(b), "ends"); err != nil {
 		b.Fatal(err)
 	}
-	if err := other.Release(limit(b), g); err != nil {
+	if err := other.Release(backendstest.Limit(b), g); err != nil {
 		b.Error(err)
 	}
 }
@@ -203,7 +192,7 @@ func (b postgresBench) isTold(l clients.Lock, key string) {
 		if loss.Key != key || loss.Why == "" {
 			b.Errorf("%+v", loss)
 		}
-	case <-limit(b).Done():
+	case <-backendstest.Limit(b).Done():
 		b.Fatal("nobody told of the loss")
 	}
 }
@@ -212,19 +201,19 @@ func (b postgresBench) isTold(l clients.Lock, key string) {
 // and what the client gave up is free when the server goes on.
 func (b postgresBench) silence(kind clients.Kind) {
 	b.Helper()
-	holder, other := opened(b.T, kind, b.service, time.Second, 1), b.open(kind, 2)
-	if _, err := holder.Acquire(limit(b), "silence"); err != nil {
+	holder, other := backendstest.Open(b.T, kind, b.service, time.Second, 1), b.open(kind, 2)
+	if _, err := holder.Acquire(backendstest.Limit(b), "silence"); err != nil {
 		b.Fatal(err)
 	}
-	stop, resume := freezeHost(b.service)
+	stop, resume := backendstest.FreezeHost(b.service)
 	stop(b.T)
 	b.isTold(holder, "silence")
 	resume(b.T)
-	g, err := other.Acquire(limit(b), "silence")
+	g, err := other.Acquire(backendstest.Limit(b), "silence")
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := other.Release(limit(b), g); err != nil {
+	if err := other.Release(backendstest.Limit(b), g); err != nil {
 		b.Error(err)
 	}
 }
@@ -233,36 +222,82 @@ func (b postgresBench) silence(kind clients.Kind) {
 // owner's no more, even if nobody else has taken it.
 func (b postgresBench) lease(row string) {
 	const ttl = time.Second
-	l := opened(b.T, postgres.Lease, b.service, ttl, 1)
-	g, err := l.Acquire(limit(b), row)
+	l := backendstest.Open(b.T, postgres.Lease, b.service, ttl, 1)
+	g, err := l.Acquire(backendstest.Limit(b), row)
 	if err != nil {
 		b.Fatal(err)
 	}
 	if n := b.count("lockchaos_lease WHERE key = '" + row +
 		"' AND fence = 1 AND owner LIKE '1-%' AND expires > clock_timestamp() AND expires <= clock_timestamp() + interval '1 s'"); g.Token != 1 || n != 1 {
 		err := fmt.Errorf("token %d, %d rows", g.Token, n)
-		within(g, ttl, err)
+		backendstest.Within(g, ttl, err)
 		b.Error(err)
 	}
-	renewed, err := l.(clients.Renewer).Renew(limit(b), g)
-	within(g, ttl, err)
+	renewed, err := l.(clients.Renewer).Renew(backendstest.Limit(b), g)
+	backendstest.Within(g, ttl, err)
 	if err != nil || renewed.Attempt <= g.Attempt || renewed.Token != g.Token {
 		b.Errorf("%+v, %v", renewed, err)
 	}
-	for ctx := limit(b); b.count("lockchaos_lease WHERE key = '"+row+"' AND expires > clock_timestamp()") != 0; {
+	for ctx := backendstest.Limit(b); b.count("lockchaos_lease WHERE key = '"+row+"' AND expires > clock_timestamp()") != 0; {
 		if ctx.Err() != nil {
 			b.Fatal("it never expired")
 		}
 	}
-	if _, err := l.(clients.Renewer).Renew(limit(b), g); !errors.Is(err, clients.ErrNotHeld) {
+	if _, err := l.(clients.Renewer).Renew(backendstest.Limit(b), g); !errors.Is(err, clients.ErrNotHeld) {
 		b.Errorf("renewed after its end: %v", err)
 	}
-	for _, err := range []error{l.(clients.Holder).Held(limit(b), g), l.Release(limit(b), g)} {
+	for _, err := range []error{l.(clients.Holder).Held(backendstest.Limit(b), g), l.Release(backendstest.Limit(b), g)} {
 		if !errors.Is(err, clients.ErrNotHeld) {
 			b.Errorf("after its end: %v", err)
 		}
 	}
-	if g, err = l.Acquire(limit(b), row); err != nil || g.Token != 2 {
+	if g, err = l.Acquire(backendstest.Limit(b), row); err != nil || g.Token != 2 {
 		b.Errorf("%+v, %v", g, err)
 	}
+}
+
+// sessionIsExpired: PostgreSQL knows sessions by their address. Those of one
+// are ended, with what they hold, and no others.
+func (b postgresBench) sessionIsExpired() {
+	host := b.service.Nodes[0].Host
+	config, err := pgx.ParseConfig("postgres://" + logins.PostgresUser + "@" + b.service.Addrs()[0] + "/" +
+		logins.PostgresDatabase + "?sslmode=disable")
+	if err != nil {
+		b.Fatal(err)
+	}
+	config.DialFunc = func(ctx context.Context, network, to string) (net.Conn, error) {
+		return host.Dial(ctx, network, netip.MustParseAddrPort(to))
+	}
+	conn, err := pgx.ConnectConfig(backendstest.Limit(b), config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(backendstest.Limit(b), "SELECT pg_advisory_lock(77)"); err != nil {
+		b.Fatal(err)
+	}
+	at := backends.Client{Addr: host.Addr}
+	ended, err := b.service.Expire(backendstest.Limit(b), at)
+	if err != nil || len(ended) != 1 || !strings.Contains(ended[0], ", which had 1 lock") {
+		b.Fatalf("ended: %q, %v", ended, err)
+	}
+	var free bool
+	if err := b.db.QueryRow(backendstest.Limit(b), "SELECT pg_try_advisory_lock(77)").Scan(&free); err != nil || !free {
+		b.Errorf("the lock is not free: %v", err)
+	}
+	if _, err := conn.Exec(backendstest.Limit(b), "SELECT 1"); err == nil {
+		b.Error("the session goes on")
+	}
+	if ended, err := b.service.Expire(backendstest.Limit(b), at); err != nil || len(ended) != 0 {
+		b.Errorf("ended a second time: %q, %v", ended, err)
+	}
+	if _, err := b.db.Exec(backendstest.Limit(b), "SELECT pg_advisory_unlock(77)"); err != nil {
+		b.Error(err)
+	}
+}
+
+func TestGrantThatIsOver(t *testing.T) {
+	t.Parallel()
+	backendstest.Need(t, "postgres")
+	backendstest.GrantThatIsOver(t, postgres.Lease)
 }

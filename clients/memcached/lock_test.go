@@ -1,4 +1,4 @@
-package backends_test
+package memcached_test
 
 import (
 	"fmt"
@@ -10,27 +10,35 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/memcached"
-	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
-func needMemcached(t testing.TB) { needService(t, "memcached") }
+func TestMain(m *testing.M) { backendstest.Main(m, memcached.Add, memcached.BrokenDelete) }
 
 func TestMemcachedConformance(t *testing.T) {
 	t.Parallel()
-	needMemcached(t)
-	s := start(t, "memcached")
-	stop, resume := freezeHost(s)
+	backendstest.Need(t, "memcached")
+	s := backendstest.Start(t, "memcached")
+	stop, resume := backendstest.FreezeHost(s)
 	clienttest.Run(t, memcached.Add, clienttest.Service{Nodes: s.Addrs(), TTL: time.Second, Stop: stop, Continue: resume})
+}
+
+func TestMemcachedControl(t *testing.T) {
+	t.Parallel()
+	backendstest.Need(t, "memcached")
+	backendstest.Conform(t, "memcached", time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
+		clienttest.RunControl(t, kind, s, []string{"a stale grant", clienttest.FrozenHolder}, nil)
+	}, memcached.BrokenDelete)
 }
 
 // TestMemcachedExpiry: a key lasts at least for the TTL, wherever in the second
 // of the server's clock it is added; the control's does not always.
 func TestMemcachedExpiry(t *testing.T) {
 	t.Parallel()
-	needMemcached(t)
-	s := start(t, "memcached")
+	backendstest.Need(t, "memcached")
+	s := backendstest.Start(t, "memcached")
 	const ttl, tries = time.Second, 10
 	runs := 0
 	decided.Run(t, func() {
@@ -40,13 +48,13 @@ func TestMemcachedExpiry(t *testing.T) {
 		for i := range tries {
 			for _, kind := range []clients.Kind{memcached.Add, memcached.BrokenBrief} {
 				key := fmt.Sprintf("%s-%d-%d", kind.Name, runs, i)
-				first, second := opened(t, kind, s, ttl, 1), opened(t, kind, s, ttl, 2)
+				first, second := backendstest.Open(t, kind, s, ttl, 1), backendstest.Open(t, kind, s, ttl, 2)
 				all.Go(func() {
 					// to another place in the server's second
 					time.Sleep(time.Duration(i) * time.Second / tries)
-					g, err := first.Acquire(limit(t), key)
+					g, err := first.Acquire(backendstest.Limit(t), key)
 					if err == nil {
-						_, err = second.Acquire(limit(t), key)
+						_, err = second.Acquire(backendstest.Limit(t), key)
 					}
 					switch early := monotime.Since(g.Attempt) < ttl; {
 					case err != nil:
@@ -64,12 +72,4 @@ func TestMemcachedExpiry(t *testing.T) {
 			decided.Lacks("a key of the control's that was free before its TTL was over")
 		}
 	})
-}
-
-func TestMemcachedKeepsNothing(t *testing.T) {
-	k, _ := backends.Lookup("memcached")
-	if _, err := k.Task("memcached-1", backends.Place{Listen: "10.0.0.1", Data: "/tmp",
-		Peers: map[string]string{"memcached-1": "10.0.0.1"}, Durable: true}); err == nil {
-		t.Error("it is to keep on disk what it answers for, and can't")
-	}
 }

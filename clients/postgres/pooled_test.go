@@ -1,4 +1,4 @@
-package backends_test
+package postgres_test
 
 import (
 	"context"
@@ -11,16 +11,17 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/postgres"
-	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // Through the pool, locks of a transaction and in a row are what they were.
 func TestPgBouncerConformance(t *testing.T) {
 	t.Parallel()
-	needPgBouncer(t)
-	s := start(t, "postgres-pgbouncer")
-	stop, resume := freezeHost(s)
+	backendstest.Need(t, "postgres-pgbouncer")
+	s := backendstest.Start(t, "postgres-pgbouncer")
+	stop, resume := backendstest.FreezeHost(s)
 	for _, kind := range []clients.Kind{postgres.AdvisoryXactPooled, postgres.LeasePooled} {
 		t.Run(kind.Name, func(t *testing.T) {
 			clienttest.Run(t, kind, clienttest.Service{Nodes: s.Addrs(), TTL: time.Second, Stop: stop, Continue: resume})
@@ -32,14 +33,14 @@ func TestPgBouncerConformance(t *testing.T) {
 // clients, and its release may meet another session.
 func TestPgBouncerLendsSessions(t *testing.T) {
 	t.Parallel()
-	needPgBouncer(t)
-	s := start(t, "postgres-pgbouncer")
+	backendstest.Need(t, "postgres-pgbouncer")
+	s := backendstest.Start(t, "postgres-pgbouncer")
 	if len(s.Nodes) != 2 || s.Alive() != nil || !strings.Contains(s.Version, "PgBouncer 1.") || len(s.Addrs()) != 1 ||
 		s.Addrs()[0] != s.Nodes[1].Addr {
 		t.Errorf("version %q, clients connect to %v", s.Version, s.Addrs())
 	}
-	ctx := limit(t)
-	conn, err := pgx.Connect(ctx, "postgres://"+backends.PostgresUser+"@"+s.Addrs()[0]+"/"+backends.PostgresDatabase+"?sslmode=disable")
+	ctx := backendstest.Limit(t)
+	conn, err := pgx.Connect(ctx, "postgres://"+logins.PostgresUser+"@"+s.Addrs()[0]+"/"+logins.PostgresDatabase+"?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,19 +50,20 @@ func TestPgBouncerLendsSessions(t *testing.T) {
 	if err := conn.QueryRow(ctx, "SELECT current_setting('lock_timeout')").Scan(&limited); err != nil || limited != "100ms" {
 		t.Errorf("lock_timeout %q, %v", limited, err)
 	}
-	first, second := opened(t, postgres.AdvisoryPooled, s, keptTTL, 1), opened(t, postgres.AdvisoryPooled, s, keptTTL, 2)
+	first := backendstest.Open(t, postgres.AdvisoryPooled, s, backendstest.KeptTTL, 1)
+	second := backendstest.Open(t, postgres.AdvisoryPooled, s, backendstest.KeptTTL, 2)
 	if _, err := first.Acquire(ctx, "k"); err != nil {
 		t.Fatal(err)
 	}
 	decided.Run(t, func() {
-		if _, err := second.Acquire(shortly(t), "k"); err != nil {
+		if _, err := second.Acquire(backendstest.Shortly(t), "k"); err != nil {
 			decided.Lacks("the session that has the lock, lent to the second client: %v", err)
 		}
 	})
-	honest := opened(t, postgres.AdvisoryXactPooled, s, keptTTL, 3)
-	other := opened(t, postgres.AdvisoryXactPooled, s, keptTTL, 4)
+	honest := backendstest.Open(t, postgres.AdvisoryXactPooled, s, backendstest.KeptTTL, 3)
+	other := backendstest.Open(t, postgres.AdvisoryXactPooled, s, backendstest.KeptTTL, 4)
 	if _, err := honest.Acquire(ctx, "x"); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, other, "x") // a lock of a transaction that is open
+	backendstest.Refused(t, other, "x") // a lock of a transaction that is open
 }
