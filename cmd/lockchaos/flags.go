@@ -27,7 +27,7 @@ func (f *runFlags) settle(flags *pflag.FlagSet) {
 		f.Seed = f.Shard.Seed()
 	}
 	if !flags.Changed("parallel") {
-		f.Steady, f.Parallel = runs.DefaultParallel(), runs.CalmParallel()
+		f.Steady, f.Parallel = runs.DefaultParallel(), runs.IdleParallel()
 	}
 }
 

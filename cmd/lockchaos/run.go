@@ -483,7 +483,7 @@ func (f *runFlags) carryOut(ctx context.Context, w io.Writer, name string, plans
 	}
 	part := f.Shard.Part(plans)
 	if f.dry {
-		return f.Outlook(w, name, part, f.repeat, f.until)
+		return f.Preview(w, name, part, f.repeat, f.until)
 	}
 	return f.there(ctx, part, f.Say, do)
 }

@@ -13,9 +13,11 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Outlook says what a run would run, and how long that takes. name is the suite's, plans are those
+// What a run or a gate would run, and how long that takes.
+
+// Preview says what a run would run, and how long that takes. name is the suite's, plans are those
 // of the shard; each is run repeat times, or until something is seen.
-func (s Settings) Outlook(w io.Writer, name string, plans []scenarios.Plan, repeat int, until string) error {
+func (s Settings) Preview(w io.Writer, name string, plans []scenarios.Plan, repeat int, until string) error {
 	rows := [][]string{{"SCENARIO", "TAKES", "EXPECTED", "FAULTS"}}
 	for _, p := range plans {
 		expects := p.Scenario.Expect.Word()
@@ -53,8 +55,8 @@ func (s Settings) Outlook(w io.Writer, name string, plans []scenarios.Plan, repe
 	return err
 }
 
-// Outlook says what a gate would run, and whether that fits into its time.
-func (g *Gate) Outlook(w io.Writer) error {
+// Preview says what a gate would run, and whether that fits into its time.
+func (g *Gate) Preview(w io.Writer) error {
 	rows := [][]string{{"SCENARIO", "RUNS", "TAKES EACH", "MUST HOLD"}}
 	asked := g.Asked()
 	for _, r := range asked {

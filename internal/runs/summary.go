@@ -16,9 +16,11 @@ import (
 	"github.com/lockchaos/lockchaos/reports/terminal"
 )
 
-// Conclude prints the matrix and where the report is, and returns the run's
+// What a run came to: its matrix, its failures or its attacks, where the report is, the exit status.
+
+// Summarize prints the matrix and where the report is, and returns the run's
 // exit status as an error.
-func Conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted bool) error {
+func Summarize(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted bool) error {
 	s := screen.New(out)
 	if err := terminal.Matrix(out, suite, s.Color, s.Width); err != nil {
 		return fmt.Errorf("print the matrix: %w", err)
@@ -31,7 +33,7 @@ func Conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 				reports.There(filepath.Join(dir, sc.Dir, PlanFile)), sc.Rerun)
 		}
 	}
-	concludeFailed(out, dir, suite.FailedAlike())
+	summarizeFailed(out, dir, suite.FailedAlike())
 	page := filepath.Join(dir, reports.IndexFile)
 	if len(suite.Scenarios) == 1 {
 		page = filepath.Join(dir, suite.Scenarios[0].Dir, ReportFile)
@@ -41,8 +43,8 @@ func Conclude(out io.Writer, dir string, suite reports.Suite, noExpect, interrup
 	return exit.Ended(exit.OfSuite(suite, noExpect), nil, interrupted)
 }
 
-// concludeFailed tells each cause of failures once, in full, with where to look.
-func concludeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
+// summarizeFailed tells each cause of failures once, in full, with where to look.
+func summarizeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
 	for _, group := range groups {
 		sc := group[0]
 		harmless.Fprintf(out, "%s: seed %d, plan %s\n  again: %s\n", sc.Name, sc.Seed,
@@ -56,8 +58,8 @@ func concludeFailed(out io.Writer, dir string, groups [][]reports.Scenario) {
 	}
 }
 
-// concludeExam tells attack by attack what an exam came to; its error carries the exit status.
-func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bool) error {
+// summarizeExam tells attack by attack what an exam came to; its error carries the exit status.
+func summarizeExam(out io.Writer, dir string, suite reports.Suite, interrupted bool) error {
 	s := screen.New(out)
 	harmless.Fprintln(out)
 	if err := terminal.WriteExam(out, suite, s.Color, s.Width); err != nil {
@@ -76,7 +78,7 @@ func concludeExam(out io.Writer, dir string, suite reports.Suite, interrupted bo
 			harmless.Fprintf(out, "%s: again: %s\n", sc.Fault, sc.Rerun)
 		}
 	}
-	concludeFailed(out, dir, suite.FailedAlike())
+	summarizeFailed(out, dir, suite.FailedAlike())
 	harmless.Fprintf(out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
 	TellAdds(out, suite)
 	return exit.Ended(code, nil, interrupted)

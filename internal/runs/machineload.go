@@ -10,66 +10,68 @@ import (
 	"github.com/prometheus/procfs"
 )
 
+// How many scenarios run at once, by how busy the machine is.
+//
 // A scenario mostly waits. So more of them run at once than there are processors, and some more
 // while these have time left. What a busy machine spoils is run again.
 
 // DefaultParallel is how many scenarios run at once on any machine.
 func DefaultParallel() int { return min(16, 2*goruntime.NumCPU()) }
 
-// CalmParallel is how many do on one that is calm.
-func CalmParallel() int { return min(24, calmEach*goruntime.NumCPU()) }
+// IdleParallel is how many do on one whose processors have time left.
+func IdleParallel() int { return min(24, idleEach*goruntime.NumCPU()) }
 
-// calmEach is how many run for each processor of a calm machine, if the lease
+// idleEach is how many run for each processor of such a machine, if the lease
 // is usualLease; slowEach if it is far longer.
 const (
-	calmEach   = 5
+	idleEach   = 5
 	slowEach   = 16
 	usualLease = scenarios.Duration(500 * time.Millisecond)
 )
 
 // AtOnce is how many attacks on a lock with the lease run at once. The longer the lease, the
-// more of an attack is waiting, and the more run side by side while the machine is calm.
+// more of an attack is waiting, and the more run side by side while the machine is idle.
 func (s Settings) AtOnce(lease scenarios.Duration) int {
 	if s.Steady == 0 { // the user has said how many
 		return s.Parallel
 	}
 	longer := math.Sqrt(float64(max(lease, usualLease)) / float64(usualLease))
-	return max(s.Parallel, min(64, int(min(slowEach, calmEach*longer)*float64(goruntime.NumCPU()))))
+	return max(s.Parallel, min(64, int(min(slowEach, idleEach*longer)*float64(goruntime.NumCPU()))))
 }
 
 // DefaultRetries is how often a scenario is run again while it comes to
 // nothing; the last time alone, if the machine was busy.
 const DefaultRetries = 2
 
-// calmShare is the share of the processors' time that must be left for one more, calmLook how long
+// idleShare is the share of the processors' time that must be left for one more, idleLook how long
 // that is measured. What an attack needs most is its start, so the time after one start is what
 // decides on the next.
 const (
-	calmShare = 0.25
-	calmLook  = 500 * time.Millisecond
+	idleShare = 0.25
+	idleLook  = 500 * time.Millisecond
 )
 
 // awaitRoom returns when one more scenario may begin beside those that run: fewer than steady run,
-// or the machine is calm. running counts them with the one that is about to begin.
-func awaitRoom(ctx context.Context, steady int, running func() int, calm func(context.Context) bool) {
-	for running() > steady && ctx.Err() == nil && !calm(ctx) {
+// or the machine is idle. running counts them with the one that is about to begin.
+func awaitRoom(ctx context.Context, steady int, running func() int, idle func(context.Context) bool) {
+	for running() > steady && ctx.Err() == nil && !idle(ctx) {
 	}
 }
 
-// machineIsCalm reports whether the processors had time left just now, and
-// there is memory. It takes calmLook to tell.
-func machineIsCalm(ctx context.Context) bool {
+// machineIsIdle reports whether the processors had time left just now, and
+// there is memory. It takes idleLook to tell.
+func machineIsIdle(ctx context.Context) bool {
 	before := processors()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(calmLook):
+	case <-time.After(idleLook):
 	}
-	return processors().calmSince(before) && memoryLeft() >= calmMemory
+	return processors().wasIdleSince(before) && memoryLeft() >= idleMemory
 }
 
-// calmMemory is the share of the memory that must be left for one more.
-const calmMemory = 0.15
+// idleMemory is the share of the memory that must be left for one more.
+const idleMemory = 0.15
 
 // memoryLeft is the share of the machine's memory that programs can still have;
 // 0 where that is unknown.
@@ -89,9 +91,9 @@ func memoryLeft() float64 {
 // zero where it says nothing.
 type processorTime struct{ idle, all float64 }
 
-// calmSince reports whether the processors had time left since an earlier look.
-func (t processorTime) calmSince(before processorTime) bool {
-	return before.all > 0 && t.idleSince(before) >= calmShare
+// wasIdleSince reports whether the processors had time left since an earlier look.
+func (t processorTime) wasIdleSince(before processorTime) bool {
+	return before.all > 0 && t.idleSince(before) >= idleShare
 }
 
 // idleSince is the share of the time since an earlier look in which processors had nothing to do.

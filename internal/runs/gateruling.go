@@ -17,9 +17,11 @@ import (
 	"github.com/lockchaos/lockchaos/reports/terminal"
 )
 
-// conclude rules on all repetitions together, writes the ruling and tells it.
+// A gate's ruling: on all its repetitions together, at its end or again later.
+
+// rule rules on all repetitions together, writes the ruling and tells it.
 // Its error carries the exit status.
-func (g *Gate) conclude(interrupted bool) error {
+func (g *Gate) rule(interrupted bool) error {
 	suite := g.suite()
 	code := g.status(suite)
 	broken := ""
@@ -43,7 +45,7 @@ func (g *Gate) conclude(interrupted bool) error {
 	table.Ended = fmt.Sprintf("%d of %d repetitions were begun.", len(g.runs), table.Wanted)
 	unwritten := errors.Join(append(g.errs, g.write(ruling, table, suite))...)
 	g.Screen.Ruling = "gate " + ruling.Ruling(suite)
-	return g.Screen.Conclude(g.dir, suite, func(out io.Writer) error {
+	return g.Screen.Summarize(g.dir, suite, func(out io.Writer) error {
 		var err error
 		if table.Wanted > 1 {
 			err = terminal.RepetitionText(out, table, g.Screen.Color)
@@ -173,5 +175,5 @@ func (t *Tool) ReportGate(out *screen.Screen, dir string) error {
 	if len(g.runs) == 0 {
 		return exit.Misuse(fmt.Errorf("%s: the gate has no run", dir))
 	}
-	return g.conclude(interrupted)
+	return g.rule(interrupted)
 }

@@ -13,7 +13,7 @@ func TestRoomForOneMore(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		counts []int // how many run, at each look
-		calmAt int   // the look at which the machine is calm, from 1; 0: never
+		idleAt int   // the look at which the machine is calm, from 1; 0: never
 		looks  int   // at the machine
 	}{
 		{"below the steady number", []int{4}, 0, 0},
@@ -23,14 +23,14 @@ func TestRoomForOneMore(t *testing.T) {
 	} {
 		looks, asked := 0, 0
 		running := func() int { asked++; return c.counts[min(asked, len(c.counts))-1] }
-		awaitRoom(t.Context(), 4, running, func(context.Context) bool { looks++; return looks == c.calmAt })
+		awaitRoom(t.Context(), 4, running, func(context.Context) bool { looks++; return looks == c.idleAt })
 		if looks != c.looks {
 			t.Errorf("%s: looked %d times at the machine, want %d", c.name, looks, c.looks)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	awaitRoom(ended, 4, func() int { return 9 }, machineIsCalm) // returns
+	awaitRoom(ended, 4, func() int { return 9 }, machineIsIdle) // returns
 }
 
 // TestProcessorTime: what is idle is the share of two readings, and counts that

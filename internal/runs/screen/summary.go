@@ -27,10 +27,10 @@ const SummaryVar = "GITHUB_STEP_SUMMARY"
 // toNobody lets the lines about what is going on vanish.
 func (s *Screen) toNobody() { s.Out, s.Live, s.Color = io.Discard, false, false }
 
-// Conclude tells what a run came to, in the form that was asked for. Text
+// Summarize tells what a run came to, in the form that was asked for. Text
 // writes it for people, and returns the exit status as an error; the status is
 // then told in the other forms. Dir is the run's folder.
-func (s *Screen) Conclude(dir string, suite reports.Suite, text func(io.Writer) error) error {
+func (s *Screen) Summarize(dir string, suite reports.Suite, text func(io.Writer) error) error {
 	out := io.Writer(s.Final)
 	if s.format == JSON || s.quiet {
 		out = io.Discard
