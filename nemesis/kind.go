@@ -167,7 +167,7 @@ func Check(s Spec, at Setting) error {
 	if err := s.takesNot(k.takes); err != nil {
 		return err
 	}
-	if s, err = s.sampled(at.Nodes, at.Has); err != nil {
+	if s, err = s.withSampleNode(at.Nodes, at.Has); err != nil {
 		return err
 	}
 	if err := k.aim(s.Aim, at.Nodes); err != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// What a fault does to those whom it strikes, as its Spec tells, and which may strike together.
+
 // OnClocks reports whether the fault lies in the clocks that processes read.
 func (s Spec) OnClocks() bool { return slices.Contains(s.kind().takes, "clock") }
 
@@ -73,7 +75,7 @@ func CheckTogether(specs []Spec) error {
 			return fmt.Errorf("a %s strikes alone: no other fault can strike together with it", a.Kind)
 		}
 		for _, b := range specs[i+1:] {
-			if err := apart(a, b); err != nil {
+			if err := conflict(a, b); err != nil {
 				return err
 			}
 		}
@@ -81,8 +83,8 @@ func CheckTogether(specs []Spec) error {
 	return nil
 }
 
-// apart says why two faults can't strike together; nil: they can.
-func apart(a, b Spec) error {
+// conflict says why two faults can't strike together; nil: they can.
+func conflict(a, b Spec) error {
 	switch {
 	case a.Kind == b.Kind:
 		return fmt.Errorf("a %s together with a %s: what they did could not be told apart", a.Kind, b.Kind)
@@ -93,7 +95,7 @@ func apart(a, b Spec) error {
 		return fmt.Errorf("a %s together with a %s: a clock cannot jump to and fro in a process that is stopped",
 			a.Kind, b.Kind)
 	case b.strobes() && a.Stops():
-		return apart(b, a)
+		return conflict(b, a)
 	case a.Stops() && b.Stops():
 		return fmt.Errorf("a %s together with a %s: both stop the same processes, and what heals one would heal both",
 			a.Kind, b.Kind)

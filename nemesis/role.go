@@ -5,6 +5,8 @@ import (
 	"slices"
 )
 
+// Targets that are a role: whoever leads, or is primary, when the fault strikes.
+
 // The nodes that the lock service itself is asked for, at the moment of the strike.
 const (
 	// Leader is the member that leads the ensemble: of etcd, of ZooKeeper.
@@ -20,48 +22,48 @@ const (
 	HasPrimary Trait = "a primary (redis-failover, postgres)"
 )
 
-// Asked reports whether the lock service has to be asked whom the word means.
-func (t Target) Asked() bool { return t == Leader || t == Primary }
+// IsRole reports whether the lock service has to be asked whom the word means.
+func (t Target) IsRole() bool { return t == Leader || t == Primary }
 
-// stands reports whether a service that has such traits has such a node.
-func (t Target) stands(has []Trait) bool {
+// existsWhere reports whether a service that has such traits has such a node.
+func (t Target) existsWhere(has []Trait) bool {
 	return t == Leader && slices.Contains(has, HasLeader) || t == Primary && slices.Contains(has, HasPrimary)
 }
 
-// answered puts the name of a node in the place of each word that the service is asked about.
-func (s Spec) answered(node string) Spec {
-	if s.Target.Asked() {
+// withNode puts the name of a node in the place of each word that the service is asked about.
+func (s Spec) withNode(node string) Spec {
+	if s.Target.IsRole() {
 		s.Target = Target(node)
 	}
-	if Target(s.Peers).Asked() {
+	if Target(s.Peers).IsRole() {
 		s.Peers = Peers(node)
 	}
 	return s
 }
 
-// sampled is the fault as it may be when the service has been asked. It is an
+// withSampleNode is the fault as it may be when the service has been asked. It is an
 // error if a service with such traits has no such node.
-func (s Spec) sampled(nodes []string, has []Trait) (Spec, error) {
+func (s Spec) withSampleNode(nodes []string, has []Trait) (Spec, error) {
 	for _, t := range []Target{s.Target, Target(s.Peers)} {
-		if t.Asked() && (!t.stands(has) || len(nodes) == 0) {
+		if t.IsRole() && (!t.existsWhere(has) || len(nodes) == 0) {
 			return s, fmt.Errorf("the lock service has no %s", t)
 		}
 	}
 	if len(nodes) == 0 {
 		return s, nil
 	}
-	return s.answered(nodes[0]), nil
+	return s.withNode(nodes[0]), nil
 }
 
 // Answer asks the service, if the fault has a word that it must be asked about,
 // and puts the answer in its place.
 func (s Spec) Answer(ask func() (node string, err error)) (Spec, error) {
-	if !s.Target.Asked() && !Target(s.Peers).Asked() {
+	if !s.Target.IsRole() && !Target(s.Peers).IsRole() {
 		return s, nil
 	}
 	node, err := ask()
 	if err != nil {
 		return s, err
 	}
-	return s.answered(node), nil
+	return s.withNode(node), nil
 }
