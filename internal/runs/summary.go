@@ -16,7 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports/terminal"
 )
 
-// What a run came to: its matrix, its failures or its attacks, where the report is, the exit status.
+// What a run came to: its matrix, failures or attacks, where the report is, the exit status.
 
 // Summarize prints the matrix and where the report is, and returns the run's
 // exit status as an error.
@@ -33,7 +33,7 @@ func Summarize(out io.Writer, dir string, suite reports.Suite, noExpect, interru
 				reports.There(filepath.Join(dir, sc.Dir, PlanFile)), sc.Rerun)
 		}
 	}
-	summarizeFailed(out, dir, suite.FailedAlike())
+	summarizeFailed(out, dir, suite.FailedByCause())
 	page := filepath.Join(dir, reports.IndexFile)
 	if len(suite.Scenarios) == 1 {
 		page = filepath.Join(dir, suite.Scenarios[0].Dir, ReportFile)
@@ -78,7 +78,7 @@ func summarizeExam(out io.Writer, dir string, suite reports.Suite, interrupted b
 			harmless.Fprintf(out, "%s: again: %s\n", sc.Fault, sc.Rerun)
 		}
 	}
-	summarizeFailed(out, dir, suite.FailedAlike())
+	summarizeFailed(out, dir, suite.FailedByCause())
 	harmless.Fprintf(out, "report: %s\n", reports.There(filepath.Join(dir, reports.IndexFile)))
 	TellAdds(out, suite)
 	return exit.Ended(code, nil, interrupted)
