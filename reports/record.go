@@ -6,9 +6,9 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Record is the view of a history, with the marks of its verdict and the voice in which to tell it.
+// Record is the view of a history, with the marks of its verdict and the labels in which to tell it.
 type Record struct {
-	Voice
+	Labels
 	*history.View
 	Unsaid func(op int64) bool // an op that stands on no line of the log
 
@@ -23,7 +23,7 @@ type Record struct {
 
 // NewRecord reads a history, and marks in it what the verdict found.
 func NewRecord(h *history.History, v checker.Verdict) *Record {
-	r := &Record{Voice: voiceOf(&h.Header), View: history.NewView(h), Stale: map[int64]bool{}, Lossy: map[int64]bool{},
+	r := &Record{Labels: labelsOf(&h.Header), View: history.NewView(h), Stale: map[int64]bool{}, Lossy: map[int64]bool{},
 		Unordered: map[int64]bool{}}
 	r.mark(v)
 	r.counts = r.counters(v) != nil

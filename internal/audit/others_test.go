@@ -104,7 +104,7 @@ func readOther(t testing.TB, file string, o audit.Options) (*audit.Source, error
 // said is what a verdict says of violations, with the times of the log, and of reasons.
 func said(s *audit.Source, v checker.Verdict) string {
 	var text strings.Builder
-	for _, p := range reports.Retold(&s.Header, v).Properties {
+	for _, p := range reports.Relabeled(&s.Header, v).Properties {
 		for _, x := range p.Violations {
 			fmt.Fprintln(&text, x.Text)
 		}

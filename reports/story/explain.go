@@ -83,7 +83,7 @@ func wordFact(word, means string) Prose {
 
 // when is the instant of a violation, or its span.
 func when(s reports.Scenario, v *checker.Violation) Prose {
-	said := s.Voice()
+	said := s.Labels()
 	if from, to, ok := reports.Overlap(v); ok {
 		return Prose{}.t(fmt.Sprintf("from %s to %s, for %s", said.At(from), said.At(to), phrase.Span(to-from)))
 	}
@@ -92,7 +92,7 @@ func when(s reports.Scenario, v *checker.Violation) Prose {
 
 // grantFact says what is known of a grant.
 func grantFact(s reports.Scenario, g *checker.GrantRef) Prose {
-	said := s.Voice()
+	said := s.Labels()
 	p := Prose{}.b(said.Client(g.Client)).t(", ").grant(reports.GrantName(g.Grant, g.Token,
 		g.Token != 0)).t(fmt.Sprintf(", granted at %s", said.At(g.Acquired)))
 	switch session := s.History != nil && s.History.Header.Claims.Validity == "session"; {

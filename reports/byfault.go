@@ -9,8 +9,8 @@ const (
 	denseShare   = 3 // and one of more columns if a scenario stands in a third of its cells
 )
 
-// Sparse reports whether the matrix would be mostly gaps.
-func Sparse(columns []string, rows []MatrixRow) bool {
+// MostlyGaps reports whether the matrix would be mostly gaps.
+func MostlyGaps(columns []string, rows []MatrixRow) bool {
 	cells, filled := 0, 0
 	for _, r := range rows {
 		for _, c := range r.Cells {

@@ -12,10 +12,12 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Voice says what clients and instants are called. A run of lockchaos has
+// The names of clients and the times of day by which a history is told.
+
+// Labels says what clients and instants are called. A run of lockchaos has
 // numbers for clients, and counts from its beginning. A log of somebody else
 // keeps its own names, and the time of day that its lines bear.
-type Voice struct {
+type Labels struct {
 	Names []string
 	zero  time.Time // of the log's clock; zero: instants count from the beginning
 	Days  bool      // the log is longer than a day, so an instant needs its date
@@ -29,8 +31,8 @@ const firstYear = 1980
 // origin is a run, whose application kept a log.
 func OfOthers(h *history.Header) bool { return h.Translated && h.Origin == 0 }
 
-func voiceOf(h *history.Header) Voice {
-	v := Voice{Names: h.Names}
+func labelsOf(h *history.Header) Labels {
+	v := Labels{Names: h.Names}
 	if OfOthers(h) && !h.Started.IsZero() {
 		v.zero = h.Started
 		v.Days = h.Started.YearDay() != h.Started.Add(time.Duration(h.Duration)).YearDay()
@@ -39,7 +41,7 @@ func voiceOf(h *history.Header) Voice {
 }
 
 // Client names a client.
-func (v Voice) Client(n int32) string {
+func (v Labels) Client(n int32) string {
 	if n >= 1 && int(n) <= len(v.Names) && strings.TrimSpace(v.Names[n-1]) != "" {
 		return phrase.Clip(strings.Join(strings.Fields(v.Names[n-1]), " "), 40)
 	}
@@ -47,7 +49,7 @@ func (v Voice) Client(n int32) string {
 }
 
 // Subject names a client at the beginning of a sentence.
-func (v Voice) Subject(n int32) string {
+func (v Labels) Subject(n int32) string {
 	if who := v.Client(n); who != "client "+phrase.Itoa(n) {
 		return who
 	}
@@ -56,7 +58,7 @@ func (v Voice) Subject(n int32) string {
 
 // Lane names a client where there is little room. Names of pods begin alike, so
 // the middle is left out.
-func (v Voice) Lane(n int32, room int) string {
+func (v Labels) Lane(n int32, room int) string {
 	r := []rune(v.Client(n))
 	if len(r) <= room || len(v.Names) == 0 {
 		return string(r)
@@ -66,10 +68,10 @@ func (v Voice) Lane(n int32, room int) string {
 }
 
 // clock reports whether instants are told as times of day.
-func (v Voice) clock() bool { return v.zero.Year() >= firstYear }
+func (v Labels) clock() bool { return v.zero.Year() >= firstYear }
 
 // At writes an instant.
-func (v Voice) At(ns int64) string {
+func (v Labels) At(ns int64) string {
 	switch {
 	case !v.clock():
 		return phrase.At(v.Base() + ns)
@@ -79,12 +81,12 @@ func (v Voice) At(ns int64) string {
 	return v.when(ns).Format("15:04:05.000")
 }
 
-func (v Voice) when(ns int64) time.Time {
+func (v Labels) when(ns int64) time.Time {
 	return v.zero.Add(time.Duration(ns)).Round(time.Millisecond)
 }
 
 // Base is where a clock stands at the beginning that is none of the time of day.
-func (v Voice) Base() int64 {
+func (v Labels) Base() int64 {
 	if v.zero.IsZero() || v.clock() {
 		return 0
 	}
@@ -92,7 +94,7 @@ func (v Voice) Base() int64 {
 }
 
 // Tick writes an instant on an axis whose marks are step apart.
-func (v Voice) Tick(ns int64, decimals int) string {
+func (v Labels) Tick(ns int64, decimals int) string {
 	switch {
 	case !v.clock():
 		return strconv.FormatFloat(float64(v.Base()+ns)/1e9, 'f', decimals, 64) + " s"
@@ -106,7 +108,7 @@ func (v Voice) Tick(ns int64, decimals int) string {
 
 // Local is the time of day at the beginning as µs since 1970, for a script that
 // knows no zones; 0: there is none.
-func (v Voice) Local() int64 {
+func (v Labels) Local() int64 {
 	if !v.clock() {
 		return 0
 	}
@@ -120,8 +122,8 @@ var (
 	countedInstant = regexp.MustCompile(`\b(at|from|to|until|by) (\d+\.\d{3}) s( and (\d+\.\d{3}) s)?\b`)
 )
 
-// retell puts what a judge says into the words of the history.
-func (v Voice) retell(text string) string {
+// relabel puts what a judge says into the words of the history.
+func (v Labels) relabel(text string) string {
 	if len(v.Names) > 0 {
 		text = numberedClient.ReplaceAllStringFunc(text, func(found string) string {
 			n, err := strconv.ParseInt(strings.TrimPrefix(found, "client "), 10, 32)
@@ -150,7 +152,7 @@ func (v Voice) retell(text string) string {
 
 // instantly rewords a violation that is certain of one instant only: it says
 // how long each client certainly held.
-func (v Voice) instantly(text string, x *checker.Violation) string {
+func (v Labels) instantly(text string, x *checker.Violation) string {
 	at := v.At(x.From)
 	if x.A == nil || x.B == nil || x.From != x.To || !strings.Contains(text, " from "+at+" to "+at) {
 		return text
@@ -166,11 +168,11 @@ func (v Voice) instantly(text string, x *checker.Violation) string {
 	return strings.Replace(text, " from "+at+" to "+at, " at "+at+": "+strings.Join(ends, ", and "), 1)
 }
 
-// Retold puts what a judge says of a history into the words of the log that it
+// Relabeled puts what a judge says of a history into the words of the log that it
 // was read from: the names of its clients and the times of its lines. What is
 // said of a run of lockchaos stays as it is.
-func Retold(h *history.Header, v checker.Verdict) checker.Verdict {
-	said := voiceOf(h)
+func Relabeled(h *history.Header, v checker.Verdict) checker.Verdict {
+	said := labelsOf(h)
 	v.Patterns = slices.Clone(v.Patterns)
 	for i := range v.Patterns {
 		if g := &v.Patterns[i]; g.Pattern == checker.PatternGrantedTwice && OfOthers(h) {
@@ -183,7 +185,7 @@ func Retold(h *history.Header, v checker.Verdict) checker.Verdict {
 		p.Violations = slices.Clone(p.Violations)
 		for k := range p.Violations {
 			x := &p.Violations[k]
-			if x.Text = said.retell(x.Text); OfOthers(h) {
+			if x.Text = said.relabel(x.Text); OfOthers(h) {
 				x.Text = said.instantly(x.Text, x)
 			}
 		}
@@ -192,7 +194,7 @@ func Retold(h *history.Header, v checker.Verdict) checker.Verdict {
 }
 
 // Instant writes an instant of a history as its log does.
-func Instant(h *history.Header, ns int64) string { return voiceOf(h).At(ns) }
+func Instant(h *history.Header, ns int64) string { return labelsOf(h).At(ns) }
 
 // LinesOf says on which lines of a log an op stands; "" where that is not known.
 func (s Scenario) LinesOf(op int64) string {
@@ -215,10 +217,10 @@ func (s Scenario) Unsaid(op int64) bool { return s.Lines != nil && s.LinesOf(op)
 
 func (r *Record) IsUnsaid(op int64) bool { return r.Unsaid != nil && r.Unsaid(op) }
 
-// Voice says what clients and instants are called.
-func (s Scenario) Voice() Voice {
+// Labels says what clients and instants are called.
+func (s Scenario) Labels() Labels {
 	if s.History == nil {
-		return Voice{}
+		return Labels{}
 	}
-	return voiceOf(&s.History.Header)
+	return labelsOf(&s.History.Header)
 }

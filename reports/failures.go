@@ -7,6 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
+// Scenarios that came to nothing, put together by their cause.
+
 // refusals are the words with which a system refuses what a run needs, and what to do about them.
 var refusals = []struct {
 	words *regexp.Regexp
@@ -54,9 +56,9 @@ func reason(x Scenario) string {
 	return "open " + strings.Join(x.Verdict.Reasons, " ")
 }
 
-// FailedAlike returns the scenarios that failed, those of one cause together,
+// FailedByCause returns the scenarios that failed, those of one cause together,
 // in the order of the suite.
-func (s Suite) FailedAlike() (groups [][]Scenario) {
+func (s Suite) FailedByCause() (groups [][]Scenario) {
 	return gather(s.Scenarios, func(x Scenario) bool { return x.Failed != "" })
 }
 

@@ -31,7 +31,7 @@ func TestVoice(t *testing.T) {
 		"Jepsen's": {history.Header{Translated: true}, said, "1.500 s"},
 	} {
 		v := checker.Verdict{Properties: []checker.PropertyResult{{Violations: []checker.Violation{{Text: said}}}}}
-		if got := Retold(&c.header, v).Properties[0].Violations[0].Text; got != c.want {
+		if got := Relabeled(&c.header, v).Properties[0].Violations[0].Text; got != c.want {
 			t.Errorf("%s: %s\nwant %s", name, got, c.want)
 		}
 		if v.Properties[0].Violations[0].Text != said {
@@ -41,7 +41,7 @@ func TestVoice(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.at)
 		}
 	}
-	pods := Voice{Names: []string{"payment-service-7c9d8b-xk2lp", ""}}
+	pods := Labels{Names: []string{"payment-service-7c9d8b-xk2lp", ""}}
 	if got := pods.Lane(1, 14); got != "paymen…b-xk2lp" {
 		t.Errorf("a lane is %q", got)
 	}

@@ -23,7 +23,7 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 	if n := strings.Count(text, "permission denied"); n != 1 {
 		t.Errorf("the reason is told %d times:\n%s", n, text)
 	}
-	if groups := reporttest.OfOneCause().FailedAlike(); len(groups) != 2 || len(groups[0]) != 10 || len(groups[1]) != 1 {
+	if groups := reporttest.OfOneCause().FailedByCause(); len(groups) != 2 || len(groups[0]) != 10 || len(groups[1]) != 1 {
 		t.Errorf("groups of failures: %v", groups)
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// Telling picks the violation that a report tells first. A certain defect comes before what
+// Which violation a report tells first.
+
+// MainViolation picks the violation that a report tells first. A certain defect comes before what
 // no lock prevents. Among those of one blame it is the one that shows most of the harm that
 // the scenario's result names, or, where a fence contained it, the pair of the refused writer
 // and the holder whose token made the store refuse. Among equals the earliest wins, for it is
 // where a reader starts in the history too. Without a record it goes by the verdict alone.
-func Telling(s Scenario, r *Record) *checker.Violation {
+func MainViolation(s Scenario, r *Record) *checker.Violation {
 	var best *checker.Violation
 	bestRank := 0
 	most := lostPairs(s)

@@ -6,16 +6,16 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 )
 
-// TestTellingPrefersWhatIsExplained: of violations that weigh the same, the
+// TestMainViolationPrefersWhatIsExplained: of violations that weigh the same, the
 // first whose pattern says what brought it about is told.
-func TestTellingPrefersWhatIsExplained(t *testing.T) {
+func TestMainViolationPrefersWhatIsExplained(t *testing.T) {
 	told := func(patterns ...string) int64 {
 		p := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated}
 		for i, pattern := range patterns {
 			p.Violations = append(p.Violations, checker.Violation{Property: p.Name, Kind: checker.KindGrantedWhileValid,
 				Pattern: pattern, At: int64(i)})
 		}
-		return Telling(Scenario{Verdict: checker.Verdict{Properties: []checker.PropertyResult{p}}}, nil).At
+		return MainViolation(Scenario{Verdict: checker.Verdict{Properties: []checker.PropertyResult{p}}}, nil).At
 	}
 	for _, x := range []struct {
 		patterns []string
