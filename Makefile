@@ -78,7 +78,7 @@ test-all: build
 	./scripts/outsider
 	$(MAKE) as-user
 	@# A minute for each parser, all at once. Where a parser's package needs all services compiled once more for it, its seeds alone.
-	$(MAKE) fuzz JOBS=9 PARSERS="./history ./internal/audit ./internal/audit/forms ./internal/audit/times ./adapter"
+	$(MAKE) fuzz JOBS=9 PARSERS="./history ./internal/audit ./internal/audit/formats ./internal/audit/times ./adapter"
 	@# A sample of the survey: three libraries, each installed and examined once.
 	./$(BIN) survey run redislock redis-py redis-semaphore --exams 1 --attack stop-work,lost-brief-reply,late-release
 
@@ -136,7 +136,7 @@ bench: build
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m
 JOBS     ?= 1
-PARSERS  ?= ./history ./internal/audit ./internal/audit/forms ./internal/audit/times ./adapter ./internal/harness/wire
+PARSERS  ?= ./history ./internal/audit ./internal/audit/formats ./internal/audit/times ./adapter ./internal/harness/wire
 fuzz:
 	JOBS=$(JOBS) ./scripts/fuzz $(FUZZTIME) $(PARSERS)
 

@@ -91,8 +91,8 @@ var allowed = map[string][]string{
 // code. Of reports the model at the bottom knows none of those that show it. Of
 // audit the rooms know none of what is made of their records.
 var rooms = map[string][]string{
-	"audit":         {"audit/forms", "audit/remarks", "audit/spill", "audit/times", "audit/words"},
-	"audit/forms":   {"audit/remarks", "audit/times", "audit/words"},
+	"audit":         {"audit/formats", "audit/remarks", "audit/spill", "audit/times", "audit/words"},
+	"audit/formats": {"audit/remarks", "audit/times", "audit/words"},
 	"audit/remarks": {}, // what readers have to say besides what they read
 	"audit/spill":   {}, // lists that do not fit into memory
 	"audit/times":   {"audit/remarks"},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // native is a history of ours in which one client holds a lock.
@@ -56,7 +56,7 @@ func TestOwnHistories(t *testing.T) {
 		cut  bool
 	}{"history.jsonl": {text, false}, "history.jsonl.gz": {packed.Bytes(), false}, "cut.jsonl": {cut, true}} {
 		file := write(t, name, c.text)
-		j, err := Reading{Format: forms.Auto, Keep: true}.Judge(file, nil)
+		j, err := Reading{Format: formats.Auto, Keep: true}.Judge(file, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestOwnHistories(t *testing.T) {
 			c.cut && j.Verdict.Outcome == checker.Pass || j.Verdict.Outcome == checker.Violated {
 			t.Errorf("%s: cut off %v, %d events, %s", name, j.History.Truncated, len(j.History.Events), j.Verdict.Outcome)
 		}
-		piped, err := Reading{Format: forms.Auto}.Judge("-", bytes.NewReader(c.text))
+		piped, err := Reading{Format: formats.Auto}.Judge("-", bytes.NewReader(c.text))
 		if err != nil || piped.Verdict.Outcome != j.Verdict.Outcome || len(piped.History.Events) != 0 {
 			t.Errorf("%s on the standard input: %v", name, err)
 		}
@@ -74,15 +74,15 @@ func TestOwnHistories(t *testing.T) {
 // TestNoHistory: what can't be read is said with its place.
 func TestNoHistory(t *testing.T) {
 	file := write(t, "x", []byte("\x00\x01\x02 nothing of the kind\n"))
-	_, err := Reading{Format: forms.Auto}.Judge(file, nil)
+	_, err := Reading{Format: formats.Auto}.Judge(file, nil)
 	var syntax *history.SyntaxError
 	if !errors.As(err, &syntax) || syntax.File != file || syntax.Line != 1 {
 		t.Errorf("%v", err)
 	}
-	if _, err := (Reading{Format: forms.Auto}).Judge(file+"y", nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := (Reading{Format: formats.Auto}).Judge(file+"y", nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if _, err := (Reading{Format: forms.Auto}).Explain(write(t, "h.jsonl", native(t)), nil); err == nil ||
+	if _, err := (Reading{Format: formats.Auto}).Explain(write(t, "h.jsonl", native(t)), nil); err == nil ||
 		!strings.Contains(err.Error(), "only logs are explained") {
 		t.Errorf("a history of lockchaos was explained: %v", err)
 	}
@@ -92,7 +92,7 @@ func TestNoHistory(t *testing.T) {
 // In another folder it has a copy.
 func TestReportBesideItsHistory(t *testing.T) {
 	file := write(t, "history.jsonl", native(t))
-	j, err := Reading{Format: forms.Auto, Keep: true}.Judge(file, nil)
+	j, err := Reading{Format: formats.Auto, Keep: true}.Judge(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
