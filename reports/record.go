@@ -6,7 +6,7 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Record is the view of a history, with the marks of its verdict and the labels in which to tell it.
+// Record is the view of a history, with the marks of its verdict and the labels to tell it by.
 type Record struct {
 	Labels
 	*history.View

@@ -35,7 +35,7 @@ func (t *tracer) possible(items *race, crossing bool) (sum int) {
 	return sum
 }
 
-// uncertainHolds says what is in doubt about holds, by three readings of them; empty when nothing is.
+// uncertainHolds says what is in doubt about holds, by three readings of them; empty: nothing is.
 func (t *tracer) uncertainHolds() string {
 	certain, clocks, open := 0, 0, 0
 	strict, _ := t.crowded(t.readings[acts])

@@ -23,7 +23,7 @@ var otherWords = map[string][]string{
 	"cmd/lockchaos/sweep_curve.go":      {"clock-jump"}, // its help
 	"checker/figures.go":                {"hold"},
 	"internal/harness/wire/protocol.go": {"stall"}, // which a worker tells of itself
-	"internal/audit/doubts.go":          {"hold"},
+	"internal/audit/uncertain.go":       {"hold"},
 	"nemesis/cut.go":                    {"reset"},
 	"nemesis/killatreply.go":            {"kill"}, // the section of docs/faults.md
 	"nemesis/degrade.go":                {"delay-loss-duplicate-reorder-rate"},
