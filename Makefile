@@ -29,12 +29,12 @@ export GORACE ?= atexit_sleep_ms=0
 
 # Packages whose tests start no service, no container and no browser.
 UNIT := ./adapter ./checker/... ./clients ./clients/external ./clients/shell ./cmd/lockchaos/crash ./history/... ./internal/audit/... \
-	./internal/decided ./internal/harmless ./internal/hosts/needed ./internal/monotime ./internal/mutants ./internal/notices ./internal/oracle \
+	./internal/decided ./internal/harmless ./internal/hosts/agent ./internal/hosts/needed ./internal/monotime ./internal/mutants ./internal/notices ./internal/oracle \
 	./internal/policy ./internal/redact ./internal/runs/... ./internal/shrink ./internal/site ./internal/spelling ./internal/strictyaml \
 	./internal/synthetic ./internal/testtimes ./internal/tidy ./nemesis \
 	./reports ./reports/ci ./reports/draw ./reports/phrase ./reports/story ./reports/studies ./reports/terminal ./scenarios ./survey
 # Packages whose tests take long: they begin first.
-LONG := ./cmd/lockchaos ./internal/harness ./internal/backends ./locktest
+LONG := ./cmd/lockchaos ./internal/harness ./internal/backends ./clients/redis ./clients/broken ./locktest
 # Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
 SINGLE := ./checker/... ./internal/hosts/needed ./internal/hosts/sim ./internal/oracle ./internal/synthetic ./internal/testtimes ./internal/tidy ./internal/monotime ./internal/policy ./reports/... ./internal/shrink ./internal/spelling ./internal/strictyaml ./survey
 
@@ -78,7 +78,7 @@ test-all: build
 	./scripts/outsider
 	$(MAKE) as-user
 	@# A minute for each parser, all at once. Where a parser's package needs all services compiled once more for it, its seeds alone.
-	$(MAKE) fuzz JOBS=9 PARSERS="./history ./internal/audit ./internal/audit/forms ./internal/audit/times ./adapter"
+	$(MAKE) fuzz JOBS=9 PARSERS="./history ./internal/audit ./internal/audit/formats ./internal/audit/times ./adapter"
 	@# A sample of the survey: three libraries, each installed and examined once.
 	./$(BIN) survey run redislock redis-py redis-semaphore --exams 1 --attack stop-work,lost-brief-reply,late-release
 
@@ -136,7 +136,7 @@ bench: build
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m
 JOBS     ?= 1
-PARSERS  ?= ./history ./internal/audit ./internal/audit/forms ./internal/audit/times ./adapter ./internal/harness/wire
+PARSERS  ?= ./history ./internal/audit ./internal/audit/formats ./internal/audit/times ./adapter ./internal/harness/wire
 fuzz:
 	JOBS=$(JOBS) ./scripts/fuzz $(FUZZTIME) $(PARSERS)
 

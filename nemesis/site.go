@@ -89,12 +89,12 @@ func (s Spec) Touch() history.Touch {
 func (s Spec) Keeps() bool { return s.kind().Touch.Ends == history.EndsServer && s.Data != DataLost }
 
 // subject is whose clocks a fault changes, or whom it throttles.
-func (c Client) subject() Subject {
+func (c Client) subject() subject {
 	h := c.Proc.Host()
 	if c.Whole {
-		return Subject{Name: h.Name, PIDs: h.PIDs, Stop: h.Stop}
+		return subject{Name: h.Name, PIDs: h.PIDs, Stop: h.Stop}
 	}
-	return Subject{Name: h.Name, PIDs: c.Proc.Group, Stop: c.Proc.Stop}
+	return subject{Name: h.Name, PIDs: c.Proc.Group, Stop: c.Proc.Stop}
 }
 
 // procs are the clients' processes.
@@ -128,12 +128,12 @@ func (s Struck) Names() (names []string) {
 }
 
 // subjects are those whose clocks a fault changes, or whom it throttles.
-func (s Struck) subjects() (all []Subject) {
+func (s Struck) subjects() (all []subject) {
 	for _, c := range s.Clients {
 		all = append(all, c.subject())
 	}
 	for _, n := range s.Nodes {
-		all = append(all, Subject{Name: n.Name, PIDs: n.Host.PIDs, Stop: n.Host.Stop})
+		all = append(all, subject{Name: n.Name, PIDs: n.Host.PIDs, Stop: n.Host.Stop})
 	}
 	return all
 }

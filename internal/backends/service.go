@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 )
 
 // Spec says what to start.
@@ -25,19 +26,12 @@ type Spec struct {
 	Durable bool
 	// Attached are the service's nodes where they run already, in containers
 	// say: nothing is then launched, and nothing of it closed.
-	Attached []Attached
+	Attached []agent.Attached
 	// Lent: the attached nodes are somebody else's, set up as they like.
 	Lent bool
 	// OwnLogin: the lock logs in as it likes. A server that refuses the user of
 	// our locks serves, then.
 	OwnLogin bool
-}
-
-// Attached is a node that runs already. Its log is looked for in Spec.Logs, as NAME.log.
-type Attached struct {
-	Name    string
-	Host    *hosts.Host
-	Process *hosts.Process
 }
 
 // Service is a lock service that is up.
@@ -103,7 +97,7 @@ func attach(k Kind, spec Spec) (nodes []*Node, err error) {
 		}
 	}
 	for _, n := range k.Nodes {
-		i := slices.IndexFunc(spec.Attached, func(a Attached) bool { return a.Name == n.Name })
+		i := slices.IndexFunc(spec.Attached, func(a agent.Attached) bool { return a.Name == n.Name })
 		if i < 0 {
 			return nil, fmt.Errorf("its node %s is not among those that run already", n.Name)
 		}

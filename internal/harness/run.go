@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/director"
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/store"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -31,7 +32,7 @@ type Config struct {
 	Network *hosts.Network
 	// Attached are the nodes that run already on that network: those of the
 	// lock's service and of the store's engine, then none is launched.
-	Attached []backends.Attached
+	Attached []agent.Attached
 	// Keys begins the name of each lock, and of what the store's engine keeps,
 	// where the servers have seen other runs.
 	Keys string
