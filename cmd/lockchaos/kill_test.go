@@ -38,6 +38,7 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
