@@ -19,10 +19,10 @@ build:
 	$(BUILD)
 
 # One set of flags for build, vet, lint and tests: nothing is compiled twice. Test programs are linked without
-# what only debuggers read. go test vets nothing, because `go vet` looks at all packages first.
+# what only debuggers read. go test vets nothing, because `go vet` looks at all packages first. Tests wait for
+# servers and leases more than they compute: four of a package at a time.
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath
-# Tests wait for servers and leases more than they compute: four of a package at a time.
 TESTED := -vet=off -ldflags="-s -w" -parallel 4
 # The race detector lets each process sleep for a second before it ends, and the tests start thousands.
 export GORACE ?= atexit_sleep_ms=0
@@ -33,8 +33,9 @@ UNIT := ./adapter ./checker/... ./clients ./clients/external ./clients/shell ./c
 	./internal/policy ./internal/redact ./internal/runs/... ./internal/shrink ./internal/site ./internal/spelling ./internal/strictyaml \
 	./internal/synthetic ./internal/testtimes ./internal/tidy ./nemesis \
 	./reports ./reports/ci ./reports/draw ./reports/phrase ./reports/story ./reports/studies ./reports/terminal ./scenarios ./survey
-# Packages whose tests take long: they begin first.
-LONG := ./cmd/lockchaos ./internal/backends ./internal/harness ./reports/page ./internal/conformance ./locktest ./internal/store ./internal/serve
+# Packages whose tests take long: they begin first. The longest have many tests side by side, so pages and
+# the store, which test one thing after the other, begin beside them.
+LONG := ./cmd/lockchaos ./internal/backends ./reports/page ./internal/store ./internal/harness ./internal/conformance ./internal/serve ./locktest
 # Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
 SINGLE := ./checker/... ./internal/hosts/needed ./internal/hosts/sim ./internal/oracle ./internal/synthetic ./internal/testtimes ./internal/tidy ./internal/monotime ./internal/policy ./reports/... ./internal/shrink ./internal/spelling ./internal/strictyaml ./survey
 
@@ -115,7 +116,7 @@ tidy:
 # The parts of make test. All wait for vet, so that none compiles what another compiles at the same time.
 .PHONY: on-servers outside installed vet format
 on-servers: vet installed
-	LOCKCHAOS_TIER=packages $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -p 4 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT))
+	LOCKCHAOS_TIER=packages $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -p 4 -parallel 6 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT))
 
 # As an outsider: a module of its own.
 outside: vet installed
