@@ -116,7 +116,7 @@ tidy:
 # The parts of make test. All wait for vet, so that none compiles what another compiles at the same time.
 .PHONY: on-servers outside installed vet format
 on-servers: vet installed
-	LOCKCHAOS_TIER=packages $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -p 4 -parallel 6 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT))
+	LOCKCHAOS_TIER=packages $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -p 4 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT))
 
 # As an outsider: a module of its own.
 outside: vet installed
