@@ -53,10 +53,11 @@ func (t *Tool) Choose(words []string) (Choice, error) {
 	return c, nil
 }
 
-// suitesOf are the suites among which the words are looked up: all; where a single suite is named,
-// that one, which is read in a tenth of the time; none, where all words are files.
+// suitesOf are the suites among which the words are looked up: all; where a single
+// suite is named, that one, which is read in a tenth of the time; where all words are
+// files, none.
 func (t *Tool) suitesOf(words []string) ([]scenarios.Suite, error) {
-	if !slices.ContainsFunc(words, func(word string) bool { return !IsFile(word) }) {
+	if len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !IsFile(w) }) {
 		return nil, nil
 	}
 	if len(words) == 1 {
