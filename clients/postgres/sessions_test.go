@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -227,8 +228,10 @@ func (b postgresBench) lease(row string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if n := b.count("lockchaos_lease WHERE key = '" + row +
-		"' AND fence = 1 AND owner LIKE '1-%' AND expires > clock_timestamp() AND expires <= clock_timestamp() + interval '1 s'"); g.Token != 1 || n != 1 {
+	// A grant whose lease was over before its answer came was given up by the lock itself.
+	first := g.Token
+	if n := b.count("lockchaos_lease WHERE key = '" + row + "' AND fence = " + strconv.FormatInt(first, 10) +
+		" AND owner LIKE '1-%' AND expires > clock_timestamp() AND expires <= clock_timestamp() + interval '1 s'"); first < 1 || n != 1 {
 		err := fmt.Errorf("token %d, %d rows", g.Token, n)
 		backendstest.Within(g, ttl, err)
 		b.Error(err)
@@ -251,7 +254,7 @@ func (b postgresBench) lease(row string) {
 			b.Errorf("after its end: %v", err)
 		}
 	}
-	if g, err = l.Acquire(backendstest.Limit(b), row); err != nil || g.Token != 2 {
+	if g, err = l.Acquire(backendstest.Limit(b), row); err != nil || g.Token <= first {
 		b.Errorf("%+v, %v", g, err)
 	}
 }
