@@ -22,6 +22,7 @@ var allowed = map[string][]string{
 	"harmless":  {},
 	"outside":   {},
 	"redact":    {},
+	"endpoint":  {},
 	"clockskew": {},
 	"history":   {},
 	// logs of other tools and of applications, made into histories
@@ -122,7 +123,7 @@ var rooms = map[string][]string{
 }
 
 // leaves may be used by everyone.
-var leaves = []string{"monotime", "harmless", "outside", "redact"}
+var leaves = []string{"monotime", "harmless", "outside", "redact", "endpoint"}
 
 // TestGoTestsNeedNoContainers: what a test in Go is built from has no engine of
 // containers. So package runs is handed its runtimes.

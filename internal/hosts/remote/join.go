@@ -6,15 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/redact"
 )
 
-// Attached is a node on the private network: the host and the process of its relay.
+// Attached is a node on the private network: the host and the process of its relay. Its Address is
+// one that leads to the relay from every host.
 type Attached struct {
 	Node
 	Host    *hosts.Host
@@ -49,7 +54,40 @@ func Join(ctx context.Context, logs string) (network *hosts.Network, joined []At
 		}
 		joined = append(joined, a)
 	}
-	return network, joined, nil
+	return network, joined, name(joined)
+}
+
+// name has the names of servers lead to their relays, so that clients find them under the names
+// that their certificates are for. An IP address in a URL gives way to that of the relay.
+func name(joined []Attached) error {
+	names := map[string]netip.Addr{}
+	for i, a := range joined {
+		if a.Address == "" {
+			continue
+		}
+		redact.Addresses(a.Address)
+		at, err := endpoint.Parse(a.Address)
+		if err != nil {
+			return err
+		}
+		called := strings.ToLower(at.Name())
+		if called == "" {
+			joined[i].Address = at.At(net.JoinHostPort(a.Host.Addr.String(), at.Port())).Address()
+			continue
+		}
+		if _, taken := names[called]; !taken { // of one server that is several nodes: any relay leads to it
+			names[called] = a.Host.Addr
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return hosts.Names(names)
+}
+
+// anyPort lets the programs of a host listen on any port: the server's may be 443.
+func anyPort() error {
+	return os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("0"), 0)
 }
 
 // join starts the relay of one node. outer is closed.
@@ -71,6 +109,9 @@ func (n Node) join(ctx context.Context, network *hosts.Network, outer *os.File, 
 		net.JoinHostPort(host.Addr.String(), strconv.Itoa(n.Port)))
 	cmd.ExtraFiles = []*os.File{outer}
 	cmd.Stdout, cmd.Stderr = log, log
+	if err := host.Do(anyPort); err != nil {
+		return Attached{}, err
+	}
 	process, err := host.Start(cmd)
 	return Attached{Node: n, Host: host, Process: process}, err
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,10 +16,12 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/harness"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
+	"github.com/lockchaos/lockchaos/internal/probe"
 	"github.com/lockchaos/lockchaos/internal/redact"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/spelling"
@@ -35,12 +36,13 @@ type Servers struct {
 	nodes    map[string]remote.Node       // by their names in a recipe
 	programs map[string]*backends.Program // what each is a server of
 	able     func() func(nemesis.Need) string
+	dial     endpoint.Dial // in the user's own network
 }
 
 // newGiven reads the addresses. What can't be done to servers that are not ours
 // is left out, aloud; it refuses what leaves nothing to run.
 func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say func(string)) (*Servers, error) {
-	g, err := ReadServers(f.Nodes)
+	g, err := ReadServers(f)
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
@@ -52,7 +54,7 @@ func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, sa
 		if g.unserved(p) != "" {
 			continue
 		}
-		for _, r := range Beyond(p) {
+		for _, r := range Beyond(p, g.sealed(p)) {
 			refused = append(refused, p.Scenario.Name+": "+r.String())
 			if names := out[r.why]; !slices.Contains(names, p.Scenario.Name) {
 				out[r.why] = append(names, p.Scenario.Name)
@@ -81,27 +83,47 @@ func (g *Servers) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
 	for _, n := range g.list() {
-		conn, err := n.Dial(ctx)
-		if err != nil {
-			return fmt.Errorf("connect to %s at %s: %w; does it run there, and is that the address as this machine sees it?", n.Name, n.Shown, err)
-		}
-		err = backends.Speaks(ctx, conn, g.programs[n.Name])
-		conn.Close()
-		if err != nil {
+		if err := g.meet(ctx, n); err != nil {
 			return fmt.Errorf("%s at %s: %w", n.Name, n.Shown, err)
 		}
 	}
 	return nil
 }
 
+// meet connects to a node as its clients will: one whose address is a URL is logged in to.
+func (g *Servers) meet(ctx context.Context, n remote.Node) error {
+	if n.Address != "" {
+		at, err := endpoint.Parse(n.Address)
+		if err != nil {
+			return err
+		}
+		service, _ := probe.Lookup(g.programs[n.Name].Name)
+		return service.Meet(ctx, at, g.dial)
+	}
+	conn, err := n.Dial(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w; does it run there, and is that the address as this machine sees it?", err)
+	}
+	defer conn.Close()
+	return backends.Speaks(ctx, conn, g.programs[n.Name])
+}
+
 // ReadServers reads NODE=ADDRESS; a service that one server can be may be named in its place.
-func ReadServers(flags []string) (*Servers, error) {
-	if len(flags) == 0 {
+func ReadServers(f Where) (*Servers, error) {
+	if len(f.Nodes) == 0 {
 		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", External)
 	}
 	specs := nodesToGive()
 	g := &Servers{nodes: map[string]remote.Node{}, programs: map[string]*backends.Program{}}
-	for _, flag := range flags {
+	var err error
+	if g.dial, err = f.dialer(); err != nil {
+		return nil, err
+	}
+	files, err := absolute(f.Files)
+	if err != nil {
+		return nil, err
+	}
+	for _, flag := range f.Nodes {
 		name, address, ok := strings.Cut(flag, "=")
 		meant, known := specs[name]
 		if !ok || !known {
@@ -110,21 +132,38 @@ func ReadServers(flags []string) (*Servers, error) {
 				names = append(names, n)
 			}
 			slices.Sort(names)
-			return nil, fmt.Errorf("--nodes: no node named %q%s; want NODE=HOST:PORT, and the nodes are %s", name,
+			return nil, fmt.Errorf("--nodes: no node named %q%s; want NODE=HOST:PORT or NODE=URL, and the nodes are %s", name,
 				spelling.Suggest(name, names), strings.Join(names, ", "))
 		}
 		for _, spec := range meant {
 			if _, twice := g.nodes[spec.Name]; twice {
 				return nil, fmt.Errorf("--nodes: two addresses of %s", spec.Name)
 			}
-			n, err := givenNode(spec, address)
+			n, err := g.given(spec, address, files)
 			if err != nil {
 				return nil, fmt.Errorf("--nodes: %s: %w", name, err)
 			}
 			g.nodes[spec.Name], g.programs[spec.Name] = n, spec.Program
 		}
 	}
-	return g, nil
+	return g, g.apart()
+}
+
+// apart refuses servers that differ but have one name: clients find a relay by its server's name.
+func (g *Servers) apart() error {
+	at := map[string]remote.Node{}
+	for _, n := range g.list() {
+		e, err := endpoint.Parse(n.Address)
+		if err != nil || e.Name() == "" {
+			continue // it is no URL, or clients are given another address
+		}
+		if other, taken := at[e.Name()]; taken && other.Shown != n.Shown {
+			return fmt.Errorf("--nodes: %s at %s and %s at %s have the same name: give each server a name of its own (--connect-to NAME:PORT=ADDRESS:PORT)",
+				other.Name, other.Shown, n.Name, n.Shown)
+		}
+		at[e.Name()] = n
+	}
+	return nil
 }
 
 // nodesToGive are the nodes that an address can be given of, by the names that
@@ -143,35 +182,34 @@ func nodesToGive() map[string][]backends.NodeSpec {
 	return specs
 }
 
-// givenNode is the node at an address: host:port, or of Redis redis://user:password@host:port.
-func givenNode(spec backends.NodeSpec, address string) (remote.Node, error) {
-	n := remote.Node{Name: spec.Name, Port: spec.Port, Shown: address}
-	var login *url.Userinfo
-	if strings.Contains(address, "://") {
-		u, err := url.Parse(address)
-		if err != nil {
-			return n, errors.New("its address is no URL") // the error would tell the password
-		}
-		if u.Scheme != "redis" || spec.Program.Name != "redis" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			return n, fmt.Errorf("%s: want HOST:PORT; only a Redis may have a URL, redis://USER:PASSWORD@HOST:PORT, without TLS and without a database", u.Redacted())
-		}
-		login, n.Shown = u.User, u.Host
-		if password, given := login.Password(); given {
-			redact.Add(password)
-		}
+// given is the node at an address: host:port, or a URL.
+func (g *Servers) given(spec backends.NodeSpec, address string, files endpoint.Files) (remote.Node, error) {
+	n := remote.Node{Name: spec.Name, Port: spec.Port}
+	address, err := filled(address)
+	if err != nil {
+		return n, err
 	}
-	if host, port, err := net.SplitHostPort(n.Shown); err != nil || host == "" || !isPort(port) {
-		return n, fmt.Errorf("%q is no address: want HOST:PORT", n.Shown)
+	redact.Addresses(address)
+	at, err := endpoint.Parse(address)
+	if err != nil {
+		return n, err
 	}
-	at := n.Shown
+	if err := suitsProgram(at, spec.Program.Name); err != nil {
+		return n, err
+	}
+	at, n.Shown = at.With(files), at.String()
+	if at.Scheme() != "" {
+		n.Address = at.Address()
+		n.Port, _ = strconv.Atoi(at.Port()) // Parse has looked
+	}
 	n.Dial = func(ctx context.Context) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", at)
-		if err != nil || login == nil {
+		conn, err := g.dial(ctx, "tcp", at.HostPort())
+		user, password := at.Account()
+		if err != nil || at.Scheme() != "redis" || password == "" {
 			return conn, err
 		}
-		// A client that is given the connection need not know the password.
-		password, _ := login.Password()
-		if err := backends.LogInRedis(ctx, conn, login.Username(), password); err != nil {
+		// An adapter that is given the connection need not know the password.
+		if err := backends.LogInRedis(ctx, conn, user, password); err != nil {
 			conn.Close()
 			return nil, fmt.Errorf("log in: %w", err)
 		}
@@ -180,9 +218,22 @@ func givenNode(spec backends.NodeSpec, address string) (remote.Node, error) {
 	return n, nil
 }
 
-func isPort(text string) bool {
-	n, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && n > 0
+// suitsProgram refuses a URL of another kind of server, and one that clients could not follow.
+func suitsProgram(at endpoint.Endpoint, program string) error {
+	if at.Scheme() == "" {
+		return nil
+	}
+	service, ok := probe.Lookup(program)
+	if !ok {
+		return fmt.Errorf("%s: want HOST:PORT; a URL is understood of %s", at, strings.Join(probe.Programs(), ", "))
+	}
+	if !service.Takes(at.Scheme()) {
+		return fmt.Errorf("%s: that is no address of %s: want HOST:PORT or %s", at, program, service.Forms)
+	}
+	if at.Sealed() && at.Name() == "" {
+		return fmt.Errorf("%s: a server with TLS is found by the name in its certificate: give the name, and where it leads by --connect-to NAME:%s=%s", at, at.Port(), at.HostPort())
+	}
+	return nil
 }
 
 // About says where the services are.
@@ -211,7 +262,7 @@ func (g *Servers) Skip(plan scenarios.Plan) string {
 	if why := g.unserved(plan); why != "" {
 		return why
 	}
-	if refused := Beyond(plan); len(refused) > 0 {
+	if refused := Beyond(plan, g.sealed(plan)); len(refused) > 0 {
 		return refused[0].String()
 	}
 	return possible.Incapable(plan, g.able)
@@ -258,11 +309,34 @@ func (r refusal) String() string {
 	return fmt.Sprintf("%s of %s: %s", r.fault.Kind, r.fault.Target, r.why)
 }
 
-// Beyond lists the faults of a plan that can't be injected, each with the reason.
-func Beyond(p scenarios.Plan) (refused []refusal) {
+// sealed reports whether clients of the plan's lock speak TLS to their service.
+func (g *Servers) sealed(p scenarios.Plan) bool {
+	kind, err := g.Locks(&p.Scenario)
+	return err == nil && g.Sealed(kind.Service)
+}
+
+// Sealed reports whether clients of the service speak TLS.
+func (g *Servers) Sealed(service string) bool {
+	return slices.ContainsFunc(g.Of(service), speaksTLS)
+}
+
+// sealed reports whether clients of the service speak TLS to the addresses of --nodes.
+func (f Where) sealed(service string) bool {
+	g, err := ReadServers(f)
+	return err == nil && g.Sealed(service)
+}
+
+func speaksTLS(n remote.Node) bool {
+	at, err := endpoint.Parse(n.Address)
+	return err == nil && at.Sealed()
+}
+
+// Beyond lists the faults of a plan that can't be injected, each with the reason. sealed: clients
+// speak TLS to the service.
+func Beyond(p scenarios.Plan, sealed bool) (refused []refusal) {
 	for _, f := range p.Scenario.Faults {
 		for _, one := range f.Singles() {
-			if why := OutOfReach(one); why != "" {
+			if why := OutOfReach(one, sealed); why != "" {
 				refused = append(refused, refusal{one, why})
 			}
 		}
@@ -270,9 +344,12 @@ func Beyond(p scenarios.Plan) (refused []refusal) {
 	return refused
 }
 
-// OutOfReach says why a fault can't strike where the servers are not ours; "": it can.
-func OutOfReach(f scenarios.Fault) string {
+// OutOfReach says why a fault can't strike where the servers are not ours; "": it can. sealed:
+// clients speak TLS to the service.
+func OutOfReach(f scenarios.Fault, sealed bool) string {
 	switch spec := f.Spec(); {
+	case sealed && spec.Waits() && spec.HitsLock():
+		return "TLS hides which packet holds the request, and lockchaos does not open it; faults of whole links work (cut-off, degrade …)"
 	case spec.Touch().Ends == history.EndsSession:
 		return "it would have your service end sessions, as its operator"
 	case spec.Target.Client():
@@ -310,12 +387,13 @@ func (g *Servers) Of(name string) (nodes []remote.Node) {
 
 // runRemote runs a plan on servers that outer was given the addresses of.
 func runRemote(ctx context.Context, cfg harness.Config) error {
-	if refused := Beyond(cfg.Plan); len(refused) > 0 {
-		return errors.New(refused[0].String())
-	}
 	network, nodes, err := remote.Join(ctx, cfg.Logs)
 	if err != nil {
 		return err
+	}
+	sealed := slices.ContainsFunc(nodes, func(a remote.Attached) bool { return speaksTLS(a.Node) })
+	if refused := Beyond(cfg.Plan, sealed); len(refused) > 0 {
+		return errors.Join(errors.New(refused[0].String()), network.Close())
 	}
 	cfg.Network = network
 	cfg.Attached = AttachedTo(nodes)
@@ -330,7 +408,7 @@ func runRemote(ctx context.Context, cfg harness.Config) error {
 
 func AttachedTo(nodes []remote.Attached) (attached []backends.Attached) {
 	for _, n := range nodes {
-		attached = append(attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
+		attached = append(attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process, Address: n.Address})
 	}
 	return attached
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
@@ -56,6 +57,9 @@ type Where struct {
 	// Nodes says which services of the project are which nodes ("redis-1=my-redis"),
 	// or what the nodes' addresses are ("redis=127.0.0.1:6379").
 	Nodes []string
+	// Files are what TLS to the addresses needs, ConnectTo where names lead ("NAME:PORT=ADDRESS:PORT").
+	Files     endpoint.Files
+	ConnectTo []string
 	// Context is what the configuration of kubectl calls the cluster, Namespace where
 	// lockchaos makes pods there; "": the configuration's, and kubernetes.DefaultNamespace.
 	Context, Namespace string

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"crypto/x509"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/endpoint/authority"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+)
+
+// tlsSecret is the password of the servers with TLS. In a URL it is written with %XX.
+const (
+	tlsSecret        = "s3cret/pass w0rd"
+	tlsSecretWritten = "s3cret%2Fpass%20w0rd"
+)
+
+// sealedRedis starts a redis-server of the user's own with TLS alone and a user, and returns its
+// port. Its certificate is for a name that leads nowhere on this machine.
+func sealedRedis(t *testing.T, ca *authority.Authority, name string, change ...func(*x509.Certificate)) (port string) {
+	t.Helper()
+	cert, key := ca.Issue(t, name, change...)
+	addr := ownServer(t, func(port string) *exec.Cmd {
+		return exec.Command(needed.Program(t, "redis-server"), "--port", "0", "--tls-port", port, "--bind", ownHost, "--save", "",
+			"--dir", t.TempDir(), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", ca.File,
+			"--tls-auth-clients", "no", "--user", "default", "off", "--user", "me", "on", ">"+tlsSecret, "~*", "&*", "+@all")
+	})
+	_, port, _ = net.SplitHostPort(addr)
+	return port
+}
+
+// A redis-server with TLS and users, under its real name: clients verify its certificate through
+// the relay, faults of clients and of their links bite, and the password is written nowhere.
+func TestExternalRedisTLS(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	port := sealedRedis(t, ca, "cache.test")
+	lockchaos := program(t)
+	where := []string{"--runtime", "external", "--cacert", ca.File, "--connect-to", "cache.test:" + port + "=" + net.JoinHostPort(ownHost, port)}
+	env := []string{"MY_PASSWORD=" + tlsSecretWritten}
+	nodes := "redis=rediss://me:${MY_PASSWORD}@cache.test:" + port + "/2"
+	decided.Run(t, func() {
+		out := t.TempDir()
+		code, text := said(t, env, lockchaos, append([]string{"run", "redis-setnx/pause-holder/unfenced", "redislock/none/unfenced",
+			"redis-setnx/cut-off-release/unfenced", "redis-setnx/cut-brief-acquire/unfenced", "--seed", "7", "--nodes", nodes, "--out", out}, where...)...)
+		for _, want := range []string{
+			regexp.QuoteMeta("external: redis-1 at rediss://cache.test:" + port + "/2"),
+			"(?m)^left out, since TLS hides which packet holds the request, .*: redis-setnx/cut-brief-acquire/unfenced$"} {
+			if !regexp.MustCompile(want).MatchString(text) {
+				t.Errorf("it does not say %s", want)
+			}
+		}
+		unwritten(t, out, text)
+		for _, want := range []string{"redis-setnx/pause-holder/unfenced +✗ corrupted", "redislock/none/unfenced +✓ pass",
+			"redis-setnx/cut-off-release/unfenced +✓ pass .*faults"} {
+			if !regexp.MustCompile(want).MatchString(text) {
+				decided.Lacks("%s: %s", want, text)
+			}
+		}
+		if code != exit.OK || t.Failed() {
+			t.Errorf("exit status %d\n%s", code, redact.Text(text))
+		}
+	})
+	t.Run("adapter", func(t *testing.T) {
+		needed.Be(t, exec.Command("python3", "-c", "import sys; sys.path.append('/usr/lib/python3/dist-packages'); import redis").Run())
+		decided.Run(t, func() {
+			out := t.TempDir()
+			code, text := said(t, env, lockchaos, append([]string{"run", "redis-setnx/none/unfenced", "--lock-cmd", "python3 examples/python/redispy_lock.py",
+				"--service", "redis", "--duration", "2s", "--nodes", nodes, "--out", out}, where...)...)
+			unwritten(t, out, text)
+			if code == exit.Inconclusive {
+				decided.Lacks("%s", text)
+			}
+			if code != exit.OK || !strings.Contains(text, "redis-py Lock") {
+				t.Errorf("exit status %d\n%s", code, text)
+			}
+		})
+	})
+}
+
+// unwritten holds a run to have written the password nowhere, in whatever form.
+func unwritten(t *testing.T, out, text string) {
+	t.Helper()
+	for _, secret := range []string{"s3cret", "w0rd"} {
+		if strings.Contains(text, secret) {
+			t.Error("the password is on the screen")
+		}
+		if files := leaks(t, out, secret); len(files) > 0 {
+			t.Errorf("the password is in %v", files)
+		}
+	}
+}
+
+// What is wrong with a server with TLS is one error, before anything has run.
+func TestExternalTLSErrors(t *testing.T) {
+	t.Parallel()
+	ca := authority.New(t)
+	port := sealedRedis(t, ca, "cache.test")
+	to := "cache.test:" + port + "=" + net.JoinHostPort(ownHost, port)
+	file := t.TempDir() + "/redis.url"
+	writeFile(t, file, "rediss://me:wrong@cache.test:"+port+"\n")
+	for name, c := range map[string]struct {
+		nodes, want string
+		more        []string
+		code        int
+	}{
+		"authority": {"redis=rediss://me:x@cache.test:" + port, "--cacert FILE", []string{"--connect-to", to}, exit.Failed},
+		"a file":    {"redis=@" + file, "redis-1 at rediss://cache.test:" + port + ": log in: WRONGPASS", []string{"--connect-to", to, "--cacert", ca.File}, exit.Failed},
+		"no name":   {"redis=rediss://me:x@cache.invalid:" + port, "knows no host of that name", nil, exit.Failed},
+		"variable":  {"redis=rediss://me:${NOT_SET_HERE}@cache.test:1", "the environment has no NOT_SET_HERE: set it", nil, exit.Usage},
+		"address":   {"redis=rediss://me:x@127.0.0.1:1", "rediss://127.0.0.1:1: a server with TLS is found by the name in its certificate", nil, exit.Usage},
+		"two":       {"redis-1=rediss://a.test:1,redis-2=rediss://a.test:2", "have the same name", nil, exit.Usage},
+		"scheme":    {"redis=https://me:x@a.test:1", "https://a.test:1: that is no address of redis", nil, exit.Usage},
+		"way":       {"redis=rediss://a.test:1", "--connect-to nowhere: want NAME:PORT=ADDRESS:PORT", []string{"--connect-to", "nowhere"}, exit.Usage},
+	} {
+		var out, errs strings.Builder
+		dir := t.TempDir()
+		args := append([]string{"run", "redis-setnx/none/unfenced", "--runtime", "external", "--nodes", c.nodes, "--out", dir}, c.more...)
+		if code := execute(t.Context(), args, &out, &errs); code != c.code || !strings.Contains(errs.String(), c.want) {
+			t.Errorf("%s: exit status %d, want %q\n%s%s", name, code, c.want, out.String(), errs.String())
+		}
+		if made, _ := os.ReadDir(dir); len(made) > 0 || strings.Contains(errs.String(), ":x@") {
+			t.Errorf("%s: something ran, or a password is told: %v\n%s", name, made, errs.String())
+		}
+	}
+}
