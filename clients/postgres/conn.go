@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/connection"
+	"github.com/lockchaos/lockchaos/internal/endpoint/pgurl"
 )
 
 // waitSlice is how long the server lets a statement wait for a lock. A client
@@ -53,9 +54,9 @@ func newPool(c clients.Config, tables string) (*pool, error) {
 	if ttl < waitSlice {
 		return nil, fmt.Errorf("PostgreSQL at %s: a TTL of %v; configure %v or more", c.Nodes[0], ttl, waitSlice)
 	}
-	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, c.Nodes[0], database))
+	config, err := pgurl.Config(c.Nodes[0], user, database)
 	if err != nil {
-		return nil, fmt.Errorf("PostgreSQL at %s: %w", c.Nodes[0], err)
+		return nil, fmt.Errorf("PostgreSQL: %w", err)
 	}
 	// Statements are few and short: no round trip to prepare them, and nothing
 	// that a new connection would have to prepare again.

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"crypto/x509"
-	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,29 +11,10 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/endpoint/authority"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/probe/probetest"
 	"github.com/lockchaos/lockchaos/internal/redact"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
-
-// tlsSecret is the password of the servers with TLS. In a URL it is written with %XX.
-const (
-	tlsSecret        = "s3cret/pass w0rd"
-	tlsSecretWritten = "s3cret%2Fpass%20w0rd"
-)
-
-// sealedRedis starts a redis-server of the user's own with TLS alone and a user, and returns its
-// port. Its certificate is for a name that leads nowhere on this machine.
-func sealedRedis(t *testing.T, ca *authority.Authority, name string, change ...func(*x509.Certificate)) (port string) {
-	t.Helper()
-	cert, key := ca.Issue(t, name, change...)
-	addr := ownServer(t, func(port string) *exec.Cmd {
-		return exec.Command(needed.Program(t, "redis-server"), "--port", "0", "--tls-port", port, "--bind", ownHost, "--save", "",
-			"--dir", t.TempDir(), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", ca.File,
-			"--tls-auth-clients", "no", "--user", "default", "off", "--user", "me", "on", ">"+tlsSecret, "~*", "&*", "+@all")
-	})
-	_, port, _ = net.SplitHostPort(addr)
-	return port
-}
 
 // A redis-server with TLS and users, under its real name: clients verify its certificate through
 // the relay, faults of clients and of their links bite, and the password is written nowhere.
@@ -44,10 +24,10 @@ func TestExternalRedisTLS(t *testing.T) {
 	}
 	t.Parallel()
 	ca := authority.New(t)
-	port := sealedRedis(t, ca, "cache.test")
+	port := probetest.Redis(t, ca, "cache.test", authority.Good)
 	lockchaos := program(t)
-	where := []string{"--runtime", "external", "--cacert", ca.File, "--connect-to", "cache.test:" + port + "=" + net.JoinHostPort(ownHost, port)}
-	env := []string{"MY_PASSWORD=" + tlsSecretWritten}
+	where := []string{"--runtime", "external", "--cacert", ca.File, "--connect-to", "cache.test:" + port + "=" + "127.0.0.1:" + port}
+	env := []string{"MY_PASSWORD=" + "pass%2Fword"}
 	nodes := "redis=rediss://me:${MY_PASSWORD}@cache.test:" + port + "/2"
 	decided.Run(t, func() {
 		out := t.TempDir()
@@ -73,9 +53,13 @@ func TestExternalRedisTLS(t *testing.T) {
 	})
 	t.Run("adapter", func(t *testing.T) {
 		needed.Be(t, exec.Command("python3", "-c", "import sys; sys.path.append('/usr/lib/python3/dist-packages'); import redis").Run())
+		adapter, err := filepath.Abs("../../examples/python/redispy_lock.py")
+		if err != nil {
+			t.Fatal(err)
+		}
 		decided.Run(t, func() {
 			out := t.TempDir()
-			code, text := said(t, env, lockchaos, append([]string{"run", "redis-setnx/none/unfenced", "--lock-cmd", "python3 examples/python/redispy_lock.py",
+			code, text := said(t, env, lockchaos, append([]string{"run", "redis-setnx/none/unfenced", "--lock-cmd", "python3 " + adapter,
 				"--service", "redis", "--duration", "2s", "--nodes", nodes, "--out", out}, where...)...)
 			unwritten(t, out, text)
 			if code == exit.Inconclusive {
@@ -91,7 +75,7 @@ func TestExternalRedisTLS(t *testing.T) {
 // unwritten holds a run to have written the password nowhere, in whatever form.
 func unwritten(t *testing.T, out, text string) {
 	t.Helper()
-	for _, secret := range []string{"s3cret", "w0rd"} {
+	for _, secret := range []string{probetest.Secret, "pass%2Fword"} {
 		if strings.Contains(text, secret) {
 			t.Error("the password is on the screen")
 		}
@@ -105,8 +89,8 @@ func unwritten(t *testing.T, out, text string) {
 func TestExternalTLSErrors(t *testing.T) {
 	t.Parallel()
 	ca := authority.New(t)
-	port := sealedRedis(t, ca, "cache.test")
-	to := "cache.test:" + port + "=" + net.JoinHostPort(ownHost, port)
+	port := probetest.Redis(t, ca, "cache.test", authority.Good)
+	to := "cache.test:" + port + "=" + "127.0.0.1:" + port
 	file := t.TempDir() + "/redis.url"
 	writeFile(t, file, "rediss://me:wrong@cache.test:"+port+"\n")
 	for name, c := range map[string]struct {
@@ -132,5 +116,34 @@ func TestExternalTLSErrors(t *testing.T) {
 		if made, _ := os.ReadDir(dir); len(made) > 0 || strings.Contains(errs.String(), ":x@") {
 			t.Errorf("%s: something ran, or a password is told: %v\n%s", name, made, errs.String())
 		}
+	}
+}
+
+// A probe says what a server is and races on it, within the time that was promised, and leaves
+// nothing; with --read-only it writes nothing. The password is nowhere.
+func TestProbe(t *testing.T) {
+	ca := authority.New(t)
+	port := probetest.Redis(t, ca, "cache.test", authority.Good)
+	t.Setenv("MY_PASSWORD", "pass%2Fword")
+	args := []string{"probe", "--nodes", "redis=rediss://me:${MY_PASSWORD}@cache.test:" + port, "--cacert", ca.File, "--connect-to",
+		"cache.test:" + port + "=" + "127.0.0.1:" + port}
+	var out, errs strings.Builder
+	if code := execute(t.Context(), args, &out, &errs); code != exit.OK || errs.Len() > 0 {
+		t.Fatalf("exit status %d\n%s%s", code, out.String(), errs.String())
+	}
+	for _, want := range []string{"^redis-1 at rediss://cache.test:" + port + "\n", "\n  version +Redis ", "\n  eviction +noeviction",
+		"\n +! a server that dies forgets locks", "\n  create-if-absent +holds: 50 clients, [1-9]", "\n  compare-and-set +holds: 50 clients, [1-9]",
+		"\n  expiry +holds: 50 keys for 1s"} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), probetest.Secret) {
+		t.Error("the password is told")
+	}
+	out.Reset()
+	if code := execute(t.Context(), append(args, "--read-only"), &out, &errs); code != exit.OK ||
+		!strings.Contains(out.String(), "nothing was written") || strings.Contains(out.String(), "create-if-absent") {
+		t.Errorf("--read-only: exit status %d\n%s%s", code, out.String(), errs.String())
 	}
 }

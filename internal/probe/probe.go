@@ -28,12 +28,14 @@ type Service struct {
 	open func(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) (server, error)
 	// denied returns what the server did not let the user do, in its own words; "": that is not it.
 	denied func(error) string
+	// ttl is the shortest life of a key; 0: none expires. late is how much longer than that one may be there.
+	ttl, late time.Duration
 	// login reports whether the error says that user or password are wrong, or that some are needed.
 	login func(error) bool
 }
 
 // services are those that can be probed.
-var services = []Service{redisService}
+var services = []Service{redisService, etcdService, postgresService}
 
 // Lookup finds the kind of server that runs the program.
 func Lookup(program string) (Service, bool) {
@@ -68,8 +70,8 @@ type server interface {
 	swap(ctx context.Context, key, old, fresh string) (bool, error)
 	// get returns the value of the key; "": there is none.
 	get(ctx context.Context, key string) (string, error)
-	// drop deletes the key.
-	drop(ctx context.Context, key string) error
+	// clear deletes the keys, all of which begin with the prefix.
+	clear(ctx context.Context, prefix string, keys []string) error
 	close()
 }
 
@@ -94,16 +96,31 @@ func (s Service) Meet(ctx context.Context, at endpoint.Endpoint, dial endpoint.D
 		return s.Explain(at, err)
 	}
 	defer one.close()
-	if err := rehearse(ctx, one, newKey()+"right"); err != nil {
+	if err := rehearse(ctx, one, newKey()); err != nil {
 		return s.Explain(at, err)
 	}
 	return nil
 }
 
+// Facts connects to the server and asks it what matters to a lock. It writes nothing.
+func (s Service) Facts(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) ([]Fact, error) {
+	one, err := s.open(ctx, at, dial)
+	if err != nil {
+		return nil, s.Explain(at, err)
+	}
+	defer one.close()
+	facts, err := one.facts(ctx)
+	if err != nil {
+		return nil, s.Explain(at, err)
+	}
+	return facts, nil
+}
+
 // rehearseTTL is longer than a rehearsal takes.
 const rehearseTTL = 30 * time.Second
 
-func rehearse(ctx context.Context, one server, key string) error {
+func rehearse(ctx context.Context, one server, prefix string) error {
+	key := prefix + "right"
 	made, err := one.create(ctx, key, "a", rehearseTTL)
 	if err != nil {
 		return err
@@ -112,8 +129,8 @@ func rehearse(ctx context.Context, one server, key string) error {
 		return fmt.Errorf("it says that the key %s, which no one else uses, exists", key)
 	}
 	_, err = one.swap(ctx, key, "a", "b")
-	if dropped := one.drop(ctx, key); err == nil {
-		err = dropped
+	if cleared := one.clear(ctx, prefix, []string{key}); err == nil {
+		err = cleared
 	}
 	return err
 }

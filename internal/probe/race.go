@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -32,13 +33,12 @@ type Trial struct {
 const Racers = 50
 
 // Race has clients race for each primitive, the first two for so long. What it writes it deletes.
-func (s Service) Race(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial, each time.Duration) ([]Trial, error) {
-	r := &race{key: newKey(), ttl: s.ttl, late: s.late}
-	defer r.close(ctx)
+func (s Service) Race(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial, each time.Duration) (trials []Trial, err error) {
+	r := &race{key: newKey(), ttl: s.ttl, late: s.late, clients: make([]server, Racers)}
+	defer func() { err = errors.Join(err, r.close(ctx)) }()
 	if err := r.connect(ctx, s, at, dial); err != nil {
 		return nil, s.Explain(at, err)
 	}
-	var trials []Trial
 	for _, try := range []func(context.Context, time.Duration) (Trial, error){r.creates, r.swaps, r.expiries} {
 		t, err := try(ctx, each)
 		if err != nil {
@@ -62,7 +62,6 @@ type race struct {
 }
 
 func (r *race) connect(ctx context.Context, s Service, at endpoint.Endpoint, dial endpoint.Dial) error {
-	r.clients = make([]server, Racers)
 	return r.all(func(i int, _ server) (err error) {
 		r.clients[i], err = s.open(ctx, at, dial)
 		return err
@@ -215,20 +214,19 @@ func (r *race) expiry(ctx context.Context, one server, key string) (lived time.D
 // cleanLimit bounds the deletion of keys. Those that stay expire.
 const cleanLimit = 5 * time.Second
 
-// close deletes what was made, all clients side by side, and disconnects.
-func (r *race) close(ctx context.Context) {
+// close deletes what was made, and disconnects.
+func (r *race) close(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 	defer cancel()
-	_ = r.all(func(i int, one server) error {
-		if one == nil {
-			return nil
+	if one := r.clients[0]; one != nil && len(r.made) > 0 {
+		if err = one.clear(ctx, r.key, r.made); err != nil {
+			err = fmt.Errorf("delete what begins with %s: %w", r.key, err)
 		}
-		defer one.close()
-		for j := i; j < len(r.made); j += len(r.clients) {
-			if err := one.drop(ctx, r.made[j]); err != nil {
-				return err
-			}
+	}
+	return errors.Join(err, r.all(func(_ int, one server) error {
+		if one != nil {
+			one.close()
 		}
 		return nil
-	})
+	}))
 }

@@ -72,10 +72,14 @@ func (m *memory) get(_ context.Context, key string) (string, error) {
 	return m.at(key), nil
 }
 
-func (m *memory) drop(_ context.Context, key string) error {
+func (m *memory) clear(_ context.Context, prefix string, keys []string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.keys, key)
+	for _, key := range keys {
+		if strings.HasPrefix(key, prefix) {
+			delete(m.keys, key)
+		}
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +17,9 @@ var redisService = Service{
 	Program: "redis",
 	Forms:   "redis://USER:PASSWORD@HOST:PORT/DATABASE, or rediss://… with TLS",
 	schemes: []string{"redis", "rediss"},
-	open:    openRedis,
-	denied:  func(err error) string { return answered(err, "NOPERM") },
+	ttl:     time.Second, late: time.Second,
+	open:   openRedis,
+	denied: func(err error) string { return answered(err, "NOPERM") },
 	login: func(err error) bool {
 		return answered(err, "NOAUTH") != "" || answered(err, "WRONGPASS") != "" || answered(err, "ERR AUTH") != ""
 	},
@@ -31,6 +33,11 @@ func answered(err error, prefix string) string {
 	}
 	return ""
 }
+
+// silence is a logger that says nothing.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
 
 type redisServer struct{ client *goredis.Client }
 
@@ -50,6 +57,7 @@ func openRedis(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) (s
 	options.Protocol, options.MaxRetries, options.DialerRetries, options.PoolSize = 2, -1, 1, 1
 	options.ContextTimeoutEnabled, options.DisableIdentity = true, true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	goredis.SetLogger(silence{}) // what goes wrong is in the errors
 	r := &redisServer{goredis.NewClient(options)}
 	if err := r.client.Ping(ctx).Err(); err != nil {
 		r.close()
@@ -90,8 +98,20 @@ func (r *redisServer) get(ctx context.Context, key string) (string, error) {
 	return value, err
 }
 
-func (r *redisServer) drop(ctx context.Context, key string) error {
-	return r.client.Del(ctx, lockKey(key)).Err()
+// mostDeleted bounds one DEL.
+const mostDeleted = 500
+
+func (r *redisServer) clear(ctx context.Context, _ string, keys []string) error {
+	for some := range slices.Chunk(keys, mostDeleted) {
+		var all []string
+		for _, key := range some {
+			all = append(all, lockKey(key))
+		}
+		if err := r.client.Del(ctx, all...).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *redisServer) close() { _ = r.client.Close() }

@@ -4,60 +4,20 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/endpoint/authority"
-	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/probe"
+	"github.com/lockchaos/lockchaos/internal/probe/probetest"
 )
 
 // redisName is what the servers' certificates are for; only the tests know where it leads.
 const redisName = "redis.test"
-
-// secureRedis starts a redis-server with TLS alone, and with users: me may do anything, reader may
-// not write, and without a user nothing is let in.
-func secureRedis(t *testing.T, cert, key, ca string, more ...string) (port string) {
-	t.Helper()
-	program := needed.Program(t, "redis-server")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ = net.SplitHostPort(l.Addr().String())
-	l.Close()
-	args := append([]string{"--port", "0", "--tls-port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir(),
-		"--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", ca, "--tls-auth-clients", "no",
-		"--user", "default", "off", "--user", "me", "on", ">pass/word", "~*", "&*", "+@all",
-		"--user", "reader", "on", ">reading", "~*", "&*", "+@read", "+@connection"}, more...)
-	cmd := exec.Command(program, args...)
-	var log strings.Builder
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
-		if err == nil {
-			conn.Close()
-			return port
-		}
-		if time.Since(began) > decided.Limit {
-			t.Fatal(err)
-		}
-	}
-}
 
 // here leads names that end with .test to this machine.
 func here(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -80,11 +40,10 @@ func parsed(t *testing.T, address string, f endpoint.Files) endpoint.Endpoint {
 func TestMeetRedis(t *testing.T) {
 	t.Parallel()
 	ca, strange := authority.New(t), authority.New(t)
-	cert, key := ca.Issue(t, redisName)
-	port := secureRedis(t, cert, key, ca.File)
-	oldCert, oldKey := ca.Issue(t, redisName, authority.Expired)
-	old := secureRedis(t, oldCert, oldKey, ca.File)
-	strict := secureRedis(t, cert, key, ca.File, "--tls-auth-clients", "yes")
+	cert, key := ca.Issue(t, "me")
+	port := probetest.Redis(t, ca, redisName, authority.Good)
+	old := probetest.Redis(t, ca, redisName, authority.Expired)
+	strict := probetest.Redis(t, ca, redisName, authority.Good, "--tls-auth-clients", "yes")
 	good := endpoint.Files{CACert: ca.File}
 	with := endpoint.Files{CACert: ca.File, Cert: cert, Key: key}
 	for name, c := range map[string]struct {
@@ -103,7 +62,7 @@ func TestMeetRedis(t *testing.T) {
 		"another name":             {"rediss://me:pass%2Fword@other.test:" + port, good, "its certificate is for other names (redis.test): give one of these in the address"},
 		"a wrong password":         {"rediss://me:wrong@redis.test:" + port, good, "log in: WRONGPASS"},
 		"no password":              {"rediss://redis.test:" + port, good, "log in: NOAUTH"},
-		"a missing right":          {"rediss://reader:reading@redis.test:" + port, good, "reader may not do what locks need: NOPERM"},
+		"a missing right":          {"rediss://reader:pass%2Fword@redis.test:" + port, good, "reader may not do what locks need: NOPERM"},
 		"a certificate is wanted":  {"rediss://me:pass%2Fword@redis.test:" + strict, good, "give --cert and --key"},
 		"without TLS":              {"redis://me:pass%2Fword@redis.test:" + port, good, "does it want TLS"},
 		"a name that is not known": {"rediss://me:pass%2Fword@redis.invalid:" + port, good, "this machine knows no host of that name"},
@@ -120,5 +79,31 @@ func TestMeetRedis(t *testing.T) {
 				t.Errorf("%v; want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// A Redis says what of it endangers a lock; reading that, and racing, leaves nothing behind.
+func TestProbeRedis(t *testing.T) {
+	t.Parallel()
+	ca := authority.New(t)
+	port := probetest.Redis(t, ca, redisName, authority.Good, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+	service, _ := probe.Lookup("redis")
+	at := parsed(t, "rediss://me:pass%2Fword@redis.test:"+port+"/1", endpoint.Files{CACert: ca.File})
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+	defer cancel()
+	checkFacts(t, ctx, service, at, "version", "Redis ", "mode", "standalone", "role", "master", "clock", "ms against this machine's",
+		"round trip", "s", "persistence", "appendfsync always", "eviction", "EVICTION: allkeys-lru may delete a lock that is held",
+		"replication", "0 replicas", "limits", "clients")
+	checkRace(t, ctx, service, at, 3)
+	left := exec.Command("redis-cli", "-p", port, "--tls", "--cacert", ca.File, "--sni", redisName, "-n", "1", "DBSIZE")
+	left.Env = append(os.Environ(), "REDISCLI_AUTH=pass/word")
+	left.Args = append(left.Args[:1], append([]string{"--user", "me"}, left.Args[1:]...)...)
+	if text, err := left.CombinedOutput(); err != nil || strings.TrimSpace(string(text)) != "0" {
+		t.Errorf("keys that are left: %s %v", text, err)
+	}
+	// one who may only read is told all but what he may not ask, and nothing is written
+	at = parsed(t, "rediss://reader:pass%2Fword@redis.test:"+port, endpoint.Files{CACert: ca.File})
+	if facts, err := service.Facts(ctx, at, here); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+		t.Errorf("%+v %v", facts, err)
 	}
 }

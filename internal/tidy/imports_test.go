@@ -18,13 +18,16 @@ const module = "github.com/lockchaos/lockchaos/"
 // be imported by it; a room that may import less than its parent has a line of its own. Leaves
 // everyone may use.
 var allowed = map[string][]string{
-	"monotime":  {},
-	"harmless":  {},
-	"outside":   {},
-	"redact":    {},
-	"endpoint":  {},
-	"clockskew": {},
-	"history":   {},
+	"monotime": {},
+	"harmless": {},
+	"outside":  {},
+	"redact":   {},
+	"endpoint": {},
+	// what a server of the user's is; and, in probetest, servers for tests of that
+	"probe":           {},
+	"probe/probetest": {"backends", "decided", "hosts"},
+	"clockskew":       {},
+	"history":         {},
 	// logs of other tools and of applications, made into histories
 	"audit":       {"history", "strictyaml"},
 	"store":       {},
@@ -53,7 +56,7 @@ var allowed = map[string][]string{
 		"nemesis", "netfault", "spelling"},
 	// it runs what it is given: it knows no lock by name
 	"runs": {"adapter", "audit", "history", "clients", "conformance", "hosts", "scenarios", "backends", "nemesis",
-		"harness", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"},
+		"harness", "probe", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"},
 	"experiments": {"runs", "harness", "hosts", "checker", "history", "nemesis", "reports", "scenarios", "shrink",
 		"spelling", "strictyaml"},
 	"cmd": {"audit", "runs", "experiments", "adapter", "history", "clients", "conformance", "oracle", "store", "hosts",

@@ -61,6 +61,9 @@ func (a *Authority) Issue(t testing.TB, name string, change ...func(*x509.Certif
 	return a.write(t, file+".pem", "CERTIFICATE", der), a.write(t, file+".key", "PRIVATE KEY", text)
 }
 
+// Good leaves a certificate as it is.
+func Good(*x509.Certificate) {}
+
 // Expired makes a certificate that was good until yesterday.
 func Expired(c *x509.Certificate) {
 	c.NotBefore, c.NotAfter = time.Now().AddDate(-1, 0, 0), time.Now().AddDate(0, 0, -1)

@@ -97,6 +97,9 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 				strings.Join(missing, ", ")))
 		}
 		t.at = g.Of(a.Service)
+		if err := g.Reach(ctx); err != nil { // before the program is started
+			return nil, err
+		}
 	}
 	if l.Says, err = t.introduced(ctx); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/internal/endpoint"
+	"github.com/lockchaos/lockchaos/internal/probe"
 )
 
 // variable is how an address refers to a variable of the environment.
@@ -78,4 +81,31 @@ func absolute(f endpoint.Files) (endpoint.Files, error) {
 		}
 	}
 	return f, errors.Join(errs...)
+}
+
+// Target is a server that can be probed.
+type Target struct {
+	Name    string
+	At      endpoint.Endpoint
+	Dial    endpoint.Dial
+	Service probe.Service
+}
+
+// Targets are the servers that were given, each once, in the order of their names.
+func (g *Servers) Targets() (all []Target, err error) {
+	for _, n := range g.list() {
+		at, err := endpoint.Parse(cmp.Or(n.Address, n.Shown))
+		if err != nil {
+			return nil, err
+		}
+		program := g.programs[n.Name].Name
+		service, ok := probe.Lookup(program)
+		if !ok {
+			return nil, fmt.Errorf("%s is a server of %s: what can be probed are %s", n.Name, program, strings.Join(probe.Programs(), ", "))
+		}
+		if !slices.ContainsFunc(all, func(t Target) bool { return t.At.Address() == at.Address() }) {
+			all = append(all, Target{n.Name, at, g.dial, service})
+		}
+	}
+	return all, nil
 }

@@ -71,15 +71,15 @@ func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, sa
 	for _, why := range slices.Sorted(maps.Keys(out)) {
 		say(fmt.Sprintf("left out, since %s: %s", why, strings.Join(out[why], ", ")))
 	}
-	return g, g.reach(ctx)
+	return g, g.Reach(ctx)
 }
 
 // reachLimit bounds a look whether the servers are there.
 const reachLimit = 10 * time.Second
 
-// reach connects to each node once, logs in where that is asked for, and hears
+// Reach connects to each node once, logs in where that is asked for, and hears
 // whether it is what it is said to be: better said now than by every scenario.
-func (g *Servers) reach(ctx context.Context) error {
+func (g *Servers) Reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
 	for _, n := range g.list() {
