@@ -72,6 +72,52 @@ func TestExternalRedisTLS(t *testing.T) {
 	})
 }
 
+// An etcd with clients' certificates and users, under its real name: the lock, a store that lies in
+// the same etcd, and a count of requests all log in.
+func TestExternalEtcdTLS(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	port := probetest.Etcd(t, ca, "etcd.test")
+	cert, key := ca.Issue(t, "me")
+	sealedRun(t, []string{"etcd-lease/none/unfenced", "etcd-txn/none/guarded"}, "--nodes", "etcd=https://me:${MY_PASSWORD}@etcd.test:"+port,
+		"--cacert", ca.File, "--cert", cert, "--key", key, "--connect-to", "etcd.test:"+port+"=127.0.0.1:"+port)
+}
+
+// A PostgreSQL with TLS alone and passwords, under its real name.
+func TestExternalPostgresTLS(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	port := probetest.Postgres(t, ca, "pg.test")
+	sealedRun(t, []string{"pg-lease/none/fenced", "pg-advisory/none/unfenced"}, "--nodes",
+		"postgres=postgres://me:${MY_PASSWORD}@pg.test:"+port+"/postgres?sslmode=verify-full", "--cacert", ca.File,
+		"--connect-to", "pg.test:"+port+"=127.0.0.1:"+port)
+}
+
+// sealedRun runs scenarios where all that is written down must be without the password, and each
+// comes out as expected, with grants.
+func sealedRun(t *testing.T, scenarios []string, where ...string) {
+	t.Helper()
+	lockchaos := program(t)
+	decided.Run(t, func() {
+		out := t.TempDir()
+		code, text := said(t, []string{"MY_PASSWORD=pass%2Fword"}, lockchaos, append(append([]string{"run", "--runtime", "external", "--out", out},
+			scenarios...), where...)...)
+		unwritten(t, out, text)
+		if code == exit.Inconclusive {
+			decided.Lacks("%s", text)
+		}
+		if grants := regexp.MustCompile(`\([1-9][0-9]* grants`).FindAllString(text, -1); code != exit.OK || len(grants) < len(scenarios) {
+			t.Errorf("exit status %d\n%s", code, text)
+		}
+	})
+}
+
 // unwritten holds a run to have written the password nowhere, in whatever form.
 func unwritten(t *testing.T, out, text string) {
 	t.Helper()

@@ -168,7 +168,7 @@ func (e Endpoint) With(f Files) Endpoint {
 
 func (e Endpoint) queried(query url.Values) Endpoint {
 	u := *e.url
-	u.RawQuery = query.Encode()
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // PostgreSQL's clients know no other blank
 	return Endpoint{url: &u, at: e.at}
 }
 

@@ -34,7 +34,7 @@ func TestEtcd(t *testing.T) {
 		"another authority":        {"https://me:pass%2Fword@etcd.test:" + port, endpoint.Files{CACert: strange.File, Cert: cert, Key: key}, "--cacert FILE"},
 		"another name":             {"https://me:pass%2Fword@other.test:" + port, with, "its certificate is for other names (etcd.test)"},
 		"a wrong password":         {"https://me:wrong@etcd.test:" + port, with, "log in: etcdserver: authentication failed"},
-		"no user":                  {"https://etcd.test:" + port, with, "log in: etcdserver: user name"},
+		"the certificate's user":   {"https://etcd.test:" + port, with, ""},
 		"a missing right":          {"https://reader:pass%2Fword@etcd.test:" + port, with, "reader may not do what locks need: etcdserver: permission denied"},
 		"without TLS":              {"http://me:pass%2Fword@etcd.test:" + port, endpoint.Files{}, "does it want TLS"},
 		"a name that is not known": {"https://me:x@etcd.invalid:" + port, with, "knows no host of that name"},

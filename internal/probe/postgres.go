@@ -19,18 +19,13 @@ var postgresService = Service{
 	Forms:   "postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full",
 	schemes: []string{"postgres", "postgresql"},
 	open:    openPostgres,
-	denied:  func(err error) string { return coded(err, "42501") },
-	login:   func(err error) bool { return coded(err, "28") != "" },
+	// no privilege; read-only
+	denied: func(err error) string { return or(coded(err, "42501"), coded(err, "25006")) },
+	login:  func(err error) bool { return coded(err, "28") != "" },
 }
 
-// The codes of errors (https://www.postgresql.org/docs/current/errcodes-appendix.html).
-const (
-	pgUndefinedTable  = "42P01"
-	pgDuplicateTable  = "42P07"
-	pgUniqueViolation = "23505"
-)
-
-// coded returns the server's answer if its code begins so.
+// coded returns the server's answer if its code begins so
+// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 func coded(err error, code string) string {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok && strings.HasPrefix(answer.Code, code) {
 		return answer.Message
@@ -73,19 +68,15 @@ func table(key string) string {
 	return Key + letters
 }
 
+func (p *postgresServer) prepare(ctx context.Context, prefix string) error {
+	_, err := p.conn.Exec(ctx, "CREATE TABLE "+table(prefix)+" (k text PRIMARY KEY, v text)")
+	return err
+}
+
 // create makes a row. PostgreSQL lets nothing expire: its locks look at the time themselves.
 func (p *postgresServer) create(ctx context.Context, key, value string, _ time.Duration) (bool, error) {
-	for {
-		done, err := p.conn.Exec(ctx, "INSERT INTO "+table(key)+" VALUES ($1, $2) ON CONFLICT DO NOTHING", key, value)
-		if coded(err, pgUndefinedTable) == "" {
-			return err == nil && done.RowsAffected() == 1, err
-		}
-		_, err = p.conn.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+table(key)+" (k text PRIMARY KEY, v text)")
-		// of two that make it at once, one may be told so
-		if err != nil && coded(err, pgDuplicateTable) == "" && coded(err, pgUniqueViolation) == "" {
-			return false, err
-		}
-	}
+	done, err := p.conn.Exec(ctx, "INSERT INTO "+table(key)+" VALUES ($1, $2) ON CONFLICT DO NOTHING", key, value)
+	return err == nil && done.RowsAffected() == 1, err
 }
 
 func (p *postgresServer) swap(ctx context.Context, key, old, fresh string) (bool, error) {

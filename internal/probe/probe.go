@@ -30,6 +30,8 @@ type Service struct {
 	denied func(error) string
 	// ttl is the shortest life of a key; 0: none expires. late is how much longer than that one may be there.
 	ttl, late time.Duration
+	// shares: one connection carries the requests of many clients side by side.
+	shares bool
 	// login reports whether the error says that user or password are wrong, or that some are needed.
 	login func(error) bool
 }
@@ -64,13 +66,15 @@ func (s Service) Takes(scheme string) bool {
 type server interface {
 	// facts asks the server what matters to a lock. It writes nothing.
 	facts(ctx context.Context) ([]Fact, error)
+	// prepare makes what keys with the prefix are kept in.
+	prepare(ctx context.Context, prefix string) error
 	// create makes the key if it is absent, to expire after ttl, and reports whether it did.
 	create(ctx context.Context, key, value string, ttl time.Duration) (bool, error)
 	// swap replaces the value of the key if it is the old one, and reports whether it did.
 	swap(ctx context.Context, key, old, fresh string) (bool, error)
 	// get returns the value of the key; "": there is none.
 	get(ctx context.Context, key string) (string, error)
-	// clear deletes the keys, all of which begin with the prefix.
+	// clear deletes the keys, all of which begin with the prefix, and what prepare has made.
 	clear(ctx context.Context, prefix string, keys []string) error
 	close()
 }
@@ -120,6 +124,9 @@ func (s Service) Facts(ctx context.Context, at endpoint.Endpoint, dial endpoint.
 const rehearseTTL = 30 * time.Second
 
 func rehearse(ctx context.Context, one server, prefix string) error {
+	if err := one.prepare(ctx, prefix); err != nil {
+		return err
+	}
 	key := prefix + "right"
 	made, err := one.create(ctx, key, "a", rehearseTTL)
 	if err != nil {

@@ -39,6 +39,9 @@ func (s Service) Race(ctx context.Context, at endpoint.Endpoint, dial endpoint.D
 	if err := r.connect(ctx, s, at, dial); err != nil {
 		return nil, s.Explain(at, err)
 	}
+	if err := r.clients[0].prepare(ctx, r.key); err != nil {
+		return nil, s.Explain(at, err)
+	}
 	for _, try := range []func(context.Context, time.Duration) (Trial, error){r.creates, r.swaps, r.expiries} {
 		t, err := try(ctx, each)
 		if err != nil {
@@ -62,10 +65,17 @@ type race struct {
 }
 
 func (r *race) connect(ctx context.Context, s Service, at endpoint.Endpoint, dial endpoint.Dial) error {
-	return r.all(func(i int, _ server) (err error) {
-		r.clients[i], err = s.open(ctx, at, dial)
-		return err
-	})
+	if !s.shares {
+		return r.all(func(i int, _ server) (err error) {
+			r.clients[i], err = s.open(ctx, at, dial)
+			return err
+		})
+	}
+	one, err := s.open(ctx, at, dial)
+	for i := range r.clients {
+		r.clients[i] = one
+	}
+	return err
 }
 
 // all has every client do something at the same time.
@@ -218,7 +228,7 @@ const cleanLimit = 5 * time.Second
 func (r *race) close(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 	defer cancel()
-	if one := r.clients[0]; one != nil && len(r.made) > 0 {
+	if one := r.clients[0]; one != nil {
 		if err = one.clear(ctx, r.key, r.made); err != nil {
 			err = fmt.Errorf("delete what begins with %s: %w", r.key, err)
 		}

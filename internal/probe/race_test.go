@@ -36,6 +36,8 @@ func (m *memory) at(key string) string {
 	return ""
 }
 
+func (m *memory) prepare(context.Context, string) error { return nil }
+
 func (m *memory) create(_ context.Context, key, value string, ttl time.Duration) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

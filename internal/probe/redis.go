@@ -69,6 +69,8 @@ func openRedis(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) (s
 // lockKey is where the locks that come with lockchaos keep a key.
 func lockKey(key string) string { return "lock:{" + key + "}" }
 
+func (r *redisServer) prepare(context.Context, string) error { return nil }
+
 func (r *redisServer) create(ctx context.Context, key, value string, ttl time.Duration) (bool, error) {
 	err := r.client.SetArgs(ctx, lockKey(key), value, goredis.SetArgs{Mode: "NX", TTL: ttl}).Err()
 	if errors.Is(err, goredis.Nil) {

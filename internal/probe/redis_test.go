@@ -63,7 +63,7 @@ func TestMeetRedis(t *testing.T) {
 		"a wrong password":         {"rediss://me:wrong@redis.test:" + port, good, "log in: WRONGPASS"},
 		"no password":              {"rediss://redis.test:" + port, good, "log in: NOAUTH"},
 		"a missing right":          {"rediss://reader:pass%2Fword@redis.test:" + port, good, "reader may not do what locks need: NOPERM"},
-		"a certificate is wanted":  {"rediss://me:pass%2Fword@redis.test:" + strict, good, "give --cert and --key"},
+		"a certificate is wanted":  {"rediss://me:pass%2Fword@redis.test:" + strict, good, "--cert"},
 		"without TLS":              {"redis://me:pass%2Fword@redis.test:" + port, good, "does it want TLS"},
 		"a name that is not known": {"rediss://me:pass%2Fword@redis.invalid:" + port, good, "this machine knows no host of that name"},
 		"no server":                {"rediss://me:pass%2Fword@redis.test:1", good, "no server listens there"},

@@ -11,8 +11,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/endpoint"
 )
 
-// loginLimit bounds the login, which a new client waits for.
-const loginLimit = 5 * time.Second
+// loginLimit bounds the login, which a new client waits for. A password takes the server some time,
+// and many clients may log in at once.
+const loginLimit = 20 * time.Second
 
 // Config is that of a client that connects in the background, never through a proxy of the
 // environment. It logs in and speaks TLS as the addresses say.

@@ -18,22 +18,16 @@ func Config(address, user, database string) (*pgx.ConnConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := at.URL()
+	text, f := at.URL(), at.Files()
 	if text == "" {
 		text = fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, at.HostPort(), database)
 	}
-	u, err := url.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: it is no URL", at)
-	}
-	query, f := u.Query(), at.Files()
 	for name, file := range map[string]string{"sslrootcert": f.CACert, "sslcert": f.Cert, "sslkey": f.Key} {
-		if file != "" {
-			query.Set(name, file)
+		if file != "" { // so the URL has a query
+			text += "&" + name + "=" + url.PathEscape(file)
 		}
 	}
-	u.RawQuery = query.Encode()
-	config, err := pgx.ParseConfig(u.String())
+	config, err := pgx.ParseConfig(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err) // pgx takes the password out of it
 	}

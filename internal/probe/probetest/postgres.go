@@ -1,14 +1,21 @@
 package probetest
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/endpoint/authority"
+	"github.com/lockchaos/lockchaos/internal/endpoint/pgurl"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
@@ -29,7 +36,7 @@ func ordinary(t testing.TB, cmd *exec.Cmd, folders ...string) *exec.Cmd {
 }
 
 // Postgres starts a PostgreSQL with TLS alone and passwords by SCRAM, and returns its port on this
-// machine. Its certificate is for the name. The user me owns it.
+// machine. Its certificate is for the name. The user me owns it, reader may make no tables.
 func Postgres(t testing.TB, ca *authority.Authority, name string, settings ...string) (port string) {
 	t.Helper()
 	cert, key := ca.Issue(t, name)
@@ -66,5 +73,37 @@ func Postgres(t testing.TB, ca *authority.Authority, name string, settings ...st
 	cmd := ordinary(t, exec.Command(filepath.Join(bin, "postgres"), append([]string{"-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=", "-c", "ssl=on", "-c", "ssl_cert_file=" + own[0], "-c", "ssl_key_file=" + own[1]}, settings...)...))
 	Start(t, "127.0.0.1:"+port, cmd)
+	serves(t, ca, name, port)
 	return port
+}
+
+// serves waits until the server serves, which it does a while after it listens, and makes reader.
+func serves(t testing.TB, ca *authority.Authority, name, port string) {
+	t.Helper()
+	at, err := endpoint.Parse("postgres://me:pass%2Fword@" + name + ":" + port + "/postgres?sslmode=verify-full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := pgurl.Config(at.With(endpoint.Files{CACert: ca.File}).Address(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, nil }
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+	defer cancel()
+	for {
+		conn, err := pgx.ConnectConfig(ctx, config)
+		if err == nil {
+			defer conn.Close(ctx)
+			_, err = conn.Exec(ctx, "CREATE ROLE reader LOGIN PASSWORD '"+Secret+"'")
+		}
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal(err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
