@@ -76,8 +76,8 @@ type Greeting struct {
 	Protocol int      `json:"protocol"`
 	Service  string   `json:"service"`
 	Nodes    []string `json:"nodes"`
-	// URLs are those of the nodes, where lockchaos was given URLs: with user, password and database,
-	// as clients of the service read them.
+	// URLs are those of the nodes, where lockchaos was given URLs: with user, password and
+	// database, as clients of the service read them.
 	URLs []string `json:"urls,omitempty"`
 	// TLS is set where the URLs want TLS.
 	TLS *TLS `json:"tls,omitempty"`

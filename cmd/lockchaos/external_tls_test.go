@@ -99,6 +99,19 @@ func TestExternalPostgresTLS(t *testing.T) {
 		"--connect-to", "pg.test:"+port+"=127.0.0.1:"+port)
 }
 
+// A MariaDB with TLS and users, under its real name.
+func TestExternalMariaDBTLS(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	port := probetest.MariaDB(t, ca, "maria.test")
+	sealedRun(t, []string{"mariadb-lease/none/fenced", "mariadb-getlock/none/unfenced"}, "--nodes",
+		"mariadb=mysql://me:${MY_PASSWORD}@maria.test:"+port+"/locks?tls=true", "--cacert", ca.File,
+		"--connect-to", "maria.test:"+port+"=127.0.0.1:"+port)
+}
+
 // sealedRun runs scenarios where all that is written down must be without the password, and each
 // comes out as expected, with grants.
 func sealedRun(t *testing.T, scenarios []string, where ...string) {

@@ -24,6 +24,7 @@ var etcdService = Service{
 	schemes: []string{"http", "https"},
 	// a lease ends some time after its TTL, longer after an election
 	ttl: 2 * time.Second, late: 3 * time.Second,
+	under:  []string{"lockchaos/"},
 	shares: true, // and a login takes the server a tenth of a second
 	open:   openEtcd,
 	denied: func(err error) string { return told(err, rpctypes.ErrPermissionDenied) },

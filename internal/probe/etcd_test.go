@@ -46,6 +46,11 @@ func TestEtcd(t *testing.T) {
 			}
 		})
 	}
+	// one who may write what a probe writes, and not what locks do
+	half := parsed(t, "https://half:pass%2Fword@etcd.test:"+port, with)
+	if err := service.Meet(ctx, half, here); err == nil || !strings.Contains(err.Error(), "half may not do what locks need") {
+		t.Errorf("with half of the rights: %v", err)
+	}
 	at := parsed(t, "https://me:pass%2Fword@etcd.test:"+port, with)
 	checkFacts(t, ctx, service, at, "version", "etcd 3.", "role", "leader", "replication", "members")
 	checkRace(t, ctx, service, at, 3)

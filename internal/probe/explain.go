@@ -22,7 +22,7 @@ func (s Service) Explain(at endpoint.Endpoint, err error) error {
 		if user == "" {
 			user = "the user"
 		}
-		return fmt.Errorf("%s may not do what locks need: %s: give %s that right for names that hold %s", user, what, user, Key)
+		return fmt.Errorf("%s may not do what locks need: %s: give %s that right for all names with lockchaos in them (docs/external.md)", user, what, user)
 	}
 	if s.login(err) {
 		return fmt.Errorf("log in: %w: the user and the password belong into the address: %s", err, s.Forms)

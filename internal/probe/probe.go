@@ -26,18 +26,20 @@ type Service struct {
 	schemes []string
 	// open connects and logs in.
 	open func(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) (server, error)
-	// denied returns what the server did not let the user do, in its own words; "": that is not it.
+	// denied returns what the server did not let the user do, in its words; "": that is not it.
 	denied func(error) string
-	// ttl is the shortest life of a key; 0: none expires. late is how much longer than that one may be there.
+	// ttl is the shortest life of a key; 0: none expires. late is how much longer one may be there.
 	ttl, late time.Duration
+	// under are what the names of locks' keys begin with, beside the usual.
+	under []string
 	// shares: one connection carries the requests of many clients side by side.
 	shares bool
-	// login reports whether the error says that user or password are wrong, or that some are needed.
+	// login reports whether the error says that user or password are wrong, or are needed.
 	login func(error) bool
 }
 
 // services are those that can be probed.
-var services = []Service{redisService, etcdService, postgresService}
+var services = []Service{redisService, etcdService, postgresService, mariadbService}
 
 // Lookup finds the kind of server that runs the program.
 func Lookup(program string) (Service, bool) {
@@ -100,8 +102,10 @@ func (s Service) Meet(ctx context.Context, at endpoint.Endpoint, dial endpoint.D
 		return s.Explain(at, err)
 	}
 	defer one.close()
-	if err := rehearse(ctx, one, newKey()); err != nil {
-		return s.Explain(at, err)
+	for _, begins := range append([]string{""}, s.under...) {
+		if err := rehearse(ctx, one, begins+newKey()); err != nil {
+			return s.Explain(at, err)
+		}
 	}
 	return nil
 }

@@ -16,11 +16,14 @@ import (
 	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/endpoint/authority"
 	"github.com/lockchaos/lockchaos/internal/endpoint/etcdurl"
-	"github.com/lockchaos/lockchaos/internal/probe"
 )
 
+// named begins the names that the users may use.
+const named = "lockchaos"
+
 // Etcd starts an etcd with TLS that wants clients' certificates, and returns its port on this
-// machine. Its certificate is for the name. The user me may do what locks do, reader may not write.
+// machine. Its certificate is for the name. The user me may do what locks do, reader may not
+// write, and half may write what begins with lockchaos_ alone.
 func Etcd(t testing.TB, ca *authority.Authority, name string) (port string) {
 	t.Helper()
 	free := func(scheme string) url.URL { return url.URL{Scheme: scheme, Host: "127.0.0.1:" + FreePort(t)} }
@@ -79,10 +82,14 @@ func etcdUsers(t testing.TB, ca *authority.Authority, at, name string) {
 		"reader": clientv3.PermissionType(clientv3.PermRead),
 	} {
 		do(c.RoleAdd(ctx, user))
-		do(c.RoleGrantPermission(ctx, user, probe.Key, clientv3.GetPrefixRangeEnd(probe.Key), may))
+		do(c.RoleGrantPermission(ctx, user, named, clientv3.GetPrefixRangeEnd(named), may))
 		do(c.UserAdd(ctx, user, Secret))
 		do(c.UserGrantRole(ctx, user, user))
 	}
+	do(c.RoleAdd(ctx, "half"))
+	do(c.RoleGrantPermission(ctx, "half", "lockchaos_", clientv3.GetPrefixRangeEnd("lockchaos_"), clientv3.PermissionType(clientv3.PermReadWrite)))
+	do(c.UserAdd(ctx, "half", Secret))
+	do(c.UserGrantRole(ctx, "half", "half"))
 	do(c.UserAdd(ctx, "root", "rooted"))
 	do(c.UserGrantRole(ctx, "root", "root"))
 	do(c.AuthEnable(ctx))

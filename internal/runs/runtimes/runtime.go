@@ -57,7 +57,8 @@ type Where struct {
 	// Nodes says which services of the project are which nodes ("redis-1=my-redis"),
 	// or what the nodes' addresses are ("redis=127.0.0.1:6379").
 	Nodes []string
-	// Files are what TLS to the addresses needs, ConnectTo where names lead ("NAME:PORT=ADDRESS:PORT").
+	// Files are what TLS to the addresses needs, ConnectTo where names lead, each as
+	// "NAME:PORT=ADDRESS:PORT".
 	Files     endpoint.Files
 	ConnectTo []string
 	// Context is what the configuration of kubectl calls the cluster, Namespace where
