@@ -112,6 +112,18 @@ func TestExternalMariaDBTLS(t *testing.T) {
 		"--connect-to", "maria.test:"+port+"=127.0.0.1:"+port)
 }
 
+// An object store with TLS and keys, under its real name.
+func TestExternalS3TLS(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	port := probetest.S3(t, ca, "s3.test")
+	sealedRun(t, []string{"s3-lease/none/fenced"}, "--nodes", "s3=https://me:${MY_PASSWORD}@s3.test:"+port+"/locks", "--cacert", ca.File,
+		"--connect-to", "s3.test:"+port+"=127.0.0.1:"+port)
+}
+
 // sealedRun runs scenarios where all that is written down must be without the password, and each
 // comes out as expected, with grants.
 func sealedRun(t *testing.T, scenarios []string, where ...string) {

@@ -6,6 +6,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -18,8 +19,8 @@ import (
 
 // Service is a kind of server.
 type Service struct {
-	// Program is what backends call it: "redis".
-	Program string
+	// Program is what backends call it: "redis". Name is what users do, if that is something else.
+	Program, Name string
 	// Forms are addresses of it, as its users write them.
 	Forms string
 	// schemes are those of its URLs.
@@ -39,7 +40,7 @@ type Service struct {
 }
 
 // services are those that can be probed.
-var services = []Service{redisService, etcdService, postgresService, mariadbService}
+var services = []Service{redisService, etcdService, postgresService, mariadbService, s3Service}
 
 // Lookup finds the kind of server that runs the program.
 func Lookup(program string) (Service, bool) {
@@ -54,7 +55,7 @@ func Lookup(program string) (Service, bool) {
 // Programs are those of the kinds of servers that can be probed.
 func Programs() (names []string) {
 	for _, s := range services {
-		names = append(names, s.Program)
+		names = append(names, cmp.Or(s.Name, s.Program))
 	}
 	return names
 }
