@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +28,7 @@ func TestExternalRedisTLS(t *testing.T) {
 	port := probetest.Redis(t, ca, "cache.test", authority.Good)
 	lockchaos := program(t)
 	where := []string{"--runtime", "external", "--cacert", ca.File, "--connect-to", "cache.test:" + port + "=" + "127.0.0.1:" + port}
-	env := []string{"MY_PASSWORD=" + "pass%2Fword"}
+	env := []string{"MY_PASSWORD=" + probetest.Secret}
 	nodes := "redis=rediss://me:${MY_PASSWORD}@cache.test:" + port + "/2"
 	decided.Run(t, func() {
 		out := t.TempDir()
@@ -112,6 +113,23 @@ func TestExternalMariaDBTLS(t *testing.T) {
 		"--connect-to", "maria.test:"+port+"=127.0.0.1:"+port)
 }
 
+// Five redis-servers with TLS, each under a name of its own, for locks that ask for a majority.
+func TestExternalRedlockTLS(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	where := []string{"--cacert", ca.File}
+	for i := 1; i <= 5; i++ {
+		name := fmt.Sprintf("r%d.test", i)
+		port := probetest.Redis(t, ca, name, authority.Good)
+		where = append(where, "--nodes", fmt.Sprintf("redis-%d=rediss://me:${MY_PASSWORD}@%s:%s", i, name, port),
+			"--connect-to", name+":"+port+"=127.0.0.1:"+port)
+	}
+	sealedRun(t, []string{"redlock/none/unfenced", "redsync/none/unfenced"}, where...)
+}
+
 // An object store with TLS and keys, under its real name.
 func TestExternalS3TLS(t *testing.T) {
 	if !sandboxed(t) {
@@ -131,7 +149,7 @@ func sealedRun(t *testing.T, scenarios []string, where ...string) {
 	lockchaos := program(t)
 	decided.Run(t, func() {
 		out := t.TempDir()
-		code, text := said(t, []string{"MY_PASSWORD=pass%2Fword"}, lockchaos, append(append([]string{"run", "--runtime", "external", "--out", out},
+		code, text := said(t, []string{"MY_PASSWORD=" + probetest.Secret}, lockchaos, append(append([]string{"run", "--runtime", "external", "--out", out},
 			scenarios...), where...)...)
 		unwritten(t, out, text)
 		if code == exit.Inconclusive {
@@ -190,12 +208,21 @@ func TestExternalTLSErrors(t *testing.T) {
 	}
 }
 
+// What is for servers that run already is refused elsewhere.
+func TestTLSFlagsElsewhere(t *testing.T) {
+	var out, errs strings.Builder
+	if code := execute(t.Context(), []string{"run", "redis-setnx/none/unfenced", "--runtime", "local", "--cacert", "ca.pem", "--out",
+		t.TempDir()}, &out, &errs); code != exit.Usage || !strings.Contains(errs.String(), "are for --runtime external") {
+		t.Errorf("exit status %d: %s", code, errs.String())
+	}
+}
+
 // A probe says what a server is and races on it, within the time that was promised, and leaves
 // nothing; with --read-only it writes nothing. The password is nowhere.
 func TestProbe(t *testing.T) {
 	ca := authority.New(t)
 	port := probetest.Redis(t, ca, "cache.test", authority.Good)
-	t.Setenv("MY_PASSWORD", "pass%2Fword")
+	t.Setenv("MY_PASSWORD", probetest.Secret)
 	args := []string{"probe", "--nodes", "redis=rediss://me:${MY_PASSWORD}@cache.test:" + port, "--cacert", ca.File, "--connect-to",
 		"cache.test:" + port + "=" + "127.0.0.1:" + port}
 	var out, errs strings.Builder

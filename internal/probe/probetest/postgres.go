@@ -77,7 +77,8 @@ func Postgres(t testing.TB, ca *authority.Authority, name string, settings ...st
 	return port
 }
 
-// serves waits until the server serves, which it does a while after it listens, and makes reader.
+// serves waits until the server serves, which it does a while after it listens, and makes reader
+// and the database locks.
 func serves(t testing.TB, ca *authority.Authority, name, port string) {
 	t.Helper()
 	at, err := endpoint.Parse("postgres://me:pass%2Fword@" + name + ":" + port + "/postgres?sslmode=verify-full")
@@ -95,9 +96,12 @@ func serves(t testing.TB, ca *authority.Authority, name, port string) {
 		conn, err := pgx.ConnectConfig(ctx, config)
 		if err == nil {
 			defer conn.Close(ctx)
-			_, err = conn.Exec(ctx, "CREATE ROLE reader LOGIN PASSWORD '"+Secret+"'")
-		}
-		if err == nil {
+			if _, err = conn.Exec(ctx, "CREATE ROLE reader LOGIN PASSWORD '"+Secret+"'"); err == nil {
+				_, err = conn.Exec(ctx, "CREATE DATABASE locks OWNER me")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 			return
 		}
 		select {

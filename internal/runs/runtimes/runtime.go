@@ -124,6 +124,9 @@ func (f Where) suits(plans []scenarios.Plan) error {
 		return exit.Misuse(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", Compose,
 			External))
 	}
+	if f.Runtime != External && (f.Files != endpoint.Files{} || len(f.ConnectTo) > 0) {
+		return exit.Misuse(fmt.Errorf("--cacert, --cert, --key and --connect-to are for --runtime %s", External))
+	}
 	if f.Runtime != Kubernetes && (f.Context != "" || f.Namespace != "") {
 		return exit.Misuse(fmt.Errorf("--context and --namespace are for --runtime %s", Kubernetes))
 	}
