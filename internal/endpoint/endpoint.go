@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -69,10 +70,8 @@ func Parse(address string) (Endpoint, error) {
 
 func checkHostPort(at string) error {
 	host, port, err := net.SplitHostPort(at)
-	if err == nil && host != "" {
-		if _, err = net.LookupPort("tcp", port); err == nil && strings.Trim(port, "0123456789") == "" && port != "0" {
-			return nil
-		}
+	if n, wrong := strconv.ParseUint(port, 10, 16); err == nil && wrong == nil && host != "" && n > 0 {
+		return nil
 	}
 	return fmt.Errorf("%q is no address: want HOST:PORT", at)
 }

@@ -85,6 +85,9 @@ func name(joined []Attached) error {
 	return hosts.Names(names)
 }
 
+// firstFree is the first port that any program may listen on.
+const firstFree = 1024
+
 // anyPort lets the programs of a host listen on any port: the server's may be 443.
 func anyPort() error {
 	return os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("0"), 0)
@@ -109,8 +112,10 @@ func (n Node) join(ctx context.Context, network *hosts.Network, outer *os.File, 
 		net.JoinHostPort(host.Addr.String(), strconv.Itoa(n.Port)))
 	cmd.ExtraFiles = []*os.File{outer}
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := host.Do(anyPort); err != nil {
-		return Attached{}, err
+	if n.Port < firstFree {
+		if err := host.Do(anyPort); err != nil {
+			return Attached{}, err
+		}
 	}
 	process, err := host.Start(cmd)
 	return Attached{Node: n, Host: host, Process: process}, err

@@ -15,8 +15,8 @@ import (
 const mariadbUsers = "CREATE DATABASE locks;\nCREATE USER me@'%' IDENTIFIED BY '" + Secret + "' REQUIRE SSL;\n" +
 	"GRANT ALL ON locks.* TO me@'%';\nCREATE USER reader@'%' IDENTIFIED BY '" + Secret + "';\nGRANT SELECT ON locks.* TO reader@'%';\n"
 
-// MariaDB starts a MariaDB with TLS and users, and returns its port on this machine. Its certificate
-// is for the name.
+// MariaDB starts a MariaDB with TLS and users, and returns its port on this machine. Its
+// certificate is for the name.
 func MariaDB(t testing.TB, ca *authority.Authority, name string) (port string) {
 	t.Helper()
 	cert, key := ca.Issue(t, name)

@@ -11,8 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
-// S3 starts an object store with TLS and the bucket locks, and returns its port on this machine. Its
-// certificate is for the name. Its key is me.
+// S3 starts an object store with TLS and the bucket locks, and returns its port on this machine.
+// Its certificate is for the name. Its key is me.
 func S3(t testing.TB, ca *authority.Authority, name string) (port string) {
 	t.Helper()
 	needed.Later(t, "an object store that must be built")
