@@ -152,7 +152,7 @@ func sealedRun(t *testing.T, scenarios []string, where ...string) {
 		code, text := said(t, []string{"MY_PASSWORD=" + probetest.Secret}, lockchaos, append(append([]string{"run", "--runtime", "external", "--out", out},
 			scenarios...), where...)...)
 		unwritten(t, out, text)
-		if code == exit.Inconclusive {
+		if code == exit.Inconclusive || code == exit.Failed && strings.Contains(text, "on a busy machine") {
 			decided.Lacks("%s", text)
 		}
 		if grants := regexp.MustCompile(`\([1-9][0-9]* grants`).FindAllString(text, -1); code != exit.OK || len(grants) < len(scenarios) {

@@ -35,6 +35,7 @@ func Etcd(t testing.TB, ca *authority.Authority, name string) (port string) {
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.ClientTLSInfo.CertFile, c.ClientTLSInfo.KeyFile = ca.Issue(t, name)
 	c.ClientTLSInfo.TrustedCAFile, c.ClientTLSInfo.ClientCertAuth = ca.File, true
+	c.BcryptCost = 4 // the least, as logins take time: these passwords are no secret
 	e, err := embed.StartEtcd(c)
 	if err != nil {
 		t.Fatal(err)
