@@ -1,4 +1,4 @@
-package remote
+package remote_test
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/endpoint/authority"
+	"github.com/lockchaos/lockchaos/internal/hosts/remote"
 	"github.com/lockchaos/lockchaos/internal/probe/probetest"
 )
 
@@ -17,7 +18,7 @@ func BenchmarkRelay(b *testing.B) {
 	ca := authority.New(b)
 	direct := "127.0.0.1:" + probetest.Redis(b, ca, "cache.test", authority.Good)
 	dial := func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", direct) }
-	for name, addr := range map[string]string{"direct": direct, "relay": relayed(b, dial)} {
+	for name, addr := range map[string]string{"direct": direct, "relay": remote.Relayed(b, dial)} {
 		b.Run(name, func(b *testing.B) { roundTrips(b, ca, addr) })
 	}
 }
