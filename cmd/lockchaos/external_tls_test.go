@@ -158,8 +158,8 @@ func sealedRun(t *testing.T, scenarios []string, where ...string) {
 	})
 }
 
-// checkDecided has a run made once more that decided nothing, or that failed because the machine was
-// busy.
+// checkDecided has a run made once more that decided nothing, or that failed because the machine
+// was busy.
 func checkDecided(code int, text string) {
 	if code == exit.Inconclusive || code == exit.Failed && strings.Contains(text, "on a busy machine") {
 		decided.Lacks("%s", text)
