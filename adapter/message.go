@@ -76,6 +76,11 @@ type Greeting struct {
 	Protocol int      `json:"protocol"`
 	Service  string   `json:"service"`
 	Nodes    []string `json:"nodes"`
+	// URLs are those of the nodes, where lockchaos was given URLs: with user, password and
+	// database, as clients of the service read them.
+	URLs []string `json:"urls,omitempty"`
+	// TLS is set where the URLs want TLS.
+	TLS *TLS `json:"tls,omitempty"`
 	// Account is one with a password, for libraries that insist on one; nil: none is known.
 	Account *Account `json:"account,omitempty"`
 	// TTLMS is the lease or session time (ms).

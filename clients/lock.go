@@ -153,7 +153,8 @@ func Definite(err error) bool {
 
 // Config is what a lock is made from.
 type Config struct {
-	// Nodes are the service's addresses, host:port.
+	// Nodes are the service's addresses: host:port, or a URL with the user and the password,
+	// where lockchaos was given one (--runtime external).
 	Nodes []string
 	// Account is whom a lock may log in as that insists on a user and a
 	// password; nil: none is known. The others log in without.

@@ -152,7 +152,11 @@ func (s *server) hello(ctx context.Context, r adapter.Request) (a reply, err err
 	if err != nil {
 		return a, fmt.Errorf("the client %q: %w", r.Client, err)
 	}
-	s.lock, err = s.Open(ctx, clients.Config{Nodes: r.Nodes, Account: (*clients.Account)(r.Account),
+	nodes, err := r.Addresses()
+	if err != nil {
+		return a, err
+	}
+	s.lock, err = s.Open(ctx, clients.Config{Nodes: nodes, Account: (*clients.Account)(r.Account),
 		TTL: r.TTLMS * int64(time.Millisecond), Client: number, Seed: uint64(r.Seed),
 		Adapter: &clients.Adapter{Service: r.Service, Shared: r.Dir}})
 	if err != nil {

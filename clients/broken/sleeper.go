@@ -31,7 +31,11 @@ var Sleeper = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		return &sleeper{Lock: l, client: goredis.NewClient(redisconn.Options(c.Nodes[0]))}, nil
+		options, err := redisconn.Options(c.Nodes[0], nil)
+		if err != nil {
+			return nil, err
+		}
+		return &sleeper{Lock: l, client: goredis.NewClient(options)}, nil
 	},
 }
 

@@ -31,7 +31,11 @@ var WatchdogBlind = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		b := &blind{Lock: l, client: goredis.NewClient(redisconn.Options(c.Nodes[0])), ttl: time.Duration(c.TTL),
+		options, err := redisconn.Options(c.Nodes[0], nil)
+		if err != nil {
+			return nil, err
+		}
+		b := &blind{Lock: l, client: goredis.NewClient(options), ttl: time.Duration(c.TTL),
 			gate: c.Renewals, holds: map[any]*renewal{}}
 		b.life, b.end = context.WithCancel(context.Background())
 		return b, nil

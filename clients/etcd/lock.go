@@ -12,10 +12,10 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
-	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/endpoint/etcdurl"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
@@ -71,12 +71,13 @@ func open(c clients.Config) (*lock, error) {
 		return nil, fmt.Errorf("etcd at %s: a TTL of %v; configure one second or more", strings.Join(c.Nodes, ","),
 			time.Duration(c.TTL))
 	}
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints: c.Nodes,
-		Logger:    zap.NewNop(), // what goes wrong is in the errors
-		DialOptions: []grpc.DialOption{grpc.WithNoProxy(), grpc.WithChainUnaryInterceptor(stampTxn),
-			grpc.WithChainStreamInterceptor(gateKeepAlives(c.Renewals))},
-	})
+	config, err := etcdurl.Config(c.Nodes)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	config.DialOptions = append(config.DialOptions, grpc.WithChainUnaryInterceptor(stampTxn),
+		grpc.WithChainStreamInterceptor(gateKeepAlives(c.Renewals)))
+	client, err := clientv3.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(c.Nodes, ","), err)
 	}

@@ -108,10 +108,13 @@ func Simulated(ctx context.Context, conn Conversation, t Times, c clients.Config
 
 func (l *lock) hello(ctx context.Context, c clients.Config) error {
 	const largest = 1<<53 - 1 // that a double holds exactly
-	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: l.limit(ctx), Greeting: &adapter.Greeting{
-		Protocol: adapter.Version, Service: c.Adapter.Service, Nodes: append([]string{}, c.Nodes...),
+	greeting := &adapter.Greeting{Protocol: adapter.Version, Service: c.Adapter.Service,
 		Account: (*adapter.Account)(c.Account), TTLMS: c.TTL / int64(time.Millisecond),
-		Client: fmt.Sprintf("c%d", c.Client), Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}})
+		Client: fmt.Sprintf("c%d", c.Client), Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}
+	if err := greeting.Locate(c.Nodes); err != nil {
+		return err
+	}
+	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: l.limit(ctx), Greeting: greeting})
 	if err != nil {
 		return err
 	}

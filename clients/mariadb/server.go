@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"strconv"
 	"sync"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/connection"
+	"github.com/lockchaos/lockchaos/internal/endpoint/mysqlurl"
 	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
@@ -61,11 +61,11 @@ func newServer(ctx context.Context, c clients.Config, tables ...string) (*server
 	if ttl < waitSlice {
 		return nil, fmt.Errorf("MariaDB at %s: a TTL of %v; configure %v or more", c.Nodes[0], ttl, waitSlice)
 	}
-	config := mysql.NewConfig()
-	config.User, config.DBName, config.Net, config.Addr = logins.MariaDBUser, logins.MariaDBDatabase, "tcp", c.Nodes[0]
-	config.InterpolateParams = true // one exchange a statement, nothing to prepare
+	config, err := mysqlurl.Config(c.Nodes[0], logins.MariaDBUser, logins.MariaDBDatabase)
+	if err != nil {
+		return nil, fmt.Errorf("MariaDB: %w", err)
+	}
 	config.ClientFoundRows = true
-	config.Logger = log.New(io.Discard, "", 0) // what goes wrong is in the errors
 	config.Params = map[string]string{"time_zone": "'+00:00'", "innodb_lock_wait_timeout": "1"}
 	s := &server{config: config, ttl: ttl}
 	s.Connect, s.Usable, s.Drop = s.connect, func(c *conn) bool { return !c.broken }, (*conn).cut

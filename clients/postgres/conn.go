@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/connection"
+	"github.com/lockchaos/lockchaos/internal/endpoint/pgurl"
 	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
@@ -49,10 +50,9 @@ func newPool(c clients.Config, tables string) (*pool, error) {
 	if ttl < waitSlice {
 		return nil, fmt.Errorf("PostgreSQL at %s: a TTL of %v; configure %v or more", c.Nodes[0], ttl, waitSlice)
 	}
-	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", logins.PostgresUser, c.Nodes[0],
-		logins.PostgresDatabase))
+	config, err := pgurl.Config(c.Nodes[0], logins.PostgresUser, logins.PostgresDatabase)
 	if err != nil {
-		return nil, fmt.Errorf("PostgreSQL at %s: %w", c.Nodes[0], err)
+		return nil, fmt.Errorf("PostgreSQL: %w", err)
 	}
 	// Statements are few and short: no round trip to prepare them, and nothing
 	// that a new connection would have to prepare again.

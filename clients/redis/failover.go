@@ -41,7 +41,7 @@ func openFailover(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return nil, err
 	}
 	l.addr = "the primary that the sentinels " + strings.Join(c.Nodes, ",") + " name"
-	plain := redisconn.Options("")
+	plain := redisconn.Usual()
 	answer := min(max(l.ttl/2, l.grace), longestAnswer)
 	l.client = goredis.NewFailoverClient(&goredis.FailoverOptions{
 		MasterName: logins.RedisPrimary, SentinelAddrs: c.Nodes,

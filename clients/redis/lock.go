@@ -60,8 +60,11 @@ func open(c clients.Config, how Algorithm) (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := redisconn.Options(l.addr)
-	options.Dialer = l.cutter.Dial
+	options, err := redisconn.Options(l.addr, l.cutter.Dial)
+	if err != nil {
+		return nil, err
+	}
+	l.addr = options.Addr // errors show no password
 	l.client = goredis.NewClient(options)
 	return l, nil
 }

@@ -67,7 +67,11 @@ func openWatchdog(c clients.Config, how Algorithm) (*watchdog, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &watchdog{lock: l, renewals: goredis.NewClient(redisconn.Options(l.addr)), gate: c.Renewals,
+	options, err := redisconn.Options(c.Nodes[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	w := &watchdog{lock: l, renewals: goredis.NewClient(options), gate: c.Renewals,
 		lost:  make(chan clients.Loss),
 		holds: map[string]*held{}}
 	w.life, w.end = context.WithCancel(context.Background())

@@ -45,9 +45,12 @@ func open(_ context.Context, c clients.Config) (clients.Lock, error) {
 	if ttl < time.Millisecond {
 		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", c.Nodes[0], ttl)
 	}
-	l := &lock{trace: &trace{backoff: redislock.LinearBackoff(max(ttl/50, time.Millisecond))}, addr: c.Nodes[0],
+	options, err := redisconn.Options(c.Nodes[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	l := &lock{trace: &trace{backoff: redislock.LinearBackoff(max(ttl/50, time.Millisecond))}, addr: options.Addr,
 		ttl: ttl, grace: min(ttl/5, 100*time.Millisecond)}
-	options := redisconn.Options(l.addr)
 	options.ReadTimeout, options.WriteTimeout = min(ttl, longestAnswer), min(ttl, longestAnswer)
 	l.client = goredis.NewClient(options)
 	l.client.AddHook(redisconn.Observer{Sending: l.trace.Sending, Done: l.trace.done})

@@ -80,7 +80,11 @@ func Open(c clients.Config, rules Rules) (clients.Lock, error) {
 		l.quorum = rules.Quorum
 	}
 	for _, addr := range c.Nodes {
-		l.nodes = append(l.nodes, newNode(addr, l.lastly))
+		n, err := newNode(addr, l.lastly)
+		if err != nil {
+			return nil, err
+		}
+		l.nodes = append(l.nodes, n)
 	}
 	return l, nil
 }

@@ -25,10 +25,13 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-func newNode(addr string, timeout time.Duration) node {
-	options := redisconn.Options(addr)
+func newNode(addr string, timeout time.Duration) (node, error) {
+	options, err := redisconn.Options(addr, nil)
+	if err != nil {
+		return node{}, err
+	}
 	options.DialTimeout = timeout
-	return node{addr, goredis.NewClient(options)}
+	return node{options.Addr, goredis.NewClient(options)}, nil
 }
 
 // take asks for the key. yes false with no error: another has it.

@@ -56,7 +56,10 @@ func open(_ context.Context, c clients.Config) (clients.Lock, error) {
 		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}
 	var pools []syncredis.Pool
 	for i, addr := range c.Nodes {
-		options := redisconn.Options(addr)
+		options, err := redisconn.Options(addr, nil)
+		if err != nil {
+			return nil, err
+		}
 		options.DialTimeout = ttl / 10
 		options.ReadTimeout, options.WriteTimeout = min(ttl, longestAnswer), min(ttl, longestAnswer)
 		client := goredis9.NewClient(options)

@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/lease"
+	"github.com/lockchaos/lockchaos/internal/endpoint/s3url"
 	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
@@ -65,34 +65,26 @@ func watched(called, about, control string, blind bool) clients.Kind {
 
 // objects are records in a bucket, an object each.
 type objects struct {
-	store     *minio.Core
-	transport *http.Transport
-	addr      string
-	ttl       time.Duration
+	store *s3url.Store
+	ttl   time.Duration
 }
 
 func open(c clients.Config) (*objects, error) {
 	if len(c.Nodes) != 1 {
 		return nil, fmt.Errorf("a lock on one object store was given %d addresses; configure exactly one", len(c.Nodes))
 	}
-	o := &objects{addr: c.Nodes[0], ttl: time.Duration(c.TTL), transport: &http.Transport{MaxIdleConnsPerHost: 4}}
-	var err error
 	// Requests are made once: what becomes of one that was not answered, the lock decides.
-	if o.store, err = minio.NewCore(o.addr, &minio.Options{Creds: credentials.NewStaticV4(logins.S3Key, logins.S3Secret, ""),
-		Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
-		MaxRetries: 1, Transport: o.transport}); err != nil {
-		return nil, fmt.Errorf("%v: %w", o, err)
+	store, err := s3url.Open(c.Nodes[0], s3url.Account{Key: logins.S3Key, Secret: logins.S3Secret, Bucket: logins.S3Bucket}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("object store: %w", err)
 	}
-	return o, nil
+	return &objects{store: store, ttl: time.Duration(c.TTL)}, nil
 }
 
-func (o *objects) String() string { return "object store at " + o.addr }
+func (o *objects) String() string { return "object store at " + o.store.At }
 
 // Close closes the connections.
-func (o *objects) Close() error {
-	o.transport.CloseIdleConnections()
-	return nil
-}
+func (o *objects) Close() error { return o.store.Close() }
 
 // absent reports whether an answer says that there is no such object.
 func absent(err error) bool { return minio.ToErrorResponse(err).StatusCode == http.StatusNotFound }
@@ -118,7 +110,7 @@ func outcome(err error) error {
 
 // Read reads an object. Its version is the ETag, a sum of what is in it.
 func (o *objects) Read(ctx context.Context, key string) (r lease.Record, version string, err error) {
-	body, info, _, err := o.store.GetObject(ctx, logins.S3Bucket, key, minio.GetObjectOptions{})
+	body, info, _, err := o.store.GetObject(ctx, o.store.Bucket, key, minio.GetObjectOptions{})
 	if absent(err) {
 		return r, "", nil
 	}
@@ -144,12 +136,12 @@ func (o *objects) Write(ctx context.Context, key string, r lease.Record, version
 	if err != nil {
 		return err
 	}
-	_, err = o.store.PutObject(ctx, logins.S3Bucket, key, bytes.NewReader(content), int64(len(content)), "", "", options)
+	_, err = o.store.PutObject(ctx, o.store.Bucket, key, bytes.NewReader(content), int64(len(content)), "", "", options)
 	return outcome(err)
 }
 
 func (o *objects) remove(ctx context.Context, key string) error {
-	return outcome(o.store.RemoveObject(ctx, logins.S3Bucket, key, minio.RemoveObjectOptions{}))
+	return outcome(o.store.RemoveObject(ctx, o.store.Bucket, key, minio.RemoveObjectOptions{}))
 }
 
 // blindly gives back without a look.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
 )
 
@@ -25,6 +26,11 @@ const (
 	timeoutVar        = "LOCKCHAOS_TIMEOUT_MS"
 	timeoutSecondsVar = "LOCKCHAOS_TIMEOUT_S" // with a fraction: 1.950
 
+	urlsVar    = "LOCKCHAOS_URLS" // those of the nodes, where lockchaos was given URLs
+	caVar      = "LOCKCHAOS_CACERT"
+	certVar    = "LOCKCHAOS_CERT"
+	certKeyVar = "LOCKCHAOS_CERT_KEY"
+
 	userVar     = "LOCKCHAOS_USER"
 	passwordVar = "LOCKCHAOS_PASSWORD"
 	databaseVar = "LOCKCHAOS_DATABASE"
@@ -40,15 +46,26 @@ const (
 // fixed are the variables that are the same for all commands of a client.
 func fixed(c clients.Config) []string {
 	ttl := time.Duration(c.TTL)
+	at := &adapter.Greeting{Account: (*adapter.Account)(c.Account)}
+	if err := at.Locate(c.Nodes); err != nil {
+		at.Nodes = c.Nodes // the command says what it makes of them
+	}
 	all := []string{
-		clientVar + "=" + fmt.Sprintf("c%d", c.Client), nodesVar + "=" + strings.Join(c.Nodes, ","), holdVar + "=" + Hold,
+		clientVar + "=" + fmt.Sprintf("c%d", c.Client), nodesVar + "=" + strings.Join(at.Nodes, ","), holdVar + "=" + Hold,
 		ttlVar + "=" + fmt.Sprint(ttl.Milliseconds()), ttlSecondsVar + "=" + fmt.Sprint(int64((ttl+time.Second-1)/time.Second)),
 	}
 	if c.Adapter != nil {
 		all = append(all, serviceVar+"="+c.Adapter.Service, dirVar+"="+c.Adapter.Shared)
 	}
-	if c.Account != nil {
-		all = append(all, userVar+"="+c.Account.User, passwordVar+"="+c.Account.Password, databaseVar+"="+c.Account.Database)
+	if len(at.URLs) > 0 {
+		all = append(all, urlsVar+"="+strings.Join(at.URLs, ","))
+	}
+	if at.TLS != nil {
+		all = append(all, caVar+"="+at.TLS.CACert, certVar+"="+at.TLS.Cert, certKeyVar+"="+at.TLS.Key)
+	}
+	if at.Account != nil {
+		all = append(all, userVar+"="+at.Account.User, passwordVar+"="+at.Account.Password,
+			databaseVar+"="+at.Account.Database)
 	}
 	return all
 }

@@ -152,7 +152,7 @@ func TestExternalRedis(t *testing.T) {
 	decided.Run(t, func() { externalRedis(t, lockchaos, addr) })
 	if code, text := said(t, nil, lockchaos, "run", "redis-setnx/none/unfenced", "--runtime", "external", "--nodes",
 		"redis=redis://:wrongpassword@"+addr, "--out", t.TempDir()); code != exit.Failed ||
-		!strings.Contains(text, "connect to redis-1 at "+addr+": log in: WRONGPASS") || strings.Contains(text, "wrongpassword") {
+		!strings.Contains(text, "redis-1 at redis://"+addr+": log in: WRONGPASS") || strings.Contains(text, "wrongpassword") {
 		t.Errorf("with a wrong password: exit status %d\n%s", code, text)
 	}
 }
@@ -166,7 +166,7 @@ func externalRedis(t *testing.T, lockchaos, addr string) {
 		append([]string{"run", "redis-setnx/pause-holder/unfenced", "redis-setnx/cut-off-release/unfenced", "redlock/none/unfenced",
 			"redis-setnx/pause-node/unfenced",
 			"--seed", "7"}, where...)...)
-	for _, want := range []string{"external: redis-1 at " + addr,
+	for _, want := range []string{"external: redis-1 at redis://" + addr,
 		"(?m)^left out, since the server's process is not lockchaos's own: redis-setnx/pause-node/unfenced$",
 		"skipped: redis-setnx/pause-node/unfenced: Pause of .*: the server's process is not lockchaos's own",
 		"skipped: redlock/none/unfenced: It needs redis-five, and --nodes gives no address of redis-2"} {
@@ -326,8 +326,7 @@ func TestExternalLimits(t *testing.T) {
 		{"redis-setnx/none/unfenced", "rediss=h:1", `no node named "rediss"; did you mean redis`},
 		{"redis-setnx/none/unfenced", "redis=nowhere", `--nodes: redis: "nowhere" is no address: want HOST:PORT`},
 		{"redis-setnx/none/unfenced", "redis=h:1,redis-1=h:2", `two addresses of redis-1`},
-		{"redis-setnx/none/unfenced", "redis=rediss://:pw@h:1",
-			`rediss://:\*\*\*@h:1: want HOST:PORT; only a Redis may have a URL.*without TLS`},
+		{"zookeeper/none/unfenced", "zookeeper=https://:pw@h:1", `https://h:1: want HOST:PORT; a URL is understood of redis`},
 		{"etcd-lease/none/fenced", "redis=h:1",
 			`no scenario can be run on these nodes: it needs etcd, and --nodes gives no address of etcd-1, etcd-2, etcd-3`},
 		{"redis-failover/failover-control/unfenced", "redis=h:1", `ask it for the address of its primary`},

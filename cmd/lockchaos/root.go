@@ -86,7 +86,7 @@ func doors() []door {
 		{"I have a production log", []*cobra.Command{endsAtOnce(checkCommand()), watchCommand(),
 			endsAtOnce(witnessCommand()), generateCommand()}},
 		{"To read what was found", []*cobra.Command{explainCommand(), endsAtOnce(reportCommand()), serveCommand()}},
-		{"About lockchaos and this machine", []*cobra.Command{listCommand(), doctorCommand(), cleanCommand(),
+		{"About lockchaos and this machine", []*cobra.Command{listCommand(), doctorCommand(), probeCommand(), cleanCommand(),
 			completionCommand(), manCommand()}},
 	}
 }

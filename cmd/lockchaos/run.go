@@ -169,7 +169,8 @@ Environment variables:
 }
 
 // whereFlags are those that say where to run.
-var whereFlags = []string{"runtime", "image", "project", "nodes", "context", "namespace"}
+var whereFlags = []string{"runtime", "image", "project", "nodes", "context", "namespace", "cacert", "cert", "key",
+	"connect-to"}
 
 // addWhere adds the flags of every command that runs plans: where, how many at
 // once, and where to write.
@@ -179,13 +180,26 @@ project that runs, "kubernetes" makes pods, "external" uses servers at the addre
 	flags.StringArrayVar(&f.Images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
 	flags.StringVar(&f.Project, "project", "", "compose project, by its name or folder (default: that of this folder)")
 	addCluster(flags, &f.Where)
-	flags.StringSliceVar(&f.Nodes, "nodes", nil,
-		"which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as redis=127.0.0.1:6379")
+	addNodes(flags, &f.Where,
+		"which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as "+nodeForms)
 	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
 	flags.BoolVar(&f.Trace, "trace", false,
 		"of --runtime sim: write each call of an adapter, each command of a server and each segment on the wire to "+
 			runs.TraceFile+" in a scenario's folder")
+}
+
+// nodeForms are addresses of nodes, as examples.
+const nodeForms = "redis=127.0.0.1:6379 or 'redis=rediss://me:${MY_PASSWORD}@cache.example:6380'; @FILE is an address in a file"
+
+// addNodes adds the flags that say where servers are that run already.
+func addNodes(flags *pflag.FlagSet, where *runtimes.Where, meaning string) {
+	flags.StringSliceVar(&where.Nodes, "nodes", nil, meaning)
+	flags.StringVar(&where.Files.CACert, "cacert", "", "of --nodes with TLS: `file` with the certificates to trust (default: this machine's)")
+	flags.StringVar(&where.Files.Cert, "cert", "", "of --nodes with TLS: `file` with the clients' certificate")
+	flags.StringVar(&where.Files.Key, "key", "", "of --nodes with TLS: `file` with the key of --cert")
+	flags.StringArrayVar(&where.ConnectTo, "connect-to", nil,
+		"where a name of --nodes leads, as NAME:PORT=ADDRESS:PORT: the near end of a tunnel, say (may be repeated)")
 }
 
 // addCluster adds the flags that say which cluster.
@@ -606,6 +620,15 @@ func (f *runFlags) whereWords() (line []string) {
 	}
 	if len(f.Nodes) > 0 {
 		line = append(line, "--nodes", strings.Join(redact.All(f.Nodes), ","))
+	}
+	for _, file := range []struct{ flag, name string }{{"--cacert", f.Files.CACert}, {"--cert", f.Files.Cert},
+		{"--key", f.Files.Key}} {
+		if file.name != "" {
+			line = append(line, file.flag, file.name)
+		}
+	}
+	for _, way := range f.ConnectTo {
+		line = append(line, "--connect-to", way)
 	}
 	return line
 }

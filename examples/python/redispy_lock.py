@@ -26,10 +26,13 @@ class Stamped(redis.lock.Lock):
 
 class Lock(protocol.Lock):
     def __init__(self, hello):
-        host, port = hello["nodes"][0].rsplit(":", 1)
         self.ttl = hello["ttl_ms"] / 1000
+        url = hello.get("urls", ["redis://" + hello["nodes"][0]])[0]  # with user, password and database
+        tls = {name: file for name, file in hello.get("tls", {}).items() if file}
+        files = {"cacert": "ssl_ca_certs", "cert": "ssl_certfile", "key": "ssl_keyfile"}
+        secure = {files[name]: file for name, file in tls.items()}
         # Without socket timeouts a call hangs for as long as the network does. Retries are as the library has them.
-        self.client = redis.Redis(host=host, port=int(port), socket_timeout=1, socket_connect_timeout=1)
+        self.client = redis.Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, **secure)
         self.locks = {}
 
     def declare(self):

@@ -13,9 +13,10 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/grpc"
+
+	"github.com/lockchaos/lockchaos/internal/endpoint"
+	"github.com/lockchaos/lockchaos/internal/endpoint/etcdurl"
 )
 
 // The timing of etcd. A lease is granted for at least one and a half election
@@ -122,11 +123,15 @@ func (n *Node) servesPeers(ctx context.Context) error {
 
 // get asks a server of ours. The caller closes what it answers.
 func get(ctx context.Context, url string) (body io.ReadCloser, err error) {
+	return getBy(ctx, direct, url)
+}
+
+func getBy(ctx context.Context, client *http.Client, url string) (body io.ReadCloser, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := direct.Do(request)
+	reply, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -194,23 +199,30 @@ func (n *Node) awaitMember(ctx context.Context) error {
 // newEtcdClient makes a client that connects in the background, and never
 // through a proxy of the environment.
 func newEtcdClient(addrs ...string) (*clientv3.Client, error) {
-	return clientv3.New(clientv3.Config{Endpoints: addrs, Logger: zap.NewNop(),
-		DialOptions: []grpc.DialOption{grpc.WithNoProxy()}})
+	config, err := etcdurl.Config(addrs)
+	if err != nil {
+		return nil, err
+	}
+	return clientv3.New(config)
 }
 
 // readyKey is read and written to see that the cluster works. It lies outside
 // of everything that locks use.
-const readyKey = "ready"
+const readyKey = "lockchaos_ready"
 
 // ask asks one member who leads, what it is, and for a read that needs a majority.
 func (m *member) ask(ctx context.Context) error {
 	// A connection that is refused makes gRPC wait for a second, so it gets none to be refused.
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.node.Addr)
+	at, err := endpoint.Parse(m.node.Addr)
+	if err != nil {
+		return err
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", at.HostPort())
 	if err != nil {
 		return err
 	}
 	conn.Close()
-	status, err := m.client.Status(ctx, m.node.Addr)
+	status, err := m.client.Status(ctx, etcdurl.Of(at))
 	if err != nil {
 		return fmt.Errorf("status: %w", err)
 	}

@@ -101,7 +101,7 @@ func voteEtcd(ctx context.Context, _ *Service, n *Node) (string, error) {
 		return "", err
 	}
 	defer client.Close()
-	status, err := client.Status(ctx, n.Addr)
+	status, err := client.Status(ctx, client.Endpoints()[0])
 	if err != nil || status.Leader == 0 || status.Leader != status.Header.MemberId {
 		return "", err
 	}

@@ -6,13 +6,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"strconv"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/lockchaos/lockchaos/internal/endpoint/mysqlurl"
 	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
@@ -107,12 +106,13 @@ func mariadbTask(k Kind, n NodeSpec, p Place) (Task, error) {
 // openMariaDB prepares connections to a server, as the user of the locks.
 func openMariaDB(addr string) (*sql.DB, error) { return openMariaDBAs(logins.MariaDBUser, addr) }
 
-// openMariaDBAs prepares connections to a server, as a user without a password.
+// openMariaDBAs prepares connections to a server, as a user without a password; those to a URL, as
+// it says.
 func openMariaDBAs(user, addr string) (*sql.DB, error) {
-	config := mysql.NewConfig()
-	config.User, config.DBName, config.Net, config.Addr = user, logins.MariaDBDatabase, "tcp", addr
-	config.InterpolateParams = true
-	config.Logger = log.New(io.Discard, "", 0) // what goes wrong is in the errors
+	config, err := mysqlurl.Config(addr, user, logins.MariaDBDatabase)
+	if err != nil {
+		return nil, err
+	}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err

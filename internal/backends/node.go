@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 )
 
@@ -24,7 +25,8 @@ type Node struct {
 	// Name is also that of its host: "redis-1", "etcd-2", "store".
 	Name string
 	Host *hosts.Host
-	// Addr is where clients connect, host:port.
+	// Addr is where clients connect: host:port, or the URL that lockchaos was given. That may hold
+	// a password.
 	Addr string
 	// Process is the one that runs now; after a Kill, the one that ran. Start replaces it.
 	Process *hosts.Process
@@ -238,5 +240,6 @@ func logEnd(text string) error {
 
 // failed says which node an error is about and where to read on.
 func (n *Node) failed(err error) error {
-	return fmt.Errorf("node %s at %s (log: %s): %w", n.Name, n.Addr, n.Log, err)
+	at, _ := endpoint.Parse(n.Addr) // without the password
+	return fmt.Errorf("node %s at %s (log: %s): %w", n.Name, at, n.Log, err)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/lockchaos/lockchaos/internal/endpoint/pgurl"
 	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
@@ -182,8 +183,7 @@ func refusesUser(err error) bool {
 
 // dialPostgres connects to the database that locks use.
 func dialPostgres(ctx context.Context, addr string) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", logins.PostgresUser, addr,
-		logins.PostgresDatabase))
+	config, err := pgurl.Config(addr, logins.PostgresUser, logins.PostgresDatabase)
 	if err != nil {
 		return nil, err
 	}

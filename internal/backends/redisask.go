@@ -9,16 +9,32 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 )
 
-// askRedis sends commands on a connection of their own and returns the answer to the last.
+// askRedis sends commands on a connection of their own, logged in as the address says, and returns
+// the answer to the last.
 // It needs no client library, whose pool would wait a second after a refused connection.
 func askRedis(ctx context.Context, addr string, commands ...string) (answer string, err error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	at, err := endpoint.Parse(addr)
+	if err != nil {
+		return "", err
+	}
+	dial, err := at.Dialer(new(net.Dialer).DialContext)
+	if err != nil {
+		return "", err
+	}
+	conn, err := dial(ctx, "tcp", at.HostPort())
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close()
+	if user, password := at.Account(); password != "" {
+		if err := LogInRedis(ctx, conn, user, password); err != nil {
+			return "", fmt.Errorf("log in: %w", err)
+		}
+	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	in := bufio.NewReader(conn)

@@ -5,8 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 )
 
 // Requests returns how many requests all nodes together say that they have handled since
@@ -58,7 +61,19 @@ const etcdReceived = "grpc_server_msg_received_total"
 
 // etcdRequests adds up the messages of every method.
 func etcdRequests(ctx context.Context, addr string) (int64, error) {
-	body, err := get(ctx, "http://"+addr+"/metrics")
+	at, err := endpoint.Parse(addr)
+	if err != nil {
+		return 0, err
+	}
+	client, scheme := direct, "http://"
+	if config, err := at.TLS(); err != nil {
+		return 0, err
+	} else if config != nil {
+		transport := &http.Transport{TLSClientConfig: config}
+		defer transport.CloseIdleConnections()
+		client, scheme = &http.Client{Transport: transport}, "https://"
+	}
+	body, err := getBy(ctx, client, scheme+at.HostPort()+"/metrics")
 	if err != nil {
 		return 0, err
 	}

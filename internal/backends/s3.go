@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"github.com/lockchaos/lockchaos/internal/endpoint/s3url"
 	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
@@ -64,13 +63,18 @@ func s3Task(_ Kind, n NodeSpec, p Place) (Task, error) {
 
 // awaitS3 returns when the server has the bucket of the locks, and learns its version.
 func (n *Node) awaitS3(ctx context.Context) error {
-	objects, err := minio.New(n.Addr, &minio.Options{Creds: credentials.NewStaticV4(logins.S3Key, logins.S3Secret, ""),
-		Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
-		MaxRetries: 1, Transport: &http.Transport{DisableKeepAlives: true}})
+	objects, err := s3url.Open(n.Addr, s3url.Account{Key: logins.S3Key, Secret: logins.S3Secret, Bucket: logins.S3Bucket}, nil)
 	if err != nil {
 		return err
 	}
+	defer objects.Close()
 	return n.await(ctx, func(ctx context.Context) error {
+		if objects.Own {
+			if _, err := objects.BucketExists(ctx, objects.Bucket); err != nil {
+				return fmt.Errorf("look for the bucket: %w", err)
+			}
+			return n.learnS3(ctx)
+		}
 		err := objects.MakeBucket(ctx, logins.S3Bucket, minio.MakeBucketOptions{})
 		if code := minio.ToErrorResponse(err).Code; err != nil && code != minio.BucketAlreadyOwnedByYou &&
 			code != minio.BucketAlreadyExists {

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,17 +105,18 @@ func attach(k Kind, spec Spec) (nodes []*Node, err error) {
 		a := spec.Attached[i]
 		node := &Node{Name: n.Name, Process: a.Process, spec: n, guest: true, ownLogin: spec.OwnLogin}
 		node.settle(a.Host, spec.Logs)
+		node.Addr = cmp.Or(a.Address, node.Addr)
 		nodes = append(nodes, node)
 	}
 	return nodes, nil
 }
 
-// Addrs returns the addresses that clients connect to, host:port, in the order
+// Addrs returns the addresses that clients connect to, each once, in the order
 // of the nodes. Those that clients find through others are left out.
 func (s *Service) Addrs() []string {
 	var addrs []string
 	for _, n := range s.Nodes {
-		if !n.spec.Behind {
+		if !n.spec.Behind && !slices.Contains(addrs, n.Addr) {
 			addrs = append(addrs, n.Addr)
 		}
 	}

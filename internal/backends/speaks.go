@@ -43,9 +43,9 @@ func Speaks(ctx context.Context, conn net.Conn, p *Program) error {
 	case n == 0 && ctx.Err() != nil:
 		return fmt.Errorf("it does not answer as %s does: %w", image, context.Cause(ctx))
 	case n == 0:
-		return fmt.Errorf("it does not answer as %s does, and hangs up (%w): is it another server, or does it want TLS, which can't be used here?", image, err)
+		return fmt.Errorf("it does not answer as %s does, and hangs up (%w): is it another server, or does it want TLS? docs/external.md says how it is given then", image, err)
 	case secured(answer):
-		return errors.New("it wants TLS, which can't be used here: docs/external.md")
+		return errors.New("it wants TLS: give its address as a URL, if docs/external.md has one for such a server")
 	}
 	err = s.means(answer)
 	if errors.Is(err, errForeign) {

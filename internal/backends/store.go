@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -127,7 +128,7 @@ func storeKind(spec StoreSpec) Kind {
 			if spec.Name != "" {
 				args = append(args, "--name", spec.Name)
 			}
-			return Task{Args: self(append(args, "--at", strings.Join(spec.At, ","))...)}, nil
+			return Task{Args: self(args...), Env: []string{storeAtVar + "=" + strings.Join(spec.At, ",")}}, nil
 		},
 	}
 }
@@ -151,14 +152,17 @@ func (n *Node) awaitStore(ctx context.Context, fencing store.Fencing) error {
 	})
 }
 
+// storeAtVar is the environment variable with the addresses of the engine's servers, with commas
+// between. They may hold a password, which has no place on a command line.
+const storeAtVar = "LOCKCHAOS_STORE_AT"
+
 // storeNode is the node: "store --listen ADDR --fence KIND --data DIR", or "…
-// --engine ENGINE --at ADDR,…".
+// --engine ENGINE".
 func storeNode(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("node store", flag.ContinueOnError)
 	listen := flags.String("listen", "", "address to serve on, `host:port`")
 	fence := flags.String("fence", "none", "kind of store: none, writes, all, equal or guarded")
 	engine := flags.String("engine", sqliteEngine, "what keeps the ledger: "+strings.Join(store.Engines(), ", "))
-	at := flags.String("at", "", "addresses of the engine's servers, `host:port,…`")
 	name := flags.String("name", "lockchaos_store", "what begins all that the engine keeps there")
 	data := flags.String("data", "", "folder for the ledger")
 	if err := flags.Parse(args); err != nil {
@@ -169,8 +173,8 @@ func storeNode(ctx context.Context, args []string) error {
 		return err
 	}
 	spec := store.Spec{Engine: *engine, Fencing: fencing, File: filepath.Join(*data, "ledger.db"), Name: *name}
-	if *at != "" {
-		spec.Addrs = strings.Split(*at, ",")
+	if at := os.Getenv(storeAtVar); at != "" {
+		spec.Addrs = strings.Split(at, ",")
 	}
 	ledger, err := store.Open(ctx, spec)
 	if err != nil {

@@ -93,10 +93,12 @@ func (b *Bench) Start(ctx context.Context, say func(client string, sent bool, li
 	if err := c.launch(); err != nil {
 		return nil, err
 	}
-	r, err := c.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: helloLimit.Milliseconds(),
-		Greeting: &adapter.Greeting{Protocol: adapter.Version,
-			Service: b.Service, Nodes: append([]string{}, b.Nodes...), Account: b.Account,
-			TTLMS: cmp.Or(b.TTL, b.Usual).Milliseconds(), Client: c.name, Seed: int64(b.started), Dir: b.Shared}})
+	greeting := &adapter.Greeting{Protocol: adapter.Version, Service: b.Service, Account: b.Account,
+		TTLMS: cmp.Or(b.TTL, b.Usual).Milliseconds(), Client: c.name, Seed: int64(b.started), Dir: b.Shared}
+	if err := greeting.Locate(b.Nodes); err != nil {
+		return c, err
+	}
+	r, err := c.conn.Ask(adapter.Request{Op: adapter.OpHello, TimeoutMS: helloLimit.Milliseconds(), Greeting: greeting})
 	if err == nil && !r.OK {
 		err = c.conn.Break("answered hello with the error %q: %s", r.Error, r.Text)
 	}

@@ -109,3 +109,6 @@ type (
 		Stopped      int64
 	}
 )
+
+// Names is refused.
+func Names(map[string]netip.Addr) error { return ErrElsewhere }

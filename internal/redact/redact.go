@@ -94,11 +94,24 @@ func inEnvironment(variables []string) (found []string) {
 		if telling.MatchString(name) && len(value) >= least {
 			found = append(found, value)
 		}
-		for _, m := range inURL.FindAllStringSubmatch(value, -1) {
-			found = append(found, m[2])
-			if plain, err := url.PathUnescape(m[2]); err == nil {
-				found = append(found, plain)
-			}
+		found = append(found, inURLs(value)...)
+	}
+	return found
+}
+
+// Addresses makes the passwords known that are in URLs.
+func Addresses(addresses ...string) {
+	for _, a := range addresses {
+		Add(inURLs(a)...)
+	}
+}
+
+// inURLs finds the passwords of the URLs in a text, as they are written there and as they are.
+func inURLs(text string) (found []string) {
+	for _, m := range inURL.FindAllStringSubmatch(text, -1) {
+		found = append(found, m[2])
+		if plain, err := url.PathUnescape(m[2]); err == nil {
+			found = append(found, plain)
 		}
 	}
 	return found

@@ -19,7 +19,7 @@ import (
 // Tool.Inside. As ProbeVerb it tries the faults of a network (netfault.WriteProbe).
 const (
 	ScenarioVerb = "scenario"
-	ProbeVerb    = "probe"
+	ProbeVerb    = "probe-faults"
 )
 
 // Runtime is where hosts live: a PrivateNetwork, or one of package runtimes.

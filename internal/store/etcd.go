@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
+
+	"github.com/lockchaos/lockchaos/internal/endpoint/etcdurl"
 )
 
 // etcdKeeper is the engine on an etcd cluster: a request is one transaction that compares the mod
@@ -40,18 +40,19 @@ type etcdRegister struct {
 }
 
 func openEtcd(ctx context.Context, s Spec) (Engine, error) {
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints:   s.Addrs,
-		Logger:      zap.NewNop(), // what goes wrong is in the errors
-		DialOptions: []grpc.DialOption{grpc.WithNoProxy()},
-	})
+	config, err := etcdurl.Config(s.Addrs)
 	if err != nil {
-		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(s.Addrs, ","), err)
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	at := strings.Join(config.Endpoints, ",")
+	client, err := clientv3.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("etcd at %s: %w", at, err)
 	}
 	k := &etcdKeeper{name: s.Name, fencing: s.Fencing, client: client}
-	status, err := client.Status(ctx, s.Addrs[0])
+	status, err := client.Status(ctx, config.Endpoints[0])
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("ask etcd at %s who it is: %w", s.Addrs[0], err), k.Close())
+		return nil, errors.Join(fmt.Errorf("ask etcd at %s who it is: %w", at, err), k.Close())
 	}
 	k.version = status.Version
 	r, err := newRemote(ctx, k, s.Fencing)

@@ -18,13 +18,17 @@ const module = "github.com/lockchaos/lockchaos/"
 // be imported by it; a room that may import less than its parent has a line of its own. Leaves
 // everyone may use.
 var allowed = map[string][]string{
-	"logins":    {},
-	"monotime":  {},
-	"harmless":  {},
-	"outside":   {},
-	"redact":    {},
-	"clockskew": {},
-	"history":   {},
+	"logins":   {},
+	"monotime": {},
+	"harmless": {},
+	"outside":  {},
+	"redact":   {},
+	"endpoint": {},
+	// what a server of the user's is; and, in probetest, servers for tests of that
+	"probe":           {},
+	"probe/probetest": {"backends", "decided", "hosts"},
+	"clockskew":       {},
+	"history":         {},
 	// logs of other tools and of applications, made into histories
 	"audit":       {"history", "strictyaml"},
 	"store":       {},
@@ -55,7 +59,7 @@ var allowed = map[string][]string{
 		"nemesis", "netfault", "spelling"},
 	// it runs what it is given: it knows no lock by name
 	"runs": {"adapter", "audit", "history", "clients", "conformance", "hosts", "scenarios", "backends", "nemesis",
-		"harness", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"},
+		"harness", "probe", "checker", "reports", "spelling", "strictyaml", "policy", "clockskew", "netfault"},
 	"experiments": {"runs", "harness", "hosts", "checker", "history", "nemesis", "reports", "scenarios", "shrink",
 		"spelling", "strictyaml"},
 	"cmd": {"audit", "runs", "experiments", "adapter", "history", "clients", "conformance", "oracle", "store", "hosts",
@@ -126,7 +130,7 @@ var rooms = map[string][]string{
 }
 
 // leaves may be used by everyone.
-var leaves = []string{"monotime", "harmless", "outside", "redact", "logins"}
+var leaves = []string{"monotime", "harmless", "outside", "redact", "logins", "endpoint"}
 
 // TestGoTestsNeedNoContainers: what a test in Go is built from has no engine of
 // containers. So package runs is handed its runtimes.

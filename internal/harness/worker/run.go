@@ -118,6 +118,7 @@ func (w *Worker) begin(ctx context.Context, c wire.Command) wire.Reply {
 		return wire.Reply{Result: wire.ResultFail, Error: "open comes once, first, and says who the worker is"}
 	}
 	w.open = *c.Open
+	redact.Addresses(w.open.Nodes...)
 	r := w.timed(func() error {
 		kind, err := find(w.kinds, w.open.Lock)
 		if err != nil {

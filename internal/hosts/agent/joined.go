@@ -32,6 +32,9 @@ type Attached struct {
 	// here, but an address.
 	On   string
 	Addr netip.Addr
+	// Address is what clients are given, where that is a URL: one may hold a password. "": they
+	// are given the host's address.
+	Address string
 }
 
 // Change is what has become of a client of an application: it is to end, or another has come in its

@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/agent"
+	"github.com/lockchaos/lockchaos/internal/redact"
 )
 
 // Given reports whether outer has handed nodes over.
@@ -44,7 +48,43 @@ func Join(ctx context.Context, logs string) (joined agent.Joined, err error) {
 		joined.Nodes = append(joined.Nodes, a)
 		joined.Facts = append(joined.Facts, agent.Fact{Name: n.Name, Version: "at " + n.Shown + ", through a relay"})
 	}
-	return joined, nil
+	return joined, name(joined.Nodes)
+}
+
+// name has the names of servers lead to their relays, so that clients find them under the names
+// that their certificates are for. An IP address in a URL gives way to that of the relay.
+func name(joined []agent.Attached) error {
+	names := map[string]netip.Addr{}
+	for i, a := range joined {
+		if a.Address == "" {
+			continue
+		}
+		redact.Addresses(a.Address)
+		at, err := endpoint.Parse(a.Address)
+		if err != nil {
+			return err
+		}
+		called := strings.ToLower(at.Name())
+		if called == "" {
+			joined[i].Address = at.At(net.JoinHostPort(a.Host.Addr.String(), at.Port())).Address()
+			continue
+		}
+		if _, taken := names[called]; !taken { // of one server that is several nodes: any relay leads to it
+			names[called] = a.Host.Addr
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return hosts.Names(names)
+}
+
+// firstFree is the first port that any program may listen on.
+const firstFree = 1024
+
+// anyPort lets the programs of a host listen on any port: the server's may be 443.
+func anyPort() error {
+	return os.WriteFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", []byte("0"), 0)
 }
 
 // join starts the relay of one node. outer is closed.
@@ -66,6 +106,11 @@ func (n Node) join(ctx context.Context, network *hosts.Network, outer *os.File, 
 		net.JoinHostPort(host.Addr.String(), strconv.Itoa(n.Port)))
 	cmd.ExtraFiles = []*os.File{outer}
 	cmd.Stdout, cmd.Stderr = log, log
+	if n.Port < firstFree {
+		if err := host.Do(anyPort); err != nil {
+			return agent.Attached{}, err
+		}
+	}
 	process, err := host.Start(cmd)
-	return agent.Attached{Name: n.Name, Host: host, Process: process}, err
+	return agent.Attached{Name: n.Name, Host: host, Process: process, Address: n.Address}, err
 }

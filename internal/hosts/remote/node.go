@@ -19,6 +19,9 @@ type Node struct {
 	Port int    `json:"port"`
 	// Shown is its address for people to read: without a password.
 	Shown string `json:"shown"`
+	// Address is what clients are given, where that is a URL: it may hold a password. "": they are
+	// given that of the host.
+	Address string `json:"address,omitempty"`
 	// Dial connects to it, in the network of the user, and says what must be
 	// said before clients are let at it.
 	Dial func(ctx context.Context) (net.Conn, error) `json:"-"`

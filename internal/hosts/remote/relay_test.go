@@ -14,7 +14,7 @@ import (
 
 // relayed starts a relay in this process, to a server that dial connects to,
 // and returns its address.
-func relayed(t *testing.T, dial func(context.Context) (net.Conn, error)) string {
+func relayed(t testing.TB, dial func(context.Context) (net.Conn, error)) string {
 	t.Helper()
 	near, far, err := pair()
 	if err != nil {
@@ -42,7 +42,7 @@ func relayed(t *testing.T, dial func(context.Context) (net.Conn, error)) string 
 	return l.Addr().String()
 }
 
-func listen(t *testing.T) net.Listener {
+func listen(t testing.TB) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -87,7 +87,7 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 	l := p.unmet(a)
 	t := Trial{Adapter: a, TTL: l.TTL.Std(), Hello: true}
 	if where.Runtime == runtimes.External {
-		g, err := runtimes.ReadServers(where.Nodes)
+		g, err := runtimes.ReadServers(where)
 		if err != nil {
 			return nil, exit.Misuse(err)
 		}
@@ -97,6 +97,9 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 				strings.Join(missing, ", ")))
 		}
 		t.at = g.Of(a.Service)
+		if err := g.Reach(ctx); err != nil { // before the program is started
+			return nil, err
+		}
 	}
 	if l.Says, err = t.introduced(ctx); err != nil {
 		return nil, err

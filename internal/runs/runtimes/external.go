@@ -7,24 +7,22 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/harness"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
-	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/internal/probe"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
-	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -36,12 +34,13 @@ type Servers struct {
 	nodes    map[string]remote.Node       // by their names in a recipe
 	programs map[string]*backends.Program // what each is a server of
 	able     func() func(nemesis.Need) string
+	dial     endpoint.Dial // in the user's own network
 }
 
 // newGiven reads the addresses. What can't be done to servers that are not ours
 // is left out, aloud; it refuses what leaves nothing to run.
 func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say func(string)) (*Servers, error) {
-	g, err := ReadServers(f.Nodes)
+	g, err := ReadServers(f)
 	if err != nil {
 		return nil, exit.Misuse(err)
 	}
@@ -53,7 +52,7 @@ func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, sa
 		if g.unserved(p) != "" {
 			continue
 		}
-		for _, r := range Beyond(p) {
+		for _, r := range Beyond(p, g.sealed(p)) {
 			refused = append(refused, p.Scenario.Name+": "+r.String())
 			if names := out[r.why]; !slices.Contains(names, p.Scenario.Name) {
 				out[r.why] = append(names, p.Scenario.Name)
@@ -70,120 +69,41 @@ func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, sa
 	for _, why := range slices.Sorted(maps.Keys(out)) {
 		say(fmt.Sprintf("left out, since %s: %s", why, strings.Join(out[why], ", ")))
 	}
-	return g, g.reach(ctx)
+	return g, g.Reach(ctx)
 }
 
 // reachLimit bounds a look whether the servers are there.
 const reachLimit = 10 * time.Second
 
-// reach connects to each node once, logs in where that is asked for, and hears
+// Reach connects to each node once, logs in where that is asked for, and hears
 // whether it is what it is said to be: better said now than by every scenario.
-func (g *Servers) reach(ctx context.Context) error {
+func (g *Servers) Reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
 	for _, n := range g.list() {
-		conn, err := n.Dial(ctx)
-		if err != nil {
-			return fmt.Errorf("connect to %s at %s: %w; does it run there, and is that the address as this machine sees it?", n.Name, n.Shown, err)
-		}
-		err = backends.Speaks(ctx, conn, g.programs[n.Name])
-		conn.Close()
-		if err != nil {
+		if err := g.meet(ctx, n); err != nil {
 			return fmt.Errorf("%s at %s: %w", n.Name, n.Shown, err)
 		}
 	}
 	return nil
 }
 
-// ReadServers reads NODE=ADDRESS; a service that one server can be may be named in its place.
-func ReadServers(flags []string) (*Servers, error) {
-	if len(flags) == 0 {
-		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", External)
-	}
-	specs := nodesToGive()
-	g := &Servers{nodes: map[string]remote.Node{}, programs: map[string]*backends.Program{}}
-	for _, flag := range flags {
-		name, address, ok := strings.Cut(flag, "=")
-		meant, known := specs[name]
-		if !ok || !known {
-			var names []string
-			for n := range specs {
-				names = append(names, n)
-			}
-			slices.Sort(names)
-			return nil, fmt.Errorf("--nodes: no node named %q%s; want NODE=HOST:PORT, and the nodes are %s", name,
-				spelling.Suggest(name, names), strings.Join(names, ", "))
-		}
-		for _, spec := range meant {
-			if _, twice := g.nodes[spec.Name]; twice {
-				return nil, fmt.Errorf("--nodes: two addresses of %s", spec.Name)
-			}
-			n, err := givenNode(spec, address)
-			if err != nil {
-				return nil, fmt.Errorf("--nodes: %s: %w", name, err)
-			}
-			g.nodes[spec.Name], g.programs[spec.Name] = n, spec.Program
-		}
-	}
-	return g, nil
-}
-
-// nodesToGive are the nodes that an address can be given of, by the names that
-// they can be called. A service is called by its own name where one server can
-// be all of it: that one is each of its nodes then.
-func nodesToGive() map[string][]backends.NodeSpec {
-	specs := map[string][]backends.NodeSpec{}
-	for _, k := range backends.Kinds() {
-		for _, n := range k.Nodes {
-			specs[ComposeName(k, n)] = []backends.NodeSpec{n}
-		}
-		if len(k.Nodes) == 1 || k.Alone {
-			specs[k.Name] = k.Nodes
-		}
-	}
-	return specs
-}
-
-// givenNode is the node at an address: host:port, or of Redis redis://user:password@host:port.
-func givenNode(spec backends.NodeSpec, address string) (remote.Node, error) {
-	n := remote.Node{Name: spec.Name, Port: spec.Port, Shown: address}
-	var login *url.Userinfo
-	if strings.Contains(address, "://") {
-		u, err := url.Parse(address)
+// meet connects to a node as its clients will: one whose address is a URL is logged in to.
+func (g *Servers) meet(ctx context.Context, n remote.Node) error {
+	if n.Address != "" {
+		at, err := endpoint.Parse(n.Address)
 		if err != nil {
-			return n, errors.New("its address is no URL") // the error would tell the password
+			return err
 		}
-		if u.Scheme != "redis" || spec.Program.Name != "redis" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			return n, fmt.Errorf("%s: want HOST:PORT; only a Redis may have a URL, redis://USER:PASSWORD@HOST:PORT, without TLS and without a database", u.Redacted())
-		}
-		login, n.Shown = u.User, u.Host
-		if password, given := login.Password(); given {
-			redact.Add(password)
-		}
+		service, _ := probe.Lookup(g.programs[n.Name].Name)
+		return service.Meet(ctx, at, g.dial)
 	}
-	if host, port, err := net.SplitHostPort(n.Shown); err != nil || host == "" || !isPort(port) {
-		return n, fmt.Errorf("%q is no address: want HOST:PORT", n.Shown)
+	conn, err := n.Dial(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w; does it run there, and is that the address as this machine sees it?", err)
 	}
-	at := n.Shown
-	n.Dial = func(ctx context.Context) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", at)
-		if err != nil || login == nil {
-			return conn, err
-		}
-		// A client that is given the connection need not know the password.
-		password, _ := login.Password()
-		if err := backends.LogInRedis(ctx, conn, login.Username(), password); err != nil {
-			conn.Close()
-			return nil, fmt.Errorf("log in: %w", err)
-		}
-		return conn, nil
-	}
-	return n, nil
-}
-
-func isPort(text string) bool {
-	n, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && n > 0
+	defer conn.Close()
+	return backends.Speaks(ctx, conn, g.programs[n.Name])
 }
 
 // Traits: it has none.
@@ -215,7 +135,7 @@ func (g *Servers) Skip(plan scenarios.Plan) string {
 	if why := g.unserved(plan); why != "" {
 		return why
 	}
-	if refused := Beyond(plan); len(refused) > 0 {
+	if refused := Beyond(plan, g.sealed(plan)); len(refused) > 0 {
 		return refused[0].String()
 	}
 	return possible.Incapable(plan, g.able)
@@ -262,11 +182,34 @@ func (r refusal) String() string {
 	return fmt.Sprintf("%s of %s: %s", r.fault.Kind, r.fault.Target, r.why)
 }
 
-// Beyond lists the faults of a plan that can't be injected, each with the reason.
-func Beyond(p scenarios.Plan) (refused []refusal) {
+// sealed reports whether clients of the plan's lock speak TLS to their service.
+func (g *Servers) sealed(p scenarios.Plan) bool {
+	kind, err := g.Locks(&p.Scenario)
+	return err == nil && g.Sealed(kind.Service)
+}
+
+// Sealed reports whether clients of the service speak TLS.
+func (g *Servers) Sealed(service string) bool {
+	return slices.ContainsFunc(g.Of(service), func(n remote.Node) bool { return speaksTLS(n.Address) })
+}
+
+// sealed reports whether clients of the service speak TLS to the addresses of --nodes.
+func (f Where) sealed(service string) bool {
+	g, err := ReadServers(f)
+	return err == nil && g.Sealed(service)
+}
+
+func speaksTLS(address string) bool {
+	at, err := endpoint.Parse(address)
+	return err == nil && at.Sealed()
+}
+
+// Beyond lists the faults of a plan that can't be injected, each with the reason. sealed: clients
+// speak TLS to the service.
+func Beyond(p scenarios.Plan, sealed bool) (refused []refusal) {
 	for _, f := range p.Scenario.Faults {
 		for _, one := range f.Singles() {
-			if why := OutOfReach(one); why != "" {
+			if why := OutOfReach(one, sealed); why != "" {
 				refused = append(refused, refusal{one, why})
 			}
 		}
@@ -274,9 +217,12 @@ func Beyond(p scenarios.Plan) (refused []refusal) {
 	return refused
 }
 
-// OutOfReach says why a fault can't strike where the servers are not ours; "": it can.
-func OutOfReach(f scenarios.Fault) string {
+// OutOfReach says why a fault can't strike where the servers are not ours; "": it can. sealed:
+// clients speak TLS to the service.
+func OutOfReach(f scenarios.Fault, sealed bool) string {
 	switch spec := f.Spec(); {
+	case sealed && spec.Waits() && spec.HitsLock():
+		return "TLS hides which packet holds the request, and lockchaos does not open it; faults of whole links work (cut-off, degrade …)"
 	case spec.Touch().Ends == history.EndsSession:
 		return "it would have your service end sessions, as its operator"
 	case spec.Target.Client():
@@ -314,12 +260,13 @@ func (g *Servers) Of(name string) (nodes []remote.Node) {
 
 // runRemote runs a plan on servers that outer was given the addresses of.
 func runRemote(ctx context.Context, cfg harness.Config) error {
-	if refused := Beyond(cfg.Plan); len(refused) > 0 {
-		return errors.New(refused[0].String())
-	}
 	joined, err := remote.Join(ctx, cfg.Logs)
 	if err != nil {
 		return err
+	}
+	sealed := slices.ContainsFunc(joined.Nodes, func(a agent.Attached) bool { return speaksTLS(a.Address) })
+	if refused := Beyond(cfg.Plan, sealed); len(refused) > 0 {
+		return errors.Join(errors.New(refused[0].String()), joined.Network.Close())
 	}
 	// The service has seen other runs: nothing of theirs may bear the name of a
 	// lock, or of a ledger, of this one.

@@ -94,8 +94,10 @@ func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(sc
 		if why := simulated.WhyNotFault(one.Spec()); why != "" && m.where.Runtime == Virtual {
 			return errors.New(why)
 		}
-		if why := OutOfReach(one); why != "" && m.where.Runtime == External {
-			return errors.New(why)
+		if m.where.Runtime == External {
+			if why := OutOfReach(one, m.where.sealed(service)); why != "" {
+				return errors.New(why)
+			}
 		}
 		if err := fits(one); err != nil {
 			return err

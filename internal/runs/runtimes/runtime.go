@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
@@ -56,6 +57,10 @@ type Where struct {
 	// Nodes says which services of the project are which nodes ("redis-1=my-redis"),
 	// or what the nodes' addresses are ("redis=127.0.0.1:6379").
 	Nodes []string
+	// Files are what TLS to the addresses needs, ConnectTo where names lead, each as
+	// "NAME:PORT=ADDRESS:PORT".
+	Files     endpoint.Files
+	ConnectTo []string
 	// Context is what the configuration of kubectl calls the cluster, Namespace where
 	// lockchaos makes pods there; "": the configuration's, and kubernetes.DefaultNamespace.
 	Context, Namespace string
@@ -118,6 +123,9 @@ func (f Where) suits(plans []scenarios.Plan) error {
 	if f.Runtime != Compose && (f.Project != "" || len(f.Nodes) > 0 && f.Runtime != External) {
 		return exit.Misuse(fmt.Errorf("--project is for --runtime %s, --nodes is for that or --runtime %s", Compose,
 			External))
+	}
+	if f.Runtime != External && (f.Files != endpoint.Files{} || len(f.ConnectTo) > 0) {
+		return exit.Misuse(fmt.Errorf("--cacert, --cert, --key and --connect-to are for --runtime %s", External))
 	}
 	if f.Runtime != Kubernetes && (f.Context != "" || f.Namespace != "") {
 		return exit.Misuse(fmt.Errorf("--context and --namespace are for --runtime %s", Kubernetes))

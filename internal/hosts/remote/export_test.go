@@ -1,0 +1,4 @@
+package remote
+
+// Relayed starts a relay for tests of other packages.
+var Relayed = relayed

@@ -1,0 +1,113 @@
+package probetest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/endpoint"
+	"github.com/lockchaos/lockchaos/internal/endpoint/authority"
+	"github.com/lockchaos/lockchaos/internal/endpoint/pgurl"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+)
+
+// ordinary has a command run as an ordinary user: PostgreSQL does not run as root.
+func ordinary(t testing.TB, cmd *exec.Cmd, folders ...string) *exec.Cmd {
+	t.Helper()
+	const nobody = 65534
+	if os.Geteuid() == 0 {
+		for _, dir := range folders {
+			if err := os.Chown(dir, nobody, nobody); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	cmd.Dir = "/"
+	return cmd
+}
+
+// Postgres starts a PostgreSQL with TLS alone and passwords by SCRAM, and returns its port on this
+// machine. Its certificate is for the name. The user me owns it, reader may make no tables.
+func Postgres(t testing.TB, ca *authority.Authority, name string, settings ...string) (port string) {
+	t.Helper()
+	cert, key := ca.Issue(t, name)
+	bin, err := backends.FindPostgres()
+	needed.Be(t, err)
+	dir, err := os.MkdirTemp("", "lockchaos-postgres-") // where another user may enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	data, secret := filepath.Join(dir, "data"), filepath.Join(dir, "secret")
+	own := []string{filepath.Join(dir, "cert"), filepath.Join(dir, "key")} // it may not enter the test's folder
+	for i, from := range []string{cert, key} {
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(own[i], text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(secret, []byte(Secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := ordinary(t, exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "me", "--auth", "scram-sha-256", "--pwfile", secret,
+		"--no-sync"), dir, secret, own[0], own[1]).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	rules := filepath.Join(data, "pg_hba.conf")
+	if err := os.WriteFile(rules, []byte("hostssl all all all scram-sha-256\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	port = FreePort(t)
+	cmd := ordinary(t, exec.Command(filepath.Join(bin, "postgres"), append([]string{"-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1",
+		"-c", "unix_socket_directories=", "-c", "ssl=on", "-c", "ssl_cert_file=" + own[0], "-c", "ssl_key_file=" + own[1]}, settings...)...))
+	Start(t, "127.0.0.1:"+port, cmd)
+	serves(t, ca, name, port)
+	return port
+}
+
+// serves waits until the server serves, which it does a while after it listens, and makes reader
+// and the database locks.
+func serves(t testing.TB, ca *authority.Authority, name, port string) {
+	t.Helper()
+	at, err := endpoint.Parse("postgres://me:pass%2Fword@" + name + ":" + port + "/postgres?sslmode=verify-full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := pgurl.Config(at.With(endpoint.Files{CACert: ca.File}).Address(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"127.0.0.1"}, nil }
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+	defer cancel()
+	for {
+		conn, err := pgx.ConnectConfig(ctx, config)
+		if err == nil {
+			defer conn.Close(ctx)
+			if _, err = conn.Exec(ctx, "CREATE ROLE reader LOGIN PASSWORD '"+Secret+"'"); err == nil {
+				_, err = conn.Exec(ctx, "CREATE DATABASE locks OWNER me")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal(err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
