@@ -18,8 +18,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
-// outcomes are what the locks of the conformance suite come to in every framework: the attack stands
-// beside its lock, and behind it what its failure says.
+// outcomes are what the locks of the conformance suite come to in every framework: by lock and
+// attack, with what a failure says.
 var outcomes = map[string]string{
 	"correct stop-release":  passes,
 	"correct stop-work":     passes, // what no lease prevents
@@ -35,7 +35,7 @@ const passes = "passed"
 // frontend is a test framework in another language, with the locks of the suite in that.
 type frontend struct {
 	name string
-	// packages says where its packages come from that the system's own do not have; "": it needs none.
+	// packages says where its packages come from, if that is not the system's own or npm
 	packages string
 	program  string
 	// install has it ready in an empty folder, and run writes junit.xml there.
@@ -125,7 +125,7 @@ func built(t *testing.T) string {
 	return binary
 }
 
-// prepare puts the locks and their framework into a folder. What can't be had is a thing that is missing.
+// prepare puts the locks and their framework into a folder. A framework that can't be had is missing.
 func (f frontend) prepare(t *testing.T, here, dir string) {
 	t.Helper()
 	for _, file := range f.files {
