@@ -125,7 +125,7 @@ func built(t *testing.T) string {
 	return binary
 }
 
-// prepare puts the locks and their framework into a folder. A framework that can't be had is missing.
+// prepare puts the locks and their framework into a folder. What cannot be had is missing.
 func (f frontend) prepare(t *testing.T, here, dir string) {
 	t.Helper()
 	for _, file := range f.files {
