@@ -19,48 +19,45 @@ build:
 	$(BUILD)
 
 # One set of flags for build, vet, lint and tests: nothing is compiled twice. Test programs are linked without
-# what only debuggers read. go test vets nothing, because `go vet` looks at all packages first.
+# what only debuggers read. go test vets nothing, because `go vet` looks at all packages first. Tests wait for
+# servers and leases more than they compute: four of a package at a time.
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath
-# Tests wait for servers and leases more than they compute: four of a package at a time.
 TESTED := -vet=off -ldflags="-s -w" -parallel 4
 # The race detector lets each process sleep for a second before it ends, and the tests start thousands.
 export GORACE ?= atexit_sleep_ms=0
 
 # Packages whose tests start no service, no container and no browser.
 UNIT := ./adapter ./checker/... ./clients ./clients/external ./clients/shell ./cmd/lockchaos/crash ./history/... ./internal/audit/... \
-	./internal/decided ./internal/harmless ./internal/hosts/needed ./internal/monotime ./internal/mutants ./internal/notices ./internal/oracle \
+	./internal/decided ./internal/harmless ./internal/hosts/agent ./internal/hosts/needed ./internal/monotime ./internal/mutants ./internal/notices ./internal/oracle \
 	./internal/policy ./internal/redact ./internal/runs/... ./internal/shrink ./internal/site ./internal/spelling ./internal/strictyaml \
 	./internal/synthetic ./internal/testtimes ./internal/tidy ./nemesis \
 	./reports ./reports/ci ./reports/draw ./reports/phrase ./reports/story ./reports/studies ./reports/terminal ./scenarios ./survey
-# Packages whose tests take long: they begin first.
-LONG := ./cmd/lockchaos ./internal/harness ./internal/backends ./locktest
+# Packages whose tests take long: they begin first. The longest have many tests side by side, so pages and
+# the store, which test one thing after the other, begin beside them.
+LONG := ./cmd/lockchaos ./internal/backends ./reports/page ./internal/store ./internal/harness ./internal/conformance ./internal/serve ./clients/redis ./clients/broken ./locktest
 # Packages without goroutines (TestSingleHaveNoGoroutines): the race detector finds nothing there, and makes tests five times as long.
 SINGLE := ./checker/... ./internal/hosts/needed ./internal/hosts/sim ./internal/oracle ./internal/synthetic ./internal/testtimes ./internal/tidy ./internal/monotime ./internal/policy ./reports/... ./internal/shrink ./internal/spelling ./internal/strictyaml ./survey
 
 # others LISTS: all packages that are in none of the lists.
 others = $$($(GO) list ./... | grep -vxF "$$($(GO) list $(1))")
 # gotestsum says at the end, once more, what failed and what it printed. testtimes says where the time went, and what was left out.
+CHECKED := build/check.json
 RESULTS := build/tests.json
-SUM := $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped
-TIMES := $(GO) run ./internal/testtimes $(RESULTS)
+# Garbage is collected less often, as in our nodes (internal/hosts/process.go): tests start thousands of short processes.
+SUM := GOGC=400 $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped
+TIMES := $(GO) run ./internal/testtimes
 
 ## check: format, vet, and the tests that need no service: for while you work (under a minute once it is built)
-check: format
-	$(GO) vet ./...
-	$(SUM) -- $(TESTED) -timeout 60m $(UNIT)
+check: vet
+	$(SUM) --jsonfile $(CHECKED) -- $(TESTED) -timeout 60m $(UNIT)
 
 ## test: everything that the system's packages and npm let run here: check, then each lock, fault and command on real servers, and pages in a browser (installs what it needs, or says how)
 test:
-	@mkdir -p build
-	@# Packages are installed while the tests run that need none.
-	@./scripts/setup >build/setup.log 2>&1 & setup=$$!; \
-	$(MAKE) --no-print-directory check || { kill $$setup 2>/dev/null; exit 1; }; \
-	wait $$setup || { cat build/setup.log; exit 1; }; cat build/setup.log
-	@# Tests mostly wait for servers and leases: three packages at a time keep two cores busy.
-	@status=0; LOCKCHAOS_TIER=packages $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -p 3 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT)) || status=$$?; $(TIMES); exit $$status
-	@# As an outsider: a module of its own.
-	cd examples/gotest && $(GO) test -timeout 10m ./...
+	@# Tests of services mostly wait, for servers and leases; those of check compute meanwhile.
+	@rm -f $(CHECKED) $(RESULTS)
+	@status=0; $(MAKE) --no-print-directory -j 4 check on-servers outside || status=$$?; \
+	$(TIMES) $(CHECKED) $(RESULTS); exit $$status
 
 ## test-all: the rest: staticcheck, the race detector, servers that must be built, containers, an outsider's module, an ordinary user, fuzzing, a sample of the survey (half an hour)
 test-all: build
@@ -68,7 +65,7 @@ test-all: build
 	$(MAKE) --no-print-directory lint
 	@mkdir -p build
 	@# A race slows tests down: two packages at a time.
-	@status=0; CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(LONG) ./internal/hosts/docker $(call others,$(LONG) ./internal/hosts/docker $(SINGLE)) || status=$$?; $(TIMES); exit $$status
+	@status=0; CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(filter-out ./reports/page,$(LONG)) ./internal/hosts/docker $(call others,$(LONG) ./internal/hosts/docker $(SINGLE)) || status=$$?; $(TIMES) $(RESULTS); exit $$status
 	@# Simulations have no goroutines of ours, and compile programs, which takes minutes under the race detector.
 	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal' ./internal/harness ./internal/experiments ./cmd/lockchaos
 	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.
@@ -79,7 +76,7 @@ test-all: build
 	$(MAKE) as-user
 	$(MAKE) --no-print-directory packages try-packages
 	@# A minute for each parser, all at once. Where a parser's package needs all services compiled once more for it, its seeds alone.
-	$(MAKE) fuzz JOBS=9 PARSERS="./history ./internal/audit ./internal/audit/forms ./internal/audit/times ./adapter"
+	$(MAKE) fuzz JOBS=9 PARSERS="./history ./internal/audit ./internal/audit/formats ./internal/audit/times ./adapter"
 	@# A sample of the survey: three libraries, each installed and examined once.
 	./$(BIN) survey run redislock redis-py redis-semaphore --exams 1 --attack stop-work,lost-brief-reply,late-release
 
@@ -125,7 +122,25 @@ tidy:
 	cd examples/k8s-app && $(GO) mod tidy
 	cd servers/kubernetes && $(GO) mod tidy
 
-.PHONY: format
+# The parts of make test. All wait for vet, so that none compiles what another compiles at the same time.
+.PHONY: on-servers outside installed vet format
+on-servers: vet installed
+	LOCKCHAOS_TIER=packages $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -p 4 -timeout 60m $(LONG) $(call others,$(LONG) $(UNIT))
+
+# As an outsider: a module of its own.
+outside: vet installed
+	cd examples/gotest && $(GO) test -timeout 10m ./...
+
+# Packages are installed while everything is compiled, and while the tests run that need none.
+installed:
+	@mkdir -p build
+	@./scripts/setup >build/setup.log 2>&1 || { cat build/setup.log; exit 1; }; cat build/setup.log
+
+vet: format
+	@mkdir -p build
+	$(GO) vet ./...
+	@$(GO) tool -n gotestsum >/dev/null
+
 format:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
 
@@ -145,7 +160,7 @@ bench: build
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m
 JOBS     ?= 1
-PARSERS  ?= ./history ./internal/audit ./internal/audit/forms ./internal/audit/times ./adapter ./internal/harness/wire
+PARSERS  ?= ./history ./internal/audit ./internal/audit/formats ./internal/audit/times ./adapter ./internal/harness/wire
 fuzz:
 	JOBS=$(JOBS) ./scripts/fuzz $(FUZZTIME) $(PARSERS)
 

@@ -6,31 +6,33 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// Acquires that complete, and the grants that they make.
+
 // acquired handles the completion of an acquire.
 func (s *Sweep) acquired(o *op, e *history.Event) {
-	k, asked := s.keys[o.key], s.setOf(o)
-	if s.judged.crossing || k.granted-o.before > s.patience {
+	k, asked := s.book.keys[o.key], s.book.setOf(o)
+	if s.cycles.crossing || k.granted-o.before > s.rules.patience {
 		s.judgeWait(k, o, e)
 	}
-	s.dequeue(k, o)
+	s.book.dequeue(k, o)
 	if asked != nil {
 		s.judgeDemand(asked, e)
 	}
 	if e.Type == history.OK || e.Busy {
-		s.answeredAt(stamp(e.End, e.Time))
+		s.demands.answeredAt(stamp(e.End, e.Time))
 	}
-	if s.fresh(o.client) {
+	if s.rules.fresh(o.client) {
 		s.probed(k, o, e)
 	}
 	switch e.Type {
 	case history.OK:
-		if s.asks(&keptKey) && asked != nil {
+		if s.rules.asks(&keptKey) && asked != nil {
 			s.judgePassed(asked, e)
 		}
 		s.granted(k, o, e)
 	case history.Info:
-		if !s.outlivedBy(o) {
-			c := s.loosen(k, o.client, stamp(e.End, e.Time))
+		if !s.book.outlivedBy(o) {
+			c := s.book.loosen(k, o.client, stamp(e.End, e.Time))
 			c.unknown++
 			k.unknown++
 			c.unknownAt = max(c.unknownAt, stamp(e.End, e.Time))
@@ -41,17 +43,17 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 		}
 	case history.Fail:
 		if e.Busy {
-			s.stats.Busy++
-			if s.asks(&falseBusy) && asked != nil {
+			s.figures.stats.Busy++
+			if s.rules.asks(&falseBusy) && asked != nil {
 				s.judgeBusy(asked, e)
 			}
-			s.on(k, o.client).denied = true
+			s.book.on(k, o.client).denied = true
 		}
 		if o.set != 0 && asked != nil {
-			s.setFailed(asked, stamp(e.End, e.Time))
+			s.book.setFailed(asked, stamp(e.End, e.Time))
 		}
 	}
-	s.prune(k)
+	s.book.prune(k)
 }
 
 // granted handles a new grant.
@@ -59,13 +61,13 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
 	s.wake(k, o, end)
 	k.granted++
-	s.grants++
-	s.times[timeWait].add(end - o.start)
+	s.book.grants++
+	s.figures.times[timeWait].add(end - o.start)
 	if e.Attempt != 0 {
-		s.times[timeAttempt].add(end - e.Attempt)
+		s.figures.times[timeAttempt].add(end - e.Attempt)
 	}
-	by := s.loosen(k, o.client, end)
-	g := s.newGrant()
+	by := s.book.loosen(k, o.client, end)
+	g := s.records.newGrant()
 	g.by = by.place
 	g.id, g.token, g.key, g.client, g.process, g.mode, g.takes = o.id, e.Token, k.id, o.client, o.process, o.mode,
 		o.takes
@@ -85,58 +87,58 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if e.Enqueued != 0 {
 		g.enqueued = max(e.Enqueued, o.start)
 	}
-	g.promise = s.promised(o, e)
+	g.promise = s.rules.promised(o, e)
 	if o.told != 0 {
 		g.lose(o.told)
 	}
 	s.handedOver(k, g)
 	if k.orphan.died != 0 {
-		s.recoveredBy(k, g)
+		s.figures.recoveredBy(k, g)
 	}
-	if !s.numbers.page(pageOf(g.id)).hold(g) {
-		s.malformed++
+	if !s.records.numbers.page(pageOf(g.id)).hold(g) {
+		s.book.malformed++
 		return
 	}
-	s.live++
-	s.stats.OpenMax = max(s.stats.OpenMax, s.live)
-	if s.tokens {
+	s.records.live++
+	s.figures.stats.OpenMax = max(s.figures.stats.OpenMax, s.records.live)
+	if s.rules.tokens {
 		s.orderTokens(k, g)
 	}
-	if s.asks(&deadGrant) {
+	if s.rules.asks(&deadGrant) {
 		s.judgeAlive(g, o, e)
 	}
-	if s.reentrant {
-		s.enter(g)
+	if s.rules.reentrant {
+		s.book.enter(g)
 	}
-	if s.asks(&fifo) && !g.nested {
+	if s.rules.asks(&fifo) && !g.nested {
 		s.judgeQueue(k, g)
 	}
 	k.open.add(g)
 	k.holder(g).opens++
-	c := &s.clients[o.client]
+	c := &s.book.clients[o.client]
 	c.holding++
-	if s.outlivedBy(o) { // the process was gone when its answer was recorded
+	if s.book.outlivedBy(o) { // the process was gone when its answer was recorded
 		g.withdraw(max(c.alive, g.end))
 		s.shut(g, end)
-		s.absolve(k, o.client, end)
+		s.book.absolve(k, o.client, end)
 	}
 }
 
 // outlivedBy reports whether the op's process is known to have ended already.
-func (s *Sweep) outlivedBy(o *op) bool { return o.process <= s.clients[o.client].gone }
+func (bk *book) outlivedBy(o *op) bool { return o.process <= bk.clients[o.client].gone }
 
 // handedOver counts the grant, and whether it was a contended hand-over: to another
 // client than the last, which waited while the previous grant was still held.
 func (s *Sweep) handedOver(k *keyState, g *grant) {
-	if last := k.lastGrant; !s.fresh(g.client) {
-		s.stats.Grants++
+	if last := k.lastGrant; !s.rules.fresh(g.client) {
+		s.figures.stats.Grants++
 		if last != nil && last.client != g.client && (!last.closed || g.start < last.heldTo) {
-			s.stats.Handovers++
+			s.figures.stats.Handovers++
 		}
 	}
-	if last := k.lastGrant; s.exclusive && last != nil && last.client != g.client && !readers(last, g) {
+	if last := k.lastGrant; s.rules.exclusive && last != nil && last.client != g.client && !readers(last, g) {
 		last.next = cmp.Or(last.next, g.end)
 		g.beside = !last.closed && last.limit() > g.end
 	}
-	s.keep(&k.lastGrant, g)
+	s.records.keep(&k.lastGrant, g)
 }

@@ -295,7 +295,7 @@ func TestManyFaultsElsewhereChangeNothing(t *testing.T) {
 		if got := written(v); got != want {
 			t.Fatalf("history %d, faults before event %d:\n%s\nwant\n%s\n%s", seed, place, got, want, text)
 		}
-		if n := len(s.clients[90].spans); n > 1000 {
+		if n := len(s.faults.clientSpans(90)); n > 1000 {
 			t.Fatalf("%d faults that are long over are remembered", n)
 		}
 	}

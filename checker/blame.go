@@ -36,19 +36,6 @@ func (p *Property) blameOf(kind string) Blame {
 	return p.blame
 }
 
-// keepDefect keeps a violation of a property that is a certain defect though
-// there is no room: the last one goes that is none.
-func (s *Sweep) keepDefect(p *Property, f found) {
-	list := s.found[p.place]
-	for n := len(list) - s.defectsKept - 1; n >= 0; n-- {
-		s.defectsKept++
-		if p.blameOf(list[n].plain.Kind) != Defect {
-			list[n] = f
-			return
-		}
-	}
-}
-
 // Cause is the grant that brought the violation about; 0 where the violation is
 // a cause of its own. One cause often makes many violations: a client that
 // outlives its lease overlaps every later grant.

@@ -125,10 +125,12 @@ func TestDefectIsKept(t *testing.T) {
 		for _, kind := range []string{KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun, KindLeaseOverrun,
 			KindLateNotice, KindGrantedWhileValid} {
 			j := judgement{violated: true, kind: kind}
-			s.record(&mutualExclusion, k, j, j, func(j judgement) *Violation { return &Violation{Property: MutualExclusion, Kind: j.kind} })
+			s.findings.record(&mutualExclusion, k, j, j, func(j judgement) *Violation {
+				return &Violation{Property: MutualExclusion, Kind: j.kind}
+			})
 		}
 		var got []string
-		for _, f := range s.found[mutualExclusion.place] {
+		for _, f := range s.findings.found[mutualExclusion.place] {
 			got = append(got, f.plain.Kind)
 		}
 		if !slices.Equal(got, c.want) {

@@ -12,6 +12,7 @@ import (
 // another client's later grant. The lock then vouched for a hold that it had given away.
 const Continuity = "continuity"
 
+// continuity reads, beside rules and findings: book, explanations, faults, figures.
 var continuity = Property{
 	Name:  Continuity,
 	About: "An answer that confirms a hold is not given once another client has been granted the key.",
@@ -25,9 +26,9 @@ var continuity = Property{
 		return notExclusive(h)
 	},
 	unmet: func(s *Sweep) string {
-		return noneOf(s.judged.asked, "No client asked the lock whether it still held.")
+		return noneOf(s.figures.judged.asked, "No client asked the lock whether it still held.")
 	},
-	short: func(s *Sweep) string { return noneOf(s.judged.confirmations, "No answer confirmed a hold.") },
+	short: func(s *Sweep) string { return noneOf(s.figures.judged.confirmations, "No answer confirmed a hold.") },
 	Words: Words{
 		Violation: "false confirmation",
 		Demands:   "The lock confirms a hold only as long as no other client has been granted the key.",
@@ -45,7 +46,7 @@ var confirming = [...]history.Kind{history.Renew, history.Release, history.Held}
 
 // confirm notes that an op under the grant proved that the hold still stood.
 func (s *Sweep) confirm(g *grant, o *op) {
-	s.judged.confirmations++
+	s.figures.judged.confirmations++
 	if o.start > g.confirmed {
 		g.confirmed, g.confirmedBy, g.confirmedKind = o.start, o.id, o.kind
 	}
@@ -61,12 +62,12 @@ func (s *Sweep) judgeContinuity(x, y *grant) {
 
 // judgeConfirmed judges what confirmed a's hold against b, were b the later grant.
 func (s *Sweep) judgeConfirmed(a, b *grant) {
-	if a.confirmed <= b.end || !later(b, a, s.tokens) {
+	if a.confirmed <= b.end || !later(b, a, s.rules.tokens) {
 		return
 	}
-	s.putOff(s.now, func() {
-		pattern := s.confirmedPattern(a, b)
-		s.record(&continuity, s.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern},
+	s.findings.putOff(s.book.now, func() {
+		pattern := s.explanations.confirmedPattern(a, b)
+		s.findings.record(&continuity, s.book.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern},
 			judgement{violated: true, pattern: pattern}, func(judgement) *Violation {
 				return s.tellConfirmed(a, b)
 			})
@@ -74,13 +75,13 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 }
 
 func (s *Sweep) tellConfirmed(a, b *grant) *Violation {
-	v := &Violation{Property: Continuity, Key: s.name(s.keyOf(a)), At: a.confirmed, From: b.end, To: a.confirmed,
+	v := &Violation{Property: Continuity, Key: s.book.nameOf(a), At: a.confirmed, From: b.end, To: a.confirmed,
 		A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
 	proof.add(b.id, b.start)
 	proof.add(a.confirmedBy, a.confirmed)
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.At, a, b)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(v.At, a, b)
 	v.Text = fmt.Sprintf("at %s the lock still confirmed to %s that it held %s, which had been granted to %s at %s.",
 		seconds(a.confirmed), who(a), v.Key,
 		who(b), seconds(b.end))

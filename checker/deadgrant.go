@@ -25,6 +25,7 @@ import (
 // recorded, so what such a one could explain is not held against the lock either.
 const DeadGrant = "dead-grant"
 
+// deadGrant reads, beside rules and findings: book, faults, figures.
 var deadGrant = Property{
 	Name:  DeadGrant,
 	About: "No acquire succeeds with a lease that has already run out.",
@@ -41,7 +42,7 @@ var deadGrant = Property{
 		return ""
 	},
 	short: func(s *Sweep) string {
-		return noneOf(s.judged.leases, "No grant told when the attempt that succeeded began.")
+		return noneOf(s.figures.judged.leases, "No grant told when the attempt that succeeded began.")
 	},
 	stalled: func(n int) string {
 		return fmt.Sprintf("%s only after the lease, which a stall of this machine alone explains, not an injected fault.",
@@ -77,26 +78,26 @@ type leaseAnswer struct {
 	ended      int64 // by when the session of the grant was over; 0: it was not
 }
 
-func (s *Sweep) leaseAnswer(o *op, e *history.Event) leaseAnswer {
+func (r *rules) leaseAnswer(o *op, e *history.Event) leaseAnswer {
 	return leaseAnswer{op: o.id, since: stamp(e.Attempt, o.start), end: stamp(e.End, e.Time), attempt: e.Attempt,
-		said: s.header.Claims.Validity == validityLibrary && e.HasValidFor, validFor: e.ValidFor, ended: e.Ended}
+		said: r.Claims.Validity == validityLibrary && e.HasValidFor, validFor: e.ValidFor, ended: e.Ended}
 }
 
 // tellsLease reports whether an answer to the op says enough to judge what was left of its lease.
-func (s *Sweep) tellsLease(a *leaseAnswer, o *op) bool {
-	return a.attempt != 0 || a.said || a.end <= o.start+s.header.TTL
+func (r *rules) tellsLease(a *leaseAnswer, o *op) bool {
+	return a.attempt != 0 || a.said || a.end <= o.start+r.TTL
 }
 
 // judgeAlive judges a new grant.
 func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
-	a := s.leaseAnswer(o, e)
-	if s.tellsLease(&a, o) {
-		s.judged.leases++
+	a := s.rules.leaseAnswer(o, e)
+	if s.rules.tellsLease(&a, o) {
+		s.figures.judged.leases++
 	}
 	switch {
-	case s.header.Claims.Validity != validitySession:
+	case s.rules.Claims.Validity != validitySession:
 		s.judgeLease(&deadGrant, PatternLateReply, g, a)
-	case a.ended != 0 && a.end-a.ended > s.sessionLife():
+	case a.ended != 0 && a.end-a.ended > s.rules.sessionLife():
 		s.judgeEnded(g, a)
 	default:
 		s.judgeSession(g, a)
@@ -104,25 +105,25 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 }
 
 // sessionLife is for how long a session lives that the service does not hear.
-func (s *Sweep) sessionLife() int64 { return s.header.TTL + s.header.Slack }
+func (r *rules) sessionLife() int64 { return r.TTL + r.Slack }
 
 // judgeEnded judges a grant with a session that a fault had ended more than a session's
 // life before. Its client was connected and ran, but for stalls of the machine, which
 // are taken off: whoever asks the service hears that the session is over.
 func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
-	s.putOff(a.ended, func() {
+	s.findings.putOff(a.ended, func() {
 		hinders := func(sp span) bool {
 			return sp.injected && sp.touch.Ends != history.EndsSession && sp.from <= a.end && sp.to >= a.ended
 		}
-		spans := s.clientSpans(g.client)
-		if slices.ContainsFunc(spans, hinders) || slices.ContainsFunc(s.service, hinders) {
+		spans := s.faults.clientSpans(g.client)
+		if slices.ContainsFunc(spans, hinders) || slices.ContainsFunc(s.faults.service, hinders) {
 			return
 		}
-		stalled := s.stalledFor(spans, a.ended, a.end) + s.stalledFor(s.service, a.ended, a.end)
+		stalled := s.rules.stalledFor(spans, a.ended, a.end) + s.rules.stalledFor(s.faults.service, a.ended, a.end)
 		j := judgement{violated: true, pattern: PatternSessionUnseen,
-			stallOnly: a.end-a.ended-stalled <= s.sessionLife()}
+			stallOnly: a.end-a.ended-stalled <= s.rules.sessionLife()}
 		g.dead = j.stands()
-		s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation {
+		s.findings.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation {
 			v := s.deadSession(g, a.ended)
 			v.Text = fmt.Sprintf("%s was granted %s at %s with a session that the lock service had ended by %s, %s before. Nothing kept its client from hearing of that.",
 				who(g), v.Key, seconds(g.end), seconds(a.ended), seconds(a.end-a.ended))
@@ -133,8 +134,8 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 
 // deadSession is a violation by a grant whose session was over from an instant on.
 func (s *Sweep) deadSession(g *grant, from int64) *Violation {
-	return &Violation{Property: DeadGrant, Key: s.name(s.keyOf(g)), At: g.end, From: from, To: g.end, B: g.ref(),
-		Ops: []int64{g.id}, Faults: s.faultsOf(g.end, g)}
+	return &Violation{Property: DeadGrant, Key: s.book.nameOf(g), At: g.end, From: from, To: g.end, B: g.ref(),
+		Ops: []int64{g.id}, Faults: s.faults.faultsOf(g.end, g)}
 }
 
 // judgeSession judges whether the session of a new grant had surely ended: its client was
@@ -144,29 +145,31 @@ func (s *Sweep) deadSession(g *grant, from int64) *Violation {
 // well ends no session. A stall of the service may have cost it its leader, and a new one
 // gives every session its whole time again: the time counts from the end of such stalls.
 func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
-	life := s.sessionLife()
+	life := s.rules.sessionLife()
 	if a.attempt == 0 || a.end-a.attempt <= life {
 		return
 	}
 	// A stall shorter than Header.Stall is not recorded: the request may have left that much
 	// later, been carried out later, and its answer read and passed on later. Until all four
 	// can have been, the lock may have looked at its session for the last time before the stop.
-	placed := a.attempt + 4*s.header.Stall
+	placed := a.attempt + 4*s.rules.Stall
 	if g.enqueued != 0 {
 		placed = max(a.attempt, g.enqueued)
 	}
-	s.putOff(a.attempt, func() {
-		for _, sp := range s.clientSpans(g.client) {
+	s.findings.putOff(a.attempt, func() {
+		for _, sp := range s.faults.clientSpans(g.client) {
 			if sp.touch.Stops != history.StopsProcesses || !sp.injected || !stops(sp) || sp.bit < placed ||
 				sp.healed > a.end || sp.healed-sp.bit <= life ||
-				touched(s.service, sp.bit, a.end, injectedOnly) {
+				touched(s.faults.service, sp.bit, a.end, injectedOnly) {
 				continue
 			}
-			unheard := s.unstalled(sp.bit, life)
+			unheard := s.faults.unstalled(sp.bit, life)
 			j := judgement{violated: true, pattern: PatternLateReply,
-				stallOnly: sp.healed-unheard-s.stalledIn(unheard, sp.healed) <= life}
+				stallOnly: sp.healed-unheard-s.faults.stalledIn(unheard, sp.healed) <= life}
 			g.dead = j.stands()
-			s.record(&deadGrant, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellEnded(g, sp, placed) })
+			s.findings.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation {
+				return s.tellEnded(g, sp, placed)
+			})
 			return
 		}
 	}, g)
@@ -174,10 +177,10 @@ func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
 
 // unstalled is the first instant, from t on, after which the service did not
 // stall for the time given.
-func (s *Sweep) unstalled(t, life int64) int64 {
+func (fs *faults) unstalled(t, life int64) int64 {
 	for again := true; again; {
 		again = false
-		for _, sp := range s.service {
+		for _, sp := range fs.service {
 			if !sp.injected && sp.from <= t+life && sp.to > t {
 				t, again = sp.to, true
 			}
@@ -190,13 +193,13 @@ func (s *Sweep) tellEnded(g *grant, sp span, placed int64) *Violation {
 	v := s.deadSession(g, sp.bit)
 	v.Text = fmt.Sprintf("%s was granted %s at %s by an attempt that was under way at %s. It was frozen for %s while it waited, and the service ends a session that it "+
 		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed),
-		seconds(sp.healed-sp.bit), seconds(s.sessionLife()))
+		seconds(sp.healed-sp.bit), seconds(s.rules.sessionLife()))
 	return v
 }
 
 // judgeLease judges whether anything was left of the lease that an answer gave.
 func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
-	ttl, stall := s.header.TTL, s.header.Stall
+	ttl, stall := s.rules.TTL, s.rules.Stall
 	// so little time passed that none of it explains that nothing was left
 	instant := a.end-a.since <= ttl/2
 	spent := a.said && a.validFor <= 0 && (a.validFor <= -stall || instant)
@@ -204,8 +207,8 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 		return
 	}
 	over := a.over(ttl, spent)
-	s.putOff(a.since, func() {
-		spans := s.clientSpans(g.client)
+	s.findings.putOff(a.since, func() {
+		spans := s.faults.clientSpans(g.client)
 		if touched(spans, a.since, a.end, hindering) {
 			return
 		}
@@ -214,9 +217,9 @@ func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
 			j.pattern = PatternUnexplained // it was dead from the beginning, and nothing was late
 		}
 		j.stallOnly = !instant && touched(spans, a.since, a.end, uninjectedOnly) &&
-			over-s.stalledFor(spans, a.since, a.end) <= stall
+			over-s.rules.stalledFor(spans, a.since, a.end) <= stall
 		g.dead = g.dead || a.op == g.id && j.stands()
-		s.record(p, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
+		s.findings.record(p, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellDead(p, g, a, spent) })
 	}, g)
 }
 
@@ -232,9 +235,9 @@ func (a leaseAnswer) over(ttl int64, spent bool) (over int64) {
 }
 
 func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Violation {
-	v := &Violation{Property: p.Name, Key: s.name(s.keyOf(g)), At: a.end, From: a.since, To: a.end, B: g.ref(),
+	v := &Violation{Property: p.Name, Key: s.book.nameOf(g), At: a.end, From: a.since, To: a.end, B: g.ref(),
 		Ops:    []int64{a.op},
-		Faults: s.faultsOf(a.end, g)}
+		Faults: s.faults.faultsOf(a.end, g)}
 	done, attempt := fmt.Sprintf("was granted %s", v.Key), "the attempt that took it"
 	if a.op != g.id {
 		done, attempt = fmt.Sprintf("was told that its grant of %s was renewed", v.Key), "the renewal"
@@ -245,13 +248,13 @@ func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Viol
 		return v
 	}
 	v.Text = fmt.Sprintf("%s %s at %s, %s after %s had begun: the lease of %s was over before the client, %s, knew of it.", who(g), done,
-		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.header.TTL), s.calm(g.client, a.since, a.end))
+		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.rules.TTL), s.faults.calm(g.client, a.since, a.end))
 	return v
 }
 
 // calm says how little the client of a dead lease was disturbed.
-func (s *Sweep) calm(client int32, from, to int64) string {
-	switch spans := s.clientSpans(client); {
+func (fs *faults) calm(client int32, from, to int64) string {
+	switch spans := fs.clientSpans(client); {
 	case touched(spans, from, to, uninjectedOnly):
 		return "whose stalls were too short to explain it"
 	case touched(spans, from, to, injectedOnly):

@@ -14,6 +14,7 @@ import (
 // lock is no act, so the first one's hold says nothing here; its promise does.
 const Deadlock = "deadlock"
 
+// deadlock reads, beside rules and findings: book, cycles, faults.
 var deadlock = Property{
 	Name:  Deadlock,
 	About: "No clients wait for each other's keys in a cycle.",
@@ -25,7 +26,7 @@ var deadlock = Property{
 		return notExclusive(h)
 	},
 	unmet: func(s *Sweep) string {
-		if s.judged.crossing {
+		if s.cycles.crossing {
 			return ""
 		}
 		return "No client asked for a key while it had another."
@@ -46,6 +47,17 @@ var deadlock = Property{
 	},
 }
 
+// cycles finds the circles of clients that wait for each other.
+type cycles struct {
+	rules    *rules
+	faults   *faults
+	book     *book
+	findings *findings
+
+	crossing bool   // a client asked for a key while it had another
+	waits    []wait // that may yet be part of a cycle
+}
+
 // wait is an acquire that lasted for the bound or longer, and what its client
 // had meanwhile. Of one that never reported it is not certain that its client
 // had begun it, nor for how long its process lived.
@@ -55,18 +67,18 @@ type wait struct {
 	mode       history.Mode
 	key        *keyState
 	start, end int64
-	held       []had
+	held       []heldGrant
 	unreported bool
 	// told and open: of a reentrant lock, a cycle that it closes was found for
 	// certain, or perhaps, whichever of a key's nested grants it is made of.
 	told, open bool
 }
 
-// had is a grant that a waiting client had. A process that never answered may
+// heldGrant is a grant that a waiting client had. A process that never answered may
 // have lived until it was found gone. Its end takes its promises back as of its
 // last sign of life, which leaves open what it had; so until is how long the
 // grant stood by what was known before. 0: what is known at last counts.
-type had struct {
+type heldGrant struct {
 	*grant
 	until int64
 }
@@ -74,85 +86,85 @@ type had struct {
 // edge is one client of a cycle: what it had, and what it waited for.
 type edge struct {
 	w *wait
-	g had
+	g heldGrant
 }
 
 // bound is how long a cycle must have lasted (ns).
-func (s *Sweep) bound() int64 {
-	if s.header.Bound != 0 {
-		return s.header.Bound
+func (r *rules) bound() int64 {
+	if r.Bound != 0 {
+		return r.Bound
 	}
-	return s.header.TTL / 2
+	return r.TTL / 2
 }
 
 // judgeCycle looks for a cycle that a wait which has just ended closes. Of the
 // waits of a cycle, the last one to end finds it.
-func (s *Sweep) judgeCycle(k *keyState, o *op, end int64) {
+func (cy *cycles) judgeCycle(k *keyState, o *op, end int64) {
 	w := &wait{op: o.id, client: o.client, mode: o.mode, key: k, start: o.start, end: end}
 	if w.unreported = o.start == 0; w.unreported {
 		w.start = o.inv
 	}
-	if w.end-w.start < s.bound() {
+	if w.end-w.start < cy.rules.bound() {
 		return
 	}
-	for _, other := range s.clients[o.client].keysOf() {
-		s.eachOpenOf(other, o.client, func(g *grant) {
+	for _, other := range cy.book.clients[o.client].keysOf() {
+		cy.book.eachOpenOf(other, o.client, func(g *grant) {
 			if g.end >= end || other == k {
 				return
 			}
 			pin(g)
-			w.held = append(w.held, had{grant: g})
+			w.held = append(w.held, heldGrant{grant: g})
 			if w.unreported {
-				w.held[len(w.held)-1].until = s.standsUntil(g)
+				w.held[len(w.held)-1].until = cy.rules.standsUntil(g)
 			}
 		})
 	}
 	if len(w.held) == 0 {
 		return
 	}
-	s.forgetWaits(w.start)
-	s.follow([]edge{{w: w}}, w.start, w.end)
-	s.waits = append(s.waits, *w)
+	cy.forgetWaits(w.start)
+	cy.follow([]edge{{w: w}}, w.start, w.end)
+	cy.waits = append(cy.waits, *w)
 }
 
 // forgetWaits drops the waits that no wait which is still open can overlap.
-func (s *Sweep) forgetWaits(oldest int64) {
-	for _, k := range s.keys {
+func (cy *cycles) forgetWaits(oldest int64) {
+	for _, k := range cy.book.keys {
 		if k.waitHead != nil {
 			oldest = min(oldest, k.waitHead.inv)
 		}
 	}
-	kept := s.waits[:0]
-	for _, w := range s.waits {
+	kept := cy.waits[:0]
+	for _, w := range cy.waits {
 		if w.end > oldest {
 			kept = append(kept, w)
 		}
 	}
-	clear(s.waits[len(kept):])
-	s.waits = kept
+	clear(cy.waits[len(kept):])
+	cy.waits = kept
 }
 
 // follow extends a path of waiting clients, all of whom waited from from to to,
 // until it comes back to where it began.
-func (s *Sweep) follow(path []edge, from, to int64) {
+func (cy *cycles) follow(path []edge, from, to int64) {
 	wanted := path[len(path)-1].w.key.id
 	for _, g := range path[0].w.held {
 		if len(path) > 1 && g.key == wanted && blocks(g.grant, path[len(path)-1].w) {
 			cycle := append([]edge(nil), path...)
 			cycle[0].g = g
-			s.cycle(cycle, from, to)
+			cy.cycle(cycle, from, to)
 		}
 	}
-	for i := range s.waits {
-		w := &s.waits[i]
+	for i := range cy.waits {
+		w := &cy.waits[i]
 		f, t := max(from, w.start), min(to, w.end)
-		if t-f < s.bound() || onPath(path, w.client) {
+		if t-f < cy.rules.bound() || onPath(path, w.client) {
 			continue
 		}
 		for _, g := range w.held {
 			if g.key == wanted && blocks(g.grant, path[len(path)-1].w) {
 				copied := *w // the list moves
-				s.follow(append(path[:len(path):len(path)], edge{w: &copied, g: g}), f, t)
+				cy.follow(append(path[:len(path):len(path)], edge{w: &copied, g: g}), f, t)
 			}
 		}
 	}
@@ -172,16 +184,16 @@ func onPath(path []edge, client int32) bool {
 
 // unfinished looks for the cycles that acquires close which end without a
 // completion, by t: those of one process of a client, or (0, 0) all.
-func (s *Sweep) unfinished(client, process int32, t int64) {
-	if !s.judged.crossing {
+func (cy *cycles) unfinished(client, process int32, t int64) {
+	if !cy.crossing {
 		return
 	}
 	var asking []*op
 	if client != 0 {
-		asking = slices.Clone(s.clients[client].asking)
+		asking = slices.Clone(cy.book.clients[client].asking)
 		slices.SortStableFunc(asking, func(a, b *op) int { return int(a.key) - int(b.key) })
 	} else {
-		for _, k := range s.keys {
+		for _, k := range cy.book.keys {
 			for o := k.waitHead; o != nil; o = o.next {
 				asking = append(asking, o)
 			}
@@ -189,38 +201,38 @@ func (s *Sweep) unfinished(client, process int32, t int64) {
 	}
 	for _, o := range asking {
 		if process == 0 || o.process <= process {
-			s.judgeCycle(s.keys[o.key], o, t)
+			cy.judgeCycle(cy.book.keys[o.key], o, t)
 		}
 	}
 }
 
 // cycle has a cycle decided, once the faults around it and the fate of its promises are known.
-func (s *Sweep) cycle(path []edge, from, to int64) {
-	s.putOff(from, func() {
+func (cy *cycles) cycle(path []edge, from, to int64) {
+	cy.findings.putOff(from, func() {
 		f, t := from, to
 		for _, e := range path {
-			f, t = max(f, e.g.end), min(t, stamp(e.g.until, s.standsUntil(e.g.grant)))
+			f, t = max(f, e.g.end), min(t, stamp(e.g.until, cy.rules.standsUntil(e.g.grant)))
 		}
-		longest, calm := s.calmUntil(path, f, t, injectedOnly), s.calmUntil(path, f, t, anyFault)
-		j := judgement{violated: longest-f >= s.bound(), stallOnly: calm-f < s.bound() || unreported(path)}
+		longest, calm := cy.faults.calmUntil(path, f, t, injectedOnly), cy.faults.calmUntil(path, f, t, anyFault)
+		j := judgement{violated: longest-f >= cy.rules.bound(), stallOnly: calm-f < cy.rules.bound() || unreported(path)}
 		if t = calm; j.stallOnly {
 			t = longest
 		}
 		w := path[0].w
-		if !j.violated || s.cut && s.now < t+s.delay || w.told || w.open && j.stallOnly {
+		if !j.violated || cy.book.cut && cy.book.now < t+cy.rules.delay || w.told || w.open && j.stallOnly {
 			return
 		}
-		w.told, w.open = s.reentrant && !j.stallOnly, s.reentrant
-		s.record(&deadlock, w.key, j, j, func(judgement) *Violation { return s.tellCycle(path, f, t) })
+		w.told, w.open = cy.rules.reentrant && !j.stallOnly, cy.rules.reentrant
+		cy.findings.record(&deadlock, w.key, j, j, func(judgement) *Violation { return cy.tellCycle(path, f, t) })
 	})
 }
 
 // calmUntil is until when no fault of a sort has touched a cycle. What its
 // clients did until the first one is enough, if it is long enough.
-func (s *Sweep) calmUntil(path []edge, from, to int64, which faultFilter) int64 {
+func (fs *faults) calmUntil(path []edge, from, to int64, which faultFilter) int64 {
 	for _, e := range path {
-		since := max(from-s.header.TTL, s.restsSince(e.g.grant))
-		to = min(to, firstTouch(s.clientSpans(e.w.client), since, which), firstTouch(s.service, since, which))
+		since := max(from-fs.rules.TTL, fs.rules.restsSince(e.g.grant))
+		to = min(to, firstTouch(fs.clientSpans(e.w.client), since, which), firstTouch(fs.service, since, which))
 	}
 	return to
 }
@@ -230,20 +242,9 @@ func unreported(path []edge) bool {
 	return slices.ContainsFunc(path, func(e edge) bool { return e.w.unreported })
 }
 
-// firstTouch is when the first fault of a sort touched at or after since; forever if none did.
-func firstTouch(spans []span, since int64, which faultFilter) int64 {
-	first := int64(forever)
-	for _, sp := range spans {
-		if sp.to >= since && which.takes(sp) {
-			first = min(first, sp.from)
-		}
-	}
-	return first
-}
-
 // standsUntil is until when a grant certainly stood.
-func (s *Sweep) standsUntil(g *grant) int64 {
-	if s.header.Claims.NoExpiry && g.promise == 0 {
+func (r *rules) standsUntil(g *grant) int64 {
+	if r.Claims.NoExpiry && g.promise == 0 {
 		end := g.withdrawn
 		if g.releasing != 0 {
 			end = min(end, g.releasing)
@@ -253,16 +254,16 @@ func (s *Sweep) standsUntil(g *grant) int64 {
 	return g.limit()
 }
 
-func (s *Sweep) tellCycle(path []edge, from, to int64) *Violation {
-	v := &Violation{Property: Deadlock, Key: s.name(path[0].w.key), At: from + s.bound(), From: from, To: to,
-		A: path[0].g.ref(), B: path[1].g.ref()}
+func (cy *cycles) tellCycle(path []edge, from, to int64) *Violation {
+	v := &Violation{Property: Deadlock, Key: cy.rules.name(path[0].w.key), At: from + cy.rules.bound(), From: from,
+		To: to, A: path[0].g.ref(), B: path[1].g.ref()}
 	var proof evidence
 	var parts []string
 	for _, e := range path {
 		proof.add(e.g.id, e.g.start)
 		proof.add(e.w.op, e.w.start)
-		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, s.name(s.keyOf(e.g.grant)),
-			s.name(e.w.key)))
+		parts = append(parts, fmt.Sprintf("client %d had %s and waited for %s", e.w.client, cy.book.nameOf(e.g.grant),
+			cy.rules.name(e.w.key)))
 	}
 	v.Ops = proof.ops()
 	v.Text = fmt.Sprintf("from %s to %s %s: none of them could go on.", seconds(from), seconds(to),

@@ -14,6 +14,7 @@ import (
 // attempt excuses the lock, a late reply does not, and the time of uninjected stalls is taken off.
 const DeadRenewal = "dead-renewal"
 
+// deadRenewal reads, beside rules and findings: figures.
 var deadRenewal = Property{
 	Name:  DeadRenewal,
 	About: "No renewal succeeds with a lease that has already run out.",
@@ -24,9 +25,9 @@ var deadRenewal = Property{
 		}
 		return noLease(h)
 	},
-	unmet: func(s *Sweep) string { return noneOf(s.judged.renewals, "No renewal was answered ok.") },
+	unmet: func(s *Sweep) string { return noneOf(s.figures.judged.renewals, "No renewal was answered ok.") },
 	short: func(s *Sweep) string {
-		return noneOf(s.judged.renewedLeases, "No renewal told when the attempt that succeeded began.")
+		return noneOf(s.figures.judged.renewedLeases, "No renewal told when the attempt that succeeded began.")
 	},
 	stalled: func(n int) string {
 		return fmt.Sprintf("%s only after the lease, which a stall of this machine alone explains, not an injected fault.",
@@ -46,10 +47,10 @@ var deadRenewal = Property{
 
 // judgeRenewed judges a renewal that was answered ok.
 func (s *Sweep) judgeRenewed(g *grant, o *op, e *history.Event) {
-	a := s.leaseAnswer(o, e)
-	s.judged.renewals++
-	if s.tellsLease(&a, o) {
-		s.judged.renewedLeases++
+	a := s.rules.leaseAnswer(o, e)
+	s.figures.judged.renewals++
+	if s.rules.tellsLease(&a, o) {
+		s.figures.judged.renewedLeases++
 	}
 	s.judgeLease(&deadRenewal, "", g, a)
 }

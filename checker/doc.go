@@ -596,7 +596,7 @@
 //
 //	A.acquire [0,1], A is gone at 10; B asks again and again, and is granted the key at 6,410
 //
-// # Stuck locks: the inquiry
+// # Stuck locks: the diagnosis
 //
 // The harness does not only wait. When a key is stuck as its clients see it, and no fault is in
 // force, it enters phase "ask": a fresh client asks while the workload goes on. If that one is
@@ -784,7 +784,7 @@
 //
 // A semaphore's grants are compared only where more were beside each other than it has
 // permits. Where thousands are beside each other, time grows with their square
-// (TestCrowdOfEqualStamps). Of sessions that a fault may have ended, a search for those
+// (TestPermitsOfEqualStamps). Of sessions that a fault may have ended, a search for those
 // that exclude each other gives up after 2^17 comparisons, and then convicts nobody.
 //
 // Two things make memory grow: a client that waits, or lies frozen while it holds,

@@ -12,6 +12,7 @@ import (
 // tells. That the same request was applied twice is the store's doing, and not counted.
 const DuplicateEffect = "duplicate-effect"
 
+// duplicateEffect reads, beside rules and findings: book, explanations, faults.
 var duplicateEffect = Property{
 	Name:  DuplicateEffect,
 	kinds: []string{KindStale, KindInFlight},
@@ -56,7 +57,7 @@ type effect struct {
 // one entry an order, or a tick.
 func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	what := int64(0)
-	if s.header.Workload == workloadLeader {
+	if s.rules.Workload == workloadLeader {
 		what = e.Value
 	}
 	if k.effects == nil {
@@ -79,14 +80,14 @@ func (s *Sweep) judgeEffect(k *keyState, w writer, o *op, e *history.Event) {
 	}
 	w.g.corrupt = true
 	second := effect{w, o}
-	s.putOff(s.now, func() {
-		plain := s.repeated(first, second, false)
+	s.findings.putOff(s.book.now, func() {
+		plain := s.explanations.repeated(first, second, false)
 		trusting := plain
 		// tokens of two locks tell nothing of each other
-		if s.tokens && s.exclude(first.g, second.g) {
-			trusting = s.repeated(first, second, true)
+		if s.rules.tokens && s.rules.exclude(first.g, second.g) {
+			trusting = s.explanations.repeated(first, second, true)
 		}
-		s.record(&duplicateEffect, s.keyOf(second.g), plain, trusting,
+		s.findings.record(&duplicateEffect, s.book.keyOf(second.g), plain, trusting,
 			func(j judgement) *Violation { return s.tellRepeated(k, first, second, what, j, j != plain) })
 	}, first.g, w.g)
 }
@@ -99,20 +100,20 @@ func inTurn(x, y effect, tokens bool) (a, b effect) {
 	return y, x
 }
 
-func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
+func (ex *explanations) repeated(first, second effect, tokens bool) judgement {
 	j := judgement{violated: true, severity: Corrupting}
 	a, b := inTurn(first, second, tokens)
-	if s.exclusive && a.g != b.g && later(b.g, a.g, tokens) {
+	if ex.rules.exclusive && a.g != b.g && later(b.g, a.g, tokens) {
 		var begun int64
 		j.kind, begun = writeKind(a.writer, a.o, b.g)
-		j.stallOnly = s.exclude(a.g, b.g) && s.stallExplains(a.g, b.g, a.at)
-		j.pattern = s.writePattern(a.g, b.g, j.kind, begun, tokens)
-	} else if s.exclusive {
+		j.stallOnly = ex.rules.exclude(a.g, b.g) && ex.stallExplains(a.g, b.g, a.at)
+		j.pattern = ex.writePattern(a.g, b.g, j.kind, begun, tokens)
+	} else if ex.rules.exclusive {
 		j.pattern = PatternUnexplained
 	}
-	if a.g != b.g && s.exclude(a.g, b.g) && (j.pattern == PatternUnexplained || s.inPromise(b.g, a.g)) {
+	if a.g != b.g && ex.rules.exclude(a.g, b.g) && (j.pattern == PatternUnexplained || ex.inPromise(b.g, a.g)) {
 		// two held the key, so both did the work
-		if pair := s.pairJudgement(a.g, b.g, tokens); pair.violated {
+		if pair := ex.pairJudgement(a.g, b.g, tokens); pair.violated {
 			j.pattern = pair.pattern
 		}
 	}
@@ -121,16 +122,16 @@ func (s *Sweep) repeated(first, second effect, tokens bool) judgement {
 
 func (s *Sweep) tellRepeated(k *keyState, first, second effect, what int64, j judgement, tokens bool) *Violation {
 	a, b := inTurn(first, second, tokens)
-	v := &Violation{Property: DuplicateEffect, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: second.at,
+	v := &Violation{Property: DuplicateEffect, Kind: j.kind, Severity: Corrupting, Key: s.rules.name(k), At: second.at,
 		From: first.at, To: second.at, A: a.g.ref(), B: b.g.ref()}
 	var proof evidence
 	for _, x := range [2]effect{first, second} {
 		proof.add(x.g.id, x.g.start)
 		proof.add(x.op, x.at)
 	}
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(second.at, a.g, b.g)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(second.at, a.g, b.g)
 	done := fmt.Sprintf("order %s was charged twice", v.Key)
-	if s.header.Workload == workloadLeader {
+	if s.rules.Workload == workloadLeader {
 		done = fmt.Sprintf("tick %d of %s ran twice", what, v.Key)
 	}
 	v.Text = fmt.Sprintf("%s: by %s at %s and by %s at %s", done, who(first.g), seconds(first.at), who(second.g),

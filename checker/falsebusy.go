@@ -2,7 +2,6 @@ package checker
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -15,6 +14,7 @@ import (
 // leaves that behind. It shuts everybody out, itself included.
 const FalseBusy = "false-busy"
 
+// falseBusy reads, beside rules and findings: book, explanations, faults, figures.
 var falseBusy = Property{
 	Name:  FalseBusy,
 	About: "An acquire is told that the key is taken only if another can have it.",
@@ -25,7 +25,7 @@ var falseBusy = Property{
 		}
 		return noLock(h)
 	},
-	unmet: func(s *Sweep) string { return noneOf(s.stats.Busy, "No client was told that a key is taken.") },
+	unmet: func(s *Sweep) string { return noneOf(s.figures.stats.Busy, "No client was told that a key is taken.") },
 	stalled: func(n int) string {
 		return fmt.Sprintf("%s that the key is taken, which a stall of this machine alone explains, not an injected fault.",
 			count(n, "client was told", "clients were told"))
@@ -63,25 +63,25 @@ func (k *keyState) leaveBehind(t int64) { k.leftAt = max(k.leftAt, t) }
 // some. An answer to a set is explained if anybody may have any of its keys.
 func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 	o := asked[0]
-	if !s.soleAsks(asked) || s.fresh(o.client) {
+	if !s.explanations.soleAsks(asked) || s.rules.fresh(o.client) {
 		return
 	}
-	keys, inv, start, end := s.keysOf(nil, asked...), o.inv, o.start, stamp(e.End, e.Time)
+	keys, inv, start, end := s.book.keysOf(nil, asked...), o.inv, o.start, stamp(e.End, e.Time)
 	k, id, client := keys[0], o.id, o.client
 	granted, last := k.granted+1, k.lastGrant
 	if last != nil {
 		pin(last)
 	}
-	lost := s.lostAsks(asked)
-	s.putOff(inv, func() {
-		if s.mayStand(lost, inv) || k.accused == granted || s.garbled() || s.serviceStruck(inv, end) {
+	lost := s.book.lostAsks(asked)
+	s.findings.putOff(inv, func() {
+		if s.faults.mayStand(lost, inv) || k.accused == granted || s.book.garbled() || s.faults.serviceStruck(inv, end) {
 			return
 		}
-		j := judgement{violated: true, stallOnly: touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}
+		j := judgement{violated: true, stallOnly: touched(s.faults.service, inv-s.rules.lifetime(), end, uninjectedOnly)}
 		if j.stands() {
 			k.accused = granted // the cause is one, until the key is granted again
 		}
-		s.record(&falseBusy, k, j, j, func(judgement) *Violation {
+		s.findings.record(&falseBusy, k, j, j, func(judgement) *Violation {
 			return s.tellBusy(keys, last, id, client, start,
 				end)
 		})
@@ -90,9 +90,9 @@ func (s *Sweep) judgeBusy(asked []*op, e *history.Event) {
 
 // soleAsks reports whether nobody else had the keys of a call, or asked for
 // them, and nothing that was left behind can stand there.
-func (s *Sweep) soleAsks(asked []*op) bool {
+func (ex *explanations) soleAsks(asked []*op) bool {
 	for _, o := range asked {
-		if k := s.keys[o.key]; k.soleAsk != o.id || !s.nothingLeft(k, o.inv) {
+		if k := ex.book.keys[o.key]; k.soleAsk != o.id || !ex.faults.nothingLeft(k, o.inv) {
 			return false
 		}
 	}
@@ -100,12 +100,12 @@ func (s *Sweep) soleAsks(asked []*op) bool {
 }
 
 // nothingLeft reports whether nothing that was left behind can still stand at t.
-func (s *Sweep) nothingLeft(k *keyState, t int64) bool {
+func (fs *faults) nothingLeft(k *keyState, t int64) bool {
 	left := max(k.leftAt, k.vanishedAt)
-	if left == 0 || s.neverEnds() {
+	if left == 0 || fs.neverEnds() {
 		return left == 0
 	}
-	return t-left-s.stalledIn(left, t) > s.lifetime()
+	return t-left-fs.stalledIn(left, t) > fs.rules.lifetime()
 }
 
 // lostAsk is a client's last acquire of unknown fate.
@@ -116,9 +116,9 @@ type lostAsk struct {
 
 // lostAsks are the acquires of unknown fate that may have left something behind
 // where others are asked for.
-func (s *Sweep) lostAsks(asked []*op) (all []lostAsk) {
+func (bk *book) lostAsks(asked []*op) (all []lostAsk) {
 	for _, o := range asked {
-		for c := range s.keys[o.key].by.eachLoose {
+		for c := range bk.keys[o.key].by.eachLoose {
 			switch {
 			case c.missing > 0:
 				all = append(all, lostAsk{c.client, forever})
@@ -134,15 +134,16 @@ func (s *Sweep) lostAsks(asked []*op) (all []lostAsk) {
 // stand at t. It stands for a TTL and the slack, or for as long as the lock
 // claims (Claims.Abandons) and the slack. A request that a fault held back is
 // sent again later and later, so its fault counts for twice its time.
-func (s *Sweep) mayStand(lost []lostAsk, t int64) bool {
+func (fs *faults) mayStand(lost []lostAsk, t int64) bool {
 	for _, ask := range lost {
 		left := ask.at
-		for _, sp := range s.clientSpans(ask.client) {
+		for _, sp := range fs.clientSpans(ask.client) {
 			if sp.injected && sp.from <= ask.at {
 				left = max(left, sp.calmAt())
 			}
 		}
-		if left == forever || s.neverEnds() || t-left-s.stalledIn(left, t) <= s.lifetime()-s.header.TTL+s.abandons() {
+		if left == forever || fs.neverEnds() ||
+			t-left-fs.stalledIn(left, t) <= fs.rules.lifetime()-fs.rules.TTL+fs.rules.abandons() {
 			return true
 		}
 	}
@@ -150,39 +151,34 @@ func (s *Sweep) mayStand(lost []lostAsk, t int64) bool {
 }
 
 // neverEnds reports whether nothing says when something ends that was left behind.
-func (s *Sweep) neverEnds() bool {
-	claims := &s.header.Claims
-	return claims.NoExpiry || s.skewedSince != 0 || claims.Validity == validitySession && s.header.Slack == 0
-}
-
-// lifetime is for how long at most a lease or a session stands that nobody renews.
-func (s *Sweep) lifetime() int64 {
-	return int64(Lifetime(time.Duration(s.header.TTL), time.Duration(s.header.Slack)))
+func (fs *faults) neverEnds() bool {
+	claims := &fs.rules.Claims
+	return claims.NoExpiry || fs.skewedSince != 0 || claims.Validity == validitySession && fs.rules.Slack == 0
 }
 
 // serviceStruck reports whether an injected fault of the service may have
 // brought back what was given up, until some instant between two others.
-func (s *Sweep) serviceStruck(from, to int64) bool {
-	if s.header.Claims.NoExpiry || s.skewedSince != 0 {
-		return s.struck
+func (fs *faults) serviceStruck(from, to int64) bool {
+	if fs.rules.Claims.NoExpiry || fs.skewedSince != 0 {
+		return fs.struck
 	}
-	return touched(s.service, from-s.lifetime(), to, injectedOnly)
+	return touched(fs.service, from-fs.rules.lifetime(), to, injectedOnly)
 }
 
 func (s *Sweep) tellBusy(keys []*keyState, last *grant, id int64, client int32, start, end int64) *Violation {
 	k := keys[0]
-	v := &Violation{Property: FalseBusy, Key: s.name(k), At: end, From: start, To: end, Ops: []int64{id}}
+	v := &Violation{Property: FalseBusy, Key: s.rules.name(k), At: end, From: start, To: end, Ops: []int64{id}}
 	settled := "it had never been granted"
 	if last != nil {
 		v.A, v.Ops = last.ref(), []int64{last.id, id}
 		settled = fmt.Sprintf("its last grant, to client %d, was settled", last.client)
 	}
-	for _, sp := range s.clientSpans(client) {
+	for _, sp := range s.faults.clientSpans(client) {
 		if sp.from <= end && sp.to >= start {
 			v.Faults = append(v.Faults, sp.id)
 		}
 	}
 	v.Text = fmt.Sprintf("client %d asked for %s from %s on and was told at %s that it is taken, but no other client could have it: %s, and nobody else asked.",
-		client, s.namesOf(keys), seconds(start), seconds(end), settled)
+		client, s.rules.namesOf(keys), seconds(start), seconds(end), settled)
 	return v
 }

@@ -11,6 +11,7 @@ import (
 // by an answer "not held" or a lost-event, although the grant certainly stood.
 const FalseLoss = "false-loss"
 
+// falseLoss reads, beside rules and findings: book, explanations, faults, figures.
 var falseLoss = Property{
 	Name:  FalseLoss,
 	About: "A client is told that its grant is lost only if it may be.",
@@ -27,7 +28,7 @@ var falseLoss = Property{
 		return noLock(h)
 	},
 	unmet: func(s *Sweep) string {
-		return noneOf(s.judged.losses, "No client was told that its grant is lost.")
+		return noneOf(s.figures.judged.losses, "No client was told that its grant is lost.")
 	},
 	stalled: func(n int) string {
 		return fmt.Sprintf("%s that its grant is lost, which a stall of this machine alone explains, not an injected fault.", count(n, "client was told", "clients were told"))
@@ -63,7 +64,7 @@ func (s *Sweep) judgeDenied(asked []*op, e *history.Event) {
 	}
 	o := asked[0]
 	if o.kind == history.Release {
-		tried = tried || !s.confirms[history.Release] || end-o.start > s.header.TTL/10
+		tried = tried || !s.rules.confirms[history.Release] || end-o.start > s.rules.TTL/10
 	}
 	s.judgeLoss(o.id, end, tried, grants...)
 }
@@ -73,23 +74,24 @@ func (s *Sweep) judgeDenied(asked []*op, e *history.Event) {
 // the end of a lease a lock may be careful, so a quarter of the TTL must be left.
 func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 	closed := func(g *grant) bool { return g.closed }
-	if !s.asks(&falseLoss) || slices.ContainsFunc(grants, closed) {
+	if !s.rules.asks(&falseLoss) || slices.ContainsFunc(grants, closed) {
 		return
 	}
-	s.judged.losses++
-	doubtful := func(g *grant) bool { return min(g.promise, g.withdrawn)-t < s.header.TTL/4 }
+	s.figures.judged.losses++
+	doubtful := func(g *grant) bool { return min(g.promise, g.withdrawn)-t < s.rules.TTL/4 }
 	if tried || slices.ContainsFunc(grants, doubtful) {
 		return
 	}
 	g := grants[0]
-	s.putOff(s.restsSince(g), func() {
-		gone := func(g *grant) bool { return !s.certainlyStood(g, t) }
+	s.findings.putOff(s.rules.restsSince(g), func() {
+		gone := func(g *grant) bool { return !s.explanations.certainlyStood(g, t) }
 		if slices.ContainsFunc(grants, gone) {
 			return
 		}
-		since := s.restsSince(g)
-		j := judgement{violated: true, stallOnly: s.starved(g, t) || s.disturbed(g.client, since, t, uninjectedOnly)}
-		s.record(&falseLoss, s.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
+		since := s.rules.restsSince(g)
+		j := judgement{violated: true, stallOnly: s.faults.starved(g, t) ||
+			s.faults.disturbed(g.client, since, t, uninjectedOnly)}
+		s.findings.record(&falseLoss, s.book.keyOf(g), j, j, func(judgement) *Violation { return s.tellLoss(g, op, t) })
 	}, grants...)
 }
 
@@ -97,15 +99,15 @@ func (s *Sweep) judgeLoss(op, t int64, tried bool, grants ...*grant) {
 // certain, stalls aside: no other client had, or had been granted, the key, no
 // late release may have freed it, and no fault had touched the service, or what
 // the grant rests on. Only a lease outlives a client that was stopped.
-func (s *Sweep) certainlyStood(g *grant, t int64) bool {
-	since := s.restsSince(g)
-	skewed := s.skewedBy(g.client, t) || s.serviceSkewed != 0 && s.serviceSkewed <= t
-	taken := g.next != 0 && g.next < t || g.beside || s.lateBeside(g, t)
-	if taken || skewed || s.garbled() || touched(s.service, since, t, injectedOnly) {
+func (ex *explanations) certainlyStood(g *grant, t int64) bool {
+	since := ex.rules.restsSince(g)
+	skewed := ex.faults.skewedBy(g.client, t) || ex.faults.serviceSkewed != 0 && ex.faults.serviceSkewed <= t
+	taken := g.next != 0 && g.next < t || g.beside || ex.book.lateBeside(g, t)
+	if taken || skewed || ex.book.garbled() || touched(ex.faults.service, since, t, injectedOnly) {
 		return false
 	}
-	session := s.header.Claims.Validity == validitySession
-	return !slices.ContainsFunc(s.clientSpans(g.client), func(sp span) bool {
+	session := ex.rules.Claims.Validity == validitySession
+	return !slices.ContainsFunc(ex.faults.clientSpans(g.client), func(sp span) bool {
 		return sp.injected && sp.from <= t && sp.to >= since && (session || !stops(sp))
 	})
 }
@@ -113,8 +115,8 @@ func (s *Sweep) certainlyStood(g *grant, t int64) bool {
 // lateBeside reports whether a release of an older grant, which came too late, may
 // have freed g's key by t: one of g's own client, too, because a lock may know its
 // clients by one name each. Its release of unknown fate may come at any time.
-func (s *Sweep) lateBeside(g *grant, t int64) bool {
-	k := s.keyOf(g)
+func (bk *book) lateBeside(g *grant, t int64) bool {
+	k := bk.keyOf(g)
 	if slices.Contains(k.unsure, g.client) {
 		return true
 	}
@@ -122,8 +124,8 @@ func (s *Sweep) lateBeside(g *grant, t int64) bool {
 }
 
 func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {
-	v := &Violation{Property: FalseLoss, Key: s.name(s.keyOf(g)), At: t, From: g.end, To: t, A: g.ref(),
-		Faults: s.faultsOf(t, g)}
+	v := &Violation{Property: FalseLoss, Key: s.book.nameOf(g), At: t, From: g.end, To: t, A: g.ref(),
+		Faults: s.faults.faultsOf(t, g)}
 	var proof evidence
 	proof.add(g.id, g.start)
 	told := "by a lost-event"

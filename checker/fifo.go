@@ -12,6 +12,7 @@ import (
 // later. Invocations would not do: a request may lie in a slow pipe.
 const FIFO = "fifo"
 
+// fifo reads, beside rules and findings: book, faults, figures.
 var fifo = Property{
 	Name:  FIFO,
 	About: "Waiters are granted the key in the order in which they were enqueued.",
@@ -22,7 +23,7 @@ var fifo = Property{
 		return ""
 	},
 	short: func(s *Sweep) string {
-		return noneOf(s.judged.enqueued,
+		return noneOf(s.figures.judged.enqueued,
 			"No grant told when its waiter was enqueued, although the lock declares to be fair.")
 	},
 	Words: Words{
@@ -39,7 +40,7 @@ var fifo = Property{
 // queue. Each overtaking counts once.
 func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 	if g.enqueued != 0 && !g.ofSet {
-		s.judged.enqueued++
+		s.figures.judged.enqueued++
 	}
 	for x := range k.open.all {
 		if !inItsTurn(x, g) {
@@ -48,11 +49,11 @@ func (s *Sweep) judgeQueue(k *keyState, g *grant) {
 	}
 	// Who began to ask before g was enqueued, was not certainly granted after
 	// it, and has no greater token, was in its turn.
-	met := func(entry *pastEntry) bool {
+	met := func(entry *settledEntry) bool {
 		return g.enqueued != 0 && entry.asked > g.enqueued || entry.earliest > g.end ||
-			s.tokens && (entry.top.above(g.token) || entry.reader.above(g.token))
+			s.rules.tokens && (entry.top.above(g.token) || entry.reader.above(g.token))
 	}
-	for x := range k.past.newest(met) {
+	for x := range k.settled.newest(met) {
 		if !inItsTurn(x, g) {
 			s.judgeOvertaking(x, g)
 		}
@@ -71,14 +72,15 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 	}
 	for _, pair := range [2][2]*grant{{x, y}, {y, x}} {
 		first, waiter := pair[0], pair[1]
-		if waiter.enqueued == 0 || waiter.ofSet || waiter.enqueued >= first.start || !later(waiter, first, s.tokens) {
+		if waiter.enqueued == 0 || waiter.ofSet || waiter.enqueued >= first.start ||
+			!later(waiter, first, s.rules.tokens) {
 			continue
 		}
-		s.putOff(waiter.start, func() {
-			if s.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
+		s.findings.putOff(waiter.start, func() {
+			if s.faults.disturbed(waiter.client, waiter.start, waiter.end, anyFault) {
 				return
 			}
-			s.record(&fifo, s.keyOf(waiter), judgement{violated: later(waiter, first, false)},
+			s.findings.record(&fifo, s.book.keyOf(waiter), judgement{violated: later(waiter, first, false)},
 				judgement{violated: true}, func(judgement) *Violation {
 					return s.tellOvertaken(first, waiter)
 				})
@@ -87,7 +89,7 @@ func (s *Sweep) judgeOvertaking(x, y *grant) {
 }
 
 func (s *Sweep) tellOvertaken(first, waiter *grant) *Violation {
-	v := &Violation{Property: FIFO, Key: s.name(s.keyOf(waiter)), At: first.end, From: waiter.enqueued, To: waiter.end,
+	v := &Violation{Property: FIFO, Key: s.book.nameOf(waiter), At: first.end, From: waiter.enqueued, To: waiter.end,
 		A: first.ref(), B: waiter.ref()}
 	var proof evidence
 	proof.add(waiter.id, waiter.start)

@@ -7,6 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// What is counted and measured of a run: a verdict's figures.
+
 // Stats describes what the run did; a verdict without enough of it is inconclusive.
 type Stats struct {
 	Events int64 `json:"events"`
@@ -43,6 +45,26 @@ type Stats struct {
 	Recovered time.Duration `json:"recovered_ns"`
 	// OpenMax is the greatest number of grants that the judge had to remember at once.
 	OpenMax int `json:"open_max"`
+}
+
+// figures are what is counted and measured of a run.
+type figures struct {
+	stats  Stats
+	times  [timingCount]histogram
+	judged tallied
+	counts []tick // what the service said of itself
+	// compared counts the comparisons of grants of semaphores.
+	compared   int
+	tokensSeen bool
+}
+
+// sum returns the statistics of the whole, but for those of its faults. overlapped are the grants
+// that were not exclusive.
+func (fg *figures) sum(overlapped int64) Stats {
+	st := fg.stats
+	st.AcquireP50, st.AcquireP99 = fg.times[timeWait].quantile(0.50), fg.times[timeWait].quantile(0.99)
+	st.Timings, st.Overlapped = fg.timings(), rateOf(overlapped, st.Grants)
+	return st
 }
 
 // The timings.
@@ -151,24 +173,15 @@ func rateOf(count, of int64) Rate {
 }
 
 // timings sums the histograms up.
-func (s *Sweep) timings() (all []Timing) {
-	for i := range s.times {
+func (fg *figures) timings() (all []Timing) {
+	for i := range fg.times {
 		// where calls and answers have one stamp, nothing was measured
-		if h := &s.times[i]; h.max > 0 {
+		if h := &fg.times[i]; h.max > 0 {
 			all = append(all, Timing{What: timingNames[i], Count: h.n, P50: h.quantile(0.50), P95: h.quantile(0.95),
 				P99: h.quantile(0.99), Max: time.Duration(h.max)})
 		}
 	}
 	return all
-}
-
-// noteOverlapped counts a grant, under each reading of the key's tokens, that
-// was not exclusive; once each.
-func (s *Sweep) noteOverlapped(g *grant, reading int) {
-	if bit := uint8(1) << reading; g.overlapped&bit == 0 && !s.fresh(g.client) {
-		g.overlapped |= bit
-		s.keyOf(g).tally[reading].overlapped++
-	}
 }
 
 // orphan is a key whose holder has died.
@@ -198,12 +211,37 @@ func (k *keyState) orphaned(client, process int32, t int64) {
 }
 
 // recovered notes the first grant of a key after its holder's death.
-func (s *Sweep) recoveredBy(k *keyState, g *grant) {
+func (fg *figures) recoveredBy(k *keyState, g *grant) {
 	if g.end < k.orphan.died {
 		return
 	}
 	if k.orphan.asked != 0 {
-		s.times[timeRecovery].add(g.end - k.orphan.asked)
+		fg.times[timeRecovery].add(g.end - k.orphan.asked)
 	}
 	k.orphan = orphan{}
+}
+
+// tallied is how much there was to judge some properties by; a pass needs some of it.
+type tallied struct {
+	asked, confirmations, leases, enqueued int64 // asked: ops whose answer would confirm a hold
+	// losses counts the news of losses, passed the grants of a released key to
+	// a client that asked alone.
+	losses, passed int64
+	// renewals counts those that were answered ok, renewedLeases those of them
+	// that tell enough of their lease.
+	renewals, renewedLeases int64
+}
+
+// countWrite counts a write, and reports whether the store took it.
+func (fg *figures) countWrite(e *history.Event) (taken bool) {
+	switch {
+	case e.Refused:
+		fg.stats.Refused++
+	case e.Conflict:
+		fg.stats.Conflicts++
+	default:
+		fg.stats.Accepted++
+		return true
+	}
+	return false
 }

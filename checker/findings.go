@@ -5,6 +5,24 @@ import (
 	"sort"
 )
 
+// findings are what violates a property, or may: those that wait for the faults around them, and
+// those that are decided.
+type findings struct {
+	rules *rules
+	book  *book
+	opts  Options
+
+	pending []pending
+	decided int   // how many of them, from the front
+	nextDue int64 // when the first of the others is due
+
+	found [][]found // by the place of the property
+	nr    int64     // of the last one
+	// defectsKept is how many places at the end of the full list of
+	// double-holds have been looked through for room (keepDefect).
+	defectsKept int
+}
+
 // pending is a finding that is not decided yet: a fault that explains it may be recorded a
 // little later than what it explains (a stall is noticed when the late heartbeat comes).
 type pending struct {
@@ -15,28 +33,28 @@ type pending struct {
 
 // putOff puts a finding off until the faults around it are certainly known. Faults
 // from oldest on matter to it, and those since the grants that it looks at.
-func (s *Sweep) putOff(oldest int64, decide func(), grants ...*grant) {
+func (fi *findings) putOff(oldest int64, decide func(), grants ...*grant) {
 	for _, g := range grants {
 		g.pinned, oldest = true, min(oldest, g.earliest)
 	}
-	s.pending = append(s.pending, pending{due: s.now + s.delay, oldest: oldest, decide: decide})
-	s.nextDue = s.pending[s.decided].due
+	fi.pending = append(fi.pending, pending{due: fi.book.now + fi.rules.delay, oldest: oldest, decide: decide})
+	fi.nextDue = fi.pending[fi.decided].due
 }
 
 // decide decides the findings that are due at now, first found first.
-func (s *Sweep) decide(now int64) {
-	for ; s.decided < len(s.pending) && s.pending[s.decided].due <= now; s.decided++ {
-		s.pending[s.decided].decide()
-		s.pending[s.decided] = pending{}
+func (fi *findings) decide(now int64) {
+	for ; fi.decided < len(fi.pending) && fi.pending[fi.decided].due <= now; fi.decided++ {
+		fi.pending[fi.decided].decide()
+		fi.pending[fi.decided] = pending{}
 	}
-	if s.decided > 64 && 2*s.decided > len(s.pending) || s.decided == len(s.pending) {
-		n := copy(s.pending, s.pending[s.decided:])
-		clear(s.pending[n:])
-		s.pending, s.decided = s.pending[:n], 0
+	if fi.decided > 64 && 2*fi.decided > len(fi.pending) || fi.decided == len(fi.pending) {
+		n := copy(fi.pending, fi.pending[fi.decided:])
+		clear(fi.pending[n:])
+		fi.pending, fi.decided = fi.pending[:n], 0
 	}
-	s.nextDue = forever
-	if s.decided < len(s.pending) {
-		s.nextDue = s.pending[s.decided].due
+	fi.nextDue = forever
+	if fi.decided < len(fi.pending) {
+		fi.nextDue = fi.pending[fi.decided].due
 	}
 }
 
@@ -102,9 +120,9 @@ func (t *tally) count(p *Property) (violated, stalled int, kinds map[string]int)
 }
 
 // total sums up what was found on all keys, as the reading of each key's tokens has it that holds.
-func (s *Sweep) total() (sum tally) {
-	for _, k := range s.keys {
-		t := &k.tally[s.reading(k)]
+func (fi *findings) total() (sum tally) {
+	for _, k := range fi.book.keys {
+		t := &k.tally[fi.rules.reading(k)]
 		for _, e := range t.entries {
 			sum.add(e)
 		}
@@ -153,8 +171,8 @@ type found struct {
 // record counts a finding under both readings of the key's tokens, and keeps its
 // particulars while there is room. What time alone shows is certain; what needs the tokens
 // waits for the end, since a later grant may yet prove that the tokens can't be trusted.
-func (s *Sweep) record(p *Property, k *keyState, plain, trusting judgement, tell func(judgement) *Violation) {
-	if !s.asks(p) {
+func (fi *findings) record(p *Property, k *keyState, plain, trusting judgement, tell func(judgement) *Violation) {
+	if !fi.rules.asks(p) {
 		return // what is not judged is neither counted nor told
 	}
 	k.tally[0].judged(p, plain)
@@ -163,83 +181,93 @@ func (s *Sweep) record(p *Property, k *keyState, plain, trusting judgement, tell
 	if !certain && !trusting.stands() {
 		return
 	}
-	list := s.listOf(p, k, certain)
-	full, defect := len(*list) >= s.opts.Keep, s.keepsDefect(p, plain)
-	if full && !defect && !(certain && s.opts.OnViolation != nil) {
+	list := fi.listOf(p, k, certain)
+	full, defect := len(*list) >= fi.opts.Keep, fi.keepsDefect(p, plain)
+	if full && !defect && !(certain && fi.opts.OnViolation != nil) {
 		return
 	}
-	s.foundNr++
-	f := found{nr: s.foundNr, key: k, plain: plain.told(tell)}
+	fi.nr++
+	f := found{nr: fi.nr, key: k, plain: plain.told(tell)}
 	if f.trusting = f.plain; trusting != plain {
 		f.trusting = trusting.told(tell)
 	}
-	if certain && s.opts.OnViolation != nil {
-		s.opts.OnViolation(*f.plain)
+	if certain && fi.opts.OnViolation != nil {
+		fi.opts.OnViolation(*f.plain)
 	}
 	if !full {
 		*list = append(*list, f)
 	} else if defect {
-		s.keepDefect(p, f)
+		fi.keepDefect(p, f)
 	}
 }
 
 // listOf is where a violation is kept: certain ones with the property, those that need the tokens
 // with their key.
-func (s *Sweep) listOf(p *Property, k *keyState, certain bool) *[]found {
+func (fi *findings) listOf(p *Property, k *keyState, certain bool) *[]found {
 	if certain {
-		return &s.found[p.place]
+		return &fi.found[p.place]
 	}
 	if k.byToken == nil {
-		k.byToken = make([][]found, len(s.found))
+		k.byToken = make([][]found, len(fi.found))
 	}
 	return &k.byToken[p.place]
 }
 
 // keepsDefect reports whether the violation is a defect of which one is kept
 // though there is no room left.
-func (s *Sweep) keepsDefect(p *Property, j judgement) bool {
-	return s.opts.KeepDefects && p.kindBlame != nil && j.stands() && p.blameOf(j.kind) == Defect
-}
-
-// trusted reports whether the key's tokens can be trusted to order its grants.
-// Final only at the end of the history.
-func (s *Sweep) trusted(k *keyState) bool { return s.tokens && !k.tokenBroken }
-
-// reading is the index of the tally that holds for the key.
-func (s *Sweep) reading(k *keyState) int {
-	if s.trusted(k) {
-		return 1
-	}
-	return 0
+func (fi *findings) keepsDefect(p *Property, j judgement) bool {
+	return fi.opts.KeepDefects && p.kindBlame != nil && j.stands() && p.blameOf(j.kind) == Defect
 }
 
 // gather puts together what is kept of a property: certain violations, and
 // those by token on keys whose tokens kept their order.
-func (s *Sweep) gather(p *Property) (kept []Violation) {
-	all := slices.Clone(s.found[p.place])
-	for _, k := range s.keys {
-		if s.trusted(k) && k.byToken != nil {
+func (fi *findings) gather(p *Property) (kept []Violation) {
+	all := slices.Clone(fi.found[p.place])
+	for _, k := range fi.book.keys {
+		if fi.rules.trusted(k) && k.byToken != nil {
 			all = append(all, k.byToken[p.place]...)
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].nr < all[j].nr })
 	for _, f := range all {
-		if len(kept) == s.opts.Keep {
+		if len(kept) == fi.opts.Keep {
 			break
 		}
 		v := f.plain
-		if s.trusted(f.key) {
+		if fi.rules.trusted(f.key) {
 			v = f.trusting
 		}
 		if v == nil {
 			continue // this reading counts another write of the same pair instead
 		}
 		kept = append(kept, *v)
-		if f.plain == nil && s.opts.OnViolation != nil {
-			s.opts.OnViolation(*v)
+		if f.plain == nil && fi.opts.OnViolation != nil {
+			fi.opts.OnViolation(*v)
 		}
 	}
 	// Found when the later act was judged, they are read in the order in which they happened.
 	sort.SliceStable(kept, func(i, j int) bool { return kept[i].At < kept[j].At })
 	return kept
+}
+
+// noteOverlapped counts a grant, under each reading of the key's tokens, that
+// was not exclusive; once each.
+func (fi *findings) noteOverlapped(g *grant, reading int) {
+	if bit := uint8(1) << reading; g.overlapped&bit == 0 && !fi.rules.fresh(g.client) {
+		g.overlapped |= bit
+		fi.book.keyOf(g).tally[reading].overlapped++
+	}
+}
+
+// keepDefect keeps a violation of a property that is a certain defect though
+// there is no room: the last one goes that is none.
+func (fi *findings) keepDefect(p *Property, f found) {
+	list := fi.found[p.place]
+	for n := len(list) - fi.defectsKept - 1; n >= 0; n-- {
+		fi.defectsKept++
+		if p.blameOf(list[n].plain.Kind) != Defect {
+			list[n] = f
+			return
+		}
+	}
 }

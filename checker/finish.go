@@ -6,37 +6,36 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// The end of a judgement: what was found becomes a verdict.
+
 // Finish ends the sweep and returns the verdict. truncated tells that the
 // history was cut: what it shows for certain stands, and nothing passes.
 func (s *Sweep) Finish(truncated bool) Verdict {
-	s.cut = truncated
-	s.unfinished(0, 0, s.now)
-	for _, k := range s.keys {
+	s.book.cut = truncated
+	s.cycles.unfinished(0, 0, s.book.now)
+	for _, k := range s.book.keys {
 		for g := k.open.first(); g != nil; g = k.open.first() {
-			s.end(g, forever)
+			s.book.end(g, forever)
 			g.open = 0
 			s.settle(g)
 		}
 	}
-	s.decide(forever)
+	s.findings.decide(forever)
 	for _, p := range properties {
-		if p.finish != nil && s.asks(p) {
+		if p.finish != nil && s.rules.asks(p) {
 			p.finish(s, p)
 		}
 	}
-	s.eachOpen(func(o *op) {
+	s.records.eachOpen(func(o *op) {
 		switch {
 		case !o.done:
-			s.stats.Indefinite++
+			s.figures.stats.Indefinite++
 		case o.definite: // all that an op which was answered can still wait for is its entry
 			s.ledger.missing++
 		}
 	})
-	found := s.total()
-	s.stats.AcquireP50, s.stats.AcquireP99 = s.times[timeWait].quantile(0.50), s.times[timeWait].quantile(0.99)
-	s.stats.Timings, s.stats.Overlapped = s.timings(), rateOf(found.overlapped, s.stats.Grants)
-	s.stats.Faults, s.stats.Bites = s.faultStats, s.biteCount
-	v := Verdict{Truncated: s.cut, Reasons: s.reasons()}
+	found := s.findings.total()
+	v := Verdict{Truncated: s.book.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0
 	for _, p := range properties {
 		r := s.result(p, &found, general)
@@ -45,8 +44,9 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 		}
 		v.Properties = append(v.Properties, r)
 	}
-	s.stats.Stale = int64(v.Properties[unfencedWrite.place].Count)
-	v.Stats = s.stats
+	v.Stats = s.figures.sum(found.overlapped)
+	v.Stats.Faults, v.Stats.Bites = s.faults.stats, s.faults.bites
+	v.Stats.Stale = int64(v.Properties[unfencedWrite.place].Count)
 	v.Severity = found.severity
 	v.Outcome = overall(v)
 	v.Patterns = patternGroups(&found)
@@ -83,8 +83,8 @@ func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 		return r
 	}
 	violated, stalled, kinds := all.count(p)
-	r.Count, r.Violations, r.Kinds = violated, s.gather(p), kinds
-	doubt, short := p.amiss(s.header.Doubts), s.short(p, stalled)
+	r.Count, r.Violations, r.Kinds = violated, s.findings.gather(p), kinds
+	doubt, short := p.amiss(s.rules.Doubts), s.short(p, stalled)
 	switch {
 	case violated > 0:
 		r.Outcome, r.Why = Violated, doubt
@@ -106,7 +106,7 @@ func (s *Sweep) result(p *Property, all *tally, general bool) PropertyResult {
 
 // notJudged says why a property is not judged at all; empty when it is.
 func (s *Sweep) notJudged(p *Property) string {
-	if why := p.notClaimed(&s.header); why != "" || p.unmet == nil {
+	if why := p.notClaimed(&s.rules.Header); why != "" || p.unmet == nil {
 		return why
 	}
 	return p.unmet(s)
@@ -130,16 +130,11 @@ func (s *Sweep) short(p *Property, stalled int) string {
 		count(stalled, "conflict", "conflicts"))
 }
 
-// eachOpen calls f for every op that is not finished.
-func (s *Sweep) eachOpen(f func(*op)) {
-	s.numbers.each(func(p *page) { p.each(f) })
-}
-
 // ledgerShort says what the ledger lacks; empty when it is whole.
 func (s *Sweep) ledgerShort() string {
 	l := &s.ledger
 	open := 0
-	s.eachOpen(func(o *op) {
+	s.records.eachOpen(func(o *op) {
 		if (o.kind == history.Read || o.kind == history.Write) && !o.ledgered {
 			open++
 		}
@@ -165,41 +160,41 @@ func (s *Sweep) ledgerShort() string {
 func (s *Sweep) reasons() []string {
 	var why []string
 	add := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	needs := s.header.Needs
-	if s.cut {
+	needs := s.rules.Needs
+	if s.book.cut {
 		add("The history is truncated: it has no end.")
 	}
-	for _, name := range s.toothless {
+	for _, name := range s.faults.toothless {
 		add("Nothing proves that the injected fault took effect: %s.", name)
 	}
-	if n := s.unended(); n > 0 && !s.cut {
+	if n := s.faults.unended(); n > 0 && !s.book.cut {
 		add("%s never ended in the history, so nothing proves that it took effect.",
 			count(n, "An injected fault", "injected faults"))
 	}
-	if s.stats.Grants < int64(needs.Grants) {
-		add("The run made %d grants; a pass needs %d.", s.stats.Grants, needs.Grants)
+	if s.figures.stats.Grants < int64(needs.Grants) {
+		add("The run made %d grants; a pass needs %d.", s.figures.stats.Grants, needs.Grants)
 	}
-	if s.stats.Handovers < int64(needs.Handovers) {
-		add("Contended hand-overs in the run: %d; a pass needs %d.", s.stats.Handovers, needs.Handovers)
+	if s.figures.stats.Handovers < int64(needs.Handovers) {
+		add("Contended hand-overs in the run: %d; a pass needs %d.", s.figures.stats.Handovers, needs.Handovers)
 	}
-	if s.biteCount < needs.Bites {
-		add("The injected faults met a holder %d times; a pass needs %d.", s.biteCount, needs.Bites)
+	if s.faults.bites < needs.Bites {
+		add("The injected faults met a holder %d times; a pass needs %d.", s.faults.bites, needs.Bites)
 	}
-	if s.strays > 0 {
+	if s.book.strays > 0 {
 		add("The history has %s under grants that were over, or that it does not know.",
-			count(int(s.strays), "act", "acts"))
+			count(int(s.book.strays), "act", "acts"))
 	}
-	if s.malformed > 0 {
+	if s.book.malformed > 0 {
 		add("The history has %s that make no sense (a completion without its invocation, an unknown key).",
-			count(int(s.malformed), "event", "events"))
+			count(int(s.book.malformed), "event", "events"))
 	}
 	return why
 }
 
 // unended counts injected faults that have begun and not ended.
-func (s *Sweep) unended() int {
+func (fs *faults) unended() int {
 	n := 0
-	for _, f := range s.faults {
+	for _, f := range fs.open {
 		if f.injected {
 			n++
 		}

@@ -115,13 +115,13 @@ func written(v Verdict) string {
 	for _, g := range v.Patterns {
 		fmt.Fprintf(&b, "pattern %s: %v\n", g.Pattern, g.Counts)
 	}
-	b.WriteString(figures(v.Stats))
+	b.WriteString(figuresIn(v.Stats))
 	return b.String()
 }
 
-// figures are those of a run, one line, and one for each fault. What is zero is
+// figuresIn are those of a run, one line, and one for each fault. What is zero is
 // left out; the times stand as a sum, since none of them decides anything.
-func figures(s Stats) string {
+func figuresIn(s Stats) string {
 	var b strings.Builder
 	for _, n := range []struct {
 		count int64

@@ -6,6 +6,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// The records of ops and grants, and what follows from one grant alone.
+
 // forever is the end of what has no end.
 const forever = math.MaxInt64
 
@@ -115,7 +117,7 @@ type grant struct {
 	corrupt          bool // it has an unfenced write or a lost update, whatever the tokens say
 	corruptByToken   bool // the same, if the key's tokens can be trusted
 	tokenOrderBroken bool // it was counted as out of order
-	crowded, counted bool // it was one holder too many (semaphores), and was counted as such
+	exceeds, counted bool // it was one holder too many (semaphores), and was counted as such
 	ofSet            bool // its acquire asked for several keys
 	nested           bool // its reentrant owner had the key already
 	knownLost        bool // its client declined an op under it, or was told that it is not held
@@ -163,25 +165,25 @@ type footprint struct {
 }
 
 // footprintOn returns a hold's footprint on a protected key.
-func (s *Sweep) footprintOn(g *grant, key history.KeyID) *footprint {
+func (rec *records) footprintOn(g *grant, key history.KeyID) *footprint {
 	if !g.on.used {
 		g.on = footprint{key: key, used: true, version: noBase}
 	}
 	if g.on.key == key {
 		return &g.on
 	}
-	return s.footprintBeside(g, key)
+	return rec.footprintBeside(g, key)
 }
 
 // footprintBeside is footprintOn on another key than the first.
-func (s *Sweep) footprintBeside(g *grant, key history.KeyID) *footprint {
-	for _, f := range s.footprints[g] {
+func (rec *records) footprintBeside(g *grant, key history.KeyID) *footprint {
+	for _, f := range rec.footprints[g] {
 		if f.key == key {
 			return f
 		}
 	}
 	f := &footprint{key: key, version: noBase}
-	s.footprints[g], g.several = append(s.footprints[g], f), true
+	rec.footprints[g], g.several = append(rec.footprints[g], f), true
 	return f
 }
 
@@ -306,3 +308,6 @@ func (g *grant) ref() *GrantRef {
 	}
 	return r
 }
+
+// timed reports whether a grant was promised until a certain instant.
+func (g *grant) timed() bool { return g.promise != 0 && g.promise != forever }

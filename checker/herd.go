@@ -20,6 +20,7 @@ import (
 // bound is 10 + waiters/4, and with herdClients clients or more the two are far apart.
 const Herd = "herd"
 
+// herd reads, beside rules and findings: book, faults, figures.
 var herd = Property{
 	Name:  Herd,
 	About: "A release wakes one waiter: the requests for a hand-over do not grow with the number of waiters.",
@@ -36,7 +37,7 @@ var herd = Property{
 	shown: func(s *Sweep) string {
 		each, allowed := s.cost()
 		return fmt.Sprintf("A hand-over cost %.1f requests, with %d clients waiting; %.0f would be a herd.", each,
-			s.header.Clients-1, allowed)
+			s.rules.Clients-1, allowed)
 	},
 	finish: (*Sweep).judgeHerd,
 	Words: Words{
@@ -70,40 +71,40 @@ func (s *Sweep) counted(e *history.Event) {
 	if e.Text != history.CountRequests {
 		return
 	}
-	t := tick{at: e.Time, requests: e.Value, grants: s.grants}
-	if len(s.counts) < 2 {
-		s.counts = append(s.counts, t)
+	t := tick{at: e.Time, requests: e.Value, grants: s.book.grants}
+	if len(s.figures.counts) < 2 {
+		s.figures.counts = append(s.figures.counts, t)
 	} else {
-		s.counts[1] = t
+		s.figures.counts[1] = t
 	}
 }
 
 // cost is what was measured: the requests for one grant, heartbeats taken off,
 // and what they may be.
 func (s *Sweep) cost() (each, allowed float64) {
-	from, to := s.counts[0], s.counts[1]
+	from, to := s.figures.counts[0], s.figures.counts[1]
 	requests := float64(to.requests - from.requests)
-	if s.header.TTL > 0 {
-		requests -= float64(s.header.Clients) * herdHeartbeat * float64(to.at-from.at) / float64(s.header.TTL)
+	if s.rules.TTL > 0 {
+		requests -= float64(s.rules.Clients) * herdHeartbeat * float64(to.at-from.at) / float64(s.rules.TTL)
 	}
-	return max(0, requests) / float64(to.grants-from.grants), herdBase + float64(s.header.Clients-1)/herdShare
+	return max(0, requests) / float64(to.grants-from.grants), herdBase + float64(s.rules.Clients-1)/herdShare
 }
 
 // herdShort says what is lacking to judge the property; empty when nothing is.
 func (s *Sweep) herdShort() string {
-	if len(s.counts) < 2 {
+	if len(s.figures.counts) < 2 {
 		return "The service's requests were not counted at two instants."
 	}
-	from, to := s.counts[0], s.counts[1]
+	from, to := s.figures.counts[0], s.figures.counts[1]
 	switch n := to.grants - from.grants; {
-	case s.header.Clients < herdClients:
+	case s.rules.Clients < herdClients:
 		return fmt.Sprintf("The run had %s; below %d a herd can't be told from ordinary traffic.",
-			count(s.header.Clients, "client", "clients"), herdClients)
+			count(s.rules.Clients, "client", "clients"), herdClients)
 	case n < herdGrants:
 		return fmt.Sprintf("Grants between the two counts: %d; it takes %d to tell what one costs.", n, herdGrants)
 	case to.requests < from.requests:
 		return "The service's count of requests went backwards: a node was started anew."
-	case s.reconnected(from.at, to.at):
+	case s.faults.reconnected(from.at, to.at):
 		return "A fault touched the service between the two counts, and clients that connect again make requests of their own."
 	}
 	return ""
@@ -111,9 +112,9 @@ func (s *Sweep) herdShort() string {
 
 // reconnected reports whether the service was disturbed between two instants so that
 // clients may have connected again. A stall of less than half a TTL breaks no connection.
-func (s *Sweep) reconnected(from, to int64) bool {
-	return slices.ContainsFunc(s.service, func(sp span) bool {
-		return sp.from <= to && sp.to >= from && (sp.injected || sp.to-sp.from >= s.header.TTL/2)
+func (fs *faults) reconnected(from, to int64) bool {
+	return slices.ContainsFunc(fs.service, func(sp span) bool {
+		return sp.from <= to && sp.to >= from && (sp.injected || sp.to-sp.from >= fs.rules.TTL/2)
 	})
 }
 
@@ -126,12 +127,12 @@ func (s *Sweep) judgeHerd(p *Property) {
 	if each <= allowed {
 		return
 	}
-	from, to := s.counts[0], s.counts[1]
-	j, k := judgement{violated: true}, s.keys[0]
-	s.record(p, k, j, j, func(judgement) *Violation {
-		return &Violation{Property: Herd, Key: s.name(k), At: to.at, From: from.at, To: to.at,
+	from, to := s.figures.counts[0], s.figures.counts[1]
+	j, k := judgement{violated: true}, s.book.keys[0]
+	s.findings.record(p, k, j, j, func(judgement) *Violation {
+		return &Violation{Property: Herd, Key: s.rules.name(k), At: to.at, From: from.at, To: to.at,
 			Text: fmt.Sprintf("with %d clients waiting for %s, the service handled %d requests for "+
-				"%d grants: %.0f a hand-over, heartbeats not counted, where a lock that wakes one waiter needs at most %.0f.", s.header.Clients-1, s.name(k), to.requests-from.requests,
+				"%d grants: %.0f a hand-over, heartbeats not counted, where a lock that wakes one waiter needs at most %.0f.", s.rules.Clients-1, s.rules.name(k), to.requests-from.requests,
 				to.grants-from.grants, each, allowed)}
 	})
 }

@@ -11,6 +11,7 @@ import (
 // released grant's lease was over. (A client that is told busy instead is a false busy.)
 const KeptKey = "kept-key"
 
+// keptKey reads, beside rules and findings: book, explanations, faults, figures.
 var keptKey = Property{
 	Name:  KeptKey,
 	About: "A release that is answered ok frees the key at once.",
@@ -28,7 +29,7 @@ var keptKey = Property{
 		return notExclusive(h)
 	},
 	unmet: func(s *Sweep) string {
-		return noneOf(s.judged.passed, "No client asked alone for a key that had been released.")
+		return noneOf(s.figures.judged.passed, "No client asked alone for a key that had been released.")
 	},
 	stalled: func(n int) string {
 		return fmt.Sprintf("%s for a key that had been released, which a stall of this machine alone explains, not an injected fault.", count(n, "client waited", "clients waited"))
@@ -51,19 +52,19 @@ var keptKey = Property{
 // It is called before the grant is noted. A set is judged by the last of those leases.
 func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 	o, end := asked[0], stamp(e.End, e.Time)
-	if s.fresh(o.client) || !s.soleAsks(asked) {
+	if s.rules.fresh(o.client) || !s.explanations.soleAsks(asked) {
 		return
 	}
 	var last *grant
 	for _, x := range asked {
-		g := s.keys[x.key].lastGrant
+		g := s.book.keys[x.key].lastGrant
 		if g == nil || !g.released {
 			continue
 		}
-		s.judged.passed++
+		s.figures.judged.passed++
 		// The lease ran at least until its promise is over. An earlier attempt
 		// may have taken the key, and its reply was late.
-		kept := end >= g.promise && g.promise-o.start >= s.header.TTL/4 && (e.First == 0 || e.First >= g.promise)
+		kept := end >= g.promise && g.promise-o.start >= s.rules.TTL/4 && (e.First == 0 || e.First >= g.promise)
 		if kept && (last == nil || last.promise < g.promise) {
 			last = g
 		}
@@ -72,17 +73,18 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 		return
 	}
 	pin(last)
-	k, over, lost, inv, start, client, id := s.keyOf(last), last.promise, s.lostAsks(asked), o.inv, o.start, o.client,
-		o.id
-	s.putOff(inv, func() {
-		spans := s.clientSpans(client)
-		if s.mayStand(lost, inv) || s.garbled() || s.serviceStruck(inv, end) || touched(spans, inv, end, injectedOnly) {
+	k, over, lost := s.book.keyOf(last), last.promise, s.book.lostAsks(asked)
+	inv, start, client, id := o.inv, o.start, o.client, o.id
+	s.findings.putOff(inv, func() {
+		spans := s.faults.clientSpans(client)
+		if s.faults.mayStand(lost, inv) || s.book.garbled() || s.faults.serviceStruck(inv, end) ||
+			touched(spans, inv, end, injectedOnly) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) ||
-			touched(s.service, inv-s.lifetime(), end, uninjectedOnly)}
-		s.record(&keptKey, k, j, j, func(judgement) *Violation {
-			v := &Violation{Property: KeptKey, Key: s.name(k), At: end, From: start, To: end, A: last.ref(),
+			touched(s.faults.service, inv-s.rules.lifetime(), end, uninjectedOnly)}
+		s.findings.record(&keptKey, k, j, j, func(judgement) *Violation {
+			v := &Violation{Property: KeptKey, Key: s.rules.name(k), At: end, From: start, To: end, A: last.ref(),
 				Ops: []int64{last.id, id}}
 			v.Text = fmt.Sprintf("client %d had released %s, which was answered ok, and client %d, which asked from %s on, alone and undisturbed, was granted it only at %s, when the lease of "+
 				"the released grant was over (%s).", last.client, v.Key, client, seconds(start), seconds(end),

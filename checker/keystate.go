@@ -8,15 +8,15 @@ import (
 
 // keyState is what the judge remembers of one lock key.
 //
-// Grants that may still act are in open. Settled ones are in past, only as long as somebody
+// Grants that may still act are in open. Settled ones are in settled, only as long as somebody
 // could still turn out to have been granted, or to have held, beside them: an acquire that is
 // still open and was invoked before their bound, or an open grant whose hold began before it.
 type keyState struct {
-	id   history.KeyID
-	open openGrants
-	past past
-	// crowd counts those that were beside each other, where several may be.
-	crowd crowd
+	id      history.KeyID
+	open    openGrants
+	settled settledGrants
+	// inUse counts the permits of those that were beside each other, where several may be.
+	inUse permitCount
 	// lulls counts the grants that settled while there were not too many at any time.
 	lulls int32
 
@@ -28,7 +28,7 @@ type keyState struct {
 	ledger    ledgerState
 	probe     probeState
 	by        clientsOnKey
-	listed    bool // in Sweep.settled
+	listed    bool // in book.toPrune
 	// granted counts the key's grants; late are the last releases of grants whose leases
 	// had surely ended; effects are what was done, where a workload must do nothing twice.
 	granted int64
@@ -66,7 +66,7 @@ type keyState struct {
 	// tally counts violations: [0] as time alone has them, [1] as they are if
 	// the tokens can be trusted.
 	tally [2]tally
-	// byToken keeps, as Sweep.found does, violations that stand only if the
+	// byToken keeps, as findings.found does, violations that stand only if the
 	// tokens can be trusted; nil: there are none.
 	byToken [][]found
 }
@@ -102,42 +102,33 @@ func (k *keyState) dequeue(o *op) {
 	k.waiters--
 }
 
-// need is the instant before which nothing that may still come to light can lie.
-func (s *Sweep) need(k *keyState) int64 {
-	need := s.now // what is still to come may begin at this very instant
-	if k.waitHead != nil {
-		need = min(need, k.waitHead.inv)
-	}
-	return min(need, k.open.earliest())
-}
-
-// prune forgets the past grants that nothing can meet any more.
-func (s *Sweep) prune(k *keyState) {
-	p := &k.past
+// prune forgets the settled grants that nothing can meet any more.
+func (bk *book) prune(k *keyState) {
+	p := &k.settled
 	if p.from == p.to {
 		return
 	}
 	bound := p.at(p.from).g.bound()
 	// Mostly the oldest waiter, or the oldest of the open holds, needs the
-	// oldest of the past: the others need not be looked at.
+	// oldest settled one: the others need not be looked at.
 	if k.waitHead != nil && k.waitHead.inv <= bound {
 		return
 	}
 	if first := k.open.first(); first != nil && first.begin <= bound {
 		return
 	}
-	need := s.need(k)
+	need := bk.need(k)
 	if bound >= need {
 		return
 	}
-	if !s.exclusive {
-		k.crowd.forget(need)
+	if !bk.rules.exclusive {
+		k.inUse.forget(need)
 	}
 	for ; bound < need; bound = p.at(p.from).g.bound() {
 		entry := p.at(p.from)
-		s.keepTop(&p.gone.top, &entry.top)
-		s.keepTop(&p.gone.reader, &entry.reader)
-		s.forget(entry.g)
+		bk.records.keepTop(&p.gone.top, &entry.top)
+		bk.records.keepTop(&p.gone.reader, &entry.reader)
+		bk.records.forget(entry.g)
 		if p.from++; p.from == p.to {
 			break
 		}
@@ -145,62 +136,54 @@ func (s *Sweep) prune(k *keyState) {
 	p.tidy()
 }
 
-// keepTop keeps the greatest token of what has left the queue.
-func (s *Sweep) keepTop(kept, top *topToken) {
-	if top.g != nil {
-		s.keep(&kept.g, top.g)
-		s.keep(&kept.twin, top.twin)
-	}
-}
-
 // shut closes a grant: its client is done with it at t.
 func (s *Sweep) shut(g *grant, t int64) {
-	s.end(g, t)
+	s.book.end(g, t)
 	if g.complete() {
 		s.settle(g)
 	}
 }
 
 // end notes that a client is done with a grant at t.
-func (s *Sweep) end(g *grant, t int64) {
+func (bk *book) end(g *grant, t int64) {
 	if !g.closed {
 		g.closed, g.heldTo = true, t
 		if g.loose { // its lease may run on
-			by := s.keyOf(g).holder(g)
-			by.leased = max(by.leased, s.leaseFrom(g))
+			by := bk.keyOf(g).holder(g)
+			by.leased = max(by.leased, bk.leaseFrom(g))
 		}
-		c := &s.clients[g.client]
+		c := &bk.clients[g.client]
 		c.holding--
 		c.closedAt = max(c.closedAt, g.withdrawn)
-		if s.reentrant {
-			s.leave(g)
+		if bk.rules.reentrant {
+			bk.leave(g)
 		}
 	}
 }
 
-// settle moves a grant whose account is complete to the past, and judges it
+// settle moves a grant whose account is complete to the settled ones, and judges it
 // against every settled grant that it can have met.
 func (s *Sweep) settle(g *grant) {
 	g.settled = true
-	k := s.keyOf(g)
+	k := s.book.keyOf(g)
 	if g.held() {
-		s.times[timeHold].add(g.last - g.end)
+		s.figures.times[timeHold].add(g.last - g.end)
 	}
 	k.open.remove(g)
 	k.holder(g).opens--
 	s.judgeHolds(g)
-	k.past.push(g)
-	s.prune(k)
-	if !k.listed && k.past.from != k.past.to {
-		k.listed, s.settled = true, append(s.settled, k)
+	k.settled.push(g)
+	s.book.prune(k)
+	if !k.listed && k.settled.from != k.settled.to {
+		k.listed, s.book.toPrune = true, append(s.book.toPrune, k)
 	}
 }
 
-// pruneAll forgets the past grants of all keys that nothing can meet any more.
-func (s *Sweep) pruneAll() {
-	s.settled = slices.DeleteFunc(s.settled, func(k *keyState) bool {
-		s.prune(k)
-		k.listed = k.past.from != k.past.to
+// pruneAll forgets the settled grants of all keys that nothing can meet any more.
+func (bk *book) pruneAll() {
+	bk.toPrune = slices.DeleteFunc(bk.toPrune, func(k *keyState) bool {
+		bk.prune(k)
+		k.listed = k.settled.from != k.settled.to
 		return !k.listed
 	})
 }

@@ -1,5 +1,7 @@
 package checker
 
+// The kinds of violations, where a property has several.
+
 // The kinds of a double-hold.
 const (
 	// KindGrantedWhileValid: the later grant was made inside the promise of the
@@ -39,72 +41,3 @@ const (
 	// taken after every client was closed.
 	KindNeverExpired = "never-expired"
 )
-
-// explain returns the kind of a double-hold in which b was granted later than a, and a acted at
-// act; first match. stallOnly tells that nothing but an uninjected stall explains a lease-overrun.
-func (s *Sweep) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
-	if a.dead || b.dead {
-		return KindGrantedDead, false
-	}
-	if s.inPromise(b, a) {
-		return KindGrantedWhileValid, false
-	}
-	if s.noticedLate(a, b) {
-		return KindLateNotice, false
-	}
-	disturbed := touched(s.clientSpans(a.client), a.earliest, act, anyFault)
-	if !disturbed && (s.header.Claims.Validity == "" || s.promisedAt(a, act)) {
-		return KindUnexplained, false
-	}
-	return KindLeaseOverrun, s.onlyStalled(a, act)
-}
-
-// onlyStalled reports whether nothing but uninjected stalls explains that a's promise
-// was over when it acted at act: no news of the loss that would have stopped it had
-// come, without the time that it stalled it would have acted inside its promise, and
-// no injected fault is enough by itself. One that touched it without costing it the
-// whole of its promise is not: with that fault alone it would have been in time.
-func (s *Sweep) onlyStalled(a *grant, act int64) bool {
-	told, since := a.withdrawn < act, s.restsSince(a)
-	if s.disturbed(a.client, since, act, injectedOnly) {
-		if told || a.promise == forever || timeIn(s.clientSpans(a.client), a.earliest, act, hindering,
-			0) >= a.promise-a.earliest {
-			return false
-		}
-	}
-	if told && !(s.deaf() && s.starved(a, a.withdrawn)) {
-		return false
-	}
-	if !told && !s.disturbed(a.client, since, act, uninjectedOnly) {
-		return false
-	}
-	stalled := s.stalledFor(s.clientSpans(a.client), since, act) + s.stalledFor(s.service, since, act)
-	return a.promise == 0 || act-stalled < a.promise
-}
-
-// stalledFor is for how long uninjected stalls may have lasted between two
-// instants, all added up. A stall is measured from heartbeat to heartbeat, or
-// from look to look, so either end may lie up to one threshold off.
-func (s *Sweep) stalledFor(spans []span, from, to int64) int64 {
-	return timeIn(spans, from, to, uninjectedOnly, 2*s.header.Stall)
-}
-
-// deaf tells that the application trusts its acquire and hears no news of a loss. That it went
-// on after such news is then the workload's doing; what took its lock away is what counts.
-func (s *Sweep) deaf() bool { return s.header.Guard == guardNone }
-
-// guardNone is the guard of an application that trusts its acquire.
-const guardNone = "none"
-
-// starved reports whether the machine stalled some client, or the service, in the TTL
-// before a's loss came to light. Servers are not watched everywhere: where another client
-// stalls, the one that renews a's lease, or answers it, may have stood still as well.
-func (s *Sweep) starved(a *grant, loss int64) bool {
-	from := max(a.earliest, loss-s.header.TTL) - s.header.Stall
-	for i := range s.clients {
-		if touched(s.clients[i].spans, from, loss+s.header.Stall, uninjectedOnly) {
-			return true
-		}
-	}
-	return touched(s.service, from, loss+s.header.Stall, uninjectedOnly)
-}

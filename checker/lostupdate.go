@@ -14,6 +14,7 @@ import (
 // what a client did between its acquire and its release, and nothing excuses what it lost.
 const LostUpdate = "lost-update"
 
+// lostUpdate reads, beside rules and findings: explanations, faults.
 var lostUpdate = Property{
 	Name:  LostUpdate,
 	About: "No accepted write replaces a version that its holder had not read.",
@@ -52,38 +53,41 @@ func baseOf(w writer, o *op, f *footprint, atomic bool) (base, baseOp int64) {
 // judgeBase judges an accepted write that was made from an older version.
 func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 	last := k.ledger.whoever()
-	other := s.besides(w.g, last.run, last.before)
+	other := s.rules.besides(w.g, last.run, last.before)
 	if other.version <= base { // or there is none
 		return
 	}
 	g := w.g
 	g.corrupt = true
 	pin(g, other.g)
-	s.putOff(min(g.earliest, other.g.earliest), func() {
+	s.findings.putOff(min(g.earliest, other.g.earliest), func() {
 		j := judgement{violated: true, severity: Corrupting}
 		switch {
-		case s.exclude(g, other.g):
-			a, b := inOrder(g, other.g, s.tokens)
+		case s.rules.exclude(g, other.g):
+			a, b := inOrder(g, other.g, s.rules.tokens)
 			did := w.at
 			// the earlier grant's late write slipped in between; what became of
 			// its client after that explains nothing
 			if a == other.g {
 				did = other.at
 			}
-			j.pattern = s.lostPattern(a, b, w, other)
-			j.stallOnly = !(a == g && w.late(j.pattern)) && s.stallExplains(a, b, did)
-		case s.exclusive: // two locks, which keep nobody apart
+			j.pattern = s.explanations.lostPattern(a, b, w, other)
+			j.stallOnly = !(a == g && w.late(j.pattern)) && s.explanations.stallExplains(a, b, did)
+		case s.rules.exclusive: // two locks, which keep nobody apart
 			j.pattern = PatternUnexplained
 		}
-		s.record(&lostUpdate, k, j, j, func(judgement) *Violation { return s.tellLost(k, w, other, base, baseOp) })
+		s.findings.record(&lostUpdate, k, j, j, func(judgement) *Violation {
+			return s.tellLost(k, w, other, base, baseOp)
+		})
 	})
 }
 
 // tellLost tells of a lost update: w replaced what other had written after w's hold read.
 func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64) *Violation {
 	a, b := w.g, other.g
-	v := &Violation{Property: LostUpdate, Severity: Corrupting, Key: s.name(k), At: w.at, From: other.at, To: w.at}
-	first, second := inOrder(a, b, s.trusted(k))
+	v := &Violation{Property: LostUpdate, Severity: Corrupting, Key: s.rules.name(k), At: w.at, From: other.at,
+		To: w.at}
+	first, second := inOrder(a, b, s.rules.trusted(k))
 	v.A, v.B = first.ref(), second.ref()
 	var proof evidence
 	proof.add(a.id, a.start)
@@ -91,7 +95,7 @@ func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64) *Viol
 	proof.add(b.id, b.start)
 	proof.add(other.op, other.at)
 	proof.add(w.op, w.at)
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(w.at, a, b)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(w.at, a, b)
 	if w.again {
 		v.Text = fmt.Sprintf("the store took a request of %s to %s again, as version %d, over version %d of %s, which is lost.", who(a), v.Key, w.version,
 			other.version, who(b))

@@ -1,10 +1,8 @@
 package checker
 
-import (
-	"slices"
+import "slices"
 
-	"github.com/lockchaos/lockchaos/history"
-)
+// Locks on a quorum: what a fault on some of the service's nodes excuses.
 
 // toleratesMinority is the claim of a lock on a quorum that it keeps its word
 // while a fault touches only a minority of the service's nodes.
@@ -12,51 +10,51 @@ const toleratesMinority = "minority"
 
 // onService notes a fault on the lock service as far as it excuses anything, by what the lock
 // claims (Claims.Tolerates). This is the only place where a fault on nodes becomes an excuse.
-func (s *Sweep) onService(sp span) {
-	if s.header.Claims.Tolerates != toleratesMinority {
-		s.excuse(sp)
+func (fs *faults) onService(sp span) {
+	if fs.rules.Claims.Tolerates != toleratesMinority {
+		fs.excuse(sp)
 		return
 	}
-	s.nodes = append(s.nodes, sp)
-	for _, x := range s.nodes {
+	fs.nodes = append(fs.nodes, sp)
+	for _, x := range fs.nodes {
 		if x.from > sp.to || x.to < sp.from {
 			continue
 		}
-		s.service = slices.DeleteFunc(s.service, func(old span) bool { return old.id == x.id })
-		s.excuseBeyond(x)
+		fs.service = slices.DeleteFunc(fs.service, func(old span) bool { return old.id == x.id })
+		fs.excuseBeyond(x)
 	}
 }
 
 // excuseBeyond notes what is left of a fault's excuse where a minority of the
 // nodes excuses nothing.
-func (s *Sweep) excuseBeyond(sp span) {
+func (fs *faults) excuseBeyond(sp span) {
 	if !quorumBears(sp) {
-		s.excuse(sp)
+		fs.excuse(sp)
 		return
 	}
-	moved := s.untilMovedOn(sp)
-	since := s.noMinoritySince(sp)
+	moved := fs.rules.untilMovedOn(sp)
+	since := fs.noMinoritySince(sp)
 	if moved > since {
 		since = sp.from
 	}
 	if moved != 0 && since > sp.from {
 		first := sp
 		first.to = moved
-		s.excuse(first)
+		fs.excuse(first)
 	}
 	if since != forever {
 		sp.from = since
-		s.excuse(sp)
+		fs.excuse(sp)
 	}
 }
 
 // noMinoritySince is the first instant in a fault at which the nodes that are
 // struck are no minority; forever: they always are one.
-func (s *Sweep) noMinoritySince(sp span) int64 {
+func (fs *faults) noMinoritySince(sp span) int64 {
 	since := int64(forever)
-	for _, x := range s.nodes {
+	for _, x := range fs.nodes {
 		begins := x.id == sp.id || x.from > sp.from && x.from <= sp.to
-		if begins && x.from < since && 2*len(s.struckAt(x.from)) >= s.header.Nodes {
+		if begins && x.from < since && 2*len(fs.struckAt(x.from)) >= fs.rules.Nodes {
 			since = x.from
 		}
 	}
@@ -66,11 +64,11 @@ func (s *Sweep) noMinoritySince(sp span) int64 {
 // struckAt are the nodes that faults have struck by t. They count for a
 // lifetime longer: a node that has just come back may still bear what was given
 // up meanwhile. One that was only starved was there all the time.
-func (s *Sweep) struckAt(t int64) (nodes []string) {
-	for _, x := range s.nodes {
+func (fs *faults) struckAt(t int64) (nodes []string) {
+	for _, x := range fs.nodes {
 		over := x.to
 		if x.injected && over != forever {
-			over += s.lifetime()
+			over += fs.rules.lifetime()
 		}
 		if x.from > t || over < t {
 			continue
@@ -84,32 +82,24 @@ func (s *Sweep) struckAt(t int64) (nodes []string) {
 	return nodes
 }
 
-// quorumBears reports whether a quorum of the others does without the nodes that a fault struck.
-// It does not if they come back and have forgotten what they answered, or misjudge the time,
-// or if they are not known. What the machine does to one node it is about to do to the others.
-func quorumBears(sp span) bool {
-	lost := sp.touch.Ends == history.EndsPrimary || crashes(sp) && !sp.kept
-	return sp.injected && len(sp.hosts) > 0 && !lost && !isClock(sp)
-}
-
 // untilMovedOn is until when a fault on a minority excuses what it may explain; 0: it
 // excuses nothing. Clients that keep a session keep it through one node. If that is away,
 // they are cut off from all, until they have found another one or the session has ended,
 // and that takes a lifetime at most. A leader that is merely slow is not replaced.
-func (s *Sweep) untilMovedOn(sp span) int64 {
-	if s.header.Claims.Validity != validitySession {
+func (r *rules) untilMovedOn(sp span) int64 {
+	if r.Claims.Validity != validitySession {
 		return 0
 	}
 	if gone := crashes(sp) || !degrades(sp); gone {
-		return min(sp.to, sp.from+s.lifetime())
+		return min(sp.to, sp.from+r.lifetime())
 	}
 	return sp.to
 }
 
 // excuse notes that a fault on the service excuses what it may explain.
-func (s *Sweep) excuse(sp span) {
-	s.service, s.struck = append(s.service, sp), s.struck || sp.injected
+func (fs *faults) excuse(sp span) {
+	fs.service, fs.struck = append(fs.service, sp), fs.struck || sp.injected
 	if crashes(sp) && !sp.kept {
-		s.restart = sp
+		fs.restart = sp
 	}
 }

@@ -10,6 +10,7 @@ import (
 // and no grant is made inside the promises of as many earlier ones as the key has permits.
 const MutualExclusion = "mutual-exclusion"
 
+// mutualExclusion reads, beside rules and findings: book, explanations, faults.
 var mutualExclusion = Property{
 	Name:  MutualExclusion,
 	About: "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others.",
@@ -36,16 +37,16 @@ var mutualExclusion = Property{
 // judgeHolds judges a grant that has just settled against every settled grant
 // that it can have met. Of two grants, the one that settles later sees the other.
 func (s *Sweep) judgeHolds(g *grant) {
-	if !s.exclusive {
-		if s.asks(&mutualExclusion) {
-			s.judgeCrowd(g)
+	if !s.rules.exclusive {
+		if s.rules.asks(&mutualExclusion) {
+			s.judgePermits(g)
 		}
 		return
 	}
-	past := &s.keyOf(g).past
-	for i := past.to - 1; i >= past.from && past.at(i).meets(g, s.tokens); i-- {
-		entry := past.at(i)
-		if x := entry.g; s.owns(x, g) {
+	settled := &s.book.keyOf(g).settled
+	for i := settled.to - 1; i >= settled.from && settled.at(i).meets(g, s.rules.tokens); i-- {
+		entry := settled.at(i)
+		if x := entry.g; s.rules.owns(x, g) {
 			i -= entry.run // its levels, which may be many
 		} else if x.bound() >= g.begin {
 			s.judgePair(x, g)
@@ -54,29 +55,25 @@ func (s *Sweep) judgeHolds(g *grant) {
 	}
 }
 
-// exclude reports whether of two grants each excludes the other: they are of one
-// exclusive lock. Several locks may protect one key of the store.
-func (s *Sweep) exclude(x, y *grant) bool { return s.exclusive && x.key == y.key }
-
 // judgePair has two grants of an exclusive lock decided if they can conflict at all.
 func (s *Sweep) judgePair(x, y *grant) {
-	if s.mayConflict(x, y) {
-		s.putOff(s.now, func() { s.decidePair(x, y) }, x, y)
+	if s.rules.mayConflict(x, y) {
+		s.findings.putOff(s.book.now, func() { s.decidePair(x, y) }, x, y)
 	}
 }
 
 // mayConflict reports whether two grants conflict by what is cheap to see: it
 // looks at no fault, and takes the wider reading of the tokens, since whatever
 // conflicts by time conflicts by token too.
-func (s *Sweep) mayConflict(x, y *grant) bool {
-	if s.owns(x, y) || readers(x, y) {
+func (r *rules) mayConflict(x, y *grant) bool {
+	if r.owns(x, y) || readers(x, y) {
 		return false
 	}
-	if overlap(x, y, s.tokens) {
+	if overlap(x, y, r.tokens) {
 		return true
 	}
-	a, b := inOrder(x, y, s.tokens)
-	return x.client != y.client && b.end < a.limit() && (later(b, a, s.tokens) || mayFollow(b, a) || a.end < b.limit())
+	a, b := inOrder(x, y, r.tokens)
+	return x.client != y.client && b.end < a.limit() && (later(b, a, r.tokens) || mayFollow(b, a) || a.end < b.limit())
 }
 
 // hastenBegin moves the begin of a hold forward to t, the end of an acquire with a greater
@@ -91,12 +88,12 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 	}
 	if !g.settled {
 		g.begin = t
-		s.keyOf(g).open.starts(g)
+		s.book.keyOf(g).open.starts(g)
 		return
 	}
-	for x := range s.keyOf(g).past.newest(func(entry *pastEntry) bool { return entry.bound > t }) {
+	for x := range s.book.keyOf(g).settled.newest(func(entry *settledEntry) bool { return entry.bound > t }) {
 		g.begin = old
-		if x != g && !s.mayConflict(x, g) {
+		if x != g && !s.rules.mayConflict(x, g) {
 			g.begin = t
 			s.judgePair(x, g)
 		}
@@ -108,13 +105,13 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 // that of a writer whose begin was. A reader whose token is greater than both
 // says so of the writer alone, since readers' tokens tell nothing of each other.
 func (s *Sweep) hastenReaders(w *grant) {
-	k := s.keyOf(w)
+	k := s.book.keyOf(w)
 	hasten := func(x *grant) {
 		if x.mode == history.ModeRead && x.hasToken && x.token < w.token {
 			s.compareOrdered(x, w)
 		}
 	}
-	for x := range k.past.newest(func(entry *pastEntry) bool { return entry.bound > w.begin }) {
+	for x := range k.settled.newest(func(entry *settledEntry) bool { return entry.bound > w.begin }) {
 		hasten(x)
 	}
 	for x := range k.open.all {
@@ -138,42 +135,42 @@ func inOrder(x, y *grant, tokens bool) (a, b *grant) {
 
 // decidePair decides whether two grants exclude each other, and records it if they do not.
 func (s *Sweep) decidePair(x, y *grant) {
-	if s.asks(&stolenRelease) {
+	if s.rules.asks(&stolenRelease) {
 		s.judgeStolen(x, y)
 	}
-	plain := s.pairJudgement(x, y, false)
+	plain := s.explanations.pairJudgement(x, y, false)
 	trusting := plain
-	if s.tokens {
-		trusting = s.pairJudgement(x, y, true)
+	if s.rules.tokens {
+		trusting = s.explanations.pairJudgement(x, y, true)
 	}
 	for reading, j := range [2]judgement{plain, trusting} {
 		if j.stands() {
 			a, _ := inOrder(x, y, reading == 1)
-			s.noteOverlapped(a, reading)
+			s.findings.noteOverlapped(a, reading)
 		}
 	}
-	s.record(&mutualExclusion, s.keyOf(x), plain, trusting, func(j judgement) *Violation {
+	s.findings.record(&mutualExclusion, s.book.keyOf(x), plain, trusting, func(j judgement) *Violation {
 		return s.tellPair(x, y, j, j != plain)
 	})
 }
 
 // pairJudgement judges two grants under one reading of the key's tokens.
-func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
+func (ex *explanations) pairJudgement(x, y *grant, tokens bool) judgement {
 	a, b := inOrder(x, y, tokens)
-	known := s.grantedAfter(b, a, tokens)
-	broken := s.inPromise(b, a) && (known || s.inPromise(a, b))
-	if s.uncertainPromises(a, b) {
+	known := ex.grantedAfter(b, a, tokens)
+	broken := ex.inPromise(b, a) && (known || ex.inPromise(a, b))
+	if ex.book.uncertainPromises(a, b) {
 		broken = false
 	}
 	both := overlap(a, b, tokens)
 	if !broken && !both {
 		return judgement{}
 	}
-	j := judgement{violated: true, unordered: !known, severity: s.harm(tokens, a, b),
-		pattern: s.pairPattern(a, b, 0, tokens)}
-	j.kind, j.stallOnly = s.explain(a, b, a.last)
+	j := judgement{violated: true, unordered: !known, severity: harm(tokens, a, b),
+		pattern: ex.pairPattern(a, b, 0, tokens)}
+	j.kind, j.stallOnly = ex.explain(a, b, a.last)
 	if !known {
-		s.judgeEitherOrder(&j, a, b)
+		ex.judgeEitherOrder(&j, a, b)
 	}
 	if j.kind == KindGrantedDead {
 		j.unordered = false // whichever was later, it is the dead one that should not be
@@ -181,14 +178,8 @@ func (s *Sweep) pairJudgement(x, y *grant, tokens bool) judgement {
 	return j
 }
 
-// uncertainPromises reports whether a cut history leaves open what became of the
-// promises of two grants: the event that withdrew one of them may lie behind the cut.
-func (s *Sweep) uncertainPromises(a, b *grant) bool {
-	return s.cut && (s.now < b.end+s.delay || s.now < a.end+s.delay)
-}
-
 // harm is the severity of a double-hold.
-func (s *Sweep) harm(tokens bool, grants ...*grant) Severity {
+func harm(tokens bool, grants ...*grant) Severity {
 	severity := Untested
 	for _, g := range grants {
 		switch {
@@ -204,13 +195,13 @@ func (s *Sweep) harm(tokens bool, grants ...*grant) Severity {
 // tellPair tells of a double-hold of an exclusive lock.
 func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	a, b := inOrder(x, y, tokens)
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(x)), A: a.ref(),
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.book.nameOf(x), A: a.ref(),
 		B: b.ref(), Unordered: j.unordered, Assumed: j.assumed}
 	var proof evidence
 	proof.around(a, b.end)
 	proof.around(b, b.end)
 	until := max(b.end, min(a.last, b.last))
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(until, a, b)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(until, a, b)
 	both := overlap(a, b, tokens)
 	if both {
 		v.From, v.To = b.beginning(tokens), min(a.last, b.last)
@@ -237,15 +228,15 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	if j.swapped {
 		a, b, v.A, v.B = b, a, v.B, v.A
 	}
-	if v.Text += s.because(a, b, j, both) + j.packets; j.unordered {
-		v.Text += s.inEitherOrder(a, b, j)
+	if v.Text += s.explanations.because(a, b, j, both) + j.packets; j.unordered {
+		v.Text += s.explanations.inEitherOrder(a, b, j)
 	}
 	v.Text += "."
 	return v
 }
 
 // because tells why there were two holders, of whom b was granted the key later.
-func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
+func (ex *explanations) because(a, b *grant, j judgement, both bool) string {
 	if j.unordered {
 		return ""
 	}
@@ -267,18 +258,18 @@ func (s *Sweep) because(a, b *grant, j judgement, both bool) string {
 		return fmt.Sprintf(": when the lock granted it to client %d, at %s, that grant was over already", a.client,
 			seconds(a.end))
 	case KindLateNotice:
-		return s.toldLate(a, b)
+		return ex.toldLate(a, b)
 	case KindLeaseOverrun:
-		return s.overran(a, b, j.pattern)
+		return ex.overran(a, b, j.pattern)
 	}
 	return ""
 }
 
 // toldLate tells for how long a client went on although its lock should have told it of the loss.
-func (s *Sweep) toldLate(a, b *grant) string {
-	since, grace := s.noticeable(a, b), seconds(s.header.Claims.LostGrace)
+func (ex *explanations) toldLate(a, b *grant) string {
+	since, grace := ex.noticeable(a, b), seconds(ex.rules.Claims.LostGrace)
 	on := seconds(a.untold - since)
-	if since < max(b.end, s.lastDisturbance(a.client, a.untold)) {
+	if since < max(b.end, ex.faults.lastDisturbance(a.client, a.untold)) {
 		return fmt.Sprintf(": client %d went on for %s when its lease was over by its own clock as well, and the lock, which declares to notice a loss by that clock "+
 			"within %s, cut off or not, had told it nothing", a.client, on, grace)
 	}
@@ -287,15 +278,15 @@ func (s *Sweep) toldLate(a, b *grant) string {
 }
 
 // overran tells how a client outlived its lease, which ended before b was granted the key.
-func (s *Sweep) overran(a, b *grant, pattern string) string {
-	plight := s.plight(a, a.last)
-	lease := fmt.Sprintf("its lease of %s", seconds(s.header.TTL))
+func (ex *explanations) overran(a, b *grant, pattern string) string {
+	plight := ex.faults.plight(a, a.last)
+	lease := fmt.Sprintf("its lease of %s", seconds(ex.rules.TTL))
 	switch {
-	case s.header.Claims.Validity == validitySession && b.end-a.earliest < s.header.TTL:
+	case ex.rules.Claims.Validity == validitySession && b.end-a.earliest < ex.rules.TTL:
 		lease = "its session, which was over before its TTL,"
-	case s.header.Claims.Validity == validitySession:
-		lease = fmt.Sprintf("its session TTL of %s", seconds(s.header.TTL))
-	case s.header.Claims.Validity == validityLibrary && s.timed(a): // mostly less than the TTL
+	case ex.rules.Claims.Validity == validitySession:
+		lease = fmt.Sprintf("its session TTL of %s", seconds(ex.rules.TTL))
+	case ex.rules.Claims.Validity == validityLibrary && a.timed(): // mostly less than the TTL
 		lease = fmt.Sprintf("its lease, which its library called good until %s,", seconds(a.promise+promiseMargin))
 	}
 	switch {

@@ -5,19 +5,19 @@ package checker
 
 // noticedLate reports whether a went on untold for longer than the lock says it
 // takes to tell of a loss.
-func (s *Sweep) noticedLate(a, b *grant) bool {
-	grace := s.header.Claims.LostGrace
-	return grace > 0 && a.untold-s.noticeable(a, b) > grace
+func (ex *explanations) noticedLate(a, b *grant) bool {
+	grace := ex.rules.Claims.LostGrace
+	return grace > 0 && a.untold-ex.noticeable(a, b) > grace
 }
 
 // noticeable is the instant from which a's lock had its grace to notice that a
 // had lost the key to b.
-func (s *Sweep) noticeable(a, b *grant) int64 {
-	calm := max(b.end, s.lastDisturbance(a.client, a.untold))
-	if s.header.Claims.Notices != noticesAlone {
+func (ex *explanations) noticeable(a, b *grant) int64 {
+	calm := max(b.end, ex.faults.lastDisturbance(a.client, a.untold))
+	if ex.rules.Claims.Notices != noticesAlone {
 		return calm
 	}
-	return min(calm, s.overByOwnClock(a, b))
+	return min(calm, ex.overByOwnClock(a, b))
 }
 
 // overByOwnClock is when a's lease, or session, was over at the latest by the clock of its own
@@ -25,16 +25,16 @@ func (s *Sweep) noticeable(a, b *grant) int64 {
 // last renewal that was confirmed. Where the lease ended by itself, that is before b's grant.
 // Where a fault may have ended it early, a renewal may have been confirmed until then; where
 // one made the client's clock wrong, the client may have misjudged until the clock was right.
-func (s *Sweep) overByOwnClock(a, b *grant) int64 {
-	over, ttl := b.end, s.header.TTL
-	if touched(s.service, s.restsSince(a), b.end, anyFault) {
+func (ex *explanations) overByOwnClock(a, b *grant) int64 {
+	over, ttl := b.end, ex.rules.TTL
+	if touched(ex.faults.service, ex.rules.restsSince(a), b.end, anyFault) {
 		over += ttl
 	}
-	spans := s.clientSpans(a.client)
+	spans := ex.faults.clientSpans(a.client)
 	for _, sp := range spans {
 		switch {
 		case sp.from > a.untold:
-		case ends(sp) && sp.from <= b.end && s.bearsOn(sp, a):
+		case ends(sp) && sp.from <= b.end && ex.rules.bearsOn(sp, a):
 			over = max(over, b.end+ttl)
 		case isClock(sp):
 			over = max(over, min(sp.to, a.untold)+ttl)
@@ -43,11 +43,11 @@ func (s *Sweep) overByOwnClock(a, b *grant) int64 {
 	if over >= a.untold {
 		return over
 	}
-	return over + s.stoppedFor(spans, over, a.untold)
+	return over + ex.rules.stoppedFor(spans, over, a.untold)
 }
 
 // stoppedFor is for how long faults and stalls kept a client from running
 // between two instants, all added up.
-func (s *Sweep) stoppedFor(spans []span, from, to int64) int64 {
-	return timeIn(spans, from, to, hindering, 0) + timeIn(spans, from, to, uninjectedOnly, 2*s.header.Stall)
+func (r *rules) stoppedFor(spans []span, from, to int64) int64 {
+	return timeIn(spans, from, to, hindering, 0) + timeIn(spans, from, to, uninjectedOnly, 2*r.Stall)
 }

@@ -12,7 +12,7 @@ func forgetful(h *history.History) Verdict {
 	s := New(h.Header, h.Keys, Options{})
 	for i := range h.Events {
 		s.Add(&h.Events[i])
-		s.trimSpans()
+		s.faults.trim(s.oldestWanted())
 	}
 	return s.Finish(h.Truncated)
 }

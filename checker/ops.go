@@ -7,27 +7,29 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// Operations, from their invocation to their completion. Acquires complete in acquires.go.
+
 // invoke opens an op.
 func (s *Sweep) invoke(e *history.Event) {
-	s.stats.Ops++
-	k := s.key(e.Key)
-	c := s.client(e.Client)
+	s.figures.stats.Ops++
+	k := s.book.key(e.Key)
+	c := s.book.client(e.Client)
 	if e.Op <= 0 || k == nil || c == nil {
-		s.malformed++
+		s.book.malformed++
 		return
 	}
-	o := s.newOp(e)
+	o := s.records.newOp(e)
 	if o == nil {
-		s.malformed++
+		s.book.malformed++
 		return
 	}
 	c.latest = max(c.latest, e.Process)
-	s.join(o)
+	s.book.join(o)
 	switch e.Kind {
 	case history.Acquire:
 		s.invokeAcquire(k, c, o)
 	case history.Close:
-		s.withdrawAll(e.Client, e.Time)
+		s.book.withdrawAll(e.Client, e.Time)
 	default:
 		s.invokeHeld(k, o, e)
 	}
@@ -36,9 +38,9 @@ func (s *Sweep) invoke(e *history.Event) {
 // invokeAcquire notes that a client asks for a key.
 func (s *Sweep) invokeAcquire(k *keyState, c *clientState, o *op) {
 	switch {
-	case s.reentrant:
+	case s.rules.reentrant:
 		s.abandon(k, o.client, o.inv)
-	case !s.owners && (c.holding > 0 || o.inv < c.closedAt): // else it has none, or none whose promise that ends
+	case !s.rules.owners && (c.holding > 0 || o.inv < c.closedAt): // else it has none, or none whose promise that ends
 		s.closeGrants(k, o.client, 0, o.inv)
 	}
 	o.before = k.granted
@@ -46,75 +48,72 @@ func (s *Sweep) invokeAcquire(k *keyState, c *clientState, o *op) {
 	if k.orphan.died != 0 && k.orphan.asked == 0 {
 		k.orphan.asked = o.inv
 	}
-	s.judged.crossing = s.judged.crossing || c.holding > 0 && !s.nests(k, c, o.client)
+	s.cycles.crossing = s.cycles.crossing || c.holding > 0 && !s.book.nests(k, c, o.client)
 	k.enqueue(o)
 	if o.set != 0 {
-		s.openSets++
+		s.book.openSets++
 	}
 	c.asking = append(c.asking, o)
-	s.stats.WaitersMax = max(s.stats.WaitersMax, k.waiters)
+	s.figures.stats.WaitersMax = max(s.figures.stats.WaitersMax, k.waiters)
 }
 
 // invokeHeld notes an op that is begun under a grant.
 func (s *Sweep) invokeHeld(k *keyState, o *op, e *history.Event) {
-	if s.confirms[e.Kind] {
-		s.judged.asked++
+	if s.rules.confirms[e.Kind] {
+		s.figures.judged.asked++
 	}
 	if isStoreOp(e.Kind) {
 		s.ledger.lastInvoked = e.Time
 	}
-	g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant)
-	if s.reentrant && e.Kind == history.Release {
+	g := s.records.numbers.page(pageOf(e.Grant)).grant(e.Grant)
+	if s.rules.reentrant && e.Kind == history.Release {
 		if g != nil && g.closed {
 			g = nil // given back already, and the owner may have others
 		}
-		s.sent(k, e.Client, g, e.Time)
+		s.book.sent(k, e.Client, g, e.Time)
 	}
 	if g == nil || g.settled { // what was judged already can't change any more
 		if e.Kind != history.Release && e.Kind != history.Held && e.Grant != 0 {
-			s.strays++
+			s.book.strays++
 		}
 		return
 	}
 	o.grant = g
 	g.open++
-	o.outside = s.reentrant && s.mayBeOut(g)
+	o.outside = s.rules.reentrant && s.book.mayBeOut(g)
 	switch e.Kind {
 	case history.Write:
-		f := s.footprintOn(g, e.Key)
+		f := s.records.footprintOn(g, e.Key)
 		o.base, o.baseOp = f.version, f.readOp
 	case history.Release:
 		g.releasing = cmp.Or(g.releasing, e.Time)
 	}
 }
 
-// garbled reports whether the history has events that cannot be, so that others may be missing.
-func (s *Sweep) garbled() bool { return s.strays > 0 || s.malformed > 0 }
-
 // complete closes an op, or leaves it to the ledger.
 func (s *Sweep) complete(e *history.Event) {
-	o := s.numbers.page(pageOf(e.Op)).op(e.Op)
+	o := s.records.numbers.page(pageOf(e.Op)).op(e.Op)
 	if o == nil || o.done {
-		s.malformed++
+		s.book.malformed++
 		return
 	}
 	e = s.stamped(o, e)
 	switch o.kind {
 	case history.Acquire:
 		s.acquired(o, e)
-		s.free(o)
+		s.records.free(o)
 		return
 	case history.Close:
 		if e.Type == history.OK {
 			s.closed(o.client, stamp(e.End, e.Time))
 		}
-		s.free(o)
+		s.records.free(o)
 		return
 	case history.Read, history.Write:
 		o.reaches = e.Type != history.Fail || e.Refused || e.Conflict
 	case history.Release:
-		if s.reentrant {
-			s.answered(s.keys[o.key], o, e)
+		if s.rules.reentrant {
+			s.book.answered(s.book.keys[o.key], o, e)
 		}
 	}
 	if o.grant != nil {
@@ -127,21 +126,21 @@ func (s *Sweep) complete(e *history.Event) {
 // can be believed.
 func (s *Sweep) stamped(o *op, e *history.Event) *history.Event {
 	// a translated one has no recorder
-	if max(e.Start, e.End)-s.header.TTL > e.Time && !s.header.Translated {
+	if max(e.Start, e.End)-s.rules.TTL > e.Time && !s.rules.Translated {
 		e = s.unstamped(e)
 	}
 	o.done, o.definite = true, e.Type != history.Info
 	if e.Type == history.Info {
-		s.stats.Indefinite++
+		s.figures.stats.Indefinite++
 		o.start = e.Start // an op that never reported has none
 	} else {
 		o.start = stamp(e.Start, o.inv)
 		if t := timingOf[o.kind]; t >= 0 && !e.Declined {
-			s.times[t].add(stamp(e.End, e.Time) - o.start)
+			s.figures.times[t].add(stamp(e.End, e.Time) - o.start)
 		}
 	}
 	if o.start != 0 {
-		c := &s.clients[o.client]
+		c := &s.book.clients[o.client]
 		c.alive = max(c.alive, stamp(e.End, e.Time))
 	}
 	return e
@@ -154,7 +153,7 @@ func isStoreOp(k history.Kind) bool { return k == history.Read || k == history.W
 // a TTL behind the instant at which it was recorded. An end in the future would
 // hide whatever the hold met until then. The recorder's instants take their place.
 func (s *Sweep) unstamped(e *history.Event) *history.Event {
-	s.malformed++
+	s.book.malformed++
 	recorded := *e
 	recorded.Start, recorded.End = 0, 0
 	return &recorded
@@ -165,12 +164,12 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	g := o.grant
 	if e.Declined {
 		// The worker knew of the loss before it would have begun.
-		s.renounce(g, stamp(e.Start, o.inv))
+		s.book.renounce(g, stamp(e.Start, o.inv))
 		return
 	}
 	if e.NotHeld && o.start != 0 {
-		s.judgeDenied(s.setOf(o), e)
-		s.renounce(g, o.start)
+		s.judgeDenied(s.book.setOf(o), e)
+		s.book.renounce(g, o.start)
 	}
 	g.took(o, e)
 	switch o.kind {
@@ -181,14 +180,14 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	case history.Release:
 		s.released(o, e)
 	}
-	if e.Type == history.OK && s.confirms[o.kind] {
-		s.confirm(s.spokenFor(g), o)
+	if e.Type == history.OK && s.rules.confirms[o.kind] {
+		s.confirm(s.book.spokenFor(g), o)
 	}
 	switch {
 	case o.kind == history.Renew:
 		s.renewed(g, o, e)
 	case o.kind == history.Read && e.Type == history.OK:
-		f := s.footprintOn(g, o.key)
+		f := s.records.footprintOn(g, o.key)
 		f.version, f.readOp = e.Version, o.id
 	case e.Refused:
 		g.refused = true
@@ -206,37 +205,37 @@ func (g *grant) took(o *op, e *history.Event) {
 // nested.
 func (s *Sweep) renewed(g *grant, o *op, e *history.Event) {
 	done := e.Type == history.OK
-	if done && s.asks(&deadRenewal) {
+	if done && s.rules.asks(&deadRenewal) {
 		s.judgeRenewed(g, o, e)
 	}
 	note := func(x *grant) {
 		x.renewed(e)
-		if done && s.confirms[history.Renew] {
-			s.extend(x, o.start, e)
+		if done && s.rules.confirms[history.Renew] {
+			s.rules.extend(x, o.start, e)
 		}
 	}
 	note(g)
-	if s.reentrant {
-		s.siblings(g, note)
+	if s.rules.reentrant {
+		s.book.siblings(g, note)
 	}
 }
 
 // released handles the completion of a release.
 func (s *Sweep) released(o *op, e *history.Event) {
 	if e.Type == history.OK {
-		s.answeredAt(stamp(e.End, e.Time))
+		s.demands.answeredAt(stamp(e.End, e.Time))
 	}
 	g := o.grant
 	g.releasing = 0
 	g.withdraw(stamp(o.start, o.inv))
 	s.noteLate(o, e)
-	if k := s.keyOf(g); e.Type == history.Info && !slices.Contains(k.unsure, g.client) {
+	if k := s.book.keyOf(g); e.Type == history.Info && !slices.Contains(k.unsure, g.client) {
 		k.unsure = append(k.unsure, g.client)
 	}
 	switch {
 	case e.Type == history.OK:
-		if s.confirms[history.Release] {
-			s.spokenFor(g).acted(o.id, history.Release, o.start)
+		if s.rules.confirms[history.Release] {
+			s.book.spokenFor(g).acted(o.id, history.Release, o.start)
 		}
 	case e.Type == history.Fail && e.NotHeld:
 	default:
@@ -244,13 +243,13 @@ func (s *Sweep) released(o *op, e *history.Event) {
 	}
 	g.released = g.released || e.Type == history.OK
 	if e.Type != history.OK {
-		s.keyOf(g).leaveBehind(stamp(e.End, e.Time))
+		s.book.keyOf(g).leaveBehind(stamp(e.End, e.Time))
 	}
 	if g.loose {
 		g.loose = false
-		s.tighten(g, stamp(e.End, e.Time))
+		s.book.tighten(g, stamp(e.End, e.Time))
 	}
-	s.end(g, o.start)
+	s.book.end(g, o.start)
 }
 
 // finishOp forgets an op of a hold once it has completed and the ledger has told what became of it.
@@ -259,7 +258,7 @@ func (s *Sweep) finishOp(o *op) {
 		return
 	}
 	g := o.grant
-	s.free(o)
+	s.records.free(o)
 	if g != nil {
 		g.open--
 		if g.complete() {
@@ -269,16 +268,16 @@ func (s *Sweep) finishOp(o *op) {
 }
 
 // withdrawAll withdraws all promises to a client that begins to close.
-func (s *Sweep) withdrawAll(client int32, t int64) {
-	for _, k := range s.clients[client].keysOf() {
-		s.eachOpenOf(k, client, func(g *grant) { g.withdraw(t) })
+func (bk *book) withdrawAll(client int32, t int64) {
+	for _, k := range bk.clients[client].keysOf() {
+		bk.eachOpenOf(k, client, func(g *grant) { g.withdraw(t) })
 	}
 }
 
 // closed handles a client that has closed: it holds nothing any more.
 func (s *Sweep) closed(client int32, t int64) {
-	for _, k := range s.clients[client].keysOf() {
+	for _, k := range s.book.clients[client].keysOf() {
 		s.closeGrants(k, client, 0, t)
-		s.absolve(k, client, t)
+		s.book.absolve(k, client, t)
 	}
 }

@@ -9,8 +9,8 @@ import "fmt"
 // grantedAfter reports whether b was certainly granted after a: by time, else by
 // tokens, else because b's attempt that succeeded began only then, and no reply
 // to an earlier one was lost. a and b are as inOrder returns them.
-func (s *Sweep) grantedAfter(b, a *grant, tokens bool) bool {
-	return later(b, a, tokens) || mayFollow(b, a) && !s.disturbed(b.client, b.earliest, b.attempt, anyFault)
+func (ex *explanations) grantedAfter(b, a *grant, tokens bool) bool {
+	return later(b, a, tokens) || mayFollow(b, a) && !ex.faults.disturbed(b.client, b.earliest, b.attempt, anyFault)
 }
 
 // mayFollow reports whether b's attempt that succeeded began when a had been granted.
@@ -23,8 +23,8 @@ func mayFollow(b, a *grant) bool { return b.attempt > a.end }
 // inherent, that one is assumed, for a correct lock can have made the history
 // so. Where each order needs a defect, it is the milder one. Stalls that explain
 // one order leave it open whose the violation is. Packets may tell the order.
-func (s *Sweep) judgeEitherOrder(j *judgement, a, b *grant) {
-	kind, stall := s.explain(b, a, b.last)
+func (ex *explanations) judgeEitherOrder(j *judgement, a, b *grant) {
+	kind, stall := ex.explain(b, a, b.last)
 	p := &mutualExclusion
 	first, second := p.blameOf(j.kind), p.blameOf(kind)
 	switch {
@@ -33,7 +33,7 @@ func (s *Sweep) judgeEitherOrder(j *judgement, a, b *grant) {
 		return
 	case j.kind != KindGrantedDead && answeredBefore(b, a):
 		j.unordered, j.packets, j.swapped, j.stallOnly = false, answered(b, a), true, stall
-		j.kind, j.pattern = kind, s.patternOf(b, a, 0)
+		j.kind, j.pattern = kind, ex.patternOf(b, a, 0)
 		return
 	}
 	j.stallOnly = j.stallOnly || stall
@@ -54,7 +54,7 @@ func (s *Sweep) judgeEitherOrder(j *judgement, a, b *grant) {
 	if j.swapped {
 		j.kind, a, b = kind, b, a
 	}
-	j.pattern = s.patternOf(a, b, 0)
+	j.pattern = ex.patternOf(a, b, 0)
 }
 
 // answeredBefore reports whether the service's last answer to a had arrived
@@ -78,11 +78,11 @@ func (j *judgement) supposeAsked(a, b *grant) {
 
 // inEitherOrder tells of two holders of which the history does not say who was granted the
 // key first; where an order is assumed, or each needs a defect, it is that of a before b.
-func (s *Sweep) inEitherOrder(a, b *grant, j judgement) string {
+func (ex *explanations) inEitherOrder(a, b *grant, j judgement) string {
 	const open = ": which of them was granted it first, the history does not tell"
 	switch {
 	case j.assumed:
-		text := s.overran(a, b, j.pattern) + ", if it was granted the key first. The history does not tell that"
+		text := ex.overran(a, b, j.pattern) + ", if it was granted the key first. The history does not tell that"
 		if a.attempt == 0 || b.attempt == 0 {
 			text += "; the start of the attempt that succeeded (attempt_ns) would"
 		}

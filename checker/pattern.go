@@ -17,48 +17,17 @@ const (
 	targetService = "service"
 )
 
-// isClock reports whether a fault makes a clock wrong.
-func isClock(sp span) bool { return sp.touch.Clock != "" }
-
-// stops reports whether a fault keeps the application from going on, and nothing else.
-func stops(sp span) bool {
-	return !sp.links && !sp.store && sp.touch.Stops != "" && !starves(sp)
-}
-
-// ends reports whether a fault ends a session by itself.
-func ends(sp span) bool {
-	return sp.touch.Ends == history.EndsSession || sp.touch.Ends == history.EndsConnection
-}
-
-// endsAfter reports whether a fault ends by itself what a grant rests on. A connection
-// that was reset within the acquire was followed by the one that brought the grant.
-func endsAfter(sp span, g *grant) bool {
-	return ends(sp) && (sp.to > g.end || sp.touch.Ends == history.EndsSession)
-}
-
-// crashes reports whether a fault kills servers and starts them again.
-func crashes(sp span) bool { return sp.touch.Ends == history.EndsServer }
-
-// cutsOff reports whether a fault lies on the client's links to the lock service.
-func cutsOff(sp span) bool { return sp.links && !sp.store && !ends(sp) }
-
-// starves reports whether a fault keeps renewals from being made.
-func starves(sp span) bool { return sp.touch.Stops == history.StopsRenewals }
-
-// away reports whether a fault keeps the store out of reach.
-func away(sp span) bool { return sp.store }
-
 // pairPattern is the pattern of a conflict between two grants under one reading of the
 // tokens; acted, if it is not 0, is when the earlier one's harmful act began. Where the
 // order of the grants is unknown, there is a pattern if it is the same either way, or if
 // only one order has an explanation: the other one would need a lock that fails by itself.
-func (s *Sweep) pairPattern(x, y *grant, acted int64, tokens bool) string {
+func (ex *explanations) pairPattern(x, y *grant, acted int64, tokens bool) string {
 	a, b := inOrder(x, y, tokens)
-	first := s.patternOf(a, b, acted)
-	if s.grantedAfter(b, a, tokens) {
+	first := ex.patternOf(a, b, acted)
+	if ex.grantedAfter(b, a, tokens) {
 		return first
 	}
-	second := s.patternOf(b, a, acted)
+	second := ex.patternOf(b, a, acted)
 	switch {
 	case first == second || second == PatternUnexplained || second == PatternGrantedTwice:
 		return first
@@ -69,31 +38,31 @@ func (s *Sweep) pairPattern(x, y *grant, acted int64, tokens bool) string {
 }
 
 // patternOf is the pattern of a conflict in which b was granted later than a.
-func (s *Sweep) patternOf(a, b *grant, acted int64) string {
+func (ex *explanations) patternOf(a, b *grant, acted int64) string {
 	if a.dead || b.dead {
 		return PatternLateReply
 	}
-	if s.inPromise(b, a) && !s.uncertainPromises(a, b) {
-		return s.givenAway(a, b)
+	if ex.inPromise(b, a) && !ex.book.uncertainPromises(a, b) {
+		return ex.givenAway(a, b)
 	}
-	if s.header.Claims.Validity == validitySession && s.noticedLate(a, b) {
+	if ex.rules.Claims.Validity == validitySession && ex.noticedLate(a, b) {
 		return PatternSessionUnseen
 	}
-	if s.timed(a) && a.promise <= a.end {
+	if a.timed() && a.promise <= a.end {
 		return PatternLateReply
 	}
 	exact := true
 	if acted == 0 {
 		acted, exact = a.actedBeside(b.end)
 	}
-	if causes := s.causes(a, b, acted); len(causes) > 0 {
+	if causes := ex.causes(a, b, acted); len(causes) > 0 {
 		return soleCause(causes)
 	}
 	switch {
 	case a.toldBefore(acted):
 		return PatternLossIgnored
-	case s.timed(a):
-		spent := s.timeOf(a, acted, func(span) bool { return true })
+	case a.timed():
+		spent := ex.faults.timeOf(a, acted, func(span) bool { return true })
 		if exact && acted-spent >= a.promise {
 			return PatternWorkedPast
 		}
@@ -112,12 +81,12 @@ func soleCause(causes []string) string {
 }
 
 // givenAway is the pattern of a grant b that was made inside a's promise.
-func (s *Sweep) givenAway(a, b *grant) string {
-	if s.freed(a, b) {
+func (ex *explanations) givenAway(a, b *grant) string {
+	if ex.freed(a, b) {
 		return PatternStolen
 	}
-	causes := s.serviceCauses(a.earliest, b.end, 0)
-	if s.header.Claims.Validity == validityLibrary && s.timeOf(a, b.end, isClock) > 0 {
+	causes := ex.faults.serviceCauses(a.earliest, b.end, 0)
+	if ex.rules.Claims.Validity == validityLibrary && ex.faults.timeOf(a, b.end, isClock) > 0 {
 		// the client itself measured how long its grant is good
 		causes = append(causes, PatternClockJumped)
 	}
@@ -127,32 +96,29 @@ func (s *Sweep) givenAway(a, b *grant) string {
 	return soleCause(causes)
 }
 
-// timed reports whether a grant was promised until a certain instant.
-func (s *Sweep) timed(g *grant) bool { return g.promise != 0 && g.promise != forever }
-
 // causes are the faults that each explain by themselves why a acted though its
 // lease or session was over.
-func (s *Sweep) causes(a, b *grant, acted int64) []string {
-	if s.timed(a) {
-		return s.leaseCauses(a, b, acted)
+func (ex *explanations) causes(a, b *grant, acted int64) []string {
+	if a.timed() {
+		return ex.leaseCauses(a, b, acted)
 	}
-	return s.sessionCauses(a, b, acted)
+	return ex.sessionCauses(a, b, acted)
 }
 
 // leaseCauses are those of a lease with an end: without the time that they
 // lasted, a would have acted before it.
-func (s *Sweep) leaseCauses(a, b *grant, acted int64) (causes []string) {
+func (ex *explanations) leaseCauses(a, b *grant, acted int64) (causes []string) {
 	for _, c := range [...]struct {
 		takes   func(span) bool
 		pattern string
 	}{{stops, PatternPaused}, {cutsOff, PatternCutOff}, {starves, PatternRenewalStarved}, {away, PatternStoreAway}} {
-		if spent := max(s.timeOf(a, acted, c.takes), s.blockedBy(a, acted, c.takes)); spent > 0 &&
+		if spent := max(ex.faults.timeOf(a, acted, c.takes), ex.faults.blockedBy(a, acted, c.takes)); spent > 0 &&
 			acted-spent < a.promise {
 			causes = append(causes, c.pattern)
 		}
 	}
 	// how far its own clock led it astray is not in the history
-	if s.timeOf(a, acted, isClock) > 0 {
+	if ex.faults.timeOf(a, acted, isClock) > 0 {
 		causes = append(causes, PatternClockJumped)
 	}
 	return causes
@@ -161,11 +127,11 @@ func (s *Sweep) leaseCauses(a, b *grant, acted int64) (causes []string) {
 // sessionCauses are those of a session, whose end nobody sees but the service: a client
 // that is away for half of the TTL may miss as many keep-alives as it takes, and the
 // session was over when b was granted. What happens to the service counts as well.
-func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
-	half := s.header.TTL / 2
-	for _, spans := range s.troubles(a.client) {
+func (ex *explanations) sessionCauses(a, b *grant, acted int64) (causes []string) {
+	half := ex.rules.TTL / 2
+	for _, spans := range ex.faults.troubles(a.client) {
 		for _, sp := range spans {
-			if sp.from > b.end || !s.bearsOn(sp, a) {
+			if sp.from > b.end || !ex.rules.bearsOn(sp, a) {
 				continue
 			}
 			long := half > 0 && min(sp.to, b.end)-sp.from >= half
@@ -174,7 +140,7 @@ func (s *Sweep) sessionCauses(a, b *grant, acted int64) (causes []string) {
 			}
 		}
 	}
-	return append(causes, s.serviceCauses(max(a.earliest, b.end-2*s.header.TTL), b.end, half)...)
+	return append(causes, ex.faults.serviceCauses(max(a.earliest, b.end-2*ex.rules.TTL), b.end, half)...)
 }
 
 // sessionCause is the pattern of a fault on the client of a session that acted once it was over; ""
@@ -197,17 +163,17 @@ func (g *grant) toldBefore(t int64) bool { return g.told != 0 && g.told < t }
 
 // serviceCauses are the patterns of the injected faults that touched the lock service
 // between two instants. A majority that is away for less than least is no cause.
-func (s *Sweep) serviceCauses(from, to, least int64) (causes []string) {
-	for _, sp := range s.service {
+func (fs *faults) serviceCauses(from, to, least int64) (causes []string) {
+	for _, sp := range fs.service {
 		if sp.injected && sp.from <= to && sp.to >= from {
-			causes = append(causes, s.serviceCause(sp, to, least))
+			causes = append(causes, fs.serviceCause(sp, to, least))
 		}
 	}
 	return causes
 }
 
 // serviceCause is the pattern of one of them.
-func (s *Sweep) serviceCause(sp span, to, least int64) string {
+func (fs *faults) serviceCause(sp span, to, least int64) string {
 	crash := crashes(sp)
 	switch {
 	case isClock(sp):
@@ -218,7 +184,7 @@ func (s *Sweep) serviceCause(sp span, to, least int64) string {
 		return PatternFailover // what it knew came back with it, to a replica that had taken over
 	case crash && least == 0 && !sp.kept:
 		return PatternRestart
-	case s.majorityAway(sp.from, least):
+	case fs.majorityAway(sp.from, least):
 		return PatternQuorum
 	case crash && !(sp.kept && least == 0):
 		return PatternRestart
@@ -226,25 +192,15 @@ func (s *Sweep) serviceCause(sp span, to, least int64) string {
 	return PatternService
 }
 
-// deposes reports whether a fault has another server take over from the primary by t.
-// A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.
-func deposes(sp span, t int64) bool {
-	return sp.touch.Ends == history.EndsPrimary || sp.target == targetPrimary && !degrades(sp) && sp.from < t &&
-		t < sp.to
-}
-
-// degrades reports whether a server goes on working, though badly, under a fault.
-func degrades(sp span) bool { return sp.touch.Stops != history.StopsProcesses && !sp.touch.Severs }
-
 // majorityAway reports whether, at t, faults kept so many servers away that no
 // majority was left, for at least so long.
-func (s *Sweep) majorityAway(t, least int64) bool {
-	n := s.header.Nodes
+func (fs *faults) majorityAway(t, least int64) bool {
+	n := fs.rules.Nodes
 	if n < 3 {
 		return false
 	}
 	var struck []string
-	for _, sp := range s.service {
+	for _, sp := range fs.service {
 		// it splits the servers, and how many stay together is not told
 		shaped := sp.target == targetService
 		if sp.injected && sp.from <= t && sp.to > t && sp.to-t >= least && !shaped && (crashes(sp) || !degrades(sp)) {
@@ -257,20 +213,20 @@ func (s *Sweep) majorityAway(t, least int64) bool {
 
 // troubles are the faults on a client: those that touch what the lock has
 // promised to it, and those that only hold up its application.
-func (s *Sweep) troubles(client int32) [2][]span {
-	c := &s.clients[client]
+func (fs *faults) troubles(client int32) [2][]span {
+	c := fs.metBy(client)
 	return [2][]span{c.spans, c.aside}
 }
 
 // timeOf is for how long faults of a sort lay on a grant's client between its
 // beginning and t; those that lasted for no time at all count a nanosecond.
-func (s *Sweep) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
-	for _, spans := range s.troubles(g.client) {
+func (fs *faults) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
+	for _, spans := range fs.troubles(g.client) {
 		for _, sp := range spans {
 			if sp.from <= t && sp.to >= g.earliest && takes(sp) {
 				slack := int64(0)
 				if !sp.injected {
-					slack = 2 * s.header.Stall // see stalledFor
+					slack = 2 * fs.rules.Stall // see stalledFor
 				}
 				sum += max(min(sp.to, t)-max(sp.from, g.earliest), 1) + slack
 			}
@@ -282,11 +238,11 @@ func (s *Sweep) timeOf(g *grant, t int64, takes func(span) bool) (sum int64) {
 // blockedBy is for how long the grant's slowest op was under way, if it began
 // before t and a fault of the sort lay on the links that it used meanwhile: a
 // connection does not go on at once when its link is whole again.
-func (s *Sweep) blockedBy(g *grant, t int64, takes func(span) bool) int64 {
+func (fs *faults) blockedBy(g *grant, t int64, takes func(span) bool) int64 {
 	if g.slowFrom >= t {
 		return 0
 	}
-	for _, spans := range s.troubles(g.client) {
+	for _, spans := range fs.troubles(g.client) {
 		for _, sp := range spans {
 			if (sp.links || sp.store) && takes(sp) && sp.from <= g.slowFrom+g.slowFor && sp.to >= g.slowFrom {
 				return g.slowFor

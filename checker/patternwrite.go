@@ -6,19 +6,19 @@ import "github.com/lockchaos/lockchaos/history"
 // broken by a conflict of two holds, it is the conflict's.
 
 // writePattern is the pattern of a write under a that began then, behind one under b.
-func (s *Sweep) writePattern(a, b *grant, kind string, begun int64, tokens bool) string {
+func (ex *explanations) writePattern(a, b *grant, kind string, begun int64, tokens bool) string {
 	switch kind {
 	case KindInFlight:
 		return PatternLateRequest
 	case KindStale:
-		return s.pairPattern(a, b, begun, tokens)
+		return ex.pairPattern(a, b, begun, tokens)
 	}
 	return PatternUnexplained // when the write began is not known
 }
 
 // lostPattern is the pattern of a lost update, a being the earlier grant: its
 // write went in beside the later holder's, before or after that read.
-func (s *Sweep) lostPattern(a, b *grant, w, other writer) string {
+func (ex *explanations) lostPattern(a, b *grant, w, other writer) string {
 	own := w
 	if a == other.g {
 		own = other
@@ -26,27 +26,27 @@ func (s *Sweep) lostPattern(a, b *grant, w, other writer) string {
 	switch begun := a.startOf(own.op); {
 	case begun == 0:
 		return PatternUnexplained
-	case begun <= b.end && later(b, a, s.tokens):
+	case begun <= b.end && later(b, a, ex.rules.tokens):
 		return PatternLateRequest
 	default:
-		return s.pairPattern(a, b, begun, s.tokens)
+		return ex.pairPattern(a, b, begun, ex.rules.tokens)
 	}
 }
 
 // confirmedPattern is the pattern of a's hold being confirmed though b was granted the key by
 // then. However b came by it, a release or a question that is answered ok was not held against the
 // owner. Only at a failover may each of two servers have compared it with the owner that it knew.
-func (s *Sweep) confirmedPattern(a, b *grant) string {
+func (ex *explanations) confirmedPattern(a, b *grant) string {
 	switch renewal := a.confirmedKind == history.Renew; {
-	case s.inPromise(b, a):
-		if way := s.givenAway(a, b); renewal || way == PatternFailover {
+	case ex.inPromise(b, a):
+		if way := ex.givenAway(a, b); renewal || way == PatternFailover {
 			return way
 		}
-	case renewal && s.timeOf(a, a.confirmed, isClock) > 0:
+	case renewal && ex.faults.timeOf(a, a.confirmed, isClock) > 0:
 		return PatternClockJumped
 	case renewal:
 		return PatternForeignRenewal
-	case a.confirmedKind == history.Held && s.header.Claims.Validity == validitySession:
+	case a.confirmedKind == history.Held && ex.rules.Claims.Validity == validitySession:
 		return PatternSessionUnseen
 	}
 	return PatternOwnerUnchecked
@@ -54,16 +54,16 @@ func (s *Sweep) confirmedPattern(a, b *grant) string {
 
 // tokenPattern is the pattern of a grant b whose token is out of order beside
 // a's: a counter that a server lost begins anew.
-func (s *Sweep) tokenPattern(a, b *grant) string {
+func (ex *explanations) tokenPattern(a, b *grant) string {
 	var causes []string
-	for _, c := range s.serviceCauses(a.earliest, b.end, 0) {
+	for _, c := range ex.faults.serviceCauses(a.earliest, b.end, 0) {
 		// no other takes a counter back
 		if c == PatternFailover || c == PatternRestart || c == PatternClockJumped {
 			causes = append(causes, c)
 		}
 	}
 	// the faults of long ago are forgotten
-	if r := s.restart; r.from <= b.end && r.to >= a.earliest {
+	if r := ex.faults.restart; r.from <= b.end && r.to >= a.earliest {
 		causes = append(causes, PatternRestart)
 	}
 	if len(causes) == 0 {
@@ -73,7 +73,7 @@ func (s *Sweep) tokenPattern(a, b *grant) string {
 }
 
 // stuckPattern is the pattern of a key that stayed taken though nobody could hold it.
-func (s *Sweep) stuckPattern(k *keyState) string {
+func (k *keyState) stuckPattern() string {
 	last := k.lastGrant
 	switch {
 	case k.vanishedAt != 0 && (last == nil || k.vanishedAt >= last.end):

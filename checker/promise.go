@@ -7,6 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// Promises: until when a lock has promised the key to a grant (Claims.Validity).
+
 // promiseMargin is taken off every promise that is measured in time, for the
 // clocks' granularity on either side.
 const promiseMargin = 2_000_000
@@ -25,19 +27,19 @@ const noticesAlone = "alone"
 const tokenFencing = "fencing"
 
 // promised is where the promise of a new grant ends by itself; 0: nothing is promised.
-func (s *Sweep) promised(o *op, e *history.Event) int64 {
-	return s.promiseFrom(stamp(e.Attempt, o.start), e)
+func (r *rules) promised(o *op, e *history.Event) int64 {
+	return r.promiseFrom(stamp(e.Attempt, o.start), e)
 }
 
 // promiseFrom is where a promise made by an attempt that began at start ends.
-func (s *Sweep) promiseFrom(start int64, e *history.Event) int64 {
-	switch s.header.Claims.Validity {
+func (r *rules) promiseFrom(start int64, e *history.Event) int64 {
+	switch r.Claims.Validity {
 	case validityLibrary:
 		if e.HasValidFor {
 			return max(0, start+e.ValidFor-promiseMargin)
 		}
 	case validityInvocation:
-		return max(0, start+s.header.TTL-promiseMargin)
+		return max(0, start+r.TTL-promiseMargin)
 	case validitySession:
 		return forever
 	}
@@ -45,46 +47,46 @@ func (s *Sweep) promiseFrom(start int64, e *history.Event) int64 {
 }
 
 // extend handles a confirmed renewal: one that ended inside the promise extends it.
-func (s *Sweep) extend(g *grant, start int64, e *history.Event) {
+func (r *rules) extend(g *grant, start int64, e *history.Event) {
 	if stamp(e.End, e.Time) < g.limit() {
-		g.promise = max(g.promise, s.promiseFrom(start, e))
+		g.promise = max(g.promise, r.promiseFrom(start, e))
 	}
 }
 
 // promisedAt reports whether the lock had promised the key to the grant at t. The
 // promise is looked at from its end only: a grant whose reply was late was
 // valid at the service before its client knew.
-func (s *Sweep) promisedAt(g *grant, t int64) bool {
+func (ex *explanations) promisedAt(g *grant, t int64) bool {
 	if t >= g.limit() {
 		return false
 	}
-	if s.header.Claims.Validity != validitySession {
+	if ex.rules.Claims.Validity != validitySession {
 		return true
 	}
-	return s.sessionStands(g, t) && !s.endedByFault(g, t) && !s.passedOn(g, t)
+	return ex.sessionStands(g, t) && !ex.endedByFault(g, t) && !ex.passedOn(g, t)
 }
 
 // sessionStands reports whether nothing disturbed a session in the TTL before t.
-func (s *Sweep) sessionStands(g *grant, t int64) bool {
-	return !s.disturbed(g.client, t-s.header.TTL, t, injectedOnly) && !s.stalledToDeath(g, t)
+func (ex *explanations) sessionStands(g *grant, t int64) bool {
+	return !ex.faults.disturbed(g.client, t-ex.rules.TTL, t, injectedOnly) && !ex.stalledToDeath(g, t)
 }
 
 // endedByFault reports whether a fault may have ended the session of a grant by
 // t. A fault that ends connections counts only if the lock claims within which
 // time it notices a loss: then that claim says when it breaks its word. An
 // answer that confirmed the grant after the fault shows that it stood.
-func (s *Sweep) endedByFault(g *grant, t int64) bool {
+func (ex *explanations) endedByFault(g *grant, t int64) bool {
 	since := stamp(g.attempt, g.earliest)
-	return slices.ContainsFunc(s.clientSpans(g.client), func(sp span) bool {
-		counts := sp.touch.Ends == history.EndsSession || s.header.Claims.LostGrace > 0
+	return slices.ContainsFunc(ex.faults.clientSpans(g.client), func(sp span) bool {
+		counts := sp.touch.Ends == history.EndsSession || ex.rules.Claims.LostGrace > 0
 		return counts && sp.from <= t && sp.to >= since && endsAfter(sp, g) && g.confirmed <= sp.to
 	})
 }
 
 // passedOn reports whether the key had been another client's before t, in a
 // time in which a fault may have ended g's session: then it did.
-func (s *Sweep) passedOn(g *grant, t int64) bool {
-	return g.next != 0 && g.next < t && !s.sessionStands(g, g.next)
+func (ex *explanations) passedOn(g *grant, t int64) bool {
+	return g.next != 0 && g.next < t && !ex.sessionStands(g, g.next)
 }
 
 // stalledToDeath reports whether stalls of the machine may have ended a session by t. The
@@ -95,22 +97,22 @@ func (s *Sweep) passedOn(g *grant, t int64) bool {
 //
 // But where the lock noticed that the hold was lost, the session did end, and a
 // machine that stalls now and then stalls more than is seen of it.
-func (s *Sweep) stalledToDeath(g *grant, t int64) bool {
-	return s.stalledWithin(g, t-s.header.TTL, t)
+func (ex *explanations) stalledToDeath(g *grant, t int64) bool {
+	return ex.stalledWithin(g, t-ex.rules.TTL, t)
 }
 
 // stalledWithin is stalledToDeath of stalls from one instant to another.
-func (s *Sweep) stalledWithin(g *grant, since, t int64) bool {
-	least := s.header.TTL / 2
+func (ex *explanations) stalledWithin(g *grant, since, t int64) bool {
+	least := ex.rules.TTL / 2
 	switch {
 	case g.told != 0 || g.disowned:
 		least = 0
-	case s.header.Claims.NoExpiry:
+	case ex.rules.Claims.NoExpiry:
 		return false
 	}
-	off := s.header.Stall
+	off := ex.rules.Stall
 	var stalls []span
-	for _, spans := range [2][]span{s.clientSpans(g.client), s.service} {
+	for _, spans := range [2][]span{ex.faults.clientSpans(g.client), ex.faults.service} {
 		for _, sp := range spans {
 			if sp.to == forever && sp.from <= t {
 				return true // it goes on
@@ -135,18 +137,20 @@ func (s *Sweep) stalledWithin(g *grant, since, t int64) bool {
 
 // restsSince is the first instant at which a fault may end what a grant rests on. A session is
 // older than its grants: one that missed its keep-alives before a grant may still end after it.
-func (s *Sweep) restsSince(g *grant) int64 {
-	if s.header.Claims.Validity == validitySession {
-		return g.earliest - s.header.TTL
+func (r *rules) restsSince(g *grant) int64 {
+	if r.Claims.Validity == validitySession {
+		return g.earliest - r.TTL
 	}
 	return g.earliest
 }
 
 // bearsOn reports whether a fault lasted until it could end what a grant rests
 // on. A session that a fault ended before the grant was followed by another one.
-func (s *Sweep) bearsOn(sp span, g *grant) bool {
-	return sp.to >= g.earliest || sp.to >= s.restsSince(g) && !ends(sp) && !isClock(sp)
+func (r *rules) bearsOn(sp span, g *grant) bool {
+	return sp.to >= g.earliest || sp.to >= r.restsSince(g) && !ends(sp) && !isClock(sp)
 }
 
 // inPromise reports whether b was granted inside a's promise, were a the earlier of the two.
-func (s *Sweep) inPromise(b, a *grant) bool { return a.client != b.client && s.promisedAt(a, b.end) }
+func (ex *explanations) inPromise(b, a *grant) bool {
+	return a.client != b.client && ex.promisedAt(a, b.end)
+}

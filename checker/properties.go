@@ -118,18 +118,6 @@ func Named(name string) Property {
 	return Property{}
 }
 
-// tallied is how much there was to judge some properties by; a pass needs some of it.
-type tallied struct {
-	asked, confirmations, leases, enqueued int64 // asked: ops whose answer would confirm a hold
-	// losses counts the news of losses, passed the grants of a released key to
-	// a client that asked alone.
-	losses, passed int64
-	// renewals counts those that were answered ok, renewedLeases those of them
-	// that tell enough of their lease.
-	renewals, renewedLeases int64
-	crossing                bool // a client asked for a key while it had another
-}
-
 // notClaimed says why the header alone, by the lock's claims, the workload or
 // what it says is not told, leaves a property out; empty when it does not.
 func (p *Property) notClaimed(h *history.Header) string {
@@ -168,7 +156,7 @@ func notExclusive(h *history.Header) string {
 
 // noStore says that there is nothing that the lock protects; empty when there is.
 func noStore(s *Sweep) string {
-	if s.header.Store.Engine == "" && s.ledger.entries == 0 {
+	if s.rules.Store.Engine == "" && s.ledger.entries == 0 {
 		return "The run had no protected resource."
 	}
 	return ""

@@ -66,7 +66,7 @@ var lifeCases = []lifeCase{
 		}
 	}, countOf(&duplicateEffect), func(s *slow, _ *history.History) int { return s.slowRepeated() }},
 	{"deadlock", func(r *rand.Rand, h *history.Header) { h.Bound = int64(r.IntN(2)) * 6 * ms }, (*generator).crossings,
-		func(v Verdict) int { return grade(cycles(v.Properties[deadlock.place])) },
+		func(v Verdict) int { return grade(cyclesIn(v.Properties[deadlock.place])) },
 		func(s *slow, h *history.History) int { return grade(s.slowCycles(h)) }},
 	{"stuck-lock", func(r *rand.Rand, h *history.Header) {
 		h.Claims.Validity, h.Claims.NoExpiry = [...]string{"from_invocation", "session"}[r.IntN(2)], r.IntN(8) == 0
@@ -83,8 +83,8 @@ var lifeCases = []lifeCase{
 // grade numbers the outcomes: 0 is a pass, 1 a violation, 2 neither.
 func grade(o Outcome) int { return slices.Index([]Outcome{Pass, Violated, Inconclusive}, o) }
 
-// cycles is what a verdict says of cycles alone, whatever else leaves it open.
-func cycles(r PropertyResult) Outcome {
+// cyclesIn is what a verdict says of cycles alone, whatever else leaves it open.
+func cyclesIn(r PropertyResult) Outcome {
 	if r.Outcome == Inconclusive && !strings.Contains(r.Why, "of waiting clients") {
 		return Pass
 	}

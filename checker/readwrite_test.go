@@ -152,3 +152,5 @@ func TestWedgedOfARealRun(t *testing.T) {
 		t.Errorf("%+v", v.Property(StuckLock))
 	}
 }
+
+func readWrite(s script) script { return claim(s, func(c *history.Claims) { c.ReadWrite = true }) }

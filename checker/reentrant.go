@@ -24,20 +24,17 @@ type ownerOnKey struct {
 	leased int64
 }
 
-// owns reports whether two grants are one owner's, who does not exclude itself.
-func (s *Sweep) owns(x, y *grant) bool { return s.owners && x.client == y.client }
-
 // nests reports whether all that a client holds is the key that it asks for once more.
-func (s *Sweep) nests(k *keyState, c *clientState, client int32) bool {
-	return c.holding == int(s.on(k, client).owner.levels)
+func (bk *book) nests(k *keyState, c *clientState, client int32) bool {
+	return c.holding == int(bk.on(k, client).owner.levels)
 }
 
 // owner returns what is known of the owner of a grant.
-func (s *Sweep) owner(g *grant) *ownerOnKey { return &s.on(s.keyOf(g), g.client).owner }
+func (bk *book) owner(g *grant) *ownerOnKey { return &bk.on(bk.keyOf(g), g.client).owner }
 
 // enter notes that an owner was granted a key, once more or for the first time.
-func (s *Sweep) enter(g *grant) {
-	o := s.owner(g)
+func (bk *book) enter(g *grant) {
+	o := bk.owner(g)
 	g.nested = o.levels > 0
 	o.leased = max(o.leased, g.end)
 	o.levels++
@@ -45,17 +42,17 @@ func (s *Sweep) enter(g *grant) {
 
 // leasedAt is the instant from which a grant's TTL surely ran at the latest, as
 // far as is known by now.
-func (s *Sweep) leasedAt(g *grant) int64 {
-	if s.reentrant {
-		return max(g.leased, s.owner(g).leased)
+func (bk *book) leasedAt(g *grant) int64 {
+	if bk.rules.reentrant {
+		return max(g.leased, bk.owner(g).leased)
 	}
 	return g.leased
 }
 
 // leave notes that an owner has given one of its grants up. When it has given
 // all up, a release of unknown fate can do it no more harm.
-func (s *Sweep) leave(g *grant) {
-	o := s.owner(g)
+func (bk *book) leave(g *grant) {
+	o := bk.owner(g)
 	if o.levels--; o.levels <= 0 {
 		*o = ownerOnKey{disowned: o.disowned, leased: o.leased}
 	}
@@ -64,16 +61,16 @@ func (s *Sweep) leave(g *grant) {
 // mayBeOut reports whether an owner's releases of unknown fate, those of other
 // grants, may have given back all that it had: retried, one release can give
 // back two levels. What it does under this grant then shows nothing.
-func (s *Sweep) mayBeOut(g *grant) bool {
-	o := s.owner(g)
+func (bk *book) mayBeOut(g *grant) bool {
+	o := bk.owner(g)
 	others := o.unsure - g.unsure
 	return others > 0 && others >= o.levels
 }
 
 // sent notes that an owner's release is on its way: of grant g, or nil if it names none that
 // the owner still has. Once it has sent as many as it has levels, its other grants may be over.
-func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
-	o := &s.on(k, client).owner
+func (bk *book) sent(k *keyState, client int32, g *grant, t int64) {
+	o := &bk.on(k, client).owner
 	if o.levels == 0 {
 		return
 	}
@@ -85,7 +82,7 @@ func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
 		return
 	}
 	for x := range k.open.all { // what may have been over before was withdrawn then
-		if s.mayBeOut(x) {
+		if bk.mayBeOut(x) {
 			x.withdraw(t)
 		}
 	}
@@ -93,12 +90,12 @@ func (s *Sweep) sent(k *keyState, client int32, g *grant, t int64) {
 
 // answered notes what became of a release: one that was carried out gave back
 // the level that it names, and one that failed gave back none.
-func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
+func (bk *book) answered(k *keyState, o *op, e *history.Event) {
 	// it names no level, so nobody knows which one it gave back
 	if e.Type == history.Info || o.grant == nil && e.Type == history.OK {
 		return
 	}
-	if owner := &s.on(k, o.client).owner; owner.unsure > 0 {
+	if owner := &bk.on(k, o.client).owner; owner.unsure > 0 {
 		owner.unsure--
 	}
 	if g := o.grant; g != nil {
@@ -110,16 +107,16 @@ func (s *Sweep) answered(k *keyState, o *op, e *history.Event) {
 // reentrant lock knows the owner and its count, so what it confirms under any
 // grant shows only that the owner had its newest one. (A.acquire, lost;
 // B.acquire, B.release; A.acquire; A.release of its first grant, answered ok.)
-func (s *Sweep) spokenFor(g *grant) *grant {
-	if s.reentrant {
-		return s.newest(g)
+func (bk *book) spokenFor(g *grant) *grant {
+	if bk.rules.reentrant {
+		return bk.newest(g)
 	}
 	return g
 }
 
 // newest returns the newest grant that its owner has on the key.
-func (s *Sweep) newest(g *grant) *grant {
-	for x := range s.keyOf(g).open.newestFirst {
+func (bk *book) newest(g *grant) *grant {
+	for x := range bk.keyOf(g).open.newestFirst {
 		if x.client == g.client && (x == g || !x.closed) {
 			return x
 		}
@@ -129,8 +126,8 @@ func (s *Sweep) newest(g *grant) *grant {
 
 // siblings calls do for the grants that a grant's owner has on the key, itself
 // among them: its lease is one.
-func (s *Sweep) siblings(g *grant, do func(*grant)) {
-	for x := range s.keyOf(g).open.all {
+func (bk *book) siblings(g *grant, do func(*grant)) {
+	for x := range bk.keyOf(g).open.all {
 		if x.client == g.client {
 			do(x)
 		}
@@ -139,13 +136,13 @@ func (s *Sweep) siblings(g *grant, do func(*grant)) {
 
 // renounce notes that a client knows at t that it has lost its grant; a
 // reentrant owner, all that it has.
-func (s *Sweep) renounce(g *grant, t int64) {
+func (bk *book) renounce(g *grant, t int64) {
 	g.withdraw(t)
 	g.disowned = true
-	if s.reentrant && !g.closed {
+	if bk.rules.reentrant && !g.closed {
 		g.knownLost = true
-		s.owner(g).disowned = true
-		s.siblings(g, func(x *grant) {
+		bk.owner(g).disowned = true
+		bk.siblings(g, func(x *grant) {
 			x.withdraw(t)
 			x.knownLost = true
 		})
@@ -155,7 +152,7 @@ func (s *Sweep) renounce(g *grant, t int64) {
 // abandon closes the grants that a reentrant owner knew to be lost when it
 // asked for the key again: it does not nest in what it has not got.
 func (s *Sweep) abandon(k *keyState, client int32, t int64) {
-	o := &s.on(k, client).owner
+	o := &s.book.on(k, client).owner
 	if !o.disowned {
 		return
 	}
@@ -169,12 +166,12 @@ func (s *Sweep) abandon(k *keyState, client int32, t int64) {
 
 // wroteAsOwner notes the latest and the highest writer so far, and the latest
 // and the highest of all other clients.
-func (s *Sweep) wroteAsOwner(l *writers, w writer) {
+func (rec *records) wroteAsOwner(l *writers, w writer) {
 	if l.others == nil {
 		l.others = &otherWriters{}
 	}
-	s.keepGreatest(&l.latest, &l.others.latest, w, func(x *grant) int64 { return x.earliest })
-	s.keepGreatest(&l.highest, &l.others.highest, w, func(x *grant) int64 { return x.token })
+	rec.keepGreatest(&l.latest, &l.others.latest, w, func(x *grant) int64 { return x.earliest })
+	rec.keepGreatest(&l.highest, &l.others.highest, w, func(x *grant) int64 { return x.token })
 }
 
 // otherWriters are the latest and the highest writer of all clients but those
@@ -185,22 +182,22 @@ type otherWriters struct {
 
 // keepGreatest notes a writer if it is the greatest so far, or the greatest of
 // another client than that.
-func (s *Sweep) keepGreatest(first, other *writer, w writer, by func(*grant) int64) {
+func (rec *records) keepGreatest(first, other *writer, w writer, by func(*grant) int64) {
 	switch {
 	case first.g == nil || by(w.g) >= by(first.g):
 		if first.g != nil && first.g.client != w.g.client {
-			s.keepWriter(other, *first)
+			rec.keepWriter(other, *first)
 		}
-		s.keepWriter(first, w)
+		rec.keepWriter(first, w)
 	case first.g.client != w.g.client && (other.g == nil || by(w.g) >= by(other.g)):
-		s.keepWriter(other, w)
+		rec.keepWriter(other, w)
 	}
 }
 
 // besides returns the first of two writers that does not share g's hold: that
 // is another grant, or of a reentrant lock another client's.
-func (s *Sweep) besides(g *grant, first, second writer) writer {
-	if first.g == g || s.reentrant && first.g != nil && first.g.client == g.client {
+func (r *rules) besides(g *grant, first, second writer) writer {
+	if first.g == g || r.reentrant && first.g != nil && first.g.client == g.client {
 		return second
 	}
 	return first
@@ -208,12 +205,12 @@ func (s *Sweep) besides(g *grant, first, second writer) writer {
 
 // standsBeforeOwner is standsBefore of a reentrant lock: writes of one owner,
 // under whichever of its grants, are in nobody's way.
-func (s *Sweep) standsBeforeOwner(l *writers, g *grant, f *footprint, tokens bool) writer {
-	latest, run := s.besides(g, l.latest, l.others.latest), s.besides(g, l.run, l.before)
+func (r *rules) standsBeforeOwner(l *writers, g *grant, f *footprint, tokens bool) writer {
+	latest, run := r.besides(g, l.latest, l.others.latest), r.besides(g, l.run, l.before)
 	if latest.g != nil && latest.g.earliest > g.end {
 		return latest
 	}
-	if highest := s.besides(g, l.highest, l.others.highest); tokens && highest.g != nil && later(highest.g, g, true) {
+	if highest := r.besides(g, l.highest, l.others.highest); tokens && highest.g != nil && later(highest.g, g, true) {
 		return highest
 	}
 	if f.wrote && run.version > f.wroteLast && !later(g, run.g, tokens) {

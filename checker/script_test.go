@@ -11,6 +11,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
+// The tests named TestEdgesOf judge histories at the edges of the rules: each differs from one that
+// is judged otherwise by a stamp, an answer or a claim. Most of them were written since no other
+// test noticed a mutant of the checker (see docs/checker.md).
+
 // A script is a history a human can read. One line an event, times in ms:
 //
 //	A acquire [0,1] tok=5              client A invokes at 0, the completion is recorded at 1
@@ -451,3 +455,50 @@ func kindOf(v Verdict, property string) string {
 	}
 	return "no violation"
 }
+
+// changed is the history that a text describes, each of its events changed.
+func (s script) changed(text string, change func(*history.Event)) *history.History {
+	h := s.history(text)
+	for i := range h.Events {
+		change(&h.Events[i])
+	}
+	return h
+}
+
+// until is the history that a text describes, cut off behind an instant.
+func (s script) until(text string, t float64) *history.History {
+	h := s.history(text)
+	for i := range h.Events {
+		if h.Events[i].Time > at(t) {
+			h.Events, h.Truncated = h.Events[:i], true
+			break
+		}
+	}
+	return h
+}
+
+// foundIn is what is found of a property.
+func foundIn(h *history.History, property string) *PropertyResult {
+	v := Judge(h, Options{})
+	return v.Property(property)
+}
+
+// holdsTo checks how often a history violates a property.
+func holdsTo(t *testing.T, name string, h *history.History, property string, want int) {
+	t.Helper()
+	if r := foundIn(h, property); r.Count != want {
+		t.Errorf("%s: %s is violated %d times, want %d: %+v", name, property, r.Count, want, r)
+	}
+}
+
+// probeText9 is probeText for locks whose tokens have come no further than 7.
+const probeText9 = `
+		mark probe [5000]
+		P acquire  [5001,5003] tok=8
+		P release  [5004,5005]
+		mark final [6000]
+		Q acquire  [6001,6002] tok=9
+		Q release  [6003,6004]`
+
+// inScript writes a time of a script.
+func inScript(t float64) string { return strconv.FormatFloat(t, 'f', -1, 64) }

@@ -13,22 +13,22 @@ import (
 // whose order is not known, those before it are the ones whose acquire ended first, or else was
 // invoked first: of three holders of two permits one is counted, whichever it was.
 
-// judgeCrowd judges the holds of a semaphore around a grant that has just settled.
-func (s *Sweep) judgeCrowd(g *grant) {
-	k := s.keyOf(g)
-	k.crowd.odd = k.crowd.odd || g.earliest > g.end
-	k.crowd.add(g.end, g.bound(), g.takes)
-	if k.crowd.most() <= s.permits && !k.crowd.odd {
+// judgePermits judges the holds of a semaphore around a grant that has just settled.
+func (s *Sweep) judgePermits(g *grant) {
+	k := s.book.keyOf(g)
+	k.inUse.odd = k.inUse.odd || g.earliest > g.end
+	k.inUse.add(g.end, g.bound(), g.takes)
+	if k.inUse.most() <= s.rules.permits && !k.inUse.odd {
 		k.lulls++
 		return // nowhere were there more at once than may be, whatever becomes of them
 	}
 	near := k.near(g)
 	for _, b := range near {
-		if b.crowded || k.crowd.hasRoom(b, s.permits) {
+		if b.exceeds || k.inUse.hasRoom(b, s.rules.permits) {
 			continue
 		}
-		if s.tally(k, b, near); s.mayBeCrowded(b) {
-			s.judgeCrowded(b, near)
+		if s.tally(k, b, near); s.rules.mayExceed(b) {
+			s.judgeExcess(b, near)
 		}
 	}
 }
@@ -36,9 +36,9 @@ func (s *Sweep) judgeCrowd(g *grant) {
 // near returns a grant and the settled ones that end no earlier than it may have been made.
 func (k *keyState) near(g *grant) []*grant {
 	near := []*grant{g}
-	past := &k.past
-	for i := past.to - 1; i >= past.from && past.at(i).bound >= g.earliest; i-- {
-		if x := past.at(i).g; x != g && x.bound() >= g.earliest {
+	settled := &k.settled
+	for i := settled.to - 1; i >= settled.from && settled.at(i).bound >= g.earliest; i-- {
+		if x := settled.at(i).g; x != g && x.bound() >= g.earliest {
 			near = append(near, x)
 		}
 	}
@@ -55,7 +55,7 @@ func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 		b.tallied, b.besides, b.backers, b.lookAgain = k.lulls+1, 0, 0, 0
 	}
 	for _, x := range near {
-		s.compared++
+		s.figures.compared++
 		if x == b {
 			continue
 		}
@@ -68,15 +68,15 @@ func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 	}
 }
 
-// mayBeCrowded reports whether it is time to look closely at a hold: where
+// mayExceed reports whether it is time to look closely at a hold: where
 // there are enough others. Where promises alone count, and there are many, it
 // is not looked at again for each grant that comes.
-func (s *Sweep) mayBeCrowded(b *grant) bool {
-	return int(b.besides) >= s.enough(b) || int(b.backers) >= s.enough(b) && b.backers >= b.lookAgain
+func (r *rules) mayExceed(b *grant) bool {
+	return int(b.besides) >= r.enough(b) || int(b.backers) >= r.enough(b) && b.backers >= b.lookAgain
 }
 
 // enough is how many permits others must have for b to be one too many.
-func (s *Sweep) enough(b *grant) int { return s.permits - int(b.takes) + 1 }
+func (r *rules) enough(b *grant) int { return r.permits - int(b.takes) + 1 }
 
 // taken is how many permits some grants have together.
 func taken(grants ...*grant) (n int) {
@@ -86,13 +86,13 @@ func taken(grants ...*grant) (n int) {
 	return n
 }
 
-// judgeCrowded looks closely at a hold that may have been one too many.
-func (s *Sweep) judgeCrowded(b *grant, near []*grant) {
-	certain := taken(s.beside(b, near)...) >= s.enough(b)
+// judgeExcess looks closely at a hold that may have been one too many.
+func (s *Sweep) judgeExcess(b *grant, near []*grant) {
+	certain := taken(s.beside(b, near)...) >= s.rules.enough(b)
 	if certain || s.promisedBeside(b, near) != nil {
 		// what rests on promises may come to nothing when the faults around it are known
-		b.crowded = certain
-		s.putOff(s.now, func() { s.decideCrowd(b, near) }, near...)
+		b.exceeds = certain
+		s.findings.putOff(s.book.now, func() { s.decideExcess(b, near) }, near...)
 	}
 	if b.lookAgain = b.backers; b.backers > manyBeside {
 		b.lookAgain += b.backers / 8
@@ -106,7 +106,7 @@ const manyBeside = 64
 // beside returns the holds among near that go on at the instant at which b begins.
 func (s *Sweep) beside(b *grant, near []*grant) []*grant {
 	var others []*grant
-	s.compared += len(near)
+	s.figures.compared += len(near)
 	for _, x := range near {
 		if ahead(x, b) && overlap(x, b, false) {
 			others = append(others, x)
@@ -124,10 +124,10 @@ func ahead(x, b *grant) bool { return x.end < b.end || x.end == b.end && x.id < 
 // every one that is counted, so that the last of them all, whichever it is, was one too many.
 func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 	var before, unsure []*grant
-	s.compared += len(near)
+	s.figures.compared += len(near)
 	for _, x := range near {
 		switch {
-		case !s.rightlyExcludes(x, b):
+		case !s.explanations.rightlyExcludes(x, b):
 		case later(b, x, false):
 			before = append(before, x)
 		case ahead(x, b):
@@ -135,27 +135,27 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 		}
 	}
 	switch {
-	case taken(before...) >= s.enough(b):
+	case taken(before...) >= s.rules.enough(b):
 		return before
-	case taken(before...)+taken(unsure...) < s.enough(b):
+	case taken(before...)+taken(unsure...) < s.rules.enough(b):
 		return nil
-	case s.stoodUntil(b, before) && s.stoodUntil(b, unsure):
-		return s.oneEach(s.enough(b), before, unsure)
+	case s.explanations.stoodUntil(b, before) && s.explanations.stoodUntil(b, unsure):
+		return s.oneEach(s.rules.enough(b), before, unsure)
 	}
 	left := mostChoices
-	return s.choose(s.enough(b), before, unsure, nil, &left)
+	return s.choose(s.rules.enough(b), before, unsure, nil, &left)
 }
 
 // stoodUntil reports whether the promises of all of these grants stood from
 // before the first of them until b: then any two of them exclude each other, but
 // for those of one client. Each was made before b, and promised beyond that.
-func (s *Sweep) stoodUntil(b *grant, grants []*grant) bool {
-	if s.header.Claims.Validity != validitySession {
+func (ex *explanations) stoodUntil(b *grant, grants []*grant) bool {
+	if ex.rules.Claims.Validity != validitySession {
 		return true
 	}
 	return !slices.ContainsFunc(grants, func(x *grant) bool {
-		since := min(x.earliest, b.end-s.header.TTL) - s.header.TTL
-		return s.disturbed(x.client, since, b.end, injectedOnly) || s.stalledWithin(x, since, b.end)
+		since := min(x.earliest, b.end-ex.rules.TTL) - ex.rules.TTL
+		return ex.faults.disturbed(x.client, since, b.end, injectedOnly) || ex.stalledWithin(x, since, b.end)
 	})
 }
 
@@ -176,7 +176,7 @@ func (s *Sweep) oneEach(enough int, before, unsure []*grant) []*grant {
 			chosen, have = append(chosen, x), have+int(x.takes)
 		}
 	}
-	s.compared += len(before) + len(unsure)
+	s.figures.compared += len(before) + len(unsure)
 	if have < enough {
 		return nil
 	}
@@ -200,15 +200,15 @@ func (s *Sweep) choose(enough int, before, unsure, chosen []*grant, left *int) [
 		if *left -= len(before) + len(unsure) - i; *left < 0 {
 			return nil
 		}
-		s.compared += len(before) + len(unsure) - i
+		s.figures.compared += len(before) + len(unsure) - i
 		var agreeing, rest []*grant
 		for _, o := range before {
-			if s.eitherExcludes(x, o) {
+			if s.explanations.eitherExcludes(x, o) {
 				agreeing = append(agreeing, o)
 			}
 		}
 		for _, o := range unsure[i+1:] {
-			if s.eitherExcludes(x, o) {
+			if s.explanations.eitherExcludes(x, o) {
 				rest = append(rest, o)
 			}
 		}
@@ -219,40 +219,40 @@ func (s *Sweep) choose(enough int, before, unsure, chosen []*grant, left *int) [
 	return nil
 }
 
-func (s *Sweep) eitherExcludes(x, y *grant) bool {
-	return s.rightlyExcludes(x, y) || s.rightlyExcludes(y, x)
+func (ex *explanations) eitherExcludes(x, y *grant) bool {
+	return ex.rightlyExcludes(x, y) || ex.rightlyExcludes(y, x)
 }
 
 // rightlyExcludes reports whether x and b can't both have been granted without
 // one inside the other's promise, b not being the earlier.
-func (s *Sweep) rightlyExcludes(x, b *grant) bool {
-	return s.inPromise(b, x) && (later(b, x, false) || s.inPromise(x, b))
+func (ex *explanations) rightlyExcludes(x, b *grant) bool {
+	return ex.inPromise(b, x) && (later(b, x, false) || ex.inPromise(x, b))
 }
 
-// decideCrowd records a hold that was one too many.
-func (s *Sweep) decideCrowd(b *grant, near []*grant) {
+// decideExcess records a hold that was one too many.
+func (s *Sweep) decideExcess(b *grant, near []*grant) {
 	others, promised := s.beside(b, near), s.promisedBeside(b, near)
-	if b.counted || taken(others...) < s.enough(b) && (promised == nil || s.cut) {
+	if b.counted || taken(others...) < s.rules.enough(b) && (promised == nil || s.book.cut) {
 		return
 	}
 	b.counted = true
 	j := judgement{violated: true, kind: KindUnexplained, pattern: PatternUnexplained}
 	var cause *grant
 	if promised != nil {
-		j.kind, j.pattern = KindGrantedWhileValid, s.givenAway(promised[0], b)
+		j.kind, j.pattern = KindGrantedWhileValid, s.explanations.givenAway(promised[0], b)
 	} else {
-		cause = s.explainCrowd(&j, b, others)
+		cause = s.explanations.explainExcess(&j, b, others)
 	}
-	if taken(others...) < s.enough(b) {
+	if taken(others...) < s.rules.enough(b) {
 		others = promised
 	}
 	j.unordered = (cause == nil || j.assumed) && !lastOf(b, others)
-	j.severity = s.harm(false, append([]*grant{b}, others...)...)
+	j.severity = harm(false, append([]*grant{b}, others...)...)
 	if j.stands() {
-		s.noteOverlapped(b, 0) // tokens order no semaphore's grants
+		s.findings.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
-	s.record(&mutualExclusion, s.keyOf(b), j, j,
-		func(j judgement) *Violation { return s.tellCrowd(b, cause, others, j) })
+	s.findings.record(&mutualExclusion, s.book.keyOf(b), j, j,
+		func(j judgement) *Violation { return s.tellExcess(b, cause, others, j) })
 }
 
 // lastOf reports whether b was certainly granted after all the others.
@@ -260,21 +260,21 @@ func lastOf(b *grant, others []*grant) bool {
 	return !slices.ContainsFunc(others, func(x *grant) bool { return !later(b, x, false) })
 }
 
-// explainCrowd finds the first kind that explains one of the holds beside b,
+// explainExcess finds the first kind that explains one of the holds beside b,
 // and returns that hold; nil: none does.
-func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
+func (ex *explanations) explainExcess(j *judgement, b *grant, others []*grant) *grant {
 	for _, kind := range [...]string{KindGrantedDead, KindLateNotice, KindLeaseOverrun} {
 		for _, a := range others {
-			got, stall := s.explain(a, b, a.last)
+			got, stall := ex.explain(a, b, a.last)
 			if got == kind && (later(b, a, false) || kind == KindGrantedDead) {
-				j.kind, j.stallOnly, j.pattern = kind, stall, s.patternOf(a, b, 0)
+				j.kind, j.stallOnly, j.pattern = kind, stall, ex.patternOf(a, b, 0)
 				return a
 			}
 		}
 	}
 	for _, a := range others { // in an order that is possible: see judgeEitherOrder
-		if got, stall := s.explain(a, b, a.last); got == KindLeaseOverrun && !later(a, b, false) {
-			j.kind, j.stallOnly, j.pattern, j.assumed = got, stall, s.patternOf(a, b, 0), true
+		if got, stall := ex.explain(a, b, a.last); got == KindLeaseOverrun && !later(a, b, false) {
+			j.kind, j.stallOnly, j.pattern, j.assumed = got, stall, ex.patternOf(a, b, 0), true
 			j.supposeAsked(a, b)
 			return a
 		}
@@ -282,9 +282,9 @@ func (s *Sweep) explainCrowd(j *judgement, b *grant, others []*grant) *grant {
 	return nil
 }
 
-// tellCrowd tells of a semaphore that had one holder too many: b, or where the
+// tellExcess tells of a semaphore that had one holder too many: b, or where the
 // order is not known, one of them all. cause is the hold that explains it, or nil.
-func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violation {
+func (s *Sweep) tellExcess(b, cause *grant, others []*grant, j judgement) *Violation {
 	first := cause
 	if first == nil {
 		first = slices.MinFunc(others, func(x, y *grant) int {
@@ -292,7 +292,7 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 				cmp.Compare(x.id, y.id))
 		})
 	}
-	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.name(s.keyOf(b)),
+	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.book.nameOf(b),
 		A: first.ref(), B: b.ref(), Unordered: j.unordered, Assumed: j.assumed,
 		At: b.end, From: b.end}
 	if j.kind == KindGrantedDead && !first.dead {
@@ -311,8 +311,8 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 	for _, x := range others {
 		proof.around(x, b.end)
 	}
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.To, append([]*grant{b}, others...)...)
-	has := count(s.permits, "permit", "permits")
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(v.To, append([]*grant{b}, others...)...)
+	has := count(s.rules.permits, "permit", "permits")
 	if lastOf(b, others) {
 		v.Text = fmt.Sprintf("%s was one holder too many of %s, which has %s, from %s: %s held it too", holder(b),
 			v.Key, has, seconds(b.end), namesOf(others))
@@ -320,9 +320,9 @@ func (s *Sweep) tellCrowd(b, cause *grant, others []*grant, j judgement) *Violat
 		v.Text = fmt.Sprintf("%s, which has %s, was held from %s on by %s", v.Key, has, seconds(b.end),
 			namesOf(append([]*grant{b}, others...)))
 	}
-	switch v.Text += s.because(first, b, j, true) + j.packets; {
+	switch v.Text += s.explanations.because(first, b, j, true) + j.packets; {
 	case j.assumed:
-		v.Text += s.inEitherOrder(first, b, j)
+		v.Text += s.explanations.inEitherOrder(first, b, j)
 	case j.unordered:
 		v.Text += ": which of them was one too many, the history does not tell"
 	}

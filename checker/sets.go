@@ -10,20 +10,20 @@ import (
 // it says of the set: see "Several keys in one acquire" in the package's documentation.
 
 // join notes that an op was invoked, which may be one of a set.
-func (s *Sweep) join(o *op) {
+func (bk *book) join(o *op) {
 	if o.set == 0 {
 		return
 	}
-	if first := s.numbers.page(pageOf(o.set)).op(o.set); first != nil && first.set == o.set {
+	if first := bk.records.numbers.page(pageOf(o.set)).op(o.set); first != nil && first.set == o.set {
 		first.members++
 	}
 }
 
 // members yields the ops of a set that are open.
-func (s *Sweep) members(set int64) iter.Seq[*op] {
+func (bk *book) members(set int64) iter.Seq[*op] {
 	return func(yield func(*op) bool) {
-		for id := set; set != 0 && id < set+int64(s.header.Claims.MultiKey); id++ {
-			if x := s.numbers.page(pageOf(id)).op(id); x != nil && x.set == set && !yield(x) {
+		for id := set; set != 0 && id < set+int64(bk.rules.Claims.MultiKey); id++ {
+			if x := bk.records.numbers.page(pageOf(id)).op(id); x != nil && x.set == set && !yield(x) {
 				return
 			}
 		}
@@ -34,31 +34,31 @@ func (s *Sweep) members(set int64) iter.Seq[*op] {
 // for one key. It is asked when o completes. A set's answer is judged once, when
 // its first op completes, so for the others setOf returns nil. It returns nil too
 // if some of the ops are not open any more: then nothing follows from the answer.
-func (s *Sweep) setOf(o *op) []*op {
-	all := append(s.asking[:0], o)
-	if s.asking = all; o.set == 0 {
+func (bk *book) setOf(o *op) []*op {
+	all := append(bk.asking[:0], o)
+	if bk.asking = all; o.set == 0 {
 		return all
 	}
 	if o.id != o.set {
 		return nil
 	}
-	for x := range s.members(o.set) {
+	for x := range bk.members(o.set) {
 		if x != o {
 			all = append(all, x)
 		}
 	}
-	s.asking = all
+	bk.asking = all
 	if len(all) < int(o.members) {
-		s.malformed++
+		bk.malformed++
 		return nil
 	}
 	return all
 }
 
 // keysOf adds the keys of ops.
-func (s *Sweep) keysOf(keys []*keyState, ops ...*op) []*keyState {
+func (bk *book) keysOf(keys []*keyState, ops ...*op) []*keyState {
 	for _, o := range ops {
-		if k := s.keys[o.key]; !slices.Contains(keys, k) {
+		if k := bk.keys[o.key]; !slices.Contains(keys, k) {
 			keys = append(keys, k)
 		}
 	}
@@ -67,13 +67,13 @@ func (s *Sweep) keysOf(keys []*keyState, ops ...*op) []*keyState {
 
 // entangled returns the keys of ops, and those that may keep them taken. An acquire of
 // a set that waits may have some of its keys already, while it waits for the others.
-func (s *Sweep) entangled(ops ...*op) []*keyState {
-	keys := s.keysOf(nil, ops...)
-	for i := 0; s.openSets > 0 && i < len(keys); i++ {
+func (bk *book) entangled(ops ...*op) []*keyState {
+	keys := bk.keysOf(nil, ops...)
+	for i := 0; bk.openSets > 0 && i < len(keys); i++ {
 		for o := keys[i].waitHead; o != nil; o = o.next {
-			for x := range s.members(o.set) {
+			for x := range bk.members(o.set) {
 				if x.waiting {
-					keys = s.keysOf(keys, x)
+					keys = bk.keysOf(keys, x)
 				}
 			}
 		}
@@ -82,42 +82,29 @@ func (s *Sweep) entangled(ops ...*op) []*keyState {
 }
 
 // unheld is the time since which nobody can hold any of the keys (unheldSince).
-func (s *Sweep) unheld(keys []*keyState) (since int64) {
+func (bk *book) unheld(keys []*keyState) (since int64) {
 	for _, k := range keys {
-		since = max(since, s.unheldSince(k))
+		since = max(since, bk.unheldSince(k))
 	}
 	return since
 }
 
 // needed is for how long keys must have been free and wanted since from to be stuck (neededSince).
-func (s *Sweep) needed(keys []*keyState, from int64) (need int64) {
+func (bk *book) needed(keys []*keyState, from int64) (need int64) {
 	for _, k := range keys {
-		need = max(need, s.neededSince(k, from))
+		need = max(need, bk.neededSince(k, from))
 	}
 	return need
 }
 
 // setFailed notes that the acquire of a set failed, before it is taken out of its
 // queues. While others could have some of its keys, it may have had the rest until then.
-func (s *Sweep) setFailed(asked []*op, end int64) {
-	if s.unheld(s.entangled(asked...)) <= asked[0].inv {
+func (bk *book) setFailed(asked []*op, end int64) {
+	if bk.unheld(bk.entangled(asked...)) <= asked[0].inv {
 		return
 	}
 	for _, o := range asked {
-		k := s.keys[o.key]
+		k := bk.keys[o.key]
 		k.freeAt = max(k.freeAt, end)
 	}
-}
-
-// namesOf tells of the keys of ops in a sentence.
-func (s *Sweep) namesOf(keys []*keyState) string {
-	last := len(keys) - 1
-	if last == 0 {
-		return s.name(keys[0])
-	}
-	text := s.name(keys[0])
-	for _, k := range keys[1:last] {
-		text += ", " + s.name(k)
-	}
-	return text + " and " + s.name(keys[last]) + " together"
 }

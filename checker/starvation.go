@@ -13,6 +13,7 @@ import (
 // with a probability below (1-1/n)^(10n), less than one in 20,000 waits.
 const Starvation = "starvation"
 
+// starvation reads, beside rules and findings: cycles, faults.
 var starvation = Property{
 	Name:  Starvation,
 	About: "No client waits while the key is granted more than ten times for each client of the run.",
@@ -47,10 +48,10 @@ const patience = 10
 // what its client had meanwhile: before its own grant, if it got one, is counted.
 func (s *Sweep) judgeWait(k *keyState, o *op, e *history.Event) {
 	end := stamp(e.End, e.Time)
-	if s.asks(&deadlock) {
-		s.judgeCycle(k, o, end)
+	if s.rules.asks(&deadlock) {
+		s.cycles.judgeCycle(k, o, end)
 	}
-	if o.start != 0 && o.set == 0 && k.granted-o.before > s.patience {
+	if o.start != 0 && o.set == 0 && k.granted-o.before > s.rules.patience {
 		s.judgePatience(k, o, end)
 	}
 }
@@ -72,24 +73,24 @@ func (s *Sweep) judgePatience(k *keyState, o *op, end int64) {
 			last = x
 		}
 	}
-	for x := range k.past.newest(func(entry *pastEntry) bool { return entry.latest > o.start }) {
+	for x := range k.settled.newest(func(entry *settledEntry) bool { return entry.latest > o.start }) {
 		see(x)
 	}
 	for x := range k.open.all {
 		see(x)
 	}
-	if passed <= s.patience {
+	if passed <= s.rules.patience {
 		return
 	}
 	id, client, start := o.id, o.client, o.start
 	pin(first, last)
-	s.putOff(start, func() {
-		if s.disturbed(client, start, end, injectedOnly) {
+	s.findings.putOff(start, func() {
+		if s.faults.disturbed(client, start, end, injectedOnly) {
 			return
 		}
-		j := judgement{violated: true, stallOnly: s.disturbed(client, start, end, uninjectedOnly)}
-		s.record(&starvation, k, j, j, func(judgement) *Violation {
-			v := &Violation{Property: Starvation, Key: s.name(k), At: end, From: start, To: end, A: first.ref(),
+		j := judgement{violated: true, stallOnly: s.faults.disturbed(client, start, end, uninjectedOnly)}
+		s.findings.record(&starvation, k, j, j, func(judgement) *Violation {
+			v := &Violation{Property: Starvation, Key: s.rules.name(k), At: end, From: start, To: end, A: first.ref(),
 				B: last.ref(), Ops: []int64{id, first.id, last.id}}
 			v.Text = fmt.Sprintf("client %d, which nothing disturbed, waited for %s from %s to %s, and meanwhile the key was granted to others %d times.", client, v.Key,
 				seconds(start), seconds(end), passed)

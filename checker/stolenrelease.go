@@ -14,6 +14,7 @@ import (
 // the key as soon as it was free, and that nothing touched the service meanwhile, is.
 const StolenRelease = "stolen-release"
 
+// stolenRelease reads, beside rules and findings: book, explanations, faults.
 var stolenRelease = Property{
 	Name:  StolenRelease,
 	About: "A release of a grant whose lease is over frees nobody else's.",
@@ -64,27 +65,27 @@ func (g *grant) renewed(e *history.Event) {
 }
 
 // leaseOver reports whether a grant's lease had surely ended at t.
-func (s *Sweep) leaseOver(g *grant, t int64) bool {
-	if s.header.Claims.Validity == validitySession || g.leased == forever {
+func (bk *book) leaseOver(g *grant, t int64) bool {
+	if bk.rules.Claims.Validity == validitySession || g.leased == forever {
 		return g.told != 0 && g.told < t
 	}
-	return s.leasedAt(g)+s.header.TTL < t
+	return bk.leasedAt(g)+bk.rules.TTL < t
 }
 
 // noteLate remembers a release that came too late, if it was not refused.
 func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
 	end := stamp(e.End, e.Time)
-	if !s.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.leaseOver(g, end) &&
-		!s.gone(g, o.start) {
+	if !s.rules.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.book.leaseOver(g, end) &&
+		!s.explanations.gone(g, o.start) {
 		return
 	}
-	k := s.keyOf(g)
+	k := s.book.keyOf(g)
 	if len(k.late) >= keptLate {
 		k.late = append(k.late[:0], k.late[keptLate/2:]...)
 	}
 	pin(g)
-	k.late = append(k.late, lateRelease{g: g, op: o.id, start: o.start, end: end, weak: !s.leaseOver(g, o.start)})
+	k.late = append(k.late, lateRelease{g: g, op: o.id, start: o.start, end: end, weak: !s.book.leaseOver(g, o.start)})
 	k.lateUntil = max(k.lateUntil, end)
 }
 
@@ -99,11 +100,11 @@ func (r *lateRelease) freedFor(b, c *grant, ttl int64) bool {
 // robbed reports whether a release of an older grant, which came too late, was
 // under way between g's grant and t, and may have freed g's key for next: then
 // what g's client releases is another's again.
-func (s *Sweep) robbed(g, next *grant, t int64) bool {
-	k := s.keyOf(g)
+func (bk *book) robbed(g, next *grant, t int64) bool {
+	k := bk.keyOf(g)
 	return k.lateUntil > g.earliest && slices.ContainsFunc(k.late, func(r lateRelease) bool {
-		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, s.tokens) &&
-			r.freedFor(g, next, s.header.TTL)
+		return r.g.client != g.client && r.end > g.earliest && r.start < t && later(g, r.g, bk.rules.tokens) &&
+			r.freedFor(g, next, bk.rules.TTL)
 	})
 }
 
@@ -111,20 +112,20 @@ func (s *Sweep) robbed(g, next *grant, t int64) bool {
 // that: one that may have freed it, and a grant inside g's promise. Without
 // that grant a lock whose releases answer ok to anything, and free nothing,
 // would have each release taken for a theft behind the first that was late.
-func (s *Sweep) gone(g *grant, t int64) bool {
-	last := s.keyOf(g).lastGrant
-	return last != nil && s.inPromise(last, g) && s.robbed(g, last, t)
+func (ex *explanations) gone(g *grant, t int64) bool {
+	last := ex.book.keyOf(g).lastGrant
+	return last != nil && ex.inPromise(last, g) && ex.book.robbed(g, last, t)
 }
 
 // freed reports whether a release of an older grant explains that c was granted
 // inside b's promise, though it may not prove it.
-func (s *Sweep) freed(b, c *grant) bool {
-	return !touched(s.service, b.earliest, c.end, anyFault) && s.robbed(b, c, c.end)
+func (ex *explanations) freed(b, c *grant) bool {
+	return !touched(ex.faults.service, b.earliest, c.end, anyFault) && ex.book.robbed(b, c, c.end)
 }
 
 // judgeStolen judges two grants of which one was made inside the other's promise.
 func (s *Sweep) judgeStolen(x, y *grant) {
-	plain, trusting := s.thief(x, y, false), s.thief(x, y, s.tokens)
+	plain, trusting := s.explanations.thief(x, y, false), s.explanations.thief(x, y, s.rules.tokens)
 	by := plain
 	if by == nil {
 		by = trusting
@@ -132,27 +133,28 @@ func (s *Sweep) judgeStolen(x, y *grant) {
 	judge := func(r *lateRelease, tokens bool) judgement {
 		b, c := inOrder(x, y, tokens)
 		return judgement{violated: r != nil, pattern: PatternStolen,
-			stallOnly: touched(s.service, b.earliest, c.end, uninjectedOnly)}
+			stallOnly: touched(s.faults.service, b.earliest, c.end, uninjectedOnly)}
 	}
-	p, t := judge(plain, false), judge(trusting, s.tokens)
-	s.record(&stolenRelease, s.keyOf(x), p, t, func(judgement) *Violation {
-		b, c := inOrder(x, y, s.tokens)
+	p, t := judge(plain, false), judge(trusting, s.rules.tokens)
+	s.findings.record(&stolenRelease, s.book.keyOf(x), p, t, func(judgement) *Violation {
+		b, c := inOrder(x, y, s.rules.tokens)
 		return s.tellStolen(b, c, by)
 	})
 }
 
 // thief returns the release that freed the key of one grant for the other,
 // under one reading of the key's tokens.
-func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
+func (ex *explanations) thief(x, y *grant, tokens bool) *lateRelease {
 	b, c := inOrder(x, y, tokens)
-	if !s.inPromise(c, b) || s.uncertainPromises(b, c) || touched(s.service, b.earliest, c.end, injectedOnly) {
+	if !ex.inPromise(c, b) || ex.book.uncertainPromises(b, c) ||
+		touched(ex.faults.service, b.earliest, c.end, injectedOnly) {
 		return nil
 	}
-	late := s.keyOf(b).late
+	late := ex.book.keyOf(b).late
 	for i := range late {
 		r := &late[i]
 		if !r.weak && r.g.client != b.client && r.start > b.end && r.start < c.earliest && later(b, r.g, tokens) &&
-			r.freedFor(b, c, s.header.TTL) {
+			r.freedFor(b, c, ex.rules.TTL) {
 			found := *r // the list moves
 			return &found
 		}
@@ -161,14 +163,14 @@ func (s *Sweep) thief(x, y *grant, tokens bool) *lateRelease {
 }
 
 func (s *Sweep) tellStolen(b, c *grant, r *lateRelease) *Violation {
-	v := &Violation{Property: StolenRelease, Key: s.name(s.keyOf(b)), At: c.end, From: r.start, To: c.end, A: b.ref(),
+	v := &Violation{Property: StolenRelease, Key: s.book.nameOf(b), At: c.end, From: r.start, To: c.end, A: b.ref(),
 		B: c.ref()}
 	var proof evidence
 	proof.add(r.g.id, r.g.start)
 	proof.add(b.id, b.start)
 	proof.add(r.op, r.start)
 	proof.add(c.id, c.start)
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(c.end, r.g, b, c)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(c.end, r.g, b, c)
 	v.Text = fmt.Sprintf("client %d released its grant of %s at %s, when its lease was over and the key belonged to %s; it was not refused, and %s was granted the key "+
 		"at %s, inside client %d's promise.", r.g.client, v.Key, seconds(r.start), who(b), who(c), seconds(c.end),
 		b.client)

@@ -16,6 +16,7 @@ import (
 // nothing but busy. It is judged while the clients work, too (wanted.go).
 const StuckLock = "stuck-lock"
 
+// stuckLock reads, beside rules and findings: book, demands, faults, figures.
 var stuckLock = Property{
 	Name:   StuckLock,
 	About:  "When nobody can hold the key, a client that asks for it acquires it: while the clients work, and after the faults are healed.",
@@ -25,7 +26,7 @@ var stuckLock = Property{
 	short:  (*Sweep).probeShort,
 	shown: func(s *Sweep) string {
 		return fmt.Sprintf("A fresh client acquired every key within %s of the beginning of the probe.",
-			seconds(int64(s.stats.Recovered)))
+			seconds(int64(s.figures.stats.Recovered)))
 	},
 	finish: (*Sweep).endProbe,
 	Words: Words{
@@ -43,48 +44,9 @@ var stuckLock = Property{
 // expired: half a TTL, and at least half a second.
 func Slack(ttl time.Duration) time.Duration { return max(ttl/2, 500*time.Millisecond) }
 
-// The phases of the probe: first with the losers alive and idle, then with every client closed.
-const (
-	probeAlive = iota
-	probeFinal
-	probePhases
-)
-
-// probeAccount is when the phases of the probe began; 0: never.
-type probeAccount struct {
-	began [probePhases]int64
-}
-
-func (p *probeAccount) begin(phase string, t int64) {
-	if i := probePhase(phase); p.began[i] == 0 {
-		p.began[i] = max(t, 1)
-	}
-}
-
-func probePhase(phase string) int {
-	switch phase {
-	case history.PhaseProbe:
-		return probeAlive
-	case history.PhaseFinal:
-		return probeFinal
-	}
-	return -1
-}
-
-// probeState is how the probe of one key went.
-type probeState struct {
-	got   [probePhases]int64 // when a fresh client first had it; 0: never
-	stuck [probePhases]bool
-	// busy while somebody could rightly hold it, or not for long enough
-	occupied [probePhases]bool
-	failed   [probePhases]string // the error of one that was neither granted nor busy
-	// found with losers alive; a ghost if the key is free once all are closed
-	ghost *Violation
-}
-
 // loosen notes that a client may hold the key: it was granted, or nobody knows whether it was.
-func (s *Sweep) loosen(k *keyState, client int32, t int64) *clientOnKey {
-	c := s.on(k, client)
+func (bk *book) loosen(k *keyState, client int32, t int64) *clientOnKey {
+	c := bk.on(k, client)
 	c.loose++
 	k.loose++
 	k.by.note(c)
@@ -93,8 +55,8 @@ func (s *Sweep) loosen(k *keyState, client int32, t int64) *clientOnKey {
 }
 
 // tighten notes that a grant was released ok, or denied by the service, at t.
-func (s *Sweep) tighten(g *grant, t int64) {
-	k := s.keyOf(g)
+func (bk *book) tighten(g *grant, t int64) {
+	k := bk.keyOf(g)
 	c := k.holder(g)
 	c.loose--
 	k.loose--
@@ -107,12 +69,12 @@ func (s *Sweep) tighten(g *grant, t int64) {
 
 // absolve notes that a client was closed, or is gone, at t: it can't hold the
 // key. Grants of a newer incarnation stay.
-func (s *Sweep) absolve(k *keyState, client int32, t int64) {
+func (bk *book) absolve(k *keyState, client int32, t int64) {
 	c := k.by.find(client)
 	if c == nil {
 		return
 	}
-	s.ended(k, c, t)
+	bk.ended(k, c, t)
 	c.denied, c.misled = false, min(c.misled, t)
 	if c.loose == 0 {
 		return
@@ -121,7 +83,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 	k.unknown -= int(c.unknown)
 	c.loose, c.unknown, c.missing, c.leased, c.over = 0, 0, 0, 0, max(c.over, t)
 	k.vanishedAt = max(k.vanishedAt, t)
-	s.eachOpenOf(k, client, func(g *grant) {
+	bk.eachOpenOf(k, client, func(g *grant) {
 		if g.closed {
 			g.loose = false
 			return
@@ -135,7 +97,7 @@ func (s *Sweep) absolve(k *keyState, client int32, t int64) {
 
 // probed handles a fresh client's acquire.
 func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
-	phase := probePhase(s.phase)
+	phase := probePhase(s.demands.phase)
 	if phase < 0 {
 		return
 	}
@@ -147,7 +109,7 @@ func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
 			p.got[phase] = end
 		}
 	case e.Type == history.Fail && e.Busy:
-		if !s.freeFor(k, end) || s.skewedBy(o.client, end) {
+		if !s.faults.freeFor(k, end) || s.faults.skewedBy(o.client, end) {
 			p.occupied[phase] = true
 		} else if !p.stuck[phase] {
 			p.stuck[phase] = true
@@ -163,22 +125,22 @@ func (s *Sweep) probed(k *keyState, o *op, e *history.Event) {
 
 // freeFor reports whether at t nobody could have held the key for a TTL and the
 // slack, with every fault healed.
-func (s *Sweep) freeFor(k *keyState, t int64) bool {
-	since := s.freeSince(k)
-	if since == forever || k.waitHead != nil || len(s.faults) > 0 {
+func (fs *faults) freeFor(k *keyState, t int64) bool {
+	since := fs.freeSince(k)
+	if since == forever || k.waitHead != nil || len(fs.open) > 0 {
 		return false
 	}
-	return t-since-s.stalledIn(since, t) >= s.lasting()+s.lifetime()-s.header.TTL
+	return t-since-fs.stalledIn(since, t) >= fs.rules.lasting()+fs.rules.lifetime()-fs.rules.TTL
 }
 
 // stalledIn is for how long the machine itself stalled anybody between two
 // instants, a client or a node of the service. Where several stood still at a
 // time, that time counts once. A machine that starves its processes does not
 // heal, so this time is not counted; but it does not begin the wait anew either.
-func (s *Sweep) stalledIn(from, to int64) (sum int64) {
-	stalls := stallsIn(nil, s.service, from, to)
-	for i := range s.clients {
-		stalls = stallsIn(stalls, s.clients[i].spans, from, to)
+func (fs *faults) stalledIn(from, to int64) (sum int64) {
+	stalls := stallsIn(nil, fs.service, from, to)
+	for i := range fs.byClient {
+		stalls = stallsIn(stalls, fs.byClient[i].spans, from, to)
 	}
 	slices.SortFunc(stalls, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for _, sp := range stalls {
@@ -189,20 +151,10 @@ func (s *Sweep) stalledIn(from, to int64) (sum int64) {
 	return sum
 }
 
-// stallsIn adds those of the spans that nobody injected, as far as they lie between two instants.
-func stallsIn(stalls, spans []span, from, to int64) []span {
-	for _, sp := range spans {
-		if sp.from <= to && sp.to >= from && uninjectedOnly.takes(sp) {
-			stalls = append(stalls, span{from: max(sp.from, from), to: min(sp.to, to)})
-		}
-	}
-	return stalls
-}
-
 // freeSince is the instant from which nobody could hold the key and nothing was broken, but for
 // what an acquire of unknown fate left behind. It is forever if somebody still holds the key.
-func (s *Sweep) freeSince(k *keyState) int64 {
-	since := max(k.freeAt, s.healedAt)
+func (fs *faults) freeSince(k *keyState) int64 {
+	since := max(k.freeAt, fs.healedAt)
 	for c := range k.by.eachLoose {
 		if c.loose > c.unknown || c.missing > 0 {
 			return forever
@@ -214,17 +166,17 @@ func (s *Sweep) freeSince(k *keyState) int64 {
 
 // stuckAt records a stuck lock: o is the fresh client's acquire that was told busy at end.
 func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
-	j, denied := judgement{violated: true, pattern: s.stuckPattern(k)}, false
+	j, denied := judgement{violated: true, pattern: k.stuckPattern()}, false
 	if phase == probeAlive {
-		denied = slices.ContainsFunc(k.by.all, func(c clientOnKey) bool { return c.denied && !s.fresh(c.client) })
+		denied = slices.ContainsFunc(k.by.all, func(c clientOnKey) bool { return c.denied && !s.rules.fresh(c.client) })
 	}
-	since, id, client := s.freeSince(k), o.id, o.client
-	last, x := k.lastGrant, s.stretchOf(k)
+	since, id, client := s.faults.freeSince(k), o.id, o.client
+	last, x := k.lastGrant, s.demands.stretchOf(k)
 	if x.counted {
 		return // while the clients worked
 	}
 	x.probed = true
-	s.record(&stuckLock, k, j, j, func(judgement) *Violation {
+	s.findings.record(&stuckLock, k, j, j, func(judgement) *Violation {
 		v := s.tellStuck(k, last, id, client, since, end)
 		x.found = v
 		if denied {
@@ -236,17 +188,17 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 
 // endProbe sums the probe up.
 func (s *Sweep) endProbe(*Property) {
-	s.nameStretches()
+	s.demands.nameStretches()
 	s.nameGhosts()
 	if s.probeShort() == "" {
-		s.stats.Recovered = s.recovered()
+		s.figures.stats.Recovered = s.recovered()
 	}
 }
 
 // nameGhosts names what kept a key busy while the losers lived, now that it is known whether
 // it went away with them: a grant that outlived its dead holder for ever is no ghost.
 func (s *Sweep) nameGhosts() {
-	for _, k := range s.keys {
+	for _, k := range s.book.keys {
 		if v := k.probe.ghost; v != nil && v.Kind == "" && k.probe.got[probeFinal] != 0 {
 			v.Kind = KindGhost
 			v.Text += " A client that had been told no occupied it until it was closed."
@@ -257,7 +209,7 @@ func (s *Sweep) nameGhosts() {
 // probeShort says what the probe leaves open; empty when a fresh client had every key.
 func (s *Sweep) probeShort() string {
 	phase := -1
-	for i, began := range s.probe.began {
+	for i, began := range s.demands.began {
 		if began != 0 {
 			phase = i
 		}
@@ -266,9 +218,9 @@ func (s *Sweep) probeShort() string {
 		return "No fresh client probed the keys after the faults were healed."
 	}
 	var open []string
-	for _, k := range s.keys {
+	for _, k := range s.book.keys {
 		if k.probe.got[phase] == 0 && len(k.by.all) > 0 {
-			open = append(open, s.name(k)+" "+k.probe.shortcoming(phase))
+			open = append(open, s.rules.name(k)+" "+k.probe.shortcoming(phase))
 		}
 	}
 	if len(open) > 0 {
@@ -290,12 +242,12 @@ func (p *probeState) shortcoming(phase int) string {
 
 // recovered is how long after the probe began a fresh client had every key.
 func (s *Sweep) recovered() time.Duration {
-	began := s.probe.began[probeAlive]
+	began := s.demands.began[probeAlive]
 	if began == 0 {
-		began = s.probe.began[probeFinal]
+		began = s.demands.began[probeFinal]
 	}
 	worst := int64(0)
-	for _, k := range s.keys {
+	for _, k := range s.book.keys {
 		// below zero for a key that nobody used
 		worst = max(worst, earlier(k.probe.got[probeAlive], k.probe.got[probeFinal])-began)
 	}
@@ -314,21 +266,21 @@ func firstFew(list []string) []string {
 // tellStuck tells of a key that stayed busy.
 func (s *Sweep) tellStuck(k *keyState, last *grant, probe int64, client int32, since, end int64) *Violation {
 	v := s.stuckAfter(k, last, probe, since, end)
-	v.At = since + s.header.TTL
+	v.At = since + s.rules.TTL
 	v.Text = fmt.Sprintf("nobody could hold %s from %s on, yet at %s client %d, a fresh one, was still told that it is busy (TTL %s).", v.Key,
-		seconds(since), seconds(end), client, seconds(s.header.TTL))
+		seconds(since), seconds(end), client, seconds(s.rules.TTL))
 	return v
 }
 
 // stuckAfter is a violation in which nobody got the key after the last grant,
 // as the acquire op shows at end.
 func (s *Sweep) stuckAfter(k *keyState, last *grant, op, since, end int64) *Violation {
-	v := &Violation{Property: StuckLock, Key: s.name(k), From: since, To: end}
+	v := &Violation{Property: StuckLock, Key: s.rules.name(k), From: since, To: end}
 	var proof evidence
 	if last != nil {
 		proof.add(last.id, last.start)
 		v.A = last.ref()
-		v.Faults = s.deathsOf(last)
+		v.Faults = s.faults.deathsOf(last)
 	}
 	proof.add(op, end)
 	v.Ops = proof.ops()

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"math"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -11,110 +10,18 @@ import (
 // of the history, Finish. It is pure: it reads no clock, draws nothing at
 // random, and gives the same verdict for the same events, byte for byte.
 //
-// It is not safe for concurrent use.
+// It is not safe for concurrent use, and must not be copied: its parts point to each other.
 type Sweep struct {
-	header history.Header
-	names  []string
-	opts   Options
-
-	permits   int
-	exclusive bool // one permit
-	tokens    bool // exclusive, and the tokens are declared to be fencing tokens
-	reentrant bool
-	// a client may have several grants of a key, which do not exclude each other
-	owners   bool
-	confirms [256]bool // by the kind of op
-	patience int64     // how many grants may lie inside a wait
-	asked    []bool    // whether the claims and the workload let a property be judged
-
-	now     int64
-	phase   string
-	numbers directory
-	live    int
-	grants  int64 // of all keys
-	keys    []*keyState
-	settled []*keyState // those that may have settled grants which are not forgotten
-
-	// openSets counts the open acquires of keys in sets; asking is memory for setOf.
-	openSets int
-	asking   []*op
-
-	spareOps    *op // a list of them, by next
-	spareGrants []*grant
-	spareBlocks pastBlocks
-	freshGrants []grant
-	retire      func(*grant, *op) // for a test: takes the records that would be used again
-
-	// footprints are those of holds on other protected keys than the first.
-	footprints map[*grant][]*footprint
-
-	clients []clientState
-	service []span // faults that touched the lock service, as far as they excuse anything
-	nodes   []span // all of them, where a fault on a minority excuses nothing; else none
-	struck  bool   // an injected one
-	// skewedSince is the first instant at which a fault made any clock wrong,
-	// serviceSkewed the first at which it was one of the service's; 0: none was.
-	skewedSince, serviceSkewed int64
-	// the last of them by which servers lost what they knew, or may have
-	restart     span
-	faults      []openFault
-	healedAt    int64
-	faultStats  []FaultStats
-	biteCount   int
-	toothless   []string
-	disturbTrim int
-
-	pending []pending
-	decided int // how many of them, from the front
-	nextDue int64
-	delay   int64
-	cut     bool // the history was truncated; known at its end only
-
-	found [][]found // by the place of the property
-	// defectsKept is how many places at the end of the full list of
-	// double-holds have been looked through for room (keepDefect).
-	defectsKept int
-	foundNr     int64
-
-	ledger ledgerAccount
-	probe  probeAccount
-	// stretches are those in which a key was perhaps stuck; silences are when
-	// the service gave no answer, lastAnswer is its last one.
-	stretches  []*stretch
-	silences   []span
-	lastAnswer int64
-	times      [timingCount]histogram
-	waits      []wait  // for a cycle
-	counts     []tick  // what the service said of itself
-	judged     tallied // what the newer properties were judged by
-	stats      Stats
-	// strays counts ops that name a grant which was over long before, malformed
-	// the events that make no sense.
-	strays, malformed int64
-	// compared counts the comparisons of grants of semaphores.
-	compared   int
-	tokensSeen bool
-}
-
-// clientState is what is known of one client, on every key.
-type clientState struct {
-	spans []span // faults that touched it
-	// faults that held up its application, or its way to the store, and touched
-	// nothing that the lock had promised
-	aside []span
-	alive int64 // the last sign of life
-	// skewedSince is the first instant at which a fault made its clock wrong; 0: it never was.
-	skewedSince int64
-	// latest is its latest incarnation, gone the latest that has ended.
-	latest, gone int32
-	holding      int // grants that it has not given up, over all keys
-	// keys are those that it has asked for, and was answered; jumbled: they are
-	// not in the order of their numbers. asking are its open acquires.
-	keys    []*keyState
-	jumbled bool
-	asking  []*op
-	// closedAt is the latest end of a promise to it, of the grants that it has given up.
-	closedAt int64
+	rules        rules        // what the header fixes
+	faults       faults       // what excuses a lock
+	records      records      // of ops and grants
+	book         book         // the keys and the clients, and who has what
+	explanations explanations // why two grants conflict
+	findings     findings     // what violates a property, or may
+	figures      figures      // what is counted and measured
+	demands      demands      // what was asked for in vain
+	ledger       ledgerAccount
+	cycles       cycles // of clients that wait for each other
 }
 
 // New begins to judge a history. keys are the lock keys' names by number.
@@ -122,34 +29,22 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	if o.Keep == 0 {
 		o.Keep = 100
 	}
-	s := &Sweep{header: header, names: keys, opts: o, nextDue: math.MaxInt64, faultStats: plannedFaults(header.Faults),
-		numbers: newDirectory(), footprints: map[*grant][]*footprint{}}
-	s.permits = header.Claims.Permits
-	s.exclusive = s.permits == 1
-	s.tokens = s.exclusive && header.Claims.Token == tokenFencing
-	s.reentrant = header.Claims.Reentrant && !header.Translated
-	s.owners = s.reentrant || header.Translated
-	for _, kind := range confirming {
-		s.confirms[kind] = header.Claims.ConfirmsOp(kind)
-	}
-	// A stall is recorded when the heartbeat comes that it delayed; half a TTL
-	// later it is certainly in the history.
-	s.delay = max(header.TTL/2, 2*header.Stall)
+	s := &Sweep{rules: newRules(header, keys), records: newRecords()}
+	s.faults = faults{rules: &s.rules, stats: plannedFaults(header.Faults)}
+	s.book = book{rules: &s.rules, records: &s.records}
+	s.findings = findings{rules: &s.rules, book: &s.book, opts: o, nextDue: forever,
+		found: make([][]found, len(properties))}
+	s.explanations = explanations{rules: &s.rules, faults: &s.faults, book: &s.book}
+	s.cycles = cycles{rules: &s.rules, faults: &s.faults, book: &s.book, findings: &s.findings}
 	s.ledger.expected = header.Store.Engine != ""
-	// a header that was not read from a file may say anything
-	s.patience = patience * int64(min(max(1, header.Clients), maxClients))
-	s.asked, s.found = make([]bool, len(properties)), make([][]found, len(properties))
-	for _, p := range properties {
-		s.asked[p.place] = p.notClaimed(&s.header) == ""
-	}
 	return s
 }
 
 // Add judges the next event. The event is not kept.
 func (s *Sweep) Add(e *history.Event) {
-	s.stats.Events++
-	if e.Time > s.now {
-		s.now = e.Time
+	s.figures.stats.Events++
+	if e.Time > s.book.now {
+		s.book.now = e.Time
 	}
 	switch e.Type {
 	case history.Invoke:
@@ -163,76 +58,32 @@ func (s *Sweep) Add(e *history.Event) {
 	case history.Lost:
 		s.lost(e)
 	case history.Fault:
-		s.fault(e)
+		s.faultEvent(e)
 	case history.Exit:
 		s.exit(e)
 	case history.Mark:
-		s.mark(e)
+		s.demands.mark(e)
 	case history.Count:
 		s.counted(e)
 	}
-	if s.now >= s.nextDue {
-		s.decide(s.now)
+	if s.book.now >= s.findings.nextDue {
+		s.findings.decide(s.book.now)
 	}
-}
-
-// limits on what a sane history numbers, so that a damaged one can't make the
-// judge allocate without bound.
-const (
-	maxKeys    = 1 << 22
-	maxClients = history.MaxClients
-)
-
-// asks reports whether the claims and the workload let a property be judged.
-func (s *Sweep) asks(p *Property) bool { return s.asked[p.place] }
-
-// key returns the state of a key, nil when its number makes no sense.
-func (s *Sweep) key(id history.KeyID) *keyState {
-	if int(id) < len(s.keys) && id >= 0 {
-		return s.keys[id]
-	}
-	if id < 0 || id >= maxKeys {
-		return nil
-	}
-	for n := len(s.keys); n <= int(id); n++ {
-		s.keys = append(s.keys, &keyState{id: history.KeyID(n), open: openGrants{several: !s.exclusive},
-			past: past{spare: &s.spareBlocks, lends: n >= fewKeys}})
-	}
-	return s.keys[id]
-}
-
-// client returns the state of a client, nil when its number makes no sense.
-func (s *Sweep) client(n int32) *clientState {
-	if n < 0 || n >= maxClients {
-		return nil
-	}
-	for int(n) >= len(s.clients) {
-		s.clients = append(s.clients, clientState{})
-	}
-	return &s.clients[n]
-}
-
-// keyOf returns the state of a grant's key.
-func (s *Sweep) keyOf(g *grant) *keyState { return s.keys[g.key] }
-
-// fresh reports whether a client belongs to the probe rather than to the workload.
-func (s *Sweep) fresh(client int32) bool {
-	return s.header.Clients > 0 && client > int32(s.header.Clients)
 }
 
 // lost handles a lost-event: it withdraws the promise and ends nothing by itself.
 func (s *Sweep) lost(e *history.Event) {
 	t := stamp(e.Start, e.Time)
-	if c := s.client(e.Client); c != nil {
+	if c := s.book.client(e.Client); c != nil {
 		c.alive = max(c.alive, t)
 	}
-	if g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant); g != nil {
+	if g := s.records.numbers.page(pageOf(e.Grant)).grant(e.Grant); g != nil {
 		s.judgeLoss(0, t, g.releasing != 0, g)
 		g.lose(t)
-		if s.reentrant {
-			s.siblings(g, func(x *grant) { x.lose(t) })
+		if s.rules.reentrant {
+			s.book.siblings(g, func(x *grant) { x.lose(t) })
 		}
-	} else if o := s.numbers.page(pageOf(e.Grant)).op(e.Grant); o != nil && o.kind == history.Acquire {
+	} else if o := s.records.numbers.page(pageOf(e.Grant)).op(e.Grant); o != nil && o.kind == history.Acquire {
 		o.told = earlier(o.told, t) // told before the acquire's own completion came through
 	}
 }
@@ -240,9 +91,9 @@ func (s *Sweep) lost(e *history.Event) {
 // exit handles the end of a client's process. The process may have been gone before
 // anybody noticed, so its promises are withdrawn as of its last sign of life.
 func (s *Sweep) exit(e *history.Event) {
-	c := s.client(e.Client)
+	c := s.book.client(e.Client)
 	if c == nil {
-		s.malformed++
+		s.book.malformed++
 		return
 	}
 	gone := stamp(e.Start, e.Time)
@@ -250,30 +101,22 @@ func (s *Sweep) exit(e *history.Event) {
 	if e.Process == 0 {
 		c.gone = c.latest
 	}
-	alive := min(max(c.alive, s.killedAt(c, gone)), gone)
-	s.unfinished(e.Client, e.Process, gone)
+	alive := min(max(c.alive, s.faults.killedAt(e.Client, gone)), gone)
+	s.cycles.unfinished(e.Client, e.Process, gone)
 	for _, k := range c.keysOf() {
 		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)
-		s.absolve(k, e.Client, gone)
+		s.book.absolve(k, e.Client, gone)
 	}
 	for _, o := range slices.Clone(c.asking) {
 		if e.Process == 0 || o.process <= e.Process {
-			k := s.keys[o.key]
+			k := s.book.keys[o.key]
 			// nobody is left who could report it, but it may have been granted until then
-			s.dequeue(k, o)
+			s.book.dequeue(k, o)
 			k.freeAt, k.vanishedAt = max(k.freeAt, gone), max(k.vanishedAt, gone)
 		}
 	}
-	s.pruneAll()
-}
-
-// mark handles a change of phase.
-func (s *Sweep) mark(e *history.Event) {
-	s.phase = e.Text
-	if e.Text == history.PhaseProbe || e.Text == history.PhaseFinal {
-		s.probe.begin(e.Text, e.Time)
-	}
+	s.book.pruneAll()
 }
 
 // stamp prefers the worker's stamp to the recorder's.

@@ -9,13 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// name returns a key's name.
-func (s *Sweep) name(k *keyState) string {
-	if int(k.id) < len(s.names) {
-		return s.names[k.id]
-	}
-	return fmt.Sprintf("key %d", k.id)
-}
+// The words of violations, and the ops and faults that prove them.
 
 // seconds writes nanoseconds for a reader.
 func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
@@ -94,13 +88,13 @@ func (e *evidence) around(g *grant, t int64) {
 
 // faultsOf lists the faults that touched one of the grants' clients, its way to
 // the store, or the service, while they were held, by their IDs.
-func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
+func (fs *faults) faultsOf(until int64, grants ...*grant) []int {
 	var ids []int
 	for _, g := range grants {
-		own := s.troubles(g.client)
-		for _, spans := range [4][]span{own[0], own[1], s.service, s.nodes} {
+		own := fs.troubles(g.client)
+		for _, spans := range [4][]span{own[0], own[1], fs.service, fs.nodes} {
 			for _, sp := range spans {
-				if sp.from <= until && s.bearsOn(sp, g) {
+				if sp.from <= until && fs.rules.bearsOn(sp, g) {
 					ids = append(ids, sp.id)
 				}
 			}
@@ -111,8 +105,8 @@ func (s *Sweep) faultsOf(until int64, grants ...*grant) []int {
 }
 
 // deathsOf lists the kills that ended a grant's client.
-func (s *Sweep) deathsOf(g *grant) (ids []int) {
-	for _, sp := range s.clientSpans(g.client) {
+func (fs *faults) deathsOf(g *grant) (ids []int) {
+	for _, sp := range fs.clientSpans(g.client) {
 		if sp.touch.Ends == history.EndsProcess && sp.to >= g.earliest {
 			ids = append(ids, sp.id)
 		}
@@ -121,10 +115,10 @@ func (s *Sweep) deathsOf(g *grant) (ids []int) {
 }
 
 // plight tells what a fault did to the client of a grant up to t; empty when nothing did.
-func (s *Sweep) plight(g *grant, t int64) string {
+func (fs *faults) plight(g *grant, t int64) string {
 	var worst span
-	for _, sp := range s.clientSpans(g.client) {
-		if sp.from <= t && s.bearsOn(sp, g) && (worst.to == 0 || sp.injected && !worst.injected ||
+	for _, sp := range fs.clientSpans(g.client) {
+		if sp.from <= t && fs.rules.bearsOn(sp, g) && (worst.to == 0 || sp.injected && !worst.injected ||
 			sp.injected == worst.injected && sp.length() > worst.length()) {
 			worst = sp
 		}

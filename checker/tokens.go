@@ -12,6 +12,7 @@ import (
 // a greater. Of a reader-writer lock that is said of two grants of which one is a writer's.
 const TokenOrder = "token-order"
 
+// tokenOrder reads, beside rules and findings: book, explanations, faults, figures.
 var tokenOrder = Property{
 	Name:  TokenOrder,
 	About: "Fencing tokens rise with every grant, and no two clients are given the same one.",
@@ -23,7 +24,7 @@ var tokenOrder = Property{
 		return notExclusive(h)
 	},
 	short: func(s *Sweep) string {
-		if s.tokensSeen {
+		if s.figures.tokensSeen {
 			return ""
 		}
 		return "No grant carried a token, although the lock declares fencing tokens."
@@ -44,7 +45,7 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 	if !g.hasToken {
 		return
 	}
-	s.tokensSeen = true
+	s.figures.tokensSeen = true
 	first := g.token > k.topToken && g.end >= k.lastEnd
 	k.topToken, k.lastEnd = max(k.topToken, g.token), max(k.lastEnd, g.end, g.earliest)
 	if first { // by token and by time: it has nothing to do with any other
@@ -53,13 +54,13 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 	for x := range k.open.all {
 		// Else it came first, and has the smaller token. A reader may have come
 		// before a writer all the same whom only g shows to have come earlier.
-		if x.token >= g.token || max(x.end, x.earliest) > g.end || s.header.Claims.ReadWrite {
+		if x.token >= g.token || max(x.end, x.earliest) > g.end || s.rules.Claims.ReadWrite {
 			s.compareTokens(x, g)
 		}
 	}
-	older := &k.past.gone
-	for i := k.past.to - 1; i >= k.past.from; i-- {
-		entry := k.past.at(i)
+	older := &k.settled.gone
+	for i := k.settled.to - 1; i >= k.settled.from; i-- {
+		entry := k.settled.at(i)
 		if entry.latest < g.inv {
 			older = entry
 			break
@@ -98,7 +99,7 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 		s.tokenViolation(great, small, "smaller")
 		return
 	}
-	if s.header.Claims.ReadWrite && small.earliest > great.begin {
+	if s.rules.Claims.ReadWrite && small.earliest > great.begin {
 		s.tokenViolation(great, small, "implied")
 		return
 	}
@@ -106,10 +107,10 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 		s.hastenBegin(small, great.begin)
 	}
 	if great.end < small.end {
-		if small.client != great.client && !small.tokenOrderBroken && !s.header.Translated {
-			s.putOff(small.earliest, func() {
-				if !s.disturbed(small.client, small.earliest, small.end, anyFault) &&
-					!s.uncertainPromises(small, great) {
+		if small.client != great.client && !small.tokenOrderBroken && !s.rules.Translated {
+			s.findings.putOff(small.earliest, func() {
+				if !s.faults.disturbed(small.client, small.earliest, small.end, anyFault) &&
+					!s.book.uncertainPromises(small, great) {
 					s.tokenViolation(great, small, "overtaken")
 				}
 			}, small, great)
@@ -119,26 +120,26 @@ func (s *Sweep) compareOrdered(small, great *grant) {
 
 // tokenViolation records that grant b is out of order, beside a; each grant counts once.
 func (s *Sweep) tokenViolation(a, b *grant, how string) {
-	if !s.asks(&tokenOrder) {
+	if !s.rules.asks(&tokenOrder) {
 		return // when a token was given is not told, so it is taken at its word
 	}
-	k := s.keyOf(b)
+	k := s.book.keyOf(b)
 	k.tokenBroken = true
 	if b.tokenOrderBroken {
 		return
 	}
 	b.tokenOrderBroken = true
-	j := judgement{violated: true, pattern: s.tokenPattern(a, b)}
-	s.record(&tokenOrder, k, j, j, func(judgement) *Violation { return s.tellToken(a, b, how) })
+	j := judgement{violated: true, pattern: s.explanations.tokenPattern(a, b)}
+	s.findings.record(&tokenOrder, k, j, j, func(judgement) *Violation { return s.tellToken(a, b, how) })
 }
 
 // tellToken tells of a grant b whose token is out of order beside a's.
 func (s *Sweep) tellToken(a, b *grant, how string) *Violation {
-	v := &Violation{Property: TokenOrder, Key: s.name(s.keyOf(b)), At: max(a.end, b.end), A: a.ref(), B: b.ref()}
+	v := &Violation{Property: TokenOrder, Key: s.book.nameOf(b), At: max(a.end, b.end), A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
 	proof.add(b.id, b.start)
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(v.At, a, b)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(v.At, a, b)
 	switch how {
 	case "shared":
 		v.Text = fmt.Sprintf("client %d and client %d were both given token %d for %s.", a.client, b.client, b.token,

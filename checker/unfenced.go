@@ -12,6 +12,8 @@ import (
 // apart: their grants don't exclude each other, and must not hide each other either.
 const UnfencedWrite = "unfenced-write"
 
+// unfencedWrite reads, beside rules and findings: book, explanations, faults, figures,
+// ledger, records.
 var unfencedWrite = Property{
 	Name:   UnfencedWrite,
 	kinds:  []string{KindStale, KindInFlight},
@@ -64,7 +66,7 @@ type writer struct {
 }
 
 // under returns the writers under a lock.
-func (l *ledgerState) under(lock *keyState, s *Sweep) *writers {
+func (l *ledgerState) under(lock *keyState, rec *records) *writers {
 	switch l.lock {
 	case lock:
 		return &l.writers
@@ -74,8 +76,8 @@ func (l *ledgerState) under(lock *keyState, s *Sweep) *writers {
 	}
 	if l.beside == nil {
 		l.beside = map[*keyState]*writers{}
-		s.keepWriter(&l.last.run, l.run)
-		s.keepWriter(&l.last.before, l.before)
+		rec.keepWriter(&l.last.run, l.run)
+		rec.keepWriter(&l.last.before, l.before)
 	}
 	w := l.beside[lock]
 	if w == nil {
@@ -114,14 +116,14 @@ func (l *ledgerAccount) awaits(o *op) bool {
 // ledgerEntry handles one entry of the store's ledger.
 func (s *Sweep) ledgerEntry(e *history.Event) {
 	s.ledger.number(e.Seq)
-	k := s.key(e.Key)
-	o := s.numbers.page(pageOf(e.Op)).op(e.Op)
+	k := s.book.key(e.Key)
+	o := s.records.numbers.page(pageOf(e.Op)).op(e.Op)
 	if k == nil || o != nil && o.kind != e.Kind {
-		s.malformed++
+		s.book.malformed++
 		return
 	}
-	taken := e.Kind == history.Write && s.countWrite(e)
-	switch g := s.numbers.page(pageOf(e.Grant)).grant(e.Grant); {
+	taken := e.Kind == history.Write && s.figures.countWrite(e)
+	switch g := s.records.numbers.page(pageOf(e.Grant)).grant(e.Grant); {
 	case g == nil && e.Grant != 0:
 		s.ledger.orphans++
 	case g == nil:
@@ -157,25 +159,11 @@ func (l *ledgerAccount) number(seq int64) {
 	}
 }
 
-// countWrite counts a write, and reports whether the store took it.
-func (s *Sweep) countWrite(e *history.Event) (taken bool) {
-	switch {
-	case e.Refused:
-		s.stats.Refused++
-	case e.Conflict:
-		s.stats.Conflicts++
-	default:
-		s.stats.Accepted++
-		return true
-	}
-	return false
-}
-
 // accepted handles an accepted write of a known hold.
 func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 	w := writer{g: g, op: e.Op, version: e.Version, at: e.Time, again: o != nil && o.ledgered || o == nil &&
 		s.ledger.expected}
-	if s.asks(&duplicateEffect) {
+	if s.rules.asks(&duplicateEffect) {
 		s.judgeEffect(k, w, o, e)
 	}
 	// a reader that writes needs no lock to do harm: others read beside it
@@ -187,52 +175,52 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 // written handles an accepted write of a known hold.
 func (s *Sweep) written(k *keyState, w writer, o *op, atomic bool) {
 	g := w.g
-	l := k.ledger.under(s.keyOf(g), s)
-	f := s.footprintOn(g, k.id)
-	plain := s.standsBefore(l, g, f, false)
+	l := k.ledger.under(s.book.keyOf(g), &s.records)
+	f := s.records.footprintOn(g, k.id)
+	plain := s.rules.standsBefore(l, g, f, false)
 	trusting := plain
-	if s.tokens {
-		trusting = s.standsBefore(l, g, f, true)
+	if s.rules.tokens {
+		trusting = s.rules.standsBefore(l, g, f, true)
 	}
-	if s.asks(&unfencedWrite) && (plain.g != nil || trusting.g != nil) {
+	if s.rules.asks(&unfencedWrite) && (plain.g != nil || trusting.g != nil) {
 		s.unfenced(k, w, plain, trusting, o, f)
 	}
-	if base, baseOp := baseOf(w, o, f, atomic); base != noBase && s.asks(&lostUpdate) {
+	if base, baseOp := baseOf(w, o, f, atomic); base != noBase && s.rules.asks(&lostUpdate) {
 		s.judgeBase(k, w, base, baseOp)
 	}
 	f.wrote, f.wroteLast = true, w.version
-	s.wroteLast(&l.recent, w)
+	s.book.wroteLast(&l.recent, w)
 	if k.ledger.beside != nil {
-		s.wroteLast(&k.ledger.last, w)
+		s.book.wroteLast(&k.ledger.last, w)
 	}
-	if s.reentrant {
-		s.wroteAsOwner(l, w)
+	if s.rules.reentrant {
+		s.records.wroteAsOwner(l, w)
 		return
 	}
 	if l.latest.g == nil || g.earliest >= l.latest.g.earliest {
-		s.keepWriter(&l.latest, w)
+		s.records.keepWriter(&l.latest, w)
 	}
-	if s.tokens && (l.highest.g == nil || g.token >= l.highest.g.token) {
-		s.keepWriter(&l.highest, w)
+	if s.rules.tokens && (l.highest.g == nil || g.token >= l.highest.g.token) {
+		s.records.keepWriter(&l.highest, w)
 	}
 }
 
 // wroteLast notes the write that came last.
-func (s *Sweep) wroteLast(l *recent, w writer) {
-	if l.run.g != w.g && !(s.reentrant && l.run.g != nil && l.run.g.client == w.g.client) {
+func (bk *book) wroteLast(l *recent, w writer) {
+	if l.run.g != w.g && !(bk.rules.reentrant && l.run.g != nil && l.run.g.client == w.g.client) {
 		gone := l.before.g
 		l.before, l.run.g = l.run, nil // moved, not copied: it is pointed to as often as before
-		s.letGo(gone)
+		bk.records.letGo(gone)
 	}
-	s.keepWriter(&l.run, w)
+	bk.records.keepWriter(&l.run, w)
 }
 
 // standsBefore returns the write that ought not to stand before one of g, as time
 // alone has it, or as the tokens do. Where a hold goes on writing after a certainly
 // earlier one wrote in between, that one's write was the violation, not this one.
-func (s *Sweep) standsBefore(l *writers, g *grant, f *footprint, tokens bool) writer {
+func (r *rules) standsBefore(l *writers, g *grant, f *footprint, tokens bool) writer {
 	if l.others != nil {
-		return s.standsBeforeOwner(l, g, f, tokens)
+		return r.standsBeforeOwner(l, g, f, tokens)
 	}
 	switch {
 	case l.run.g == nil:
@@ -260,9 +248,10 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footp
 	if o != nil {
 		o.pinned = true
 	}
-	s.putOff(s.now, func() {
-		p, t := s.unfencedJudgement(w, plain, o, false), s.unfencedJudgement(w, trusting, o, s.tokens)
-		s.record(&unfencedWrite, s.keyOf(w.g), p, t, func(j judgement) *Violation {
+	s.findings.putOff(s.book.now, func() {
+		p := s.explanations.unfencedJudgement(w, plain, o, false)
+		t := s.explanations.unfencedJudgement(w, trusting, o, s.rules.tokens)
+		s.findings.record(&unfencedWrite, s.book.keyOf(w.g), p, t, func(j judgement) *Violation {
 			if j == p {
 				return s.tellUnfenced(k, w, plain, o, f, j)
 			}
@@ -272,14 +261,14 @@ func (s *Sweep) unfenced(k *keyState, w, plain, trusting writer, o *op, f *footp
 }
 
 // unfencedJudgement judges write w behind other's; behind nobody's it is no violation.
-func (s *Sweep) unfencedJudgement(w, other writer, o *op, tokens bool) judgement {
+func (ex *explanations) unfencedJudgement(w, other writer, o *op, tokens bool) judgement {
 	if other.g == nil {
 		return judgement{}
 	}
 	kind, begun := writeKind(w, o, other.g)
-	pattern := s.writePattern(w.g, other.g, kind, begun, tokens)
+	pattern := ex.writePattern(w.g, other.g, kind, begun, tokens)
 	return judgement{violated: true, kind: kind, severity: Corrupting, stallOnly: !w.late(pattern) &&
-		s.stallExplains(w.g, other.g, w.at), pattern: pattern}
+		ex.stallExplains(w.g, other.g, w.at), pattern: pattern}
 }
 
 // late tells that the store took the request again when another client had the
@@ -315,17 +304,10 @@ func (g *grant) startOf(op int64) int64 {
 	return 0
 }
 
-// stallExplains reports whether the harm that a did to b has no other explanation
-// than an uninjected stall, as the double-hold that it belongs to then has none.
-func (s *Sweep) stallExplains(a, b *grant, at int64) bool {
-	_, stallOnly := s.explain(a, b, max(at, a.last))
-	return stallOnly
-}
-
 // tellUnfenced tells of an accepted write w behind another hold's.
 func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, f *footprint, j judgement) *Violation {
 	a, b := w.g, other.g
-	v := &Violation{Property: UnfencedWrite, Kind: j.kind, Severity: Corrupting, Key: s.name(k), At: w.at,
+	v := &Violation{Property: UnfencedWrite, Kind: j.kind, Severity: Corrupting, Key: s.rules.name(k), At: w.at,
 		From: other.at, To: w.at, A: a.ref(), B: b.ref()}
 	var proof evidence
 	proof.add(a.id, a.start)
@@ -333,7 +315,7 @@ func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, f *footprint, 
 	proof.add(b.id, b.start)
 	proof.add(other.op, other.at)
 	proof.add(w.op, w.at)
-	v.Ops, v.Faults = proof.ops(), s.faultsOf(w.at, a, b)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(w.at, a, b)
 	v.Text = fmt.Sprintf("the store accepted a write of %s to %s (version %d) after one of %s (version %d)", who(a),
 		v.Key, w.version, who(b), other.version)
 	if w.again {

@@ -33,97 +33,22 @@ func Patience(ttl, slack time.Duration) time.Duration { return Lifetime(ttl, sla
 // renews: the TTL and Slack, or the service's own slack if that is more.
 func Lifetime(ttl, slack time.Duration) time.Duration { return ttl + max(slack, Slack(ttl)) }
 
-// patienceNs is Patience for the run's TTL, or more if the lock says that what
-// it abandons stays for longer.
-func (s *Sweep) patienceNs() int64 { return s.lasting() + s.margin() }
-
-// margin is what Patience adds to the TTL.
-func (s *Sweep) margin() int64 { return s.lifetime() - s.header.TTL + int64(pollAllowance) }
-
-// abandons is for how long an acquire without a grant may leave something behind.
-func (s *Sweep) abandons() int64 { return stamp(s.header.Claims.Abandons, s.header.TTL) }
-
-// lasting is for how long anything may stay at the service that nobody has any more.
-func (s *Sweep) lasting() int64 { return max(s.header.TTL, s.abandons()) }
-
-// restNs is for how long a client may rest between two acquires that belong together.
-func (s *Sweep) restNs() int64 { return s.header.TTL + int64(Slack(time.Duration(s.header.TTL))) }
-
-// stretch is a time in which a key was free, wanted and not granted.
-type stretch struct {
-	counted bool       // as a violation, while the clients worked
-	doubted bool       // as one that only a stall of the machine may explain
-	probed  bool       // as a violation, by the probe
-	found   *Violation // as far as it is kept
-	// ends are those that may have freed it: no refusal shows that it was taken afterwards.
-	ends  []ending
-	freed bool // it was granted in the end
-}
-
-// ending is the end of a client of the workload.
-type ending struct {
-	client int32
-	at     int64
-	loser  bool // it had asked, and it had no grant
-}
-
-// demand is how long one client has asked for a key without a grant.
-type demand struct {
-	since, last int64 // the start of the first acquire, and the end of the last one
-}
-
-// slept is a time in which an acquire waited for a free key, until a client
-// that asked later got it at once.
-type slept struct {
-	from, to int64
-	by       int64 // the other client's grant
-}
-
-// answeredAt notes that the lock service gave a definite answer at t.
-func (s *Sweep) answeredAt(t int64) {
-	if s.lastAnswer != 0 && t-s.lastAnswer > int64(silent) {
-		s.silences = append(s.silences, span{from: s.lastAnswer, to: t})
-		// a time that has more of them is longer than an outage
-		if n := len(s.silences); n > int(Outage/silent) {
-			s.silences = append(s.silences[:0], s.silences[1:]...)
-		}
-	}
-	s.lastAnswer = max(s.lastAnswer, t)
-}
-
-// silentIn is for how long the service may have been away between two instants:
-// no answer came for a second or more.
-func (s *Sweep) silentIn(from, to int64) int64 {
-	sum := timeIn(s.silences, from, to, anyFault, 0)
-	if last := max(from, s.lastAnswer); to-last > int64(silent) {
-		sum += to - last
-	}
-	return sum
-}
-
-// expires reports whether a grant that nobody gives back ends by itself a TTL
-// after it was last renewed, by the lock's claims.
-func (s *Sweep) expires() bool {
-	v := s.header.Claims.Validity
-	return (v == validityLibrary || v == validityInvocation) && !s.header.Claims.NoExpiry
-}
-
 // unheldSince is the time since which nobody can hold the key, a last lease of
 // a TTL aside; forever if somebody can.
-func (s *Sweep) unheldSince(k *keyState) int64 {
+func (bk *book) unheldSince(k *keyState) int64 {
 	since := k.freeAt
 	if k.loose == 0 {
 		return since
 	}
 	for c := range k.by.eachLoose {
-		if c.loose > c.unknown && !s.expires() {
+		if c.loose > c.unknown && !bk.rules.expires() {
 			return forever
 		}
 		since = max(since, c.leased)
 	}
 	for g := range k.open.all {
 		if g.loose {
-			since = max(since, s.leaseFrom(g))
+			since = max(since, bk.leaseFrom(g))
 		}
 	}
 	return since
@@ -131,27 +56,27 @@ func (s *Sweep) unheldSince(k *keyState) int64 {
 
 // neededSince is for how long a key must have been free and wanted since from to be stuck.
 // What was granted may stay for a TTL, what was abandoned for less, if the lock says so.
-func (s *Sweep) neededSince(k *keyState, from int64) int64 {
-	stays := max(from+s.abandons(), max(k.vanishedAt, k.leftAt)+s.header.TTL)
+func (bk *book) neededSince(k *keyState, from int64) int64 {
+	stays := max(from+bk.rules.abandons(), max(k.vanishedAt, k.leftAt)+bk.rules.TTL)
 	for c := range k.by.eachLoose {
 		if c.loose > c.unknown {
-			stays = max(stays, c.leased+s.header.TTL)
+			stays = max(stays, c.leased+bk.rules.TTL)
 		}
 	}
 	for g := range k.open.all {
 		if g.loose {
-			stays = max(stays, s.leaseFrom(g)+s.header.TTL)
+			stays = max(stays, bk.leaseFrom(g)+bk.rules.TTL)
 		}
 	}
-	return stays - from + s.margin()
+	return stays - from + bk.rules.margin()
 }
 
 // leaseFrom is the last instant from which a grant's lease may run, as far as
 // is known by now: of its acquire, of a renewal, of an act.
-func (s *Sweep) leaseFrom(g *grant) int64 {
-	from := max(s.leasedAt(g), g.last)
+func (bk *book) leaseFrom(g *grant) int64 {
+	from := max(bk.leasedAt(g), g.last)
 	if g.promise != forever {
-		from = max(from, g.promise-s.header.TTL)
+		from = max(from, g.promise-bk.rules.TTL)
 	}
 	return from
 }
@@ -161,19 +86,19 @@ func (s *Sweep) leaseFrom(g *grant) int64 {
 func (s *Sweep) judgeDemand(asked []*op, e *history.Event) {
 	o, end, from := asked[0], stamp(e.End, e.Time), int64(0)
 	for _, x := range asked {
-		from = max(from, s.demanded(s.keys[x.key], o, e))
+		from = max(from, s.demanded(s.book.keys[x.key], o, e))
 		if x.slept != nil && from != 0 {
 			s.judgeSleep(x, o.start)
 		}
 	}
-	if from == 0 || end-from < s.abandons()+s.margin() {
+	if from == 0 || end-from < s.rules.abandons()+s.rules.margin() {
 		return // most acquires end here
 	}
-	keys := s.entangled(asked...)
-	if from = max(from, s.unheld(keys)); from == forever {
+	keys := s.book.entangled(asked...)
+	if from = max(from, s.book.unheld(keys)); from == forever {
 		return
 	}
-	if need := s.needed(keys, from); from <= end-need {
+	if need := s.book.needed(keys, from); from <= end-need {
 		s.judgeStretch(keys, asked, from, end, need)
 	}
 }
@@ -183,15 +108,15 @@ func (s *Sweep) judgeDemand(asked []*op, e *history.Event) {
 func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 	end := stamp(e.End, e.Time)
 	s.noteMisled(k, o, e, end)
-	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.header.Translated {
+	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.rules.Translated {
 		if c := k.by.find(o.client); c != nil {
 			c.demand = demand{} // an error is no answer of the lock
 		}
 		return 0
 	}
-	c := s.on(k, o.client)
+	c := s.book.on(k, o.client)
 	c.over, c.gone = max(c.over, end), false
-	if c.demand.since == 0 || o.start-c.demand.last > s.restNs() {
+	if c.demand.since == 0 || o.start-c.demand.last > s.rules.restNs() {
 		c.demand.since = o.start
 	}
 	since = c.demand.since
@@ -199,27 +124,28 @@ func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 	if e.Type == history.OK {
 		c.demand = demand{}
 	}
-	s.refusedAt(k, e)
+	s.book.refusedAt(k, e)
 	return since
 }
 
 // noteMisled notes until when a client may wait by a clock that is wrong.
 func (s *Sweep) noteMisled(k *keyState, o *op, e *history.Event, end int64) {
-	if !s.skewedBy(o.client, s.now) {
+	if !s.faults.skewedBy(o.client, s.book.now) {
 		return
 	}
 	if e.Type == history.Info && o.start == 0 { // it may sleep yet
 		end = forever
 	}
-	s.on(k, o.client).misled = end
+	s.book.on(k, o.client).misled = end
 }
 
 // demandedSince is when the oldest demand for the key began that may go on, or
 // before, if that is earlier.
-func (s *Sweep) demandedSince(k *keyState, before int64) int64 {
+func (bk *book) demandedSince(k *keyState, before int64) int64 {
 	for i := range k.by.all {
 		c := &k.by.all[i]
-		if d := c.demand; d.since != 0 && d.since < before && (s.now-d.last <= s.restNs() || s.waitsFor(k, c.client)) {
+		d := c.demand
+		if d.since != 0 && d.since < before && (bk.now-d.last <= bk.rules.restNs() || bk.waitsFor(k, c.client)) {
 			before = d.since
 		}
 	}
@@ -228,53 +154,45 @@ func (s *Sweep) demandedSince(k *keyState, before int64) int64 {
 
 // refusedAt notes that a key was refused once more. Who ended before that did
 // not free it, unless its session may have stood until then.
-func (s *Sweep) refusedAt(k *keyState, e *history.Event) {
+func (bk *book) refusedAt(k *keyState, e *history.Event) {
 	x := k.stretch
 	if x == nil || e.Type == history.OK || len(x.ends) == 0 {
 		return
 	}
 	end := stamp(e.End, e.Time)
-	x.ends = slices.DeleteFunc(x.ends, func(d ending) bool { return d.at+s.lifetime() <= end })
-}
-
-// stretchOf is the stretch that the key is in.
-func (s *Sweep) stretchOf(k *keyState) *stretch {
-	if k.stretch == nil {
-		k.stretch = &stretch{}
-		s.stretches = append(s.stretches, k.stretch)
-	}
-	return k.stretch
+	x.ends = slices.DeleteFunc(x.ends, func(d ending) bool { return d.at+bk.rules.lifetime() <= end })
 }
 
 // judgeStretch has a stretch decided in which a client wanted one key or several from
 // from to to, and which is too long at need. keys are those that had to be free.
 func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64) {
-	wanted := s.keysOf(nil, wants...)
+	wanted := s.book.keysOf(nil, wants...)
 	// whatever the order in which a set names its keys
 	k := slices.MinFunc(wanted, func(a, b *keyState) int { return cmp.Compare(a.id, b.id) })
-	x := s.stretchOf(k)
+	x := s.demands.stretchOf(k)
 	if x.counted || x.probed {
 		return
 	}
-	id, client, last, pattern := wants[0].id, wants[0].client, k.lastGrant, s.stuckPattern(k)
-	quiet, asked, misled, what := s.silentIn(from, to), s.askedUntil(keys), s.misledUntil(keys), s.namesOf(wanted)
+	id, client, last, pattern := wants[0].id, wants[0].client, k.lastGrant, k.stuckPattern()
+	quiet, asked := s.demands.silentIn(from, to), s.book.askedUntil(keys)
+	misled, what := s.misledUntil(keys), s.rules.namesOf(wanted)
 	if last != nil {
 		pin(last)
 	}
-	s.putOff(from, func() {
+	s.findings.putOff(from, func() {
 		if x.counted || x.probed {
 			return
 		}
-		calm, need := max(misled, s.calmSince(asked, client, from, to)), need
+		calm, need := max(misled, s.faults.calmSince(asked, client, from, to)), need
 		if calm > from {
-			need = max(need, s.patienceNs()) // what a fault held back may be granted yet
+			need = max(need, s.rules.patienceNs()) // what a fault held back may be granted yet
 		}
 		from := calm
-		doubt := !s.longEnough(from, to, quiet, need)
+		doubt := !s.faults.longEnough(from, to, quiet, need)
 		if x.counted = !doubt; x.counted || !x.doubted && longEnough(to-from, quiet, need) {
 			x.doubted = doubt
 			j := judgement{violated: true, kind: KindWedged, pattern: pattern, stallOnly: doubt}
-			s.record(&stuckLock, k, j, j, func(judgement) *Violation {
+			s.findings.record(&stuckLock, k, j, j, func(judgement) *Violation {
 				x.found = s.tellWanted(k, what, last, id, client, from, to, need)
 				return x.found
 			})
@@ -285,8 +203,8 @@ func (s *Sweep) judgeStretch(keys []*keyState, wants []*op, from, to, need int64
 // longEnough reports whether a key was free and wanted for too long. Time in
 // which the machine stalled does not count. Time in which the service gave no
 // answer counts only where there is much of it.
-func (s *Sweep) longEnough(from, to, quiet, need int64) bool {
-	return from < to && longEnough(to-from-s.stalledIn(from, to), quiet, need)
+func (fs *faults) longEnough(from, to, quiet, need int64) bool {
+	return from < to && longEnough(to-from-fs.stalledIn(from, to), quiet, need)
 }
 
 // longEnough reports whether a wait was too long, of which the service was quiet for a part.
@@ -299,8 +217,8 @@ func longEnough(lasted, quiet, need int64) bool {
 // held back is sent again later and later, so a fault counts for twice its time. A
 // wrong clock of the waiter or of the service disturbs for ever. What waits by it
 // may wait for a time that is far ahead, and a monotonic clock keeps what it gained.
-func (s *Sweep) calmSince(asked []asker, waiter int32, from, to int64) int64 {
-	if s.skewedBy(waiter, to) || s.serviceSkewed != 0 && s.serviceSkewed <= to {
+func (fs *faults) calmSince(asked []asker, waiter int32, from, to int64) int64 {
+	if fs.skewedBy(waiter, to) || fs.serviceSkewed != 0 && fs.serviceSkewed <= to {
 		return forever
 	}
 	pass := func(spans []span, matters func(span) bool) {
@@ -311,24 +229,24 @@ func (s *Sweep) calmSince(asked []asker, waiter int32, from, to int64) int64 {
 		}
 	}
 	// the stalls of the machine are taken off: see stalledIn
-	pass(s.service, func(sp span) bool { return sp.injected })
-	pass(s.clientSpans(waiter), func(sp span) bool { return sp.injected })
+	pass(fs.service, func(sp span) bool { return sp.injected })
+	pass(fs.clientSpans(waiter), func(sp span) bool { return sp.injected })
 	for _, a := range asked {
-		pass(s.clientSpans(a.client), func(sp span) bool { return sp.injected && sp.from <= a.until })
+		pass(fs.clientSpans(a.client), func(sp span) bool { return sp.injected && sp.from <= a.until })
 	}
 	return from
 }
 
 // skewedBy reports whether a fault had made a client's own clock wrong by t.
-func (s *Sweep) skewedBy(client int32, t int64) bool {
-	since := s.clients[client].skewedSince
+func (fs *faults) skewedBy(client int32, t int64) bool {
+	since := fs.metBy(client).skewedSince
 	return since != 0 && since <= t
 }
 
 // misledUntil is until when some client may have slept in its place in the
 // queue, by its own wrong clock; forever: one may do so yet.
 func (s *Sweep) misledUntil(keys []*keyState) (until int64) {
-	if s.skewedSince == 0 {
+	if s.faults.skewedSince == 0 {
 		return 0
 	}
 	for _, k := range keys {
@@ -336,7 +254,7 @@ func (s *Sweep) misledUntil(keys []*keyState) (until int64) {
 			until = max(until, k.by.all[i].misled)
 		}
 		for o := k.waitHead; o != nil; o = o.next {
-			if s.skewedBy(o.client, s.now) {
+			if s.faults.skewedBy(o.client, s.book.now) {
 				return forever
 			}
 		}
@@ -352,7 +270,7 @@ type asker struct {
 }
 
 // askedUntil is until when each client asked for the keys, or may have had them.
-func (s *Sweep) askedUntil(keys []*keyState) []asker {
+func (bk *book) askedUntil(keys []*keyState) []asker {
 	asked := make([]asker, 0, len(keys[0].by.all)+keys[0].waiters)
 	for _, k := range keys {
 		for i := range k.by.all {
@@ -371,8 +289,8 @@ func (s *Sweep) askedUntil(keys []*keyState) []asker {
 }
 
 // waitsFor reports whether a client has an open acquire of the key.
-func (s *Sweep) waitsFor(k *keyState, client int32) bool {
-	return slices.ContainsFunc(s.clients[client].asking, func(o *op) bool { return o.key == k.id })
+func (bk *book) waitsFor(k *keyState, client int32) bool {
+	return slices.ContainsFunc(bk.clients[client].asking, func(o *op) bool { return o.key == k.id })
 }
 
 // wake notes a grant at the end of a stretch: who slept through it, and whose end freed the key.
@@ -381,15 +299,15 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 		x.freed, k.stretch = true, nil
 	}
 	w := k.waitHead
-	if w == nil || o.start-w.inv < s.patienceNs() || end-o.start > int64(Slack(time.Duration(s.header.TTL))) {
+	if w == nil || o.start-w.inv < s.rules.patienceNs() || end-o.start > int64(Slack(time.Duration(s.rules.TTL))) {
 		return
 	}
-	since := s.unheldSince(k)
+	since := s.book.unheldSince(k)
 	for ; w != nil; w = w.next {
-		if s.openSets > 0 {
-			since = s.unheld(s.entangled(w))
+		if s.book.openSets > 0 {
+			since = s.book.unheld(s.book.entangled(w))
 		}
-		if from := max(w.inv, since); o.start-from >= s.patienceNs() &&
+		if from := max(w.inv, since); o.start-from >= s.rules.patienceNs() &&
 			(w.slept == nil || o.start-from > w.slept.to-w.slept.from) {
 			w.slept = &slept{from: from, to: o.start, by: o.id}
 		}
@@ -399,52 +317,31 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 // judgeSleep judges an acquire that waited on while the key was free and
 // another client got it at once.
 func (s *Sweep) judgeSleep(o *op, start int64) {
-	k, x, id, client := s.keys[o.key], *o.slept, o.id, o.client
+	k, x, id, client := s.book.keys[o.key], *o.slept, o.id, o.client
 	from := max(x.from, start)
 	o.slept = nil
-	asked := s.askedUntil(s.entangled(o))
-	s.putOff(from, func() {
-		from := s.calmSince(asked, client, from, x.to)
-		if k.sleptThrough == x.by || x.to-from < s.patienceNs() {
+	asked := s.book.askedUntil(s.book.entangled(o))
+	s.findings.putOff(from, func() {
+		from := s.faults.calmSince(asked, client, from, x.to)
+		if k.sleptThrough == x.by || x.to-from < s.rules.patienceNs() {
 			return
 		}
-		doubt := x.to-from-s.stalledIn(from, x.to) < s.patienceNs()
+		doubt := x.to-from-s.faults.stalledIn(from, x.to) < s.rules.patienceNs()
 		if !doubt {
 			k.sleptThrough = x.by // one violation, however many slept
 		}
 		j := judgement{violated: true, kind: KindAsleep, pattern: PatternUnexplained, stallOnly: doubt}
-		s.record(&stuckLock, k, j, j, func(judgement) *Violation { return s.tellAsleep(k, x, id, client, from) })
+		s.findings.record(&stuckLock, k, j, j, func(judgement) *Violation { return s.tellAsleep(k, x, id, client, from) })
 	})
 }
 
 // ended notes that a client that had asked for the key was closed or is gone at
 // t. A fresh client came when the key was stuck already.
-func (s *Sweep) ended(k *keyState, c *clientOnKey, t int64) {
+func (bk *book) ended(k *keyState, c *clientOnKey, t int64) {
 	known, had := !c.gone, c.loose > c.unknown
 	c.gone = true
-	if k.stretch != nil && known && !s.fresh(c.client) {
+	if k.stretch != nil && known && !bk.rules.fresh(c.client) {
 		k.stretch.ends = append(k.stretch.ends, ending{client: c.client, at: t, loser: !had && c.denied})
-	}
-}
-
-// nameStretches names the kinds of what was found, now that it is known how it ended.
-func (s *Sweep) nameStretches() {
-	closed := s.probe.began[probeFinal] != 0
-	for _, x := range s.stretches {
-		v := x.found
-		switch {
-		case v == nil:
-		case x.freed && len(x.ends) > 0 && !slices.ContainsFunc(x.ends, func(d ending) bool { return !d.loser }):
-			v.Kind = KindGhost
-			who := "A client that had no grant"
-			if len(x.ends) == 1 {
-				who = fmt.Sprintf("Client %d, which had no grant,", x.ends[0].client)
-			}
-			v.Text += " " + who + " occupied it until it ended."
-		case !x.freed && closed && v.Pattern == PatternNeverExpired:
-			v.Kind = KindNeverExpired
-			v.Text += " It stayed taken after every client was closed."
-		}
 	}
 }
 
@@ -454,14 +351,14 @@ func (s *Sweep) tellWanted(k *keyState, what string, last *grant, id int64, clie
 	v := s.stuckAfter(k, last, id, from, to)
 	v.Kind, v.At = KindWedged, from+need
 	v.Text = fmt.Sprintf("from %s to %s nobody could hold %s, and client %d, which nothing disturbed, asked for it all the time, yet nobody was "+
-		"granted it (TTL %s).", seconds(from), seconds(to), what, client, seconds(s.header.TTL))
+		"granted it (TTL %s).", seconds(from), seconds(to), what, client, seconds(s.rules.TTL))
 	return v
 }
 
 // tellAsleep tells of a waiter that slept on.
 func (s *Sweep) tellAsleep(k *keyState, x slept, id int64, client int32, from int64) *Violation {
-	v := &Violation{Property: StuckLock, Kind: KindAsleep, Key: s.name(k), At: from + s.patienceNs(), From: from,
-		To: x.to}
+	v := &Violation{Property: StuckLock, Kind: KindAsleep, Key: s.rules.name(k), At: from + s.rules.patienceNs(),
+		From: from, To: x.to}
 	var proof evidence
 	proof.add(id, from)
 	proof.add(x.by, x.to)

@@ -10,6 +10,10 @@
 //
 // A lock is judged by its Claims alone. A claim that it does not make is not held against it.
 //
-// The folders below this one have the implementations, one folder a service or library. Package
-// clienttest has the tests that each of them passes on its real server.
+// The folders below this one have the implementations, one folder a service or library. Each has
+// tests on the real server, which run the suite of package clienttest.
+//
+// A control is a lock that is broken on purpose, so that a property has something to catch. It
+// stands in the folder of the lock that it spoils where it needs that lock's unexported code, as
+// etcd.TokenLease does. Package broken has all others, which are made of exported parts (With).
 package clients

@@ -11,14 +11,17 @@ import (
 	"github.com/lockchaos/lockchaos/internal/runs/saved"
 )
 
+// Reading is what `lockchaos check` has flags for: how a file is to be read.
+type Reading = saved.Reading
+
 // Check judges the log that an application wrote in an integration test of its
 // own, or a trace, as `lockchaos check` does: did two clients hold a lock at once?
 // The test fails if a property is violated, and also if the log does not tell, as
 // where no lock was granted to two clients. How says what lockchaos check has
 // flags for, such as the columns or the TTL; without it they are guessed.
-func Check(t testing.TB, file string, how ...saved.Reading) {
+func Check(t testing.TB, file string, how ...Reading) {
 	t.Helper()
-	var reading saved.Reading
+	var reading Reading
 	if len(how) > 0 {
 		reading = how[0]
 	}

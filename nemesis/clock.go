@@ -58,7 +58,7 @@ func onClock(name, about string, words history.FaultWords, wrong func(Spec) erro
 		},
 		inject: func(ctx context.Context, s *Site) (InEffect,
 			error) {
-			return SkewClocks(ctx, s.Spec, s.subjects()...)
+			return skewClocks(ctx, s.Spec, s.subjects()...)
 		}}
 }
 
@@ -71,9 +71,9 @@ func (s Spec) checkOffset() error {
 	return nil
 }
 
-// Subject is whose clocks are changed, or who is throttled: a process with its
+// subject is whose clocks are changed, or who is throttled: a process with its
 // group, or all processes of a host.
-type Subject struct {
+type subject struct {
 	Name string
 	// Stop freezes them.
 	Stop func(context.Context) (*hosts.Pause, error)
@@ -99,14 +99,14 @@ type Clocks struct {
 
 // processClock is that of one process.
 type processClock struct {
-	subject       Subject
+	subject       subject
 	target        *clockskew.Target
 	before, after clockskew.Skew
 }
 
-// SkewClocks makes the clocks of all processes of the subjects wrong. If one
+// skewClocks makes the clocks of all processes of the subjects wrong. If one
 // can't be reached, all are healed and an error is returned.
-func SkewClocks(ctx context.Context, s Spec, subjects ...Subject) (*Clocks, error) {
+func skewClocks(ctx context.Context, s Spec, subjects ...subject) (*Clocks, error) {
 	ctx, cancel := context.WithTimeout(ctx, clockLimit)
 	defer cancel()
 	c := &Clocks{spec: s, stop: func() {}, watched: make(chan struct{})}
@@ -129,7 +129,7 @@ func SkewClocks(ctx context.Context, s Spec, subjects ...Subject) (*Clocks, erro
 }
 
 // skew prepares every process, and then changes the clocks of all in quick succession.
-func (c *Clocks) skew(ctx context.Context, subjects []Subject) error {
+func (c *Clocks) skew(ctx context.Context, subjects []subject) error {
 	for _, s := range subjects {
 		if err := c.add(ctx, s); err != nil {
 			return fmt.Errorf("host %s: %w", s.Name, err)
@@ -151,7 +151,7 @@ func (c *Clocks) skew(ctx context.Context, subjects []Subject) error {
 
 // add prepares the processes of one subject. One that exits just then is no
 // loss: it reads no clock any more.
-func (c *Clocks) add(ctx context.Context, s Subject) error {
+func (c *Clocks) add(ctx context.Context, s subject) error {
 	pids, err := s.PIDs()
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func reader([]string) int {
 type reading struct{ wall, mono, at int64 }
 
 // startReader starts a reader on a host of its own.
-func startReader(t *testing.T) (Subject, <-chan reading) {
+func startReader(t *testing.T) (subject, <-chan reading) {
 	t.Helper()
 	readings := make(chan reading, 1<<16)
 	p := startPrinter(t, "reader", func() { close(readings) }, func(line string) error {
@@ -38,7 +38,7 @@ func startReader(t *testing.T) (Subject, <-chan reading) {
 		readings <- r
 		return err
 	})
-	return Subject{Name: "reader", PIDs: p.Group}, readings
+	return subject{Name: "reader", PIDs: p.Group}, readings
 }
 
 // until returns the first reading for which the condition holds.
@@ -75,12 +75,12 @@ func clockSpec(kind string, c Clock, by time.Duration) Spec {
 
 // skewed starts a fault of a reader's clocks, and fails the test unless it can
 // be healed, and healed again.
-func skewed(t *testing.T, s Spec, subject Subject) (heal func() Effect) {
+func skewed(t *testing.T, s Spec, subject subject) (heal func() Effect) {
 	t.Helper()
 	if err := Check(s, Setting{}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := SkewClocks(t.Context(), s, subject)
+	c, err := skewClocks(t.Context(), s, subject)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestCheckRefusesImpossibleClocks(t *testing.T) {
 
 func TestClocksOfNobody(t *testing.T) {
 	s := clockSpec(KindClockJump, Wall, time.Hour)
-	if _, err := SkewClocks(t.Context(), s, Subject{Name: "empty",
+	if _, err := skewClocks(t.Context(), s, subject{Name: "empty",
 		PIDs: func() ([]int, error) { return nil, nil }}); err == nil || !strings.Contains(err.Error(), "none is left") {
 		t.Errorf("%v", err)
 	}

@@ -77,7 +77,7 @@ func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *ra
 	if err != nil {
 		return nil, err
 	}
-	t.sprung = func(n netfault.Stats) bool { return n.First != 0 }
+	t.triggered = func(n netfault.Stats) bool { return n.First != 0 }
 	t.bit = func(n netfault.Stats) bool { return n.Dropped+n.Reset > 0 }
 	t.ending = awaitReset
 	how := "reset"
@@ -85,7 +85,7 @@ func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *ra
 		t.ending = endSilence
 		how = "silenced"
 	}
-	t.proof = func(p *snare, _ time.Duration) string {
+	t.proof = func(p *linkTrap, _ time.Duration) string {
 		where := ""
 		if c := p.finder.found.Load(); c != nil {
 			where = fmt.Sprintf(" (%s–%s)", c.Local, c.Peer)
@@ -97,7 +97,7 @@ func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *ra
 }
 
 // awaitReset waits until the connection has been reset, or has turned out to have ended by itself.
-func awaitReset(p *snare) error {
+func awaitReset(p *linkTrap) error {
 	ctx, cancel := context.WithTimeout(context.Background(), resetLimit)
 	defer cancel()
 	s, err := p.by.Await(ctx, func(s netfault.Stats) bool { return s.Reset+s.Gone+s.Errors > 0 })
@@ -109,7 +109,7 @@ func awaitReset(p *snare) error {
 
 // endSilence resets the client's end of the connection, while nothing passes
 // yet: the server's learns of it when it next sends something.
-func endSilence(p *snare) error {
+func endSilence(p *linkTrap) error {
 	c := p.finder.found.Load()
 	if c == nil {
 		return nil

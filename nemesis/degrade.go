@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/monotime"
@@ -143,3 +145,98 @@ func firstOf(each []string) string {
 	}
 	return strings.Join(each, ", ")
 }
+
+// shortestDelay is the least time after which a fault strikes into a call: less
+// than the fastest service needs to answer.
+const shortestDelay = 20 * time.Microsecond
+
+// Delay draws how long after the call was sent a fault strikes it, at most longest.
+// Each order of magnitude is as likely as any other: whether a call takes a fraction
+// of a millisecond or waits for seconds, some strikes fall into its decisive instant.
+func Delay(rng *rand.Rand, longest time.Duration) time.Duration {
+	if longest <= shortestDelay {
+		return longest
+	}
+	return time.Duration(float64(shortestDelay) * math.Pow(float64(longest)/float64(shortestDelay), rng.Float64()))
+}
+
+// KindLoss is the fault that loses packets.
+const KindLoss = "loss"
+
+var loss = condition{
+	given:      func(s Spec) bool { return s.Probability > 0 },
+	wants:      "probability: that of a packet to be lost, up to 1",
+	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Loss: s.Probability} },
+	bit:        func(n netfault.Stats) bool { return n.Dropped > 0 },
+	words: history.FaultWords{Did: "on a lossy link", Bar: "lossy", Links: "are lost now and then",
+		Over: "loses no packets any more"},
+	draws: []Draw{{Weight: 2, of: func(d Dice) Part {
+		p := d.onHolder()
+		p.Probability = 0.5
+		return p
+	}}},
+	endsSessions: true,
+}.kind(KindLoss, "loses packets between a client or nodes and their peers, each with the same probability",
+	"probability")
+
+// KindDuplicate is the fault that sends packets twice.
+const KindDuplicate = "duplicate"
+
+var duplicate = condition{
+	given:      func(s Spec) bool { return s.Probability > 0 },
+	wants:      "probability: that of a packet to be sent twice, up to 1",
+	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Duplicate: s.Probability} },
+	bit:        func(n netfault.Stats) bool { return n.Copied > 0 },
+	words: history.FaultWords{Did: "sent duplicates", Bar: "doubled", Links: "arrive twice",
+		Over: "gets each packet once again"},
+}.kind(KindDuplicate, "sends packets between a client or nodes and their peers twice, each with the same probability",
+	"probability")
+
+// KindReorder is the fault that lets packets overtake others.
+const KindReorder = "reorder"
+
+var reorder = condition{
+	given:      func(s Spec) bool { return s.Probability > 0 && s.Probability < 1 && s.Delay > 0 },
+	wants:      "delay, and the probability, below 1, of a packet not to be delayed, so that it overtakes those that are",
+	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Delay: s.Delay, Reorder: s.Probability} },
+	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 && n.Seen > n.Delayed },
+	words: history.FaultWords{Did: "sent packets out of order", Bar: "reordered",
+		Links: "arrive out of order", Over: "gets its packets in order again"},
+}.kind(KindReorder, "delays packets between a client or nodes and their peers, but for some, which overtake the others",
+	"delay", "probability")
+
+// KindRate is the fault that leaves links little bandwidth.
+const KindRate = "rate"
+
+var rate = condition{
+	given:      func(s Spec) bool { return s.BytesPerSecond > 0 },
+	wants:      "bytes_per_second: how much each link carries, headers included",
+	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Rate: s.BytesPerSecond} },
+	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 },
+	words: history.FaultWords{Did: "on a slow link", Bar: "slowed", Links: "get only so much bandwidth",
+		Over: "has all its bandwidth again"},
+}.kind(KindRate, "bounds how many bytes a second the links between a client or nodes and their peers carry",
+	"bytes_per_second")
+
+// KindDelay is the fault that makes packets late.
+const KindDelay = "delay"
+
+var delay = condition{
+	given:      func(s Spec) bool { return s.Delay > 0 },
+	wants:      "delay: how late each packet is",
+	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{Delay: s.Delay, Jitter: s.Jitter} },
+	bit:        func(n netfault.Stats) bool { return n.Delayed > 0 },
+	words:      history.FaultWords{Did: "delayed", Links: "are delayed", Over: "is reached at once again"},
+	draws: []Draw{
+		{Weight: 2, of: func(d Dice) Part {
+			p := d.onHolder()
+			p.Delay, p.Jitter = d.share(0.02, 0.4, 1), d.share(0, 0.02, 0)
+			return p
+		}},
+		{Weight: 2, of: func(d Dice) Part {
+			p := aimed(d.nodes(), Random, d.share(1, 3, nodeFloor))
+			p.Delay = d.share(0.02, 0.3, 1)
+			return p
+		}},
+	},
+}.kind(KindDelay, "makes every packet between a client or nodes and their peers late, both ways or one, by a fixed time or with jitter", "delay", "jitter")

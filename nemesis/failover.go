@@ -183,8 +183,8 @@ func soon(ctx context.Context, limit time.Duration, try func() error) error {
 // before, which no client could notice.
 func (f *Failover) From() int64 { return f.from }
 
-// Met is the grant of which no replica has heard.
-func (f *Failover) Met() int64 { return f.grant }
+// Holding is the grant of which no replica has heard.
+func (f *Failover) Holding() int64 { return f.grant }
 
 // Heal waits until a replica is promoted, joins the servers again, starts the old primary, and
 // waits until it is a replica of the new one. If the run has ended meanwhile, it stays down.

@@ -72,8 +72,8 @@ func TestFailoverOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if was.Err() == nil || f.Met() != 7 {
-		t.Errorf("the primary lives; met grant %d", f.Met())
+	if was.Err() == nil || f.Holding() != 7 {
+		t.Errorf("the primary lives; met grant %d", f.Holding())
 	}
 	e, err := f.Heal()
 	if err != nil || !e.Bit || e.From != f.From() || e.To <= was.Gone() || p.primary != "n2" ||

@@ -51,9 +51,9 @@ func (n *Net) Hold(tag string, s Spec, victim string, asked Asked, rng *rand.Ran
 	if err != nil {
 		return nil, err
 	}
-	t.sprung = func(n netfault.Stats) bool { return n.Held > 0 }
+	t.triggered = func(n netfault.Stats) bool { return n.Held > 0 }
 	t.bit = func(n netfault.Stats) bool { return n.Held > 0 && n.Released == n.Held }
-	t.proof = func(p *snare, lasted time.Duration) string {
+	t.proof = func(p *linkTrap, lasted time.Duration) string {
 		from, to, what := p.client, p.peer, s.Requested()
 		if s.Way == WayIn {
 			from, to, what = to, from, "the reply to "+what

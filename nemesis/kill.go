@@ -25,7 +25,7 @@ var kill = Kind{Name: KindKill, Needs: NeedsNothing, alone: true, Ours: true,
 		return aimed(pick(d, Holder, RandomClient), pick(d, d.step(), Random), d.share(0, 0.5, 0))
 	}}},
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
-		effect, err := KillAll(ctx, s.procs()...)
+		effect, err := killAll(ctx, s.procs()...)
 		return &Over{effect}, err
 	}}
 
@@ -65,9 +65,9 @@ func Kill(ctx context.Context, p *hosts.Process) (Effect, error) {
 	return e, nil
 }
 
-// KillAll kills several processes, one right after the other. The effect lasts
+// killAll kills several processes, one right after the other. The effect lasts
 // from an instant at which all still ran to one at which all were gone.
-func KillAll(ctx context.Context, procs ...*hosts.Process) (all Effect, err error) {
+func killAll(ctx context.Context, procs ...*hosts.Process) (all Effect, err error) {
 	var proofs []string
 	for _, p := range procs {
 		e, err := Kill(ctx, p)

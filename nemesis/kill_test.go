@@ -43,7 +43,7 @@ func TestKillIsProven(t *testing.T) {
 func TestPauseOfHosts(t *testing.T) {
 	p, ticks := startClock(t)
 	after(t, ticks, 0)
-	stop, err := PauseHosts(t.Context(), p.Host())
+	stop, err := pauseHosts(t.Context(), p.Host())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestPauseOfHosts(t *testing.T) {
 	if effect.Lasted() < 50*time.Millisecond || !strings.HasPrefix(effect.Proof, p.Host().Name+": state T on ") {
 		t.Errorf("%+v", effect)
 	}
-	if _, err := PauseHosts(t.Context()); err == nil {
+	if _, err := pauseHosts(t.Context()); err == nil {
 		t.Error("a pause of no host is none")
 	}
 }

@@ -37,9 +37,9 @@ func (n *Net) killAtReply(s *Site) (*Trap, error) {
 		return nil, err
 	}
 	t.victim, t.ending = client.Proc, endSilence
-	t.sprung = func(n netfault.Stats) bool { return n.First != 0 }
+	t.triggered = func(n netfault.Stats) bool { return n.First != 0 }
 	t.bit = func(n netfault.Stats) bool { return n.Dropped > 0 }
-	t.proof = func(p *snare, _ time.Duration) string {
+	t.proof = func(p *linkTrap, _ time.Duration) string {
 		return fmt.Sprintf("reply to %s, %s → %s: lost (%s)", s.Requested(), p.peer, p.client, p.stats)
 	}
 	return t, nil

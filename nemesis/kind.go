@@ -158,17 +158,6 @@ func TargetsLegend() string {
 		", one by its number (client-1)\nnodes: some by their names (redis-2 or redis-1,redis-2), nodes:3 (any number), minority, majority, leader, primary\nservice: all nodes, for a partition to split, or a failover\nat: " + strings.Join(moments, ", ")
 }
 
-// Setting is where a fault is to strike.
-type Setting struct {
-	// Lock and Service are the names of the lock and of its service.
-	Lock, Service string
-	// Nodes are the names of the service's nodes, Has is what it and the lock have.
-	Nodes []string
-	Has   []Trait
-}
-
-func (at Setting) has(t Trait) bool { return slices.Contains(at.Has, t) }
-
 // Check reports whether the fault can strike there.
 func Check(s Spec, at Setting) error {
 	k, err := kindOf(s.Kind)
@@ -178,7 +167,7 @@ func Check(s Spec, at Setting) error {
 	if err := s.takesNot(k.takes); err != nil {
 		return err
 	}
-	if s, err = s.sampled(at.Nodes, at.Has); err != nil {
+	if s, err = s.withSampleNode(at.Nodes, at.Has); err != nil {
 		return err
 	}
 	if err := k.aim(s.Aim, at.Nodes); err != nil {

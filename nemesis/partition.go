@@ -36,7 +36,7 @@ var partition = Kind{Name: KindPartition, Nodes: true, Needs: NeedsFilter, endsS
 		}},
 	},
 	inject: func(_ context.Context, s *Site) (InEffect, error) {
-		return s.Net.Partition(s.Tag, s.Spec, s.Names(), s.Rand)
+		return s.Net.partition(s.Tag, s.Spec, s.Names(), s.Rand)
 	}}
 
 // shapes are the ways in which a service is split, as Jepsen's nemeses do it.
@@ -88,11 +88,11 @@ func checkPartition(s Spec, at Setting) error {
 	return s.checkLinks(at)
 }
 
-// Partition is a set of cuts that are in place.
-type Partition struct{ *netfault.Partition }
+// partitioned is a set of cuts that are in place.
+type partitioned struct{ *netfault.Partition }
 
-// Partition cuts the victims from their peers, or splits the service.
-func (n *Net) Partition(tag string, s Spec, victims []string, rng *rand.Rand) (*Partition, error) {
+// partition cuts the victims from their peers, or splits the service.
+func (n *Net) partition(tag string, s Spec, victims []string, rng *rand.Rand) (*partitioned, error) {
 	cuts, err := s.Cuts(victims, n.all(), rng)
 	if err != nil {
 		return nil, fmt.Errorf("partition: %w", err)
@@ -101,7 +101,7 @@ func (n *Net) Partition(tag string, s Spec, victims []string, rng *rand.Rand) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Partition{p}, nil
+	return &partitioned{p}, nil
 }
 
 // cut puts cuts in place between hosts that are known by name.
@@ -118,11 +118,11 @@ func (n *Net) cut(tag string, cuts []netfault.Cut) (_ *netfault.Partition, err e
 }
 
 // From is since when every cut was in place.
-func (p *Partition) From() int64 { return p.Partition.From }
+func (p *partitioned) From() int64 { return p.Partition.From }
 
 // Heal takes the cuts away. The proof is the packets that each has dropped;
 // without a packet nobody was hit.
-func (p *Partition) Heal() (Effect, error) {
+func (p *partitioned) Heal() (Effect, error) {
 	severed, err := p.Partition.Heal()
 	if err != nil {
 		err = fmt.Errorf("partition: %w", err)

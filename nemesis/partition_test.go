@@ -154,7 +154,7 @@ func TestPartitionOfAClient(t *testing.T) {
 	}
 	const long, short = 20 * time.Second, 300 * time.Millisecond
 	rng := rand.New(rand.NewPCG(1, 2))
-	p, err := n.Partition("test", partitionOf(Holder, PeersService, "", ""), []string{"client-1"}, rng)
+	p, err := n.partition("test", partitionOf(Holder, PeersService, "", ""), []string{"client-1"}, rng)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestPartitionOfAClient(t *testing.T) {
 	if err := reaches(node, long); err != nil {
 		t.Errorf("after the healing: %v", err)
 	}
-	p, err = n.Partition("test", partitionOf(Holder, PeersStore, "", ""), []string{"client-1"}, rng)
+	p, err = n.partition("test", partitionOf(Holder, PeersStore, "", ""), []string{"client-1"}, rng)
 	if err != nil {
 		t.Fatal(err)
 	}

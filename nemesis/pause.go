@@ -36,9 +36,9 @@ var pause = Kind{Name: KindPause, Nodes: true, Needs: NeedsNothing,
 	},
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		if len(s.Clients) > 0 && !s.Clients[0].Whole {
-			return StartPause(ctx, s.procs()...)
+			return startPause(ctx, s.procs()...)
 		}
-		return PauseHosts(ctx, s.hosts()...)
+		return pauseHosts(ctx, s.hosts()...)
 	}}
 
 // stopLimit is how long the kernel may take to stop every thread; it takes a
@@ -73,9 +73,9 @@ type Effect struct {
 // Lasted is how long the fault was certainly in effect.
 func (e Effect) Lasted() time.Duration { return time.Duration(e.To - e.From) }
 
-// StartPause stops the processes, each with its group, and returns when every thread has
+// startPause stops the processes, each with its group, and returns when every thread has
 // been seen stopped. If one can't be stopped, all of them go on and an error is returned.
-func StartPause(ctx context.Context, procs ...*hosts.Process) (*Pause, error) {
+func startPause(ctx context.Context, procs ...*hosts.Process) (*Pause, error) {
 	var all []stopping
 	for _, p := range procs {
 		name := ""
@@ -87,10 +87,10 @@ func StartPause(ctx context.Context, procs ...*hosts.Process) (*Pause, error) {
 	return stopAll(ctx, "no process", all)
 }
 
-// PauseHosts stops every process on the hosts, whatever group or session it
+// pauseHosts stops every process on the hosts, whatever group or session it
 // made for itself, and returns when all have been seen stopped. If one can't be
 // stopped, all of them go on and an error is returned.
-func PauseHosts(ctx context.Context, hosts ...*hosts.Host) (*Pause, error) {
+func pauseHosts(ctx context.Context, hosts ...*hosts.Host) (*Pause, error) {
 	var all []stopping
 	for _, h := range hosts {
 		all = append(all, stopping{h.Name, h.Stop})

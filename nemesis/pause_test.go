@@ -99,7 +99,7 @@ func after(t *testing.T, ticks <-chan int64, stamp int64) int64 {
 func TestPauseStopsAndHeals(t *testing.T) {
 	p, ticks := startClock(t)
 	after(t, ticks, 0)
-	stop, err := StartPause(t.Context(), p)
+	stop, err := startPause(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestPauseStopsAndHeals(t *testing.T) {
 func TestPauseOfTheDead(t *testing.T) {
 	p, ticks := startClock(t)
 	after(t, ticks, 0)
-	stop, err := StartPause(t.Context(), p)
+	stop, err := startPause(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestPauseOfTheDead(t *testing.T) {
 	if _, err := stop.Heal(); err == nil {
 		t.Error("the process died while it was stopped: that must be an error")
 	}
-	if _, err := StartPause(t.Context(), p); err == nil {
+	if _, err := startPause(t.Context(), p); err == nil {
 		t.Error("a dead process can't be paused")
 	}
 }

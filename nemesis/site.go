@@ -51,15 +51,15 @@ type Client struct {
 	App Application
 	// Whole: all that runs on its host is meant, and not one process group.
 	Whole bool
-	// Far is the agent of the machine that it is on, and Name what it is
-	// called, where that is another one. Then there is no process.
+	// Far is the agent of the machine that it is on, where that is another
+	// one, and Name what it is called where there is no process here.
 	Far  Far
 	Name string
 }
 
 // name is what the client's host is called.
 func (c Client) name() string {
-	if c.Far != nil {
+	if c.Proc == nil {
 		return c.Name
 	}
 	return c.Proc.Host().Name
@@ -89,12 +89,12 @@ func (s Spec) Touch() history.Touch {
 func (s Spec) Keeps() bool { return s.kind().Touch.Ends == history.EndsServer && s.Data != DataLost }
 
 // subject is whose clocks a fault changes, or whom it throttles.
-func (c Client) subject() Subject {
+func (c Client) subject() subject {
 	h := c.Proc.Host()
 	if c.Whole {
-		return Subject{Name: h.Name, PIDs: h.PIDs, Stop: h.Stop}
+		return subject{Name: h.Name, PIDs: h.PIDs, Stop: h.Stop}
 	}
-	return Subject{Name: h.Name, PIDs: c.Proc.Group, Stop: c.Proc.Stop}
+	return subject{Name: h.Name, PIDs: c.Proc.Group, Stop: c.Proc.Stop}
 }
 
 // procs are the clients' processes.
@@ -128,12 +128,12 @@ func (s Struck) Names() (names []string) {
 }
 
 // subjects are those whose clocks a fault changes, or whom it throttles.
-func (s Struck) subjects() (all []Subject) {
+func (s Struck) subjects() (all []subject) {
 	for _, c := range s.Clients {
 		all = append(all, c.subject())
 	}
 	for _, n := range s.Nodes {
-		all = append(all, Subject{Name: n.Name, PIDs: n.Host.PIDs, Stop: n.Host.Stop})
+		all = append(all, subject{Name: n.Name, PIDs: n.Host.PIDs, Stop: n.Host.Stop})
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,6 +51,30 @@ type InEffect interface {
 	// Heal ends the fault and tells what it did. The error says that the
 	// evidence is broken or, worse, that something could not be undone.
 	Heal() (Effect, error)
+}
+
+// ClockReader is a fault in effect that has read the clocks on which it lies.
+type ClockReader interface {
+	// Readings are what the clocks showed so far, those of each process in order of time.
+	Readings() []ClockReading
+}
+
+// GrantFinder is a fault in effect that knows by itself which grant it has met.
+type GrantFinder interface {
+	Holding() int64
+}
+
+// Pending is a fault that waits for a packet, and is in effect from that on. It is a Trap, or
+// that of a simulation.
+type Pending interface {
+	InEffect
+	// Watch waits beside its caller. It calls done once: when the packet has come (sprung), or
+	// when ctx has ended or giveUp been called before that.
+	Watch(ctx context.Context, done func(sprung bool)) (giveUp func())
+	// Met reports whether the request has been sent, so that its packet may still come.
+	Met() bool
+	// Kill ends the process of the client, where the fault is one that kills.
+	Kill(ctx context.Context) (Effect, error)
 }
 
 // given names the fields that are set, of those that not every kind takes.

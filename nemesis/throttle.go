@@ -35,7 +35,7 @@ var throttle = Kind{Name: KindThrottle, Nodes: true, Needs: NeedsNothing, takes:
 		}},
 	},
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
-		return StartThrottle(ctx, s.Spec, s.subjects()...)
+		return startThrottle(ctx, s.Spec, s.subjects()...)
 	}}
 
 // usualPeriod is the period of a throttle that names none: that of the kernel's
@@ -86,7 +86,7 @@ type Throttle struct {
 
 // throttled is one subject.
 type throttled struct {
-	Subject
+	subject
 	stops   int
 	stopped time.Duration // certainly, all stops added up
 	since   int64         // of before
@@ -95,9 +95,9 @@ type throttled struct {
 	err     error
 }
 
-// StartThrottle begins with a stop of all subjects. If one can't be stopped,
+// startThrottle begins with a stop of all subjects. If one can't be stopped,
 // all go on and an error is returned.
-func StartThrottle(ctx context.Context, s Spec, subjects ...Subject) (*Throttle, error) {
+func startThrottle(ctx context.Context, s Spec, subjects ...subject) (*Throttle, error) {
 	if len(subjects) == 0 {
 		return nil, fmt.Errorf("%s: of nobody", s.Kind)
 	}
@@ -106,7 +106,7 @@ func StartThrottle(ctx context.Context, s Spec, subjects ...Subject) (*Throttle,
 	running, t.end = context.WithCancel(context.WithoutCancel(ctx))
 	begun := make(chan error, len(subjects))
 	for _, one := range subjects {
-		x := &throttled{Subject: one}
+		x := &throttled{subject: one}
 		t.all = append(t.all, x)
 		t.over.Go(func() { x.err = x.cycle(running, s, begun) })
 	}

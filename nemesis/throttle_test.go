@@ -11,8 +11,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
-func subject(p *hosts.Process) Subject {
-	return Subject{Name: p.Host().Name, PIDs: p.Group, Stop: p.Stop}
+func subjectOf(p *hosts.Process) subject {
+	return subject{Name: p.Host().Name, PIDs: p.Group, Stop: p.Stop}
 }
 
 // A throttled process runs now and then, and stands still for the rest of each
@@ -25,7 +25,7 @@ func throttleLetsThroughAShare(t *testing.T) {
 	p, ticks := startClock(t)
 	after(t, ticks, 0)
 	spec := Spec{Kind: KindThrottle, Share: 0.25, Period: 40 * time.Millisecond}
-	th, err := StartThrottle(t.Context(), spec, subject(p))
+	th, err := startThrottle(t.Context(), spec, subjectOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestThrottleEndsInAStop(t *testing.T) {
 	p, ticks := startClock(t)
 	after(t, ticks, 0)
 	began := monotime.Now()
-	th, err := StartThrottle(t.Context(), Spec{Kind: KindThrottle, Share: 0.1, Period: time.Hour}, subject(p))
+	th, err := startThrottle(t.Context(), Spec{Kind: KindThrottle, Share: 0.1, Period: time.Hour}, subjectOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestThrottleEndsInAStop(t *testing.T) {
 func TestThrottleOfTheDead(t *testing.T) {
 	p, ticks := startClock(t)
 	after(t, ticks, 0)
-	th, err := StartThrottle(t.Context(), Spec{Kind: KindThrottle, Share: 0.1, Period: time.Hour}, subject(p))
+	th, err := startThrottle(t.Context(), Spec{Kind: KindThrottle, Share: 0.1, Period: time.Hour}, subjectOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,10 +104,10 @@ func TestThrottleOfTheDead(t *testing.T) {
 	if e, err := th.Heal(); err == nil || e.Bit {
 		t.Errorf("it died meanwhile: %+v", e)
 	}
-	if _, err := StartThrottle(t.Context(), Spec{Kind: KindThrottle, Share: 0.1}, subject(p)); err == nil {
+	if _, err := startThrottle(t.Context(), Spec{Kind: KindThrottle, Share: 0.1}, subjectOf(p)); err == nil {
 		t.Error("a dead process can't be throttled")
 	}
-	if _, err := StartThrottle(t.Context(), Spec{Kind: KindThrottle, Share: 0.1}); err == nil {
+	if _, err := startThrottle(t.Context(), Spec{Kind: KindThrottle, Share: 0.1}); err == nil {
 		t.Error("a throttle of nobody is none")
 	}
 }

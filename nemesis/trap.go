@@ -16,16 +16,16 @@ import (
 // link: it is in effect from the first of them on.
 type Trap struct {
 	kind  string
-	parts []*snare
+	parts []*linkTrap
 	// victim is whom it kills when it has sprung; nil: nobody.
 	victim *hosts.Process
 	// choosy: some requests are not meant, as their replies tell.
-	choosy bool
-	sprung func(netfault.Stats) bool
+	choosy    bool
+	triggered func(netfault.Stats) bool
 	// ending is done to each part that has struck, right before it is taken
 	// away; proof tells what it did.
-	ending func(*snare) error
-	proof  func(s *snare, lasted time.Duration) string
+	ending func(*linkTrap) error
+	proof  func(s *linkTrap, lasted time.Duration) string
 	// bit tells from what became of the packets whether a part did what it was to do.
 	bit    func(netfault.Stats) bool
 	effect Effect // once healed
@@ -58,8 +58,8 @@ func (s Spec) decide(request netfault.Is) netfault.Decide {
 	return netfault.Hold(request, 0)
 }
 
-// snare is a trap's part on one link of the client.
-type snare struct {
+// linkTrap is a trap's part on one link of the client.
+type linkTrap struct {
 	client, peer string
 	at           *netfault.Filter
 	finder       *finder
@@ -73,7 +73,7 @@ func (n *Net) lay(tag string, s Spec, victim string, asked Asked, peers []string
 	t := &Trap{kind: s.Kind, choosy: s.reply() != nil}
 	count := &counted{}
 	for _, name := range peers {
-		part := &snare{client: victim, peer: name, finder: s.finder(asked, count)}
+		part := &linkTrap{client: victim, peer: name, finder: s.finder(asked, count)}
 		at, to, err := n.link(netfault.Cut{From: victim, To: name})
 		if err == nil {
 			part.at = at
@@ -88,6 +88,16 @@ func (n *Net) lay(tag string, s Spec, victim string, asked Asked, peers []string
 	return t, nil
 }
 
+// Watch has done called when the trap has sprung, or when the waiting has ended before.
+func (t *Trap) Watch(ctx context.Context, done func(sprung bool)) (giveUp func()) {
+	waiting, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		done(t.Await(waiting) == nil)
+	}()
+	return cancel
+}
+
 // Await waits until the trap has sprung. Its error says that it has not when ctx ended.
 func (t *Trap) Await(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -95,7 +105,7 @@ func (t *Trap) Await(ctx context.Context) error {
 	ends := make(chan error, len(t.parts))
 	for _, p := range t.parts {
 		go func() {
-			_, err := p.by.Await(ctx, t.sprung)
+			_, err := p.by.Await(ctx, t.triggered)
 			ends <- err
 		}()
 	}
@@ -113,7 +123,7 @@ func (t *Trap) Await(ctx context.Context) error {
 // Met reports whether the request that the trap is aimed at has been sent. What strikes at a later
 // packet of it may strike when the client has its answer: TCP may put the acknowledgement off.
 func (t *Trap) Met() bool {
-	return !t.choosy && slices.ContainsFunc(t.parts, func(p *snare) bool { return p.finder.found.Load() != nil })
+	return !t.choosy && slices.ContainsFunc(t.parts, func(p *linkTrap) bool { return p.finder.found.Load() != nil })
 }
 
 // From is when the first packet was caught; 0: none has been.

@@ -6,9 +6,9 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// Record is the view of a history, with the marks of its verdict and the voice in which to tell it.
+// Record is the view of a history, with the marks of its verdict and the labels to tell it by.
 type Record struct {
-	Voice
+	Labels
 	*history.View
 	Unsaid func(op int64) bool // an op that stands on no line of the log
 
@@ -23,7 +23,7 @@ type Record struct {
 
 // NewRecord reads a history, and marks in it what the verdict found.
 func NewRecord(h *history.History, v checker.Verdict) *Record {
-	r := &Record{Voice: voiceOf(&h.Header), View: history.NewView(h), Stale: map[int64]bool{}, Lossy: map[int64]bool{},
+	r := &Record{Labels: labelsOf(&h.Header), View: history.NewView(h), Stale: map[int64]bool{}, Lossy: map[int64]bool{},
 		Unordered: map[int64]bool{}}
 	r.mark(v)
 	r.counts = r.counters(v) != nil
@@ -79,10 +79,13 @@ func (r *Record) Key(id history.KeyID) string {
 }
 
 // GrantName names a grant as a reader finds it in the history: by its fencing
-// token, else by the op of its acquire.
-func GrantName(id, token int64) string {
-	if token != 0 {
+// token if it has one, else by the op of its acquire.
+func GrantName(id, token int64, has bool) string {
+	if has {
 		return "#" + phrase.Itoa(token)
 	}
 	return "grant " + phrase.Itoa(id)
 }
+
+// NameOf names a grant.
+func NameOf(g *history.Grant) string { return GrantName(g.ID, g.Token, g.HasToken()) }

@@ -25,9 +25,9 @@ type Witness struct {
 // where nothing is violated. It is a pointer into the scenario's verdict.
 func Told(s Scenario) *checker.Violation {
 	if s.History == nil {
-		return Telling(s, nil)
+		return MainViolation(s, nil)
 	}
-	return Telling(s, NewRecord(s.History, s.Verdict))
+	return MainViolation(s, NewRecord(s.History, s.Verdict))
 }
 
 // WitnessOf returns the witness of a violation; nil where there is none.

@@ -10,6 +10,13 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
+// The tests of the suite that more than one control fails, by how their names begin.
+const (
+	FrozenService = "a frozen service"
+	FrozenHolder  = "a frozen holder"
+	KilledHolder  = "a killed holder"
+)
+
 // RunControl runs the suite on a lock that is broken on purpose. The tests
 // whose names begin with the words in caught must fail; those in unsure may;
 // all others must pass: a control is broken in the one way that it says.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // childVar holds the order of a process that is to play a holder.
@@ -169,7 +170,10 @@ func (s *suite) startHolderAs(client int, key string) *holder {
 		<-read
 		_ = h.cmd.Wait() // it was killed
 	})
-	abilities := h.expect("abilities")
+	// How long a process takes to start says nothing of a lock.
+	ctx, cancel := context.WithTimeout(context.Background(), decided.Limit)
+	defer cancel()
+	abilities := h.expectWithin(ctx, "abilities")
 	h.holder, h.watcher = strings.HasPrefix(abilities, "true"), strings.HasSuffix(abilities, "true")
 	return h
 }
@@ -201,13 +205,18 @@ func (h *holder) send(line string) {
 // it. A lost-event may come in between, and is kept for whoever waits for it.
 func (h *holder) expect(words string) string {
 	h.s.Helper()
+	return h.expectWithin(h.s.patience(), words)
+}
+
+func (h *holder) expectWithin(ctx context.Context, words string) string {
+	h.s.Helper()
 	for i, line := range h.kept {
 		if rest, found := strings.CutPrefix(line, words); found {
 			h.kept = slices.Delete(h.kept, i, i+1)
 			return strings.TrimSpace(rest)
 		}
 	}
-	for ctx := h.s.patience(); ; {
+	for {
 		select {
 		case line, ok := <-h.lines:
 			if rest, found := strings.CutPrefix(line, words); found {

@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/lease"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // Lease is the lock dynamodb-lease.
@@ -41,9 +42,6 @@ func kind(called, about, control string, hopeful bool) clients.Kind {
 		return lease.Watched(t, c)
 	})
 }
-
-// tableName is that of package backends, which makes the table.
-const tableName = "lockchaos"
 
 // table has records, an item each.
 type table struct {
@@ -88,7 +86,7 @@ func number(n int64) types.AttributeValue {
 
 // Read reads an item, consistently.
 func (t *table) Read(ctx context.Context, key string) (r lease.Record, version string, err error) {
-	out, err := t.db.GetItem(ctx, &dynamo.GetItemInput{TableName: aws.String(tableName), ConsistentRead: aws.Bool(true),
+	out, err := t.db.GetItem(ctx, &dynamo.GetItemInput{TableName: aws.String(logins.DynamoDBTable), ConsistentRead: aws.Bool(true),
 		Key: map[string]types.AttributeValue{keyAttribute: text(key)}})
 	if err != nil || len(out.Item) == 0 {
 		return r, "", err
@@ -110,7 +108,7 @@ func (t *table) Read(ctx context.Context, key string) (r lease.Record, version s
 
 // Write puts an item on condition of the version that is there, or that there is none.
 func (t *table) Write(ctx context.Context, key string, r lease.Record, version string) error {
-	put := &dynamo.PutItemInput{TableName: aws.String(tableName),
+	put := &dynamo.PutItemInput{TableName: aws.String(logins.DynamoDBTable),
 		ConditionExpression: aws.String("attribute_not_exists(" + keyAttribute + ")")}
 	var at int64
 	if version != "" {

@@ -12,9 +12,6 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 )
 
-// What needs a server is tested in package backends, which has one: the
-// conformance suite, and the queue behind the lock's back.
-
 func TestConfig(t *testing.T) {
 	for _, c := range []clients.Config{{}, {Nodes: []string{"127.0.0.1:1"}}, {TTL: int64(time.Second)}} {
 		if l, err := etcd.Lease.Open(t.Context(), c); err == nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/lease"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // Lease is the lock kubernetes-lease. Its token is leaseTransitions, which
@@ -53,9 +54,6 @@ func kind(called, about, control string, blind bool) clients.Kind {
 	}
 	return k
 }
-
-// token is that of package backends, which lets it do anything.
-const token = "lockchaos-token"
 
 // objects are records, a Lease each.
 type objects struct {
@@ -139,7 +137,7 @@ func (o *objects) ask(ctx context.Context, method, path string, body any) (answe
 	if err != nil {
 		return answer, err
 	}
-	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Authorization", "Bearer "+logins.KubernetesToken)
 	request.Header.Set("Content-Type", "application/json")
 	// What would let net/http send the request a second time by itself is taken
 	// away: what becomes of one that was not answered, the lock decides.

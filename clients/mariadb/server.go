@@ -24,6 +24,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/connection"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // Kept is for how long the server keeps a connection that is silent, at least: the
@@ -31,8 +32,6 @@ import (
 const Kept = 4 * time.Second
 
 const (
-	user     = "lockchaos"
-	database = "lockchaos"
 	// waitSlice is how long the server lets a client wait for a lock. A client
 	// that gives up knows the outcome after that.
 	waitSlice = 100 * time.Millisecond
@@ -63,7 +62,7 @@ func newServer(ctx context.Context, c clients.Config, tables ...string) (*server
 		return nil, fmt.Errorf("MariaDB at %s: a TTL of %v; configure %v or more", c.Nodes[0], ttl, waitSlice)
 	}
 	config := mysql.NewConfig()
-	config.User, config.DBName, config.Net, config.Addr = user, database, "tcp", c.Nodes[0]
+	config.User, config.DBName, config.Net, config.Addr = logins.MariaDBUser, logins.MariaDBDatabase, "tcp", c.Nodes[0]
 	config.InterpolateParams = true // one exchange a statement, nothing to prepare
 	config.ClientFoundRows = true
 	config.Logger = log.New(io.Discard, "", 0) // what goes wrong is in the errors

@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/lease"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // KV is the lock nats-kv.
@@ -45,9 +46,6 @@ func kind(called, about, control string, broken bool) clients.Kind {
 		},
 	}
 }
-
-// bucketName is that of package backends, which makes the bucket.
-const bucketName = "lockchaos"
 
 // bucket is leases in a bucket of keys and values.
 type bucket struct {
@@ -102,7 +100,7 @@ func wholeSeconds(d time.Duration) time.Duration {
 func (b *bucket) String() string { return "NATS at " + b.nodes }
 
 // subject is where the bucket keeps a key.
-func subject(key string) string { return "$KV." + bucketName + "." + key }
+func subject(key string) string { return "$KV." + logins.NATSBucket + "." + key }
 
 // write writes the key's value at the revision that it must have, and returns
 // the new one. 0: the key must not be there.
@@ -141,7 +139,7 @@ func (b *bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	if b.stream != nil {
 		return b.stream, nil
 	}
-	stream, err := b.js.Stream(ctx, "KV_"+bucketName)
+	stream, err := b.js.Stream(ctx, "KV_"+logins.NATSBucket)
 	if err == nil {
 		b.stream = stream
 	}
@@ -184,7 +182,7 @@ func (b *bucket) leading(ctx context.Context, key string) (message, error) {
 	if err != nil {
 		return message{}, err
 	}
-	reply, err := b.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET.KV_"+bucketName, question)
+	reply, err := b.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET.KV_"+logins.NATSBucket, question)
 	if err != nil {
 		return message{}, fmt.Errorf("look the key up at the leader: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/connection"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // waitSlice is how long the server lets a statement wait for a lock. A client
@@ -39,11 +40,6 @@ type pool struct {
 	ttl    time.Duration
 }
 
-const (
-	user     = "lockchaos"
-	database = "postgres"
-)
-
 func newPool(c clients.Config, tables string) (*pool, error) {
 	if len(c.Nodes) != 1 {
 		return nil, fmt.Errorf("a PostgreSQL lock needs the address of one server; %d were configured: %q",
@@ -53,7 +49,8 @@ func newPool(c clients.Config, tables string) (*pool, error) {
 	if ttl < waitSlice {
 		return nil, fmt.Errorf("PostgreSQL at %s: a TTL of %v; configure %v or more", c.Nodes[0], ttl, waitSlice)
 	}
-	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, c.Nodes[0], database))
+	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", logins.PostgresUser, c.Nodes[0],
+		logins.PostgresDatabase))
 	if err != nil {
 		return nil, fmt.Errorf("PostgreSQL at %s: %w", c.Nodes[0], err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // Failover is the lock redis-failover: redis-setnx on a primary with a replica that
@@ -26,9 +27,6 @@ var Failover = clients.Kind{
 	Claims:  clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"release"}, Permits: 1},
 	Open:    openFailover,
 }
-
-// primaryName is what the sentinels of the service call what they watch.
-const primaryName = "lockchaos"
 
 // longestAnswer bounds the wait for an answer: a sentinel that says nothing
 // must not keep the client from asking another.
@@ -46,7 +44,7 @@ func openFailover(_ context.Context, c clients.Config) (clients.Lock, error) {
 	plain := redisconn.Options("")
 	answer := min(max(l.ttl/2, l.grace), longestAnswer)
 	l.client = goredis.NewFailoverClient(&goredis.FailoverOptions{
-		MasterName: primaryName, SentinelAddrs: c.Nodes,
+		MasterName: logins.RedisPrimary, SentinelAddrs: c.Nodes,
 		// Only the connections to the primary are cut: go-redis keeps one to a
 		// sentinel, to be told of promotions.
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -22,26 +22,10 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
-func TestMain(m *testing.M) {
-	clienttest.Child(redis.Setnx, redis.Watchdog, mutantKind())
-	os.Exit(m.Run())
-}
-
 const ttl = 500 * time.Millisecond
 
 // stall is how late the machine may be for a complaint to count.
 const stall = ttl / 20
-
-func TestConformance(t *testing.T) {
-	t.Parallel()
-	server := startServer(t)
-	for _, kind := range []clients.Kind{redis.Setnx, redis.SetnxFenced, redis.Watchdog} {
-		t.Run(kind.Name, func(t *testing.T) {
-			clienttest.Run(t, kind, clienttest.Service{Nodes: []string{server.addr}, TTL: time.Second,
-				Stop: func(t *testing.T) { server.stop(t) }, Continue: func(t *testing.T) { server.resume(t) }})
-		})
-	}
-}
 
 // server is a redis-server of this test's own, on loopback.
 type server struct {

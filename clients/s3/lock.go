@@ -20,6 +20,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/lease"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // Object is the control s3-object: a lock file as Terraform's backend has it (use_lockfile,
@@ -62,13 +63,6 @@ func watched(called, about, control string, blind bool) clients.Kind {
 	return k
 }
 
-// The bucket and its account are those of package backends, which makes the bucket.
-const (
-	bucketName = "lockchaos"
-	accessKey  = "lockchaos"
-	secretKey  = "lockchaos-secret"
-)
-
 // objects are records in a bucket, an object each.
 type objects struct {
 	store     *minio.Core
@@ -84,7 +78,7 @@ func open(c clients.Config) (*objects, error) {
 	o := &objects{addr: c.Nodes[0], ttl: time.Duration(c.TTL), transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	var err error
 	// Requests are made once: what becomes of one that was not answered, the lock decides.
-	if o.store, err = minio.NewCore(o.addr, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, ""),
+	if o.store, err = minio.NewCore(o.addr, &minio.Options{Creds: credentials.NewStaticV4(logins.S3Key, logins.S3Secret, ""),
 		Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
 		MaxRetries: 1, Transport: o.transport}); err != nil {
 		return nil, fmt.Errorf("%v: %w", o, err)
@@ -124,7 +118,7 @@ func outcome(err error) error {
 
 // Read reads an object. Its version is the ETag, a sum of what is in it.
 func (o *objects) Read(ctx context.Context, key string) (r lease.Record, version string, err error) {
-	body, info, _, err := o.store.GetObject(ctx, bucketName, key, minio.GetObjectOptions{})
+	body, info, _, err := o.store.GetObject(ctx, logins.S3Bucket, key, minio.GetObjectOptions{})
 	if absent(err) {
 		return r, "", nil
 	}
@@ -150,12 +144,12 @@ func (o *objects) Write(ctx context.Context, key string, r lease.Record, version
 	if err != nil {
 		return err
 	}
-	_, err = o.store.PutObject(ctx, bucketName, key, bytes.NewReader(content), int64(len(content)), "", "", options)
+	_, err = o.store.PutObject(ctx, logins.S3Bucket, key, bytes.NewReader(content), int64(len(content)), "", "", options)
 	return outcome(err)
 }
 
 func (o *objects) remove(ctx context.Context, key string) error {
-	return outcome(o.store.RemoveObject(ctx, bucketName, key, minio.RemoveObjectOptions{}))
+	return outcome(o.store.RemoveObject(ctx, logins.S3Bucket, key, minio.RemoveObjectOptions{}))
 }
 
 // blindly gives back without a look.

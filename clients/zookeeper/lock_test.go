@@ -12,9 +12,6 @@ import (
 	"github.com/lockchaos/lockchaos/clients/zookeeper"
 )
 
-// What needs an ensemble is tested in package backends, which has one: the
-// conformance suite, and the queue behind the locks' back.
-
 var kinds = []clients.Kind{zookeeper.Recipe, zookeeper.Gozk, zookeeper.SessionBlind, zookeeper.Herd}
 
 func TestConfig(t *testing.T) {

@@ -98,6 +98,7 @@ type replayed struct {
 
 func (r *replayed) About() string              { return "replayed" }
 func (r *replayed) Skip(scenarios.Plan) string { return "" }
+func (r *replayed) Traits() runs.Traits        { return runs.Traits{} }
 func (r *replayed) Close() error               { return nil }
 
 func (r *replayed) Run(_ context.Context, _ scenarios.Plan, dir string, _, _ io.Writer) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
 	"github.com/lockchaos/lockchaos/internal/runs/saved"
 	"github.com/lockchaos/lockchaos/reports"
@@ -27,11 +27,11 @@ type foreignFlags struct {
 }
 
 func (f *foreignFlags) add(flags *pflag.FlagSet) {
-	names := make([]string, 0, len(forms.Formats))
-	for _, format := range forms.Formats {
+	names := make([]string, 0, len(formats.Formats))
+	for _, format := range formats.Formats {
 		names = append(names, string(format))
 	}
-	flags.StringVar(&f.format, "format", string(forms.Auto), "format of the histories: "+join(names))
+	flags.StringVar(&f.format, "format", string(formats.Auto), "format of the histories: "+join(names))
 	flags.StringToStringVar(&f.Map, "map", nil,
 		"columns of a log that is to be read otherwise than guessed, as field=column, or field=- for none; fields: "+
 			strings.Join(words.Fields, ", ")+"; begin instead of time, with end, where each record is a whole hold")
@@ -66,15 +66,15 @@ func (f *foreignFlags) add(flags *pflag.FlagSet) {
 // reading says how to read a history by the flags; keep: its events are kept.
 func (f *foreignFlags) reading(keep bool) (saved.Reading, error) {
 	o := f.Reading
-	o.Format, o.Keep = forms.Format(f.format), keep
+	o.Format, o.Keep = formats.Format(f.format), keep
 	if err := f.text(); err != nil {
 		return o, err
 	}
 	if f.Permits < 1 {
 		return o, fmt.Errorf("--permits %d: a lock has at least 1", f.Permits)
 	}
-	if !slices.Contains(forms.Formats, forms.Format(f.format)) {
-		return o, fmt.Errorf("unknown --format %q: %v", f.format, forms.Formats)
+	if !slices.Contains(formats.Formats, formats.Format(f.format)) {
+		return o, fmt.Errorf("unknown --format %q: %v", f.format, formats.Formats)
 	}
 	o.Events, o.Results = wordLists(f.events), wordLists(f.ended)
 	switch f.ttl {
@@ -104,18 +104,18 @@ func wordLists(flag map[string]string) map[string][]string {
 
 // text sees to it that a pattern and the format for it go together.
 func (f *foreignFlags) text() error {
-	format := forms.Format(f.format)
+	format := formats.Format(f.format)
 	switch {
 	case f.Pattern == "" && f.SkipUnmatched:
 		return errors.New("--skip-unmatched is about the lines that --pattern does not match, and there is no --pattern")
-	case f.Pattern == "" && format == forms.Text:
+	case f.Pattern == "" && format == formats.Text:
 		return errors.New("--format text needs --pattern, which says what the lines of text hold")
 	case f.Pattern == "":
 		return nil
-	case format != forms.Auto && format != forms.Text:
+	case format != formats.Auto && format != formats.Text:
 		return fmt.Errorf("--pattern is for lines of text, and --format %s is not", f.format)
 	}
-	if _, err := forms.Pattern(f.Pattern); err != nil {
+	if _, err := formats.Pattern(f.Pattern); err != nil {
 		return fmt.Errorf("--pattern: %w", err)
 	}
 	return nil
@@ -138,9 +138,9 @@ func howToRead(err error, cmd *cobra.Command, file string) error {
 			saved.ListFlag("--events", []string{"grant=" + word.Word}),
 			saved.ListFlag("--events", []string{"ignore=" + word.Word})+
 				", and for all that are not known: --events 'ignore=*'")
-	case errors.Is(err, forms.ErrUnknownFormat):
+	case errors.Is(err, formats.ErrUnknownFormat):
 		pattern := examplePattern
-		if unknown, ok := errors.AsType[*forms.UnknownFormat](err); ok && unknown.Pattern != "" {
+		if unknown, ok := errors.AsType[*formats.UnknownFormat](err); ok && unknown.Pattern != "" {
 			pattern = unknown.Pattern
 		}
 		return fmt.Errorf("%w\nfor a log in lines of text say what a line holds, such as: %s\nfor a table with a heading say which column is which, such as: %s", err,

@@ -80,7 +80,7 @@ func flagWords() map[string][]string {
 		languages = append(languages, l.Name)
 	}
 	return map[string][]string{
-		"runtime": runtimes.Names(), "format": formats(), "scale": {scaleTest, scaleReal}, "oracle": {opinion.Name},
+		"runtime": runtimes.Names(), "format": outputForms(), "scale": {scaleTest, scaleReal}, "oracle": {opinion.Name},
 		"lock": known.Locks, "locks": append([]string{pick.AllLocks}, known.Locks...),
 		"fault": kinds, "service": append([]string{scenarios.NoService}, known.Services...),
 		"property": checker.Names(), "until": {experiments.UntilViolated, experiments.UntilUnexpected},

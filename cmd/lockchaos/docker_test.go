@@ -256,7 +256,7 @@ func testDockerErrors(t *testing.T) {
 			[]string{"node redis-1", "redis-server", runtimes.LocalImage("etcd")}},
 		{"death at the start", []string{"--image", "redis=" + crash}, "", []string{"redis-1", "died", "what a strange machine"}},
 		{"never ready", []string{"--image", "redis=" + deaf}, "",
-			[]string{"redis-1", "did not answer within 30s", "connection refused", "I hear nothing"}},
+			[]string{"redis-1", "did not answer within 2m0s", "connection refused", "I hear nothing"}},
 		{"no engine", nil, "DOCKER_HOST=unix:///nonexistent.sock", []string{"no Docker engine", "systemctl start docker"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

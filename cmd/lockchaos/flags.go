@@ -27,7 +27,7 @@ func (f *runFlags) settle(flags *pflag.FlagSet) {
 		f.Seed = f.Shard.Seed()
 	}
 	if !flags.Changed("parallel") {
-		f.Steady, f.Parallel = runs.DefaultParallel(), runs.CalmParallel()
+		f.Steady, f.Parallel = runs.DefaultParallel(), runs.IdleParallel()
 	}
 }
 
@@ -132,7 +132,7 @@ func (f *repeatFlags) words() string {
 	return line
 }
 
-func formats() []string { return []string{screen.Text, screen.JSON, screen.GitHub} }
+func outputForms() []string { return []string{screen.Text, screen.JSON, screen.GitHub} }
 
 // outputFlags say in which form a run is told.
 type outputFlags struct {
@@ -159,9 +159,9 @@ func (f *outputFlags) check() error {
 		}
 		f.format = screen.JSON
 	}
-	if !slices.Contains(formats(), f.format) {
-		return exit.Misuse(fmt.Errorf("unknown --format %q%s (there are %s)", f.format, suggest(f.format, formats()),
-			join(formats())))
+	if !slices.Contains(outputForms(), f.format) {
+		return exit.Misuse(fmt.Errorf("unknown --format %q%s (there are %s)", f.format, suggest(f.format, outputForms()),
+			join(outputForms())))
 	}
 	if f.quiet && f.verbose {
 		return exit.Misuse(errors.New("--quiet or --verbose, not both"))

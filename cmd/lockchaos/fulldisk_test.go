@@ -56,7 +56,7 @@ func TestNothingIsNamedThatIsNotThere(t *testing.T) {
 	dir := t.TempDir()
 	suite := run.Together([]runs.Judged{ours().JudgeScenario(dir, run.Scenarios[0], run)})
 	var out bytes.Buffer
-	_ = runs.Conclude(&out, dir, suite, false, false)
+	_ = runs.Summarize(&out, dir, suite, false, false)
 	if text := out.String(); strings.Contains(text, dir) || !strings.Contains(text, "again: lockchaos run mine\n") ||
 		strings.Contains(text, "again: \n") {
 		t.Error(text)

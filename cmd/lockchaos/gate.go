@@ -87,7 +87,7 @@ func (f *runFlags) gate(cmd *cobra.Command, out *screen.Screen) (err error) {
 		return err
 	}
 	if f.dry {
-		return g.Outlook(cmd.OutOrStdout())
+		return g.Preview(cmd.OutOrStdout())
 	}
 	g.Command = f.again([]string{os.Args[0], "gate", file, "--seed", strconv.FormatUint(f.Seed, 10)})
 	return f.there(ctx, g.Shard.Part(g.Plans(0)), out.Say, func(where runtimes.Runtime) error {

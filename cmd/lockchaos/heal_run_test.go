@@ -229,7 +229,7 @@ func (r *healingRun) nothingLeft(t *testing.T) {
 // awaitThat waits until a condition holds. Of one that does not, it tells the particulars.
 func awaitThat(t *testing.T, what string, holds func() bool, particulars ...*[]string) {
 	t.Helper()
-	for limit := time.Now().Add(healLimit); !holds(); <-time.After(3 * time.Millisecond) {
+	for limit := time.Now().Add(healLimit); !holds(); <-time.After(20 * time.Millisecond) {
 		if time.Now().After(limit) {
 			for _, p := range particulars {
 				t.Log(strings.Join(*p, "\n"))

@@ -39,6 +39,7 @@ func TestHealing(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
+	t.Parallel()
 	kinds := everyKind(t)
 	tried := nemesis.Tried(t.Context(), runtimes.ProbeVerb)
 	for _, k := range nemesis.Kinds() {

@@ -38,6 +38,7 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func TestKilledRunLeavesNothing(t *testing.T) {
 			if time.Now().After(limit) {
 				t.Fatalf("still there minutes after the kill: %v", left)
 			}
-			<-time.After(5 * time.Millisecond)
+			<-time.After(20 * time.Millisecond)
 		}
 	}
 }
@@ -86,7 +87,7 @@ const atWork = 8
 // awaitMarked waits until so many processes have the mark.
 func awaitMarked(t *testing.T, mark string, n int) {
 	t.Helper()
-	for limit := time.Now().Add(decided.Limit); len(marked(t, mark)) < n; <-time.After(5 * time.Millisecond) {
+	for limit := time.Now().Add(decided.Limit); len(marked(t, mark)) < n; <-time.After(20 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("the run never had %d processes", n)
 		}

@@ -66,6 +66,7 @@ func TestExamMasks(t *testing.T) {
 	if python == "" || redis == "" {
 		return
 	}
+	t.Parallel()
 	examples, err := filepath.Abs("../../examples/python")
 	if err != nil {
 		t.Fatal(err)

@@ -488,7 +488,7 @@ func (f *runFlags) carryOut(ctx context.Context, w io.Writer, name string, plans
 	}
 	part := f.Shard.Part(plans)
 	if f.dry {
-		return f.Outlook(w, name, part, f.repeat, f.until)
+		return f.Preview(w, name, part, f.repeat, f.until)
 	}
 	return f.there(ctx, part, f.Say, do)
 }
@@ -513,8 +513,8 @@ func (f *runFlags) there(ctx context.Context, plans []scenarios.Plan, say func(s
 	if err != nil {
 		return err
 	}
-	if bound, ok := where.(interface{ AtOnce() int }); ok {
-		f.Parallel, f.Steady = min(f.Parallel, bound.AtOnce()), min(f.Steady, bound.AtOnce())
+	if most := where.Traits().Most; most > 0 {
+		f.Parallel, f.Steady = min(f.Parallel, most), min(f.Steady, most)
 	}
 	return errors.Join(do(where), where.Close())
 }

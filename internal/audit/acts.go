@@ -2,13 +2,13 @@ package audit
 
 import (
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // lost follows the news of a loss.
 func (t *tracer) lost(la *lane, i int32) {
 	o := t.log.ops.At(i)
-	at := t.which(la, o.Token)
+	at := t.openHold(la, o.Token)
 	if at < 0 {
 		t.stray(la, o)
 		return
@@ -29,7 +29,7 @@ func (t *tracer) lost(la *lane, i int32) {
 // acted follows a read, write or renewal.
 func (t *tracer) acted(la *lane, i int32) {
 	o := t.log.ops.At(i)
-	if at := t.which(la, o.Token); at >= 0 {
+	if at := t.openHold(la, o.Token); at >= 0 {
 		n := la.open[at]
 		if t.holds.At(n).token == 0 && o.Token != 0 && o.Kind == history.Write && t.options.Tokens == "fencing" {
 			t.tokened(n, o.Token) // the log tells the token only here
@@ -109,7 +109,7 @@ func (t *tracer) infer(la *lane, i int32) {
 	if t.options.Tokens != "fencing" {
 		o.Token = 0 // it may be that of the act
 	}
-	a := t.log.ops.Add(op{Call: forms.Call{Kind: history.Acquire, Outcome: history.OK, Inv: o.Inv, Ret: o.Inv,
+	a := t.log.ops.Add(op{Call: formats.Call{Kind: history.Acquire, Outcome: history.OK, Inv: o.Inv, Ret: o.Inv,
 		Token: o.Token, Key: o.Key,
 		Owner: o.Owner, Line: o.Line, EndLine: o.Line}, start: 1, end: o.Inv, order: o.order - 1, inferred: true})
 	h := t.hold(la, a)

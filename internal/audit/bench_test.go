@@ -8,18 +8,18 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // BenchmarkAudit reads and judges a log of grants by ever new clients, a third
 // of which are never given up.
 func BenchmarkAudit(b *testing.B) {
 	forms := []struct {
-		format        forms.Format
+		format        formats.Format
 		heading, line string
 	}{
-		{forms.CSV, "ts,pod,action,resource,fence\n", "%d,r%d,%s,k%d,%d\n"},
-		{forms.JSON, "", `{"ts":%d,"level":"info","pod":"r%d","action":"%s","resource":"k%d","fence":%d}` + "\n"},
+		{formats.CSV, "ts,pod,action,resource,fence\n", "%d,r%d,%s,k%d,%d\n"},
+		{formats.JSON, "", `{"ts":%d,"level":"info","pod":"r%d","action":"%s","resource":"k%d","fence":%d}` + "\n"},
 	}
 	for _, form := range forms {
 		b.Run(string(form.format), func(b *testing.B) {
@@ -52,22 +52,22 @@ func BenchmarkForms(b *testing.B) {
 		return `"if redis.call(\"get\",KEYS[1]) == ARGV[1] then return redis.call(\"` + what + `\",KEYS[1]) else return 0 end"`
 	}
 	for _, one := range []struct {
-		format  forms.Format
+		format  formats.Format
 		options audit.Options
 		hold    func(i, lock, client int, at time.Time) string
 	}{
-		{forms.Text, audit.Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+) (?P<key>\S+) (?P<fence>\d+)`}, func(i, lock, client int, at time.Time) (text string) {
+		{formats.Text, audit.Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+) (?P<key>\S+) (?P<fence>\d+)`}, func(i, lock, client int, at time.Time) (text string) {
 			for n, event := range []string{"request", "granted", "write", "released"} {
 				text += fmt.Sprintf("%s p%d %s k%d %d\n",
 					at.Add(time.Duration(n)*time.Millisecond).Format(time.RFC3339Nano), client, event, lock, i+1)
 			}
 			return text
 		}},
-		{forms.Spans, audit.Options{Span: hold}, func(_, lock, client int, at time.Time) string {
+		{formats.Spans, audit.Options{Span: hold}, func(_, lock, client int, at time.Time) string {
 			return fmt.Sprintf(`{"resourceSpans":[{"resource":{"attributes":[{"key":"k8s.pod.name","value":{"stringValue":"p%d"}}]},"scopeSpans":[{"spans":[{"name":"lock.hold","startTimeUnixNano":"%d","endTimeUnixNano":"%d","attributes":[{"key":"lock.key","value":{"stringValue":"k%d"}}]}]}]}]}`+"\n",
 				client, at.UnixNano(), at.Add(4*time.Millisecond).UnixNano(), lock)
 		}},
-		{forms.Leases, audit.Options{}, func(i, lock, client int, at time.Time) (text string) {
+		{formats.Leases, audit.Options{}, func(i, lock, client int, at time.Time) (text string) {
 			for n, holder := range []string{fmt.Sprint("p", client), ""} {
 				text += fmt.Sprintf(`{"type":"MODIFIED","object":{"kind":"Lease","metadata":{"name":"k%d","resourceVersion":"%d"},"spec":{"holderIdentity":"%s","acquireTime":"%s","renewTime":"%s","leaseDurationSeconds":15,"leaseTransitions":%d}}}`+"\n",
 					lock, 2*i+n+1, holder, at.Format(time.RFC3339Nano),
@@ -75,7 +75,7 @@ func BenchmarkForms(b *testing.B) {
 			}
 			return text
 		}},
-		{forms.Monitor, audit.Options{}, func(_, lock, client int, at time.Time) (text string) {
+		{formats.Monitor, audit.Options{}, func(_, lock, client int, at time.Time) (text string) {
 			named := strings.NewReplacer("PORT", fmt.Sprint(40_000+client), "LOCK", fmt.Sprint("k", lock), "WHO", fmt.Sprint("p", client))
 			for n, c := range []string{`127.0.0.1:PORT] "SET" "LOCK" "WHO" "NX" "PX" "30000"`,
 				`127.0.0.1:PORT] "eval" ` + script("pexpire") + ` "1" "LOCK" "WHO" "30000"`, `lua] "get" "LOCK"`, `lua] "pexpire" "LOCK"`,

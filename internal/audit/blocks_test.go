@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // told is all that a log tells when it is read in blocks of a size, or its error.
-func told(text []byte, format forms.Format, o Options, size int) string {
+func told(text []byte, format formats.Format, o Options, size int) string {
 	o.block = size
 	s, err := Read(bytes.NewReader(text), "log", format, o)
 	if err != nil {
@@ -38,26 +38,26 @@ func told(text []byte, format forms.Format, o Options, size int) string {
 }
 
 // logs are the logs of the tests, and such as are taken apart in all ways.
-func logs(t testing.TB) map[string]forms.Format {
-	all := map[string]forms.Format{
-		"ts,pod,action,lock\n1,a,granted,\"k\"\n\n2,b,denied,\"one\ntwo, and \"\"three\"\"\"\r\n3,a,released,k\n":                          forms.CSV,
-		"ts,pod,action,lock,note\n1,a,granted,k,\"x \"\"y\"\"\"\n2,a,released,k,\"\"\n3,b,granted,k\n":                                     forms.CSV,
-		"ts,pod,action,lock\n1,a,granted,k\n2,a,rel\"eased,k\n3,b,granted,k\n4,\"b\"x,granted,k\n":                                         forms.CSV,
-		"ts,pod,action,lock\n1,a,granted,k\n2,a,released,k\n3,\"b,granted,k\n4,b,granted,k\n":                                              forms.CSV,
-		"ts,pod,action,lock\n1,a,granted,k\n2,a,\"rel\n3,b,granted,\"k\"\n4,b,released,k\n5,b,\"gr":                                        forms.CSV,
-		"ts,pod,action,lock\n1,a,granted,k\n2,a,released\n3,\"b\",granted,\"k\nl\"\n4,b,\"released\n5,b,released,k,k\n6,a,\"granted\",k\n": forms.CSV,
-		"ts;pod;action;lock\n1;\xff;granted;k\n":                                                                                           forms.CSV,
-		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\n\"pod\":\"a\",\"action\":\"released\"}]":                           forms.JSON,
-		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\"pod\":\"a\",\"action\":\"released\"}\n":                            forms.JSON,
-		"{\n \"ts\":1,\n \"pod\":\"a\",\n \"action\":\"granted\", \"more\": [{\n}\n, {}]\n}\n{\"ts\":2,\"pod\":\"a\",\"action\":\"no\"}":   forms.JSON,
-		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":{\"a\":{}\n{\"ts\":3}\n{\"ts\":4}\n":                           forms.JSON,
-		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":\"a}\n{\"ts\":3}\n{\"ts\":4}\n":                                forms.JSON,
-		"{\"ts\":1,\"pod\":\"\\u0061\",\"action\":\"granted\",\"ts\":5} {\"ts\":7,\"pod\":\"a\",\"action\":\"released\"}\n7\n":             forms.JSON,
-		"1 a granted\n\n2 a released\n3 a\n4 b granted\n":                                                                                  forms.Text,
-		"1 a granted\n2 a released\n4 b sings\n":                                                                                           forms.Text,
+func logs(t testing.TB) map[string]formats.Format {
+	all := map[string]formats.Format{
+		"ts,pod,action,lock\n1,a,granted,\"k\"\n\n2,b,denied,\"one\ntwo, and \"\"three\"\"\"\r\n3,a,released,k\n":                          formats.CSV,
+		"ts,pod,action,lock,note\n1,a,granted,k,\"x \"\"y\"\"\"\n2,a,released,k,\"\"\n3,b,granted,k\n":                                     formats.CSV,
+		"ts,pod,action,lock\n1,a,granted,k\n2,a,rel\"eased,k\n3,b,granted,k\n4,\"b\"x,granted,k\n":                                         formats.CSV,
+		"ts,pod,action,lock\n1,a,granted,k\n2,a,released,k\n3,\"b,granted,k\n4,b,granted,k\n":                                              formats.CSV,
+		"ts,pod,action,lock\n1,a,granted,k\n2,a,\"rel\n3,b,granted,\"k\"\n4,b,released,k\n5,b,\"gr":                                        formats.CSV,
+		"ts,pod,action,lock\n1,a,granted,k\n2,a,released\n3,\"b\",granted,\"k\nl\"\n4,b,\"released\n5,b,released,k,k\n6,a,\"granted\",k\n": formats.CSV,
+		"ts;pod;action;lock\n1;\xff;granted;k\n":                                                                                           formats.CSV,
+		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\n\"pod\":\"a\",\"action\":\"released\"}]":                           formats.JSON,
+		"[{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"},\n{\"ts\":2,\"pod\":\"a\",\"action\":\"released\"}\n":                            formats.JSON,
+		"{\n \"ts\":1,\n \"pod\":\"a\",\n \"action\":\"granted\", \"more\": [{\n}\n, {}]\n}\n{\"ts\":2,\"pod\":\"a\",\"action\":\"no\"}":   formats.JSON,
+		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":{\"a\":{}\n{\"ts\":3}\n{\"ts\":4}\n":                           formats.JSON,
+		"{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n{\"ts\":2,\"pod\":\"a}\n{\"ts\":3}\n{\"ts\":4}\n":                                formats.JSON,
+		"{\"ts\":1,\"pod\":\"\\u0061\",\"action\":\"granted\",\"ts\":5} {\"ts\":7,\"pod\":\"a\",\"action\":\"released\"}\n7\n":             formats.JSON,
+		"1 a granted\n\n2 a released\n3 a\n4 b granted\n":                                                                                  formats.Text,
+		"1 a granted\n2 a released\n4 b sings\n":                                                                                           formats.Text,
 	}
-	for glob, format := range map[string]forms.Format{"testdata/csv/*.csv": forms.CSV, "../../examples/*.csv": forms.CSV,
-		"testdata/json/*.jsonl": forms.JSON, "../../examples/*.jsonl": forms.JSON} {
+	for glob, format := range map[string]formats.Format{"testdata/csv/*.csv": formats.CSV, "../../examples/*.csv": formats.CSV,
+		"testdata/json/*.jsonl": formats.JSON, "../../examples/*.jsonl": formats.JSON} {
 		files, err := filepath.Glob(glob)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files for %s: %v", glob, err)
@@ -78,7 +78,7 @@ func logs(t testing.TB) map[string]forms.Format {
 func TestBlocks(t *testing.T) {
 	for text, format := range logs(t) {
 		for _, o := range []Options{{}, {SkipUnmatched: true, Permits: 2}} {
-			if format == forms.Text {
+			if format == formats.Text {
 				o.Pattern = `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)`
 			}
 			want := told([]byte(text), format, o, 0)
@@ -103,9 +103,9 @@ func TestTornBlocks(t *testing.T) {
 		for range r.IntN(24) {
 			log.WriteString(pieces[r.IntN(len(pieces))])
 		}
-		want := told([]byte(log.String()), forms.CSV, Options{}, 0)
+		want := told([]byte(log.String()), formats.CSV, Options{}, 0)
 		for _, size := range []int{1, 1 + r.IntN(60)} {
-			if got := told([]byte(log.String()), forms.CSV, Options{}, size); got != want {
+			if got := told([]byte(log.String()), formats.CSV, Options{}, size); got != want {
 				t.Fatalf("%q in blocks of %d:\n%s\nin one:\n%s", log.String(), size, got, want)
 			}
 		}
@@ -122,11 +122,11 @@ func TestTornBlocks(t *testing.T) {
 // where the rest of the log is longer than a record may be.
 func TestOpenQuote(t *testing.T) {
 	log := "ts,pod,action,lock,note\n1,a,granted,k,\n2,a,\"rel\n" + strings.Repeat("3,b,busy,k,"+strings.Repeat("x", 1<<10)+"\n", 2<<10)
-	want := told([]byte(log), forms.CSV, Options{}, 1<<22)
+	want := told([]byte(log), formats.CSV, Options{}, 1<<22)
 	if !strings.Contains(want, "cut or torn: 1, the first is line 3 (a quote that is not closed)") {
 		t.Fatalf("%.2000s", want)
 	}
-	if got := told([]byte(log), forms.CSV, Options{}, 0); got != want {
+	if got := told([]byte(log), formats.CSV, Options{}, 0); got != want {
 		t.Errorf("in blocks: %.2000s", got)
 	}
 }
@@ -142,12 +142,12 @@ func TestManyBlocks(t *testing.T) {
 	good := log.String()
 	bad := good + "5,w,granted,k,x\n" + strings.Repeat("9,w,sings,k,1\n", 500)
 	for _, text := range []string{good, bad} {
-		want := told([]byte(text), forms.CSV, Options{}, 1<<22)
-		if got := told([]byte(text), forms.CSV, Options{}, 200); got != want {
+		want := told([]byte(text), formats.CSV, Options{}, 1<<22)
+		if got := told([]byte(text), formats.CSV, Options{}, 200); got != want {
 			t.Errorf("%.300s\nin one block:\n%.300s", got, want)
 		}
 	}
-	if got := told([]byte(bad), forms.CSV, Options{}, 200); !strings.HasPrefix(got, "log:6002:15: a fencing token") {
+	if got := told([]byte(bad), formats.CSV, Options{}, 200); !strings.HasPrefix(got, "log:6002:15: a fencing token") {
 		t.Error(got)
 	}
 }
@@ -177,23 +177,23 @@ func TestEndlessFields(t *testing.T) {
 	for name, c := range map[string]struct {
 		log    string
 		fill   byte
-		format forms.Format
+		format formats.Format
 		o      Options
 		want   string
 	}{
-		"a field": {csvLines + "1,a,gr", 'x', forms.CSV, Options{},
+		"a field": {csvLines + "1,a,gr", 'x', formats.CSV, Options{},
 			`log:50002:5: a record of more than 1048576 bytes, near "grxxx`},
-		"a field in quotes": {csvLines + "1,\"a\",\"gr,\n", 'x', forms.CSV, Options{},
+		"a field in quotes": {csvLines + "1,\"a\",\"gr,\n", 'x', formats.CSV, Options{},
 			`log:50003:1: a record of more than 1048576 bytes, near "xxxx`},
-		"fields":             {csvLines + "1,a", ',', forms.CSV, Options{}, `log:50002:`},
-		"a bare quote":       {csvLines + "1,a,g\"r", 'x', forms.CSV, Options{}, `log:50002:6: bare "`},
-		"a heading":          {"ts,pod,act", 'x', forms.CSV, Options{}, `log:1:8: a record of more than 1048576 bytes`},
-		"quotes without end": {"ts,pod,action\n1,a,", '"', forms.CSV, Options{}, `log:2:`},
-		"a string": {jsonLines + `{"ts":1,"pod":"a`, 'x', forms.JSON, Options{},
+		"fields":             {csvLines + "1,a", ',', formats.CSV, Options{}, `log:50002:`},
+		"a bare quote":       {csvLines + "1,a,g\"r", 'x', formats.CSV, Options{}, `log:50002:6: bare "`},
+		"a heading":          {"ts,pod,act", 'x', formats.CSV, Options{}, `log:1:8: a record of more than 1048576 bytes`},
+		"quotes without end": {"ts,pod,action\n1,a,", '"', formats.CSV, Options{}, `log:2:`},
+		"a string": {jsonLines + `{"ts":1,"pod":"a`, 'x', formats.JSON, Options{},
 			`log:50001:1048577: one op of more than 1048576 bytes, near "{\"ts\":1`},
-		"an object": {jsonLines + `{"ts":1,"pod":[1`, ' ', forms.JSON, Options{},
+		"an object": {jsonLines + `{"ts":1,"pod":[1`, ' ', formats.JSON, Options{},
 			`log:50001:1048577: one op of more than 1048576 bytes, near "{\"ts\":1`},
-		"a line": {strings.Repeat("1 a granted\n", 50_000) + "1 a gr", 'x', forms.Text, text,
+		"a line": {strings.Repeat("1 a granted\n", 50_000) + "1 a gr", 'x', formats.Text, text,
 			`log:50001:1: a line of more than 1048576 bytes, near "1 a grxxx`},
 	} {
 		in := &unending{text: c.log, fill: c.fill}
@@ -210,13 +210,13 @@ func TestEndlessFields(t *testing.T) {
 // TestLongFields: a long record that ends in time is read.
 func TestLongFields(t *testing.T) {
 	long := strings.Repeat("x", 1<<20-100)
-	for format, text := range map[forms.Format]string{
-		forms.CSV:  "ts,pod,action,lock,note\n1,a,granted,k,\"" + long + "\"\n2,a,released,k," + long + "\n",
-		forms.JSON: `{"ts":1,"pod":"a","action":"granted","note":"` + long + "\"}\n",
-		forms.Text: "1 a granted " + long + "\n",
+	for format, text := range map[formats.Format]string{
+		formats.CSV:  "ts,pod,action,lock,note\n1,a,granted,k,\"" + long + "\"\n2,a,released,k," + long + "\n",
+		formats.JSON: `{"ts":1,"pod":"a","action":"granted","note":"` + long + "\"}\n",
+		formats.Text: "1 a granted " + long + "\n",
 	} {
 		o := Options{}
-		if format == forms.Text {
+		if format == formats.Text {
 			o.Pattern = `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)`
 		}
 		for _, size := range []int{1000, 1 << 18, 1 << 22} {
@@ -241,10 +241,10 @@ func (f failing) Read(p []byte) (int, error) {
 
 // TestReadErrors: a log that can't be read to its end is not judged by what was read.
 func TestReadErrors(t *testing.T) {
-	for format, text := range map[forms.Format]string{
-		forms.CSV:  "ts,pod,action,lock\n1,a,granted,k\n2,a,released,k\n",
-		forms.JSON: "{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n",
-		forms.Text: "1 a granted\n",
+	for format, text := range map[formats.Format]string{
+		formats.CSV:  "ts,pod,action,lock\n1,a,granted,k\n2,a,released,k\n",
+		formats.JSON: "{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n",
+		formats.Text: "1 a granted\n",
 	} {
 		o := Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)`}
 		_, err := Read(failing{strings.NewReader(text)}, "log", format, o)
@@ -260,7 +260,7 @@ func FuzzBlocks(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, format := range []forms.Format{forms.CSV, forms.JSON} {
+		for _, format := range []formats.Format{formats.CSV, formats.JSON} {
 			want := told(data, format, Options{}, 0)
 			if got := told(data, format, Options{}, 9); got != want {
 				t.Fatalf("%s in blocks:\n%s\nin one:\n%s", format, got, want)

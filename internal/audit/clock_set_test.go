@@ -7,7 +7,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // TestZonesAreAsked: a zone that is not known is asked for, with the line,
@@ -44,7 +44,7 @@ func TestZonesAreAsked(t *testing.T) {
 			"no such day":         {"Feb 29 10:00:00,b,lock\n", audit.Options{Date: "2026-01-01"}, "h:2:1: 2026 has no 29 February"},
 			"a date that is none": {"10:00:00,b,lock\n", audit.Options{Date: "26.11.2026"}, `the date "26.11.2026"`},
 		} {
-			_, err := audit.Read(strings.NewReader("ts,pod,event\n"+c.log), "h", forms.CSV, c.options)
+			_, err := audit.Read(strings.NewReader("ts,pod,event\n"+c.log), "h", formats.CSV, c.options)
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("%s: %v\nwant %s…", name, err, c.want)
 			}
@@ -72,7 +72,7 @@ func TestTimesOfAllKinds(t *testing.T) {
 	} {
 		log := "ts;pod;event\n" + times[0] + ";a;acquired\n" + times[1] + ";b;acquired\n" + times[2] + ";a;released\n" +
 			times[3] + ";b;released\n"
-		v, s := judgeText(t, log, "a.csv", forms.CSV, audit.Options{Date: "2026-12-31"})
+		v, s := judgeText(t, log, "a.csv", formats.CSV, audit.Options{Date: "2026-12-31"})
 		if v.Outcome != checker.Violated || s.Header.Duration > int64(4*time.Second) {
 			t.Errorf("%q: %s, %s long\n%s", times, v.Outcome, time.Duration(s.Header.Duration), said(s, v))
 		}
@@ -101,7 +101,7 @@ func TestClocksSetBack(t *testing.T) {
 		"twice": {day("2026-10-25", "") +
 			"2026-10-25 02:30:00,b,lock\n2026-10-25 02:35:00,b,unlock\n", "", checker.Inconclusive, "Line 8: times go back once more"},
 	} {
-		v, s := judgeText(t, c.log, "a.csv", forms.CSV, audit.Options{Timezone: c.timezone})
+		v, s := judgeText(t, c.log, "a.csv", formats.CSV, audit.Options{Timezone: c.timezone})
 		if text := said(s, v) + strings.Join(s.Assumed, "\n") + strings.Join(s.Left, "\n"); v.Outcome != c.want ||
 			!strings.Contains(text, c.says) {
 			t.Errorf("%s: %s, want %s with %q\n%s", name, v.Outcome, c.want, c.says, text)

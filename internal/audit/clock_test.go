@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // logLine is a line of a random log: ms, and who did what with which token.
@@ -124,10 +124,10 @@ func TestClockErrorIsSound(t *testing.T) {
 		wide := o
 		wide.ClockError = time.Duration(err) * time.Millisecond
 		text := csvOf(lines, tokens)
-		verdict, _ := judgeText(t, text, "a.csv", forms.CSV, wide)
+		verdict, _ := judgeText(t, text, "a.csv", formats.CSV, wide)
 		for range 6 {
 			reading := csvOf(reread(r, lines, clients, err), tokens)
-			as, _ := judgeText(t, reading, "a.csv", forms.CSV, o)
+			as, _ := judgeText(t, reading, "a.csv", formats.CSV, o)
 			if a, b := verdict.Outcome, as.Outcome; a == checker.Violated && b != a || a == checker.Pass && b == checker.Violated {
 				t.Fatalf("seed %d: %s with an error of %d ms, %s under this reading\n%s\n%s", seed, a, err, b, text, reading)
 			}

@@ -4,15 +4,15 @@
 // # Rooms
 //
 // A file passes through rooms, of which each knows only those before it: audit/times
-// reads its times, audit/words finds out what a record says, and audit/forms makes
+// reads its times, audit/words finds out what a record says, and audit/formats makes
 // records of bytes. audit/remarks keeps what a room has to say besides, and audit/spill
 // what does not fit into memory. The files of this room, from the ground to the top:
 //
-//   - options, moments, op, holds, log, race, tokens, readings, tracer: what is
+//   - options, endpoints, op, holds, log, race, tokens, readings, tracer: what is
 //     known of a log, of its operations, and of the holds that they are done under
-//   - nested, which, acts, releases, acquires, spans, trace: under which grant
+//   - nested, openhold, acts, releases, acquires, spans, trace: under which grant
 //     each operation was done
-//   - clients, known, doubts, ledger, emit: who its client is, what follows from it,
+//   - clients, implied, uncertain, ledger, emit: who its client is, what follows from it,
 //     what it leaves open, in which order the store took its writes, and its events
 //   - source, translate: the history
 //   - gather, versions, read: operations of the events of a log

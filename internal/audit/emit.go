@@ -10,22 +10,22 @@ import (
 
 // emitter tells the ops as events, in order.
 type emitter struct {
-	log     *log
-	err     int64
-	moments *spill.Sorter[moment]
-	in      *spill.Cursor[moment] // nil: nothing has been told yet
-	ahead   *moment               // nil: all have been told
-	queues  []queue
-	links   *spill.List[int32]
-	pending []int32
-	seq     int64
-	stores  map[int32]bool // answered writes that wait for others to come first in the ledger
-	told    int64          // events so far
-	last    int64
-	state   int
+	log       *log
+	err       int64
+	endpoints *spill.Sorter[endpoint]
+	in        *spill.Cursor[endpoint] // nil: nothing has been told yet
+	ahead     *endpoint               // nil: all have been told
+	queues    []queue
+	links     *spill.List[int32]
+	pending   []int32
+	seq       int64
+	stores    map[int32]bool // answered writes that wait for others to come first in the ledger
+	told      int64          // events so far
+	last      int64
+	state     int
 }
 
-// What is left to tell when the moments have all been told.
+// What is left to tell when the endpoints have all been told.
 const (
 	telling = iota
 	marking
@@ -36,7 +36,7 @@ const (
 // comes before what was asked, for equal stamps decide nothing, and an op of no length
 // is asked and answered at once. It returns how many entries the ledger has, too.
 func newEmitter(t *tracer) (*emitter, int) {
-	e := &emitter{log: t.log, err: int64(t.options.ClockError), moments: spill.NewSorter(t.log.room, moment.compare),
+	e := &emitter{log: t.log, err: int64(t.options.ClockError), endpoints: spill.NewSorter(t.log.room, endpoint.compare),
 		stores: map[int32]bool{}}
 	tell := func(i int32) {
 		o := t.log.ops.See(i)
@@ -73,10 +73,10 @@ func (e *emitter) order(i int32, o *op) {
 	}
 	asked, answered := e.asked(o), o.Ret+e.err
 	if o.Outcome != history.Lost && !o.late {
-		e.moments.Add(momentOf(asked, true, o.order, i, false))
+		e.endpoints.Add(endpointOf(asked, true, o.order, i, false))
 	}
 	if o.Outcome != history.TypeNone {
-		e.moments.Add(momentOf(answered, asked >= answered, o.order, i, true))
+		e.endpoints.Add(endpointOf(answered, asked >= answered, o.order, i, true))
 	}
 }
 
@@ -95,7 +95,7 @@ func (e *emitter) next(out *history.Event) error {
 	e.log.ops.Trim()
 	e.links.Trim()
 	if e.in == nil {
-		e.in = e.moments.InOrder()
+		e.in = e.endpoints.InOrder()
 		e.ahead = e.in.Next()
 	}
 	for len(e.pending) == 0 && e.ahead != nil {
@@ -111,7 +111,7 @@ func (e *emitter) next(out *history.Event) error {
 	case len(e.pending) > 0:
 		e.entry(out)
 	case e.ahead != nil:
-		e.moment(out)
+		e.endpoint(out)
 		e.ahead = e.in.Next()
 	case e.state == telling:
 		e.state = marking
@@ -127,8 +127,8 @@ func (e *emitter) next(out *history.Event) error {
 	return nil
 }
 
-// moment tells the next invocation or answer.
-func (e *emitter) moment(out *history.Event) {
+// endpoint tells the next invocation or answer.
+func (e *emitter) endpoint(out *history.Event) {
 	m := *e.ahead
 	i := m.op()
 	o := e.log.ops.See(i)

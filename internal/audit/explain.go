@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
 )
@@ -21,7 +21,7 @@ type Explained struct {
 
 // Explain says line by line how the beginning of a log is understood, up to so
 // many lines that are not empty. The head is whole lines, one record each.
-func Explain(name string, head []byte, format forms.Format, o Options, most int) (all []Explained, err error) {
+func Explain(name string, head []byte, format formats.Format, o Options, most int) (all []Explained, err error) {
 	defer spill.Caught(&err)
 	p, err := NewParser(name, head, format, o)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // TestFull reads logs with too little room on the disk. Wherever that ends, the
@@ -26,9 +26,9 @@ func TestFull(t *testing.T) {
 			t.Skip("no file system of a given size can be mounted here:", err)
 		}
 		text, o := randomLog(rand.New(rand.NewPCG(seed, 5)))
-		want := told([]byte(text), forms.CSV, o, o.block)
+		want := told([]byte(text), formats.CSV, o, o.block)
 		o.keep = cramped
-		got := told([]byte(text), forms.CSV, o, o.block)
+		got := told([]byte(text), formats.CSV, o, o.block)
 		if strings.Contains(got, unix.ENOSPC.Error()) && strings.Contains(got, "make room in "+dir) {
 			refused++
 		} else if got != want {
@@ -48,7 +48,7 @@ func TestFull(t *testing.T) {
 func TestEachEnds(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	text := "time,client,event\n" + strings.Repeat("1,a,grant\n2,a,write\n2,a,release\n", 2000)
-	s, err := Read(strings.NewReader(text), "log", forms.CSV, Options{keep: cramped})
+	s, err := Read(strings.NewReader(text), "log", formats.CSV, Options{keep: cramped})
 	if err != nil {
 		t.Fatal(err)
 	}

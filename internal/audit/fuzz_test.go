@@ -12,7 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // readings are the options that a fuzzed file is read with.
@@ -27,12 +27,12 @@ var readings = []audit.Options{
 
 // try reads a file in any case: it is refused with its place, or it becomes a
 // history that lockchaos itself could have written, and that makes sense.
-func try(t *testing.T, data []byte, format forms.Format) {
+func try(t *testing.T, data []byte, format formats.Format) {
 	tryWith(t, data, format, audit.Options{})
 }
 
 // tryWith is try for formats that need more options.
-func tryWith(t *testing.T, data []byte, format forms.Format, more audit.Options) {
+func tryWith(t *testing.T, data []byte, format formats.Format, more audit.Options) {
 	for _, o := range readings {
 		o.Span = more.Span
 		s, err := audit.Read(bytes.NewReader(data), "fuzzed", format, o)
@@ -126,35 +126,35 @@ func FuzzJepsen(f *testing.F) {
 		`{:a "\` + `"}`, `\`, `{:x \{}`, "; only", "#tag"} {
 		f.Add([]byte(text))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Jepsen) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, formats.Jepsen) })
 }
 
 func FuzzPorcupine(f *testing.F) {
 	seed(f, "testdata/porcupine/*.json")
 	f.Add([]byte(`{"ClientId":1,"Input":"lock","Call":3,"Return":9223372036854775807}`))
 	f.Add([]byte(`[{"ClientId":1,"Input":{"op":"acquire","token":1e9},"Call":-1}]`))
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Porcupine) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, formats.Porcupine) })
 }
 
 func FuzzCSV(f *testing.F) {
 	seed(f, "testdata/csv/*.csv", "../../examples/*.csv")
 	f.Add([]byte("ts,pod,action\n1,a,\"x"))
 	f.Add([]byte("ts;pod;action;end;result\n1;a;write;0;ok\n"))
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.CSV) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, formats.CSV) })
 }
 
 func FuzzJSON(f *testing.F) {
 	seed(f, "testdata/json/*.jsonl", "../../examples/*.jsonl")
 	f.Add([]byte("[pod/a/b] {\"ts\":1,\"action\":\"granted\"}\nweb-1 | {}\na b {\"ts\":2}\n"))
 	f.Add([]byte(`[{"ts":1,"pod":"a","action":"granted"},{"ts":"2026-01-01T00:00:00Z","pod":{},"action":[]}]`))
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.JSON) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, formats.JSON) })
 }
 
 // FuzzDetect: whatever a file begins with, it is taken for something, or refused.
 func FuzzDetect(f *testing.F) {
 	seed(f, jepsens+"*.edn", "testdata/*/*")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if format, err := forms.Detect(data, "x", false); err == nil && format == forms.Auto {
+		if format, err := formats.Detect(data, "x", false); err == nil && format == formats.Auto {
 			t.Fatal(format)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
@@ -93,7 +93,7 @@ func (g *gatherer) ops() error {
 	if length := g.last - g.first; length < 0 || length > history.MaxLength {
 		return fmt.Errorf("%s: its times are %w: see --time-format", g.log.Name, errFarApart)
 	}
-	g.log.told = spill.NewSorter(g.log.room, moment.compare)
+	g.log.told = spill.NewSorter(g.log.room, endpoint.compare)
 	g.log.zero, g.log.hasZero, g.log.grain, g.log.zoneless = g.first-g.begin, !g.log.Untimed, g.seen.Grain,
 		g.seen.Zoneless && !g.log.Lines.Stamps.Local()
 	if g.seen.Zone != nil {
@@ -150,7 +150,7 @@ func (g *gatherer) op(e *words.Event, asked map[place]int32) error {
 	}
 	at, zero := place{e.Key, e.Owner}, g.first-g.begin
 	n, open := asked[at]
-	o := op{Call: forms.Call{Inv: e.At - zero, Ret: max(e.End, e.At) - zero, Key: e.Key, Owner: e.Owner, Token: e.Token,
+	o := op{Call: formats.Call{Inv: e.At - zero, Ret: max(e.End, e.At) - zero, Key: e.Key, Owner: e.Owner, Token: e.Token,
 		Line: e.Line, EndLine: e.Line}}
 	switch e.Means {
 	case words.Request:
@@ -169,7 +169,7 @@ func (g *gatherer) op(e *words.Event, asked map[place]int32) error {
 				asks.attempt = o.Inv
 			}
 			answer(e, asks, o.Ret)
-			g.log.told.Add(momentOf(o.Ret, false, 2*g.log.ops.Length, n, false))
+			g.log.told.Add(endpointOf(o.Ret, false, 2*g.log.ops.Length, n, false))
 			return nil
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 const jepsens = "../../checker/testdata/jepsen/"
@@ -24,36 +24,36 @@ func TestGoldenFiles(t *testing.T) {
 	examples := audit.Options{Map: map[string]string{"time": "ts", "client": "pod", "event": "action", "key": "resource", "token": "fence"}}
 	for _, c := range []struct {
 		glob    string
-		format  forms.Format
+		format  formats.Format
 		options audit.Options
 		want    checker.Outcome
 		files   int
 	}{
-		{jepsens + "*.edn", forms.Jepsen, audit.Options{}, checker.Pass, 3},
-		{jepsens + "violated/*.edn", forms.Jepsen, audit.Options{}, checker.Violated, 5},
-		{jepsens + "inconclusive/*.edn", forms.Jepsen, audit.Options{}, checker.Inconclusive, 2},
-		{jepsens + "reentrant/pass.edn", forms.Jepsen, audit.Options{Reentrant: true}, checker.Pass, 1},
-		{jepsens + "reentrant/violated.edn", forms.Jepsen, audit.Options{Reentrant: true}, checker.Violated, 1},
-		{jepsens + "reentrant/inconclusive.edn", forms.Jepsen, audit.Options{Reentrant: true}, checker.Inconclusive, 1},
-		{jepsens + "permits-2/pass.edn", forms.Jepsen, audit.Options{Permits: 2}, checker.Pass, 1},
-		{jepsens + "permits-2/violated.edn", forms.Jepsen, audit.Options{Permits: 2}, checker.Violated, 1},
-		{jepsens + "permits-2/inconclusive.edn", forms.Jepsen, audit.Options{Permits: 2}, checker.Inconclusive, 1},
-		{"testdata/jepsen/pass-*", forms.Jepsen, audit.Options{}, checker.Pass, 1},
-		{"testdata/jepsen/violated-*", forms.Jepsen, audit.Options{}, checker.Violated, 1},
-		{"testdata/porcupine/*pass.json", forms.Porcupine, audit.Options{}, checker.Pass, 2},
-		{"testdata/porcupine/*violated.json", forms.Porcupine, audit.Options{}, checker.Violated, 2},
-		{"testdata/porcupine/inconclusive.json", forms.Porcupine, audit.Options{}, checker.Inconclusive, 1},
-		{"testdata/csv/pass.csv", forms.CSV, audit.Options{}, checker.Pass, 1},
-		{"testdata/csv/violated.csv", forms.CSV, audit.Options{}, checker.Violated, 1},
-		{"testdata/csv/inconclusive.csv", forms.CSV, audit.Options{}, checker.Inconclusive, 1},
-		{"testdata/csv/words.csv", forms.CSV, words, checker.Pass, 1},
-		{"testdata/json/pass.jsonl", forms.JSON, pod, checker.Pass, 1},
-		{"testdata/json/violated.jsonl", forms.JSON, pod, checker.Violated, 1},
-		{"testdata/json/inconclusive.jsonl", forms.JSON, pod, checker.Inconclusive, 1},
-		{"../../examples/audit.csv", forms.CSV, examples, checker.Violated, 1},
-		{"../../examples/audit-clean.csv", forms.CSV, examples, checker.Pass, 1},
-		{"../../examples/audit.jsonl", forms.JSON, examples, checker.Violated, 1},
-		{"../../examples/audit-clean.jsonl", forms.JSON, examples, checker.Pass, 1},
+		{jepsens + "*.edn", formats.Jepsen, audit.Options{}, checker.Pass, 3},
+		{jepsens + "violated/*.edn", formats.Jepsen, audit.Options{}, checker.Violated, 5},
+		{jepsens + "inconclusive/*.edn", formats.Jepsen, audit.Options{}, checker.Inconclusive, 2},
+		{jepsens + "reentrant/pass.edn", formats.Jepsen, audit.Options{Reentrant: true}, checker.Pass, 1},
+		{jepsens + "reentrant/violated.edn", formats.Jepsen, audit.Options{Reentrant: true}, checker.Violated, 1},
+		{jepsens + "reentrant/inconclusive.edn", formats.Jepsen, audit.Options{Reentrant: true}, checker.Inconclusive, 1},
+		{jepsens + "permits-2/pass.edn", formats.Jepsen, audit.Options{Permits: 2}, checker.Pass, 1},
+		{jepsens + "permits-2/violated.edn", formats.Jepsen, audit.Options{Permits: 2}, checker.Violated, 1},
+		{jepsens + "permits-2/inconclusive.edn", formats.Jepsen, audit.Options{Permits: 2}, checker.Inconclusive, 1},
+		{"testdata/jepsen/pass-*", formats.Jepsen, audit.Options{}, checker.Pass, 1},
+		{"testdata/jepsen/violated-*", formats.Jepsen, audit.Options{}, checker.Violated, 1},
+		{"testdata/porcupine/*pass.json", formats.Porcupine, audit.Options{}, checker.Pass, 2},
+		{"testdata/porcupine/*violated.json", formats.Porcupine, audit.Options{}, checker.Violated, 2},
+		{"testdata/porcupine/inconclusive.json", formats.Porcupine, audit.Options{}, checker.Inconclusive, 1},
+		{"testdata/csv/pass.csv", formats.CSV, audit.Options{}, checker.Pass, 1},
+		{"testdata/csv/violated.csv", formats.CSV, audit.Options{}, checker.Violated, 1},
+		{"testdata/csv/inconclusive.csv", formats.CSV, audit.Options{}, checker.Inconclusive, 1},
+		{"testdata/csv/words.csv", formats.CSV, words, checker.Pass, 1},
+		{"testdata/json/pass.jsonl", formats.JSON, pod, checker.Pass, 1},
+		{"testdata/json/violated.jsonl", formats.JSON, pod, checker.Violated, 1},
+		{"testdata/json/inconclusive.jsonl", formats.JSON, pod, checker.Inconclusive, 1},
+		{"../../examples/audit.csv", formats.CSV, examples, checker.Violated, 1},
+		{"../../examples/audit-clean.csv", formats.CSV, examples, checker.Pass, 1},
+		{"../../examples/audit.jsonl", formats.JSON, examples, checker.Violated, 1},
+		{"../../examples/audit-clean.jsonl", formats.JSON, examples, checker.Pass, 1},
 	} {
 		files, err := filepath.Glob(c.glob)
 		if err != nil || len(files) != c.files {
@@ -64,7 +64,7 @@ func TestGoldenFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := forms.Detect(text, "x", len(c.options.Map) > 0); got != c.format || err != nil {
+			if got, err := formats.Detect(text, "x", len(c.options.Map) > 0); got != c.format || err != nil {
 				t.Errorf("%s looks like %s, %v", file, got, err)
 			}
 			v, _ := judgeText(t, string(text), file, c.format, c.options)
@@ -104,7 +104,7 @@ func TestLeasesAndClocks(t *testing.T) {
 		"a's lease ran on, whatever clocks": {audit.Options{Validity: ttl(1500 * time.Millisecond).Validity,
 			ClockError: 150 * time.Millisecond}, checker.Violated, ""},
 	} {
-		v, _ := judgeText(t, log, "a.csv", forms.CSV, c.options)
+		v, _ := judgeText(t, log, "a.csv", formats.CSV, c.options)
 		p := v.Property(checker.MutualExclusion)
 		if p.Outcome != c.want || !strings.Contains(p.Why, c.why) {
 			t.Errorf("%s: %s (%s), want %s (%s)", name, p.Outcome, p.Why, c.want, c.why)
@@ -145,7 +145,7 @@ func TestOldTokens(t *testing.T) {
 		"whole seconds apart": {"1,a,acquired,k,5\n2,a,write,k,5\n2,a,released,k,5\n3,b,acquired,k,6\n3,b,write,k,6\n4,b,released,k,6\n", audit.Options{},
 			checker.Pass, checker.Pass, checker.Pass, checker.Pass},
 	} {
-		v, _ := judgeText(t, head+c.log, "a.csv", forms.CSV, c.options)
+		v, _ := judgeText(t, head+c.log, "a.csv", formats.CSV, c.options)
 		for property, want := range map[string]checker.Outcome{checker.UnfencedWrite: c.writes,
 			checker.MutualExclusion: c.holds, checker.TokenOrder: c.order} {
 			if p := v.Property(property); p.Outcome != want {
@@ -181,7 +181,7 @@ func TestJepsensValues(t *testing.T) {
 		"a map": {[4]any{`{:lock "a"}`, `{:lock "a", :token 5}`, `{:lock "b"}`, `{:lock "b", :token 5}`},
 			"[a b]", true, checker.NotJudged},
 	} {
-		v, s := judgeText(t, fmt.Sprintf(two, c.values[0], c.values[1], c.values[2], c.values[3]), "a.edn", forms.Jepsen, audit.Options{})
+		v, s := judgeText(t, fmt.Sprintf(two, c.values[0], c.values[1], c.values[2], c.values[3]), "a.edn", formats.Jepsen, audit.Options{})
 		if got := fmt.Sprint(s.Keys); got != c.keys {
 			t.Errorf("%s: keys %s, want %s", name, got, c.keys)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
 )
 
@@ -15,35 +15,35 @@ import (
 func TestGuess(t *testing.T) {
 	const twoHolders = checker.Violated
 	for name, c := range map[string]struct {
-		format forms.Format
+		format formats.Format
 		log    string
 		want   string // the mapping
 		unread string
 		holds  checker.Outcome
 	}{
-		"usual names": {forms.CSV, "ts,pod,action,resource,fence\n1.0,a,acquired,k,1\n1.2,b,acquired,k,2\n1.4,a,released,k,1\n1.5,b,released,k,2\n",
+		"usual names": {formats.CSV, "ts,pod,action,resource,fence\n1.0,a,acquired,k,1\n1.2,b,acquired,k,2\n1.4,a,released,k,1\n1.5,b,released,k,2\n",
 			"time=ts client=pod event=action key=resource token=fence", "", twoHolders},
-		"a shipper's JSON": {forms.JSON, `{"@timestamp":"2026-11-14T08:00:00.1Z","level":"info","kubernetes":{"pod_name":"a","namespace":"x"},"msg":"acquired","lock":{"name":"k"},"epoch":1}
+		"a shipper's JSON": {formats.JSON, `{"@timestamp":"2026-11-14T08:00:00.1Z","level":"info","kubernetes":{"pod_name":"a","namespace":"x"},"msg":"acquired","lock":{"name":"k"},"epoch":1}
 {"@timestamp":"2026-11-14T08:00:00.2Z","level":"info","kubernetes":{"pod_name":"b","namespace":"x"},"msg":"acquired","lock":{"name":"k"},"epoch":2}
 {"@timestamp":"2026-11-14T08:00:00.3Z","level":"info","kubernetes":{"pod_name":"a","namespace":"x"},"msg":"released","lock":{"name":"k"},"epoch":1}
 `, "time=@timestamp client=kubernetes.pod_name event=msg key=lock.name token=epoch", "kubernetes.namespace level", twoHolders},
-		"names that say nothing": {forms.CSV,
+		"names that say nothing": {formats.CSV,
 			"c1;c2;c3;key;n\n2026-11-14T08:00:01Z;a;acquired;k;7\n2026-11-14T08:00:02Z;a;released;k;7\n2026-11-14T08:00:03Z;b;acquired;k;8\n" +
 				"2026-11-14T08:00:04Z;c;acquired;k;9\n2026-11-14T08:00:05Z;b;released;k;8\n2026-11-14T08:00:06Z;c;released;k;9\n",
 			"time=c1 client=c2 event=c3 key=key token=n", "", twoHolders},
-		"the number of a line is no token": {forms.CSV,
+		"the number of a line is no token": {formats.CSV,
 			"time,client,event,n\n1,a,acquired,1\n2,b,acquired,2\n3,a,released,3\n4,b,released,4\n5,c,acquired,5\n",
 			"time=time client=client event=event", "n", twoHolders},
-		"a token of an owner is no fence": {forms.CSV,
+		"a token of an owner is no fence": {formats.CSV,
 			"time,client,event,token\n1,a,acquired,7f-a\n2,b,acquired,99-b\n3,a,released,7f-a\n",
 			"time=time client=client event=event token=-", "token", twoHolders},
-		"of two events the one that is known": {forms.CSV,
+		"of two events the one that is known": {formats.CSV,
 			"time,client,type,action\n1,a,audit,acquired\n2,b,audit,acquired\n3,a,audit,released\n",
 			"time=time client=client event=action", "type", twoHolders},
-		"two names of one client": {forms.CSV,
+		"two names of one client": {formats.CSV,
 			"time,pod,worker,event\n1,p1,w1,acquired\n2,p2,w2,acquired\n3,p1,w1,released\n",
 			"time=time client=pod event=event", "worker", twoHolders},
-		"the host that all share is no client": {forms.CSV,
+		"the host that all share is no client": {formats.CSV,
 			"time,owner,client,event\n1,all,a,acquired\n2,all,b,acquired\n3,all,a,released\n",
 			"time=time client=client event=event", "owner", twoHolders},
 	} {
@@ -75,7 +75,7 @@ func TestGuessAsks(t *testing.T) {
 		"a column that may name the lock": {"time,client,event,bucket\n1,a,acquired,x\n2,b,acquired,y\n3,a,released,x\n4,b,released,y\n",
 			`the column "bucket", with values such as "x", "y", may be the field "key", and its name does not say so; if all lines are about one lock, say key=-`, "time=time client=client event=event key=-"},
 	} {
-		_, err := audit.Read(strings.NewReader(c.log), "log", forms.CSV, audit.Options{})
+		_, err := audit.Read(strings.NewReader(c.log), "log", formats.CSV, audit.Options{})
 		var asks *words.Ambiguous
 		if !errors.As(err, &asks) || !strings.Contains(err.Error(), c.wants) {
 			t.Errorf("%s: %v\nwant …%s…", name, err, c.wants)
@@ -87,7 +87,7 @@ func TestGuessAsks(t *testing.T) {
 				field, column, _ := strings.Cut(pair, "=")
 				m[field] = column
 			}
-			if _, err := audit.Read(strings.NewReader(c.log), "log", forms.CSV, audit.Options{Map: m}); err != nil {
+			if _, err := audit.Read(strings.NewReader(c.log), "log", formats.CSV, audit.Options{Map: m}); err != nil {
 				t.Errorf("%s: with %v: %v", name, pairs, err)
 			}
 		}
@@ -97,16 +97,16 @@ func TestGuessAsks(t *testing.T) {
 // TestGuessPassesNothing: what a guess did not see is an error where it comes.
 func TestGuessPassesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
-		format    forms.Format
+		format    formats.Format
 		log, want string
 	}{
-		"no header": {forms.CSV, "2026-11-14T08:00:00Z,a,acquired\n",
+		"no header": {formats.CSV, "2026-11-14T08:00:00Z,a,acquired\n",
 			"log:1:1: the first line holds a time and no names of columns"},
-		"a word that comes late": {forms.CSV, "time,client,event\n" +
+		"a word that comes late": {formats.CSV, "time,client,event\n" +
 			strings.Repeat("1,a,acquired\n1,a,released\n", 5000) + "2,a,SEIZED\n", "log:10002:5: nobody knows what this event means"},
-		"a late number": {forms.CSV, "time,client,event,token\n" + strings.Repeat("1,a,acquired,1\n", 9000) +
+		"a late number": {formats.CSV, "time,client,event,token\n" + strings.Repeat("1,a,acquired,1\n", 9000) +
 			"2,a,acquired,x\n", "log:9002:14: a fencing token is a whole number"},
-		"a line without client": {forms.JSON, `{"ts":1,"pod":"a","op":"acquired"}` + "\n" +
+		"a line without client": {formats.JSON, `{"ts":1,"pod":"a","op":"acquired"}` + "\n" +
 			`{"ts":2,"pod":null,"op":"acquired"}`, "log:2: no client: say which column it is with --map client=COLUMN"},
 	} {
 		if _, err := audit.Read(strings.NewReader(c.log), "log", c.format, audit.Options{}); err == nil ||
@@ -115,7 +115,7 @@ func TestGuessPassesNothing(t *testing.T) {
 		}
 	}
 	typo := audit.Options{Map: map[string]string{"token": "fance"}}
-	if _, err := audit.Read(strings.NewReader(`{"ts":1,"pod":"a","op":"acquired","fence":3}`), "log", forms.JSON,
+	if _, err := audit.Read(strings.NewReader(`{"ts":1,"pod":"a","op":"acquired","fence":3}`), "log", formats.JSON,
 		typo); err == nil || !strings.Contains(err.Error(), `no line has the column "fance"`) {
 		t.Errorf("a column that is not there: %v", err)
 	}
@@ -126,12 +126,12 @@ func TestPattern(t *testing.T) {
 	const log = "2026-11-14 08:00:00.1 [a] acquired k #1\n\nstarting up\n2026-11-14 08:00:00.2 [b] acquired k #2\n2026-11-14 08:00:00.3 [a] released k #1\n"
 	const pattern = `^(?P<ts>\S+ \S+) \[(?P<pod>\w+)\] (?P<event>\w+) (?P<lock>\w+) #(?P<fence>\d+)`
 	o := audit.Options{Pattern: pattern}
-	if _, err := audit.Read(strings.NewReader(log), "log", forms.Text, o); err == nil ||
+	if _, err := audit.Read(strings.NewReader(log), "log", formats.Text, o); err == nil ||
 		!strings.Contains(err.Error(), `log:3:1: --pattern does not match this line`) {
 		t.Errorf("a line that does not match: %v", err)
 	}
 	o.SkipUnmatched = true
-	v, s := judgeText(t, log, "log", forms.Text, o)
+	v, s := judgeText(t, log, "log", formats.Text, o)
 	if p := v.Property(checker.MutualExclusion); p.Outcome != checker.Violated ||
 		!strings.Contains(strings.Join(s.Left, " "), "does not match: 1, the first is line 3") {
 		t.Errorf("%s, %q", p.Outcome, s.Left)
@@ -140,12 +140,12 @@ func TestPattern(t *testing.T) {
 		t.Errorf("b's grant is on lines %d to %d, by %q", first, last, s.Client("k", 2))
 	}
 	for pattern, want := range map[string]string{"(": "no regular expression", `\S+`: "names no group"} {
-		if _, err := forms.Pattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := formats.Pattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
 	wrong := strings.Replace(log, "released k", "dropped k", 1)
-	if _, err := audit.Read(strings.NewReader(wrong), "log", forms.Text, o); err == nil ||
+	if _, err := audit.Read(strings.NewReader(wrong), "log", formats.Text, o); err == nil ||
 		!strings.Contains(err.Error(), "log:5:27: nobody knows what this event means") {
 		t.Errorf("an unknown word: %v", err)
 	}

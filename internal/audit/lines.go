@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
 )
@@ -39,7 +39,7 @@ type Lines struct {
 	words.Reader
 	file   string
 	client string
-	row    forms.Members
+	row    formats.Members
 	number int
 	asked  map[[2]string]bool // client, key → it has asked and not been answered
 	met    map[string]bool    // clients of which a line has been read
@@ -59,7 +59,7 @@ func NewLines(file, client string, o Options) (*Lines, error) {
 	if named[words.FieldPart] == "" {
 		named[words.FieldPart] = words.NoColumn
 	}
-	return &Lines{Reader: lines, file: file, client: client, row: forms.Members{Named: named},
+	return &Lines{Reader: lines, file: file, client: client, row: formats.Members{Named: named},
 		asked: map[[2]string]bool{}, met: map[string]bool{}}, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
@@ -15,14 +15,14 @@ import (
 
 // log is what was read of a file.
 type log struct {
-	forms.File
+	formats.File
 	room        spill.Room
 	ops         *spill.List[op]
 	first, last int64 // the least inv, and that of the newest op
 	jumbled     bool  // its lines are in no order of their times
 	mixed       bool  // they are not in the order of their invs
 	// the ops in the order in which they tell something; nil: that is to be found out
-	told  *spill.Sorter[moment]
+	told  *spill.Sorter[endpoint]
 	lanes []*lane // where an owner may be several clients
 	whole []int32 // by lane its client, where each owner is one client on a key
 	read  int32   // how many of the ops stand in the file
@@ -41,9 +41,9 @@ type log struct {
 	ledgered bool // its writes are what the store did, in order
 }
 
-func newLog(file string, r spill.Room, o forms.Options) *log {
+func newLog(file string, r spill.Room, o formats.Options) *log {
 	r = r.Together()
-	l := &log{File: forms.File{Name: file, Options: o, Keys: words.NewNames(), Owners: words.NewNames()}, room: r,
+	l := &log{File: formats.File{Name: file, Options: o, Keys: words.NewNames(), Owners: words.NewNames()}, room: r,
 		ops: spill.NewList[op](r), first: never, last: math.MinInt64, grain: times.Exact, zone: time.UTC}
 	l.Calls = calls{l}
 	return l
@@ -67,9 +67,9 @@ func (l *log) add(o op) (int32, error) {
 // calls puts the calls of a file among the ops.
 type calls struct{ log *log }
 
-func (c calls) Add(one forms.Call) (int32, error) { return c.log.add(op{Call: one}) }
+func (c calls) Add(one formats.Call) (int32, error) { return c.log.add(op{Call: one}) }
 
-func (c calls) At(i int32) *forms.Call {
+func (c calls) At(i int32) *formats.Call {
 	c.log.ops.Trim()
 	return &c.log.ops.At(i).Call
 }
@@ -95,8 +95,8 @@ func (l *log) sort() {
 // order lists ops in the order in which they tell something: an acquire when it
 // is answered, the others when they begin. On the way it moves their times so
 // that none is 0 or less, by which a history means that it does not know.
-func (l *log) order(err int64) *spill.Sorter[moment] {
-	told := spill.NewSorter(l.room, moment.compare)
+func (l *log) order(err int64) *spill.Sorter[endpoint] {
+	told := spill.NewSorter(l.room, endpoint.compare)
 	l.sort()
 	by := max(0, 1+err-l.first)
 	if l.ops.Length == 0 {

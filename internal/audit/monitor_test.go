@@ -7,7 +7,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 const (
@@ -70,7 +70,7 @@ func TestMonitor(t *testing.T) {
 			`1 "eval" ` + extends + ` "a \"q\" \xff" "1000"`, got, found, askB, renewB, got, found,
 			`1 "eval" ` + extends + ` "a \"q\" \xff" "1000"`, got, renewB, got, found}, checker.Violated},
 	} {
-		v, s := judgeText(t, monitored(c.commands...), "m", forms.Monitor, audit.Options{})
+		v, s := judgeText(t, monitored(c.commands...), "m", formats.Monitor, audit.Options{})
 		if v.Outcome != c.want {
 			t.Errorf("%s: %s, want %s\n%s", name, v.Outcome, c.want, said(s, v))
 		}
@@ -85,7 +85,7 @@ func TestMonitorOdd(t *testing.T) {
 		`1700000009.000001 [0 [::1]:5] "set" "k" "a` + "\n" +
 		`1700000010.000001 [0 unix:/run/redis.sock] "set" "big" "` + strings.Repeat("x", 1<<21) + "\"\n" +
 		`1700000011.000001 [3 [::1]:5] "eval" "x"`
-	v, s := judgeText(t, log, "m", forms.Monitor, audit.Options{})
+	v, s := judgeText(t, log, "m", formats.Monitor, audit.Options{})
 	text, left := fmt.Sprint(s.Open), strings.Join(s.Left, "\n")
 	if v.Outcome != checker.Inconclusive {
 		t.Error(v.Outcome)
@@ -101,7 +101,7 @@ func TestMonitorOdd(t *testing.T) {
 			t.Errorf("%q is not in %s", want, left)
 		}
 	}
-	if _, err := audit.Read(strings.NewReader("nothing\n"), "m", forms.Monitor, audit.Options{}); err == nil ||
+	if _, err := audit.Read(strings.NewReader("nothing\n"), "m", formats.Monitor, audit.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "it is no output of MONITOR") {
 		t.Error(err)
 	}
@@ -110,5 +110,5 @@ func TestMonitorOdd(t *testing.T) {
 func FuzzMonitor(f *testing.F) {
 	seed(f, "testdata/records/monitor-*")
 	f.Add([]byte("\x00\x80\x0000")) // UTF-16, and half a character
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Monitor) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, formats.Monitor) })
 }

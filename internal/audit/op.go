@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 )
 
@@ -14,7 +14,7 @@ const never = times.Never
 
 // op is one operation, as every format is read into it, or the news of a loss (outcome Lost).
 type op struct {
-	forms.Call // its times put the events in order; its outcome is Lost for news
+	formats.Call // its times put the events in order; its outcome is Lost for news
 	// start and end, when not 0, are what is known instead of when it happened.
 	start, end int64
 	// of an acquire that was asked before: when the attempt began that succeeded; 0: not known
@@ -86,11 +86,11 @@ func (o *op) number() int64 { return max(o.Token-1, 0) }
 type place struct{ key, owner int32 }
 
 // tells is when an op tells something.
-func (o *op) tells(i int32) moment {
+func (o *op) tells(i int32) endpoint {
 	if o.Kind == history.Acquire && o.Ret != never {
-		return momentOf(o.Ret, false, o.order, i, false)
+		return endpointOf(o.Ret, false, o.order, i, false)
 	}
-	return momentOf(o.Inv, false, o.order, i, false)
+	return endpointOf(o.Inv, false, o.order, i, false)
 }
 
 // latest is when an op was answered, or asked if it never was.

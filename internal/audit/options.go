@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
@@ -93,8 +93,8 @@ func (o Options) room() spill.Room {
 }
 
 // reading says how a file is to be read.
-func (o Options) reading() forms.Options {
-	return forms.Options{Pattern: o.Pattern, SkipUnmatched: o.SkipUnmatched, Span: o.Span, Polled: o.Polled,
+func (o Options) reading() formats.Options {
+	return formats.Options{Pattern: o.Pattern, SkipUnmatched: o.SkipUnmatched, Span: o.Span, Polled: o.Polled,
 		Named: o.named, Block: o.block,
 		Options: words.Options{Map: o.Map, Events: o.Events, Results: o.Results, FileOf: o.FileOf, Unended: o.Unended,
 			Exclusive: !o.Reentrant && o.Permits <= 1, Names: o.room().Names,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // step is one op of a random history of a lock.
@@ -152,7 +152,7 @@ func legal(steps []step, owners, permits int, reentrant bool) bool {
 	return porcupine.CheckOperations(model.ToModel(), ops)
 }
 
-func judgeText(t testing.TB, text, name string, format forms.Format, o audit.Options) (checker.Verdict, *audit.Source) {
+func judgeText(t testing.TB, text, name string, format formats.Format, o audit.Options) (checker.Verdict, *audit.Source) {
 	t.Helper()
 	s, err := audit.Read(strings.NewReader(text), name, format, o)
 	if err != nil {
@@ -204,7 +204,7 @@ func TestAgreesWithPorcupine(t *testing.T) {
 					continue
 				}
 				want := legal(steps, owners, max(1, c.options.Permits), c.options.Reentrant)
-				v, _ := judgeText(t, text, "random.edn", forms.Jepsen, c.options)
+				v, _ := judgeText(t, text, "random.edn", formats.Jepsen, c.options)
 				got := v.Property(checker.MutualExclusion).Outcome != checker.Violated
 				if !want {
 					illegal++

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/reports"
 )
 
@@ -92,9 +92,9 @@ func readOther(t testing.TB, file string, o audit.Options) (*audit.Source, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	format := forms.Text
+	format := formats.Text
 	if o.Pattern == "" {
-		if format, err = forms.Detect(text[:min(len(text), forms.DetectBytes)], file, len(o.Map) > 0); err != nil {
+		if format, err = formats.Detect(text[:min(len(text), formats.DetectBytes)], file, len(o.Map) > 0); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +104,7 @@ func readOther(t testing.TB, file string, o audit.Options) (*audit.Source, error
 // said is what a verdict says of violations, with the times of the log, and of reasons.
 func said(s *audit.Source, v checker.Verdict) string {
 	var text strings.Builder
-	for _, p := range reports.Retold(&s.Header, v).Properties {
+	for _, p := range reports.Relabeled(&s.Header, v).Properties {
 		for _, x := range p.Violations {
 			fmt.Fprintln(&text, x.Text)
 		}
@@ -154,7 +154,7 @@ func TestGrantedTwice(t *testing.T) {
 		"the one before was lost":         {"1,a,acquired,k,\n2,a,lost,k,\n3,a,acquired,k,\n4,a,released,k,\n5,b,acquired,k,\n6,b,released,k,\n", audit.Options{}, checker.Pass, ""},
 		"reentrant":                       {"1,a,acquired,k,\n2,a,acquired,k,\n3,a,released,k,\n4,a,released,k,\n5,b,acquired,k,\n6,b,released,k,\n", audit.Options{Reentrant: true}, checker.Pass, ""},
 	} {
-		v, s := judgeText(t, "ts,pod,action,lock,fence\n"+c.log, "a.csv", forms.CSV, c.options)
+		v, s := judgeText(t, "ts,pod,action,lock,fence\n"+c.log, "a.csv", formats.CSV, c.options)
 		if text := said(s, v); v.Outcome != c.want || !strings.Contains(text, c.why) {
 			t.Errorf("%s: %s, want %s with %q:\n%s", name, v.Outcome, c.want, c.why, text)
 		}
@@ -176,7 +176,7 @@ func TestWaitedGrants(t *testing.T) {
 		"the attempt is told, and too near": {"0,,a,request\n19,20,a,granted\n33,,b,granted\n37,,b,released\n", checker.Violated},
 		"long after":                        {"0,,a,request\n20,,a,granted\n36,,b,granted\n37,,b,released\n", checker.Pass},
 	} {
-		if v, s := judgeText(t, "ts,end,pod,action\n"+c.log, "a.csv", forms.CSV, ttl); v.Outcome != c.want {
+		if v, s := judgeText(t, "ts,end,pod,action\n"+c.log, "a.csv", formats.CSV, ttl); v.Outcome != c.want {
 			t.Errorf("%s: %s, want %s\n%s", name, v.Outcome, c.want, said(s, v))
 		}
 	}
@@ -196,7 +196,7 @@ func TestNumbersOfWrites(t *testing.T) {
 		"a grant that the log lacks":          {"1,a,acquired,k,5\n2,a,renewed,k,5\n3,a,released,k,5\n4,b,acquired,k,6\n4.5,b,renewed,k,8\n5,b,released,k,6\n", checker.Inconclusive, false},
 		"fences":                              {"1,a,acquired,k,5\n2,a,renewed,k,5\n3,a,released,k,5\n4,b,acquired,k,6\n5,b,released,k,6\n", checker.Pass, false},
 	} {
-		v, s := judgeText(t, "ts,pod,action,lock,fence\n"+c.log, "a.csv", forms.CSV, audit.Options{})
+		v, s := judgeText(t, "ts,pod,action,lock,fence\n"+c.log, "a.csv", formats.CSV, audit.Options{})
 		if says := strings.Contains(strings.Join(s.Assumed, "\n"), taken); v.Outcome != c.want || says != c.says {
 			t.Errorf("%s: %s, want %s; it says so: %v\n%s", name, v.Outcome, c.want, says, said(s, v))
 		}
@@ -207,11 +207,11 @@ func TestNumbersOfWrites(t *testing.T) {
 // where others are true. Where none is, it is asked for.
 func TestAnswersFalse(t *testing.T) {
 	const log = "{:type :invoke, :f :acquire, :process 0, :time 1}\n{:type :ok, :f :acquire, :process 0, :time 2, :value false}\n"
-	_, err := audit.Read(strings.NewReader(log), "h", forms.Jepsen, audit.Options{})
+	_, err := audit.Read(strings.NewReader(log), "h", formats.Jepsen, audit.Options{})
 	if err == nil || !strings.HasPrefix(err.Error(), "h:2:1: ") || !strings.Contains(err.Error(), "--results fail=false") {
 		t.Error(err)
 	}
-	if _, s := judgeText(t, log, "h", forms.Jepsen, audit.Options{Results: map[string][]string{"fail": {"false"}}}); len(s.Assumed) == 0 {
+	if _, s := judgeText(t, log, "h", formats.Jepsen, audit.Options{Results: map[string][]string{"fail": {"false"}}}); len(s.Assumed) == 0 {
 		t.Error("nothing is assumed")
 	}
 }
@@ -219,7 +219,7 @@ func TestAnswersFalse(t *testing.T) {
 // TestTaughtResults: words of the result column can be taught.
 func TestTaughtResults(t *testing.T) {
 	o := audit.Options{Results: map[string][]string{"ok": {"oui"}, "fail": {"non"}}}
-	v, s := judgeText(t, "ts,pod,action,result\n1,a,lock,oui\n2,b,lock,non\n3,a,unlock,oui\n4,b,lock,oui\n5,b,unlock,oui\n", "a.csv", forms.CSV, o)
+	v, s := judgeText(t, "ts,pod,action,result\n1,a,lock,oui\n2,b,lock,non\n3,a,unlock,oui\n4,b,lock,oui\n5,b,unlock,oui\n", "a.csv", formats.CSV, o)
 	if v.Outcome != checker.Pass {
 		t.Errorf("%s\n%s", v.Outcome, said(s, v))
 	}
@@ -243,7 +243,7 @@ func TestBegunBefore(t *testing.T) {
 		"one behind the other, open":       {"1,a,renewed,k\n2,a,renewed,k\n3,b,renewed,k\n4,b,renewed,k\n", checker.Inconclusive},
 	} {
 		v, s := judgeText(t, "ts;pod;action;lock;result\n"+
-			strings.NewReplacer(",failed", ";failed", ",", ";", "k\n", "k;\n").Replace(c.log), "a.csv", forms.CSV, audit.Options{})
+			strings.NewReplacer(",failed", ";failed", ",", ";", "k\n", "k;\n").Replace(c.log), "a.csv", formats.CSV, audit.Options{})
 		if v.Outcome != c.want {
 			t.Errorf("%s: %s, want %s:\n%s", name, v.Outcome, c.want, said(s, v))
 		}
@@ -272,14 +272,14 @@ func TestStepsOfOthers(t *testing.T) {
 // is asked for a pattern, and one is made of its first lines.
 func TestTextIsNoTable(t *testing.T) {
 	for _, file := range []string{"k11-bracket.log", "k11-commas-read-as-table.log"} {
-		if _, err := readOther(t, file, audit.Options{}); !errors.Is(err, forms.ErrUnknownFormat) {
+		if _, err := readOther(t, file, audit.Options{}); !errors.Is(err, formats.ErrUnknownFormat) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
 	for file, want := range map[string]checker.Outcome{"k11-bracket.log": checker.Violated,
 		"k05-klog.log": checker.Violated, "k05-time-only.log": checker.Violated, "k05-time-only-midnight.log": checker.Violated} {
 		_, err := readOther(t, file, audit.Options{})
-		unknown, ok := errors.AsType[*forms.UnknownFormat](err)
+		unknown, ok := errors.AsType[*formats.UnknownFormat](err)
 		if !ok || unknown.Pattern == "" {
 			t.Errorf("%s: no pattern is made: %v", file, err)
 			continue
@@ -323,13 +323,13 @@ func TestSuggestedPatterns(t *testing.T) {
 			}
 			text += fmt.Sprintf(c.lines+"\n", i+1, who, what)
 		}
-		_, err := forms.Detect([]byte(text), "app.log", false)
-		unknown, ok := errors.AsType[*forms.UnknownFormat](err)
+		_, err := formats.Detect([]byte(text), "app.log", false)
+		unknown, ok := errors.AsType[*formats.UnknownFormat](err)
 		if !ok || unknown.Pattern == "" {
 			t.Errorf("%s: no pattern: %v", name, err)
 			continue
 		}
-		s, err := audit.Read(strings.NewReader(text), "app.log", forms.Text,
+		s, err := audit.Read(strings.NewReader(text), "app.log", formats.Text,
 			audit.Options{Pattern: unknown.Pattern, Events: c.events, FileDate: "2026-11-26"})
 		if err != nil {
 			t.Errorf("%s: %v by %s", name, err, unknown.Pattern)
@@ -361,7 +361,7 @@ func TestHalfLines(t *testing.T) {
 			`{"ts":6,"pod":"a","event":"acq`,
 		"of several lines, at the end": first + rest + "{\n \"ts\": 6,\n \"pod\": \"a\"",
 	} {
-		v, s := judgeText(t, log, "log", forms.JSON, audit.Options{})
+		v, s := judgeText(t, log, "log", formats.JSON, audit.Options{})
 		line := 2
 		if strings.HasSuffix(name, "end") {
 			line = len(strings.Split(first+rest, "\n"))
@@ -376,28 +376,28 @@ func TestHalfLines(t *testing.T) {
 		s.Close()
 	}
 	pretty := strings.NewReplacer(",", ",\n  ", "{", "{\n", "}", "\n}").Replace(first + rest)
-	if v, s := judgeText(t, pretty, "log", forms.JSON, audit.Options{}); v.Outcome != checker.Pass {
+	if v, s := judgeText(t, pretty, "log", formats.JSON, audit.Options{}); v.Outcome != checker.Pass {
 		t.Errorf("objects of several lines: %s\n%s", v.Outcome, said(s, v))
 	}
 	for name, log := range map[string]string{"JSON": `{"ts":0,"po` + "\n" + first + rest,
 		"text": `{"ts":0,"po` + "\n1 a acquired k\n2 a released k\n3 b acquired k\n4 b released k\n"} {
-		format, err := forms.Detect([]byte(log), "log", false)
-		if name == "JSON" && format != forms.JSON || name == "text" && !errors.Is(err, forms.ErrUnknownFormat) {
+		format, err := formats.Detect([]byte(log), "log", false)
+		if name == "JSON" && format != formats.JSON || name == "text" && !errors.Is(err, formats.ErrUnknownFormat) {
 			t.Errorf("%s that begins with half a line: %q, %v", name, format, err)
 		}
 		if name == "text" {
-			v, s := judgeText(t, log, "log", forms.Text,
+			v, s := judgeText(t, log, "log", formats.Text,
 				audit.Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`})
 			if v.Outcome != checker.Pass || !strings.Contains(strings.Join(s.Left, "\n"), "does not match: 1, the first is line 1") {
 				t.Errorf("%s: %s, %s", v.Outcome, said(s, v), s.Left)
 			}
 		}
 	}
-	if _, err := audit.Read(strings.NewReader(first+`{"ts":2,,"pod":"b"}`+"\n"+rest), "log", forms.JSON,
+	if _, err := audit.Read(strings.NewReader(first+`{"ts":2,,"pod":"b"}`+"\n"+rest), "log", formats.JSON,
 		audit.Options{}); err == nil || !strings.Contains(err.Error(), "log:2:") {
 		t.Errorf("a line that is no JSON: %v", err)
 	}
-	p, err := audit.NewParser("log", []byte(first), forms.JSON, audit.Options{})
+	p, err := audit.NewParser("log", []byte(first), formats.JSON, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,12 +411,12 @@ func TestHalfLines(t *testing.T) {
 func TestLocksOfWholeHolds(t *testing.T) {
 	const table = "dag_id,hostname,start_date,end_date\netl,w1,2026-05-04T10:00:00.1Z,2026-05-04T10:05:00.1Z\nmail,w2,2026-05-04T10:04:00.1Z,2026-05-04T10:06:00.1Z\n"
 	o := audit.Options{Map: map[string]string{"begin": "start_date", "end": "end_date"}}
-	_, err := audit.Read(strings.NewReader(table), "runs.csv", forms.CSV, o)
+	_, err := audit.Read(strings.NewReader(table), "runs.csv", formats.CSV, o)
 	if err == nil || !strings.Contains(err.Error(), `the column "dag_id", with values such as "etl", "mail", may be the field "key"`) {
 		t.Error(err)
 	}
 	o.Map["key"] = "dag_id"
-	if v, s := judgeText(t, table, "runs.csv", forms.CSV, o); v.Outcome != checker.Inconclusive {
+	if v, s := judgeText(t, table, "runs.csv", formats.CSV, o); v.Outcome != checker.Inconclusive {
 		t.Errorf("%s\n%s", v.Outcome, said(s, v))
 	}
 }
@@ -433,18 +433,18 @@ Unhandled exception
 {"ts":4,"pod":"b","msg":"acquired","lock":"k"}
 {"ts":5,"pod":"b","msg":"released","lock":"k"}
 `
-	v, s := judgeText(t, log, "log", forms.JSON, audit.Options{})
+	v, s := judgeText(t, log, "log", formats.JSON, audit.Options{})
 	left := strings.Join(s.Left, "\n")
 	if v.Outcome != checker.Pass || !strings.Contains(left, "say nothing about a lock: 2, the first is line 2") ||
 		!strings.Contains(left, "are no JSON: 2, the first is line 5") {
 		t.Errorf("%s, %s", v.Outcome, left)
 	}
 	named := log + `{"ts":6,"pod":"b","msg":"seized","lock":"k"}` + "\n"
-	if _, err := audit.Read(strings.NewReader(named), "log", forms.JSON, audit.Options{}); err == nil ||
+	if _, err := audit.Read(strings.NewReader(named), "log", formats.JSON, audit.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "log:9:19: nobody knows what this event means") {
 		t.Error(err)
 	}
-	if _, err := audit.Read(strings.NewReader(named), "log", forms.JSON,
+	if _, err := audit.Read(strings.NewReader(named), "log", formats.JSON,
 		audit.Options{Events: map[string][]string{"ignore": {"*"}}}); err != nil {
 		t.Error(err)
 	}
@@ -452,7 +452,7 @@ Unhandled exception
 
 // TestExplain: the first lines are told as they are understood.
 func TestExplain(t *testing.T) {
-	lines, err := audit.Explain("log", []byte("ts,pod,event,lock,fence\n2026-01-01T00:00:00.5Z,a,acquired,k,7\n\n2026-01-01T00:00:01Z,a,dances,k,7\n2026-01-01T00:00:02Z,a,working,,\n2026-01-01T00:00:03Z,b,lock,k,,\n"), forms.CSV, audit.Options{}, 4)
+	lines, err := audit.Explain("log", []byte("ts,pod,event,lock,fence\n2026-01-01T00:00:00.5Z,a,acquired,k,7\n\n2026-01-01T00:00:01Z,a,dances,k,7\n2026-01-01T00:00:02Z,a,working,,\n2026-01-01T00:00:03Z,b,lock,k,,\n"), formats.CSV, audit.Options{}, 4)
 	want := []audit.Explained{{1, "the names of the columns: time=ts, client=pod, event=event, key=lock, token=fence"},
 		{2, `at 2026-01-01T00:00:00.5Z, client "a": grant "k", token 7`},
 		{4, "not understood: nobody knows what this event means"}, {5, "left out: it says nothing about a lock"}}
@@ -501,15 +501,15 @@ func TestPrefixedLines(t *testing.T) {
 		for i, object := range objects {
 			log += begins[i%2] + object + "\n"
 		}
-		if format, err := forms.Detect([]byte(log), "log", false); format != forms.JSON {
+		if format, err := formats.Detect([]byte(log), "log", false); format != formats.JSON {
 			t.Errorf("%s: taken for %q, %v", name, format, err)
 		}
-		v, s := judgeText(t, log, "log", forms.JSON, audit.Options{})
+		v, s := judgeText(t, log, "log", formats.JSON, audit.Options{})
 		if text := said(s, v); v.Outcome != checker.Violated ||
 			!strings.Contains(text, "app-1 and app-2 both held k from 10.000 s to 12.000 s") {
 			t.Errorf("%s: %s\n%s", name, v.Outcome, text)
 		}
-		p, err := audit.NewParser("log", []byte(log), forms.JSON, audit.Options{})
+		p, err := audit.NewParser("log", []byte(log), formats.JSON, audit.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -3,13 +3,13 @@ package audit
 import (
 	"io"
 
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
 )
 
 // Read reads a whole history of a format other than Native and Auto, and translates
 // it. Name is for error messages; errors in the history are a *history.SyntaxError.
-func Read(in io.Reader, name string, format forms.Format, o Options) (s *Source, err error) {
+func Read(in io.Reader, name string, format formats.Format, o Options) (s *Source, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // judge judges a translated history, and holds the events to what every history keeps.
@@ -29,15 +29,15 @@ func judge(t testing.TB, s *audit.Source) checker.Verdict {
 
 // A byte-order mark, with which spreadsheets and some loggers begin a file, is no part of any log.
 func TestByteOrderMarks(t *testing.T) {
-	for format, text := range map[forms.Format]string{
-		forms.CSV:       "time,client,event,key\n1700000000,a,granted,k\n",
-		forms.JSON:      `{"time":1700000000,"client":"a","event":"granted","key":"k"}`,
-		forms.Text:      "1700000000 a granted k\n",
-		forms.Porcupine: `{"ClientId":1,"Input":{"op":"acquire"},"Call":10,"Output":{"ok":true},"Return":20}`,
-		forms.Jepsen:    `{:type :invoke, :process 1, :f :acquire}`,
+	for format, text := range map[formats.Format]string{
+		formats.CSV:       "time,client,event,key\n1700000000,a,granted,k\n",
+		formats.JSON:      `{"time":1700000000,"client":"a","event":"granted","key":"k"}`,
+		formats.Text:      "1700000000 a granted k\n",
+		formats.Porcupine: `{"ClientId":1,"Input":{"op":"acquire"},"Call":10,"Output":{"ok":true},"Return":20}`,
+		formats.Jepsen:    `{:type :invoke, :process 1, :f :acquire}`,
 	} {
 		o := audit.Options{}
-		if format == forms.Text {
+		if format == formats.Text {
 			o.Pattern = `(?P<time>\S+) (?P<client>\S+) (?P<event>\S+) (?P<key>\S+)`
 		}
 		if _, err := audit.Read(strings.NewReader("\ufeff"+text), "log", format, o); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 const hold = "lock.hold"
@@ -20,56 +20,56 @@ const hold = "lock.hold"
 // the answer that is right.
 var records = []struct {
 	file    string
-	format  forms.Format
+	format  formats.Format
 	options audit.Options
 	want    checker.Outcome
 	why     string // that the violations, or else the reasons, must say
 }{
-	{"otlp-pass.jsonl", forms.Spans, audit.Options{Span: hold}, checker.Pass, ""},
-	{"otlp-violated.jsonl", forms.Spans, audit.Options{Span: hold}, checker.Violated,
+	{"otlp-pass.jsonl", formats.Spans, audit.Options{Span: hold}, checker.Pass, ""},
+	{"otlp-violated.jsonl", formats.Spans, audit.Options{Span: hold}, checker.Violated,
 		"a/1 and b/7 both held inv from 09:00:00.090 to 09:00:00.100"},
-	{"otlp-inconclusive.jsonl", forms.Spans, audit.Options{Span: hold}, checker.Inconclusive, "1 hold was never given up"},
-	{"otlp-pass.json", forms.Spans, audit.Options{Span: hold}, checker.Pass, ""},
-	{"otlp-violated.json", forms.Spans, audit.Options{Span: hold,
+	{"otlp-inconclusive.jsonl", formats.Spans, audit.Options{Span: hold}, checker.Inconclusive, "1 hold was never given up"},
+	{"otlp-pass.json", formats.Spans, audit.Options{Span: hold}, checker.Pass, ""},
+	{"otlp-violated.json", formats.Spans, audit.Options{Span: hold,
 		Map: map[string]string{"client": "k8s.pod.name", "key": "lock.key"}}, checker.Violated, "a and b both held inv"},
-	{"jaeger-pass.json", forms.Spans, audit.Options{Span: hold}, checker.Pass, ""},
-	{"jaeger-violated.json", forms.Spans, audit.Options{Span: hold}, checker.Violated, "a/1 and b/7 both held inv"},
-	{"jaeger-inconclusive.json", forms.Spans, audit.Options{Span: hold}, checker.Inconclusive, "a/1 was granted inv again"},
-	{"zipkin-pass.json", forms.Spans, audit.Options{Span: hold}, checker.Pass, ""},
-	{"zipkin-violated.json", forms.Spans, audit.Options{Span: hold}, checker.Violated, "10.0.0.1/1 and 10.0.0.2/7 both held inv"},
-	{"zipkin-inconclusive.json", forms.Spans, audit.Options{Span: hold}, checker.Inconclusive, "1 hold was never given up"},
-	{"lease-pass.json", forms.Leases, audit.Options{}, checker.Pass, ""},
-	{"lease-pass.json", forms.Leases, audit.Options{Polled: true}, checker.Inconclusive, "looked at now and then"},
-	{"lease-released.json", forms.Leases, audit.Options{}, checker.Pass, ""},
-	{"lease-early.json", forms.Leases, audit.Options{}, checker.Violated,
+	{"jaeger-pass.json", formats.Spans, audit.Options{Span: hold}, checker.Pass, ""},
+	{"jaeger-violated.json", formats.Spans, audit.Options{Span: hold}, checker.Violated, "a/1 and b/7 both held inv"},
+	{"jaeger-inconclusive.json", formats.Spans, audit.Options{Span: hold}, checker.Inconclusive, "a/1 was granted inv again"},
+	{"zipkin-pass.json", formats.Spans, audit.Options{Span: hold}, checker.Pass, ""},
+	{"zipkin-violated.json", formats.Spans, audit.Options{Span: hold}, checker.Violated, "10.0.0.1/1 and 10.0.0.2/7 both held inv"},
+	{"zipkin-inconclusive.json", formats.Spans, audit.Options{Span: hold}, checker.Inconclusive, "1 hold was never given up"},
+	{"lease-pass.json", formats.Leases, audit.Options{}, checker.Pass, ""},
+	{"lease-pass.json", formats.Leases, audit.Options{Polled: true}, checker.Inconclusive, "looked at now and then"},
+	{"lease-released.json", formats.Leases, audit.Options{}, checker.Pass, ""},
+	{"lease-early.json", formats.Leases, audit.Options{}, checker.Violated,
 		"a and b both held kube-system/mgr from 10:39:40.100 to 10:39:42.100"},
-	{"lease-early.json", forms.Leases, audit.Options{Polled: true}, checker.Inconclusive, "1 hold was never given up"},
-	{"lease-missed.json", forms.Leases, audit.Options{}, checker.Inconclusive, "Line 3: changes of the record are missing before it"},
-	{"lease-polled.json", forms.Leases, audit.Options{}, checker.Inconclusive, "the record was looked at now and then"},
-	{"../others/k14-lease-watch.json", forms.Leases, audit.Options{}, checker.Violated,
+	{"lease-early.json", formats.Leases, audit.Options{Polled: true}, checker.Inconclusive, "1 hold was never given up"},
+	{"lease-missed.json", formats.Leases, audit.Options{}, checker.Inconclusive, "Line 3: changes of the record are missing before it"},
+	{"lease-polled.json", formats.Leases, audit.Options{}, checker.Inconclusive, "the record was looked at now and then"},
+	{"../others/k14-lease-watch.json", formats.Leases, audit.Options{}, checker.Violated,
 		"ctl-a and ctl-b both held mgr at 10:39:40.100: ctl-a held it until 10:39:51.731"},
-	{"etcd-pass.json", forms.Etcd, audit.Options{}, checker.Pass, ""},
-	{"etcd-violated.json", forms.Etcd, audit.Options{}, checker.Violated, "a and b both held locks/cron"},
-	{"etcd-missed.json", forms.Etcd, audit.Options{}, checker.Inconclusive, "Line 2: changes of the record are missing before it"},
-	{"shedlock.csv", forms.LockTable, audit.Options{}, checker.Inconclusive,
+	{"etcd-pass.json", formats.Etcd, audit.Options{}, checker.Pass, ""},
+	{"etcd-violated.json", formats.Etcd, audit.Options{}, checker.Violated, "a and b both held locks/cron"},
+	{"etcd-missed.json", formats.Etcd, audit.Options{}, checker.Inconclusive, "Line 2: changes of the record are missing before it"},
+	{"shedlock.csv", formats.LockTable, audit.Options{}, checker.Inconclusive,
 		"Line 5: who held the lock between it and the sample before is not told"},
-	{"lease-early.yaml", forms.Leases, audit.Options{}, checker.Violated,
+	{"lease-early.yaml", formats.Leases, audit.Options{}, checker.Violated,
 		"a and b both held kube-system/mgr at 10:39:40.100: a held it until 10:39:49.700"},
-	{"consul.json", forms.Consul, audit.Options{}, checker.Inconclusive, "Line 3: the record was looked at now and then"},
-	{"consul-missed.txt", forms.Consul, audit.Options{}, checker.Inconclusive, "Line 10: changes of the record are missing before it"},
-	{"liquibase.csv", forms.LockTable, audit.Options{}, checker.Inconclusive,
+	{"consul.json", formats.Consul, audit.Options{}, checker.Inconclusive, "Line 3: the record was looked at now and then"},
+	{"consul-missed.txt", formats.Consul, audit.Options{}, checker.Inconclusive, "Line 10: changes of the record are missing before it"},
+	{"liquibase.csv", formats.LockTable, audit.Options{}, checker.Inconclusive,
 		"Line 4: who held the lock between it and the sample before is not told"},
-	{"liquibase-violated.csv", forms.LockTable, audit.Options{}, checker.Violated,
+	{"liquibase-violated.csv", formats.LockTable, audit.Options{}, checker.Violated,
 		"app-1 (10.0.0.1) and app-2 (10.0.0.2) both held 1 from 10:00:05.100 to 10:00:10.500"},
-	{"monitor-violated.txt", forms.Monitor, audit.Options{}, checker.Violated, "a-1 and b-1 both held cron from"},
-	{"monitor-evalsha-violated.txt", forms.Monitor, audit.Options{}, checker.Violated, "a-1 and b-1 both held cron from"},
-	{"monitor-redisson-violated.txt", forms.Monitor, audit.Options{}, checker.Violated, "u1:1 and u2:9 both held job from"},
-	{"monitor-correct.txt", forms.Monitor, audit.Options{}, checker.Inconclusive, "Line 2 and 2 lines like it: MONITOR shows no replies"},
-	{"monitor-redisson.txt", forms.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
-	{"monitor-redlock.txt", forms.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
-	{"monitor-loop.txt", forms.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
-	{"monitor-loop-bare.txt", forms.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
-	{"shedlock-violated.csv", forms.LockTable, audit.Options{}, checker.Violated,
+	{"monitor-violated.txt", formats.Monitor, audit.Options{}, checker.Violated, "a-1 and b-1 both held cron from"},
+	{"monitor-evalsha-violated.txt", formats.Monitor, audit.Options{}, checker.Violated, "a-1 and b-1 both held cron from"},
+	{"monitor-redisson-violated.txt", formats.Monitor, audit.Options{}, checker.Violated, "u1:1 and u2:9 both held job from"},
+	{"monitor-correct.txt", formats.Monitor, audit.Options{}, checker.Inconclusive, "Line 2 and 2 lines like it: MONITOR shows no replies"},
+	{"monitor-redisson.txt", formats.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
+	{"monitor-redlock.txt", formats.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
+	{"monitor-loop.txt", formats.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
+	{"monitor-loop-bare.txt", formats.Monitor, audit.Options{}, checker.Inconclusive, "MONITOR shows no replies"},
+	{"shedlock-violated.csv", formats.LockTable, audit.Options{}, checker.Violated,
 		"w1 and w2 both held report from 10:00:05.100 to 10:00:10.500"},
 }
 
@@ -80,7 +80,7 @@ func TestNoTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	s, err := audit.Read(file, "etcd", forms.Etcd, audit.Options{})
+	s, err := audit.Read(file, "etcd", formats.Etcd, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if format, err := forms.Detect(text, c.file, len(c.options.Map) > 0); format != c.format {
+		if format, err := formats.Detect(text, c.file, len(c.options.Map) > 0); format != c.format {
 			t.Errorf("%s is taken for %q (%v)", c.file, format, err)
 		}
 		s, err := audit.Read(strings.NewReader(string(text)), c.file, c.format, c.options)
@@ -130,7 +130,7 @@ func TestSpansAsked(t *testing.T) {
 		"no JSON":   {strings.Replace(trace, `"spans"`, `spans`, 1), hold, "t.json:25:"},
 		"no trace":  {`{"resourceSpans":[]}`, hold, "it is no trace"},
 	} {
-		s, err := audit.Read(strings.NewReader(c.text), "t.json", forms.Spans, audit.Options{Span: c.span})
+		s, err := audit.Read(strings.NewReader(c.text), "t.json", formats.Spans, audit.Options{Span: c.span})
 		if err == nil {
 			s.Close()
 		}
@@ -146,7 +146,7 @@ func TestCutTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, s := judgeText(t, string(text[:len(text)-30]), "t.json", forms.Spans, audit.Options{Span: hold})
+	v, s := judgeText(t, string(text[:len(text)-30]), "t.json", formats.Spans, audit.Options{Span: hold})
 	if v.Outcome != checker.Inconclusive || !strings.Contains(said(s, v), "Line 4: the file ends within this record") {
 		t.Errorf("%s\n%s", v.Outcome, said(s, v))
 	}
@@ -160,21 +160,21 @@ func TestSamplesRefused(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		text   string
-		format forms.Format
+		format formats.Format
 		want   string
 	}{
-		"not in order": {of("7", "a") + of("5", "b"), forms.Leases, "s:2: version 5 comes after version 7 of line 1"},
-		"no times": {strings.Replace(of("7", "a"), "renewTime", "time", 1), forms.Leases,
+		"not in order": {of("7", "a") + of("5", "b"), formats.Leases, "s:2: version 5 comes after version 7 of line 1"},
+		"no times": {strings.Replace(of("7", "a"), "renewTime", "time", 1), formats.Leases,
 			"s:1: the Lease has a holder, and says neither"},
-		"no time":     {strings.Replace(of("7", "a"), "10:39", "25:39", 1), forms.Leases, "s:1: "},
-		"no Lease":    {`{"kind":"Pod"}`, forms.Leases, "it is no sample of who holds a lock"},
-		"no revision": {`{"Events":[{"kv":{"key":"aw=="}}]}`, forms.Etcd, "s:1: an event needs its key and mod_revision"},
-		"no type":     {`{"Events":[{"type":7,"kv":{"key":"aw==","mod_revision":3}}]}`, forms.Etcd, "s:1: an event of the type 7"},
-		"no column":   {"name,lock_until,locked_at\n", forms.LockTable, "s:1: a table of locks needs a column locked_by"},
-		"no date": {"name,lock_until,locked_at,locked_by\n\nk,never,2026-01-01T00:00:00Z,a\n", forms.LockTable,
+		"no time":     {strings.Replace(of("7", "a"), "10:39", "25:39", 1), formats.Leases, "s:1: "},
+		"no Lease":    {`{"kind":"Pod"}`, formats.Leases, "it is no sample of who holds a lock"},
+		"no revision": {`{"Events":[{"kv":{"key":"aw=="}}]}`, formats.Etcd, "s:1: an event needs its key and mod_revision"},
+		"no type":     {`{"Events":[{"type":7,"kv":{"key":"aw==","mod_revision":3}}]}`, formats.Etcd, "s:1: an event of the type 7"},
+		"no column":   {"name,lock_until,locked_at\n", formats.LockTable, "s:1: a table of locks needs a column locked_by"},
+		"no date": {"name,lock_until,locked_at,locked_by\n\nk,never,2026-01-01T00:00:00Z,a\n", formats.LockTable,
 			"s:3: lock_until: no time that is known here"},
 		"of other zone": {"name,lock_until,locked_at,locked_by\nk,2026-01-01 00:00:00,2026-01-01T00:00:00Z,a\n",
-			forms.LockTable, "this time has a zone, and that of line 2 has none"},
+			formats.LockTable, "this time has a zone, and that of line 2 has none"},
 	} {
 		s, err := audit.Read(strings.NewReader(c.text), "s", c.format, audit.Options{})
 		if err == nil {
@@ -189,7 +189,7 @@ func TestSamplesRefused(t *testing.T) {
 // TestLeaseWithin: a log whose objects have a Lease within is a log.
 func TestLeaseWithin(t *testing.T) {
 	const log = `{"kind":"Event","stage":"ResponseComplete","requestObject":{"kind":"Lease"},"ts":1}` + "\n"
-	if format, err := forms.Detect([]byte(log), "x", false); format != forms.JSON {
+	if format, err := formats.Detect([]byte(log), "x", false); format != formats.JSON {
 		t.Error(format, err)
 	}
 }
@@ -197,7 +197,7 @@ func TestLeaseWithin(t *testing.T) {
 // TestOtherYAML: an object in YAML that is no Lease is refused, and so is a
 // Lease that makes no sense.
 func TestOtherYAML(t *testing.T) {
-	if _, err := forms.Detect([]byte("apiVersion: v1\nkind: Pod\n"), "x", false); err == nil ||
+	if _, err := formats.Detect([]byte("apiVersion: v1\nkind: Pod\n"), "x", false); err == nil ||
 		!strings.Contains(err.Error(), "only Leases say who holds a lock") {
 		t.Error(err)
 	}
@@ -205,7 +205,7 @@ func TestOtherYAML(t *testing.T) {
 	for text, want := range map[string]string{lease +
 		"spec:\n  holderIdentity: a\n": "y:1: the Lease has a holder, and says neither",
 		lease + "---\n\n" + lease + "spec: [\n": "y:7: no YAML that is read here (kubectl also prints JSON: -o json)"} {
-		if _, err := audit.Read(strings.NewReader(text), "y", forms.Leases, audit.Options{}); err == nil ||
+		if _, err := audit.Read(strings.NewReader(text), "y", formats.Leases, audit.Options{}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -263,7 +263,7 @@ func TestEarlyTakeovers(t *testing.T) {
 			}
 			log.WriteString(object + "\n")
 		}
-		v, s := judgeText(t, log.String(), "l", forms.Leases, audit.Options{})
+		v, s := judgeText(t, log.String(), "l", formats.Leases, audit.Options{})
 		if v.Outcome != c.want {
 			t.Errorf("%s: %s, want %s\n%s", name, v.Outcome, c.want, said(s, v))
 		}
@@ -273,25 +273,25 @@ func TestEarlyTakeovers(t *testing.T) {
 
 func FuzzLeases(f *testing.F) {
 	seed(f, "testdata/records/lease-*")
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Leases) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, formats.Leases) })
 }
 
 func FuzzEtcd(f *testing.F) {
 	seed(f, "testdata/records/etcd-*")
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Etcd) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, formats.Etcd) })
 }
 
 func FuzzLockTable(f *testing.F) {
 	seed(f, "testdata/records/shedlock*", "testdata/records/liquibase*")
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.LockTable) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, formats.LockTable) })
 }
 
 func FuzzSpans(f *testing.F) {
 	seed(f, "testdata/records/otlp-*", "testdata/records/jaeger-*", "testdata/records/zipkin-*")
-	f.Fuzz(func(t *testing.T, data []byte) { tryWith(t, data, forms.Spans, audit.Options{Span: hold}) })
+	f.Fuzz(func(t *testing.T, data []byte) { tryWith(t, data, formats.Spans, audit.Options{Span: hold}) })
 }
 
 func FuzzConsul(f *testing.F) {
 	seed(f, "testdata/records/consul*")
-	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, forms.Consul) })
+	f.Fuzz(func(t *testing.T, data []byte) { try(t, data, formats.Consul) })
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // released follows a release.
@@ -13,7 +13,7 @@ func (t *tracer) released(la *lane, i int32) {
 	if o.Outcome == history.Info || o.Outcome == history.TypeNone {
 		la.adrift = i
 	}
-	at := t.which(la, o.Token)
+	at := t.openHold(la, o.Token)
 	if t.options.Permits > 1 && o.Token == 0 {
 		at = t.untried(la)
 	}
@@ -109,7 +109,7 @@ func (t *tracer) releasedEither(la *lane, i int32, at int) {
 	older.ended = true
 	la.open = slices.Delete(la.open, at, at+1)
 	a := *t.log.ops.At(older.acquire)
-	first := t.log.ops.Add(op{Call: forms.Call{Kind: history.Acquire, Outcome: history.OK, Inv: o.Inv, Ret: o.Inv,
+	first := t.log.ops.Add(op{Call: formats.Call{Kind: history.Acquire, Outcome: history.OK, Inv: o.Inv, Ret: o.Inv,
 		Key: o.Key, Owner: o.Owner,
 		Line: a.Line, EndLine: a.EndLine}, start: a.begin(), end: o.finish(), order: o.order - 1})
 	t.instant(la, first, i)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
 )
@@ -108,9 +108,9 @@ func TestRoom(t *testing.T) {
 	}
 	for seed := range uint64(logs) {
 		text, o := randomLog(rand.New(rand.NewPCG(seed, 5)))
-		want := told([]byte(text), forms.CSV, o, o.block)
+		want := told([]byte(text), formats.CSV, o, o.block)
 		o.keep, o.block = cramped, 100
-		if got := told([]byte(text), forms.CSV, o, o.block); got != want {
+		if got := told([]byte(text), formats.CSV, o, o.block); got != want {
 			a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
 			i := 0
 			for i < min(len(a), len(b))-1 && a[i] == b[i] {
@@ -128,7 +128,7 @@ func TestRoom(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	t.Setenv("TMPDIR", "/nonexistent")
 	text := "time,client,event\n" + strings.Repeat("1,a,grant\n2,a,release\n", 20)
-	_, err := Read(strings.NewReader(text), "log", forms.CSV, Options{keep: cramped})
+	_, err := Read(strings.NewReader(text), "log", formats.CSV, Options{keep: cramped})
 	if err == nil || !strings.Contains(err.Error(), "/nonexistent") {
 		t.Errorf("the error is %v", err)
 	}

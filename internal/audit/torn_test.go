@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 const (
@@ -50,7 +50,7 @@ func TestTornRecords(t *testing.T) {
 			"at the end":             {tornHead + tornRest + piece, 6},
 			"at the end of the line": {tornHead + tornRest + piece + "\n", 6},
 		} {
-			v, s := judgeText(t, c.log, "log", forms.CSV, audit.Options{})
+			v, s := judgeText(t, c.log, "log", formats.CSV, audit.Options{})
 			text, left := said(s, v), strings.Join(s.Left, "\n")
 			if v.Outcome != checker.Inconclusive ||
 				!strings.Contains(text, fmt.Sprintf("Line %d: it is left out, and seems to tell of a lock", c.line)) {
@@ -61,7 +61,7 @@ func TestTornRecords(t *testing.T) {
 			}
 			s.Close()
 		}
-		p, err := audit.NewParser("log", []byte(tornHead+piece+"\n"+tornRest), forms.CSV, audit.Options{})
+		p, err := audit.NewParser("log", []byte(tornHead+piece+"\n"+tornRest), formats.CSV, audit.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,11 +77,11 @@ func TestUnendedLine(t *testing.T) {
 	table := "ts,pod,lock,event\n1,a,k,acquired\n2,a,k,released\n3,b,k,acquired\n4,b,k,released\n5,c,k,acq"
 	text := strings.ReplaceAll(strings.TrimPrefix(table, "ts,pod,lock,event\n"), ",", " ")
 	pattern := audit.Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<key>\S+) (?P<event>\S+)`}
-	for format, c := range map[forms.Format]struct {
+	for format, c := range map[formats.Format]struct {
 		log     string
 		options audit.Options
 		line    int
-	}{forms.CSV: {table, audit.Options{}, 6}, forms.Text: {text, pattern, 5}} {
+	}{formats.CSV: {table, audit.Options{}, 6}, formats.Text: {text, pattern, 5}} {
 		v, s := judgeText(t, c.log, "log", format, c.options)
 		if got := said(s, v); v.Outcome != checker.Inconclusive || !strings.Contains(got, fmt.Sprintf("Line %d: it is left out", c.line)) {
 			t.Errorf("%s: %s\n%s", format, v.Outcome, got)
@@ -98,7 +98,7 @@ func TestUnendedLine(t *testing.T) {
 // one, and a quote that is not closed takes no violation along.
 func TestQuotesOverLines(t *testing.T) {
 	log := "ts,pod,event,lock,note\n1,a,acquired,k,\"one\n\ntwo, \"\"three\"\"\n\"\n2,c,busy,k,\"cut\n3,b,acquired,k,\"four\nfive\"\n4,a,released,k,\n5,b,released,k,six\n"
-	v, s := judgeText(t, log, "log", forms.CSV, audit.Options{})
+	v, s := judgeText(t, log, "log", formats.CSV, audit.Options{})
 	defer s.Close()
 	if text := said(s, v); v.Outcome != checker.Violated || !strings.Contains(text, "a and b both held k from 3.000 s to 4.000 s") {
 		t.Errorf("%s\n%s", v.Outcome, text)
@@ -121,23 +121,23 @@ func TestBannersInCSV(t *testing.T) {
 		"uired":                 checker.Inconclusive,
 		"panic: a, b":           checker.Inconclusive,
 	} {
-		v, s := judgeText(t, tornHead+banner+"\n"+tornRest, "log", forms.CSV, audit.Options{})
+		v, s := judgeText(t, tornHead+banner+"\n"+tornRest, "log", formats.CSV, audit.Options{})
 		if v.Outcome != want {
 			t.Errorf("%q: %s\n%s", banner, v.Outcome, said(s, v))
 		}
 		s.Close()
 	}
 	before := "sep=,\nExporter 1.2\n" + tornHead + tornRest
-	if format, err := forms.Detect([]byte(before), "log", false); format != forms.CSV {
+	if format, err := formats.Detect([]byte(before), "log", false); format != formats.CSV {
 		t.Errorf("taken for %q, %v", format, err)
 	}
-	v, s := judgeText(t, before, "log", forms.CSV, audit.Options{})
+	v, s := judgeText(t, before, "log", formats.CSV, audit.Options{})
 	defer s.Close()
 	if _, line := s.Lines(1); v.Outcome != checker.Pass || line != 4 ||
 		!strings.Contains(strings.Join(s.Left, "\n"), "before the names of the columns: 2") {
 		t.Errorf("%s, line %d, %s", said(s, v), line, s.Left)
 	}
-	lines, err := audit.Explain("log", []byte(before), forms.CSV, audit.Options{}, 4)
+	lines, err := audit.Explain("log", []byte(before), formats.CSV, audit.Options{}, 4)
 	if err != nil || len(lines) != 4 || lines[2].Line != 3 ||
 		!strings.HasPrefix(lines[2].Text, "the names of the columns") || !strings.HasSuffix(lines[3].Text, `client "a": grant "k"`) {
 		t.Errorf("%+v, %v", lines, err)
@@ -152,7 +152,7 @@ func TestNothingWhole(t *testing.T) {
 		"ts,po\n" + tornRest:                         "log:2:1: wrong number of fields",
 		"ts,\"pod,event,lock\n" + tornRest:           "extraneous or missing",
 	} {
-		if _, err := audit.Read(strings.NewReader(log), "log", forms.CSV, audit.Options{}); err == nil ||
+		if _, err := audit.Read(strings.NewReader(log), "log", formats.CSV, audit.Options{}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", log, err, want)
 		}
@@ -162,14 +162,14 @@ func TestNothingWhole(t *testing.T) {
 // TestNamelessLocks: a line that names no lock, where others do, may be about any lock.
 func TestNamelessLocks(t *testing.T) {
 	nameless := "2026-01-01T00:00:05Z,c,acquired,\n2026-01-01T00:00:06Z,c,released,\n"
-	v, s := judgeText(t, tornHead+tornRest+nameless, "log", forms.CSV, audit.Options{})
+	v, s := judgeText(t, tornHead+tornRest+nameless, "log", formats.CSV, audit.Options{})
 	if text := said(s, v); v.Outcome != checker.Inconclusive ||
 		!strings.Contains(text, "Line 6 and 1 line like it: it names no lock, and other lines do") {
 		t.Errorf("%s\n%s", v.Outcome, text)
 	}
 	s.Close()
 	all := strings.ReplaceAll(tornHead+tornRest, ",k\n", ",\n")
-	if v, s = judgeText(t, all, "log", forms.CSV, audit.Options{}); v.Outcome != checker.Pass {
+	if v, s = judgeText(t, all, "log", formats.CSV, audit.Options{}); v.Outcome != checker.Pass {
 		t.Errorf("no line names a lock: %s\n%s", v.Outcome, said(s, v))
 	}
 	s.Close()
@@ -194,7 +194,7 @@ func TestTornRelease(t *testing.T) {
 		"in no order":                 {head + b + a + cut, checker.Inconclusive},
 	} {
 		for _, validity := range []audit.Validity{{Released: true}, {TTL: time.Minute}} {
-			v, s := judgeText(t, c.log, "log", forms.CSV, audit.Options{Validity: &validity})
+			v, s := judgeText(t, c.log, "log", formats.CSV, audit.Options{Validity: &validity})
 			if v.Outcome != c.want {
 				t.Errorf("%s, %+v: %s\n%s", name, validity, v.Outcome, said(s, v))
 			}
@@ -206,7 +206,7 @@ func TestTornRelease(t *testing.T) {
 // TestTornTable: a row of a lock table that is torn refuses nothing, and is told.
 func TestTornTable(t *testing.T) {
 	const table = "name,lock_until,locked_at,locked_by\njob,2026-04-01T10:00:30.000Z,2026-04-01T10:00:00.000Z,a\n%sjob,2026-04-01T10:01:40.000Z,2026-04-01T10:01:10.000Z,b\n"
-	v, s := judgeText(t, fmt.Sprintf(table, "job,2026-04-01T10:0\n"), "t", forms.LockTable, audit.Options{})
+	v, s := judgeText(t, fmt.Sprintf(table, "job,2026-04-01T10:0\n"), "t", formats.LockTable, audit.Options{})
 	defer s.Close()
 	if text := said(s, v); v.Outcome != checker.Inconclusive ||
 		!strings.Contains(text, "Line 3: it is left out, for it has not as many columns as the heading") {

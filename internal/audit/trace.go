@@ -36,7 +36,7 @@ func trace(l *log, o Options) *tracer {
 
 // lookAhead notes of each op whether its owner's next one on the key is a
 // release that was answered ok.
-func (t *tracer) lookAhead(in *spill.Cursor[moment]) {
+func (t *tracer) lookAhead(in *spill.Cursor[endpoint]) {
 	last := map[place]int32{}
 	for m := in.Next(); m != nil; m = in.Next() {
 		t.log.ops.Trim()

@@ -2,7 +2,7 @@ package audit
 
 import (
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
 )
@@ -124,7 +124,7 @@ func (t *tracer) under(h *hold, o *op) {
 // say adds an op under a hold, at an instant.
 func (t *tracer) say(h *hold, kind history.Kind, outcome history.Type, at int64, order int32) *op {
 	a := t.log.ops.See(h.acquire)
-	return t.log.ops.At(t.log.ops.Add(op{Call: forms.Call{Kind: kind, Outcome: outcome, Inv: at, Ret: at, Key: a.Key,
+	return t.log.ops.At(t.log.ops.Add(op{Call: formats.Call{Kind: kind, Outcome: outcome, Inv: at, Ret: at, Key: a.Key,
 		Owner: a.Owner,
 		Line:  a.EndLine, EndLine: a.EndLine}, grant: h.acquire + 1, order: order}))
 }

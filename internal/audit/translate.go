@@ -38,10 +38,10 @@ func translate(l *log, o Options) (*Source, error) {
 		return nil, err
 	}
 	l.read = l.ops.Length
-	t.known()
+	t.addImplied()
 	var holds, tokens string
 	// which needs no op
-	doubts := spill.Aside(func() { holds, tokens = t.doubtHolds(), t.doubtTokens() })
+	doubts := spill.Aside(func() { holds, tokens = t.uncertainHolds(), t.uncertainTokens() })
 	defer func() { <-doubts }()
 	out, entries := newEmitter(t)
 	spill.Join(doubts)
@@ -142,7 +142,7 @@ func (t *tracer) doubts(entries int, holds, tokens string) map[string]string {
 	add(history.FactHolds, holds)
 	add(history.FactTokens, tokens)
 	if entries+t.unordered+t.loose > 0 {
-		add(history.FactWrites, t.doubtWrites(holds))
+		add(history.FactWrites, t.uncertainWrites(holds))
 	}
 	return doubts
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // TestCorrectLocksAreNotAccused: the logs of a lease that does what it should,
@@ -32,7 +32,7 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 			{}, {Validity: &audit.Validity{TTL: time.Duration(ttl) * time.Millisecond}}, {Tokens: "none"}, {Tokens: "version"},
 		} {
 			o.ClockError = time.Duration(errs) * time.Millisecond
-			v, _ := judgeText(t, text, "a.csv", forms.CSV, o)
+			v, _ := judgeText(t, text, "a.csv", formats.CSV, o)
 			for _, p := range v.Properties {
 				if p.Outcome == checker.Violated {
 					t.Fatalf("seed %d, TTL %d ms, error %d ms, %+v: %s\n%s", seed, ttl, errs, o, p.Violations[0].Text, text)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
@@ -34,15 +34,15 @@ type Telling struct {
 // text, one record a line.
 type Parser struct {
 	events  *gatherer
-	lines   *forms.ByLine
-	format  forms.Format
+	lines   *formats.ByLine
+	format  formats.Format
 	options Options
 	named   bool // some line named a lock
 }
 
 // NewParser finds the columns of a log of which the first lines are known: for CSV the heading, and
 // what follows it. The error is that of Read, such as *Ambiguous. What it chose stays as it is.
-func NewParser(name string, head []byte, format forms.Format, o Options) (*Parser, error) {
+func NewParser(name string, head []byte, format formats.Format, o Options) (*Parser, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func NewParser(name string, head []byte, format forms.Format, o Options) (*Parse
 	if p.options.Map == nil {
 		p.options.Map = map[string]string{}
 	}
-	if format != forms.JSON { // a member may come late
+	if format != formats.JSON { // a member may come late
 		for f, name := range words.Fields {
 			p.options.Map[name] = cmp.Or(l.Lines.Columns.Column(words.Field(f)), words.NoColumn)
 		}
@@ -93,7 +93,7 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	case got.Found.Telling.N > 0:
 		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)),
 			Err: errTelling}
-	case p.format == forms.CSV && got.Found.Skipped > 0: // between rows of a table nothing else is expected
+	case p.format == formats.CSV && got.Found.Skipped > 0: // between rows of a table nothing else is expected
 		got.Err = &history.SyntaxError{File: p.events.log.Name, Line: number, Near: remarks.Excerpt(string(text)),
 			Err: errNoRecord}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // Client 2 is named first in the options and second in the log; it is frozen
@@ -24,7 +24,7 @@ const frozenLog = `{"time":1700000000.000,"end":1700000000.100,"client":"b","eve
 
 func weave(t *testing.T, log string, faults ...history.Event) *history.History {
 	t.Helper()
-	s, err := Read(strings.NewReader(log), "log", forms.JSON, Options{Clients: []string{"a", "b"}, Validity: &Validity{TTL: 1e9}})
+	s, err := Read(strings.NewReader(log), "log", formats.JSON, Options{Clients: []string{"a", "b"}, Validity: &Validity{TTL: 1e9}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 )
 
 // TestAccount: each service that has users lets its account in, everywhere where clients
@@ -27,20 +28,20 @@ func TestAccount(t *testing.T) {
 	} {
 		t.Run(service.name, func(t *testing.T) {
 			t.Parallel()
-			needService(t, service.name)
-			s := start(t, service.name)
+			backendstest.Need(t, service.name)
+			s := backendstest.Start(t, service.name)
 			admits(t, s, service.try)
 			if service.name == "mariadb-galera" {
 				return // a node that comes back takes half a minute to catch up with the others
 			}
 			n := s.Nodes[0]
-			if _, err := n.Kill(limit(t)); err != nil {
+			if _, err := n.Kill(backendstest.Limit(t)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := n.Start(limit(t), true); err != nil {
+			if _, err := n.Start(backendstest.Limit(t), true); err != nil {
 				t.Fatal(err)
 			}
-			if err := n.Await(limit(t)); err != nil {
+			if err := n.Await(backendstest.Limit(t)); err != nil {
 				t.Fatal(err)
 			}
 			admits(t, s, service.try)
@@ -58,10 +59,10 @@ func admits(t *testing.T, s *backends.Service, try func(context.Context, string,
 	right, wrong := *account, *account
 	wrong.Password += "?"
 	for _, n := range s.Nodes {
-		if err := try(limit(t), n.Addr, right); err != nil {
+		if err := try(backendstest.Limit(t), n.Addr, right); err != nil {
 			t.Errorf("%s: %v", n.Name, err)
 		}
-		if err := try(limit(t), n.Addr, wrong); err == nil {
+		if err := try(backendstest.Limit(t), n.Addr, wrong); err == nil {
 			t.Errorf("%s lets a client in with a wrong password", n.Name)
 		}
 	}
@@ -105,7 +106,7 @@ func tryMariaDB(ctx context.Context, addr string, a backends.Account) error {
 func TestNoAccount(t *testing.T) {
 	t.Setenv(backends.RedisVar, "miniredis")
 	for _, name := range []string{"redis", "etcd"} {
-		if a := start(t, name).Account(); a != nil {
+		if a := backendstest.Start(t, name).Account(); a != nil {
 			t.Errorf("%s tells of the account %+v", name, a)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 )
@@ -40,9 +41,9 @@ func checkUp(t *testing.T, s *backends.Service, nodes int) {
 }
 
 func TestRedis(t *testing.T) {
-	needRedis(t)
+	backendstest.NeedRedis(t)
 	began := time.Now()
-	s := start(t, "redis")
+	s := backendstest.Start(t, "redis")
 	t.Logf("redis up in %v", time.Since(began))
 	checkUp(t, s, 1)
 	if !number.MatchString(s.Version) || len(s.StandIns()) != 0 || len(s.Notes) == 0 {
@@ -55,7 +56,7 @@ func TestRedis(t *testing.T) {
 	}
 	config := goredis.NewClient(&goredis.Options{Addr: s.Addrs()[0], Protocol: 2})
 	defer config.Close()
-	if kept, err := config.ConfigGet(limit(t), "save").Result(); err != nil || kept["save"] != "" {
+	if kept, err := config.ConfigGet(backendstest.Limit(t), "save").Result(); err != nil || kept["save"] != "" {
 		t.Errorf("redis saves by itself: %v, %v", kept, err)
 	}
 }
@@ -70,16 +71,16 @@ func TestRedisFive(t *testing.T) {
 				needed = 1 // for all of them
 				t.Setenv(backends.RedisVar, "miniredis")
 			} else {
-				needRedis(t)
+				backendstest.NeedRedis(t)
 			}
 			began := time.Now()
-			s := start(t, "redis-five")
+			s := backendstest.Start(t, "redis-five")
 			t.Logf("five up in %v", time.Since(began))
 			checkUp(t, s, 5)
 			if len(s.StandIns()) != needed || needed == 1 && !strings.HasPrefix(s.StandIns()[0], "miniredis stands in for Redis, because") {
 				t.Errorf("stand-ins %q", s.StandIns())
 			}
-			ctx := limit(t)
+			ctx := backendstest.Limit(t)
 			for i, n := range s.Nodes {
 				if want := fmt.Sprintf("redis-%d", i+1); n.Name != want {
 					t.Errorf("node %d is named %s", i+1, n.Name)
@@ -109,7 +110,7 @@ func TestRedisFive(t *testing.T) {
 // TestMiniredis: the stand-in names itself, and its keys expire by the clock, never early.
 func TestMiniredis(t *testing.T) {
 	t.Setenv(backends.RedisVar, "miniredis")
-	s := start(t, "redis")
+	s := backendstest.Start(t, "redis")
 	checkUp(t, s, 1)
 	if len(s.StandIns()) != 1 || !strings.Contains(s.StandIns()[0], "stands in for Redis") || !strings.HasPrefix(s.Version, "miniredis ") {
 		t.Errorf("version %q, stand-ins %q", s.Version, s.StandIns())
@@ -119,7 +120,7 @@ func TestMiniredis(t *testing.T) {
 	}
 	c := goredis.NewClient(&goredis.Options{Addr: s.Addrs()[0], Protocol: 2})
 	defer c.Close()
-	ctx := limit(t)
+	ctx := backendstest.Limit(t)
 	const ttl = 60 * time.Millisecond
 	for range 5 {
 		began := time.Now()
@@ -153,7 +154,7 @@ func TestEtcd(t *testing.T) {
 		t.Setenv(name, "http://127.0.0.1:1") // the user's; nothing of ours may go there
 	}
 	began := time.Now()
-	s := start(t, "etcd")
+	s := backendstest.Start(t, "etcd")
 	t.Logf("etcd ×3 up in %v", time.Since(began))
 	for _, name := range proxies {
 		os.Unsetenv(name)
@@ -167,7 +168,7 @@ func TestEtcd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	ctx := limit(t)
+	ctx := backendstest.Limit(t)
 	// The shortest lease that a lock can ask for is granted as it is.
 	lease, err := c.Grant(ctx, 1)
 	if err != nil || lease.TTL != 1 {
@@ -179,7 +180,7 @@ func TestEtcd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put := limit(t)
+		put := backendstest.Limit(t)
 		for _, other := range s.Nodes {
 			if other == n {
 				continue
@@ -226,7 +227,7 @@ func server(t *testing.T, text string) {
 func TestVersionThatNeverEnds(t *testing.T) {
 	server(t, "if [ \"$1\" = --version ]; then sleep 100 & echo v=9.9.9; exit; fi\necho 'a child keeps the output'; exit 3\n")
 	began := time.Now()
-	checkFailure(t, limit(t), "a child keeps the output", "exit status 3")
+	checkFailure(t, backendstest.Limit(t), "a child keeps the output", "exit status 3")
 	if took := time.Since(began); took > 90*time.Second {
 		t.Errorf("noticed after %v", took)
 	}
@@ -237,7 +238,7 @@ func TestVersionThatNeverEnds(t *testing.T) {
 func TestDiesAtStart(t *testing.T) {
 	program(t, "echo 'bad directive in line 7' >&2\nexit 3\n")
 	began := time.Now()
-	checkFailure(t, limit(t), "bad directive in line 7", "exit status 3")
+	checkFailure(t, backendstest.Limit(t), "bad directive in line 7", "exit status 3")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("noticed after %v", took)
 	}
@@ -295,7 +296,7 @@ func says(t *testing.T, err error, words ...string) {
 
 // TestDeath: a node that dies in the run is told, once, with the end of its log.
 func TestDeath(t *testing.T) {
-	s := start(t, "etcd")
+	s := backendstest.Start(t, "etcd")
 	victim := s.Nodes[1]
 	if err := victim.Process.Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -305,7 +306,7 @@ func TestDeath(t *testing.T) {
 		if !strings.Contains(err.Error(), victim.Name) || !strings.Contains(err.Error(), "killed") {
 			t.Error(err)
 		}
-	case <-limit(t).Done():
+	case <-backendstest.Limit(t).Done():
 		t.Fatal("nobody told")
 	}
 	if err := s.Alive(); err == nil || !strings.Contains(err.Error(), victim.Name) {
@@ -331,18 +332,18 @@ func TestDeath(t *testing.T) {
 func TestNodesEndOnRequest(t *testing.T) {
 	t.Setenv(backends.RedisVar, "miniredis")
 	n, _ := hoststest.Network(t)
-	node, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "sqlite", Logs: t.TempDir()})
+	node, err := backends.StartStore(backendstest.Limit(t), n, backends.StoreSpec{Engine: "sqlite", Logs: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := append(append([]*backends.Node{node.Node}, start(t, "redis").Nodes...), start(t, "etcd").Nodes...)
+	nodes := append(append([]*backends.Node{node.Node}, backendstest.Start(t, "redis").Nodes...), backendstest.Start(t, "etcd").Nodes...)
 	for _, n := range nodes {
 		if err := n.Process.Signal(unix.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, n := range nodes {
-		if err := n.Process.Wait(limit(t)); err != nil {
+		if err := n.Process.Wait(backendstest.Limit(t)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -350,16 +351,17 @@ func TestNodesEndOnRequest(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	n, _ := hoststest.Network(t)
-	_, err := backends.Start(limit(t), n, backends.Spec{Service: "mongodb", Logs: t.TempDir()})
+	_, err := backends.Start(backendstest.Limit(t), n, backends.Spec{Service: "mongodb", Logs: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(),
 		"redis, redis-five, redis-failover, etcd, zookeeper, postgres, postgres-pgbouncer, memcached, nats, consul, mariadb, mariadb-galera, s3, dynamodb, kubernetes") {
 		t.Errorf("mongodb: %v", err)
 	}
-	if s, err := backends.Start(limit(t), n, backends.Spec{Logs: t.TempDir()}); err != nil || len(s.Nodes) != 0 || s.Close() != nil {
+	s, err := backends.Start(backendstest.Limit(t), n, backends.Spec{Logs: t.TempDir()})
+	if err != nil || len(s.Nodes) != 0 || s.Close() != nil {
 		t.Errorf("no service: %+v, %v", s, err)
 	}
 	t.Setenv(backends.RedisVar, "/no/such/program")
-	if _, err := backends.Start(limit(t), n, backends.Spec{Service: "redis", Logs: t.TempDir()}); err == nil ||
+	if _, err := backends.Start(backendstest.Limit(t), n, backends.Spec{Service: "redis", Logs: t.TempDir()}); err == nil ||
 		!strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("no such program: %v", err)
 	}

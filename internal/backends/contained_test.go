@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 )
 
@@ -18,8 +20,8 @@ import (
 func TestContained(t *testing.T) {
 	t.Parallel()
 	for name, needs := range map[string]func(testing.TB){
-		"redis": needRedis, "redis-failover": needRedis, "zookeeper": needZooKeeper, "postgres": needPostgres,
-		"postgres-pgbouncer": needPgBouncer, "memcached": needMemcached,
+		"redis": backendstest.NeedRedis, "redis-failover": backendstest.NeedRedis, "zookeeper": needs("zookeeper"), "postgres": needs("postgres"),
+		"postgres-pgbouncer": needs("postgres-pgbouncer"), "memcached": needs("memcached"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			needs(t)
@@ -36,13 +38,13 @@ func TestContained(t *testing.T) {
 			}
 			spec := backends.Spec{Service: name, Logs: t.TempDir()}
 			for _, n := range k.Nodes {
-				if err := network.Await(limit(t), at[n.Name]); err != nil {
+				if err := network.Await(backendstest.Limit(t), at[n.Name]); err != nil {
 					t.Fatal(err)
 				}
 				spec.Attached = append(spec.Attached,
-					backends.Attached{Name: n.Name, Host: at[n.Name], Process: contain(t, k, n, p, at[n.Name], spec.Logs)})
+					agent.Attached{Name: n.Name, Host: at[n.Name], Process: contain(t, k, n, p, at[n.Name], spec.Logs)})
 			}
-			s, err := backends.Start(limit(t), network, spec)
+			s, err := backends.Start(backendstest.Limit(t), network, spec)
 			if err != nil {
 				t.Fatal(err)
 			}

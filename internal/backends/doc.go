@@ -13,7 +13,7 @@
 //     sentence that every output must show.
 //   - redis-five: five of them that know nothing of each other.
 //   - redis-failover: a primary, a replica and three sentinels, which take a silent server for down
-//     after 500 ms. Clients are given the sentinels' addresses and FailoverMaster.
+//     after 500 ms. Clients are given the sentinels' addresses, and logins.RedisPrimary.
 //   - etcd: three members of the real etcd server, which is compiled in, on three hosts. Heartbeats
 //     are sent every 50 ms, and an election starts after 500 ms without one, so that a lease may be
 //     as short as one second. Writes are not forced to disk (--unsafe-no-fsync): the data lies on a

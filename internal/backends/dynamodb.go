@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	dynamo "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 const dynamodbPort = 4567
@@ -65,15 +67,12 @@ func dynamodbTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 	return t, err
 }
 
-// DynamoDBTable is the table that locks use, of items by the key "k".
-const DynamoDBTable = "lockchaos"
-
 // awaitDynamoDB returns when the server has the table of the locks.
 func (n *Node) awaitDynamoDB(ctx context.Context) error {
 	db := dynamo.New(dynamo.Options{BaseEndpoint: aws.String("http://" + n.Addr), Region: "us-east-1",
 		Credentials: credentials.NewStaticCredentialsProvider("lockchaos", "lockchaos", ""),
 		Retryer:     aws.NopRetryer{}, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
-	name := aws.String(DynamoDBTable)
+	name := aws.String(logins.DynamoDBTable)
 	return n.await(ctx, func(ctx context.Context) error {
 		_, err := db.CreateTable(ctx, &dynamo.CreateTableInput{TableName: name,
 			BillingMode: types.BillingModePayPerRequest,

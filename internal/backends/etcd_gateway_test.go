@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 )
 
 // gateway asks a member in JSON over HTTP, as clients without gRPC do.
 func gateway(t *testing.T, addr, method, body string, into any) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(limit(t), http.MethodPost, "http://"+addr+"/v3/"+method, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(backendstest.Limit(t), http.MethodPost, "http://"+addr+"/v3/"+method, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func gateway(t *testing.T, addr, method, body string, into any) {
 // member's gateway, and sees it through another's. Once its lease is revoked there is no key.
 func TestEtcdServesJSON(t *testing.T) {
 	t.Parallel()
-	s := start(t, "etcd")
+	s := backendstest.Start(t, "etcd")
 	text := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	var lease struct{ ID string }
 	gateway(t, s.Addrs()[0], "lease/grant", `{"TTL": 60}`, &lease)

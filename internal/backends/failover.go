@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-)
 
-// FailoverMaster is the name under which the sentinels of redis-failover know the primary.
-const FailoverMaster = "lockchaos"
+	"github.com/lockchaos/lockchaos/internal/logins"
+)
 
 // The sentinels' timing. Their defaults are made for operators: 30 s of silence until a server
 // counts as down, three minutes for a failover, hellos every 2 s and a look at the primary's
@@ -92,11 +91,11 @@ func sentinelConfig(primary, n NodeSpec, p Place) string {
 		"daemonize no",
 		`logfile ""`,
 		"sentinel resolve-hostnames yes",
-		fmt.Sprintf("sentinel monitor %s %s %d %d", FailoverMaster, p.Peers[primary.Name], primary.Port,
+		fmt.Sprintf("sentinel monitor %s %s %d %d", logins.RedisPrimary, p.Peers[primary.Name], primary.Port,
 			sentinelQuorum),
-		fmt.Sprintf("sentinel down-after-milliseconds %s %d", FailoverMaster, sentinelDown.Milliseconds()),
-		fmt.Sprintf("sentinel failover-timeout %s %d", FailoverMaster, sentinelFailover.Milliseconds()),
-		fmt.Sprintf("sentinel parallel-syncs %s 1", FailoverMaster),
+		fmt.Sprintf("sentinel down-after-milliseconds %s %d", logins.RedisPrimary, sentinelDown.Milliseconds()),
+		fmt.Sprintf("sentinel failover-timeout %s %d", logins.RedisPrimary, sentinelFailover.Milliseconds()),
+		fmt.Sprintf("sentinel parallel-syncs %s 1", logins.RedisPrimary),
 	}, "\n") + "\n"
 }
 
@@ -177,11 +176,11 @@ func (n *Node) knowsAll(ctx context.Context) error {
 		return err
 	}
 	master := field(info, "master0:")
-	for _, want := range []string{"name=" + FailoverMaster + ",", "status=ok,", "slaves=1,", "sentinels=3"} {
+	for _, want := range []string{"name=" + logins.RedisPrimary + ",", "status=ok,", "slaves=1,", "sentinels=3"} {
 		if !strings.Contains(master, want) {
 			return fmt.Errorf("sentinel: %q lacks %q", master, strings.TrimSuffix(want, ","))
 		}
 	}
-	_, err = askRedis(ctx, n.Addr, "SENTINEL CKQUORUM "+FailoverMaster)
+	_, err = askRedis(ctx, n.Addr, "SENTINEL CKQUORUM "+logins.RedisPrimary)
 	return err
 }

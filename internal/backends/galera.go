@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // The ports on which the nodes of a Galera cluster speak to each other: about
@@ -38,7 +39,6 @@ var galera = Kind{
 	WallClock: true, // as mariadb
 	expirer:   expirer{end: expireMariaDB},
 	refuser:   mariadbRefuser, // of clients only: a node applies what the others have committed
-	limit:     time.Minute,
 	task:      galeraTask,
 	ready:     each((*Node).awaitGalera),
 	back:      (*Node).awaitGalera,
@@ -81,7 +81,7 @@ func galeraTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	// Who hands a node what it has missed needs more than the users of locks may do.
 	self, donor := p.Peers[n.Name], mariadbAdmin
 	if p.Contained {
-		donor = MariaDBUser
+		donor = logins.MariaDBUser
 	}
 	var group []string
 	for _, other := range k.Nodes {

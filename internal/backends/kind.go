@@ -46,8 +46,6 @@ type Kind struct {
 	refuser refuser
 	// election is how its nodes tell of their leader.
 	election Election
-	// limit bounds how long the service may take to answer; 0: startLimit.
-	limit time.Duration
 	// task is what a node runs.
 	task func(k Kind, n NodeSpec, p Place) (Task, error)
 	// next waits for what must be so before another node is launched beside

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 )
 
@@ -83,10 +85,10 @@ func TestAttached(t *testing.T) {
 	for _, name := range []string{"redis", "etcd"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "redis" {
-				needRedis(t)
+				backendstest.NeedRedis(t)
 			}
 			n, _ := hoststest.Network(t)
-			first, err := backends.Start(limit(t), n, backends.Spec{Service: name, Prefix: "own-", Logs: t.TempDir()})
+			first, err := backends.Start(backendstest.Limit(t), n, backends.Spec{Service: name, Prefix: "own-", Logs: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,9 +97,9 @@ func TestAttached(t *testing.T) {
 				if !strings.HasPrefix(n.Name, "own-"+name+"-") || n.Host.Name != n.Name {
 					t.Errorf("%s on %s", n.Name, n.Host.Name)
 				}
-				spec.Attached = append(spec.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
+				spec.Attached = append(spec.Attached, agent.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
 			}
-			second, err := backends.Start(limit(t), n, spec)
+			second, err := backends.Start(backendstest.Limit(t), n, spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,11 +111,11 @@ func TestAttached(t *testing.T) {
 				t.Errorf("closed: %v; alive: %v", err, first.Alive())
 			}
 			// Deaths are told of them too.
-			third, err := backends.Start(limit(t), n, spec)
+			third, err := backends.Start(backendstest.Limit(t), n, spec)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := first.Nodes[0].Process.Kill(limit(t)); err != nil {
+			if err := first.Nodes[0].Process.Kill(backendstest.Limit(t)); err != nil {
 				t.Fatal(err)
 			}
 			select {
@@ -121,16 +123,16 @@ func TestAttached(t *testing.T) {
 				if !strings.Contains(err.Error(), first.Nodes[0].Name) {
 					t.Error(err)
 				}
-			case <-limit(t).Done():
+			case <-backendstest.Limit(t).Done():
 				t.Error("nobody told")
 			}
 			spec.Attached[0].Name = "another"
-			if _, err := backends.Start(limit(t), n, spec); err == nil || !strings.Contains(err.Error(), "another") {
+			if _, err := backends.Start(backendstest.Limit(t), n, spec); err == nil || !strings.Contains(err.Error(), "another") {
 				t.Errorf("a node that the service does not have: %v", err)
 			}
 			spec.Attached = spec.Attached[1:]
 			if name == "etcd" {
-				if _, err := backends.Start(limit(t), n, spec); err == nil || !strings.Contains(err.Error(), "own-etcd-3") {
+				if _, err := backends.Start(backendstest.Limit(t), n, spec); err == nil || !strings.Contains(err.Error(), "own-etcd-3") {
 					t.Errorf("a node is missing: %v", err)
 				}
 			}

@@ -12,15 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 const kubernetesPort = 6443
 
-// KubernetesToken is the bearer token of the locks, which may do anything.
-const KubernetesToken = "lockchaos-token"
-
 // kubernetesTokens is that token as --token-auth-file reads it: token, user, number, groups.
-const kubernetesTokens = KubernetesToken + `,lockchaos,1,"system:masters"` + "\n"
+const kubernetesTokens = logins.KubernetesToken + `,lockchaos,1,"system:masters"` + "\n"
 
 // builtKubernetes is the server that scripts/servers builds.
 const builtKubernetes = built("kube-apiserver")
@@ -52,7 +51,6 @@ var kubernetes = Kind{
 	Doubles:  true, // who comes later watches for a TTL of his own
 	office:   office{"leader", voteKubernetes},
 	election: etcd.election,
-	limit:    2 * time.Minute, // some processors' seconds, where many start at once
 	task:     kubernetesTask,
 	next:     etcdNext,
 	ready:    awaitKubernetes,
@@ -164,7 +162,7 @@ func (n *Node) askKubernetes(ctx context.Context, method, what, body string) ([]
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+KubernetesToken)
+	request.Header.Set("Authorization", "Bearer "+logins.KubernetesToken)
 	request.Header.Set("Content-Type", "application/json")
 	reply, err := trusting.Do(request)
 	if err != nil {

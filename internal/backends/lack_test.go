@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 )
 
@@ -63,7 +64,7 @@ func TestStartableIsWhatStarts(t *testing.T) {
 	k, _ := backends.Lookup("redis")
 	want, _ := errors.AsType[*backends.Lack](k.Startable(true))
 	n, _ := hoststest.Network(t)
-	_, err := backends.Start(limit(t), n, backends.Spec{Service: "redis", Logs: t.TempDir(), Durable: true})
+	_, err := backends.Start(backendstest.Limit(t), n, backends.Spec{Service: "redis", Logs: t.TempDir(), Durable: true})
 	if got, _ := errors.AsType[*backends.Lack](err); got == nil || want == nil || *got != *want {
 		t.Errorf("it says %v, and the start %v", want, err)
 	}

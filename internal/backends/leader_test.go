@@ -8,30 +8,23 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 )
-
-// leads checks that the service names its leader.
-func leads(t testing.TB, s *backends.Service, want string) {
-	t.Helper()
-	if got, err := s.Leader(limit(t)); err != nil || got != want {
-		t.Errorf("the leader is %q, not %q: %v", got, want, err)
-	}
-}
 
 // A leader that is stopped is a leader no more: the others elect one, and it is found.
 func TestEtcdLeader(t *testing.T) {
 	t.Parallel()
-	s := start(t, "etcd")
-	first, err := s.Leader(limit(t))
+	s := backendstest.Start(t, "etcd")
+	first, err := s.Leader(backendstest.Limit(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range s.Nodes {
 		if n.Name == first {
-			defer stopNode(t, n)()
+			defer backendstest.StopNode(t, n)()
 		}
 	}
-	second, err := s.Leader(limit(t))
+	second, err := s.Leader(backendstest.Limit(t))
 	if err != nil || second == first || !strings.HasPrefix(second, "etcd-") {
 		t.Errorf("after %q the leader is %q: %v", first, second, err)
 	}
@@ -44,9 +37,9 @@ const longEnough = 3 * time.Second
 // by nature, that is said.
 func TestNoLeader(t *testing.T) {
 	t.Parallel()
-	s := start(t, "etcd")
+	s := backendstest.Start(t, "etcd")
 	for _, n := range s.Nodes[:2] {
-		defer stopNode(t, n)()
+		defer backendstest.StopNode(t, n)()
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
 	defer cancel()

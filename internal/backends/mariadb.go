@@ -13,17 +13,10 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/lockchaos/lockchaos/internal/store"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 const mariadbPort = 3306
-
-// MariaDBUser is who connects, without a password, to the database
-// MariaDBDatabase. The account with one is in account.go.
-const (
-	MariaDBUser     = store.MariaDBUser
-	MariaDBDatabase = "lockchaos"
-)
 
 // mariadbInstall says how MariaDB comes onto a machine.
 const mariadbInstall = "apt-get install mariadb-server"
@@ -66,8 +59,8 @@ var mariadb = Kind{
 }
 
 // mariadbAccount makes the database, and the user who may do anything there: a statement a line.
-const mariadbAccount = "CREATE DATABASE IF NOT EXISTS " + MariaDBDatabase + ";\nCREATE USER IF NOT EXISTS '" +
-	MariaDBUser + "'@'%';\nGRANT ALL ON *.* TO '" + MariaDBUser + "'@'%';\n"
+const mariadbAccount = "CREATE DATABASE IF NOT EXISTS " + logins.MariaDBDatabase + ";\nCREATE USER IF NOT EXISTS '" +
+	logins.MariaDBUser + "'@'%';\nGRANT ALL ON *.* TO '" + logins.MariaDBUser + "'@'%';\n"
 
 // mariadbAdmin is who makes the server read-only.
 const mariadbAdmin = "lockchaos_admin"
@@ -100,10 +93,10 @@ func mariadbTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	}
 	t.Files["account.sql"] += mariadbLogin
 	if k.Refuses() {
-		t.Files["account.sql"] += mariadbBound(MariaDBUser) + mariadbBound(accountUser) +
+		t.Files["account.sql"] += mariadbBound(logins.MariaDBUser) + mariadbBound(accountUser) +
 			"CREATE USER IF NOT EXISTS '" + mariadbAdmin + "'@'%';\nGRANT ALL ON *.* TO '" + mariadbAdmin + "'@'%';\n"
 	}
-	t.account = accountOf(MariaDBDatabase)
+	t.account = accountOf(logins.MariaDBDatabase)
 	var err error
 	if create[0], err = onPath("mariadb-install-db", mariadbInstall); err == nil {
 		t.Args[0], err = onPath("mariadbd", mariadbInstall)
@@ -112,12 +105,12 @@ func mariadbTask(k Kind, n NodeSpec, p Place) (Task, error) {
 }
 
 // openMariaDB prepares connections to a server, as the user of the locks.
-func openMariaDB(addr string) (*sql.DB, error) { return openMariaDBAs(MariaDBUser, addr) }
+func openMariaDB(addr string) (*sql.DB, error) { return openMariaDBAs(logins.MariaDBUser, addr) }
 
 // openMariaDBAs prepares connections to a server, as a user without a password.
 func openMariaDBAs(user, addr string) (*sql.DB, error) {
 	config := mysql.NewConfig()
-	config.User, config.DBName, config.Net, config.Addr = user, MariaDBDatabase, "tcp", addr
+	config.User, config.DBName, config.Net, config.Addr = user, logins.MariaDBDatabase, "tcp", addr
 	config.InterpolateParams = true
 	config.Logger = log.New(io.Discard, "", 0) // what goes wrong is in the errors
 	connector, err := mysql.NewConnector(config)
@@ -138,7 +131,7 @@ func (n *Node) awaitMariaDB(ctx context.Context) error {
 		var version string
 		err = db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
 		if _, refused := errors.AsType[*mysql.MySQLError](err); refused && n.ownLogin {
-			n.Version = "(unknown: it refuses " + MariaDBUser + ")"
+			n.Version = "(unknown: it refuses " + logins.MariaDBUser + ")"
 			return nil // it serves
 		}
 		if err != nil {

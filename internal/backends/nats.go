@@ -13,6 +13,8 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 const (
@@ -20,10 +22,6 @@ const (
 	natsClusterPort = 6222
 	natsMonitorPort = 8222
 )
-
-// NATSBucket is the bucket of keys and values that locks use. It is made before
-// the service counts as ready, so that it has a leader.
-const NATSBucket = "lockchaos"
 
 var natsServer = compilable{"nats", "nats-server", "--version", "apt-get install nats-server"}
 
@@ -53,7 +51,6 @@ var nats = Kind{
 	Slack:    3 * time.Second,
 	office:   office{"leader", voteNATS},
 	election: Election{Lost: "has NO quorum, stalled", Led: "new stream leader for"},
-	limit:    time.Minute,
 	task:     natsTask,
 	ready:    awaitNATS,
 	back:     (*Node).awaitNATSServer,
@@ -138,7 +135,7 @@ func (n *Node) makesBucket(ctx context.Context) error {
 // NATSConfig is the bucket on so many servers: a key may have a time to live,
 // and a marker says for a second that it has ended.
 func NATSConfig(replicas int) jetstream.KeyValueConfig {
-	return jetstream.KeyValueConfig{Bucket: NATSBucket, Replicas: replicas, LimitMarkerTTL: time.Second}
+	return jetstream.KeyValueConfig{Bucket: logins.NATSBucket, Replicas: replicas, LimitMarkerTTL: time.Second}
 }
 
 // voteNATS: the leader of the bucket is who all writes go through. A server says so of itself.
@@ -156,7 +153,7 @@ func voteNATS(ctx context.Context, _ *Service, n *Node) (string, error) {
 	}
 	for _, account := range all.Accounts {
 		for _, s := range account.Streams {
-			if s.Name == "KV_"+NATSBucket && s.Cluster.Leader == n.Name {
+			if s.Name == "KV_"+logins.NATSBucket && s.Cluster.Leader == n.Name {
 				return n.Name, nil
 			}
 		}

@@ -22,18 +22,6 @@ func TestQuestionsBecomeRarer(t *testing.T) {
 	}
 }
 
-// TestServicesThatStartSlowlyHaveTheTime: a limit of a service's own is longer than that of all.
-func TestServicesThatStartSlowlyHaveTheTime(t *testing.T) {
-	for _, k := range Kinds() {
-		if k.limit != 0 && k.limit <= startLimit {
-			t.Errorf("%s: %v", k.Name, k.limit)
-		}
-	}
-	if zookeeper.limit == 0 {
-		t.Error("three Java machines have no more time than a Redis")
-	}
-}
-
 // Every service can say when a node that was started again is back.
 func TestEveryKindComesBack(t *testing.T) {
 	for _, k := range Kinds() {

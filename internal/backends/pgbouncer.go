@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 const (
@@ -77,13 +79,13 @@ func pgbouncerConfig(server, n NodeSpec, p Place) string {
 	return strings.Join([]string{
 		"[databases]",
 		fmt.Sprintf("%s = host=%s port=%d dbname=%s user=%s connect_query='SET lock_timeout = %s'",
-			PostgresDatabase, p.Peers[server.Name], server.Port, PostgresDatabase, PostgresUser, pgbouncerLockTimeout),
+			logins.PostgresDatabase, p.Peers[server.Name], server.Port, logins.PostgresDatabase, logins.PostgresUser, pgbouncerLockTimeout),
 		"[pgbouncer]",
 		"listen_addr = " + p.Listen,
 		"listen_port = " + strconv.Itoa(n.Port),
 		"unix_socket_dir =",
 		"auth_type = any", // the private network is trusted
-		"stats_users = " + PostgresUser,
+		"stats_users = " + logins.PostgresUser,
 		"pool_mode = transaction",
 		"max_client_conn = 1000",
 		fmt.Sprintf("default_pool_size = %d", pgbouncerPool),
@@ -109,7 +111,7 @@ func awaitPgBouncer(ctx context.Context, nodes []*Node) error {
 // asksPgBouncer asks the pooler itself for its version. Its console speaks the
 // simple protocol only.
 func (n *Node) asksPgBouncer(ctx context.Context) error {
-	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/pgbouncer?sslmode=disable", PostgresUser, n.Addr))
+	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/pgbouncer?sslmode=disable", logins.PostgresUser, n.Addr))
 	if err != nil {
 		return err
 	}

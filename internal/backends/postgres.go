@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/lockchaos/lockchaos/internal/store"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // PostgresVar names the environment variable that says in which folder postgres and initdb are.
@@ -22,10 +22,6 @@ const PostgresVar = "LOCKCHAOS_POSTGRES"
 
 const (
 	postgresPort = 5432
-	// PostgresUser is who connects, without a password, to the database
-	// PostgresDatabase. The account with one is in account.go.
-	PostgresUser     = store.PostgresUser
-	PostgresDatabase = store.PostgresDatabase
 )
 
 var postgresProgram = &Program{
@@ -67,7 +63,7 @@ var postgres = Kind{
 // folder: no socket in /tmp, no shared memory in /dev/shm, which belong to everyone on the machine.
 func postgresTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 	cluster, access := p.Data+"/cluster", p.Data+"/pg_hba.conf"
-	create := []string{"initdb", "--pgdata", cluster, "--username", PostgresUser, "--auth", "trust", "--no-locale",
+	create := []string{"initdb", "--pgdata", cluster, "--username", logins.PostgresUser, "--auth", "trust", "--no-locale",
 		"--encoding", "UTF8",
 		"--wal-segsize", "1", "--no-sync", "--no-instructions"}
 	serve := []string{"postgres", "-D", cluster}
@@ -90,7 +86,7 @@ func postgresTask(_ Kind, n NodeSpec, p Place) (Task, error) {
 	t := Task{Files: map[string]string{"pg_hba.conf": "host all all samenet trust\n"}}
 	if !p.Contained {
 		t.Files["pg_hba.conf"] = "host all " + accountUser + " samenet scram-sha-256\n" + t.Files["pg_hba.conf"]
-		t.account = accountOf(PostgresDatabase)
+		t.account = accountOf(logins.PostgresDatabase)
 	}
 	if p.Contained {
 		t.Args, t.Before = postgresFound(serve), [][]string{postgresFound(create)}
@@ -154,11 +150,11 @@ func (n *Node) awaitPostgres(ctx context.Context) error {
 	return n.await(ctx, func(ctx context.Context) error {
 		conn, err := dialPostgres(ctx, n.Addr)
 		if n.ownLogin && refusesUser(err) {
-			n.Version = "(unknown: it refuses " + PostgresUser + ")"
+			n.Version = "(unknown: it refuses " + logins.PostgresUser + ")"
 			return nil // it serves
 		}
 		if refusesUser(err) {
-			return refusal{fmt.Errorf("%w; it is to have the user %s and the database %s, and a password is taken from PGPASSWORD", err, PostgresUser, PostgresDatabase)}
+			return refusal{fmt.Errorf("%w; it is to have the user %s and the database %s, and a password is taken from PGPASSWORD", err, logins.PostgresUser, logins.PostgresDatabase)}
 		}
 		if err != nil {
 			return err
@@ -186,8 +182,8 @@ func refusesUser(err error) bool {
 
 // dialPostgres connects to the database that locks use.
 func dialPostgres(ctx context.Context, addr string) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", PostgresUser, addr,
-		PostgresDatabase))
+	config, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", logins.PostgresUser, addr,
+		logins.PostgresDatabase))
 	if err != nil {
 		return nil, err
 	}

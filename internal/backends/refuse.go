@@ -12,6 +12,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // refuser has a node answer writes with errors, and take them again; the zero
@@ -165,7 +167,7 @@ var mariadbRefuser = refuser{
 		return n.mariadbSays(ctx, mariadbAdmin, fmt.Sprintf("SET GLOBAL read_only = %t", on))
 	},
 	write: func(ctx context.Context, n *Node) (string, error) {
-		err := n.mariadbSays(ctx, MariaDBUser, "CREATE TABLE IF NOT EXISTS lockchaos_ready (x INT)")
+		err := n.mariadbSays(ctx, logins.MariaDBUser, "CREATE TABLE IF NOT EXISTS lockchaos_ready (x INT)")
 		if said, is := errors.AsType[*mysql.MySQLError](err); is && said.Number == mariadbReadOnly {
 			return said.Error(), nil
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
@@ -19,18 +20,18 @@ func TestNodesRefuseWrites(t *testing.T) {
 		t.Run(k.Name, func(t *testing.T) {
 			needed.Be(t, k.Refusable())
 			network, _ := hoststest.Network(t)
-			s, err := backends.Start(limit(t), network, backends.Spec{Service: k.Name, Logs: t.TempDir()})
+			s, err := backends.Start(backendstest.Limit(t), network, backends.Spec{Service: k.Name, Logs: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = s.Close() })
 			n := s.Nodes[0]
 			for _, on := range []bool{true, false, true, false} {
-				if err := n.RefuseWrites(limit(t), on); err != nil {
+				if err := n.RefuseWrites(backendstest.Limit(t), on); err != nil {
 					t.Fatal(err)
 				}
 				for {
-					said, err := n.TryWrite(limit(t))
+					said, err := n.TryWrite(backendstest.Limit(t))
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/jackc/pgx/v5"
 	goredis "github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
-	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // A service that was asked more has handled more, and about as much as it was asked.
@@ -23,17 +23,17 @@ func TestRequestsAreCounted(t *testing.T) {
 		need    func(testing.TB)
 		asks    func(t *testing.T, addr string) func(context.Context) error
 	}{
-		{"redis", needRedis, asksRedis},
+		{"redis", backendstest.NeedRedis, asksRedis},
 		{"etcd", func(testing.TB) {}, asksEtcd},
-		{"zookeeper", needZooKeeper, asksZooKeeper},
-		{"postgres", needPostgres, asksPostgres},
-		{"consul", needConsul, asksConsul},
-		{"mariadb", needMariaDB, asksMariaDB},
+		{"zookeeper", needs("zookeeper"), asksZooKeeper},
+		{"postgres", needs("postgres"), asksPostgres},
+		{"consul", needs("consul"), asksConsul},
+		{"mariadb", needs("mariadb"), asksMariaDB},
 	} {
 		t.Run(c.service, func(t *testing.T) {
 			c.need(t)
-			s := start(t, c.service)
-			ctx := limit(t)
+			s := backendstest.Start(t, c.service)
+			ctx := backendstest.Limit(t)
 			before, err := s.Requests(ctx)
 			if err != nil {
 				t.Fatal(err)
@@ -79,11 +79,7 @@ func asksEtcd(t *testing.T, addr string) func(context.Context) error {
 }
 
 func asksZooKeeper(t *testing.T, addr string) func(context.Context) error {
-	c, _, err := zk.Connect([]string{addr}, lasting, zk.WithLogger(quiet{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := backendstest.ZooKeeper(t, addr)
 	return func(context.Context) error {
 		_, _, err := c.Exists("/k")
 		return err
@@ -94,7 +90,7 @@ func asksZooKeeper(t *testing.T, addr string) func(context.Context) error {
 // transactions at the latest when it ends.
 func asksPostgres(_ *testing.T, addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		c, err := pgx.Connect(ctx, "postgres://"+backends.PostgresUser+"@"+addr+"/"+backends.PostgresDatabase+"?sslmode=disable")
+		c, err := pgx.Connect(ctx, "postgres://"+logins.PostgresUser+"@"+addr+"/"+logins.PostgresDatabase+"?sslmode=disable")
 		if err != nil {
 			return err
 		}

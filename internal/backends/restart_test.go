@@ -12,7 +12,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // crash kills the nodes, all before the first is started again, and returns when they answer.
@@ -20,7 +22,7 @@ func crash(t *testing.T, s *backends.Service, keep bool, nodes ...*backends.Node
 	t.Helper()
 	was := map[*backends.Node]*hosts.Process{}
 	for _, n := range nodes {
-		p, err := n.Kill(limit(t))
+		p, err := n.Kill(backendstest.Limit(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +30,7 @@ func crash(t *testing.T, s *backends.Service, keep bool, nodes ...*backends.Node
 		if left, err := n.Host.PIDs(); len(left) != 0 || err != nil {
 			t.Errorf("%s: processes %v are left, %v", n.Name, left, err)
 		}
-		if _, err := n.Kill(limit(t)); err == nil {
+		if _, err := n.Kill(backendstest.Limit(t)); err == nil {
 			t.Errorf("%s was killed twice", n.Name)
 		}
 	}
@@ -36,7 +38,7 @@ func crash(t *testing.T, s *backends.Service, keep bool, nodes ...*backends.Node
 		t.Error("all are said to live")
 	}
 	for _, n := range nodes {
-		p, err := n.Start(limit(t), keep)
+		p, err := n.Start(backendstest.Limit(t), keep)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +47,7 @@ func crash(t *testing.T, s *backends.Service, keep bool, nodes ...*backends.Node
 		}
 	}
 	for _, n := range nodes {
-		if err := n.Await(limit(t)); err != nil {
+		if err := n.Await(backendstest.Limit(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,8 +72,8 @@ func TestRestart(t *testing.T) {
 		remember func(context.Context, *testing.T, *backends.Service)
 		known    func(context.Context, *testing.T, *backends.Service) bool
 	}{
-		{"redis", needRedis, redisRemembers, redisKnows},
-		{"etcd", needNothing, func(ctx context.Context, t *testing.T, s *backends.Service) {
+		{"redis", backendstest.NeedRedis, redisRemembers, redisKnows},
+		{"etcd", func(testing.TB) {}, func(ctx context.Context, t *testing.T, s *backends.Service) {
 			if _, err := etcdClient(t, s.Nodes[0]).Put(ctx, "k", "v"); err != nil {
 				t.Fatal(err)
 			}
@@ -82,23 +84,23 @@ func TestRestart(t *testing.T) {
 			}
 			return got.Count == 1
 		}},
-		{"zookeeper", needZooKeeper, func(_ context.Context, t *testing.T, s *backends.Service) {
-			if _, err := connect(t, s.Nodes[0].Addr).Create("/k", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		{"zookeeper", needs("zookeeper"), func(_ context.Context, t *testing.T, s *backends.Service) {
+			if _, err := backendstest.ZooKeeper(t, s.Nodes[0].Addr).Create("/k", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 				t.Fatal(err)
 			}
 		}, func(_ context.Context, t *testing.T, s *backends.Service) bool {
-			there, _, err := connect(t, s.Nodes[0].Addr).Exists("/k")
+			there, _, err := backendstest.ZooKeeper(t, s.Nodes[0].Addr).Exists("/k")
 			if err != nil {
 				t.Fatal(err)
 			}
 			return there
 		}},
-		{"postgres", needPostgres, func(ctx context.Context, t *testing.T, s *backends.Service) {
+		{"postgres", needs("postgres"), func(ctx context.Context, t *testing.T, s *backends.Service) {
 			postgresDoes(ctx, t, s, "CREATE TABLE k (x int)")
 		}, func(ctx context.Context, t *testing.T, s *backends.Service) bool {
 			return postgresDoes(ctx, t, s, "SELECT x FROM k")
 		}},
-		{"mariadb", needMariaDB, func(ctx context.Context, t *testing.T, s *backends.Service) {
+		{"mariadb", needs("mariadb"), func(ctx context.Context, t *testing.T, s *backends.Service) {
 			if _, err := mariadbAt(t, s.Addrs()[0]).ExecContext(ctx, "CREATE TABLE k (x INT)"); err != nil {
 				t.Fatal(err)
 			}
@@ -106,16 +108,16 @@ func TestRestart(t *testing.T) {
 			_, err := mariadbAt(t, s.Addrs()[0]).ExecContext(ctx, "SELECT x FROM k")
 			return err == nil
 		}},
-		{"s3", needS3, func(ctx context.Context, t *testing.T, s *backends.Service) {
-			if _, err := s3At(t, s).PutObject(ctx, backends.S3Bucket, "k", strings.NewReader("x"), 1, "", "",
+		{"s3", needs("s3"), func(ctx context.Context, t *testing.T, s *backends.Service) {
+			if _, err := s3At(t, s).PutObject(ctx, logins.S3Bucket, "k", strings.NewReader("x"), 1, "", "",
 				minio.PutObjectOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}, func(ctx context.Context, t *testing.T, s *backends.Service) bool {
-			_, err := s3At(t, s).StatObject(ctx, backends.S3Bucket, "k", minio.StatObjectOptions{})
+			_, err := s3At(t, s).StatObject(ctx, logins.S3Bucket, "k", minio.StatObjectOptions{})
 			return err == nil
 		}},
-		{"consul", needConsul, func(ctx context.Context, t *testing.T, s *backends.Service) {
+		{"consul", needs("consul"), func(ctx context.Context, t *testing.T, s *backends.Service) {
 			if _, err := consulAt(t, s.Addrs()[0]).Put(&api.KVPair{Key: "k"}, (&api.WriteOptions{}).WithContext(ctx)); err != nil {
 				t.Fatal(err)
 			}
@@ -130,8 +132,8 @@ func TestRestart(t *testing.T) {
 		t.Run(c.service, func(t *testing.T) {
 			t.Parallel()
 			c.need(t)
-			s := started(t, backends.Spec{Service: c.service, Durable: true})
-			ctx := limit(t)
+			s := backendstest.StartSpec(t, backends.Spec{Service: c.service, Durable: true})
+			ctx := backendstest.Limit(t)
 			c.remember(ctx, t, s)
 			crash(t, s, true, s.Nodes[0])
 			if !c.known(ctx, t, s) {
@@ -162,13 +164,13 @@ func TestRestart(t *testing.T) {
 }
 
 func redisRemembers(ctx context.Context, t *testing.T, s *backends.Service) {
-	if err := behind(t, s.Nodes[0].Addr).Set(ctx, "k", "v", 0).Err(); err != nil {
+	if err := backendstest.Behind(t, s.Nodes[0].Addr).Set(ctx, "k", "v", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func redisKnows(ctx context.Context, t *testing.T, s *backends.Service) bool {
-	n, err := behind(t, s.Nodes[0].Addr).Exists(ctx, "k").Result()
+	n, err := backendstest.Behind(t, s.Nodes[0].Addr).Exists(ctx, "k").Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +190,7 @@ func etcdClient(t *testing.T, n *backends.Node) *clientv3.Client {
 // postgresDoes runs a statement on a connection of its own, and reports whether it could.
 func postgresDoes(ctx context.Context, t *testing.T, s *backends.Service, statement string) bool {
 	t.Helper()
-	c, err := pgx.Connect(ctx, "postgres://"+backends.PostgresUser+"@"+s.Addrs()[0]+"/"+backends.PostgresDatabase+"?sslmode=disable")
+	c, err := pgx.Connect(ctx, "postgres://"+logins.PostgresUser+"@"+s.Addrs()[0]+"/"+logins.PostgresDatabase+"?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,16 +202,16 @@ func postgresDoes(ctx context.Context, t *testing.T, s *backends.Service, statem
 // TestForgetfulRedis: a Redis without a file, as it usually runs here, comes
 // back empty; also with what it left, for that is nothing.
 func TestForgetfulRedis(t *testing.T) {
-	needRedis(t)
-	s := start(t, "redis")
+	backendstest.NeedRedis(t)
+	s := backendstest.Start(t, "redis")
 	for _, keep := range []bool{false, true} {
-		redisRemembers(limit(t), t, s)
+		redisRemembers(backendstest.Limit(t), t, s)
 		crash(t, s, keep, s.Nodes[0])
-		if redisKnows(limit(t), t, s) {
+		if redisKnows(backendstest.Limit(t), t, s) {
 			t.Errorf("keep %t: it knows what it had in memory", keep)
 		}
 	}
-	if err := s.Nodes[0].Process.Kill(limit(t)); err != nil { // not by the node's own Kill
+	if err := s.Nodes[0].Process.Kill(backendstest.Limit(t)); err != nil { // not by the node's own Kill
 		t.Fatal(err)
 	}
 	select {
@@ -217,7 +219,7 @@ func TestForgetfulRedis(t *testing.T) {
 		if !strings.Contains(err.Error(), "redis-1") {
 			t.Error(err)
 		}
-	case <-limit(t).Done():
+	case <-backendstest.Limit(t).Done():
 		t.Error("a death that nobody meant is not told")
 	}
 }

@@ -13,17 +13,10 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"github.com/lockchaos/lockchaos/internal/store"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 const s3Port = 7070
-
-// The bucket that locks use, and the account that may do anything there.
-const (
-	S3Bucket = store.S3Bucket
-	S3Key    = store.S3Key
-	S3Secret = store.S3Secret
-)
 
 // builtS3 is the server that scripts/servers builds.
 const builtS3 = built("versitygw")
@@ -58,7 +51,7 @@ var objectStore = Kind{
 }
 
 func s3Task(_ Kind, n NodeSpec, p Place) (Task, error) {
-	t := Task{Args: []string{"versitygw", "--access", S3Key, "--secret", S3Secret, "--port",
+	t := Task{Args: []string{"versitygw", "--access", logins.S3Key, "--secret", logins.S3Secret, "--port",
 		p.Listen + ":" + strconv.Itoa(n.Port),
 		"--keep-alive", "--quiet", "posix", p.Data}}
 	if p.Contained {
@@ -71,14 +64,14 @@ func s3Task(_ Kind, n NodeSpec, p Place) (Task, error) {
 
 // awaitS3 returns when the server has the bucket of the locks, and learns its version.
 func (n *Node) awaitS3(ctx context.Context) error {
-	objects, err := minio.New(n.Addr, &minio.Options{Creds: credentials.NewStaticV4(S3Key, S3Secret, ""),
+	objects, err := minio.New(n.Addr, &minio.Options{Creds: credentials.NewStaticV4(logins.S3Key, logins.S3Secret, ""),
 		Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
 		MaxRetries: 1, Transport: &http.Transport{DisableKeepAlives: true}})
 	if err != nil {
 		return err
 	}
 	return n.await(ctx, func(ctx context.Context) error {
-		err := objects.MakeBucket(ctx, S3Bucket, minio.MakeBucketOptions{})
+		err := objects.MakeBucket(ctx, logins.S3Bucket, minio.MakeBucketOptions{})
 		if code := minio.ToErrorResponse(err).Code; err != nil && code != minio.BucketAlreadyOwnedByYou &&
 			code != minio.BucketAlreadyExists {
 			return fmt.Errorf("make the bucket: %w", err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 )
 
 // Spec says what to start.
@@ -25,19 +26,12 @@ type Spec struct {
 	Durable bool
 	// Attached are the service's nodes where they run already, in containers
 	// say: nothing is then launched, and nothing of it closed.
-	Attached []Attached
+	Attached []agent.Attached
 	// Lent: the attached nodes are somebody else's, set up as they like.
 	Lent bool
 	// OwnLogin: the lock logs in as it likes. A server that refuses the user of
 	// our locks serves, then.
 	OwnLogin bool
-}
-
-// Attached is a node that runs already. Its log is looked for in Spec.Logs, as NAME.log.
-type Attached struct {
-	Name    string
-	Host    *hosts.Host
-	Process *hosts.Process
 }
 
 // Service is a lock service that is up.
@@ -55,23 +49,14 @@ type Service struct {
 	closing  atomic.Bool
 }
 
-// startLimit bounds how long a service may take to answer, when the context
-// sets no earlier limit and its recipe no other.
-const startLimit = 30 * time.Second
-
-// startLimit is how long the service may take to answer.
-func (k Kind) startLimit() time.Duration {
-	if k.limit > 0 {
-		return k.limit
-	}
-	return startLimit
-}
+// startLimit bounds how long a service may take to answer, when the context sets no earlier limit.
+// A process that ends is noticed at once. Where forty processes wanted two processors, initdb alone
+// took over 30 s, as three Java machines do that start side by side.
+const startLimit = 2 * time.Minute
 
 // Start brings a service up on hosts that it adds to the network, and returns when it answers.
 func Start(ctx context.Context, network *hosts.Network, spec Spec) (*Service, error) {
-	k, _ := Lookup(spec.Service)
-	limit := k.startLimit()
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer within %v", startLimit))
 	defer cancel()
 	s := &Service{Name: spec.Service}
 	if spec.Service == "" {
@@ -112,7 +97,7 @@ func attach(k Kind, spec Spec) (nodes []*Node, err error) {
 		}
 	}
 	for _, n := range k.Nodes {
-		i := slices.IndexFunc(spec.Attached, func(a Attached) bool { return a.Name == n.Name })
+		i := slices.IndexFunc(spec.Attached, func(a agent.Attached) bool { return a.Name == n.Name })
 		if i < 0 {
 			return nil, fmt.Errorf("its node %s is not among those that run already", n.Name)
 		}

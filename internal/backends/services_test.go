@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,45 +13,30 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
-	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
-
-func needZooKeeper(t testing.TB) { needService(t, "zookeeper") }
-
-// needService skips a test where a program is missing that the service needs.
-func needService(t testing.TB, name string) {
-	t.Helper()
-	if slices.Contains([]string{"consul", "s3", "kubernetes"}, name) {
-		needed.Later(t, name+" is built from source")
-	}
-	k, _ := backends.Lookup(name)
-	needed.Be(t, k.Startable(false))
-}
-
-func needPostgres(t testing.TB) { needService(t, "postgres") }
-
-func needPgBouncer(t testing.TB) { needService(t, "postgres-pgbouncer") }
 
 // TestFailover: sentinels tell where the primary is, and after its death, which
 // is told, that the replica is the primary.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
+	backendstest.NeedRedis(t)
 	began := time.Now()
-	s := start(t, "redis-failover")
+	s := backendstest.Start(t, "redis-failover")
 	t.Logf("up in %v", time.Since(began))
 	if len(s.Nodes) != 5 || len(s.Addrs()) != 3 || s.Addrs()[0] != s.Nodes[2].Addr || s.Alive() != nil || !number.MatchString(s.Version) {
 		t.Fatalf("%d nodes, clients ask %v, alive: %v, version %q", len(s.Nodes), s.Addrs(), s.Alive(), s.Version)
 	}
-	ctx := limit(t)
+	ctx := backendstest.Limit(t)
 	primary, replica := s.Nodes[0], s.Nodes[1]
 	for _, addr := range s.Addrs() {
 		if got := askMaster(t, ctx, addr); got != primary.Addr {
 			t.Errorf("the sentinel at %s says that %s is the primary, not %s", addr, got, primary.Addr)
 		}
 	}
-	leads(t, s, primary.Name)
+	backendstest.Leads(t, s, primary.Name)
 	if got, err := s.Primary(ctx); got != primary.Name || err != nil {
 		t.Errorf("the primary is %q, %v", got, err)
 	}
@@ -73,7 +57,7 @@ func TestFailover(t *testing.T) {
 	case <-ctx.Done():
 		t.Fatal("nobody told")
 	}
-	c := goredis.NewFailoverClient(&goredis.FailoverOptions{MasterName: backends.FailoverMaster, SentinelAddrs: s.Addrs(), Protocol: 2})
+	c := goredis.NewFailoverClient(&goredis.FailoverOptions{MasterName: logins.RedisPrimary, SentinelAddrs: s.Addrs(), Protocol: 2})
 	defer c.Close()
 	for {
 		try, stop := context.WithTimeout(ctx, time.Second)
@@ -87,7 +71,7 @@ func TestFailover(t *testing.T) {
 		}
 	}
 	t.Logf("promoted within %v", time.Since(killed))
-	leads(t, s, replica.Name)
+	backendstest.Leads(t, s, replica.Name)
 	direct := goredis.NewClient(&goredis.Options{Addr: replica.Addr, Protocol: 2})
 	defer direct.Close()
 	if info, err := direct.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {
@@ -106,7 +90,7 @@ func askMaster(t *testing.T, ctx context.Context, sentinel string) string {
 	t.Helper()
 	c := goredis.NewSentinelClient(&goredis.Options{Addr: sentinel, Protocol: 2})
 	defer c.Close()
-	addr, err := c.GetMasterAddrByName(ctx, backends.FailoverMaster).Result()
+	addr, err := c.GetMasterAddrByName(ctx, logins.RedisPrimary).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +101,7 @@ func askMaster(t *testing.T, ctx context.Context, sentinel string) string {
 func TestFailoverNeedsRedis(t *testing.T) {
 	t.Setenv(backends.RedisVar, "miniredis")
 	n, _ := hoststest.Network(t)
-	if _, err := backends.Start(limit(t), n, backends.Spec{Service: "redis-failover", Logs: t.TempDir()}); err == nil ||
+	if _, err := backends.Start(backendstest.Limit(t), n, backends.Spec{Service: "redis-failover", Logs: t.TempDir()}); err == nil ||
 		!strings.Contains(err.Error(), "apt-get install redis-server") {
 		t.Error(err)
 	}
@@ -125,20 +109,20 @@ func TestFailoverNeedsRedis(t *testing.T) {
 
 func TestZooKeeper(t *testing.T) {
 	t.Parallel()
-	needZooKeeper(t)
+	backendstest.Need(t, "zookeeper")
 	began := time.Now()
-	s := start(t, "zookeeper")
+	s := backendstest.Start(t, "zookeeper")
 	t.Logf("up in %v", time.Since(began))
 	checkUp(t, s, 3)
 	if !number.MatchString(s.Version) {
 		t.Errorf("version %q", s.Version)
 	}
-	ctx := limit(t)
+	ctx := backendstest.Limit(t)
 	// What is written through one member is read through another that was told
 	// to catch up; and one second is granted as it is.
 	for i, n := range s.Nodes {
 		next := s.Nodes[(i+1)%3]
-		a, b := connect(t, n.Addr), connect(t, next.Addr)
+		a, b := backendstest.ZooKeeper(t, n.Addr), backendstest.ZooKeeper(t, next.Addr)
 		if _, err := a.Create("/"+n.Name, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Errorf("through %s: %v", n.Name, err)
 		}
@@ -154,7 +138,7 @@ func TestZooKeeper(t *testing.T) {
 	if err := victim.Process.Kill(ctx); err != nil {
 		t.Fatal(err)
 	}
-	c := connect(t, s.Nodes[1].Addr)
+	c := backendstest.ZooKeeper(t, s.Nodes[1].Addr)
 	for {
 		_, err := c.Create("/after", nil, 0, zk.WorldACL(zk.PermAll))
 		if err == nil || errors.Is(err, zk.ErrNodeExists) {
@@ -175,30 +159,16 @@ func TestZooKeeper(t *testing.T) {
 	}
 }
 
-func connect(t *testing.T, addr string) *zk.Conn {
-	t.Helper()
-	c, _, err := zk.Connect([]string{addr}, lasting, zk.WithLogger(quiet{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
-
 func TestPostgres(t *testing.T) {
-	needPostgres(t)
+	backendstest.Need(t, "postgres")
 	t.Setenv("PGHOST", "192.0.2.1") // the user's; nothing of ours may use it
 	t.Setenv("PGSSLMODE", "verify-full")
 	began := time.Now()
-	s := start(t, "postgres")
+	s := backendstest.Start(t, "postgres")
 	t.Logf("up in %v", time.Since(began))
 	checkUp(t, s, 1)
-	ctx := limit(t)
-	c, err := pgx.Connect(ctx, "postgres://"+backends.PostgresUser+"@"+s.Addrs()[0]+"/"+backends.PostgresDatabase+"?sslmode=disable")
+	ctx := backendstest.Limit(t)
+	c, err := pgx.Connect(ctx, "postgres://"+logins.PostgresUser+"@"+s.Addrs()[0]+"/"+logins.PostgresDatabase+"?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +202,7 @@ func TestMissingPrograms(t *testing.T) {
 	} {
 		t.Run(test.variable, func(t *testing.T) {
 			if test.variable == "ZOOKEEPER_HOME" {
-				needZooKeeper(t) // Java is looked for first
+				backendstest.Need(t, "zookeeper") // Java is looked for first
 			}
 			t.Setenv(test.variable, test.value)
 			k, _ := backends.Lookup(test.service)

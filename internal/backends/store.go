@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/store"
 )
 
@@ -36,7 +37,7 @@ type StoreSpec struct {
 	// Servers that have seen other runs need a new one.
 	Name string
 	// Attached are the engine's own servers where they run already, as in Spec.
-	Attached []Attached
+	Attached []agent.Attached
 }
 
 // Store is a store that is up: the node that clients talk to.

@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/store"
@@ -28,27 +29,27 @@ func needValkey(t *testing.T) {
 func TestValkey(t *testing.T) {
 	needValkey(t)
 	for _, p := range backends.Programs() {
-		if c, inTheWay := p.Check(limit(t)); p.Name == "redis" && (!c.OK || inTheWay || !strings.HasPrefix(c.Detail, "Valkey server v=")) {
+		if c, inTheWay := p.Check(backendstest.Limit(t)); p.Name == "redis" && (!c.OK || inTheWay || !strings.HasPrefix(c.Detail, "Valkey server v=")) {
 			t.Errorf("doctor would say %+v", c)
 		}
 	}
 	for _, service := range []string{"redis", "redis-five", "redis-failover"} {
 		t.Run(service, func(t *testing.T) {
-			s := start(t, service)
+			s := backendstest.Start(t, service)
 			if !strings.HasPrefix(s.Version, "Valkey ") || strings.HasSuffix(s.Version, " ") || len(s.StandIns()) != 0 {
 				t.Errorf("version %q, stand-ins %q", s.Version, s.StandIns())
 			}
 		})
 	}
-	conform(t, "redis", time.Second, clienttest.Run, redis.SetnxFenced)
-	conform(t, "redis-failover", time.Second, clienttest.Run, redis.Failover)
+	backendstest.Conform(t, "redis", time.Second, clienttest.Run, redis.SetnxFenced)
+	backendstest.Conform(t, "redis-failover", time.Second, clienttest.Run, redis.Failover)
 }
 
 // TestValkeyKeepsTheStore: so does the store whose ledger it keeps.
 func TestValkeyKeepsTheStore(t *testing.T) {
 	needValkey(t)
 	n, _ := hoststest.Network(t)
-	s, err := backends.StartStore(limit(t), n, backends.StoreSpec{Engine: "redis",
+	s, err := backends.StartStore(backendstest.Limit(t), n, backends.StoreSpec{Engine: "redis",
 		Fencing: store.Fencing{Writes: true, Reads: true}, Logs: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

@@ -27,8 +27,6 @@ const (
 	zooSyncLimit  = 8   // ticks
 	zooMinSession = time.Second
 	zooMaxSession = 2 * time.Minute
-	// Three Java machines that start side by side took up to 27 s where others kept two cores busy.
-	zooStartLimit = time.Minute
 
 	zooPort     = 2181
 	zooPeerPort = 2888
@@ -105,7 +103,6 @@ var zookeeper = Kind{
 	office:   office{"leader", voteZooKeeper},
 	expirer:  expirer{expireZooKeeper, true},
 	election: Election{Lost: "PeerState set to LOOKING", Led: "LEADER ELECTION TOOK"},
-	limit:    zooStartLimit,
 	task:     zooTask,
 	ready:    awaitZooKeeper,
 	back:     (*Node).serves,

@@ -69,7 +69,7 @@ func (c *Curve) Do(ctx context.Context, plans []scenarios.Plan, where runtimes.R
 	if ctx.Err() != nil {
 		c.Screen.Say("interrupted: the points that are there are written")
 	}
-	return errors.Join(c.write(dir), c.conclude(ctx, dir))
+	return errors.Join(c.write(dir), c.summarize(ctx, dir))
 }
 
 // begin says what will be done.
@@ -158,8 +158,8 @@ func (c *Curve) write(dir string) error {
 	)
 }
 
-// conclude says what came out; its error carries the exit status.
-func (c *Curve) conclude(ctx context.Context, dir string) error {
+// summarize says what came out; its error carries the exit status.
+func (c *Curve) summarize(ctx context.Context, dir string) error {
 	c.Screen.Say("\n" + c.data.Headline())
 	c.Screen.Say(fmt.Sprintf("again: %s\nreport: %s, %s", c.data.Command, filepath.Join(dir, reports.IndexFile),
 		filepath.Join(dir, curveCSV)))

@@ -24,7 +24,6 @@ import (
 // wrote; nil: none.
 func explored(t *testing.T, lock string, seeds uint64, corpus string) (plan *scenarios.Plan, said string, err error) {
 	t.Helper()
-	t.Setenv(runs.InterpretVar, "1") // compiling takes longer than the tests
 	tool := runs.NewTool("test", "lockchaos", nil)
 	program := own.Program{Go: filepath.Join("..", "harness", "testdata", "locks", lock), Service: "redis", TTL: 500 * time.Millisecond}
 	met, err := program.Meet(t.Context(), runtimes.Where{Runtime: runtimes.Virtual}, func(string) bool { return false })

@@ -167,7 +167,7 @@ func Report(ctx context.Context, tool *runs.Tool, dir string, open func() (*scre
 		}
 		return err
 	}
-	return out.Conclude(dir, suite, func(w io.Writer) error {
+	return out.Summarize(dir, suite, func(w io.Writer) error {
 		return runs.Tell(w, dir, suite, run.NoExpect,
 			run.Interrupted)
 	})

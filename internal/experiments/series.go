@@ -99,7 +99,7 @@ func (s *Series) Do(ctx context.Context, name, about string, plans []scenarios.P
 	running.Wait()
 	s.Screen.Stop()
 	s.table.Elapsed = int64(time.Since(began))
-	return s.conclude(ctx)
+	return s.summarize(ctx)
 }
 
 // one prepares a repetition.
@@ -195,8 +195,8 @@ func (s *Series) enough() bool {
 	return err == nil && len(s.violated) >= n
 }
 
-// conclude writes the table, and tells it.
-func (s *Series) conclude(ctx context.Context) error {
+// summarize writes the table, and tells it.
+func (s *Series) summarize(ctx context.Context) error {
 	switch {
 	case s.table.Ended != "": // it is told again
 	case ctx.Err() != nil:
@@ -214,7 +214,7 @@ func (s *Series) conclude(ctx context.Context) error {
 	s.table.Exit = &code
 	suite := s.suite()
 	unwritten := errors.Join(append(s.errs, s.write(suite))...)
-	return s.Screen.Conclude(s.dir, suite, func(out io.Writer) error {
+	return s.Screen.Summarize(s.dir, suite, func(out io.Writer) error {
 		if err := terminal.RepetitionText(out, s.table, s.Screen.Color); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
@@ -264,7 +264,7 @@ func reportSeries(ctx context.Context, tool *runs.Tool, out *screen.Screen, dir 
 		s.NoExpect = run.NoExpect
 		s.take(filepath.Base(one.Dir), suite)
 	}
-	return s.conclude(ctx)
+	return s.summarize(ctx)
 }
 
 // begin begins the screen of a run that is repeated.

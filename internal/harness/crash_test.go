@@ -10,9 +10,9 @@ import (
 	"github.com/lockchaos/lockchaos/clients/etcd"
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/clients/redlock"
-	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -85,7 +85,7 @@ func TestImpossibleCrashesAreRefused(t *testing.T) {
 	if err := possible.GuestsBear(p); !errors.Is(err, possible.ErrGuests) {
 		t.Error(err)
 	}
-	r := run{cfg: Config{Plan: p, Lock: redlock.Redlock, Attached: []backends.Attached{{Name: "redis-1"}}}}
+	r := run{cfg: Config{Plan: p, Lock: redlock.Redlock, Attached: []agent.Attached{{Name: "redis-1"}}}}
 	if err := r.possible(); !errors.Is(err, possible.ErrGuests) {
 		t.Error(err)
 	}

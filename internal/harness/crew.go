@@ -133,7 +133,7 @@ func (r *run) workerEvent(c *wire.Client, e wire.Reply) {
 	case wire.EventLost:
 		r.Lost(c, e)
 	case wire.EventHoldBegins, wire.EventHoldEnds:
-		c.TellHoldUp(e)
+		c.TellStall(e)
 	case wire.EventStall:
 		r.director.NoteStall(c.Number, r.Recorder.Relative(e.From), r.Recorder.Relative(e.To), time.Duration(r.StallBound()),
 			func(length time.Duration) string {

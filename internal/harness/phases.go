@@ -49,7 +49,7 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	if err := r.workload(ctx); err != nil {
 		return err
 	}
-	if err := r.probe(ctx, history.PhaseProbe, 0, r.inquireIdle); err != nil {
+	if err := r.probe(ctx, history.PhaseProbe, 0, r.diagnoseIdle); err != nil {
 		return err
 	}
 	r.Enter(history.PhaseClose)
@@ -85,7 +85,7 @@ func (r *run) workload(ctx context.Context) error {
 	for _, w := range r.workers {
 		a := &workload.Actor{Client: w.Client, Plan: s.Workload, Keys: r.Keys,
 			Rand:     r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.Number)),
-			Director: conducted{r.director, r}, Pass: clock.Pause, Done: done}
+			Director: actorDirector{r.director, r}, Pass: clock.Pause, Done: done}
 		applications.Add(1)
 		work.Go(func() error {
 			defer applications.Done()
@@ -101,7 +101,7 @@ func (r *run) workload(ctx context.Context) error {
 		applications.Wait()
 		close(left)
 	}()
-	work.Go(func() error { return r.keepAsking(workCtx, left) })
+	work.Go(func() error { return r.diagnoseStuckKeys(workCtx, left) })
 	if err := work.Wait(); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
@@ -112,9 +112,10 @@ func (r *run) workload(ctx context.Context) error {
 	return nil
 }
 
-// probe lets a fresh client try every key, and give it back. What it is refused is inquired into.
+// probe lets a fresh client try every key, and give it back. It calls onRefusal for each key that
+// it is refused.
 func (r *run) probe(ctx context.Context, phase string, place int,
-	inquire func(ctx context.Context, key string) error) error {
+	onRefusal func(ctx context.Context, key string) error) error {
 	if err := r.open(ctx, r.probes[place]); err != nil {
 		return err
 	}
@@ -124,10 +125,10 @@ func (r *run) probe(ctx context.Context, phase string, place int,
 		if err != nil {
 			return err
 		}
-		if got != refused || inquire == nil {
+		if got != refused || onRefusal == nil {
 			continue
 		}
-		if err := inquire(ctx, key); err != nil {
+		if err := onRefusal(ctx, key); err != nil {
 			return err
 		}
 		if i+1 < len(r.Keys) {
@@ -139,9 +140,9 @@ func (r *run) probe(ctx context.Context, phase string, place int,
 	return nil
 }
 
-// inquireIdle closes the workload's clients one after the other, when the
+// diagnoseIdle closes the workload's clients one after the other, when the
 // workload is over and a fresh client was refused a key. They are not replaced.
-func (r *run) inquireIdle(ctx context.Context, key string) (err error) {
+func (r *run) diagnoseIdle(ctx context.Context, key string) (err error) {
 	if err := r.end(ctx, r.probes[0]); err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (r *run) inquireIdle(ctx context.Context, key string) (err error) {
 	for _, w := range r.workers {
 		alive[w.Number] = w
 	}
-	_, err = r.closeSuspects(ctx, key, r.vigil.suspects(key, slices.Sorted(maps.Keys(alive))), nil,
+	_, err = r.closeSuspects(ctx, key, r.stuckWatch.suspects(key, slices.Sorted(maps.Keys(alive))), nil,
 		func(ctx context.Context, client int32) error {
 			return r.end(ctx, alive[client])
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/director"
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/store"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -31,7 +32,7 @@ type Config struct {
 	Network *hosts.Network
 	// Attached are the nodes that run already on that network: those of the
 	// lock's service and of the store's engine, then none is launched.
-	Attached []backends.Attached
+	Attached []agent.Attached
 	// Keys begins the name of each lock, and of what the store's engine keeps,
 	// where the servers have seen other runs.
 	Keys string
@@ -42,30 +43,30 @@ type Config struct {
 	Progress func(record.Progress)
 }
 
-// startLimit bounds the start of services and workers.
-const startLimit = 60 * time.Second
+// startLimit bounds the start of services and workers. A service has two minutes of its own.
+const startLimit = 3 * time.Minute
 
 // run is the state of one run.
 type run struct {
 	*record.Record
-	cfg       Config
-	network   *hosts.Network
-	service   *backends.Service
-	store     *backends.Store
-	workers   []*workerProcess // the workload's clients
-	probes    []*workerProcess // fresh clients: one for the probe, one for the final probe
-	director  *director.Director
-	vigil     *vigil
-	recording atomic.Bool // rec and director are there: set once, before the first op
-	taps      taps
-	sessions  sessions
-	shared    string // a folder that all clients share, for locks on files
+	cfg        Config
+	network    *hosts.Network
+	service    *backends.Service
+	store      *backends.Store
+	workers    []*workerProcess // the workload's clients
+	probes     []*workerProcess // fresh clients: one for the probe, one for the final probe
+	director   *director.Director
+	stuckWatch *stuckWatch
+	recording  atomic.Bool // rec and director are there: set once, before the first op
+	taps       taps
+	sessions   sessions
+	shared     string // a folder that all clients share, for locks on files
 }
 
 func newRun(cfg Config) *run {
 	r := &run{cfg: cfg, Record: record.New(cfg.Plan, cfg.Lock, cfg.Keys, cfg.Progress)}
 	ttl := cfg.Plan.Scenario.TTL.Std()
-	r.vigil = newVigil(r.Patience()+vigilMargin, checker.Lifetime(ttl, 0), r.Keys)
+	r.stuckWatch = newStuckWatch(r.Patience()+stuckMargin, checker.Lifetime(ttl, 0), r.Keys)
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,31 +29,37 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// built builds a lock of testdata/locks for the interpreter: compiling it
-// to this machine's code takes longer than these tests.
+// built is a lock of testdata/locks.
 func built(t *testing.T, lock string) *sim.Program {
 	t.Helper()
-	return loaded(t, filepath.Join("testdata", "locks", lock), os.Getenv(seedsVar) == "")
+	return loaded(t, filepath.Join("testdata", "locks", lock))
 }
 
-// simulatedEtcd is the mutex of etcd's client. It is compiled once (a minute of a processor), and
-// kept in the user's cache: what the client does in these tests would take longer, interpreted.
+// simulatedEtcd is the mutex of etcd's client.
 func simulatedEtcd(t *testing.T) *sim.Program {
 	t.Helper()
-	return loaded(t, filepath.Join("..", "..", "examples", "go", "etcd"), false)
+	return loaded(t, filepath.Join("..", "..", "examples", "go", "etcd"))
 }
 
-func loaded(t *testing.T, dir string, interpret bool) *sim.Program {
+// programs are those that tests have asked for, by folder.
+var programs sync.Map
+
+// loaded builds a program once for all tests, and compiles it to this machine's code, which is kept
+// in the user's cache: five seconds of a processor, and a minute for etcd's client. A single test
+// of these takes as long if it is interpreted.
+func loaded(t *testing.T, dir string) *sim.Program {
 	t.Helper()
-	wasm, err := sim.Build(t.Context(), dir)
+	load, _ := programs.LoadOrStore(dir, sync.OnceValues(func() (*sim.Program, error) {
+		wasm, err := sim.Build(context.Background(), dir)
+		if err != nil {
+			return nil, err
+		}
+		return sim.Load(context.Background(), wasm, sim.Options{})
+	}))
+	p, err := load.(func() (*sim.Program, error))()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := sim.Load(t.Context(), wasm, sim.Options{Interpret: interpret})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Close(context.Background()) })
 	return p
 }
 
@@ -159,8 +166,7 @@ func everyFault(node, data string) []scenarios.Fault {
 // hashesVar has a child of TestSimulationRepeats print the hashes of its histories.
 const hashesVar = "LOCKCHAOS_TEST_HASHES"
 
-// seedsVar says how many seeds TestSimulationRepeats repeats, compiled to this machine's code; 5,
-// interpreted, where it is not set.
+// seedsVar says how many seeds TestSimulationRepeats repeats; 5 where it is not set.
 const seedsVar = "LOCKCHAOS_TEST_SEEDS"
 
 func seedsRepeated(t *testing.T) uint64 {

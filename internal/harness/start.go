@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/internal/store"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -96,7 +97,7 @@ func (r *run) storeName() string {
 }
 
 // attached are the nodes that run already, of the store's engine or of the lock's service.
-func (r *run) attached(store bool) (nodes []backends.Attached) {
+func (r *run) attached(store bool) (nodes []agent.Attached) {
 	for _, n := range r.cfg.Attached {
 		if strings.HasPrefix(n.Name, backends.StorePrefix) == store {
 			nodes = append(nodes, n)
@@ -176,7 +177,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	r.director, err = director.New(director.Setting{Plan: r.cfg.Plan, Recorder: r.Recorder, IDs: &r.IDs, Nodes: nodes,
 		Net: net, Procs: procs, Apps: apps, Service: r.service,
-		Expire: r.expire, Leader: r.service.Leader, OnWire: r.cfg.Lock.OnWire, NoteStall: r.vigil.noteStall})
+		Expire: r.expire, Leader: r.service.Leader, OnWire: r.cfg.Lock.OnWire, NoteStall: r.stuckWatch.noteStall})
 	if err != nil {
 		return err
 	}

@@ -19,12 +19,12 @@ func TestStarvedProcessesAreNoticed(t *testing.T) {
 	}
 	const bound = 50 * time.Millisecond
 	_, hs := network(t, "idle", "busy")
+	began := monotime.Now()
 	waits, err := hosts.WatchWaits(bound, hs...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pids := map[int]bool{}
-	began := monotime.Now()
 	for range 4 {
 		p, err := hs[1].Start(exec.Command("/proc/self/exe", "burn"))
 		if err != nil {

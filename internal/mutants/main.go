@@ -69,7 +69,7 @@ func main() {
 		"the mutants that change nothing, with reasons")
 	flag.BoolVar(&o.again, "again", false,
 		"test only what the list does not have as killed, or as equivalent for a reason that is still there; what it has stands")
-	flag.StringVar(&o.only, "only", "", "test only the mutants of these files (stats.go,text.go), in the order of the package")
+	flag.StringVar(&o.only, "only", "", "test only the mutants of these files (histogram.go,text.go), in the order of the package")
 	flag.DurationVar(&o.upTo, "up-to", 0,
 		"ask only tests that take no more processor time than this; 0: all, the slow ones where the quick ones notice nothing")
 	flag.Var(&o.without, "without", "leave out the tests whose names match")

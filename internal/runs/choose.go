@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
@@ -52,9 +53,13 @@ func (t *Tool) Choose(words []string) (Choice, error) {
 	return c, nil
 }
 
-// suitesOf are the suites among which the words are looked up: all, or where a
-// single suite is named, that one. It is read in a tenth of the time.
+// suitesOf are the suites among which the words are looked up: all; where a single
+// suite is named, that one, which is read in a tenth of the time; where all words are
+// files, none.
 func (t *Tool) suitesOf(words []string) ([]scenarios.Suite, error) {
+	if len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !IsFile(w) }) {
+		return nil, nil
+	}
 	if len(words) == 1 {
 		if s, err := t.library().Suite(words[0]); err != nil {
 			return nil, err

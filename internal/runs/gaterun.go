@@ -95,7 +95,7 @@ func (g *Gate) Do(ctx context.Context) error {
 	running.Wait()
 	g.Screen.Stop()
 	g.elapsed = time.Since(g.began)
-	return g.conclude(ctx.Err() != nil)
+	return g.rule(ctx.Err() != nil)
 }
 
 // one prepares a repetition.

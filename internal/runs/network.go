@@ -32,8 +32,18 @@ type Runtime interface {
 	Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error
 	// Skip says why a scenario can't be run there; "": it can.
 	Skip(plan scenarios.Plan) string
+	// Traits say in what it differs from others.
+	Traits() Traits
 	// Close gives up what the runtime holds, such as a compose project.
 	Close() error
+}
+
+// Traits are what a runtime may be like.
+type Traits struct {
+	// Most is how many scenarios can run there side by side; 0: as many as one likes.
+	Most int
+	// Virtual: its time is virtual, so that a busy machine changes nothing.
+	Virtual bool
 }
 
 // PrivateNetwork is the private network of namespaces.
@@ -49,6 +59,9 @@ type PrivateNetwork struct {
 
 // About names the private network and the kernel.
 func (PrivateNetwork) About() string { return "private network, " + hosts.Kernel() }
+
+// Traits: it has none.
+func (PrivateNetwork) Traits() Traits { return Traits{} }
 
 // Skip says what the machine lacks for the services of a plan, or for its faults; "": nothing.
 func (n PrivateNetwork) Skip(p scenarios.Plan) string {

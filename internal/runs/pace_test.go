@@ -155,9 +155,9 @@ func TestOverdue(t *testing.T) {
 // machine is calm. A number that the user gives stands.
 func TestAtOnce(t *testing.T) {
 	seconds := func(n float64) scenarios.Duration { return scenarios.Duration(n * float64(time.Second)) }
-	calm := Settings{Steady: DefaultParallel(), Parallel: CalmParallel()}
-	if got := calm.AtOnce(seconds(0.5)); got != CalmParallel() {
-		t.Errorf("%d at once with a usual lease, not %d", got, CalmParallel())
+	calm := Settings{Steady: DefaultParallel(), Parallel: IdleParallel()}
+	if got := calm.AtOnce(seconds(0.5)); got != IdleParallel() {
+		t.Errorf("%d at once with a usual lease, not %d", got, IdleParallel())
 	}
 	last := 0
 	for _, lease := range []float64{0.1, 0.5, 2, 15, 61} {
@@ -167,7 +167,7 @@ func TestAtOnce(t *testing.T) {
 		}
 		last = got
 	}
-	if last <= CalmParallel() && CalmParallel() < 24 {
+	if last <= IdleParallel() && IdleParallel() < 24 {
 		t.Errorf("%d at once with a long lease", last)
 	}
 	if got := (Settings{Parallel: 3}).AtOnce(seconds(61)); got != 3 {

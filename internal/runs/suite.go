@@ -79,7 +79,7 @@ func (s *Run) Do(ctx context.Context) error {
 		return err
 	}
 	// The verdicts are told even where they can't be written.
-	err = s.Screen.Conclude(s.Dir, suite, func(out io.Writer) error {
+	err = s.Screen.Summarize(s.Dir, suite, func(out io.Writer) error {
 		err := Tell(out, s.Dir, suite, s.Settings.NoExpect, ctx.Err() != nil)
 		s.Screen.PrintFigures(out, time.Since(s.began))
 		return err
@@ -126,9 +126,9 @@ func (s *Run) Begin() {
 // Tell says what a run came to, in the words of what it is.
 func Tell(out io.Writer, dir string, suite reports.Suite, noExpect, interrupted bool) error {
 	if suite.Exam != nil {
-		return concludeExam(out, dir, suite, interrupted)
+		return summarizeExam(out, dir, suite, interrupted)
 	}
-	return Conclude(out, dir, suite, noExpect, interrupted)
+	return Summarize(out, dir, suite, noExpect, interrupted)
 }
 
 // Prepare leaves of the plans those of the shard, and begins the run's record; dir is its folder.
@@ -232,7 +232,7 @@ func (s *Run) Launch(ctx context.Context, places chan struct{}) (wait func()) {
 		}
 		places <- struct{}{} // here, not in the goroutine: the first in the order begins first
 		if s.Settings.Steady > 0 {
-			awaitRoom(ctx, s.Settings.Steady, func() int { return len(places) }, machineIsCalm)
+			awaitRoom(ctx, s.Settings.Steady, func() int { return len(places) }, machineIsIdle)
 		}
 		all.Go(func() {
 			defer func() { <-places; s.lead() }()
@@ -299,8 +299,7 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int, calm bo
 	}
 	r.Elapsed = time.Since(began)
 	verdict := s.Settings.Tool.JudgeScenario(s.Dir, r, &s.record)
-	_, virtual := s.Where.(interface{ virtual() }) // there a busy machine changes nothing
-	calm = virtual || processors().calmSince(before)
+	calm = s.Where.Traits().Virtual || processors().wasIdleSince(before)
 	if try <= s.Settings.Retries && ctx.Err() == nil && s.hasTime(i, try+1) {
 		if why := s.Spoilt(p, verdict.Scenario, calm); why != "" && s.putAside(r.Dir, try) == nil {
 			why = fmt.Sprintf("try %d %s", try, why)

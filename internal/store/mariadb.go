@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // mariadbKeeper is the engine on a MariaDB server: a request is one call of a procedure, which is
@@ -21,10 +23,6 @@ type mariadbKeeper struct {
 	epoch         int64
 	db            *sql.DB
 }
-
-// MariaDBUser is whom the engine signs in as, without a password. It must be allowed to make a
-// database.
-const MariaDBUser = "lockchaos"
 
 func openMariaDB(ctx context.Context, s Spec) (Engine, error) {
 	k := &mariadbKeeper{addr: s.Addrs[0], fencing: s.Fencing}
@@ -42,7 +40,7 @@ func openMariaDB(ctx context.Context, s Spec) (Engine, error) {
 // statement again only where the driver knows that nothing of it was sent.
 func (k *mariadbKeeper) connect(database string) (*sql.DB, error) {
 	config := mysql.NewConfig()
-	config.User, config.DBName, config.Net, config.Addr = MariaDBUser, database, "tcp", k.addr
+	config.User, config.DBName, config.Net, config.Addr = logins.MariaDBUser, database, "tcp", k.addr
 	config.InterpolateParams = true            // one exchange a statement, nothing to prepare
 	config.Logger = log.New(io.Discard, "", 0) // what goes wrong is in the errors
 	// A sum that does not fit is an error. Who waits for the head longer than a client does has

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // postgresKeeper is the engine on a PostgreSQL server: a request is one
@@ -33,13 +35,6 @@ type pgLine struct {
 	conn   *pgx.Conn
 }
 
-// PostgresUser and PostgresDatabase are what the engine signs in as, without a
-// password, and to which database.
-const (
-	PostgresUser     = "lockchaos"
-	PostgresDatabase = "postgres"
-)
-
 func openPostgres(ctx context.Context, s Spec) (Engine, error) {
 	k := &postgresKeeper{addr: s.Addrs[0], fencing: s.Fencing, rows: map[string]bool{}, schema: s.Name}
 	host, port, err := net.SplitHostPort(k.addr)
@@ -47,7 +42,7 @@ func openPostgres(ctx context.Context, s Spec) (Engine, error) {
 		return nil, fmt.Errorf("postgres at %s: %w: %w", k.addr, err, ErrBadRequest)
 	}
 	config, err := pgx.ParseConfig(fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable application_name=lockchaos-store",
-		host, port, PostgresUser, PostgresDatabase))
+		host, port, logins.PostgresUser, logins.PostgresDatabase))
 	if err != nil {
 		return nil, fmt.Errorf("postgres at %s: %w", k.addr, err)
 	}

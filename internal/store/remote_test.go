@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/lockchaos/lockchaos/internal/logins"
 	"github.com/lockchaos/lockchaos/internal/store"
 	"github.com/lockchaos/lockchaos/internal/store/storetest"
 )
@@ -162,7 +163,7 @@ func TestPostgresIsAppendOnly(t *testing.T) {
 	if _, err := s.openNamed(t, name, store.Fencing{}).Do(limit(t), store.Request{Key: "a"}, true); err != nil {
 		t.Fatal(err)
 	}
-	c, err := pgx.Connect(limit(t), "postgres://"+store.PostgresUser+"@"+s.addr()+"/"+store.PostgresDatabase+"?sslmode=disable")
+	c, err := pgx.Connect(limit(t), "postgres://"+logins.PostgresUser+"@"+s.addr()+"/"+logins.PostgresDatabase+"?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestMariaDBIsAppendOnly(t *testing.T) {
 	if _, err := s.openNamed(t, name, store.Fencing{}).Do(limit(t), store.Request{Key: "a"}, true); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("mysql", store.MariaDBUser+"@tcp("+s.addr()+")/"+name)
+	db, err := sql.Open("mysql", logins.MariaDBUser+"@tcp("+s.addr()+")/"+name)
 	if err != nil {
 		t.Fatal(err)
 	}

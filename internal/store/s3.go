@@ -11,6 +11,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // s3Keeper is the engine on an object store that knows one way to decide: a PUT on condition of the
@@ -52,18 +54,10 @@ func (h *s3Head) filed() int64 { return h.Seq - int64(len(h.Tail)) }
 // more, with fewer there would be more PUTs.
 const s3Piece = 32
 
-// The bucket that the engine uses, which it makes if it is not there, and the account that may do
-// anything in it.
-const (
-	S3Bucket = "lockchaos"
-	S3Key    = "lockchaos"
-	S3Secret = "lockchaos-secret"
-)
-
 func openS3(ctx context.Context, s Spec) (Engine, error) {
 	k := &s3Keeper{addr: s.Addrs[0], name: s.Name, fencing: s.Fencing, transport: &http.Transport{}}
 	var err error
-	k.store, err = minio.NewCore(k.addr, &minio.Options{Creds: credentials.NewStaticV4(S3Key, S3Secret, ""),
+	k.store, err = minio.NewCore(k.addr, &minio.Options{Creds: credentials.NewStaticV4(logins.S3Key, logins.S3Secret, ""),
 		Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
 		// none: one that is hidden could write twice. net/http sends no PUT
 		// again of which a byte was sent
@@ -73,7 +67,7 @@ func openS3(ctx context.Context, s Spec) (Engine, error) {
 		return nil, fmt.Errorf("s3 at %s: %w: %w", k.addr, err, ErrBadRequest)
 	}
 	// it may be there; if it can't be made, the claim says so
-	_ = k.store.MakeBucket(ctx, S3Bucket, minio.MakeBucketOptions{})
+	_ = k.store.MakeBucket(ctx, logins.S3Bucket, minio.MakeBucketOptions{})
 	r, err := newRemote(ctx, k, s.Fencing)
 	if err == nil {
 		err = k.meet(ctx)
@@ -136,7 +130,7 @@ func (k *s3Keeper) claim(ctx context.Context) (last int64, err error) {
 
 // get reads an object. It returns its ETag, "" with an error.
 func (k *s3Keeper) get(ctx context.Context, name string, into any) (etag string, err error) {
-	body, info, _, err := k.store.GetObject(ctx, S3Bucket, name, minio.GetObjectOptions{})
+	body, info, _, err := k.store.GetObject(ctx, logins.S3Bucket, name, minio.GetObjectOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +148,7 @@ func (k *s3Keeper) get(ctx context.Context, name string, into any) (etag string,
 func (k *s3Keeper) put(ctx context.Context, name string, what any, condition minio.PutObjectOptions) (etag string,
 	err error) {
 	text, _ := json.Marshal(what) // structs of numbers and valid text
-	info, err := k.store.PutObject(ctx, S3Bucket, name, bytes.NewReader(text), int64(len(text)), "", "", condition)
+	info, err := k.store.PutObject(ctx, logins.S3Bucket, name, bytes.NewReader(text), int64(len(text)), "", "", condition)
 	return info.ETag, err
 }
 

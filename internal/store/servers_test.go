@@ -21,6 +21,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/backends/etcdnode"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/logins"
 	"github.com/lockchaos/lockchaos/internal/store"
 )
 
@@ -82,7 +83,7 @@ func etcdServer() *server {
 func postgresServer() *server {
 	return &server{engine: "postgres", survivesDeath: true,
 		before: func(s *server) error {
-			out, err := s.privateCommand(postgresProgram("initdb"), "-D", s.dir, "-U", store.PostgresUser, "-A",
+			out, err := s.privateCommand(postgresProgram("initdb"), "-D", s.dir, "-U", logins.PostgresUser, "-A",
 				"trust", "--no-sync", "--no-locale", "-E", "UTF8").CombinedOutput()
 			if err != nil {
 				return fmt.Errorf("initdb: %w: %s", err, out)

@@ -1,14 +1,17 @@
-// Command testtimes reads what `go test -json` wrote, and says where the time
-// of a test run went and which tests were left out, and why.
+// Command testtimes reads what runs of `go test -json` wrote, and says where the
+// time went and which tests were left out, and why. A file that there is not is
+// a run that was not begun.
 //
-// Usage: testtimes FILE
+// Usage: testtimes FILE…
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -19,21 +22,18 @@ import (
 const rows = 12
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: testtimes FILE")
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: testtimes FILE…")
 		os.Exit(64)
 	}
-	f, err := os.Open(os.Args[1])
-	if err == nil {
-		defer f.Close()
-		var s *summary
-		if s, err = read(f); err == nil {
-			s.print(os.Stdout)
-			return
+	s := newSummary()
+	for _, name := range os.Args[1:] {
+		if err := s.file(name); err != nil {
+			fmt.Fprintln(os.Stderr, "testtimes:", err)
+			os.Exit(1)
 		}
 	}
-	fmt.Fprintln(os.Stderr, "testtimes:", err)
-	os.Exit(1)
+	s.print(os.Stdout)
 }
 
 // event is a line of `go test -json` (go doc test2json).
@@ -48,17 +48,32 @@ type took struct {
 	seconds float64
 }
 
-// summary is what there is to say about a test run.
+// summary is what there is to say about test runs.
 type summary struct {
 	packages []took
 	longest  map[string]took     // by package, its longest test
 	skipped  map[string][]string // by reason, the tests
 }
 
+func newSummary() *summary {
+	return &summary{longest: map[string]took{}, skipped: map[string][]string{}}
+}
+
+func (s *summary) file(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return s.read(f)
+}
+
 // read reads the lines of `go test -json`. What is no such line, such as a
 // message of the compiler, is passed over.
-func read(r io.Reader) (*summary, error) {
-	s := &summary{longest: map[string]took{}, skipped: map[string][]string{}}
+func (s *summary) read(r io.Reader) error {
 	// by package and test, its last line that names a place in the source
 	said := map[string]string{}
 	lines := bufio.NewScanner(r)
@@ -69,7 +84,7 @@ func read(r io.Reader) (*summary, error) {
 			s.add(e, said)
 		}
 	}
-	return s, lines.Err()
+	return lines.Err()
 }
 
 // place is the beginning of a line that a test has logged.

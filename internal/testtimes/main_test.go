@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -21,15 +23,25 @@ not a line of it
 `
 
 func TestSummary(t *testing.T) {
-	s, err := read(strings.NewReader(lines))
-	if err != nil {
+	file := filepath.Join(t.TempDir(), "services.json")
+	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
 		t.Fatal(err)
+	}
+	s := newSummary()
+	if err := s.read(strings.NewReader(`{"Action":"pass","Package":"m/checker","Elapsed":7}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{file, file + ".none"} {
+		if err := s.file(name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var out strings.Builder
 	s.print(&out)
 	const want = `
 Where the time went (packages run side by side):
    90.0 s  m/harness
+    7.0 s  m/checker
     1.5 s  m/store (longest: TestRemote, 1.2 s)
 
 Left out:

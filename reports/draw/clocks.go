@@ -113,7 +113,7 @@ func (l *clockLane) add(c history.ClockReading, off int64, strobe bool) {
 func drawClocks(r *reports.Record, lanes []*clockLane, width float64, class string) template.HTML {
 	d := &svg{w: width, h: clockStep*float64(len(lanes)) + 26}
 	s := scale{0, max(r.End, 1), clockGutter, width - 14}
-	s.axis(d, 4, d.h-22, r.Voice)
+	s.axis(d, 4, d.h-22, r.Labels)
 	var told []string
 	for i, l := range lanes {
 		top := clockStep*float64(i) + 20

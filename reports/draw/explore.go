@@ -61,7 +61,7 @@ type Explorer struct {
 	WaitWords  []string `json:"waitWords"`
 	WriteWords []string `json:"writeWords"`
 
-	voice reports.Voice
+	labels reports.Labels
 }
 
 // Band is a fault on the lanes that it touches.
@@ -102,7 +102,7 @@ func Explore(r *reports.Record, first, shown [2]int64, told *checker.Violation, 
 	service string) *Explorer {
 	x := &Explorer{End: phrase.Micro(r.End), Clock: r.Local(), Days: r.Days, Base: phrase.Micro(r.Base()),
 		Named: len(r.Names) > 0, View: micros(first), Told: 1 + NumberOf(told, jumps),
-		Faults: []Band{}, Violations: []Place{}, WaitWords: waitWords, WriteWords: writeWords, voice: r.Voice}
+		Faults: []Band{}, Violations: []Place{}, WaitWords: waitWords, WriteWords: writeWords, labels: r.Labels}
 	for i := range r.History.Keys {
 		x.Keys = append(x.Keys, r.Key(history.KeyID(i)))
 	}

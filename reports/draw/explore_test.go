@@ -1,6 +1,11 @@
 package draw
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/reports"
+)
 
 // TestRows checks that no integer loses a digit on its way through a reader
 // that has floating-point numbers only.
@@ -26,5 +31,18 @@ func TestUnion(t *testing.T) {
 	}
 	if n := opsIn([]int64{1, 2, 5, 6, 10, 50, 51}, all); n != 5 {
 		t.Errorf("%d ops in %v", n, all)
+	}
+}
+
+// TestTokenOfNought: a grant whose token is 0 is named by it, one without a token by its acquire.
+func TestTokenOfNought(t *testing.T) {
+	nought, none := &history.Grant{Op: &history.Op{ID: 1, ZeroToken: true}}, &history.Grant{Op: &history.Op{ID: 2}}
+	p := &painter{tokens: map[int64]int64{1: tokenCell(nought), 2: tokenCell(none)}}
+	if a, b := p.grant(1), p.grant(2); a != "#0" || b != "grant 2" || a != reports.NameOf(nought) || b != reports.NameOf(none) {
+		t.Errorf("%q and %q", a, b)
+	}
+	row, err := (table[hold]{{grant: 1, token: tokenCell(nought)}}).MarshalJSON()
+	if want := "[[0,0,0,0,1,-9007199254740991]]"; err != nil || string(row) != want { // -Number.MAX_SAFE_INTEGER
+		t.Errorf("%s, %v, want %s", row, err, want)
 	}
 }

@@ -167,7 +167,7 @@ func fillHolds(r *reports.Record, x *Explorer, lanes *laneSet, inside func(from,
 		if !ok || !inside(g.End, end) {
 			continue
 		}
-		x.Holds = append(x.Holds, hold{phrase.Micro(g.End), phrase.Micro(end), lane, int64(g.Key), g.ID, g.Token})
+		x.Holds = append(x.Holds, hold{phrase.Micro(g.End), phrase.Micro(end), lane, int64(g.Key), g.ID, tokenCell(g)})
 		for _, e := range g.Lost {
 			x.Marks = append(x.Marks, mark{phrase.Micro(e.Time), lane, markLost, 0, g.ID})
 		}

@@ -88,6 +88,17 @@ func writeHow(r *reports.Record, o *history.Op) int64 {
 	return writeUnknown
 }
 
+// tokenCell is a grant's token as a page carries it: 0 for none, and noughtToken for 0.
+func tokenCell(g *history.Grant) int64 {
+	if g.HasToken() && g.Token == 0 {
+		return noughtToken
+	}
+	return g.Token
+}
+
+// noughtToken is the least number that every reader of JSON keeps exact: -Number.MAX_SAFE_INTEGER.
+const noughtToken = 1 - exact
+
 func (h hold) cells() []int64 { return []int64{h.from, h.to - h.from, h.lane, h.key, h.grant, h.token} }
 func (w wait) cells() []int64 { return []int64{w.from, w.to - w.from, w.lane, w.key, w.how} }
 func (m mark) cells() []int64 { return []int64{m.at, m.lane, m.what, m.how, m.grant} }

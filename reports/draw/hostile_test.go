@@ -16,7 +16,7 @@ func TestHostileAxis(t *testing.T) {
 		{from: -5, to: 1e9}, {from: 10, to: 5}} {
 		s.x0, s.x1 = 0, 900
 		d := &svg{}
-		s.axis(d, 0, 10, reports.Voice{})
+		s.axis(d, 0, 10, reports.Labels{})
 		if n := strings.Count(d.b.String(), "gridline"); n > 25 {
 			t.Errorf("%d to %d: %d marks", s.from, s.to, n)
 		}

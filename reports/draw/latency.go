@@ -48,7 +48,7 @@ func Latency(r *reports.Record) (drawing template.HTML, shown, all int) {
 	top, bottom := 12.0, 158.0
 	y := func(ms float64) float64 { return bottom - (bottom-top)*(math.Log10(ms)-first)/(last-first) }
 	latencyFaults(r, d, s, top, bottom)
-	s.axis(d, top, bottom, r.Voice)
+	s.axis(d, top, bottom, r.Labels)
 	for e := first; e <= last; e++ {
 		v := math.Pow(10, e)
 		d.line(s.x0, y(v), s.x1, y(v), "gridline")

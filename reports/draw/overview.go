@@ -55,7 +55,7 @@ func overview(r *reports.Record, v checker.Verdict, shown Timeline, width, left 
 	}
 	bottom := top + overviewStep*float64(lanes)
 	d := &svg{w: width, h: bottom + 22}
-	s.axis(d, top-4, bottom, r.Voice)
+	s.axis(d, top-4, bottom, r.Labels)
 	for i, c := range clients {
 		y := top + overviewStep*float64(i)
 		d.text(0, y+10, "start", "small", r.Lane(c, int(left/laneLetter)))

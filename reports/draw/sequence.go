@@ -23,7 +23,7 @@ const (
 // that matter differ by orders of magnitude; the timeline shows the true ones.
 func Sequence(r *reports.Record, t *story.Story, service string) template.HTML {
 	lanes := newLanes(t)
-	lanes.Voice = r.Voice
+	lanes.Labels = r.Labels
 	if len(lanes.clients) == 0 {
 		return ""
 	}
@@ -53,7 +53,7 @@ func Sequence(r *reports.Record, t *story.Story, service string) template.HTML {
 
 // seqLanes places the lanes: the service between the clients, the store to the right.
 type seqLanes struct {
-	reports.Voice
+	reports.Labels
 	clients        []int32
 	service, store float64
 }
@@ -125,7 +125,7 @@ func holdBar(r *reports.Record, d *svg, t *story.Story, l seqLanes, g *history.G
 		class = "hold2"
 	}
 	d.rect(x-7, y(first), 14, max(y(last)-y(first), 8), 3, class,
-		r.Client(g.Client)+" holds under "+reports.GrantName(g.ID, g.Token))
+		r.Client(g.Client)+" holds under "+reports.NameOf(g))
 }
 
 func freezeBar(d *svg, t *story.Story, l seqLanes, y func(int) float64) {

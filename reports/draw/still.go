@@ -69,7 +69,7 @@ func (x *Explorer) still(s scale, class string) template.HTML {
 		p.tokens[h.grant] = h.token
 	}
 	p.h = p.bottom + 24
-	s.axis(p.svg, stillTop-10, p.bottom, x.voice)
+	s.axis(p.svg, stillTop-10, p.bottom, x.labels)
 	p.overlaps()
 	for i, name := range x.Lanes {
 		if n := []rune(name); x.Named && class == "slim" && len(n) > 9 {
@@ -101,9 +101,16 @@ func (p *painter) x(us int64) float64 { return p.s.clamp(us * 1000) }
 // sees reports whether any of [from, to] is in sight.
 func (p *painter) sees(from, to int64) bool { return p.s.overlaps(from*1000, to*1000) }
 
-func (p *painter) store() int64               { return int64(len(p.Lanes)) - 1 }
-func (p *painter) grant(id int64) string      { return reports.GrantName(id, p.tokens[id]) }
-func (p *painter) when(us int64) string       { return p.voice.At(us * 1000) }
+func (p *painter) store() int64 { return int64(len(p.Lanes)) - 1 }
+func (p *painter) grant(id int64) string {
+	token := p.tokens[id]
+	if token == noughtToken {
+		return reports.GrantName(id, 0, true)
+	}
+	return reports.GrantName(id, token, token != 0)
+}
+
+func (p *painter) when(us int64) string       { return p.labels.At(us * 1000) }
 func (p *painter) long(from, to int64) string { return phrase.Span((to - from) * 1000) }
 
 // bar draws a bar of a lane, with words for those who can point at it.
@@ -421,7 +428,7 @@ func (p *painter) beyond() {
 // label is the drawing in words.
 func (p *painter) label() string {
 	s := fmt.Sprintf("Timeline of %s, the lock service and the store, %s to %s.", phrase.Plural(p.Clients, "client"),
-		p.voice.At(p.s.from), p.voice.At(p.s.to))
+		p.labels.At(p.s.from), p.labels.At(p.s.to))
 	if p.chosen != nil && p.chosen.From > 0 {
 		s += fmt.Sprintf(" %s, from %s to %s.", p.chosen.Label, p.when(p.chosen.From), p.when(p.chosen.To))
 	}

@@ -97,7 +97,7 @@ func (s scale) clamp(ns int64) float64 { return s.x(min(max(ns, s.from), s.to)) 
 func (s scale) overlaps(from, to int64) bool { return from <= s.to && to >= s.from }
 
 // axis draws labelled gridlines at round instants, about one in every 90 pixels.
-func (s scale) axis(d *svg, top, bottom float64, said reports.Voice) {
+func (s scale) axis(d *svg, top, bottom float64, said reports.Labels) {
 	step := roundStep(math.Floor((float64(s.to) - float64(s.from)) / max(math.Floor((s.x1-s.x0)/90), 2)))
 	decimals := 0
 	for unit := int64(1e9); decimals < 6 && step%unit != 0; unit /= 10 {

@@ -59,7 +59,7 @@ func Throughput(r *reports.Record) (p ThroughputPart) {
 	step := roundRate(most / 3)
 	y := func(v float64) float64 { return bottom - (bottom-top)*v/(step*math.Ceil(most/step)) }
 	latencyFaults(r, d, s, top, bottom)
-	s.axis(d, top, bottom, r.Voice)
+	s.axis(d, top, bottom, r.Labels)
 	for v := 0.0; v <= most+step*0.999; v += step {
 		d.line(s.x0, y(v), s.x1, y(v), "gridline")
 		d.text(50, y(v)+4, "end", "m t", strconv.FormatFloat(v, 'f', -1, 64)+"/s")

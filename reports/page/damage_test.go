@@ -109,7 +109,7 @@ func TestHolders(t *testing.T) {
 func TestToldTokenRefused(t *testing.T) {
 	s := reporttest.ContainedCase()
 	r := reports.NewRecord(s.History, s.Verdict)
-	v := reports.Telling(s, r)
+	v := reports.MainViolation(s, r)
 	story := story.Retell(r, s, v, nil)
 	if len(story.Refused) == 0 {
 		t.Fatal("the told pair has no refused write")

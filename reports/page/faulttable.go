@@ -129,7 +129,7 @@ func bite(r *reports.Record, f *history.FaultSpan) biteRow {
 		row.Target = strings.TrimSpace(row.Target + " (" + phrase.List(who) + ")")
 	}
 	if g := r.Grant(f.Holding); g != nil {
-		row.Holding = r.Key(g.Key) + ", " + reports.GrantName(g.ID, g.Token)
+		row.Holding = r.Key(g.Key) + ", " + reports.NameOf(g)
 	}
 	switch {
 	case !f.Ended:

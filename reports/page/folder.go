@@ -24,7 +24,7 @@ func WriteFolder(folder string, s reports.Scenario) error {
 		if err := saveWitnesses(folder, &s, s.History); err != nil {
 			return err
 		}
-		s.Verdict = reports.Retold(&s.History.Header, s.Verdict)
+		s.Verdict = reports.Relabeled(&s.History.Header, s.Verdict)
 	}
 	carry(&s, folder)
 	if err := outside.Write(folder, reports.VerdictFile,

@@ -120,7 +120,7 @@ func apart(s reports.Suite) (locks, controls reports.Suite) {
 func gridOf(s reports.Suite, id string) grid {
 	g := grid{ID: id}
 	g.Columns, g.Rows = reports.Matrix(s)
-	if reports.Sparse(g.Columns, g.Rows) {
+	if reports.MostlyGaps(g.Columns, g.Rows) {
 		return grid{ID: id, ByFault: reports.ByFault(g.Columns, g.Rows)}
 	}
 	for i, c := range g.Columns {

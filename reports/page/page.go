@@ -162,8 +162,8 @@ func (p *reportPage) tell(s reports.Scenario, r *reports.Record) *story.Story {
 		service = s.History.Header.Service
 	}
 	service = strings.TrimSuffix(service, " ×1")
-	p.HasTokens = len(r.Grants) > 0 && r.Grants[0].Token != 0
-	v := reports.Telling(s, r)
+	p.HasTokens = len(r.Grants) > 0 && r.Grants[0].HasToken()
+	v := reports.MainViolation(s, r)
 	p.told = v
 	p.jumps = draw.Jumpable(s, v)
 	p.Lossy = s.Count(checker.LostUpdate) > s.Count(checker.UnfencedWrite)
@@ -225,7 +225,7 @@ func (p *reportPage) explore(r *reports.Record, first, shown [2]int64, service s
 }
 
 // When is a moment's instant, as the history has it.
-func (p reportPage) When(m story.Moment) string { return p.S.Voice().At(m.At) }
+func (p reportPage) When(m story.Moment) string { return p.S.Labels().At(m.At) }
 
 // Lines says on which lines of a log a moment's op stands; "" where there are none.
 func (p reportPage) Lines(m story.Moment) string {

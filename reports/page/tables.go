@@ -27,7 +27,7 @@ type needRow struct {
 func (p *reportPage) judged(s reports.Scenario, r *reports.Record) {
 	said := map[string]bool{}
 	for _, x := range s.Verdict.Properties {
-		row := propertyLine(x, s.Voice())
+		row := propertyLine(x, s.Labels())
 		if x.Outcome == checker.Inconclusive && said[row.Why] { // one reason leaves many open
 			row.Why = ""
 		}
@@ -62,7 +62,7 @@ func (p *reportPage) inFigures(s reports.Scenario) {
 	}
 }
 
-func propertyLine(x checker.PropertyResult, said reports.Voice) propertyRow {
+func propertyLine(x checker.PropertyResult, said reports.Labels) propertyRow {
 	row := propertyRow{Name: phrase.Clip(x.Name, phrase.MostName), Outcome: x.Outcome.String(), Times: "–", First: "–",
 		Words: checker.Named(x.Name).Words.Demands, Why: phrase.Sentence(phrase.Clip(x.Why, phrase.MostText))}
 	row.Class = outcomeClass(row.Outcome)

@@ -106,7 +106,7 @@ func (p *reportPage) group(s reports.Scenario, r *reports.Record, title story.Pr
 	if best == nil {
 		return // none of them is kept with its particulars
 	}
-	g.Shown, g.Place = story.ExplainViolation(s, r, best), violationRow{At: s.Voice().At(best.At), Go: p.goTo(best)}
+	g.Shown, g.Place = story.ExplainViolation(s, r, best), violationRow{At: s.Labels().At(best.At), Go: p.goTo(best)}
 	shown := 0
 	for i := range of {
 		rows := p.rows(s, r, &of[i])
@@ -139,7 +139,7 @@ func (p *reportPage) rows(s reports.Scenario, r *reports.Record, x *checker.Prop
 	byHolder := map[int64]int{} // the earlier grant's place in out
 	var first []*checker.Violation
 	for _, v := range reports.ByTime(x) {
-		row := violationRow{At: s.Voice().At(v.At), at: v.At, Property: phrase.Clip(v.Property, phrase.MostName),
+		row := violationRow{At: s.Labels().At(v.At), at: v.At, Property: phrase.Clip(v.Property, phrase.MostName),
 			Kind: kindOf(v), Text: phrase.Sentence(phrase.Clip(v.Text, 500)), Told: p.isTold(v), Go: p.goTo(v)}
 		if r != nil && x.Name == checker.LostUpdate {
 			row.Text += story.Blameless(r, v)
@@ -175,9 +175,9 @@ func (p *reportPage) rows(s reports.Scenario, r *reports.Record, x *checker.Prop
 // verdict does not keep them all there may be more, and their number is told
 // only if the holds as drawn make as many double-holds as the checker counted.
 func (p *reportPage) sayHolder(r *reports.Record, v *checker.Violation, n int, exact, whole bool) string {
-	text := p.S.Voice().Client(v.A.Client)
+	text := p.S.Labels().Client(v.A.Client)
 	if v.A.Token != 0 {
-		text += fmt.Sprintf(" (%s)", reports.GrantName(v.A.Grant, v.A.Token))
+		text += fmt.Sprintf(" (%s)", reports.GrantName(v.A.Grant, v.A.Token, true))
 	}
 	if r != nil {
 		if f := faultOf(r, v); f != nil {
@@ -201,7 +201,7 @@ func (p *reportPage) sayHolder(r *reports.Record, v *checker.Violation, n int, e
 		last = 0 // that of those that are not kept is not known
 	}
 	if last > first && first > 0 {
-		text += fmt.Sprintf(", from %s to %s", p.S.Voice().At(first), p.S.Voice().At(last))
+		text += fmt.Sprintf(", from %s to %s", p.S.Labels().At(first), p.S.Labels().At(last))
 	}
 	return phrase.Sentence(text)
 }

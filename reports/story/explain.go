@@ -83,7 +83,7 @@ func wordFact(word, means string) Prose {
 
 // when is the instant of a violation, or its span.
 func when(s reports.Scenario, v *checker.Violation) Prose {
-	said := s.Voice()
+	said := s.Labels()
 	if from, to, ok := reports.Overlap(v); ok {
 		return Prose{}.t(fmt.Sprintf("from %s to %s, for %s", said.At(from), said.At(to), phrase.Span(to-from)))
 	}
@@ -92,9 +92,9 @@ func when(s reports.Scenario, v *checker.Violation) Prose {
 
 // grantFact says what is known of a grant.
 func grantFact(s reports.Scenario, g *checker.GrantRef) Prose {
-	said := s.Voice()
-	p := Prose{}.b(said.Client(g.Client)).t(", ").grant(g.Grant,
-		g.Token).t(fmt.Sprintf(", granted at %s", said.At(g.Acquired)))
+	said := s.Labels()
+	p := Prose{}.b(said.Client(g.Client)).t(", ").grant(reports.GrantName(g.Grant, g.Token,
+		g.Token != 0)).t(fmt.Sprintf(", granted at %s", said.At(g.Acquired)))
 	switch session := s.History != nil && s.History.Header.Claims.Validity == "session"; {
 	case g.Promise > 0:
 		p = p.t(fmt.Sprintf("; its lease ran to %s", said.At(g.Promise)))
@@ -186,7 +186,7 @@ func storeFacts(r *reports.Record, v *checker.Violation) (p Prose) {
 		case o.Refused:
 			p = p.b("refused").t(" " + name + "'s write")
 			if g := r.FenceBefore(o); g != nil && g.Token > o.Token {
-				p = p.t(", having seen ").grant(g.ID, g.Token)
+				p = p.t(", having seen ").grant(reports.NameOf(g))
 			}
 		case o.Conflict:
 			p = p.t("did not take " + name + "'s write, since it had another version")

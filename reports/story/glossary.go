@@ -114,8 +114,8 @@ var outcomesBeside = []Entry{
 }
 
 // Explain returns what there is to say of a word, in every sort that has it. A letter's case does
-// not matter. What violations of a property are called ("stale writes") stands for the property, and
-// "inherent" for "fell: inherent".
+// not matter. What violations of a property are called ("stale writes") stands for the property,
+// and "inherent" for "fell: inherent".
 func Explain(word string) []Term {
 	word = strings.ToLower(strings.Join(strings.Fields(word), " "))
 	spaced := strings.ReplaceAll(strings.TrimSuffix(word, "s"), "-", " ")

@@ -253,8 +253,8 @@ func pairLede(r *reports.Record, t *Story) Prose {
 		}
 	default:
 		p = p.t(fmt.Sprintf("%s held %s under %s while %s held it under %s. ", a, t.Key,
-			reports.GrantName(t.A.ID, t.A.Token), b,
-			reports.GrantName(t.B.ID, t.B.Token)))
+			reports.NameOf(t.A), b,
+			reports.NameOf(t.B)))
 	}
 	switch {
 	case tookStale(r, t):
@@ -317,7 +317,7 @@ func aftermath(r *reports.Record, p Prose, t *Story) Prose {
 	case len(t.Refused) > 0 && r.FenceBefore(t.Refused[0]) != nil:
 		top := r.FenceBefore(t.Refused[0])
 		return p.t(fmt.Sprintf(", but the store had seen %s by then, and refused the write under %s.",
-			reports.GrantName(top.ID, top.Token), reports.GrantName(t.A.ID, t.A.Token)))
+			reports.NameOf(top), reports.NameOf(t.A)))
 	case len(t.Refused) > 0:
 		return p.t(", but the store refused its write.")
 	}

@@ -68,8 +68,8 @@ func sayExpiry(r *reports.Record, t *Story) (Moment, bool) {
 	if r.History.Header.Claims.Validity == "library" {
 		promised = "the validity it was told"
 	}
-	p := Prose{}.t("By the client's own reckoning (start of its attempt + "+promised+
-		" − 2 ms) the lease of ").grant(t.A.ID, t.A.Token).t(" is over.")
+	p := Prose{}.t("By the client's own reckoning (start of its attempt + " + promised +
+		" − 2 ms) the lease of ").grant(reports.NameOf(t.A)).t(" is over.")
 	return Moment{At: t.Violation.A.Promise, Text: p, Arrow: &arrow{To: AtService, Label: "lease over"}}, true
 }
 

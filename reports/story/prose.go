@@ -4,8 +4,6 @@ import (
 	"html/template"
 	"regexp"
 	"strings"
-
-	"github.com/lockchaos/lockchaos/reports"
 )
 
 // Prose is a sentence with emphasis. It knows its own escaping, so that a page
@@ -25,8 +23,8 @@ func (p Prose) b(text string) Prose { return append(p, piece{text: text, tag: "b
 func (p Prose) code(text string) Prose { return append(p, piece{text: text, tag: "code"}) }
 
 // grant appends a grant's name as a badge.
-func (p Prose) grant(id, token int64) Prose {
-	return append(p, piece{text: reports.GrantName(id, token), tag: "tok"})
+func (p Prose) grant(name string) Prose {
+	return append(p, piece{text: name, tag: "tok"})
 }
 
 // OnTheWeb is where the documentation is, for those who have nothing but the

@@ -110,7 +110,7 @@ func SuiteLede(s reports.Suite) string {
 	if text := quietSentence(quiet, len(families(s)) > 0); text != "" {
 		out = append(out, text)
 	}
-	if reports.Sparse(reports.Matrix(s)) {
+	if reports.MostlyGaps(reports.Matrix(s)) {
 		if text := sparseSentence(s.Scenarios); text != "" {
 			out = append(out, text)
 		}

@@ -45,7 +45,7 @@ type verdict struct {
 // to, and what was not judged. steps are the lines of the log that an op stands on.
 func Verdict(w io.Writer, file string, s reports.Scenario, steps func(op int64) []Step) {
 	h := s.Header()
-	s.Verdict = reports.Retold(h, s.Verdict)
+	s.Verdict = reports.Relabeled(h, s.Verdict)
 	v := verdict{s, h, steps}
 	harmless.Fprintf(w, "%s\n%s: %s", inLine(file), inLine(h.Scenario), s.Verdict.Outcome)
 	if x := s.Verdict.Severity; x != checker.SeverityNone && (x != checker.Untested || v.knowsWrites()) {

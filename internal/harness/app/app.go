@@ -12,11 +12,11 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness/director"
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -26,7 +26,7 @@ import (
 type Config struct {
 	Plan scenarios.Plan
 	// Attached are the containers, by the names of AppPlaces.
-	Attached []backends.Attached
+	Attached []agent.Attached
 	// Logs is the folder in which NAME.log grows with what a container prints.
 	Logs string
 	// History is the file to write; the application's audit log, as far as it
@@ -42,7 +42,7 @@ type Config struct {
 	// Cluster runs the clients, if it is a cluster that does, and Changes tells
 	// what becomes of them; nil: there is none, and nothing changes.
 	Cluster nemesis.Cluster
-	Changes <-chan Change
+	Changes <-chan agent.Change
 	// Elsewhere is who strikes a client or a node that is on another machine,
 	// and its address; nil: it is here. A nil function: all are.
 	Elsewhere func(name string) (nemesis.Far, netip.Addr)
@@ -108,7 +108,7 @@ func WallOffset() (offset int64) {
 func (a *run) wall() int64 { return monotime.Now() + a.offset }
 
 // place is where somebody is, here or on another machine.
-func (a *run) place(n backends.Attached) nemesis.Place {
+func (a *run) place(n agent.Attached) nemesis.Place {
 	p := nemesis.Place{Name: n.Name, Host: n.Host}
 	if n.Host == nil && a.cfg.Elsewhere != nil {
 		p.Far, p.Addr = a.cfg.Elsewhere(n.Name)
@@ -162,13 +162,3 @@ type Ahead func(client string) (ahead, bound int64, err error)
 // input. A command that ends before that may be one that ready is not called for.
 type Execute func(ctx context.Context, client string, command []string, input []byte,
 	ready func(pid int) error) (hosts.Executed, error)
-
-// Change is what whoever runs an application's clients does to one. Who comes
-// in the place of another is another client: the one before may still run.
-type Change struct {
-	// Client is the one that is to end, or in whose place another comes.
-	Client string
-	// Comes is who takes its place; nil: it is to end. One that has ended
-	// already has no host, only a log.
-	Comes *backends.Attached
-}

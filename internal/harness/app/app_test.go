@@ -17,10 +17,10 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/scenarios"
 	"golang.org/x/sys/unix"
@@ -110,7 +110,7 @@ func runApp(t *testing.T, store string, change func(*scenarios.Scenario)) (*hist
 			Rest: scenarios.Range{Min: ms(5), Max: ms(10)}, AcquireTimeout: ms(5000), OpTimeout: ms(5000)},
 		Faults: []scenarios.Fault{{Kind: "pause", Target: "holder", When: "before-write", For: ms(700), After: ms(50),
 			Every: scenarios.Range{Min: ms(50), Max: ms(50)}}}}
-	var attached []backends.Attached
+	var attached []agent.Attached
 	for _, name := range []string{"a", "b", "c"} {
 		host, err := network.AddHost(name)
 		if err != nil {
@@ -124,7 +124,7 @@ func runApp(t *testing.T, store string, change func(*scenarios.Scenario)) (*hist
 			t.Fatal(err)
 		}
 		listens(t, host)
-		attached = append(attached, backends.Attached{Name: name, Host: host, Process: proc})
+		attached = append(attached, agent.Attached{Name: name, Host: host, Process: proc})
 		s.App.Clients = append(s.App.Clients, name)
 	}
 	if change != nil {

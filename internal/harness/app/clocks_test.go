@@ -10,7 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/monotime/offset"
 )
 
@@ -91,7 +91,7 @@ func (a *farApart) judged(t *testing.T, compared bool) checker.Verdict {
 		t.Fatal(err)
 	}
 	names, _ := audit.Number(a.logs)
-	s, err := audit.Read(bytes.NewReader(text), "log", forms.JSON,
+	s, err := audit.Read(bytes.NewReader(text), "log", formats.JSON,
 		audit.Options{Clients: names, ClockError: clockError, Validity: &audit.Validity{Released: true}})
 	if err != nil {
 		t.Fatal(err)

@@ -14,10 +14,10 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -49,7 +49,7 @@ func commanded(store string) func(*scenarios.Scenario) {
 
 // executeOn runs hookVerb on the clients' hosts, as an engine runs a command in
 // their containers: with a delay, and whether they are frozen or not.
-func executeOn(places []backends.Attached, file string) Execute {
+func executeOn(places []agent.Attached, file string) Execute {
 	return func(ctx context.Context, client string, command []string, input []byte, ready func(int) error) (e hosts.Executed, err error) {
 		cmd := exec.Command("/proc/self/exe", "hook", command[0], file, command[1])
 		var stdout, stderr bytes.Buffer

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 )
 
@@ -31,7 +31,7 @@ func (a *run) write() error {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
 	names, numbers := audit.Number(logs)
-	source, err := audit.Read(bytes.NewReader(text), path, forms.JSON, a.options(names))
+	source, err := audit.Read(bytes.NewReader(text), path, formats.JSON, a.options(names))
 	if err != nil {
 		return err
 	}

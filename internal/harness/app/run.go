@@ -13,12 +13,12 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/harness/director"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
@@ -54,7 +54,7 @@ func (a *run) start() error {
 	var nodes, clients []nemesis.Place
 	var store nemesis.Place
 	for i, p := range possible.AppPlaces(a.app) {
-		at := slices.IndexFunc(a.cfg.Attached, func(n backends.Attached) bool { return n.Name == p.Name })
+		at := slices.IndexFunc(a.cfg.Attached, func(n agent.Attached) bool { return n.Name == p.Name })
 		if at < 0 {
 			return fmt.Errorf("%s: it was not attached to", p.Name)
 		}
@@ -104,7 +104,7 @@ func (a *run) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 }
 
 // mind ends the run when a container dies in whose place no other is expected.
-func (a *run) mind(ctx context.Context, cancel context.CancelCauseFunc, n backends.Attached) {
+func (a *run) mind(ctx context.Context, cancel context.CancelCauseFunc, n agent.Attached) {
 	c := a.client(n.Name)
 	if c != nil && a.cfg.Restarts && !a.app.Hooks.Given() && a.app.Log.File == "" {
 		return

@@ -6,7 +6,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
@@ -45,7 +45,7 @@ func (a *run) client(name string) *client {
 }
 
 // joins makes a client of one that has come in the place of another.
-func (a *run) joins(before *client, now backends.Attached) *client {
+func (a *run) joins(before *client, now agent.Attached) *client {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := &client{ProcessLog: audit.ProcessLog{Name: now.Name}, number: int32(len(a.clients) + 1),

@@ -10,12 +10,12 @@ import (
 // Absence is why a client's process is gone, or is to go, and when a fresh one takes its place.
 type Absence struct {
 	Away time.Duration // after a kill
-	// Closing is set where an inquiry closes the client.
+	// Closing is set where the client is closed to free a stuck key.
 	Closing *Closing
 }
 
-// Closing is how an inquiry closes a client. Ended is closed when the client
-// is; Over by the inquiry, at its end.
+// Closing is how the diagnosis of a stuck key closes a client. Ended is closed
+// when the client is; Over by the diagnosis, at its end.
 type Closing struct {
 	Ended chan struct{}
 	Over  <-chan struct{}

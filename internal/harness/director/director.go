@@ -2,10 +2,18 @@
 // long, in real runs and in virtual time. It records each with its evidence.
 //
 //   - director.go, program.go, rounds.go: the plan's faults, armed when they are due
-//   - grip.go: which armed fault strikes at a client's step
-//   - strike.go, effects.go, inforce.go, traps.go, trap.go: what a strike does, until it is healed
-//   - presence.go, absence.go, calm.go, stall.go, gap.go: what is known of the clients meanwhile
-//   - virtual.go, virtual_faults.go, virtual_trap.go: the same on a simulated network
+//   - steps.go, activestrike.go: which armed fault strikes at a client's step, and whom
+//   - strike.go, effects.go, activefault.go: what a strike does, until it is healed
+//   - traps.go, trap.go: the faults that wait for a packet
+//   - presence.go, absence.go, disturbance.go, stall.go, nextgrant.go: what is known meanwhile
+//
+// The Setting says how time passes and what injects a fault. All else is the same in both times.
+//
+// A simulation draws a number for each event that it queues, so one event more or less changes
+// all that follows. These are the director's: a task for each fault; each wait of a fault's
+// rounds, every millisecond while it looks for a victim; a strike into a call; the end of each
+// fault of a strike, queued as soon as that is in effect, and of a trap before all else that its
+// packet causes; and the wakes at the end of a strike, of its fault first.
 package director
 
 import (
@@ -17,6 +25,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -30,32 +39,13 @@ import (
 // their own goroutine: when Reached returns, the fault is in effect, and the client's next
 // op meets it. A fault aimed into a call strikes while that is under way (underway).
 type Director struct {
-	rec   *history.Recorder
-	ids   *wire.Numbers
-	nodes []nemesis.Place // of the lock service
-	net   *nemesis.Net
+	set   Setting
 	ttl   time.Duration
-	// whole: a client is all that runs on its host, and not one process group.
-	whole bool
-	// service is the lock service, for faults that ask who is its primary.
-	service nemesis.Replicated
-	stop    <-chan struct{} // closed when the workload's time is over; run sets it
-	// expire ends the sessions of the client that is at the address.
-	expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
-	// leader names the node that leads the lock service now.
-	leader func(ctx context.Context) (node string, err error)
-	// cluster runs the clients, if it is a cluster that does.
-	cluster nemesis.Cluster
-	traps   *traps
-	// carry carries a strike out: strike, or what a simulation has in its place.
-	carry func(ctx context.Context, h *hit) error
-	// into strikes into a call: underway, or what a simulation has in its place.
-	into func(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error)
-	// noteStall is told of each stall of a client; nil: nobody wants to know.
-	noteStall func(lasted time.Duration)
+	traps *traps
+	stop  <-chan struct{} // closed when the time for faults is over; Begin sets it
 
 	mu      sync.Mutex
-	faults  []*aimed
+	faults  []*plannedFault
 	procs   map[int32]*hosts.Process      // the workers, by client number
 	far     map[int32]nemesis.Place       // where clients are that are on other machines
 	apps    map[int32]nemesis.Application // the same, as far as they are held up from inside
@@ -63,30 +53,33 @@ type Director struct {
 	holders []nemesis.Holding             // the oldest grant first
 	waiters []nemesis.Waiting             // who has waited longest first
 	granted int64                         // grants so far
-	// clients that a fault has in its grip: it lets no other near
+	// clients that a fault strikes now: no other one may
 	struck map[int32]bool
-	// clients that were killed, or are closed by an inquiry, and not yet replaced
+	// clients that were killed, or are closed to free a stuck key, and not yet replaced
 	killed map[int32]Absence
-	down   bool // a fault has nodes in its grip
+	down   bool // a fault strikes nodes now
 	// when all that faults on nodes held back has had its time
-	wholeAt time.Time
-	selves  map[int32]int32 // who has taken a client's place, by its number
-	left    map[int32]bool  // clients whose applications are done
-	hushed  bool            // an inquiry goes on: no fault strikes
+	wholeAt   time.Time
+	selves    map[int32]int32 // who has taken a client's place, by its number
+	left      map[int32]bool  // clients whose applications are done
+	suspended bool            // a stuck key is diagnosed: no fault strikes
 	// when all that the faults so far held back has had its time
-	calm time.Time
+	undisturbed time.Time
 	// faults so far that delay heartbeats, for telling injected stalls from the machine's own
 	spans []span
 }
 
-// aimed is one fault of the plan: a schedule, and what it does each time. Its present strike
+// plannedFault is one fault of the plan: a schedule, and what it does each time. Its present strike
 // is armed, then taken by a step, then in effect; then the next one waits to be armed.
-type aimed struct {
+type plannedFault struct {
 	schedule nemesis.Schedule
 	program  nemesis.Program
 	// stream returns the random numbers for one part of it.
 	stream func(name string) *rand.Rand
+	// waiter goes through its rounds; nil: nobody does.
+	waiter clock.Waiter
 	// over is told of the end of each strike: nil, or why it could not be injected or proven.
+	// Whoever tells it wakes the waiter.
 	over chan error
 	// turn is the number of the request of a call at which it struck last,
 	// where it strikes at each in turn; missed is how many calls in a row had
@@ -109,14 +102,17 @@ type aimed struct {
 // Setting is what a director is made for.
 type Setting struct {
 	// Plan has the faults. They are known to be possible.
-	Plan     scenarios.Plan
+	Plan scenarios.Plan
+	// Time is how time passes; nil: as the machine's does (clock.Real).
+	Time     clock.Time
 	Recorder *history.Recorder
 	IDs      *wire.Numbers
 	// Nodes are those of the lock service, and Net is the network of all.
 	Nodes []nemesis.Place
 	Net   *nemesis.Net
 	// Procs are the clients' processes by the clients' numbers; Far says where clients
-	// are that are on other machines; Apps are those that are held up from inside.
+	// are that are on other machines or have no process; Apps are those that are held up
+	// from inside. The director keeps these up to date.
 	Procs map[int32]*hosts.Process
 	Far   map[int32]nemesis.Place
 	Apps  map[int32]nemesis.Application
@@ -134,17 +130,37 @@ type Setting struct {
 	OnWire func(key string) string
 	// NoteStall is told of each stall of a client; nil: nobody wants to know.
 	NoteStall func(lasted time.Duration)
+	// Inject puts a fault into effect; nil: nemesis.Inject.
+	Inject func(context.Context, nemesis.Site) (nemesis.InEffect, error)
+	// Freed is called when a strike has let go of its victims; nil: nobody wants to know.
+	Freed func()
+	// RecordsLate: the beginning of a fault is recorded when it is in effect. Nothing happens
+	// meanwhile in virtual time, and a fault of clocks has its first readings by then. A real fault
+	// may bite before it is proven, and is recorded before.
+	RecordsLate bool
+	// ClocksOfStopped: clocks can be set right while what reads them is stopped. Those of real
+	// processes are set right by code that runs in them.
+	ClocksOfStopped bool
 }
 
 // New makes a director.
 func New(s Setting) (*Director, error) {
+	if s.Time == nil {
+		s.Time = clock.Real{}
+	}
+	if s.Inject == nil {
+		s.Inject = nemesis.Inject
+	}
 	plan := s.Plan
-	d := &Director{rec: s.Recorder, procs: s.Procs, far: s.Far, apps: s.Apps, clients: int32(plan.Scenario.Clients),
-		nodes: s.Nodes, net: s.Net, ttl: plan.Scenario.TTL.Std(), ids: s.IDs,
-		whole: s.Whole, service: s.Service, expire: s.Expire, leader: s.Leader, cluster: s.Cluster,
-		noteStall: s.NoteStall, struck: map[int32]bool{}, killed: map[int32]Absence{}, selves: map[int32]int32{},
-		left: map[int32]bool{}}
-	d.carry, d.into = d.strike, d.underway
+	d := &Director{set: s, ttl: plan.Scenario.TTL.Std(), traps: newTraps(s), clients: int32(plan.Scenario.Clients),
+		procs: s.Procs, far: s.Far, apps: s.Apps, struck: map[int32]bool{}, killed: map[int32]Absence{},
+		selves: map[int32]int32{}, left: map[int32]bool{}}
+	if d.procs == nil {
+		d.procs = map[int32]*hosts.Process{}
+	}
+	if d.apps == nil {
+		d.apps = map[int32]nemesis.Application{}
+	}
 	place := 0 // of each single fault, from 1: as in the history's header
 	for i, f := range plan.Scenario.Faults {
 		for _, single := range f.Singles() {
@@ -153,17 +169,15 @@ func New(s Setting) (*Director, error) {
 					single.Target, d.clients)
 			}
 		}
-		d.faults = append(d.faults, &aimed{schedule: schedule(f), program: program(f, &place),
+		d.faults = append(d.faults, &plannedFault{schedule: schedule(f), program: program(f, &place),
 			over:   make(chan error, 1),
 			stream: func(name string) *rand.Rand { return plan.Stream(fmt.Sprintf("fault %d %s", i, name)) }})
 	}
-	d.traps = newTraps(plan.Scenario.Faults)
-	d.traps.wire = s.OnWire
 	return d, nil
 }
 
 func (d *Director) nodeNames() (names []string) {
-	for _, n := range d.nodes {
+	for _, n := range d.set.Nodes {
 		names = append(names, n.Name)
 	}
 	return names

@@ -11,35 +11,35 @@ import (
 
 // meant is a fault of the strike with the leader, or the primary, of now in the
 // place of that word. What strikes together means the same one.
-func (d *Director) meant(ctx context.Context, h *hit, p nemesis.Part) (_ nemesis.Part, err error) {
+func (d *Director) meant(ctx context.Context, a *activeStrike, p nemesis.Part) (_ nemesis.Part, err error) {
 	p.Spec, err = p.Answer(func() (string, error) {
-		if h.leader == "" {
-			h.leader, err = d.leader(ctx)
+		if a.leader == "" {
+			a.leader, err = d.set.Leader(ctx)
 		}
-		return h.leader, err
+		return a.leader, err
 	})
 	return p, err
 }
 
 // victims finds the processes of the clients that were taken, or chooses the
 // nodes. What strikes together strikes the same.
-func (d *Director) victims(h *hit, target nemesis.Target) (v nemesis.Struck, err error) {
+func (d *Director) victims(a *activeStrike, target nemesis.Target) (v nemesis.Struck, err error) {
 	if target.Client() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		for _, c := range h.clients() {
-			v.Clients = append(v.Clients, nemesis.Client{Number: c, Proc: d.procs[c], App: d.apps[c], Whole: d.whole,
+		for _, c := range a.clients() {
+			v.Clients = append(v.Clients, nemesis.Client{Number: c, Proc: d.procs[c], App: d.apps[c], Whole: d.set.Whole,
 				Far: d.far[c].Far, Name: d.far[c].Name})
 		}
 		return v, nil
 	}
-	if h.nodes == nil {
-		if h.nodes, err = target.Nodes(d.nodeNames(), h.draws); err != nil {
+	if a.nodes == nil {
+		if a.nodes, err = target.Nodes(d.nodeNames(), a.draws); err != nil {
 			return v, err
 		}
 	}
-	for _, n := range d.nodes {
-		if slices.Contains(h.nodes, n.Name) {
+	for _, n := range d.set.Nodes {
+		if slices.Contains(a.nodes, n.Name) {
 			v.Nodes = append(v.Nodes, n)
 		}
 	}
@@ -47,11 +47,11 @@ func (d *Director) victims(h *hit, target nemesis.Target) (v nemesis.Struck, err
 }
 
 // effect puts a fault into effect.
-func (d *Director) effect(ctx context.Context, h *hit, p nemesis.Part, id int, v nemesis.Struck) (nemesis.InEffect,
+func (d *Director) effect(ctx context.Context, a *activeStrike, p nemesis.Part, id int, v nemesis.Struck) (nemesis.InEffect,
 	error) {
-	means := nemesis.Means{Net: d.net, All: d.nodes, Service: d.service, NextGrant: d.nextGrant, Expire: d.expire,
-		Cluster: d.cluster, Asked: d.traps.asked}
-	return nemesis.Inject(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: h.draws})
+	means := nemesis.Means{Net: d.set.Net, All: d.set.Nodes, Service: d.set.Service, NextGrant: d.nextGrant, Expire: d.set.Expire,
+		Cluster: d.set.Cluster, Asked: d.traps.asked}
+	return d.set.Inject(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: a.draws})
 }
 
 // tag names a fault in the packet filters.

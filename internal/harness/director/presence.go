@@ -14,7 +14,7 @@ import (
 func (d *Director) Join(client, member int32, place nemesis.Place, proc *hosts.Process) {
 	dead := place.Host == nil && place.Far == nil
 	if !dead {
-		d.net.Join(place)
+		d.set.Net.Join(place)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -34,7 +34,7 @@ func (d *Director) Lose(client int32) {
 }
 
 // Condemn notes that a client is killed, before it is. It returns false if a
-// fault has the client in its grip, or it is killed or closed already.
+// fault strikes the client now, or it is killed or closed already.
 func (d *Director) Condemn(client int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,7 +53,7 @@ func (d *Director) Death(client int32) (why Absence, dead bool) {
 	return why, dead
 }
 
-// Dead reports whether a fault has killed the client, or an inquiry closes it.
+// Dead reports whether a fault has killed the client, or it is closed to free a stuck key.
 func (d *Director) Dead(client int32) bool {
 	_, dead := d.Death(client)
 	return dead

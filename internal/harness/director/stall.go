@@ -58,7 +58,7 @@ func (d *Director) NoteStall(client int32, from, to int64, late time.Duration, s
 
 // RecordStall records that somebody stood still, when it is over.
 func (d *Director) RecordStall(info history.FaultInfo, client int32) {
-	info.ID, info.Kind, info.Phase, info.Bit = d.ids.NextFault(), history.KindMachineStall, "end", true
+	info.ID, info.Kind, info.Phase, info.Bit = d.set.IDs.NextFault(), history.KindMachineStall, "end", true
 	if info.Touch == nil {
 		info.Touch = &history.MachineStall
 	}
@@ -67,11 +67,11 @@ func (d *Director) RecordStall(info history.FaultInfo, client int32) {
 	lasted := time.Duration(info.To - info.From)
 	d.mu.Lock()
 	if info.Service {
-		d.calm = clock.Latest(d.calm, time.Now().Add(lasted))
-	} else if d.noteStall != nil {
-		d.noteStall(lasted)
+		d.undisturbed = clock.Latest(d.undisturbed, time.Now().Add(lasted))
+	} else if d.set.NoteStall != nil {
+		d.set.NoteStall(lasted)
 	}
 	d.mu.Unlock()
-	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &begin})
-	d.rec.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
+	d.set.Recorder.Record(history.Event{Type: history.Fault, Client: client, Fault: &begin})
+	d.set.Recorder.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }

@@ -9,53 +9,72 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/harness/clock"
-	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // strike injects what was taken, and records that. What lasts goes on when it
-// returns, and is healed after the planned time; then the fault's grip ends.
-func (d *Director) strike(ctx context.Context, h *hit) error {
-	var begun []*inForce
-	for _, p := range h.strike.Parts {
-		in, err := d.inject(ctx, h, p)
-		if errors.Is(err, errLaid) {
-			return nil // it strikes alone, and is a fault from its packet on
-		}
-		// what strikes together with it does not wait for it; if all missed, it is tried again
+// returns, and is healed after the planned time; then others may strike the victims.
+func (d *Director) strike(ctx context.Context, a *activeStrike) error {
+	err := d.injectAll(ctx, a)
+	close(a.begun)
+	if errors.Is(err, errLaid) {
+		return nil // it strikes alone, and is a fault from its packet on
+	}
+	if err != nil {
+		d.abandon(a)
+	}
+	d.over(a, err)
+	return err
+}
+
+func (d *Director) injectAll(ctx context.Context, a *activeStrike) error {
+	for _, p := range a.strike.Parts {
+		in, err := d.inject(ctx, a, p)
 		if errors.Is(err, nemesis.ErrMissed) {
-			continue
+			continue // what strikes together with it does not wait for it; if all missed, it is tried again
 		}
 		if err != nil {
-			// those that struck together with it
-			err = errors.Join(err, d.healAll(canceled(), begun))
-			d.finish(h, err)
 			return err
 		}
 		if in != nil {
-			begun = append(begun, in)
+			a.active = append(a.active, in)
+			d.mu.Lock()
+			a.left++
+			d.mu.Unlock()
+			d.healLater(ctx, a, in)
 		}
 	}
-	if len(begun) == 0 {
-		d.finish(h, nil)
-		return nil
-	}
-	go func() { d.finish(h, d.healAll(ctx, begun)) }()
 	return nil
 }
 
-// finish ends the fault's grip, and tells how it went.
-func (d *Director) finish(h *hit, err error) {
+// over notes that one of the faults that strike together is over, and finishes with the last one.
+func (d *Director) over(a *activeStrike, err error) {
 	d.mu.Lock()
-	d.letGo(h)
+	a.left--
+	a.failed = errors.Join(a.failed, err)
+	last := a.left == 0
+	d.mu.Unlock()
+	if last {
+		d.finish(a, a.failed)
+	}
+}
+
+// finish lets the victims go, and tells how it went.
+func (d *Director) finish(a *activeStrike, err error) {
+	d.mu.Lock()
+	d.release(a)
 	now := time.Now()
-	calm := now.Add(now.Sub(h.taken)) // what it held back is sent again later and later
-	d.calm = clock.Latest(d.calm, calm)
-	if !h.strike.Target.Client() {
-		d.wholeAt = clock.Latest(d.wholeAt, calm)
+	over := now.Add(now.Sub(a.taken)) // what it held back is sent again later and later
+	d.undisturbed = clock.Latest(d.undisturbed, over)
+	if !a.strike.Target.Client() {
+		d.wholeAt = clock.Latest(d.wholeAt, over)
 	}
 	d.mu.Unlock()
-	h.over <- err
+	a.over <- err
+	a.wake()
+	if d.set.Freed != nil {
+		d.set.Freed()
+	}
 }
 
 // errLaid says that a trap waits for its packet, and that its end will be seen to.
@@ -67,85 +86,88 @@ const NotInjected = "it was not injected"
 
 // inject puts one fault of a strike into effect and records that; nil: it is over already.
 //
-// The beginning is recorded first, because a fault may bite before it is proven.
-// On a busy machine a client stands still half a second before the last of its
-// threads is seen stopped. What may never happen is recorded when it has.
-func (d *Director) inject(ctx context.Context, h *hit, p nemesis.Part) (*inForce, error) {
-	info := history.FaultInfo{ID: d.ids.NextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin",
+// The beginning is recorded first, unless the setting says otherwise, because a fault may
+// bite before it is proven. On a busy machine a client stands still half a second before the
+// last of its threads is seen stopped. What may never happen is recorded when it has.
+func (d *Director) inject(ctx context.Context, a *activeStrike, p nemesis.Part) (*activeFault, error) {
+	info := history.FaultInfo{ID: d.set.IDs.NextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin",
 		Target: string(p.Target), When: string(p.When), Injected: true}
 	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
-	p, err := d.meant(ctx, h, p)
+	p, err := d.meant(ctx, a, p)
 	if err != nil {
 		return nil, wrong(err)
 	}
-	v, err := d.victims(h, p.Target)
+	v, err := d.victims(a, p.Target)
 	if err != nil {
 		return nil, wrong(err)
 	}
 	info.Hosts = v.Names()
-	touched(&info, p.Spec, d.touches(p.Spec, h.clients()))
-	p = h.inTurn(p)
+	touched(&info, p.Spec, d.touches(p.Spec, a.clients()))
+	p = a.inTurn(p)
 	if p.Kills() && !p.Ousts() && !p.Waits() {
-		if err := d.kill(ctx, h, p, v, info); err != nil {
+		if err := d.kill(ctx, a, p, v, info); err != nil {
 			return nil, wrong(err)
 		}
 		return nil, nil
 	}
-	in := &inForce{part: p, info: info, client: sole(h.clients()), spans: d.expectStalls(h, p),
+	in := &activeFault{part: p, info: info, client: sole(a.clients()), spans: d.expectStalls(a, p),
 		done: make(chan struct{})}
-	sure := !p.Waits() && !p.MayMiss()
-	if sure {
-		d.rec.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
+	first := sure(p) && !d.set.RecordsLate
+	if first {
+		d.set.Recorder.Record(history.Event{Type: history.Fault, Client: in.client, Fault: &info})
 	}
 	spare := func() {}
 	if p.Ousts() {
 		// before it is: what it does from then on is no client's any more
-		spare = d.markKilled(h, p)
+		spare = d.markKilled(a, p)
 	}
-	if in.InEffect, err = d.effect(ctx, h, p, info.ID, v); err != nil {
+	if in.InEffect, err = d.effect(ctx, a, p, info.ID, v); err != nil {
 		spare()
-		if sure {
-			now := monotime.Now() // it was certainly in effect at no time
+		if first {
+			now := d.set.Time.Now() // it was certainly in effect at no time
 			d.end(in.info, in.client, nemesis.Effect{From: now, To: now, Proof: NotInjected}, false)
 		}
 		return nil, wrong(err)
 	}
-	in.info.Holding, in.info.Waiting = d.met(h)
-	if met, ok := in.InEffect.(interface{ Met() int64 }); ok {
-		in.info.Holding = met.Met()
+	in.info.Holding, in.info.Waiting = d.met(a)
+	if found, ok := in.InEffect.(nemesis.GrantFinder); ok {
+		in.info.Holding = found.Holding()
 	}
-	if trap, waits := in.InEffect.(*nemesis.Trap); waits {
-		d.lay(ctx, h, in, trap)
+	if trap, waits := in.InEffect.(nemesis.Pending); waits {
+		d.lay(ctx, a, in, trap)
 		return nil, errLaid
 	}
-	if !sure {
+	if !first {
 		d.begin(in)
 	}
 	return in, nil
 }
 
+// sure reports whether a fault certainly strikes, and at once.
+func sure(p nemesis.Part) bool { return !p.Waits() && !p.MayMiss() }
+
 // expectStalls notes that from now on late heartbeats of the clients are the fault's doing,
 // if it is of that kind. It returns the places in spans where the end is to be noted.
-func (d *Director) expectStalls(h *hit, p nemesis.Part) (places []int) {
+func (d *Director) expectStalls(a *activeStrike, p nemesis.Part) (places []int) {
 	if !p.Stops() && !p.OnClocks() {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, c := range h.clients() {
+	for _, c := range a.clients() {
 		places = append(places, len(d.spans))
-		d.spans = append(d.spans, span{client: c, from: d.rec.Now(), frozen: p.Freezes()})
+		d.spans = append(d.spans, span{client: c, from: d.set.Recorder.Now(), frozen: p.Freezes()})
 	}
 	return places
 }
 
 // kill ends clients' processes. The beginning is recorded first, so that a judge
 // knows what ended them, whatever the clients' own goroutines record meanwhile.
-func (d *Director) kill(ctx context.Context, h *hit, p nemesis.Part, v nemesis.Struck, info history.FaultInfo) error {
-	info.Holding, info.Waiting = d.met(h)
-	d.markKilled(h, p)
-	d.rec.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
-	gone, err := d.effect(ctx, h, p, info.ID, v)
+func (d *Director) kill(ctx context.Context, a *activeStrike, p nemesis.Part, v nemesis.Struck, info history.FaultInfo) error {
+	info.Holding, info.Waiting = d.met(a)
+	d.markKilled(a, p)
+	d.set.Recorder.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
+	gone, err := d.effect(ctx, a, p, info.ID, v)
 	if err != nil {
 		return err
 	}
@@ -155,22 +177,22 @@ func (d *Director) kill(ctx context.Context, h *hit, p nemesis.Part, v nemesis.S
 }
 
 // markKilled notes that the clients are killed, before they are; spare takes it back.
-func (d *Director) markKilled(h *hit, p nemesis.Part) (spare func()) {
+func (d *Director) markKilled(a *activeStrike, p nemesis.Part) (spare func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before := d.holders
-	for _, c := range h.clients() {
+	for _, c := range a.clients() {
 		d.killed[c] = Absence{Away: p.For}
-		d.holders = slices.DeleteFunc(slices.Clone(d.holders), func(h nemesis.Holding) bool { return h.Client == c })
+		d.holders = slices.DeleteFunc(slices.Clone(d.holders), func(a nemesis.Holding) bool { return a.Client == c })
 	}
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		for _, c := range h.clients() {
+		for _, c := range a.clients() {
 			delete(d.killed, c)
 		}
 		for _, held := range before {
-			if slices.Contains(h.clients(), held.Client) {
+			if slices.Contains(a.clients(), held.Client) {
 				d.holders = append(d.holders, held)
 			}
 		}

@@ -10,44 +10,53 @@ import (
 
 // lay waits for the trap's packet, and then records the fault and has it healed
 // after the planned time.
-func (d *Director) lay(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) {
-	waiting := d.traps.lay(ctx, in.client, t)
+func (d *Director) lay(ctx context.Context, a *activeStrike, in *activeFault, t nemesis.Pending) {
+	d.traps.lay(in.client, t, func() (giveUp func()) {
+		return t.Watch(ctx, func(sprung bool) {
+			if !sprung {
+				d.missed(ctx, a, in, t)
+				return
+			}
+			a.turned(in.part, true)
+			d.caught(ctx, a, in, t, nil)
+		})
+	})
 	if in.part.When != nemesis.Acquiring {
 		d.RoundOver(in.client) // of a strike at a random moment it may be over already
 	}
-	go func() {
-		if t.Await(waiting) == nil {
-			h.turned(in.part, true)
-			d.finish(h, d.caught(ctx, h, in, t))
-			return
-		}
-		effect, err := t.Heal()
-		h.turned(in.part, effect.From != 0)
-		switch {
-		case effect.From != 0 && in.part.Kills(): // it sprang just then
-			err = errors.Join(err, d.caught(ctx, h, in, t))
-		case effect.From != 0:
-			d.begin(in)
-			d.end(in.info, in.client, effect, err == nil && effect.Bit && effect.Lasted() >= in.part.For)
-		case err == nil:
-			d.putBack(h)
-			return
-		}
-		d.finish(h, err)
-	}()
 }
 
-// caught carries out the fault whose trap has caught its packet.
-func (d *Director) caught(ctx context.Context, h *hit, in *inForce, t *nemesis.Trap) error {
+// missed takes a trap away for which no packet came, and has the fault wait for the next chance.
+func (d *Director) missed(ctx context.Context, a *activeStrike, in *activeFault, t nemesis.Pending) {
+	effect, err := t.Heal()
+	a.turned(in.part, effect.From != 0)
+	switch {
+	case effect.From != 0 && in.part.Kills(): // it sprang just then
+		d.caught(ctx, a, in, t, err)
+		return
+	case effect.From != 0:
+		d.begin(in)
+		d.end(in.info, in.client, effect, in.bit(effect, err))
+	case err == nil:
+		d.putBack(a)
+		return
+	}
+	d.over(a, err)
+}
+
+// caught carries out the fault whose trap has caught its packet; failed is what went wrong with
+// that.
+func (d *Director) caught(ctx context.Context, a *activeStrike, in *activeFault, t nemesis.Pending, failed error) {
 	if !in.part.Kills() {
 		d.begin(in)
-		return d.healAll(ctx, []*inForce{in})
+		d.healLater(ctx, a, in)
+		return
 	}
-	d.markKilled(h, in.part)
+	d.markKilled(a, in.part)
 	d.begin(in)
 	effect, err := t.Kill(ctx)
 	d.end(in.info, in.client, effect, effect.Bit)
-	return err
+	d.over(a, errors.Join(failed, err))
 }
 
 // A fault that strikes at each request of a call in turn begins anew after mostTurns
@@ -56,7 +65,7 @@ const mostTurns, mostMissed = 6, 3
 
 // inTurn is the part with the request whose turn it is. The last turn of an
 // acquire is what it sends when its time is over.
-func (a *aimed) inTurn(p nemesis.Part) nemesis.Part {
+func (a *plannedFault) inTurn(p nemesis.Part) nemesis.Part {
 	switch {
 	case !p.InTurn:
 	case a.turn == mostTurns-1 && p.Request == nemesis.RequestAcquire:
@@ -69,7 +78,7 @@ func (a *aimed) inTurn(p nemesis.Part) nemesis.Part {
 
 // turned notes whether a call had the request whose turn it was. Further
 // requests than one that calls do not have are not waited for.
-func (a *aimed) turned(p nemesis.Part, sprung bool) {
+func (a *plannedFault) turned(p nemesis.Part, sprung bool) {
 	if !p.InTurn {
 		return
 	}
@@ -96,5 +105,5 @@ func (d *Director) RoundOver(client int32) {
 func (d *Director) holding(client int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.ContainsFunc(d.holders, func(h nemesis.Holding) bool { return h.Client == client })
+	return slices.ContainsFunc(d.holders, func(a nemesis.Holding) bool { return a.Client == client })
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
-	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -22,12 +22,11 @@ type traps struct {
 	planned bool
 	// wire returns the text that a key has in the lock's packets; nil: the key itself.
 	wire func(key string) string
-	// now is the time: monotime.Now, or that of a simulation.
-	now func() int64
+	time clock.Time
 
 	mu     sync.Mutex
-	laid   map[int32]laid   // by client number
-	asking map[int32]asking // what each client has been asked and has not answered
+	laid   map[int32]laidTrap // by client number
+	asking map[int32]asking   // what each client has been asked and has not answered
 }
 
 // asking is an op that was asked, and when its time is over.
@@ -36,47 +35,44 @@ type asking struct {
 	over int64
 }
 
-// laid is a trap that waits.
-type laid struct {
-	*nemesis.Trap
-	end context.CancelFunc // of the waiting
+// laidTrap is a trap that waits for its packet.
+type laidTrap struct {
+	nemesis.Pending
+	giveUp func()
 }
 
 // acknowledged is the longest time for which TCP puts off the acknowledgement
 // of what it has received (RFC 1122, 4.2.3.2).
 const acknowledged = 500 * time.Millisecond
 
-func newTraps(faults []scenarios.Fault) *traps {
-	planned := slices.ContainsFunc(faults, func(f scenarios.Fault) bool {
+func newTraps(s Setting) *traps {
+	planned := slices.ContainsFunc(s.Plan.Scenario.Faults, func(f scenarios.Fault) bool {
 		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Spec().Waits() })
 	})
-	return &traps{planned: planned, now: monotime.Now, laid: map[int32]laid{}, asking: map[int32]asking{}}
+	return &traps{planned: planned, wire: s.OnWire, time: s.Time, laid: map[int32]laidTrap{}, asking: map[int32]asking{}}
 }
 
-// lay returns the context in which a trap waits.
-func (t *traps) lay(ctx context.Context, client int32, trap *nemesis.Trap) context.Context {
-	waiting, cancel := context.WithCancel(ctx)
+// lay notes a client's trap, which watch has wait for its packet.
+func (t *traps) lay(client int32, trap nemesis.Pending, watch func() (giveUp func())) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.laid[client] = laid{trap, cancel}
-	return waiting
+	t.laid[client] = laidTrap{trap, watch()}
 }
 
 // over ends the waiting of a client's trap: at once, or when no packet of a
 // request that it has met can come any more.
 func (t *traps) over(client int32) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	trap, waits := t.laid[client]
-	if !waits {
-		return
-	}
 	delete(t.laid, client)
-	if trap.Met() {
-		time.AfterFunc(acknowledged, trap.end)
-		return
+	t.mu.Unlock()
+	switch {
+	case !waits:
+	case trap.Met():
+		t.time.After(context.Background(), acknowledged, func(bool) { trap.giveUp() })
+	default:
+		trap.giveUp()
 	}
-	trap.end()
 }
 
 // asks is told what a client is about to be asked, and returns what to call when it has answered.
@@ -86,7 +82,7 @@ func (t *traps) asks(client int32, o wire.Op) (answered func()) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asking[client] = asking{o, t.now() + int64(o.Timeout)}
+	t.asking[client] = asking{o, t.time.Now() + int64(o.Timeout)}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -106,7 +102,7 @@ func (t *traps) asked(client int32) nemesis.Asked {
 		if t.wire != nil {
 			o.Key = t.wire(o.Key)
 		}
-		if o.Kind == history.Acquire && t.now() >= o.over {
+		if o.Kind == history.Acquire && t.time.Now() >= o.over {
 			return nemesis.RequestGiveUp, o.Key
 		}
 		return nemesis.Request(o.Kind.String()), o.Key

@@ -45,7 +45,7 @@ func WhyNot(sc scenarios.Scenario, service string) string {
 
 // WhyNotFault says why a fault does not exist in virtual time; "": it does.
 func WhyNotFault(f nemesis.Spec) string {
-	if !slices.Contains(simulatedKinds, f.Kind) {
+	if injectors[f.Kind] == nil {
 		return fmt.Sprintf("the simulation has no %s", f.Kind)
 	}
 	if f.Kind == nemesis.KindCut && (f.Silent || f.Point == nemesis.AfterReply) {
@@ -53,10 +53,3 @@ func WhyNotFault(f nemesis.Spec) string {
 	}
 	return ""
 }
-
-// simulatedKinds are the faults that exist in virtual time.
-var simulatedKinds = []string{nemesis.KindPause, nemesis.KindKill, nemesis.KindCrash, nemesis.KindPartition,
-	nemesis.KindDelay, nemesis.KindLoss,
-	nemesis.KindHold, nemesis.KindCut, nemesis.KindKillAtReply, nemesis.KindReset, nemesis.KindClockJump,
-	nemesis.KindClockRate,
-	nemesis.KindDuplicate, nemesis.KindReorder}

@@ -144,14 +144,8 @@ func (c *simClient) carryOut(ctx context.Context, cmd wire.Command) (wire.Reply,
 	return r, nil
 }
 
-// Machine is the client's host.
-func (c *simClient) Machine() *sim.Host { return c.machine }
-
-// Wake wakes the task that drives the client.
-func (c *simClient) Wake() { c.task.Wake() }
-
-// ResetStore resets the connection to the store, and reports whether there was one.
-func (c *simClient) ResetStore() bool {
+// resetStore resets the connection to the store, and reports whether there was one.
+func (c *simClient) resetStore() bool {
 	if c.store.ch == nil || c.store.ch.Closed() {
 		return false
 	}
@@ -160,8 +154,8 @@ func (c *simClient) ResetStore() bool {
 	return true
 }
 
-// Kill ends the client's process at once.
-func (c *simClient) Kill() {
+// kill ends the client's process at once.
+func (c *simClient) kill() {
 	c.dead = true
 	c.task.On(nil)
 	c.Client.End()

@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/workload"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/store"
+	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // Run carries a plan out in virtual time. The same plan and program give the same history,
@@ -142,16 +143,30 @@ func (s *simulation) beginHistory() (err error) {
 			fmt.Fprintf(trace, "%13.6f ms  %-10s %s\n", float64(at-h.Origin)/1e6, who, what)
 		})
 	}
-	d, err := director.NewVirtual(director.Setting{Plan: streams(s.cfg.Plan), Recorder: s.Recorder, IDs: &s.IDs,
-		OnWire: s.cfg.Lock.OnWire}, director.World{Sim: s.w, Nodes: s.nodes, Store: s.store,
-		Host:   func(name string) *sim.Host { return s.hosts[name] },
-		Client: func(number int32) director.SimulatedClient { return s.clients[number-1] }, Start: s.start,
-		NoMore: s.noMore})
-	if err != nil {
-		return err
+	return s.newDirector()
+}
+
+// newDirector makes the director: that of real runs, in virtual time.
+func (s *simulation) newDirector() error {
+	clients, nodes := map[int32]nemesis.Place{}, []nemesis.Place(nil)
+	for _, c := range s.clients {
+		clients[c.Number] = nemesis.Place{Name: c.machine.Name}
 	}
-	s.sd = simConducted{d, s}
-	return nil
+	for _, n := range s.nodes {
+		nodes = append(nodes, nemesis.Place{Name: n.Host().Name})
+	}
+	d, err := director.New(director.Setting{Plan: streams(s.cfg.Plan), Time: virtualTime{s}, Recorder: s.Recorder,
+		IDs: &s.IDs, Nodes: nodes, Far: clients, OnWire: s.cfg.Lock.OnWire, Leader: s.leading, Inject: s.inject,
+		Freed: s.freed, RecordsLate: true, ClocksOfStopped: true})
+	s.director = actorDirector{d, s}
+	return err
+}
+
+// freed wakes all clients: one of them may wait until a fault lets it go.
+func (s *simulation) freed() {
+	for _, c := range s.clients {
+		c.task.Wake()
+	}
 }
 
 // followLedger takes the ledger over again and again, as a real run does.
@@ -181,7 +196,7 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 		s.start(func(own *sim.Task) {
 			c.task = own
 			a := &workload.Actor{Client: c.Client, Plan: s.cfg.Plan.Scenario.Workload, Keys: s.Keys,
-				Rand: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.Number)), Director: s.sd,
+				Rand: streams(s.cfg.Plan).Stream(fmt.Sprintf("client %d", c.Number)), Director: s.director,
 				Pass: passing(own), Done: s.done}
 			if err := errors.Join(job.Run(ctx, a), a.Survive(ctx, nil)); err != nil && failed == nil {
 				failed = err
@@ -190,7 +205,13 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 			t.Wake()
 		})
 	}
-	left += s.sd.Begin(ctx, func() { left--; t.Wake() })
+	left += s.director.Begin(ctx, s.noMore, func(err error) {
+		if err != nil {
+			s.w.Fail(err)
+		}
+		left--
+		t.Wake()
+	})
 	s.spend(t)
 	t.Await(sim.Forever, func() bool { return left == 0 || failed != nil })
 	s.Enter(history.PhaseQuiet)

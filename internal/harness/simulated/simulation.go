@@ -59,20 +59,20 @@ func (c Config) same() error {
 // simulation is the state of a run in virtual time.
 type simulation struct {
 	*record.Record
-	cfg     Config
-	w       *sim.World
-	nodes   []*sim.Node
-	standIn standIn
-	store   *sim.Host
-	ledgers *store.Memory
-	hosts   map[string]*sim.Host
-	clients []*simClient // the workload's, by number
-	fresh   []*simClient // probes
-	sd      simConducted
-	done    chan struct{} // the workload's time is over
-	noMore  chan struct{} // no more faults
-	waiting []*sim.Task   // tasks that look at done and noMore
-	ended   bool
+	cfg      Config
+	w        *sim.World
+	nodes    []*sim.Node
+	standIn  standIn
+	store    *sim.Host
+	ledgers  *store.Memory
+	hosts    map[string]*sim.Host
+	clients  []*simClient // the workload's, by number
+	fresh    []*simClient // probes
+	director actorDirector
+	done     chan struct{} // the workload's time is over
+	noMore   chan struct{} // no more faults
+	waiting  []*sim.Task   // tasks that look at done and noMore
+	ended    bool
 }
 
 // streams are the plan's random streams without its name: a scenario that is renamed runs the same.

@@ -47,12 +47,12 @@ type Client struct {
 	// gone is closed when the worker can answer no more; why tells the reason.
 	gone chan struct{}
 	why  error
-	// holdUps are the faults that hold an activity of the worker up.
-	holdUps holdUps
+	// stalls are the faults that hold an activity of the worker up.
+	stalls stalls
 }
 
-// ErrKilled says that a fault has killed the client, or that an inquiry closes
-// it: the application's round is over.
+// ErrKilled says that a fault has killed the client, or that it is closed to free a
+// stuck key: the application's round is over.
 var ErrKilled = errors.New("the client was killed by a fault, or closed")
 
 // Tap tells when the packets of a client's acquire passed.

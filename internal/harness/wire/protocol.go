@@ -71,7 +71,7 @@ const (
 	OpHoldRenewals    = "hold-renewals"
 )
 
-// The events that a worker tells of by itself. Those of a hold-up have its command's ID as
+// The events that a worker tells of by itself. Those of a stall have its command's ID as
 // Grant; that of the end has as Value what went on or waited meanwhile (nemesis.HeldUp.Count).
 const (
 	EventLost       = "lost"

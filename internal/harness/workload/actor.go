@@ -42,11 +42,11 @@ type Actor struct {
 type Director interface {
 	// Asks is told that a client is about to be asked, and returns what takes its answer.
 	Asks(client int32, o wire.Op) (answered func(id int64, r wire.Reply))
-	// Dead reports whether a fault has killed the client, or an inquiry closes it.
+	// Dead reports whether a fault has killed the client, or it is closed to free a stuck key.
 	Dead(client int32) bool
 	// Revive lets a fresh process take the place of the actor's, which is gone.
 	Revive(ctx context.Context, a *Actor) error
-	// Dies kills the actor's client, when no fault has it in its grip, and returns wire.ErrKilled.
+	// Dies kills the actor's client, when no fault strikes it, and returns wire.ErrKilled.
 	Dies(ctx context.Context, a *Actor) error
 	// Acquiring and Renewing are called right before the call is sent, and what
 	// they return when the answer has come.
@@ -218,13 +218,13 @@ func (a *Actor) do(ctx context.Context, o wire.Op) (int64, wire.Reply, error) {
 	return id, r, err
 }
 
-// dead reports whether a fault has killed the client, or an inquiry closes it.
+// dead reports whether a fault has killed the client, or it is closed to free a stuck key.
 func (a *Actor) dead() bool {
 	return a.Director.Dead(a.Number)
 }
 
 // Survive is passed what a round has come to. It lets a fresh process take the place of a
-// client that was killed, or is closed by an inquiry, and the application go on with it.
+// client that was killed, or closed to free a stuck key, and the application go on with it.
 func (a *Actor) Survive(ctx context.Context, err error) error {
 	if err != nil && !errors.Is(err, wire.ErrKilled) || err == nil && !a.dead() {
 		return err

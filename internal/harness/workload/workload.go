@@ -28,7 +28,7 @@ func Kinds() []Kind {
 		{"semaphore", "acquire a permit, or several at once where the lock grants them so, write, think, write, release", alike(permit)},
 		{"sets", "acquire one key or several in one call, where the lock grants them so, read each, think, write the successor of each, release all", alike(gather)},
 		{"relay", "one client at a time asks: acquire, read, think, write the successor, release; then the next one asks", newRelay},
-		{"stampede", "all wait for one key, and the requests that the service handles for it are counted", newStampede},
+		{"stampede", "all wait for one key, and the requests that the service handles for it are counted", newHerd},
 	}
 }
 

@@ -2,22 +2,18 @@ package docker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 )
-
-// agentGrace is how long the agent may take to heal and to record, once its input has ended.
-const agentGrace = 10 * time.Second
 
 // agentData is the folder for the data of hosts in the agent: a tmpfs.
 const agentData = "/data"
@@ -26,31 +22,18 @@ const agentData = "/data"
 // container has; see package hosts.
 var agentCapabilities = []string{"SYS_ADMIN", "NET_ADMIN", "NET_RAW", "SYS_PTRACE", "KILL", "SYS_CHROOT"}
 
-// agent is a started agent's container.
-type agent struct {
-	engine *Engine
-	id     string
-	conn   client.ContainerAttachResult
-	ended  client.ContainerWaitResult
-	output chan error // the end of its output
-
-	saying sync.Mutex
+// agentContainer is a started agent's container.
+type agentContainer struct {
+	agent.Started
+	id    string
+	conn  client.ContainerAttachResult
+	ended client.ContainerWaitResult
+	input agent.Lines
 }
-
-// ExitError says how the inner program ended.
-type ExitError struct{ Status int }
-
-// Error names the status.
-func (e *ExitError) Error() string {
-	return fmt.Sprintf("the agent's container: exit status %d", e.Status)
-}
-
-// ExitCode returns the status, as that of an *exec.ExitError.
-func (e *ExitError) ExitCode() int { return e.Status }
 
 // startAgent starts the inner program; it waits for the handover.
-func (s *scenario) startAgent(ctx context.Context, image string) (*agent, error) {
-	fail := func(err error) (*agent, error) {
+func (s *scenario) startAgent(ctx context.Context, image string) (*agentContainer, error) {
+	fail := func(err error) (*agentContainer, error) {
 		return nil, fmt.Errorf("start the agent's container (%s): %w", image, err)
 	}
 	c, err := s.engine.create(ctx, testcontainers.ContainerRequest{
@@ -72,16 +55,19 @@ func (s *scenario) startAgent(ctx context.Context, image string) (*agent, error)
 	if err != nil {
 		return fail(err)
 	}
-	a := &agent{engine: s.engine, id: c.GetContainerID(), output: make(chan error, 1)}
+	a := &agentContainer{id: c.GetContainerID()}
+	a.Started = agent.Started{Where: "the agent", Output: make(chan error, 1), Status: a.status,
+		End: func() { _ = a.conn.CloseWrite() }} // it has ended by itself: just as well
 	// These two live as long as the agent, whatever becomes of the start.
 	a.conn, err = s.engine.client.ContainerAttach(context.WithoutCancel(ctx), a.id,
 		client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return fail(err)
 	}
+	a.input.Out = a.conn.Conn
 	a.ended = s.engine.client.ContainerWait(context.WithoutCancel(ctx), a.id,
 		client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
-	go func() { a.output <- demultiplex(s.running, s.Stderr, a.conn.Reader) }()
+	go func() { a.Output <- demultiplex(s.running, s.Stderr, a.conn.Reader) }()
 	if err := c.Start(ctx); err != nil {
 		a.close()
 		return fail(err)
@@ -90,47 +76,26 @@ func (s *scenario) startAgent(ctx context.Context, image string) (*agent, error)
 }
 
 // tell hands over.
-func (a *agent) tell(h handover) error {
-	if err := a.say(h); err != nil {
+func (a *agentContainer) tell(h handover) error {
+	if err := a.input.Say(h); err != nil {
 		return fmt.Errorf("tell the agent where the nodes are: %w", err)
 	}
 	return nil
 }
 
-// say writes one line to the agent's input.
-func (a *agent) say(what any) error {
-	a.saying.Lock()
-	defer a.saying.Unlock()
-	return json.NewEncoder(a.conn.Conn).Encode(what)
+// status is how the container ended, nil for 0; lost is why its output has.
+func (a *agentContainer) status(lost error) error {
+	return errors.Join(lost, a.exit())
 }
 
-// wait returns when the agent has ended. If ctx ends first, so does its input.
-func (a *agent) wait(ctx context.Context) error {
-	defer a.close()
-	select {
-	case err := <-a.output:
-		return errors.Join(err, a.status())
-	case <-ctx.Done():
-	}
-	_ = a.conn.CloseWrite() // it has ended by itself: just as well
-	t := time.NewTimer(agentGrace)
-	defer t.Stop()
-	select {
-	case err := <-a.output:
-		return errors.Join(err, a.status())
-	case <-t.C:
-		return fmt.Errorf("the agent has not ended %v after it was told to", agentGrace)
-	}
-}
-
-// status is how the container ended, nil for 0.
-func (a *agent) status() error {
+// exit waits until the container has ended, and says how.
+func (a *agentContainer) exit() error {
 	t := time.NewTimer(deathLimit)
 	defer t.Stop()
 	select {
 	case end := <-a.ended.Result:
 		if end.StatusCode != 0 {
-			return &ExitError{int(end.StatusCode)}
+			return &agent.ExitError{Where: "the agent's container", Status: int(end.StatusCode)}
 		}
 		return nil
 	case err := <-a.ended.Error:
@@ -141,7 +106,7 @@ func (a *agent) status() error {
 }
 
 // close drops the connection, and with it the agent's input.
-func (a *agent) close() { a.conn.Close() }
+func (a *agentContainer) close() { a.conn.Close() }
 
 // addresses gives each node an address of the lower half, after the gateway's.
 func (s *scenario) addresses() (addrs []netip.Addr, named map[string]string) {

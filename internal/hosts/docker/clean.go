@@ -9,6 +9,8 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 )
 
 // Removed says what Clean took away and what it left, by name.
@@ -32,7 +34,7 @@ const removeLimit = 30 * time.Second
 // which can be a project's, and ends by itself. It is given the time that it has
 // for that before it is removed by force: killed, it would leave them stopped.
 func (e *Engine) Clean(ctx context.Context) (r Removed, err error) {
-	ctx, cancel := context.WithTimeout(ctx, agentGrace+removeLimit)
+	ctx, cancel := context.WithTimeout(ctx, agent.Grace+removeLimit)
 	defer cancel()
 	if err := e.awaitAgents(ctx); err != nil {
 		return r, err
@@ -91,7 +93,7 @@ func (e *Engine) awaitAgents(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for agents of earlier runs: %w", err)
 	}
-	grace, cancel := context.WithTimeout(ctx, agentGrace)
+	grace, cancel := context.WithTimeout(ctx, agent.Grace)
 	defer cancel()
 	for _, a := range agents.Items {
 		if e.judge(a.Labels[labelOwner]) != dead {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/commands"
 )
 
@@ -24,9 +25,7 @@ type handover struct {
 	First  netip.Addr   `json:"first"` // of the hosts that are plugged in
 	Taken  []netip.Addr `json:"taken,omitempty"`
 	Nodes  []handedNode `json:"nodes,omitempty"`
-	Facts  []Fact       `json:"facts"`
-	// Keys begins the names of locks where the service is not fresh.
-	Keys string `json:"keys,omitempty"`
+	agent.Handover
 	// Dir is the folder whose files are to belong to UID and GID at the end.
 	Dir string `json:"dir"`
 	UID int    `json:"uid"`
@@ -41,31 +40,12 @@ type handedNode struct {
 	Own  bool       `json:"own"` // ends with the agent
 }
 
-// Fact is one thing that only outer knows, for the history's header: a name and a version.
-type Fact struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
 // Joined is where the agent finds itself.
 type Joined struct {
-	Network *hosts.Network
-	Nodes   []Attached
-	Facts   []Fact
-	// Keys begins the names of locks.
-	Keys string
+	agent.Joined
 
 	told  handover
 	asked *commands.Asked
-}
-
-// Attached is a node in a container.
-type Attached struct {
-	Name    string
-	Host    *hosts.Host
-	Process *hosts.Process
-
-	own bool
 }
 
 // Join does the agent's part: it takes what outer hands over, joins the network and attaches to
@@ -111,13 +91,13 @@ func (j *Joined) Exec(ctx context.Context, node string, command []string, input 
 }
 
 func (j *Joined) join() (err error) {
-	j.Facts, j.Keys = j.told.Facts, j.told.Keys
+	j.Handover = j.told.Handover
 	for _, n := range j.told.Nodes {
 		host, process, err := hosts.Attach(n.Name, n.PID, n.Addr, n.Log)
 		if err != nil {
 			return err
 		}
-		j.Nodes = append(j.Nodes, Attached{Name: n.Name, Host: host, Process: process, own: n.Own})
+		j.Nodes = append(j.Nodes, agent.Attached{Name: n.Name, Host: host, Process: process, Own: n.Own})
 	}
 	j.Network, err = hosts.Join(j.told.Bridge, j.told.Prefix, j.told.First, j.told.Taken...)
 	return err
@@ -129,18 +109,7 @@ func (j *Joined) Close() error {
 	if j == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), agentGrace)
-	defer cancel()
-	var errs []error
-	if j.Network != nil {
-		errs = append(errs, j.Network.Close())
-	}
-	for _, n := range j.Nodes {
-		if n.own {
-			errs = append(errs, n.Process.Kill(ctx))
-		}
-		errs = append(errs, n.Host.Close())
-	}
+	errs := []error{j.Joined.Close()}
 	if j.told.Dir != "" {
 		errs = append(errs, filepath.WalkDir(j.told.Dir, func(path string, _ fs.DirEntry, err error) error {
 			return errors.Join(err, os.Lchown(path, j.told.UID, j.told.GID))

@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/redact"
 )
 
@@ -31,7 +32,7 @@ const (
 type Project struct {
 	Name string
 	// Facts name the images of its nodes.
-	Facts []Fact
+	Facts []agent.Fact
 
 	nodes map[string]member
 }
@@ -90,7 +91,7 @@ func (e *Engine) FindProject(ctx context.Context, nameOrFolder string, services 
 
 // note remembers an image, once.
 func (p *Project) note(c container.Summary) {
-	f := Fact{Name: "image of " + c.Labels[labelService], Version: c.Image + " (" + short(c.ImageID) + ")"}
+	f := agent.Fact{Name: "image of " + c.Labels[labelService], Version: c.Image + " (" + short(c.ImageID) + ")"}
 	if !slices.Contains(p.Facts, f) {
 		p.Facts = append(p.Facts, f)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/commands"
 	"golang.org/x/sync/errgroup"
 )
@@ -27,7 +28,7 @@ type Spec struct {
 	Dir, Logs string
 	// Keys begins the names of locks.
 	Keys           string
-	Facts          []Fact
+	Facts          []agent.Fact
 	Stdout, Stderr io.Writer
 }
 
@@ -42,7 +43,7 @@ type scenario struct {
 }
 
 // Run starts the nodes and the agent, waits for the agent's end and removes everything.
-// If the inner program exits with another status than 0, the error is an *ExitError.
+// If the inner program exits with another status than 0, the error is an *agent.ExitError.
 // When ctx ends, the agent is told to end: it heals, and records what there is.
 func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 	s := &scenario{Spec: spec, engine: e, id: strings.ToLower(rand.Text()[:10])}
@@ -65,7 +66,7 @@ func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 		return err
 	}
 	var nodes []*runningNode
-	var a *agent
+	var a *agentContainer
 	up, upCtx := errgroup.WithContext(ctx)
 	up.Go(func() (err error) { nodes, err = s.startNodes(ctx, upCtx); return err })
 	up.Go(func() (err error) { a, err = s.startAgent(upCtx, image); return err })
@@ -75,12 +76,13 @@ func (e *Engine) Run(ctx context.Context, spec Spec) (err error) {
 		}
 		return err
 	}
-	s.running.To(func(t commands.Told) { _ = a.say(t) }) // if it has ended, nobody waits for it
+	s.running.To(func(t commands.Told) { _ = a.input.Say(t) }) // if it has ended, nobody waits for it
 	if err := a.tell(s.handover(nodes)); err != nil {
 		a.close()
 		return err
 	}
-	return a.wait(ctx)
+	defer a.close()
+	return a.Wait(ctx)
 }
 
 // startNodes starts every node; those of a project run already. Logs are
@@ -112,9 +114,9 @@ func (s *scenario) startNodes(ctx, upCtx context.Context) ([]*runningNode, error
 
 // handover is what the agent has to know.
 func (s *scenario) handover(nodes []*runningNode) handover {
-	h := handover{Bridge: s.net.name, Prefix: s.net.prefix, First: s.net.first, Taken: s.net.taken, Keys: s.Keys,
-		Dir: s.Dir, UID: os.Getuid(), GID: os.Getgid(),
-		Facts: append([]Fact{{"docker engine", s.engine.Version}}, s.Facts...)}
+	h := handover{Bridge: s.net.name, Prefix: s.net.prefix, First: s.net.first, Taken: s.net.taken,
+		Dir: s.Dir, UID: os.Getuid(), GID: os.Getgid(), Handover: agent.Handover{Keys: s.Keys,
+			Facts: append([]agent.Fact{{Name: "docker engine", Version: s.engine.Version}}, s.Facts...)}}
 	for _, n := range nodes {
 		h.Nodes = append(h.Nodes, handedNode{Name: n.name, PID: n.pid, Addr: n.addr, Log: n.log, Own: n.own})
 	}

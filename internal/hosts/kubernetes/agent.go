@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/tools/remotecommand"
 
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/commands"
 )
 
@@ -26,30 +26,19 @@ const (
 	// firstWord is how long an agent waits until outer is heard first, which
 	// has to learn that the agent's pod runs.
 	firstWord = 30 * time.Second
-	// agentGrace is how long the agent may take to heal and to record, once its input has ended;
-	// restartGrace how long until it has been started again and has healed, if it was killed.
-	agentGrace   = 10 * time.Second
+	// restartGrace is how long it may take until an agent that was killed has been started
+	// again, and has healed.
 	restartGrace = 20 * time.Second
 )
 
-// agent is a started agent's pod.
-type agent struct {
+// agentPod is a started agent's pod.
+type agentPod struct {
 	*scenario
-	in     *io.PipeWriter
-	output chan error // the end of its output
-	over   context.CancelFunc
-
-	saying sync.Mutex
+	agent.Started
+	in    *io.PipeWriter
+	input agent.Lines // into in
+	over  context.CancelFunc
 }
-
-// ExitError says how the inner program ended.
-type ExitError struct{ Status int }
-
-// Error names the status.
-func (e *ExitError) Error() string { return fmt.Sprintf("the agent's pod: exit status %d", e.Status) }
-
-// ExitCode returns the status, as that of an *exec.ExitError.
-func (e *ExitError) ExitCode() int { return e.Status }
 
 // stream connects to a container that runs, as kubectl attach does, until its output ends.
 func (c *Cluster) stream(ctx context.Context, namespace, pod, verb string, options runtime.Object,
@@ -82,11 +71,13 @@ func (c *Cluster) attach(ctx context.Context, namespace, pod string, in *io.Pipe
 }
 
 // attachAgent connects to the agent, which waits for the handover.
-func (s *scenario) attachAgent(ctx context.Context) (*agent, error) {
+func (s *scenario) attachAgent(ctx context.Context) (*agentPod, error) {
 	in, w := io.Pipe()
 	// It lives as long as the agent does.
 	streaming, over := context.WithCancel(context.WithoutCancel(ctx))
-	a := &agent{scenario: s, in: w, output: make(chan error, 1), over: over}
+	a := &agentPod{scenario: s, in: w, input: agent.Lines{Out: w}, over: over}
+	a.Started = agent.Started{Where: "the agent on " + s.node.Name, Output: make(chan error, 1), Status: a.status,
+		End: func() { w.Close() }}
 	s.running = commands.NewRuns(streaming, s.Stdout, s.command)
 	// if it has ended, nobody waits for it
 	s.running.To(func(t commands.Told) { _ = a.say(order{Exec: &t}) })
@@ -94,14 +85,14 @@ func (s *scenario) attachAgent(ctx context.Context) (*agent, error) {
 	go func() {
 		err := s.attach(streaming, s.agents(), s.agentName(s.node.Name), in, out, s.Stderr)
 		over() // what still runs for it
-		a.output <- errors.Join(err, out.flush(), s.running.Close())
+		a.Output <- errors.Join(err, out.flush(), s.running.Close())
 	}()
 	go a.beat(streaming)
 	return a, nil
 }
 
 // beat lets the agent hear that we live.
-func (a *agent) beat(ctx context.Context) {
+func (a *agentPod) beat(ctx context.Context) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	for a.say(order{}) == nil {
@@ -114,37 +105,16 @@ func (a *agent) beat(ctx context.Context) {
 }
 
 // say writes one line to the agent's input.
-func (a *agent) say(what order) error {
-	a.saying.Lock()
-	defer a.saying.Unlock()
-	if err := json.NewEncoder(a.in).Encode(what); err != nil {
+func (a *agentPod) say(what order) error {
+	if err := a.input.Say(what); err != nil {
 		return fmt.Errorf("speak to the agent on %s: %w", a.node.Name, err)
 	}
 	return nil
 }
 
-// wait returns when the agent has ended. If ctx ends first, so does its input.
-func (a *agent) wait(ctx context.Context) error {
-	defer a.close()
-	select {
-	case err := <-a.output:
-		return a.status(err)
-	case <-ctx.Done():
-	}
-	a.in.Close()
-	t := time.NewTimer(agentGrace)
-	defer t.Stop()
-	select {
-	case err := <-a.output:
-		return a.status(err)
-	case <-t.C:
-		return fmt.Errorf("the agent on %s has not ended %v after it was told to", a.node.Name, agentGrace)
-	}
-}
-
 // status is how the inner program has ended, nil for 0. One that has failed was
 // started again, to heal: that is waited for. lost is why its output ended.
-func (a *agent) status(lost error) error {
+func (a *agentPod) status(lost error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), restartGrace)
 	defer cancel()
 	for {
@@ -156,7 +126,7 @@ func (a *agent) status(lost error) error {
 		if err == nil {
 			if status, over := statusOf(p); over {
 				if status != 0 {
-					return &ExitError{status}
+					return &agent.ExitError{Where: "the agent's pod", Status: status}
 				}
 				return nil
 			}
@@ -186,7 +156,7 @@ func statusOf(p corev1.Pod) (status int, over bool) {
 }
 
 // close drops the connection, and with it the agent's input.
-func (a *agent) close() {
+func (a *agentPod) close() {
 	a.in.Close()
 	a.over()
 }

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -121,31 +120,4 @@ func (m *mirror) keep(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-// speaker writes whole lines.
-type speaker struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-// Write writes a whole line.
-func (s *speaker) Write(line []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.out.Write(line)
-}
-
-func (s *speaker) say(what any) error {
-	text, err := json.Marshal(what)
-	if err != nil {
-		return err
-	}
-	_, err = s.Write(append(text, '\n'))
-	return err
-}
-
-// line writes a line of text.
-func (s *speaker) line(text string) {
-	_, _ = s.Write([]byte(text + "\n")) // nobody listens any more: our input has ended, too
 }

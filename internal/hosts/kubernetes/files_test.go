@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 )
 
 // folder is one that a test changes.
@@ -124,8 +126,8 @@ func TestMirrorReachesInbox(t *testing.T) {
 		random := rand.New(source)
 		from, to := folder{t, t.TempDir()}, folder{t, t.TempDir()}
 		var others bytes.Buffer
-		wire := &speaker{out: &inbox{dir: to.dir, out: &others}}
-		m := mirror{dir: from.dir, sent: map[string]sentFile{}, send: func(c chunk) error { return wire.say(c) }}
+		wire := &agent.Lines{Out: &inbox{dir: to.dir, out: &others}}
+		m := mirror{dir: from.dir, sent: map[string]sentFile{}, send: func(c chunk) error { return wire.Say(c) }}
 		data := func() []byte {
 			all := make([]byte, random.IntN([]int{1, 100, 100, 3000, 3000, 3 * chunkSize}[random.IntN(6)]))
 			_, _ = source.Read(all) // it never fails
@@ -165,8 +167,8 @@ func TestMirrorReachesInbox(t *testing.T) {
 // TestMirrorKeepsUntilTheEnd wants also what was written last.
 func TestMirrorKeepsUntilTheEnd(t *testing.T) {
 	from, to := folder{t, t.TempDir()}, folder{t, t.TempDir()}
-	wire := &speaker{out: &inbox{dir: to.dir, out: &bytes.Buffer{}}}
-	m := mirror{dir: from.dir, sent: map[string]sentFile{}, send: func(c chunk) error { return wire.say(c) }}
+	wire := &agent.Lines{Out: &inbox{dir: to.dir, out: &bytes.Buffer{}}}
+	m := mirror{dir: from.dir, sent: map[string]sentFile{}, send: func(c chunk) error { return wire.Say(c) }}
 	ctx, over := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- m.keep(ctx) }()

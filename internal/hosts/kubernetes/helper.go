@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/commands"
 )
 
@@ -157,7 +158,7 @@ func (s *helpers) close() {
 	s.mu.Lock()
 	for _, h := range s.all {
 		close(h.done)
-		defer time.AfterFunc(agentGrace, h.over).Stop()
+		defer time.AfterFunc(agent.Grace, h.over).Stop()
 	}
 	s.mu.Unlock()
 	s.ends.Wait()
@@ -243,7 +244,7 @@ func (j *Joined) Serve(ctx context.Context, help Help) error {
 				} else {
 					told.Ended = &hosts.Executed{Stdout: answer}
 				}
-				_ = j.out.say(answered{told}) // nobody hears it any more: our input has ended, too
+				_ = j.out.Say(answered{told}) // nobody hears it any more: our input has ended, too
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/commands"
 )
 
@@ -23,7 +24,7 @@ func TestHelperAnswers(t *testing.T) {
 	fromOuter, toHelper := io.Pipe()
 	go h.speak(toHelper)
 	var other bytes.Buffer
-	out := &speaker{out: &hearing{asked: h.asked, other: &other}}
+	out := &agent.Lines{Out: &hearing{asked: h.asked, other: &other}}
 	j := &Joined{asks: make(chan commands.Ask), out: out}
 	go func() {
 		lines := bufio.NewScanner(fromOuter)
@@ -46,7 +47,7 @@ func TestHelperAnswers(t *testing.T) {
 			return fmt.Appendf(nil, "%s of %s with %s", act, pod, input), nil
 		})
 	}()
-	out.line("no answer")
+	fmt.Fprintln(out, "no answer")
 	answers := make(chan string)
 	for i := range 20 {
 		go func() {

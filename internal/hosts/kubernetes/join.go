@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/commands"
 )
 
@@ -34,14 +34,9 @@ const toldFile = agentData + "/told.json"
 
 // Joined is where the agent finds itself.
 type Joined struct {
-	Network *hosts.Network
-	Nodes   []Attached
-	Facts   []Fact
-	// Keys begins the names of locks.
-	Keys string
-
+	agent.Joined
 	// Changes are those of the clients of an application, as outer tells of them.
-	Changes chan Change
+	Changes chan agent.Change
 
 	expected atomic.Int64 // until when silence is planned, ns since 1970
 
@@ -49,31 +44,10 @@ type Joined struct {
 	told   handover // guarded by mu: there may come more nodes
 	asked  *commands.Asked
 	asks   chan commands.Ask // of a helper
-	out    *speaker
+	out    *agent.Lines
 	mirror mirror
 	over   context.CancelFunc
 	kept   chan error // the end of the mirror
-}
-
-// Attached is a node in a container.
-type Attached struct {
-	Name    string
-	Host    *hosts.Host
-	Process *hosts.Process
-	// On is the node of the cluster on which it is, where that is another one:
-	// then it has no host here, but an address.
-	On   string
-	Addr netip.Addr
-
-	own bool
-}
-
-// Change is what has become of a client of an application: it is to end, or
-// another has come in its place.
-type Change struct {
-	Client string
-	// Comes is who has come; it has no host if it has ended already.
-	Comes *Attached
 }
 
 // Rescued reports whether this agent is one that was started again after its
@@ -226,11 +200,11 @@ func Join(ctx context.Context, out io.Writer) (context.Context, *Joined, error) 
 		return ctx, nil, errors.New("kubernetes.Stage has not received what outer hands over")
 	}
 	told := received.told
-	to := &speaker{out: out}
-	j := &Joined{told: told, Facts: told.Facts, Keys: told.Keys, kept: make(chan error, 1), Changes: make(chan Change),
-		asks: make(chan commands.Ask), out: to, asked: commands.NewAsked(to)}
+	to := &agent.Lines{Out: out}
+	j := &Joined{told: told, Joined: agent.Joined{Handover: told.Handover}, kept: make(chan error, 1),
+		Changes: make(chan agent.Change), asks: make(chan commands.Ask), out: to, asked: commands.NewAsked(to)}
 	j.mirror = mirror{dir: scenarioDir, sent: map[string]sentFile{}, skip: map[string]bool{},
-		send: func(c chunk) error { return to.say(c) }}
+		send: func(c chunk) error { return to.Say(c) }}
 	for _, c := range told.Files {
 		j.mirror.skip[c.File] = true
 	}
@@ -306,7 +280,7 @@ const mostChanges = 1000
 // changed passes changes on.
 func (j *Joined) changed(ctx context.Context, orders <-chan order) {
 	for o := range orders {
-		c := Change{Client: o.Leaves}
+		c := agent.Change{Client: o.Leaves}
 		if o.Comes != nil {
 			c.Client, c.Comes = o.Comes.After, j.comes(*o.Comes)
 		}
@@ -318,11 +292,11 @@ func (j *Joined) changed(ctx context.Context, orders <-chan order) {
 }
 
 // comes attaches to a client that has come in the place of another, and keeps it for one who heals.
-func (j *Joined) comes(n handedNode) *Attached {
+func (j *Joined) comes(n handedNode) *agent.Attached {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.told.Nodes = append(j.told.Nodes, n)
-	at := Attached{Name: n.Name}
+	at := agent.Attached{Name: n.Name}
 	err := j.told.keep()
 	if err == nil {
 		at, err = j.attach(n)
@@ -330,7 +304,7 @@ func (j *Joined) comes(n handedNode) *Attached {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s has come in the place of %s, and no fault will strike it: %v\n", n.Name, n.After,
 			err)
-		return &Attached{Name: n.Name}
+		return &agent.Attached{Name: n.Name}
 	}
 	j.Nodes = append(j.Nodes, at)
 	return &at
@@ -349,16 +323,16 @@ func (j *Joined) containerOf(node string) string {
 }
 
 // attach finds a container's processes, and the host that they are.
-func (j *Joined) attach(n handedNode) (Attached, error) {
+func (j *Joined) attach(n handedNode) (agent.Attached, error) {
 	if n.On != j.told.On {
-		return Attached{Name: n.Name, On: n.On, Addr: n.Addr}, nil
+		return agent.Attached{Name: n.Name, On: n.On, Addr: n.Addr}, nil
 	}
 	pid, err := firstOf(n)
 	if err != nil {
-		return Attached{}, err
+		return agent.Attached{}, err
 	}
 	host, process, err := hosts.Attach(n.Name, pid, n.Addr, filepath.Join(scenarioDir, logName(n.Name)))
-	return Attached{Name: n.Name, Host: host, Process: process, own: n.Own}, err
+	return agent.Attached{Name: n.Name, Host: host, Process: process, Own: n.Own}, err
 }
 
 func (j *Joined) join() error {
@@ -400,22 +374,9 @@ func (j *Joined) Close() error {
 	if j == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), agentGrace)
-	defer cancel()
-	var errs []error
-	if j.Network != nil {
-		errs = append(errs, j.Network.Close())
-	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, n := range j.Nodes {
-		if n.own {
-			errs = append(errs, n.Process.Kill(ctx))
-		}
-		if n.Host != nil {
-			errs = append(errs, n.Host.Close())
-		}
-	}
+	errs := []error{j.Joined.Close()}
 	if j.over != nil {
 		j.over()
 		errs = append(errs, <-j.kept)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/commands"
 )
 
@@ -37,8 +38,7 @@ type handover struct {
 	Helper bool         `json:"helper,omitempty"`
 	Seats  []handedNode `json:"seats,omitempty"`
 	Files  []chunk      `json:"files"` // of the scenario's folder
-	Facts  []Fact       `json:"facts"`
-	Keys   string       `json:"keys,omitempty"`
+	agent.Handover
 	// Control is where nodes reach the API server.
 	Control []netip.AddrPort `json:"control,omitempty"`
 	// Build is that of outer: an image may hold another one, which would understand something else.
@@ -62,12 +62,6 @@ type handedNode struct {
 	After string `json:"after,omitempty"`
 
 	starts int32 // how often it had been started again
-}
-
-// Fact is one thing that only outer knows, for the history's header: a name and a version.
-type Fact struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
 }
 
 // chunk is a part of a file below the scenario's folder. One at 0 begins the file anew.

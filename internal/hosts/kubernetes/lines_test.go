@@ -3,11 +3,14 @@ package kubernetes
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 )
 
 func TestChunkStaysInItsFolder(t *testing.T) {
@@ -51,15 +54,15 @@ func TestChunkAtZeroBeginsTheFileAnew(t *testing.T) {
 func output(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	to := &speaker{out: &out}
-	to.line(`{"progress":1}`)
+	to := &agent.Lines{Out: &out}
+	fmt.Fprintln(to, `{"progress":1}`)
 	for _, c := range []chunk{{"a", 0, []byte("one\ntwo")}, {"b/c", 0, []byte{0, 255, '\n'}}, {"a", 7, []byte("three")}} {
-		if err := to.say(c); err != nil {
+		if err := to.Say(c); err != nil {
 			t.Fatal(err)
 		}
-		to.line("")
+		fmt.Fprintln(to, "")
 	}
-	to.line(`plain text with {"file": in it`)
+	fmt.Fprintln(to, `plain text with {"file": in it`)
 	out.WriteString("the last, without an end")
 	return out.Bytes()
 }

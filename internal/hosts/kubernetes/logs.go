@@ -92,7 +92,7 @@ func (s *scenario) next(ctx context.Context, n *handedNode, broken error) (bool,
 type copied struct {
 	file  *os.File
 	name  string
-	agent *agent
+	agent *agentPod
 	size  int64
 }
 

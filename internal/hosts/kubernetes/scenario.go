@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/commands"
 )
 
@@ -38,7 +39,7 @@ type Spec struct {
 	Dir, Logs string
 	// Keys begins the names of locks.
 	Keys  string
-	Facts []Fact
+	Facts []agent.Fact
 	// On are the nodes of the cluster on one of which the scenario may run.
 	On []Node
 	// Length is how long it takes, as planned.
@@ -64,7 +65,7 @@ type scenario struct {
 	*Cluster
 	id     string
 	node   Node
-	agent  *agent
+	agent  *agentPod
 	places *places
 	// told is what the agent was told at the start, helpers are the agents on other nodes.
 	told    handover
@@ -84,7 +85,7 @@ const (
 func (s *scenario) limit() time.Duration { return 2*s.Length + startLimit + upkeep }
 
 // Run makes the pods and the agent, waits for the agent's end and removes everything.
-// If the inner program exits with another status than 0, the error is an *ExitError.
+// If the inner program exits with another status than 0, the error is an *agent.ExitError.
 // When ctx ends, the agent is told to end: it heals, and records what there is.
 func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 	s := &scenario{Spec: spec, Cluster: c, id: strings.ToLower(rand.Text()[:10]), places: newPlaces(spec.Members)}
@@ -137,7 +138,7 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 	}
 	if err != nil {
 		a.close()
-		return errors.Join(err, a.wait(ctx))
+		return errors.Join(err, a.Wait(ctx))
 	}
 	follow := func(n handedNode) { logs.Go(func() error { return s.follow(ctx, n) }) }
 	for _, n := range h.Nodes {
@@ -145,7 +146,7 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 	}
 	s.places.since = pods[s.agentName(s.node.Name)].CreationTimestamp.Time
 	logs.Go(func() error { return s.succeed(ctx, follow) })
-	return a.wait(ctx)
+	return a.Wait(ctx)
 }
 
 // start makes all pods, and returns how many.
@@ -212,8 +213,9 @@ func (s *scenario) agentName(node string) string {
 
 // handover is what the agent has to know.
 func (s *scenario) handover(pods map[string]corev1.Pod) (h handover, err error) {
-	h = handover{On: s.node.Name, Keys: s.Keys,
-		Facts: append([]Fact{{"kubernetes", s.Version}, {"kernel of " + s.node.Name, s.node.Kernel}}, s.Facts...)}
+	h = handover{On: s.node.Name, Handover: agent.Handover{Keys: s.Keys,
+		Facts: append([]agent.Fact{{Name: "kubernetes", Version: s.Version},
+			{Name: "kernel of " + s.node.Name, Version: s.node.Kernel}}, s.Facts...)}}
 	if s.node.Kernel == "" {
 		h.Facts = append(h.Facts[:1], s.Facts...)
 	}

@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 )
 
 // Shards are copies of this program in pods of an Indexed Job, each of which
@@ -252,13 +254,15 @@ func serveShard(in io.Reader, out io.Writer) (status int, err error) {
 		_ = lines.Decode(&struct{}{}) // nothing follows: its end is that of who started us
 		cancel()
 	}()
-	to := &speaker{out: out}
-	m := mirror{dir: ShardOut, sent: map[string]sentFile{}, send: func(f chunk) error { return to.say(f) }}
+	to := &agent.Lines{Out: out}
+	m := mirror{dir: ShardOut, sent: map[string]sentFile{}, send: func(f chunk) error { return to.Say(f) }}
 	mirroring, over := context.WithCancel(context.Background())
 	var kept error
 	var copying sync.WaitGroup
 	copying.Go(func() { kept = m.keep(mirroring) })
-	status, err = runSelf(ctx, told.Args, &lineWriter{line: to.line})
+	status, err = runSelf(ctx, told.Args, &lineWriter{line: func(text string) {
+		fmt.Fprintln(to, text) // if nobody listens any more, our input has ended, too
+	}})
 	over()
 	copying.Wait()
 	return status, errors.Join(err, kept)

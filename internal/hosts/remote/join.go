@@ -12,59 +12,54 @@ import (
 	"strconv"
 
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 )
-
-// Attached is a node on the private network: the host and the process of its relay.
-type Attached struct {
-	Node
-	Host    *hosts.Host
-	Process *hosts.Process
-}
 
 // Given reports whether outer has handed nodes over.
 func Given() bool { return os.Getenv(handedVar) != "" }
 
-// Join puts a relay for each node that outer has handed over on a host of a new
-// network. It may be called once. The logs of relays go to NAME.log in the folder.
-func Join(ctx context.Context, logs string) (network *hosts.Network, joined []Attached, err error) {
+// Join puts a relay for each node that outer has handed over on a host of a new network, which the
+// caller closes. It may be called once. The logs of relays go to NAME.log in the folder.
+func Join(ctx context.Context, logs string) (joined agent.Joined, err error) {
 	var nodes []Node
 	err = json.Unmarshal([]byte(os.Getenv(handedVar)), &nodes)
 	os.Unsetenv(handedVar) // what we start has not been handed anything
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", handedVar, err)
+		return joined, fmt.Errorf("%s: %w", handedVar, err)
 	}
-	if network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
-		return nil, nil, err
+	if joined.Network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
+		return joined, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, network.Close())
-			network = nil
+			err = errors.Join(err, joined.Network.Close())
+			joined = agent.Joined{}
 		}
 	}()
 	for i, n := range nodes {
-		a, err := n.join(ctx, network, os.NewFile(firstFile+uintptr(i), n.Name), logs)
+		a, err := n.join(ctx, joined.Network, os.NewFile(firstFile+uintptr(i), n.Name), logs)
 		if err != nil {
-			return network, nil, fmt.Errorf("relay to %s at %s: %w", n.Name, n.Shown, err)
+			return joined, fmt.Errorf("relay to %s at %s: %w", n.Name, n.Shown, err)
 		}
-		joined = append(joined, a)
+		joined.Nodes = append(joined.Nodes, a)
+		joined.Facts = append(joined.Facts, agent.Fact{Name: n.Name, Version: "at " + n.Shown + ", through a relay"})
 	}
-	return network, joined, nil
+	return joined, nil
 }
 
 // join starts the relay of one node. outer is closed.
-func (n Node) join(ctx context.Context, network *hosts.Network, outer *os.File, logs string) (Attached, error) {
+func (n Node) join(ctx context.Context, network *hosts.Network, outer *os.File, logs string) (agent.Attached, error) {
 	defer outer.Close()
 	host, err := network.AddHost(n.Name)
 	if err == nil {
 		err = network.Await(ctx, host)
 	}
 	if err != nil {
-		return Attached{}, err
+		return agent.Attached{}, err
 	}
 	log, err := os.OpenFile(filepath.Join(logs, n.Name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return Attached{}, err
+		return agent.Attached{}, err
 	}
 	defer log.Close() // the relay has its own descriptor
 	cmd := exec.Command("/proc/self/exe", "node", "relay", "--listen",
@@ -72,5 +67,5 @@ func (n Node) join(ctx context.Context, network *hosts.Network, outer *os.File, 
 	cmd.ExtraFiles = []*os.File{outer}
 	cmd.Stdout, cmd.Stderr = log, log
 	process, err := host.Start(cmd)
-	return Attached{Node: n, Host: host, Process: process}, err
+	return agent.Attached{Name: n.Name, Host: host, Process: process}, err
 }

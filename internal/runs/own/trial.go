@@ -17,11 +17,11 @@ import (
 	"github.com/lockchaos/lockchaos/internal/conformance"
 	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
 	"github.com/lockchaos/lockchaos/internal/redact"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
-	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -149,13 +149,13 @@ func Inside(ctx context.Context, trial string, out io.Writer) (err error) {
 }
 
 // trialNetwork is a private network, with relays to the servers that Outside was given, if any.
-func trialNetwork(ctx context.Context, logs string) (*hosts.Network, []backends.Attached, error) {
+func trialNetwork(ctx context.Context, logs string) (*hosts.Network, []agent.Attached, error) {
 	if !remote.Given() {
 		network, err := hosts.NewNetwork(hosts.DefaultPrefix)
 		return network, nil, err
 	}
-	network, nodes, err := remote.Join(ctx, logs)
-	return network, runtimes.AttachedTo(nodes), err
+	joined, err := remote.Join(ctx, logs)
+	return joined.Network, joined.Nodes, err
 }
 
 // introduce lets the adapter say hello, and prints what it declares, or how it failed.

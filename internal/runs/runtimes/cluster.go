@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker"
 	"github.com/lockchaos/lockchaos/internal/hosts/kubernetes"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/reports"
@@ -91,16 +91,16 @@ func (c *clustered) About() string {
 	return strings.Join(append(parts, "Linux "+c.nodes[0].Kernel), ", ")
 }
 
-// AtOnce is how many scenarios the nodes stand side by side: one a processor.
-func (c *clustered) AtOnce() int {
+// Traits: an application is there once, and the nodes stand one scenario a processor.
+func (c *clustered) Traits() runs.Traits {
 	n := 0
 	if c.app {
-		return 1
+		return runs.Traits{Most: 1}
 	}
 	for _, node := range c.nodes {
 		n += node.Processors
 	}
-	return max(1, n)
+	return runs.Traits{Most: max(1, n)}
 }
 
 // Close does nothing: pods end with the run of their plan.
@@ -217,27 +217,15 @@ func runPod(ctx context.Context, cfg harness.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, n := range joined.Nodes {
-		if n.Host == nil {
-			continue
-		}
-		if err := heal(ctx, n.Name, n.Host, os.Stderr); err != nil {
-			return err
-		}
+	if err := sweep(ctx, joined.Nodes, os.Stderr); err != nil {
+		return err
 	}
 	if joined.Helper() {
 		return help(ctx, cfg, joined)
-	}
-	cfg.Network, cfg.Keys = joined.Network, joined.Keys
-	for _, n := range joined.Nodes {
-		cfg.Attached = append(cfg.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
-	}
-	for _, f := range joined.Facts {
-		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
 	app, err := inCluster(ctx, joined)
 	if err != nil {
 		return err
 	}
-	return beside(ctx, cfg, app)
+	return beside(ctx, with(cfg, joined.Joined), app)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/internal/strictyaml"
@@ -98,8 +99,8 @@ func (c *composed) About() string {
 	return strings.Join(append(parts, hosts.Kernel()), ", ")
 }
 
-// AtOnce is one: the services of the project are there once.
-func (c *composed) AtOnce() int { return 1 }
+// Traits: the services of the project are there once.
+func (c *composed) Traits() runs.Traits { return runs.Traits{Most: 1} }
 
 // Close lets other runs have the project.
 func (c *composed) Close() error { return c.lock.Close() }

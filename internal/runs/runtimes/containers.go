@@ -10,7 +10,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -22,7 +24,7 @@ type Containers struct {
 	Locks
 	engine *docker.Engine
 	images map[string]string // by what they are for: "redis"
-	facts  []docker.Fact
+	facts  []agent.Fact
 }
 
 // newContainers finds the engine, removes what earlier runs left, and sees to
@@ -51,7 +53,7 @@ func newContainers(ctx context.Context, settings map[string]string, of Locks, pl
 			return nil, err
 		}
 		c.images[kind] = image
-		c.facts = append(c.facts, docker.Fact{Name: "image of " + kind, Version: image + " (" + digest + ")"})
+		c.facts = append(c.facts, agent.Fact{Name: "image of " + kind, Version: image + " (" + digest + ")"})
 	}
 	return c, nil
 }
@@ -66,6 +68,9 @@ func (c *Containers) About() string {
 	}
 	return strings.Join(append(parts, hosts.Kernel()), ", ")
 }
+
+// Traits: it has none.
+func (c *Containers) Traits() runs.Traits { return runs.Traits{} }
 
 // Skip: the engine removes a container whose server dies.
 func (c *Containers) Skip(plan scenarios.Plan) string { return unbearable(plan) }

@@ -22,6 +22,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
 	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -185,6 +186,9 @@ func isPort(text string) bool {
 	return err == nil && n > 0
 }
 
+// Traits: it has none.
+func (g *Servers) Traits() runs.Traits { return runs.Traits{} }
+
 // About says where the services are.
 func (g *Servers) About() string {
 	var parts []string
@@ -313,26 +317,14 @@ func runRemote(ctx context.Context, cfg harness.Config) error {
 	if refused := Beyond(cfg.Plan); len(refused) > 0 {
 		return errors.New(refused[0].String())
 	}
-	network, nodes, err := remote.Join(ctx, cfg.Logs)
+	joined, err := remote.Join(ctx, cfg.Logs)
 	if err != nil {
 		return err
 	}
-	cfg.Network = network
-	cfg.Attached = AttachedTo(nodes)
-	for _, n := range nodes {
-		cfg.Versions = append(cfg.Versions, history.Part{Name: n.Name, Version: "at " + n.Shown + ", through a relay"})
-	}
 	// The service has seen other runs: nothing of theirs may bear the name of a
 	// lock, or of a ledger, of this one.
-	cfg.Keys = ownKeys()
-	return harness.Run(ctx, cfg)
-}
-
-func AttachedTo(nodes []remote.Attached) (attached []backends.Attached) {
-	for _, n := range nodes {
-		attached = append(attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
-	}
-	return attached
+	joined.Keys = ownKeys()
+	return harness.Run(ctx, with(cfg, joined))
 }
 
 // ownKeys begins the names of what a run keeps in servers that are not its own.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness/app"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/internal/monotime/offset"
@@ -196,7 +196,7 @@ type fars struct {
 }
 
 // meet notes somebody who may be on another node.
-func (f *fars) meet(a kubernetes.Attached) error {
+func (f *fars) meet(a agent.Attached) error {
 	if a.On == "" {
 		return nil
 	}
@@ -239,7 +239,7 @@ func inCluster(ctx context.Context, joined *kubernetes.Joined) (app.Config, erro
 		}
 	}
 	here := app.WallOffset()
-	changes := make(chan app.Change)
+	changes := make(chan agent.Change)
 	go others.pass(changes)
 	return app.Config{Execute: joined.Exec, Restarts: true, Cluster: joined, Changes: changes,
 		Elsewhere: others.elsewhere, Ahead: func(client string) (int64, int64, error) {
@@ -252,19 +252,17 @@ func inCluster(ctx context.Context, joined *kubernetes.Joined) (app.Config, erro
 }
 
 // pass passes on what becomes of clients.
-func (f *fars) pass(to chan<- app.Change) {
+func (f *fars) pass(to chan<- agent.Change) {
 	for {
-		var change app.Change
+		var change agent.Change
 		select {
 		case <-f.ctx.Done():
 			return
-		case c := <-f.joined.Changes:
-			change.Client = c.Client
-			if c.Comes != nil {
-				if err := f.meet(*c.Comes); err != nil {
-					fmt.Fprintf(os.Stderr, "%s: %v\n", c.Comes.Name, err)
+		case change = <-f.joined.Changes:
+			if c := change.Comes; c != nil {
+				if err := f.meet(*c); err != nil {
+					fmt.Fprintf(os.Stderr, "%s: %v\n", c.Name, err)
 				}
-				change.Comes = &backends.Attached{Name: c.Comes.Name, Host: c.Comes.Host, Process: c.Comes.Process}
 			}
 		}
 		select {

@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/app"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -101,7 +102,7 @@ func newHelping(all []possible.AppPlace, joined *kubernetes.Joined) *helping {
 }
 
 // comes is told of a client that has come in the place of one.
-func (h *helping) comes(n kubernetes.Attached) {
+func (h *helping) comes(n agent.Attached) {
 	p := nemesis.Place{Name: n.Name, Host: n.Host, Addr: n.Addr}
 	if p.Host == nil && !p.Addr.IsValid() {
 		return // it has ended already

@@ -7,10 +7,10 @@ import (
 	"os"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness"
 	"github.com/lockchaos/lockchaos/internal/harness/app"
 	"github.com/lockchaos/lockchaos/internal/hosts"
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker"
 	"github.com/lockchaos/lockchaos/internal/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
@@ -42,14 +42,16 @@ func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 	if err := sweep(ctx, joined.Nodes, os.Stderr); err != nil {
 		return err
 	}
-	cfg.Network, cfg.Keys = joined.Network, joined.Keys
-	for _, n := range joined.Nodes {
-		cfg.Attached = append(cfg.Attached, backends.Attached{Name: n.Name, Host: n.Host, Process: n.Process})
-	}
+	return beside(ctx, with(cfg, joined.Joined), app.Config{Execute: joined.Exec})
+}
+
+// with adds to what a run needs where its agent finds itself.
+func with(cfg harness.Config, joined agent.Joined) harness.Config {
+	cfg.Network, cfg.Keys, cfg.Attached = joined.Network, joined.Keys, joined.Nodes
 	for _, f := range joined.Facts {
 		cfg.Versions = append(cfg.Versions, history.Part{Name: f.Name, Version: f.Version})
 	}
-	return beside(ctx, cfg, app.Config{Execute: joined.Exec})
+	return cfg
 }
 
 // beside runs a plan beside nodes that outer has started, or that are an application's:

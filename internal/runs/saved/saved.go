@@ -17,7 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/terminal"
 )
@@ -25,7 +25,7 @@ import (
 // Reading says how a history is read.
 type Reading struct {
 	// Format is that of the history; Auto: it is recognised. With a Pattern it is lines of text.
-	Format forms.Format
+	Format formats.Format
 	// Options are for histories of others.
 	audit.Options
 	// Keep: the events are kept in memory.
@@ -83,11 +83,11 @@ func (r Reading) Explain(file string, stdin io.Reader) ([]audit.Explained, error
 	if err != nil {
 		return nil, err
 	}
-	if format != forms.CSV && format != forms.JSON && format != forms.Text {
+	if format != formats.CSV && format != formats.JSON && format != formats.Text {
 		return nil, fmt.Errorf("%s is of the format %s, and only logs are explained line by line", name, format)
 	}
-	text, err := head.Peek(forms.DetectBytes)
-	if len(text) == forms.DetectBytes {
+	text, err := head.Peek(formats.DetectBytes)
+	if len(text) == formats.DetectBytes {
 		text = text[:bytes.LastIndexByte(text, '\n')+1]
 	} else if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -96,26 +96,26 @@ func (r Reading) Explain(file string, stdin io.Reader) ([]audit.Explained, error
 }
 
 // recognised is a history with its format.
-func (r Reading) recognised(in io.Reader, name string) (*bufio.Reader, forms.Format, error) {
-	buffered, err := history.Decompressed(bufio.NewReaderSize(in, forms.DetectBytes), name)
+func (r Reading) recognised(in io.Reader, name string) (*bufio.Reader, formats.Format, error) {
+	buffered, err := history.Decompressed(bufio.NewReaderSize(in, formats.DetectBytes), name)
 	if err != nil {
 		return nil, "", err
 	}
-	buffered = bufio.NewReaderSize(forms.Decoded(buffered), forms.DetectBytes)
-	head, err := buffered.Peek(forms.DetectBytes)
+	buffered = bufio.NewReaderSize(formats.Decoded(buffered), formats.DetectBytes)
+	head, err := buffered.Peek(formats.DetectBytes)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return nil, "", fmt.Errorf("read %s: %w", name, err)
 	}
 	if r.Pattern != "" {
-		return buffered, forms.Text, nil
+		return buffered, formats.Text, nil
 	}
-	if r.Format != forms.Auto {
+	if r.Format != formats.Auto {
 		return buffered, r.Format, nil
 	}
 	if r.Span != "" {
-		return buffered, forms.Spans, nil
+		return buffered, formats.Spans, nil
 	}
-	format, err := forms.Detect(head, strings.TrimSuffix(name, history.Compressed), len(r.Map) > 0)
+	format, err := formats.Detect(head, strings.TrimSuffix(name, history.Compressed), len(r.Map) > 0)
 	if err != nil {
 		line, _, _ := strings.Cut(string(head[:min(len(head), 60)]), "\n")
 		return nil, "", &history.SyntaxError{File: name, Line: 1, Near: line, Err: err}
@@ -129,7 +129,7 @@ func (r Reading) judge(in io.Reader, name string) (*Judged, error) {
 	if err != nil {
 		return nil, err
 	}
-	if format == forms.Native {
+	if format == formats.Native {
 		return r.native(buffered, name)
 	}
 	s, err := audit.Read(buffered, name, format, r.Options)

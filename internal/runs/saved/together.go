@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // pieces are the files of one log, read one after the other. A heading that all
@@ -106,7 +106,7 @@ func (p *pieces) open() (err error) {
 	if p.opened, err = os.Open(p.files[p.next]); err != nil {
 		return fmt.Errorf("no log there: %w", err)
 	}
-	p.in = bufio.NewReaderSize(forms.Decoded(p.opened), 1<<16)
+	p.in = bufio.NewReaderSize(formats.Decoded(p.opened), 1<<16)
 	p.next++
 	first, err := p.in.ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // TestFileIsClient: with client=@file the clients are the files of the log.
@@ -22,7 +22,7 @@ func TestFileIsClient(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := Reading{Format: forms.Auto, Options: audit.Options{Map: map[string]string{"client": "@file"}}}
+	r := Reading{Format: formats.Auto, Options: audit.Options{Map: map[string]string{"client": "@file"}}}
 	j, err := r.Together(files)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestTogether(t *testing.T) {
 		"CSV, no ends": {[]string{write("a.csv", "ts,pod,event\n1,a,acquired\n12,a,released"),
 			write("b.csv", "ts,pod,event\n10,b,acquired\n14,b,released")}, "b.csv begins with line 4"},
 	} {
-		j, err := Reading{Format: forms.Auto}.Together(c.files)
+		j, err := Reading{Format: formats.Auto}.Together(c.files)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -90,7 +90,7 @@ func TestTogetherTorn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			j, err := Reading{Format: forms.Auto}.Together(files)
+			j, err := Reading{Format: formats.Auto}.Together(files)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue

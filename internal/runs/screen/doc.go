@@ -3,5 +3,5 @@
 // (docs/schema/progress.json); or for GitHub, with annotations and a summary of the job.
 //
 // A Screen is used by the scenarios of a run at the same time. Start begins it,
-// Stop ends it, and Conclude tells the end.
+// Stop ends it, and Summarize tells the end.
 package screen

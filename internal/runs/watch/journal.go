@@ -17,13 +17,13 @@ import (
 	"syscall"
 
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // state is the first line of the journal: what the lines after it do not tell.
 type state struct {
 	Head struct {
-		Format  forms.Format
+		Format  formats.Format
 		Options audit.Options
 		First   []byte // the first lines, by which the columns were found
 	}
@@ -132,7 +132,7 @@ func (w *watcher) resume() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s is no journal of a watch: %w", name, err), f.Close())
 	}
-	if !reflect.DeepEqual(normal(w.Options), normal(w.Head.Options)) || w.Format != forms.Auto &&
+	if !reflect.DeepEqual(normal(w.Options), normal(w.Head.Options)) || w.Format != formats.Auto &&
 		w.Format != w.Head.Format {
 		return errors.Join(fmt.Errorf("the watch in %s began with other flags: give the same ones, or another --out",
 			w.Dir), f.Close())

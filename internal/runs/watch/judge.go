@@ -78,7 +78,7 @@ func (w *watcher) judge(name string, k *key) error {
 	if err := w.open(name, k, s); err != nil {
 		return err
 	}
-	told := reports.Retold(&j.History.Header, j.Verdict) // with the log's own names and times
+	told := reports.Relabeled(&j.History.Header, j.Verdict) // with the log's own names and times
 	for i := range told.Properties {
 		for _, v := range told.Properties[i].Violations {
 			f := w.finding(s, k, &v)

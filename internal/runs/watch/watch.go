@@ -40,14 +40,14 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/internal/runs/metrics"
 )
 
 // Settings says what is watched, and where the journal and the findings lie.
 type Settings struct {
-	Format  forms.Format // CSV, JSON or Text; Auto: recognised by the first lines
+	Format  formats.Format // CSV, JSON or Text; Auto: recognised by the first lines
 	Options audit.Options
 	Dir     string
 	// Late is how much older than the newest line a line may be that still comes.
@@ -207,20 +207,20 @@ func (w *watcher) takeAll(lines [][]byte) error {
 // begin finds out what the log is by its first lines.
 func (w *watcher) begin(lines [][]byte) (err error) {
 	n, size := 0, 0
-	for n < len(lines) && (n == 0 || size < forms.DetectBytes) {
+	for n < len(lines) && (n == 0 || size < formats.DetectBytes) {
 		size += len(lines[n])
 		n++
 	}
 	head := append(bytes.Join(lines[:n], []byte("\n")), '\n')
-	if w.Format == forms.Auto {
+	if w.Format == formats.Auto {
 		if w.Options.Pattern != "" {
-			w.Format = forms.Text
-		} else if w.Format, err = forms.Detect(head[:min(len(head), forms.DetectBytes)], "",
+			w.Format = formats.Text
+		} else if w.Format, err = formats.Detect(head[:min(len(head), formats.DetectBytes)], "",
 			len(w.Options.Map) > 0); err != nil {
 			return fmt.Errorf("the log's first lines: %w", err)
 		}
 	}
-	if w.Format != forms.CSV && w.Format != forms.JSON && w.Format != forms.Text {
+	if w.Format != formats.CSV && w.Format != formats.JSON && w.Format != formats.Text {
 		return fmt.Errorf("watch reads logs in CSV, JSON lines or lines of text, and this is of the format %s: save it to a file, and judge that with check", w.Format)
 	}
 	if w.Options.FileDate == "" {

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/audit"
-	"github.com/lockchaos/lockchaos/internal/audit/forms"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/runs/saved"
 )
 
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 func settings(dir string) Settings {
-	return Settings{Format: forms.Auto, Dir: dir, Late: 50 * time.Millisecond, Forget: 2 * time.Second,
+	return Settings{Format: formats.Auto, Dir: dir, Late: 50 * time.Millisecond, Forget: 2 * time.Second,
 		Program: "lockchaos", Out: io.Discard,
 		Options: audit.Options{Map: map[string]string{"client": "pod"}}}
 }
@@ -91,7 +91,7 @@ func log(seed uint64, lines int, defects bool) (all [][]byte) {
 // whole is what check finds in the whole log.
 func whole(t *testing.T, lines [][]byte) (ids []string) {
 	t.Helper()
-	s, err := audit.Read(bytes.NewReader(append(bytes.Join(lines, []byte("\n")), '\n')), "whole", forms.CSV, settings("").Options)
+	s, err := audit.Read(bytes.NewReader(append(bytes.Join(lines, []byte("\n")), '\n')), "whole", formats.CSV, settings("").Options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,11 @@ const span = us => {
   const round = v => String(Number(v.toFixed(digits(v))));
   return us >= 999500 ? round(us / 1e6) + ' s' : us >= 1000 ? round(us / 1e3) + ' ms' : us + ' µs';
 };
-const grantName = grant => tokens.get(grant) ? '#' + tokens.get(grant) : 'grant ' + grant;
+const nought = -Number.MAX_SAFE_INTEGER; // the token 0; without a token a grant has 0 (see exploretable.go)
+const grantName = grant => {
+  const token = tokens.get(grant);
+  return token ? '#' + (token === nought ? 0 : token) : 'grant ' + grant;
+};
 
 // What the other ops did, in words.
 const markWords = [['reads', 'read fails', 'reads, no clear answer'], ['renews', 'renewal fails', 'renews, no clear answer'],

@@ -1,0 +1,169 @@
+package checker
+
+import "github.com/lockchaos/lockchaos/history"
+
+// Records of grants and ops are used again. A judge that makes a new record for
+// each leaves a third of its time to the garbage collector.
+//
+// An op's record is free as soon as the op is finished. A grant's is free when
+// it is forgotten and none of a key's summaries (keep) points to it. What a
+// finding looks at, or what may become one, is pinned: it is left to the
+// garbage collector, since to follow who still needs it would cost every grant.
+
+// records are those of all ops and grants that the judge still needs, and those that it uses
+// again.
+type records struct {
+	numbers directory // the open ops and the grants, by number
+	live    int       // how many grants are remembered
+	// footprints are those of holds on other protected keys than the first.
+	footprints map[*grant][]*footprint
+
+	spareOps    *op // a list of them, by next
+	spareGrants []*grant
+	freshGrants []grant
+	spareBlocks settledBlocks
+	retire      func(*grant, *op) // for a test: takes the records that would be used again
+}
+
+func newRecords() records {
+	return records{numbers: newDirectory(), footprints: map[*grant][]*footprint{}}
+}
+
+// recordBlock is how many records are allocated at once.
+const recordBlock = 16
+
+// newOp returns a record for an invocation; nil if an op of that number is still open.
+func (rec *records) newOp(e *history.Event) *op {
+	p := rec.numbers.page(pageOf(e.Op))
+	if p == nothing {
+		p = rec.numbers.newPage(pageOf(e.Op))
+	}
+	if p.op(e.Op) != nil {
+		return nil
+	}
+	if rec.spareOps == nil {
+		block := make([]op, recordBlock)
+		for i := range block {
+			rec.spare(&block[i])
+		}
+	}
+	o := rec.spareOps
+	rec.spareOps, o.next = o.next, nil
+	// Field by field: the pointers are nil already (see free and dequeue), and
+	// to clear all of it takes a tenth of the time of judging.
+	o.id, o.inv, o.kind, o.key, o.client, o.process = e.Op, e.Time, e.Kind, e.Key, e.Client, e.Process
+	o.start, o.base, o.baseOp, o.before, o.told, o.mode, o.takes = 0, noBase, 0, 0, 0, e.Mode, max(e.Permits, 1)
+	o.set, o.members = e.Set, 0
+	// outside and definite, and of reads and writes reaches, are set before anybody asks
+	o.done, o.ledgered = false, false
+	p.open(o)
+	return o
+}
+
+// spare notes that an op's record is in no use.
+func (rec *records) spare(o *op) { o.next, rec.spareOps = rec.spareOps, o }
+
+// free forgets an op.
+func (rec *records) free(o *op) {
+	rec.numbers.close(o)
+	if o.pinned {
+		return
+	}
+	if rec.retire != nil {
+		rec.retire(nil, o)
+		return
+	}
+	o.grant, o.slept = nil, nil
+	rec.spare(o)
+}
+
+// newGrant returns an empty record for a grant.
+func (rec *records) newGrant() *grant {
+	if n := len(rec.spareGrants); n > 0 {
+		g := rec.spareGrants[n-1]
+		rec.spareGrants = rec.spareGrants[:n-1]
+		*g = grant{}
+		return g
+	}
+	if len(rec.freshGrants) == 0 {
+		rec.freshGrants = make([]grant, recordBlock)
+	}
+	g := &rec.freshGrants[0] // nothing to clear: memory that is touched for the first time is dear
+	rec.freshGrants = rec.freshGrants[1:]
+	return g
+}
+
+// forget drops a grant: nobody finds it by its number any more.
+func (rec *records) forget(g *grant) {
+	rec.numbers.drop(g)
+	rec.live--
+	g.forgotten = true
+	if g.kept == 0 {
+		rec.reuse(g)
+	}
+}
+
+// keep has one of a key's summaries point to a grant, which outlasts being forgotten for it.
+func (rec *records) keep(slot **grant, g *grant) {
+	old := *slot
+	if old == g {
+		return
+	}
+	if g != nil {
+		g.kept++
+	}
+	*slot = g
+	rec.letGo(old)
+}
+
+// keepWriter has one of them point to a writer.
+func (rec *records) keepWriter(slot *writer, w writer) {
+	rec.keep(&slot.g, w.g)
+	slot.op, slot.version, slot.at, slot.again = w.op, w.version, w.at, w.again
+}
+
+// letGo notes that one of a key's summaries does not point to a grant any more.
+// There may have been none that it pointed to.
+func (rec *records) letGo(g *grant) {
+	if g == nil {
+		return
+	}
+	if g.kept--; g.kept == 0 && g.forgotten {
+		rec.reuse(g)
+	}
+}
+
+// reuse takes back the record of a grant that nothing points to any more.
+func (rec *records) reuse(g *grant) {
+	if g.several {
+		delete(rec.footprints, g)
+	}
+	if g.pinned {
+		return
+	}
+	if rec.retire != nil {
+		rec.retire(g, nil)
+	} else {
+		rec.spareGrants = append(rec.spareGrants, g)
+	}
+}
+
+// pin keeps the records of grants that a finding looks at.
+func pin(grants ...*grant) {
+	for _, g := range grants {
+		g.pinned = true
+	}
+}
+
+// eachOpen calls f for every op that is not finished.
+func (rec *records) eachOpen(f func(*op)) {
+	rec.numbers.each(func(p *page) { p.each(f) })
+}
+
+// keepTop keeps the greatest token of what has left the queue.
+func (rec *records) keepTop(kept, top *topToken) {
+	if top.g != nil {
+		rec.keep(&kept.g, top.g)
+		rec.keep(&kept.twin, top.twin)
+	}
+}
