@@ -7,7 +7,7 @@ BIN     := bin/lockchaos
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 BUILD   := $(GO) build -ldflags="-s -w" -buildvcs=$(VCS) -o $(BIN) ./cmd/lockchaos
 
-.PHONY: test-kubernetes run check test test-all exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots site clean
+.PHONY: packages try-packages test-kubernetes run check test test-all exam-table survey as-user tidy soak build lint bench fuzz simulate mutants images screenshots site clean
 
 ## run: build, and run the quick suite (half a minute; the first build takes longer)
 run: build
@@ -74,6 +74,7 @@ test-all: build
 	@# What \`go get\` of this module asks of a newcomer, from an empty module cache.
 	./scripts/outsider
 	$(MAKE) as-user
+	$(MAKE) --no-print-directory packages try-packages
 	@# A minute for each parser, all at once. Where a parser's package needs all services compiled once more for it, its seeds alone.
 	$(MAKE) fuzz JOBS=9 PARSERS="./history ./internal/audit ./internal/audit/formats ./internal/audit/times ./adapter"
 	@# A sample of the survey: three libraries, each installed and examined once.
@@ -92,6 +93,14 @@ exam-table:
 survey: build
 	./$(BIN) survey run
 	./$(BIN) survey site
+
+## packages: those for pytest, and for Vitest, Jest and node:test, into dist (docs/releasing.md)
+packages:
+	./scripts/packages
+
+## try-packages: what is in dist, installed into empty projects, where the examples are run (two minutes)
+try-packages:
+	./scripts/packages try
 
 ## soak: kills, interrupts and failures at fifty moments under each kind of fault, and nothing left; foreign histories in great number, and three judges on 200,000 of each kind of lock (some minutes)
 soak: build

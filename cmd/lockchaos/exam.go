@@ -29,6 +29,8 @@ language, or with --acquire a lock that is made of shell commands (docs/shell.md
 one fault at one step of one kind of application. Which attacks make sense follows from the lock's
 claims and abilities, and from its service. Every time is stretched to its lease.
 
+--dry-run --format json lists the attacks, one object a line. A test framework makes a test of each.
+
 At the end each attack has an outcome: the lock stood, it fell to a defect of its own, it fell to
 what no lease prevents, or the attack showed nothing. An attack that showed nothing is made again
 (--retries). An attack for which this machine lacks something is not applicable: it is left out
@@ -66,6 +68,7 @@ cause, 3 the harness failed.`,
 	flags.DurationVar(&f.Budget, "budget", 0,
 		"make only the most telling attacks, as many as fit into this time, such as 20m; the others are named")
 	flags.StringSliceVar(&f.Attacks, "attack", nil, "make only these attacks")
+	flags.BoolVar(&f.Unmasked, "no-mend", false, "do not make attacks again that fell, on an application that avoids the first defect")
 	f.outputFlags.add(flags)
 	return cmd
 }
@@ -81,7 +84,12 @@ func (f *runFlags) exam(c *cobra.Command, out *screen.Screen) error {
 		return err
 	}
 	if len(plans) == 0 {
-		runs.NoAttack(c.OutOrStdout(), exam)
+		if !(f.dry && out.Attacks(nil, exam)) {
+			runs.NoAttack(c.OutOrStdout(), exam)
+		}
+		return nil
+	}
+	if f.dry && out.Attacks(f.Shard.Part(plans), exam) {
 		return nil
 	}
 	f.Parallel = f.AtOnce(slices.MinFunc(plans, func(a,
@@ -131,6 +139,9 @@ func (f *runFlags) examLine() string {
 	line = append(line, f.lockWords()...)
 	if f.Short {
 		line = append(line, "--short")
+	}
+	if f.Unmasked {
+		line = append(line, "--no-mend")
 	}
 	if f.Budget > 0 {
 		line = append(line, "--budget", f.Budget.String())

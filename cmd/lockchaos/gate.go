@@ -60,7 +60,7 @@ func (f *runFlags) gate(cmd *cobra.Command, out *screen.Screen) (err error) {
 		file = f.Names[0]
 	}
 	ctx := cmd.Context()
-	if err := f.checkWhere(); err != nil {
+	if err := errors.Join(f.checkWhere(), f.checkDry()); err != nil {
 		return err
 	}
 	if f.Policy, f.Places, err = f.ReadPolicy(ctx, file); err != nil {

@@ -269,10 +269,15 @@ func (f *runFlags) checkWhere() error {
 		return exit.Misuse(fmt.Errorf("--retries %d: what came to nothing is run again 0 to %d times", f.Retries,
 			policy.MostRetries))
 	}
+	return f.then.Check(f.Runtime, f.repeat > 1 || f.until != "")
+}
+
+// checkDry refuses a list of scenarios as JSON, which there is only of attacks.
+func (f *runFlags) checkDry() error {
 	if f.dry && f.format == screen.JSON {
 		return exit.Misuse(errors.New("--dry-run is told as text: give no --format json beside it"))
 	}
-	return f.then.Check(f.Runtime, f.repeat > 1 || f.until != "")
+	return nil
 }
 
 // check refuses what makes no sense of the flags of `lockchaos run`.
@@ -286,7 +291,7 @@ func (f *runFlags) check(given *pflag.FlagSet) error {
 	if err := f.checkScale(); err != nil {
 		return err
 	}
-	return errors.Join(f.checkShards(), f.repeatFlags.check(f.Shard.Total > 0), f.checkOwn(), f.Only.Check(catalogue()),
+	return errors.Join(f.checkDry(), f.checkShards(), f.repeatFlags.check(f.Shard.Total > 0), f.checkOwn(), f.Only.Check(catalogue()),
 		f.checkInherent(), f.checkNames())
 }
 

@@ -30,9 +30,12 @@ const (
 	etcdPeerPort   = 2380
 )
 
-// etcdProgram is etcd: compiled into lockchaos, or an image.
+var etcdServer = compilable{"etcd", "etcd", "--version", "apt-get install etcd-server"}
+
+// etcdProgram is etcd: compiled into lockchaos, of this machine, or an image.
 var etcdProgram = &Program{
 	Name: "etcd", Image: "gcr.io/etcd-development/etcd:v3.7.3", requests: etcdRequests,
+	Fix: etcdServer.fix(), found: etcdServer.found(),
 	// A member may serve gRPC alone, which answers with a frame of HTTP/2:
 	// https://www.rfc-editor.org/rfc/rfc9113#section-4.1
 	speech: speech{"GET /version HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\n\r\n", func(answer []byte) error {
@@ -45,7 +48,7 @@ var etcdProgram = &Program{
 
 var etcd = Kind{
 	Name:  "etcd",
-	About: "three members of the real server, which is compiled into lockchaos",
+	About: "three members of the real server, which is " + etcdServer.origin(),
 	Alone: true,
 	TTL:   2 * time.Second,
 	Slack: 2 * time.Second, // leases are whole seconds, and are looked through every 500 ms
@@ -79,7 +82,7 @@ func etcdNext(ctx context.Context, launched []*Node) error {
 	return launched[0].await(ctx, launched[0].servesPeers)
 }
 
-// etcdTask runs a member: the one that is compiled in, or the etcd of an image.
+// etcdTask runs a member: the one that is compiled in, or the etcd of this machine or of an image.
 func etcdTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	var cluster []string
 	for _, other := range k.Nodes {
@@ -89,15 +92,19 @@ func etcdTask(k Kind, n NodeSpec, p Place) (Task, error) {
 	// One member stands for election before the others: three that do so at
 	// once may split the votes.
 	stands := fmt.Sprintf("--initial-election-tick-advance=%t", k.index(n.Name) == 1)
-	if !p.Contained {
+	if !p.Contained && isCompiled("etcd") {
 		return Task{Args: self("etcd", "--name", n.Name, "--data-dir", p.Data,
 			"--client-url", fmt.Sprintf("http://%s:%d", p.Listen, etcdClientPort), "--peer-url",
 			fmt.Sprintf("http://%s:%d", p.Listen, etcdPeerPort),
 			"--initial-cluster", members, "--heartbeat-interval", EtcdHeartbeat.String(), "--election-timeout",
 			EtcdElection.String(), stands)}, nil
 	}
+	program, err := etcdServer.started(p.Contained)
+	if err != nil {
+		return Task{}, err
+	}
 	own := p.Peers[n.Name]
-	return Task{Args: []string{"etcd", "--name", n.Name, "--data-dir", p.Data,
+	return Task{Args: []string{program, "--name", n.Name, "--data-dir", p.Data,
 		"--listen-client-urls", fmt.Sprintf("http://%s:%d", p.Listen, etcdClientPort), "--advertise-client-urls",
 		fmt.Sprintf("http://%s:%d", own, etcdClientPort),
 		"--listen-peer-urls", fmt.Sprintf("http://%s:%d", p.Listen, etcdPeerPort), "--initial-advertise-peer-urls",

@@ -23,9 +23,12 @@ const (
 	natsMonitorPort = 8222
 )
 
-// natsProgram is the NATS server: compiled into lockchaos, or an image.
+var natsServer = compilable{"nats", "nats-server", "--version", "apt-get install nats-server"}
+
+// natsProgram is the NATS server: compiled into lockchaos, of this machine, or an image.
 var natsProgram = &Program{
 	Name: "nats", Image: "nats:2.12", requests: natsRequests,
+	Fix: natsServer.fix(), found: natsServer.found(),
 	speech: speech{"PING\r\n", func(answer []byte) error {
 		if bytes.HasPrefix(answer, []byte("INFO {")) {
 			return nil
@@ -36,7 +39,7 @@ var natsProgram = &Program{
 
 var nats = Kind{
 	Name:  "nats",
-	About: "three NATS servers with JetStream, which are compiled into lockchaos",
+	About: "three NATS servers with JetStream, which are " + natsServer.origin(),
 	Nodes: []NodeSpec{natsNode(1), natsNode(2), natsNode(3)},
 	Notes: []string{
 		"JetStream keeps the keys on all three servers. It elects a new leader 4 to 9 s after it has lost one, which can't be set.",
@@ -66,10 +69,11 @@ func natsTask(k Kind, n NodeSpec, p Place) (Task, error) {
 		"-js", "-sd", p.Data,
 		"--cluster_name", "lockchaos", "--cluster", fmt.Sprintf("nats://%s:%d", p.Listen, natsClusterPort), "--routes",
 		strings.Join(routes, ",")}
-	if p.Contained {
-		return Task{Args: append([]string{"nats-server"}, args...)}, nil
+	if !p.Contained && isCompiled("nats") {
+		return Task{Args: self(append([]string{"nats"}, args...)...)}, nil
 	}
-	return Task{Args: self(append([]string{"nats"}, args...)...)}, nil
+	program, err := natsServer.started(p.Contained)
+	return Task{Args: append([]string{program}, args...)}, err
 }
 
 // awaitNATS returns when every server answers and the bucket is there, which

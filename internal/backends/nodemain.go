@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/lockchaos/lockchaos/internal/backends/etcdnode"
-	"github.com/lockchaos/lockchaos/internal/backends/natsnode"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
 )
 
@@ -45,16 +43,17 @@ func NodeMain(args []string) int {
 	return 64
 }
 
-var nodePrograms = []struct {
+// nodeProgram is a server that runs as this program.
+type nodeProgram struct {
 	name string
 	run  func(ctx context.Context, args []string) error
-}{
-	{"etcd", etcdnode.Run},
-	{"nats", natsnode.Run},
-	{"miniredis", miniredisNode},
-	{"relay", remote.Relay},
-	{"store", storeNode},
 }
+
+var nodePrograms = append(compiled,
+	nodeProgram{"miniredis", miniredisNode},
+	nodeProgram{"relay", remote.Relay},
+	nodeProgram{"store", storeNode},
+)
 
 func nodeNames() (names []string) {
 	for _, n := range nodePrograms {

@@ -24,7 +24,7 @@ const mostMended = 12
 // which the first defect lives, and notes in the exam's record what came of it.
 // Its error says what could not be written.
 func (s *Run) mend(ctx context.Context) error {
-	if s.Exam == nil || s.Settings.Shard.Total > 0 || ctx.Err() != nil {
+	if s.Exam == nil || s.Settings.Unmasked || s.Settings.Shard.Total > 0 || ctx.Err() != nil {
 		return nil
 	}
 	suite := s.record.Together(s.Results)

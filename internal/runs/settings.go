@@ -21,6 +21,8 @@ type Settings struct {
 	// Counted: it is asked how often something is violated. So a run that does
 	// not show a violation that it should stands, and is not made again.
 	Counted bool
+	// Unmasked: an exam does not make attacks again on an application that avoids the first defect.
+	Unmasked bool
 	// Longer: each time for twice as long, for on a busy machine less happens.
 	Longer bool
 	// Out is the folder for the runs' folders.

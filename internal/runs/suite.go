@@ -205,6 +205,9 @@ func (s *Run) order() []int {
 // Launch starts scenarios in order, each when a place is free, and returns when
 // the last one has been started; wait waits for their ends.
 func (s *Run) Launch(ctx context.Context, places chan struct{}) (wait func()) {
+	if s.Exam != nil {
+		s.Screen.More = s.attacked
+	}
 	var all sync.WaitGroup
 	over := make(chan struct{})
 	var watch sync.WaitGroup

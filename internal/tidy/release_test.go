@@ -253,3 +253,20 @@ func TestHostileNotices(t *testing.T) {
 		}
 	}
 }
+
+// TestLiteHasNoServers: the command of the packages for test frameworks is small, since no server
+// of a service is compiled in.
+func TestLiteHasNoServers(t *testing.T) {
+	servers := []string{"go.etcd.io/etcd/server/v3/embed", "github.com/nats-io/nats-server/v2/server"}
+	for _, tags := range []string{"", "lite"} {
+		out, err := exec.Command("go", "list", "-tags", tags, "-deps", "./cmd/lockchaos").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, server := range servers {
+			if has := slices.Contains(strings.Fields(string(out)), server); has != (tags == "") {
+				t.Errorf("built with -tags %q, it has %s compiled in: %v", tags, server, has)
+			}
+		}
+	}
+}

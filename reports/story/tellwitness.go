@@ -36,6 +36,24 @@ func TellWitness(w io.Writer, wit witness.Witness, v *checker.Violation, whole i
 	fmt.Fprintln(w)
 }
 
+// WitnessLines tells what happened in a witness in as few lines as can be read without its report:
+// what was answered, and the faults that were planned. A reader of the whole has TellWitness.
+func WitnessLines(wit witness.Witness) (lines []string) {
+	events := slices.SortedStableFunc(slices.Values(wit.Events),
+		func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
+	for i := range events {
+		e := &events[i]
+		if e.Type == history.Invoke || e.Type == history.Ledger && !e.Refused || e.Kind == history.Read ||
+			e.Type == history.Fault && !e.Fault.Injected {
+			continue
+		}
+		if what := happened(e, wit.Keys); what != "" {
+			lines = append(lines, fmt.Sprintf("%8.4f s  %-8s  %s", time.Duration(e.Time).Seconds(), speaker(e), what))
+		}
+	}
+	return lines
+}
+
 func speaker(e *history.Event) string {
 	switch {
 	case e.Type == history.Ledger:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -24,6 +25,17 @@ type event struct {
 	Runtime   string `json:"runtime,omitempty"`
 	Scenarios int    `json:"scenarios,omitempty"`
 	Parallel  int    `json:"parallel,omitempty"`
+
+	// Of an attack of an exam.
+	Attack   string        `json:"attack,omitempty"`
+	Takes    time.Duration `json:"takes_ns,omitempty"`
+	Why      string        `json:"why,omitempty"`
+	Fix      string        `json:"fix,omitempty"`
+	Fate     string        `json:"fate,omitempty"`
+	Told     string        `json:"told,omitempty"`
+	Shortest []string      `json:"shortest,omitempty"`
+	Report   string        `json:"report,omitempty"`
+	StandIns []string      `json:"stand_ins,omitempty"`
 
 	// Of one scenario.
 	Scenario string  `json:"scenario,omitempty"`
@@ -99,6 +111,17 @@ func (w *eventWriter) write(e event) {
 	_ = w.enc.Encode(e)
 }
 
+// attack is one that would be made (takes is how long), or one that is not (why).
+func (w *eventWriter) attack(name, scenario, about string, takes time.Duration) {
+	w.write(event{Event: "attack", Attack: name, Scenario: scenario, Text: about, Takes: takes})
+}
+
+func (w *eventWriter) notMade(name, why, fix string) {
+	w.write(event{Event: "attack", Attack: name, Why: why, Fix: fix})
+}
+
+func (w *eventWriter) lacking(text string) { w.write(event{Event: "lacking", Text: text}) }
+
 func (w *eventWriter) run(r reports.Suite, scenarios, parallel int, seed uint64) {
 	w.write(event{Event: "run", Version: r.Version, Suite: r.Name, Runtime: r.Runtime, Scenarios: scenarios,
 		Parallel: parallel, Seed: &seed})
@@ -126,13 +149,21 @@ func (w *eventWriter) violation(p scenarios.Plan, v checker.Violation) {
 	w.write(event{Event: "violation", Scenario: p.Scenario.Name, Seed: &p.Seed, Violation: &v})
 }
 
-func (w *eventWriter) ended(name string, sc reports.Scenario) {
+// ended tells what a scenario came to, and more of it if it is an attack of an exam.
+func (w *eventWriter) ended(name, attack string, sc reports.Scenario, more Attacked) {
 	e := event{Event: "ended", Scenario: name, Seed: &sc.Seed, Result: sc.Result().String(),
 		Outcome: sc.Verdict.Outcome.String(), Severity: sc.Verdict.Severity.String(), Met: &sc.Met,
 		Reasons: sc.Verdict.Reasons,
 		Failed:  sc.Failed, Skipped: sc.Skipped, Dir: sc.Dir, Elapsed: sc.Elapsed}
 	for _, p := range sc.Verdict.Properties {
 		e.Properties = append(e.Properties, propertyEvent{p.Name, p.Outcome.String(), p.Count})
+	}
+	if attack != "" {
+		e.Attack, e.Fate, e.Told, e.Shortest = attack, sc.Fate().String(), harmless.Line(sc.CameTo()), more.Shortest
+		e.Report = more.Report
+		for _, text := range sc.StandIns {
+			e.StandIns = append(e.StandIns, harmless.Line(text))
+		}
 	}
 	w.write(e)
 }

@@ -30,6 +30,8 @@ type Screen struct {
 	Live  bool
 	Color bool
 	Width int
+	// More, when set, tells more of an attack that has ended, for --format json.
+	More func(reports.Scenario) Attacked
 	// column is the width of the scenarios' names.
 	column int
 
@@ -57,6 +59,13 @@ type Screen struct {
 	drawn    bool            // the live line is on the screen
 	printed  time.Time       // when a line was printed last
 	endPulse func()
+}
+
+// Attacked tells more of an attack that has ended: the least that shows what it fell by, line by
+// line, and the page of its report, which is written at the end of the exam.
+type Attacked struct {
+	Shortest []string
+	Report   string
 }
 
 // New returns a screen that tells as text.
@@ -121,6 +130,26 @@ func (s *Screen) Say(text string) {
 	defer s.mu.Unlock()
 	s.events.note(text)
 	s.line(text)
+}
+
+// Attacks lists, for --format json, the attacks that would be made, and those that would not, and
+// why. It reports whether that is the format.
+func (s *Screen) Attacks(plans []scenarios.Plan, exam *reports.Exam) bool {
+	if s.events == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range plans {
+		s.events.attack(p.Scenario.Attack, p.Scenario.Name, p.Scenario.About, scenarios.LengthOf(p))
+	}
+	for _, n := range exam.Not {
+		s.events.notMade(n.Attack, harmless.Line(n.Why), harmless.Line(n.Fix))
+	}
+	for _, l := range exam.Left {
+		s.events.notMade(l.Attack, harmless.Line(l.Why), "")
+	}
+	return true
 }
 
 // Interrupted says what is waited for, after an interrupt or when the time is over.
@@ -218,6 +247,10 @@ func TellsMore(v checker.Violation, shown checker.Blame) bool {
 
 // End tells what a scenario came to; name is what it was begun as.
 func (s *Screen) End(name string, sc reports.Scenario) {
+	var more Attacked
+	if s.events != nil && s.More != nil {
+		more = s.More(sc)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended++
@@ -228,7 +261,7 @@ func (s *Screen) End(name string, sc reports.Scenario) {
 		s.violated[name] = v.Blame()
 		s.events.violation(s.plans[name], *v)
 	}
-	s.events.ended(sc.Name, sc)
+	s.events.ended(sc.Name, s.plans[name].Scenario.Attack, sc, more)
 	sc.Name = name
 	s.drop(name)
 	s.line(s.stamp() + terminal.Line(sc, s.column, s.Color))

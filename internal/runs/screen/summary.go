@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/lockchaos/lockchaos/internal/harmless"
+	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/redact"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/reports"
@@ -50,8 +51,13 @@ func (s *Screen) Summarize(dir string, suite reports.Suite, text func(io.Writer)
 }
 
 // Annotate writes an annotation of an error that ended a command before it concluded
-// anything: an adapter that died as it introduced itself, a wrong name. It returns the error.
+// anything: an adapter that died as it introduced itself, a wrong name. It returns the error. In
+// --format json an error that says what this machine lacks is an event, so that a test framework
+// can skip for it.
 func (s *Screen) Annotate(err error) error {
+	if s.events != nil && lacks(err) {
+		s.events.lacking(harmless.Line(redact.Text(err.Error())))
+	}
 	if s.format != GitHub || s.annotated || err == nil {
 		return err
 	}
@@ -60,6 +66,13 @@ func (s *Screen) Annotate(err error) error {
 	return errors.Join(err, s.Final.Commands(func(w io.Writer) error {
 		return ci.WriteAnnotations(w, reports.Suite{Remarks: []reports.Remark{remark}})
 	}))
+}
+
+// lacks reports whether an error says what this machine lacks: a program, or a right.
+func lacks(err error) bool {
+	var lack interface{ Lack() (why, fix string) }
+	var refused *hosts.RefusedError
+	return errors.As(err, &lack) || errors.As(err, &refused)
 }
 
 // attention is what --quiet leaves of a conclusion: the findings that are no

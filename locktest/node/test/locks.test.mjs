@@ -1,0 +1,10 @@
+import { examine } from '@lockchaos/test';
+import locks from './locks.cjs';
+
+const { Anyone, Careless, Correct, Forever, claims } = locks;
+
+examine('correct', { ...claims, attacks: ['stop-release', 'stop-work', 'stop-long'] }, (context) => new Correct(context));
+examine('strict', { ...claims, attacks: 'stop-work', inherent: true }, (context) => new Correct(context));
+examine('careless', { ...claims, attacks: 'stop-release' }, (context) => new Careless(context));
+examine('forever', { ...claims, attacks: 'kill-work' }, (context) => new Forever(context));
+examine('anyone', { ...claims, attacks: 'nothing-work' }, (context) => new Anyone(context));
