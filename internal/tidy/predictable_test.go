@@ -28,7 +28,7 @@ func TestHostileTemporaryNames(t *testing.T) {
 			return err
 		}
 		switch name := d.Name(); {
-		case d.IsDir() && (name == ".git" || name == "node_modules" || name == "bin" || path == "runs"):
+		case d.IsDir() && (name == ".git" || name == "node_modules" || name == "bin" || path == "runs" || path == "build"):
 			return filepath.SkipDir
 		case d.IsDir() || strings.HasSuffix(name, "_test.go") || !d.Type().IsRegular():
 			return nil
