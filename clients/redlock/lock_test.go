@@ -163,7 +163,7 @@ func TestRedlockConfig(t *testing.T) {
 	for _, nodes := range []int{0, 1, 2, 3} {
 		c := clients.Config{TTL: int64(time.Second)}
 		for n := range nodes {
-			c.Nodes = append(c.Nodes, fmt.Sprintf("h:%d", n))
+			c.Nodes = append(c.Nodes, fmt.Sprintf("h:%d", n+1))
 		}
 		l, err := redlock.Redlock.Open(t.Context(), c)
 		if (err == nil) != (nodes == 3) {
