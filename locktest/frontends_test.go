@@ -34,29 +34,27 @@ const passes = "passed"
 
 // frontend is a test framework in another language, with the locks of the suite in that.
 type frontend struct {
-	name string
-	// packages says where its packages come from, if that is not the system's own or npm
-	packages string
-	program  string
+	name    string
+	program string
 	// install has it ready in an empty folder, and run writes junit.xml there.
 	install, run string
 	files        []string // below locktest
 }
 
 var frontends = []frontend{
-	{"node:test", "", "node", ":", "node --test --test-reporter=junit --test-reporter-destination=junit.xml locks.test.mjs",
+	{"node:test", "node", ":", "node --test --test-reporter=junit --test-reporter-destination=junit.xml locks.test.mjs",
 		[]string{"node/test/locks.cjs", "node/test/locks.test.mjs"}},
-	{"node:test of CommonJS", "", "node", ":", "node --test --test-reporter=junit --test-reporter-destination=junit.xml locks.test.cjs",
+	{"node:test of CommonJS", "node", ":", "node --test --test-reporter=junit --test-reporter-destination=junit.xml locks.test.cjs",
 		[]string{"node/test/locks.cjs", "node/test/locks.test.cjs"}},
-	{"vitest", "", "npm", "npm install --silent --no-audit --no-fund vitest@3",
+	{"vitest", "npm", "npm install --silent --no-audit --no-fund vitest@3",
 		"npx vitest run --reporter=junit --outputFile=junit.xml locks.test.mjs",
 		[]string{"node/test/locks.cjs", "node/test/locks.test.mjs"}},
-	{"jest", "", "npm", "npm install --silent --no-audit --no-fund jest@30 jest-junit@16",
+	{"jest", "npm", "npm install --silent --no-audit --no-fund jest@30 jest-junit@16",
 		"JEST_JUNIT_CLASSNAME='{classname}' JEST_JUNIT_TITLE='{title}' npx jest --testMatch '**/locks.test.cjs' --reporters jest-junit",
 		[]string{"node/test/locks.cjs", "node/test/locks.test.cjs"}},
-	{"pytest 7", "PyPI", "python3", pip + "'pytest<8'", pytest, []string{"python/tests/test_locks.py"}},
-	{"pytest 8", "PyPI", "python3", pip + "'pytest<9'", pytest, []string{"python/tests/test_locks.py"}},
-	{"pytest 9, with xdist", "PyPI", "python3", pip + "'pytest<10' pytest-xdist", pytest + " -n 2", []string{"python/tests/test_locks.py"}},
+	{"pytest 7", "python3", pip + "'pytest<8'", pytest, []string{"python/tests/test_locks.py"}},
+	{"pytest 8", "python3", pip + "'pytest<9'", pytest, []string{"python/tests/test_locks.py"}},
+	{"pytest 9, with xdist", "python3", pip + "'pytest<10' pytest-xdist", pytest + " -n 2", []string{"python/tests/test_locks.py"}},
 }
 
 const (
@@ -66,6 +64,7 @@ const (
 
 // TestFrontends: a lock comes to the same in every framework, and its failure says what it fell by.
 func TestFrontends(t *testing.T) {
+	needed.Later(t, "seven frameworks take some minutes")
 	t.Parallel() // beside other tests: an attack mostly waits
 	needed.Program(t, "redis-server")
 	here, err := filepath.Abs(".")
@@ -75,12 +74,6 @@ func TestFrontends(t *testing.T) {
 	binary := built(t)
 	for _, f := range frontends {
 		t.Run(f.name, func(t *testing.T) {
-			if f.packages != "" {
-				needed.Later(t, "packages come from "+f.packages)
-			}
-			if f.name != "node:test" {
-				needed.Later(t, "one framework of Node stands for the others")
-			}
 			needed.Program(t, f.program)
 			dir := t.TempDir()
 			f.prepare(t, here, dir)
