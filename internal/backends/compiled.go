@@ -5,6 +5,12 @@ import (
 	"slices"
 )
 
+// nodeProgram is a server that runs as this program.
+type nodeProgram struct {
+	name string
+	run  func(ctx context.Context, args []string) error
+}
+
 // isCompiled reports whether the server is part of this program, which the lite command lacks.
 func isCompiled(server string) bool {
 	return slices.ContainsFunc(compiled, func(n nodeProgram) bool { return n.name == server })

@@ -43,12 +43,6 @@ func NodeMain(args []string) int {
 	return 64
 }
 
-// nodeProgram is a server that runs as this program.
-type nodeProgram struct {
-	name string
-	run  func(ctx context.Context, args []string) error
-}
-
 var nodePrograms = append(compiled,
 	nodeProgram{"miniredis", miniredisNode},
 	nodeProgram{"relay", remote.Relay},

@@ -136,21 +136,21 @@ func pauseAndJump() scenarios.Fault {
 }
 
 // strikeAt has the first fault strike a client, and returns the end of its rounds.
-func (s *stage) strikeAt(t *testing.T, m nemesis.Moment) (struck error, ended <-chan error) {
+func (s *stage) strikeAt(t *testing.T, m nemesis.Moment) (ended <-chan error, struck error) {
 	t.Helper()
 	ends, stop := make(chan error, len(s.faults)), make(chan struct{})
 	s.Begin(t.Context(), stop, func(err error) { ends <- err })
 	until(t, func() bool { return s.armed(s.faults[0]) })
 	struck = s.Reached(t.Context(), nemesis.Step{Moment: m, Client: 1, Grant: 1, Key: "k0"})
 	close(stop)
-	return struck, ends
+	return ends, struck
 }
 
 // TestClocksAreSetRightWhenNobodyIsStopped: code in the process itself does that, so a jump that
 // strikes together with a pause ends after it, however short it is planned.
 func TestClocksAreSetRightWhenNobodyIsStopped(t *testing.T) {
 	s := staged(t, pauseAndJump())
-	struck, ended := s.strikeAt(t, nemesis.AfterGrant)
+	ended, struck := s.strikeAt(t, nemesis.AfterGrant)
 	if err := errors.Join(struck, <-ended, s.rec.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestStrikeThatFailsLeavesNothing(t *testing.T) {
 	}
 	s := staged(t, f)
 	s.fails = nemesis.KindPause
-	struck, ended := s.strikeAt(t, nemesis.AfterGrant)
+	ended, struck := s.strikeAt(t, nemesis.AfterGrant)
 	want := []string{"partition begins", "clock-jump begins", "clock-jump ends", "partition ends"}
 	if got := s.noted(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
