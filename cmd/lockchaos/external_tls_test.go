@@ -159,8 +159,8 @@ func sealedRun(t *testing.T, scenarios []string, where ...string) {
 	})
 }
 
-// checkDecided has a run made once more that decided nothing, or that came to something else because
-// the machine was busy: it failed, or a client was so slow that its lease ended under it.
+// checkDecided has a run made once more that decided nothing, or that came to something else
+// because the machine was busy: it failed, or a client was so slow that its lease ended under it.
 func checkDecided(code int, text string) {
 	busy := code == exit.Failed && strings.Contains(text, "on a busy machine") ||
 		code == exit.Violated && strings.Contains(text, "(worked-past-lease)")
