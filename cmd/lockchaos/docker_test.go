@@ -23,7 +23,7 @@ import (
 )
 
 // runLimit bounds one run of the command in these tests.
-const runLimit = 4 * time.Minute
+const runLimit = 6 * time.Minute
 
 // static is lockchaos as users have it: linked statically, which a test binary
 // is not, so that it can be an agent.

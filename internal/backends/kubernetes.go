@@ -128,7 +128,7 @@ func voteKubernetes(ctx context.Context, s *Service, n *Node) (string, error) {
 const (
 	kubernetesReady = "readyz"
 	kubernetesLease = "apis/coordination.k8s.io/v1/namespaces/default/leases"
-	readyLease      = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"` + readyKey + `"}}`
+	readyLease      = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"lockchaos-ready"}}`
 )
 
 // awaitAPIServer returns when an API server says that it is ready, and a Lease
