@@ -80,19 +80,16 @@ func FateClass(f reports.Fate) string {
 		reports.FellInherent: "c", reports.NothingFollows: "i", reports.NotRun: "f", reports.Stood: "p"}[f]
 }
 
-// fateMeanings say what the fates mean.
-var fateMeanings = []story.Entry{
-	{Word: reports.FellDefect.String(), Means: "The lock broke what it claims, for certain.",
-		Class: FateClass(reports.FellDefect)},
-	{Word: reports.FellUnclear.String(),
-		Means: "A property was violated, and the record does not show whose affair that is.",
-		Class: FateClass(reports.FellUnclear)},
-	{Word: reports.FellRelied.String(), Means: "A wrong clock, or a service that lost what it knew, let a second client in. The lock's code can't help that; another service can.", Class: FateClass(reports.FellRelied)},
-	{Word: reports.FellInherent.String(),
-		Means: "The holder came after the end of its lease and could not know. No lease prevents that; a store that checks fencing tokens contains it.", Class: FateClass(reports.FellInherent)},
-	{Word: reports.NothingFollows.String(), Means: "The attack was made up to three times, and nothing follows.",
-		Class: FateClass(reports.NothingFollows)},
-	{Word: reports.Stood.String(), Means: "No property was violated, and the fault is proven to have struck at least twice.", Class: FateClass(reports.Stood)},
-	{Word: leftWord, Means: "It makes sense against the lock, and did not fit into the time that --budget gave. What the exam says is of the attacks that were made.", Class: "s"},
-	{Word: "not applicable", Means: "The lock has no such step, or its service no such node.", Class: "s"},
+// wordsOfExams say what the words of an exam's page mean. A fate that says nothing of the lock is
+// told with its reason.
+func wordsOfExams() (all []story.Entry) {
+	for f := reports.FellDefect; f <= reports.Stood; f++ {
+		if f != reports.NotRun {
+			all = append(all, story.Entry{Word: f.String(), Means: story.FateMeans(f), Class: FateClass(f)})
+		}
+	}
+	return append(all, []story.Entry{
+		{Word: leftWord, Means: "It makes sense against the lock, and did not fit into the time that --budget gave. What the exam says is of the attacks that were made.", Class: "s"},
+		{Word: "not applicable", Means: "The lock has no such step, or its service no such node.", Class: "s"},
+	}...)
 }

@@ -80,7 +80,7 @@ func suitePage(s reports.Suite) indexPage {
 		Troubles: reports.Troubles(s),
 		Versions: s.Versions, Words: story.ResultWords, StandIns: s.StandIns, AllMet: true}
 	if s.Exam != nil {
-		p.Exam, p.Tiles, p.Words = examPageOf(s), fateTiles(s), fateMeanings
+		p.Exam, p.Tiles, p.Words = examPageOf(s), fateTiles(s), wordsOfExams()
 	}
 	for _, x := range s.Scenarios {
 		p.AllMet = p.AllMet && !x.Unexpected() && x.Failed == ""

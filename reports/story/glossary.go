@@ -75,8 +75,10 @@ func Glossary() (all []Term) {
 	for _, p := range checker.Patterns() {
 		add(SortPattern, p.Name, p.Says, patternMeanings[p.Name], "explanation.md#patterns")
 	}
-	for _, w := range attackOutcomes {
-		add(SortAttack, w.Word, firstSentence(w.Means), w.Means, "exam.md")
+	for f := reports.FellDefect; f <= reports.Stood; f++ {
+		if f != reports.NothingFollows { // a verdict, too
+			add(SortAttack, f.String(), firstSentence(FateMeans(f)), FateMeans(f), "exam.md")
+		}
 	}
 	return all
 }

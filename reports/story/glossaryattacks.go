@@ -2,23 +2,20 @@ package story
 
 import "github.com/lockchaos/lockchaos/reports"
 
-// attackOutcomes are what an attack of an exam comes to. Inconclusive is a verdict, too, and
-// stands there.
-var attackOutcomes = []Entry{
-	{Word: reports.Stood.String(), Means: "No property was violated, and the fault is proven to have struck at least twice. " +
-		"It says nothing of other faults."},
-	{Word: reports.FellDefect.String(), Means: "The lock broke what it claims, for certain, and neither the fault nor a wrong " +
-		"clock explains it."},
-	{Word: reports.FellUnclear.String(), Means: "A property was violated, and the record does not show whose affair that is. " +
-		"No innocent order of the grants explains it, and none convicts the lock."},
-	{Word: reports.FellRelied.String(), Means: "A wrong clock, or a service that lost what it knew, let a second client in. " +
-		"The lock's code cannot prevent that; another service can."},
-	{Word: reports.FellInherent.String(), Means: "The holder acted after the end of its lease or session, and could not know. " +
-		"No lease prevents that; a fence contains it."},
-	{Word: reports.NotRun.String(), Means: "The attack failed to run, or was skipped: it says nothing of the lock."},
+// FateMeans says what it means that an attack of an exam came to that.
+func FateMeans(f reports.Fate) string {
+	return [...]string{reports.FellDefect: "The lock broke what it claims, for certain.",
+		reports.FellUnclear: "A property was violated, and the record does not show whose affair that is.",
+		reports.FellRelied: "A wrong clock, or a service that lost what it knew, let a second client in. " +
+			"The lock's code can't help that; another service can.",
+		reports.FellInherent: "The holder came after the end of its lease and could not know. " +
+			"No lease prevents that; a store that checks fencing tokens contains it.",
+		reports.NothingFollows: "The attack was made up to three times, and nothing follows.",
+		reports.NotRun:         "The attack failed to run, or was skipped: it says nothing of the lock.",
+		reports.Stood:          "No property was violated, and the fault is proven to have struck at least twice."}[f]
 }
 
-// attackExamples has one for each of attackOutcomes.
+// attackExamples has one for each fate but inconclusive, which is a verdict, too, and stands there.
 var attackExamples = map[string]example{
 	reports.Stood.String(): {onLease(Step{100, "A", "stands still for 1250 ms, twice in this run"},
 		Step{510, "B", "acquires the key, and writes"}, Step{1360, "A", "!asks the lock, is told that it lost it, and writes nothing"}),
