@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
+	"github.com/lockchaos/lockchaos/internal/outside"
 	"github.com/lockchaos/lockchaos/internal/probe"
 	"github.com/lockchaos/lockchaos/internal/redact"
 	"github.com/lockchaos/lockchaos/internal/spelling"
@@ -161,12 +162,9 @@ const mostAddress = 4096
 // the user or the password need not be written as URLs want it.
 func filled(address string) (string, error) {
 	if file, ok := strings.CutPrefix(address, "@"); ok {
-		text, err := os.ReadFile(file)
+		text, err := addressIn(file)
 		if err != nil {
 			return "", err
-		}
-		if len(text) > mostAddress {
-			return "", fmt.Errorf("%s holds more than an address", file)
 		}
 		address = strings.TrimSpace(string(text))
 	}
@@ -188,6 +186,20 @@ func filled(address string) (string, error) {
 		return "", fmt.Errorf("the environment has no %s: set it", strings.Join(missing, ", "))
 	}
 	return address, nil
+}
+
+// addressIn reads a file that holds an address. It may be a pipe, as a shell's <(…) is.
+func addressIn(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := outside.Bounded(f, mostAddress)
+	if errors.Is(err, outside.ErrTooLong) {
+		return nil, fmt.Errorf("%s holds more than an address", file)
+	}
+	return text, err
 }
 
 // escaped is a text as the user or the password of a URL.

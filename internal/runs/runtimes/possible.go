@@ -87,6 +87,7 @@ func virtualFaults() map[string]bool {
 // Fitting returns a function that says why a fault is not for this machine and
 // runtime, nor for the lock and its service, as fits has it; nil: it is.
 func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
+	sealed := m.where.Runtime == External && m.where.sealed(service)
 	return func(one scenarios.Fault) error {
 		if !m.Faults[one.Kind] {
 			return errors.New("this machine cannot do it")
@@ -95,7 +96,7 @@ func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(sc
 			return errors.New(why)
 		}
 		if m.where.Runtime == External {
-			if why := OutOfReach(one, m.where.sealed(service)); why != "" {
+			if why := OutOfReach(one, sealed); why != "" {
 				return errors.New(why)
 			}
 		}
