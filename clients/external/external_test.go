@@ -376,20 +376,11 @@ func TestMisbehaviour(t *testing.T) {
 					t.Errorf("close: %v", closed)
 				}
 			}
-			await(t, "all of it is gone", func() bool {
+			decided.Await(t, "all of it is gone", func() bool {
 				left, err := descendants(os.Getpid())
 				return err == nil && len(left) == 0
 			})
 		})
-	}
-}
-
-func await(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(decided.Limit); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("it never came that %s", what)
-		}
 	}
 }
 
@@ -404,7 +395,7 @@ func TestCloseKills(t *testing.T) {
 	if err := l.Close(ctx); err != nil {
 		t.Error(err)
 	}
-	await(t, "all of it is gone", func() bool {
+	decided.Await(t, "all of it is gone", func() bool {
 		left, err := descendants(os.Getpid())
 		return err == nil && len(left) == 0
 	})
@@ -417,7 +408,7 @@ func TestSameGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	var family []proc
-	await(t, "the shell has started both", func() (all bool) {
+	decided.Await(t, "the shell has started both", func() (all bool) {
 		var err error
 		family, err = descendants(os.Getpid())
 		return err == nil && len(family) >= 3

@@ -18,7 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
-	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
@@ -125,12 +125,6 @@ func open(t testing.TB, kind clients.Kind, addr string) clients.Lock {
 	return l
 }
 
-func limit(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // TestLostAnswer loses the answer of the attempt that took the key: the next one must recognise
 // what is its own, count the expiry anew and say that the grant may be as old as the first.
 func TestLostAnswer(t *testing.T) {
@@ -141,15 +135,15 @@ func TestLostAnswer(t *testing.T) {
 				p := startProxy(t, server.addr)
 				l := open(t, kind, p.addr)
 				// the script is known to the server after this
-				warm, err := l.Acquire(limit(t), "k")
+				warm, err := l.Acquire(backendstest.Limit(t), "k")
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := l.Release(limit(t), warm); err != nil {
+				if err := l.Release(backendstest.Limit(t), warm); err != nil {
 					t.Fatal(err)
 				}
 				p.loseAnswers(1)
-				g, err := l.Acquire(limit(t), "k")
+				g, err := l.Acquire(backendstest.Limit(t), "k")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -159,14 +153,14 @@ func TestLostAnswer(t *testing.T) {
 				if kind.Claims.Token == "fencing" && g.Token != warm.Token+1 {
 					t.Errorf("token %d after %d: the lost attempt's should be kept", g.Token, warm.Token)
 				}
-				left, err := server.client(t).PTTL(limit(t), "lock:{k}").Result()
+				left, err := server.client(t).PTTL(backendstest.Limit(t), "lock:{k}").Result()
 				if err != nil || left <= 0 || left > ttl {
 					t.Errorf("expires in %v, %v", left, err)
 				}
-				if err := l.(clients.Holder).Held(limit(t), g); err != nil {
+				if err := l.(clients.Holder).Held(backendstest.Limit(t), g); err != nil {
 					t.Error(err)
 				}
-				if err := l.Release(limit(t), g); err != nil {
+				if err := l.Release(backendstest.Limit(t), g); err != nil {
 					t.Error(err)
 				}
 			})
@@ -189,17 +183,17 @@ func openAttempt(t testing.TB) {
 	if err == nil || clients.Definite(err) || g.First == 0 {
 		t.Errorf("%+v, %v", g, err)
 	}
-	if n, err := server.client(t).Exists(limit(t), "lock:{k}").Result(); err != nil || n != 0 {
+	if n, err := server.client(t).Exists(backendstest.Limit(t), "lock:{k}").Result(); err != nil || n != 0 {
 		t.Errorf("the key was left: %d, %v", n, err)
 	}
 	p.onLoss = nil
 	p.loseAnswers(1)
-	g, err = l.Acquire(limit(t), "k") // and the client goes on
+	g, err = l.Acquire(backendstest.Limit(t), "k") // and the client goes on
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.loseAnswers(1)
-	if err := l.Release(limit(t), g); err == nil || clients.Definite(err) {
+	if err := l.Release(backendstest.Limit(t), g); err == nil || clients.Definite(err) {
 		t.Errorf("a release whose answer was lost: %v", err)
 	}
 }

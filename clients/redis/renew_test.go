@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/broken"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
@@ -20,25 +21,25 @@ func TestRenew(t *testing.T) { clienttest.Calmly(t, stall, renews) }
 func renews(t testing.TB) {
 	server := startServer(t)
 	l := open(t, redis.Setnx, server.addr)
-	g, err := l.Acquire(limit(t), "k")
+	g, err := l.Acquire(backendstest.Limit(t), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := server.client(t)
-	if err := c.PExpire(limit(t), "lock:{k}", ttl/2).Err(); err != nil {
+	if err := c.PExpire(backendstest.Limit(t), "lock:{k}", ttl/2).Err(); err != nil {
 		t.Fatal(err)
 	}
-	renewed, err := l.(clients.Renewer).Renew(limit(t), g)
+	renewed, err := l.(clients.Renewer).Renew(backendstest.Limit(t), g)
 	if err != nil || renewed.Attempt <= g.Attempt {
 		t.Errorf("%+v after %+v: %v", renewed, g, err)
 	}
-	if left := c.PTTL(limit(t), "lock:{k}").Val(); left <= ttl/2 {
+	if left := c.PTTL(backendstest.Limit(t), "lock:{k}").Val(); left <= ttl/2 {
 		t.Errorf("the key expires in %v", left)
 	}
-	if err := c.Set(limit(t), "lock:{k}", "another's", ttl).Err(); err != nil {
+	if err := c.Set(backendstest.Limit(t), "lock:{k}", "another's", ttl).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.(clients.Renewer).Renew(limit(t), renewed); !errors.Is(err, clients.ErrNotHeld) {
+	if _, err := l.(clients.Renewer).Renew(backendstest.Limit(t), renewed); !errors.Is(err, clients.ErrNotHeld) {
 		t.Errorf("another's key was renewed: %v", err)
 	}
 }
@@ -52,10 +53,10 @@ func TestLateRenewal(t *testing.T) {
 			clienttest.Calmly(t, stall, func(t testing.TB) {
 				p := startProxy(t, server.addr)
 				l := open(t, kind, p.addr)
-				g, err := l.Acquire(limit(t), "k")
+				g, err := l.Acquire(backendstest.Limit(t), "k")
 				if err == nil {
 					// the script is known to the server after this
-					g, err = l.(clients.Renewer).Renew(limit(t), g)
+					g, err = l.(clients.Renewer).Renew(backendstest.Limit(t), g)
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -64,11 +65,11 @@ func TestLateRenewal(t *testing.T) {
 				defer letGo()
 				result := make(chan error, 1)
 				go func() {
-					_, err := l.(clients.Renewer).Renew(limit(t), g)
+					_, err := l.(clients.Renewer).Renew(backendstest.Limit(t), g)
 					result <- err
 				}()
 				answered := int64(0) // when the answer surely stood at the proxy
-				for ctx := limit(t); answered == 0 || monotime.Since(answered) <= ttl; time.Sleep(ttl / 50) {
+				for ctx := backendstest.Limit(t); answered == 0 || monotime.Since(answered) <= ttl; time.Sleep(ttl / 50) {
 					if ctx.Err() != nil {
 						t.Fatal("no renewal came")
 					}
@@ -96,9 +97,9 @@ func retryBlind(t testing.TB) {
 	server := startServer(t)
 	p := startProxy(t, server.addr)
 	l := open(t, broken.RetryBlind, p.addr)
-	g, err := l.Acquire(limit(t), "k") // the client is connected after this
+	g, err := l.Acquire(backendstest.Limit(t), "k") // the client is connected after this
 	if err == nil {
-		err = l.Release(limit(t), g)
+		err = l.Release(backendstest.Limit(t), g)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func retryBlind(t testing.TB) {
 	if _, err := l.Acquire(ctx, "k"); !errors.Is(err, clients.ErrBusy) {
 		t.Errorf("busy was expected: %v", err)
 	}
-	if value := server.client(t).Get(limit(t), "lock:{k}").Val(); !strings.HasPrefix(value, "c1-") {
+	if value := server.client(t).Get(backendstest.Limit(t), "lock:{k}").Val(); !strings.HasPrefix(value, "c1-") {
 		t.Errorf("the key has %q: it should be this client's own", value)
 	}
 }
@@ -123,7 +124,7 @@ func errorsAreNoAnswers(t testing.TB) {
 	c := server.client(t)
 	refuse := func(replicas string) {
 		t.Helper()
-		if err := c.ConfigSet(limit(t), "min-replicas-to-write", replicas).Err(); err != nil {
+		if err := c.ConfigSet(backendstest.Limit(t), "min-replicas-to-write", replicas).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,12 +133,12 @@ func errorsAreNoAnswers(t testing.TB) {
 		granted, renewed bool // by an error
 	}{{redis.Setnx, false, false}, {redis.GrantUnchecked, true, false}, {redis.RenewUnchecked, false, true}} {
 		l := open(t, k.kind, server.addr)
-		g, err := l.Acquire(limit(t), "k")
+		g, err := l.Acquire(backendstest.Limit(t), "k")
 		if err != nil {
 			t.Fatal(err)
 		}
 		refuse("1")
-		if _, err := l.(clients.Renewer).Renew(limit(t), g); (err == nil) != k.renewed {
+		if _, err := l.(clients.Renewer).Renew(backendstest.Limit(t), g); (err == nil) != k.renewed {
 			t.Errorf("%s: renewed: %v", k.kind.Name, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), ttl/2)
@@ -146,7 +147,7 @@ func errorsAreNoAnswers(t testing.TB) {
 		}
 		cancel()
 		refuse("0")
-		if err := l.Release(limit(t), g); err != nil {
+		if err := l.Release(backendstest.Limit(t), g); err != nil {
 			t.Errorf("%s: %v", k.kind.Name, err)
 		}
 	}
@@ -161,11 +162,11 @@ func TestWatchdogLenientBelievesInNothing(t *testing.T) {
 func watchdogLenient(t testing.TB) {
 	server := startServer(t)
 	l := open(t, redis.WatchdogLenient, server.addr)
-	if _, err := l.Acquire(limit(t), "k"); err != nil {
+	if _, err := l.Acquire(backendstest.Limit(t), "k"); err != nil {
 		t.Fatal(err)
 	}
 	lost := l.(clients.Watcher).Lost()
-	if err := server.client(t).Del(limit(t), "lock:{k}").Err(); err != nil {
+	if err := server.client(t).Del(backendstest.Limit(t), "lock:{k}").Err(); err != nil {
 		t.Fatal(err)
 	}
 	wait, cancel := context.WithTimeout(t.Context(), 2*ttl)
@@ -175,7 +176,7 @@ func watchdogLenient(t testing.TB) {
 		t.Errorf("it noticed: %+v", loss)
 	case <-wait.Done():
 	}
-	if err := server.client(t).Set(limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
+	if err := server.client(t).Set(backendstest.Limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
 	checkLost(t, lost)

@@ -9,13 +9,14 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 )
 
 // watched opens a watchdog's lock through the proxy and takes the key "k".
 func watched(t testing.TB, addr string) (clients.Lock, clients.Grant, <-chan clients.Loss) {
 	t.Helper()
 	l := open(t, redis.Watchdog, addr)
-	g, err := l.Acquire(limit(t), "k")
+	g, err := l.Acquire(backendstest.Limit(t), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func checkLost(t testing.TB, lost <-chan clients.Loss) {
 		if loss.Key != "k" || loss.Token != 0 || loss.Why == "" {
 			t.Errorf("%+v", loss)
 		}
-	case <-limit(t).Done():
+	case <-backendstest.Limit(t).Done():
 		t.Fatal("nobody told of the loss")
 	}
 }
@@ -53,19 +54,19 @@ func watchdogRenews(t testing.TB) {
 		t.Errorf("told of a loss that did not happen: %+v", loss)
 	default:
 	}
-	if err := l.Release(limit(t), g); err != nil {
+	if err := l.Release(backendstest.Limit(t), g); err != nil {
 		t.Fatal(err)
 	}
-	other, err := b.Acquire(limit(t), "k")
+	other, err := b.Acquire(backendstest.Limit(t), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, err := server.client(t).PTTL(limit(t), "lock:{k}").Result()
+	left, err := server.client(t).PTTL(backendstest.Limit(t), "lock:{k}").Result()
 	if err != nil || left > ttl {
 		t.Errorf("%v left, %v", left, err)
 	}
 	// The other's lease runs out by itself, for all that the watchdog does.
-	if _, err := l.Acquire(limit(t), "k"); err != nil {
+	if _, err := l.Acquire(backendstest.Limit(t), "k"); err != nil {
 		t.Errorf("after the lease of %+v: %v", other, err)
 	}
 }
@@ -76,14 +77,14 @@ func TestWatchdogSeesDeletion(t *testing.T) { clienttest.Calmly(t, stall, watchd
 func watchdogSeesDeletion(t testing.TB) {
 	server := startServer(t)
 	l, g, lost := watched(t, server.addr)
-	if err := server.client(t).Set(limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
+	if err := server.client(t).Set(backendstest.Limit(t), "lock:{k}", "another's", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
 	checkLost(t, lost)
-	if err := l.Release(limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
+	if err := l.Release(backendstest.Limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
 		t.Errorf("release of a lost grant: %v", err)
 	}
-	if value, err := server.client(t).Get(limit(t), "lock:{k}").Result(); value != "another's" {
+	if value, err := server.client(t).Get(backendstest.Limit(t), "lock:{k}").Result(); value != "another's" {
 		t.Errorf("the other's key was touched: %q, %v", value, err)
 	}
 }
@@ -97,7 +98,7 @@ func watchdogUnanswered(t testing.TB) {
 	p := startProxy(t, server.addr)
 	l, g, lost := watched(t, p.addr)
 	p.loseAnswers(1)
-	for within := limit(t); p.lose.Load() > 0; { // until a renewal's answer is lost
+	for within := backendstest.Limit(t); p.lose.Load() > 0; { // until a renewal's answer is lost
 		select {
 		case <-time.After(time.Millisecond):
 		case loss := <-lost:
@@ -106,7 +107,7 @@ func watchdogUnanswered(t testing.TB) {
 			t.Fatal("nothing was renewed")
 		}
 	}
-	if err := l.(clients.Holder).Held(limit(t), g); err != nil {
+	if err := l.(clients.Holder).Held(backendstest.Limit(t), g); err != nil {
 		t.Errorf("one answer was lost: %v", err)
 	}
 	server.stop(t)
@@ -121,17 +122,17 @@ func TestWatchdogWithdraws(t *testing.T) { clienttest.Calmly(t, stall, watchdogW
 func watchdogWithdraws(t testing.TB) {
 	server := startServer(t)
 	l, g, lost := watched(t, server.addr)
-	if err := server.client(t).Del(limit(t), "lock:{k}").Err(); err != nil {
+	if err := server.client(t).Del(backendstest.Limit(t), "lock:{k}").Err(); err != nil {
 		t.Fatal(err)
 	}
 	// the watchdog has noticed, and stands with its news
 	wait, cancel := context.WithTimeout(t.Context(), 2*ttl)
 	defer cancel()
 	<-wait.Done()
-	if err := l.Release(limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
+	if err := l.Release(backendstest.Limit(t), g); !errors.Is(err, clients.ErrNotHeld) {
 		t.Errorf("release of a lost grant: %v", err)
 	}
-	if _, err := l.Acquire(limit(t), "k"); err != nil {
+	if _, err := l.Acquire(backendstest.Limit(t), "k"); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // flocked is flock(1), which runs a command while it holds.
@@ -121,7 +122,7 @@ func TestEnding(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 		if strings.Contains(line, "/child") {
-			await(t, "what the command has started is gone", func() bool { return gone(t, dir+"/child") })
+			decided.Await(t, "what the command has started is gone", func() bool { return gone(t, dir+"/child") })
 		}
 	}
 }
@@ -137,7 +138,7 @@ func TestNeverGranted(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(dir + "/pid"); err == nil {
-		await(t, "the command is gone", func() bool { return gone(t, dir+"/pid") })
+		decided.Await(t, "the command is gone", func() bool { return gone(t, dir+"/pid") })
 	}
 }
 
@@ -152,7 +153,7 @@ func TestTokens(t *testing.T) {
 	if _, err := l.Acquire(soon(t), "k0"); !leftOpen(err, `printed "mine" in the place of a number`) {
 		t.Error(err)
 	}
-	await(t, "the command is gone", func() bool { return gone(t, dir+"/pid") })
+	decided.Await(t, "the command is gone", func() bool { return gone(t, dir+"/pid") })
 }
 
 // TestAdapterKilled: what an adapter has started ends with its client, even if the adapter is
@@ -187,6 +188,6 @@ func TestAdapterKilled(t *testing.T) {
 		if err := l.Close(soon(t)); err == nil || !strings.Contains(err.Error(), "signal: killed") {
 			t.Errorf("the adapter was killed, and its client says %v", err)
 		}
-		await(t, "the key is free", free)
+		decided.Await(t, "the key is free", free)
 	}
 }

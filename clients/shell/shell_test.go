@@ -62,15 +62,6 @@ func limited(t *testing.T, after time.Duration) context.Context {
 // soon is the time limit of a call that ends by itself.
 func soon(t *testing.T) context.Context { return limited(t, decided.Limit) }
 
-func await(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(decided.Limit); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("it never came that %s", what)
-		}
-	}
-}
-
 // leftOpen reports whether an error is not definite, and says why.
 func leftOpen(err error, why string) bool {
 	return err != nil && !clients.Definite(err) && strings.Contains(err.Error(), why)
@@ -162,7 +153,7 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("%s: %+v, %v", line, g, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "child")); waits && err == nil {
-			await(t, "what the command has started is gone", func() bool { return gone(t, dir+"/pid") && gone(t, dir+"/child") })
+			decided.Await(t, "what the command has started is gone", func() bool { return gone(t, dir+"/pid") && gone(t, dir+"/child") })
 		}
 	}
 }

@@ -51,6 +51,17 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
+// Await looks again and again until the condition holds. What says which it is: "the process ends".
+// The test fails if it does not within Limit.
+func Await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(Limit); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after %v still not: %s", Limit, what)
+		}
+	}
+}
+
 // Run makes runs until one is decided: until run returns, or fails the test. If none is within
 // Limit, the test fails, and the message says what the runs lacked.
 func Run(t T, run func()) { within(t, Limit, run) }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 )
 
@@ -81,7 +82,7 @@ func TestAttachTooLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
-	await(t, "the process has ended", func() bool {
+	decided.Await(t, "the process has ended", func() bool {
 		_, after, _ := strings.Cut(read(t, fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid)), ") ")
 		return strings.HasPrefix(after, "Z")
 	})

@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 )
@@ -162,7 +163,7 @@ func killAndLook(t *testing.T, victim *exec.Cmd) (alive int) {
 		t.Fatal(err)
 	}
 	_ = victim.Wait() // signal: killed
-	await(t, "every orphan has ended", func() bool {
+	decided.Await(t, "every orphan has ended", func() bool {
 		orphans := children(t, os.Getpid())
 		for _, pid := range orphans {
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // it is reaped when it has ended

@@ -101,19 +101,6 @@ func within(t testing.TB) context.Context {
 	return ctx
 }
 
-// await looks again and again until the condition holds.
-func await(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	ctx := within(t)
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("after %v still not: %s", limit, what)
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
-
 // talker is a program that is spoken to in lines.
 type talker struct {
 	t        testing.TB

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 	"golang.org/x/sys/unix"
@@ -129,7 +130,7 @@ func TestEscapersBelongToTheHost(t *testing.T) {
 	}
 	for _, pid := range all {
 		// init reaps what is not our child
-		await(t, fmt.Sprintf("process %d is gone", pid), func() bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) })
+		decided.Await(t, fmt.Sprintf("process %d is gone", pid), func() bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) })
 	}
 }
 
@@ -232,7 +233,7 @@ func TestResumeOfTheRunning(t *testing.T) {
 	if err := p.Signal(unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "it runs", func() bool { return stateOf(t, p.PID()) != "T" })
+	decided.Await(t, "it runs", func() bool { return stateOf(t, p.PID()) != "T" })
 	if err := pause.Resume(); err == nil || !strings.Contains(err.Error(), "still stopped") {
 		t.Errorf("got %v", err)
 	}

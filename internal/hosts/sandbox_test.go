@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 )
@@ -178,7 +179,7 @@ func TestCancelKillsAfterGrace(t *testing.T) {
 	if took := time.Since(begun); took < grace {
 		t.Errorf("killed after %v, before the grace of %v", took, grace)
 	}
-	await(t, "the namespaces are gone", func() bool { return len(spaces.Inhabited()) == 0 })
+	decided.Await(t, "the namespaces are gone", func() bool { return len(spaces.Inhabited()) == 0 })
 }
 
 func TestCancelledBefore(t *testing.T) {
@@ -202,7 +203,7 @@ func TestCancelWhileStarting(t *testing.T) {
 		}
 		cancel()
 	}
-	await(t, "no child is left", func() bool { return len(children(t, os.Getpid())) == 0 })
+	decided.Await(t, "no child is left", func() bool { return len(children(t, os.Getpid())) == 0 })
 }
 
 func TestSignalReachesInner(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
@@ -32,7 +33,7 @@ func TestStarvedProcessesAreNoticed(t *testing.T) {
 		}
 		pids[p.PID()] = true
 	}
-	await(t, "a host is starved", func() bool {
+	decided.Await(t, "a host is starved", func() bool {
 		long, err := waits.Look()
 		if err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 	"golang.org/x/sys/unix"
 )
@@ -77,7 +78,7 @@ func TestPorts(t *testing.T) {
 	if err := one.ask("SET", "k", "v"); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the request is dropped", func() bool { return must[[]Count](t)(rule.Counts())[0].Packets > 0 })
+	decided.Await(t, "the request is dropped", func() bool { return must[[]Count](t)(rule.Counts())[0].Packets > 0 })
 	if answer := must[string](t)(two.do(limit, "GET", "k")); answer != "" {
 		t.Errorf("k is %q", answer)
 	}
@@ -170,14 +171,14 @@ func TestCloseHeals(t *testing.T) {
 			}
 			rule := must[*Rule](t)(f.Drop("cut", Match{Peer: hs[0].Addr}))
 			send(t, a, hs[1], "cut")
-			await(t, "dropped", func() bool { return must[[]Count](t)(rule.Counts())[0].Packets == 1 })
+			decided.Await(t, "dropped", func() bool { return must[[]Count](t)(rule.Counts())[0].Packets == 1 })
 			if how == "close" {
 				if err := f.Close(); err != nil {
 					t.Fatal(err)
 				}
 			} else {
 				cancel()
-				await(t, "no table is left", func() bool { return leftTables(t, hs[1].NetNS) == 0 })
+				decided.Await(t, "no table is left", func() bool { return leftTables(t, hs[1].NetNS) == 0 })
 			}
 			if got := receive(t, b); got != "late" {
 				t.Errorf("received %q, want what was held", got)
@@ -238,7 +239,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if err := owned.conn.CloseLasting(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the kernel has removed the table", func() bool { return leftTables(t, hs[0].NetNS) == 0 })
+	decided.Await(t, "the kernel has removed the table", func() bool { return leftTables(t, hs[0].NetNS) == 0 })
 
 	conn := must[*nftables.Conn](t)(nftables.New(nftables.WithNetNSFd(hs[0].NetNS)))
 	mine := conn.AddTable(&nftables.Table{Name: "mine", Family: nftables.TableFamilyIPv4})
@@ -290,7 +291,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	await(t, "the kernel has removed the table", func() bool { return leftTables(t, hs[1].NetNS) == 0 })
+	decided.Await(t, "the kernel has removed the table", func() bool { return leftTables(t, hs[1].NetNS) == 0 })
 	send(t, a, hs[1], "healed")
 	if got := receive(t, b); got != "healed" {
 		t.Errorf("received %q", got)

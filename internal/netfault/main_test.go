@@ -56,16 +56,6 @@ func within(t testing.TB) context.Context {
 	return ctx
 }
 
-// await looks again and again until the condition holds.
-func await(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !holds(); <-time.After(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after %v still not: %s", limit, what)
-		}
-	}
-}
-
 func must[T any](t testing.TB) func(value T, err error) T {
 	return func(value T, err error) T {
 		t.Helper()
@@ -140,7 +130,7 @@ func startRedis(t testing.TB, h *hosts.Host) {
 	p := must[*hosts.Process](t)(h.Start(exec.Command(program, "--bind", h.Addr.String(), "--port",
 		fmt.Sprint(redisPort), "--protected-mode", "no",
 		"--save", "", "--appendonly", "no", "--daemonize", "no", "--logfile", "")))
-	await(t, "redis answers", func() bool {
+	decided.Await(t, "redis answers", func() bool {
 		if err := p.Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -211,5 +201,5 @@ func (c *redisConn) do(timeout time.Duration, words ...string) (string, error) {
 // get asks until the answer is the wanted one.
 func (c *redisConn) awaitValue(t testing.TB, key, want string) {
 	t.Helper()
-	await(t, key+" is "+want, func() bool { return must[string](t)(c.do(limit, "GET", key)) == want })
+	decided.Await(t, key+" is "+want, func() bool { return must[string](t)(c.do(limit, "GET", key)) == want })
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/internal/monotime"
@@ -97,13 +98,13 @@ func TestCloseLosesNone(t *testing.T) {
 		send(t, a, hs[1], fmt.Sprint(i))
 	}
 	<-busy
-	await(t, "all packets are queued", func() bool {
+	decided.Await(t, "all packets are queued", func() bool {
 		packets, _ := Total(must[[]Count](t)(d.rule.Counts()))
 		return packets >= n
 	})
 	closed := make(chan error, 1)
 	go func() { closed <- f.Close() }()
-	await(t, "the rules are removed", func() bool {
+	decided.Await(t, "the rules are removed", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return d.rule.removed
@@ -454,7 +455,7 @@ func TestFaultsCombine(t *testing.T) {
 	}
 	cut := must[*Rule](t)(f.Drop("cut", from))
 	send(t, a, hs[1], "cut")
-	await(t, "dropped", func() bool { return must[[]Count](t)(cut.Counts())[0].Packets == 1 })
+	decided.Await(t, "dropped", func() bool { return must[[]Count](t)(cut.Counts())[0].Packets == 1 })
 	if s := hold.Stats(); s.Seen != 3 {
 		t.Errorf("the queue has seen what was cut: %v", s)
 	}

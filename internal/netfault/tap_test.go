@@ -5,6 +5,7 @@ package netfault
 import (
 	"testing"
 
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
@@ -24,7 +25,7 @@ func TestTap(t *testing.T) {
 	// asks makes a call of the requests, until the tap has seen all of it: a
 	// busy machine may not let it read its clocks.
 	asks := func(requests ...string) (from, between, to int64, b Bounds) {
-		await(t, "all packets of a call are seen", func() bool {
+		decided.Await(t, "all packets of a call are seen", func() bool {
 			tap.Begin()
 			from = monotime.Now()
 			for _, key := range requests {

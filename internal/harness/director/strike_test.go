@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -109,20 +110,10 @@ func TestTrapAtARandomMomentIsLaidAgain(t *testing.T) {
 	}
 	s.Begin(t.Context(), stop, func(err error) { ends <- err })
 	want := []string{"hold begins", "hold ends", "hold begins", "hold ends"}
-	until(t, func() bool { return len(s.noted()) >= len(want) })
+	decided.Await(t, "every event is noted", func() bool { return len(s.noted()) >= len(want) })
 	close(stop)
 	if got, err := s.noted()[:len(want)], <-ends; err != nil || !slices.Equal(got, want) { // then it begins anew
 		t.Errorf("%q, want %q; %v", got, want, err)
-	}
-}
-
-// until waits for a condition.
-func until(t *testing.T, ready func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ready(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not come")
-		}
 	}
 }
 
@@ -140,7 +131,7 @@ func (s *stage) strikeAt(t *testing.T, m nemesis.Moment) (ended <-chan error, st
 	t.Helper()
 	ends, stop := make(chan error, len(s.faults)), make(chan struct{})
 	s.Begin(t.Context(), stop, func(err error) { ends <- err })
-	until(t, func() bool { return s.armed(s.faults[0]) })
+	decided.Await(t, "the fault is armed", func() bool { return s.armed(s.faults[0]) })
 	struck = s.Reached(t.Context(), nemesis.Step{Moment: m, Client: 1, Grant: 1, Key: "k0"})
 	close(stop)
 	return ends, struck
@@ -195,7 +186,7 @@ func TestFaultOfAGrantStrikesLater(t *testing.T) {
 	}
 	ends, stop := make(chan error, 1), make(chan struct{})
 	s.Begin(t.Context(), stop, func(err error) { ends <- err })
-	until(t, func() (waits bool) {
+	decided.Await(t, "a trap waits", func() (waits bool) {
 		locked(func() { waits = d.faults[0].awaits == 1 })
 		return waits
 	})
@@ -207,7 +198,7 @@ func TestFaultOfAGrantStrikesLater(t *testing.T) {
 		t.Fatalf("%q, and another fault has the client", got)
 	}
 	locked(func() { delete(d.struck, 1) })
-	until(t, func() bool { return slices.Contains(s.noted(), "partition ends") })
+	decided.Await(t, "the partition has ended", func() bool { return slices.Contains(s.noted(), "partition ends") })
 	close(stop)
 	if err := <-ends; err != nil {
 		t.Error(err)

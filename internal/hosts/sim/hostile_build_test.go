@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // buildVar makes a copy of this test's binary build a folder, for a test to kill.
@@ -34,16 +36,6 @@ echo $$ $! >%[2]q.new
 mv %[2]q.new %[2]q
 wait
 `
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never came: ", what)
-		}
-	}
-}
 
 // slow puts slowGo first in PATH, and returns a folder to build, the one of
 // temporary files, and where its process's number comes.
@@ -77,12 +69,12 @@ func nothingLeft(t *testing.T, pid, temporary string) {
 		t.Fatal(err)
 	}
 	for _, process := range strings.Fields(string(text)) {
-		eventually(t, "the end of the go command and its compiler", func() bool {
+		decided.Await(t, "the end of the go command and its compiler", func() bool {
 			state, err := os.ReadFile(filepath.Join("/proc", process, "stat"))
 			return err != nil || strings.Contains(string(state), ") Z ")
 		})
 	}
-	eventually(t, "empty temporary files", func() bool {
+	decided.Await(t, "empty temporary files", func() bool {
 		left, err := os.ReadDir(temporary)
 		return err == nil && len(left) == 0
 	})
@@ -97,7 +89,7 @@ func TestHostileKillWhileBuilding(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the build", func() bool { _, err := os.Stat(pid); return err == nil })
+	decided.Await(t, "the build", func() bool { _, err := os.Stat(pid); return err == nil })
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	nothingLeft(t, pid, temporary)
