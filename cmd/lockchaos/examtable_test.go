@@ -100,7 +100,7 @@ func tryAttacks(t *testing.T, lock string, attacks []scenarios.Attack) {
 		}
 		dir := filepath.Join(t.TempDir(), "runs")
 		var out, errs bytes.Buffer
-		execute(t.Context(), []string{"exam", lock, "--attack", strings.Join(words, ","), "--out", dir}, &out, &errs)
+		execute(t.Context(), []string{"exam", lock, "--attack", strings.Join(words, ","), "--no-mend", "--out", dir}, &out, &errs)
 		_, suite, err := ours().JudgeRun(filepath.Join(dir, "latest"))
 		if err != nil {
 			t.Fatalf("%v\n%s%s", err, out.String(), errs.String())

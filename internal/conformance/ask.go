@@ -63,7 +63,7 @@ func (t *trial) grantedAs(c *Client, key string, read bool) grant {
 func (t *trial) soon(c *Client, key, why string) grant {
 	g := t.granted(c, key)
 	if limit := t.bench.TTL/2 + t.slack/2; g.took() > limit {
-		t.fail("", "%s was granted %s after %v only: %s", c.name, key, g.took().Round(time.Millisecond), why)
+		t.late("", "%s was granted %s after %v only: %s", c.name, key, g.took().Round(time.Millisecond), why)
 	}
 	return g
 }
@@ -108,7 +108,7 @@ func (t *trial) busyAs(c *Client, key string, read bool, since int64) bool {
 		t.fail("This is no lock: two clients hold it, and nothing was disturbed.",
 			"%s was granted %s while another client held it", c.name, key)
 	case a.took() > within+t.slack/3:
-		t.fail("Keep the time limit: timeout_ms is how long the call may take.",
+		t.late("Keep the time limit: timeout_ms is how long the call may take.",
 			"%s answered after %v; its time limit was %v", c.name, a.took().Round(time.Millisecond), within)
 	case a.Error == adapter.Busy:
 		return true
@@ -161,7 +161,7 @@ func (t *trial) open(what string, a answer) {
 			a.Error)
 	}
 	if a.took() > t.moment()+t.slack/3 {
-		t.fail("Give your library a time limit for every call (connect, send, receive), and keep timeout_ms.",
+		t.late("Give your library a time limit for every call (connect, send, receive), and keep timeout_ms.",
 			"%s took %v while the service was frozen; its time limit was %v",
 			what, a.took().Round(time.Millisecond), t.moment())
 	}

@@ -446,6 +446,35 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+// TestLateAnswers: an adapter that is late once may have stood still with its machine. One that is
+// late again and again is slow.
+func TestLateAnswers(t *testing.T) {
+	needPrograms(t, "python3")
+	for _, c := range []struct {
+		name, late string
+		outcome    Outcome
+	}{
+		{"once", "if not os.path.exists('late'): open('late', 'w').close(); time.sleep(3)", Passed},
+		{"each time", "time.sleep(3)", Failed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			const head = "    def acquire(self, key, timeout):\n"
+			path := changedSkeleton(t, head, head+"        "+c.late+"\n")
+			clienttest.Calmly(t, stall, func(t testing.TB) {
+				b := bench(t, "redis", "python3 "+path, 4*time.Second)
+				b.Dir, b.Slack = t.TempDir(), time.Second
+				var got Result
+				err := run(t.Context(), b, some(t, hello, granting), func(r Result) { got = r })
+				if err != nil || got.Check != granting || got.Outcome != c.outcome ||
+					c.outcome == Failed && !strings.Contains(got.Text, "only: nobody held it") {
+					t.Errorf("%+v, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
 // TestFixedLease: a lock whose lease can't be set is tried with that, if no TTL
 // was given. It is not tried with another one.
 func TestFixedLease(t *testing.T) {
