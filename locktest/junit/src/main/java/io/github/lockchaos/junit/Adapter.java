@@ -122,6 +122,6 @@ final class Adapter {
     }
 
     private static boolean named(Class<? extends Throwable>[] kinds, Throwable error) {
-        return Arrays.stream(kinds).anyMatch(k -> k.isInstance(error));
+        return !(error instanceof Client.Open) && Arrays.stream(kinds).anyMatch(k -> k.isInstance(error));
     }
 }

@@ -20,6 +20,15 @@ final class Client {
     /** How long a call may go on after its time, so that a lock that has waited for all of it can still say what came of it. */
     static final Duration GRACE = Duration.ofSeconds(1);
 
+    /** It is open what happened, whatever exceptions the lock has names for. */
+    static final class Open extends Exception {
+        private static final long serialVersionUID = 1;
+
+        Open(String message) {
+            super(message);
+        }
+    }
+
     private static final Set<String> STAMPS = Set.of("attempt_ns", "first_ns", "enqueued_ns");
 
     private final LockExam exam;
@@ -112,7 +121,7 @@ final class Client {
         if (exam.falseIsBusy()) {
             throw new Busy();
         }
-        throw new IllegalStateException("acquire returned false, which leaves open whether it took the key (falseIsBusy says that it did not)");
+        throw new Open("acquire returned false, which leaves open whether it took the key (falseIsBusy says that it did not)");
     }
 
     private static Map<String, Object> confirmed(boolean held) {
@@ -151,7 +160,7 @@ final class Client {
             return result.get(limit.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
             if (settled.compareAndSet(false, true)) {
-                throw new TimeoutException("no answer within the time limit");
+                throw new Open("no answer within the time limit");
             }
             return value(result); // it ended just now
         } catch (ExecutionException e) {
