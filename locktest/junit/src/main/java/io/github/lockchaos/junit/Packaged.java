@@ -13,8 +13,8 @@ import java.util.Set;
 
 /** The command in the jar for this machine, which has the machine as its classifier. */
 final class Packaged {
-    /** This machine, as Java calls it, but for the two names of one. */
-    static final String MACHINE = "linux-" + System.getProperty("os.arch").replace("amd64", "x86_64");
+    /** This machine, as Java calls it, so that a pom.xml can say {@code linux-${os.arch}}. */
+    static final String MACHINE = "linux-" + System.getProperty("os.arch");
 
     private static final Set<PosixFilePermission> MINE = PosixFilePermissions.fromString("rwx------");
 
