@@ -3,14 +3,11 @@
 package locktest_test
 
 import (
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -101,27 +98,58 @@ func TestFrontends(t *testing.T) {
 			if text, err := f.shell(dir, f.own).CombinedOutput(); err != nil {
 				t.Errorf("%s: %v\n%s", f.own, err, text)
 			}
-			got := map[string]string{}
-			decided.Run(t, func() {
-				for test, outcome := range f.outcomes(t, dir, binary) {
-					if earlier, made := got[test]; !made || strings.Contains(earlier, inconclusive) {
-						got[test] = outcome
-					}
-				}
-				for _, test := range slices.Sorted(maps.Keys(outcomes)) {
-					if strings.Contains(got[test], inconclusive) {
-						decided.Lacks("an outcome of %s: %s", test, got[test])
-					}
-					if !strings.HasPrefix(got[test], outcomes[test]) {
-						t.Errorf("%s: %q, want %q", test, got[test], outcomes[test])
-					}
-				}
-				if len(got) != len(outcomes) {
-					t.Errorf("%d tests, want %d: %v", len(got), len(outcomes), got)
-				}
-			})
+			f.skipsWhatCannotRun(t, dir)
+			f.finds(t, dir, binary)
 		})
 	}
+}
+
+// skipsWhatCannotRun: where the machine lacks what all attacks need, each test says so, and none fails.
+func (f frontend) skipsWhatCannotRun(t *testing.T, dir string) {
+	t.Helper()
+	const lacking = "no such server here"
+	binary := filepath.Join(dir, "lacking")
+	event := fmt.Sprintf(`{"event":"lacking","time":"2026-01-01T00:00:00Z","text":"%s"}`, lacking)
+	if err := os.WriteFile(binary, []byte("#!/bin/sh\necho '"+event+"'\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.outcomes(t, dir, binary)
+	if err != nil || len(got) == 0 {
+		t.Errorf("where nothing can run: %v, %v", err, got)
+	}
+	for test, outcome := range got {
+		if !strings.HasPrefix(outcome, "skipped: ") || !strings.Contains(outcome, lacking) {
+			t.Errorf("where nothing can run: %s: %q", test, outcome)
+		}
+	}
+}
+
+// finds: each attack comes to what it comes to in every framework. An attack that decided nothing is made again.
+func (f frontend) finds(t *testing.T, dir, binary string) {
+	t.Helper()
+	got := map[string]string{}
+	decided.Run(t, func() {
+		came, err := f.outcomes(t, dir, binary)
+		if err == nil {
+			t.Error("locks fell, and it ended with success")
+		}
+		for test, outcome := range came {
+			if earlier, made := got[test]; !made || strings.Contains(earlier, inconclusive) {
+				got[test] = outcome
+			}
+		}
+		for _, test := range slices.Sorted(maps.Keys(outcomes)) {
+			if strings.Contains(got[test], inconclusive) {
+				decided.Lacks("an outcome of %s: %s", test, got[test])
+			}
+			if !strings.HasPrefix(got[test], outcomes[test]) {
+				t.Errorf("%s: %q, want %q", test, got[test], outcomes[test])
+			}
+		}
+		if len(got) != len(outcomes) {
+			t.Errorf("%d tests, want %d: %v", len(got), len(outcomes), got)
+		}
+	})
 }
 
 // TestAdapterOfPython: what a lock's methods return means what docs/frameworks.md says.
@@ -175,111 +203,4 @@ func (f frontend) shell(dir, script string, env ...string) *exec.Cmd {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	return cmd
-}
-
-// cargoTest is what cargo prints of a test. cargoStory is how it begins what a failed one says.
-var cargoTest = regexp.MustCompile(`(?m)^test (\S+)::(\S+) +\.\.\. (ok|FAILED|ignored)(?: \((.*)\))?$`)
-
-const cargoStory = "\n---- %s::%s ----\n"
-
-// cargoCameTo reads what tests came to, which cargo writes into no file.
-func cargoCameTo(said string) map[string]string {
-	got := map[string]string{}
-	for _, m := range cargoTest.FindAllStringSubmatch(said, -1) {
-		var failure, skipped *message
-		switch m[3] {
-		case "FAILED":
-			_, story, _ := strings.Cut(said, fmt.Sprintf(cargoStory, m[1], m[2]))
-			story, _, _ = strings.Cut(story, "\n---- ")
-			failure = &message{Text: story}
-		case "ignored":
-			skipped = &message{Text: m[4]}
-		}
-		got[m[1]+" "+m[2]] = cameTo(failure, nil, skipped, "")
-	}
-	return got
-}
-
-// junit is the part of a report that all frameworks write.
-type junit struct {
-	Suites []junit `xml:"testsuite"`
-	Cases  []struct {
-		Class   string   `xml:"classname,attr"`
-		Name    string   `xml:"name,attr"`
-		Failure *message `xml:"failure"`
-		Error   *message `xml:"error"`
-		Skipped *message `xml:"skipped"`
-	} `xml:"testcase"`
-	Name string `xml:"name,attr"`
-}
-
-type message struct {
-	Text string `xml:"message,attr"`
-	Body string `xml:",chardata"`
-}
-
-// outcomes runs the framework, and returns what each of its tests came to.
-func (f frontend) outcomes(t *testing.T, dir, binary string) map[string]string {
-	t.Helper()
-	cmd := f.shell(dir, f.run, "LOCKCHAOS_BIN="+binary, "LOCKCHAOS_RUNS="+filepath.Join(dir, "runs"), "TMPDIR="+dir)
-	said, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		t.Fatalf("locks fell, and it ended with %v\n%s", err, said)
-	}
-	if f.program == "cargo" {
-		return cargoCameTo(string(said))
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "junit.xml"))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	var report junit
-	if err := xml.Unmarshal(text, &report); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	got := map[string]string{}
-	report.collect(got)
-	return got
-}
-
-// collect adds what the tests came to, by lock and attack.
-func (j junit) collect(to map[string]string) {
-	for _, inner := range j.Suites {
-		inner.collect(to)
-	}
-	for _, c := range j.Cases {
-		name, reason, _ := strings.Cut(c.Name, " (") // where a framework has no other place for the reason of a skip
-		class := c.Class
-		if class == "test" { // node:test gives every test this one
-			class = ""
-		}
-		words := strings.FieldsFunc(j.Name+" "+class+" "+name, func(r rune) bool { return strings.ContainsRune(" .>:", r) })
-		lock := words[max(0, len(words)-2)]
-		to[lock+" "+words[len(words)-1]] = cameTo(c.Failure, c.Error, c.Skipped, strings.TrimSuffix(reason, ")"))
-	}
-}
-
-// cameTo tells in one form what the frameworks tell in several.
-func cameTo(failure, failed, skipped *message, reason string) string {
-	switch {
-	case skipped != nil:
-		if reason == "" {
-			reason = skipped.Text
-		}
-		if reason == "" { // Maven has it in the exception
-			_, reason, _ = strings.Cut(strings.TrimSpace(skipped.Body), ": ")
-		}
-		return "skipped: " + reason
-	case failed != nil:
-		return "error: " + failed.Text + failed.Body
-	case failure != nil:
-		text := failure.Text + "\n" + failure.Body
-		told := strings.Contains(text, "report: /") && strings.Contains(text, "again: ")
-		if _, after, found := strings.Cut(text, "fell: "); found && told {
-			return "failed: fell: " + after
-		}
-		return "failed: " + text
-	}
-	return passes
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-const FREE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
+const FREE: &str =
+    "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0";
 
 /// The lock of one program on one server.
 pub struct OrderLock {
@@ -19,7 +20,14 @@ impl OrderLock {
     /// A lock on the server at host:port. The owner tells this program from all others.
     pub fn new(node: &str, ttl: Duration, owner: &str) -> redis::RedisResult<OrderLock> {
         let redis = redis::Client::open(format!("redis://{node}"))?;
-        Ok(OrderLock { redis, connection: None, ttl, owner: owner.into(), values: HashMap::new(), made: 0 })
+        Ok(OrderLock {
+            redis,
+            connection: None,
+            ttl,
+            owner: owner.into(),
+            values: HashMap::new(),
+            made: 0,
+        })
     }
 
     /// Asks the server, on a new connection if the last call failed: a late answer must not be taken for the next one.
@@ -41,7 +49,11 @@ impl OrderLock {
         self.made += 1;
         let value = format!("{}-{}", self.owner, self.made);
         let mut set = redis::cmd("SET");
-        set.arg(key).arg(&value).arg("NX").arg("PX").arg(self.ttl.as_millis() as u64);
+        set.arg(key)
+            .arg(&value)
+            .arg("NX")
+            .arg("PX")
+            .arg(self.ttl.as_millis() as u64);
         while self.ask::<Option<String>>(&set)?.is_none() {
             if Instant::now() > end {
                 return Ok(false);

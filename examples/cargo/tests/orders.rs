@@ -25,7 +25,11 @@ impl Lock for Orders {
 fn main() {
     let open = |client: &Client| {
         let owner = format!("{}-{}", std::process::id(), lockchaos::now());
-        Ok(Orders(OrderLock::new(&client.nodes()[0], client.ttl(), &owner)?))
+        Ok(Orders(OrderLock::new(
+            &client.nodes()[0],
+            client.ttl(),
+            &owner,
+        )?))
     };
     lockchaos::run([lockchaos::exam("orders", "redis", open)
         .claim("validity", "from_invocation") // SET NX PX: the lease counts from the request

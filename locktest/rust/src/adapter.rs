@@ -25,7 +25,9 @@ impl Sender {
     pub fn send(&self, message: Value) {
         let mut out = self.0.lock().unwrap();
         // Without a reader there is nobody left to tell, and standard input ends, too.
-        let _ = out.write_all(format!("{message}\n").as_bytes()).and_then(|()| out.flush());
+        let _ = out
+            .write_all(format!("{message}\n").as_bytes())
+            .and_then(|()| out.flush());
     }
 }
 
@@ -33,7 +35,15 @@ impl Sender {
 /// may print on its standard output before it comes here.
 pub fn command(exam: &str) -> io::Result<String> {
     let program = std::env::current_exe()?;
-    let words = ["sh", "-c", r#"exec "$0" "$@" 3>&1 1>&2"#, program.to_string_lossy().as_ref(), WORD, exam].map(quoted);
+    let words = [
+        "sh",
+        "-c",
+        r#"exec "$0" "$@" 3>&1 1>&2"#,
+        program.to_string_lossy().as_ref(),
+        WORD,
+        exam,
+    ]
+    .map(quoted);
     Ok(words.join(" "))
 }
 
@@ -113,7 +123,9 @@ struct Call {
 }
 
 fn settle(settled: &AtomicBool) -> bool {
-    settled.compare_exchange(false, true, SeqCst, SeqCst).is_ok()
+    settled
+        .compare_exchange(false, true, SeqCst, SeqCst)
+        .is_ok()
 }
 
 /// The lock on a thread of its own: a call may take longer than it is told to.
@@ -124,13 +136,27 @@ impl Thread {
         let (calls, to_do) = mpsc::channel::<Call>();
         let (opened, ready) = mpsc::channel();
         thread::spawn(move || {
-            let nodes = hello.get("nodes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-            let nodes = nodes.iter().filter_map(Value::as_str).map(String::from).collect();
-            let client = Client { hello, nodes, losses: Losses(out) };
+            let nodes = hello
+                .get("nodes")
+                .and_then(Value::as_array)
+                .map(Vec::as_slice)
+                .unwrap_or_default();
+            let nodes = nodes
+                .iter()
+                .filter_map(Value::as_str)
+                .map(String::from)
+                .collect();
+            let client = Client {
+                hello,
+                nodes,
+                losses: Losses(out),
+            };
             let lock = open(&client);
             let _ = opened.send(lock.as_ref().err().map(|e| format!("{e:?}")));
             if let Ok(mut lock) = lock {
-                to_do.into_iter().for_each(|call| carry_out(lock.as_mut(), call));
+                to_do
+                    .into_iter()
+                    .for_each(|call| carry_out(lock.as_mut(), call));
             }
         });
         match ready.recv() {
@@ -145,9 +171,16 @@ impl Thread {
         let timeout = Duration::from_millis(request["timeout_ms"].as_u64().unwrap_or_default());
         let (answer, answered) = mpsc::channel();
         let settled = Arc::new(AtomicBool::new(false));
-        self.0.send(Call { request, timeout, settled: settled.clone(), answer })?;
+        self.0.send(Call {
+            request,
+            timeout,
+            settled: settled.clone(),
+            answer,
+        })?;
         match answered.recv_timeout(timeout + GRACE) {
-            Err(mpsc::RecvTimeoutError::Timeout) if settle(&settled) => Err(Error::Unknown("no answer within the time limit".into())),
+            Err(mpsc::RecvTimeoutError::Timeout) if settle(&settled) => {
+                Err(Error::Unknown("no answer within the time limit".into()))
+            }
             Err(mpsc::RecvTimeoutError::Timeout) => answered.recv()?, // it ended just now
             result => result?,
         }
@@ -159,8 +192,14 @@ fn carry_out(lock: &mut dyn Lock, call: Call) {
     if call.settled.load(SeqCst) {
         return;
     }
-    let (op, key) = (text(&call.request, "op").to_owned(), text(&call.request, "key").to_owned());
-    let wanted = Wanted { request: call.request, timeout: call.timeout };
+    let (op, key) = (
+        text(&call.request, "op").to_owned(),
+        text(&call.request, "key").to_owned(),
+    );
+    let wanted = Wanted {
+        request: call.request,
+        timeout: call.timeout,
+    };
     let result = guarded(|| match op.as_str() {
         "acquire" => lock.acquire(&wanted),
         "renew" => lock.renew(&key),
@@ -181,7 +220,8 @@ fn carry_out(lock: &mut dyn Lock, call: Call) {
 
 /// A panic leaves open what happened, like every error that is not known.
 fn guarded(call: impl FnOnce() -> Result<Grant, Error>) -> Result<Grant, Error> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(Error::Unknown("the lock panicked".into())))
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|_| Err(Error::Unknown("the lock panicked".into())))
 }
 
 #[cfg(test)]

@@ -19,7 +19,14 @@ const BIN: &str = "LOCKCHAOS_BIN";
 fn find() -> Result<PathBuf, String> {
     if let Some(named) = env::var_os(BIN).filter(|n| !n.is_empty()) {
         let named = PathBuf::from(named);
-        return if runs(&named) { Ok(named) } else { Err(format!("{BIN}={} is no program that can be run", named.display())) };
+        return if runs(&named) {
+            Ok(named)
+        } else {
+            Err(format!(
+                "{BIN}={} is no program that can be run",
+                named.display()
+            ))
+        };
     }
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).map(|folder| folder.join("lockchaos")).find(|file| runs(file)).ok_or_else(|| {
@@ -28,12 +35,17 @@ fn find() -> Result<PathBuf, String> {
 }
 
 fn runs(file: &Path) -> bool {
-    file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    file.metadata()
+        .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 
 /// A word as a POSIX shell reads it.
 pub fn quoted(word: &str) -> String {
-    if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c)) {
+    if !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c))
+    {
         return word.into();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
@@ -61,18 +73,32 @@ pub fn listed(words: &[String]) -> Result<Listing, String> {
     match lacking {
         Some(lacking) => Ok(Listing::Lacking(lacking)),
         None if status.success() => read.map(|()| Listing::Attacks(attacks)),
-        None => Err(format!("lockchaos cannot examine the lock: {}", said(errors, status))),
+        None => Err(format!(
+            "lockchaos cannot examine the lock: {}",
+            said(errors, status)
+        )),
     }
 }
 
 /// Starts the command. What it says on its standard error goes into the file.
 fn begun(words: &[String], more: &[&str]) -> Result<(Child, File), String> {
     let begin = || -> io::Result<(Child, File)> {
-        let folder = crate::exam::temporary()?;
-        let errors = File::options().read(true).write(true).create_new(true).open(folder.join("errors"))?;
+        let folder = crate::session::temporary()?;
+        let errors = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(folder.join("errors"))?;
         std::fs::remove_dir_all(folder)?; // the file is open, which is all that is needed
         let command = find().map_err(io::Error::other)?;
-        let child = Command::new(command).arg("exam").args(words).args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors.try_clone()?).spawn()?;
+        let child = Command::new(command)
+            .arg("exam")
+            .args(words)
+            .args(more)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(errors.try_clone()?)
+            .spawn()?;
         Ok((child, errors))
     };
     begin().map_err(|e| e.to_string())
@@ -82,7 +108,10 @@ fn begun(words: &[String], more: &[&str]) -> Result<(Child, File), String> {
 fn events(child: &mut Child, mut each: impl FnMut(Event)) -> Result<(), String> {
     for line in BufReader::new(child.stdout.take().expect("it is piped")).lines() {
         let line = line.map_err(|e| e.to_string())?;
-        each(serde_json::from_str(&line).map_err(|e| format!("lockchaos printed no event: {e}: {line}"))?);
+        each(
+            serde_json::from_str(&line)
+                .map_err(|e| format!("lockchaos printed no event: {e}: {line}"))?,
+        );
     }
     Ok(())
 }
@@ -92,7 +121,11 @@ fn said(mut errors: File, status: std::process::ExitStatus) -> String {
     let mut text = Vec::new();
     let _ = errors.rewind().and_then(|()| errors.read_to_end(&mut text));
     let text = String::from_utf8_lossy(&text).trim().to_owned();
-    if text.is_empty() { status.to_string() } else { text }
+    if text.is_empty() {
+        status.to_string()
+    } else {
+        text
+    }
 }
 
 #[derive(Default)]
@@ -118,7 +151,11 @@ impl Run {
         let reader = thread::spawn(move || {
             let read = events(&mut child, |event| {
                 if text(&event, "event") == "ended" {
-                    told.0.lock().unwrap().ended.insert(text(&event, "attack").to_owned(), event);
+                    told.0
+                        .lock()
+                        .unwrap()
+                        .ended
+                        .insert(text(&event, "attack").to_owned(), event);
                     told.1.notify_all();
                 }
             });
@@ -130,16 +167,28 @@ impl Run {
             told.0.lock().unwrap().over = Some(over);
             told.1.notify_all();
         });
-        Ok(Run { state, pid, reader, attacks })
+        Ok(Run {
+            state,
+            pid,
+            reader,
+            attacks,
+        })
     }
 
     /// What the attack has come to, once it has.
     pub fn result(&self, attack: &str) -> Result<Event, String> {
         let state = self.state.0.lock().unwrap();
-        let state = self.state.1.wait_while(state, |s| s.over.is_none() && !s.ended.contains_key(attack)).unwrap();
+        let state = self
+            .state
+            .1
+            .wait_while(state, |s| s.over.is_none() && !s.ended.contains_key(attack))
+            .unwrap();
         match (state.ended.get(attack), &state.over) {
             (Some(event), _) => Ok(event.clone()),
-            (None, over) => Err(format!("lockchaos failed, which says nothing of the lock: {}", over.as_deref().unwrap_or_default())),
+            (None, over) => Err(format!(
+                "lockchaos failed, which says nothing of the lock: {}",
+                over.as_deref().unwrap_or_default()
+            )),
         }
     }
 

@@ -42,11 +42,14 @@
 mod adapter;
 mod command;
 mod exam;
+mod session;
+mod tests;
 
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-pub use exam::{exam, run, Exam};
+pub use exam::{exam, Exam};
+pub use tests::run;
 
 /// A lock, as lockchaos uses it: one call at a time, on one thread.
 pub trait Lock {
@@ -113,7 +116,10 @@ impl Wanted {
 
     /// How many permits: 1 of a lock that does not claim `permits_per_acquire`.
     pub fn permits(&self) -> u64 {
-        self.request.get("permits").and_then(Value::as_u64).unwrap_or(1)
+        self.request
+            .get("permits")
+            .and_then(Value::as_u64)
+            .unwrap_or(1)
     }
 
     /// All keys, of which there are several only if the lock claims `multi_key`.
@@ -163,7 +169,10 @@ impl Grant {
 
 /// A stamp of the machine's monotonic clock, in nanoseconds. (`Instant` does not show its own.)
 pub fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: time is ours, and this clock is always there.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -204,7 +213,10 @@ impl Client {
 
     /// For what the lock draws at random, but not for the values that identify its grants.
     pub fn seed(&self) -> u64 {
-        self.hello.get("seed").and_then(Value::as_u64).unwrap_or_default()
+        self.hello
+            .get("seed")
+            .and_then(Value::as_u64)
+            .unwrap_or_default()
     }
 
     /// "user", "password" or "database" of the account, where the service has accounts.
@@ -225,10 +237,14 @@ pub struct Losses(adapter::Sender);
 impl Losses {
     /// Tells that the key is no longer this client's, and why.
     pub fn tell(&self, key: &str, why: &str) {
-        self.0.send(serde_json::json!({"event": "lost", "key": key, "why": why}));
+        self.0
+            .send(serde_json::json!({"event": "lost", "key": key, "why": why}));
     }
 }
 
 fn text<'a>(members: &'a Map<String, Value>, name: &str) -> &'a str {
-    members.get(name).and_then(Value::as_str).unwrap_or_default()
+    members
+        .get(name)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }

@@ -7,7 +7,8 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-const FREE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
+const FREE: &str =
+    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
 
 /// One connection, which is made anew when a call failed: a late answer must not be taken for the next one.
 struct Redis {
@@ -27,18 +28,30 @@ impl Redis {
     fn tried(&mut self, words: &[&str]) -> io::Result<String> {
         if self.stream.is_none() {
             let limit = Duration::from_secs(1);
-            let address = self.node.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
+            let address = self
+                .node
+                .to_socket_addrs()?
+                .next()
+                .ok_or(io::ErrorKind::NotFound)?;
             let stream = TcpStream::connect_timeout(&address, limit)?;
             stream.set_read_timeout(Some(limit))?;
             self.stream = Some(BufReader::new(stream));
         }
         let stream = self.stream.as_mut().expect("it is connected");
-        let words: String = words.iter().map(|w| format!("${}\r\n{w}\r\n", w.len())).collect::<Vec<_>>().concat();
+        let words: String = words
+            .iter()
+            .map(|w| format!("${}\r\n{w}\r\n", w.len()))
+            .collect::<Vec<_>>()
+            .concat();
         let request = format!("*{}\r\n{words}", words.matches('$').count());
         stream.get_mut().write_all(request.as_bytes())?;
         let mut line = String::new();
         stream.read_line(&mut line)?;
-        if line.ends_with("\r\n") { Ok(line.trim().into()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+        if line.ends_with("\r\n") {
+            Ok(line.trim().into())
+        } else {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        }
     }
 }
 
@@ -69,7 +82,9 @@ impl Given {
         let answer = match self.kind {
             Kind::Anyone => return Ok(true),
             Kind::Forever => self.redis.ask(&["SET", key, value, "NX"])?,
-            _ => self.redis.ask(&["SET", key, value, "NX", "PX", &self.ttl])?,
+            _ => self
+                .redis
+                .ask(&["SET", key, value, "NX", "PX", &self.ttl])?,
         };
         Ok(answer == "+OK")
     }
@@ -96,15 +111,29 @@ impl Lock for Given {
             return Ok(());
         }
         let value = self.values.remove(key).unwrap_or_default();
-        if self.redis.ask(&["EVAL", FREE, "1", key, &value])? == ":1" { Ok(()) } else { Err(Error::NotHeld) }
+        if self.redis.ask(&["EVAL", FREE, "1", key, &value])? == ":1" {
+            Ok(())
+        } else {
+            Err(Error::NotHeld)
+        }
     }
 }
 
 fn lock(name: &str, kind: Kind) -> Exam {
     exam(name, "redis", move |client: &Client| {
-        let redis = Redis { node: client.nodes()[0].clone(), stream: None };
+        let redis = Redis {
+            node: client.nodes()[0].clone(),
+            stream: None,
+        };
         let ttl = client.ttl().as_millis().to_string();
-        Ok(Given { kind, redis, ttl, client: client.name().into(), values: HashMap::new(), made: 0 })
+        Ok(Given {
+            kind,
+            redis,
+            ttl,
+            client: client.name().into(),
+            values: HashMap::new(),
+            made: 0,
+        })
     })
     .claim("validity", "from_invocation")
     .claim("confirms", ["release"])
@@ -114,7 +143,9 @@ fn main() {
     println!("what a test program prints is no part of the protocol");
     lockchaos::run([
         lock("correct", Kind::Correct).attacks(["stop-release", "stop-work", "stop-long"]),
-        lock("strict", Kind::Correct).attacks(["stop-work"]).inherent(),
+        lock("strict", Kind::Correct)
+            .attacks(["stop-work"])
+            .inherent(),
         lock("careless", Kind::Careless).attacks(["stop-release"]),
         lock("forever", Kind::Forever).attacks(["kill-work"]),
         lock("anyone", Kind::Anyone).attacks(["nothing-work"]),
