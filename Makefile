@@ -68,6 +68,8 @@ test-all: build
 	@status=0; CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(filter-out ./reports/page,$(LONG)) ./internal/hosts/docker $(call others,$(LONG) ./internal/hosts/docker $(SINGLE)) || status=$$?; $(TIMES) $(RESULTS); exit $$status
 	@# Simulations have no goroutines of ours, and compile programs, which takes minutes under the race detector.
 	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal' ./internal/harness ./internal/experiments ./cmd/lockchaos
+	@# Test frameworks of other languages run programs that the race detector does not see.
+	$(GO) test $(TESTED) -parallel 3 -timeout 60m -run Frontends ./locktest
 	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.
 	@if [ "$$(id -u)" = 0 ] && [ -x "$${XDG_CACHE_HOME:-$$HOME/.cache}/lockchaos/servers/kubernetes" ]; then $(MAKE) test-kubernetes; else \
 	echo "NOT RUN: make test-kubernetes, which needs root, and Kubernetes built before (scripts/servers kubernetes)"; fi
@@ -96,11 +98,11 @@ survey: build
 	./$(BIN) survey run
 	./$(BIN) survey site
 
-## packages: those for pytest, and for Vitest, Jest and node:test, into dist (docs/releasing.md)
+## packages: those for pytest, for Vitest, Jest and node:test, for JUnit and for cargo test, into dist (docs/releasing.md)
 packages:
 	./scripts/packages
 
-## try-packages: what is in dist, installed into empty projects, where the examples are run (two minutes)
+## try-packages: what is in dist, installed into empty projects, where the examples are run (some minutes)
 try-packages:
 	./scripts/packages try
 

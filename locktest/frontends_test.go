@@ -3,8 +3,6 @@
 package locktest_test
 
 import (
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -15,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
@@ -30,42 +29,60 @@ var outcomes = map[string]string{
 	"anyone nothing-work":   "failed: fell: a defect", // it refuses nobody
 }
 
-const passes = "passed"
+const (
+	passes       = "passed"
+	inconclusive = "inconclusive"
+)
 
 // frontend is a test framework in another language, with the locks of the suite in that.
 type frontend struct {
 	name    string
 	program string
-	// install has it ready in an empty folder, and run writes junit.xml there.
+	// install has it ready in an empty folder, and run writes junit.xml there, or cargo's own words
+	// to its standard output.
 	install, run string
-	files        []string // below locktest
+	files        []string // below locktest; those of Java and Rust come with their package
+	// own runs the frontend's own tests, where they need what install has fetched.
+	own string
 }
 
 var frontends = []frontend{
 	{"node:test", "node", ":", "node --test --test-reporter=junit --test-reporter-destination=junit.xml locks.test.mjs",
-		[]string{"node/test/locks.cjs", "node/test/locks.test.mjs"}},
+		[]string{"node/test/locks.cjs", "node/test/locks.test.mjs"}, ""},
 	{"node:test of CommonJS", "node", ":", "node --test --test-reporter=junit --test-reporter-destination=junit.xml locks.test.cjs",
-		[]string{"node/test/locks.cjs", "node/test/locks.test.cjs"}},
+		[]string{"node/test/locks.cjs", "node/test/locks.test.cjs"}, ""},
 	{"vitest", "npm", "npm install --silent --no-audit --no-fund vitest@3",
 		"npx vitest run --reporter=junit --outputFile=junit.xml locks.test.mjs",
-		[]string{"node/test/locks.cjs", "node/test/locks.test.mjs"}},
+		[]string{"node/test/locks.cjs", "node/test/locks.test.mjs"}, ""},
 	{"jest", "npm", "npm install --silent --no-audit --no-fund jest@30 jest-junit@16",
 		"JEST_JUNIT_CLASSNAME='{classname}' JEST_JUNIT_TITLE='{title}' npx jest --testMatch '**/locks.test.cjs' --reporters jest-junit",
-		[]string{"node/test/locks.cjs", "node/test/locks.test.cjs"}},
-	{"pytest 7", "python3", pip + "'pytest<8'", pytest, []string{"python/tests/test_locks.py"}},
-	{"pytest 8", "python3", pip + "'pytest<9'", pytest, []string{"python/tests/test_locks.py"}},
-	{"pytest 9, with xdist", "python3", pip + "'pytest<10' pytest-xdist", pytest + " -n 2", []string{"python/tests/test_locks.py"}},
+		[]string{"node/test/locks.cjs", "node/test/locks.test.cjs"}, ""},
+	{"pytest 7", "python3", pip + "'pytest<8'", pytest, []string{"python/tests/test_locks.py"}, ""},
+	{"pytest 8", "python3", pip + "'pytest<9'", pytest, []string{"python/tests/test_locks.py"}, ""},
+	{"pytest 9, with xdist", "python3", pip + "'pytest<10' pytest-xdist", pytest + " -n 2", []string{"python/tests/test_locks.py"}, ""},
+	{"JUnit 5", "mvn", maven, fmt.Sprintf(jupiter, "5.9.3"), nil, ownOfMaven + "5.9.3"},
+	{"JUnit 6", "mvn", maven, fmt.Sprintf(jupiter, "6.0.0"), nil, ownOfMaven + "6.0.0"},
+	{"cargo test", "cargo", "cp -r $FRONTENDS/rust package && cd package && cargo fetch -q",
+		"cargo test -q --offline --test locks --manifest-path package/Cargo.toml -- --format pretty", nil,
+		"cargo test -q --offline --manifest-path package/Cargo.toml"},
 }
 
 const (
 	pip    = "python3 -m venv venv && cp -r $FRONTENDS/python package && venv/bin/pip install -q ./package "
 	pytest = "venv/bin/pytest -p no:cacheprovider --junitxml junit.xml test_locks.py"
+
+	maven = "cp -r $FRONTENDS/junit package && rm -rf package/target && mvn -q -B -f package test-compile"
+	// The locks are in no test that Maven finds by itself: most of them fail.
+	jupiter = "mvn -q -B -f package surefire:test -Dtest=Locks -Djunit.version=%s; status=$?; " +
+		"cp package/target/surefire-reports/TEST-Locks.xml junit.xml && exit $status"
+	ownOfMaven = "mvn -q -B -f package test -Djunit.version="
 )
 
 // TestFrontends: a lock comes to the same in every framework, and its failure says what it fell by.
 func TestFrontends(t *testing.T) {
-	needed.Later(t, "seven frameworks take some minutes")
-	t.Parallel() // beside other tests: an attack mostly waits
+	needed.Later(t, "ten frameworks take some minutes")
+	hoststest.WithoutRace(t) // the programs that it tests are others
+	t.Parallel()             // beside other tests: an attack mostly waits
 	needed.Program(t, "redis-server")
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -75,24 +92,64 @@ func TestFrontends(t *testing.T) {
 	for _, f := range frontends {
 		t.Run(f.name, func(t *testing.T) {
 			needed.Program(t, f.program)
+			t.Parallel()
 			dir := t.TempDir()
 			f.prepare(t, here, dir)
-			decided.Run(t, func() {
-				got := f.outcomes(t, dir, binary)
-				for _, test := range slices.Sorted(maps.Keys(outcomes)) {
-					if strings.Contains(got[test], "inconclusive") {
-						decided.Lacks("an outcome of %s: %s", test, got[test])
-					}
-					if !strings.HasPrefix(got[test], outcomes[test]) {
-						t.Errorf("%s: %q, want %q", test, got[test], outcomes[test])
-					}
-				}
-				if len(got) != len(outcomes) {
-					t.Errorf("%d tests, want %d: %v", len(got), len(outcomes), got)
-				}
-			})
+			if text, err := f.shell(dir, f.own).CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", f.own, err, text)
+			}
+			f.skipsWhatCannotRun(t, dir)
+			f.finds(t, dir, binary)
 		})
 	}
+}
+
+// skipsWhatCannotRun: where the machine lacks what all attacks need, each test says so, and none fails.
+func (f frontend) skipsWhatCannotRun(t *testing.T, dir string) {
+	t.Helper()
+	const lacking = "no such server here"
+	binary := filepath.Join(dir, "lacking")
+	event := fmt.Sprintf(`{"event":"lacking","time":"2026-01-01T00:00:00Z","text":"%s"}`, lacking)
+	if err := os.WriteFile(binary, []byte("#!/bin/sh\necho '"+event+"'\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.outcomes(t, dir, binary)
+	if err != nil || len(got) == 0 {
+		t.Errorf("where nothing can run: %v, %v", err, got)
+	}
+	for test, outcome := range got {
+		if !strings.HasPrefix(outcome, "skipped: ") || !strings.Contains(outcome, lacking) {
+			t.Errorf("where nothing can run: %s: %q", test, outcome)
+		}
+	}
+}
+
+// finds: each attack comes to what it comes to in every framework. An attack that decided nothing is made again.
+func (f frontend) finds(t *testing.T, dir, binary string) {
+	t.Helper()
+	got := map[string]string{}
+	decided.Run(t, func() {
+		came, err := f.outcomes(t, dir, binary)
+		if err == nil {
+			t.Error("locks fell, and it ended with success")
+		}
+		for test, outcome := range came {
+			if earlier, made := got[test]; !made || strings.Contains(earlier, inconclusive) {
+				got[test] = outcome
+			}
+		}
+		for _, test := range slices.Sorted(maps.Keys(outcomes)) {
+			if strings.Contains(got[test], inconclusive) {
+				decided.Lacks("an outcome of %s: %s", test, got[test])
+			}
+			if !strings.HasPrefix(got[test], outcomes[test]) {
+				t.Errorf("%s: %q, want %q", test, got[test], outcomes[test])
+			}
+		}
+		if len(got) != len(outcomes) {
+			t.Errorf("%d tests, want %d: %v", len(got), len(outcomes), got)
+		}
+	})
 }
 
 // TestAdapterOfPython: what a lock's methods return means what docs/frameworks.md says.
@@ -131,94 +188,19 @@ func (f frontend) prepare(t *testing.T, here, dir string) {
 		}
 	}
 	script := f.install
-	if strings.HasPrefix(f.files[0], "node/") {
+	if f.program == "node" || f.program == "npm" {
 		script = "echo '{\"private\": true}' >package.json && " + script +
 			" && mkdir -p node_modules/@lockchaos && cp -r $FRONTENDS/node node_modules/@lockchaos/test"
 	}
-	cmd := exec.Command("sh", "-c", script)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "FRONTENDS="+here)
-	if text, err := cmd.CombinedOutput(); err != nil {
+	if text, err := f.shell(dir, script, "FRONTENDS="+here).CombinedOutput(); err != nil {
 		needed.Be(t, fmt.Errorf("%s can't be installed: %w: %s", f.name, err, text))
 	}
 }
 
-// junit is the part of a report that all frameworks write.
-type junit struct {
-	Suites []junit `xml:"testsuite"`
-	Cases  []struct {
-		Class   string   `xml:"classname,attr"`
-		Name    string   `xml:"name,attr"`
-		Failure *message `xml:"failure"`
-		Error   *message `xml:"error"`
-		Skipped *message `xml:"skipped"`
-	} `xml:"testcase"`
-	Name string `xml:"name,attr"`
-}
-
-type message struct {
-	Text string `xml:"message,attr"`
-	Body string `xml:",chardata"`
-}
-
-// outcomes runs the framework, and returns what each of its tests came to.
-func (f frontend) outcomes(t *testing.T, dir, binary string) map[string]string {
-	t.Helper()
-	cmd := exec.Command("sh", "-c", f.run)
+// shell is a script of the frontend's in its folder.
+func (f frontend) shell(dir, script string, env ...string) *exec.Cmd {
+	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "LOCKCHAOS_BIN="+binary, "LOCKCHAOS_RUNS="+filepath.Join(dir, "runs"), "TMPDIR="+dir)
-	said, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		t.Fatalf("locks fell, and it ended with %v\n%s", err, said)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "junit.xml"))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	var report junit
-	if err := xml.Unmarshal(text, &report); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	got := map[string]string{}
-	report.collect(got)
-	return got
-}
-
-// collect adds what the tests came to, by lock and attack.
-func (j junit) collect(to map[string]string) {
-	for _, inner := range j.Suites {
-		inner.collect(to)
-	}
-	for _, c := range j.Cases {
-		name, reason, _ := strings.Cut(c.Name, " (") // where a framework has no other place for the reason of a skip
-		class := c.Class
-		if class == "test" { // node:test gives every test this one
-			class = ""
-		}
-		words := strings.FieldsFunc(j.Name+" "+class+" "+name, func(r rune) bool { return strings.ContainsRune(" .>:", r) })
-		lock := words[max(0, len(words)-2)]
-		to[lock+" "+words[len(words)-1]] = cameTo(c.Failure, c.Error, c.Skipped, strings.TrimSuffix(reason, ")"))
-	}
-}
-
-// cameTo tells in one form what the frameworks tell in several.
-func cameTo(failure, failed, skipped *message, reason string) string {
-	switch {
-	case skipped != nil:
-		if reason == "" {
-			reason = skipped.Text
-		}
-		return "skipped: " + reason
-	case failed != nil:
-		return "error: " + failed.Text + failed.Body
-	case failure != nil:
-		text := failure.Text + "\n" + failure.Body
-		told := strings.Contains(text, "report: /") && strings.Contains(text, "again: ")
-		if _, after, found := strings.Cut(text, "fell: "); found && told {
-			return "failed: fell: " + after
-		}
-		return "failed: " + text
-	}
-	return passes
+	cmd.Env = append(os.Environ(), env...)
+	return cmd
 }

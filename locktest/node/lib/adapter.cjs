@@ -17,8 +17,11 @@ const protocol = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr);
 const send = (message) => protocol(`${JSON.stringify(message, (_, v) => (typeof v === 'bigint' ? String(v) : v))}\n`);
 
+// It is open what happened, whatever errors the lock has names for.
+class Open extends Error {}
+
 const isObject = (value) => typeof value === 'object' && value !== null;
-const saidByError = (words, error) => core.several(words ?? []).some((w) => typeof w === 'function' && error instanceof w);
+const saidByError = (words, error) => !(error instanceof Open) && core.several(words ?? []).some((w) => typeof w === 'function' && error instanceof w);
 
 // Waits for a call that keeps to its time. What one that does not comes to later is given to tooLate.
 function within(timeout, call, tooLate = () => {}) {
@@ -27,7 +30,7 @@ function within(timeout, call, tooLate = () => {}) {
   made.then((result) => { if (late) tooLate(result); }, () => {});
   let timer;
   const over = new Promise((_, failed) => {
-    timer = setTimeout(() => { late = true; failed(new Error('no answer within the time limit')); }, timeout);
+    timer = setTimeout(() => { late = true; failed(new Open('no answer within the time limit')); }, timeout);
   });
   return Promise.race([made, over]).finally(() => clearTimeout(timer));
 }
@@ -61,7 +64,7 @@ class Client {
     });
     if (result === false) {
       if (core.several(this.options.busy ?? []).includes(false)) throw new core.Busy('acquire returned false');
-      throw new Error('acquire returned false, which leaves open whether it took the key (busy: false says that it did not)');
+      throw new Open('acquire returned false, which leaves open whether it took the key (busy: false says that it did not)');
     }
     this.grants.set(key, result);
     const reply = this.members(result);

@@ -25,6 +25,10 @@ METHODS = {"acquire": ("acquire",), "release": ("release",), "renew": ("renew", 
 GRACE = 1
 
 
+class Open(Exception):
+    """It is open what happened, whatever exceptions the lock has names for."""
+
+
 class Worker:
     """A thread with an event loop, on which the lock is used. Its own tasks run there between calls."""
 
@@ -155,7 +159,7 @@ class Client:
             self.worker = Worker()  # it blocks its thread; the lock is used from another one meanwhile
         if too_late:
             call.add_done_callback(too_late)
-        raise TimeoutError("no answer within the time limit")
+        raise Open("no answer within the time limit")
 
     def acquire(self, request, timeout):
         lock = self.lock_of(request["key"], fresh=self.each_key and not hasattr(self.lock_of(request["key"]), "acquire"))
@@ -163,7 +167,7 @@ class Client:
         if result is False:
             if False in self.exam.busy:
                 raise Busy("acquire returned False")
-            raise RuntimeError("acquire returned False, which leaves open whether it took the key (busy=False says that it did not)")
+            raise Open("acquire returned False, which leaves open whether it took the key (busy=False says that it did not)")
         reply = dict(result) if isinstance(result, dict) else {}
         if self.exam.claims.get("token", "none") != "none" and "token" not in reply:
             reply["token"] = result if isinstance(result, int) and not isinstance(result, bool) else self._told(lock, result, "token")
@@ -224,9 +228,10 @@ class Client:
 
 def failed(op, error, exam):
     """The members of a reply that tell a failure. What is not known to be definite is open."""
-    if op == "acquire" and isinstance(error, (Busy, *_exceptions(exam.busy))):
+    known = not isinstance(error, Open)
+    if known and op == "acquire" and isinstance(error, (Busy, *_exceptions(exam.busy))):
         return {"ok": False, "error": "busy"}
-    if op in ("release", "renew", "held") and isinstance(error, (NotHeld, *_exceptions(exam.not_held))):
+    if known and op in ("release", "renew", "held") and isinstance(error, (NotHeld, *_exceptions(exam.not_held))):
         return {"ok": False, "error": "not_held"}
     print(f"{op}: {error!r}", file=sys.stderr)
     return {"ok": False, "error": "unknown", "text": repr(error)}

@@ -69,6 +69,12 @@ class Answers(unittest.TestCase):
         self.assertEqual(self.answer(Lock(acquire=False), ACQUIRE)["error"], "unknown")
         self.assertEqual(self.answer(Lock(acquire=False), ACQUIRE, busy=False)["error"], "busy")
 
+    def test_what_the_adapter_raises_is_no_exception_of_the_lock(self):
+        self.assertEqual(self.answer(Lock(acquire=False), ACQUIRE, busy=Exception)["error"], "unknown")
+        lock = Lock()
+        lock.acquire = lambda timeout: time.sleep(60)
+        self.assertEqual(self.answer(lock, ACQUIRE, busy=Exception)["error"], "unknown")
+
     def test_errors_leave_open_unless_they_are_named(self):
         self.assertEqual(self.answer(Lock(acquire=KeyError()), ACQUIRE)["error"], "unknown")
         self.assertEqual(self.answer(Lock(acquire=KeyError()), ACQUIRE, busy=(False, LookupError))["error"], "busy")
