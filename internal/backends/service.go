@@ -55,9 +55,14 @@ type Service struct {
 // took over 30 s, as three Java machines do that start side by side.
 const startLimit = 2 * time.Minute
 
+// starting is a context that ends when a service has had its time to start.
+func starting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer within %v", startLimit))
+}
+
 // Start brings a service up on hosts that it adds to the network, and returns when it answers.
 func Start(ctx context.Context, network *hosts.Network, spec Spec) (*Service, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer within %v", startLimit))
+	ctx, cancel := starting(ctx)
 	defer cancel()
 	s := &Service{Name: spec.Service}
 	if spec.Service == "" {
