@@ -108,7 +108,7 @@ func attach(k Kind, spec Spec) (nodes []*Node, err error) {
 			return nil, fmt.Errorf("its node %s is not among those that run already", n.Name)
 		}
 		a := spec.Attached[i]
-		node := &Node{Name: n.Name, Process: a.Process, spec: n, guest: true, ownLogin: spec.OwnLogin}
+		node := &Node{Name: n.Name, Process: a.Process, spec: n, guest: true, lent: spec.Lent, ownLogin: spec.OwnLogin}
 		node.settle(a.Host, spec.Logs)
 		node.Addr = cmp.Or(a.Address, node.Addr)
 		nodes = append(nodes, node)

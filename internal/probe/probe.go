@@ -40,7 +40,11 @@ type Service struct {
 }
 
 // services are those that can be probed.
-var services = []Service{redisService, etcdService, postgresService, mariadbService, s3Service}
+var services = []Service{redisService, etcdService, postgresService, mariadbService, s3Service, natsService, consulService,
+	zookeeperService}
+
+// leastServers is the least number of servers of a cluster that goes on without one.
+const leastServers = 3
 
 // Lookup finds the kind of server that runs the program.
 func Lookup(program string) (Service, bool) {

@@ -3,7 +3,6 @@ package probe_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -20,12 +19,7 @@ import (
 const redisName = "redis.test"
 
 // here leads names that end with .test to this machine.
-func here(ctx context.Context, network, addr string) (net.Conn, error) {
-	if host, port, _ := net.SplitHostPort(addr); strings.HasSuffix(host, ".test") {
-		addr = "127.0.0.1:" + port
-	}
-	return new(net.Dialer).DialContext(ctx, network, addr)
-}
+var here = probetest.Here
 
 func parsed(t *testing.T, address string, f endpoint.Files) endpoint.Endpoint {
 	t.Helper()

@@ -2,6 +2,7 @@
 package probetest
 
 import (
+	"context"
 	"crypto/x509"
 	"net"
 	"os/exec"
@@ -14,6 +15,14 @@ import (
 	"github.com/lockchaos/lockchaos/internal/endpoint/authority"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
+
+// Here connects to this machine where a name ends with .test.
+func Here(ctx context.Context, network, addr string) (net.Conn, error) {
+	if host, port, _ := net.SplitHostPort(addr); strings.HasSuffix(host, ".test") {
+		addr = "127.0.0.1:" + port
+	}
+	return new(net.Dialer).DialContext(ctx, network, addr)
+}
 
 // FreePort is a port of this machine that nothing listens on, for now.
 func FreePort(t testing.TB) string {
@@ -39,6 +48,7 @@ func Start(t testing.TB, addr string, cmd *exec.Cmd) {
 	go func() { _ = cmd.Wait(); close(ended) }()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGQUIT)
+		_ = cmd.Process.Signal(syscall.SIGTERM) // Java takes the other for a question
 		<-ended
 		if t.Failed() {
 			t.Log(log.String())
