@@ -18,6 +18,7 @@ var zookeeperService = Service{
 	Program: "zookeeper",
 	Forms:   "zk://USER:PASSWORD@HOST:PORT, or zks://… with TLS",
 	schemes: []string{"zk", "zks"},
+	shares:  true, // and a handshake takes Java long
 	open:    openZooKeeper,
 	denied: func(err error) string {
 		if errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrInvalidACL) {

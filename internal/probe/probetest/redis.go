@@ -48,7 +48,6 @@ func Start(t testing.TB, addr string, cmd *exec.Cmd) {
 	go func() { _ = cmd.Wait(); close(ended) }()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGQUIT)
-		_ = cmd.Process.Signal(syscall.SIGTERM) // Java takes the other for a question
 		<-ended
 		if t.Failed() {
 			t.Log(log.String())

@@ -79,7 +79,8 @@ func startZooKeeper(t testing.TB, dir, port, settings string, flags ...string) {
 	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true"}, flags...)
+	args := append([]string{"-Xrs", // a SIGQUIT ends it
+		"-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true"}, flags...)
 	Start(t, "127.0.0.1:"+port, exec.Command(java, append(args, "-cp", classes+netty, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)...))
 }
 
