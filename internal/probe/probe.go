@@ -35,6 +35,8 @@ type Service struct {
 	under []string
 	// shares: one connection carries the requests of many clients side by side.
 	shares bool
+	// redirects: a server may be one that sends clients on to others.
+	redirects bool
 	// login reports whether the error says that user or password are wrong, or are needed.
 	login func(error) bool
 }
@@ -107,6 +109,9 @@ func (s Service) Meet(ctx context.Context, at endpoint.Endpoint, dial endpoint.D
 		return s.Explain(at, err)
 	}
 	defer one.close()
+	if err := fit(ctx, one); err != nil {
+		return err
+	}
 	for _, begins := range append([]string{""}, s.under...) {
 		if err := rehearse(ctx, one, begins+newKey()); err != nil {
 			return s.Explain(at, err)

@@ -18,8 +18,9 @@ var redisService = Service{
 	Forms:   "redis://USER:PASSWORD@HOST:PORT/DATABASE, or rediss://… with TLS",
 	schemes: []string{"redis", "rediss"},
 	ttl:     time.Second, late: time.Second,
-	open:   openRedis,
-	denied: func(err error) string { return answered(err, "NOPERM") },
+	redirects: true,
+	open:      openRedis,
+	denied:    func(err error) string { return answered(err, "NOPERM") },
 	login: func(err error) bool {
 		return answered(err, "NOAUTH") != "" || answered(err, "WRONGPASS") != "" || answered(err, "ERR AUTH") != ""
 	},
