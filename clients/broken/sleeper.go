@@ -10,8 +10,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/internal/endpoint/redisurl"
 )
 
 // Sleeper is the control broken-redis-sleeper: redis-setnx whose waiters do not poll. A release
@@ -31,7 +31,7 @@ var Sleeper = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		options, err := redisconn.Options(c.Nodes[0], nil)
+		options, err := redisurl.Options(c.Nodes[0], nil)
 		if err != nil {
 			return nil, err
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
 	"github.com/lockchaos/lockchaos/clients/redis"
+	"github.com/lockchaos/lockchaos/internal/endpoint/redisurl"
 )
 
 // WatchdogBlind is the control broken-watchdog-blind: redis-setnx with a renewal every TTL/3
@@ -31,7 +31,7 @@ var WatchdogBlind = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		options, err := redisconn.Options(c.Nodes[0], nil)
+		options, err := redisurl.Options(c.Nodes[0], nil)
 		if err != nil {
 			return nil, err
 		}

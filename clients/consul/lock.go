@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/endpoint/consulurl"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
@@ -150,20 +152,14 @@ func open(c clients.Config) (*lock, error) {
 	// A client asks the agent at its side, which asks whichever server it reaches. Here there
 	// is no agent: a client begins with one server, and tries the next when it can't connect.
 	first := c.Client % len(c.Nodes)
-	order := append(append([]string{}, c.Nodes[first:]...), c.Nodes[:first]...)
-	dial := func(ctx context.Context, network, _ string) (conn net.Conn, err error) {
-		for _, node := range order {
-			d := net.Dialer{Timeout: ttl / 8}
-			if conn, err = d.DialContext(ctx, network, node); err == nil || ctx.Err() != nil {
-				break
-			}
-		}
-		return conn, err
+	order := slices.Concat(c.Nodes[first:], c.Nodes[:first])
+	config, transport, err := consulurl.Config(order, (&net.Dialer{Timeout: ttl / 8}).DialContext)
+	if err != nil {
+		return nil, fmt.Errorf("Consul: %w", err)
 	}
-	var err error
-	l.transport = &http.Transport{DialContext: dial}
-	l.consul, err = api.NewClient(&api.Config{Address: order[0], Scheme: "http",
-		HttpClient: &http.Client{Transport: ends{l.alive, l.transport}}})
+	config.HttpClient.Transport = ends{l.alive, transport}
+	l.transport = transport
+	l.consul, err = api.NewClient(config)
 	if err != nil {
 		return nil, fmt.Errorf("servers of Consul at %s: %w", nodes, err)
 	}

@@ -3,7 +3,6 @@ package nats
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,7 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/lease"
-	"github.com/lockchaos/lockchaos/internal/logins"
+	"github.com/lockchaos/lockchaos/internal/endpoint/natsurl"
 )
 
 // KV is the lock nats-kv.
@@ -65,7 +64,7 @@ type bucket struct {
 // reconnectWait is the pause before a server is tried again that was lost.
 const reconnectWait = 50 * time.Millisecond
 
-func open(_ context.Context, c clients.Config, forever bool) (*bucket, error) {
+func open(ctx context.Context, c clients.Config, forever bool) (*bucket, error) {
 	nodes, ttl := strings.Join(c.Nodes, ","), time.Duration(c.TTL)
 	if len(c.Nodes) == 0 {
 		return nil, errors.New("a lock on NATS needs the addresses of its servers; none were configured")
@@ -74,7 +73,7 @@ func open(_ context.Context, c clients.Config, forever bool) (*bucket, error) {
 		return nil, fmt.Errorf("NATS at %s: a TTL of %v; a key lives for a second or more, configure at least one",
 			nodes, ttl)
 	}
-	conn, err := natsgo.Connect("nats://"+strings.Join(c.Nodes, ",nats://"),
+	conn, err := natsurl.Connect(ctx, c.Nodes, nil,
 		natsgo.MaxReconnects(-1), natsgo.ReconnectWait(reconnectWait), natsgo.ReconnectJitter(reconnectWait/2, 0),
 		natsgo.RetryOnFailedConnect(true),
 		natsgo.ReconnectBufSize(-1), // what can't be sent now is not sent later
@@ -99,9 +98,6 @@ func wholeSeconds(d time.Duration) time.Duration {
 
 func (b *bucket) String() string { return "NATS at " + b.nodes }
 
-// subject is where the bucket keeps a key.
-func subject(key string) string { return "$KV." + logins.NATSBucket + "." + key }
-
 // write writes the key's value at the revision that it must have, and returns
 // the new one. 0: the key must not be there.
 func (b *bucket) write(ctx context.Context, key, value string, at uint64, headers natsgo.Header,
@@ -109,7 +105,7 @@ func (b *bucket) write(ctx context.Context, key, value string, at uint64, header
 	if headers == nil {
 		headers = natsgo.Header{}
 	}
-	ack, err := b.js.PublishMsg(ctx, &natsgo.Msg{Subject: subject(key), Data: []byte(value), Header: headers},
+	ack, err := b.js.PublishMsg(ctx, &natsgo.Msg{Subject: natsurl.Subject(key), Data: []byte(value), Header: headers},
 		append(options, jetstream.WithExpectLastSequencePerSubject(at), jetstream.WithRetryAttempts(0))...)
 	if err != nil {
 		return 0, outcome(err)
@@ -139,77 +135,36 @@ func (b *bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	if b.stream != nil {
 		return b.stream, nil
 	}
-	stream, err := b.js.Stream(ctx, "KV_"+logins.NATSBucket)
+	stream, err := b.js.Stream(ctx, natsurl.Stream)
 	if err == nil {
 		b.stream = stream
 	}
 	return stream, err
 }
 
-// message is the newest message of a key. Its revision is 0 where there is
-// none; ended: it says that the key is gone.
-type message struct {
-	value    string
-	revision uint64
-	ended    bool
-}
-
-func newest(value []byte, revision uint64, header natsgo.Header) message {
-	return message{string(value), revision, header.Get("KV-Operation") != "" || header.Get("Nats-Marker-Reason") != ""}
-}
-
 // nearest asks whichever server answers, as the library's Get does: it may lag behind.
-func (b *bucket) nearest(ctx context.Context, key string) (message, error) {
+func (b *bucket) nearest(ctx context.Context, key string) (natsurl.Message, error) {
 	stream, err := b.open(ctx)
 	if err != nil {
-		return message{}, fmt.Errorf("look the bucket up: %w", err)
+		return natsurl.Message{}, fmt.Errorf("look the bucket up: %w", err)
 	}
-	m, err := stream.GetLastMsgForSubject(ctx, subject(key))
+	m, err := stream.GetLastMsgForSubject(ctx, natsurl.Subject(key))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
-		return message{ended: true}, nil
+		return natsurl.Message{Ended: true}, nil
 	case err != nil:
-		return message{}, fmt.Errorf("look the key up: %w", err)
+		return natsurl.Message{}, fmt.Errorf("look the key up: %w", err)
 	}
-	return newest(m.Data, m.Sequence, m.Header), nil
+	return natsurl.Newest(m.Data, m.Sequence, m.Header), nil
 }
 
-// leading asks the stream's leader, which has every write that was answered; one that has
-// been deposed, and does not know it, answers too. The library has no call for it
-// (https://docs.nats.io/reference/reference-protocols/nats_api_reference, STREAM.MSG.GET).
-func (b *bucket) leading(ctx context.Context, key string) (message, error) {
-	question, err := json.Marshal(map[string]string{"last_by_subj": subject(key)})
+// leading asks the stream's leader, which has every write that was answered.
+func (b *bucket) leading(ctx context.Context, key string) (natsurl.Message, error) {
+	m, err := natsurl.Leading(ctx, b.conn, key)
 	if err != nil {
-		return message{}, err
+		err = fmt.Errorf("look the key up at the leader: %w", err)
 	}
-	reply, err := b.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET.KV_"+logins.NATSBucket, question)
-	if err != nil {
-		return message{}, fmt.Errorf("look the key up at the leader: %w", err)
-	}
-	var answer struct {
-		Error   *jetstream.APIError
-		Message struct {
-			Seq        uint64
-			Hdrs, Data []byte
-		}
-	}
-	if err := json.Unmarshal(reply.Data, &answer); err != nil {
-		return message{}, fmt.Errorf("look the key up at the leader: %w", err)
-	}
-	if e := answer.Error; e != nil {
-		if e.ErrorCode == jetstream.JSErrCodeMessageNotFound {
-			return message{ended: true}, nil
-		}
-		return message{}, fmt.Errorf("look the key up at the leader: %w", e)
-	}
-	m := answer.Message
-	var header natsgo.Header
-	if len(m.Hdrs) > 0 {
-		if header, err = natsgo.DecodeHeadersMsg(m.Hdrs); err != nil {
-			return message{}, fmt.Errorf("look the key up at the leader: %w", err)
-		}
-	}
-	return newest(m.Data, m.Seq, header), nil
+	return m, err
 }
 
 // Take creates the key where there is none, or where the newest message says that it has ended.
@@ -218,10 +173,10 @@ func (b *bucket) Take(ctx context.Context, key, owner string) (int64, error) {
 	if err != nil {
 		return 0, err // nothing was written
 	}
-	if !m.ended {
+	if !m.Ended {
 		return 0, clients.ErrNotHeld
 	}
-	revision, err := b.write(ctx, key, owner, m.revision, nil, jetstream.WithMsgTTL(b.expiry))
+	revision, err := b.write(ctx, key, owner, m.Revision, nil, jetstream.WithMsgTTL(b.expiry))
 	if err == nil {
 		b.note(owner, revision)
 	}
@@ -270,10 +225,10 @@ func (b *bucket) change(ctx context.Context, key, owner string, created int64,
 		switch {
 		case err != nil:
 			return err
-		case (m.ended || m.value != owner) && (m.revision == 0 || m.revision >= at):
+		case (m.Ended || m.Value != owner) && (m.Revision == 0 || m.Revision >= at):
 			return clients.ErrNotHeld
 		}
-		at = max(at, m.revision)
+		at = max(at, m.Revision)
 		if err := clients.Wait(ctx, settle); err != nil {
 			return fmt.Errorf("the leader refused the write of a key that is ours, again and again: %w", err)
 		}
@@ -302,7 +257,7 @@ func (b *bucket) Give(ctx context.Context, key, owner string, created int64) err
 // new hold that it is lost.
 func (b *bucket) Held(ctx context.Context, key, owner string, _ int64) error {
 	m, err := b.leading(ctx, key)
-	if err == nil && (m.ended || m.value != owner) {
+	if err == nil && (m.Ended || m.Value != owner) {
 		err = clients.ErrNotHeld
 	}
 	return err

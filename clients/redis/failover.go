@@ -11,7 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
+	"github.com/lockchaos/lockchaos/internal/endpoint/redisurl"
 	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
@@ -41,7 +41,7 @@ func openFailover(_ context.Context, c clients.Config) (clients.Lock, error) {
 		return nil, err
 	}
 	l.addr = "the primary that the sentinels " + strings.Join(c.Nodes, ",") + " name"
-	plain := redisconn.Usual()
+	plain := redisurl.Usual()
 	answer := min(max(l.ttl/2, l.grace), longestAnswer)
 	l.client = goredis.NewFailoverClient(&goredis.FailoverOptions{
 		MasterName: logins.RedisPrimary, SentinelAddrs: c.Nodes,

@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/cutter"
 	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
+	"github.com/lockchaos/lockchaos/internal/endpoint/redisurl"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
@@ -60,7 +61,7 @@ func open(c clients.Config, how Algorithm) (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, err := redisconn.Options(l.addr, l.cutter.Dial)
+	options, err := redisurl.Options(l.addr, l.cutter.Dial)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients"
-	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
+	"github.com/lockchaos/lockchaos/internal/endpoint/redisurl"
 )
 
 // Watchdog is the lock redis-watchdog: redis-setnx with a lease that is renewed every
@@ -67,7 +67,7 @@ func openWatchdog(c clients.Config, how Algorithm) (*watchdog, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, err := redisconn.Options(c.Nodes[0], nil)
+	options, err := redisurl.Options(c.Nodes[0], nil)
 	if err != nil {
 		return nil, err
 	}

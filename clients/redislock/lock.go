@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
+	"github.com/lockchaos/lockchaos/internal/endpoint/redisurl"
 )
 
 // Redislock is the lock redislock.
@@ -45,7 +46,7 @@ func open(_ context.Context, c clients.Config) (clients.Lock, error) {
 	if ttl < time.Millisecond {
 		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", c.Nodes[0], ttl)
 	}
-	options, err := redisconn.Options(c.Nodes[0], nil)
+	options, err := redisurl.Options(c.Nodes[0], nil)
 	if err != nil {
 		return nil, err
 	}

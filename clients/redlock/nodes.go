@@ -9,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
+	"github.com/lockchaos/lockchaos/internal/endpoint/redisurl"
 )
 
 // node is one of the servers.
@@ -26,7 +27,7 @@ end
 return 0`)
 
 func newNode(addr string, timeout time.Duration) (node, error) {
-	options, err := redisconn.Options(addr, nil)
+	options, err := redisurl.Options(addr, nil)
 	if err != nil {
 		return node{}, err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/redisconn"
+	"github.com/lockchaos/lockchaos/internal/endpoint/redisurl"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
@@ -56,7 +57,7 @@ func open(_ context.Context, c clients.Config) (clients.Lock, error) {
 		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}
 	var pools []syncredis.Pool
 	for i, addr := range c.Nodes {
-		options, err := redisconn.Options(addr, nil)
+		options, err := redisurl.Options(addr, nil)
 		if err != nil {
 			return nil, err
 		}

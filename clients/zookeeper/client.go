@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -12,13 +13,14 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/endpoint/zkurl"
 )
 
 // client is what the locks of this package have in common: a session at a time,
 // and what was held under it.
 type client struct {
-	nodes []string
-	ttl   time.Duration // session timeout that is asked for
+	servers *zkurl.Servers
+	ttl     time.Duration // session timeout that is asked for
 	// keeps: the client watches over its session by its own clock.
 	keeps  bool
 	lost   chan clients.Loss
@@ -47,7 +49,11 @@ func newClient(ctx context.Context, c clients.Config, keeps bool) (*client, erro
 		return nil, fmt.Errorf("ZooKeeper at %s: a session timeout (TTL) of %v; configure %v or more",
 			strings.Join(c.Nodes, ","), ttl, minTTL)
 	}
-	made := &client{nodes: c.Nodes, ttl: time.Duration(c.TTL), keeps: keeps, lost: make(chan clients.Loss, 16),
+	servers, err := zkurl.Open(c.Nodes, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ZooKeeper: %w", err)
+	}
+	made := &client{servers: servers, ttl: time.Duration(c.TTL), keeps: keeps, lost: make(chan clients.Loss, 16),
 		opened: c.Open,
 		closed: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(ctx, openPatience)
@@ -139,7 +145,7 @@ func (c *client) own(g clients.Grant) (*hold, error) {
 	return h, nil
 }
 
-func (c *client) at() string { return strings.Join(c.nodes, ",") }
+func (c *client) at() string { return strings.Join(c.servers.Names, ",") }
 
 // attempts makes attempts at an acquire until ctx is done.
 func (c *client) attempts(ctx context.Context, key string, attempt func() (clients.Grant, error)) (clients.Grant,
@@ -170,7 +176,7 @@ func ask[T any](ctx context.Context, s *session, call func(*zk.Conn) (T, error))
 	}
 	result := make(chan answer, 1)
 	s.client.background.Go(func() {
-		v, err := call(s.conn)
+		v, err := call(s.connection())
 		result <- answer{v, err}
 	})
 	var none T
@@ -213,15 +219,22 @@ func cutOff(err error) bool {
 // that "a" is no part of "a/b".
 func directory(root, key string) string { return root + "/key-" + url.PathEscape(key) }
 
-// makeDirectory creates the znodes of a path that are not there yet. They stay.
+// makeDirectory creates the znodes of a path that are not there yet. They stay. It asks nothing of
+// those that are there: who may use one need not have the right to make it.
 func (s *session) makeDirectory(ctx context.Context, dir string) error {
-	path := ""
-	for _, part := range strings.Split(dir, "/")[1:] {
-		path += "/" + part
-		_, err := again(ctx, s, func(c *zk.Conn) (string, error) { return c.Create(path, nil, 0, everyone) })
-		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			return fmt.Errorf("create %s: %w", path, err)
+	create := func() error {
+		_, err := again(ctx, s, func(c *zk.Conn) (string, error) { return c.Create(dir, nil, 0, everyone) })
+		return err
+	}
+	err := create()
+	if errors.Is(err, zk.ErrNoNode) {
+		if err = s.makeDirectory(ctx, path.Dir(dir)); err != nil {
+			return err
 		}
+		err = create()
+	}
+	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		return fmt.Errorf("create %s: %w", dir, err)
 	}
 	return nil
 }

@@ -40,10 +40,11 @@ type hold struct {
 // connect begins a session. The library connects in the background.
 func (c *client) connect() (*session, error) {
 	s := &session{client: c, up: make(chan struct{}), done: make(chan struct{}), holds: map[*hold]bool{}}
-	s.wire = &wire{patience: c.ttl / 3, opened: c.opened, links: map[*link]bool{}}
+	s.wire = &wire{patience: c.ttl / 3, dials: c.servers.Dial, opened: c.opened, links: map[*link]bool{}}
 	// Until the connection is returned, events find a session without one: they wait for it.
 	s.mu.Lock()
-	conn, _, err := zk.Connect(c.nodes, c.ttl, zk.WithDialer(s.wire.dial), zk.WithEventCallback(s.hear),
+	conn, _, err := zk.Connect(c.servers.Names, c.ttl, zk.WithDialer(s.wire.dial),
+		zk.WithHostProvider(c.servers.Provider()), zk.WithEventCallback(s.hear),
 		zk.WithLogger(silence{}), zk.WithLogInfo(false))
 	s.conn = conn
 	s.mu.Unlock()
@@ -64,10 +65,35 @@ func (s *session) hear(e zk.Event) {
 	switch {
 	case e.Type != zk.EventSession:
 	case e.State == zk.StateHasSession:
-		s.first.Do(func() { close(s.up) })
+		s.first.Do(s.begin)
 	case e.State == zk.StateExpired:
 		s.end("the session expired")
 	}
+}
+
+// begin has the session used, after a login where the addresses name a user.
+func (s *session) begin() {
+	if !s.client.servers.LogsIn() {
+		close(s.up)
+		return
+	}
+	s.client.background.Go(func() {
+		_, err := again(context.Background(), s, func(c *zk.Conn) (struct{}, error) {
+			return struct{}{}, s.client.servers.LogIn(c)
+		})
+		if err != nil {
+			s.end("the login was refused: " + err.Error())
+			return
+		}
+		close(s.up)
+	})
+}
+
+// connection is the library's. It waits until there is one.
+func (s *session) connection() *zk.Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn
 }
 
 // end marks the session as over, tells of what was held under it (unless why is

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/lockchaos/lockchaos/clients"
 )
 
@@ -18,6 +20,7 @@ import (
 type wire struct {
 	patience time.Duration // for the answer to the first message
 	granted  atomic.Int64  // timeout of the session, ns
+	dials    zk.Dialer
 	opened   func(clients.Session)
 
 	mu    sync.Mutex
@@ -28,7 +31,7 @@ type wire struct {
 var errCut = errors.New("the session was given up")
 
 func (w *wire) dial(network, addr string, limit time.Duration) (net.Conn, error) {
-	conn, err := net.DialTimeout(network, addr, limit)
+	conn, err := w.dials(network, addr, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,11 @@ func TestExternalDocs(t *testing.T) {
 	if !strings.Contains(string(page), "ACL SETUSER me on >PASSWORD "+probetest.RedisRights+"\n") {
 		t.Errorf("it does not name the rights of Redis' user: %s", probetest.RedisRights)
 	}
+	for _, rights := range []string{`"` + strings.Join(probetest.NATSRights, `", "`) + `"`, strings.ReplaceAll(probetest.ConsulRights, "\n", "\n    ")} {
+		if !strings.Contains(string(page), strings.TrimSpace(rights)) {
+			t.Errorf("it does not name the rights of a user: %s", rights)
+		}
+	}
 	start := map[string]func(t *testing.T, ca *authority.Authority, name string) (port string){
 		"6380": func(t *testing.T, ca *authority.Authority, name string) string {
 			return probetest.Redis(t, ca, name, authority.Good)
@@ -33,6 +38,15 @@ func TestExternalDocs(t *testing.T) {
 		"2379": func(t *testing.T, ca *authority.Authority, name string) string { return probetest.Etcd(t, ca, name) },
 		"5432": func(t *testing.T, ca *authority.Authority, name string) string {
 			return probetest.Postgres(t, ca, name)
+		},
+		"4222": func(t *testing.T, ca *authority.Authority, name string) string {
+			return probetest.NATS(t, ca, name, authority.Good)
+		},
+		"8501": func(t *testing.T, ca *authority.Authority, name string) string {
+			return probetest.Consul(t, ca, name, false)
+		},
+		"2281": func(t *testing.T, ca *authority.Authority, name string) string {
+			return probetest.ZooKeeper(t, ca, name)
 		},
 		"3306": func(t *testing.T, ca *authority.Authority, name string) string { return probetest.MariaDB(t, ca, name) },
 	}
@@ -56,7 +70,7 @@ func TestExternalDocs(t *testing.T) {
 			}
 			at := serve(t, ca, name)
 			cmd := exec.Command("sh", "-c", line+" --connect-to "+name+":"+port+"=127.0.0.1:"+at)
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "MY_PASSWORD="+probetest.Secret)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "MY_PASSWORD="+probetest.Secret, "MY_TOKEN="+probetest.Token)
 			text, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(text), "create-if-absent  holds") || strings.Contains(string(text), probetest.Secret) {
 				t.Errorf("%s: exit status %d, want %d\n%s", line, cmd.ProcessState.ExitCode(), exit.OK, text)

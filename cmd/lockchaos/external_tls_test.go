@@ -142,6 +142,60 @@ func TestExternalS3TLS(t *testing.T) {
 		"--connect-to", "s3.test:"+port+"=127.0.0.1:"+port)
 }
 
+// A NATS server with TLS, under its real name: with a password, and with a file of credentials that
+// is named as it lies here.
+func TestExternalNATSTLS(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	port := probetest.NATS(t, ca, "nats.test", authority.Good)
+	signed, creds := probetest.NATSByCreds(t, ca, "nats.test")
+	here, err := os.Getwd()
+	if err == nil {
+		creds, err = filepath.Rel(here, creds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ nodes, port string }{
+		"password":    {"nats=tls://me:${MY_PASSWORD}@nats.test:" + port, port},
+		"credentials": {"nats=tls://nats.test:" + signed + "?creds=" + creds, signed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sealedRun(t, []string{"nats-kv/none/fenced"}, "--nodes", c.nodes, "--cacert", ca.File,
+				"--connect-to", "nats.test:"+c.port+"=127.0.0.1:"+c.port)
+		})
+	}
+}
+
+// A Consul with TLS and ACLs, under its real name.
+func TestExternalConsulTLS(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	port := probetest.Consul(t, ca, "consul.test", false)
+	sealedRun(t, []string{"consul-session/none/fenced", "consul-semaphore/none/unfenced"}, "--nodes", "consul=https://:${MY_TOKEN}@consul.test:"+port,
+		"--cacert", ca.File, "--connect-to", "consul.test:"+port+"=127.0.0.1:"+port)
+}
+
+// A ZooKeeper with TLS, clients' certificates and users, under its real name: locks have no right
+// but under their own znode.
+func TestExternalZooKeeperTLS(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	port := probetest.ZooKeeper(t, ca, "zk.test")
+	cert, key := ca.Issue(t, "me")
+	sealedRun(t, []string{"zookeeper/none/fenced"}, "--nodes", "zookeeper=zks://me:${MY_PASSWORD}@zk.test:"+port, "--cacert", ca.File,
+		"--cert", cert, "--key", key, "--connect-to", "zk.test:"+port+"=127.0.0.1:"+port)
+}
+
 // sealedRun runs scenarios where all that is written down must be without the password, and each
 // comes out as expected, with grants.
 func sealedRun(t *testing.T, scenarios []string, where ...string) {
@@ -149,7 +203,7 @@ func sealedRun(t *testing.T, scenarios []string, where ...string) {
 	lockchaos := program(t)
 	decided.Run(t, func() {
 		out := t.TempDir()
-		code, text := said(t, []string{"MY_PASSWORD=" + probetest.Secret}, lockchaos, append(append([]string{"run", "--runtime", "external", "--out", out},
+		code, text := said(t, []string{"MY_PASSWORD=" + probetest.Secret, "MY_TOKEN=" + probetest.Token}, lockchaos, append(append([]string{"run", "--runtime", "external", "--out", out},
 			scenarios...), where...)...)
 		unwritten(t, out, text)
 		checkDecided(code, text)
@@ -172,7 +226,7 @@ func checkDecided(code int, text string) {
 // unwritten holds a run to have written the password nowhere, in whatever form.
 func unwritten(t *testing.T, out, text string) {
 	t.Helper()
-	for _, secret := range []string{probetest.Secret, "pass%2Fword"} {
+	for _, secret := range []string{probetest.Secret, "pass%2Fword", probetest.Token} {
 		if strings.Contains(text, secret) {
 			t.Error("the password is on the screen")
 		}
@@ -213,6 +267,19 @@ func TestExternalTLSErrors(t *testing.T) {
 		if made, _ := os.ReadDir(dir); len(made) > 0 || strings.Contains(errs.String(), ":x@") {
 			t.Errorf("%s: something ran, or a password is told: %v\n%s", name, made, errs.String())
 		}
+	}
+}
+
+// A node of a Redis Cluster is refused before anything has run.
+func TestExternalRedisCluster(t *testing.T) {
+	t.Parallel()
+	port := probetest.RedisCluster(t)[0]
+	var out, errs strings.Builder
+	dir := t.TempDir()
+	code := execute(t.Context(), []string{"run", "redis-setnx/none/unfenced", "--runtime", "external", "--nodes", "redis=127.0.0.1:" + port,
+		"--out", dir}, &out, &errs)
+	if made, _ := os.ReadDir(dir); code != exit.Failed || len(made) > 0 || !strings.Contains(errs.String(), "which sends clients on to 127.0.0.1:") {
+		t.Errorf("exit status %d, %v\n%s%s", code, made, out.String(), errs.String())
 	}
 }
 

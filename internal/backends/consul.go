@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/internal/endpoint/consulurl"
 )
 
 const (
@@ -43,7 +45,8 @@ var consul = Kind{
 		"Consul keeps a session for up to twice its TTL, and longer after a new leader was elected. Its shortest TTL, 10 s by default, is set to 1 s.",
 		"Its servers tell of each other every 200 ms instead of every second, and elect a leader after about a second without.",
 	},
-	TTL: 2 * time.Second,
+	Alone: true,
+	TTL:   2 * time.Second,
 	// the lock-delay, 15 s if it is not set, and 5 s after which the library
 	// asks again that has met it
 	Slack:    20 * time.Second,
@@ -113,35 +116,49 @@ func (n *Node) awaitConsulServer(ctx context.Context) error {
 			return err
 		}
 		n.Version = self.Config.Version
-		var keys []string
-		return askConsul(ctx, n.Addr, http.MethodGet, "kv/?keys&consistent", &keys)
+		return askConsul(ctx, n.Addr, http.MethodGet, "kv/"+readyKey+"?consistent", nil)
 	})
 }
 
 // askConsul asks a server for something of its HTTP API. Where there is
 // nothing, which it answers with 404, the answer stays as it is.
 func askConsul(ctx context.Context, addr, method, what string, answer any) error {
-	at := "http://" + addr + "/v1/" + what
+	return requestConsul(ctx, addr, method, what, func(body io.Reader) error {
+		if answer == nil {
+			return nil
+		}
+		return json.NewDecoder(io.LimitReader(body, maxBulk)).Decode(answer)
+	})
+}
+
+// requestConsul makes a request of a server, over a connection of its own, and has what it answers
+// read, if there is anything.
+func requestConsul(ctx context.Context, addr, method, what string, read func(io.Reader) error) error {
+	config, transport, err := consulurl.Config([]string{addr}, nil)
+	if err != nil {
+		return err
+	}
+	defer transport.CloseIdleConnections()
+	at := config.Scheme + "://" + config.Address + "/v1/" + what
 	request, err := http.NewRequestWithContext(ctx, method, at, nil)
 	if err != nil {
 		return err
 	}
-	reply, err := direct.Do(request)
+	request.Header.Set("X-Consul-Token", config.Token)
+	reply, err := config.HttpClient.Do(request)
 	if err != nil {
 		return err
 	}
 	defer reply.Body.Close()
-	body := io.LimitReader(reply.Body, maxBulk)
-	switch {
-	case reply.StatusCode == http.StatusNotFound:
-		return nil
-	case reply.StatusCode != http.StatusOK:
-		said, _ := io.ReadAll(body)
-		return fmt.Errorf("%s: %s: %s", at, reply.Status, bytes.TrimSpace(said))
-	case answer == nil:
-		return nil
+	switch reply.StatusCode {
+	case http.StatusOK:
+		err = read(reply.Body)
+	case http.StatusNotFound:
+	default:
+		said, _ := io.ReadAll(io.LimitReader(reply.Body, maxBulk))
+		err = fmt.Errorf("%s: %s", reply.Status, bytes.TrimSpace(said))
 	}
-	if err := json.NewDecoder(body).Decode(answer); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
 	return nil
@@ -163,24 +180,22 @@ func voteConsul(ctx context.Context, s *Service, n *Node) (string, error) {
 
 // consulRequests adds up what the prometheus metrics tell of requests to the HTTP API.
 func consulRequests(ctx context.Context, addr string) (sum int64, err error) {
-	body, err := get(ctx, "http://"+addr+"/v1/agent/metrics?format=prometheus")
-	if err != nil {
-		return 0, err
-	}
-	defer body.Close()
-	lines := bufio.NewScanner(io.LimitReader(body, 16*maxBulk))
-	for lines.Scan() {
-		line := lines.Text()
-		if !strings.HasPrefix(line, "consul_api_http_count") {
-			continue
+	err = requestConsul(ctx, addr, http.MethodGet, "agent/metrics?format=prometheus", func(body io.Reader) error {
+		lines := bufio.NewScanner(io.LimitReader(body, 16*maxBulk))
+		for lines.Scan() {
+			line := lines.Text()
+			if !strings.HasPrefix(line, "consul_api_http_count") {
+				continue
+			}
+			n, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+			if err != nil {
+				return fmt.Errorf("metrics: %q: %w", line, err)
+			}
+			sum += int64(n)
 		}
-		n, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
-		if err != nil {
-			return 0, fmt.Errorf("metrics: %q: %w", line, err)
-		}
-		sum += int64(n)
-	}
-	return sum, lines.Err()
+		return lines.Err()
+	})
+	return sum, err
 }
 
 // expireConsul destroys the client's sessions, as an operator would.

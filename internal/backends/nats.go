@@ -14,7 +14,7 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/lockchaos/lockchaos/internal/logins"
+	"github.com/lockchaos/lockchaos/internal/endpoint/natsurl"
 )
 
 const (
@@ -45,6 +45,7 @@ var nats = Kind{
 		"JetStream keeps the keys on all three servers. It elects a new leader 4 to 9 s after it has lost one, which can't be set.",
 		"Keys expire by the servers' clock on the wall, looked at once a second.",
 	},
+	Alone:     true,
 	TTL:       2 * time.Second,
 	WallClock: true,
 	// expiry is looked at once a second, and a time to live is made whole seconds
@@ -89,6 +90,12 @@ func awaitNATS(ctx context.Context, nodes []*Node) error {
 // cluster, and its JetStream has caught up. It learns the version.
 func (n *Node) awaitNATSServer(ctx context.Context) error {
 	return n.await(ctx, func(ctx context.Context) error {
+		if n.lent { // what it says of its health is for its operator
+			return n.connectNATS(ctx, func(conn *natsgo.Conn) error {
+				n.Version = conn.ConnectedServerVersion()
+				return nil
+			})
+		}
 		var about struct{ Version string }
 		if err := n.askNATS(ctx, "varz", &about); err != nil {
 			return err
@@ -119,27 +126,27 @@ func askNATS(ctx context.Context, host, what string, answer any) error {
 
 // makesBucket makes the bucket, or finds it.
 func (n *Node) makesBucket(ctx context.Context) error {
-	conn, err := natsgo.Connect("nats://" + n.Addr)
+	return n.connectNATS(ctx, func(conn *natsgo.Conn) error {
+		_, err := natsurl.Bucket(ctx, conn)
+		return err
+	})
+}
+
+// connectNATS does something with a connection to the server.
+func (n *Node) connectNATS(ctx context.Context, do func(*natsgo.Conn) error) error {
+	conn, err := natsurl.Connect(ctx, []string{n.Addr}, nil)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return err
-	}
-	_, err = js.CreateOrUpdateKeyValue(ctx, NATSConfig(len(n.kind.Nodes)))
-	return err
-}
-
-// NATSConfig is the bucket on so many servers: a key may have a time to live,
-// and a marker says for a second that it has ended.
-func NATSConfig(replicas int) jetstream.KeyValueConfig {
-	return jetstream.KeyValueConfig{Bucket: logins.NATSBucket, Replicas: replicas, LimitMarkerTTL: time.Second}
+	return do(conn)
 }
 
 // voteNATS: the leader of the bucket is who all writes go through. A server says so of itself.
 func voteNATS(ctx context.Context, _ *Service, n *Node) (string, error) {
+	if n.lent {
+		return n.leadsBucket(ctx)
+	}
 	var all struct {
 		Accounts []struct {
 			Streams []struct {
@@ -153,12 +160,31 @@ func voteNATS(ctx context.Context, _ *Service, n *Node) (string, error) {
 	}
 	for _, account := range all.Accounts {
 		for _, s := range account.Streams {
-			if s.Name == "KV_"+logins.NATSBucket && s.Cluster.Leader == n.Name {
+			if s.Name == natsurl.Stream && s.Cluster.Leader == n.Name {
 				return n.Name, nil
 			}
 		}
 	}
 	return "", nil
+}
+
+// leadsBucket asks, as any client may, for the leader's name, which any server tells.
+func (n *Node) leadsBucket(ctx context.Context) (leader string, err error) {
+	err = n.connectNATS(ctx, func(conn *natsgo.Conn) error {
+		js, err := jetstream.New(conn)
+		if err != nil {
+			return err
+		}
+		stream, err := js.Stream(ctx, natsurl.Stream)
+		if err != nil {
+			return err
+		}
+		if c := stream.CachedInfo().Cluster; c != nil && c.Leader == conn.ConnectedServerName() {
+			leader = n.Name
+		}
+		return nil
+	})
+	return leader, err
 }
 
 // natsRequests asks for the messages that clients have sent.

@@ -39,6 +39,7 @@ type Node struct {
 	kind     Kind
 	standIn  *standIn // what runs in place of the real server
 	guest    bool     // it ran already, and whoever started it ends it
+	lent     bool     // it is somebody else's, set up as they like
 	ownLogin bool     // the lock logs in as it likes
 	task     Task     // what it runs, in the folder data
 	data     string

@@ -91,7 +91,7 @@ func (n *Node) forget(ctx context.Context) error {
 // a PING, a member of etcd or ZooKeeper as one that has joined the others again,
 // PostgreSQL a query after its recovery. It is bounded as the service's own start is.
 func (n *Node) Await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer again within %v", startLimit))
+	ctx, cancel := starting(ctx)
 	defer cancel()
 	return n.kind.back(n, ctx)
 }

@@ -55,9 +55,14 @@ type Service struct {
 // took over 30 s, as three Java machines do that start side by side.
 const startLimit = 2 * time.Minute
 
+// starting is a context that ends when a service has had its time to start.
+func starting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer within %v", startLimit))
+}
+
 // Start brings a service up on hosts that it adds to the network, and returns when it answers.
 func Start(ctx context.Context, network *hosts.Network, spec Spec) (*Service, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer within %v", startLimit))
+	ctx, cancel := starting(ctx)
 	defer cancel()
 	s := &Service{Name: spec.Service}
 	if spec.Service == "" {
@@ -103,7 +108,7 @@ func attach(k Kind, spec Spec) (nodes []*Node, err error) {
 			return nil, fmt.Errorf("its node %s is not among those that run already", n.Name)
 		}
 		a := spec.Attached[i]
-		node := &Node{Name: n.Name, Process: a.Process, spec: n, guest: true, ownLogin: spec.OwnLogin}
+		node := &Node{Name: n.Name, Process: a.Process, spec: n, guest: true, lent: spec.Lent, ownLogin: spec.OwnLogin}
 		node.settle(a.Host, spec.Logs)
 		node.Addr = cmp.Or(a.Address, node.Addr)
 		nodes = append(nodes, node)

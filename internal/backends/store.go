@@ -51,7 +51,7 @@ type Store struct {
 // StartStore starts the protected resource on a host of its own, after its
 // engine, and returns when it answers.
 func StartStore(ctx context.Context, network *hosts.Network, spec StoreSpec) (*Store, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not answer within %v", startLimit))
+	ctx, cancel := starting(ctx)
 	defer cancel()
 	s := &Store{}
 	if spec.Engine != sqliteEngine && len(spec.At) == 0 {

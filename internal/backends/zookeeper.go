@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/lockchaos/lockchaos/internal/endpoint"
+	"github.com/lockchaos/lockchaos/internal/endpoint/zkurl"
 )
 
 // ZooKeeper's timing. A member is cut off after zooSyncLimit ticks of silence,
@@ -268,7 +271,15 @@ func (n *Node) askZooKeeper(ctx context.Context) (mode string, err error) {
 
 // askFourLetters sends one of the commands that ZooKeeper answers without a session.
 func askFourLetters(ctx context.Context, addr, command string) (string, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	at, err := endpoint.Parse(addr)
+	if err != nil {
+		return "", err
+	}
+	dial, err := at.Dialer(new(net.Dialer).DialContext)
+	if err != nil {
+		return "", err
+	}
+	conn, err := dial(ctx, "tcp", at.HostPort())
 	if err != nil {
 		return "", err
 	}
@@ -285,18 +296,21 @@ func askFourLetters(ctx context.Context, addr, command string) (string, error) {
 // writesZooKeeper creates a znode that is gone with its session, and waits
 // until this member knows what the leader knows.
 func (n *Node) writesZooKeeper(ctx context.Context) error {
-	conn, _, err := zk.Connect([]string{n.Addr}, zooMinSession, zk.WithLogger(silence{}))
+	at, err := endpoint.Parse(n.Addr)
+	if err != nil {
+		return err
+	}
+	servers, err := zkurl.Open([]string{n.Addr}, nil)
+	if err != nil {
+		return err
+	}
+	conn, _, err := zk.Connect(servers.Names, zooMinSession, zk.WithLogger(silence{}), zk.WithDialer(servers.Dial),
+		zk.WithHostProvider(servers.Provider()))
 	if err != nil {
 		return err
 	}
 	result := make(chan error, 1)
-	go func() {
-		_, err := conn.Create("/"+readyKey, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-		if err == nil {
-			_, err = conn.Sync("/" + readyKey)
-		}
-		result <- err
-	}()
+	go func() { result <- writesReady(conn, servers, at.Scheme() != "") }()
 	defer conn.Close()
 	select {
 	case err := <-result:
@@ -304,6 +318,24 @@ func (n *Node) writesZooKeeper(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// writesReady writes what is gone with the session. Where the address is a URL, locks may have no
+// right but under their own znode: lockchaos has written there when it met the server.
+func writesReady(conn *zk.Conn, servers *zkurl.Servers, met bool) error {
+	if servers.LogsIn() {
+		if err := servers.LogIn(conn); err != nil {
+			return err
+		}
+	}
+	const ready = "/" + readyKey
+	if !met {
+		if _, err := conn.Create(ready, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+			return err
+		}
+	}
+	_, err := conn.Sync(ready)
+	return err
 }
 
 // silence is a logger of the library: what goes wrong is in the errors.

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,10 +41,14 @@ const (
 	paramKey    = "key"
 )
 
+// Creds is the parameter that names the file with a NATS user's credentials.
+const Creds = "creds"
+
 // ports are the usual ports of servers, by the schemes that are known.
 var ports = map[string]string{
 	"redis": "6379", "rediss": "6379", "http": "80", "https": "443",
 	"postgres": "5432", "postgresql": "5432", "mysql": "3306", "nats": "4222", "tls": "4222",
+	"zk": "2181", "zks": "2281",
 }
 
 // Parse reads an address. An error does not show the password.
@@ -136,7 +141,7 @@ func (e Endpoint) Param(name string) string {
 // PostgreSQL's clients prefer to if the URL does not say.
 func (e Endpoint) Sealed() bool {
 	switch e.Scheme() {
-	case "rediss", "https", "tls":
+	case "rediss", "https", "tls", "zks":
 		return true
 	case "postgres", "postgresql":
 		return e.Param("sslmode") != "disable"
@@ -163,6 +168,26 @@ func (e Endpoint) With(f Files) Endpoint {
 		}
 	}
 	return e.queried(query)
+}
+
+// Absolute returns the endpoint with whole paths of the files that its URL names, so that processes
+// that start elsewhere find them.
+func (e Endpoint) Absolute() (Endpoint, error) {
+	if e.url == nil {
+		return e, nil
+	}
+	query := e.url.Query()
+	for _, name := range []string{paramCACert, paramCert, paramKey, Creds} {
+		if !query.Has(name) {
+			continue
+		}
+		whole, err := filepath.Abs(query.Get(name))
+		if err != nil {
+			return e, err
+		}
+		query.Set(name, whole)
+	}
+	return e.queried(query), nil
 }
 
 func (e Endpoint) queried(query url.Values) Endpoint {
@@ -198,9 +223,15 @@ func (e Endpoint) URL() string {
 	return e.native().url.String()
 }
 
-func (e Endpoint) native() Endpoint {
+func (e Endpoint) native() Endpoint { return e.Without(paramCACert, paramCert, paramKey) }
+
+// Without returns the endpoint without parameters of its URL's query.
+func (e Endpoint) Without(params ...string) Endpoint {
+	if e.url == nil {
+		return e
+	}
 	query := e.url.Query()
-	for _, name := range []string{paramCACert, paramCert, paramKey} {
+	for _, name := range params {
 		query.Del(name)
 	}
 	return e.queried(query)

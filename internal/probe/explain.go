@@ -47,22 +47,32 @@ func hint(at endpoint.Endpoint, err error) string {
 	if alert, ok := errors.AsType[tls.AlertError](err); ok {
 		return refused(alert)
 	}
-	// what comes over the network as an alert is of another type
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
-		return refused(op.Err)
+	if alert := received(err); alert != nil {
+		return refused(alert)
 	}
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "no server listens there: does it run, and is that its address as this machine sees it?"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "it does not answer in time: is that its address as this machine sees it, and does a firewall let it through?"
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		if at.Sealed() {
 			return "the server hangs up: does it speak TLS at this port, and does it want a client's certificate (--cert, --key)?"
 		}
-		return "the server hangs up: does it want TLS (rediss://, https://)?"
+		return "the server hangs up: does it want TLS (rediss://, https://, tls://, zks://)?"
 	}
 	return ""
+}
+
+// received is the alert that came over the network: its type is another than that of one's own. The
+// error of connecting may be around it.
+func received(err error) error {
+	for op, ok := errors.AsType[*net.OpError](err); ok; op, ok = errors.AsType[*net.OpError](op.Err) {
+		if op.Op == "remote error" {
+			return op.Err
+		}
+	}
+	return nil
 }
 
 // refused is for the alert by which a server ends a handshake.
@@ -70,7 +80,7 @@ func refused(alert error) string {
 	if text := alert.Error(); strings.Contains(text, "certificate") || strings.Contains(text, "unknown certificate authority") {
 		return "the server refuses this client's certificate, or wants one: give --cert and --key of a client that its authority has signed"
 	}
-	return "the server refuses the handshake: do the versions of TLS and the server's settings for clients fit?"
+	return "the server refuses the handshake: does it want a client's certificate (--cert, --key), and do the versions of TLS fit?"
 }
 
 // certificate says what is wrong with a server's certificate; "": nothing is.

@@ -33,7 +33,10 @@ func coded(err error, code string) string {
 	return ""
 }
 
-type postgresServer struct{ conn *pgx.Conn }
+type postgresServer struct {
+	conn    *pgx.Conn
+	connect func(ctx context.Context) (*pgx.Conn, error) // once more
+}
 
 // The user and the database of an address that is host:port alone: those of the locks.
 const (
@@ -54,11 +57,12 @@ func openPostgres(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial)
 	if at.Param("sslmode") == "" && at.Scheme() != "" && config.TLSConfig != nil {
 		return nil, fmt.Errorf("%s: say how TLS is used: sslmode=verify-full, or sslmode=disable", at)
 	}
-	conn, err := pgx.ConnectConfig(ctx, config)
+	connect := func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, config) }
+	conn, err := connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &postgresServer{conn}, nil
+	return &postgresServer{conn, connect}, nil
 }
 
 // table is that of the keys of one probe: lockchaos_abcdefgh.
@@ -128,7 +132,11 @@ func (p *postgresServer) facts(ctx context.Context) ([]Fact, error) {
 	if standby {
 		role.Text, role.Warning = "standby", "a standby takes no locks: give the address of its primary"
 	}
-	facts := []Fact{{Name: "version", Text: "PostgreSQL " + p.conn.PgConn().ParameterStatus("server_version")}, role,
+	pooler, err := p.pooler(ctx)
+	if err != nil {
+		return nil, err
+	}
+	facts := []Fact{{Name: "version", Text: "PostgreSQL " + p.conn.PgConn().ParameterStatus("server_version")}, role, pooler,
 		clockFact(offset, trip), {Name: "round trip", Text: trip.Round(time.Microsecond).String()}}
 	for _, ask := range pgAsks {
 		var value string

@@ -35,12 +35,18 @@ type Service struct {
 	under []string
 	// shares: one connection carries the requests of many clients side by side.
 	shares bool
+	// redirects: a server may be one that sends clients on to others.
+	redirects bool
 	// login reports whether the error says that user or password are wrong, or are needed.
 	login func(error) bool
 }
 
 // services are those that can be probed.
-var services = []Service{redisService, etcdService, postgresService, mariadbService, s3Service}
+var services = []Service{redisService, etcdService, postgresService, mariadbService, s3Service, natsService, consulService,
+	zookeeperService}
+
+// leastServers is the least number of servers of a cluster that goes on without one.
+const leastServers = 3
 
 // Lookup finds the kind of server that runs the program.
 func Lookup(program string) (Service, bool) {
@@ -103,6 +109,9 @@ func (s Service) Meet(ctx context.Context, at endpoint.Endpoint, dial endpoint.D
 		return s.Explain(at, err)
 	}
 	defer one.close()
+	if err := fit(ctx, one); err != nil {
+		return err
+	}
 	for _, begins := range append([]string{""}, s.under...) {
 		if err := rehearse(ctx, one, begins+newKey()); err != nil {
 			return s.Explain(at, err)

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockchaos/lockchaos/internal/endpoint"
+	"github.com/lockchaos/lockchaos/internal/endpoint/redisurl"
 )
 
 var redisService = Service{
@@ -18,8 +18,9 @@ var redisService = Service{
 	Forms:   "redis://USER:PASSWORD@HOST:PORT/DATABASE, or rediss://… with TLS",
 	schemes: []string{"redis", "rediss"},
 	ttl:     time.Second, late: time.Second,
-	open:   openRedis,
-	denied: func(err error) string { return answered(err, "NOPERM") },
+	redirects: true,
+	open:      openRedis,
+	denied:    func(err error) string { return answered(err, "NOPERM") },
 	login: func(err error) bool {
 		return answered(err, "NOAUTH") != "" || answered(err, "WRONGPASS") != "" || answered(err, "ERR AUTH") != ""
 	},
@@ -42,21 +43,11 @@ func (silence) Printf(context.Context, string, ...any) {}
 type redisServer struct{ client *goredis.Client }
 
 func openRedis(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) (server, error) {
-	options := &goredis.Options{Addr: at.HostPort()}
-	if url := at.URL(); url != "" {
-		var err error
-		if options, err = goredis.ParseURL(url); err != nil {
-			return nil, err
-		}
-	}
-	secure, err := at.Dialer(dial)
+	options, err := redisurl.Options(at.Address(), dial)
 	if err != nil {
 		return nil, err
 	}
-	options.Dialer, options.TLSConfig = secure, nil
-	options.Protocol, options.MaxRetries, options.DialerRetries, options.PoolSize = 2, -1, 1, 1
-	options.ContextTimeoutEnabled, options.DisableIdentity = true, true
-	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	options.PoolSize = 1
 	goredis.SetLogger(silence{}) // what goes wrong is in the errors
 	r := &redisServer{goredis.NewClient(options)}
 	if err := r.client.Ping(ctx).Err(); err != nil {

@@ -3,7 +3,6 @@ package probe_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -20,12 +19,7 @@ import (
 const redisName = "redis.test"
 
 // here leads names that end with .test to this machine.
-func here(ctx context.Context, network, addr string) (net.Conn, error) {
-	if host, port, _ := net.SplitHostPort(addr); strings.HasSuffix(host, ".test") {
-		addr = "127.0.0.1:" + port
-	}
-	return new(net.Dialer).DialContext(ctx, network, addr)
-}
+var here = probetest.Here
 
 func parsed(t *testing.T, address string, f endpoint.Files) endpoint.Endpoint {
 	t.Helper()
@@ -106,4 +100,27 @@ func TestProbeRedis(t *testing.T) {
 	if facts, err := service.Facts(ctx, at, here); err == nil || !strings.Contains(err.Error(), "NOPERM") {
 		t.Errorf("%+v %v", facts, err)
 	}
+}
+
+// A node of a Redis Cluster is refused before anything is written, with where it sends clients; it is
+// probed, as a cluster.
+func TestRedisCluster(t *testing.T) {
+	t.Parallel()
+	ports := probetest.RedisCluster(t)
+	service, _ := probe.Lookup("redis")
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+	defer cancel()
+	for i, port := range ports {
+		for _, address := range []string{"redis.test:" + port, "redis://redis.test:" + port} {
+			at := parsed(t, address, endpoint.Files{})
+			for name, look := range map[string]func(context.Context, endpoint.Endpoint, endpoint.Dial) error{"meet": service.Meet, "fits": service.Fits} {
+				err := look(ctx, at, here)
+				if text := fmt.Sprint(err); !strings.Contains(text, "sends clients on to 127.0.0.1:") || strings.Contains(text, ":"+ports[i]+":") ||
+					!strings.Contains(text, "redlock and redsync do not") {
+					t.Errorf("%s %s: %v", name, address, err)
+				}
+			}
+		}
+	}
+	checkFacts(t, ctx, service, parsed(t, "redis.test:"+ports[0], endpoint.Files{}), "mode", "cluster a Redis Cluster sends clients on")
 }

@@ -69,7 +69,7 @@ func redisMode(info map[string]string) Fact {
 	f := Fact{Name: "mode", Text: or(info["redis_mode"], "standalone")}
 	switch f.Text {
 	case "cluster":
-		f.Warning = "a Redis Cluster redirects clients to its other nodes, which lockchaos cannot relay to yet"
+		f.Warning = "a Redis Cluster sends clients on to its other nodes, which --runtime external cannot relay to yet; a failover forgets locks that were granted"
 	case "sentinel":
 		f.Warning = "a sentinel keeps no locks: give the address of its primary, which a failover changes"
 	}

@@ -48,16 +48,7 @@ func Postgres(t testing.TB, ca *authority.Authority, name string, settings ...st
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	data, secret := filepath.Join(dir, "data"), filepath.Join(dir, "secret")
-	own := []string{filepath.Join(dir, "cert"), filepath.Join(dir, "key")} // it may not enter the test's folder
-	for i, from := range []string{cert, key} {
-		text, err := os.ReadFile(from)
-		if err == nil {
-			err = os.WriteFile(own[i], text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	own := copied(t, dir, cert, key)
 	if err := os.WriteFile(secret, []byte(Secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +65,49 @@ func Postgres(t testing.TB, ca *authority.Authority, name string, settings ...st
 		"-c", "unix_socket_directories=", "-c", "ssl=on", "-c", "ssl_cert_file=" + own[0], "-c", "ssl_key_file=" + own[1]}, settings...)...))
 	Start(t, "127.0.0.1:"+port, cmd)
 	serves(t, ca, name, port)
+	return port
+}
+
+// copied copies a certificate and its key to where an ordinary user may read them, who may not
+// enter the test's folder.
+func copied(t testing.TB, dir, cert, key string) (own []string) {
+	t.Helper()
+	for name, from := range map[string]string{"cert": cert, "key": key} {
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{filepath.Join(dir, "cert"), filepath.Join(dir, "key")}
+}
+
+// PgBouncer starts a PgBouncer with TLS before the server at the port, which pools by session,
+// transaction or statement, and returns its port. Its certificate is for the name.
+func PgBouncer(t testing.TB, ca *authority.Authority, name, server, mode string) (port string) {
+	t.Helper()
+	program, err := backends.FindPgBouncer()
+	needed.Be(t, err)
+	cert, key := ca.Issue(t, name)
+	dir, err := os.MkdirTemp("", "lockchaos-pgbouncer-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	own := copied(t, dir, cert, key)
+	port = FreePort(t)
+	users, config := filepath.Join(dir, "users.txt"), filepath.Join(dir, "pgbouncer.ini")
+	for file, text := range map[string]string{users: "\"me\" \"" + Secret + "\"\n", config: "[databases]\n* = host=127.0.0.1 port=" + server +
+		"\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " + port + "\nunix_socket_dir =\nauth_type = scram-sha-256\nauth_file = " + users +
+		"\nserver_tls_sslmode = require\nclient_tls_sslmode = require\nclient_tls_cert_file = " + own[0] + "\nclient_tls_key_file = " + own[1] +
+		"\npool_mode = " + mode + "\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Start(t, "127.0.0.1:"+port, ordinary(t, exec.Command(program, config), dir, users, config, own[0], own[1]))
 	return port
 }
 

@@ -2,6 +2,7 @@
 package probetest
 
 import (
+	"context"
 	"crypto/x509"
 	"net"
 	"os/exec"
@@ -14,6 +15,14 @@ import (
 	"github.com/lockchaos/lockchaos/internal/endpoint/authority"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
+
+// Here connects to this machine where a name ends as no one's does: with .test or .example.
+func Here(ctx context.Context, network, addr string) (net.Conn, error) {
+	if host, port, _ := net.SplitHostPort(addr); strings.HasSuffix(host, ".test") || strings.HasSuffix(host, ".example") {
+		addr = "127.0.0.1:" + port
+	}
+	return new(net.Dialer).DialContext(ctx, network, addr)
+}
 
 // FreePort is a port of this machine that nothing listens on, for now.
 func FreePort(t testing.TB) string {
@@ -81,4 +90,26 @@ func Redis(t testing.TB, ca *authority.Authority, name string, change func(*x509
 		"--user", "reader", "on", ">" + Secret, "~*", "+@read", "+@connection", "--user", "me", "on", ">" + Secret},
 		append(strings.Fields(RedisRights), more...)...)...))
 	return port
+}
+
+// RedisCluster starts a Redis Cluster of three, without TLS and users, and returns their ports.
+func RedisCluster(t testing.TB) (ports []string) {
+	t.Helper()
+	create := []string{"--cluster", "create"}
+	for range 3 {
+		port := FreePort(t)
+		Start(t, "127.0.0.1:"+port, exec.Command(needed.Program(t, "redis-server"), "--port", port, "--bind", "127.0.0.1", "--save", "",
+			"--dir", t.TempDir(), "--cluster-enabled", "yes", "--cluster-port", FreePort(t)))
+		ports, create = append(ports, port), append(create, "127.0.0.1:"+port)
+	}
+	if out, err := exec.Command(needed.Program(t, "redis-cli"), append(create, "--cluster-yes")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, port := range ports {
+		decided.Await(t, "the cluster serves", func() bool {
+			out, _ := exec.Command(needed.Program(t, "redis-cli"), "-p", port, "CLUSTER", "INFO").CombinedOutput()
+			return strings.Contains(string(out), "cluster_state:ok")
+		})
+	}
+	return ports
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,10 +33,6 @@ func ReadServers(f Where) (*Servers, error) {
 	if g.dial, err = f.dialer(); err != nil {
 		return nil, err
 	}
-	files, err := absolute(f.Files)
-	if err != nil {
-		return nil, err
-	}
 	for _, flag := range f.Nodes {
 		name, address, ok := strings.Cut(flag, "=")
 		meant, known := specs[name]
@@ -54,7 +49,7 @@ func ReadServers(f Where) (*Servers, error) {
 			if _, twice := g.nodes[spec.Name]; twice {
 				return nil, fmt.Errorf("--nodes: two addresses of %s", spec.Name)
 			}
-			n, err := g.given(spec, address, files)
+			n, err := g.given(spec, address, f.Files)
 			if err != nil {
 				return nil, fmt.Errorf("--nodes: %s: %w", name, err)
 			}
@@ -112,7 +107,10 @@ func (g *Servers) given(spec backends.NodeSpec, address string, files endpoint.F
 	if err := suitsProgram(at, spec.Program.Name); err != nil {
 		return n, err
 	}
-	at, n.Shown = at.With(files), at.String()
+	n.Shown = at.String()
+	if at, err = at.With(files).Absolute(); err != nil {
+		return n, err
+	}
 	if at.Scheme() != "" {
 		n.Address = at.Address()
 		n.Port, _ = strconv.Atoi(at.Port()) // Parse has looked
@@ -234,19 +232,6 @@ func (f Where) dialer() (endpoint.Dial, error) {
 		}
 		return new(net.Dialer).DialContext(ctx, network, addr)
 	}, nil
-}
-
-// absolute makes the names of files good for processes that start elsewhere.
-func absolute(f endpoint.Files) (endpoint.Files, error) {
-	var errs []error
-	for _, file := range []*string{&f.CACert, &f.Cert, &f.Key} {
-		if *file != "" {
-			var err error
-			*file, err = filepath.Abs(*file)
-			errs = append(errs, err)
-		}
-	}
-	return f, errors.Join(errs...)
 }
 
 // Target is a server that can be probed.

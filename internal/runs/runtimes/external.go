@@ -103,7 +103,19 @@ func (g *Servers) meet(ctx context.Context, n remote.Node) error {
 		return fmt.Errorf("connect: %w; does it run there, and is that the address as this machine sees it?", err)
 	}
 	defer conn.Close()
-	return backends.Speaks(ctx, conn, g.programs[n.Name])
+	program := g.programs[n.Name]
+	if err := backends.Speaks(ctx, conn, program); err != nil {
+		return err
+	}
+	service, known := probe.Lookup(program.Name)
+	if !known {
+		return nil
+	}
+	at, err := endpoint.Parse(n.Shown)
+	if err != nil {
+		return err
+	}
+	return service.Fits(ctx, at, g.dial)
 }
 
 // Traits: it has none.

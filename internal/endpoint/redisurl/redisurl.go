@@ -1,4 +1,6 @@
-package redisconn
+// Package redisurl makes the options of go-redis of addresses: host:port, or
+// rediss://user:password@host:port/database.
+package redisurl
 
 import (
 	"fmt"
