@@ -44,6 +44,8 @@ type op struct {
 	ledgered bool // the ledger has it
 	reaches  bool // it reached the store, or may have
 	pinned   bool // a finding still looks at it, so it must not be used again
+	// a write that was answered in a transaction which is not committed
+	tentative bool
 }
 
 const noBase = -1

@@ -29,6 +29,13 @@ const (
 	KindInFlight = "in-flight"
 )
 
+// The kinds of what transactions did to each other. The kind is empty where none is certain.
+const (
+	// KindReleasedBeforeCommit: the earlier holder gave the lock back while its transaction was
+	// open, and committed afterwards. The lock did what it was asked; the order was wrong.
+	KindReleasedBeforeCommit = "released-before-commit"
+)
+
 // The kinds of a stuck lock. The kind is empty where a probe found it and none of them is certain.
 const (
 	// KindGhost: a live client without a grant occupied the key; its end freed it.

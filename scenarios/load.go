@@ -27,6 +27,8 @@ type Catalogue struct {
 	LockService map[string]string
 	Services    []string
 	Engines     []string // of the store
+	// Transactions are the engines that have transactions, Isolations their isolation levels.
+	Transactions, Isolations []string
 	Faults      []string
 	Moments     []string // at which a fault can strike
 	Workloads   []string

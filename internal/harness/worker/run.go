@@ -106,6 +106,8 @@ func (w *Worker) Do(ctx context.Context, c wire.Command) wire.Reply {
 		return w.release(ctx, c)
 	case "read", "write":
 		return w.access(ctx, c)
+	case "commit":
+		return w.commit(ctx)
 	case "close":
 		return w.timed(func() error { return w.close(ctx) })
 	}
@@ -137,6 +139,9 @@ func (w *Worker) begin(ctx context.Context, c wire.Command) wire.Reply {
 		if w.open.Store != "" {
 			if w.store, err = w.dial(ctx, w.open.Store); err != nil {
 				return fmt.Errorf("open the store: %w", err)
+			}
+			if err := w.isolate(); err != nil {
+				return err
 			}
 		}
 		if watcher, ok := w.lock.(clients.Watcher); ok && watcher.Lost() != nil {
