@@ -13,6 +13,13 @@ const (
 	// KindGrantedDead: one of the two grants was certainly dead when it was
 	// made (dead-grant). A defect of the lock.
 	KindGrantedDead = "granted-dead"
+	// KindSameIdentity: the later grant was made inside the promise of the earlier one, since the
+	// lock took two clients for one, or one for its predecessor under the same name, by a name
+	// that it makes itself. A defect of the lock.
+	KindSameIdentity = "same-identity"
+	// KindConfiguredIdentity: the same, where the lock claims no names of its own making. Two
+	// clients were given one name: the doing of those who configured it.
+	KindConfiguredIdentity = "same-configured-identity"
 	// KindLeaseOverrun: the client outlived its lease, because it was stopped,
 	// cut off or skewed, or too slow. Inherent to leases.
 	KindLeaseOverrun = "lease-overrun"

@@ -30,7 +30,7 @@ func TestTransactions(t *testing.T) {
 	rolledBack := replaced("@60", "", "A commit  [59,61]", "A commit  [59,61] fail")
 	killed := replaced("@60", "", "A commit  [59,61]", "kill A [30,31]\n A exit [31]")
 	unknown := replaced("A commit  [59,61]", "A commit  [59,61] info")
-	unentered := replaced("@60", "", "B write   [24,61]   @70", "B write   [24,61] fail", "B commit  [69,71]", "")
+	unentered := replaced("@60", "")
 	overrun := `
 		A acquire [0,1]
 		A read    [2,3]

@@ -29,9 +29,9 @@ type Catalogue struct {
 	Engines     []string // of the store
 	// Transactions are the engines that have transactions, Isolations their isolation levels.
 	Transactions, Isolations []string
-	Faults      []string
-	Moments     []string // at which a fault can strike
-	Workloads   []string
+	Faults                   []string
+	Moments                  []string // at which a fault can strike
+	Workloads                []string
 	// CheckFault reports whether a fault of a known kind, at a known moment, can
 	// strike its target under the scenario's lock; nil: any can.
 	CheckFault func(s *Scenario, f Fault) error

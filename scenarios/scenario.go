@@ -20,6 +20,9 @@ type Scenario struct {
 	TTL Duration `yaml:"ttl"`
 	// Clients is how many contend; each is a process on a host of its own.
 	Clients int `yaml:"clients"`
+	// Twins is how many of the clients, the first ones, have one identity: the same configured name,
+	// name of the host and number of the process. 0: none.
+	Twins int `yaml:"twins,omitempty"`
 	// Keys is how many lock keys there are; each protects a record of its own in the store.
 	Keys     int      `yaml:"keys"`
 	Store    Store    `yaml:"store"`

@@ -46,7 +46,9 @@ type Opening struct {
 	Store   string           `json:"store"`
 	TTL     int64            `json:"ttl"`
 	Client  int32            `json:"client"`
-	Seed    uint64           `json:"seed"`
+	// Twins: the first so many clients have one identity.
+	Twins int    `json:"twins,omitempty"`
+	Seed  uint64 `json:"seed"`
 	// Decline: the application stops when it knows that its hold is lost (guard "check" or "told").
 	Decline bool `json:"decline"`
 	// Isolation is the level of the transactions that all reads and writes are parts of; empty: of none.

@@ -129,6 +129,7 @@ func (w *Worker) begin(ctx context.Context, c wire.Command) wire.Reply {
 		w.writes = kind.Writes
 		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, Account: w.open.Account, TTL: w.open.TTL,
 			Client: int(w.open.Client), Seed: w.open.Seed,
+			Identity: clients.IdentityOf(int(w.open.Client), w.open.Twins),
 			Renewals: &w.renewals, Opened: w.opened, Adapter: w.open.Adapter})
 		if err != nil {
 			return fmt.Errorf("open %s: %w", kind.Name, err)
