@@ -73,6 +73,7 @@ func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 				late = other
 			}
 			if j.kind = s.rules.commitKind(late); j.kind != "" {
+				j.pattern = PatternReleasedBeforeCommit
 				break // no lease and no stall has a part in it
 			}
 			j.pattern = s.explanations.lostPattern(a, b, w, other)

@@ -84,7 +84,11 @@ func (s *Sweep) judgeStaleRead(k *keyState, saw sawVersion, w writer) {
 		if !later(saw.g, w.g, tokens) {
 			return judgement{}
 		}
-		return judgement{violated: true, kind: s.rules.commitKind(w), severity: Untested}
+		j := judgement{violated: true, kind: s.rules.commitKind(w), severity: Untested, pattern: PatternReleasedBeforeCommit}
+		if j.kind == "" {
+			j.pattern = s.explanations.pairPattern(w.g, saw.g, 0, tokens)
+		}
+		return j
 	}
 	plain, trusting := judged(false), judged(s.rules.tokens)
 	s.findings.record(&staleRead, s.book.keyOf(saw.g), plain, trusting, func(j judgement) *Violation {

@@ -42,10 +42,12 @@ func (s *mariadbSession) begin(ctx context.Context, isolation string) (err error
 }
 
 func (s *mariadbSession) carryOut(ctx context.Context, e *Entry) (done bool, err error) {
-	done = true
-	if e.Write {
+	done, err = true, s.row(ctx, e.Key)
+	switch {
+	case err != nil:
+	case e.Write:
 		done, err = s.write(ctx, e)
-	} else {
+	default:
 		err = s.read(ctx, e)
 	}
 	if err == nil && done {
@@ -64,16 +66,22 @@ func (s *mariadbSession) carryOut(ctx context.Context, e *Entry) (done bool, err
 	return done, nil
 }
 
-// read makes the row, outside of the transaction. Where reads raise the fence they change the row,
-// and so lock it until the transaction ends.
-func (s *mariadbSession) read(ctx context.Context, e *Entry) error {
-	// once only: to insert what is there already waits for transactions that change it
-	if _, known := s.k.rows.Load(e.Key); !known {
-		if _, err := s.k.db.ExecContext(ctx, "INSERT IGNORE INTO registers (`key`) VALUES (?)", e.Key); err != nil {
-			return err
-		}
-		s.k.rows.Store(e.Key, true)
+// row makes a key's row, outside of the transaction. It does so once only, since to insert what is
+// there already waits for the transactions that change it.
+func (s *mariadbSession) row(ctx context.Context, key string) error {
+	if _, known := s.k.rows.Load(key); known {
+		return nil
 	}
+	_, err := s.k.db.ExecContext(ctx, "INSERT IGNORE INTO registers (`key`) VALUES (?)", key)
+	if err == nil {
+		s.k.rows.Store(key, true)
+	}
+	return err
+}
+
+// read raises the fence where reads do so. They then change the row, and so lock it until the
+// transaction ends.
+func (s *mariadbSession) read(ctx context.Context, e *Entry) error {
 	if !s.k.fencing.Reads {
 		return nil
 	}

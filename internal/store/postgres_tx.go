@@ -32,6 +32,10 @@ func (s *postgresSession) begin(ctx context.Context, isolation string) error {
 }
 
 func (s *postgresSession) carryOut(ctx context.Context, e *Entry) (done bool, err error) {
+	// the row is made outside of the transaction
+	if err := s.k.write.do(ctx, func(c *pgx.Conn) error { return s.k.row(ctx, c, e.Key) }); err != nil {
+		return false, err
+	}
 	if e.Write {
 		err = s.tx.QueryRow(ctx, postgresChange, e.Key, e.Token, e.Grant, e.Value, e.Mode, e.Base, s.k.fencing.Writes,
 			s.k.fencing.AcceptsEqual).Scan(&e.Version, &e.Value, &e.Fence)
@@ -53,12 +57,9 @@ func (s *postgresSession) carryOut(ctx context.Context, e *Entry) (done bool, er
 	return true, nil
 }
 
-// read reads a row, which is made first, outside of the transaction. Where reads raise the fence
-// they change the row, and so lock it until the transaction ends.
+// read reads a row. Where reads raise the fence they change the row, and so lock it until the
+// transaction ends.
 func (s *postgresSession) read(ctx context.Context, e *Entry) error {
-	if err := s.k.write.do(ctx, func(c *pgx.Conn) error { return s.k.row(ctx, c, e.Key) }); err != nil {
-		return err
-	}
 	if s.k.fencing.Reads {
 		if _, err := s.tx.Exec(ctx, `UPDATE registers SET fence = $2, holder = $3 WHERE key = $1 AND fence < $2`, e.Key,
 			e.Token, e.Grant); err != nil {
