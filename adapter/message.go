@@ -124,6 +124,9 @@ type Declaration struct {
 	// Tolerates is "minority" if a fault that touches only a minority of the
 	// service's nodes is no excuse, or "".
 	Tolerates string `json:"tolerates"`
+	// Identity says by what name the lock knows its clients apart: "unique", "process", "host",
+	// "none" or "" (clients.Claims).
+	Identity string `json:"identity"`
 	// Abandons is for how long an acquire without a grant may leave something behind; 0: for a TTL.
 	Abandons time.Duration `json:"-"`
 	// Lease is the lock's TTL where it can't be set: the lock takes no notice

@@ -277,6 +277,7 @@ func (r *reader) declaration() *Declaration {
 	r.rule(d.Notices == "" || d.LostGrace != 0,
 		`"notices" is %q without "lost_grace_ms": say within which time a loss is noticed`, d.Notices)
 	r.oneOf("tolerates", &d.Tolerates, "", "minority")
+	r.oneOf("identity", &d.Identity, "", "unique", "process", "host", "none")
 	said := r.milliseconds("abandons_ms", &d.Abandons)
 	r.rule(!said || d.Abandons > 0, `"abandons_ms" must be greater than 0: leave it out for a TTL`)
 	r.lease(&d.Lease)

@@ -91,6 +91,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	if o.told != 0 {
 		g.lose(o.told)
 	}
+	s.recognised(k, g)
 	s.handedOver(k, g)
 	if k.orphan.died != 0 {
 		s.figures.recoveredBy(k, g)

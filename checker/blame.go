@@ -44,7 +44,7 @@ func (v *Violation) Cause() int64 {
 	switch {
 	case v.Unordered:
 		return 0 // neither of the two is known to be the one
-	case p.Name == MutualExclusion && v.Kind == KindGrantedWhileValid && v.B != nil:
+	case p.Name == MutualExclusion && grantedInPromise(v.Kind) && v.B != nil:
 		return v.B.Grant // it should not have been made
 	case p.byEarlier && v.A != nil:
 		return v.A.Grant // it acted, or was confirmed, too late

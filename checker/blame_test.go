@@ -13,7 +13,7 @@ func TestBlame(t *testing.T) {
 			t.Errorf("a double-hold of kind %q: %d, want %d", kind, got, want)
 		}
 	}
-	harm := []string{UnfencedWrite, LostUpdate, DuplicateEffect}
+	harm := []string{UnfencedWrite, LostUpdate, StaleRead, DuplicateEffect}
 	for _, p := range Properties() {
 		want := Defect
 		switch {

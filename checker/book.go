@@ -36,6 +36,9 @@ type clientState struct {
 	asking  []*op
 	// closedAt is the latest end of a promise to it, of the grants that it has given up.
 	closedAt int64
+	// uncommitted are its writes in a transaction that is open; committing: it is being committed.
+	uncommitted []*op
+	committing  bool
 }
 
 // limits on what a sane history numbers, so that a damaged one can't make the

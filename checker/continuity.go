@@ -65,6 +65,9 @@ func (s *Sweep) judgeConfirmed(a, b *grant) {
 	if a.confirmed <= b.end || !later(b, a, s.rules.tokens) {
 		return
 	}
+	if a.doubled && b.doubled && s.rules.twins(a.client, b.client) {
+		return // what it confirmed is the twin's: the double-hold tells of it
+	}
 	s.findings.putOff(s.book.now, func() {
 		pattern := s.explanations.confirmedPattern(a, b)
 		s.findings.record(&continuity, s.book.keyOf(a), judgement{violated: later(b, a, false), pattern: pattern},

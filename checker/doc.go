@@ -262,6 +262,23 @@
 // doing, and no loss" would pass A.write v35, B.write v41, A's same request again as v42: B's is
 // lost.
 //
+// Where a client released its grant, and the ledger then took what it had written in a transaction,
+// the lost update is of the kind released-before-commit. The order of release and commit is decided
+// by the store's stamp and the start of the release.
+//
+// # stale-read
+//
+// Judged in workload transaction only, for exclusive locks. Violated if a hold reads a version that
+// is older than one which an earlier grant's write made, whenever the ledger took that write. "Older
+// than what the ledger had when it read" would pass this: A.write (in its transaction), A.release,
+// B.acquire, B.read v1, A.commit v2. When B read, v1 was the newest.
+//
+// A write in a transaction stands when the ledger has it. Until the commit is answered, or its
+// client's process has ended, the grant stays open. A commit that failed, or was never sent, leaves
+// nothing: "a write that was answered is in the ledger" would call such a ledger short. A commit is
+// an act of its holder unless a release was asked for before: then its client does not take itself
+// for a holder any more.
+//
 // # token-order
 //
 // Judged for declared fencing tokens only. Violated if:
@@ -651,6 +668,11 @@
 //     whichever was later, and "A outlived its session" would call inherent what is a defect.
 //   - granted-while-valid, if B was granted inside A's promise: a defect of the lock under the
 //     faults shown.
+//     Where A and B have one identity (Header.Twins), or a twin of A was granted the key inside A's
+//     promise before, or A was granted it inside the lease of its own dead predecessor, it is
+//     same-identity: by a name that the lock makes (Claims.Identity). It is same-configured-identity
+//     where the lock claims no such name. "A dead client's lease is nobody's" would call it
+//     granted-while-valid when the predecessor's lease ends inside A's promise.
 //   - late-notice, if the lock declares how soon it reports a loss, and A ran undisturbed and
 //     untold for longer, since B's end and A's last disturbance, and then acted. (For a lock that
 //     notices alone: below.)

@@ -15,7 +15,7 @@ func (ex *explanations) explain(a, b *grant, act int64) (kind string, stallOnly 
 		return KindGrantedDead, false
 	}
 	if ex.inPromise(b, a) {
-		return KindGrantedWhileValid, false
+		return ex.rules.grantedKind(a, b), false
 	}
 	if ex.noticedLate(a, b) {
 		return KindLateNotice, false

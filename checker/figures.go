@@ -108,7 +108,7 @@ var timingNames = [timingCount]string{TimeWait, TimeAttempt, TimeHold, TimeRecov
 // timingOf is the timing of an op's answer; acquires have their own. -1: none.
 var timingOf = [...]int{history.KindNone: -1, history.Acquire: -1, history.Release: timeRelease,
 	history.Renew: timeRenew, history.Held: timeHeld,
-	history.Read: timeRead, history.Write: timeWrite, history.Close: -1}
+	history.Read: timeRead, history.Write: timeWrite, history.Close: -1, history.Commit: -1}
 
 // Timing is the quantiles of one thing that took time. All but Max are at most a sixteenth off.
 type Timing struct {

@@ -44,6 +44,8 @@ type op struct {
 	ledgered bool // the ledger has it
 	reaches  bool // it reached the store, or may have
 	pinned   bool // a finding still looks at it, so it must not be used again
+	// a write that was answered in a transaction which is not committed
+	tentative bool
 }
 
 const noBase = -1
@@ -112,6 +114,9 @@ type grant struct {
 	closed  bool // nothing more is expected under it
 	settled bool // closed, and every op of it is finished
 	loose   bool // counted among those who could still hold the key
+	// a twin was granted the key inside its promise; its client's predecessor left a lease that
+	// still ran when it was granted the key
+	doubled, inherited bool
 
 	refused          bool // the store refused a write
 	corrupt          bool // it has an unfenced write or a lost update, whatever the tokens say

@@ -166,6 +166,7 @@ func (bk *book) end(g *grant, t int64) {
 func (s *Sweep) settle(g *grant) {
 	g.settled = true
 	k := s.book.keyOf(g)
+	s.forgetSeen(g)
 	if g.held() {
 		s.figures.times[timeHold].add(g.last - g.end)
 	}

@@ -13,6 +13,13 @@ const (
 	// KindGrantedDead: one of the two grants was certainly dead when it was
 	// made (dead-grant). A defect of the lock.
 	KindGrantedDead = "granted-dead"
+	// KindSameIdentity: the later grant was made inside the promise of the earlier one, since the
+	// lock took two clients for one, or one for its predecessor under the same name, by a name
+	// that it makes itself. A defect of the lock.
+	KindSameIdentity = "same-identity"
+	// KindConfiguredIdentity: the same, where the lock claims no names of its own making. Two
+	// clients were given one name: the doing of those who configured it.
+	KindConfiguredIdentity = "same-configured-identity"
 	// KindLeaseOverrun: the client outlived its lease, because it was stopped,
 	// cut off or skewed, or too slow. Inherent to leases.
 	KindLeaseOverrun = "lease-overrun"
@@ -27,6 +34,13 @@ const (
 	KindStale = "stale"
 	// KindInFlight: the write was sent before; only a fence can help.
 	KindInFlight = "in-flight"
+)
+
+// The kinds of what transactions did to each other. The kind is empty where none is certain.
+const (
+	// KindReleasedBeforeCommit: the earlier holder gave the lock back while its transaction was
+	// open, and committed afterwards. The lock did what it was asked; the order was wrong.
+	KindReleasedBeforeCommit = "released-before-commit"
 )
 
 // The kinds of a stuck lock. The kind is empty where a probe found it and none of them is certain.

@@ -17,6 +17,7 @@ const LostUpdate = "lost-update"
 // lostUpdate reads, beside rules and findings: explanations, faults.
 var lostUpdate = Property{
 	Name:  LostUpdate,
+	kinds: []string{KindReleasedBeforeCommit},
 	About: "No accepted write replaces a version that its holder had not read.",
 	needs: []string{history.FactVersions},
 	blame: Harm,
@@ -65,27 +66,31 @@ func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 		switch {
 		case s.rules.exclude(g, other.g):
 			a, b := inOrder(g, other.g, s.rules.tokens)
-			did := w.at
+			late := w
 			// the earlier grant's late write slipped in between; what became of
 			// its client after that explains nothing
 			if a == other.g {
-				did = other.at
+				late = other
+			}
+			if j.kind = s.rules.commitKind(late); j.kind != "" {
+				j.pattern = PatternReleasedBeforeCommit
+				break // no lease and no stall has a part in it
 			}
 			j.pattern = s.explanations.lostPattern(a, b, w, other)
-			j.stallOnly = !(a == g && w.late(j.pattern)) && s.explanations.stallExplains(a, b, did)
+			j.stallOnly = !(a == g && w.late(j.pattern)) && s.explanations.stallExplains(a, b, late.at)
 		case s.rules.exclusive: // two locks, which keep nobody apart
 			j.pattern = PatternUnexplained
 		}
 		s.findings.record(&lostUpdate, k, j, j, func(judgement) *Violation {
-			return s.tellLost(k, w, other, base, baseOp)
+			return s.tellLost(k, w, other, base, baseOp, j.kind)
 		})
 	})
 }
 
 // tellLost tells of a lost update: w replaced what other had written after w's hold read.
-func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64) *Violation {
+func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64, kind string) *Violation {
 	a, b := w.g, other.g
-	v := &Violation{Property: LostUpdate, Severity: Corrupting, Key: s.rules.name(k), At: w.at, From: other.at,
+	v := &Violation{Property: LostUpdate, Kind: kind, Severity: Corrupting, Key: s.rules.name(k), At: w.at, From: other.at,
 		To: w.at}
 	first, second := inOrder(a, b, s.rules.trusted(k))
 	v.A, v.B = first.ref(), second.ref()
@@ -101,7 +106,12 @@ func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64) *Viol
 			other.version, who(b))
 		return v
 	}
-	v.Text = fmt.Sprintf("%s read version %d of %s and wrote version %d over version %d of %s, which it had never seen.", who(a), base, v.Key,
+	v.Text = fmt.Sprintf("%s read version %d of %s and wrote version %d over version %d of %s, which it had never seen", who(a), base, v.Key,
 		w.version, other.version, who(b))
+	if kind == KindReleasedBeforeCommit {
+		v.Text += fmt.Sprintf(": that was committed at %s, after the lock had been released at %s",
+			seconds(other.at), seconds(other.g.heldTo))
+	}
+	v.Text += "."
 	return v
 }

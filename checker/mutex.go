@@ -15,10 +15,10 @@ var mutualExclusion = Property{
 	Name:  MutualExclusion,
 	About: "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others.",
 	needs: []string{history.FactHolds},
-	Kinds: []string{KindGrantedWhileValid, KindGrantedDead, KindLateNotice, KindLeaseOverrun, KindUnexplained},
+	Kinds: []string{KindGrantedWhileValid, KindSameIdentity, KindConfiguredIdentity, KindGrantedDead, KindLateNotice, KindLeaseOverrun, KindUnexplained},
 
 	blame: Unclear,
-	kindBlame: map[string]Blame{KindGrantedWhileValid: Defect, KindGrantedDead: Defect, KindLateNotice: Defect,
+	kindBlame: map[string]Blame{KindGrantedWhileValid: Defect, KindSameIdentity: Defect, KindGrantedDead: Defect, KindLateNotice: Defect,
 		KindLeaseOverrun: Inherent},
 	byEarlier: true,
 	exempt: func(h *history.Header) string {
@@ -241,6 +241,8 @@ func (ex *explanations) because(a, b *grant, j judgement, both bool) string {
 		return ""
 	}
 	switch j.kind {
+	case KindSameIdentity, KindConfiguredIdentity:
+		return ex.tookForOwn(a, b)
 	case KindGrantedWhileValid:
 		until := "until it gave the lock up"
 		if a.promise != forever {

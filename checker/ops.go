@@ -62,7 +62,7 @@ func (s *Sweep) invokeHeld(k *keyState, o *op, e *history.Event) {
 	if s.rules.confirms[e.Kind] {
 		s.figures.judged.asked++
 	}
-	if isStoreOp(e.Kind) {
+	if isStoreOp(e.Kind) || e.Kind == history.Commit {
 		s.ledger.lastInvoked = e.Time
 	}
 	g := s.records.numbers.page(pageOf(e.Grant)).grant(e.Grant)
@@ -87,6 +87,8 @@ func (s *Sweep) invokeHeld(k *keyState, o *op, e *history.Event) {
 		o.base, o.baseOp = f.version, f.readOp
 	case history.Release:
 		g.releasing = cmp.Or(g.releasing, e.Time)
+	case history.Commit:
+		s.book.clients[e.Client].committing = true
 	}
 }
 
@@ -111,6 +113,11 @@ func (s *Sweep) complete(e *history.Event) {
 		return
 	case history.Read, history.Write:
 		o.reaches = e.Type != history.Fail || e.Refused || e.Conflict
+		if s.rules.transactional {
+			s.withinTransaction(o, e)
+		}
+	case history.Commit:
+		s.endTransaction(o.client, e.Type)
 	case history.Release:
 		if s.rules.reentrant {
 			s.book.answered(s.book.keys[o.key], o, e)
@@ -177,6 +184,10 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 		if o.start != 0 && !o.outside {
 			g.acted(o.id, o.kind, o.start)
 		}
+	case history.Commit:
+		if o.start != 0 && !g.closed && g.releasing == 0 { // behind a release it is no act of a holder
+			g.acted(o.id, o.kind, o.start)
+		}
 	case history.Release:
 		s.released(o, e)
 	}
@@ -189,6 +200,9 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	case o.kind == history.Read && e.Type == history.OK:
 		f := s.records.footprintOn(g, o.key)
 		f.version, f.readOp = e.Version, o.id
+		if s.rules.asks(&staleRead) {
+			s.judgeSeen(g, o, e.Version)
+		}
 	case e.Refused:
 		g.refused = true
 	}
@@ -254,7 +268,7 @@ func (s *Sweep) released(o *op, e *history.Event) {
 
 // finishOp forgets an op of a hold once it has completed and the ledger has told what became of it.
 func (s *Sweep) finishOp(o *op) {
-	if isStoreOp(o.kind) && s.ledger.awaits(o) {
+	if isStoreOp(o.kind) && (o.tentative || s.ledger.awaits(o)) {
 		return
 	}
 	g := o.grant

@@ -85,6 +85,9 @@ func (ex *explanations) givenAway(a, b *grant) string {
 	if ex.freed(a, b) {
 		return PatternStolen
 	}
+	if ex.rules.grantedKind(a, b) != KindGrantedWhileValid {
+		return PatternSameIdentity
+	}
 	causes := ex.faults.serviceCauses(a.earliest, b.end, 0)
 	if ex.rules.Claims.Validity == validityLibrary && ex.faults.timeOf(a, b.end, isClock) > 0 {
 		// the client itself measured how long its grant is good

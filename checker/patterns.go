@@ -46,6 +46,10 @@ const (
 	// PatternGrantedTwice: the key was given away inside a promise, and nothing
 	// disturbed the service.
 	PatternGrantedTwice = "granted-twice"
+	// PatternSameIdentity: the lock took a client for its twin, or for its own predecessor.
+	PatternSameIdentity = KindSameIdentity
+	// PatternReleasedBeforeCommit: the lock was given back while the transaction was open.
+	PatternReleasedBeforeCommit = KindReleasedBeforeCommit
 	// PatternForeignRenewal: the lock renewed, for a former holder, what was
 	// another client's by then.
 	PatternForeignRenewal = "foreign-renewal"
@@ -97,6 +101,8 @@ var patterns = [...]Pattern{
 	{PatternService, "key given away while a fault lay on the lock service"},
 	{PatternStolen, "key freed by the late release of a former holder"},
 	{PatternGrantedTwice, "key given away while promised, with the lock service undisturbed"},
+	{PatternSameIdentity, "the lock took two clients of one identity for one"},
+	{PatternReleasedBeforeCommit, "lock released before the transaction was committed"},
 	{PatternForeignRenewal, "a former holder renewed another client's lock"},
 	{PatternOwnerUnchecked, "the lock did not look whose the key was"},
 	{PatternLateRequest, "request sent in time, arrived late"},

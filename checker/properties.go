@@ -67,6 +67,7 @@ var properties = placed(
 	&mutualExclusion,
 	&unfencedWrite,
 	&lostUpdate,
+	&staleRead,
 	&duplicateEffect,
 	&tokenOrder,
 	&continuity,

@@ -55,7 +55,7 @@ func (rec *records) newOp(e *history.Event) *op {
 	o.start, o.base, o.baseOp, o.before, o.told, o.mode, o.takes = 0, noBase, 0, 0, 0, e.Mode, max(e.Permits, 1)
 	o.set, o.members = e.Set, 0
 	// outside and definite, and of reads and writes reaches, are set before anybody asks
-	o.done, o.ledgered = false, false
+	o.done, o.ledgered, o.tentative = false, false, false
 	p.open(o)
 	return o
 }

@@ -15,8 +15,10 @@ type rules struct {
 
 	permits   int
 	exclusive bool // one permit
-	tokens    bool // exclusive, and the tokens are declared to be fencing tokens
-	reentrant bool
+	// reads and writes are parts of transactions
+	transactional bool
+	tokens        bool // exclusive, and the tokens are declared to be fencing tokens
+	reentrant     bool
 	// a client may have several grants of a key, which do not exclude each other
 	owners   bool
 	confirms [256]bool // by the kind of op
@@ -32,6 +34,7 @@ func newRules(header history.Header, names []string) rules {
 	r := rules{Header: header, names: names, permits: permits, exclusive: permits == 1,
 		tokens:    permits == 1 && claims.Token == tokenFencing,
 		reentrant: claims.Reentrant && !header.Translated, asked: make([]bool, len(properties))}
+	r.transactional = header.Workload == history.WorkloadTransaction
 	r.owners = r.reentrant || header.Translated
 	for _, kind := range confirming {
 		r.confirms[kind] = claims.ConfirmsOp(kind)

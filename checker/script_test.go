@@ -25,6 +25,7 @@ import (
 //	pause A   [2,700]                  an injected fault on A; delay: on its links; stall: an uninjected one; service: of the lock service; +bite, +miss, +own (nobody injected it), from= (noticed late)
 //	fault crash-restart [2,700] on=service hosts=3 target=redis-1     (or the names of hosts, redis-1+redis-2) any injected fault: on a client (on=A), the service, the store as A reaches it (on=store:A; the store itself is frozen); links
 //	mark probe [900]                   a phase
+//	A commit  [20,21]                  in workload transaction, where a write's @ is its commit, if any
 //
 //	S requests [5] n=120               the service has handled so many requests
 //
@@ -124,7 +125,7 @@ func parseLine(text string) *line {
 }
 
 var verbs = map[string]history.Kind{"acquire": history.Acquire, "release": history.Release, "renew": history.Renew, "held": history.Held,
-	"read": history.Read, "write": history.Write, "close": history.Close}
+	"read": history.Read, "write": history.Write, "close": history.Close, "commit": history.Commit}
 
 func clientNumber(letter string) int32 {
 	if n := int32(letter[0]-'A') + 1; letter < "P" {
@@ -220,7 +221,9 @@ func (s script) runStore(lines []*line) *ledger {
 	var requests []stored
 	for _, l := range lines {
 		times := l.times
-		if len(times) == 0 && (l.verb == "read" || l.verb == "write") && !l.open && !l.has("declined") && !l.has("info") && !l.has("fail") {
+		if s.header.Workload == history.WorkloadTransaction && l.verb == "write" && !l.has("refused") {
+			// only what is committed is an entry
+		} else if len(times) == 0 && (l.verb == "read" || l.verb == "write") && !l.open && !l.has("declined") && !l.has("info") && !l.has("fail") {
 			start, end := l.stamps()
 			times = []float64{(start + end) / 2}
 		}
@@ -231,11 +234,15 @@ func (s script) runStore(lines []*line) *ledger {
 	slices.SortStableFunc(requests, func(a, b stored) int { return cmp.Compare(a.t, b.t) })
 	led := &ledger{version: map[int64]int64{}}
 	head := map[history.KeyID]int64{}
-	for i, r := range requests {
+	for _, r := range requests {
 		key := keyNumber(r.l)
+		if s.header.Workload == history.WorkloadTransaction && r.l.verb == "read" {
+			led.version[r.l.op] = head[key] // no entry
+			continue
+		}
 		e := history.Event{Type: history.Ledger, Kind: verbs[r.l.verb], Key: key, Op: r.l.op, Grant: r.l.grant,
 			Client: clientNumber(r.l.client),
-			Time:   at(r.t), Seq: int64(i + 1), Version: head[key], Atomic: r.l.has("atomic")}
+			Time:   at(r.t), Seq: int64(len(led.entries) + 1), Version: head[key], Atomic: r.l.has("atomic")}
 		if v, ok := r.l.opts["value"]; ok {
 			e.Value = int64(number(v))
 		}

@@ -227,6 +227,9 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 	t.Logf("%d histories of correct locks, %v:\n%s%v", n, time.Since(began).Round(time.Second), printed(total, Names()), kinds)
 	for _, name := range Names() {
 		s := total[name]
+		if s == nil && name == StaleRead {
+			continue // the worlds have no transactions
+		}
 		if s == nil {
 			t.Errorf("%s was never judged", name)
 			continue

@@ -21,7 +21,8 @@ type Sweep struct {
 	figures      figures      // what is counted and measured
 	demands      demands      // what was asked for in vain
 	ledger       ledgerAccount
-	cycles       cycles // of clients that wait for each other
+	cycles       cycles       // of clients that wait for each other
+	transactions transactions // what was read while others could still commit
 }
 
 // New begins to judge a history. keys are the lock keys' names by number.
@@ -36,6 +37,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 		found: make([][]found, len(properties))}
 	s.explanations = explanations{rules: &s.rules, faults: &s.faults, book: &s.book}
 	s.cycles = cycles{rules: &s.rules, faults: &s.faults, book: &s.book, findings: &s.findings}
+	s.transactions.seen = map[*grant][]sawVersion{}
 	s.ledger.expected = header.Store.Engine != ""
 	return s
 }
@@ -103,6 +105,7 @@ func (s *Sweep) exit(e *history.Event) {
 	}
 	alive := min(max(c.alive, s.faults.killedAt(e.Client, gone)), gone)
 	s.cycles.unfinished(e.Client, e.Process, gone)
+	s.vanishTransaction(e.Client)
 	for _, k := range c.keysOf() {
 		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)

@@ -140,6 +140,9 @@ func (s *Sweep) ledgerEntry(e *history.Event) {
 // ledgered notes that the ledger has told what became of an op.
 func (s *Sweep) ledgered(o *op) {
 	o.ledgered = true
+	if o.tentative {
+		s.book.stands(o)
+	}
 	if o.grant != nil && o.start == 0 && !o.outside {
 		o.grant.acted(o.id, o.kind, o.inv) // it began after its invocation
 	}
@@ -187,6 +190,9 @@ func (s *Sweep) written(k *keyState, w writer, o *op, atomic bool) {
 	}
 	if base, baseOp := baseOf(w, o, f, atomic); base != noBase && s.rules.asks(&lostUpdate) {
 		s.judgeBase(k, w, base, baseOp)
+	}
+	if s.rules.asks(&staleRead) {
+		s.judgeUnseen(k, w)
 	}
 	f.wrote, f.wroteLast = true, w.version
 	s.book.wroteLast(&l.recent, w)

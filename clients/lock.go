@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -163,6 +164,8 @@ type Config struct {
 	TTL int64
 	// Client is the client's number, for values a human can read in the service.
 	Client int
+	// Identity is what a lock may make the client's name of.
+	Identity Identity
 	// Seed seeds whatever the lock draws at random (retry jitter), so that a plan repeats.
 	Seed uint64
 	// Renewals is passed before each renewal that the lock makes by itself, if
@@ -175,6 +178,26 @@ type Config struct {
 	Opened func(Session)
 	// Adapter is the program that is the lock; nil: it is none.
 	Adapter *Adapter
+}
+
+// Identity is what a client can be known by. Twins have the same: the pods that were restored from
+// one backup, a virtual machine and its clone. So had the client whose place a fresh process takes.
+type Identity struct {
+	// Name is what its user configured.
+	Name string `json:"name"`
+	// Host is the name of its host, Process the number of its process there.
+	Host    string `json:"host"`
+	Process int    `json:"process"`
+}
+
+// IdentityOf is the identity of a client, of which the first so many are twins. Each is the only
+// process of its host, as in a container.
+func IdentityOf(client, twins int) Identity {
+	if client <= twins {
+		client = 1
+	}
+	name := fmt.Sprintf("client-%d", client)
+	return Identity{Name: name, Host: name, Process: 1}
 }
 
 // Account is whom a client may log in as at the service.
@@ -282,6 +305,10 @@ type Claims struct {
 	// Abandons is for how long an acquire that failed, was given up or ended
 	// unknown may leave something behind (ns); 0: for a TTL.
 	Abandons int64
+	// Identity says by what name the lock knows its clients apart: "unique" (it makes one that no other
+	// instance has), "process" or "host" (it makes one of the host's name and the process's number,
+	// or of the host's name), "none" (it takes the one that its user configured), "" (no claim).
+	Identity string
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool
 	// Permits is how many may hold a key at once; 1 for an exclusive lock, 0

@@ -59,7 +59,10 @@ const (
 // Kind is what an op does.
 type Kind uint8
 
-// The ops. Read and Write go to the store, the others to the lock.
+// WorkloadTransaction is the workload whose reads and writes are parts of transactions (see Commit).
+const WorkloadTransaction = "transaction"
+
+// The ops. Read, Write and Commit go to the store, the others to the lock.
 const (
 	KindNone Kind = iota
 	Acquire
@@ -69,6 +72,10 @@ const (
 	Read
 	Write
 	Close // gives the lock client up, with whatever it holds
+	// Commit ends a transaction at the store (Header.Workload is WorkloadTransaction). It makes
+	// the client's writes stand that were answered since its last one. Those enter the ledger
+	// then, and never if the commit fails, or is never sent.
+	Commit
 )
 
 // Mode is what an acquire of a reader-writer lock asks for.
@@ -256,10 +263,16 @@ type FaultInfo struct {
 // clients with an open acquire.
 const MomentAcquiring = "acquiring"
 
+// MomentBeforeCommit is the moment of a fault that is aimed at clients with an open transaction,
+// which may have given their lock back already.
+const MomentBeforeCommit = "before-commit"
+
 // Bites reports whether a fault that has ended was injected, took effect, and met what it was
-// aimed at: a holder, or where it is aimed at nodes, into an acquire or at a waiter, these.
+// aimed at: a holder, or where it is aimed at nodes, into an acquire, at a transaction or at a waiter,
+// these.
 func (f *FaultInfo) Bites() bool {
-	return f.Injected && f.Bit && (f.Holding != 0 || f.Waiting || f.Service || f.When == MomentAcquiring)
+	return f.Injected && f.Bit && (f.Holding != 0 || f.Waiting || f.Service || f.When == MomentAcquiring ||
+		f.When == MomentBeforeCommit)
 }
 
 // String returns the name that the event type has in a history file.
@@ -276,7 +289,7 @@ var typeNames = [...]string{TypeNone: "", Invoke: "invoke", OK: "ok", Fail: "fai
 	Ledger: "ledger", Watermark: "watermark", Exit: "exit", Mark: "mark", Count: "count", End: "end"}
 
 var kindNames = [...]string{KindNone: "", Acquire: "acquire", Release: "release", Renew: "renew", Held: "held",
-	Read: "read", Write: "write", Close: "close"}
+	Read: "read", Write: "write", Close: "close", Commit: "commit"}
 
 var modeNames = [...]string{ModeNone: "", ModeRead: "read", ModeWrite: "write"}
 

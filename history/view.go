@@ -62,6 +62,9 @@ type Op struct {
 	Conflict, NotHeld bool
 	Busy              bool
 	Text              string
+	// InTransaction: it is a read or a write within a transaction; a write stands if it was
+	// committed, as the ledger tells.
+	InTransaction bool
 
 	granted *Grant // of an acquire that was answered ok
 }
@@ -140,6 +143,7 @@ func (v *View) addToOp(e *Event, place int) {
 		o.Grant, o.Kind, o.Mode, o.Permits, o.Set, o.Key, o.Client = e.Grant, e.Kind, e.Mode, e.Permits, e.Set, e.Key,
 			e.Client
 		o.Start, o.End, o.Token, o.ZeroToken, o.Value = e.Time, e.Time, e.Token, e.ZeroToken, e.Value
+		o.InTransaction = v.History.Header.Workload == WorkloadTransaction && (e.Kind == Read || e.Kind == Write)
 		if at, found := slices.BinarySearch(v.Clients, o.Client); !found {
 			v.Clients = slices.Insert(v.Clients, at, o.Client)
 		}
@@ -277,12 +281,20 @@ func (v *View) Grant(id int64) *Grant {
 func (k Kind) Acts() bool { return k == Read || k == Write || k == Renew }
 
 // IsAct reports whether an op is an act, by the definition of package checker: a read, write or
-// renewal that the worker began, or a release answered ok where releases confirm.
+// renewal that the worker began, a release answered ok where releases confirm, or a commit of a
+// transaction before the release.
 func (v *View) IsAct(o *Op) bool {
 	if o.Declined || !o.Reported && !o.InLedger {
 		return false
 	}
-	return o.Kind.Acts() || o.Kind == Release && o.Outcome == OK && v.History.Header.Claims.ConfirmsOp(Release)
+	return o.Kind.Acts() || o.Kind == Release && o.Outcome == OK && v.History.Header.Claims.ConfirmsOp(Release) ||
+		o.Kind == Commit && !v.ReleasedBefore(o)
+}
+
+// ReleasedBefore reports whether the client asked for the release of the op's grant before the op.
+func (v *View) ReleasedBefore(o *Op) bool {
+	g := v.Grant(o.Grant)
+	return g != nil && slices.ContainsFunc(g.Ops, func(x *Op) bool { return x.Kind == Release && x.Asked < o.Asked })
 }
 
 // HeldAt lists the grants that clients believed in at an instant: granted, and not given up.
@@ -361,20 +373,23 @@ func (v *View) WholeLedger() bool {
 		}
 	}
 	return !slices.ContainsFunc(v.Ops, func(o *Op) bool {
-		return o.Kind == Write && !o.InLedger && !o.Declined && o.Outcome != Fail
+		return o.Kind == Write && !o.InLedger && !o.Declined && o.Outcome != Fail && !o.InTransaction
 	})
 }
 
-// Accepted reports whether the store took the write: its answer says so, or its ledger.
+// Accepted reports whether the store took the write: its answer says so, or its ledger. Of a write
+// in a transaction only the ledger says so.
 func (o *Op) Accepted() bool {
-	return o.Kind == Write && !o.Refused && !o.Conflict && (o.Outcome == OK || o.InLedger)
+	return o.Kind == Write && !o.Refused && !o.Conflict && (o.Outcome == OK && !o.InTransaction || o.InLedger)
 }
 
 // longUnderWay is from when on (ns) the time that an op takes to the store is worth telling.
 const longUnderWay = int64(20e6)
 
 // Late reports whether a write was long under way, by the store's stamp.
-func (o *Op) Late() bool { return o.Kind == Write && o.Decided-o.Start > longUnderWay }
+func (o *Op) Late() bool {
+	return o.Kind == Write && !o.InTransaction && o.Decided-o.Start > longUnderWay
+}
 
 // Slow reports whether the answer of a read was long in coming.
 func (o *Op) Slow() bool { return o.Kind == Read && o.Outcome == OK && o.End-o.Start > longUnderWay }

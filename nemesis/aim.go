@@ -1,5 +1,7 @@
 package nemesis
 
+import "github.com/lockchaos/lockchaos/history"
+
 // Moment is a step of a client's way through its ops, at which a fault can strike.
 type Moment string
 
@@ -19,6 +21,9 @@ const (
 	// BeforeWrite: the work is done, the guard (if any) has been passed; the
 	// write is the next step.
 	BeforeWrite Moment = "before-write"
+	// BeforeCommit: the write was answered within a transaction; the commit is the next step. The
+	// client may have given the lock back (workload transaction, order release-first).
+	BeforeCommit Moment = history.MomentBeforeCommit
 	// BeforeRelease: all is done; the release is the next step.
 	BeforeRelease Moment = "before-release"
 	// Random is no step: the fault strikes whenever its time has come.
@@ -27,7 +32,8 @@ const (
 
 // Moments lists every moment that a fault can be aimed at.
 func Moments() []Moment {
-	return []Moment{Acquiring, AfterGrant, BetweenReadAndWrite, WhileRenewing, BeforeWrite, BeforeRelease, Random}
+	return []Moment{Acquiring, AfterGrant, BetweenReadAndWrite, WhileRenewing, BeforeWrite, BeforeCommit, BeforeRelease,
+		Random}
 }
 
 // Step is where a client is when it asks whether a fault strikes.

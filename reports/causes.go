@@ -73,14 +73,15 @@ func (s Scenario) HoldKinds() (all []Defect) {
 	if p == nil {
 		return nil
 	}
-	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindGrantedDead, checker.KindLateNotice,
-		checker.KindUnexplained, checker.KindLeaseOverrun} {
+	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindSameIdentity, checker.KindGrantedDead, checker.KindLateNotice,
+		checker.KindConfiguredIdentity, checker.KindUnexplained, checker.KindLeaseOverrun} {
 		n := p.CountOfKind(kind)
 		if n == 0 {
 			continue
 		}
 		a := Caused(p, n, func(v *checker.Violation) bool { return v.Kind == kind })
-		if f := s.Noted(); f.Exact && n == p.Count && kind != checker.KindGrantedWhileValid {
+		if f := s.Noted(); f.Exact && n == p.Count && (kind == checker.KindGrantedDead || kind == checker.KindLateNotice ||
+			kind == checker.KindUnexplained || kind == checker.KindLeaseOverrun) {
 			a = Amount{N: f.Holders}
 		}
 		all = append(all, Defect{kind, a})
@@ -131,6 +132,7 @@ func (s Scenario) Defects() (all []Defect) {
 // defectWords tell a defect that has no sentence among the words of its property.
 var defectWords = map[string]string{
 	checker.KindGrantedWhileValid: "the lock gave a key away while it was promised to another client",
+	checker.KindSameIdentity:      "the lock took a client for another one of the same identity",
 	checker.KindGrantedDead:       "the lock granted a key with a lease that was over already",
 	checker.KindLateNotice:        "the lock told its client of a loss too late",
 	checker.TokenOrder:            "the fencing tokens did not rise with the grants",
@@ -168,18 +170,22 @@ func (s Scenario) figuresOfHolds() (out []string) {
 	if n := s.Overruns(); n.N > 0 {
 		out = append(out, n.Of("overrun"))
 	}
-	if n := s.OfKind(checker.KindUnexplained); n.N > 0 {
-		out = append(out, n.Of("double-hold"))
+	for _, kind := range []string{checker.KindConfiguredIdentity, checker.KindUnexplained} {
+		if n := s.OfKind(kind); n.N > 0 {
+			out = append(out, n.Of("double-hold"))
+		}
 	}
 	return out
 }
 
 // kindNotes say what the kinds of double-holds mean, in brief.
 var kindNotes = map[string]string{
-	checker.KindGrantedWhileValid: ", a defect of the lock",
-	checker.KindGrantedDead:       ", a defect of the lock",
-	checker.KindLateNotice:        ", a defect of the lock",
-	checker.KindLeaseOverrun:      ", which no lease prevents",
+	checker.KindGrantedWhileValid:  ", a defect of the lock",
+	checker.KindSameIdentity:       ", a defect of the lock",
+	checker.KindConfiguredIdentity: ", the doing of those who gave two clients one name",
+	checker.KindGrantedDead:        ", a defect of the lock",
+	checker.KindLateNotice:         ", a defect of the lock",
+	checker.KindLeaseOverrun:       ", which no lease prevents",
 }
 
 // Times says how often a property was violated, counted by cause: "3 times", "6 times (1

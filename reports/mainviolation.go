@@ -97,7 +97,8 @@ func Rank(v *checker.Violation) int {
 	if v.A != nil && v.B != nil {
 		n += 4
 	}
-	if v.Kind == "lease-overrun" || v.Kind == "granted-while-valid" {
+	if v.Kind == "lease-overrun" || v.Kind == "granted-while-valid" || v.Kind == checker.KindSameIdentity ||
+		v.Kind == checker.KindConfiguredIdentity || v.Kind == checker.KindReleasedBeforeCommit {
 		n += 2
 	}
 	if len(v.Faults) > 0 {

@@ -27,9 +27,11 @@ type Catalogue struct {
 	LockService map[string]string
 	Services    []string
 	Engines     []string // of the store
-	Faults      []string
-	Moments     []string // at which a fault can strike
-	Workloads   []string
+	// Transactions are the engines that have transactions, Isolations their isolation levels.
+	Transactions, Isolations []string
+	Faults                   []string
+	Moments                  []string // at which a fault can strike
+	Workloads                []string
 	// CheckFault reports whether a fault of a known kind, at a known moment, can
 	// strike its target under the scenario's lock; nil: any can.
 	CheckFault func(s *Scenario, f Fault) error

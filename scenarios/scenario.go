@@ -20,6 +20,9 @@ type Scenario struct {
 	TTL Duration `yaml:"ttl"`
 	// Clients is how many contend; each is a process on a host of its own.
 	Clients int `yaml:"clients"`
+	// Twins is how many of the clients, the first ones, have one identity: the same configured name,
+	// name of the host and number of the process. 0: none.
+	Twins int `yaml:"twins,omitempty"`
 	// Keys is how many lock keys there are; each protects a record of its own in the store.
 	Keys     int      `yaml:"keys"`
 	Store    Store    `yaml:"store"`
@@ -40,7 +43,7 @@ type Scenario struct {
 // Workload is what every client does, again and again.
 type Workload struct {
 	// Kind is the workload's name: "counter", "payment", "leader", "transfer",
-	// "queue", "semaphore", "sets", "relay", "stampede".
+	// "queue", "semaphore", "sets", "transaction", "relay", "stampede".
 	Kind string `yaml:"kind"`
 	// Guard is "none" (the application trusts its acquire) or "check" (it asks
 	// the lock before each write, or goes by what a renewal answers, and stops
@@ -57,9 +60,13 @@ type Workload struct {
 	NeverRelease bool `yaml:"never_release,omitempty"`
 	// Order is how a transfer takes its two locks: "ordered" (one order for all),
 	// "unordered" (as they come), "try" (as they come, but the second is waited
-	// for only for TryFor; then both are given up, and tried again after a while).
+	// for only for TryFor; then both are given up, and tried again after a while). In workload
+	// transaction it is what comes first at the end: "commit-first" (right), "release-first" (wrong).
 	Order  string   `yaml:"order,omitempty"`
 	TryFor Duration `yaml:"try_for,omitempty"`
+	// Isolation (transaction) is the isolation level: "read-committed", "repeatable-read",
+	// "serializable".
+	Isolation string `yaml:"isolation,omitempty"`
 	// Readers (counter, queue) is the share of the rounds in which the client
 	// is a reader of a reader-writer lock, from 0 to 1: it acquires the key
 	// beside other readers, reads, thinks and reads again.
@@ -88,7 +95,8 @@ type Fault struct {
 	Target string `yaml:"target,omitempty"`
 	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then
 	// one that is about to be), "after-grant", "between-read-and-write", "while-renewing"
-	// (a renewal is under way), "before-write", "before-release", or "random" (any moment).
+	// (a renewal is under way), "before-write", "before-commit" (workload transaction), "before-release",
+	// or "random" (any moment).
 	When string `yaml:"when,omitempty"`
 	// For is how long it lasts; of a kill, how long the client stays away before a
 	// fresh process takes its place (may be 0); of a crash-restart, how long the

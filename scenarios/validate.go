@@ -90,6 +90,10 @@ func (v *validator) parts(at, lockAt string, s *Scenario) {
 	if s.Clients < 1 || s.Clients > 200 {
 		v.fail(at+".clients", "%d clients: there may be 1 to 200", s.Clients)
 	}
+	if s.Twins < 0 || s.Twins == 1 || s.Twins > s.Clients {
+		v.fail(at+".twins", "twins is how many of the %d clients have one identity: 2 to %d, or 0 for none", s.Clients,
+			s.Clients)
+	}
 	if s.Keys < 1 || s.Keys > 10_000 {
 		v.fail(at+".keys", "%d keys: there may be 1 to 10000", s.Keys)
 	}

@@ -108,10 +108,16 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 		v.fail(at+".when", "%s is a moment of applications that renew their grants (workload.renew: true), under a lock that is renewed so%s",
 			whileRenewing, v.renewers())
 	}
+	if f.When == beforeCommit && s.Workload.Kind != transaction && !s.Own() {
+		v.fail(at+".when", "%s is a moment of workload %s, not of %s", beforeCommit, transaction, s.Workload.Kind)
+	}
 }
 
-// whileRenewing is the moment that not every workload passes.
-const whileRenewing = "while-renewing"
+// The moments that not every workload passes.
+const (
+	whileRenewing = "while-renewing"
+	beforeCommit  = "before-commit"
+)
 
 // renews reports whether a scenario's application renews its grants. Of a lock that there is not
 // nothing is known, and it is told of elsewhere.

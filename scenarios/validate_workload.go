@@ -1,6 +1,9 @@
 package scenarios
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The workloads that ask for more than a client and a key.
 const (
@@ -11,6 +14,8 @@ const (
 	stampede = "stampede"
 	relay    = "relay"
 	sets     = "sets"
+
+	transaction = "transaction"
 )
 
 // The guards of an application.
@@ -33,11 +38,12 @@ func (v *validator) workload(at string, s *Scenario) {
 	case w.Kind == transfer && s.Keys < 2:
 		v.fail(at+".keys", "workload transfer takes two keys at a time: there must be at least 2")
 	}
-	if w.Kind == transfer {
-		v.oneOf(at+".workload.order", "order", w.Order, []string{"ordered", "unordered", orderTry})
+	if orders, ok := orders[w.Kind]; ok {
+		v.oneOf(at+".workload.order", "order", w.Order, orders)
 	} else if w.Order != "" {
-		v.fail(at+".workload.order", "order is for workload transfer, not for %s", w.Kind)
+		v.fail(at+".workload.order", "order is for workload transfer or transaction, not for %s", w.Kind)
 	}
+	v.transaction(at, s)
 	if w.Kind != relay && w.NextAfter != (Range{}) {
 		v.fail(at+".workload.next_after", "next_after is for workload relay, not for %s", w.Kind)
 	}
@@ -47,6 +53,24 @@ func (v *validator) workload(at string, s *Scenario) {
 		v.fail(at+".workload.try_for", "order try needs try_for, longer than 0 and at most %v", longest)
 	case w.Order != orderTry && w.TryFor != 0:
 		v.fail(at+".workload.try_for", "try_for is for workload transfer with order try")
+	}
+}
+
+// orders are those of the workloads that have one.
+var orders = map[string][]string{transfer: {"ordered", "unordered", orderTry},
+	transaction: {"commit-first", "release-first"}}
+
+// transaction checks what only a transaction has: an isolation level, and a store that knows it.
+func (v *validator) transaction(at string, s *Scenario) {
+	switch w := s.Workload; {
+	case w.Kind != transaction && w.Isolation != "":
+		v.fail(at+".workload.isolation", "isolation is for workload transaction, not for %s", w.Kind)
+	case w.Kind == transaction:
+		v.oneOf(at+".workload.isolation", "isolation level", w.Isolation, v.catalogue.Isolations)
+		if engine := s.Store.EngineName(); !slices.Contains(v.catalogue.Transactions, engine) {
+			v.fail(at+".store.engine", "workload transaction needs a store with transactions: engine %s, not %s",
+				strings.Join(v.catalogue.Transactions, " or "), engine)
+		}
 	}
 }
 

@@ -40,6 +40,9 @@ func TestControls(t *testing.T) {
 			[]string{clienttest.FrozenHolder, "a frozen waiter", "excludes a second client", "a stale grant", "a wait given up"}},
 		{broken.RedlockNoValidity, nil, nil},
 		{broken.RetryBlind, nil, nil},
+		// As long as no two clients have one identity, they keep every promise.
+		{broken.OwnName, nil, []string{clienttest.KilledHolder}},
+		{broken.HostPID, nil, []string{clienttest.KilledHolder}},
 		{broken.WatchdogBlind, []string{clienttest.FrozenHolder}, nil},
 		// A holder that dies or is frozen may be followed within the second, or not.
 		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{clienttest.KilledHolder, clienttest.FrozenHolder}},

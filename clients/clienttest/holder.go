@@ -60,7 +60,8 @@ func Child(kinds ...clients.Kind) {
 // hold acquires the key and then obeys lines on stdin, until its end. Every answer is a line.
 func hold(kind clients.Kind, o command) error {
 	ctx := context.Background()
-	l, err := kind.Open(ctx, clients.Config{Nodes: o.Nodes, TTL: o.TTL, Client: o.Client, Seed: 99})
+	l, err := kind.Open(ctx, clients.Config{Nodes: o.Nodes, TTL: o.TTL, Client: o.Client,
+		Identity: clients.IdentityOf(o.Client, 0), Seed: 99})
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ var Lease = clients.Kind{
 	Name:    "etcd-lease",
 	About:   "etcd's own lock: a session with a lease and a queue of keys; the token is the create revision of the lock's key",
 	Service: "etcd",
-	Claims: clients.Claims{Validity: "session", Tolerates: "minority", Token: "fencing", Confirms: []string{"held"},
+	Claims: clients.Claims{Validity: "session", Identity: "unique", Tolerates: "minority", Token: "fencing", Confirms: []string{"held"},
 		Permits: 1, Fair: true, WakesOne: true},
 	LostGrace: lostGrace,
 	Renews:    true,

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -108,9 +109,13 @@ func Simulated(ctx context.Context, conn Conversation, t Times, c clients.Config
 
 func (l *lock) hello(ctx context.Context, c clients.Config) error {
 	const largest = 1<<53 - 1 // that a double holds exactly
+	name := fmt.Sprintf("c%d", c.Client)
+	if number, told := strings.CutPrefix(c.Identity.Name, "client-"); told {
+		name = "c" + number // that of its twin
+	}
 	greeting := &adapter.Greeting{Protocol: adapter.Version, Service: c.Adapter.Service,
 		Account: (*adapter.Account)(c.Account), TTLMS: c.TTL / int64(time.Millisecond),
-		Client: fmt.Sprintf("c%d", c.Client), Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}
+		Client: name, Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}
 	if err := greeting.Locate(c.Nodes); err != nil {
 		return err
 	}
@@ -141,7 +146,7 @@ func (l *lock) Declares() clients.Declaration {
 // Claims is what an adapter claims by its declaration.
 func Claims(s adapter.Declaration) clients.Claims {
 	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms),
-		LostGrace: int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates,
+		LostGrace: int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates, Identity: s.Identity,
 		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, PerAcquire: s.PerAcquire, MultiKey: s.MultiKey,
 		Reentrant: s.Reentrant, ReadWrite: s.ReadWrite, NoExpiry: s.NoExpiry}
 }

@@ -12,7 +12,7 @@ import (
 var Lease = clients.Kind{
 	Name: "mariadb-lease", Service: "mariadb",
 	About: "a row with an owner, an expiry by the server's clock and a fencing number that rises with every grant; renewed by its owner",
-	Claims: clients.Claims{Validity: "from_invocation", Token: "fencing",
+	Claims: clients.Claims{Validity: "from_invocation", Identity: "unique", Token: "fencing",
 		Confirms: []string{"renew", "release", "held"}, Permits: 1},
 	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		s, err := newServer(ctx, c, leaseTable)

@@ -16,7 +16,7 @@ var Lease = clients.Kind{
 	Name:    "pg-lease",
 	About:   "a row with an owner, an expiry by the server's clock and a fencing number that rises with every grant; renewed by its owner",
 	Service: "postgres",
-	Claims: clients.Claims{Validity: "from_invocation", Token: "fencing",
+	Claims: clients.Claims{Validity: "from_invocation", Identity: "unique", Token: "fencing",
 		Confirms: []string{"renew", "release", "held"}, Permits: 1},
 	Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		p, err := newPool(c, leaseTable)

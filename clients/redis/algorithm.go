@@ -30,10 +30,10 @@ func (a Algorithm) complete() Algorithm {
 		a.Take = takeSetnx
 	}
 	if a.Free == nil {
-		a.Free = compareAndDelete
+		a.Free = FreeOwn
 	}
 	if a.Has == nil {
-		a.Has = hasValue
+		a.Has = HasOwn
 	}
 	if a.Extend == nil {
 		a.Extend = extendIfOwn

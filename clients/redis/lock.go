@@ -25,7 +25,7 @@ var Setnx = clients.Kind{
 	About:   "SET NX PX with a random value on one Redis, released by a compare-and-delete script",
 	Service: "redis",
 	Claims: clients.Claims{Validity: "from_invocation", Token: "none", Confirms: []string{"renew", "release", "held"},
-		Permits: 1},
+		Permits: 1, Identity: "unique"},
 	Open: clients.With(OpenRenewable, Algorithm{}),
 }
 
@@ -35,7 +35,7 @@ var SetnxFenced = clients.Kind{
 	About:   "redis-setnx with a fencing token from a counter, incremented by the script that takes the key",
 	Service: "redis",
 	Claims: clients.Claims{Validity: "from_invocation", Token: "fencing",
-		Confirms: []string{"renew", "release", "held"}, Permits: 1},
+		Confirms: []string{"renew", "release", "held"}, Permits: 1, Identity: "unique"},
 	Open: clients.With(OpenRenewable, Algorithm{Take: takeFenced}),
 }
 

@@ -67,13 +67,14 @@ func takeFenced(ctx context.Context, r Request) (Answer, error) {
 	return Answer{Token: token, Taken: err == nil && token > 0}, err
 }
 
-// compareAndDelete is how all but the locks with a queue and the semaphore are given back.
-func compareAndDelete(ctx context.Context, r Request) (deleted bool, err error) {
+// FreeOwn deletes the key if it has the value. It is how all but the locks with a queue and the semaphore are given back.
+func FreeOwn(ctx context.Context, r Request) (deleted bool, err error) {
 	n, err := r.Run(ctx, deleteOwn, LockKey(r.Key))
 	return n == 1, err
 }
 
-func hasValue(ctx context.Context, r Request) (has bool, err error) {
+// HasOwn reports whether the key has the value.
+func HasOwn(ctx context.Context, r Request) (has bool, err error) {
 	value, err := r.Client.Get(ctx, LockKey(r.Key)).Result()
 	if errors.Is(err, goredis.Nil) {
 		return false, nil

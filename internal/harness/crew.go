@@ -87,7 +87,7 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(),
 		Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: int64(s.TTL), Client: w.Number,
 		Seed: r.cfg.Plan.StreamSeed(w.Stream()), Decline: s.Workload.Guard != workload.GuardNone, Stall: r.StallBound(),
-		Lent: r.cfg.Keys != ""}})
+		Isolation: s.Workload.Isolation, Twins: s.Twins, Lent: r.cfg.Keys != ""}})
 	if err != nil {
 		return err
 	}

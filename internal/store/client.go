@@ -19,6 +19,8 @@ type Client struct {
 	turn chan struct{} // holds one value while a call is on its way
 	conn net.Conn      // nil: the next call connects
 	in   *bufio.Reader
+	// isolation is the level of the transactions that all requests are part of; empty: of none
+	isolation string
 }
 
 // Dial connects to the store at addr (host:port). The error is ErrNotSent, wrapped.
@@ -44,12 +46,22 @@ func (c *Client) Write(ctx context.Context, r Request) (Entry, error) {
 	return c.do(ctx, callWrite, r)
 }
 
+// Isolate has every read and write from now on be part of a transaction, which begins with the
+// first one and ends with Commit, with an error, or with the connection.
+func (c *Client) Isolate(level string) { c.isolation = level }
+
+// Commit commits the connection's transaction. With ErrAborted nothing of it stands.
+func (c *Client) Commit(ctx context.Context) error {
+	_, err := c.call(ctx, call{Do: callCommit})
+	return err
+}
+
 func (c *Client) do(ctx context.Context, what string, r Request) (Entry, error) {
 	// Said here as well as there: JSON would quietly mend a broken key on the way.
 	if err := r.Validate(what == callWrite, Fencing{Guarded: r.Guard != ""}); err != nil {
 		return Entry{}, fmt.Errorf("%s: %w", what, err)
 	}
-	a, err := c.call(ctx, call{Do: what, Request: &r})
+	a, err := c.call(ctx, call{Do: what, Request: &r, Isolation: c.isolation})
 	if err != nil && !decided(err) {
 		return Entry{}, err
 	}

@@ -37,6 +37,8 @@ type engine struct {
 	open    func(context.Context, Spec) (Engine, error)
 	local   bool // it keeps a file, and needs no server
 	cluster bool // it may have several servers
+	// transactions: its clients can have transactions (Remote.Session)
+	transactions bool
 }
 
 var engines = []engine{
@@ -44,10 +46,10 @@ var engines = []engine{
 		error) {
 		return OpenSQLite(ctx, s.File, s.Fencing)
 	}, local: true},
-	{name: "postgres", open: openPostgres},
+	{name: "postgres", open: openPostgres, transactions: true},
 	{name: "redis", open: openRedis},
 	{name: "etcd", open: openEtcd, cluster: true},
-	{name: "mariadb", open: openMariaDB},
+	{name: "mariadb", open: openMariaDB, transactions: true},
 	{name: "s3", open: openS3},
 }
 

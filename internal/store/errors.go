@@ -2,8 +2,8 @@ package store
 
 import "errors"
 
-// What a request can end in, besides an entry. ErrRefused, ErrConflict, ErrBadRequest
-// and ErrNotSent are definite: the request was not carried out and never will be. Every
+// What a request can end in, besides an entry. ErrRefused, ErrConflict, ErrBadRequest,
+// ErrNotSent and ErrAborted are definite: the request was not carried out and never will be. Every
 // other error is indefinite: the request may have been carried out, or may still be.
 var (
 	// ErrRefused: the fence refused a write for its old token, or the guard one
@@ -18,6 +18,8 @@ var (
 	ErrBadRequest = errors.New("bad request")
 	// ErrNotSent: there was no connection to the store, so nothing was sent.
 	ErrNotSent = errors.New("not sent")
+	// ErrAborted: the transaction was rolled back, with all that was done in it.
+	ErrAborted = errors.New("the transaction was rolled back")
 )
 
 // decided reports whether the request was received and not carried out, as an
@@ -26,5 +28,6 @@ func decided(err error) bool { return errors.Is(err, ErrRefused) || errors.Is(er
 
 // Definite reports whether the error says for certain that the request was not carried out.
 func Definite(err error) bool {
-	return decided(err) || errors.Is(err, ErrBadRequest) || errors.Is(err, ErrNotSent)
+	return decided(err) || errors.Is(err, ErrBadRequest) || errors.Is(err, ErrNotSent) ||
+		errors.Is(err, ErrAborted)
 }

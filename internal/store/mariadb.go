@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"strings"
+	"sync"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -22,6 +23,7 @@ type mariadbKeeper struct {
 	fencing       Fencing
 	epoch         int64
 	db            *sql.DB
+	rows          sync.Map // keys that are known to have a row, for sessions
 }
 
 func openMariaDB(ctx context.Context, s Spec) (Engine, error) {

@@ -107,23 +107,19 @@ func (k *postgresKeeper) Version() string { return "postgres " + k.version }
 // and one that comes later finds another epoch.
 func (k *postgresKeeper) claim(ctx context.Context) (last int64, err error) {
 	err = k.write.do(ctx, func(c *pgx.Conn) error {
+		clear(k.rows)
 		return c.QueryRow(ctx, `UPDATE head SET epoch = epoch + 1 RETURNING epoch, seq`).Scan(&k.epoch, &last)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("postgres at %s: %w", k.addr, err)
 	}
-	clear(k.rows)
 	return last, nil
 }
 
 func (k *postgresKeeper) carryOut(ctx context.Context, e *Entry) error {
 	err := k.write.do(ctx, func(c *pgx.Conn) error {
-		if !k.rows[e.Key] {
-			if _, err := c.Exec(ctx, `INSERT INTO registers (key) VALUES ($1) ON CONFLICT DO NOTHING`,
-				e.Key); err != nil {
-				return err
-			}
-			k.rows[e.Key] = true
+		if err := k.row(ctx, c, e.Key); err != nil {
+			return err
 		}
 		return k.request(ctx, c, e)
 	})
@@ -137,6 +133,18 @@ func (k *postgresKeeper) carryOut(ctx context.Context, e *Entry) error {
 		err = errEpoch
 	}
 	return fmt.Errorf("postgres at %s: %w", k.addr, err)
+}
+
+// row makes a key's row, if it is not there.
+func (k *postgresKeeper) row(ctx context.Context, c *pgx.Conn, key string) error {
+	if k.rows[key] {
+		return nil
+	}
+	if _, err := c.Exec(ctx, `INSERT INTO registers (key) VALUES ($1) ON CONFLICT DO NOTHING`, key); err != nil {
+		return err
+	}
+	k.rows[key] = true
+	return nil
 }
 
 // outOfRange is PostgreSQL's code for a sum that does not fit (numeric_value_out_of_range).

@@ -19,6 +19,12 @@ CREATE TABLE IF NOT EXISTS ledger (
 	version bigint NOT NULL, value bigint NOT NULL, replaced bigint NOT NULL, fence bigint NOT NULL,
 	mode text NOT NULL, base bigint NOT NULL
 );
+CREATE TABLE IF NOT EXISTS changes (
+	id bigserial PRIMARY KEY, at bigint NOT NULL, key text NOT NULL,
+	op bigint NOT NULL, "grant" bigint NOT NULL, client integer NOT NULL, token bigint NOT NULL,
+	version bigint NOT NULL, value bigint NOT NULL, replaced bigint NOT NULL, fence bigint NOT NULL,
+	mode text NOT NULL, base bigint NOT NULL
+);
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the ledger is append-only'; END $$;
 CREATE OR REPLACE TRIGGER ledger_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger EXECUTE FUNCTION refuse_change();
 `

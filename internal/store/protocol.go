@@ -19,12 +19,17 @@ const (
 	callWrite   = "write"
 	callEntries = "entries"
 	callInfo    = "info"
+	// callCommit commits the connection's transaction. One begins with the first read or write
+	// that has an isolation level, and is rolled back if the connection ends.
+	callCommit = "commit"
 )
 
 type call struct {
 	Do string `json:"do"`
 	// Request of a read or a write.
 	Request *Request `json:"request,omitempty"`
+	// Isolation is the level of the transaction that the request is part of; empty: of none.
+	Isolation string `json:"isolation,omitempty"`
 	// After and Limit of entries.
 	After int64 `json:"after,omitempty"`
 	Limit int   `json:"limit,omitempty"`
@@ -54,6 +59,7 @@ const (
 	codeRefused    = "refused"
 	codeConflict   = "conflict"
 	codeBadRequest = "bad_request"
+	codeAborted    = "aborted"
 	codeFailed     = "failed"
 )
 
@@ -66,6 +72,8 @@ func (a *answer) setError(err error) {
 		a.Code = codeConflict
 	case errors.Is(err, ErrBadRequest):
 		a.Code = codeBadRequest
+	case errors.Is(err, ErrAborted):
+		a.Code = codeAborted
 	default:
 		a.Code = codeFailed
 	}
@@ -82,6 +90,8 @@ func (a *answer) err() error {
 		return remoteError{a.Error, ErrConflict}
 	case a.Code == codeBadRequest:
 		return remoteError{a.Error, ErrBadRequest}
+	case a.Code == codeAborted:
+		return remoteError{a.Error, ErrAborted}
 	}
 	return fmt.Errorf("the store answered: %s", a.Error)
 }

@@ -107,11 +107,14 @@ type serverConn struct {
 	// since is a stamp from before the ledger was asked to carry the present
 	// request out; 0 when there is none.
 	since atomic.Int64
+	// session is the connection's own at the engine, once it has had a transaction.
+	session *Session
 }
 
 func (c *serverConn) handle(ctx context.Context) {
 	lines := bufio.NewReaderSize(c.conn, maxLine)
 	out := json.NewEncoder(c.conn)
+	defer c.rollBack()
 	for {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -138,8 +141,12 @@ func (c *serverConn) answer(ctx context.Context, line []byte) (a answer) {
 		return a
 	}
 	var err error
-	switch {
-	case q.Do == callRead && q.Request != nil, q.Do == callWrite && q.Request != nil:
+	switch request := q.Request != nil && (q.Do == callRead || q.Do == callWrite); {
+	case request && q.Isolation != "":
+		a.Entry, err = c.within(ctx, *q.Request, q.Do == callWrite, q.Isolation)
+	case q.Do == callCommit:
+		err = c.commit(ctx)
+	case request:
 		a.Entry, err = c.carryOut(ctx, *q.Request, q.Do == callWrite)
 	case q.Do == callEntries:
 		a.Entries, a.Watermark, err = c.entries(ctx, q.After, q.Limit)
@@ -162,6 +169,45 @@ func (c *serverConn) carryOut(ctx context.Context, r Request, write bool) (*Entr
 		return nil, err
 	}
 	return &e, err
+}
+
+// within carries a request out in the connection's transaction.
+func (c *serverConn) within(ctx context.Context, r Request, write bool, isolation string) (*Entry, error) {
+	c.since.Store(monotime.Now())
+	defer c.since.Store(0)
+	if c.session == nil {
+		l, ok := c.server.ledger.(interface {
+			Session(context.Context) (*Session, error)
+		})
+		if !ok {
+			return nil, fmt.Errorf("this store has no transactions: %w", ErrBadRequest)
+		}
+		var err error
+		if c.session, err = l.Session(ctx); err != nil {
+			return nil, err
+		}
+	}
+	e, err := c.session.Do(ctx, r, write, isolation)
+	if err != nil && !decided(err) {
+		return nil, err
+	}
+	return &e, err
+}
+
+func (c *serverConn) commit(ctx context.Context) error {
+	c.since.Store(monotime.Now())
+	defer c.since.Store(0)
+	if c.session == nil {
+		return fmt.Errorf("no transaction is open on this connection: %w", ErrAborted)
+	}
+	return c.session.Commit(ctx)
+}
+
+// rollBack gives up what a connection that ended had open.
+func (c *serverConn) rollBack() {
+	if c.session != nil {
+		_ = c.session.Close() // nobody is left to tell
+	}
 }
 
 func (c *serverConn) entries(ctx context.Context, after int64, limit int) ([]Entry, int64, error) {

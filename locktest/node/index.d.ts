@@ -64,6 +64,7 @@ export interface Options {
   lost_grace_ms?: number;
   notices?: 'undisturbed' | 'alone';
   tolerates?: 'minority';
+  identity?: 'unique' | 'process' | 'host' | 'none';
   abandons_ms?: number;
   lease_ms?: number;
   fair?: boolean;

@@ -223,6 +223,12 @@ func KindWords(kind string) string {
 		return "inherent: the lease ran out while its holder could not know it. No lock that expires can prevent this; a fence contains it"
 	case "granted-while-valid":
 		return "a defect of the lock: it gave the key away while it had promised it to another"
+	case checker.KindSameIdentity:
+		return "a defect of the lock: it took another client for the holder, by a name that it makes itself"
+	case checker.KindConfiguredIdentity:
+		return "two clients were given one name, and the lock took one for the other: whoever configured the names must tell them apart"
+	case checker.KindReleasedBeforeCommit:
+		return "the application's order: it gave the lock back before its transaction was committed. No lock can prevent this"
 	case checker.KindGrantedDead:
 		return "a defect of the lock: it granted the key when the lease, or the session, of that grant was over already"
 	case "late-notice":

@@ -99,9 +99,11 @@ func remedyText(sort, word string) string {
 	return strings.TrimSpace(r.Lead + " " + r.Text.String())
 }
 
-// kinds are those of double-holds, of unfenced writes, and of stuck locks.
-var kinds = []string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindGrantedDead,
+// kinds are those of double-holds, of unfenced writes, of transactions, and of stuck locks.
+var kinds = []string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindSameIdentity,
+	checker.KindConfiguredIdentity, checker.KindGrantedDead,
 	checker.KindLateNotice, checker.KindUnexplained, checker.KindStale, checker.KindInFlight,
+	checker.KindReleasedBeforeCommit,
 	checker.KindGhost, checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired}
 
 // outcomesBeside are the words of a verdict that are no result of a scenario:

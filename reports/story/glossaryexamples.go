@@ -13,6 +13,10 @@ func onLease(rest ...Step) []Step {
 	return append([]Step{{0, "A", "acquires the key, with a lease until 500 ms"}}, rest...)
 }
 
+// releasedFirst is a transaction that ends in the wrong order.
+var releasedFirst = []Step{{0, "A", "acquires the key, begins a transaction, and writes version 2 in it"},
+	{10, "A", "releases the key"}, {20, "B", "acquires the key, and reads version 1"}, {30, "A", "!commits version 2"}}
+
 // doFence is what to do about several terms.
 const doFence = "Let the store check a fencing token, and refuse a write with a smaller one than it has seen."
 
@@ -62,6 +66,7 @@ var examples = map[string]example{
 		Step{510, "B", "acquires the key, reads version 1, and writes version 2"},
 		Step{600, "A", "!writes version 3 over 2, which it never read"}),
 		"Let the store take a write only if the version is the one that was read. " + doFence},
+	"property " + checker.StaleRead: {steps: releasedFirst},
 	"property " + checker.DuplicateEffect: {steps: onLease(Step{10, "A",
 		"sees that the order is unpaid, and stands still"}, Step{510, "B", "acquires the key, and charges the order"},
 		Step{900, "A", "!charges the order again"})},
@@ -98,6 +103,13 @@ var examples = map[string]example{
 		doFence + " No other lock prevents it. `run --inherent` tells it and does not fail the run."},
 	"kind " + checker.KindGrantedWhileValid: {steps: onLease(Step{200, "B",
 		"!acquires the key, while it is promised to A"})},
+	"kind " + checker.KindSameIdentity: {steps: []Step{{0, "A", "acquires the key as host-1, process 1, with a lease until 500 ms"},
+		{200, "B", "asks for the key as host-1, process 1: it is A's clone"},
+		{201, "B", "!finds its own name, and takes the key for its own"}}},
+	"kind " + checker.KindConfiguredIdentity: {steps: []Step{{0, "A", "acquires the key under the name that it was given, with a lease until 500 ms"},
+		{200, "B", "asks for the key, and was given the same name"},
+		{201, "B", "!finds its own name, and takes the key for its own"}}},
+	"kind " + checker.KindReleasedBeforeCommit: {steps: releasedFirst},
 	"kind " + checker.KindGrantedDead: {steps: []Step{{0, "A",
 		"waits for the key in a queue, with a session of 500 ms"},
 		{100, "A", "is frozen for 900 ms, and its session ends"}, {600, "B", "acquires the key"},

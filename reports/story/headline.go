@@ -228,7 +228,11 @@ func pairLede(r *reports.Record, t *Story) Prose {
 	case t.Violation.Kind == "in-flight" && len(t.Stale) > 0 && t.Stale[0].Late():
 		p = p.t(fmt.Sprintf("%s sent a write as the holder of %s; it was %s under way and arrived when %s had been granted the lock. ", a, t.Key,
 			phrase.Span(t.Stale[0].Decided-t.Stale[0].Start), b))
-	case t.Violation.Kind == "granted-while-valid":
+	case t.Violation.Kind == checker.KindReleasedBeforeCommit:
+		p = p.t(fmt.Sprintf("%s released %s before its transaction was committed. %s was granted it, and read what was there before. ",
+			a, t.Key, r.Subject(t.B.Client)))
+	case t.Violation.Kind == checker.KindSameIdentity, t.Violation.Kind == checker.KindConfiguredIdentity,
+		t.Violation.Kind == "granted-while-valid":
 		p = p.t(fmt.Sprintf("%s was granted %s while the lock still promised it to %s%s. ", r.Subject(t.B.Client),
 			t.Key, r.Client(t.A.Client), keyGivenAway(r, t.Violation.Pattern)))
 	case t.Violation.Pattern == checker.PatternStoreAway:
@@ -285,6 +289,7 @@ var givenAway = map[string]string{
 	checker.PatternService:      ", with a fault on the lock service",
 	checker.PatternStolen:       ": a former holder's late release had freed it",
 	checker.PatternGrantedTwice: ", and nothing had disturbed the lock service",
+	checker.PatternSameIdentity: ": the lock took clients of one identity for one",
 }
 
 // ActsAgain is when the earlier holder first acted beside the later one.

@@ -50,6 +50,8 @@ func sayOp(r *reports.Record, t *Story, m Moment, last int32) Moment {
 		m.Text, m.Arrow = sayRelease(r, t, p, o)
 	case history.Renew, history.Held:
 		m.Text, m.Arrow = sayAsk(r, p, o)
+	case history.Commit:
+		return sayCommit(r, m, p)
 	default:
 		m.Text = p.t(" closes its connection to the lock service.")
 	}

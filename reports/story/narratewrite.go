@@ -45,14 +45,16 @@ func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
 	case o.Conflict:
 		m.Text, m.Tone = p.t(sends+" on condition that nothing has changed. ").b("The store has another version").t(" and does not take it."), good
 		m.Arrow = &arrow{To: ToStore, Label: "write → conflict", Tone: good}
-	case r.Harmful(o):
+	case r.Harmful(o) && !o.InTransaction:
 		p = p.t(writes + " under ").grant(reports.GrantName(o.Grant, o.Token, o.HasToken())).t(". ")
 		p = p.b("The store takes it")
 		m.Text, m.Tone = sayHarm(r, p, o).t("."), bad
 		m.Arrow = &arrow{To: ToStore, Label: fmt.Sprintf("write v%d%s%s → ok", o.Version, tok, staleWord(r, o)),
 			Tone: bad}
-	case o.Accepted():
+	case o.Accepted() && !o.InTransaction:
 		m.Text = p.t(writes + ". The store takes it.")
+	case o.InTransaction && o.Outcome == history.OK:
+		m.Text = p.t(writes + " in its transaction. Nobody else sees it yet.")
 	case o.Outcome == history.Fail:
 		m.Text = p.t(" fails to write" + because(o))
 		m.Arrow.Label = "write → failed"
@@ -61,6 +63,42 @@ func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
 		m.Arrow.Label = "write" + tok + " → no answer"
 	}
 	return m
+}
+
+// sayCommit tells the end of a transaction, and what it did to the data.
+func sayCommit(r *reports.Record, m Moment, p Prose) Moment {
+	o := m.Op
+	m.Arrow = &arrow{To: ToStore, Label: "commit → ok"}
+	switch o.Outcome {
+	case history.OK:
+		p = p.t(" commits its transaction")
+		if r.ReleasedBefore(o) {
+			p = p.t(", ").b("after it has released the lock")
+			m.Tone, m.Arrow.Tone = bad, bad
+		}
+		p = p.t(". ").b("Only now its write stands")
+		if w := writtenIn(r, o); w != nil && r.Harmful(w) {
+			p, m.Tone, m.Arrow.Tone = sayHarm(r, p, w), bad, bad
+		}
+		m.Text = p.t(".")
+	case history.Fail:
+		m.Text, m.Arrow.Label, m.Tone = p.t(" can't commit, and the store rolls its write back"+because(o)), "commit → rolled back", good
+	default:
+		m.Text, m.Arrow.Label = p.t(" commits, and gets no answer"+because(o)), "commit → no answer"
+	}
+	return m
+}
+
+// writtenIn returns the write that a commit made stand; nil: there is none.
+func writtenIn(r *reports.Record, commit *history.Op) (w *history.Op) {
+	if g := r.Grant(commit.Grant); g != nil {
+		for _, x := range g.Ops {
+			if x.Kind == history.Write && x.InLedger && x.Asked < commit.Asked {
+				w = x
+			}
+		}
+	}
+	return w
 }
 
 // staleWord marks a write that came too late. Where the order of the grants is

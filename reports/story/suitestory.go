@@ -125,6 +125,9 @@ func SuiteLede(s reports.Suite) string {
 		func(x reports.Scenario) bool { return !x.Judged() })); text != "" {
 		out = append(out, text)
 	}
+	if text := earlySentence(s.Scenarios); text != "" {
+		out = append(out, text)
+	}
 	if text := guardSentence(s.Scenarios); text != "" {
 		out = append(out, text)
 	}
@@ -261,6 +264,20 @@ func families(s reports.Suite) []family {
 	return out
 }
 
+// releasedEarly reports whether transactions that were committed behind the lock are what harmed a
+// scenario.
+func releasedEarly(x reports.Scenario) bool {
+	if x.Violated(checker.MutualExclusion) {
+		return false
+	}
+	for _, name := range []string{checker.LostUpdate, checker.StaleRead} {
+		if p := x.Property(name); p != nil && slices.Contains(p.KindsFound(), checker.KindReleasedBeforeCommit) {
+			return true
+		}
+	}
+	return false
+}
+
 // sentence says which locks let two clients in under the fault, and whose data
 // was corrupted all the same though they did not.
 func (f family) sentence() string {
@@ -268,7 +285,7 @@ func (f family) sentence() string {
 	var harmed []string
 	for _, x := range f.runs {
 		if name := phrase.Clip(x.Lock, phrase.MostName); x.Result() == reports.Corrupted &&
-			!x.Violated(checker.MutualExclusion) && !slices.Contains(harmed, name) {
+			!releasedEarly(x) && !x.Violated(checker.MutualExclusion) && !slices.Contains(harmed, name) {
 			harmed = append(harmed, name)
 		}
 	}
@@ -420,6 +437,20 @@ func storeSentence(held []reports.Scenario, complete bool) string {
 		return "Of the runs that could be judged, only those on a store that checks fencing tokens kept their data whole."
 	}
 	return "Only a store that checks fencing tokens keeps the data whole."
+}
+
+// earlySentence speaks of transactions that were committed behind their lock.
+func earlySentence(all []reports.Scenario) string {
+	n := 0
+	for _, x := range all {
+		if releasedEarly(x) {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return "In " + phrase.Plural(n, "run") + " the lock was released before the commit, and the next holder read what was old: no lock prevents that."
 }
 
 // guardSentence speaks of the application that asked the lock first, where the

@@ -51,7 +51,7 @@ type Conn interface {
 const retryPause = 20 * time.Millisecond
 
 // Claims are those of such a lock, but for what the server is.
-var Claims = clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Notices: "alone",
+var Claims = clients.Claims{Validity: "session", Token: "none", Confirms: []string{"release", "held"}, Notices: "alone", Identity: "unique",
 	NoExpiry: true, Permits: 1}
 
 // LostGrace is a question every quarter of the TTL, and a TTL for its answer,

@@ -27,7 +27,8 @@ type ownSession struct {
 func openTelling(t *testing.T, kind clients.Kind, s *backends.Service, client int) *ownSession {
 	t.Helper()
 	own := &ownSession{}
-	l, err := kind.Open(Limit(t), clients.Config{Nodes: s.Addrs(), TTL: int64(KeptTTL), Client: client, Seed: 1,
+	l, err := kind.Open(Limit(t), clients.Config{Nodes: s.Addrs(), TTL: int64(KeptTTL), Client: client,
+		Identity: clients.IdentityOf(client, 0), Seed: 1,
 		Opened: func(told clients.Session) {
 			own.mu.Lock()
 			defer own.mu.Unlock()

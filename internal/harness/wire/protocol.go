@@ -46,9 +46,13 @@ type Opening struct {
 	Store   string           `json:"store"`
 	TTL     int64            `json:"ttl"`
 	Client  int32            `json:"client"`
-	Seed    uint64           `json:"seed"`
+	// Twins: the first so many clients have one identity.
+	Twins int    `json:"twins,omitempty"`
+	Seed  uint64 `json:"seed"`
 	// Decline: the application stops when it knows that its hold is lost (guard "check" or "told").
 	Decline bool `json:"decline"`
+	// Isolation is the level of the transactions that all reads and writes are parts of; empty: of none.
+	Isolation string `json:"isolation,omitempty"`
 	// Stall is how late a heartbeat must be to be reported.
 	Stall int64 `json:"stall"`
 	// Adapter is the program that is the lock, if it is one.

@@ -106,6 +106,8 @@ func (w *Worker) Do(ctx context.Context, c wire.Command) wire.Reply {
 		return w.release(ctx, c)
 	case "read", "write":
 		return w.access(ctx, c)
+	case "commit":
+		return w.commit(ctx)
 	case "close":
 		return w.timed(func() error { return w.close(ctx) })
 	}
@@ -127,6 +129,7 @@ func (w *Worker) begin(ctx context.Context, c wire.Command) wire.Reply {
 		w.writes = kind.Writes
 		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, Account: w.open.Account, TTL: w.open.TTL,
 			Client: int(w.open.Client), Seed: w.open.Seed,
+			Identity: clients.IdentityOf(int(w.open.Client), w.open.Twins),
 			Renewals: &w.renewals, Opened: w.opened, Adapter: w.open.Adapter})
 		if err != nil {
 			return fmt.Errorf("open %s: %w", kind.Name, err)
@@ -137,6 +140,9 @@ func (w *Worker) begin(ctx context.Context, c wire.Command) wire.Reply {
 		if w.open.Store != "" {
 			if w.store, err = w.dial(ctx, w.open.Store); err != nil {
 				return fmt.Errorf("open the store: %w", err)
+			}
+			if err := w.isolate(); err != nil {
+				return err
 			}
 		}
 		if watcher, ok := w.lock.(clients.Watcher); ok && watcher.Lost() != nil {

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/lockchaos/lockchaos/clients"
@@ -66,4 +68,33 @@ func whyNot(e *store.Entry) string {
 		return fmt.Sprintf("conflict: the record is no longer at version %d, which was read", e.Base)
 	}
 	return ""
+}
+
+// transactor is a store whose reads and writes can be parts of transactions.
+type transactor interface {
+	Isolate(level string)
+	Commit(ctx context.Context) error
+}
+
+// isolate has all reads and writes be parts of transactions, if the run asks for it.
+func (w *Worker) isolate() error {
+	if w.open.Isolation == "" {
+		return nil
+	}
+	t, ok := w.store.(transactor)
+	if !ok {
+		return errors.New("open the store: this one has no transactions")
+	}
+	t.Isolate(w.open.Isolation)
+	return nil
+}
+
+// commit ends the transaction that the client has at the store, whether or not it still has the
+// lock under which it began.
+func (w *Worker) commit(ctx context.Context) wire.Reply {
+	t, ok := w.store.(transactor)
+	if !ok {
+		return wire.Reply{Result: wire.ResultFail, Error: "this store has no transactions"}
+	}
+	return w.timed(func() error { return t.Commit(ctx) })
 }

@@ -5,6 +5,8 @@ package workload
 import (
 	"context"
 	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
 )
 
 // Kind is one kind of workload, as a scenario names it (workload.kind).
@@ -27,6 +29,7 @@ func Kinds() []Kind {
 		{"queue", "all wait for one key: acquire, read, think, write the successor, release, rest", alike(stand)},
 		{"semaphore", "acquire a permit, or several at once where the lock grants them so, write, think, write, release", alike(permit)},
 		{"sets", "acquire one key or several in one call, where the lock grants them so, read each, think, write the successor of each, release all", alike(gather)},
+		{history.WorkloadTransaction, "acquire, read, think and write the successor in a transaction of the store, commit, release; or release before the commit", alike(transact)},
 		{"relay", "one client at a time asks: acquire, read, think, write the successor, release; then the next one asks", newRelay},
 		{"stampede", "all wait for one key, and the requests that the service handles for it are counted", newHerd},
 	}

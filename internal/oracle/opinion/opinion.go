@@ -80,6 +80,10 @@ func found(v checker.Verdict, property string) bool {
 // opinionOfStore asks about the reads and writes of the protected resource, as
 // its clients saw them.
 func opinionOfStore(w io.Writer, h *history.History) {
+	if h.Header.Workload == history.WorkloadTransaction {
+		harmless.Fprintf(w, "  porcupine: not asked about the store: it has no model of transactions\n")
+		return
+	}
 	if h.Header.Store.Engine == "" || h.Header.Translated {
 		return
 	}

@@ -16,7 +16,7 @@ __all__ = ["Busy", "NotHeld", "exam"]
 
 # The claims of a hello (docs/protocol.md, Declaration), by the protocol's own words.
 CLAIMS = (
-    "name", "validity", "token", "confirms", "can", "lost_grace_ms", "notices", "tolerates", "abandons_ms", "lease_ms",
+    "name", "validity", "token", "confirms", "can", "lost_grace_ms", "notices", "tolerates", "identity", "abandons_ms", "lease_ms",
     "fair", "permits", "permits_per_acquire", "multi_key", "no_expiry", "reentrant", "read_write",
 )  # fmt: skip
 

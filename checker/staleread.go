@@ -1,0 +1,124 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// StaleRead names the property stale-read: no hold reads a version of a key that is older than
+// one which an earlier grant's transaction wrote. It is judged where writes are transactions: what
+// an earlier holder wrote may stand there only after a later holder has read, although no write was
+// late and nobody outlived a lease. What the reader then wrote is judged as a lost update.
+const StaleRead = "stale-read"
+
+// staleRead reads, beside rules and findings: book, explanations, faults, transactions.
+var staleRead = Property{
+	Name:  StaleRead,
+	kinds: []string{KindReleasedBeforeCommit},
+	About: "No holder reads a version that an earlier holder's transaction had still to replace.",
+	needs: []string{history.FactVersions},
+	blame: Harm,
+
+	byEarlier: true,
+	exempt: func(h *history.Header) string {
+		if h.Workload != history.WorkloadTransaction {
+			return fmt.Sprintf("It is about transactions, and the workload is not %s.", history.WorkloadTransaction)
+		}
+		return notExclusive(h)
+	},
+	unmet: noStore,
+	short: (*Sweep).ledgerShort,
+	Words: Words{
+		Violation: "stale read",
+		Demands:   "A holder sees what every earlier holder wrote.",
+		Lead:      "Commit before you release.",
+		Advice: "The next holder begins when the lock is free, and sees only what is committed by then. " +
+			"Commit first, and release when the commit was answered.",
+		Weight: 8,
+	},
+}
+
+// sawVersion is what a hold read in a transaction.
+type sawVersion struct {
+	g           *grant
+	op, version int64
+}
+
+// transactions remember what later holders read while earlier ones could still write.
+type transactions struct {
+	seen map[*grant][]sawVersion // by the earlier grant
+}
+
+// judgeSeen judges a read against what earlier grants wrote, and remembers it for those that may
+// still write.
+func (s *Sweep) judgeSeen(g *grant, o *op, version int64) {
+	saw := sawVersion{g: g, op: o.id, version: version}
+	k := s.book.keys[o.key]
+	if last := k.ledger.run; last.g != nil && last.g != g {
+		s.judgeStaleRead(k, saw, last)
+	}
+	s.book.keyOf(g).open.all(func(x *grant) bool {
+		if x != g && later(g, x, s.rules.tokens) {
+			pin(g, x)
+			s.transactions.seen[x] = append(s.transactions.seen[x], saw)
+		}
+		return true
+	})
+}
+
+// judgeUnseen judges a write that was accepted against what later grants had read by then.
+func (s *Sweep) judgeUnseen(k *keyState, w writer) {
+	for _, saw := range s.transactions.seen[w.g] {
+		s.judgeStaleRead(k, saw, w)
+	}
+}
+
+// judgeStaleRead records that a hold read an older version than an earlier grant's write made.
+func (s *Sweep) judgeStaleRead(k *keyState, saw sawVersion, w writer) {
+	if saw.version >= w.version || !later(saw.g, w.g, s.rules.tokens) || s.rules.owns(saw.g, w.g) {
+		return
+	}
+	pin(saw.g, w.g)
+	judged := func(tokens bool) judgement {
+		if !later(saw.g, w.g, tokens) {
+			return judgement{}
+		}
+		j := judgement{violated: true, kind: s.rules.commitKind(w), severity: Untested, pattern: PatternReleasedBeforeCommit}
+		if j.kind == "" {
+			j.pattern = s.explanations.pairPattern(w.g, saw.g, 0, tokens)
+		}
+		return j
+	}
+	plain, trusting := judged(false), judged(s.rules.tokens)
+	s.findings.record(&staleRead, s.book.keyOf(saw.g), plain, trusting, func(j judgement) *Violation {
+		return s.tellStaleRead(k, saw, w, j)
+	})
+}
+
+// tellStaleRead tells of a read by a later holder that missed an earlier holder's write.
+func (s *Sweep) tellStaleRead(k *keyState, saw sawVersion, w writer, j judgement) *Violation {
+	a, b := w.g, saw.g
+	v := &Violation{Property: StaleRead, Kind: j.kind, Severity: j.severity, Key: s.rules.name(k), At: w.at,
+		From: b.end, To: w.at, A: a.ref(), B: b.ref()}
+	var proof evidence
+	proof.add(a.id, a.start)
+	proof.add(w.op, a.start+1)
+	proof.add(b.id, b.start)
+	proof.add(saw.op, b.end+1)
+	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(w.at, a, b)
+	v.Text = fmt.Sprintf("%s read version %d of %s, and not version %d of %s, which was granted the lock before it",
+		who(b), saw.version, v.Key, w.version, who(a))
+	if j.kind == KindReleasedBeforeCommit {
+		v.Text += fmt.Sprintf(" and released it at %s, but committed at %s", seconds(a.heldTo), seconds(w.at))
+	}
+	v.Text += "."
+	return v
+}
+
+// forgetSeen forgets what was remembered for a grant that can write no more.
+func (s *Sweep) forgetSeen(g *grant) {
+	if len(s.transactions.seen) > 0 {
+		delete(s.transactions.seen, g)
+	}
+}
