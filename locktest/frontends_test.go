@@ -104,7 +104,8 @@ func TestFrontends(t *testing.T) {
 	}
 }
 
-// skipsWhatCannotRun: where the machine lacks what all attacks need, each test says so, and none fails.
+// skipsWhatCannotRun: where the machine lacks what all attacks need, each test says so, and none
+// fails.
 func (f frontend) skipsWhatCannotRun(t *testing.T, dir string) {
 	t.Helper()
 	const lacking = "no such server here"
@@ -124,7 +125,8 @@ func (f frontend) skipsWhatCannotRun(t *testing.T, dir string) {
 	}
 }
 
-// finds: each attack comes to what it comes to in every framework. An attack that decided nothing is made again.
+// finds: each attack comes to what it comes to in every framework. One that decided nothing is
+// made again.
 func (f frontend) finds(t *testing.T, dir, binary string) {
 	t.Helper()
 	got := map[string]string{}
