@@ -30,7 +30,8 @@ func probeCommand() *cobra.Command {
 of a lock. No fault is injected. Then 50 clients race for what locks stand on: create-if-absent, compare-and-set, expiry. A server that breaks one is
 primitive-broken, and no lock on it can be safe.
 
-What it writes begins with lockchaos_ and letters of its own, and is deleted. With --read-only it writes nothing and races for nothing.`,
+What it writes begins with lockchaos_ and letters of its own, and is deleted. NATS' bucket lockchaos and ZooKeeper's znode
+/lockchaos stay, in which locks keep their keys. With --read-only it writes nothing and races for nothing.`,
 		Example: `  lockchaos probe --nodes redis=127.0.0.1:6379
   lockchaos probe --nodes 'redis=rediss://me:${MY_PASSWORD}@cache.example:6380' --cacert ca.pem`,
 		Args: cobra.NoArgs,

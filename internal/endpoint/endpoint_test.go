@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -22,6 +24,11 @@ func TestParse(t *testing.T) {
 		{"postgres://me:x@pg.test/app?sslmode=disable", "pg.test:5432", "pg.test", "me", "x", "app", false, "postgres://pg.test/app?sslmode=disable"},
 		{"mysql://me:x@m.test/app", "m.test:3306", "m.test", "me", "x", "app", false, "mysql://m.test/app"},
 		{"mysql://me:x@m.test/app?tls=true", "m.test:3306", "m.test", "me", "x", "app", true, "mysql://m.test/app?tls=true"},
+		{"zk://me:x@zk.test", "zk.test:2181", "zk.test", "me", "x", "", false, "zk://zk.test"},
+		{"zks://me:x@zk.test", "zk.test:2281", "zk.test", "me", "x", "", true, "zks://zk.test"},
+		{"nats://me:x@nats.test", "nats.test:4222", "nats.test", "me", "x", "", false, "nats://nats.test"},
+		{"tls://nats.test?creds=me.creds", "nats.test:4222", "nats.test", "", "", "", true, "tls://nats.test?creds=me.creds"},
+		{"https://:token@consul.test:8501", "consul.test:8501", "consul.test", "", "token", "", true, "https://consul.test:8501"},
 		{"rediss://[::1]:6380", "[::1]:6380", "", "", "", "", true, "rediss://[::1]:6380"},
 	} {
 		at, err := Parse(c.address)
@@ -64,5 +71,28 @@ func TestFiles(t *testing.T) {
 	}
 	if got := at.URL(); got != "postgres://me:x@10.88.0.2:5432/app?options=-c%20a%3Db&sslmode=verify-full" {
 		t.Error(got)
+	}
+}
+
+// Files that an address names as they lie here are found from elsewhere, too.
+func TestAbsolute(t *testing.T) {
+	t.Parallel()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := Parse("tls://nats.test:1?creds=me.creds&cacert=%2Fca.pem")
+	if err == nil {
+		at, err = at.With(Files{Key: "k.pem"}).Absolute()
+	}
+	if want := (Files{CACert: "/ca.pem", Key: filepath.Join(here, "k.pem")}); err != nil || at.Files() != want ||
+		at.Param(Creds) != filepath.Join(here, "me.creds") {
+		t.Errorf("%s %+v %v", at, at.Files(), err)
+	}
+	if got := at.Without(Creds).URL(); got != "tls://nats.test:1" {
+		t.Error(got)
+	}
+	if plain, err := Parse("h:1"); err != nil || plain.Without(Creds).Address() != "h:1" {
+		t.Error(plain, err)
 	}
 }

@@ -3,12 +3,16 @@ package probe
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
 // poolerTries is how often two clients compare the sessions that they are given.
 const poolerTries = 20
+
+// poolerWait is how long the second of two clients waits for a session.
+const poolerWait = 5 * time.Second
 
 // What a pooler leaves of advisory locks.
 const (
@@ -36,7 +40,13 @@ func (p *postgresServer) pooler(ctx context.Context) (Fact, error) {
 		if err != nil {
 			return f, err
 		}
-		theirs, err := backendOf(ctx, other)
+		late, cancel := context.WithTimeout(ctx, poolerWait)
+		theirs, err := backendOf(late, other)
+		cancel()
+		if err != nil && late.Err() != nil && ctx.Err() == nil {
+			f.Text = fmt.Sprintf("there is one, which gave a second client no session for %v: it pools by session, or its pool is full", poolerWait)
+			return f, nil
+		}
 		if err != nil {
 			return f, err
 		}

@@ -17,23 +17,27 @@ func TestPooler(t *testing.T) {
 	ca := authority.New(t)
 	server := probetest.Postgres(t, ca, "pg.test")
 	service, _ := probe.Lookup("postgres")
-	for mode, want := range map[string]string{
-		"":            "none is seen",
-		"session":     "(pool_mode session): advisory locks survive as without it",
-		"transaction": "(pool_mode transaction) POOLER: pg_advisory_lock does not survive its transaction",
-		"statement":   "(pool_mode statement) POOLER: no advisory lock survives its statement",
+	for name, c := range map[string]struct {
+		mode string // "": no pooler
+		pool int
+		want string
+	}{
+		"none":        {"", 0, "none is seen"},
+		"session":     {"session", 20, "(pool_mode session): advisory locks survive as without it"},
+		"full":        {"session", 1, "gave a second client no session for 5s: it pools by session, or its pool is full"},
+		"transaction": {"transaction", 20, "(pool_mode transaction) POOLER: pg_advisory_lock does not survive its transaction"},
+		"statement":   {"statement", 20, "(pool_mode statement) POOLER: no advisory lock survives its statement"},
 	} {
-		t.Run(mode, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			port := server
-			if mode != "" {
-				port = probetest.PgBouncer(t, ca, "pooler.test", server, mode)
+			called, port := "pg.test", server
+			if c.mode != "" {
+				called, port = "pooler.test", probetest.PgBouncer(t, ca, "pooler.test", server, c.mode, c.pool)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
 			defer cancel()
-			name := map[bool]string{true: "pg.test", false: "pooler.test"}[mode == ""]
-			at := parsed(t, "postgres://me:pass%2Fword@"+name+":"+port+"/locks?sslmode=verify-full", endpoint.Files{CACert: ca.File})
-			checkFacts(t, ctx, service, at, "pooler", want)
+			at := parsed(t, "postgres://me:pass%2Fword@"+called+":"+port+"/locks?sslmode=verify-full", endpoint.Files{CACert: ca.File})
+			checkFacts(t, ctx, service, at, "pooler", c.want)
 			if err := service.Meet(ctx, at, here); err != nil {
 				t.Error(err)
 			}

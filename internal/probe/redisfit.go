@@ -15,7 +15,8 @@ import (
 // with half of a cluster's keys has all of them once in 2^64 probes.
 const redirectTries = 64
 
-// fits reads keys, none of which is there, and refuses a Redis that sends clients to another for one.
+// fits reads keys, none of which is there, and refuses a Redis that sends clients to another for
+// one.
 func (r *redisServer) fits(ctx context.Context) error {
 	questions := r.client.Pipeline()
 	key := newKey()

@@ -19,14 +19,22 @@ type Servers struct {
 	// Names are their addresses, host:port.
 	Names []string
 
-	ways  map[string]endpoint.Dial // by name
-	login []byte                   // "user:password"; nil: there is none
+	ways   map[string]endpoint.Dial // by name
+	sealed bool
+	login  []byte // "user:password"; nil: there is none
 }
+
+// handshakeLimit is how much longer than a connection one with TLS may take: a server of Java that
+// has just started needs more than the second that the library allows.
+const handshakeLimit = 3 * time.Second
+
+// connectLimit bounds a connection, as the library does.
+const connectLimit = time.Second
 
 // Open reads the addresses. dial connects; nil: as usual.
 func Open(addresses []string, dial endpoint.Dial) (*Servers, error) {
 	if dial == nil {
-		dial = new(net.Dialer).DialContext
+		dial = (&net.Dialer{Timeout: connectLimit}).DialContext
 	}
 	s := &Servers{ways: map[string]endpoint.Dial{}}
 	for _, address := range addresses {
@@ -37,7 +45,7 @@ func Open(addresses []string, dial endpoint.Dial) (*Servers, error) {
 		if s.ways[at.HostPort()], err = at.Dialer(dial); err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
-		s.Names = append(s.Names, at.HostPort())
+		s.Names, s.sealed = append(s.Names, at.HostPort()), s.sealed || at.Sealed()
 		if user, password := at.Account(); user != "" {
 			s.login = []byte(user + ":" + password)
 		}
@@ -47,6 +55,9 @@ func Open(addresses []string, dial endpoint.Dial) (*Servers, error) {
 
 // Dial connects to one of the servers: it is the library's dialer.
 func (s *Servers) Dial(network, addr string, limit time.Duration) (net.Conn, error) {
+	if s.sealed {
+		limit += handshakeLimit
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return s.ways[addr](ctx, network, addr)

@@ -48,57 +48,65 @@ func WithClientCertificates(o *server.Options) {
 // returns its port and the file of one.
 func NATSByCreds(t testing.TB, ca *authority.Authority, name string) (port, creds string) {
 	t.Helper()
-	pair := func(make func() (nkeys.KeyPair, error)) (key nkeys.KeyPair, public string) {
-		key, err := make()
-		if err == nil {
-			public, err = key.PublicKey()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return key, public
-	}
-	operator, operatorID := pair(nkeys.CreateOperator)
-	account, accountID := pair(nkeys.CreateAccount)
-	user, userID := pair(nkeys.CreateUser)
-	claims := jwt.NewAccountClaims(accountID)
-	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit,
+	operator, operatorID := keyPair(t, nkeys.CreateOperator)
+	account, accountID := keyPair(t, nkeys.CreateAccount)
+	_, systemID := keyPair(t, nkeys.CreateAccount)
+	own := jwt.NewAccountClaims(accountID)
+	own.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit,
 		Consumer: jwt.NoLimit}
-	_, systemID := pair(nkeys.CreateAccount)
-	signed := func(c jwt.Claims, by nkeys.KeyPair) string {
-		text, err := c.Encode(by)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	o := natsOptions(t, ca, name, authority.Good)
 	trusted := jwt.NewOperatorClaims(operatorID)
 	trusted.SystemAccount = systemID
-	if _, err := trusted.Encode(operator); err != nil {
-		t.Fatal(err)
-	}
-	resolver := &server.MemAccResolver{}
-	for id, text := range map[string]string{accountID: signed(claims, operator),
-		systemID: signed(jwt.NewAccountClaims(systemID), operator)} {
-		if err := resolver.Store(id, text); err != nil {
+	signed(t, trusted, operator)
+	known := &server.MemAccResolver{}
+	for _, claims := range []*jwt.AccountClaims{own, jwt.NewAccountClaims(systemID)} {
+		if err := known.Store(claims.Subject, signed(t, claims, operator)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	o.TrustedOperators, o.AccountResolver, o.SystemAccount = []*jwt.OperatorClaims{trusted}, resolver, systemID
+	o := natsOptions(t, ca, name, authority.Good)
+	o.TrustedOperators, o.AccountResolver, o.SystemAccount = []*jwt.OperatorClaims{trusted}, known, systemID
+	return startNATS(t, o), userCreds(t, account)
+}
+
+// userCreds is the file of a new user's credentials, which the account signs.
+func userCreds(t testing.TB, account nkeys.KeyPair) (file string) {
+	t.Helper()
+	user, userID := keyPair(t, nkeys.CreateUser)
 	seed, err := user.Seed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := jwt.FormatUserConfig(signed(jwt.NewUserClaims(userID), account), seed)
+	text, err := jwt.FormatUserConfig(signed(t, jwt.NewUserClaims(userID), account), seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	creds = filepath.Join(t.TempDir(), "me.creds")
-	if err := os.WriteFile(creds, text, 0o600); err != nil {
+	file = filepath.Join(t.TempDir(), "me.creds")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return startNATS(t, o), creds
+	return file
+}
+
+func keyPair(t testing.TB, make func() (nkeys.KeyPair, error)) (key nkeys.KeyPair, public string) {
+	t.Helper()
+	key, err := make()
+	if err == nil {
+		public, err = key.PublicKey()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, public
+}
+
+// signed is what the claims are after they were signed, which fills in who did it.
+func signed(t testing.TB, claims jwt.Claims, by nkeys.KeyPair) string {
+	t.Helper()
+	text, err := claims.Encode(by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func natsOptions(t testing.TB, ca *authority.Authority, name string, change func(*x509.Certificate)) *server.Options {

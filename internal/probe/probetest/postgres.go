@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -85,8 +86,9 @@ func copied(t testing.TB, dir, cert, key string) (own []string) {
 }
 
 // PgBouncer starts a PgBouncer with TLS before the server at the port, which pools by session,
-// transaction or statement, and returns its port. Its certificate is for the name.
-func PgBouncer(t testing.TB, ca *authority.Authority, name, server, mode string) (port string) {
+// transaction or statement, and returns its port. Its certificate is for the name. pool is how many
+// sessions of the server it has.
+func PgBouncer(t testing.TB, ca *authority.Authority, name, server, mode string, pool int) (port string) {
 	t.Helper()
 	program, err := backends.FindPgBouncer()
 	needed.Be(t, err)
@@ -102,7 +104,7 @@ func PgBouncer(t testing.TB, ca *authority.Authority, name, server, mode string)
 	for file, text := range map[string]string{users: "\"me\" \"" + Secret + "\"\n", config: "[databases]\n* = host=127.0.0.1 port=" + server +
 		"\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " + port + "\nunix_socket_dir =\nauth_type = scram-sha-256\nauth_file = " + users +
 		"\nserver_tls_sslmode = require\nclient_tls_sslmode = require\nclient_tls_cert_file = " + own[0] + "\nclient_tls_key_file = " + own[1] +
-		"\npool_mode = " + mode + "\n"} {
+		"\npool_mode = " + mode + "\ndefault_pool_size = " + strconv.Itoa(pool) + "\n"} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
