@@ -26,11 +26,16 @@ func (s *Sweep) recognised(k *keyState, g *grant) {
 			return true
 		})
 	}
-	if last := k.lastGrant; last != nil && last.client == g.client && last.process != g.process && last.closed &&
+	if last := k.lastGrant; s.rules.namesComeBack() && last != nil && last.client == g.client && last.process != g.process && last.closed &&
 		!last.released && last.releasing == 0 && !slices.Contains(k.unsure, last.client) && last.timed() &&
 		g.end < last.promise {
 		g.inherited = true
 	}
+}
+
+// namesComeBack reports whether the lock knows a client by a name that comes back, by its claims.
+func (r *rules) namesComeBack() bool {
+	return r.Claims.Identity != "" && r.Claims.Identity != identityUnique
 }
 
 // grantedKind is the kind of a double-hold in which b was granted inside a's promise. Where a twin
@@ -68,5 +73,8 @@ func (ex *explanations) tookForOwn(a, b *grant) string {
 	return fmt.Sprintf(": client %d had been granted it as what its predecessor of the same name left, whose lease ended", a.client)
 }
 
-// identityNone is the claim of a lock whose clients' names are configured.
-const identityNone = "none"
+// The claims of a lock whose clients' names are configured, and of one where each is made anew.
+const (
+	identityNone   = "none"
+	identityUnique = "unique"
+)

@@ -15,7 +15,8 @@ var mutualExclusion = Property{
 	Name:  MutualExclusion,
 	About: "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others.",
 	needs: []string{history.FactHolds},
-	Kinds: []string{KindGrantedWhileValid, KindSameIdentity, KindConfiguredIdentity, KindGrantedDead, KindLateNotice, KindLeaseOverrun, KindUnexplained},
+	Kinds: []string{KindGrantedWhileValid, KindSameIdentity, KindConfiguredIdentity, KindGrantedDead, KindLateNotice,
+		KindLeaseOverrun, KindUnexplained},
 
 	blame: Unclear,
 	kindBlame: map[string]Blame{KindGrantedWhileValid: Defect, KindSameIdentity: Defect, KindGrantedDead: Defect, KindLateNotice: Defect,

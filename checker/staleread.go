@@ -12,7 +12,7 @@ import (
 // late and nobody outlived a lease. What the reader then wrote is judged as a lost update.
 const StaleRead = "stale-read"
 
-// staleRead reads, beside rules and findings: book, explanations, faults, transactions.
+// staleRead reads, beside rules and findings: book, explanations, faults.
 var staleRead = Property{
 	Name:  StaleRead,
 	kinds: []string{KindReleasedBeforeCommit},

@@ -305,9 +305,10 @@ type Claims struct {
 	// Abandons is for how long an acquire that failed, was given up or ended
 	// unknown may leave something behind (ns); 0: for a TTL.
 	Abandons int64
-	// Identity says by what name the lock knows its clients apart: "unique" (it makes one that no other
-	// instance has), "process" or "host" (it makes one of the host's name and the process's number,
-	// or of the host's name), "none" (it takes the one that its user configured), "" (no claim).
+	// Identity says by what name the lock knows its clients apart: "unique" (it makes one that no
+	// other instance has), "process" or "host" (it makes one of the host's name and the process's
+	// number, or of the host's name), "none" (it takes the one that its user configured), "" (no
+	// claim).
 	Identity string
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool

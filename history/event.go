@@ -59,7 +59,8 @@ const (
 // Kind is what an op does.
 type Kind uint8
 
-// WorkloadTransaction is the workload whose reads and writes are parts of transactions (see Commit).
+// WorkloadTransaction is the workload whose reads and writes are parts of transactions (see
+// Commit).
 const WorkloadTransaction = "transaction"
 
 // The ops. Read, Write and Commit go to the store, the others to the lock.
@@ -268,8 +269,8 @@ const MomentAcquiring = "acquiring"
 const MomentBeforeCommit = "before-commit"
 
 // Bites reports whether a fault that has ended was injected, took effect, and met what it was
-// aimed at: a holder, or where it is aimed at nodes, into an acquire, at a transaction or at a waiter,
-// these.
+// aimed at: a holder, or where it is aimed at nodes, into an acquire, at a transaction or at a
+// waiter, these.
 func (f *FaultInfo) Bites() bool {
 	return f.Injected && f.Bit && (f.Holding != 0 || f.Waiting || f.Service || f.When == MomentAcquiring ||
 		f.When == MomentBeforeCommit)

@@ -28,8 +28,9 @@ type Header struct {
 	Guard    string `json:"guard"` // "none", "check" or "told"
 	Fault    string `json:"fault"` // what was planned, in a word: "none", "pause-holder"
 	Clients  int    `json:"clients"`
-	// Twins: the first so many clients have one identity: the same name in the lock's configuration,
-	// and the same name of their hosts and number of their processes. 0: all are told apart.
+	// Twins: the first so many clients have one identity: the same name in the lock's
+	// configuration, and the same name of their hosts and number of their processes. 0: all are
+	// told apart.
 	Twins int `json:"twins,omitempty"`
 	// Nodes is how many servers the lock service has that clients talk to; 0: not told.
 	Nodes int   `json:"nodes,omitempty"`
@@ -132,9 +133,10 @@ type Claims struct {
 	// Abandons is for how long an acquire that failed, was given up or ended
 	// unknown may leave something behind (ns); 0: for a TTL.
 	Abandons int64 `json:"abandons_ns,omitempty"`
-	// Identity says by what name the lock knows its clients apart: "unique" (it makes one that no other
-	// instance has), "process" or "host" (it makes one of the host's name and the process's number,
-	// or of the host's name), "none" (it takes the one that its user configured), "" (no claim).
+	// Identity says by what name the lock knows its clients apart: "unique" (it makes one that no
+	// other instance has), "process" or "host" (it makes one of the host's name and the process's
+	// number, or of the host's name), "none" (it takes the one that its user configured), "" (no
+	// claim).
 	Identity string `json:"identity,omitempty"`
 	// Fair: the lock grants in the order in which waiters were enqueued.
 	Fair bool `json:"fair,omitempty"`

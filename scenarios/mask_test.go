@@ -11,21 +11,23 @@ import (
 
 // maskless are defects that no application avoids, and why.
 var maskless = map[string]string{
-	checker.KindLateNotice:  "the lock tells too late, whatever the application does",
-	checker.TokenOrder:      "it hides nothing",
-	checker.FIFO:            "it hides nothing",
-	checker.Starvation:      "it hides nothing",
-	checker.Herd:            "it hides nothing",
-	checker.UnfencedWrite:   "it is the harm that a double-hold does",
-	checker.LostUpdate:      "it is the harm that a double-hold does",
-	checker.DuplicateEffect: "it is the harm that a double-hold does",
-	checker.MutualExclusion: "it is told by its kinds",
+	checker.KindLateNotice:   "the lock tells too late, whatever the application does",
+	checker.KindSameIdentity: "no attack of the exam has twins",
+	checker.TokenOrder:       "it hides nothing",
+	checker.FIFO:             "it hides nothing",
+	checker.Starvation:       "it hides nothing",
+	checker.Herd:             "it hides nothing",
+	checker.UnfencedWrite:    "it is the harm that a double-hold does",
+	checker.LostUpdate:       "it is the harm that a double-hold does",
+	checker.StaleRead:        "it is the harm that a double-hold, or a release before the commit, does",
+	checker.DuplicateEffect:  "it is the harm that a double-hold does",
+	checker.MutualExclusion:  "it is told by its kinds",
 }
 
 // TestEachDefectHasAMask: each property, and each kind of double-holds that is a
 // defect, has an application that avoids it, or a reason why none does, and never both.
 func TestEachDefectHasAMask(t *testing.T) {
-	all := append(checker.Names(), checker.KindGrantedWhileValid, checker.KindGrantedDead, checker.KindLateNotice)
+	all := append(checker.Names(), checker.KindGrantedWhileValid, checker.KindSameIdentity, checker.KindGrantedDead, checker.KindLateNotice)
 	for _, name := range all {
 		if (len(masks[name]) > 0) == (maskless[name] != "") {
 			t.Errorf("%s: %d masks, and why there is none: %q", name, len(masks[name]), maskless[name])

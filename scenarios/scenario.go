@@ -20,8 +20,8 @@ type Scenario struct {
 	TTL Duration `yaml:"ttl"`
 	// Clients is how many contend; each is a process on a host of its own.
 	Clients int `yaml:"clients"`
-	// Twins is how many of the clients, the first ones, have one identity: the same configured name,
-	// name of the host and number of the process. 0: none.
+	// Twins is how many of the clients, the first ones, have one identity: the same configured
+	// name, name of the host and number of the process. 0: none.
 	Twins int `yaml:"twins,omitempty"`
 	// Keys is how many lock keys there are; each protects a record of its own in the store.
 	Keys     int      `yaml:"keys"`
@@ -58,10 +58,10 @@ type Workload struct {
 	// NeverRelease: where the application would release, its client is killed,
 	// and a fresh process takes its place. The grant ends by itself.
 	NeverRelease bool `yaml:"never_release,omitempty"`
-	// Order is how a transfer takes its two locks: "ordered" (one order for all),
-	// "unordered" (as they come), "try" (as they come, but the second is waited
-	// for only for TryFor; then both are given up, and tried again after a while). In workload
-	// transaction it is what comes first at the end: "commit-first" (right), "release-first" (wrong).
+	// Order is how a transfer takes its two locks: "ordered" (one order for all), "unordered" (as
+	// they come), "try" (as they come, but the second is waited for only for TryFor; then both
+	// are given up, and tried again after a while). In workload transaction it is what comes
+	// first at the end: "commit-first" (right), "release-first" (wrong).
 	Order  string   `yaml:"order,omitempty"`
 	TryFor Duration `yaml:"try_for,omitempty"`
 	// Isolation (transaction) is the isolation level: "read-committed", "repeatable-read",
@@ -93,10 +93,10 @@ type Fault struct {
 	// ("redis-2"), or so many of them, drawn anew each time: "nodes:3", "minority", "majority";
 	// "leader" or "primary", whom the service names; or "service", all of them, to be split.
 	Target string `yaml:"target,omitempty"`
-	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then
-	// one that is about to be), "after-grant", "between-read-and-write", "while-renewing"
-	// (a renewal is under way), "before-write", "before-commit" (workload transaction), "before-release",
-	// or "random" (any moment).
+	// When is the moment aimed at: "acquiring" (an acquire is under way; a holder is then one
+	// that is about to be), "after-grant", "between-read-and-write", "while-renewing" (a renewal
+	// is under way), "before-write", "before-commit" (workload transaction), "before-release", or
+	// "random" (any moment).
 	When string `yaml:"when,omitempty"`
 	// For is how long it lasts; of a kill, how long the client stays away before a
 	// fresh process takes its place (may be 0); of a crash-restart, how long the

@@ -169,7 +169,8 @@ func (s *server) hello(ctx context.Context, r adapter.Request) (a reply, err err
 	c := says.Claims
 	s.says = adapter.Declaration{Name: says.Name, Validity: c.Validity, Token: c.Token,
 		Confirms: append([]string{}, c.Confirms...), Can: s.abilities(c.Confirms),
-		Notices: c.Notices, Tolerates: c.Tolerates, Identity: c.Identity, Fair: c.Fair, Permits: max(1, c.Permits), PerAcquire: c.PerAcquire,
+		Notices: c.Notices, Tolerates: c.Tolerates, Identity: c.Identity,
+		Fair: c.Fair, Permits: max(1, c.Permits), PerAcquire: c.PerAcquire,
 		MultiKey: c.MultiKey, Reentrant: c.Reentrant, ReadWrite: c.ReadWrite, NoExpiry: c.NoExpiry}
 	if s.says.Token == "" {
 		s.says.Token = "none"

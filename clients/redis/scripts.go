@@ -67,7 +67,8 @@ func takeFenced(ctx context.Context, r Request) (Answer, error) {
 	return Answer{Token: token, Taken: err == nil && token > 0}, err
 }
 
-// FreeOwn deletes the key if it has the value. It is how all but the locks with a queue and the semaphore are given back.
+// FreeOwn deletes the key if it has the value. It is how all but the locks with a queue and the
+// semaphore are given back.
 func FreeOwn(ctx context.Context, r Request) (deleted bool, err error) {
 	n, err := r.Run(ctx, deleteOwn, LockKey(r.Key))
 	return n == 1, err

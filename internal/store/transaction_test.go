@@ -42,7 +42,8 @@ func ledgerOf(t *testing.T, c *store.Client) []store.Entry {
 func TestCommit(t *testing.T) {
 	transactional(t, store.Fencing{}, always(store.ReadCommitted), func(t *testing.T, _ string, open func() *store.Client) {
 		a, b := open(), open()
-		if e, err := a.Write(limit(t), store.Request{Key: "k", Op: 1, Grant: 9, Client: 1, Value: 5}); err != nil || e.Version != 1 || e.Replaced != 0 {
+		e, err := a.Write(limit(t), store.Request{Key: "k", Op: 1, Grant: 9, Client: 1, Value: 5})
+		if err != nil || e.Version != 1 || e.Replaced != 0 {
 			t.Fatalf("%+v, %v", e, err)
 		}
 		if e, err := b.Read(limit(t), store.Request{Key: "k", Op: 2}); err != nil || e.Version != 0 {
@@ -58,7 +59,8 @@ func TestCommit(t *testing.T) {
 			t.Errorf("another client reads %+v, %v after the commit", e, err)
 		}
 		entries := ledgerOf(t, b)
-		if len(entries) != 1 || entries[0].Op != 1 || entries[0].Grant != 9 || entries[0].Version != 1 || !entries[0].Write || entries[0].Seq != 1 {
+		if len(entries) != 1 || entries[0].Op != 1 || entries[0].Grant != 9 || entries[0].Version != 1 ||
+			!entries[0].Write || entries[0].Seq != 1 {
 			t.Errorf("the ledger has %+v", entries)
 		}
 		if err := a.Commit(limit(t)); !errors.Is(err, store.ErrAborted) {

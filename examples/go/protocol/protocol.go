@@ -61,8 +61,8 @@ type Declaration struct {
 	// Tolerates is "minority" if a fault that touches only a minority of the
 	// service's nodes is no excuse; else empty.
 	Tolerates string `json:"tolerates,omitempty"`
-	// Identity is what the lock makes its clients' names of: "unique", "process", "host"; "none" if it
-	// takes Hello's Client; empty: no claim.
+	// Identity is what the lock makes its clients' names of: "unique", "process", "host"; "none"
+	// if it takes Hello's Client; empty: no claim.
 	Identity string `json:"identity,omitempty"`
 	// AbandonsMS is for how long an acquire without a grant may leave something
 	// behind; 0: for the TTL.

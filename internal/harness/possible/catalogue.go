@@ -15,7 +15,8 @@ import (
 // properties, which a checker knows. KindOf finds a scenario's lock.
 func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.Kind, error)) scenarios.Catalogue {
 	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{},
-		Engines: store.Engines(), Transactions: store.TransactionEngines(), Isolations: store.Isolations(), Renews: map[string]bool{}, ReadWrite: map[string]bool{},
+		Engines: store.Engines(), Transactions: store.TransactionEngines(), Isolations: store.Isolations(),
+		Renews: map[string]bool{}, ReadWrite: map[string]bool{},
 		CheckTogether: CheckTogether}
 	c.CheckFault = func(s *scenarios.Scenario, f scenarios.Fault) error {
 		if s.Own() {

@@ -51,7 +51,8 @@ type Opening struct {
 	Seed  uint64 `json:"seed"`
 	// Decline: the application stops when it knows that its hold is lost (guard "check" or "told").
 	Decline bool `json:"decline"`
-	// Isolation is the level of the transactions that all reads and writes are parts of; empty: of none.
+	// Isolation is the level of the transactions that all reads and writes are parts of; empty:
+	// of none.
 	Isolation string `json:"isolation,omitempty"`
 	// Stall is how late a heartbeat must be to be reported.
 	Stall int64 `json:"stall"`
