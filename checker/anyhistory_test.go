@@ -261,7 +261,7 @@ func TestVerdictsOnAnyHistory(t *testing.T) {
 	if wrong > 0 {
 		t.Errorf("%d verdicts of %d are not those in %s", wrong, n, anyFile)
 	}
-	for _, name := range Names() {
+	for _, name := range ofLocks() {
 		if name != Herd && (seen[name+" violated"] < 5 || seen[name+" pass"] == 0 && name != StuckLock) {
 			t.Errorf("the histories are too much alike: %s: %v", name, seen)
 		}

@@ -22,6 +22,7 @@ type Sweep struct {
 	demands      demands      // what was asked for in vain
 	ledger       ledgerAccount
 	cycles       cycles // of clients that wait for each other
+	jobs         jobs   // executions of a job
 }
 
 // New begins to judge a history. keys are the lock keys' names by number.
@@ -36,6 +37,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 		found: make([][]found, len(properties))}
 	s.explanations = explanations{rules: &s.rules, faults: &s.faults, book: &s.book}
 	s.cycles = cycles{rules: &s.rules, faults: &s.faults, book: &s.book, findings: &s.findings}
+	s.jobs = jobs{rules: &s.rules, faults: &s.faults, on: header.Claims.Job != "", byGrant: map[int64]*execution{}}
 	s.ledger.expected = header.Store.Engine != ""
 	return s
 }
@@ -80,6 +82,7 @@ func (s *Sweep) lost(e *history.Event) {
 	if g := s.records.numbers.page(pageOf(e.Grant)).grant(e.Grant); g != nil {
 		s.judgeLoss(0, t, g.releasing != 0, g)
 		g.lose(t)
+		s.jobs.lost(g, t)
 		if s.rules.reentrant {
 			s.book.siblings(g, func(x *grant) { x.lose(t) })
 		}
@@ -103,6 +106,7 @@ func (s *Sweep) exit(e *history.Event) {
 	}
 	alive := min(max(c.alive, s.faults.killedAt(e.Client, gone)), gone)
 	s.cycles.unfinished(e.Client, e.Process, gone)
+	s.jobs.died(e.Client, gone)
 	for _, k := range c.keysOf() {
 		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)
