@@ -15,7 +15,7 @@ import (
 // properties, which a checker knows. KindOf finds a scenario's lock.
 func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.Kind, error)) scenarios.Catalogue {
 	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{},
-		Engines: store.Engines(), Renews: map[string]bool{}, ReadWrite: map[string]bool{},
+		Engines: store.Engines(), Renews: map[string]bool{}, ReadWrite: map[string]bool{}, Jobs: map[string]bool{},
 		CheckTogether: CheckTogether}
 	c.CheckFault = func(s *scenarios.Scenario, f scenarios.Fault) error {
 		if s.Own() {
@@ -37,6 +37,7 @@ func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.K
 		c.Guards[k.Name] = k.Writes == "guarded"
 		c.LockService[k.Name] = k.Service
 		c.ReadWrite[k.Name] = k.Claims.ReadWrite
+		c.Jobs[k.Name] = k.Claims.Job != ""
 		c.Renews[k.Name] = slices.Contains(k.Claims.Confirms, "renew")
 	}
 	for _, k := range backends.Kinds() {

@@ -45,8 +45,10 @@ type Opening struct {
 	Account *clients.Account `json:"account,omitempty"`
 	Store   string           `json:"store"`
 	TTL     int64            `json:"ttl"`
-	Client  int32            `json:"client"`
-	Seed    uint64           `json:"seed"`
+	// Every is the period of a job; 0: it is none.
+	Every  int64  `json:"every,omitempty"`
+	Client int32  `json:"client"`
+	Seed   uint64 `json:"seed"`
 	// Decline: the application stops when it knows that its hold is lost (guard "check" or "told").
 	Decline bool `json:"decline"`
 	// Stall is how late a heartbeat must be to be reported.

@@ -29,6 +29,7 @@ func Kinds() []Kind {
 		{"sets", "acquire one key or several in one call, where the lock grants them so, read each, think, write the successor of each, release all", alike(gather)},
 		{"relay", "one client at a time asks: acquire, read, think, write the successor, release; then the next one asks", newRelay},
 		{"stampede", "all wait for one key, and the requests that the service handles for it are counted", newHerd},
+		{"job", "each instance waits for a tick that it may execute: read, think, write the successor, mark it as done", alike(stand)},
 	}
 }
 
