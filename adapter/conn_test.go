@@ -70,7 +70,7 @@ func TestAnswers(t *testing.T) {
 	if err != nil || r.Token != 1<<63-1 || r.ValidFor != 250*time.Microsecond || r.Attempt != 5 || r.ID != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if e := <-p.lost; e != (Event{"k0", 2, "so"}) {
+	if e := <-p.lost; e != (Event{Kind: EventLost, Key: "k0", Grant: 2, Why: "so"}) {
 		t.Errorf("%+v", e)
 	}
 	p.answers(`{"id":3,"ok":false,"error":"busy","text":"c2 has it"}` + "\n")

@@ -12,6 +12,7 @@ type Exchange struct {
 	last    int64 // ID of the last request
 	waiting int64 // ID of the request without an answer; 0: none
 	op      string
+	job     bool // the greeting asked for an instance of a job
 	events  int
 }
 
@@ -23,6 +24,9 @@ func (x *Exchange) Begin(r *Request) ([]byte, error) {
 	x.last++
 	r.ID = x.last
 	x.waiting, x.op, x.events = r.ID, r.Op, 0
+	if r.Greeting != nil {
+		x.job = r.Kind == KindJob
+	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
@@ -38,8 +42,11 @@ func (x *Exchange) Take(text []byte) (*Reply, *Event, error) {
 		return nil, nil, err
 	}
 	if l.event != nil {
+		if err := l.event.check(x.job); err != nil {
+			return nil, nil, err
+		}
 		if x.events++; x.events > maxEvents {
-			return nil, nil, fmt.Errorf("is the %dth lost-event since the last request", x.events)
+			return nil, nil, fmt.Errorf("is the %dth %s-event since the last request", x.events, l.event.Kind)
 		}
 		return nil, l.event, nil
 	}

@@ -17,9 +17,22 @@ const (
 	OpRenew   = "renew"
 	OpRelease = "release"
 	OpClose   = "close"
+	// OpGo says to an instance of a job that the work of a run is over. The instance answers at
+	// once, and tells of the run's end by an event.
+	OpGo = "go"
 	// OpCancel is no request of its own: it has the ID of the acquire that is
 	// to be given up, and no reply.
 	OpCancel = "cancel"
+)
+
+// KindJob is the kind of an adapter that is an instance of a scheduler (Greeting.Kind).
+const KindJob = "job"
+
+// The events that an adapter tells of by itself. Run and done are told by instances of a job.
+const (
+	EventLost = "lost"
+	EventRun  = "run"  // an execution begins
+	EventDone = "done" // it is marked as done
 )
 
 // The modes of an acquire of a reader-writer lock.
@@ -46,7 +59,7 @@ func Definite(op, word string) bool {
 	case Busy:
 		return op == OpAcquire
 	case NotHeld:
-		return op == OpHeld || op == OpRenew || op == OpRelease
+		return op == OpHeld || op == OpRenew || op == OpRelease || op == OpGo
 	}
 	return false
 }
@@ -66,6 +79,8 @@ type Request struct {
 	Permits int `json:"permits,omitempty"`
 	// Grant is the ID of the acquire that granted what is asked about.
 	Grant int64 `json:"grant,omitempty"`
+	// Run of a go is the name of the execution that it is about.
+	Run string `json:"run,omitempty"`
 	// TimeoutMS is how long the adapter may take (ms).
 	TimeoutMS int64 `json:"timeout_ms"`
 	*Greeting
@@ -84,8 +99,12 @@ type Greeting struct {
 	// Account is one with a password, for libraries that insist on one; nil: none is known.
 	Account *Account `json:"account,omitempty"`
 	// TTLMS is the lease or session time (ms).
-	TTLMS  int64  `json:"ttl_ms"`
-	Client string `json:"client"`
+	TTLMS int64 `json:"ttl_ms"`
+	// Kind is KindJob where an instance of a scheduler is wanted, else "".
+	Kind string `json:"kind,omitempty"`
+	// EveryMS is the period of the job (ms); 0: there is none.
+	EveryMS int64  `json:"every_ms,omitempty"`
+	Client  string `json:"client"`
 	// Seed seeds whatever the adapter draws at random; it fits into a double.
 	Seed int64 `json:"seed"`
 	// Dir is a folder that all clients of a run share, for locks on files; "" where there is none.
@@ -145,6 +164,16 @@ type Declaration struct {
 	NoExpiry  bool `json:"no_expiry"`
 	// Sessions: the lock has a session at its service, and each grant comes with it.
 	Sessions bool `json:"sessions"`
+
+	// Job is of an instance of a scheduler: "at-most-once" or "at-least-once"; "": it is a lock.
+	Job string `json:"job,omitempty"`
+	// Overlap: two executions may run at a time.
+	Overlap bool `json:"overlap,omitempty"`
+	// Misfire is "skip", "once", "all" or "" (no claim).
+	Misfire string `json:"misfire,omitempty"`
+	// Stops is how long after a loss the application may still have an effect, Handover how long
+	// after a death a tick may find nobody; 0: no claim.
+	Stops, Handover time.Duration `json:"-"`
 }
 
 // Session is what the service knows a client's session by.
@@ -281,9 +310,16 @@ type Reply struct {
 	Session Session
 }
 
-// Event is what an adapter says by itself: the hold on the key is lost.
+// Event is what an adapter says by itself: the hold on the key, or a run of the job, is lost; a
+// run begins, or has ended.
 type Event struct {
-	Key string
+	// Kind is one of EventLost, EventRun and EventDone.
+	Kind string
+	// Run names the execution, of an instance of a job; Tick (of EventRun) is the instant that it
+	// is due at, in ms since 1970; 0: the scheduler does not know.
+	Run  string
+	Tick int64
+	Key  string
 	// Grant is the ID of the acquire whose grant is lost; 0: the present one.
 	Grant int64
 	Why   string

@@ -100,22 +100,43 @@ func object(text []byte) (map[string]json.RawMessage, error) {
 
 func parseEvent(members map[string]json.RawMessage) (*Event, error) {
 	var e Event
-	var kind string
 	r := reader{members: members}
-	r.text("event", &kind)
-	r.text("key", &e.Key)
-	r.number("grant", &e.Grant)
-	r.text("why", &e.Why)
-	if err := r.end("a lost-event"); err != nil {
+	r.text("event", &e.Kind)
+	switch e.Kind {
+	case EventLost:
+		r.text("key", &e.Key)
+		r.number("grant", &e.Grant)
+		r.text("run", &e.Run)
+		r.text("why", &e.Why)
+	case EventRun:
+		r.text("run", &e.Run)
+		r.number("tick", &e.Tick)
+	case EventDone:
+		r.text("run", &e.Run)
+	default:
+		return nil, fmt.Errorf("is an event %.40q: there is only lost, and of an instance of a job run and done", e.Kind)
+	}
+	if err := r.end(fmt.Sprintf("a %s-event", e.Kind)); err != nil {
 		return nil, err
 	}
-	if kind != "lost" {
-		return nil, fmt.Errorf("is an event %q: there is only lost", kind)
-	}
-	if e.Key == "" {
-		return nil, errors.New(`is a lost-event without "key"`)
-	}
 	return &e, nil
+}
+
+// check refuses what an instance of a job may tell and a lock may not, and the other way round.
+func (e *Event) check(job bool) error {
+	switch {
+	case !job && e.Kind != EventLost:
+		return fmt.Errorf("is a %s-event, and the greeting asked for a lock, not for a job", e.Kind)
+	case !job && e.Run != "":
+		return errors.New(`is a lost-event with "run", and the greeting asked for a lock, not for a job`)
+	case !job && e.Key == "":
+		return errors.New(`is a lost-event without "key"`)
+	case job && (e.Run == "" || len(e.Run) > maxName):
+		return fmt.Errorf(`is a %s-event whose "run" is %.100q: it must name the execution, in at most %d bytes`, e.Kind, e.Run, maxName)
+	case job && e.Key != "":
+		return errors.New(`is a lost-event with "key": an instance of a job names the "run"`)
+	}
+	return nil
 }
 
 // reply reads the members of an answer to the op.
@@ -303,7 +324,23 @@ func (r *reader) declaration() *Declaration {
 	}
 	r.flag("no_expiry", &d.NoExpiry)
 	r.flag("sessions", &d.Sessions)
+	r.jobClaims(d)
 	return d
+}
+
+// jobClaims reads what an instance of a scheduler claims.
+func (r *reader) jobClaims(d *Declaration) {
+	r.oneOf("job", &d.Job, "", "at-most-once", "at-least-once")
+	r.flag("overlap", &d.Overlap)
+	r.oneOf("misfire", &d.Misfire, "", "skip", "once", "all")
+	r.milliseconds("stops_ms", &d.Stops)
+	r.milliseconds("handover_ms", &d.Handover)
+	r.rule(d.Stops >= 0 && d.Handover >= 0, `"stops_ms" or "handover_ms" is negative`)
+	claims := d.Overlap || d.Misfire != "" || d.Stops != 0 || d.Handover != 0
+	r.rule(d.Job != "" || !claims, `has "overlap", "misfire", "stops_ms" or "handover_ms" without "job": say at-most-once or at-least-once`)
+	ofLock := d.Validity != "" || d.Token != "none" || len(d.Confirms)+len(d.Can) > 0 || d.Permits != 1 || d.MultiKey != 0 ||
+		d.Reentrant || d.ReadWrite || d.Fair || d.NoExpiry || d.Sessions
+	r.rule(d.Job == "" || !ofLock, `has "job" and a claim that only a lock makes (validity, token, confirms, can, permits, multi_key, reentrant, read_write, fair, no_expiry, sessions)`)
 }
 
 // lease reads a lease that can't be set. It must be one that a hello can have asked for.

@@ -15,6 +15,7 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 		s.judgeWait(k, o, e)
 	}
 	s.book.dequeue(k, o)
+	s.jobs.waited(o, e)
 	if asked != nil {
 		s.judgeDemand(asked, e)
 	}
@@ -100,6 +101,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		s.book.malformed++
 		return
 	}
+	s.jobs.began(g)
 	s.records.live++
 	s.figures.stats.OpenMax = max(s.figures.stats.OpenMax, s.records.live)
 	if s.rules.tokens {

@@ -261,7 +261,7 @@ func TestVerdictsOnAnyHistory(t *testing.T) {
 	if wrong > 0 {
 		t.Errorf("%d verdicts of %d are not those in %s", wrong, n, anyFile)
 	}
-	for _, name := range Names() { // none of them is of workload stampede or transaction
+	for _, name := range ofLocks() { // none of them is of workload stampede or transaction
 		if name != Herd && name != StaleRead && (seen[name+" violated"] < 5 || seen[name+" pass"] == 0 && name != StuckLock) {
 			t.Errorf("the histories are too much alike: %s: %v", name, seen)
 		}

@@ -53,7 +53,8 @@ func (s *Sweep) faultEvent(e *history.Event) {
 		s.book.malformed++
 		return
 	}
-	if s.faults.fault(e); s.faults.untrimmed >= trimEvery {
+	// executions are judged at the end, by all faults
+	if s.faults.fault(e); s.faults.untrimmed >= trimEvery && !s.jobs.on {
 		s.faults.trim(s.oldestWanted())
 	}
 }

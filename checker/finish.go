@@ -38,6 +38,9 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	v := Verdict{Truncated: s.book.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0
 	for _, p := range properties {
+		if p.ofJobs && !s.jobs.on {
+			continue
+		}
 		r := s.result(p, &found, general)
 		if r.Outcome == Inconclusive && r.Why != "" && !general {
 			v.Reasons = append(v.Reasons, r.Name+": "+r.Why)

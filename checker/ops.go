@@ -179,6 +179,7 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 		s.book.renounce(g, o.start)
 	}
 	g.took(o, e)
+	s.jobs.acted(g, o, e)
 	switch o.kind {
 	case history.Read, history.Write, history.Renew:
 		if o.start != 0 && !o.outside {

@@ -42,6 +42,9 @@ type Property struct {
 	// property, which it can't name itself.
 	finish func(*Sweep, *Property)
 
+	// ofJobs: it is about executions of a job, and no verdict on a lock has it.
+	ofJobs bool
+
 	place int // in properties
 }
 
@@ -82,6 +85,11 @@ var properties = placed(
 	&starvation,
 	&deadlock,
 	&herd,
+	&oncePerTick,
+	&overlapping,
+	&missedTick,
+	&stopDeadline,
+	&handover,
 )
 
 func placed(list ...*Property) []*Property {
@@ -141,6 +149,9 @@ func (p *Property) amiss(facts map[string]string) string {
 
 // noLock says that the lock claims no exclusion; empty when it does.
 func noLock(h *history.Header) string {
+	if h.Claims.Job != "" {
+		return "These are executions of a job, and no holds of a lock."
+	}
 	if h.Claims.Permits <= 0 {
 		return "This is no lock: it claims no exclusion."
 	}

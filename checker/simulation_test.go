@@ -224,8 +224,8 @@ func TestCorrectLocksAreNotAccused(t *testing.T) {
 	began := time.Now()
 	total, kinds := simulated(t, correctWorlds, n)
 	tooFew(t, kinds, n)
-	t.Logf("%d histories of correct locks, %v:\n%s%v", n, time.Since(began).Round(time.Second), printed(total, Names()), kinds)
-	for _, name := range Names() {
+	t.Logf("%d histories of correct locks, %v:\n%s%v", n, time.Since(began).Round(time.Second), printed(total, ofLocks()), kinds)
+	for _, name := range ofLocks() {
 		s := total[name]
 		if s == nil && name == StaleRead {
 			continue // the worlds have no transactions

@@ -23,6 +23,7 @@ type Sweep struct {
 	ledger       ledgerAccount
 	cycles       cycles       // of clients that wait for each other
 	transactions transactions // what was read while others could still commit
+	jobs         jobs         // executions of a job
 }
 
 // New begins to judge a history. keys are the lock keys' names by number.
@@ -38,6 +39,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	s.explanations = explanations{rules: &s.rules, faults: &s.faults, book: &s.book}
 	s.cycles = cycles{rules: &s.rules, faults: &s.faults, book: &s.book, findings: &s.findings}
 	s.transactions.seen = map[*grant][]sawVersion{}
+	s.jobs = jobs{rules: &s.rules, faults: &s.faults, on: header.Claims.Job != "", byGrant: map[int64]*execution{}}
 	s.ledger.expected = header.Store.Engine != ""
 	return s
 }
@@ -82,6 +84,7 @@ func (s *Sweep) lost(e *history.Event) {
 	if g := s.records.numbers.page(pageOf(e.Grant)).grant(e.Grant); g != nil {
 		s.judgeLoss(0, t, g.releasing != 0, g)
 		g.lose(t)
+		s.jobs.lost(g, t)
 		if s.rules.reentrant {
 			s.book.siblings(g, func(x *grant) { x.lose(t) })
 		}
@@ -106,6 +109,7 @@ func (s *Sweep) exit(e *history.Event) {
 	alive := min(max(c.alive, s.faults.killedAt(e.Client, gone)), gone)
 	s.cycles.unfinished(e.Client, e.Process, gone)
 	s.vanishTransaction(e.Client)
+	s.jobs.died(e.Client, gone)
 	for _, k := range c.keysOf() {
 		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)

@@ -76,7 +76,11 @@ func TestFacts(t *testing.T) {
 		for _, fact := range p.needs {
 			missing = slices.DeleteFunc(missing, func(m string) bool { return m == fact })
 			judge := func(untold, doubts map[string]string) Verdict {
-				lock := confirms(fencedLock(), "renew").with(func(h *history.Header) { h.Untold, h.Doubts = untold, doubts })
+				lock := confirms(fencedLock(), "renew")
+				if p.ofJobs {
+					lock = jobScript(nil)
+				}
+				lock = lock.with(func(h *history.Header) { h.Untold, h.Doubts = untold, doubts })
 				return Judge(lock.history(text), Options{})
 			}
 			byFact, byName := map[string]string{fact: "It is not told."}, map[string]string{}

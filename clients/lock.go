@@ -162,6 +162,8 @@ type Config struct {
 	Account *Account
 	// TTL is the lease or session time, in ns.
 	TTL int64
+	// Every is the period of a job, in ns; 0: it is none. Only a Kind with Claims.Job looks at it.
+	Every int64
 	// Client is the client's number, for values a human can read in the service.
 	Client int
 	// Identity is what a lock may make the client's name of.
@@ -250,6 +252,8 @@ type Kind struct {
 	// LostGrace tells, for a TTL, how long the lock may take to notice a loss
 	// while its client runs undisturbed; nil: no claim.
 	LostGrace func(ttl time.Duration) time.Duration
+	// Handover tells Claims.Handover for a TTL; nil: no claim.
+	Handover func(ttl time.Duration) time.Duration
 	// Writes is how an application that relies on this lock writes to the store: "" as
 	// it is, "if-version" only if nobody wrote since it read, "add" by adding to what
 	// is there, "guarded" only while the lock's key is its grant's (see Guarder).
@@ -276,6 +280,9 @@ func (k Kind) ClaimsFor(ttl time.Duration) Claims {
 	c := k.Claims
 	if k.LostGrace != nil {
 		c.LostGrace = int64(k.LostGrace(ttl))
+	}
+	if k.Handover != nil {
+		c.Handover = int64(k.Handover(ttl))
 	}
 	return c
 }
@@ -331,6 +338,23 @@ type Claims struct {
 	// WakesOne: a release wakes only the next waiter, so the requests for one
 	// release do not grow with the number of waiters.
 	WakesOne bool
+
+	// Job is of a scheduler rather than of a lock: "at-most-once" (no tick is executed twice) or
+	// "at-least-once" (one is executed again only when the instance that ran it has lost it).
+	// Acquire then waits for the next execution, and Release marks it as done. A grant's token is
+	// the tick, and Token "tick". Permits is 0.
+	Job string
+	// Overlap: two executions of a job may run at a time.
+	Overlap bool
+	// Misfire says what becomes of ticks that no instance could execute when they were due: "skip"
+	// (nothing), "once" (one execution makes up for all), "all" (one for each); "": no claim.
+	Misfire string
+	// Stops is how long after an execution is lost its application may still have an effect
+	// (ns); 0: no claim.
+	Stops int64
+	// Handover is how long after the death of an instance that executed the job a tick may find
+	// no other instance able to execute it (ns); 0: no claim. Kind.Handover sets it.
+	Handover int64
 }
 
 // Tells reports whether the lock claims to tell by itself when a grant is lost.

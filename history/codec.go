@@ -191,6 +191,9 @@ func parseHeader(line []byte) (Header, []string, error) {
 	if err := w.Claims.check(); err != nil {
 		return Header{}, nil, err
 	}
+	if err := w.checkEvery(); err != nil {
+		return Header{}, nil, err
+	}
 	if err := w.checkNumbers(); err != nil {
 		return Header{}, nil, err
 	}

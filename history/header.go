@@ -35,6 +35,9 @@ type Header struct {
 	// Nodes is how many servers the lock service has that clients talk to; 0: not told.
 	Nodes int   `json:"nodes,omitempty"`
 	TTL   int64 `json:"ttl_ns"` // the lock's TTL or session timeout
+	// Every is the period of a job (ns): it is due whenever the wall clock shows a whole multiple
+	// of it. A tick is named by the instant that it is due at, in ms since 1970. 0: no job.
+	Every int64 `json:"every_ns,omitempty"`
 	// Slack is how much longer than the TTL (ns) the service may keep the
 	// session of a client that it does not hear; 0: not told.
 	Slack int64 `json:"slack_ns,omitempty"`
@@ -158,7 +161,40 @@ type Claims struct {
 	// WakesOne: a release wakes only the next waiter, so the requests for one
 	// release do not grow with the number of waiters.
 	WakesOne bool `json:"wakes_one,omitempty"`
+
+	// Job is of a scheduler rather than of a lock: "at-most-once" (no tick is executed twice) or
+	// "at-least-once" (one is executed again only when the instance that ran it has lost it).
+	// A grant is then an execution, and its token the tick (see Header.Every). TTL is how long
+	// an instance owns an execution. Permits is 0.
+	Job string `json:"job,omitempty"`
+	// Overlap: two executions of a job may run at a time.
+	Overlap bool `json:"overlap,omitempty"`
+	// Misfire says what becomes of ticks that no instance could execute when they were due: "skip"
+	// (nothing), "once" (one execution makes up for all), "all" (one for each); "": no claim.
+	Misfire string `json:"misfire,omitempty"`
+	// Stops is how long after an execution is lost its application may still have an effect
+	// (ns); 0: no claim.
+	Stops int64 `json:"stops_ns,omitempty"`
+	// Handover is how long after the death of an instance that executed the job a tick may find
+	// no other instance able to execute it (ns); 0: no claim.
+	Handover int64 `json:"handover_ns,omitempty"`
 }
+
+// TokenTick is the word of Claims.Token for executions of a job: the tick.
+const TokenTick = "tick"
+
+// The words of Claims.Job.
+const (
+	AtMostOnce  = "at-most-once"
+	AtLeastOnce = "at-least-once"
+)
+
+// The words of Claims.Misfire.
+const (
+	MisfireSkip = "skip"
+	MisfireOnce = "once"
+	MisfireAll  = "all"
+)
 
 // ConfirmsOp reports whether a success of the op proves that the hold still stood.
 func (c Claims) ConfirmsOp(k Kind) bool {
@@ -171,7 +207,9 @@ var (
 	notices      = []string{"", "undisturbed", "alone"}
 	tolerances   = []string{"", "minority"}
 	identities   = []string{"", "unique", "process", "host", "none"}
-	tokens       = []string{"", "none", "owner", "version", "fencing"}
+	tokens       = []string{"", "none", "owner", "version", "fencing", TokenTick}
+	jobs         = []string{"", AtMostOnce, AtLeastOnce}
+	misfires     = []string{"", MisfireSkip, MisfireOnce, MisfireAll}
 	confirmables = []string{Renew.String(), Release.String(), Held.String()}
 )
 
@@ -233,6 +271,34 @@ func (c *Claims) check() error {
 		if !slices.Contains(confirmables, op) {
 			return &wordError{"confirms", op, confirmables}
 		}
+	}
+	return c.checkJob()
+}
+
+// checkJob refuses claims on executions that contradict each other.
+func (c *Claims) checkJob() error {
+	switch {
+	case !slices.Contains(jobs, c.Job):
+		return &wordError{"job", c.Job, jobs}
+	case !slices.Contains(misfires, c.Misfire):
+		return &wordError{"misfire", c.Misfire, misfires}
+	case c.Stops < 0 || c.Handover < 0:
+		return fmt.Errorf("claims.stops_ns is %d and claims.handover_ns %d: a time can't be negative", c.Stops, c.Handover)
+	case c.Job != "" && c.Permits != 0:
+		return fmt.Errorf("claims.job is %q and claims.permits %d: an execution of a job is no hold of a lock, so its permits are 0", c.Job, c.Permits)
+	case c.Job == "" && (c.Token == TokenTick || c.Overlap || c.Misfire != "" || c.Stops != 0 || c.Handover != 0):
+		return errors.New("claims has what only executions of a job have (a token \"tick\", overlap, misfire, stops_ns, handover_ns), without claims.job")
+	}
+	return nil
+}
+
+// leastEvery is the shortest period of a job: ticks are numbered in ms.
+const leastEvery = int64(time.Millisecond)
+
+// checkEvery refuses a period by which no tick can be named.
+func (h *Header) checkEvery() error {
+	if h.Claims.Job != "" && (h.Every < leastEvery || h.Every%leastEvery != 0) {
+		return fmt.Errorf("every_ns is %d: the period of a job is a whole number of ms, at least 1", h.Every)
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ type Catalogue struct {
 	Examinee  func(base Scenario) (Examinee, error)
 	Renews    map[string]bool // lock name → whether its grants are renewed by the application
 	ReadWrite map[string]bool // lock name → whether it is a reader-writer lock
+	Jobs      map[string]bool // lock name → whether it is a scheduler, which executes a job
 }
 
 // Builtin returns the suites that come with lockchaos, in the order of their names.

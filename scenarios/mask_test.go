@@ -22,6 +22,11 @@ var maskless = map[string]string{
 	checker.StaleRead:        "it is the harm that a double-hold, or a release before the commit, does",
 	checker.DuplicateEffect:  "it is the harm that a double-hold does",
 	checker.MutualExclusion:  "it is told by its kinds",
+	checker.OncePerTick:      "a scheduler has no attacks",
+	checker.Overlap:          "a scheduler has no attacks",
+	checker.MissedTick:       "a scheduler has no attacks",
+	checker.StopDeadline:     "a scheduler has no attacks",
+	checker.Handover:         "a scheduler has no attacks",
 }
 
 // TestEachDefectHasAMask: each property, and each kind of double-holds that is a

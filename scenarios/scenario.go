@@ -43,7 +43,7 @@ type Scenario struct {
 // Workload is what every client does, again and again.
 type Workload struct {
 	// Kind is the workload's name: "counter", "payment", "leader", "transfer",
-	// "queue", "semaphore", "sets", "transaction", "relay", "stampede".
+	// "queue", "semaphore", "sets", "transaction", "relay", "stampede", "job".
 	Kind string `yaml:"kind"`
 	// Guard is "none" (the application trusts its acquire) or "check" (it asks
 	// the lock before each write, or goes by what a renewal answers, and stops
@@ -74,6 +74,8 @@ type Workload struct {
 	// NextAfter (relay) is how long after a client's grant the next one asks,
 	// also while the first still works; not given: when it has released the key.
 	NextAfter Range `yaml:"next_after,omitempty"`
+	// Every (job) is the period: the job is due whenever the wall clock shows a multiple of it.
+	Every Duration `yaml:"every,omitempty"`
 	// Think is how long a holder works between read and write; Rest how long it
 	// stays away after its release.
 	Think Range `yaml:"think"`

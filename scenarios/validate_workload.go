@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // The workloads that ask for more than a client and a key.
@@ -14,6 +15,7 @@ const (
 	stampede = "stampede"
 	relay    = "relay"
 	sets     = "sets"
+	job      = "job"
 
 	transaction = "transaction"
 )
@@ -48,6 +50,7 @@ func (v *validator) workload(at string, s *Scenario) {
 		v.fail(at+".workload.next_after", "next_after is for workload relay, not for %s", w.Kind)
 	}
 	v.readers(at, s)
+	v.job(at, s)
 	switch {
 	case w.Order == orderTry && (w.TryFor <= 0 || w.TryFor > longest):
 		v.fail(at+".workload.try_for", "order try needs try_for, longer than 0 and at most %v", longest)
@@ -73,6 +76,27 @@ func (v *validator) transaction(at string, s *Scenario) {
 		}
 	}
 }
+
+// job checks what a job needs. Whether an adapter is a scheduler, it says itself when it starts.
+func (v *validator) job(at string, s *Scenario) {
+	w, ours := s.Workload, !s.External() && slices.Contains(v.catalogue.Locks, s.Lock)
+	switch {
+	case w.Kind != job && w.Every != 0:
+		v.fail(at+".workload.every", "every is for workload job, not for %s", w.Kind)
+	case w.Kind != job && ours && v.catalogue.Jobs[s.Lock]:
+		v.fail(at+".workload.kind", "%s is a scheduler: its workload is job, not %s", s.Lock, w.Kind)
+	case w.Kind != job:
+	case ours && !v.catalogue.Jobs[s.Lock]:
+		v.fail(at+".workload.kind", "workload job is for schedulers, and %s is a lock", s.Lock)
+	case w.Every < shortestPeriod || w.Every%Duration(time.Millisecond) != 0 || w.Every > longest:
+		v.fail(at+".workload.every", "workload job needs every, its period: whole ms, from %v to %v", shortestPeriod, longest)
+	case s.Keys != 1:
+		v.fail(at+".keys", "workload job has one key, the job")
+	}
+}
+
+// shortestPeriod is the shortest period of a job: a tick takes a few round trips.
+const shortestPeriod = Duration(50 * time.Millisecond)
 
 // readers checks the share of readers. Whether an adapter's lock knows readers,
 // it says itself when it starts.

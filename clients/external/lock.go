@@ -25,7 +25,9 @@ const Name = "adapter"
 func Declared(service string, says adapter.Declaration) clients.Kind {
 	k := Kind(service)
 	k.Claims, k.TellsNoSession = Claims(says), !says.Sessions
-	k.Claims.Permits = max(1, k.Claims.Permits)
+	if says.Job == "" {
+		k.Claims.Permits = max(1, k.Claims.Permits)
+	}
 	return k
 }
 
@@ -115,7 +117,10 @@ func (l *lock) hello(ctx context.Context, c clients.Config) error {
 	}
 	greeting := &adapter.Greeting{Protocol: adapter.Version, Service: c.Adapter.Service,
 		Account: (*adapter.Account)(c.Account), TTLMS: c.TTL / int64(time.Millisecond),
-		Client: name, Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}
+		EveryMS: c.Every / int64(time.Millisecond), Client: name, Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}
+	if c.Every != 0 {
+		greeting.Kind = adapter.KindJob
+	}
 	if err := greeting.Locate(c.Nodes); err != nil {
 		return err
 	}
@@ -127,6 +132,11 @@ func (l *lock) hello(ctx context.Context, c clients.Config) error {
 		return l.conn.Break("answered hello with the error %q: %s", r.Error, r.Text)
 	}
 	l.says = *r.Declaration
+	if job := l.says.Job != ""; job != (c.Every != 0) {
+		return l.conn.Break("%s", map[bool]string{
+			true:  `declared "job" in its hello, and was greeted as a lock: run it with workload job`,
+			false: `was greeted with kind "job", and did not declare "job" in its hello: it is a lock, or says "job":"at-least-once"`}[job])
+	}
 	l.tellSession(r.Session)
 	return nil
 }
@@ -145,6 +155,10 @@ func (l *lock) Declares() clients.Declaration {
 
 // Claims is what an adapter claims by its declaration.
 func Claims(s adapter.Declaration) clients.Claims {
+	if s.Job != "" {
+		return clients.Claims{Token: "tick", LostGrace: int64(s.LostGrace), Notices: s.Notices, Job: s.Job, Overlap: s.Overlap,
+			Misfire: s.Misfire, Stops: int64(s.Stops), Handover: int64(s.Handover)}
+	}
 	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms),
 		LostGrace: int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates, Identity: s.Identity,
 		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, PerAcquire: s.PerAcquire, MultiKey: s.MultiKey,

@@ -41,7 +41,13 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 	}
 	l := &lock{process: p, times: realTimes, opened: c.Open, blind: c.Adapter.ClockFaults,
 		lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
-	l.conn = adapter.NewConn(p.in, p.out, adapter.Options{Command: c.Adapter.Command, Process: p, Lost: l.tell})
+	j := newJob(l)
+	tell := l.tell
+	if c.Every != 0 {
+		tell = j.tell
+	}
+	conn := adapter.NewConn(p.in, p.out, adapter.Options{Command: c.Adapter.Command, Process: p, Lost: tell})
+	l.conn, j.gone = conn, conn.Gone()
 	go adapter.WatchMemory(p.cmd.Process.Pid, most, p.exited, func(what string) {
 		_ = l.conn.Break("%s", what) // whoever asks is told
 		_ = killFamily()             // what can't be killed is killed with the worker
@@ -56,6 +62,9 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		defer cancel()
 		_ = p.end(now) // what went wrong before says more
 		return nil, err
+	}
+	if c.Every != 0 {
+		return j, nil
 	}
 	return l.able(), nil
 }

@@ -44,6 +44,7 @@ func locks() []clients.Kind {
 		mariadb.GetLock, mariadb.Row, mariadb.Lease,
 		s3.Lease, dynamodb.Lease,
 		kubernetes.Lease,
+		redis.Cron, postgres.Cron, // no locks: schedulers, which execute a job
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(append(honest, broken.Kinds()...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.MultiSteps,
@@ -52,7 +53,9 @@ func locks() []clients.Kind {
 		redis.WatchdogLenient, etcd.WaiterBlind, etcd.QueueStayer, etcd.QueueCareless, etcd.TokenLease,
 		zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
 		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect,
-		mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete, dynamodb.BrokenRetry, kubernetes.BrokenRelease)
+		mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete, dynamodb.BrokenRetry, kubernetes.BrokenRelease,
+		redis.CronLooks, redis.CronHolds,
+		postgres.CronForgets, postgres.CronOverlaps, postgres.CronForever, postgres.CronSilent)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does

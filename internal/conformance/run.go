@@ -53,7 +53,8 @@ const (
 	longestMoment = 300 * time.Millisecond
 	// runs is how often a check is tried until it comes through before a lease is over.
 	runs = 8
-	// lates is how often an adapter must be late, one try after the other, until that is held against it.
+	// lates is how often an adapter must be late, one try after the other, until that is held
+	// against it.
 	lates = 3
 	// shown is how many lines of an exchange are shown.
 	shown = 14
@@ -109,7 +110,8 @@ type unshown struct{}
 // wrong ends a check: something is wrong with the adapter.
 type wrong struct{ text, advice string }
 
-// late ends a check: the answer was right, and late. A busy machine makes every adapter late now and then.
+// late ends a check: the answer was right, and late. A busy machine makes every adapter late now
+// and then.
 type late struct{ wrong }
 
 // again ends a check that took longer than a lease.

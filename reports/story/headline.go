@@ -153,6 +153,8 @@ func passHeadline(s reports.Scenario) Prose {
 	st := s.Verdict.Stats
 	p := Prose{}.t("Never two holders in " + phrase.Plural(st.Grants, "grant"))
 	switch {
+	case s.History != nil && s.History.Header.Claims.Job != "":
+		p = Prose{}.t("The scheduler kept what it claims in " + phrase.Plural(st.Grants, "execution"))
 	case s.History != nil && unlocked(&s.History.Header):
 		p = Prose{}.t("No lock, and no update lost in " + phrase.Plural(st.Accepted, "accepted write"))
 	case s.History != nil && s.History.Header.Claims.ReadWrite:

@@ -146,7 +146,11 @@ func propertyRemedies(s reports.Scenario) []Remedy {
 			plain -= g.Of(name)
 		}
 		if words.Lead != "" && (plain > 0 || name == checker.DuplicateEffect) {
-			out = append(out, do(words.Lead, words.Advice, ""))
+			place := ""
+			if name == checker.OncePerTick {
+				place = "effects-that-can-be-repeated"
+			}
+			out = append(out, do(words.Lead, words.Advice, place))
 		}
 	}
 	return out

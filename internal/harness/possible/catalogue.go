@@ -16,7 +16,7 @@ import (
 func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.Kind, error)) scenarios.Catalogue {
 	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{},
 		Engines: store.Engines(), Transactions: store.TransactionEngines(), Isolations: store.Isolations(),
-		Renews: map[string]bool{}, ReadWrite: map[string]bool{},
+		Renews: map[string]bool{}, ReadWrite: map[string]bool{}, Jobs: map[string]bool{},
 		CheckTogether: CheckTogether}
 	c.CheckFault = func(s *scenarios.Scenario, f scenarios.Fault) error {
 		if s.Own() {
@@ -38,6 +38,7 @@ func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.K
 		c.Guards[k.Name] = k.Writes == "guarded"
 		c.LockService[k.Name] = k.Service
 		c.ReadWrite[k.Name] = k.Claims.ReadWrite
+		c.Jobs[k.Name] = k.Claims.Job != ""
 		c.Renews[k.Name] = slices.Contains(k.Claims.Confirms, "renew")
 	}
 	for _, k := range backends.Kinds() {

@@ -13,6 +13,7 @@ func (r *Record) Planned() history.Header {
 		Format: history.FormatVersion, Scenario: s.Name, Seed: r.plan.Seed,
 		Lock: s.Lock, Service: r.lock.Service, Workload: s.Workload.Kind, Guard: s.Workload.Guard,
 		Fault: s.FaultLabel(), Clients: s.Clients, Twins: s.Twins, TTL: int64(s.TTL), Slack: int64(r.slack()), Stall: r.StallBound(),
+		Every:  int64(s.Workload.Every),
 		Claims: history.Claims(r.Claims()),
 		Store: history.Store{Engine: s.Store.EngineName(), Fenced: s.Store.Fenced(), FenceReads: s.Store.ReadsRaise(),
 			AcceptsEqual: s.Store.AcceptsEqual(), Guarded: s.Store.Guarded()},

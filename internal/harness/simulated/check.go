@@ -33,7 +33,7 @@ func WhyNot(sc scenarios.Scenario, service string) string {
 			cmp.Or(service, scenarios.NoService))
 	case sc.Store.Guarded():
 		return "a guarded store needs a real etcd"
-	case slices.Contains([]string{"payment", "relay", "stampede", history.WorkloadTransaction}, sc.Workload.Kind):
+	case slices.Contains([]string{"payment", "relay", "stampede", "job", history.WorkloadTransaction}, sc.Workload.Kind):
 		return fmt.Sprintf("the simulation has no workload %s", sc.Workload.Kind)
 	}
 	for _, f := range possible.Singles(scenarios.Plan{Scenario: sc}) {

@@ -45,7 +45,9 @@ type Opening struct {
 	Account *clients.Account `json:"account,omitempty"`
 	Store   string           `json:"store"`
 	TTL     int64            `json:"ttl"`
-	Client  int32            `json:"client"`
+	// Every is the period of a job; 0: it is none.
+	Every  int64 `json:"every,omitempty"`
+	Client int32 `json:"client"`
 	// Twins: the first so many clients have one identity.
 	Twins int    `json:"twins,omitempty"`
 	Seed  uint64 `json:"seed"`

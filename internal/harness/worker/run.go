@@ -127,7 +127,7 @@ func (w *Worker) begin(ctx context.Context, c wire.Command) wire.Reply {
 			return err
 		}
 		w.writes = kind.Writes
-		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, Account: w.open.Account, TTL: w.open.TTL,
+		w.lock, err = kind.Open(ctx, clients.Config{Nodes: w.open.Nodes, Account: w.open.Account, TTL: w.open.TTL, Every: w.open.Every,
 			Client: int(w.open.Client), Seed: w.open.Seed,
 			Identity: clients.IdentityOf(int(w.open.Client), w.open.Twins),
 			Renewals: &w.renewals, Opened: w.opened, Adapter: w.open.Adapter})

@@ -1,0 +1,105 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Handover names the property handover: after the death of an instance that executed a job,
+// another instance executes a tick within the claimed time and a period. It is judged where
+// another instance waited all that time, and no fault but the death disturbed anybody.
+const Handover = "handover"
+
+// handover reads, beside rules and findings: book.
+var handover = Property{
+	Name:   Handover,
+	About:  "After the death of an instance another one goes on within the claimed time.",
+	needs:  []string{history.FactHolds, history.FactService, history.FactClients},
+	ofJobs: true,
+	blame:  Defect,
+	exempt: func(h *history.Header) string {
+		if why := notJob(h); why != "" || h.Claims.Handover > 0 {
+			return why
+		}
+		return "This scheduler does not declare how soon another instance goes on after a death."
+	},
+	unmet: func(s *Sweep) string {
+		return noneOf(int64(len(s.jobs.deaths)), "No instance died while it executed the job.")
+	},
+	short: func(s *Sweep) string {
+		return noneOf(int64(s.jobs.handovers), "After no death was another instance left to itself for as long as the claim says.")
+	},
+	finish: (*Sweep).judgeHandovers,
+	Words: Words{
+		Violation: "late hand-over",
+		Demands:   "When an instance dies, another one goes on soon.",
+		Once:      "Nobody went on after an instance had died",
+		More:      "Nobody went on after instances had died",
+		Lead:      "Let the lock of a dead instance end.",
+		Advice: "A lock without an expiry, or with one of many periods, keeps every other instance from the job when " +
+			"its owner dies. Give it the time that one execution may take, and renew it while it runs.",
+		Weight: 6,
+	},
+}
+
+// judgeHandovers judges what came after each death.
+func (s *Sweep) judgeHandovers(p *Property) {
+	for _, d := range s.jobs.deaths {
+		bound := s.rules.Claims.Handover + s.rules.Every
+		next := s.jobs.nextAfter(d)
+		if next != nil && next.begun <= d.at+bound {
+			s.jobs.handovers++
+			continue
+		}
+		until := int64(forever)
+		if next != nil {
+			until = next.from
+		}
+		w := s.jobs.waiter(d, bound, until)
+		if w == nil {
+			continue
+		}
+		s.jobs.handovers++
+		j := judgement{violated: true}
+		s.findings.record(p, s.book.keyOf(d.of.grant), j, j, func(j judgement) *Violation {
+			v := s.tellExecutions(p, j, d.of, d.of, d.at+bound)
+			v.From = d.at
+			v.Text = fmt.Sprintf("client %d died at %s while it executed %s, and by %s no other instance had executed it, though client %d waited for it.",
+				d.of.client, seconds(d.at), v.Key, seconds(d.at+bound), w.client)
+			return v
+		})
+	}
+}
+
+// nextAfter is the first execution by another instance that began after a death.
+func (js *jobs) nextAfter(d death) *execution {
+	var next *execution
+	for _, x := range js.executions {
+		if x.key == d.of.key && x.client != d.of.client && x.begun > d.at && (next == nil || x.begun < next.begun) {
+			next = x
+		}
+	}
+	return next
+}
+
+// waiter is an instance that waited in vain from a death on, until at the latest, for longer than
+// the bound. No fault but the one that killed the dead instance touched anybody meanwhile. Where
+// the machine let the waiter or the service stand still, that time does not count, and the rest
+// must be twice the bound: stalls are not measured to the millisecond. nil: there was none.
+func (js *jobs) waiter(d death, bound, until int64) *idle {
+	for i := range js.idles {
+		w := &js.idles[i]
+		to := min(w.to, until)
+		if w.client == d.of.client || w.key != d.of.key || w.from > d.at ||
+			js.disturbed(d.of.from, min(to, d.at+2*bound), d.of.client, injectedOnly) {
+			continue
+		}
+		stood := timeIn(js.faults.clientSpans(w.client), d.at, to, uninjectedOnly, 0) +
+			timeIn(js.faults.service, d.at, to, uninjectedOnly, 0)
+		if left := to - d.at - stood; stood == 0 && left > bound || left > 2*bound {
+			return w
+		}
+	}
+	return nil
+}

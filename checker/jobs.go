@@ -1,0 +1,191 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// Executions of a job: what the properties about them have in common.
+
+// jobs are the executions of a history, and when its instances could have made more. Ticks are
+// seldom, so all are kept, and judged when the history is over. For a lock there is nothing here.
+type jobs struct {
+	rules  *rules
+	faults *faults
+	on     bool // the history is one of a job
+
+	executions []*execution // in the order in which they began, once sorted
+	byGrant    map[int64]*execution
+	idles      []idle
+	deaths     []death
+
+	ticks, handovers, deadlines int // those that were judged
+	unlisted                    bool
+	longestStop                 int64
+}
+
+// execution is one run of a job by an instance.
+type execution struct {
+	*grant
+	// from is the earliest instant at which the instance may have claimed it, begun when it told
+	// that it runs.
+	from, begun int64
+	// last is the start of the latest act of its application, lastOp that act; 0: there was none.
+	last, lastOp int64
+	// lastWrite is the start of its latest effect; 0: it had none.
+	lastWrite int64
+	// done is when it was marked as done: from the start to the end of that; 0: it was not.
+	doneFrom, done int64
+	// told is when the scheduler said that it is lost, gone when the instance died; 0: neither.
+	told, gone int64
+}
+
+// idle is a time in which an instance waited for a tick. Nothing was between the waits that it is
+// made of.
+type idle struct {
+	client   int32
+	key      history.KeyID
+	from, to int64
+}
+
+// death is the end of an instance that executed a job.
+type death struct {
+	of *execution
+	at int64
+}
+
+// notJob says that a history is not one of a job; empty when it is.
+func notJob(h *history.Header) string {
+	if h.Claims.Job == "" {
+		return "It is about executions of a job, and this is a lock."
+	}
+	return ""
+}
+
+// noExecutions says that nothing was executed; empty when something was.
+func noExecutions(s *Sweep) string {
+	return noneOf(int64(len(s.jobs.executions)), "No tick was executed.")
+}
+
+// waited notes the end of an instance's wait for a tick.
+func (js *jobs) waited(o *op, e *history.Event) {
+	if !js.on || o.start == 0 {
+		return
+	}
+	end := stamp(e.End, e.Time)
+	for i := len(js.idles) - 1; i >= 0; i-- {
+		w := &js.idles[i]
+		if w.client != o.client {
+			continue
+		}
+		if w.key == o.key && o.start-w.to <= js.rules.Stall && !js.executed(o.client, w.to) {
+			w.to = end
+			return
+		}
+		break
+	}
+	js.idles = append(js.idles, idle{o.client, o.key, o.start, end})
+}
+
+// executed reports whether a client's latest execution began at an instant or later.
+func (js *jobs) executed(client int32, since int64) bool {
+	for i := len(js.executions) - 1; i >= 0; i-- {
+		if x := js.executions[i]; x.client == client {
+			return x.begun >= since
+		}
+	}
+	return false
+}
+
+// began notes an execution.
+func (js *jobs) began(g *grant) {
+	if !js.on {
+		return
+	}
+	pin(g)
+	x := &execution{grant: g, from: cmp.Or(g.attempt, g.start), begun: g.end}
+	js.executions, js.byGrant[g.id] = append(js.executions, x), x
+}
+
+// acted notes an act of an execution's application, or that it is marked as done.
+func (js *jobs) acted(g *grant, o *op, e *history.Event) {
+	x := js.byGrant[g.id]
+	if x == nil || o.start == 0 {
+		return
+	}
+	switch {
+	case o.kind == history.Release:
+		if e.Type == history.OK {
+			x.doneFrom, x.done = o.start, stamp(e.End, e.Time)
+		}
+	case isStoreOp(o.kind):
+		if o.start >= x.last {
+			x.last, x.lastOp = o.start, o.id
+		}
+		if o.kind == history.Write && e.Type != history.Fail {
+			x.lastWrite = max(x.lastWrite, o.start)
+		}
+	}
+}
+
+// lost notes that the scheduler has told of the loss of an execution.
+func (js *jobs) lost(g *grant, t int64) {
+	if x := js.byGrant[g.id]; x != nil {
+		x.told = earlier(x.told, t)
+	}
+}
+
+// died notes the end of an instance, and whether it executed the job.
+func (js *jobs) died(client int32, t int64) {
+	for i := len(js.executions) - 1; js.on && i >= 0; i-- {
+		if x := js.executions[i]; x.client == client {
+			if x.done == 0 && x.gone == 0 {
+				x.gone = t
+				js.deaths = append(js.deaths, death{x, t})
+			}
+			return
+		}
+	}
+}
+
+// owned is until when an execution is certainly its instance's own: for the lease that it has,
+// or until it is marked as done.
+func (js *jobs) owned(x *execution) int64 { return x.from + js.rules.TTL }
+
+// ordered returns the executions of each key in the order in which they began.
+func (js *jobs) ordered() (byKey map[history.KeyID][]*execution, keys []history.KeyID) {
+	byKey = map[history.KeyID][]*execution{}
+	slices.SortStableFunc(js.executions, func(a, b *execution) int { return cmp.Compare(a.begun, b.begun) })
+	for _, x := range js.executions {
+		if byKey[x.key] == nil {
+			keys = append(keys, x.key)
+		}
+		byKey[x.key] = append(byKey[x.key], x)
+	}
+	slices.Sort(keys)
+	return byKey, keys
+}
+
+// disturbed reports whether such faults touched any instance but one, or the service, in a time,
+// or a clock was wrong before.
+func (js *jobs) disturbed(from, to int64, except int32, which faultFilter) bool {
+	fs := js.faults
+	if fs.skewedSince != 0 && fs.skewedSince <= to || touched(fs.service, from, to, which) {
+		return true
+	}
+	for client := range fs.byClient {
+		if int32(client) != except && touched(fs.byClient[client].spans, from, to, which) {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyStalled reports whether a stall of the machine alone explains that an instance was late, from
+// its claim to an instant.
+func (js *jobs) onlyStalled(x *execution, until int64) bool {
+	return !js.faults.disturbed(x.client, x.from, until, injectedOnly) &&
+		js.faults.disturbed(x.client, x.from, until, uninjectedOnly)
+}

@@ -1,0 +1,142 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// MissedTick names the property missed-tick: a tick that was due while an undisturbed instance
+// waited for it was executed. Where an execution is due that could not be made in time, the rule
+// for misfires says what is owed: nothing, one execution for all, or one for each.
+//
+// An instance has a period to begin in. A tick is not judged if anything disturbed an instance or
+// the service within a lease and a period before it or a period after, if a clock was wrong
+// before it, if an instance ended, or if another execution was going on, or was not marked as
+// done and had its lease.
+const MissedTick = "missed-tick"
+
+// missedTick reads, beside rules and findings: book.
+var missedTick = Property{
+	Name:   MissedTick,
+	About:  "A tick that is due while an undisturbed instance waits is executed.",
+	needs:  []string{history.FactHolds, history.FactAnswers, history.FactService, history.FactClients},
+	ofJobs: true,
+	blame:  Defect,
+	exempt: func(h *history.Header) string {
+		if why := notJob(h); why != "" || h.Claims.Misfire != "" {
+			return why
+		}
+		return "This scheduler does not declare what becomes of a tick that can't be executed in time."
+	},
+	short: func(s *Sweep) string {
+		if s.jobs.unlisted {
+			return fmt.Sprintf("The history has more than %d ticks: only so many were looked at.", mostTicks)
+		}
+		return noneOf(int64(s.jobs.ticks), "No tick was due while an undisturbed instance waited for it.")
+	},
+	shown: func(s *Sweep) string {
+		return fmt.Sprintf("%s due while an undisturbed instance waited.", count(s.jobs.ticks, "A tick was", "ticks were"))
+	},
+	finish: (*Sweep).judgeMisses,
+	Words: Words{
+		Violation: "missed tick",
+		Demands:   "Each tick is executed by some instance.",
+		Once:      "A tick was executed by nobody",
+		More:      "Ticks were executed by nobody",
+		Lead:      "Look what keeps the next execution out.",
+		Advice: "A lock that is held for longer than a period, or one that a dead instance left behind, swallows ticks. So " +
+			"does a timer that starts anew after each run. Compute each tick from the schedule.",
+		Weight: 6,
+	},
+}
+
+// mostTicks bounds how many ticks are looked at: a header may claim a period of 1 ms.
+const mostTicks = 1 << 20
+
+// judgeMisses judges each tick that was due while some instance waited.
+func (s *Sweep) judgeMisses(p *Property) {
+	js := &s.jobs
+	byKey, _ := js.ordered()
+	seen := map[history.KeyID]int64{} // up to where the ticks of a key were looked at
+	looked := 0
+	for _, w := range js.idles {
+		for due := js.firstDue(max(w.from, seen[w.key]+1)); due+js.rules.Every <= w.to; due += js.rules.Every {
+			if looked++; looked > mostTicks {
+				js.unlisted = true
+				return
+			}
+			seen[w.key] = due
+			s.judgeDue(p, w, due, byKey[w.key])
+		}
+	}
+}
+
+// judgeDue judges one tick, which an instance waited for until it was due no more.
+func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions []*execution) {
+	js := &s.jobs
+	tick, until := js.number(due), due+js.rules.Every
+	for _, x := range executions {
+		if x.hasToken && x.token == tick {
+			js.ticks++
+			return
+		}
+		// a scheduler that tells no ticks has executed what it began in its time
+		if !x.hasToken && x.begun >= due && x.begun <= until {
+			js.ticks++
+			return
+		}
+		if js.busy(x, due, until) {
+			return
+		}
+	}
+	if js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until) {
+		return
+	}
+	js.ticks++
+	j := judgement{violated: true}
+	k := s.book.keys[w.key]
+	s.findings.record(p, k, j, j, func(judgement) *Violation {
+		return &Violation{Property: p.Name, Key: s.rules.name(k), At: until, From: due, To: until,
+			Text: fmt.Sprintf("tick %d of %s was due at %s and executed by nobody, though client %d waited for it until %s and nothing was disturbed.",
+				tick, s.rules.name(k), seconds(due), w.client, seconds(until))}
+	})
+}
+
+// busy reports whether an execution may keep others from a tick that is due: it goes on, or its
+// lease may stand.
+func (js *jobs) busy(x *execution, due, until int64) bool {
+	if x.from >= until {
+		return false
+	}
+	if x.done != 0 {
+		return x.done >= due
+	}
+	return max(x.last, x.begun+js.rules.lifetime()) >= due
+}
+
+// ended reports whether an instance ended in a time: nobody knows what it did last.
+func (js *jobs) ended(from, to int64) bool {
+	for _, d := range js.deaths {
+		if d.at >= from && d.at <= to {
+			return true
+		}
+	}
+	return false
+}
+
+// number is the number of the tick that is due at an instant of the history.
+func (js *jobs) number(due int64) int64 { return (due + js.started()) / 1e6 }
+
+// started is when the history began, in ns since 1970.
+func (js *jobs) started() int64 { return js.rules.Started.UnixNano() }
+
+// firstDue is the first instant from one on at which a tick is due.
+func (js *jobs) firstDue(from int64) int64 {
+	every := js.rules.Every
+	since := (from + js.started()) % every
+	if since == 0 {
+		return from
+	}
+	return from + every - since
+}

@@ -1,0 +1,136 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/history"
+)
+
+// OncePerTick names the property once-per-tick: no tick of a job is executed twice. A tick is
+// known by its number, which the scheduler tells. Two executions that tell none are not compared.
+const OncePerTick = "once-per-tick"
+
+// The kinds of a tick that was executed twice.
+const (
+	// KindTwiceWhileOwned: the second execution began while the first instance owned the tick.
+	KindTwiceWhileOwned = "twice-while-owned"
+	// KindReplayed: it began when the tick was marked as done.
+	KindReplayed = "replayed"
+	// KindTwiceThoughOnce: the first instance had lost the tick, and the scheduler claims that a
+	// tick is executed at most once, whatever happens.
+	KindTwiceThoughOnce = "twice-though-once"
+	// KindTwiceAfterLoss: the first instance had lost the tick, and the scheduler claims to
+	// execute it at least once. Inherent to that claim.
+	KindTwiceAfterLoss = "twice-after-loss"
+)
+
+// oncePerTick reads, beside rules and findings: book, faults.
+var oncePerTick = Property{
+	Name:   OncePerTick,
+	About:  "No tick of a job is executed twice.",
+	Kinds:  []string{KindTwiceWhileOwned, KindReplayed, KindTwiceThoughOnce, KindTwiceAfterLoss},
+	needs:  []string{history.FactHolds, history.FactAnswers},
+	ofJobs: true,
+	blame:  Defect,
+	kindBlame: map[string]Blame{KindTwiceWhileOwned: Defect, KindReplayed: Defect, KindTwiceThoughOnce: Defect,
+		KindTwiceAfterLoss: Inherent},
+	exempt: notJob,
+	unmet:  noExecutions,
+	short: func(s *Sweep) string {
+		for _, x := range s.jobs.executions {
+			if !x.hasToken {
+				return "An execution does not tell which tick it is due for."
+			}
+		}
+		return ""
+	},
+	stalled: func(n int) string {
+		return fmt.Sprintf("%s executed again after a loss, which a stall of this machine alone explains, not an injected fault.",
+			count(n, "tick was", "ticks were"))
+	},
+	finish: (*Sweep).judgeTicks,
+	Words: Words{
+		Violation: "repeated tick",
+		Demands:   "Each tick of the job is executed by one instance, once.",
+		Once:      "A tick was executed twice",
+		More:      "Ticks were executed twice",
+		Lead:      "Make the effect of a tick repeatable.",
+		Advice: "Exactly once is a property of an effect, not of a schedule. Give each tick a key of its own that its " +
+			"effect is refused by the second time: an idempotency key, a row for the tick in the transaction " +
+			"of its effect, or a store that refuses the token of an older tick.",
+		Weight: 9,
+	},
+}
+
+// judgeTicks compares each execution with the one of the same tick that began before it.
+func (s *Sweep) judgeTicks(p *Property) {
+	byKey, keys := s.jobs.ordered()
+	for _, key := range keys {
+		before := map[int64]*execution{}
+		for _, x := range byKey[key] {
+			if !x.hasToken {
+				continue
+			}
+			if first := before[x.token]; first != nil {
+				s.judgeRepeated(p, first, x)
+			}
+			before[x.token] = x
+		}
+	}
+}
+
+// judgeRepeated judges two executions of one tick.
+func (s *Sweep) judgeRepeated(p *Property, a, b *execution) {
+	j := judgement{violated: true, kind: s.jobs.repetition(a, b)}
+	if a.lastWrite != 0 && b.lastWrite != 0 {
+		j.severity = Corrupting
+	}
+	j.stallOnly = j.kind == KindTwiceAfterLoss && s.jobs.onlyStalled(a, b.begun)
+	s.findings.record(p, s.book.keyOf(b.grant), j, j, func(j judgement) *Violation {
+		v := s.tellExecutions(p, j, a, b, b.begun)
+		v.Text = fmt.Sprintf("tick %d of %s was executed twice: by client %d from %s and by client %d from %s%s.", b.token, v.Key,
+			a.client, seconds(a.begun), b.client, seconds(b.begun), s.jobs.since(j.kind, a))
+		return v
+	})
+}
+
+// repetition is the kind of a second execution. The second claim may have been made at any time
+// from b.from to b.begun, so a mark that was made within the lease convicts in either order.
+func (js *jobs) repetition(a, b *execution) string {
+	marked := a.done != 0 && a.doneFrom <= b.begun
+	switch {
+	case marked && (a.done <= b.from || a.done <= js.owned(a)):
+		return KindReplayed
+	case b.begun < js.owned(a):
+		return KindTwiceWhileOwned
+	case js.rules.Claims.Job == history.AtMostOnce:
+		return KindTwiceThoughOnce
+	}
+	return KindTwiceAfterLoss
+}
+
+// since tells how things stood with the first execution when the second one began.
+func (js *jobs) since(kind string, a *execution) string {
+	switch kind {
+	case KindReplayed:
+		return fmt.Sprintf(", which was after client %d had marked it as done at %s", a.client, seconds(a.done))
+	case KindTwiceWhileOwned:
+		return fmt.Sprintf(", which was while client %d owned it until %s at the least", a.client, seconds(js.owned(a)))
+	}
+	return fmt.Sprintf(", when the lease of client %d might have been over since %s", a.client, seconds(js.owned(a)))
+}
+
+// tellExecutions is a violation by two executions, or by one (a and b are the same).
+func (s *Sweep) tellExecutions(p *Property, j judgement, a, b *execution, at int64) *Violation {
+	v := &Violation{Property: p.Name, Kind: j.kind, Severity: j.severity, Key: s.book.nameOf(b.grant), At: at,
+		From: a.begun, To: at, A: a.ref(), Faults: s.faults.faultsOf(at, a.grant, b.grant)}
+	var proof evidence
+	proof.add(a.id, a.begun)
+	proof.add(a.lastOp, a.last)
+	if a != b {
+		v.B = b.ref()
+		proof.add(b.id, b.begun)
+	}
+	v.Ops = proof.ops()
+	return v
+}

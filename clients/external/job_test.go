@@ -1,0 +1,146 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockchaos/lockchaos/adapter"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/decided"
+)
+
+// openJob opens an instance that a script is.
+func openJob(t *testing.T, script string) (clients.Lock, error) {
+	t.Helper()
+	l, err := Open(t.Context(), clients.Config{Client: 3, TTL: int64(time.Second), Every: int64(200 * time.Millisecond),
+		Adapter: &clients.Adapter{Command: shell(t, script)}})
+	if err == nil {
+		t.Cleanup(func() { _ = l.Close(context.Background()) })
+	}
+	return l, err
+}
+
+const jobHello = `,"job":"at-least-once","misfire":"skip","stops_ms":100,"handover_ms":1500`
+
+// TestJob: executions come by themselves, carry their ticks, and end when the instance says so.
+func TestJob(t *testing.T) {
+	l, err := openJob(t, hello(jobHello)+`
+echo '{"event":"run","run":"a1","tick":1795816584000}'
+echo '{"event":"run","run":"a2"}'
+read request; case "$request" in *'"op":"go","run":"a1"'*) echo '{"id":2,"ok":true}'; echo '{"event":"done","run":"a1"}' ;; esac
+echo '{"event":"lost","run":"a0"}'
+echo '{"event":"lost","run":"a2","why":"its lease is over"}'
+read request; echo '{"id":3,"ok":false,"error":"not_held"}'
+read request; echo '{"id":4,"ok":true}'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := l.(clients.Declarer).Declares().Claims
+	if c.Job != "at-least-once" || c.Token != "tick" || c.Permits != 0 || c.Misfire != "skip" || c.Overlap ||
+		c.Stops != int64(100*time.Millisecond) || c.Handover != int64(1500*time.Millisecond) {
+		t.Errorf("%+v", c)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+	defer cancel()
+	first, err := l.Acquire(ctx, "k0")
+	if err != nil || first.Token != 1795816584000 || first.Attempt == 0 {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if err := l.Release(ctx, first); err != nil {
+		t.Error(err)
+	}
+	second, err := l.Acquire(ctx, "k0")
+	if err != nil || second.Token != 0 {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	if err := l.Release(ctx, second); !errors.Is(err, clients.ErrNotHeld) {
+		t.Errorf("an execution that was lost: %v", err)
+	}
+	over, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := l.Acquire(over, "k0"); !errors.Is(err, clients.ErrBusy) {
+		t.Errorf("no execution began: %v", err)
+	}
+	if err := l.Release(ctx, clients.Grant{Key: "k0"}); !errors.Is(err, clients.ErrNotHeld) {
+		t.Errorf("nobody's: %v", err)
+	}
+}
+
+// TestJobIsTold: news of the loss of the execution that is driven reaches the application.
+func TestJobIsTold(t *testing.T) {
+	l, err := openJob(t, hello(jobHello)+`
+echo '{"event":"run","run":"a1","tick":7}'; sleep 0.1; echo '{"event":"lost","run":"a1","why":"its lease is over"}'
+read request; echo '{"id":2,"ok":true}'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+	defer cancel()
+	if _, err := l.Acquire(ctx, "k0"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case loss := <-l.(clients.Watcher).Lost():
+		if loss.Key != "k0" || loss.Token != 7 || loss.Why != "its lease is over" {
+			t.Errorf("%+v", loss)
+		}
+	case <-ctx.Done():
+		t.Error("nobody told")
+	}
+}
+
+// TestJobDoesNotEnd: an execution that does not end leaves open whether it is marked as done.
+func TestJobDoesNotEnd(t *testing.T) {
+	l, err := openJob(t, hello(jobHello)+`
+echo '{"event":"run","run":"a1","tick":7}'
+read request; echo '{"id":2,"ok":true}'
+read request; echo '{"id":3,"ok":true}'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+	defer cancel()
+	g, err := l.Acquire(ctx, "k0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := l.Release(short, g); err == nil || clients.Definite(err) {
+		t.Error(err)
+	}
+}
+
+// TestJobMisbehaviour: what an instance may tell, and a lock may not, and the other way round.
+func TestJobMisbehaviour(t *testing.T) {
+	for _, c := range []struct{ name, script, want string }{
+		{"a lock", hello("") + "sleep 100", `did not declare "job" in its hello`},
+		{"claims of a lock", hello(jobHello+`,"token":"fencing"`) + "sleep 100", `has "job" and a claim that only a lock makes`},
+		{"claims without a job", hello(`,"misfire":"skip"`) + "sleep 100", `without "job"`},
+		{"an unknown rule", hello(`,"job":"at-least-once","misfire":"never"`) + "sleep 100", `"misfire" is "never"`},
+		{"a run without a name", hello(jobHello) + `echo '{"event":"run"}'; sleep 100`, `must name the execution`},
+		{"a key", hello(jobHello) + `echo '{"event":"lost","run":"a","key":"k0"}'; sleep 100`, `names the "run"`},
+		{"an unknown event", hello(jobHello) + `echo '{"event":"tick","run":"a"}'; sleep 100`, `is an event "tick"`},
+		{"dies", hello(jobHello) + "kill -9 $$", "ended (signal: killed)"},
+	} {
+		l, err := openJob(t, c.script)
+		if err == nil {
+			ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+			_, err = l.Acquire(ctx, "k0")
+			cancel()
+		}
+		if !errors.Is(err, adapter.ErrBroken) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
+		}
+	}
+	l, err := open(t, shell(t, hello("")+`echo '{"event":"run","run":"a"}'; sleep 100`))
+	for err == nil {
+		_, err = l.Acquire(t.Context(), "k0")
+	}
+	if !errors.Is(err, adapter.ErrBroken) || !strings.Contains(err.Error(), "asked for a lock, not for a job") {
+		t.Error(err)
+	}
+}

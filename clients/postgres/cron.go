@@ -1,0 +1,105 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/internal/cron"
+)
+
+// Cron is the scheduler pg-cron. A row says until when the job is locked, by the server's clock,
+// as the rows of ShedLock do (ShedLock's README, "JdbcTemplate": lock_until), and which tick was
+// done last, which those do not.
+var Cron = cronKind("pg-cron",
+	"a scheduler whose instances claim a job's row where locked_until < now() and the tick is not done yet", cronTake, cronKeeps)
+
+// The controls are pg-cron but for one thing each.
+var (
+	// CronForgets is the control broken-pg-cron-forgets: its row forgets which tick was done. An
+	// instance that is late finds the row free and executes the tick again.
+	CronForgets = control(checker.OncePerTick, cronKind("broken-pg-cron-forgets",
+		"pg-cron that forgets which tick was done when it unlocks the row, so a late instance executes it again",
+		cronTakeForgets, cron.Rules{Tells: true}))
+	// CronOverlaps is the control broken-pg-cron-overlaps: it claims a tick that is not done,
+	// whoever still executes an older one.
+	CronOverlaps = control(checker.Overlap, cronKind("broken-pg-cron-overlaps",
+		"pg-cron that looks at the tick only, and not whether an older one is still executed", cronTakeOverlaps, cron.Rules{Tells: true}))
+	// CronForever is the control broken-pg-cron-forever: the lock of a dead instance never ends.
+	CronForever = control(checker.Handover, cronKind("broken-pg-cron-forever",
+		"pg-cron whose rows stay locked until they are unlocked, also when their instance is dead", cronTakeForever, cronKeeps))
+	// CronSilent is the control broken-pg-cron-silent: it does not tell its application that the
+	// time of an execution is over.
+	CronSilent = control(checker.StopDeadline, cronKind("broken-pg-cron-silent",
+		"pg-cron that never tells its application that the time of an execution is over", cronTake, cron.Rules{Retries: true}))
+)
+
+// cronKeeps are the rules of pg-cron.
+var cronKeeps = cron.Rules{Retries: true, Tells: true}
+
+// cronClaims are what pg-cron promises. A tick whose instance was lost is executed again, as long
+// as it is the latest.
+var cronClaims = clients.Claims{Token: "tick", Job: "at-least-once", Misfire: "once", Stops: int64(cronStops)}
+
+// cronStops is for how long an application may still write when the time of its execution is over:
+// for one that was told, an answer on its way.
+const cronStops = 100 * time.Millisecond
+
+// The statements. clock_timestamp() is the time at which it is evaluated (see leaseTake).
+const (
+	cronTable = `CREATE TABLE IF NOT EXISTS lockchaos_cron
+		(key text PRIMARY KEY, owner text NOT NULL, locked_until timestamptz NOT NULL, tick bigint NOT NULL, done bigint NOT NULL)`
+	cronClaim = `INSERT INTO lockchaos_cron AS j VALUES ($1, $2, clock_timestamp() + $4 * interval '1 microsecond', $3, 0)
+		ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, tick = excluded.tick, locked_until = `
+	cronUntil        = `clock_timestamp() + $4 * interval '1 microsecond'`
+	cronTake         = cronClaim + cronUntil + ` WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
+	cronTakeForgets  = cronClaim + cronUntil + ` WHERE j.locked_until < clock_timestamp() RETURNING tick`
+	cronTakeOverlaps = cronClaim + cronUntil + ` WHERE j.tick < excluded.tick RETURNING tick`
+	cronTakeForever  = cronClaim + `'infinity' WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
+	cronDone         = `UPDATE lockchaos_cron SET locked_until = '-infinity', done = $3
+		WHERE key = $1 AND owner = $2 AND tick = $3 RETURNING tick`
+)
+
+func control(property string, k clients.Kind) clients.Kind {
+	k.Control = property
+	return k
+}
+
+func cronKind(name, about, claim string, r cron.Rules) clients.Kind {
+	return clients.Kind{Name: name, About: about, Service: "postgres", Claims: cronClaims,
+		LostGrace: func(ttl time.Duration) time.Duration { return ttl },
+		// until the lock of the dead is over, and a claim that was refused meanwhile is made again
+		Handover: func(ttl time.Duration) time.Duration { return ttl + time.Second },
+		Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
+			p, err := newPool(c, cronTable)
+			if err != nil {
+				return nil, err
+			}
+			p.Warm(ctx)
+			return cron.New(c, jobs{rows{p}, claim}, r)
+		},
+	}
+}
+
+// jobs are rows in a table, one for each job.
+type jobs struct {
+	rows
+	claim string
+}
+
+// Claim locks the job's row for the tick.
+func (j jobs) Claim(ctx context.Context, key, owner string, tick int64) (claimed bool, err error) {
+	_, err = j.ask(ctx, j.claim, key, owner, tick, j.ttl.Microseconds())
+	if errors.Is(err, clients.ErrNotHeld) || is(err, lockNotAvailable) {
+		return false, nil // another one has it, or is about to
+	}
+	return err == nil, err
+}
+
+// Done unlocks the job's row, and notes the tick.
+func (j jobs) Done(ctx context.Context, key, owner string, tick int64) error {
+	_, err := j.ask(ctx, cronDone, key, owner, tick)
+	return err
+}
