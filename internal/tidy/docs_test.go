@@ -12,6 +12,7 @@ var link = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 
 // TestLinksOfTheDocsLead checks that every file that a page links to, pictures included, exists.
 func TestLinksOfTheDocsLead(t *testing.T) {
+	t.Chdir(root)
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
 		t.Fatal(err)

@@ -47,6 +47,7 @@ var otherWords = map[string][]string{
 // its like, and in the table of old histories. All other code asks what the fault
 // does. Prose may use words that are names too, such as "a pause".
 func TestFaultsAreNamedOnce(t *testing.T) {
+	t.Chdir(root)
 	defined := map[string]string{}
 	var all []string
 	for _, k := range nemesis.Kinds() {
@@ -113,6 +114,7 @@ func definedBy(f *ast.File) (names []string) {
 
 // TestFaultsAreDocumented: each fault points at the section of docs/faults.md that tells of it.
 func TestFaultsAreDocumented(t *testing.T) {
+	t.Chdir(root)
 	text, err := os.ReadFile("docs/faults.md")
 	if err != nil {
 		t.Fatal(err)
@@ -132,6 +134,7 @@ func TestFaultsAreDocumented(t *testing.T) {
 
 // TestOldFaultsDidWhatTheyDo: a history of format 1 is judged by what faults of these names do now.
 func TestOldFaultsDidWhatTheyDo(t *testing.T) {
+	t.Chdir(root)
 	for _, k := range nemesis.Kinds() {
 		now := nemesis.Spec{Kind: k.Name}.Touch()
 		old := *(&history.FaultInfo{Kind: k.Name, Injected: true}).Touches()
@@ -148,6 +151,7 @@ func TestOldFaultsDidWhatTheyDo(t *testing.T) {
 
 // TestEveryFaultHasWords: a report tells of it as of whomever it can strike.
 func TestEveryFaultHasWords(t *testing.T) {
+	t.Chdir(root)
 	for _, k := range nemesis.Kinds() {
 		w := k.Touch.Words
 		links := nemesis.Spec{Kind: k.Name}.OnLinks()

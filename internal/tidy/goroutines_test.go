@@ -16,6 +16,7 @@ import (
 // out, because the race detector would find nothing in them. They have no go
 // statement, and import no package that shares memory between goroutines.
 func TestSingleHaveNoGoroutines(t *testing.T) {
+	t.Chdir(root)
 	text, err := os.ReadFile("Makefile")
 	if err != nil {
 		t.Fatal(err)

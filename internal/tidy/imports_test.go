@@ -135,6 +135,7 @@ var leaves = []string{"monotime", "harmless", "outside", "redact", "logins", "en
 // TestGoTestsNeedNoContainers: what a test in Go is built from has no engine of
 // containers. So package runs is handed its runtimes.
 func TestGoTestsNeedNoContainers(t *testing.T) {
+	t.Chdir(root)
 	out, err := exec.Command("go", "list", "-deps", "./locktest").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -161,6 +162,7 @@ var public = []string{"adapter", "checker", "clients", "cmd", "history", "lockte
 // TestImportsPublic: whatever others may not import lies in internal, and the root has no folder
 // but the public ones and those that hold no library.
 func TestImportsPublic(t *testing.T) {
+	t.Chdir(root)
 	out, err := exec.Command("git", "ls-files").Output()
 	if err != nil {
 		t.Skip("this copy has no git: ", err)
@@ -181,6 +183,7 @@ func TestImportsPublic(t *testing.T) {
 // TestImportsRunOneWay holds the import graph to the design: the checker sees
 // nothing but the history, and so on.
 func TestImportsRunOneWay(t *testing.T) {
+	t.Chdir(root)
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ var (
 // TestHostileTemporaryNames: nothing that users run, or that the docs tell them
 // to run, uses a predictable name among the temporary files.
 func TestHostileTemporaryNames(t *testing.T) {
+	t.Chdir(root)
 	seen := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -55,6 +56,7 @@ func TestHostileTemporaryNames(t *testing.T) {
 
 // TestHostileCurator: the adapter in Java runs no class from a folder in which others can write.
 func TestHostileCurator(t *testing.T) {
+	t.Chdir(root)
 	for _, tool := range []string{"sh", "flock", "find"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("curator.sh needs ", tool)

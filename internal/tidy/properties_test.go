@@ -18,6 +18,7 @@ import (
 // own file. All other code refers to it by the constant or reads checker.Properties.
 // Prose may use words that are names too, such as "a herd of waiters".
 func TestPropertiesAreNamedOnce(t *testing.T) {
+	t.Chdir(root)
 	defined := map[string]string{}
 	names := strings.Join(checker.Names(), "|")
 	// A name with a hyphen is no word of prose.

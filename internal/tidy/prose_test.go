@@ -28,6 +28,7 @@ var (
 
 // TestProse: comments and code are as wide as people can read, and comments use Go's words.
 func TestProse(t *testing.T) {
+	t.Chdir(root)
 	files := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -23,6 +23,7 @@ var (
 // TestPropertiesSayWhatTheyRead: the comment of a property's value names the parts of the
 // judge's state that its file reads, all of them and no other.
 func TestPropertiesSayWhatTheyRead(t *testing.T) {
+	t.Chdir(root)
 	paths, err := filepath.Glob("checker/*.go")
 	if err != nil {
 		t.Fatal(err)

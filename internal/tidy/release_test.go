@@ -48,6 +48,7 @@ type release struct {
 
 // TestRelease: what the release is made of exists.
 func TestRelease(t *testing.T) {
+	t.Chdir(root)
 	text, err := os.ReadFile(releaseFile)
 	if err != nil {
 		t.Fatal(err)
@@ -149,6 +150,7 @@ func declares(t *testing.T, dir string, files []string, variable string) bool {
 // TestReleaseImage: the image of a release is the last stage of Dockerfile, and
 // differs in where its binary is from.
 func TestReleaseImage(t *testing.T) {
+	t.Chdir(root)
 	const base = "\nFROM ${BASE_IMAGE}\n"
 	var stages, arguments []string
 	for _, file := range []string{"Dockerfile", "Dockerfile.release"} {
@@ -175,6 +177,7 @@ func TestReleaseImage(t *testing.T) {
 
 // TestHostileAction: the action installs what is pinned, with the right sum, and nothing else.
 func TestHostileAction(t *testing.T) {
+	t.Chdir(root)
 	for _, tool := range []string{"bash", "sha256sum", "tar", "install"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("the script needs ", tool)
@@ -227,6 +230,7 @@ func TestHostileAction(t *testing.T) {
 // TestHostileNotices: the notices of a release name each module that is
 // compiled in, with the text of its licence.
 func TestHostileNotices(t *testing.T) {
+	t.Chdir(root)
 	file := filepath.Join(t.TempDir(), noticesFile)
 	words := append(strings.Fields(makesNotices), file)
 	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
@@ -257,6 +261,7 @@ func TestHostileNotices(t *testing.T) {
 // TestLiteHasNoServers: the command of the packages for test frameworks is small, since no server
 // of a service is compiled in.
 func TestLiteHasNoServers(t *testing.T) {
+	t.Chdir(root)
 	servers := []string{"go.etcd.io/etcd/server/v3/embed", "github.com/nats-io/nats-server/v2/server"}
 	for _, tags := range []string{"", "lite"} {
 		out, err := exec.Command("go", "list", "-tags", tags, "-deps", "./cmd/lockchaos").Output()

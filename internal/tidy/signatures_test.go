@@ -29,6 +29,7 @@ var internalNames = map[string]string{
 // TestSignaturesArePublic: whoever may import a package can name all that its exported
 // declarations name. So no signature, field or variable has a type of an internal package.
 func TestSignaturesArePublic(t *testing.T) {
+	t.Chdir(root)
 	used := map[string]bool{}
 	for _, folder := range public {
 		err := filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
