@@ -155,7 +155,7 @@ func open(c clients.Config) (*lock, error) {
 	order := slices.Concat(c.Nodes[first:], c.Nodes[:first])
 	config, transport, err := consulurl.Config(order, (&net.Dialer{Timeout: ttl / 8}).DialContext)
 	if err != nil {
-		return nil, fmt.Errorf("Consul: %w", err)
+		return nil, fmt.Errorf("servers of Consul at %s: %w", nodes, err)
 	}
 	config.HttpClient.Transport = ends{l.alive, transport}
 	l.transport = transport
