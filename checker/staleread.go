@@ -80,6 +80,11 @@ func (s *Sweep) judgeStaleRead(k *keyState, saw sawVersion, w writer) {
 		return
 	}
 	pin(saw.g, w.g)
+	s.findings.putOff(min(saw.g.earliest, w.g.earliest), func() { s.decideStaleRead(k, saw, w) }, saw.g, w.g)
+}
+
+// decideStaleRead decides it, when the stalls are known that may explain it.
+func (s *Sweep) decideStaleRead(k *keyState, saw sawVersion, w writer) {
 	judged := func(tokens bool) judgement {
 		if !later(saw.g, w.g, tokens) {
 			return judgement{}
@@ -87,6 +92,7 @@ func (s *Sweep) judgeStaleRead(k *keyState, saw sawVersion, w writer) {
 		j := judgement{violated: true, kind: s.rules.commitKind(w), severity: Untested, pattern: PatternReleasedBeforeCommit}
 		if j.kind == "" {
 			j.pattern = s.explanations.pairPattern(w.g, saw.g, 0, tokens)
+			j.stallOnly = s.explanations.stallExplains(w.g, saw.g, w.at)
 		}
 		return j
 	}

@@ -61,6 +61,8 @@ func TestTransactions(t *testing.T) {
 		{"a commit that the ledger lacks, and updates", LostUpdate, lock, unentered, Inconclusive, 0, "", "does not have"},
 		{"a lease that was outlived", StaleRead, lock, overrun, Violated, 1, "", "which was granted the lock before it"},
 		{"a lease that was outlived, and updates", LostUpdate, lock, overrun, Violated, 1, "", "it had never seen"},
+		{"a lease that was outlived since the machine stalled", StaleRead, lock, strings.Replace(overrun, "pause", "stall", 1),
+			Inconclusive, 0, "", "stall"},
 		{"no transactions", StaleRead, plainLock(), right, NotJudged, 0, "", ""},
 	})
 }

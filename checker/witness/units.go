@@ -30,8 +30,13 @@ func (s *search) split() {
 	add := func(places []int, fault *history.FaultSpan) {
 		s.units = append(s.units, unit{events: places, fault: fault, first: &s.h.Events[places[0]]})
 	}
+	commits, joined := commitsOf(view)
 	for _, o := range view.Ops {
-		add(o.Places, nil)
+		if c := commits[o]; c != nil {
+			add(slices.Sorted(slices.Values(slices.Concat(o.Places, c.Places))), nil)
+		} else if !joined[o] {
+			add(o.Places, nil)
+		}
 	}
 	for _, f := range view.Faults {
 		add(f.Places, f)
@@ -52,6 +57,25 @@ func (s *search) split() {
 		}
 		return bears
 	})
+}
+
+// commitsOf returns the commit of each write in a transaction, and these commits. The two are one
+// unit: without its commit a write that the ledger has would seem to stand when it was sent. A
+// commit of several writes belongs to the last.
+func commitsOf(view *history.View) (commits map[*history.Op]*history.Op, joined map[*history.Op]bool) {
+	commits, joined = map[*history.Op]*history.Op{}, map[*history.Op]bool{}
+	for _, g := range view.Grants {
+		var wrote *history.Op
+		for _, o := range g.Ops {
+			switch {
+			case o.Kind == history.Write:
+				wrote = o
+			case o.Kind == history.Commit && wrote != nil:
+				commits[wrote], joined[o], wrote = o, true, nil
+			}
+		}
+	}
+	return commits, joined
 }
 
 // since is how far back the violation reaches: a TTL before the first of its
