@@ -55,3 +55,33 @@ const (
 	// taken after every client was closed.
 	KindNeverExpired = "never-expired"
 )
+
+// The kinds of a tick that was executed twice.
+const (
+	// KindTwiceWhileOwned: the second execution began while the first instance owned the tick.
+	KindTwiceWhileOwned = "twice-while-owned"
+	// KindReplayed: it began when the tick was marked as done.
+	KindReplayed = "replayed"
+	// KindTwiceThoughOnce: the first instance had lost the tick, and the scheduler claims that a
+	// tick is executed at most once, whatever happens.
+	KindTwiceThoughOnce = "twice-though-once"
+	// KindTwiceAfterLoss: the first instance had lost the tick, and the scheduler claims to
+	// execute it at least once. Inherent to that claim.
+	KindTwiceAfterLoss = "twice-after-loss"
+)
+
+// The kinds of an overlap.
+const (
+	// KindOverlapWhileOwned: the later execution began while the earlier instance owned the job.
+	KindOverlapWhileOwned = "overlap-while-owned"
+	// KindOverlapAfterLoss: the earlier instance had lost it, and worked on. Inherent to leases.
+	KindOverlapAfterLoss = "overlap-after-loss"
+)
+
+// The kinds of an effect that came too late.
+const (
+	// KindRanOn: nothing had disturbed the application since it began.
+	KindRanOn = "ran-on"
+	// KindWokeLate: it was stopped or cut off meanwhile. Only a fence helps.
+	KindWokeLate = "woke-late"
+)

@@ -10,20 +10,6 @@ import (
 // known by its number, which the scheduler tells. Two executions that tell none are not compared.
 const OncePerTick = "once-per-tick"
 
-// The kinds of a tick that was executed twice.
-const (
-	// KindTwiceWhileOwned: the second execution began while the first instance owned the tick.
-	KindTwiceWhileOwned = "twice-while-owned"
-	// KindReplayed: it began when the tick was marked as done.
-	KindReplayed = "replayed"
-	// KindTwiceThoughOnce: the first instance had lost the tick, and the scheduler claims that a
-	// tick is executed at most once, whatever happens.
-	KindTwiceThoughOnce = "twice-though-once"
-	// KindTwiceAfterLoss: the first instance had lost the tick, and the scheduler claims to
-	// execute it at least once. Inherent to that claim.
-	KindTwiceAfterLoss = "twice-after-loss"
-)
-
 // oncePerTick reads, beside rules and findings: book, faults.
 var oncePerTick = Property{
 	Name:   OncePerTick,

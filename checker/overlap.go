@@ -10,14 +10,6 @@ import (
 // lasts from the instant at which its instance told of it to the last act of its application.
 const Overlap = "job-overlap"
 
-// The kinds of an overlap.
-const (
-	// KindOverlapWhileOwned: the later execution began while the earlier instance owned the job.
-	KindOverlapWhileOwned = "overlap-while-owned"
-	// KindOverlapAfterLoss: the earlier instance had lost it, and worked on. Inherent to leases.
-	KindOverlapAfterLoss = "overlap-after-loss"
-)
-
 // overlapping reads, beside rules and findings: book.
 var overlapping = Property{
 	Name:      Overlap,

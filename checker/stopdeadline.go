@@ -11,14 +11,6 @@ import (
 // was over that the execution began with, whichever came first. It judges the application.
 const StopDeadline = "stop-deadline"
 
-// The kinds of an effect that came too late.
-const (
-	// KindRanOn: nothing had disturbed the application since it began.
-	KindRanOn = "ran-on"
-	// KindWokeLate: it was stopped or cut off meanwhile. Only a fence helps.
-	KindWokeLate = "woke-late"
-)
-
 // stopDeadline reads, beside rules and findings: book, faults.
 var stopDeadline = Property{
 	Name:      StopDeadline,

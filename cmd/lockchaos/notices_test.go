@@ -22,6 +22,8 @@ var noticesOf = map[string]string{
 	"broken-etcd-waiter-blind": "undisturbed", "broken-etcd-queue-stayer": "undisturbed",
 	"broken-etcd-token-lease": "undisturbed", "broken-etcd-readers-yield": "undisturbed",
 	"broken-etcd-queue-careless": "undisturbed", "broken-watchdog-retakes": "undisturbed", "broken-watchdog-lenient": "undisturbed",
+	"pg-cron": "undisturbed", "broken-pg-cron-forgets": "undisturbed", "broken-pg-cron-overlaps": "undisturbed",
+	"broken-pg-cron-forever": "undisturbed", "broken-pg-cron-silent": "undisturbed",
 }
 
 // TestEveryLockSaysHowItNotices: a claim that nobody has looked into is none.

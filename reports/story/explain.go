@@ -248,7 +248,7 @@ func KindWords(kind string) string {
 	case "in-flight":
 		return "the write was sent in time and arrived late: no lock can prevent this, only a fence"
 	}
-	return ""
+	return jobKindWords[kind]
 }
 
 func SeverityWord(v checker.Severity) string {

@@ -99,12 +99,12 @@ func remedyText(sort, word string) string {
 	return strings.TrimSpace(r.Lead + " " + r.Text.String())
 }
 
-// kinds are those of double-holds, of unfenced writes, of transactions, and of stuck locks.
-var kinds = []string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindSameIdentity,
-	checker.KindConfiguredIdentity, checker.KindGrantedDead,
-	checker.KindLateNotice, checker.KindUnexplained, checker.KindStale, checker.KindInFlight,
-	checker.KindReleasedBeforeCommit,
-	checker.KindGhost, checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired}
+// kinds are those of double-holds, of unfenced writes, of transactions, of stuck locks, and of
+// executions of a job.
+var kinds = append([]string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindSameIdentity,
+	checker.KindConfiguredIdentity, checker.KindGrantedDead, checker.KindLateNotice, checker.KindUnexplained,
+	checker.KindStale, checker.KindInFlight, checker.KindReleasedBeforeCommit, checker.KindGhost,
+	checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired}, kindsOfJobs...)
 
 // outcomesBeside are the words of a verdict that are no result of a scenario:
 // an outcome of a property, the severities, and an expectation.

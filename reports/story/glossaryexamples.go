@@ -145,4 +145,28 @@ var examples = map[string]example{
 	"kind " + checker.KindNeverExpired: {steps: []Step{{0, "A", "acquires the key, and dies"},
 		{5000, "C", "asks for the key, and is told that it is taken"},
 		{6000, "D", "!is told so too, after every client was closed"}}},
+
+	"kind " + checker.KindTwiceWhileOwned: {[]Step{{0, "A", "looks whether the tick is claimed"}, {1, "B", "looks, too"},
+		{2, "A", "claims the tick, and executes it"}, {3, "B", "!claims the tick, and executes it"}}, doReport},
+	"kind " + checker.KindReplayed: {[]Step{{0, "A", "executes the tick of 10:00"}, {20, "A", "marks it as done"},
+		{120, "B", "!wakes up, and executes the tick of 10:00"}}, doReport},
+	"kind " + checker.KindTwiceThoughOnce: {onLease(Step{100, "A", "dies"},
+		Step{600, "B", "!executes A's tick again, by a scheduler that claims to do so never"}), doReport},
+	"kind " + checker.KindTwiceAfterLoss: {onLease(Step{100, "A", "charges the customer, and dies before it can say so"},
+		Step{600, "B", "!executes A's tick again"}), doRepeatable},
+	"kind " + checker.KindOverlapWhileOwned: {[]Step{{0, "A", "executes the tick of 10:00"},
+		{200, "B", "executes the tick of 10:01"}, {300, "A", "!still works, as its lock lets it"}}, doReport},
+	"kind " + checker.KindOverlapAfterLoss: {onLease(Step{100, "A", "stands still for 900 ms"},
+		Step{510, "B", "executes the next tick"}, Step{1000, "A", "!goes on with its own"}), doFence},
+	"kind " + checker.KindRanOn: {onLease(Step{510, "A", "is told that its time is over"},
+		Step{700, "A", "!writes, and claims to stop within 100 ms"}),
+		"Give the work a context that ends with its lease, and look at it before each effect."},
+	"kind " + checker.KindWokeLate: {onLease(Step{100, "A", "stands still for 900 ms"},
+		Step{1000, "A", "!wakes up, and writes"}), doFence},
 }
+
+// doReport and doRepeatable say what to do about kinds of violations by a scheduler.
+const (
+	doReport     = "Report it to those who make the scheduler: it is a defect, whatever the faults. The history is the proof."
+	doRepeatable = "Make the effect of a tick repeatable: by an idempotency key, or by a row for the tick in its transaction."
+)

@@ -98,13 +98,16 @@ func (r Request) RandomLock(k clients.Kind, base scenarios.Scenario, can runtime
 // chosenLocks are those that Locks names.
 func (r Request) chosenLocks() (chosen []clients.Kind, err error) {
 	if len(r.Locks) == 0 || slices.Equal(r.Locks, []string{AllLocks}) {
-		return slices.DeleteFunc(r.Tool.Locks(), func(k clients.Kind) bool { return k.Control != "" }), nil
+		return slices.DeleteFunc(r.Tool.Locks(), func(k clients.Kind) bool { return k.Control != "" || k.Claims.Job != "" }), nil
 	}
 	for _, word := range r.Locks {
 		k, err := r.Tool.Lock(word)
 		if err != nil {
 			return nil, fmt.Errorf("--locks: %w%s; there are %s, and those of `lockchaos list locks`", err,
 				spelling.Suggest(word, r.Tool.Catalogue().Locks), AllLocks)
+		}
+		if k.Claims.Job != "" {
+			return nil, fmt.Errorf("--locks: %s is a scheduler, and no theory says what faults drawn at random do to one: lockchaos run jobs", k.Name)
 		}
 		if !slices.ContainsFunc(chosen, func(other clients.Kind) bool { return other.Name == k.Name }) {
 			chosen = append(chosen, k)
