@@ -91,6 +91,9 @@ func TestFrontends(t *testing.T) {
 	binary := built(t)
 	for _, f := range frontends {
 		t.Run(f.name, func(t *testing.T) {
+			if _, err := exec.LookPath("cargo"); err != nil && f.program == "cargo" {
+				t.Skip("no cargo; Debian's is too old for the crates that the crate needs")
+			}
 			needed.Program(t, f.program)
 			t.Parallel()
 			dir := t.TempDir()
