@@ -132,6 +132,7 @@ type grant struct {
 	forgotten, pinned bool
 	confirmedKind     history.Kind // of the op confirmedBy
 	hasToken          bool         // it was given a token, which may be 0
+	ticked            bool         // its token is the tick of a job
 	// its client declined an op under it, or was told that it is not held
 	disowned bool
 	dead     bool // its lease, or session, was certainly over when it was made

@@ -32,6 +32,8 @@ func who(g *grant) string {
 		return fmt.Sprintf("client %d (a reader)", g.client)
 	case g.mode == history.ModeWrite:
 		return fmt.Sprintf("client %d (a writer)", g.client)
+	case g.ticked && g.hasToken:
+		return fmt.Sprintf("client %d (tick %d)", g.client, g.token)
 	case g.hasToken:
 		return fmt.Sprintf("client %d (token %d)", g.client, g.token)
 	}

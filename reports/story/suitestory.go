@@ -95,6 +95,11 @@ func SuiteLede(s reports.Suite) string {
 		return examLede(s)
 	}
 	out := append(unexpectedSentence(s), defectSentence(s)...)
+	out = append(out, jobSentences(s.Scenarios)...)
+	rest := undecided(s)
+	if s.Scenarios = slices.DeleteFunc(slices.Clone(s.Scenarios), ofJob); len(s.Scenarios) == 0 {
+		return strings.Join(append(out, rest...), " ")
+	}
 	var quiet, held []reports.Scenario
 	for _, x := range s.Scenarios {
 		if !x.Judged() {
@@ -114,7 +119,7 @@ func SuiteLede(s reports.Suite) string {
 		if text := sparseSentence(s.Scenarios); text != "" {
 			out = append(out, text)
 		}
-		return strings.Join(append(out, undecided(s)...), " ")
+		return strings.Join(append(out, rest...), " ")
 	}
 	for _, f := range families(s) {
 		if text := f.sentence(); text != "" {
@@ -131,7 +136,7 @@ func SuiteLede(s reports.Suite) string {
 	if text := guardSentence(s.Scenarios); text != "" {
 		out = append(out, text)
 	}
-	return strings.Join(append(out, undecided(s)...), " ")
+	return strings.Join(append(out, rest...), " ")
 }
 
 // defectSentence names the locks in use that showed a defect that nobody
