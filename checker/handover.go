@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -45,9 +46,18 @@ var handover = Property{
 
 // judgeHandovers judges what came after each death.
 func (s *Sweep) judgeHandovers(p *Property) {
+	byKey, keys := s.jobs.ordered()
+	waits := map[history.KeyID][]idle{}
+	for _, w := range s.jobs.idles {
+		waits[w.key] = append(waits[w.key], w)
+	}
+	waiting := map[history.KeyID]lasting[idle]{}
+	for _, key := range keys {
+		waiting[key] = newLasting(waits[key], func(w idle) (int64, int64) { return w.from, w.to })
+	}
 	for _, d := range s.jobs.deaths {
 		bound := s.rules.Claims.Handover + s.rules.Every
-		next := s.jobs.nextAfter(d)
+		next := nextAfter(d, byKey[d.of.key])
 		if next != nil && next.begun <= d.at+bound {
 			s.jobs.handovers++
 			continue
@@ -56,7 +66,7 @@ func (s *Sweep) judgeHandovers(p *Property) {
 		if next != nil {
 			until = next.from
 		}
-		w := s.jobs.waiter(d, bound, until)
+		w := s.jobs.waiter(d, bound, until, waiting[d.of.key])
 		if w == nil {
 			continue
 		}
@@ -73,33 +83,39 @@ func (s *Sweep) judgeHandovers(p *Property) {
 }
 
 // nextAfter is the first execution by another instance that began after a death.
-func (js *jobs) nextAfter(d death) *execution {
-	var next *execution
-	for _, x := range js.executions {
-		if x.key == d.of.key && x.client != d.of.client && x.begun > d.at && (next == nil || x.begun < next.begun) {
-			next = x
+func nextAfter(d death, executions []*execution) *execution {
+	n, _ := slices.BinarySearchFunc(executions, d.at, func(x *execution, at int64) int {
+		if x.begun <= at {
+			return -1
+		}
+		return 1
+	})
+	for _, x := range executions[n:] {
+		if x.client != d.of.client {
+			return x
 		}
 	}
-	return next
+	return nil
 }
 
 // waiter is an instance that waited in vain from a death on, until at the latest, for longer than
 // the bound. No fault but the one that killed the dead instance touched anybody meanwhile. Where
 // the machine let the waiter or the service stand still, that time does not count, and the rest
 // must be twice the bound: stalls are not measured to the millisecond. nil: there was none.
-func (js *jobs) waiter(d death, bound, until int64) *idle {
-	for i := range js.idles {
-		w := &js.idles[i]
+func (js *jobs) waiter(d death, bound, until int64, waiting lasting[idle]) (found *idle) {
+	waiting.meeting(d.at, d.at, func(w idle) bool {
 		to := min(w.to, until)
-		if w.client == d.of.client || w.key != d.of.key || w.from > d.at ||
+		if w.client == d.of.client || to-d.at <= bound ||
 			js.disturbed(d.of.from, min(to, d.at+2*bound), d.of.client, injectedOnly) {
-			continue
+			return false
 		}
 		stood := timeIn(js.faults.clientSpans(w.client), d.at, to, uninjectedOnly, 0) +
 			timeIn(js.faults.service, d.at, to, uninjectedOnly, 0)
-		if left := to - d.at - stood; stood == 0 && left > bound || left > 2*bound {
-			return w
+		if left := to - d.at - stood; stood != 0 && left <= 2*bound {
+			return false
 		}
-	}
-	return nil
+		found = &w
+		return true
+	})
+	return found
 }

@@ -57,7 +57,17 @@ const mostTicks = 1 << 20
 // judgeMisses judges each tick that was due while some instance waited.
 func (s *Sweep) judgeMisses(p *Property) {
 	js := &s.jobs
-	byKey, _ := js.ordered()
+	byKey, keys := js.ordered()
+	executed, going := map[history.KeyID]map[int64]bool{}, map[history.KeyID]lasting[*execution]{}
+	for _, key := range keys {
+		executed[key] = map[int64]bool{}
+		for _, x := range byKey[key] {
+			if x.hasToken {
+				executed[key][x.token] = true
+			}
+		}
+		going[key] = newLasting(byKey[key], js.occupied)
+	}
 	seen := map[history.KeyID]int64{} // up to where the ticks of a key were looked at
 	looked := 0
 	for _, w := range js.idles {
@@ -67,28 +77,28 @@ func (s *Sweep) judgeMisses(p *Property) {
 				return
 			}
 			seen[w.key] = due
-			s.judgeDue(p, w, due, byKey[w.key])
+			if executed[w.key][js.number(due)] {
+				js.ticks++
+				continue
+			}
+			s.judgeDue(p, w, due, going[w.key])
 		}
 	}
 }
 
 // judgeDue judges one tick, which an instance waited for until it was due no more.
-func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions []*execution) {
+func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions lasting[*execution]) {
 	js := &s.jobs
 	tick, until := js.number(due), due+js.rules.Every
-	for _, x := range executions {
-		if x.hasToken && x.token == tick {
-			js.ticks++
-			return
-		}
+	if executions.meeting(due, until, func(x *execution) bool {
 		// a scheduler that tells no ticks has executed what it began in its time
 		if !x.hasToken && x.begun >= due && x.begun <= until {
 			js.ticks++
-			return
+			return true
 		}
-		if js.busy(x, due, until) {
-			return
-		}
+		return x.from < until
+	}) {
+		return
 	}
 	if js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until) {
 		return
@@ -103,16 +113,13 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions []*execution
 	})
 }
 
-// busy reports whether an execution may keep others from a tick that is due: it goes on, or its
-// lease may stand.
-func (js *jobs) busy(x *execution, due, until int64) bool {
-	if x.from >= until {
-		return false
-	}
+// occupied is how long an execution may keep others from a tick that is due: while it goes on, or
+// its lease may stand.
+func (js *jobs) occupied(x *execution) (from, to int64) {
 	if x.done != 0 {
-		return x.done >= due
+		return x.from, x.done
 	}
-	return max(x.last, x.begun+js.rules.lifetime()) >= due
+	return x.from, max(x.last, x.begun+js.rules.lifetime())
 }
 
 // ended reports whether an instance ended in a time: nobody knows what it did last.
