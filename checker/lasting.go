@@ -13,7 +13,7 @@ type lasting[T any] struct {
 	most []int64 // of each of all: the latest end of those up to it
 }
 
-// newLasting puts the things into the order of their beginnings. Both ends of a span are part of it.
+// newLasting puts things into the order of their beginnings. Both ends of a span are part of it.
 func newLasting[T any](all []T, span func(T) (from, to int64)) lasting[T] {
 	l := lasting[T]{slices.Clone(all), span, make([]int64, len(all))}
 	slices.SortStableFunc(l.all, func(a, b T) int {
