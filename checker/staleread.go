@@ -16,7 +16,7 @@ const StaleRead = "stale-read"
 var staleRead = Property{
 	Name:  StaleRead,
 	kinds: []string{KindReleasedBeforeCommit},
-	About: "No holder reads a version that an earlier holder's transaction had still to replace.",
+	About: "Each holder reads what the transactions of all holders before it wrote.",
 	needs: []string{history.FactVersions},
 	blame: Harm,
 
@@ -31,7 +31,7 @@ var staleRead = Property{
 	short: (*Sweep).ledgerShort,
 	Words: Words{
 		Violation: "stale read",
-		Demands:   "A holder sees what every earlier holder wrote.",
+		Demands:   "A holder sees what every holder before it wrote.",
 		Lead:      "Commit before you release.",
 		Advice: "The next holder begins when the lock is free, and sees only what is committed by then. " +
 			"Commit first, and release when the commit was answered.",

@@ -210,13 +210,14 @@ func TestLosses(t *testing.T) {
 	l.lost <- clients.Loss{Key: "k0", Token: first.Token, Why: "over"} // late: nobody holds that
 	l.lost <- clients.Loss{Key: "k0", Token: second.Token, Why: "cut off"}
 	l.lost <- clients.Loss{Key: "k0", Why: "no token"}
-	for _, want := range []adapter.Event{{Key: "k0", Grant: second.ID, Why: "cut off"}, {Key: "k0", Why: "no token"}} {
+	for _, want := range []adapter.Event{{Kind: adapter.EventLost, Key: "k0", Grant: second.ID, Why: "cut off"},
+		{Kind: adapter.EventLost, Key: "k0", Why: "no token"}} {
 		if e := <-c.events; e != want {
 			t.Errorf("%+v, want %+v", e, want)
 		}
 	}
 	early := c.ask(adapter.Request{Op: adapter.OpAcquire, Key: "early"})
-	if e := <-c.events; e != (adapter.Event{Key: "early", Grant: early.ID, Why: "before it was told"}) {
+	if e := <-c.events; e != (adapter.Event{Kind: adapter.EventLost, Key: "early", Grant: early.ID, Why: "before it was told"}) {
 		t.Errorf("%+v, and the grant is %d", e, early.ID)
 	}
 }

@@ -211,13 +211,17 @@ func (s *Run) Launch(ctx context.Context, places chan struct{}) (wait func()) {
 	var all sync.WaitGroup
 	over := make(chan struct{})
 	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-ctx.Done():
-			s.Screen.Interrupted()
-		case <-over:
-		}
-	})
+	if ctx.Err() != nil {
+		s.Screen.Interrupted() // before it began: by the time that somebody watches all may be over
+	} else {
+		watch.Go(func() {
+			select {
+			case <-ctx.Done():
+				s.Screen.Interrupted()
+			case <-over:
+			}
+		})
+	}
 	order := s.order()
 	if s.Exam != nil && s.Exam.Avoids == "" { // a masked exam goes by the pace of the first one
 		s.pacer = pacerOf(s.Plans, order)
