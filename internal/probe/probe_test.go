@@ -2,10 +2,13 @@ package probe_test
 
 import (
 	"context"
+	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/probe"
 )
@@ -13,10 +16,11 @@ import (
 // checkFacts holds the server to say of itself what is wanted: names, each with a part of its text.
 func checkFacts(t *testing.T, ctx context.Context, s probe.Service, at endpoint.Endpoint, want ...string) []probe.Fact {
 	t.Helper()
-	facts, err := s.Facts(ctx, at, here)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var facts []probe.Fact
+	inTime(t, func() (err error) {
+		facts, err = s.Facts(ctx, at, here)
+		return err
+	})
 	for i := 0; i < len(want); i += 2 {
 		found := false
 		for _, f := range facts {
@@ -29,12 +33,34 @@ func checkFacts(t *testing.T, ctx context.Context, s probe.Service, at endpoint.
 	return facts
 }
 
+// inTime asks a server, and asks again where the machine lets it answer too late.
+func inTime(t *testing.T, ask func() error) {
+	t.Helper()
+	decided.Run(t, func() {
+		if err := ask(); tooLate(err) {
+			decided.Lacks("an answer in time: %v", err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// tooLate reports whether an error says that no answer came in time.
+func tooLate(err error) bool {
+	late, ok := errors.AsType[net.Error](err)
+	return ok && late.Timeout()
+}
+
 // checkRace holds the server to pass so many trials.
 func checkRace(t *testing.T, ctx context.Context, s probe.Service, at endpoint.Endpoint, trials int) {
 	t.Helper()
-	all, err := s.Race(ctx, at, here, 300*time.Millisecond)
-	if err != nil || len(all) != trials {
-		t.Fatalf("%+v %v; want %d trials", all, err, trials)
+	var all []probe.Trial
+	inTime(t, func() (err error) {
+		all, err = s.Race(ctx, at, here, 300*time.Millisecond)
+		return err
+	})
+	if len(all) != trials {
+		t.Fatalf("%+v; want %d trials", all, trials)
 	}
 	for _, one := range all {
 		if one.Broken != "" {
