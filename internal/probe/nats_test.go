@@ -70,7 +70,8 @@ func checkMeetings(t *testing.T, service probe.Service, all map[string]meeting) 
 				defer cancel()
 				var err error
 				decided.Run(t, func() {
-					if err = service.Meet(ctx, parsed(t, m.address, m.files), here); tooLate(err) && (m.want == "" || !strings.Contains(err.Error(), m.want)) {
+					err = service.Meet(ctx, parsed(t, m.address, m.files), here)
+					if tooLate(err) && (m.want == "" || !strings.Contains(err.Error(), m.want)) {
 						decided.Lacks("an answer in time: %v", err)
 					}
 				})
