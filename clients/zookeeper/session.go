@@ -43,9 +43,7 @@ func (c *client) connect() (*session, error) {
 	s.wire = &wire{patience: c.ttl / 3, dials: c.servers.Dial, opened: c.opened, links: map[*link]bool{}}
 	// Until the connection is returned, events find a session without one: they wait for it.
 	s.mu.Lock()
-	conn, _, err := zk.Connect(c.servers.Names, c.ttl, zk.WithDialer(s.wire.dial),
-		zk.WithHostProvider(c.servers.Provider()), zk.WithEventCallback(s.hear),
-		zk.WithLogger(silence{}), zk.WithLogInfo(false))
+	conn, _, err := c.servers.Connect(c.ttl, s.wire.dial, s.hear)
 	s.conn = conn
 	s.mu.Unlock()
 	if err != nil {
@@ -231,8 +229,3 @@ func (s *session) pause(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
-
-// silence is a logger of the library: what goes wrong is in the errors.
-type silence struct{}
-
-func (silence) Printf(string, ...any) {}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/lockchaos/lockchaos/internal/endpoint/zkurl"
 )
 
 // leaderLimit bounds how long a service may be without a leader, or a primary,
@@ -109,7 +111,7 @@ func voteEtcd(ctx context.Context, _ *Service, n *Node) (string, error) {
 }
 
 func voteZooKeeper(ctx context.Context, _ *Service, n *Node) (string, error) {
-	text, err := askFourLetters(ctx, n.Addr, "srvr")
+	text, err := zkurl.FourLetters(ctx, n.Addr, nil, "srvr", maxBulk)
 	if err != nil || field(text, "Mode:") != "leader" {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/internal/endpoint"
+	"github.com/lockchaos/lockchaos/internal/endpoint/zkurl"
 )
 
 // Requests returns how many requests all nodes together say that they have handled since
@@ -109,7 +110,7 @@ func sumOf(text io.Reader, name string) (int64, error) {
 // (https://zookeeper.apache.org/doc/current/zookeeperAdmin.html#sc_4lw), which
 // must be among 4lw.commands.whitelist.
 func zookeeperRequests(ctx context.Context, addr string) (int64, error) {
-	text, err := askFourLetters(ctx, addr, "mntr")
+	text, err := zkurl.FourLetters(ctx, addr, nil, "mntr", maxBulk)
 	if err != nil {
 		return 0, fmt.Errorf("mntr: %w", err)
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -254,7 +252,7 @@ const zooAlone = "standalone"
 
 // askZooKeeper asks a member for its version and its mode: leader or follower, once it serves.
 func (n *Node) askZooKeeper(ctx context.Context) (mode string, err error) {
-	text, err := askFourLetters(ctx, n.Addr, "srvr")
+	text, err := zkurl.FourLetters(ctx, n.Addr, nil, "srvr", maxBulk)
 	if err != nil {
 		return "", err
 	}
@@ -269,30 +267,6 @@ func (n *Node) askZooKeeper(ctx context.Context) (mode string, err error) {
 	return mode, nil
 }
 
-// askFourLetters sends one of the commands that ZooKeeper answers without a session.
-func askFourLetters(ctx context.Context, addr, command string) (string, error) {
-	at, err := endpoint.Parse(addr)
-	if err != nil {
-		return "", err
-	}
-	dial, err := at.Dialer(new(net.Dialer).DialContext)
-	if err != nil {
-		return "", err
-	}
-	conn, err := dial(ctx, "tcp", at.HostPort())
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if _, err := io.WriteString(conn, command); err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(io.LimitReader(conn, maxBulk))
-	return string(text), err
-}
-
 // writesZooKeeper creates a znode that is gone with its session, and waits
 // until this member knows what the leader knows.
 func (n *Node) writesZooKeeper(ctx context.Context) error {
@@ -304,8 +278,7 @@ func (n *Node) writesZooKeeper(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conn, _, err := zk.Connect(servers.Names, zooMinSession, zk.WithLogger(silence{}), zk.WithDialer(servers.Dial),
-		zk.WithHostProvider(servers.Provider()))
+	conn, _, err := servers.Connect(zooMinSession, servers.Dial, nil)
 	if err != nil {
 		return err
 	}
@@ -337,8 +310,3 @@ func writesReady(conn *zk.Conn, servers *zkurl.Servers, met bool) error {
 	_, err := conn.Sync(ready)
 	return err
 }
-
-// silence is a logger of the library: what goes wrong is in the errors.
-type silence struct{}
-
-func (silence) Printf(string, ...any) {}

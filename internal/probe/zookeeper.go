@@ -44,26 +44,13 @@ const zkSession = 30 * time.Second
 // mostWords bounds what a server answers to a command of four letters.
 const mostWords = 64 << 10
 
-// words sends a command of four letters, which needs no session.
+// words is what a server answers to a command of four letters, which needs no session.
 func words(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial, command string) (string, error) {
-	secure, err := at.Dialer(dial)
-	if err != nil {
-		return "", err
-	}
-	conn, err := secure(ctx, "tcp", at.HostPort())
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	if _, err := io.WriteString(conn, command); err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(io.LimitReader(conn, mostWords))
-	if len(text) == 0 && err == nil {
+	text, err := zkurl.FourLetters(ctx, at.Address(), dial, command, mostWords)
+	if text == "" && err == nil {
 		err = io.EOF // as a server with TLS hangs up on one without
 	}
-	return string(text), err
+	return text, err
 }
 
 // openZooKeeper asks without a session first: the library tries for ever, and tells nobody why.
@@ -75,8 +62,7 @@ func openZooKeeper(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial
 	if err != nil {
 		return nil, err
 	}
-	conn, events, err := zk.Connect(servers.Names, zkSession, zk.WithDialer(servers.Dial), zk.WithHostProvider(servers.Provider()),
-		zk.WithLogger(zkSilence{}), zk.WithLogInfo(false))
+	conn, events, err := servers.Connect(zkSession, servers.Dial, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +79,6 @@ func openZooKeeper(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial
 	}
 	return z, nil
 }
-
-// zkSilence is a logger that says nothing.
-type zkSilence struct{}
-
-func (zkSilence) Printf(string, ...any) {}
 
 // await returns when there is a session.
 func (z *zookeeperServer) await(ctx context.Context, events <-chan zk.Event) error {

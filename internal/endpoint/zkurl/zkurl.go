@@ -6,6 +6,7 @@ package zkurl
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -63,6 +64,46 @@ func (s *Servers) Dial(network, addr string, limit time.Duration) (net.Conn, err
 	return s.ways[addr](ctx, network, addr)
 }
 
+// Connect begins a session of so long. The library connects in the background, for ever, and says
+// nowhere why it can't: it tells of its connections through the channel and, unless that is nil, to
+// hear. dial is Dial, or goes by it.
+func (s *Servers) Connect(session time.Duration, dial zk.Dialer, hear zk.EventCallback) (*zk.Conn, <-chan zk.Event, error) {
+	return zk.Connect(s.Names, session, zk.WithDialer(dial), zk.WithHostProvider(&provider{next: -1, last: -1}),
+		zk.WithEventCallback(hear), zk.WithLogger(silence{}), zk.WithLogInfo(false))
+}
+
+// silence is a logger of the library: what goes wrong is in the errors.
+type silence struct{}
+
+func (silence) Printf(string, ...any) {}
+
+// FourLetters sends a command that a server answers without a session, and returns at most so many
+// bytes of the answer. dial connects; nil: as usual.
+func FourLetters(ctx context.Context, address string, dial endpoint.Dial, command string, most int64) (string, error) {
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	at, err := endpoint.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	secure, err := at.Dialer(dial)
+	if err != nil {
+		return "", err
+	}
+	conn, err := secure(ctx, "tcp", at.HostPort())
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if _, err := io.WriteString(conn, command); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(conn, most))
+	return string(text), err
+}
+
 // LogsIn reports whether the addresses name a user.
 func (s *Servers) LogsIn() bool { return s.login != nil }
 
@@ -70,11 +111,8 @@ func (s *Servers) LogsIn() bool { return s.login != nil }
 // when it has connected again.
 func (s *Servers) LogIn(c *zk.Conn) error { return c.AddAuth("digest", s.login) }
 
-// Provider hands the library the servers' names as they are. Its own looks them up, and TLS needs
-// to know them.
-func (s *Servers) Provider() zk.HostProvider { return &provider{next: -1, last: -1} }
-
-// provider goes around the servers. The library asks it in one goroutine.
+// provider goes around the servers, and hands the library their names as they are. Its own looks
+// them up, and TLS needs to know them. The library asks it in one goroutine.
 type provider struct {
 	names      []string
 	next, last int

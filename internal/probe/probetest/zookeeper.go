@@ -96,8 +96,7 @@ func zookeeperUsers(t testing.TB, ca *authority.Authority, name, port string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, _, err := zk.Connect(servers.Names, time.Minute, zk.WithDialer(servers.Dial), zk.WithHostProvider(servers.Provider()),
-		zk.WithLogInfo(false))
+	conn, _, err := servers.Connect(time.Minute, servers.Dial, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
