@@ -20,19 +20,19 @@ var Cron = cronKind("pg-cron",
 var (
 	// CronForgets is the control broken-pg-cron-forgets: its row forgets which tick was done. An
 	// instance that is late finds the row free and executes the tick again.
-	CronForgets = control(checker.OncePerTick, cronKind("broken-pg-cron-forgets",
+	CronForgets = cron.Control(checker.OncePerTick, cronKind("broken-pg-cron-forgets",
 		"pg-cron that forgets which tick was done when it unlocks the row, so a late instance executes it again",
 		cronTakeForgets, cron.Rules{Tells: true}))
 	// CronOverlaps is the control broken-pg-cron-overlaps: it claims a tick that is not done,
 	// whoever still executes an older one.
-	CronOverlaps = control(checker.Overlap, cronKind("broken-pg-cron-overlaps",
+	CronOverlaps = cron.Control(checker.Overlap, cronKind("broken-pg-cron-overlaps",
 		"pg-cron that looks at the tick only, and not whether an older one is still executed", cronTakeOverlaps, cron.Rules{Tells: true}))
 	// CronForever is the control broken-pg-cron-forever: the lock of a dead instance never ends.
-	CronForever = control(checker.Handover, cronKind("broken-pg-cron-forever",
+	CronForever = cron.Control(checker.Handover, cronKind("broken-pg-cron-forever",
 		"pg-cron whose rows stay locked until they are unlocked, also when their instance is dead", cronTakeForever, cronKeeps))
 	// CronSilent is the control broken-pg-cron-silent: it does not tell its application that the
 	// time of an execution is over.
-	CronSilent = control(checker.StopDeadline, cronKind("broken-pg-cron-silent",
+	CronSilent = cron.Control(checker.StopDeadline, cronKind("broken-pg-cron-silent",
 		"pg-cron that never tells its application that the time of an execution is over", cronTake, cron.Rules{Retries: true}))
 )
 
@@ -61,11 +61,6 @@ const (
 	cronDone         = `UPDATE lockchaos_cron SET locked_until = '-infinity', done = $3
 		WHERE key = $1 AND owner = $2 AND tick = $3 RETURNING tick`
 )
-
-func control(property string, k clients.Kind) clients.Kind {
-	k.Control = property
-	return k
-}
 
 func cronKind(name, about, claim string, r cron.Rules) clients.Kind {
 	return clients.Kind{Name: name, About: about, Service: "postgres", Claims: cronClaims,

@@ -26,21 +26,16 @@ var Cron = cronKind("redis-cron",
 
 // CronLooks is the control broken-redis-cron-looks: it looks whether the tick's key is there, and
 // sets it then. Two instances that look at the same time both execute the tick.
-var CronLooks = control(checker.OncePerTick, cronKind("broken-redis-cron-looks",
+var CronLooks = cron.Control(checker.OncePerTick, cronKind("broken-redis-cron-looks",
 	"redis-cron that looks whether the tick is claimed and then claims it, in two commands", cronRules{looks: true}))
 
 // CronHolds is the control broken-redis-cron-holds: it takes one key for the job for a whole TTL,
 // however short the period is. Meanwhile ticks come due that nobody executes.
-var CronHolds = control(checker.MissedTick, cronKind("broken-redis-cron-holds",
+var CronHolds = cron.Control(checker.MissedTick, cronKind("broken-redis-cron-holds",
 	"redis-cron with one key for the job, which is held for a TTL though the period is shorter", cronRules{holds: true}))
 
 // cronRules are what the schedulers on Redis differ in.
 type cronRules struct{ looks, holds bool }
-
-func control(property string, k clients.Kind) clients.Kind {
-	k.Control = property
-	return k
-}
 
 func cronKind(name, about string, r cronRules) clients.Kind {
 	return clients.Kind{Name: name, About: about, Service: "redis", Claims: cronClaims,

@@ -39,6 +39,12 @@ type Rules struct {
 	Tells bool
 }
 
+// Control is a scheduler that is broken on purpose, so that the property is violated.
+func Control(property string, k clients.Kind) clients.Kind {
+	k.Control = property
+	return k
+}
+
 // Instance is one instance of the scheduler.
 type Instance struct {
 	at     Claimer
