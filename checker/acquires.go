@@ -74,7 +74,7 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		o.takes
 	g.ofSet = o.set != 0
 	g.hasToken = e.HasToken()
-	g.ticked = s.rules.Claims.Token == history.TokenTick
+	g.ticked = s.jobs.on
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
 	g.withdrawn, g.loose = forever, true
 	if e.First != 0 && e.First < e.Attempt {

@@ -21,6 +21,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 		}
 	}
 	s.findings.decide(forever)
+	s.jobs.sort()
 	for _, p := range properties {
 		if p.finish != nil && s.rules.asks(p) {
 			p.finish(s, p)

@@ -46,18 +46,17 @@ var handover = Property{
 
 // judgeHandovers judges what came after each death.
 func (s *Sweep) judgeHandovers(p *Property) {
-	byKey, keys := s.jobs.ordered()
 	waits := map[history.KeyID][]idle{}
 	for _, w := range s.jobs.idles {
 		waits[w.key] = append(waits[w.key], w)
 	}
 	waiting := map[history.KeyID]lasting[idle]{}
-	for _, key := range keys {
+	for _, key := range s.jobs.keys {
 		waiting[key] = newLasting(waits[key], func(w idle) (int64, int64) { return w.from, w.to })
 	}
 	for _, d := range s.jobs.deaths {
 		bound := s.rules.Claims.Handover + s.rules.Every
-		next := nextAfter(d, byKey[d.of.key])
+		next := nextAfter(d, s.jobs.byKey[d.of.key])
 		if next != nil && next.begun <= d.at+bound {
 			s.jobs.handovers++
 			continue

@@ -18,6 +18,8 @@ type jobs struct {
 
 	executions []*execution // in the order in which they began, once sorted
 	byGrant    map[int64]*execution
+	byKey      map[history.KeyID][]*execution // once sorted
+	keys       []history.KeyID                // those of byKey, in order
 	idles      []idle
 	deaths     []death
 
@@ -154,18 +156,17 @@ func (js *jobs) died(client int32, t int64) {
 // or until it is marked as done.
 func (js *jobs) owned(x *execution) int64 { return x.from + js.rules.TTL }
 
-// ordered returns the executions of each key in the order in which they began.
-func (js *jobs) ordered() (byKey map[history.KeyID][]*execution, keys []history.KeyID) {
-	byKey = map[history.KeyID][]*execution{}
+// sort puts the executions into the order in which they began, and those of each key by themselves.
+func (js *jobs) sort() {
 	slices.SortStableFunc(js.executions, func(a, b *execution) int { return cmp.Compare(a.begun, b.begun) })
+	js.byKey = map[history.KeyID][]*execution{}
 	for _, x := range js.executions {
-		if byKey[x.key] == nil {
-			keys = append(keys, x.key)
+		if js.byKey[x.key] == nil {
+			js.keys = append(js.keys, x.key)
 		}
-		byKey[x.key] = append(byKey[x.key], x)
+		js.byKey[x.key] = append(js.byKey[x.key], x)
 	}
-	slices.Sort(keys)
-	return byKey, keys
+	slices.Sort(js.keys)
 }
 
 // disturbed reports whether such faults touched any instance but one, or the service, in a time,

@@ -57,16 +57,15 @@ const mostTicks = 1 << 20
 // judgeMisses judges each tick that was due while some instance waited.
 func (s *Sweep) judgeMisses(p *Property) {
 	js := &s.jobs
-	byKey, keys := js.ordered()
 	executed, going := map[history.KeyID]map[int64]bool{}, map[history.KeyID]lasting[*execution]{}
-	for _, key := range keys {
+	for _, key := range js.keys {
 		executed[key] = map[int64]bool{}
-		for _, x := range byKey[key] {
+		for _, x := range js.byKey[key] {
 			if x.hasToken {
 				executed[key][x.token] = true
 			}
 		}
-		going[key] = newLasting(byKey[key], js.occupied)
+		going[key] = newLasting(js.byKey[key], js.occupied)
 	}
 	seen := map[history.KeyID]int64{} // up to where the ticks of a key were looked at
 	looked := 0

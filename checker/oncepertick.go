@@ -50,10 +50,9 @@ var oncePerTick = Property{
 
 // judgeTicks compares each execution with the one of the same tick that began before it.
 func (s *Sweep) judgeTicks(p *Property) {
-	byKey, keys := s.jobs.ordered()
-	for _, key := range keys {
+	for _, key := range s.jobs.keys {
 		before := map[int64]*execution{}
-		for _, x := range byKey[key] {
+		for _, x := range s.jobs.byKey[key] {
 			if !x.hasToken {
 				continue
 			}

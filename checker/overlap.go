@@ -46,10 +46,9 @@ var overlapping = Property{
 
 // judgeOverlaps compares each execution with those before it that had not ended when it began.
 func (s *Sweep) judgeOverlaps(p *Property) {
-	byKey, keys := s.jobs.ordered()
-	for _, key := range keys {
+	for _, key := range s.jobs.keys {
 		var running []*execution
-		for _, x := range byKey[key] {
+		for _, x := range s.jobs.byKey[key] {
 			kept := running[:0]
 			for _, a := range running {
 				if a.last > x.begun {
