@@ -185,6 +185,8 @@ type Config struct {
 // Identity is what a client can be known by. Twins have the same: the pods that were restored from
 // one backup, a virtual machine and its clone. So had the client whose place a fresh process takes.
 type Identity struct {
+	// Number is the client's, and for twins that of the first of them.
+	Number int `json:"number"`
 	// Name is what its user configured.
 	Name string `json:"name"`
 	// Host is the name of its host, Process the number of its process there.
@@ -199,7 +201,7 @@ func IdentityOf(client, twins int) Identity {
 		client = 1
 	}
 	name := fmt.Sprintf("client-%d", client)
-	return Identity{Name: name, Host: name, Process: 1}
+	return Identity{Number: client, Name: name, Host: name, Process: 1}
 }
 
 // Account is whom a client may log in as at the service.

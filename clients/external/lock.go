@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -110,11 +109,8 @@ func Simulated(ctx context.Context, conn Conversation, t Times, c clients.Config
 }
 
 func (l *lock) hello(ctx context.Context, c clients.Config) error {
-	const largest = 1<<53 - 1 // that a double holds exactly
-	name := fmt.Sprintf("c%d", c.Client)
-	if number, told := strings.CutPrefix(c.Identity.Name, "client-"); told {
-		name = "c" + number // that of its twin
-	}
+	const largest = 1<<53 - 1                                       // that a double holds exactly
+	name := fmt.Sprintf("c%d", cmp.Or(c.Identity.Number, c.Client)) // twins have that of the first
 	greeting := &adapter.Greeting{Protocol: adapter.Version, Service: c.Adapter.Service,
 		Account: (*adapter.Account)(c.Account), TTLMS: c.TTL / int64(time.Millisecond),
 		EveryMS: c.Every / int64(time.Millisecond), Client: name, Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}

@@ -41,13 +41,16 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 	}
 	l := &lock{process: p, times: realTimes, opened: c.Open, blind: c.Adapter.ClockFaults,
 		lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
-	j := newJob(l)
+	var j *job // nil: it is a lock
 	tell := l.tell
 	if c.Every != 0 {
+		j = newJob(l)
 		tell = j.tell
 	}
 	conn := adapter.NewConn(p.in, p.out, adapter.Options{Command: c.Adapter.Command, Process: p, Lost: tell})
-	l.conn, j.gone = conn, conn.Gone()
+	if l.conn = conn; j != nil {
+		j.gone = conn.Gone()
+	}
 	go adapter.WatchMemory(p.cmd.Process.Pid, most, p.exited, func(what string) {
 		_ = l.conn.Break("%s", what) // whoever asks is told
 		_ = killFamily()             // what can't be killed is killed with the worker
@@ -63,7 +66,7 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		_ = p.end(now) // what went wrong before says more
 		return nil, err
 	}
-	if c.Every != 0 {
+	if j != nil {
 		return j, nil
 	}
 	return l.able(), nil
