@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/nemesis"
 )
 
 // mostWeight bounds the weight of a choice.
@@ -115,8 +117,8 @@ func (v *validator) single(at string, s *Scenario, f Fault) {
 
 // The moments that not every workload passes.
 const (
-	whileRenewing = "while-renewing"
-	beforeCommit  = "before-commit"
+	whileRenewing = string(nemesis.WhileRenewing)
+	beforeCommit  = string(nemesis.BeforeCommit)
 )
 
 // renews reports whether a scenario's application renews its grants. Of a lock that there is not

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +58,7 @@ func openConsul(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) (
 	if _, err := c.self(ctx); err != nil {
 		c.close()
 		answer, answered := errors.AsType[api.StatusError](err)
-		if answered && bytes.Contains([]byte(answer.Body), []byte("HTTPS server")) {
+		if answered && strings.Contains(answer.Body, "HTTPS server") {
 			return nil, errSecure
 		}
 		return nil, err
