@@ -49,6 +49,7 @@ var programs sync.Map
 // of these takes as long if it is interpreted.
 func loaded(t *testing.T, dir string) *sim.Program {
 	t.Helper()
+	needed.Later(t, "it compiles Go for the simulation")
 	load, _ := programs.LoadOrStore(dir, sync.OnceValues(func() (*sim.Program, error) {
 		wasm, err := sim.Build(context.Background(), dir)
 		if err != nil {
@@ -200,7 +201,6 @@ func (x repeated) hashes(t *testing.T) string {
 // TestSimulationRepeats: the same seed gives the same history, byte for byte: twice in a process,
 // in other processes, and on one processor or two. Faults of all kinds strike meanwhile.
 func TestSimulationRepeats(t *testing.T) {
-	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
 	t.Run("redis", func(t *testing.T) {
 		repeats(t, repeated{built(t, "redislock"), "redis", everyFault("redis-1", "lost")})
@@ -270,7 +270,6 @@ func defects(v checker.Verdict) (names []string) {
 // TestSimulationFindsLateReply: redislock hands out a lease that ended while the reply was on its
 // way; redsync does not.
 func TestSimulationFindsLateReply(t *testing.T) {
-	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
 	late := scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring", Request: "acquire", Way: "in",
 		For: 1100 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
@@ -352,7 +351,6 @@ func TestSimulatedKillAtReply(t *testing.T) {
 // members fail one by one, and while a holder is frozen past its lease. Two hold then,
 // which no lease prevents. A store that checks the fencing tokens refuses the late writes.
 func TestSimulatedEtcd(t *testing.T) {
-	needed.Later(t, "it simulates for a minute")
 	hoststest.WithoutRace(t)
 	p := simulatedEtcd(t)
 	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 4000 * ms, After: 100 * ms}
