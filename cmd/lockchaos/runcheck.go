@@ -1,0 +1,170 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockchaos/lockchaos/clients/shell"
+	"github.com/lockchaos/lockchaos/internal/policy"
+	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/pick"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
+	"github.com/lockchaos/lockchaos/internal/runs/screen"
+)
+
+// checkScale refuses a scale that there is not, and remembers the one that there is.
+func (f *runFlags) checkScale() error {
+	if f.scale != scaleTest && f.scale != scaleReal {
+		return exit.Misuse(fmt.Errorf("unknown --scale %q: test or real", f.scale))
+	}
+	f.Real = f.scale == scaleReal
+	return nil
+}
+
+// checkWhere refuses what makes no sense of these.
+func (f *runFlags) checkWhere() error {
+	if !slices.Contains(runtimes.Names(), f.Runtime) {
+		return exit.Misuse(fmt.Errorf("unknown runtime %q%s (there are %s)", f.Runtime,
+			suggest(f.Runtime, runtimes.Names()), strings.Join(runtimes.Names(), ", ")))
+	}
+	if f.Parallel < 1 {
+		return exit.Misuse(fmt.Errorf("--parallel %d: at least one scenario must run", f.Parallel))
+	}
+	if f.Retries < 0 || f.Retries > policy.MostRetries {
+		return exit.Misuse(fmt.Errorf("--retries %d: what came to nothing is run again 0 to %d times", f.Retries,
+			policy.MostRetries))
+	}
+	return f.then.Check(f.Runtime, f.repeat > 1 || f.until != "")
+}
+
+// checkDry refuses a list of scenarios as JSON, which there is only of attacks.
+func (f *runFlags) checkDry() error {
+	if f.dry && f.format == screen.JSON {
+		return exit.Misuse(errors.New("--dry-run is told as text: give no --format json beside it"))
+	}
+	return nil
+}
+
+// check refuses what makes no sense of the flags of `lockchaos run`.
+func (f *runFlags) check(given *pflag.FlagSet) error {
+	if err := f.checkWhere(); err != nil {
+		return err
+	}
+	if given.Changed("duration") && f.Duration <= 0 {
+		return exit.Misuse(fmt.Errorf("--duration %v: a workload must last longer than 0", f.Duration))
+	}
+	if err := f.checkScale(); err != nil {
+		return err
+	}
+	return errors.Join(f.checkDry(), f.checkShards(), f.repeatFlags.check(f.Shard.Total > 0), f.checkOwn(), f.Only.Check(catalogue()),
+		f.checkInherent(), f.checkNames())
+}
+
+// checkNames refuses names and choices of locks that do not go together.
+func (f *runFlags) checkNames() error {
+	random := f.Random()
+	switch {
+	case f.Only.LastFailed || f.Plan != "":
+		return f.checkSaved()
+	case random && f.Own.Given() && len(f.Locks) > 0:
+		return exit.Misuse(errors.New("--locks chooses among the locks of lockchaos: give no --lock-cmd beside it"))
+	case random && len(f.Only.Words()) > 0:
+		return exit.Misuse(fmt.Errorf("suite %s is drawn for each lock: --locks chooses them, and --lock and --fault are for other suites", pick.Random))
+	case !random && (len(f.Locks) > 0 || slices.Contains(f.Names, pick.Random)):
+		return exit.Misuse(fmt.Errorf("suite %s is drawn, and --locks is for it alone: give no other names beside it",
+			pick.Random))
+	}
+	return nil
+}
+
+// checkSaved refuses what a saved plan has in it already.
+func (f *runFlags) checkSaved() error {
+	switch {
+	case f.Only.LastFailed && (f.Plan != "" || f.Own.Given() || len(f.Locks) > 0):
+		return exit.Misuse(errors.New("--last-failed runs saved plans, which have their locks: give no --plan, --lock-cmd or --locks beside it"))
+	case !f.Only.LastFailed && len(f.Names)+len(f.Locks) > 0:
+		return exit.Misuse(errors.New("--plan runs a saved plan: give no names beside it"))
+	}
+	return nil
+}
+
+// checkInherent refuses --inherent where something else says what is expected.
+func (f *runFlags) checkInherent() error {
+	switch {
+	case !f.Inherent:
+		return nil
+	case f.NoExpect:
+		return exit.Misuse(errors.New("--inherent says what is expected: give no --no-expect beside it"))
+	case f.Plan != "" || f.Only.LastFailed:
+		return exit.Misuse(errors.New("a saved plan has its expectation in it: give no --inherent beside --plan or --last-failed"))
+	case f.Random():
+		return exit.Misuse(fmt.Errorf("suite %s expects what theory allows each lock under its faults: --inherent is for other suites", pick.Random))
+	}
+	return nil
+}
+
+// withoutPasswords takes the passwords out of the command line of a lock of the
+// user's own, which is saved, and shown, with the plans.
+func (f *runFlags) withoutPasswords() (err error) {
+	if f.Own.Command, err = redact.Command(f.Own.Command); err != nil {
+		return exit.Misuse(fmt.Errorf("--lock-cmd: %w", err))
+	}
+	if err := f.Own.Shell.Change(redact.Command); err != nil {
+		return exit.Misuse(err)
+	}
+	for _, command := range append(f.Own.Shell.Words(), f.Own.Command) {
+		if lacking := redact.Lacking(command); lacking != "" {
+			return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
+		}
+	}
+	return nil
+}
+
+// checkOwn checks the flags about a lock of the user's own.
+func (f *runFlags) checkOwn() error {
+	if err := f.withoutPasswords(); err != nil {
+		return err
+	}
+	if f.Own.Go != "" && f.Own.Service == "" {
+		f.Own.Service = "redis"
+	}
+	program := f.Own.Command != "" || f.Own.Shell.Given()
+	switch {
+	case f.Own.Go != "" && program || f.Own.Command != "" && f.Own.Shell.Given():
+		return exit.Misuse(errors.New("--lock-cmd, --lock-go or --acquire: one lock of your own, not several"))
+	case program && f.Runtime == runtimes.Virtual:
+		return exit.Misuse(errors.New("the simulation compiles the lock: give --lock-go DIR, the folder of its Go package, in the place of --lock-cmd or --acquire"))
+	case !f.Own.Given() && (f.Own.Service != "" || f.Own.TTL != 0):
+		return exit.Misuse(errors.New("--service and --ttl are for the lock of --lock-cmd or --acquire"))
+	case f.Own.Given() && f.Plan != "":
+		return exit.Misuse(errors.New("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
+	case f.Own.Given() && !f.Here() && f.Runtime != runtimes.Auto:
+		return runtimes.OnlyHere("--lock-cmd", f.Runtime)
+	}
+	return errors.Join(checkShell(f.Own.Shell), checkTTL(f.Own.TTL))
+}
+
+// checkShell refuses shell commands that make no lock.
+func checkShell(c shell.Commands) error {
+	if !c.Given() {
+		return nil
+	}
+	if err := c.Check(); err != nil {
+		return exit.Misuse(err)
+	}
+	return nil
+}
+
+// checkTTL refuses a --ttl that makes no sense; 0: none was given.
+func checkTTL(ttl time.Duration) error {
+	if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
+		return exit.Misuse(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", ttl))
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/lockchaos/lockchaos/clients/shell"
+	"github.com/lockchaos/lockchaos/internal/hosts/kubernetes"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
+)
+
+// whereFlags are those that say where to run.
+var whereFlags = []string{"runtime", "image", "project", "nodes", "context", "namespace", "cacert", "cert", "key",
+	"connect-to"}
+
+// addWhere adds the flags of every command that runs plans: where, how many at
+// once, and where to write.
+func (f *runFlags) addWhere(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Runtime, "runtime", runtimes.Default(), `where hosts live: "local" is a private network of namespaces, "docker" starts containers, "compose" joins a
+project that runs, "kubernetes" makes pods, "external" uses servers at the addresses of --nodes, "sim" simulates all but the lock library of --lock-go, in virtual time; "auto" takes docker if an engine answers and has the images, else local`)
+	flags.StringArrayVar(&f.Images, "image", nil, "image for a service's containers, as redis=IMAGE (may be repeated)")
+	flags.StringVar(&f.Project, "project", "", "compose project, by its name or folder (default: that of this folder)")
+	addCluster(flags, &f.Where)
+	addNodes(flags, &f.Where,
+		"which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as "+nodeForms)
+	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
+	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
+	flags.BoolVar(&f.Trace, "trace", false,
+		"of --runtime sim: write each call of an adapter, each command of a server and each segment on the wire to "+
+			runs.TraceFile+" in a scenario's folder")
+}
+
+// nodeForms are addresses of nodes, as examples.
+const nodeForms = "redis=127.0.0.1:6379 or 'redis=rediss://me:${MY_PASSWORD}@cache.example:6380'; @FILE is an address in a file"
+
+// addNodes adds the flags that say where servers are that run already.
+func addNodes(flags *pflag.FlagSet, where *runtimes.Where, meaning string) {
+	flags.StringSliceVar(&where.Nodes, "nodes", nil, meaning)
+	flags.StringVar(&where.Files.CACert, "cacert", "", "of --nodes with TLS: `file` with the certificates to trust (default: this machine's)")
+	flags.StringVar(&where.Files.Cert, "cert", "", "of --nodes with TLS: `file` with the clients' certificate")
+	flags.StringVar(&where.Files.Key, "key", "", "of --nodes with TLS: `file` with the key of --cert")
+	flags.StringArrayVar(&where.ConnectTo, "connect-to", nil,
+		"where a name of --nodes leads, as NAME:PORT=ADDRESS:PORT: the near end of a tunnel, say (may be repeated)")
+}
+
+// addCluster adds the flags that say which cluster.
+func addCluster(flags *pflag.FlagSet, where *runtimes.Where) {
+	flags.StringVar(&where.Context, "context", "",
+		"of --runtime kubernetes: what kubectl's configuration calls the cluster (default: the current context)")
+	flags.StringVar(&where.Namespace, "namespace", "",
+		"of --runtime kubernetes: where pods are made (default: "+kubernetes.DefaultNamespace+
+			"; the agents' namespace has -agents behind it)")
+}
+
+// addSeed adds the flag of every command whose draws follow a seed.
+func (f *runFlags) addSeed(flags *pflag.FlagSet) {
+	flags.Uint64Var(&f.Seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
+}
+
+// addScale adds the flag of every command that can take the times of production for short ones.
+func (f *runFlags) addScale(flags *pflag.FlagSet, meaning string) {
+	flags.StringVar(&f.scale, "scale", scaleTest, meaning)
+}
+
+// addOwn adds the flags of every command that takes a lock of the user's own.
+func (f *runFlags) addOwn(flags *pflag.FlagSet, command, ttl string) {
+	flags.StringVar(&f.Own.Command, "lock-cmd", "", command)
+	flags.StringVar(&f.Own.Go, "lock-go", "",
+		"folder of a Go package that is an adapter: lockchaos compiles it, for --runtime sim too (docs/simulation.md)")
+	addCommands(flags, &f.Own.Shell)
+	flags.StringVar(&f.Own.Service, "service", "",
+		`the service that the lock of --lock-cmd or --acquire uses (lockchaos list services), or "none"`)
+	flags.DurationVar(&f.Own.TTL, "ttl", 0, ttl)
+}
+
+// addCommands adds the flags of a lock that is made of shell commands (docs/shell.md).
+func addCommands(flags *pflag.FlagSet, c *shell.Commands) {
+	flags.StringVar(&c.Acquire, shell.AcquireFlag, "",
+		"a lock of shell commands (docs/shell.md): takes $LOCKCHAOS_KEY; exit status 0 granted, 1 another holds it. "+
+			"Without --release it prints a line when granted, and runs for as long as it holds")
+	flags.StringVar(&c.Release, shell.ReleaseFlag, "",
+		"of --acquire: gives the key back; exit status 0 given back, 1 it was no longer ours")
+	flags.StringVar(&c.Renew, shell.RenewFlag, "",
+		"of --acquire: starts the lease anew; exit status 0 renewed, 1 it was no longer ours")
+	flags.StringVar(&c.Held, shell.HeldFlag, "",
+		"of --acquire: asks whether the key is still ours; exit status 0 it is, 1 it is not")
+	flags.StringVar(&c.Declare, shell.DeclareFlag, "",
+		`of --acquire: what the lock promises, in the words of docs/protocol.md, such as {"name":"flock","no_expiry":true}`)
+}
