@@ -73,7 +73,6 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 	g.id, g.token, g.key, g.client, g.process, g.mode, g.takes = o.id, e.Token, k.id, o.client, o.process, o.mode,
 		o.takes
 	g.ofSet = o.set != 0
-	g.hasToken = e.HasToken()
 	g.ticked = s.jobs.on
 	g.inv, g.start, g.earliest, g.end, g.begin, g.leased = o.inv, o.start, o.start, end, end, end
 	g.withdrawn, g.loose = forever, true

@@ -55,7 +55,7 @@ func contendedLoop(keys, clients, turns int) *loop {
 		version++
 		for k := range keys {
 			mine := waiting[k]
-			complete(mine, func(e *history.Event) { e.Token = int64(turn + 1) })
+			complete(mine, func(e *history.Event) { e.Token = history.TokenOf(int64(turn + 1)) })
 			// the last turn of a round hands over to nobody, so that rounds join
 			if turn+1 < turns {
 				waiting[k] = invoke(history.Acquire, k, int32(k*clients+(turn+1)%clients+1), 0)
@@ -74,7 +74,7 @@ func contendedLoop(keys, clients, turns int) *loop {
 			ledger = ledger[:0]
 		}
 	}
-	l.round = history.Event{Time: now, Op: op, Seq: seq, Version: version, Token: int64(turns)}
+	l.round = history.Event{Time: now, Op: op, Seq: seq, Version: version, Token: history.TokenOf(int64(turns))}
 	return l
 }
 
@@ -102,8 +102,8 @@ func (l *loop) next() {
 		if e.Kind == history.Write && e.Type != history.Invoke {
 			e.Replaced += l.round.Version
 		}
-		if e.Token != 0 {
-			e.Token += l.round.Token
+		if e.Token.Given() {
+			e.Token = history.TokenOf(e.Token.Number() + l.round.Token.Number())
 		}
 	}
 }
@@ -133,7 +133,7 @@ func BenchmarkBehindOpenAcquires(b *testing.B) {
 			lock.declare(&h.Header.Claims)
 			for i := range h.Events {
 				if e := &h.Events[i]; e.Attempt != 0 {
-					e.Token, e.Enqueued = e.Op, e.Attempt
+					e.Token, e.Enqueued = history.TokenOf(e.Op), e.Attempt
 				}
 			}
 			b.ReportAllocs()

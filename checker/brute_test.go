@@ -63,7 +63,7 @@ func newBrute(h *history.History) *bruteLock {
 
 func (b *bruteLock) grantOf(i int) *bruteGrant {
 	e, inv := b.events[i], b.events[b.invoked[b.events[i].Op]]
-	g := &bruteGrant{id: e.Op, token: e.Token, client: e.Client, mode: inv.Mode, takes: int(max(inv.Permits, 1)),
+	g := &bruteGrant{id: e.Op, token: int64(e.Token), client: e.Client, mode: inv.Mode, takes: int(max(inv.Permits, 1)),
 		earliest: stampOr(e.Start, inv.Time), end: stampOr(e.End, e.Time)}
 	if e.First != 0 {
 		g.earliest = min(max(e.First, inv.Time), g.end)

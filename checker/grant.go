@@ -64,7 +64,7 @@ const keptActs = 4
 // is three cache lines less to fetch. There are no pointers in it: behind an acquire
 // that stays open there are many, which the garbage collector need not look into.
 type grant struct {
-	token int64
+	token history.Token
 	// The acquire: the earliest instant at which the grant may have been made,
 	// its end, its invocation and its start.
 	earliest, end, inv, start int64
@@ -131,7 +131,6 @@ type grant struct {
 	// forgotten, kept by how many summaries, pinned by a finding: see reuse.
 	forgotten, pinned bool
 	confirmedKind     history.Kind // of the op confirmedBy
-	hasToken          bool         // it was given a token, which may be 0
 	ticked            bool         // its token is the tick of a job
 	// its client declined an op under it, or was told that it is not held
 	disowned bool
@@ -302,7 +301,7 @@ func later(b, a *grant, tokens bool) bool {
 	if a.earliest > b.end {
 		return false
 	}
-	return tokens && a.hasToken && b.hasToken && b.token > a.token && !readers(a, b)
+	return tokens && a.token.Given() && b.token.Given() && b.token > a.token && !readers(a, b)
 }
 
 // ref names the grant in a violation.

@@ -50,7 +50,7 @@ func (t *tape) ok(e history.Event) int64 {
 	if t.now = e.Time; e.Kind == history.Acquire {
 		e.Enqueued, e.Attempt, e.First = queued, e.End-50, e.End-50
 		t.seq++
-		e.Token = t.seq
+		e.Token = history.TokenOf(t.seq)
 	}
 	t.events = append(t.events, e)
 	return e.Grant

@@ -60,7 +60,8 @@ type keyState struct {
 
 	// topToken is the greatest token so far, 0 if there was none above it. Of the acquires
 	// that had a token, none ended later than lastEnd, or can have been granted later.
-	topToken, lastEnd int64
+	topToken history.Token
+	lastEnd  int64
 	// tokenBroken: token-order is violated here, so the tokens order nothing.
 	tokenBroken bool
 	// tally counts violations: [0] as time alone has them, [1] as they are if

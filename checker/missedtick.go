@@ -57,11 +57,11 @@ const mostTicks = 1 << 20
 // judgeMisses judges each tick that was due while some instance waited.
 func (s *Sweep) judgeMisses(p *Property) {
 	js := &s.jobs
-	executed, going := map[history.KeyID]map[int64]bool{}, map[history.KeyID]lasting[*execution]{}
+	executed, going := map[history.KeyID]map[history.Token]bool{}, map[history.KeyID]lasting[*execution]{}
 	for _, key := range js.keys {
-		executed[key] = map[int64]bool{}
+		executed[key] = map[history.Token]bool{}
 		for _, x := range js.byKey[key] {
-			if x.hasToken {
+			if x.token.Given() {
 				executed[key][x.token] = true
 			}
 		}
@@ -76,7 +76,7 @@ func (s *Sweep) judgeMisses(p *Property) {
 				return
 			}
 			seen[w.key] = due
-			if executed[w.key][js.number(due)] {
+			if executed[w.key][history.TokenOf(js.number(due))] {
 				js.ticks++
 				continue
 			}
@@ -91,7 +91,7 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions lasting[*exe
 	tick, until := js.number(due), due+js.rules.Every
 	if executions.meeting(due, until, func(x *execution) bool {
 		// a scheduler that tells no ticks has executed what it began in its time
-		if !x.hasToken && x.begun >= due && x.begun <= until {
+		if !x.token.Given() && x.begun >= due && x.begun <= until {
 			js.ticks++
 			return true
 		}

@@ -108,7 +108,7 @@ func (s *Sweep) hastenBegin(g *grant, t int64) {
 func (s *Sweep) hastenReaders(w *grant) {
 	k := s.book.keyOf(w)
 	hasten := func(x *grant) {
-		if x.mode == history.ModeRead && x.hasToken && x.token < w.token {
+		if x.mode == history.ModeRead && x.token.Given() && x.token < w.token {
 			s.compareOrdered(x, w)
 		}
 	}

@@ -24,7 +24,7 @@ var oncePerTick = Property{
 	unmet:  noExecutions,
 	short: func(s *Sweep) string {
 		for _, x := range s.jobs.executions {
-			if !x.hasToken {
+			if !x.token.Given() {
 				return "An execution does not tell which tick it is due for."
 			}
 		}
@@ -51,9 +51,9 @@ var oncePerTick = Property{
 // judgeTicks compares each execution with the one of the same tick that began before it.
 func (s *Sweep) judgeTicks(p *Property) {
 	for _, key := range s.jobs.keys {
-		before := map[int64]*execution{}
+		before := map[history.Token]*execution{}
 		for _, x := range s.jobs.byKey[key] {
-			if !x.hasToken {
+			if !x.token.Given() {
 				continue
 			}
 			if first := before[x.token]; first != nil {

@@ -36,7 +36,7 @@ func keepAll(*grant, *op) {}
 // scramble leaves nothing of a record that would be used again.
 func scramble(g *grant, o *op) {
 	if g != nil {
-		*g = grant{id: -1, token: 1 << 40, hasToken: true, key: g.key, client: -7, process: -7, end: -1 << 40,
+		*g = grant{id: -1, token: 1 << 40, key: g.key, client: -7, process: -7, end: -1 << 40,
 			begin: -1 << 40, earliest: 1 << 40, last: 1 << 50, promise: 1 << 50,
 			withdrawn: 1 << 50, nacts: 1}
 	} else {

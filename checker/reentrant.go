@@ -171,7 +171,7 @@ func (rec *records) wroteAsOwner(l *writers, w writer) {
 		l.others = &otherWriters{}
 	}
 	rec.keepGreatest(&l.latest, &l.others.latest, w, func(x *grant) int64 { return x.earliest })
-	rec.keepGreatest(&l.highest, &l.others.highest, w, func(x *grant) int64 { return x.token })
+	rec.keepGreatest(&l.highest, &l.others.highest, w, func(x *grant) int64 { return int64(x.token) })
 }
 
 // otherWriters are the latest and the highest writer of all clients but those

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/oracle"
 )
 
@@ -16,12 +17,13 @@ import (
 // register answered that has one defect at most, else anything.
 func randomOps(rng *rand.Rand, r oracle.Register) []oracle.StoreOp {
 	var ops []oracle.StoreOp
-	var version, fence, holder int64
+	var version, holder int64
+	var fence history.Token
 	now, honest := int64(0), rng.IntN(4) > 0
 	for i := range 2 + rng.IntN(7) {
 		now += int64(rng.IntN(4))
 		grant := int64(1 + rng.IntN(3))
-		o := oracle.StoreOp{Op: int64(i + 1), Grant: grant, Token: grant + int64(rng.IntN(5)/4), Write: rng.IntN(5) > 1,
+		o := oracle.StoreOp{Op: int64(i + 1), Grant: grant, Token: history.TokenOf(grant + int64(rng.IntN(5)/4)), Write: rng.IntN(5) > 1,
 			Call: now - int64(rng.IntN(4)), Return: now + int64(rng.IntN(4))}
 		passes := !r.Fenced || o.Token > fence || o.Token == fence && (grant == holder || r.AcceptsEqual)
 		if rng.IntN(12) == 0 {
@@ -64,7 +66,7 @@ type bruteRegister struct {
 	done []bool
 }
 
-func (b *bruteRegister) possible(version, fence, holder int64) bool {
+func (b *bruteRegister) possible(version int64, fence history.Token, holder int64) bool {
 	last, left := int64(math.MaxInt64), false
 	for i, o := range b.ops {
 		if !b.done[i] && !o.Maybe {

@@ -342,8 +342,7 @@ func (s script) events(l *line, store *ledger) []timed {
 		}
 	}
 	if v, ok := l.opts["tok"]; ok {
-		done.Token = int64(number(v))
-		done.ZeroToken = done.Token == 0
+		done.Token = history.TokenOf(int64(number(v)))
 	}
 	if v, ok := l.opts["valid"]; ok {
 		done.HasValidFor, done.ValidFor = true, int64(number(v)*ms)

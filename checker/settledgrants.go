@@ -68,13 +68,13 @@ func (t topToken) with(g *grant) topToken {
 }
 
 // above reports whether it is greater than another one.
-func (t topToken) above(token int64) bool { return t.g != nil && t.g.token > token }
+func (t topToken) above(token history.Token) bool { return t.g != nil && t.g.token > token }
 
 // meets reports whether a grant can have met this one or any before it. Readers do not
 // meet each other. One that was over at the very instant at which g began met it only if
 // its token is the greater one, so equal stamps do not make each grant meet all others.
 func (e *settledEntry) meets(g *grant, tokens bool) bool {
-	bound, above := e.bound, tokens && g.hasToken && (e.top.above(g.token) || e.reader.above(g.token))
+	bound, above := e.bound, tokens && g.token.Given() && (e.top.above(g.token) || e.reader.above(g.token))
 	if g.mode == history.ModeRead {
 		bound = e.writers
 	}
@@ -106,7 +106,7 @@ func (p *settledGrants) push(g *grant) {
 		entry.writers = max(prev.writers, g.bound())
 	}
 	switch {
-	case !g.hasToken:
+	case !g.token.Given():
 	case g.mode == history.ModeRead:
 		entry.reader = prev.reader.with(g)
 	default:

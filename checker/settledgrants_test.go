@@ -15,7 +15,7 @@ func TestSettledGrants(t *testing.T) {
 		p, all, gone := &settledGrants{spare: &settledBlocks{}}, []*grant(nil), 0
 		for range 300 {
 			if rng.IntN(5) > 0 {
-				g := &grant{client: rng.Int32N(3), token: rng.Int64N(40), hasToken: rng.IntN(10) > 0,
+				g := &grant{client: rng.Int32N(3), token: history.Token(max(0, rng.Int64N(44)-3)),
 					start: rng.Int64N(1000), earliest: rng.Int64N(1000), mode: history.Mode(rng.IntN(3)),
 					end: rng.Int64N(1000), last: rng.Int64N(1000)}
 				p.push(g)
@@ -88,9 +88,9 @@ func isThe(t *testing.T, p *settledGrants, list, all []*grant) {
 // isTop fails the test if a summary is not of the greatest token of readers, or of all others.
 func isTop(t *testing.T, entry int, got topToken, list []*grant, readers bool) {
 	t.Helper()
-	top, clients := int64(-1), map[int32]bool{}
+	top, clients := history.Token(0), map[int32]bool{}
 	for _, x := range list {
-		if !x.hasToken || (x.mode == history.ModeRead) != readers {
+		if !x.token.Given() || (x.mode == history.ModeRead) != readers {
 			continue
 		}
 		if x.token > top {
@@ -100,7 +100,7 @@ func isTop(t *testing.T, entry int, got topToken, list []*grant, readers bool) {
 			clients[x.client] = true
 		}
 	}
-	if top < 0 && got.g != nil || top >= 0 && (got.g == nil || got.g.token != top) || (got.twin != nil) != (len(clients) > 1) {
+	if !top.Given() && got.g != nil || top.Given() && (got.g == nil || got.g.token != top) || (got.twin != nil) != (len(clients) > 1) {
 		t.Fatalf("entry %d, readers %v: %+v; want token %d of %d clients", entry, readers, got, top, len(clients))
 	}
 }

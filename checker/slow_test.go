@@ -257,10 +257,10 @@ func rises(a, b int64) bool { return a != noToken && b != noToken && a < b }
 const noToken = math.MinInt64
 
 func slowToken(e *history.Event) int64 {
-	if e.Token == 0 && !e.ZeroToken {
+	if !e.Token.Given() {
 		return noToken
 	}
-	return e.Token
+	return e.Token.Number()
 }
 
 func (s *slow) later(b, a *slowGrant, tokens bool) bool {

@@ -32,9 +32,9 @@ func who(g *grant) string {
 		return fmt.Sprintf("client %d (a reader)", g.client)
 	case g.mode == history.ModeWrite:
 		return fmt.Sprintf("client %d (a writer)", g.client)
-	case g.ticked && g.hasToken:
+	case g.ticked && g.token.Given():
 		return fmt.Sprintf("client %d (tick %d)", g.client, g.token)
-	case g.hasToken:
+	case g.token.Given():
 		return fmt.Sprintf("client %d (token %d)", g.client, g.token)
 	}
 	return fmt.Sprintf("client %d", g.client)

@@ -42,7 +42,7 @@ var tokenOrder = Property{
 // orderTokens compares a new grant with the earlier ones of its key, and moves
 // the begins of holds that a greater token bounds.
 func (s *Sweep) orderTokens(k *keyState, g *grant) {
-	if !g.hasToken {
+	if !g.token.Given() {
 		return
 	}
 	s.figures.tokensSeen = true
@@ -78,7 +78,7 @@ func (s *Sweep) orderTokens(k *keyState, g *grant) {
 
 // compareTokens compares two grants of a key; g is the one that completed last.
 func (s *Sweep) compareTokens(x, g *grant) {
-	if !x.hasToken || readers(x, g) {
+	if !x.token.Given() || readers(x, g) {
 		return
 	}
 	switch {

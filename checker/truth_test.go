@@ -15,7 +15,7 @@ type truth struct {
 	op      int64
 	client  int32
 	key     history.KeyID
-	token   int64
+	token   history.Token
 	granted int64 // the service's instant
 	// until when its lease or session stands at a service that works, whoever lives
 	lease             int64

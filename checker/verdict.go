@@ -84,7 +84,8 @@ type Violation struct {
 type GrantRef struct {
 	Grant  int64 `json:"grant"` // the op of its acquire
 	Client int32 `json:"client"`
-	Token  int64 `json:"token,omitempty"`
+	// Token may be 0: it is left out where there is none.
+	Token history.Token `json:"token,omitempty"`
 	// Mode is "read" or "write", of a reader-writer lock.
 	Mode string `json:"mode,omitempty"`
 	// Acquired is the end of the acquire, LastAct the start of the last act (0:

@@ -181,7 +181,7 @@ func (w *world) grant(a *attempt, e *history.Event, l *lockState) {
 	if w.resets && w.sometimes(20) {
 		l.token = 1
 	}
-	e.Token = l.token
+	e.Token = history.TokenOf(l.token)
 	ends := w.leaseEnd()
 	if w.early {
 		ends = w.now + worldTTL/2
@@ -305,12 +305,13 @@ func (w *world) countRequests() {
 
 // storeState is the protected resource: keys with versions, and a fence each.
 type storeState struct {
-	seq                   int64
-	version, fence, value []int64
+	seq            int64
+	version, value []int64
+	fence          []history.Token
 }
 
 func (s *storeState) init(keys int) {
-	s.version, s.fence, s.value = make([]int64, keys), make([]int64, keys), make([]int64, keys)
+	s.version, s.fence, s.value = make([]int64, keys), make([]history.Token, keys), make([]int64, keys)
 }
 
 func (w *world) serveStore(e *history.Event) {

@@ -48,7 +48,7 @@ func (w *world) serveSet(a *attempt, e *history.Event) {
 			g.due, g.lease = w.now+worldTTL, w.now+worldTTL
 		} else {
 			l.token++
-			x.Token = l.token
+			x.Token = history.TokenOf(l.token)
 			w.truths.grant(w, &x)
 		}
 		l.held[x.Op] = w.leaseEnd()

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -36,6 +37,22 @@ func TestZeroIsAToken(t *testing.T) {
 	})
 }
 
+// The JSON of a verdict says of a grant that its token is 0, and leaves out the token of one that
+// has none.
+func TestReferenceOfTokenZero(t *testing.T) {
+	for token, want := range map[string]string{" tok=0": `"client":1,"token":0,"acquired_ns"`, "": `"client":1,"acquired_ns"`} {
+		h := noClaims(fencedLock()).history("A acquire [0,1]" + token + "\nB acquire [2,3]\nA write [4,5]\nB write [4,6]")
+		v := Judge(h, Options{})
+		all := v.Properties[mutualExclusion.place].Violations
+		if len(all) != 1 {
+			t.Fatalf("%+v", all)
+		}
+		if text, err := json.Marshal(all[0].A); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s, %v, want %s", text, err, want)
+		}
+	}
+}
+
 // What is said of tokens depends on their order alone. So a history in which all are smaller
 // by one, the smallest 0, has the same verdict; and the slow checker counts the same.
 func TestTokensCountByTheirOrder(t *testing.T) {
@@ -48,9 +65,9 @@ func TestTokensCountByTheirOrder(t *testing.T) {
 		h := lock.history(strings.Join(g.script(3), "\n"))
 		_, before := countsOf(h)
 		for i := range h.Events {
-			if e := &h.Events[i]; e.HasToken() {
-				e.Token--
-				if e.ZeroToken = e.Token == 0; e.ZeroToken && e.Type == history.OK {
+			if e := &h.Events[i]; e.Token.Given() {
+				e.Token = history.TokenOf(e.Token.Number() - 1)
+				if e.Token.Number() == 0 && e.Type == history.OK {
 					zeros++
 				}
 			}

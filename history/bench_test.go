@@ -38,11 +38,11 @@ func sampleLines(tb testing.TB, events int) []byte {
 			e.Type = OK
 			switch kind {
 			case Acquire:
-				e.Token, e.Attempt, e.First = turn, now-2_000, now-2_000
+				e.Token, e.Attempt, e.First = TokenOf(turn), now-2_000, now-2_000
 			case Read:
 				e.Version, e.Value, e.Seq = turn, turn, 2*turn
 			case Write:
-				e.Token, e.Version, e.Replaced, e.Value, e.Seq = turn, turn+1, turn, turn+1, 2*turn+1
+				e.Token, e.Version, e.Replaced, e.Value, e.Seq = TokenOf(turn), turn+1, turn, turn+1, 2*turn+1
 			}
 			line(e)
 			if i == 1 || i == 2 {
@@ -148,8 +148,9 @@ func BenchmarkEncode(b *testing.B) {
 	run("AppendEvent", func(buf []byte, e *Event) ([]byte, error) { return AppendEvent(buf, h.Keys, e) })
 	run("encoding/json", func(buf []byte, e *Event) ([]byte, error) {
 		var token *int64
-		if e.HasToken() {
-			token = &e.Token
+		if e.Token.Given() {
+			number := e.Token.Number()
+			token = &number
 		}
 		line, err := json.Marshal(wireEvent{Time: e.Time, Type: e.Type.String(), Kind: e.Kind.String(), Op: e.Op,
 			Grant: e.Grant, Client: e.Client, Process: e.Process,

@@ -104,7 +104,7 @@ func TestParseLineReadsWhatIsWritten(t *testing.T) {
 		for typ := range typeNames {
 			for key := range 2 { // the key's number is the token, too: 0 is one
 				e := Event{Time: 12345678, Op: 7, Grant: 5, Client: 3, Process: 4, Start: 2, End: 123456789012345,
-					Token: int64(key), ZeroToken: key == 0, Attempt: 5, First: 6, Enqueued: 7, Ended: 4, Sent: 13, Came: 14,
+					Token: TokenOf(int64(key)), Attempt: 5, First: 6, Enqueued: 7, Ended: 4, Sent: 13, Came: 14,
 					ValidFor: -8, HasValidFor: true, Version: 9, Replaced: 10, Value: 11, Seq: 12, Declined: true,
 					Refused: true, NotHeld: true, Busy: true,
 					Text: "no", Type: Type(typ), Kind: Kind(kind), Key: KeyID(key), Mode: Mode(typ % 3)}

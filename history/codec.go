@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 )
 
@@ -92,8 +93,8 @@ func AppendEvent(buf []byte, keys []string, e *Event) ([]byte, error) {
 	buf = appendNumber(buf, `,"set":`, e.Set)
 	buf = appendNumber(buf, `,"start":`, e.Start)
 	buf = appendNumber(buf, `,"end":`, e.End)
-	if e.HasToken() {
-		buf = appendInt(append(buf, `,"token":`...), e.Token)
+	if e.Token.Given() {
+		buf = appendInt(append(buf, `,"token":`...), e.Token.Number())
 	}
 	buf = appendNumber(buf, `,"attempt":`, e.Attempt)
 	buf = appendNumber(buf, `,"first":`, e.First)
@@ -227,7 +228,7 @@ func parseEvent(line []byte, ids map[string]KeyID) (Event, error) {
 		Conflict: w.Conflict, Atomic: w.Atomic, NotHeld: w.NotHeld, Busy: w.Busy, Text: w.Text, Fault: w.Fault,
 	}
 	if w.Token != nil {
-		e.Token, e.ZeroToken = *w.Token, *w.Token == 0
+		e.Token = TokenOf(*w.Token)
 	}
 	if w.ValidFor != nil {
 		e.ValidFor, e.HasValidFor = *w.ValidFor, true
@@ -269,6 +270,8 @@ func checkParticulars(e *Event) error {
 		return fmt.Errorf("only a write is atomic, not %q", e.Kind)
 	case e.ValidFor > MaxValidFor || e.ValidFor < -MaxValidFor:
 		return fmt.Errorf("valid_for is %d ns: no grant is good for more than a hundred years", e.ValidFor)
+	case e.Token == math.MaxInt64:
+		return fmt.Errorf("token is %d: the greatest is one less", int64(math.MaxInt64))
 	case e.Type == Count && e.Text == "":
 		return fmt.Errorf("a count event needs the name of what was counted (text)")
 	case e.Type == Fault && e.Fault == nil:

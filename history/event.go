@@ -149,8 +149,6 @@ type Event struct {
 
 	// HasValidFor reports whether the library said how long the grant is valid: see ValidFor.
 	HasValidFor bool
-	// ZeroToken tells that there is a token, and that it is 0.
-	ZeroToken bool
 	// Mode (Invoke of an Acquire of a reader-writer lock, and only there) is
 	// what was asked for, and granted if it was granted.
 	Mode Mode
@@ -159,8 +157,8 @@ type Event struct {
 	Permits uint8
 
 	// Token is the fencing token of the grant (on OK acquires), or the token that the
-	// request carried (Read, Write, Ledger). 0: none, unless ZeroToken says that it is 0.
-	Token int64
+	// request carried (Read, Write, Ledger).
+	Token Token
 	// Version is the version that a Read returned or a Write created; on the Invoke of a
 	// Write, 0. Versions of a key count 1, 2, 3 … in ledger order; 0 is the empty key.
 	Version int64
@@ -293,6 +291,3 @@ var kindNames = [...]string{KindNone: "", Acquire: "acquire", Release: "release"
 	Read: "read", Write: "write", Close: "close", Commit: "commit"}
 
 var modeNames = [...]string{ModeNone: "", ModeRead: "read", ModeWrite: "write"}
-
-// HasToken reports whether the event carries a token.
-func (e *Event) HasToken() bool { return e.Token != 0 || e.ZeroToken }

@@ -50,8 +50,7 @@ func anyEvent(t *rapid.T) Event {
 	if e.Type == Ledger {
 		e.Kind = rapid.SampledFrom([]Kind{Read, Write}).Draw(t, "ledger kind")
 	}
-	e.Op, e.Grant, e.Token = rapid.Int64Range(1, 1e9).Draw(t, "op"), stamp.Draw(t, "grant"), stamp.Draw(t, "token")
-	e.ZeroToken = e.Token == 0 && rapid.Bool().Draw(t, "zero token")
+	e.Op, e.Grant, e.Token = rapid.Int64Range(1, 1e9).Draw(t, "op"), stamp.Draw(t, "grant"), Token(stamp.Draw(t, "token"))
 	if e.Type == Invoke && e.Kind <= Held {
 		e.Set = rapid.SampledFrom([]int64{0, e.Op}).Draw(t, "set")
 	}
@@ -353,7 +352,7 @@ func BenchmarkRecord(b *testing.B) {
 		b.Fatal(err)
 	}
 	e := Event{Type: OK, Kind: Write, Op: 12345, Grant: 12340, Client: 3, Process: 3, Start: 123456789, End: 123459999,
-		Token: 33, Version: 99, Replaced: 98, Seq: 120}
+		Token: TokenOf(33), Version: 99, Replaced: 98, Seq: 120}
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Record(e)

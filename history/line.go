@@ -97,8 +97,9 @@ func parseParticulars(b []byte, p int, e *Event) int {
 		e.End, p = digits(b, p+len(`,"end":`))
 	}
 	if has(b, p, `,"token":`) {
-		e.Token, p = digits(b, p+len(`,"token":`))
-		e.ZeroToken = e.Token == 0
+		var number int64
+		number, p = digits(b, p+len(`,"token":`))
+		e.Token = TokenOf(number)
 	}
 	if has(b, p, `,"attempt":`) {
 		e.Attempt, p = digits(b, p+len(`,"attempt":`))

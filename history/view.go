@@ -47,8 +47,7 @@ type Op struct {
 	Reported bool
 	// Outcome is the type of the completion; TypeNone: there was none.
 	Outcome           Type
-	Token             int64
-	ZeroToken         bool
+	Token             Token
 	Version, Replaced int64
 	Value             int64
 	// Seq is its place in the store's ledger, Decided the store's stamp of its decision, by the
@@ -142,7 +141,7 @@ func (v *View) addToOp(e *Event, place int) {
 		o = v.newOp(e.Op)
 		o.Grant, o.Kind, o.Mode, o.Permits, o.Set, o.Key, o.Client = e.Grant, e.Kind, e.Mode, e.Permits, e.Set, e.Key,
 			e.Client
-		o.Start, o.End, o.Token, o.ZeroToken, o.Value = e.Time, e.Time, e.Token, e.ZeroToken, e.Value
+		o.Start, o.End, o.Token, o.Value = e.Time, e.Time, e.Token, e.Value
 		o.InTransaction = v.History.Header.Workload == WorkloadTransaction && (e.Kind == Read || e.Kind == Write)
 		if at, found := slices.BinarySearch(v.Clients, o.Client); !found {
 			v.Clients = slices.Insert(v.Clients, at, o.Client)
@@ -200,8 +199,8 @@ func (o *Op) complete(e *Event) {
 	o.Declined, o.NotHeld, o.Busy = e.Declined, e.NotHeld, e.Busy
 	o.Refused, o.Conflict = o.Refused || e.Refused, o.Conflict || e.Conflict
 	o.ValidFor, o.HasValidFor = e.ValidFor, e.HasValidFor
-	if e.HasToken() && (!o.HasToken() || e.Token > o.Token) {
-		o.Token, o.ZeroToken = e.Token, e.ZeroToken
+	if e.Token.Given() && (!o.Token.Given() || e.Token > o.Token) {
+		o.Token = e.Token
 	}
 	if e.Version != 0 || e.Replaced != 0 {
 		o.Version, o.Replaced = e.Version, e.Replaced
@@ -316,9 +315,6 @@ func (v *View) RunStart() int64 {
 	}
 	return 0
 }
-
-// HasToken reports whether the op has a token, or carried one: it may be 0.
-func (o *Op) HasToken() bool { return o.Token != 0 || o.ZeroToken }
 
 // FenceBefore returns the grant with the greatest token that the store had seen of the key when it
 // decided about an op; nil when the ledger does not tell.

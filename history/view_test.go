@@ -120,19 +120,19 @@ func TestViewOfTheLedger(t *testing.T) {
 func TestViewOfTokens(t *testing.T) {
 	h := &History{Keys: []string{"k"}, Events: []Event{
 		{Type: Invoke, Kind: Acquire, Op: 1, Time: 10},
-		{Type: OK, Kind: Acquire, Op: 1, Grant: 1, Time: 20, ZeroToken: true},
+		{Type: OK, Kind: Acquire, Op: 1, Grant: 1, Time: 20, Token: TokenOf(0)},
 		{Type: Invoke, Kind: Acquire, Op: 2, Time: 30},
 		{Type: OK, Kind: Acquire, Op: 2, Grant: 2, Time: 40},
-		{Type: Invoke, Kind: Write, Op: 3, Grant: 1, Time: 50, ZeroToken: true},
+		{Type: Invoke, Kind: Write, Op: 3, Grant: 1, Time: 50, Token: TokenOf(0)},
 		{Type: OK, Kind: Write, Op: 3, Grant: 1, Time: 60},
-		{Type: Invoke, Kind: Write, Op: 4, Grant: 1, Time: 70, Token: 7},
-		{Type: OK, Kind: Write, Op: 4, Grant: 1, Time: 80, ZeroToken: true},
+		{Type: Invoke, Kind: Write, Op: 4, Grant: 1, Time: 70, Token: TokenOf(7)},
+		{Type: OK, Kind: Write, Op: 4, Grant: 1, Time: 80, Token: TokenOf(0)},
 		{Type: End, Time: 99},
 	}}
 	v := NewView(h)
 	for i, want := range []bool{true, false, true, true} {
-		if o := v.Ops[i]; o.HasToken() != want || o.ID == 4 && o.Token != 7 {
-			t.Errorf("op %d: token %d, has one: %v, want %v", o.ID, o.Token, o.HasToken(), want)
+		if o := v.Ops[i]; o.Token.Given() != want || o.ID == 4 && o.Token != TokenOf(7) {
+			t.Errorf("op %d: token %d, has one: %v, want %v", o.ID, o.Token, o.Token.Given(), want)
 		}
 	}
 }

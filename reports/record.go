@@ -80,12 +80,12 @@ func (r *Record) Key(id history.KeyID) string {
 
 // GrantName names a grant as a reader finds it in the history: by its fencing
 // token if it has one, else by the op of its acquire.
-func GrantName(id, token int64, has bool) string {
-	if has {
-		return "#" + phrase.Itoa(token)
+func GrantName(id int64, token history.Token) string {
+	if token.Given() {
+		return "#" + phrase.Itoa(token.Number())
 	}
 	return "grant " + phrase.Itoa(id)
 }
 
 // NameOf names a grant.
-func NameOf(g *history.Grant) string { return GrantName(g.ID, g.Token, g.HasToken()) }
+func NameOf(g *history.Grant) string { return GrantName(g.ID, g.Token) }

@@ -63,7 +63,7 @@ func (n *noisy) do(kind history.Kind, client int32, key history.KeyID, grant int
 	case history.Acquire:
 		e.Grant = n.op
 	case history.Read, history.Write:
-		e.Token = grant
+		e.Token = history.TokenOf(grant)
 	}
 	n.add(e)
 	e.Start = n.now
@@ -79,7 +79,7 @@ func (n *noisy) do(kind history.Kind, client int32, key history.KeyID, grant int
 		e.Version = n.version[key]
 	}
 	if kind == history.Acquire {
-		e.Token = n.op
+		e.Token = history.TokenOf(n.op)
 	}
 	e.Type, e.End = history.OK, n.now
 	n.add(e)

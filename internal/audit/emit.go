@@ -5,7 +5,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
-	"github.com/lockchaos/lockchaos/internal/audit/words"
 )
 
 // emitter tells the ops as events, in order.
@@ -158,10 +157,10 @@ func (e *emitter) endpoint(out *history.Event) {
 		out.Start, out.End = e.early(o.begin()), o.finish()+e.err
 	}
 	if o.Kind == history.Acquire && o.Outcome == history.OK || o.Kind == history.Write {
-		carry(out, e.log.ops.See(int32(out.Grant-1)))
+		out.Token = e.log.ops.See(int32(out.Grant - 1)).Token
 	}
 	if o.mute {
-		out.Token, out.ZeroToken = 0, false
+		out.Token = 0
 	}
 	if o.attempt != 0 && o.Kind == history.Acquire && o.Outcome == history.OK {
 		// those before were told that another had it
@@ -170,11 +169,6 @@ func (e *emitter) endpoint(out *history.Event) {
 	if o.Kind == history.Write {
 		e.stored(i, o)
 	}
-}
-
-// carry gives an event the token of a grant.
-func carry(out *history.Event, grant *op) {
-	out.Token, out.ZeroToken = grant.number(), grant.Token == words.Ticket(0)
 }
 
 // early is an instant as early as it may have been.
@@ -206,7 +200,7 @@ func (e *emitter) entry(out *history.Event) {
 	*out = history.Event{Type: history.Ledger, Kind: history.Write, Time: o.Inv, Op: int64(i) + 1,
 		Grant: int64(o.grant), Key: history.KeyID(o.Key),
 		Client: e.log.client(o), Seq: e.seq, Refused: o.Refused}
-	carry(out, e.log.ops.See(o.grant-1))
+	out.Token = e.log.ops.See(o.grant - 1).Token
 	if !o.Refused {
 		out.Replaced = q.version
 		q.version++

@@ -75,7 +75,7 @@ func (p *Parser) explain(text []byte, number int) string {
 		told += fmt.Sprintf(", until %s", time.Unix(0, e.End).In(zone).Format(time.RFC3339Nano))
 	}
 	if e.Token != 0 {
-		told += fmt.Sprintf(", token %d", e.Token-1)
+		told += fmt.Sprintf(", token %d", e.Token)
 	}
 	if e.Ending != words.EndedOK {
 		told += ", " + e.Ending.String()

@@ -70,8 +70,8 @@ func (g *gatherer) add(e *words.Event) {
 	for len(g.zeros) < len(g.log.Keys.List) {
 		g.zeros, g.counted = append(g.zeros, false), append(g.counted, false)
 	}
-	g.zeros[e.Key] = g.zeros[e.Key] || e.Token == words.Ticket(0)
-	g.counted[e.Key] = g.counted[e.Key] || e.Token > words.Ticket(0)
+	g.zeros[e.Key] = g.zeros[e.Key] || e.Token == history.TokenOf(0)
+	g.counted[e.Key] = g.counted[e.Key] || e.Token > history.TokenOf(0)
 	g.events.Add(*e)
 }
 
@@ -104,7 +104,7 @@ func (g *gatherer) ops() error {
 	}
 	asked, in := map[place]int32{}, g.inOrder()
 	for e := in(); e != nil; e = in() {
-		if e.Token == words.Ticket(0) && !g.counted[e.Key] {
+		if e.Token == history.TokenOf(0) && !g.counted[e.Key] {
 			e.Token = 0
 		}
 		if err := g.op(e, asked); err != nil {

@@ -1,5 +1,7 @@
 package audit
 
+import "github.com/lockchaos/lockchaos/history"
+
 // hold is one grant and what its owner did under it.
 type hold struct {
 	acquire int32 // its op
@@ -9,7 +11,7 @@ type hold struct {
 	release       int32 // the release that ended it; -1: none
 	key           int32
 	lane          int32
-	token         int64
+	token         history.Token
 	last          int64 // the start of the last act
 	until         int64 // when its owner gave it up, or was told of its loss; never
 	renewed       int64 // the start of the last renewal

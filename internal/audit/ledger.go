@@ -188,10 +188,11 @@ type benign struct {
 // ranked is a write, and what orders writes that the clocks can't order:
 // tokens, then the ends of the acquires, then the order of the log.
 type ranked struct {
-	token, granted int64
-	order, write   int32
-	key            int32
-	taken          *bool
+	token        history.Token
+	granted      int64
+	order, write int32
+	key          int32
+	taken        *bool
 }
 
 func (r ranked) before(o ranked) bool {

@@ -96,7 +96,7 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 	case err != nil:
 		return wrong(fmt.Errorf("%s %q: %w", words.Fields[f], got[f], err))
 	}
-	l = Line{Began: e.At, Ended: e.End, Token: max(e.Token-1, 0), Result: e.Ending.String(), Client: r.client,
+	l = Line{Began: e.At, Ended: e.End, Token: e.Token.Number(), Result: e.Ending.String(), Client: r.client,
 		Key: cmp.Or(got[words.FieldKey], words.DefaultKey)}
 	l.Means = e.Means.String()
 	if got[words.FieldPart] != "" {

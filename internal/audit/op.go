@@ -79,9 +79,6 @@ func (o *op) shift(by int64) {
 
 var errNoAcquire = errors.New("there is no acquire in it, and no write with a token: nothing tells about a lock")
 
-// number is the token's number, where the op has one.
-func (o *op) number() int64 { return max(o.Token-1, 0) }
-
 // place is an owner on a key.
 type place struct{ key, owner int32 }
 

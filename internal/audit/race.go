@@ -3,12 +3,13 @@ package audit
 import (
 	"cmp"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
 )
 
 // item is a grant or a write with its token.
 type item struct {
-	token      int64
+	token      history.Token
 	begin, end int64
 	key        int32
 }
@@ -40,7 +41,7 @@ func (r *race) overtaken(keys int, margin int64, crossing bool) []int {
 	if crossing {
 		begins, ends, begin, end = ends, begins, end, begin
 	}
-	n, highest := make([]int, keys), make([]int64, keys)
+	n, highest := make([]int, keys), make([]history.Token, keys)
 	ended := ends.Next()
 	for x := begins.Next(); x != nil; x = begins.Next() {
 		for ; ended != nil && end(ended)+margin < begin(x); ended = ends.Next() {

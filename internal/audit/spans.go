@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
 )
 
@@ -126,7 +127,8 @@ func (t *tracer) lookThrough() {
 // acquires ended: a grant with a greater token was made by then.
 func (t *tracer) findEarly(untidy []bool) {
 	type granted struct {
-		token, at int64
+		token     history.Token
+		at        int64
 		key, hold int32
 	}
 	byToken := spill.NewSorter(t.log.room, func(a, b granted) int {

@@ -56,7 +56,7 @@ func (o *op) said(key string) string {
 		return lostTheLock
 	}
 	if o.Token != 0 {
-		word += fmt.Sprintf(" (token %d)", o.number())
+		word += fmt.Sprintf(" (token %d)", o.Token)
 	}
 	switch {
 	case o.Outcome == history.Lost:

@@ -3,12 +3,13 @@ package audit
 import (
 	"slices"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
 )
 
 type tokenOn struct {
 	key   int32
-	token int64
+	token history.Token
 }
 
 // tokens finds the hold that has a token. It remembers the greatest tokens of
@@ -17,24 +18,24 @@ type tokenOn struct {
 type tokens struct {
 	greatest  [][]tokenOf       // by key, the least first
 	most      int               // of each key
-	forgotten []int64           // by key, the greatest of those that are not in greatest
+	forgotten []history.Token   // by key, the greatest of those that are not in greatest
 	all       map[tokenOn]int32 // the holds of those; nil: none was asked for yet
 	known     bool              // some grant has a token
 }
 
 // tokenOf is a token, and the newest hold that has it.
 type tokenOf struct {
-	token int64
+	token history.Token
 	hold  int32
 }
 
 func newTokens(l *log) tokens {
 	return tokens{greatest: make([][]tokenOf, len(l.Keys.List)), most: l.room.Tokens,
-		forgotten: make([]int64, len(l.Keys.List))}
+		forgotten: make([]history.Token, len(l.Keys.List))}
 }
 
 // highest returns the highest token that was granted of a key.
-func (t *tokens) highest(key int32) int64 {
+func (t *tokens) highest(key int32) history.Token {
 	if list := t.greatest[key]; len(list) > 0 {
 		return list[len(list)-1].token
 	}

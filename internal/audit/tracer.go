@@ -91,7 +91,7 @@ func (la *lane) asks(o *op) {
 }
 
 // tokened notes a hold's token.
-func (t *tracer) tokened(n int32, token int64) {
+func (t *tracer) tokened(n int32, token history.Token) {
 	if token == 0 {
 		return
 	}

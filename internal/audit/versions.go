@@ -1,5 +1,7 @@
 package audit
 
+import "github.com/lockchaos/lockchaos/history"
+
 import "github.com/lockchaos/lockchaos/internal/audit/words"
 
 // A number beside the events of a log may be a fencing token: that of the
@@ -13,7 +15,7 @@ const versionLines = 1 << 16
 // versions reports whether the numbers of the log are those of writes, in more cases than not.
 func (g *gatherer) versions() bool {
 	type under struct {
-		token int64
+		token history.Token
 		open  bool
 	}
 	held, rising, steady := map[place]under{}, 0, 0

@@ -21,7 +21,7 @@ import (
 type Telling struct {
 	Key, Client string
 	At, End     int64 // ns since 1970; End is At where the line does not tell it
-	Token       int64 // 0: none; else the number in the line, plus 1
+	Token       history.Token
 	// Ignored: the line is not about the lock.
 	Ignored bool
 	// Asks: the client waits for an answer. Answers: its wait is over. Holds:

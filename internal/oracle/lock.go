@@ -57,9 +57,9 @@ func (l Lock) String() string {
 // Token is the greatest token that was given, and to whom. Of a reader-writer lock it is the
 // greatest of a writer, and Reader that of a reader, given to Owner, or to several clients (-1).
 type Token struct {
-	Value  int64
+	Value  history.Token
 	Client int32
-	Reader int64
+	Reader history.Token
 	Owner  int32
 }
 
@@ -78,7 +78,9 @@ func (top Token) with(d *Hold) Token {
 
 // admits reports whether a hold may get its token after the greatest so far.
 func (top Token) admits(d *Hold) bool {
-	above := func(token int64, client int32) bool { return d.Token > token || d.Token == token && d.Client == client }
+	above := func(token history.Token, client int32) bool {
+		return d.Token > token || d.Token == token && d.Client == client
+	}
 	return above(top.Value, top.Client) && (d.Mode == history.ModeRead || above(top.Reader, top.Owner))
 }
 
@@ -96,7 +98,7 @@ func (l Lock) after(top Token, holds []Hold, limit time.Duration) porcupine.Chec
 // input is one operation of the model.
 type input struct {
 	hold  int // index, from 1
-	token int64
+	token history.Token
 	begin bool
 	idle  bool // it takes its token, and holds nothing
 	maybe bool // it may or may not happen

@@ -50,8 +50,8 @@ import (
 type Hold struct {
 	Grant  int64
 	Client int32
-	// Token orders the grants as their tokens do; 0: it was given none.
-	Token int64
+	// Token orders the grants.
+	Token history.Token
 	// Earliest and Acquired bound the instant of the grant (ns).
 	Earliest, Acquired int64
 	// Last is the start of the last act; Released the end of the release that
@@ -185,19 +185,11 @@ func (d *Hold) act(start int64) {
 	d.Last = max(d.Last, start)
 }
 
-// rankOf orders tokens with 0 for none: the token 0 and those above it move up by one.
-func rankOf(e *history.Event) int64 {
-	if e.HasToken() && e.Token >= 0 && e.Token < math.MaxInt64 {
-		return e.Token + 1
-	}
-	return e.Token
-}
-
 // acquire adds what the completion of its acquire tells.
 func (d *Hold) acquire(inv, e *history.Event, start, end int64) {
 	switch e.Type {
 	case history.OK:
-		d.Maybe, d.Token, d.Acquired, d.Earliest = false, rankOf(e), end, start
+		d.Maybe, d.Token, d.Acquired, d.Earliest = false, e.Token, end, start
 		if e.First != 0 {
 			d.Earliest = min(max(e.First, inv.Time), end)
 		}

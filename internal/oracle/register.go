@@ -45,9 +45,10 @@ func (r Register) String() string {
 
 // StoreOp is one read or write of a protected key that reached the store, or may have.
 type StoreOp struct {
-	Op, Grant, Token int64
-	Client           int32
-	Write            bool
+	Op, Grant int64
+	Token     history.Token
+	Client    int32
+	Write     bool
 	// Call and Return bound the instant of the store's decision (ns); Return is
 	// math.MaxInt64 if it may still happen.
 	Call, Return int64
@@ -63,7 +64,7 @@ type StoreOp struct {
 // StoreOps returns the reads and writes of each key, in the order of their invocations.
 func StoreOps(h *history.History) [][]StoreOp {
 	keys := make([][]StoreOp, len(h.Keys))
-	tokens, at := map[int64]int64{}, map[int64]int{}
+	tokens, at := map[int64]history.Token{}, map[int64]int{}
 	absent := map[int64]bool{}
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -113,7 +114,8 @@ func (o *StoreOp) complete(e *history.Event) bool {
 
 // registerState is the register at one instant.
 type registerState struct {
-	version, fence, holder int64
+	version, holder int64
+	fence           history.Token
 }
 
 // Linearizable reports whether the ops of one key are those of the register, from

@@ -30,7 +30,7 @@ type generator struct {
 type client struct {
 	process int32
 	op      op
-	token   int64 // of its last grant
+	token   history.Token // of its last grant
 }
 
 // op is one that was invoked.
@@ -143,7 +143,7 @@ func (g *generator) begin(k *key) {
 func (g *generator) granted(k *key, c int32) int64 {
 	e := g.completion(k, c, history.OK)
 	k.token += 2
-	e.Token = k.token
+	e.Token = history.TokenOf(k.token)
 	if k.bad && k.defect == SmallToken {
 		e.Token -= 3
 		g.plant(k, e.Op)

@@ -36,7 +36,7 @@ func TestUnion(t *testing.T) {
 
 // TestTokenOfNought: a grant whose token is 0 is named by it, one without a token by its acquire.
 func TestTokenOfNought(t *testing.T) {
-	nought, none := &history.Grant{Op: &history.Op{ID: 1, ZeroToken: true}}, &history.Grant{Op: &history.Op{ID: 2}}
+	nought, none := &history.Grant{Op: &history.Op{ID: 1, Token: history.TokenOf(0)}}, &history.Grant{Op: &history.Op{ID: 2}}
 	p := &painter{tokens: map[int64]int64{1: tokenCell(nought), 2: tokenCell(none)}}
 	if a, b := p.grant(1), p.grant(2); a != "#0" || b != "grant 2" || a != reports.NameOf(nought) || b != reports.NameOf(none) {
 		t.Errorf("%q and %q", a, b)

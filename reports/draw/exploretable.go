@@ -90,10 +90,10 @@ func writeHow(r *reports.Record, o *history.Op) int64 {
 
 // tokenCell is a grant's token as a page carries it: 0 for none, and noughtToken for 0.
 func tokenCell(g *history.Grant) int64 {
-	if g.HasToken() && g.Token == 0 {
+	if g.Token == history.TokenOf(0) {
 		return noughtToken
 	}
-	return g.Token
+	return g.Token.Number()
 }
 
 // noughtToken is the least number that every reader of JSON keeps exact: -Number.MAX_SAFE_INTEGER.

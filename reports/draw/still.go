@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/phrase"
 	"github.com/lockchaos/lockchaos/reports/story"
@@ -105,9 +106,9 @@ func (p *painter) store() int64 { return int64(len(p.Lanes)) - 1 }
 func (p *painter) grant(id int64) string {
 	token := p.tokens[id]
 	if token == noughtToken {
-		return reports.GrantName(id, 0, true)
+		return reports.GrantName(id, history.TokenOf(0))
 	}
-	return reports.GrantName(id, token, token != 0)
+	return reports.GrantName(id, history.NonzeroToken(token))
 }
 
 func (p *painter) when(us int64) string       { return p.labels.At(us * 1000) }

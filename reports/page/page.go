@@ -162,7 +162,7 @@ func (p *reportPage) tell(s reports.Scenario, r *reports.Record) *story.Story {
 		service = s.History.Header.Service
 	}
 	service = strings.TrimSuffix(service, " ×1")
-	p.HasTokens = len(r.Grants) > 0 && r.Grants[0].HasToken()
+	p.HasTokens = len(r.Grants) > 0 && r.Grants[0].Token.Given()
 	v := reports.MainViolation(s, r)
 	p.told = v
 	p.jumps = draw.Jumpable(s, v)

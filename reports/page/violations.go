@@ -176,8 +176,8 @@ func (p *reportPage) rows(s reports.Scenario, r *reports.Record, x *checker.Prop
 // only if the holds as drawn make as many double-holds as the checker counted.
 func (p *reportPage) sayHolder(r *reports.Record, v *checker.Violation, n int, exact, whole bool) string {
 	text := p.S.Labels().Client(v.A.Client)
-	if v.A.Token != 0 {
-		text += fmt.Sprintf(" (%s)", reports.GrantName(v.A.Grant, v.A.Token, true))
+	if v.A.Token.Given() {
+		text += fmt.Sprintf(" (%s)", reports.GrantName(v.A.Grant, v.A.Token))
 	}
 	if r != nil {
 		if f := faultOf(r, v); f != nil {

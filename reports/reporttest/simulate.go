@@ -156,7 +156,8 @@ func (c Sim) history(ops []*simOp, grants []*simGrant) *history.History {
 	add := func(e history.Event) { events = append(events, e) }
 	add(history.Event{Time: 30 * Ms, Type: history.Mark, Text: history.PhaseRun})
 	for _, o := range ops {
-		e := history.Event{Op: o.id, Grant: o.grant, Kind: o.kind, Client: o.client, Process: o.client, Token: o.token}
+		e := history.Event{Op: o.id, Grant: o.grant, Kind: o.kind, Client: o.client, Process: o.client,
+			Token: history.NonzeroToken(o.token)}
 		in := e
 		in.Type, in.Time = history.Invoke, o.start-Ms/20
 		add(in)
@@ -194,7 +195,7 @@ func (c Sim) history(ops []*simOp, grants []*simGrant) *history.History {
 		if o.kind == history.Read || o.kind == history.Write {
 			seq++
 			events = append(events, history.Event{Time: o.start + Ms/3, Type: history.Ledger, Kind: o.kind, Op: o.id,
-				Grant: o.grant, Client: o.client, Token: o.token,
+				Grant: o.grant, Client: o.client, Token: history.NonzeroToken(o.token),
 				Seq: seq, Version: o.version, Replaced: o.replace, Value: o.value, Refused: o.refused})
 		}
 	}
@@ -279,7 +280,7 @@ func conclude(v *checker.Verdict, p *checker.PropertyResult) {
 }
 
 func (g *simGrant) ref() *checker.GrantRef {
-	return &checker.GrantRef{Grant: g.acquire.id, Client: g.acquire.client, Token: g.acquire.token,
+	return &checker.GrantRef{Grant: g.acquire.id, Client: g.acquire.client, Token: history.NonzeroToken(g.acquire.token),
 		Acquired: g.acquire.end, LastAct: g.release.start,
 		Promise: g.acquire.end + 498*Ms}
 }

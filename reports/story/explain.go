@@ -93,8 +93,8 @@ func when(s reports.Scenario, v *checker.Violation) Prose {
 // grantFact says what is known of a grant.
 func grantFact(s reports.Scenario, g *checker.GrantRef) Prose {
 	said := s.Labels()
-	p := Prose{}.b(said.Client(g.Client)).t(", ").grant(reports.GrantName(g.Grant, g.Token,
-		g.Token != 0)).t(fmt.Sprintf(", granted at %s", said.At(g.Acquired)))
+	p := Prose{}.b(said.Client(g.Client)).t(", ").grant(reports.GrantName(g.Grant, g.Token)).t(
+		fmt.Sprintf(", granted at %s", said.At(g.Acquired)))
 	switch session := s.History != nil && s.History.Header.Claims.Validity == "session"; {
 	case g.Promise > 0:
 		p = p.t(fmt.Sprintf("; its lease ran to %s", said.At(g.Promise)))

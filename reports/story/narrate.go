@@ -62,10 +62,10 @@ func sayAcquire(r *reports.Record, t *Story, m Moment) Moment {
 	o := m.Op
 	key := r.Key(o.Key)
 	p := Prose{}.b(r.Client(o.Client))
-	m.Arrow = &arrow{To: toService, Label: "acquire " + key + " → " + reports.GrantName(o.ID, o.Token, o.HasToken())}
+	m.Arrow = &arrow{To: toService, Label: "acquire " + key + " → " + reports.GrantName(o.ID, o.Token)}
 	switch {
 	case o.Outcome == history.OK:
-		p = p.t(" acquires ").code(key).t(as(o) + ": ").grant(reports.GrantName(o.ID, o.Token, o.HasToken()))
+		p = p.t(" acquires ").code(key).t(as(o) + ": ").grant(reports.GrantName(o.ID, o.Token))
 		p = p.t(goodFor(r, o))
 		if wait := o.End - o.Start; t.B != nil && o == t.B.Op && wait > 20e6 {
 			p = p.t(", after a wait of " + phrase.Span(wait))

@@ -18,7 +18,7 @@ func sayReadWrite(r *reports.Record, t *Story, m Moment, read *history.Op, last 
 func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
 	o := m.Op
 	tok := ""
-	if o.HasToken() {
+	if o.Token.Given() {
 		tok = fmt.Sprintf(" · #%d", o.Token)
 	}
 	sends, writes := " sends its write", fmt.Sprintf(" writes version %s", phrase.Grouped(o.Version))
@@ -33,8 +33,8 @@ func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
 		m.Text, m.Arrow, m.Tone = p.t(" knows by now that its hold is lost, and does not write."), nil, good
 	case o.Refused:
 		p = p.t(sends)
-		if o.HasToken() {
-			p = p.t(" under ").grant(reports.GrantName(o.Grant, o.Token, o.HasToken()))
+		if o.Token.Given() {
+			p = p.t(" under ").grant(reports.GrantName(o.Grant, o.Token))
 		}
 		p = p.t(". ").b("The store refuses it")
 		if g := r.FenceBefore(o); g != nil && g.Token > o.Token {
@@ -46,7 +46,7 @@ func sayWrite(r *reports.Record, t *Story, m Moment, p Prose) Moment {
 		m.Text, m.Tone = p.t(sends+" on condition that nothing has changed. ").b("The store has another version").t(" and does not take it."), good
 		m.Arrow = &arrow{To: ToStore, Label: "write → conflict", Tone: good}
 	case r.Harmful(o) && !o.InTransaction:
-		p = p.t(writes + " under ").grant(reports.GrantName(o.Grant, o.Token, o.HasToken())).t(". ")
+		p = p.t(writes + " under ").grant(reports.GrantName(o.Grant, o.Token)).t(". ")
 		p = p.b("The store takes it")
 		m.Text, m.Tone = sayHarm(r, p, o).t("."), bad
 		m.Arrow = &arrow{To: ToStore, Label: fmt.Sprintf("write v%d%s%s → ok", o.Version, tok, staleWord(r, o)),

@@ -86,7 +86,7 @@ func happened(e *history.Event, keys []string) string {
 			return fmt.Sprintf("refuses the %s with token %d", e.Kind, e.Token)
 		}
 		text := fmt.Sprintf("takes the %s of grant %d, version %d", e.Kind, e.Grant, e.Version)
-		if e.HasToken() {
+		if e.Token.Given() {
 			text += fmt.Sprintf(", token %d", e.Token)
 		}
 		return text
@@ -101,7 +101,7 @@ func asked(e *history.Event, keys []string) string {
 	}
 	if e.Type == history.OK && e.Kind == history.Acquire {
 		text += fmt.Sprintf(" (grant %d", e.Grant)
-		if e.HasToken() {
+		if e.Token.Given() {
 			text += fmt.Sprintf(", token %d", e.Token)
 		}
 		return text + ")"

@@ -11,7 +11,7 @@ type Call struct {
 	// Inv and Ret are the instants (ns) at which it was asked and answered; Ret
 	// is times.Never where no answer is known.
 	Inv, Ret      int64
-	Token         int64 // a Ticket of package words; 0: none
+	Token         history.Token
 	Key, Owner    int32 // numbers of the file's names
 	Line, EndLine int32 // on which it was asked and answered
 	Kind          history.Kind

@@ -64,7 +64,7 @@ type jepsenOp struct {
 	time    int64
 	key     string
 	client  string
-	token   int64
+	token   history.Token
 	bare    string // the value, if it is one word or number
 	truth   *bool  // the value, if it is true or false
 	hasInt  bool   // a number

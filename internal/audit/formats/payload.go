@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
 )
@@ -18,7 +19,7 @@ type payload struct {
 	word    string
 	key     string
 	hasKey  bool
-	token   int64
+	token   history.Token
 	ok      *bool
 	unknown bool
 	err     string

@@ -6,13 +6,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 )
 
 // Event is what one line of an audit log tells: when, who, what, of which lock, with which token.
 type Event struct {
 	times.Stamp
-	Token      int64 // the number that the line gives, as a Ticket; 0: none
+	Token      history.Token
 	Line       int32
 	Key, Owner int32 // numbers of Names
 	Means      Meaning
@@ -84,15 +85,12 @@ func (r *Reader) WholeHolds(timeFormat string) (err error) {
 // DefaultKey is the name of the key where a history has but one lock.
 const DefaultKey = "lock"
 
-// Ticket is a token by the number that the log gives for it. So 0 is none.
-func Ticket(number int64) int64 { return number + 1 }
-
-// Positive is the ticket of a number in a format where 0 is none.
-func Positive(number int64) int64 {
+// Positive is the token with a number in a format where 0 is none.
+func Positive(number int64) history.Token {
 	if number <= 0 || number == math.MaxInt64 {
 		return 0
 	}
-	return Ticket(number)
+	return history.TokenOf(number)
 }
 
 // Understand reads a line, but for its key and client; of an ignored one, only that it is ignored.
@@ -115,7 +113,7 @@ func (r *Reader) Understand(text *[FieldCount]string) (e Event, wrong Field, err
 		if err != nil || number < 0 || number == math.MaxInt64 {
 			return e, FieldToken, errors.New("a fencing token is a whole number, 0 or more")
 		}
-		e.Token = Ticket(number)
+		e.Token = history.TokenOf(number)
 	}
 	if e.Ending = r.words.ending(text[fieldResult]); e.Ending == EndedSomehow {
 		return e, fieldResult, &UnknownResult{Word: text[fieldResult]}

@@ -306,12 +306,12 @@ func (w *Worker) time(text []byte) (int64, bool) {
 }
 
 // quickToken reads a token of digits, or none.
-func quickToken(text []byte) (int64, bool) {
+func quickToken(text []byte) (history.Token, bool) {
 	if len(text) == 0 || len(text) == 1 && text[0] == '-' {
 		return 0, true
 	}
 	n, ok := times.Digits(text)
-	return Ticket(n), ok
+	return history.TokenOf(n), ok
 }
 
 func ascii(text []byte) bool {

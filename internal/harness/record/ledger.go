@@ -77,7 +77,7 @@ func (l *ledger) record(e *store.Entry) error {
 	}
 	l.rec.Record(history.Event{Type: history.Ledger, Kind: kind, Key: key, Seq: e.Seq, Op: e.Op, Grant: e.Grant,
 		Client: e.Client,
-		Token:  e.Token, Refused: e.Refused, Conflict: e.Conflict, Atomic: e.Atomic(), Version: e.Version,
+		Token:  history.NonzeroToken(e.Token), Refused: e.Refused, Conflict: e.Conflict, Atomic: e.Atomic(), Version: e.Version,
 		Replaced: e.Replaced, Value: e.Value, Time: l.rec.Relative(e.At)})
 	return nil
 }

@@ -218,7 +218,7 @@ func (c *Client) Do(ctx context.Context, o Op) (id int64, r Reply, err error) {
 		e.Grant = id
 	}
 	if o.Kind == history.Read || o.Kind == history.Write {
-		e.Token, e.Value = o.Token, o.Value
+		e.Token, e.Value = history.NonzeroToken(o.Token), o.Value
 	}
 	if o.Permits > 1 {
 		e.Permits = uint8(o.Permits) // no lock claims more than history.MaxPerAcquire
@@ -275,7 +275,7 @@ func (c *Client) completion(e history.Event, r Reply) history.Event {
 		e.Ended = c.Recorder.Relative(c.Ended(r.Session))
 	}
 	if r.Token != 0 {
-		e.Token = r.Token
+		e.Token = history.TokenOf(r.Token)
 	}
 	if r.ValidFor != nil {
 		// A library may call a grant good for ever, or measure from a zero time.

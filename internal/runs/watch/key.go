@@ -3,6 +3,7 @@ package watch
 import (
 	"time"
 
+	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit"
 )
 
@@ -49,7 +50,7 @@ func (k *key) forgot(e *entry) bool {
 	if !e.Acts || e.Ends && e.Token == 0 {
 		return false // a release under no grant changes nothing
 	}
-	highest := int64(0)
+	highest := history.Token(0)
 	for i := range k.entries {
 		o := &k.entries[i]
 		if o.Client == e.Client && o.Holds {
