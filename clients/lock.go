@@ -69,9 +69,9 @@ type Watcher interface {
 
 // Leaser is implemented by locks whose service decides how long a lease is, whatever was asked for.
 type Leaser interface {
-	// GrantedTTL returns the TTL (ns) that the service granted to the present
-	// session, 0 while there is none.
-	GrantedTTL() int64
+	// GrantedTTL returns the TTL that the service granted to the present session, 0 while there is
+	// none.
+	GrantedTTL() time.Duration
 }
 
 // Guarder is implemented by locks that the store itself can look at when it
@@ -104,8 +104,8 @@ type Declaration struct {
 	Claims Claims `json:"claims"`
 	// Sessions: it tells Config.Opened of its sessions.
 	Sessions bool `json:"sessions,omitempty"`
-	// Lease is its TTL (ns) where it can't be set, whatever Config.TTL is; 0: it can be set.
-	Lease int64 `json:"lease,omitempty"`
+	// Lease is its TTL where it can't be set, whatever Config.TTL is; 0: it can be set.
+	Lease time.Duration `json:"lease,omitempty"`
 }
 
 // Grant is one successful acquire. Stamps are monotime.Now readings, 0 when the lock does not know.
@@ -160,10 +160,10 @@ type Config struct {
 	// Account is whom a lock may log in as that insists on a user and a
 	// password; nil: none is known. The others log in without.
 	Account *Account
-	// TTL is the lease or session time, in ns.
-	TTL int64
-	// Every is the period of a job, in ns; 0: it is none. Only a Kind with Claims.Job looks at it.
-	Every int64
+	// TTL is the lease or session time.
+	TTL time.Duration
+	// Every is the period of a job; 0: it is none. Only a Kind with Claims.Job looks at it.
+	Every time.Duration
 	// Client is the client's number, for values a human can read in the service.
 	Client int
 	// Identity is what a lock may make the client's name of.

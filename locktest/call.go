@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
 )
@@ -69,7 +68,7 @@ func become(call, test string) (err error) {
 
 // client opens one for a run.
 func (o Open) client(_ context.Context, c clients.Config) (clients.Lock, error) {
-	l, err := o(Nodes{Addrs: c.Nodes, Account: c.Account, TTL: time.Duration(c.TTL), Client: c.Client, Seed: c.Seed,
+	l, err := o(Nodes{Addrs: c.Nodes, Account: c.Account, TTL: c.TTL, Client: c.Client, Seed: c.Seed,
 		Config: c})
 	if err == nil && l == nil {
 		err = errors.New("the test's function returned neither a lock nor an error")

@@ -14,13 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// leaseTTL is the TTL where the service has no usual one.
-const leaseTTL = 500 * time.Millisecond
-
-func (s Scenario) ttl() time.Duration {
-	k, _ := backends.Lookup(s.Service)
-	return cmp.Or(s.TTL, k.TTL, leaseTTL)
-}
+func (s Scenario) ttl() time.Duration { return cmp.Or(s.TTL, backends.UsualTTL(s.Service)) }
 
 // lock is the lock of that name, with the scenario's claims, completed.
 func (s Scenario) lock(name string) runs.GoTest {

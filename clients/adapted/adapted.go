@@ -157,7 +157,7 @@ func (s *server) hello(ctx context.Context, r adapter.Request) (a reply, err err
 		return a, err
 	}
 	s.lock, err = s.Open(ctx, clients.Config{Nodes: nodes, Account: (*clients.Account)(r.Account),
-		TTL: r.TTLMS * int64(time.Millisecond), Client: number, Seed: uint64(r.Seed),
+		TTL: time.Duration(r.TTLMS) * time.Millisecond, Client: number, Seed: uint64(r.Seed),
 		Adapter: &clients.Adapter{Service: r.Service, Shared: r.Dir}})
 	if err != nil {
 		return a, err
@@ -176,7 +176,7 @@ func (s *server) hello(ctx context.Context, r adapter.Request) (a reply, err err
 		s.says.Token = "none"
 	}
 	a.Token, a.declaration = s.says.Token, &declaration{s.says, ms(time.Duration(c.LostGrace)),
-		ms(time.Duration(c.Abandons)), ms(time.Duration(says.Lease))}
+		ms(time.Duration(c.Abandons)), ms(says.Lease)}
 	if l, ok := s.lock.(clients.Watcher); ok && l.Lost() != nil {
 		go s.watch(l.Lost())
 	}

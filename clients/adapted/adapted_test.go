@@ -137,7 +137,7 @@ func TestServed(t *testing.T) {
 	if a := c.opened.Account; a == nil || *a != (clients.Account{User: "u", Password: "p", Database: "0"}) {
 		t.Errorf("opened with the account %+v", a)
 	}
-	if o := c.opened; o.Nodes[0] != "10.88.0.2:6379" || o.TTL != int64(500*time.Millisecond) || o.Client != 3 || o.Seed != 7 {
+	if o := c.opened; o.Nodes[0] != "10.88.0.2:6379" || o.TTL != 500*time.Millisecond || o.Client != 3 || o.Seed != 7 {
 		t.Errorf("opened with %+v", o)
 	}
 	got := c.ask(adapter.Request{Op: adapter.OpAcquire, Key: "k0"})
@@ -190,7 +190,7 @@ func TestUnclaimed(t *testing.T) {
 
 // TestFixedLease: a lease that can't be set is declared, so that every fault goes by it.
 func TestFixedLease(t *testing.T) {
-	c := serve(t, plain{&able{}}, clients.Declaration{Name: "mine", Lease: int64(1700 * time.Millisecond)})
+	c := serve(t, plain{&able{}}, clients.Declaration{Name: "mine", Lease: 1700 * time.Millisecond})
 	if says := c.hello(); says.Lease != 1700*time.Millisecond {
 		t.Errorf("%+v", says)
 	}

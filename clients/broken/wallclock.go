@@ -29,7 +29,7 @@ var WallClock = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		return &wallClock{Lock: l, ttl: time.Duration(c.TTL), ends: map[any]time.Time{}}, nil
+		return &wallClock{Lock: l, ttl: c.TTL, ends: map[any]time.Time{}}, nil
 	},
 }
 

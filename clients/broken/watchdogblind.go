@@ -35,7 +35,7 @@ var WatchdogBlind = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		b := &blind{Lock: l, client: goredis.NewClient(options), ttl: time.Duration(c.TTL),
+		b := &blind{Lock: l, client: goredis.NewClient(options), ttl: c.TTL,
 			gate: c.Renewals, holds: map[any]*renewal{}}
 		b.life, b.end = context.WithCancel(context.Background())
 		return b, nil

@@ -167,7 +167,7 @@ func (s *suite) openClosable() (l clients.Lock, closeOnce func()) {
 // openAs opens the client of a number.
 func (s *suite) openAs(n int) (l clients.Lock, closeOnce func()) {
 	s.Helper()
-	l, err := s.kind.Open(s.patience(), clients.Config{Nodes: s.Nodes, TTL: int64(s.TTL), Client: n,
+	l, err := s.kind.Open(s.patience(), clients.Config{Nodes: s.Nodes, TTL: s.TTL, Client: n,
 		Identity: clients.IdentityOf(n, 0), Seed: uint64(n)})
 	if err != nil {
 		s.Fatalf("open: %v", err)

@@ -27,7 +27,7 @@ type command struct {
 	Kind  string
 	Key   string
 	Nodes []string
-	TTL   int64
+	TTL   time.Duration
 
 	Client int
 }
@@ -140,7 +140,7 @@ func (s *suite) startHolder(key string) *holder {
 
 func (s *suite) startHolderAs(client int, key string) *holder {
 	s.Helper()
-	text, err := json.Marshal(command{s.kind.Name, key, s.Nodes, int64(s.TTL), client})
+	text, err := json.Marshal(command{s.kind.Name, key, s.Nodes, s.TTL, client})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -139,7 +139,7 @@ type lock struct {
 }
 
 func open(c clients.Config) (*lock, error) {
-	nodes, ttl := strings.Join(c.Nodes, ","), time.Duration(c.TTL)
+	nodes, ttl := strings.Join(c.Nodes, ","), c.TTL
 	if len(c.Nodes) == 0 {
 		return nil, errors.New("a lock on Consul needs the addresses of its servers; none were configured")
 	}

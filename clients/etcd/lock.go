@@ -69,7 +69,7 @@ func open(c clients.Config) (*lock, error) {
 	}
 	if c.TTL <= 0 {
 		return nil, fmt.Errorf("etcd at %s: a TTL of %v; configure one second or more", strings.Join(c.Nodes, ","),
-			time.Duration(c.TTL))
+			c.TTL)
 	}
 	config, err := etcdurl.Config(c.Nodes)
 	if err != nil {
@@ -81,8 +81,7 @@ func open(c clients.Config) (*lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(c.Nodes, ","), err)
 	}
-	second := int64(time.Second)
-	return &lock{client: client, seconds: (c.TTL + second - 1) / second, lost: make(chan clients.Loss, 16),
+	return &lock{client: client, seconds: int64((c.TTL + time.Second - 1) / time.Second), lost: make(chan clients.Loss, 16),
 		opened:   c.Open,
 		sessions: map[*session]bool{}}, nil
 }
@@ -257,9 +256,9 @@ func (l *lock) Held(ctx context.Context, g clients.Grant) error {
 func (l *lock) Lost() <-chan clients.Loss { return l.lost }
 
 // GrantedTTL returns the TTL of the present session.
-func (l *lock) GrantedTTL() int64 {
+func (l *lock) GrantedTTL() time.Duration {
 	if s := l.current(); s != nil {
-		return int64(s.ttl)
+		return s.ttl
 	}
 	return 0
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func TestConfig(t *testing.T) {
-	for _, c := range []clients.Config{{}, {Nodes: []string{"127.0.0.1:1"}}, {TTL: int64(time.Second)}} {
+	for _, c := range []clients.Config{{}, {Nodes: []string{"127.0.0.1:1"}}, {TTL: time.Second}} {
 		if l, err := etcd.Lease.Open(t.Context(), c); err == nil {
 			l.Close(t.Context())
 			t.Errorf("%+v was accepted", c)
@@ -35,7 +35,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	closed.Close()
 	for _, addr := range []string{silent.Addr().String(), closed.Addr().String()} {
-		l, err := etcd.Lease.Open(t.Context(), clients.Config{Nodes: []string{addr}, TTL: int64(time.Second)})
+		l, err := etcd.Lease.Open(t.Context(), clients.Config{Nodes: []string{addr}, TTL: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

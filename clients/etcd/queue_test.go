@@ -51,7 +51,7 @@ const etcdTTL = 5 * time.Second
 
 func (b etcdBench) open() clients.Lock {
 	b.Helper()
-	l, err := etcd.Lease.Open(backendstest.Limit(b), clients.Config{Nodes: b.service.Addrs(), TTL: int64(etcdTTL)})
+	l, err := etcd.Lease.Open(backendstest.Limit(b), clients.Config{Nodes: b.service.Addrs(), TTL: etcdTTL})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestEtcdToken(t *testing.T) {
 	if next.Token != waiting[1] || next.Token <= g.Token || next.Enqueued <= next.Attempt {
 		t.Errorf("token %d after %d, the queue had %v; attempt %d, enqueued %d", next.Token, g.Token, waiting, next.Attempt, next.Enqueued)
 	}
-	if ttl := second.(clients.Leaser).GrantedTTL(); ttl != int64(etcdTTL) {
+	if ttl := second.(clients.Leaser).GrantedTTL(); ttl != etcdTTL {
 		t.Errorf("granted TTL %v", time.Duration(ttl))
 	}
 }

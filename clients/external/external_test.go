@@ -33,7 +33,7 @@ func open(t *testing.T, command string) (clients.Lock, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), decided.Limit)
 	t.Cleanup(cancel)
-	l, err := Open(ctx, clients.Config{TTL: int64(time.Second), Client: 3, Seed: 1 << 63, Nodes: []string{"10.0.0.1:1"},
+	l, err := Open(ctx, clients.Config{TTL: time.Second, Client: 3, Seed: 1 << 63, Nodes: []string{"10.0.0.1:1"},
 		Account: &clients.Account{User: "u", Password: "p", Database: "0"}, Adapter: &clients.Adapter{Command: command, Service: "redis"}})
 	if err == nil {
 		t.Cleanup(func() {
@@ -203,7 +203,7 @@ func TestDeclares(t *testing.T) {
 	if d.Name != "sh 1" || c.Validity != "session" || c.Token != "version" ||
 		!slices.Equal(c.Confirms, []string{"held"}) || c.LostGrace != int64(20*time.Millisecond) || c.Notices != "alone" ||
 		c.Tolerates != "minority" || c.Abandons != int64(30*time.Millisecond) || !c.Fair || c.Permits != 3 ||
-		!c.NoExpiry || d.Lease != int64(15*time.Second) {
+		!c.NoExpiry || d.Lease != 15*time.Second {
 		t.Errorf("%+v", d)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // openJob opens an instance that a script is.
 func openJob(t *testing.T, script string) (clients.Lock, error) {
 	t.Helper()
-	l, err := Open(t.Context(), clients.Config{Client: 3, TTL: int64(time.Second), Every: int64(200 * time.Millisecond),
+	l, err := Open(t.Context(), clients.Config{Client: 3, TTL: time.Second, Every: 200 * time.Millisecond,
 		Adapter: &clients.Adapter{Command: shell(t, script)}})
 	if err == nil {
 		t.Cleanup(func() { _ = l.Close(context.Background()) })

@@ -112,8 +112,8 @@ func (l *lock) hello(ctx context.Context, c clients.Config) error {
 	const largest = 1<<53 - 1                                       // that a double holds exactly
 	name := fmt.Sprintf("c%d", cmp.Or(c.Identity.Number, c.Client)) // twins have that of the first
 	greeting := &adapter.Greeting{Protocol: adapter.Version, Service: c.Adapter.Service,
-		Account: (*adapter.Account)(c.Account), TTLMS: c.TTL / int64(time.Millisecond),
-		EveryMS: c.Every / int64(time.Millisecond), Client: name, Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}
+		Account: (*adapter.Account)(c.Account), TTLMS: c.TTL.Milliseconds(),
+		EveryMS: c.Every.Milliseconds(), Client: name, Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}
 	if c.Every != 0 {
 		greeting.Kind = adapter.KindJob
 	}
@@ -146,7 +146,7 @@ func (l *lock) limit(ctx context.Context) int64 {
 // Declares returns what the adapter said of itself.
 func (l *lock) Declares() clients.Declaration {
 	return clients.Declaration{Name: l.says.Name, Claims: Claims(l.says), Sessions: l.says.Sessions,
-		Lease: int64(l.says.Lease)}
+		Lease: l.says.Lease}
 }
 
 // Claims is what an adapter claims by its declaration.

@@ -68,7 +68,7 @@ func open(c clients.Config) (*objects, error) {
 		return nil, fmt.Errorf("a lock on a Kubernetes API server was given %d addresses; configure exactly one",
 			len(c.Nodes))
 	}
-	o := &objects{addr: c.Nodes[0], ttl: time.Duration(c.TTL)}
+	o := &objects{addr: c.Nodes[0], ttl: c.TTL}
 	if o.ttl < time.Second || o.ttl%time.Second != 0 {
 		return nil, fmt.Errorf("%v: a TTL of %v; a Lease says its duration in whole seconds, configure one or more", o,
 			o.ttl)

@@ -57,7 +57,7 @@ func newServer(ctx context.Context, c clients.Config, tables ...string) (*server
 		return nil, fmt.Errorf("a MariaDB lock needs the address of one server; %d were configured: %q", len(c.Nodes),
 			c.Nodes)
 	}
-	ttl := time.Duration(c.TTL)
+	ttl := c.TTL
 	if ttl < waitSlice {
 		return nil, fmt.Errorf("MariaDB at %s: a TTL of %v; configure %v or more", c.Nodes[0], ttl, waitSlice)
 	}

@@ -78,7 +78,7 @@ func open(c clients.Config, broken flaw) (*items, error) {
 	if len(c.Nodes) != 1 {
 		return nil, fmt.Errorf("a lock on one memcached was given %d addresses; configure exactly one", len(c.Nodes))
 	}
-	ttl := time.Duration(c.TTL)
+	ttl := c.TTL
 	if ttl < time.Second {
 		return nil, fmt.Errorf("memcached at %s: a TTL of %v; memcached counts in whole seconds, configure at least one", c.Nodes[0], ttl)
 	}

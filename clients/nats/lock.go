@@ -65,7 +65,7 @@ type bucket struct {
 const reconnectWait = 50 * time.Millisecond
 
 func open(ctx context.Context, c clients.Config, forever bool) (*bucket, error) {
-	nodes, ttl := strings.Join(c.Nodes, ","), time.Duration(c.TTL)
+	nodes, ttl := strings.Join(c.Nodes, ","), c.TTL
 	if len(c.Nodes) == 0 {
 		return nil, errors.New("a lock on NATS needs the addresses of its servers; none were configured")
 	}

@@ -46,7 +46,7 @@ func newPool(c clients.Config, tables string) (*pool, error) {
 		return nil, fmt.Errorf("a PostgreSQL lock needs the address of one server; %d were configured: %q",
 			len(c.Nodes), c.Nodes)
 	}
-	ttl := time.Duration(c.TTL)
+	ttl := c.TTL
 	if ttl < waitSlice {
 		return nil, fmt.Errorf("PostgreSQL at %s: a TTL of %v; configure %v or more", c.Nodes[0], ttl, waitSlice)
 	}

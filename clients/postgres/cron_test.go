@@ -20,8 +20,8 @@ func TestCronHandsOver(t *testing.T) {
 	s := backendstest.Start(t, "postgres")
 	ctx := backendstest.Limit(t)
 	open := func(client int) clients.Lock {
-		l, err := postgres.Cron.Open(ctx, clients.Config{Nodes: s.Addrs(), TTL: int64(ttl), Client: client,
-			Every: int64(50 * time.Millisecond)})
+		l, err := postgres.Cron.Open(ctx, clients.Config{Nodes: s.Addrs(), TTL: ttl, Client: client,
+			Every: 50 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,8 +19,8 @@ var kinds = []clients.Kind{postgres.Advisory, postgres.AdvisoryXact, postgres.Ro
 
 func TestConfig(t *testing.T) {
 	for _, kind := range kinds {
-		for _, c := range []clients.Config{{TTL: int64(time.Second)}, {Nodes: []string{"127.0.0.1:1"}},
-			{Nodes: []string{"127.0.0.1:1", "127.0.0.1:2"}, TTL: int64(time.Second)}} {
+		for _, c := range []clients.Config{{TTL: time.Second}, {Nodes: []string{"127.0.0.1:1"}},
+			{Nodes: []string{"127.0.0.1:1", "127.0.0.1:2"}, TTL: time.Second}} {
 			if l, err := kind.Open(t.Context(), c); err == nil || l != nil {
 				t.Errorf("%s: %+v was accepted: %v", kind.Name, c, err)
 			}
@@ -43,7 +43,7 @@ func TestUnreachable(t *testing.T) {
 	closed.Close()
 	for _, kind := range kinds {
 		for _, addr := range []string{silent.Addr().String(), closed.Addr().String()} {
-			l, err := kind.Open(t.Context(), clients.Config{Nodes: []string{addr}, TTL: int64(time.Second), Seed: 1})
+			l, err := kind.Open(t.Context(), clients.Config{Nodes: []string{addr}, TTL: time.Second, Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

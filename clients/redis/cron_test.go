@@ -21,8 +21,8 @@ func TestCronSharesTicksOut(t *testing.T) {
 	by := map[int64]int{}
 	var all sync.WaitGroup
 	for n := range 3 {
-		l, err := redis.Cron.Open(ctx, clients.Config{Nodes: s.Addrs(), TTL: int64(time.Second), Client: n + 1,
-			Every: int64(20 * time.Millisecond)})
+		l, err := redis.Cron.Open(ctx, clients.Config{Nodes: s.Addrs(), TTL: time.Second, Client: n + 1,
+			Every: 20 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

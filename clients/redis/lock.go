@@ -72,7 +72,7 @@ func open(c clients.Config, how Algorithm) (*lock, error) {
 
 // unconnected makes a lock that has no client yet.
 func unconnected(c clients.Config, how Algorithm) (*lock, error) {
-	ttl, addr := time.Duration(c.TTL), strings.Join(c.Nodes, ",")
+	ttl, addr := c.TTL, strings.Join(c.Nodes, ",")
 	if ttl < time.Millisecond {
 		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", addr, ttl)
 	}

@@ -117,7 +117,7 @@ func (s *server) resume(t testing.TB) {
 
 func open(t testing.TB, kind clients.Kind, addr string) clients.Lock {
 	t.Helper()
-	l, err := kind.Open(t.Context(), clients.Config{Nodes: []string{addr}, TTL: int64(ttl), Client: 1, Seed: 1})
+	l, err := kind.Open(t.Context(), clients.Config{Nodes: []string{addr}, TTL: ttl, Client: 1, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for _, c := range []clients.Config{{}, {Nodes: []string{"a:1", "b:1"}, TTL: int64(ttl)}, {Nodes: []string{"a:1"}, TTL: 1000}} {
+	for _, c := range []clients.Config{{}, {Nodes: []string{"a:1", "b:1"}, TTL: ttl}, {Nodes: []string{"a:1"}, TTL: 1000}} {
 		if l, err := redis.Setnx.Open(t.Context(), c); err == nil {
 			l.Close(t.Context())
 			t.Errorf("%+v was accepted", c)

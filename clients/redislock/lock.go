@@ -38,7 +38,7 @@ const longestAnswer = 3 * time.Second
 
 // open makes the client. It connects with the first call.
 func open(_ context.Context, c clients.Config) (clients.Lock, error) {
-	ttl := time.Duration(c.TTL)
+	ttl := c.TTL
 	if len(c.Nodes) != 1 {
 		return nil, fmt.Errorf("redislock uses one redis server and was given %d addresses; configure exactly one",
 			len(c.Nodes))

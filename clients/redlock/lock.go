@@ -63,7 +63,7 @@ const minTTL = 20 * time.Millisecond
 
 // Open makes the clients. They connect with the first call.
 func Open(c clients.Config, rules Rules) (clients.Lock, error) {
-	ttl := time.Duration(c.TTL)
+	ttl := c.TTL
 	if len(c.Nodes) < 3 {
 		return nil, fmt.Errorf("redlock was given %d servers (%s); a majority that outlives a server needs three or more", len(c.Nodes), strings.Join(c.Nodes, ","))
 	}

@@ -161,7 +161,7 @@ func redlockTaken(t *testing.T) {
 
 func TestRedlockConfig(t *testing.T) {
 	for _, nodes := range []int{0, 1, 2, 3} {
-		c := clients.Config{TTL: int64(time.Second)}
+		c := clients.Config{TTL: time.Second}
 		for n := range nodes {
 			c.Nodes = append(c.Nodes, fmt.Sprintf("h:%d", n+1))
 		}
@@ -171,7 +171,7 @@ func TestRedlockConfig(t *testing.T) {
 		}
 		if err == nil {
 			l.Close(t.Context())
-			c.TTL = int64(time.Millisecond)
+			c.TTL = time.Millisecond
 			if _, err := redlock.Redlock.Open(t.Context(), c); err == nil {
 				t.Errorf("a TTL of 1 ms was accepted")
 			}

@@ -46,7 +46,7 @@ const longestAnswer = 3 * time.Second
 
 // open makes the clients. They connect with the first call.
 func open(_ context.Context, c clients.Config) (clients.Lock, error) {
-	ttl, addrs := time.Duration(c.TTL), strings.Join(c.Nodes, ",")
+	ttl, addrs := c.TTL, strings.Join(c.Nodes, ",")
 	if len(c.Nodes) < 3 {
 		return nil, fmt.Errorf("redsync was given %d servers (%s); a majority that outlives a server needs three or more", len(c.Nodes), addrs)
 	}

@@ -78,7 +78,7 @@ func open(c clients.Config) (*objects, error) {
 	if err != nil {
 		return nil, fmt.Errorf("object store: %w", err)
 	}
-	return &objects{store: store, ttl: time.Duration(c.TTL)}, nil
+	return &objects{store: store, ttl: c.TTL}, nil
 }
 
 func (o *objects) String() string { return "object store at " + o.store.At }

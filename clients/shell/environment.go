@@ -45,7 +45,7 @@ const (
 
 // fixed are the variables that are the same for all commands of a client.
 func fixed(c clients.Config) []string {
-	ttl := time.Duration(c.TTL)
+	ttl := c.TTL
 	at := &adapter.Greeting{Account: (*adapter.Account)(c.Account)}
 	if err := at.Locate(c.Nodes); err != nil {
 		at.Nodes = c.Nodes // the command says what it makes of them

@@ -162,7 +162,7 @@ func TestAdapterKilled(t *testing.T) {
 	for _, line := range []string{flocked.Acquire, `flock "$LOCKCHAOS_DIR/$LOCKCHAOS_KEY" sh -c 'echo mine; sleep 1000; true'`} {
 		dir := t.TempDir()
 		t.Setenv(servedVar, `echo $PPID >"$LOCKCHAOS_DIR/adapter"; `+line)
-		l, err := external.Open(soon(t), clients.Config{Client: 1, TTL: int64(time.Second),
+		l, err := external.Open(soon(t), clients.Config{Client: 1, TTL: time.Second,
 			Adapter: &clients.Adapter{Command: os.Args[0], Service: "none", Shared: dir}})
 		if err != nil {
 			t.Fatal(err)

@@ -53,7 +53,7 @@ type grant struct{ value, output string }
 
 // Declares returns what the lock promises.
 func (l *lock) Declares() clients.Declaration {
-	return clients.Declaration{Name: l.says.Name, Claims: external.Claims(l.says), Lease: int64(l.says.Lease)}
+	return clients.Declaration{Name: l.says.Name, Claims: external.Claims(l.says), Lease: l.says.Lease}
 }
 
 // Lost returns the channel of lost-events: a command that holds has ended by itself.

@@ -42,7 +42,7 @@ func open(t *testing.T, c Commands, dir string) clients.Lock {
 		t.Fatal(err)
 	}
 	l, err := made.Open(t.Context(), clients.Config{
-		Nodes: []string{"10.0.0.1:1", "10.0.0.2:2"}, TTL: int64(1500 * time.Millisecond), Client: 3,
+		Nodes: []string{"10.0.0.1:1", "10.0.0.2:2"}, TTL: 1500 * time.Millisecond, Client: 3,
 		Account: &clients.Account{User: "me", Password: "pass", Database: "db"}, Adapter: &clients.Adapter{Service: "redis", Shared: dir}})
 	if err != nil {
 		t.Fatal(err)

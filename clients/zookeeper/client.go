@@ -45,7 +45,7 @@ func newClient(ctx context.Context, c clients.Config, keeps bool) (*client, erro
 	if len(c.Nodes) == 0 {
 		return nil, errors.New("a ZooKeeper lock needs the address of at least one member; none was configured")
 	}
-	if ttl := time.Duration(c.TTL); ttl < minTTL {
+	if ttl := c.TTL; ttl < minTTL {
 		return nil, fmt.Errorf("ZooKeeper at %s: a session timeout (TTL) of %v; configure %v or more",
 			strings.Join(c.Nodes, ","), ttl, minTTL)
 	}
@@ -53,7 +53,7 @@ func newClient(ctx context.Context, c clients.Config, keeps bool) (*client, erro
 	if err != nil {
 		return nil, fmt.Errorf("ZooKeeper: %w", err)
 	}
-	made := &client{servers: servers, ttl: time.Duration(c.TTL), keeps: keeps, lost: make(chan clients.Loss, 16),
+	made := &client{servers: servers, ttl: c.TTL, keeps: keeps, lost: make(chan clients.Loss, 16),
 		opened: c.Open,
 		closed: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(ctx, openPatience)
@@ -67,9 +67,9 @@ func newClient(ctx context.Context, c clients.Config, keeps bool) (*client, erro
 func (c *client) Lost() <-chan clients.Loss { return c.lost }
 
 // GrantedTTL returns the timeout of the present session.
-func (c *client) GrantedTTL() int64 {
+func (c *client) GrantedTTL() time.Duration {
 	if s := c.current(); s != nil {
-		return s.wire.granted.Load()
+		return time.Duration(s.wire.granted.Load())
 	}
 	return 0
 }

@@ -215,7 +215,7 @@ func zooOrder(b zooBench) {
 	if err != nil || stat.Czxid != g.Token {
 		b.Errorf("token %d, czxid %d, %v", g.Token, stat.Czxid, err)
 	}
-	if ttl := time.Duration(holder.(clients.Leaser).GrantedTTL()); ttl != backendstest.Lasting {
+	if ttl := holder.(clients.Leaser).GrantedTTL(); ttl != backendstest.Lasting {
 		b.Errorf("granted TTL %v", ttl)
 	}
 	type granted struct {
@@ -257,7 +257,7 @@ func zooOrphan(b zooBench) {
 	var armed atomic.Bool
 	addr := zooProxy(b.T, b.service.Addrs()[0], &armed)
 	l, err := zookeeper.Recipe.Open(backendstest.Limit(b), clients.Config{Nodes: []string{addr},
-		TTL: int64(backendstest.Lasting), Client: 1})
+		TTL: backendstest.Lasting, Client: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func zooSilence(b zooBench) {
 // another member takes the session over in time.
 func zooMove(b zooBench) {
 	s := backendstest.Start(b.T, "zookeeper")
-	l, err := zookeeper.Recipe.Open(backendstest.Limit(b), clients.Config{Nodes: s.Addrs(), TTL: int64(backendstest.Lasting), Client: 1})
+	l, err := zookeeper.Recipe.Open(backendstest.Limit(b), clients.Config{Nodes: s.Addrs(), TTL: backendstest.Lasting, Client: 1})
 	if err != nil {
 		b.Fatal(err)
 	}

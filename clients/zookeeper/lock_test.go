@@ -16,8 +16,8 @@ var kinds = []clients.Kind{zookeeper.Recipe, zookeeper.Gozk, zookeeper.SessionBl
 
 func TestConfig(t *testing.T) {
 	for _, kind := range kinds {
-		for _, c := range []clients.Config{{TTL: int64(time.Second)}, {Nodes: []string{"127.0.0.1:1"}},
-			{Nodes: []string{"127.0.0.1:1"}, TTL: int64(time.Millisecond)}} {
+		for _, c := range []clients.Config{{TTL: time.Second}, {Nodes: []string{"127.0.0.1:1"}},
+			{Nodes: []string{"127.0.0.1:1"}, TTL: time.Millisecond}} {
 			if l, err := kind.Open(t.Context(), c); err == nil || l != nil {
 				t.Errorf("%s: %+v was accepted: %v", kind.Name, c, err)
 			}
@@ -40,7 +40,7 @@ func TestUnreachable(t *testing.T) {
 	closed.Close()
 	for _, kind := range kinds {
 		for _, addr := range []string{silent.Addr().String(), closed.Addr().String()} {
-			l, err := kind.Open(t.Context(), clients.Config{Nodes: []string{addr}, TTL: int64(time.Second)})
+			l, err := kind.Open(t.Context(), clients.Config{Nodes: []string{addr}, TTL: time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -132,6 +132,12 @@ func Lookup(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
+// UsualTTL returns the TTL of a lock on a service of which nothing else is known; "": on none.
+func UsualTTL(service string) time.Duration {
+	k, _ := Lookup(service)
+	return max(k.TTL, 500*time.Millisecond)
+}
+
 // SlackOf is how much longer than this TTL a session may live that the service does not hear.
 func (k Kind) SlackOf(ttl time.Duration) time.Duration {
 	if k.Doubles {

@@ -85,8 +85,8 @@ func (r *run) open(ctx context.Context, w *workerProcess) error {
 	}
 	a, err := w.Ask(ctx, wire.Command{ID: w.IDs.NextOp(), Op: "open", Timeout: int64(limit), Open: &wire.Opening{
 		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(),
-		Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: int64(s.TTL),
-		Every: int64(s.Workload.Every), Client: w.Number,
+		Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: s.TTL.Std(),
+		Every: s.Workload.Every.Std(), Client: w.Number,
 		Seed: r.cfg.Plan.StreamSeed(w.Stream()), Decline: s.Workload.Guard != workload.GuardNone, Stall: r.StallBound(),
 		Isolation: s.Workload.Isolation, Twins: s.Twins, Lent: r.cfg.Keys != ""}})
 	if err != nil {

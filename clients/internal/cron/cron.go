@@ -62,7 +62,7 @@ type Instance struct {
 
 // New returns an instance of the job that the configuration describes.
 func New(c clients.Config, at Claimer, r Rules) (*Instance, error) {
-	i := &Instance{at: at, rules: r, every: time.Duration(c.Every), ttl: time.Duration(c.TTL), end: make(chan struct{})}
+	i := &Instance{at: at, rules: r, every: c.Every, ttl: c.TTL, end: make(chan struct{})}
 	if i.every < time.Millisecond || i.every%time.Millisecond != 0 {
 		return nil, fmt.Errorf("%v: the period of the job is %v; give a whole number of ms (workload.every)", at, i.every)
 	}

@@ -49,7 +49,7 @@ const every = 20 * time.Millisecond
 
 func instance(t *testing.T, at Claimer, client int, r Rules) *Instance {
 	t.Helper()
-	i, err := New(clients.Config{Client: client, Every: int64(every), TTL: int64(50 * time.Millisecond)}, at, r)
+	i, err := New(clients.Config{Client: client, Every: every, TTL: 50 * time.Millisecond}, at, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestTells(t *testing.T) {
 // TestPeriod: without a period there are no ticks.
 func TestPeriod(t *testing.T) {
 	for _, wrong := range []time.Duration{0, -every, time.Microsecond, every + 1} {
-		if _, err := New(clients.Config{Every: int64(wrong)}, &table{}, Rules{}); err == nil {
+		if _, err := New(clients.Config{Every: wrong}, &table{}, Rules{}); err == nil {
 			t.Errorf("a period of %v", wrong)
 		}
 	}

@@ -46,7 +46,7 @@ const pause = 10 * time.Millisecond
 // New makes the lock of one client. An acquire waits for the answer to its last
 // request for the grace after its context has ended, so that less is left open.
 func New(m Medium, c clients.Config, grace time.Duration) clients.Lock {
-	return &lock{medium: m, ttl: time.Duration(c.TTL), grace: grace, client: c.Client,
+	return &lock{medium: m, ttl: c.TTL, grace: grace, client: c.Client,
 		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}
 }
 

@@ -44,7 +44,7 @@ type Register interface {
 // The holder wrote before anybody saw it, so its lease, from the start of its
 // request on, is over by then, if nobody's clock runs too fast or too slow.
 func Watched(r Register, c clients.Config) Medium {
-	return &watched{Register: r, ttl: time.Duration(c.TTL), seen: map[string]sighting{}}
+	return &watched{Register: r, ttl: c.TTL, seen: map[string]sighting{}}
 }
 
 // WatchedKind completes a kind of lock whose leases are those of a register: its claims, and how it
@@ -59,7 +59,7 @@ func WatchedKind[R Register](k clients.Kind, open func(clients.Config) (R, error
 		if err != nil {
 			return nil, err
 		}
-		return New(medium(r, c), c, Grace(time.Duration(c.TTL))), nil
+		return New(medium(r, c), c, Grace(c.TTL)), nil
 	}
 	return k
 }

@@ -15,7 +15,7 @@ import (
 // Open opens a lock on a service until the end of the test.
 func Open(t *testing.T, kind clients.Kind, s *backends.Service, ttl time.Duration, client int) clients.Lock {
 	t.Helper()
-	l, err := kind.Open(Limit(t), clients.Config{Nodes: s.Addrs(), TTL: int64(ttl), Client: client,
+	l, err := kind.Open(Limit(t), clients.Config{Nodes: s.Addrs(), TTL: ttl, Client: client,
 		Identity: clients.IdentityOf(client, 0), Seed: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ type ownSession struct {
 func openTelling(t *testing.T, kind clients.Kind, s *backends.Service, client int) *ownSession {
 	t.Helper()
 	own := &ownSession{}
-	l, err := kind.Open(Limit(t), clients.Config{Nodes: s.Addrs(), TTL: int64(KeptTTL), Client: client,
+	l, err := kind.Open(Limit(t), clients.Config{Nodes: s.Addrs(), TTL: KeptTTL, Client: client,
 		Identity: clients.IdentityOf(client, 0), Seed: 1,
 		Opened: func(told clients.Session) {
 			own.mu.Lock()

@@ -38,7 +38,7 @@ func (r *Record) suits(d *clients.Declaration) error {
 	if s := r.plan.Scenario; s.Workload.Readers > 0 && !d.Claims.ReadWrite {
 		return fmt.Errorf("%s does not declare read_write, and the workload has readers: run it with a reader-writer lock, or without workload.readers", d.Name)
 	}
-	if ttl, lease := r.plan.Scenario.TTL.Std(), time.Duration(d.Lease); lease != 0 && lease != ttl {
+	if ttl, lease := r.plan.Scenario.TTL.Std(), d.Lease; lease != 0 && lease != ttl {
 		return fmt.Errorf("%s has a lease of %v that can't be set (lease_ms in its hello), and the scenario has a ttl of %v: write ttl: %v", d.Name, lease, ttl, lease)
 	}
 	own := r.lock

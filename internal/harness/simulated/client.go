@@ -92,7 +92,7 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 		Open: &wire.Opening{Lock: s.cfg.Lock.Name,
 			Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: possible.ClocksOfClients(sc.Faults)},
 			Nodes:   addrs,
-			Store:   storeHost, TTL: int64(sc.TTL), Client: c.Number,
+			Store:   storeHost, TTL: sc.TTL.Std(), Client: c.Number,
 			Seed: streams(s.cfg.Plan).StreamSeed(c.Stream()), Decline: sc.Workload.Guard != workload.GuardNone}})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
 	"pgregory.net/rapid"
@@ -22,7 +23,7 @@ func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 			Keys: rapid.SampledFrom([][]string{nil, {"k0", "a \"key\" <b>"}}).Draw(t, "keys"), Grant: n("grant"),
 			Timeout: n("timeout"), Value: n("value")}
 		if b("open") {
-			c.Open = &Opening{Lock: rapid.String().Draw(t, "lock"), Nodes: []string{"10.88.0.2:6379"}, TTL: n("ttl"),
+			c.Open = &Opening{Lock: rapid.String().Draw(t, "lock"), Nodes: []string{"10.88.0.2:6379"}, TTL: time.Duration(n("ttl")),
 				Seed: rapid.Uint64().Draw(t, "seed")}
 			if b("adapter") {
 				c.Open.Adapter = &clients.Adapter{Command: rapid.String().Draw(t, "command"), Service: "redis",
@@ -50,7 +51,7 @@ func TestCodecAgreesWithEncodingJSON(t *testing.T) {
 			r.Declares = &clients.Declaration{Name: rapid.String().Draw(t, "name"),
 				Claims: clients.Claims{Token: "fencing", LostGrace: n("grace"),
 					Notices: rapid.String().Draw(t, "notices"), Tolerates: rapid.String().Draw(t, "tolerates"),
-					Abandons: n("abandons"), Fair: b("fair")}, Lease: n("lease")}
+					Abandons: n("abandons"), Fair: b("fair")}, Lease: time.Duration(n("lease"))}
 		}
 		r.Broken = b("broken")
 		line = r.AppendLine(nil)

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"time"
+
 	"github.com/lockchaos/lockchaos/clients"
 )
 
@@ -44,10 +46,10 @@ type Opening struct {
 	// one; nil: none is known.
 	Account *clients.Account `json:"account,omitempty"`
 	Store   string           `json:"store"`
-	TTL     int64            `json:"ttl"`
+	TTL     time.Duration    `json:"ttl"`
 	// Every is the period of a job; 0: it is none.
-	Every  int64 `json:"every,omitempty"`
-	Client int32 `json:"client"`
+	Every  time.Duration `json:"every,omitempty"`
+	Client int32         `json:"client"`
 	// Twins: the first so many clients have one identity.
 	Twins int    `json:"twins,omitempty"`
 	Seed  uint64 `json:"seed"`

@@ -9,7 +9,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
@@ -105,7 +104,7 @@ func (w *Worker) otherLease() error {
 	if !ok || !w.open.Lent {
 		return nil
 	}
-	granted, ttl := time.Duration(leaser.GrantedTTL()), time.Duration(w.open.TTL)
+	granted, ttl := leaser.GrantedTTL(), w.open.TTL
 	if granted <= ttl+ttl/4 {
 		return nil
 	}

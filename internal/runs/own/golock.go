@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
@@ -34,7 +33,7 @@ func (p Program) meetSimulated(ctx context.Context, taken func(name string) bool
 	}
 	defer programs.Close()
 	if l.Says, err = simulated.Introduced(ctx, program, external.Kind(a.Service),
-		cmp.Or(l.TTL.Std(), time.Second)); err != nil {
+		cmp.Or(l.TTL.Std(), trialTTL(a.Service))); err != nil {
 		return nil, err
 	}
 	return l, p.met(l, taken)

@@ -59,12 +59,6 @@ type Lock struct {
 	eachCall bool
 }
 
-// UsualTTL is the TTL with which a lock on the service is tried; 0: the scenario's own.
-func UsualTTL(service string) scenarios.Duration {
-	k, _ := backends.Lookup(service)
-	return scenarios.Duration(k.TTL)
-}
-
 // Meet starts the program once, where the run is to be. taken reports whether a built-in lock has a
 // name.
 func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name string) bool) (*Lock, error) {
@@ -109,8 +103,9 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 
 // unmet is the lock before it has said anything. It notes that the user has named the program.
 func (p Program) unmet(a scenarios.Adapter) *Lock {
+	service, _ := backends.Lookup(a.Service)
 	l := &Lock{Adapter: a, eachCall: p.Shell.Given() && !p.Shell.Holds(),
-		TTL: max(cmp.Or(scenarios.Duration(p.TTL), UsualTTL(a.Service)), scenarios.Duration(p.Least))}
+		TTL: scenarios.Duration(max(cmp.Or(p.TTL, service.TTL), p.Least))}
 	runs.Remember(runs.Starts([]scenarios.Plan{{Scenario: scenarios.Scenario{Adapter: l.Adapter}}}, nil))
 	return l
 }
@@ -142,12 +137,10 @@ func (l *Lock) Kind() clients.Kind {
 	return k
 }
 
-// ExamTTL is the lease of a lock of which nothing else is known.
-const ExamTTL = scenarios.Duration(500 * time.Millisecond)
-
 // Examinee is the lock as the table of attacks sees it.
 func (l *Lock) Examinee() scenarios.Examinee {
-	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter, TTL: cmp.Or(l.TTL, ExamTTL),
+	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter,
+		TTL:   cmp.Or(l.TTL, scenarios.Duration(backends.UsualTTL(l.Adapter.Service))),
 		Store: scenarios.Store{Kind: "unfenced"}}
 	e := possible.Examinee(l.Kind(), base)
 	e.Fixed = l.Says.Lease != 0

@@ -117,7 +117,7 @@ func Inside(ctx context.Context, trial string, out io.Writer) (err error) {
 	}
 	bench := &conformance.Bench{Network: network, Service: t.Service, Nodes: s.Addrs(),
 		Account: (*adapter.Account)(s.Account()), Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL,
-		Usual: max(time.Second, UsualTTL(t.Service).Std())}
+		Usual: trialTTL(t.Service)}
 	for _, n := range s.Nodes {
 		bench.Hosts = append(bench.Hosts, n.Host)
 	}
@@ -187,3 +187,6 @@ func (t Trial) introduced(ctx context.Context) (says adapter.Declaration, err er
 		redact.Text(i.Says.Name)
 	return i.Says, nil
 }
+
+// trialTTL is the TTL with which a lock on the service is tried. Nothing hurries a trial.
+func trialTTL(service string) time.Duration { return max(time.Second, backends.UsualTTL(service)) }

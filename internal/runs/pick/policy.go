@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/policy"
 	"github.com/lockchaos/lockchaos/internal/runs"
@@ -128,7 +129,7 @@ func Examinee(tool *runs.Tool, name string, ttl scenarios.Duration) (scenarios.E
 	case ttl > 0:
 		base.TTL = ttl
 	case !ok:
-		base.TTL = max(own.UsualTTL(k.Service), own.ExamTTL)
+		base.TTL = scenarios.Duration(backends.UsualTTL(k.Service))
 	}
 	base.Lock = k.Name
 	base.Store = scenarios.Store{Kind: "unfenced"}
