@@ -21,8 +21,8 @@ var handover = Property{
 	ofJobs: true,
 	blame:  Defect,
 	exempt: func(h *history.Header) string {
-		if why := notJob(h); why != "" || h.Claims.Handover > 0 {
-			return why
+		if h.Claims.Handover > 0 {
+			return ""
 		}
 		return "This scheduler does not declare how soon another instance goes on after a death."
 	},

@@ -43,7 +43,7 @@ func (r *rules) namesComeBack() bool {
 // what ended was the predecessor's.
 func (r *rules) grantedKind(a, b *grant) string {
 	switch {
-	case !r.twins(a.client, b.client) && !a.doubled && !a.inherited:
+	case !a.doubled && !a.inherited:
 		return KindGrantedWhileValid
 	case r.Claims.Identity == identityNone || r.Claims.Identity == "":
 		return KindConfiguredIdentity

@@ -24,7 +24,7 @@ var overlapping = Property{
 		if h.Claims.Overlap {
 			return "This scheduler declares that executions may overlap."
 		}
-		return notJob(h)
+		return ""
 	},
 	unmet: noExecutions,
 	stalled: func(n int) string {
