@@ -58,7 +58,8 @@ func (s *Sweep) judgeHandovers(p *Property) {
 	for _, d := range s.jobs.deaths {
 		bound := s.rules.Claims.Handover + s.rules.Every
 		after := since(d.at, s.jobs.byKey[d.of.key])
-		if n := slices.IndexFunc(after, func(x *execution) bool { return x.client != d.of.client }); n >= 0 && after[n].begun <= d.at+bound {
+		n := slices.IndexFunc(after, func(x *execution) bool { return x.client != d.of.client })
+		if n >= 0 && after[n].begun <= d.at+bound {
 			s.jobs.handovers++
 			continue
 		}

@@ -117,9 +117,11 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// TestCauseOfGrantedInPromise: whatever a lock took its client for, the later grant should not have been made.
+// TestCauseOfGrantedInPromise: whatever a lock took its client for, the later grant should not have
+// been made.
 func TestCauseOfGrantedInPromise(t *testing.T) {
-	for kind, want := range map[string]int64{KindGrantedWhileValid: 2, KindSameIdentity: 2, KindConfiguredIdentity: 2, KindLeaseOverrun: 1} {
+	for kind, want := range map[string]int64{KindGrantedWhileValid: 2, KindSameIdentity: 2, KindConfiguredIdentity: 2,
+		KindLeaseOverrun: 1} {
 		v := Violation{Property: MutualExclusion, Kind: kind, A: &GrantRef{Grant: 1}, B: &GrantRef{Grant: 2}}
 		if got := v.Cause(); got != want {
 			t.Errorf("%s: grant %d brought it about, want %d", kind, got, want)
