@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,21 +11,22 @@ import (
 )
 
 // examCases are small histories of locks that were examined as a stranger's, on which the judge
-// was once wrong, with all violations that are right: the property and its kind, if it has one.
+// was once wrong, with all violations that are right: the property, its kind if it has one, and
+// whose affair it is. An assumed order is said with it.
 var examCases = map[string][]string{
-	"reset-grace.a-soon":               {"mutual-exclusion lease-overrun"},
-	"reset-grace.b-late":               {"mutual-exclusion lease-overrun"},
-	"reset-grace.c-late-after-another": {"mutual-exclusion lease-overrun"},
-	"reset-grace.d-late-no-grace":      {"mutual-exclusion granted-while-valid"},
+	"reset-grace.a-soon":               {"mutual-exclusion lease-overrun inherent"},
+	"reset-grace.b-late":               {"mutual-exclusion lease-overrun inherent"},
+	"reset-grace.c-late-after-another": {"mutual-exclusion lease-overrun inherent"},
+	"reset-grace.d-late-no-grace":      {"mutual-exclusion granted-while-valid defect"},
 
-	"late-release-blamed.with-a-late-release": {"mutual-exclusion granted-while-valid"},
-	"late-release-blamed.without":             {"mutual-exclusion granted-while-valid"},
+	"late-release-blamed.with-a-late-release": {"mutual-exclusion granted-while-valid defect"},
+	"late-release-blamed.without":             {"mutual-exclusion granted-while-valid defect"},
 
-	"unstamped-overrun.asks-after":  {"mutual-exclusion lease-overrun"},
-	"unstamped-overrun.asks-before": {"mutual-exclusion lease-overrun"},
+	"unstamped-overrun.asks-after":  {"mutual-exclusion lease-overrun inherent"},
+	"unstamped-overrun.asks-before": {"mutual-exclusion lease-overrun inherent assumed"},
 
 	// The stuck key is the witness's alone: the grants before are left out. See package witness.
-	"never-told.waited-before": {"mutual-exclusion late-notice", "lost-update", "stuck-lock asleep"},
+	"never-told.waited-before": {"mutual-exclusion late-notice defect", "lost-update harm", "stuck-lock asleep defect"},
 }
 
 func TestExamCases(t *testing.T) {
@@ -48,7 +48,12 @@ func TestExamCases(t *testing.T) {
 			var got []string
 			for _, r := range Judge(h, Options{}).Properties {
 				for _, v := range r.Violations {
-					got = append(got, strings.TrimSpace(fmt.Sprint(r.Name, " ", v.Kind)))
+					words := []string{r.Name, v.Kind, map[Blame]string{Defect: "defect", Unclear: "unclear", Inherent: "inherent",
+						Harm: "harm"}[v.Blame()]}
+					if v.Assumed {
+						words = append(words, "assumed")
+					}
+					got = append(got, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "))
 					t.Log(v.Text)
 				}
 			}

@@ -9,7 +9,8 @@ import (
 
 // Handover names the property handover: after the death of an instance that executed a job,
 // another instance executes a tick within the claimed time and a period. It is judged where
-// another instance waited all that time, and no fault but the death disturbed anybody.
+// another instance waited all that time, and no fault but the death disturbed anybody. A client
+// that comes back and executes the job before that leaves the death open.
 const Handover = "handover"
 
 // handover reads, beside rules and findings: book.
@@ -20,8 +21,8 @@ var handover = Property{
 	ofJobs: true,
 	blame:  Defect,
 	exempt: func(h *history.Header) string {
-		if why := notJob(h); why != "" || h.Claims.Handover > 0 {
-			return why
+		if h.Claims.Handover > 0 {
+			return ""
 		}
 		return "This scheduler does not declare how soon another instance goes on after a death."
 	},
@@ -56,20 +57,20 @@ func (s *Sweep) judgeHandovers(p *Property) {
 	}
 	for _, d := range s.jobs.deaths {
 		bound := s.rules.Claims.Handover + s.rules.Every
-		next := nextAfter(d, s.jobs.byKey[d.of.key])
-		if next != nil && next.begun <= d.at+bound {
+		after := since(d.at, s.jobs.byKey[d.of.key])
+		n := slices.IndexFunc(after, func(x *execution) bool { return x.client != d.of.client })
+		if n >= 0 && after[n].begun <= d.at+bound {
 			s.jobs.handovers++
 			continue
 		}
 		until := int64(forever)
-		if next != nil {
-			until = next.from
+		if len(after) > 0 {
+			until = after[0].from
 		}
 		w := s.jobs.waiter(d, bound, until, waiting[d.of.key])
 		if w == nil {
 			continue
 		}
-		s.jobs.handovers++
 		j := judgement{violated: true}
 		s.findings.record(p, s.book.keyOf(d.of.grant), j, j, func(j judgement) *Violation {
 			v := s.tellExecutions(p, j, d.of, d.of, d.at+bound)
@@ -81,20 +82,15 @@ func (s *Sweep) judgeHandovers(p *Property) {
 	}
 }
 
-// nextAfter is the first execution by another instance that began after a death.
-func nextAfter(d death, executions []*execution) *execution {
-	n, _ := slices.BinarySearchFunc(executions, d.at, func(x *execution, at int64) int {
+// since are the executions that began after an instant.
+func since(at int64, executions []*execution) []*execution {
+	n, _ := slices.BinarySearchFunc(executions, at, func(x *execution, at int64) int {
 		if x.begun <= at {
 			return -1
 		}
 		return 1
 	})
-	for _, x := range executions[n:] {
-		if x.client != d.of.client {
-			return x
-		}
-	}
-	return nil
+	return executions[n:]
 }
 
 // waiter is an instance that waited in vain from a death on, until at the latest, for longer than

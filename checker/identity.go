@@ -26,7 +26,7 @@ func (s *Sweep) recognised(k *keyState, g *grant) {
 			return true
 		})
 	}
-	if last := k.lastGrant; s.rules.namesComeBack() && last != nil && last.client == g.client && last.process != g.process && last.closed &&
+	if last := k.lastGrant; s.rules.namesComeBack() && last != nil && last.client == g.client && last.process != g.process &&
 		!last.released && last.releasing == 0 && !slices.Contains(k.unsure, last.client) && last.timed() &&
 		g.end < last.promise {
 		g.inherited = true
@@ -43,7 +43,7 @@ func (r *rules) namesComeBack() bool {
 // what ended was the predecessor's.
 func (r *rules) grantedKind(a, b *grant) string {
 	switch {
-	case !r.twins(a.client, b.client) && !a.doubled && !a.inherited:
+	case !a.doubled && !a.inherited:
 		return KindGrantedWhileValid
 	case r.Claims.Identity == identityNone || r.Claims.Identity == "":
 		return KindConfiguredIdentity

@@ -60,7 +60,71 @@ func TestIdentity(t *testing.T) {
 		{"reborn, inside its old lease", MutualExclusion, with("process", 0), reborn, Violated, 1, KindSameIdentity,
 			"as what its predecessor of the same name left"},
 		{"reborn, after its old lease", MutualExclusion, with("process", 0), waited, Pass, 0, "", ""},
+		{"reborn, after its old lease, and another inside its own", MutualExclusion, with("process", 0),
+			strings.NewReplacer("A read    [520,521] proc=11", "B acquire [600,601]\n B read [602,603]\n A read [620,621] proc=11\n B release [630,631]").
+				Replace(waited), Violated, 1, KindGrantedWhileValid, ""},
+		{"reborn, when its predecessor's release was under way", MutualExclusion, with("process", 0),
+			strings.Replace(reborn, "kill A [50,51]", "A release [40,] \n kill A [50,51]", 1), Violated, 1, KindGrantedWhileValid, ""},
+		{"reborn, when its predecessor's release had an unknown fate", MutualExclusion, with("process", 0),
+			strings.Replace(reborn, "kill A [50,51]", "A release [40,41] info start=40\n kill A [50,51]", 1), Violated, 1,
+			KindGrantedWhileValid, ""},
+		{"reborn, and its session has no end", MutualExclusion, session(with("process", 0)),
+			strings.Replace(reborn, "kill A [50,51]", "", 1), Violated, 3, KindGrantedWhileValid, ""},
+		{"reborn, and each process has a name of its own", MutualExclusion, with("unique", 0), reborn, Violated, 1, KindGrantedWhileValid, ""},
+		{"reborn, as its old lease ends", MutualExclusion, with("process", 0), strings.Replace(reborn, "[100,101]", "[100,498]", 1),
+			Violated, 1, KindGrantedWhileValid, ""},
+		{"others that were granted it one after the other", MutualExclusion, with("process", 0), `
+			A acquire [0,1]
+			A read    [2,3]
+			B acquire [100,101]
+			B read    [102,103]
+			A release [104,105]
+			C acquire [110,111]
+			C read    [112,113]
+			B read    [120,121]
+			C release [130,131]` + probeText, Violated, 2, KindGrantedWhileValid, ""},
+		{"reborn, and nobody noted the end of its predecessor", MutualExclusion, with("process", 0),
+			strings.NewReplacer("kill A [50,51]", "", "A exit [51] proc=1", "").Replace(reborn), Violated, 1, KindSameIdentity, ""},
+		{"the same process, which asked anew", MutualExclusion, with("process", 0),
+			strings.NewReplacer("kill A [50,51]", "", "A exit [51] proc=1", "", "proc=11", "").Replace(reborn), Violated, 1,
+			KindGrantedWhileValid, ""},
+		{"a twin that is let in as the lease ends", MutualExclusion, with("unique", 2),
+			"A acquire [0,1] attempt=0\nA read [2,3]\nB acquire [499,500] attempt=500\nB read [502,503]\nC acquire [510,511]\nC read [512,513]\nB read [520,521]" +
+				"\nC release [530,531]" + probeText, Violated, 1, KindGrantedWhileValid, ""},
+		{"a twin, beside a third client that outlived its lease", MutualExclusion, with("unique", 2),
+			"C acquire [-600,-599]\npause C [-590,190]\nA acquire [0,1]\nA read [2,3]\nB acquire [100,101]\nB read [102,103]\nA read [110,111]" +
+				"\nB release [120,121]\nD acquire [130,131]\nD read [132,133]\nA read [140,141]\nC read [200,201]" + probeText, Violated, 5,
+			KindLeaseOverrun, ""},
 		{"reborn, when its predecessor had released", MutualExclusion, with("process", 0), released, Violated, 1,
 			KindGrantedWhileValid, ""},
 	})
+}
+
+// TestTwins: twins are the first clients, so many as the header says.
+func TestTwins(t *testing.T) {
+	for _, c := range []struct {
+		of   int
+		a, b int32
+		want bool
+	}{
+		{2, 1, 2, true}, {2, 2, 1, true}, {2, 1, 1, false}, {2, 1, 3, false}, {2, 3, 1, false}, {2, 3, 4, false}, {3, 3, 1, true},
+		{2, 0, 1, false}, {2, 1, 0, false}, {0, 1, 2, false}, {1 << 40, 1, 2, true},
+	} {
+		r := rules{Header: history.Header{Twins: c.of}}
+		if got := r.twins(c.a, c.b); got != c.want {
+			t.Errorf("%d twins, clients %d and %d: %v", c.of, c.a, c.b, got)
+		}
+	}
+}
+
+// TestCauseOfGrantedInPromise: whatever a lock took its client for, the later grant should not have
+// been made.
+func TestCauseOfGrantedInPromise(t *testing.T) {
+	for kind, want := range map[string]int64{KindGrantedWhileValid: 2, KindSameIdentity: 2, KindConfiguredIdentity: 2,
+		KindLeaseOverrun: 1} {
+		v := Violation{Property: MutualExclusion, Kind: kind, A: &GrantRef{Grant: 1}, B: &GrantRef{Grant: 2}}
+		if got := v.Cause(); got != want {
+			t.Errorf("%s: grant %d brought it about, want %d", kind, got, want)
+		}
+	}
 }

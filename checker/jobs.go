@@ -58,14 +58,6 @@ type death struct {
 	at int64
 }
 
-// notJob says that a history is not one of a job; empty when it is.
-func notJob(h *history.Header) string {
-	if h.Claims.Job == "" {
-		return "It is about executions of a job, and this is a lock."
-	}
-	return ""
-}
-
 // noExecutions says that nothing was executed; empty when something was.
 func noExecutions(s *Sweep) string {
 	return noneOf(int64(len(s.jobs.executions)), "No tick was executed.")
@@ -141,7 +133,7 @@ func (js *jobs) lost(g *grant, t int64) {
 
 // died notes the end of an instance, and whether it executed the job.
 func (js *jobs) died(client int32, t int64) {
-	for i := len(js.executions) - 1; js.on && i >= 0; i-- {
+	for i := len(js.executions) - 1; i >= 0; i-- {
 		if x := js.executions[i]; x.client == client {
 			if x.done == 0 && x.gone == 0 {
 				x.gone = t

@@ -24,8 +24,8 @@ var missedTick = Property{
 	ofJobs: true,
 	blame:  Defect,
 	exempt: func(h *history.Header) string {
-		if why := notJob(h); why != "" || h.Claims.Misfire != "" {
-			return why
+		if h.Claims.Misfire != "" {
+			return ""
 		}
 		return "This scheduler does not declare what becomes of a tick that can't be executed in time."
 	},
@@ -61,9 +61,7 @@ func (s *Sweep) judgeMisses(p *Property) {
 	for _, key := range js.keys {
 		executed[key] = map[history.Token]bool{}
 		for _, x := range js.byKey[key] {
-			if x.token.Given() {
-				executed[key][x.token] = true
-			}
+			executed[key][x.token] = true // none where it is not told: no tick has that one
 		}
 		going[key] = newLasting(js.byKey[key], js.occupied)
 	}
@@ -102,7 +100,6 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions lasting[*exe
 	if js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until) {
 		return
 	}
-	js.ticks++
 	j := judgement{violated: true}
 	k := s.book.keys[w.key]
 	s.findings.record(p, k, j, j, func(judgement) *Violation {

@@ -20,8 +20,7 @@ var oncePerTick = Property{
 	blame:  Defect,
 	kindBlame: map[string]Blame{KindTwiceWhileOwned: Defect, KindReplayed: Defect, KindTwiceThoughOnce: Defect,
 		KindTwiceAfterLoss: Inherent},
-	exempt: notJob,
-	unmet:  noExecutions,
+	unmet: noExecutions,
 	short: func(s *Sweep) string {
 		for _, x := range s.jobs.executions {
 			if !x.token.Given() {

@@ -24,7 +24,7 @@ var overlapping = Property{
 		if h.Claims.Overlap {
 			return "This scheduler declares that executions may overlap."
 		}
-		return notJob(h)
+		return ""
 	},
 	unmet: noExecutions,
 	stalled: func(n int) string {
@@ -76,7 +76,7 @@ func (s *Sweep) judgeBeside(p *Property, a, b *execution) {
 		j.severity = Corrupting
 	}
 	s.findings.record(p, s.book.keyOf(b.grant), j, j, func(j judgement) *Violation {
-		v := s.tellExecutions(p, j, a, b, max(a.last, b.begun))
+		v := s.tellExecutions(p, j, a, b, a.last)
 		v.From, v.To = b.begun, a.last
 		v.Text = fmt.Sprintf("two executions of %s ran at a time: client %d still acted at %s, and client %d had begun at %s.",
 			v.Key, a.client, seconds(a.last), b.client, seconds(b.begun))

@@ -21,8 +21,8 @@ var stopDeadline = Property{
 	blame:     Defect,
 	kindBlame: map[string]Blame{KindRanOn: Defect, KindWokeLate: Inherent},
 	exempt: func(h *history.Header) string {
-		if why := notJob(h); why != "" || h.Claims.Stops > 0 {
-			return why
+		if h.Claims.Stops > 0 {
+			return ""
 		}
 		return "This scheduler does not declare when its application stops after a loss."
 	},

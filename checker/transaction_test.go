@@ -42,7 +42,37 @@ func TestTransactions(t *testing.T) {
 		A commit  [11.5,701] start=699
 		B commit  [709,711]
 		B release [712,713]` + probeText
+	answered := strings.Replace(late, "B read    [22,23]", "B read    [22,70]", 1)
+	answered = strings.NewReplacer("B write   [24,61]   @70", "B write   [71,101]  @100", "B release [62,63]", "B release [110,111]",
+		"B commit  [69,71]", "B commit  [99,101]").Replace(answered)
+	const three = `
+		A acquire [0,1]     tok=1
+		A write   [10,11]   @60
+		A release [12,13]
+		B acquire [20,21]   tok=2
+		B write   [24,71]   @70
+		B release [26,27]
+		C acquire [30,31]   tok=3
+		C read    [32,33]
+		A commit  [59,61]
+		B commit  [69,71]
+		C release [80,81]` + probeText
+	const again = `
+		A acquire [0,1]     tok=1
+		A write   [4,5]
+		A write   [6,7]     BROKE
+		A release [8,9]
+		A acquire [10,11]   tok=2
+		A write   [14,15]   @17
+		A commit  [16,18]
+		A release [20,21]` + probeText
+	broke := func(how string) string { return strings.Replace(again, "BROKE", how, 1) }
 	run(t, []propertyCase{
+		{"a transaction that broke, and the next one", LostUpdate, lock, broke("fail"), Pass, 0, "", ""},
+		{"one that the store's fence refused, and the next one", LostUpdate, fenced, broke("refused @6.5"), Pass, 0, "", ""},
+		{"one that met a conflict, and the next one", LostUpdate, lock, broke("conflict @6.5"), Pass, 0, "", ""},
+		{"release first, and the read is answered after the commit", StaleRead, lock, answered, Violated, 1, KindReleasedBeforeCommit, ""},
+		{"two that release first", StaleRead, lock, three, Violated, 2, KindReleasedBeforeCommit, ""},
 		{"commit first", LostUpdate, lock, right, Pass, 0, "", ""},
 		{"commit first, and read", StaleRead, lock, right, Pass, 0, "", ""},
 		{"release first", LostUpdate, lock, late, Violated, 1, KindReleasedBeforeCommit,

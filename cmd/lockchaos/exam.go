@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/internal/runs/pick"
 	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 	"github.com/lockchaos/lockchaos/internal/runs/screen"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -22,12 +23,13 @@ import (
 func examCommand() *cobra.Command {
 	f := newRunFlags()
 	cmd := &cobra.Command{
-		Use:   "exam [LOCK]",
+		Use:   "exam [LOCK…]",
 		Short: "Attack a lock in every way that its claims invite",
 		Long: `Attacks one lock: one that comes with lockchaos, or with --lock-cmd a program of your own in any
 language, or with --acquire a lock that is made of shell commands (docs/shell.md). Each attack aims
 one fault at one step of one kind of application. Which attacks make sense follows from the lock's
-claims and abilities, and from its service. Every time is stretched to its lease.
+claims and abilities, and from its service. Every time is stretched to its lease. Several locks of
+lockchaos are examined one after the other, each in a run of its own; the status is the gravest.
 
 --dry-run --format json lists the attacks, one object a line. A test framework makes a test of each.
 
@@ -45,14 +47,12 @@ cause, 3 the harness failed.`,
 		Example: `  lockchaos exam redlock
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis
   lockchaos exam --service redis --acquire 'sh lock.sh acquire' --release 'sh lock.sh release'
-  lockchaos exam etcd-lease --short
+  lockchaos exam etcd-lease zookeeper --short
   lockchaos exam zookeeper --attack stop-wait,cut-off-wait
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis --budget 20m`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.Names = args
 			f.settle(cmd.Flags())
-			return f.shown(cmd, f.exam)
+			return f.examEach(cmd, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -71,6 +71,35 @@ cause, 3 the harness failed.`,
 	flags.BoolVar(&f.Unmasked, "no-mend", false, "do not make attacks again that fell, on an application that avoids the first defect")
 	f.outputFlags.add(flags)
 	return cmd
+}
+
+// examEach examines the locks one after the other. It looks at all names before the first exam. Its
+// error carries the gravest status, and all that went wrong.
+func (f *runFlags) examEach(cmd *cobra.Command, names []string) error {
+	if len(names) < 2 {
+		f.Names = names
+		return f.shown(cmd, f.exam)
+	}
+	for _, name := range names {
+		if _, err := pick.Examinee(f.Tool, name, 0); err != nil {
+			return exit.Misuse(err)
+		}
+	}
+	code, wrong := exit.OK, error(nil)
+	for _, name := range names {
+		one := *f // an exam sets flags by what its lock is
+		one.Names = []string{name}
+		err := one.shown(cmd, one.exam)
+		if exit.Of(err) == exit.Usage || cmd.Context().Err() != nil {
+			return err
+		}
+		code = exit.Worse(code, exit.Of(err))
+		if s, carries := errors.AsType[*exit.Status](err); carries {
+			err = s.Err
+		}
+		wrong = errors.Join(wrong, err)
+	}
+	return exit.Ended(code, wrong, false)
 }
 
 // exam examines the lock.
@@ -123,7 +152,7 @@ func (f *runFlags) checkExam() error {
 	case f.Budget > 0 && f.Shard.Total > 0:
 		return exit.Misuse(errors.New("--budget chooses among all attacks, and a shard has some of them: give no --shard beside it"))
 	case (len(f.Names) == 0) != f.Own.Given():
-		return exit.Misuse(errors.New("name one lock (lockchaos list locks), or give --lock-cmd or --acquire, and --service, for one of your own"))
+		return exit.Misuse(errors.New("name a lock (lockchaos list locks), or give --lock-cmd or --acquire, and --service, for one of your own"))
 	case !f.Own.Given() && f.Own.Service != "":
 		return exit.Misuse(errors.New("--service is for the lock of --lock-cmd or --acquire"))
 	case f.Own.Given():
