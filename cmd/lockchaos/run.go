@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/adapter"
-	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/experiments"
 	"github.com/lockchaos/lockchaos/internal/harmless"
@@ -35,13 +34,15 @@ import (
 // runFlags are the settings of `lockchaos run`, and of the commands that share its flags.
 type runFlags struct {
 	pick.Request
-	scale  string
-	dry    bool
-	shards int
-	since  string
-	then   experiments.Then
-	yes    bool
-	taken  bool // a saved run has said where
+	scale     string
+	dry       bool
+	shards    int
+	since     string
+	then      experiments.Then
+	yes       bool
+	jobCmd    string // until it is Own.Command, as leaderCmd
+	leaderCmd string
+	taken     bool // a saved run has said where
 	// of those who wrote no plan themselves; nil: the user's words say what is started
 	consent  func(starts []string) error
 	measured metricsFlag
@@ -230,32 +231,6 @@ func (f *runFlags) checkScale() error {
 	return nil
 }
 
-// addOwn adds the flags of every command that takes a lock of the user's own.
-func (f *runFlags) addOwn(flags *pflag.FlagSet, command, ttl string) {
-	flags.StringVar(&f.Own.Command, "lock-cmd", "", command)
-	flags.StringVar(&f.Own.Go, "lock-go", "",
-		"folder of a Go package that is an adapter: lockchaos compiles it, for --runtime sim too (docs/simulation.md)")
-	addCommands(flags, &f.Own.Shell)
-	flags.StringVar(&f.Own.Service, "service", "",
-		`the service that the lock of --lock-cmd or --acquire uses (lockchaos list services), or "none"`)
-	flags.DurationVar(&f.Own.TTL, "ttl", 0, ttl)
-}
-
-// addCommands adds the flags of a lock that is made of shell commands (docs/shell.md).
-func addCommands(flags *pflag.FlagSet, c *shell.Commands) {
-	flags.StringVar(&c.Acquire, shell.AcquireFlag, "",
-		"a lock of shell commands (docs/shell.md): takes $LOCKCHAOS_KEY; exit status 0 granted, 1 another holds it. "+
-			"Without --release it prints a line when granted, and runs for as long as it holds")
-	flags.StringVar(&c.Release, shell.ReleaseFlag, "",
-		"of --acquire: gives the key back; exit status 0 given back, 1 it was no longer ours")
-	flags.StringVar(&c.Renew, shell.RenewFlag, "",
-		"of --acquire: starts the lease anew; exit status 0 renewed, 1 it was no longer ours")
-	flags.StringVar(&c.Held, shell.HeldFlag, "",
-		"of --acquire: asks whether the key is still ours; exit status 0 it is, 1 it is not")
-	flags.StringVar(&c.Declare, shell.DeclareFlag, "",
-		`of --acquire: what the lock promises, in the words of docs/protocol.md, such as {"name":"flock","no_expiry":true}`)
-}
-
 // checkWhere refuses what makes no sense of these.
 func (f *runFlags) checkWhere() error {
 	if !slices.Contains(runtimes.Names(), f.Runtime) {
@@ -334,66 +309,6 @@ func (f *runFlags) checkInherent() error {
 		return exit.Misuse(errors.New("a saved plan has its expectation in it: give no --inherent beside --plan or --last-failed"))
 	case f.Random():
 		return exit.Misuse(fmt.Errorf("suite %s expects what theory allows each lock under its faults: --inherent is for other suites", pick.Random))
-	}
-	return nil
-}
-
-// withoutPasswords takes the passwords out of the command line of a lock of the
-// user's own, which is saved, and shown, with the plans.
-func (f *runFlags) withoutPasswords() (err error) {
-	if f.Own.Command, err = redact.Command(f.Own.Command); err != nil {
-		return exit.Misuse(fmt.Errorf("--lock-cmd: %w", err))
-	}
-	if err := f.Own.Shell.Change(redact.Command); err != nil {
-		return exit.Misuse(err)
-	}
-	for _, command := range append(f.Own.Shell.Words(), f.Own.Command) {
-		if lacking := redact.Lacking(command); lacking != "" {
-			return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
-		}
-	}
-	return nil
-}
-
-// checkOwn checks the flags about a lock of the user's own.
-func (f *runFlags) checkOwn() error {
-	if err := f.withoutPasswords(); err != nil {
-		return err
-	}
-	if f.Own.Go != "" && f.Own.Service == "" {
-		f.Own.Service = "redis"
-	}
-	program := f.Own.Command != "" || f.Own.Shell.Given()
-	switch {
-	case f.Own.Go != "" && program || f.Own.Command != "" && f.Own.Shell.Given():
-		return exit.Misuse(errors.New("--lock-cmd, --lock-go or --acquire: one lock of your own, not several"))
-	case program && f.Runtime == runtimes.Virtual:
-		return exit.Misuse(errors.New("the simulation compiles the lock: give --lock-go DIR, the folder of its Go package, in the place of --lock-cmd or --acquire"))
-	case !f.Own.Given() && (f.Own.Service != "" || f.Own.TTL != 0):
-		return exit.Misuse(errors.New("--service and --ttl are for the lock of --lock-cmd or --acquire"))
-	case f.Own.Given() && f.Plan != "":
-		return exit.Misuse(errors.New("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
-	case f.Own.Given() && !f.Here() && f.Runtime != runtimes.Auto:
-		return runtimes.OnlyHere("--lock-cmd", f.Runtime)
-	}
-	return errors.Join(checkShell(f.Own.Shell), checkTTL(f.Own.TTL))
-}
-
-// checkShell refuses shell commands that make no lock.
-func checkShell(c shell.Commands) error {
-	if !c.Given() {
-		return nil
-	}
-	if err := c.Check(); err != nil {
-		return exit.Misuse(err)
-	}
-	return nil
-}
-
-// checkTTL refuses a --ttl that makes no sense; 0: none was given.
-func checkTTL(ttl time.Duration) error {
-	if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
-		return exit.Misuse(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", ttl))
 	}
 	return nil
 }
@@ -592,7 +507,7 @@ func (f *runFlags) lockWords() (line []string) {
 	}
 	if f.Own.Command != "" {
 		// without its secrets, by now
-		line = append(line, "--lock-cmd", f.Own.Command, "--service", f.Own.Service)
+		line = append(line, f.commandFlag(), f.Own.Command, "--service", f.Own.Service)
 	}
 	if f.Own.Go != "" {
 		line = append(line, "--lock-go", f.Own.Go, "--service", f.Own.Service)
@@ -602,6 +517,9 @@ func (f *runFlags) lockWords() (line []string) {
 	}
 	if f.Own.TTL > 0 {
 		line = append(line, "--ttl", f.Own.TTL.String())
+	}
+	if f.Own.Every > 0 {
+		line = append(line, "--every", f.Own.Every.String())
 	}
 	return line
 }
