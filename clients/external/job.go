@@ -59,7 +59,8 @@ type execution struct {
 const mostRuns = 1000
 
 func newJob(l *lock, c clients.Config) *job {
-	return &job{lock: l, leads: c.Adapter.Leader, idle: time.Duration(c.TTL) / 2, turn: make(chan struct{}, 1), open: map[string]*announced{}, free: l.times.Now()}
+	return &job{lock: l, leads: c.Adapter.Leader, idle: time.Duration(c.TTL) / 2, turn: make(chan struct{}, 1),
+		open: map[string]*announced{}, free: l.times.Now()}
 }
 
 // tell takes an event. It must not block, so executions beyond mostRuns are dropped: who has begun
