@@ -12,7 +12,7 @@ type Exchange struct {
 	last    int64 // ID of the last request
 	waiting int64 // ID of the request without an answer; 0: none
 	op      string
-	job     bool // the greeting asked for an instance of a job
+	kind    string // of the greeting; "": it asked for a lock
 	events  int
 }
 
@@ -25,7 +25,7 @@ func (x *Exchange) Begin(r *Request) ([]byte, error) {
 	r.ID = x.last
 	x.waiting, x.op, x.events = r.ID, r.Op, 0
 	if r.Greeting != nil {
-		x.job = r.Kind == KindJob
+		x.kind = r.Kind
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -42,7 +42,7 @@ func (x *Exchange) Take(text []byte) (*Reply, *Event, error) {
 		return nil, nil, err
 	}
 	if l.event != nil {
-		if err := l.event.check(x.job); err != nil {
+		if err := l.event.check(x.kind); err != nil {
 			return nil, nil, err
 		}
 		if x.events++; x.events > maxEvents {

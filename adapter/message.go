@@ -17,8 +17,8 @@ const (
 	OpRenew   = "renew"
 	OpRelease = "release"
 	OpClose   = "close"
-	// OpGo says to an instance of a job that the work of a run is over. The instance answers at
-	// once, and tells of the run's end by an event.
+	// OpGo says to an instance of a job that the work of a run is over, and to a candidate that it
+	// is to step down. It answers at once, and tells of the run's end by an event.
 	OpGo = "go"
 	// OpCancel is no request of its own: it has the ID of the acquire that is
 	// to be given up, and no reply.
@@ -28,7 +28,11 @@ const (
 // KindJob is the kind of an adapter that is an instance of a scheduler (Greeting.Kind).
 const KindJob = "job"
 
-// The events that an adapter tells of by itself. Run and done are told by instances of a job.
+// KindLeader is the kind of an adapter that is a candidate for leadership. A run is a term of its.
+const KindLeader = "leader"
+
+// The events that an adapter tells of by itself. Run and done are told by instances of a job, and
+// by candidates for leadership.
 const (
 	EventLost = "lost"
 	EventRun  = "run"  // an execution begins
@@ -100,7 +104,8 @@ type Greeting struct {
 	Account *Account `json:"account,omitempty"`
 	// TTLMS is the lease or session time (ms).
 	TTLMS int64 `json:"ttl_ms"`
-	// Kind is KindJob where an instance of a scheduler is wanted, else "".
+	// Kind is KindJob where an instance of a scheduler is wanted, KindLeader where a candidate for
+	// leadership is, else "".
 	Kind string `json:"kind,omitempty"`
 	// EveryMS is the period of the job (ms); 0: there is none.
 	EveryMS int64  `json:"every_ms,omitempty"`
@@ -165,6 +170,8 @@ type Declaration struct {
 	// Sessions: the lock has a session at its service, and each grant comes with it.
 	Sessions bool `json:"sessions"`
 
+	// Leader: it is a candidate for leadership.
+	Leader bool `json:"leader,omitempty"`
 	// Job is of an instance of a scheduler: "at-most-once" or "at-least-once"; "": it is a lock.
 	Job string `json:"job,omitempty"`
 	// Overlap: two executions may run at a time.
@@ -184,6 +191,22 @@ type Session struct {
 	// Password is what ZooKeeper asks of whoever takes a session up again, and
 	// at Consul the name of the session; none elsewhere.
 	Password []byte
+}
+
+// Mismatch tells, as the rest of a sentence, how the declaration does not answer a greeting of the
+// kind; "" if it does.
+func (d *Declaration) Mismatch(kind string) string {
+	switch {
+	case d.Job != "" && kind != KindJob:
+		return `declared "job" in its hello, and was not greeted as a scheduler: run it with workload job, or --job-cmd`
+	case d.Leader && kind != KindLeader:
+		return `declared "leader" in its hello, and was not greeted as a candidate: run it with kind: leader, or --leader-cmd`
+	case kind == KindJob && d.Job == "":
+		return `was greeted with kind "job", and did not declare "job" in its hello: it is a lock, or says "job":"at-least-once"`
+	case kind == KindLeader && !d.Leader:
+		return `was greeted with kind "leader", and did not declare "leader" in its hello: it is a lock, or says "leader":true`
+	}
+	return ""
 }
 
 // Does reports whether the adapter carries out the op.
@@ -319,7 +342,9 @@ type Event struct {
 	// is due at, in ms since 1970; 0: the scheduler does not know.
 	Run  string
 	Tick int64
-	Key  string
+	// Attempt is when the request was sent that claimed the run (ns, monotime.Now); 0: not told.
+	Attempt int64
+	Key     string
 	// Grant is the ID of the acquire whose grant is lost; 0: the present one.
 	Grant int64
 	Why   string

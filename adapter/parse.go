@@ -111,10 +111,11 @@ func parseEvent(members map[string]json.RawMessage) (*Event, error) {
 	case EventRun:
 		r.text("run", &e.Run)
 		r.number("tick", &e.Tick)
+		r.number("attempt_ns", &e.Attempt)
 	case EventDone:
 		r.text("run", &e.Run)
 	default:
-		return nil, fmt.Errorf("is an event %.40q: there is only lost, and of an instance of a job run and done", e.Kind)
+		return nil, fmt.Errorf("is an event %.40q: there is only lost, and of an instance of a job or a candidate run and done", e.Kind)
 	}
 	if err := r.end(fmt.Sprintf("a %s-event", e.Kind)); err != nil {
 		return nil, err
@@ -122,19 +123,23 @@ func parseEvent(members map[string]json.RawMessage) (*Event, error) {
 	return &e, nil
 }
 
-// check refuses what an instance of a job may tell and a lock may not, and the other way round.
-func (e *Event) check(job bool) error {
+// check refuses what an instance of a job or a candidate may tell and a lock may not, and the
+// other way round. kind is that of the greeting.
+func (e *Event) check(kind string) error {
+	lock := kind == ""
 	switch {
-	case !job && e.Kind != EventLost:
-		return fmt.Errorf("is a %s-event, and the greeting asked for a lock, not for a job", e.Kind)
-	case !job && e.Run != "":
-		return errors.New(`is a lost-event with "run", and the greeting asked for a lock, not for a job`)
-	case !job && e.Key == "":
+	case lock && e.Kind != EventLost:
+		return fmt.Errorf("is a %s-event, and the greeting asked for a lock, not for a job or a leader", e.Kind)
+	case lock && e.Run != "":
+		return errors.New(`is a lost-event with "run", and the greeting asked for a lock, not for a job or a leader`)
+	case lock && e.Key == "":
 		return errors.New(`is a lost-event without "key"`)
-	case job && (e.Run == "" || len(e.Run) > maxName):
-		return fmt.Errorf(`is a %s-event whose "run" is %.100q: it must name the execution, in at most %d bytes`, e.Kind, e.Run, maxName)
-	case job && e.Key != "":
-		return errors.New(`is a lost-event with "key": an instance of a job names the "run"`)
+	case !lock && (e.Run == "" || len(e.Run) > maxName):
+		return fmt.Errorf(`is a %s-event whose "run" is %.100q: it must name the execution or the term, in at most %d bytes`, e.Kind, e.Run, maxName)
+	case !lock && e.Key != "":
+		return errors.New(`is a lost-event with "key": an instance of a job and a candidate name the "run"`)
+	case kind == KindLeader && e.Tick != 0:
+		return errors.New(`is a run-event with "tick": a term of a leader has none`)
 	}
 	return nil
 }
@@ -338,8 +343,12 @@ func (r *reader) jobClaims(d *Declaration) {
 	r.rule(d.Stops >= 0 && d.Handover >= 0, `"stops_ms" or "handover_ms" is negative`)
 	claims := d.Overlap || d.Misfire != "" || d.Stops != 0 || d.Handover != 0
 	r.rule(d.Job != "" || !claims, `has "overlap", "misfire", "stops_ms" or "handover_ms" without "job": say at-most-once or at-least-once`)
-	ofLock := d.Validity != "" || d.Token != "none" || len(d.Confirms)+len(d.Can) > 0 || d.Permits != 1 || d.MultiKey != 0 ||
-		d.Reentrant || d.ReadWrite || d.Fair || d.NoExpiry || d.Sessions
+	asked := d.Token != "none" || len(d.Confirms)+len(d.Can) > 0 || d.Permits != 1 || d.MultiKey != 0 || d.Reentrant ||
+		d.ReadWrite || d.Fair || d.Sessions
+	r.flag("leader", &d.Leader)
+	r.rule(!d.Leader || !asked && d.Job == "", `has "leader" and a claim that only a lock that is asked for keys makes, or "job" (token, confirms, can, permits, multi_key, reentrant, read_write, fair, sessions)`)
+	r.rule(!d.Leader || d.Validity == "" || d.Validity == "session", `has "leader" and "validity" %q: a term lasts until its loss is told ("session"), or nothing is promised`, d.Validity)
+	ofLock := d.Validity != "" || asked || d.NoExpiry
 	r.rule(d.Job == "" || !ofLock, `has "job" and a claim that only a lock makes (validity, token, confirms, can, permits, multi_key, reentrant, read_write, fair, no_expiry, sessions)`)
 }
 

@@ -786,6 +786,13 @@
 //
 //	A.acquire [-50,1] attempt 0 tick 1000, A.release [590,601]; B.acquire [-50,602] attempt 595 tick 1000
 //
+// An instance may stand still between its claim and its telling of it. B claimed the tick first, A
+// had it when B's lease was over, and B tells of it when A had marked it. "Told after the mark, so
+// it is replayed" would accuse the scheduler of that. It is twice-after-loss, and an overlap is
+// overlap-after-loss, wherever A began when B's lease might have been over:
+//
+//	A.acquire [-50,501] attempt 500 tick 1000, A.release [520,521]; B.acquire [-50,900] attempt 0 tick 1000
+//
 // Executions overlap if the later one began before the last read or write of the earlier one began.
 // "Until it was marked as done" would accuse a frozen instance that wakes up, looks, and does
 // nothing but mark. An execution without a read or a write overlaps nothing.

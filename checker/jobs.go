@@ -148,6 +148,19 @@ func (js *jobs) died(client int32, t int64) {
 // or until it is marked as done.
 func (js *jobs) owned(x *execution) int64 { return x.from + js.rules.TTL }
 
+// late reports whether b, of which its instance told after a, may have been claimed before a, and
+// told of only when its lease was over: its instance stood still, or the answer came late.
+func (js *jobs) late(a, b *execution) bool { return a.begun >= js.owned(b) }
+
+// lostByStall reports whether a stall of the machine alone explains that of two executions the one
+// that was claimed first was lost.
+func (js *jobs) lostByStall(a, b *execution) bool {
+	if js.late(a, b) {
+		return js.onlyStalled(b, b.begun)
+	}
+	return js.onlyStalled(a, b.begun)
+}
+
 // sort puts the executions into the order in which they began, and those of each key by themselves.
 func (js *jobs) sort() {
 	slices.SortStableFunc(js.executions, func(a, b *execution) int { return cmp.Compare(a.begun, b.begun) })

@@ -74,9 +74,8 @@ func TestOncePerTick(t *testing.T) {
 			first + "B acquire [-50,201] attempt=200 tok=1200\n" + second + "A release [700,701]", Pass, 0, "", ""},
 		{"the same tick of another job", OncePerTick, job,
 			first + "B acquire [-50,20] attempt=19 tok=1000 key=k1\nB release [30,31] key=k1\nA release [700,701]", Pass, 0, "", ""},
-		{"a tick is not told", OncePerTick, job, "A acquire [-50,1]\nA release [2,3]", Inconclusive, 0, "", "does not tell"},
 		{"of two executions no tick is told", OncePerTick, job, "A acquire [-50,1]\nA release [2,3]\nB acquire [-50,201]\nB release [202,203]",
-			Inconclusive, 0, "", "does not tell"},
+			NotJudged, 0, "", "does not tell"},
 		{"the mark was sent as the second one began", OncePerTick, job,
 			first + "A release [30,31]\nB acquire [-50,30] attempt=15 tok=1000\n" + second, Violated, 1, KindReplayed, ""},
 		{"marked at the end of the lease", OncePerTick, job,
@@ -103,6 +102,21 @@ func TestOncePerTick(t *testing.T) {
 		{"a mark is sent twice, and the second is answered", OncePerTick, job,
 			first + "A release [20,21] info start=20\nA release [40,41]\nB acquire [-50,801] attempt=800 tok=1000\n" + second,
 			Violated, 1, KindReplayed, "had marked it as done at 1.041 s"},
+		{"told of late, when the lease was over and another had gone on and marked it", OncePerTick, job,
+			"A acquire [-50,501] attempt=500 tok=1000\nA release [520,521]\npause B [1,890]\nB acquire [-50,900] attempt=0 tok=1000\n" + second,
+			Violated, 1, KindTwiceAfterLoss, "client 2 from 1.900 s, who may have claimed it first"},
+		{"the same, with a lease that was not over", OncePerTick, job,
+			"A acquire [-50,499] attempt=498 tok=1000\nA release [520,521]\npause B [1,890]\nB acquire [-50,900] attempt=0 tok=1000\n" + second,
+			Violated, 1, KindReplayed, ""},
+		{"told of late, while another owns it", OncePerTick, job,
+			"A acquire [-50,501] attempt=500 tok=1000\nA write [850,851]\npause B [1,790]\nB acquire [-50,800] attempt=0 tok=1000\n" +
+				second + "A release [930,931]", Violated, 1, KindTwiceAfterLoss, ""},
+		{"told of late by a stall of the machine", OncePerTick, job,
+			"A acquire [-50,501] attempt=500 tok=1000\nA write [850,851]\nstall B [1,790]\nB acquire [-50,800] attempt=0 tok=1000\n" +
+				second + "A release [930,931]", Inconclusive, 0, "", "a stall of this machine"},
+		{"no tick is told", OncePerTick, job, "A acquire [-50,1]\nA release [2,3]", NotJudged, 0, "", "does not tell"},
+		{"a tick is not told", OncePerTick, job, "A acquire [-50,1]\nA release [2,3]\nB acquire [-50,201] attempt=200 tok=1200\nB release [203,204]",
+			Inconclusive, 0, "", "does not tell"},
 		{"nothing ran", OncePerTick, job, "A acquire [-50,900] busy", NotJudged, 0, "", "No tick"},
 	})
 }
@@ -120,6 +134,9 @@ func TestOverlap(t *testing.T) {
 		{"it stood still until its lease was over", Overlap, job,
 			first + "pause A [2,790]\nA write [800,801]\nB acquire [-50,601] attempt=600 tok=1600\nB write [610,611]", Violated, 1,
 			KindOverlapAfterLoss, ""},
+		{"it was claimed first, and told of when its lease was over", Overlap, job,
+			"A acquire [-50,501] attempt=500 tok=1000\nA write [800,801]\npause B [1,690]\nB acquire [-50,700] attempt=0 tok=1000\nB write [710,711]",
+			Violated, 1, KindOverlapAfterLoss, ""},
 		{"it was told of its loss before", Overlap, job,
 			first + "A lost [150]\nA write [300,301]\nB acquire [-50,201] attempt=200 tok=1200\nB write [210,211]", Violated, 1,
 			KindOverlapAfterLoss, ""},
@@ -236,6 +253,8 @@ func TestMissedTick(t *testing.T) {
 		{"ticks of two jobs", MissedTick, job,
 			before + "C acquire [150,201] attempt=200 tok=1200 key=k1\nC release [202,203] key=k1\nB acquire [200,401] busy", Violated, 1, "",
 			"tick 1200 of k0"},
+		{"a clock had been wrong before each", MissedTick, job, "fault clock-jump [-900,-890] on=D\n" + before + "B acquire [10,601] attempt=600 tok=1600\nB release [602,603]",
+			NotJudged, 0, "", "A clock was wrong"},
 		{"nothing is claimed", MissedTick, jobScript(func(c *history.Claims) { c.Misfire = "" }), orderly, NotJudged, 0, "",
 			"does not declare"},
 	})
@@ -380,6 +399,19 @@ func ofLocks() (names []string) {
 		}
 	}
 	return names
+}
+
+// TestOverlapsThatAreDeclared: what executions that may overlap do to each other's writes is not
+// held against the scheduler.
+func TestOverlapsThatAreDeclared(t *testing.T) {
+	const beside = "A acquire [-50,1] attempt=0 tok=1000\nA read [2,3]\nB acquire [-50,201] attempt=200 tok=1200\nB read [202,203]\nB write [210,211]\n" +
+		"B release [212,213]\nA write [300,301]\nA release [302,303]"
+	for overlap, want := range map[bool]Outcome{false: Violated, true: NotJudged} {
+		v := jobScript(func(c *history.Claims) { c.Overlap = overlap }).judge(t, beside)
+		if r := v.Property(LostUpdate); r.Outcome != want {
+			t.Errorf("overlap %v: %v: %s", overlap, r.Outcome, r.Why)
+		}
+	}
 }
 
 // TestAnyJob: whatever a history of a job says, what is told of it is what is counted.

@@ -24,6 +24,9 @@ var lostUpdate = Property{
 
 	byEarlier: true,
 	exempt: func(h *history.Header) string {
+		if h.Claims.Job != "" && h.Claims.Overlap {
+			return "This scheduler declares that executions may overlap, so it keeps none from writing over another."
+		}
 		if noLock(h) != "" {
 			return "" // that an update is lost needs no lock
 		}

@@ -16,7 +16,7 @@ import (
 // done and had its lease.
 const MissedTick = "missed-tick"
 
-// missedTick reads, beside rules and findings: book.
+// missedTick reads, beside rules and findings: book, faults.
 var missedTick = Property{
 	Name:   MissedTick,
 	About:  "A tick that is due while an undisturbed instance waits is executed.",
@@ -28,6 +28,12 @@ var missedTick = Property{
 			return ""
 		}
 		return "This scheduler does not declare what becomes of a tick that can't be executed in time."
+	},
+	unmet: func(s *Sweep) string {
+		if s.jobs.ticks == 0 && s.faults.skewedSince != 0 {
+			return "A clock was wrong before each tick that an instance waited for."
+		}
+		return ""
 	},
 	short: func(s *Sweep) string {
 		if s.jobs.unlisted {

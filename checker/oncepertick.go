@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -20,7 +21,13 @@ var oncePerTick = Property{
 	blame:  Defect,
 	kindBlame: map[string]Blame{KindTwiceWhileOwned: Defect, KindReplayed: Defect, KindTwiceThoughOnce: Defect,
 		KindTwiceAfterLoss: Inherent},
-	unmet: noExecutions,
+	unmet: func(s *Sweep) string {
+		told := func(x *execution) bool { return x.token.Given() }
+		if why := noExecutions(s); why != "" || slices.ContainsFunc(s.jobs.executions, told) {
+			return why
+		}
+		return "This scheduler does not tell which tick an execution is due for."
+	},
 	short: func(s *Sweep) string {
 		for _, x := range s.jobs.executions {
 			if !x.token.Given() {
@@ -69,23 +76,24 @@ func (s *Sweep) judgeRepeated(p *Property, a, b *execution) {
 	if a.lastWrite != 0 && b.lastWrite != 0 {
 		j.severity = Corrupting
 	}
-	j.stallOnly = j.kind == KindTwiceAfterLoss && s.jobs.onlyStalled(a, b.begun)
+	j.stallOnly = j.kind == KindTwiceAfterLoss && s.jobs.lostByStall(a, b)
 	s.findings.record(p, s.book.keyOf(b.grant), j, j, func(j judgement) *Violation {
 		v := s.tellExecutions(p, j, a, b, b.begun)
 		v.Text = fmt.Sprintf("tick %d of %s was executed twice: by client %d from %s and by client %d from %s%s.", b.token, v.Key,
-			a.client, seconds(a.begun), b.client, seconds(b.begun), s.jobs.since(j.kind, a))
+			a.client, seconds(a.begun), b.client, seconds(b.begun), s.jobs.since(j.kind, a, b))
 		return v
 	})
 }
 
-// repetition is the kind of a second execution. The second claim may have been made at any time
-// from b.from to b.begun, so a mark that was made within the lease convicts in either order.
+// repetition is the kind of two executions, of which b was told of later. The claim of b may have
+// been made at any time from b.from to b.begun. So a mark that was made within a's lease convicts
+// in either order, unless b may have been claimed first and lost before a was claimed.
 func (js *jobs) repetition(a, b *execution) string {
-	marked := a.done != 0 && a.doneFrom <= b.begun
+	marked, late := a.done != 0 && a.doneFrom <= b.begun, js.late(a, b)
 	switch {
-	case marked && (a.done <= b.from || a.done <= js.owned(a)):
+	case marked && a.done <= b.from, marked && !late && a.done <= js.owned(a):
 		return KindReplayed
-	case b.begun < js.owned(a):
+	case !late && b.begun < js.owned(a):
 		return KindTwiceWhileOwned
 	case js.rules.Claims.Job == history.AtMostOnce:
 		return KindTwiceThoughOnce
@@ -94,12 +102,14 @@ func (js *jobs) repetition(a, b *execution) string {
 }
 
 // since tells how things stood with the first execution when the second one began.
-func (js *jobs) since(kind string, a *execution) string {
-	switch kind {
-	case KindReplayed:
+func (js *jobs) since(kind string, a, b *execution) string {
+	switch {
+	case kind == KindReplayed:
 		return fmt.Sprintf(", which was after client %d had marked it as done at %s", a.client, seconds(a.done))
-	case KindTwiceWhileOwned:
+	case kind == KindTwiceWhileOwned:
 		return fmt.Sprintf(", which was while client %d owned it until %s at the least", a.client, seconds(js.owned(a)))
+	case js.late(a, b):
+		return fmt.Sprintf(", who may have claimed it first, with a lease that might have been over since %s", seconds(js.owned(b)))
 	}
 	return fmt.Sprintf(", when the lease of client %d might have been over since %s", a.client, seconds(js.owned(a)))
 }

@@ -67,10 +67,10 @@ func (s *Sweep) judgeBeside(p *Property, a, b *execution) {
 		return // its application did nothing
 	}
 	j := judgement{violated: true, kind: KindOverlapAfterLoss}
-	if b.begun < s.jobs.owned(a) && (a.told == 0 || b.begun < a.told) {
+	if b.begun < s.jobs.owned(a) && !s.jobs.late(a, b) && (a.told == 0 || b.begun < a.told) {
 		j.kind = KindOverlapWhileOwned
 	} else {
-		j.stallOnly = s.jobs.onlyStalled(a, b.begun)
+		j.stallOnly = s.jobs.lostByStall(a, b)
 	}
 	if a.lastWrite > b.begun {
 		j.severity = Corrupting

@@ -237,6 +237,8 @@ type Adapter struct {
 	Service string `json:"service,omitempty"`
 	// Shared is a folder that all clients share.
 	Shared string `json:"shared,omitempty"`
+	// Leader: it is a candidate for leadership, which is not asked for a key.
+	Leader bool `json:"leader,omitempty"`
 	// ClockFaults: its clock may be made wrong, so what it reads there is not to be relied upon.
 	ClockFaults bool `json:"clock_faults,omitempty"`
 }

@@ -79,6 +79,10 @@ func (o Open) client(_ context.Context, c clients.Config) (clients.Lock, error) 
 // claims are the scenario's, completed.
 func (s Scenario) claims() clients.Claims {
 	c := s.Claims
+	if c.Job != "" {
+		c.Permits, c.Token = 0, "tick"
+		return c
+	}
 	c.Permits, c.Token = cmp.Or(c.Permits, 1), cmp.Or(c.Token, "none")
 	return c
 }

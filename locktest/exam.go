@@ -59,9 +59,14 @@ func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []s
 		return nil, nil, err
 	}
 	s := e.scenario(nil)
-	base := scenarios.Scenario{Lock: lock, TTL: scenarios.Duration(s.ttl()), Store: scenarios.Store{Kind: "unfenced"}}
+	ttl := scenarios.Duration(s.ttl())
+	if e.TTL == 0 && e.Claims.Job != "" {
+		ttl = max(ttl, scenarios.JobTTL, scenarios.Duration(2*e.Every))
+	}
+	base := scenarios.Scenario{Lock: lock, TTL: ttl, Store: scenarios.Store{Kind: "unfenced"}}
 	kind := s.lock(lock).Kind()
 	examinee := possible.Examinee(kind, base)
+	examinee.Every = scenarios.Duration(e.Every)
 	if e.KeepsAlive {
 		examinee.Abilities = append(examinee.Abilities, scenarios.KeepsAlive, scenarios.RenewsItself)
 	}

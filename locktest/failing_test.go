@@ -74,6 +74,12 @@ var fixtures = map[string]func(t *testing.T){
 		locktest.Exam(t, locktest.Examination{Service: "redis", Claims: broken.Del.Claims, Attacks: []string{"stop-release", "stop-long"}},
 			func(n locktest.Nodes) (clients.Lock, error) { return broken.Del.Open(context.Background(), n.Config) })
 	},
+	"exam of a scheduler": func(t *testing.T) {
+		locktest.ExamJob(t, locktest.Examination{Service: "redis", Claims: redis.CronLooks.Claims, Attacks: []string{"nothing-crowd-ticks"}}, looks)
+	},
+	"no scheduler": func(t *testing.T) {
+		locktest.ExamJob(t, locktest.Examination{Service: "redis", Claims: redis.Setnx.Claims}, looks)
+	},
 	"idle": func(t *testing.T) { // the key is granted to nobody, so nothing follows
 		locktest.Exam(t, locktest.Examination{Service: "none", Claims: clients.Claims{NoExpiry: true}, Attacks: []string{"stop-work"}},
 			func(locktest.Nodes) (clients.Lock, error) {
@@ -167,6 +173,9 @@ func TestTold(t *testing.T) {
 		{"an exam", "exam", plainly, nil, true, []string{`not applicable, since it does not keep its grants alive by itself: stop-long`,
 			`--- FAIL: TestFixture/stop-release`, `fell: a defect: .*freed (other clients|another client)`, `client \d +asks: release k0`,
 			`again: LOCKCHAOS_SEED=7 go test( -race)? -count=1 -run '\^TestFixture\$/\^stop-release\$'`}},
+		{"an exam of a scheduler", "exam of a scheduler", plainly, nil, true, []string{`--- FAIL: TestFixture/nothing-crowd-ticks`,
+			`fell: a defect: (a tick was|ticks were) executed twice`}},
+		{"an exam of no scheduler", "no scheduler", plainly, nil, true, []string{`ExamJob needs Claims.Job`}},
 		{"an exam that comes to nothing", "idle", plainly, nil, true,
 			[]string{`(?s)try 1 was inconclusive .*: once more.*try 2 was inconclusive .*: once more`, `--- FAIL: TestFixture/stop-work`,
 				`inconclusive: `}},

@@ -47,6 +47,42 @@ func TestExam(t *testing.T) {
 		func(n locktest.Nodes) (clients.Lock, error) { return redis.Setnx.Open(context.Background(), n.Config) })
 }
 
+// cron is an instance of a scheduler on Redis: redis-cron, which tells of its executions.
+func cron(n locktest.Nodes, _ time.Duration, jobs *locktest.Executions) (stop func(), err error) {
+	return scheduler(redis.Cron, n, jobs)
+}
+
+// looks is the same with a mistake: it looks for a claim, and then makes its own.
+func looks(n locktest.Nodes, _ time.Duration, jobs *locktest.Executions) (stop func(), err error) {
+	return scheduler(redis.CronLooks, n, jobs)
+}
+
+func scheduler(kind clients.Kind, n locktest.Nodes, jobs *locktest.Executions) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	instance, err := kind.Open(ctx, n.Config)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	go func() {
+		for ctx.Err() == nil {
+			g, err := instance.Acquire(ctx, "bill")
+			if err != nil {
+				continue
+			}
+			e := jobs.Run(time.UnixMilli(g.Token))
+			e.Done(instance.Release(ctx, g) == nil)
+		}
+	}()
+	return func() { cancel(); _ = instance.Close(context.Background()) }, nil
+}
+
+// TestExamJob: a right scheduler stands.
+func TestExamJob(t *testing.T) {
+	locktest.ExamJob(t, locktest.Examination{Service: "redis", Claims: redis.Cron.Claims,
+		Attacks: []string{"nothing-ticks", "kill-mark", "stop-tick"}}, cron)
+}
+
 // TestExpected: a lock that is none is caught, as expected. Whatever a test or
 // a library prints does not disturb the client.
 func TestExpected(t *testing.T) {

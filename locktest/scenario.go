@@ -79,6 +79,8 @@ type Examination struct {
 	// Claims is what the lock promises. The attacks follow from it, so it must
 	// be given here, also of a lock that is a clients.Declarer.
 	Claims clients.Claims
+	// Every is the period of the job, of a scheduler; 0: half its lease, which is 1 s at the least.
+	Every time.Duration
 	// KeepsAlive: the lock renews a grant by itself for as long as its holder lives.
 	KeepsAlive bool
 	// Short: only the most telling attacks are made, as with -short. Attacks,

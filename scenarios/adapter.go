@@ -11,6 +11,9 @@ import (
 type Adapter struct {
 	// Command is its command line, for a shell. Every client starts one.
 	Command string `yaml:"command,omitempty"`
+	// Kind is "leader" of a candidate for leadership, whose terms come by themselves; not given: it
+	// is a lock or, with workload job, an instance of a scheduler.
+	Kind string `yaml:"kind,omitempty"`
 	// Go is the folder of the adapter's Go package, for the simulation, which
 	// compiles it; Command is then empty.
 	Go string `yaml:"go,omitempty"`
@@ -19,6 +22,9 @@ type Adapter struct {
 	// Service is the lock service whose nodes it is given (`lockchaos list services`), or "none".
 	Service string `yaml:"service"`
 }
+
+// Leader is the kind of an adapter that is a candidate for leadership.
+const Leader = "leader"
 
 // NoService is the service of a lock that needs none.
 const NoService = "none"
@@ -46,12 +52,27 @@ func (v *validator) lock(at, lockAt string, s *Scenario) {
 	case s.Adapter.Go == "" && strings.TrimSpace(s.Adapter.Command) == "":
 		v.fail(at+".adapter.command", "an adapter needs a command: the command line that starts it")
 	}
+	if s.Adapter.Kind != "" {
+		v.oneOf(at+".adapter.kind", "kind of adapter", s.Adapter.Kind, []string{Leader})
+	}
+	v.leader(at, s)
 	v.oneOf(at+".adapter.service", "service", s.Adapter.Service, append(slices.Clone(v.catalogue.Services), NoService))
 	if !nameForm.MatchString(s.Lock) || strings.Contains(s.Lock, "/") {
 		v.fail(lockAt, "%q: what an adapter's lock is called is a word of letters, digits, - and _", s.Lock)
 	}
 	if slices.Contains(v.catalogue.Locks, s.Lock) {
 		v.fail(lockAt, "%s comes with lockchaos: call the adapter's lock something else", s.Lock)
+	}
+}
+
+// leader refuses a workload that asks a candidate for what it can't be asked.
+func (v *validator) leader(at string, s *Scenario) {
+	switch w := s.Workload; {
+	case s.Adapter.Kind != Leader:
+	case w.Kind != counter && w.Kind != queue && w.Kind != leading:
+		v.fail(at+".workload.kind", "a leader's workload is %s, %s or %s, not %s: it is not asked for keys", counter, queue, leading, w.Kind)
+	case s.Keys != 1 || w.Readers != 0:
+		v.fail(at+".keys", "a leader has one key, the election, and no readers")
 	}
 }
 

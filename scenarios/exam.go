@@ -52,6 +52,8 @@ type Application struct {
 	Clients  int       `yaml:"clients"`
 	Keys     int       `yaml:"keys"`
 	Workload Workload  `yaml:"workload"`
+	// Quiet is how long nothing is disturbed at the end, where the usual is too short.
+	Quiet Duration `yaml:"quiet"`
 	// Grace: work and fault last longer by the time within which the lock claims to tell of a loss.
 	Grace bool `yaml:"grace"`
 	// Needs is what a run must have done, where work takes so long that the usual is too much.
@@ -77,6 +79,8 @@ const (
 	ReadsAndWrites Ability = "read-write"
 	// TakesSets: one acquire may ask for several keys.
 	TakesSets Ability = "multi-key"
+	// IsAsked: the application asks for a key when it wants one, gives its wait up, and stays away.
+	IsAsked Ability = "asked"
 	// WakesOne: a release wakes one waiter, and its service tells how many requests it has handled.
 	WakesOne Ability = "wakes-one"
 )
@@ -90,11 +94,18 @@ var lacking = map[Ability]string{
 	TellsLoss:      "it does not tell by itself that a grant is lost",
 	ReadsAndWrites: "it knows no readers",
 	TakesSets:      "it is asked for one key at a time",
+	IsAsked:        "it is not asked for keys: its terms come by themselves",
 	WakesOne:       "it does not claim to wake one waiter at a release",
 }
 
 // examTTL is the lease for which the attacks are written.
 const examTTL = Duration(time.Second)
+
+// JobTTL is the usual lease of a scheduler, whose period is half of that.
+const (
+	JobTTL      = examTTL
+	usualPeriod = JobTTL / 2
+)
 
 // Exam is the table of attacks.
 type Exam struct {
@@ -106,10 +117,12 @@ type Exam struct {
 	Attacks   []Attack    `yaml:"attacks"`
 }
 
-// Named is a step of a client, or a family of faults.
+// Named is a step of a client, or of an instance of a scheduler, or a family of faults.
 type Named struct {
 	Name  string `yaml:"name"`
 	About string `yaml:"about"`
+	// Job: it is a step of an instance of a scheduler.
+	Job bool `yaml:"job"`
 }
 
 // Senseless are pairs of a step and a family of faults for which there is no
@@ -179,6 +192,8 @@ type Examinee struct {
 	Base      Scenario
 	Nature    Nature
 	Abilities []Ability
+	// Every is the period of the job that a scheduler is examined with; 0: as the attacks say.
+	Every Duration
 	// Fixed: its lease is Base.TTL, and can't be set.
 	Fixed bool
 	// Grace is within which time it claims to tell of a loss; 0: no such claim.
@@ -193,10 +208,18 @@ type Examinee struct {
 // machine lacks something; "": it makes no sense against the lock.
 type Inapplicable struct{ Attack, Why, Fix string }
 
-// Of returns a scenario for each attack that can be made on the lock, and the
-// others with the reason.
+// For leaves of the table the attacks on what the examinee is, a lock or a scheduler.
+func (e Exam) For(l Examinee) Exam {
+	e.Attacks = slices.DeleteFunc(slices.Clone(e.Attacks), func(a Attack) bool {
+		return (e.Applications[a.Application].Workload.Kind == job) != l.Nature.Job
+	})
+	return e
+}
+
+// Of returns a scenario for each attack that can be made on the lock, and the others with the
+// reason. Attacks on a scheduler are not among either if it is a lock, nor the other way round.
 func (e Exam) Of(l Examinee) (all []Scenario, not []Inapplicable) {
-	for _, a := range e.Attacks {
+	for _, a := range e.For(l).Attacks {
 		s, err := e.made(a, l)
 		if err != nil {
 			not = append(not, inapplicable(a, err))
@@ -234,10 +257,15 @@ func inapplicable(a Attack, err error) Inapplicable {
 
 // applies tells why an attack makes no sense against the lock; nil: it does.
 func (e Exam) applies(a Attack, l Examinee) error {
-	if l.Nature.Permits == 0 {
+	app := e.Applications[a.Application]
+	switch ofJob := app.Workload.Kind == job; {
+	case ofJob && !l.Nature.Job:
+		return errors.New("it is an attack on a scheduler, and this is a lock")
+	case !ofJob && l.Nature.Job:
+		return errors.New("it is an attack on a lock, and this is a scheduler")
+	case !ofJob && l.Nature.Permits == 0:
 		return errors.New("it is no lock")
 	}
-	app := e.Applications[a.Application]
 	for _, ability := range slices.Concat(app.Asks, a.Asks) {
 		if !slices.Contains(l.Abilities, ability) {
 			return errors.New(lacking[ability])
@@ -319,7 +347,7 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 		s.Faults, s.Needs.Bites = []Fault{f}, examBites
 	}
 	s = s.Stretched(l.Base.TTL)
-	s.Workload = app.workload(l.Nature.Permits, share)
+	s.Workload = app.workload(l, share)
 	if app.Grace {
 		s.Workload.Think = Range{s.Workload.Think.Min + l.Grace, s.Workload.Think.Max + l.Grace}
 		for i := range s.Faults {
@@ -330,7 +358,7 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	longest := Duration(0)
 	for _, f := range s.Faults {
 		longest = f.Longest()
-		s.Quiet = examQuiet.times(share)
+		s.Quiet = max(examQuiet, app.Quiet).times(share)
 		s.Duration = max(f.ends(examBites), leastFaults, a.Lasts.times(share)) + s.Quiet
 	}
 	// A wait is seen to its end, and there is time for the grants that must be.
@@ -347,19 +375,27 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 // Undisturbed is a scenario of the lock in which its clients take it, write and
 // release it, and nothing is done to them.
 func (l Examinee) Undisturbed() Scenario {
-	s := Exam{}.scenario(Attack{}, l)
+	e := Exam{Applications: map[string]Application{}}
+	if l.Nature.Job {
+		e.Applications[""] = Application{Workload: Workload{Kind: job, Every: usualPeriod}}
+	}
+	s := e.scenario(Attack{}, l)
 	s.Name, s.About = l.Base.Lock+"/undisturbed/"+s.Store.Kind, "nothing is disturbed"
 	return s
 }
 
 // workload is what the clients do under a lease that is so many times as long
 // as that for which the attacks are written.
-func (app Application) workload(permits int, share float64) Workload {
+func (app Application) workload(l Examinee, share float64) Workload {
 	w := app.Workload
+	if w.Kind == job {
+		w.Every = max(ShortestPeriod, l.period(w.Every, share)/milli*milli)
+		w.Guard, w.AcquireTimeout = guardTold, 2*examTTL
+	}
 	if w.Kind == "" {
 		w.Kind = "counter"
 	}
-	if permits > 1 {
+	if l.Nature.Permits > 1 {
 		w.Kind = "semaphore"
 	}
 	if w.Guard == "" {
@@ -368,12 +404,20 @@ func (app Application) workload(permits int, share float64) Workload {
 	if w.Think == (Range{}) {
 		w.Think = examWork
 	}
-	if w.Rest == (Range{}) {
+	if w.Rest == (Range{}) && w.Kind != job { // an instance waits for the next tick at once
 		w.Rest = examRest
 	}
 	w.Think, w.Rest, w.AcquireTimeout, w.NextAfter = w.Think.times(share), w.Rest.times(share),
 		w.AcquireTimeout.times(share), w.NextAfter.times(share)
 	return w
+}
+
+// period is that of an application which is written for the usual one.
+func (l Examinee) period(written Duration, share float64) Duration {
+	if l.Every > 0 {
+		return written.times(float64(l.Every) / float64(usualPeriod))
+	}
+	return written.times(share)
 }
 
 // times is the range stretched by a factor.

@@ -90,7 +90,7 @@ const examMark = "<!-- below this line the page is made from scenarios/exam/atta
 func anyLock(ttl time.Duration, n Nature) Examinee {
 	return Examinee{Base: Scenario{Lock: "any", TTL: Duration(ttl), Store: Store{Kind: storeUnfenced}}, Nature: n,
 		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive, RenewsItself, TellsLoss, ReadsAndWrites, TakesSets,
-			WakesOne}, Fits: func(Fault) error { return nil }}
+			WakesOne, IsAsked}, Fits: func(Fault) error { return nil }}
 }
 
 // TestFixedLease: an attack that takes a longer lease than one that can't be
@@ -101,6 +101,7 @@ func TestFixedLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	lock := anyLock(3*time.Second, Nature{Permits: 1})
+	e = e.For(lock)
 	lock.Fixed = true
 	all, not := e.Of(lock)
 	if len(not) != 1 || not[0].Why != "it takes a lease of 7s or longer, and that of the lock can't be set" {
@@ -120,11 +121,18 @@ func TestAttacksAreStretched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, not := e.Of(anyLock(500*time.Millisecond, Nature{Permits: 1}))
+	for _, nature := range []Nature{{Permits: 1}, {Job: true}} {
+		areStretched(t, e.For(anyLock(time.Second, nature)), nature)
+	}
+}
+
+func areStretched(t *testing.T, e Exam, nature Nature) {
+	t.Helper()
+	short, not := e.Of(anyLock(500*time.Millisecond, nature))
 	if len(not) > 0 || len(short) != len(e.Attacks) {
 		t.Fatalf("%d of %d attacks on a lock that can do everything; without %v", len(short), len(e.Attacks), not)
 	}
-	long, _ := e.Of(anyLock(10*time.Second, Nature{Permits: 1}))
+	long, _ := e.Of(anyLock(10*time.Second, nature))
 	for i, s := range short {
 		l := long[i]
 		if s.Attack != l.Attack || s.Attack != e.Attacks[i].Name || s.About == "" {
@@ -135,6 +143,9 @@ func TestAttacksAreStretched(t *testing.T) {
 				t.Errorf("%s: a lease of %v, want %v", s.Attack, s.TTL, e.Attacks[i].Lease)
 			}
 			continue
+		}
+		if s.Workload.Every*20 != l.Workload.Every || nature.Job != (s.Workload.Every > 0) {
+			t.Errorf("%s: a period of %v under a lease of 500ms, and of %v under one of 10s", s.Attack, s.Workload.Every, l.Workload.Every)
 		}
 		if l.Workload.Think != s.Workload.Think.times(20) {
 			t.Errorf("%s: a holder works for %v under a lease of 500ms, and for %v under one of 10s", s.Attack,
@@ -167,6 +178,7 @@ func TestAttacksThatMakeNoSense(t *testing.T) {
 		}
 		return nil
 	}
+	e = e.For(l)
 	all, not := e.Of(l)
 	if len(all)+len(not) != len(e.Attacks) {
 		t.Fatalf("%d made and %d left out, of %d", len(all), len(not), len(e.Attacks))
@@ -215,6 +227,11 @@ func TestWhatIsHeldAgainstALock(t *testing.T) {
 		{"a clock", Nature{Permits: 1, WallClock: true}, clock,
 			map[string]string{checker.MutualExclusion: anyOutcome, checker.StolenRelease: ""},
 			[]string{checker.Continuity, checker.MutualExclusion, checker.StuckLock}},
+		{"a scheduler", Nature{Job: true}, stop, map[string]string{checker.OncePerTick: overrunOutcome, checker.Overlap: overrunOutcome,
+			checker.StopDeadline: overrunOutcome, checker.LostUpdate: anyOutcome, checker.MissedTick: "", checker.Handover: ""}, nil},
+		{"a scheduler that goes by its service's clock", Nature{Job: true, WallClock: true}, clock,
+			map[string]string{checker.OncePerTick: anyOutcome, checker.MissedTick: ""},
+			[]string{checker.Handover, checker.Overlap, checker.OncePerTick, checker.StuckLock}},
 		{"no clock", Nature{Permits: 1}, clock, map[string]string{checker.MutualExclusion: overrunOutcome}, nil},
 	} {
 		e := c.nature.Examined(Store{Kind: storeUnfenced}, c.faults)
@@ -226,6 +243,42 @@ func TestWhatIsHeldAgainstALock(t *testing.T) {
 		if !slices.Equal(e.Relied, c.relied) || !e.Inherent || e.Why == "" {
 			t.Errorf("%s: %+v", c.name, e)
 		}
+	}
+}
+
+// TestSchedulers: a scheduler is attacked as one, with the period that is asked for, and a lock as
+// a lock.
+func TestSchedulers(t *testing.T) {
+	e, err := Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cron := anyLock(time.Second, Nature{Job: true})
+	cron.Every = 150 * milli
+	all, not := e.Of(cron)
+	if len(all) < 20 || len(not) > 0 {
+		t.Fatalf("%d attacks, without %+v", len(all), not)
+	}
+	for _, s := range all {
+		if s.Workload.Kind != job || s.Workload.Every%cron.Every != 0 || s.Workload.Guard != guardTold ||
+			s.Quiet < 2*s.TTL && len(s.Faults) > 0 {
+			t.Errorf("%+v", s)
+		}
+		if e.Applies(s.Attack, anyLock(time.Second, Nature{Permits: 1})) == nil {
+			t.Errorf("%s can be made on a lock", s.Attack)
+		}
+	}
+	locks, _ := e.Of(anyLock(time.Second, Nature{Permits: 1}))
+	for _, s := range locks {
+		if s.Workload.Kind == job || e.Applies(s.Attack, cron) == nil {
+			t.Errorf("%s can be made on a scheduler", s.Attack)
+		}
+	}
+	if len(locks)+len(all) != len(e.Attacks) {
+		t.Errorf("%d attacks on a lock and %d on a scheduler, of %d", len(locks), len(all), len(e.Attacks))
+	}
+	if s := cron.Undisturbed(); s.Workload.Kind != job || s.Workload.Every != cron.Every {
+		t.Errorf("undisturbed: %+v", s.Workload)
 	}
 }
 

@@ -38,6 +38,9 @@ const anyOutcome = "any"
 // leases, and no defect of the lock.
 const overrunOutcome = checker.KindLeaseOverrun
 
+// overrunProperties are those: a violation may be of a kind that no lease prevents.
+var overrunProperties = []string{checker.MutualExclusion, checker.OncePerTick, checker.Overlap, checker.StopDeadline}
+
 // lateOutcome is for mutual-exclusion, too: it is violated, and some double-hold is a late notice.
 const lateOutcome = checker.KindLateNotice
 

@@ -41,6 +41,9 @@ var (
 	waitsShortly = Mask{About: "gives up a wait after half a lease",
 		Takes: func(s Scenario) bool { return s.Workload.AcquireTimeout > s.TTL/2 },
 		avoid: func(s *Scenario) { s.Workload.AcquireTimeout = s.TTL / 2 }}
+	worksShortly = Mask{About: "works for a tenth of a period",
+		Takes: func(s Scenario) bool { return s.Workload.Kind == job && s.Workload.Think.Max > s.Workload.Every/2 },
+		avoid: func(s *Scenario) { s.Workload.Think = Range{s.Workload.Every / 10, s.Workload.Every / 10} }}
 	neverReleases = Mask{About: "is killed where it would release",
 		Takes: func(Scenario) bool { return true },
 		avoid: func(s *Scenario) {
@@ -74,6 +77,8 @@ var masks = map[string][]Mask{
 	checker.FalseBusy:             {oneKey, neverReads, waitsOn},
 	checker.FalseLoss:             {asksNothing, neverReleases},
 	checker.Deadlock:              {oneKey},
+	checker.Overlap:               {worksShortly},
+	checker.StopDeadline:          {worksShortly},
 }
 
 // MaskOf returns how to avoid a defect, by its property or kind, that attacks

@@ -22,11 +22,9 @@ var maskless = map[string]string{
 	checker.StaleRead:        "it is the harm that a double-hold, or a release before the commit, does",
 	checker.DuplicateEffect:  "it is the harm that a double-hold does",
 	checker.MutualExclusion:  "it is told by its kinds",
-	checker.OncePerTick:      "a scheduler has no attacks",
-	checker.Overlap:          "a scheduler has no attacks",
-	checker.MissedTick:       "a scheduler has no attacks",
-	checker.StopDeadline:     "a scheduler has no attacks",
-	checker.Handover:         "a scheduler has no attacks",
+	checker.OncePerTick:      "an application has to claim its ticks",
+	checker.MissedTick:       "an application has to wait for its ticks",
+	checker.Handover:         "an application does not choose when it dies",
 }
 
 // TestEachDefectHasAMask: each property, and each kind of double-holds that is a
@@ -76,6 +74,8 @@ func TestMaskOf(t *testing.T) {
 		{checker.FalseBusy, "nothing-work", ""},
 		{checker.DeadGrant, "late-acquire-reply", waitsShortly.About},
 		{checker.KindLateNotice, "stop-work", ""},
+		{checker.Overlap, "nothing-slow-ticks", worksShortly.About},
+		{checker.Overlap, "nothing-slow-ticks,kill-run", ""},
 	} {
 		m, found := MaskOf(c.defect, made(t, strings.Split(c.attacks, ",")...))
 		if m.About != c.want || found != (c.want != "") {
@@ -104,6 +104,7 @@ func TestMasked(t *testing.T) {
 		{waitsOn, "stop-giving-up", true, false},
 		{waitsOn, "lost-giving-up", false, false},
 		{waitsShortly, "late-acquire-reply", true, false},
+		{worksShortly, "nothing-slow-ticks", true, false},
 		{neverReleases, "stop-work", true, true},
 		{neverReleases, "nothing-relay", true, true},
 		{neverReleases, "stop-release", false, false},

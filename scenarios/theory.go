@@ -22,6 +22,8 @@ type Nature struct {
 	WallClock bool
 	// Forgets: a primary answers before its replica knows.
 	Forgets bool
+	// Job: it is a scheduler, and its grants are executions of a job. Permits is 0.
+	Job bool
 	// Fair: the lock claims to grant in the order of its waiters, so chance excuses no long wait.
 	Fair bool
 }
@@ -113,9 +115,18 @@ var allowances = []struct {
 	{func(t threat, _ Store) bool { return t.nodesMistaken || t.NoExpiry && t.strikesNodes }, anyOutcome,
 		[]string{checker.StuckLock}},
 	{func(t threat, _ Store) bool { return t.strikesNodes }, anyOutcome, []string{checker.FIFO}},
+	// Work may outlast the time that an execution has, and a tick is then anybody's.
+	{func(t threat, _ Store) bool { return t.Job }, overrunOutcome,
+		[]string{checker.OncePerTick, checker.Overlap, checker.StopDeadline}},
+	{func(t threat, _ Store) bool { return t.Job }, anyOutcome, []string{checker.LostUpdate}},
+	{func(t threat, _ Store) bool { return t.Job && (t.lost || t.nodesMistaken) }, anyOutcome, jobsRelied},
 	// Chance may let somebody wait for long, unless the lock has a queue, and the nodes know it.
 	{func(t threat, _ Store) bool { return !t.Fair || t.strikesNodes }, anyOutcome, []string{checker.Starvation}},
 }
+
+// jobsRelied are the properties of a scheduler that break with the memory or the clock of its
+// service.
+var jobsRelied = []string{checker.OncePerTick, checker.Overlap, checker.Handover}
 
 // set has the property come to an outcome.
 func (e *Expect) set(property, outcome string) {
@@ -137,16 +148,21 @@ func (t threat) harms(s Store) bool {
 // one beyond every promise, or gives tokens out of order, has a defect for certain.
 func (n Nature) Inherent(s Store, faults []Fault) Expect {
 	e := n.Expected(s, faults)
-	if _, allowed := e.Properties[checker.MutualExclusion]; allowed {
-		e.Properties[checker.MutualExclusion] = overrunOutcome
+	for _, property := range []string{checker.MutualExclusion, checker.OncePerTick, checker.Overlap} {
+		if _, allowed := e.Properties[property]; allowed {
+			e.Properties[property] = overrunOutcome
+		}
 	}
-	for _, property := range []string{checker.Continuity, checker.TokenOrder, checker.StuckLock} {
+	for _, property := range []string{checker.Continuity, checker.TokenOrder, checker.StuckLock, checker.Handover} {
 		delete(e.Properties, property)
 	}
 	if len(e.Properties) == 0 {
 		e.Properties = nil // as it is read from a plan
 	}
 	e.Inherent, e.Why = true, "A holder may come after the end of its grant and not know it: no lease prevents that. Whatever else is violated is a defect of the lock."
+	if n.Job {
+		e.Why = n.why(false, false)
+	}
 	return e
 }
 
@@ -170,8 +186,15 @@ func (n Nature) Examined(s Store, faults []Fault) Expect {
 
 // why tells the theory in a sentence or two.
 func (n Nature) why(broken, late bool) string {
-	const rest = " Whatever else is violated is a defect of the lock."
+	rest := " Whatever else is violated is a defect of the lock."
+	if n.Job {
+		rest = " Whatever else is violated is a defect of the scheduler."
+	}
 	switch {
+	case n.Job && broken:
+		return "Among these faults are such as break what the scheduler relies on: the clock of its service, or its memory. A tick may then be executed twice, and nobody is late." + rest
+	case n.Job:
+		return "An instance may die, stand still or work for too long, and cannot tell others whether it had its effect: no scheduler prevents that." + rest
 	case n.Permits == 0:
 		return "It is no lock: the store decides on every write, so nothing must be lost, whatever happens." + rest
 	case broken:

@@ -115,8 +115,11 @@ func (v *validator) expect(at string, e Expect) {
 	for _, name := range names {
 		v.oneOf(at+".properties", "property", name, checker.Names())
 		outcomes := []string{"pass", "violated", "not judged", anyOutcome}
+		if slices.Contains(overrunProperties, name) {
+			outcomes = append(outcomes, overrunOutcome)
+		}
 		if name == checker.MutualExclusion {
-			outcomes = append(outcomes, overrunOutcome, lateOutcome)
+			outcomes = append(outcomes, lateOutcome)
 		}
 		v.oneOf(at+".properties."+name, "outcome", e.Properties[name], outcomes)
 	}

@@ -10,6 +10,7 @@ import (
 const (
 	counter  = "counter"
 	queue    = "queue"
+	leading  = "leader"
 	payment  = "payment"
 	transfer = "transfer"
 	stampede = "stampede"
@@ -88,15 +89,15 @@ func (v *validator) job(at string, s *Scenario) {
 	case w.Kind != job:
 	case ours && !v.catalogue.Jobs[s.Lock]:
 		v.fail(at+".workload.kind", "workload job is for schedulers, and %s is a lock", s.Lock)
-	case w.Every < shortestPeriod || w.Every%Duration(time.Millisecond) != 0 || w.Every > longest:
-		v.fail(at+".workload.every", "workload job needs every, its period: whole ms, from %v to %v", shortestPeriod, longest)
+	case w.Every < ShortestPeriod || w.Every%Duration(time.Millisecond) != 0 || w.Every > longest:
+		v.fail(at+".workload.every", "workload job needs every, its period: whole ms, from %v to %v", ShortestPeriod, longest)
 	case s.Keys != 1:
 		v.fail(at+".keys", "workload job has one key, the job")
 	}
 }
 
-// shortestPeriod is the shortest period of a job: a tick takes a few round trips.
-const shortestPeriod = Duration(50 * time.Millisecond)
+// ShortestPeriod is the shortest period of a job: a tick takes a few round trips.
+const ShortestPeriod = Duration(50 * time.Millisecond)
 
 // readers checks the share of readers. Whether an adapter's lock knows readers,
 // it says itself when it starts.

@@ -3,43 +3,64 @@ package external
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// job is an adapter that is an instance of a scheduler. Its executions come by themselves:
-// Acquire waits for the next one, and Release says that its work is over and waits for its end.
-// It is driven one execution at a time; one that begins meanwhile waits for its turn.
+// job is an adapter that is an instance of a scheduler, or a candidate for leadership. Its
+// executions, or terms, come by themselves: Acquire waits for the next one, and Release says that
+// its work is over and waits for its end. It is driven one at a time; one that begins meanwhile
+// waits for its turn.
 type job struct {
 	*lock
 	gone <-chan struct{}
-	runs chan announced
+	// leads: it is a candidate for leadership.
+	leads bool
+	// idle is for how long a term may wait for its turn: a leader that nobody drives keeps others
+	// out.
+	idle time.Duration
 
-	mu   sync.Mutex
-	now  *execution // the one that is driven; nil: none is
-	done map[string]chan struct{}
+	asking sync.Mutex // held while a request has no answer
+
+	mu    sync.Mutex
+	now   *execution // the one that is driven; nil: none is
+	turns []*announced
+	turn  chan struct{} // gets a value when there may be one whose turn it is
+	// open are those that have begun and not ended.
+	open map[string]*announced
+	// free is an instant since which the instance may have claimed the next one: the latest at
+	// which it had none, or an earlier one.
+	free int64
 }
 
-// announced is an execution that the adapter has told of, and when.
+// announced is an execution that the adapter has told of.
 type announced struct {
 	run  string
 	tick int64
-	at   int64
+	// claimed is when it may have been claimed at the earliest. attempt is when it was: as the
+	// adapter says, else the earliest instant of an execution, and of a term the latest, since a
+	// candidate that stood still may have asked anew.
+	claimed, attempt int64
+	lost             bool
+	done             chan struct{} // closed when it is marked as done
 }
 
 // execution is what is driven.
 type execution struct {
 	key string
-	announced
+	*announced
 }
 
 // mostRuns is how many executions may wait for their turn.
 const mostRuns = 1000
 
-func newJob(l *lock) *job {
-	return &job{lock: l, runs: make(chan announced, mostRuns), done: map[string]chan struct{}{}}
+func newJob(l *lock, c clients.Config) *job {
+	return &job{lock: l, leads: c.Adapter.Leader, idle: time.Duration(c.TTL) / 2, turn: make(chan struct{}, 1),
+		open: map[string]*announced{}, free: l.times.Now()}
 }
 
 // tell takes an event. It must not block, so executions beyond mostRuns are dropped: who has begun
@@ -47,48 +68,138 @@ func newJob(l *lock) *job {
 func (j *job) tell(e adapter.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	switch e.Kind {
-	case adapter.EventRun:
-		j.done[e.Run] = make(chan struct{})
+	a := j.open[e.Run]
+	switch {
+	case e.Kind == adapter.EventRun:
+		j.begins(e)
+	case a == nil:
+	case e.Kind == adapter.EventDone:
+		close(a.done)
+		j.ends(a)
+	case j.now != nil && j.now.announced == a:
+		j.ends(a)
 		select {
-		case j.runs <- announced{e.Run, e.Tick, j.times.Now()}:
-		default:
+		case j.lost <- clients.Loss{Key: j.now.key, Token: j.now.tick, Why: e.Why}:
+		default: // whoever has not read a hundred knows enough
 		}
-	case adapter.EventDone:
-		if done := j.done[e.Run]; done != nil {
-			close(done)
-			delete(j.done, e.Run)
-		}
-	case adapter.EventLost:
-		if j.now != nil && j.now.run == e.Run {
-			select {
-			case j.lost <- clients.Loss{Key: j.now.key, Token: j.now.tick, Why: e.Why}:
-			default: // whoever has not read a hundred knows enough
+	default:
+		a.lost = true
+	}
+}
+
+func (j *job) begins(e adapter.Event) {
+	now := j.times.Now()
+	a := &announced{run: e.Run, tick: e.Tick, claimed: j.free, attempt: j.free, done: make(chan struct{})}
+	switch {
+	case e.Attempt != 0 && !j.blind:
+		a.claimed = min(e.Attempt, now)
+		a.attempt = a.claimed
+	case j.leads:
+		a.attempt = now
+	}
+	j.open[e.Run] = a
+	if len(j.turns) == mostRuns {
+		return
+	}
+	j.turns = append(j.turns, a)
+	j.wake()
+	if j.leads {
+		time.AfterFunc(j.idle, func() { j.stepDown(a) })
+	}
+}
+
+// wake tells whoever waits that there may be an execution whose turn it is.
+func (j *job) wake() {
+	select {
+	case j.turn <- struct{}{}:
+	default:
+	}
+}
+
+// ends notes that an execution goes on no more.
+func (j *job) ends(a *announced) {
+	if j.open[a.run] == a {
+		delete(j.open, a.run)
+	}
+	if len(j.open) == 0 {
+		j.free = j.times.Now()
+	}
+}
+
+// stepDown ends a term that still waits for its turn.
+func (j *job) stepDown(a *announced) {
+	j.mu.Lock()
+	i := slices.Index(j.turns, a)
+	if i >= 0 {
+		j.turns = slices.Delete(j.turns, i, i+1)
+	}
+	j.mu.Unlock()
+	if i >= 0 {
+		_, _ = j.goOn(a, usualLimit.Milliseconds()) // whoever asks next is told how the adapter is
+	}
+}
+
+// next takes the execution whose turn it is; nil: there is none.
+func (j *job) next() *announced {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.turns) == 0 {
+		return nil
+	}
+	a := j.turns[0]
+	j.turns = slices.Delete(j.turns, 0, 1)
+	if len(j.turns) > 0 {
+		j.wake()
+	}
+	return a
+}
+
+// goOn says that the work of an execution is over.
+func (j *job) goOn(a *announced, limit int64) (adapter.Reply, error) {
+	j.asking.Lock()
+	defer j.asking.Unlock()
+	return j.conn.Ask(adapter.Request{Op: adapter.OpGo, Run: a.run, TimeoutMS: limit})
+}
+
+// Acquire waits for the next execution. The adapter claimed it at an unknown time since it had
+// none, unless it says when. One that was lost before its turn is not driven.
+func (j *job) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	began := j.times.Now()
+	for {
+		if a := j.next(); a != nil {
+			if g, driven := j.drive(key, a); driven {
+				return g, nil
 			}
+			if _, err := j.goOn(a, j.limit(ctx)); err != nil {
+				return clients.Grant{Key: key, First: began}, err
+			}
+			continue
+		}
+		select {
+		case <-j.turn:
+		case <-j.gone:
+			return clients.Grant{Key: key, First: began}, j.conn.Broken()
+		case <-ctx.Done():
+			return clients.Grant{Key: key}, fmt.Errorf("%s: no execution or term began at this instance: %w", key, clients.ErrBusy)
 		}
 	}
 }
 
-// Acquire waits for the next execution. The adapter claimed it at an unknown time since the wait
-// began, or before it was announced.
-func (j *job) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	began := j.times.Now()
-	select {
-	case a := <-j.runs:
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.now = &execution{key, a}
-		return clients.Grant{Key: key, Token: a.tick, Attempt: min(began, a.at), First: began, Secret: a}, nil
-	case <-j.gone:
-		return clients.Grant{Key: key, First: began}, j.conn.Broken()
-	case <-ctx.Done():
-		return clients.Grant{Key: key}, fmt.Errorf("%s: no execution began at this instance: %w", key, clients.ErrBusy)
+// drive makes an execution the one that is driven. It returns false if it is lost already.
+func (j *job) drive(key string, a *announced) (clients.Grant, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if a.lost {
+		j.ends(a)
+		return clients.Grant{}, false
 	}
+	j.now = &execution{key, a}
+	return clients.Grant{Key: key, Token: a.tick, Attempt: a.attempt, First: a.claimed, Secret: a}, true
 }
 
 // Release says that the work is over, and waits until the execution is marked as done.
 func (j *job) Release(ctx context.Context, g clients.Grant) error {
-	a, ok := g.Secret.(announced)
+	a, ok := g.Secret.(*announced)
 	if !ok {
 		return fmt.Errorf("go %q: the execution is not one of this instance's: %w", g.Key, clients.ErrNotHeld)
 	}
@@ -96,24 +207,31 @@ func (j *job) Release(ctx context.Context, g clients.Grant) error {
 		return err
 	}
 	j.mu.Lock()
-	done := j.done[a.run]
 	j.now = nil
+	known := j.open[a.run] == a
 	j.mu.Unlock()
-	r, err := j.conn.Ask(adapter.Request{Op: adapter.OpGo, Run: a.run, TimeoutMS: j.limit(ctx)})
+	r, err := j.goOn(a, j.limit(ctx))
 	switch {
 	case err != nil:
 		return err
 	case !r.OK:
 		return failure(adapter.OpGo, r)
-	case done == nil:
+	case !known:
 		return nil // it had ended before, by itself
 	}
 	select {
-	case <-done:
+	case <-a.done:
 		return nil
 	case <-j.gone:
 		return j.conn.Broken()
 	case <-ctx.Done():
 		return fmt.Errorf("execution %q of %s has not ended: %w", a.run, g.Key, ctx.Err())
 	}
+}
+
+// Close ends the adapter.
+func (j *job) Close(ctx context.Context) error {
+	j.asking.Lock()
+	defer j.asking.Unlock()
+	return j.lock.Close(ctx)
 }

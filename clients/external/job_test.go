@@ -30,11 +30,13 @@ func TestJob(t *testing.T) {
 	l, err := openJob(t, hello(jobHello)+`
 echo '{"event":"run","run":"a1","tick":1795816584000}'
 echo '{"event":"run","run":"a2"}'
+echo '{"event":"lost","run":"a2","why":"its lease is over"}'
+echo '{"event":"run","run":"a3","attempt_ns":7}'
 read request; case "$request" in *'"op":"go","run":"a1"'*) echo '{"id":2,"ok":true}'; echo '{"event":"done","run":"a1"}' ;; esac
 echo '{"event":"lost","run":"a0"}'
-echo '{"event":"lost","run":"a2","why":"its lease is over"}'
 read request; echo '{"id":3,"ok":false,"error":"not_held"}'
-read request; echo '{"id":4,"ok":true}'`)
+read request; echo '{"id":4,"ok":false,"error":"not_held"}'
+read request; echo '{"id":5,"ok":true}'`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,12 +54,12 @@ read request; echo '{"id":4,"ok":true}'`)
 	if err := l.Release(ctx, first); err != nil {
 		t.Error(err)
 	}
-	second, err := l.Acquire(ctx, "k0")
-	if err != nil || second.Token != 0 {
+	second, err := l.Acquire(ctx, "k0") // a2 is lost, and has no turn
+	if err != nil || second.Token != 0 || second.Attempt != 7 {
 		t.Fatalf("%+v, %v", second, err)
 	}
 	if err := l.Release(ctx, second); !errors.Is(err, clients.ErrNotHeld) {
-		t.Errorf("an execution that was lost: %v", err)
+		t.Errorf("an execution that has ended by itself: %v", err)
 	}
 	over, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -122,7 +124,7 @@ func TestJobMisbehaviour(t *testing.T) {
 		{"claims without a job", hello(`,"misfire":"skip"`) + "sleep 100", `without "job"`},
 		{"an unknown rule", hello(`,"job":"at-least-once","misfire":"never"`) + "sleep 100", `"misfire" is "never"`},
 		{"a run without a name", hello(jobHello) + `echo '{"event":"run"}'; sleep 100`, `must name the execution`},
-		{"a key", hello(jobHello) + `echo '{"event":"lost","run":"a","key":"k0"}'; sleep 100`, `names the "run"`},
+		{"a key", hello(jobHello) + `echo '{"event":"lost","run":"a","key":"k0"}'; sleep 100`, `name the "run"`},
 		{"an unknown event", hello(jobHello) + `echo '{"event":"tick","run":"a"}'; sleep 100`, `is an event "tick"`},
 		{"dies", hello(jobHello) + "kill -9 $$", "ended (signal: killed)"},
 	} {
@@ -140,7 +142,88 @@ func TestJobMisbehaviour(t *testing.T) {
 	for err == nil {
 		_, err = l.Acquire(t.Context(), "k0")
 	}
-	if !errors.Is(err, adapter.ErrBroken) || !strings.Contains(err.Error(), "asked for a lock, not for a job") {
+	if !errors.Is(err, adapter.ErrBroken) || !strings.Contains(err.Error(), "asked for a lock, not for a job or a leader") {
 		t.Error(err)
+	}
+}
+
+// openLeader opens a candidate for leadership that a script is.
+func openLeader(t *testing.T, ttl time.Duration, script string) (clients.Lock, error) {
+	t.Helper()
+	l, err := Open(t.Context(), clients.Config{Client: 3, TTL: ttl,
+		Adapter: &clients.Adapter{Command: shell(t, script), Leader: true}})
+	if err == nil {
+		t.Cleanup(func() { _ = l.Close(context.Background()) })
+	}
+	return l, err
+}
+
+const leaderHello = `,"leader":true,"validity":"session","lost_grace_ms":700`
+
+// TestLeader: terms come by themselves, are those of a lock, and end when the candidate says so.
+func TestLeader(t *testing.T) {
+	l, err := openLeader(t, time.Minute, hello(leaderHello)+`
+echo '{"event":"run","run":"t1"}'
+read request; case "$request" in *'"op":"go","run":"t1"'*) echo '{"id":2,"ok":true}'; echo '{"event":"done","run":"t1"}' ;; esac
+read request; echo '{"id":3,"ok":true}'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := l.(clients.Declarer).Declares().Claims
+	if c.Job != "" || c.Permits != 1 || c.Validity != "session" || c.LostGrace != int64(700*time.Millisecond) || c.Token != "none" {
+		t.Errorf("%+v", c)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+	defer cancel()
+	g, err := l.Acquire(ctx, "k0")
+	if err != nil || g.Token != 0 || g.First == 0 || g.Attempt < g.First {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	if err := l.Release(ctx, g); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestIdleLeader: a term that nobody drives ends, so that another candidate can lead.
+func TestIdleLeader(t *testing.T) {
+	l, err := openLeader(t, 20*time.Millisecond, hello(leaderHello)+`
+echo '{"event":"run","run":"t1"}'
+read request; case "$request" in *'"op":"go","run":"t1"'*) echo '{"id":2,"ok":true}'; echo '{"event":"done","run":"t1"}' ;; esac
+echo '{"event":"run","run":"t2"}'
+read request; case "$request" in *'"op":"go","run":"t2"'*) echo '{"id":3,"ok":true}'; echo '{"event":"done","run":"t2"}' ;; esac
+echo '{"event":"run","run":"t3","attempt_ns":3}'
+while read request; do id=${request#*:}; echo '{"id":'"${id%%,*}"',"ok":true}'; done`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := l.(*job)
+	decided.Await(t, "the third term", func() bool {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return j.open["t3"] != nil && len(j.open) == 1
+	})
+}
+
+// TestLeaderMisbehaviour: what a candidate may say.
+func TestLeaderMisbehaviour(t *testing.T) {
+	for _, c := range []struct{ name, script, want string }{
+		{"a lock", hello("") + "sleep 100", `did not declare "leader" in its hello`},
+		{"claims of a lock", hello(leaderHello+`,"token":"fencing"`) + "sleep 100", `has "leader" and a claim that only a lock`},
+		{"a lease", hello(`,"leader":true,"validity":"from_invocation"`) + "sleep 100", `"validity" "from_invocation"`},
+		{"a job", hello(`,"leader":true,"job":"at-least-once"`) + "sleep 100", `"leader" and a claim`},
+		{"a tick", hello(leaderHello) + `echo '{"event":"run","run":"a","tick":7}'; sleep 100`, `a term of a leader has none`},
+	} {
+		l, err := openLeader(t, time.Minute, c.script)
+		if err == nil {
+			ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+			_, err = l.Acquire(ctx, "k0")
+			cancel()
+		}
+		if !errors.Is(err, adapter.ErrBroken) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
+		}
+	}
+	if l, err := open(t, shell(t, hello(leaderHello)+"sleep 100")); err == nil || !strings.Contains(err.Error(), "not greeted as a candidate") {
+		t.Error(l, err)
 	}
 }

@@ -114,8 +114,11 @@ func (l *lock) hello(ctx context.Context, c clients.Config) error {
 	greeting := &adapter.Greeting{Protocol: adapter.Version, Service: c.Adapter.Service,
 		Account: (*adapter.Account)(c.Account), TTLMS: c.TTL.Milliseconds(),
 		EveryMS: c.Every.Milliseconds(), Client: name, Seed: int64(c.Seed & largest), Dir: c.Adapter.Shared}
-	if c.Every != 0 {
+	switch {
+	case c.Every != 0:
 		greeting.Kind = adapter.KindJob
+	case c.Adapter.Leader:
+		greeting.Kind = adapter.KindLeader
 	}
 	if err := greeting.Locate(c.Nodes); err != nil {
 		return err
@@ -128,10 +131,8 @@ func (l *lock) hello(ctx context.Context, c clients.Config) error {
 		return l.conn.Break("answered hello with the error %q: %s", r.Error, r.Text)
 	}
 	l.says = *r.Declaration
-	if job := l.says.Job != ""; job != (c.Every != 0) {
-		return l.conn.Break("%s", map[bool]string{
-			true:  `declared "job" in its hello, and was greeted as a lock: run it with workload job`,
-			false: `was greeted with kind "job", and did not declare "job" in its hello: it is a lock, or says "job":"at-least-once"`}[job])
+	if why := l.says.Mismatch(greeting.Kind); why != "" {
+		return l.conn.Break("%s", why)
 	}
 	l.tellSession(r.Session)
 	return nil

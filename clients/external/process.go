@@ -43,8 +43,8 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		lost: make(chan clients.Loss, 100), grants: map[string]int64{}}
 	var j *job // nil: it is a lock
 	tell := l.tell
-	if c.Every != 0 {
-		j = newJob(l)
+	if c.Every != 0 || c.Adapter.Leader {
+		j = newJob(l, c)
 		tell = j.tell
 	}
 	conn := adapter.NewConn(p.in, p.out, adapter.Options{Command: c.Adapter.Command, Process: p, Lost: tell})

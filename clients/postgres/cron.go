@@ -36,6 +36,15 @@ var (
 		"pg-cron that never tells its application that the time of an execution is over", cronTake, cron.Rules{Retries: true}))
 )
 
+// CronOnce is the control broken-pg-cron-once: it claims that no tick is executed twice. A tick
+// whose instance is lost is another one's all the same, and that instance may have had its effect.
+var CronOnce = cron.Control(checker.OncePerTick, func() clients.Kind {
+	k := cronKind("broken-pg-cron-once",
+		"pg-cron that claims at most once, though a tick of an instance that is lost is executed again", cronTake, cronKeeps)
+	k.Claims.Job = "at-most-once"
+	return k
+}())
+
 // cronKeeps are the rules of pg-cron.
 var cronKeeps = cron.Rules{Retries: true, Tells: true}
 

@@ -34,8 +34,18 @@ var CronLooks = cron.Control(checker.OncePerTick, cronKind("broken-redis-cron-lo
 var CronHolds = cron.Control(checker.MissedTick, cronKind("broken-redis-cron-holds",
 	"redis-cron with one key for the job, which is held for a TTL though the period is shorter", cronRules{holds: true}))
 
+// CronOpen is the control broken-redis-cron-open: where its claim ends with an error, it executes
+// the tick all the same, so that none is lost.
+var CronOpen = cron.Control(checker.OncePerTick, cronKind("broken-redis-cron-open",
+	"redis-cron that executes a tick where its claim ends with an error", cronRules{open: true}))
+
+// CronForever is the control broken-redis-cron-forever: it takes one key for the job, which has no
+// expiry, and deletes it when the tick is done. A claim whose instance dies stays.
+var CronForever = cron.Control(checker.MissedTick, cronKind("broken-redis-cron-forever",
+	"redis-cron with one key for the job, without an expiry, which is deleted when a tick is done", cronRules{forever: true}))
+
 // cronRules are what the schedulers on Redis differ in.
-type cronRules struct{ looks, holds bool }
+type cronRules struct{ looks, holds, open, forever bool }
 
 func cronKind(name, about string, r cronRules) clients.Kind {
 	return clients.Kind{Name: name, About: about, Service: "redis", Claims: cronClaims,
@@ -64,8 +74,11 @@ func (t *ticks) Close() error { return t.lock.client.Close() }
 
 // key is the name of a tick's key, and for how long it stands.
 func (t *ticks) key(job string, tick int64) (name string, stands time.Duration) {
-	if t.rules.holds {
+	switch {
+	case t.rules.holds:
 		return LockKey(job), t.lock.ttl
+	case t.rules.forever:
+		return LockKey(job), 0
 	}
 	return LockKey(job) + ":" + strconv.FormatInt(tick, 10), cronMemory
 }
@@ -77,7 +90,11 @@ func (t *ticks) Claim(ctx context.Context, job, owner string, tick int64) (claim
 	defer t.lock.cutter.Watch(ctx)()
 	name, stands := t.key(job, tick)
 	if !t.rules.looks {
-		return t.lock.client.SetNX(ctx, name, owner, stands).Result()
+		claimed, err = t.lock.client.SetNX(ctx, name, owner, stands).Result()
+		if t.rules.open && err != nil {
+			return true, nil
+		}
+		return claimed, err
 	}
 	there, err := t.lock.client.Exists(ctx, name).Result()
 	if err != nil || there > 0 {
@@ -90,6 +107,9 @@ func (t *ticks) Claim(ctx context.Context, job, owner string, tick int64) (claim
 func (t *ticks) Done(ctx context.Context, job, owner string, tick int64) error {
 	defer t.lock.cutter.Watch(ctx)()
 	name, _ := t.key(job, tick)
+	if t.rules.forever {
+		return t.lock.client.Del(ctx, name).Err()
+	}
 	err := t.lock.client.SetArgs(ctx, name, "done by "+owner, goredis.SetArgs{Mode: "XX", KeepTTL: true}).Err()
 	if errors.Is(err, goredis.Nil) {
 		return clients.ErrNotHeld

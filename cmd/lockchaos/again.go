@@ -55,7 +55,7 @@ func (f *runFlags) lockWords() (line []string) {
 	}
 	if f.Own.Command != "" {
 		// without its secrets, by now
-		line = append(line, "--lock-cmd", f.Own.Command, "--service", f.Own.Service)
+		line = append(line, f.commandFlag(), f.Own.Command, "--service", f.Own.Service)
 	}
 	if f.Own.Go != "" {
 		line = append(line, "--lock-go", f.Own.Go, "--service", f.Own.Service)
@@ -65,6 +65,9 @@ func (f *runFlags) lockWords() (line []string) {
 	}
 	if f.Own.TTL > 0 {
 		line = append(line, "--ttl", f.Own.TTL.String())
+	}
+	if f.Own.Every > 0 {
+		line = append(line, "--every", f.Own.Every.String())
 	}
 	return line
 }

@@ -54,8 +54,8 @@ func locks() []clients.Kind {
 		zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
 		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect,
 		mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete, dynamodb.BrokenRetry, kubernetes.BrokenRelease,
-		redis.CronLooks, redis.CronHolds,
-		postgres.CronForgets, postgres.CronOverlaps, postgres.CronForever, postgres.CronSilent)
+		redis.CronLooks, redis.CronHolds, redis.CronOpen, redis.CronForever,
+		postgres.CronForgets, postgres.CronOverlaps, postgres.CronForever, postgres.CronSilent, postgres.CronOnce)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does

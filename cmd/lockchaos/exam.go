@@ -26,7 +26,9 @@ func examCommand() *cobra.Command {
 		Use:   "exam [LOCK…]",
 		Short: "Attack a lock in every way that its claims invite",
 		Long: `Attacks one lock: one that comes with lockchaos, or with --lock-cmd a program of your own in any
-language, or with --acquire a lock that is made of shell commands (docs/shell.md). Each attack aims
+language, or with --acquire a lock that is made of shell commands (docs/shell.md). With --job-cmd it
+attacks a scheduler, and so it does with one that comes with lockchaos, and with --leader-cmd a
+candidate for leadership (docs/jobs.md). Each attack aims
 one fault at one step of one kind of application. Which attacks make sense follows from the lock's
 claims and abilities, and from its service. Every time is stretched to its lease. Several locks of
 lockchaos are examined one after the other, each in a run of its own; the status is the gravest.
@@ -48,6 +50,7 @@ cause, 3 the harness failed.`,
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis
   lockchaos exam --service redis --acquire 'sh lock.sh acquire' --release 'sh lock.sh release'
   lockchaos exam etcd-lease zookeeper --short
+  lockchaos exam --job-cmd "python3 examples/jobs/cron.py" --service redis
   lockchaos exam zookeeper --attack stop-wait,cut-off-wait
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis --budget 20m`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,6 +67,7 @@ cause, 3 the harness failed.`,
 	f.addScale(flags, `"test": a short lease; "real": one of 10 s or longer, as in production`)
 	f.addOwn(flags, "command line of a lock of your own (docs/protocol.md)",
 		"lease of the lock (default: that of its scenarios; of --lock-cmd its own where that cannot be set, else 500ms, etcd and zookeeper 2s)")
+	f.addJobs(flags)
 	flags.BoolVar(&f.Short, "short", false, "make only the most telling attacks, about a third")
 	flags.DurationVar(&f.Budget, "budget", 0,
 		"make only the most telling attacks, as many as fit into this time, such as 20m; the others are named")
@@ -146,19 +150,22 @@ func (f *runFlags) checkExam() error {
 	if err := errors.Join(f.checkWhere(), f.checkScale()); err != nil {
 		return err
 	}
+	if err := f.takeKind(); err != nil {
+		return err
+	}
 	switch {
 	case f.Budget < 0:
 		return exit.Misuse(fmt.Errorf("--budget %v: give the time that the exam may take, such as 20m", f.Budget))
 	case f.Budget > 0 && f.Shard.Total > 0:
 		return exit.Misuse(errors.New("--budget chooses among all attacks, and a shard has some of them: give no --shard beside it"))
 	case (len(f.Names) == 0) != f.Own.Given():
-		return exit.Misuse(errors.New("name a lock (lockchaos list locks), or give --lock-cmd or --acquire, and --service, for one of your own"))
+		return exit.Misuse(errors.New("name a lock (lockchaos list locks), or give --lock-cmd, --job-cmd, --leader-cmd or --acquire, and --service, for one of your own"))
 	case !f.Own.Given() && f.Own.Service != "":
-		return exit.Misuse(errors.New("--service is for the lock of --lock-cmd or --acquire"))
+		return exit.Misuse(errors.New("--service is for the lock of --lock-cmd, --job-cmd, --leader-cmd or --acquire"))
 	case f.Own.Given():
 		return f.checkOwn()
 	}
-	return checkTTL(f.Own.TTL)
+	return errors.Join(checkTTL(f.Own.TTL), checkEvery(f.Own.Every))
 }
 
 // examLine is what the user would type to have the same again.

@@ -26,7 +26,7 @@ func TestAttacksAreValid(t *testing.T) {
 	table := attackTable(t)
 	known, file, made := catalogue(), filepath.Join(t.TempDir(), "plan.yaml"), map[string]bool{}
 	for _, k := range locks() {
-		if k.Claims.Permits == 0 {
+		if k.Claims.Permits == 0 && k.Claims.Job == "" {
 			continue
 		}
 		lock, err := pick.Examinee(ours(), k.Name, 0)
@@ -35,7 +35,7 @@ func TestAttacksAreValid(t *testing.T) {
 			continue
 		}
 		all, not := table.Of(lock)
-		if len(all) < 20 || len(all)+len(not) != len(table.Attacks) {
+		if len(all) < 20 || len(all)+len(not) != len(table.For(lock).Attacks) {
 			t.Errorf("%s: %d attacks and %d left out, of %d", k.Name, len(all), len(not), len(table.Attacks))
 		}
 		for _, s := range all {
@@ -116,10 +116,15 @@ func TestAbilities(t *testing.T) {
 		{clients.Claims{Validity: "library", LostGrace: 1, Permits: 1}, []scenarios.Ability{scenarios.TellsLoss}},
 	} {
 		got := possible.Examinee(clients.Kind{Claims: c.claims}, scenarios.Scenario{}).Abilities
+		c.want = append(c.want, scenarios.IsAsked)
 		slices.Sort(got)
 		slices.Sort(c.want)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %v, not %v", c.claims, got, c.want)
 		}
+	}
+	leader := scenarios.Scenario{Adapter: scenarios.Adapter{Kind: scenarios.Leader}}
+	if got := possible.Examinee(clients.Kind{Claims: clients.Claims{Permits: 1}}, leader).Abilities; len(got) > 0 {
+		t.Errorf("a candidate for leadership: %v", got)
 	}
 }

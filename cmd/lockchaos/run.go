@@ -27,13 +27,15 @@ import (
 // runFlags are the settings of `lockchaos run`, and of the commands that share its flags.
 type runFlags struct {
 	pick.Request
-	scale  string
-	dry    bool
-	shards int
-	since  string
-	then   experiments.Then
-	yes    bool
-	taken  bool // a saved run has said where
+	scale     string
+	dry       bool
+	shards    int
+	since     string
+	then      experiments.Then
+	yes       bool
+	jobCmd    string // until it is Own.Command, as leaderCmd
+	leaderCmd string
+	taken     bool // a saved run has said where
 	// of those who wrote no plan themselves; nil: the user's words say what is started
 	consent  func(starts []string) error
 	measured metricsFlag

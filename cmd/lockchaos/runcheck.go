@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/internal/policy"
-	"github.com/lockchaos/lockchaos/internal/redact"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/runs/pick"
 	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
@@ -105,66 +102,6 @@ func (f *runFlags) checkInherent() error {
 		return exit.Misuse(errors.New("a saved plan has its expectation in it: give no --inherent beside --plan or --last-failed"))
 	case f.Random():
 		return exit.Misuse(fmt.Errorf("suite %s expects what theory allows each lock under its faults: --inherent is for other suites", pick.Random))
-	}
-	return nil
-}
-
-// withoutPasswords takes the passwords out of the command line of a lock of the
-// user's own, which is saved, and shown, with the plans.
-func (f *runFlags) withoutPasswords() (err error) {
-	if f.Own.Command, err = redact.Command(f.Own.Command); err != nil {
-		return exit.Misuse(fmt.Errorf("--lock-cmd: %w", err))
-	}
-	if err := f.Own.Shell.Change(redact.Command); err != nil {
-		return exit.Misuse(err)
-	}
-	for _, command := range append(f.Own.Shell.Words(), f.Own.Command) {
-		if lacking := redact.Lacking(command); lacking != "" {
-			return exit.Misuse(fmt.Errorf("--lock-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
-		}
-	}
-	return nil
-}
-
-// checkOwn checks the flags about a lock of the user's own.
-func (f *runFlags) checkOwn() error {
-	if err := f.withoutPasswords(); err != nil {
-		return err
-	}
-	if f.Own.Go != "" && f.Own.Service == "" {
-		f.Own.Service = "redis"
-	}
-	program := f.Own.Command != "" || f.Own.Shell.Given()
-	switch {
-	case f.Own.Go != "" && program || f.Own.Command != "" && f.Own.Shell.Given():
-		return exit.Misuse(errors.New("--lock-cmd, --lock-go or --acquire: one lock of your own, not several"))
-	case program && f.Runtime == runtimes.Virtual:
-		return exit.Misuse(errors.New("the simulation compiles the lock: give --lock-go DIR, the folder of its Go package, in the place of --lock-cmd or --acquire"))
-	case !f.Own.Given() && (f.Own.Service != "" || f.Own.TTL != 0):
-		return exit.Misuse(errors.New("--service and --ttl are for the lock of --lock-cmd or --acquire"))
-	case f.Own.Given() && f.Plan != "":
-		return exit.Misuse(errors.New("--plan runs a saved plan, which has its lock: give no --lock-cmd beside it"))
-	case f.Own.Given() && !f.Here() && f.Runtime != runtimes.Auto:
-		return runtimes.OnlyHere("--lock-cmd", f.Runtime)
-	}
-	return errors.Join(checkShell(f.Own.Shell), checkTTL(f.Own.TTL))
-}
-
-// checkShell refuses shell commands that make no lock.
-func checkShell(c shell.Commands) error {
-	if !c.Given() {
-		return nil
-	}
-	if err := c.Check(); err != nil {
-		return exit.Misuse(err)
-	}
-	return nil
-}
-
-// checkTTL refuses a --ttl that makes no sense; 0: none was given.
-func checkTTL(ttl time.Duration) error {
-	if ttl < 0 || ttl > 0 && ttl < time.Millisecond {
-		return exit.Misuse(fmt.Errorf("--ttl %v: a lease must last a millisecond or longer", ttl))
 	}
 	return nil
 }

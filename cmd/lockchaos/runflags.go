@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/internal/hosts/kubernetes"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
@@ -60,30 +59,4 @@ func (f *runFlags) addSeed(flags *pflag.FlagSet) {
 // addScale adds the flag of every command that can take the times of production for short ones.
 func (f *runFlags) addScale(flags *pflag.FlagSet, meaning string) {
 	flags.StringVar(&f.scale, "scale", scaleTest, meaning)
-}
-
-// addOwn adds the flags of every command that takes a lock of the user's own.
-func (f *runFlags) addOwn(flags *pflag.FlagSet, command, ttl string) {
-	flags.StringVar(&f.Own.Command, "lock-cmd", "", command)
-	flags.StringVar(&f.Own.Go, "lock-go", "",
-		"folder of a Go package that is an adapter: lockchaos compiles it, for --runtime sim too (docs/simulation.md)")
-	addCommands(flags, &f.Own.Shell)
-	flags.StringVar(&f.Own.Service, "service", "",
-		`the service that the lock of --lock-cmd or --acquire uses (lockchaos list services), or "none"`)
-	flags.DurationVar(&f.Own.TTL, "ttl", 0, ttl)
-}
-
-// addCommands adds the flags of a lock that is made of shell commands (docs/shell.md).
-func addCommands(flags *pflag.FlagSet, c *shell.Commands) {
-	flags.StringVar(&c.Acquire, shell.AcquireFlag, "",
-		"a lock of shell commands (docs/shell.md): takes $LOCKCHAOS_KEY; exit status 0 granted, 1 another holds it. "+
-			"Without --release it prints a line when granted, and runs for as long as it holds")
-	flags.StringVar(&c.Release, shell.ReleaseFlag, "",
-		"of --acquire: gives the key back; exit status 0 given back, 1 it was no longer ours")
-	flags.StringVar(&c.Renew, shell.RenewFlag, "",
-		"of --acquire: starts the lease anew; exit status 0 renewed, 1 it was no longer ours")
-	flags.StringVar(&c.Held, shell.HeldFlag, "",
-		"of --acquire: asks whether the key is still ours; exit status 0 it is, 1 it is not")
-	flags.StringVar(&c.Declare, shell.DeclareFlag, "",
-		`of --acquire: what the lock promises, in the words of docs/protocol.md, such as {"name":"flock","no_expiry":true}`)
 }

@@ -32,6 +32,9 @@ type Bench struct {
 	Hosts   []*hosts.Host
 	// Account is one with a password at the service; nil: none is known.
 	Account *adapter.Account
+	// Kind is that of the adapter, as the hello has it; "": a lock. Every is the period of its job.
+	Kind  string
+	Every time.Duration
 	// Command is the adapter's command line, Dir the folder that it starts in
 	// ("": this one), Shared one that all adapters share.
 	Command, Dir, Shared string
@@ -94,7 +97,8 @@ func (b *Bench) Start(ctx context.Context, say func(client string, sent bool, li
 		return nil, err
 	}
 	greeting := &adapter.Greeting{Protocol: adapter.Version, Service: b.Service, Account: b.Account,
-		TTLMS: cmp.Or(b.TTL, b.Usual).Milliseconds(), Client: c.name, Seed: int64(b.started), Dir: b.Shared}
+		TTLMS: cmp.Or(b.TTL, b.Usual).Milliseconds(), Kind: b.Kind, EveryMS: b.Every.Milliseconds(),
+		Client: c.name, Seed: int64(b.started), Dir: b.Shared}
 	if err := greeting.Locate(b.Nodes); err != nil {
 		return c, err
 	}

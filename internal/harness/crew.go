@@ -18,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/workload"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // answerSlack is how much longer than an op's own time limit the harness waits
@@ -177,5 +178,5 @@ func (r *run) adapter() *clients.Adapter {
 		return nil
 	}
 	return &clients.Adapter{Command: s.Adapter.Command, Dir: s.Adapter.Dir, Service: s.Adapter.Service,
-		Shared: r.shared, ClockFaults: possible.ClocksOfClients(s.Faults)}
+		Shared: r.shared, Leader: s.Adapter.Kind == scenarios.Leader, ClockFaults: possible.ClocksOfClients(s.Faults)}
 }

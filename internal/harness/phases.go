@@ -16,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
 	"github.com/lockchaos/lockchaos/internal/harness/workload"
+	"github.com/lockchaos/lockchaos/scenarios"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -49,11 +50,15 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	if err := r.workload(ctx); err != nil {
 		return err
 	}
-	if err := r.probe(ctx, history.PhaseProbe, 0, r.diagnoseIdle); err != nil {
-		return err
+	last := r.workers
+	if !r.selfMoved() {
+		if err := r.probe(ctx, history.PhaseProbe, 0, r.diagnoseIdle); err != nil {
+			return err
+		}
+		last = append(r.workers, r.probes[0])
 	}
 	r.Enter(history.PhaseClose)
-	if err := r.endAll(ctx, append(r.workers, r.probes[0])...); err != nil {
+	if err := r.endAll(ctx, last...); err != nil {
 		return err
 	}
 	if err := r.probe(ctx, history.PhaseFinal, 1, nil); err != nil {
@@ -66,6 +71,13 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	<-followed
 	watched.Wait()
 	return r.Ledger.Take(ctx)
+}
+
+// selfMoved reports whether idle clients go on taking what the others want, since nobody asks them
+// to: instances of a scheduler, and candidates for leadership. A fresh one can't be told from them.
+func (r *run) selfMoved() bool {
+	s := r.cfg.Plan.Scenario
+	return s.External() && (s.Workload.Every != 0 || s.Adapter.Kind == scenarios.Leader)
 }
 
 // workload drives every client for the planned time, or longer while too little

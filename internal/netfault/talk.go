@@ -23,11 +23,7 @@ type exchanged struct {
 
 // begin begins a call.
 func (t *exchanged) begin(at int64) {
-	ends := t.ends
-	if ends == nil {
-		ends = map[Connection]uint32{}
-	}
-	*t = exchanged{since: at, ends: ends}
+	*t = exchanged{since: at, ends: t.ends}
 }
 
 // note takes a packet of the host's to a server, or back.
@@ -51,6 +47,9 @@ func (t *exchanged) fresh(c Connection, p *Packet) bool {
 	end, known := t.ends[c]
 	if known && !before(end, p.end()) {
 		return false
+	}
+	if t.ends == nil { // of a host that speaks before its first call
+		t.ends = map[Connection]uint32{}
 	}
 	t.ends[c] = p.end()
 	return true

@@ -9,7 +9,8 @@ import (
 // TestTalk: what the packets of one call tell of its bounds. Each word is a packet
 // at the instant of its place, from 1 on: r a request, a an answer, k a bare
 // acknowledgement, f the end of the connection; R is the last request sent again.
-// A digit before it is its connection, 1 if there is none. E is the call's end.
+// A digit before it is its connection, 1 if there is none. E is the call's end. The call
+// begins with the first word, or with B.
 func TestTalk(t *testing.T) {
 	for _, x := range []struct {
 		name, packets string
@@ -26,14 +27,21 @@ func TestTalk(t *testing.T) {
 		{"another connection has told last", "r a 2a E", Bounds{0, 3}},
 		{"an answer behind the end", "r E a", Bounds{}},
 		{"nothing was said", "k f E", Bounds{}},
+		{"the host spoke before its first call", "r a B r a E", Bounds{4, 5}},
 		{"a connection of the same ports", "r a f r a E", Bounds{4, 5}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var tk exchanged
-			tk.begin(0)
+			if !strings.Contains(x.packets, "B") {
+				tk.begin(0)
+			}
 			end, seq := int64(0), map[string]uint32{}
 			for i, word := range strings.Fields(x.packets) {
 				at := int64(i + 1)
+				if word == "B" {
+					tk.begin(at)
+					continue
+				}
 				if word == "E" {
 					end = at
 					continue

@@ -24,6 +24,7 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 		scenarios.ReadsAndWrites: k.Claims.ReadWrite,
 		scenarios.TakesSets:      k.Claims.MultiKey > 1,
 		scenarios.WakesOne:       k.Claims.WakesOne,
+		scenarios.IsAsked:        base.Adapter.Kind != scenarios.Leader,
 	} {
 		if has {
 			e.Abilities = append(e.Abilities, ability)
@@ -35,7 +36,7 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 // Nature is what theory must know of a lock.
 func Nature(k clients.Kind) scenarios.Nature {
 	service, _ := backends.Lookup(k.Service)
-	return scenarios.Nature{Permits: k.Claims.Permits, NoExpiry: k.Claims.NoExpiry,
+	return scenarios.Nature{Permits: k.Claims.Permits, Job: k.Claims.Job != "", NoExpiry: k.Claims.NoExpiry,
 		Library: k.Claims.Validity == "library", Session: k.Claims.Validity == "session",
 		WallClock: service.WallClock && !k.Claims.NoExpiry,
 		Forgets:   service.Promotes(), Fair: k.Claims.Fair}

@@ -30,6 +30,11 @@ import (
 type Program struct {
 	// Command is its command line; "": there is no such lock. Service is the service that it uses.
 	Command, Service string
+	// Kind is adapter.KindJob of an instance of a scheduler, adapter.KindLeader of a candidate for
+	// leadership, "" of a lock. Every is the period of
+	// its job; 0: half its lease.
+	Kind  string
+	Every time.Duration
 	// Go is the folder of its Go package, where lockchaos compiles it.
 	Go string
 	// Shell are the shell commands that it is made of.
@@ -54,6 +59,7 @@ type Lock struct {
 	Name    string
 	Adapter scenarios.Adapter
 	TTL     scenarios.Duration // 0: the scenario's
+	Every   scenarios.Duration // the period of a job; 0: half its lease, or it is a lock
 	Says    adapter.Declaration
 	// eachCall: each of its calls is a process of its own.
 	eachCall bool
@@ -79,7 +85,7 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 		return nil, err
 	}
 	l := p.unmet(a)
-	t := Trial{Adapter: a, TTL: l.TTL.Std(), Hello: true}
+	t := Trial{Adapter: a, TTL: l.TTL.Std(), Kind: p.Kind, Every: l.Every.Std(), Hello: true}
 	if where.Runtime == runtimes.External {
 		g, err := runtimes.ReadServers(where)
 		if err != nil {
@@ -105,7 +111,14 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 func (p Program) unmet(a scenarios.Adapter) *Lock {
 	service, _ := backends.Lookup(a.Service)
 	l := &Lock{Adapter: a, eachCall: p.Shell.Given() && !p.Shell.Holds(),
-		TTL: scenarios.Duration(max(cmp.Or(p.TTL, service.TTL), p.Least))}
+		TTL:   scenarios.Duration(max(cmp.Or(p.TTL, service.TTL), p.Least)),
+		Every: scenarios.Duration(p.Every)}
+	if p.Kind == adapter.KindLeader {
+		l.Adapter.Kind = scenarios.Leader
+	}
+	if p.Kind == adapter.KindJob {
+		l.TTL, l.Every = JobTimes(a.Service, l.TTL, l.Every)
+	}
 	runs.Remember(runs.Starts([]scenarios.Plan{{Scenario: scenarios.Scenario{Adapter: l.Adapter}}}, nil))
 	return l
 }
@@ -118,6 +131,9 @@ func (p Program) met(l *Lock, taken func(name string) bool) error {
 	}
 	if l.Says.Lease != 0 {
 		l.TTL = scenarios.Duration(ttl)
+		if p.Kind == adapter.KindJob && p.Every == 0 {
+			l.Every = l.TTL / 2
+		}
 	}
 	l.call(taken)
 	return nil
@@ -137,13 +153,22 @@ func (l *Lock) Kind() clients.Kind {
 	return k
 }
 
+// JobTimes are the lease and the period with which a scheduler on the service is tried: of two
+// that are not given (0) the usual ones, of one that is not given half or twice the other one.
+func JobTimes(service string, ttl, every scenarios.Duration) (scenarios.Duration, scenarios.Duration) {
+	if ttl == 0 {
+		ttl = max(scenarios.JobTTL, scenarios.Duration(backends.UsualTTL(service)), 2*every)
+	}
+	return ttl, cmp.Or(every, ttl/2)
+}
+
 // Examinee is the lock as the table of attacks sees it.
 func (l *Lock) Examinee() scenarios.Examinee {
 	base := scenarios.Scenario{Lock: l.Name, Adapter: l.Adapter,
 		TTL:   cmp.Or(l.TTL, scenarios.Duration(backends.UsualTTL(l.Adapter.Service))),
 		Store: scenarios.Store{Kind: "unfenced"}}
 	e := possible.Examinee(l.Kind(), base)
-	e.Fixed = l.Says.Lease != 0
+	e.Fixed, e.Every = l.Says.Lease != 0, l.Every
 	for op, ability := range map[string]scenarios.Ability{adapter.OpRenew: scenarios.CanRenew,
 		adapter.OpHeld: scenarios.CanBeAsked} {
 		if l.Says.Does(op) && !slices.Contains(e.Abilities, ability) {
@@ -156,6 +181,9 @@ func (l *Lock) Examinee() scenarios.Examinee {
 // String says in words what the lock declares.
 func (l *Lock) String() string {
 	d := l.Says
+	if d.Job != "" {
+		return fmt.Sprintf("%s: %s · %s", l.Name, d.Name, l.jobClaims())
+	}
 	parts := []string{d.Name, "validity " + cmp.Or(d.Validity, "no claim"), "token " + d.Token}
 	if len(d.Confirms) > 0 {
 		parts = append(parts, "confirmed by "+strings.Join(d.Confirms, ", "))
@@ -188,6 +216,23 @@ func (l *Lock) String() string {
 		}
 	}
 	return l.Name + ": " + strings.Join(parts, " · ")
+}
+
+// jobClaims says in words what a scheduler declares.
+func (l *Lock) jobClaims() string {
+	d := l.Says
+	parts := []string{d.Job, "misfire " + cmp.Or(d.Misfire, "no claim")}
+	for _, claim := range []struct {
+		made bool
+		text string
+	}{{d.Overlap, "executions may overlap"}, {d.Stops > 0, fmt.Sprintf("stops within %v after a loss", d.Stops)},
+		{d.Handover > 0, fmt.Sprintf("hands over within %v", d.Handover)},
+		{d.Lease > 0, fmt.Sprintf("a lease of %v, which can't be set", d.Lease)}} {
+		if claim.made {
+			parts = append(parts, claim.text)
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("a period of %v", l.Every)), " · ")
 }
 
 var (
@@ -276,6 +321,9 @@ func (l *Lock) Unfit(s scenarios.Scenario, tool *runs.Tool) string {
 // unfitStore says why the lock does not go with the scenario's store, or with what its lock shows.
 func (l *Lock) unfitStore(s scenarios.Scenario, kind clients.Kind) string {
 	switch {
+	case (l.Says.Job != "") != (kind.Claims.Job != ""):
+		return map[bool]string{true: "its lock is no scheduler, and this is one",
+			false: "its lock is a scheduler, and this is none"}[l.Says.Job != ""]
 	case s.External():
 		return "its lock is an adapter already"
 	case kind.Writes != "" || s.Store.Guarded():

@@ -38,6 +38,9 @@ type Trial struct {
 	// be set, else the usual one. Hello: only to learn what the adapter declares.
 	TTL   time.Duration
 	Hello bool
+	// Kind is that of the adapter (Program.Kind), Every the period of its job.
+	Kind  string
+	Every time.Duration
 
 	at []remote.Node // where the service is; none: one is started
 }
@@ -116,7 +119,7 @@ func Inside(ctx context.Context, trial string, out io.Writer) (err error) {
 		return err
 	}
 	bench := &conformance.Bench{Network: network, Service: t.Service, Nodes: s.Addrs(),
-		Account: (*adapter.Account)(s.Account()), Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL,
+		Account: (*adapter.Account)(s.Account()), Kind: t.Kind, Every: t.Every, Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL,
 		Usual: trialTTL(t.Service)}
 	for _, n := range s.Nodes {
 		bench.Hosts = append(bench.Hosts, n.Host)

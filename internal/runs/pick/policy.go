@@ -42,8 +42,13 @@ func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *report
 			return nil, nil, err
 		}
 		lock = met.Examinee()
-	} else if lock, err = Examinee(r.Tool, r.Names[0], scenarios.Duration(max(r.Own.TTL, r.Own.Least))); err != nil {
-		return nil, nil, exit.Misuse(err)
+	} else {
+		if lock, err = Examinee(r.Tool, r.Names[0], scenarios.Duration(max(r.Own.TTL, r.Own.Least))); err != nil {
+			return nil, nil, exit.Misuse(err)
+		}
+		if err := r.scheduled(&lock); err != nil {
+			return nil, nil, exit.Misuse(err)
+		}
 	}
 	all, exam, err := r.attack(lock, table, r.Means(ctx, r.Own.Given(), r.Say))
 	if err != nil {
@@ -58,6 +63,19 @@ func (r Request) Exam(ctx context.Context) (plans []scenarios.Plan, exam *report
 		plans = append(plans, scenarios.Plan{Seed: r.Seed, Scenario: s})
 	}
 	return plans, exam, nil
+}
+
+// scheduled gives a scheduler the period that is asked for.
+func (r Request) scheduled(l *scenarios.Examinee) error {
+	every := scenarios.Duration(r.Own.Every)
+	switch {
+	case every > 0 && !l.Nature.Job:
+		return fmt.Errorf("--every is for schedulers, and %s is a lock", l.Base.Lock)
+	case every > 0 && r.Own.TTL == 0:
+		l.Base.TTL = max(l.Base.TTL, 2*every)
+	}
+	l.Every = every
+	return nil
 }
 
 // within leaves of the attacks those that fit into the budget, and notes the others in the exam.
@@ -99,6 +117,10 @@ func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runti
 		return nil, nil, exit.With(exit.Failed, fmt.Errorf("%s can't be examined here: %w", lock.Base.Lock, err))
 	}
 	lock.Fits, lock.Runs = can.Fitting(kind.Service, lock.Fits), can.Running(kind.Service)
+	if table = table.For(lock); len(table.Attacks) == 0 {
+		return nil, nil, exit.Misuse(fmt.Errorf("none of these attacks makes sense against %s: some are on schedulers, the others on locks (docs/exam.md)",
+			lock.Base.Lock))
+	}
 	all, not := table.Of(lock)
 	lacks := slices.ContainsFunc(not, func(n scenarios.Inapplicable) bool { return n.Fix != "" })
 	if len(all) == 0 && !lacks {
@@ -117,7 +139,7 @@ func Examinee(tool *runs.Tool, name string, ttl scenarios.Duration) (scenarios.E
 		return scenarios.Examinee{}, fmt.Errorf("%w%s (lockchaos list locks)", err,
 			spelling.Suggest(name, tool.Catalogue().Locks))
 	}
-	if k.Claims.Permits == 0 {
+	if k.Claims.Permits == 0 && k.Claims.Job == "" {
 		return scenarios.Examinee{}, fmt.Errorf("%s is no lock, so there is nothing to attack: %s", k.Name, k.About)
 	}
 	suites, err := tool.Suites()
@@ -128,6 +150,8 @@ func Examinee(tool *runs.Tool, name string, ttl scenarios.Duration) (scenarios.E
 	switch {
 	case ttl > 0:
 		base.TTL = ttl
+	case k.Claims.Job != "":
+		base.TTL, _ = own.JobTimes(k.Service, 0, 0)
 	case !ok:
 		base.TTL = scenarios.Duration(backends.UsualTTL(k.Service))
 	}
