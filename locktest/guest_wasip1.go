@@ -72,3 +72,9 @@ func RunAll(t *testing.T, _ Scenario, _ Open) {
 	t.Helper()
 	mine(t)
 }
+
+// Complete is the client of a search, as Simulate is of a simulation.
+func Complete(t *testing.T, s Scenario, open Open) {
+	t.Helper()
+	Simulate(t, s, open)
+}

@@ -79,10 +79,14 @@ func simulate(t *testing.T, s Scenario, program *sim.Program, test string, call 
 	r.tell(r.execute(&runs.Simulated{
 		Locks:   func(*scenarios.Scenario) (clients.Kind, error) { return lock, nil },
 		Program: func(context.Context, *scenarios.Scenario) (*sim.Program, error) { return program, nil },
-		Start: sim.Start{Args: append([]string{"test", "-test.v"}, clientArgs(test)...),
-			Env: []string{fmt.Sprintf("%s=%s %d %s", roleVar, roleChild, call, test)},
-			In:  simulatedIn, Out: simulatedOut},
+		Start:   clientStart(test, call),
 	}))
+}
+
+// clientStart is how the clients of a test's call are started.
+func clientStart(test string, call int) sim.Start {
+	return sim.Start{Args: append([]string{"test", "-test.v"}, clientArgs(test)...),
+		Env: []string{fmt.Sprintf("%s=%s %d %s", roleVar, roleChild, call, test)}, In: simulatedIn, Out: simulatedOut}
 }
 
 // home is the folder of the tests' package, in which go test starts them.

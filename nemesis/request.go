@@ -23,11 +23,14 @@ const (
 	RequestRelease Request = "release"
 	RequestRead    Request = "read"
 	RequestWrite   Request = "write"
+	// RequestAny is whatever the client sends next, to its service or, with those peers, its store.
+	RequestAny Request = "any"
 )
 
 // Requests lists every request that a fault can be aimed at.
 func Requests() []Request {
-	return []Request{RequestAcquire, RequestGiveUp, RequestRenew, RequestRelease, RequestRead, RequestWrite}
+	return []Request{RequestAcquire, RequestGiveUp, RequestRenew, RequestRelease, RequestRead, RequestWrite,
+		RequestAny}
 }
 
 // acquires reports whether the request is one of an acquire.
@@ -75,6 +78,7 @@ func (f *finder) is(p *netfault.Packet) bool {
 	}
 	doing, text := f.asked()
 	switch {
+	case f.request == RequestAny && f.nth == 0:
 	case doing == f.request && f.nth > 0:
 		if f.count.asks(p.Connection()) != f.nth {
 			return false
@@ -138,6 +142,10 @@ func checkRequest(s Spec, at Setting) error {
 		return fmt.Errorf("a %s needs a request: one of %s; not %q", s.Kind, strings.Join(known, ", "), s.Request)
 	}
 	switch {
+	case s.Request == RequestAny && s.When == Random && s.Target.Number() != 0 && !s.InTurn && s.Peers != PeersAll:
+		return s.checkLinks(at) // it means no step
+	case s.Request == RequestAny:
+		return fmt.Errorf("a %s of request any: it strikes a client by its number (client-1) at %s, not in turn, on the links to its service or its store", s.Kind, Random)
 	case s.Target != Holder:
 		return fmt.Errorf("a %s of %s: it is aimed at a request of the client that holds, or acquires: target %s",
 			s.Kind, s.Target, Holder)

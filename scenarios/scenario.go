@@ -43,7 +43,7 @@ type Scenario struct {
 // Workload is what every client does, again and again.
 type Workload struct {
 	// Kind is the workload's name: "counter", "payment", "leader", "transfer",
-	// "queue", "semaphore", "sets", "transaction", "relay", "stampede", "job".
+	// "queue", "semaphore", "sets", "transaction", "relay", "stampede", "steps", "job".
 	Kind string `yaml:"kind"`
 	// Guard is "none" (the application trusts its acquire) or "check" (it asks
 	// the lock before each write, or goes by what a renewal answers, and stops

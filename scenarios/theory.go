@@ -206,7 +206,4 @@ func (n Nature) why(broken, late bool) string {
 	return "None of these faults ends a grant that is held, so nobody must get in beside its holder." + rest
 }
 
-// clientTargets are the targets that are clients.
-var clientTargets = []string{"holder", "next-waiter", "random-client", "all-clients"}
-
-func (f *Fault) strikesClients() bool { return slices.Contains(clientTargets, f.Target) }
+func (f *Fault) strikesClients() bool { return nemesis.Target(f.Target).Client() }

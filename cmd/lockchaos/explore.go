@@ -4,21 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/clients/shell"
+	"github.com/lockchaos/lockchaos/internal/exhaustive"
 	"github.com/lockchaos/lockchaos/internal/experiments"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 	"github.com/lockchaos/lockchaos/internal/runs/screen"
+	"github.com/lockchaos/lockchaos/reports"
 )
 
 func exploreCommand() *cobra.Command {
 	f := newRunFlags()
 	x := experiments.Exploring{Tool: ours()}
+	complete := false
 	cmd := &cobra.Command{
 		Use:   "explore",
 		Short: "Search schedules in virtual time until a lock in Go shows a defect",
@@ -30,15 +34,22 @@ The search stops at the first certain defect of the lock. A holder that outlives
 and not hunted: no lease prevents it. What is found is shrunk, and written as a plan that
 "lockchaos run --plan" repeats exactly. With --then local it is then tried on the real service.
 
+With --complete nothing is drawn. The smallest application runs once undisturbed. Then every fault of a
+list is tried at every place of that run: each call of a client to the outside, each segment of the
+network. A report says what stood and what fell. It goes on from its journal (--corpus, --fresh).
+
 Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the search failed.`,
 		Example: `  lockchaos explore --lock-go ./my-lock --for 2m
   lockchaos explore --lock-go ./my-lock --then local
+  lockchaos explore --complete --lock-go ./my-lock
   lockchaos explore --lock-go examples/go/redsync --service redis-five --for 10m --seed 1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Runtime = runtimes.Virtual
 			x.Seed = f.Seed
-			if !cmd.Flags().Changed("seed") {
+			if complete {
+				settleComplete(cmd.Flags(), &x)
+			} else if !cmd.Flags().Changed("seed") {
 				x.Seed = f.Shard.Seed()
 			} else if !cmd.Flags().Changed("corpus") {
 				x.Corpus = ""
@@ -60,6 +71,9 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 			if x.Then, err = experiments.NewReplay(cmd.Context(), f.complete(), f.then, f.Own, x.Out); err != nil {
 				return err
 			}
+			if complete {
+				return x.Complete(cmd.Context(), f.complete(), completeCommand(&f, &x))
+			}
 			return x.Do(cmd.Context())
 		},
 	}
@@ -78,11 +92,32 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 	flags.StringVar(&x.Corpus, "corpus", experiments.UsualCorpus, `folder of the corpus: the search starts from it, and keeps there the plans that show new orders of events;
 "cache" is one for each version of the adapter, in the user's cache. With --seed there is none unless it is named: the same search again`)
 	flags.BoolVar(&x.Fresh, "fresh", false, "empty the corpus first")
+	flags.BoolVar(&complete, "complete", false, "try each fault at each place of the smallest application, until all are tried or --for is over")
 	f.addThen(flags)
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders of --then")
 	flags.StringVar(&x.File, "write", "",
 		"file for the plan of a defect (default: the names of the lock and the property, and .plan.yaml, here)")
 	return cmd
+}
+
+// settleComplete gives a complete search its own defaults: any time that it takes, and the same
+// draws each time.
+func settleComplete(given *pflag.FlagSet, x *experiments.Exploring) {
+	if !given.Changed("for") {
+		x.For = exhaustive.AnyTime
+	}
+	if !given.Changed("seed") {
+		x.Seed = 1
+	}
+}
+
+// completeCommand is what the user would type to have a complete search again.
+func completeCommand(f *runFlags, x *experiments.Exploring) string {
+	words := []string{x.Tool.Program, "explore", "--complete", "--lock-go", f.Own.Go, "--service", f.Own.Service}
+	if f.Own.TTL > 0 {
+		words = append(words, "--ttl", f.Own.TTL.String())
+	}
+	return reports.Shell(append(words, "--seed", strconv.FormatUint(x.Seed, 10))...)
 }
 
 // addThen adds the flags of every command that can replay a simulated finding.

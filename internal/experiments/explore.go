@@ -81,6 +81,8 @@ type finding struct {
 	plan     scenarios.Plan
 	property string
 	text     string
+	// real is replayed in its place on the real service; nil: the plan itself is.
+	real *scenarios.Plan
 }
 
 // reliesOn says why a fault is not drawn: it takes away what a lock on Redis rests on, so what
@@ -256,7 +258,7 @@ func (x *Exploring) try(ctx context.Context, plan scenarios.Plan) (over bool) {
 		return false
 	}
 	if x.found == nil {
-		x.found = &finding{plan, property, text}
+		x.found = &finding{plan: plan, property: property, text: text}
 	}
 	return true
 }
@@ -396,7 +398,11 @@ func (x *Exploring) replay(ctx context.Context, plan scenarios.Plan, property, f
 	}
 	x.Then.Again = reports.Shell(x.Tool.Program, "run", "--plan", file, "--runtime", runtimes.Virtual, "--then",
 		runtimes.Local)
-	shown, err := x.Then.Do(ctx, plan, property)
+	real := plan
+	if x.found.real != nil {
+		real = *x.found.real
+	}
+	shown, err := x.Then.Do(ctx, real, property)
 	if err != nil {
 		return fmt.Errorf("%s is simulated, and was not replayed to the end: %w", file, err)
 	}

@@ -93,6 +93,16 @@ func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
 	return out
 }
 
+// Assess judges a history by what its scenario expects, as an exam does.
+func Assess(h *history.History, s scenarios.Scenario) reports.Scenario {
+	out := reports.Scenario{Name: s.Name, Lock: s.Lock, Fault: FaultColumn(s), Store: s.Store.Kind,
+		Undisturbed: len(s.Faults) == 0, Relied: s.Expect.Relied,
+		Verdict: checker.Judge(h, checker.Options{Keep: reports.KeptViolations, KeepDefects: true})}
+	compare(&out, s.Expect, false, "")
+	out.HoldUnclear()
+	return out
+}
+
 // compare sets what was found beside what was expected.
 func compare(out *reports.Scenario, e scenarios.Expect, noExpect bool, by string) {
 	out.Met = out.Verdict.Outcome == checker.Pass

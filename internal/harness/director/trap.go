@@ -21,7 +21,7 @@ func (d *Director) lay(ctx context.Context, a *activeStrike, in *activeFault, t 
 			d.caught(ctx, a, in, t, nil)
 		})
 	})
-	if in.part.When != nemesis.Acquiring {
+	if in.part.When != nemesis.Acquiring && in.part.Request != nemesis.RequestAny {
 		d.RoundOver(in.client) // of a strike at a random moment it may be over already
 	}
 }

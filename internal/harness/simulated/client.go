@@ -92,7 +92,7 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 		Open: &wire.Opening{Lock: s.cfg.Lock.Name,
 			Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: possible.ClocksOfClients(sc.Faults)},
 			Nodes:   addrs,
-			Store:   storeHost, TTL: sc.TTL.Std(), Client: c.Number,
+			Store:   StoreHost, TTL: sc.TTL.Std(), Client: c.Number,
 			Seed: streams(s.cfg.Plan).StreamSeed(c.Stream()), Decline: sc.Workload.Guard != workload.GuardNone}})
 	if err != nil {
 		return err
@@ -130,6 +130,7 @@ func (c *simClient) carryOut(ctx context.Context, cmd wire.Command) (wire.Reply,
 		t.On(nil)
 		return wire.Reply{}, fmt.Errorf("client %d has ended", c.Number)
 	}
+	c.machine.Note(sim.Asked)
 	c.limit, cmd.Timeout = time.Duration(cmd.Timeout), 0
 	r := c.worker.Do(ctx, cmd)
 	r.ID = cmd.ID

@@ -24,7 +24,7 @@ func Draws(p scenarios.Plan, service string) []string {
 		for _, n := range kind.Nodes {
 			all = append(all, sim.LinkDraws(client, n.Name))
 		}
-		all = append(all, sim.LinkDraws(client, storeHost))
+		all = append(all, sim.LinkDraws(client, StoreHost))
 	}
 	return all
 }

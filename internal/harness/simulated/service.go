@@ -38,12 +38,20 @@ func eachRedis(hosts []*sim.Host) (nodes []*sim.Node, err error) {
 	return nodes, nil
 }
 
+// Nodes are the hosts of a service's servers.
+func Nodes(service string) (names []string) {
+	kind, _ := backends.Lookup(service)
+	for _, n := range kind.Nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
 // serve starts the service.
 func (s *simulation) serve() (err error) {
-	service, _ := backends.Lookup(s.cfg.Lock.Service)
 	var hosts []*sim.Host
-	for _, n := range service.Nodes {
-		hosts = append(hosts, s.addHost(n.Name))
+	for _, name := range Nodes(s.cfg.Lock.Service) {
+		hosts = append(hosts, s.addHost(name))
 	}
 	s.standIn, _ = standInOf(s.cfg.Lock.Service)
 	s.nodes, err = s.standIn.start(hosts)

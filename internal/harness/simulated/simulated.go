@@ -74,7 +74,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.store = s.addHost(storeHost)
+	s.store = s.addHost(StoreHost)
 	s.ledgers, err = store.NewMemory(store.Fencing{Writes: sc.Store.Fenced(), Reads: sc.Store.ReadsRaise(),
 		AcceptsEqual: sc.Store.AcceptsEqual()}, s.w.Now)
 	for i := range sc.Clients + record.ProbeClients {
@@ -212,6 +212,13 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 		left--
 		t.Wake()
 	})
+	if tell, began := s.cfg.Places, s.w.Now(); tell != nil {
+		s.w.Places(func(p sim.Place) {
+			p.At -= began
+			tell(p)
+		})
+		defer s.w.Places(nil)
+	}
 	s.spend(t)
 	t.Await(sim.Forever, func() bool { return left == 0 || failed != nil })
 	s.Enter(history.PhaseQuiet)

@@ -33,6 +33,9 @@ type Config struct {
 	// carries out, and whatever becomes of a segment on the wire, at the times of the history.
 	Trace    io.Writer
 	Progress func(record.Progress)
+	// Places, if not nil, is told of every place while the workload runs, with its time from the
+	// workload's start: a fault of the plan with that time (at) strikes right before it.
+	Places func(sim.Place)
 	// Simulator is the hash of what runs simulations (harness.SimulatorHash).
 	Simulator string
 }
@@ -87,5 +90,5 @@ func (s *simulation) addHost(name string) *sim.Host {
 	return h
 }
 
-// storeHost is the simulated host of the protected store.
-const storeHost = "store"
+// StoreHost is what the simulated host of the protected store is called.
+const StoreHost = "store"

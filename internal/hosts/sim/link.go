@@ -199,6 +199,7 @@ func (p *pipe) try(n int) {
 			what = "sent twice" // the receiver's TCP has the first already, and drops the copy
 		}
 		p.tell(p.link.From, what, s)
+		p.note(p.link.From, p.link.To, Sent, s)
 		p.queue = p.queue[1:]
 		// after the one before it: the order within an instant is drawn
 		p.last = max(p.last+1, w.now+int64(p.link.latency()))
@@ -206,6 +207,7 @@ func (p *pipe) try(n int) {
 			p.hold(-len(s.Bytes))
 			if !p.closed {
 				p.tell(p.link.To, "received", s)
+				p.note(p.link.To, p.link.From, Received, s)
 				s.deliver()
 			}
 		}})

@@ -104,6 +104,7 @@ func (p *Program) link(ctx context.Context) error {
 		fn := api.GoModuleFunc(func(ctx context.Context, m api.Module, stack []uint64) {
 			in := instanceOf(ctx)
 			in.enter(name, call.cost)
+			in.host.Note(Act(name))
 			if r := call.do(in, m.Memory(), stack); returns {
 				stack[0] = uint64(r)
 			}

@@ -303,6 +303,7 @@ func pollOneoff(in *Instance, mem api.Memory, st []uint64) uint32 {
 		in.polling = true
 		in.park()
 		in.polling = false
+		in.host.Note(Woken)
 	}
 }
 

@@ -74,6 +74,7 @@ type World struct {
 	held   int64 // bytes of programs that are on their way, or unread
 	err    error
 	trace  func(at int64, who, what string)
+	places func(Place)
 }
 
 // New returns a World in which nothing has happened. Every draw follows the seed.

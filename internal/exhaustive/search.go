@@ -1,0 +1,283 @@
+package exhaustive
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harness"
+	"github.com/lockchaos/lockchaos/internal/harness/possible"
+	"github.com/lockchaos/lockchaos/internal/harness/simulated"
+	"github.com/lockchaos/lockchaos/internal/hosts/sim"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/phrase"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// Search tries each fault of a list at each place of the smallest application. A schedule is one
+// simulated run.
+type Search struct {
+	// Lock is the lock as the harness knows it, and Examinee as the exam does.
+	Lock     clients.Kind
+	Examinee scenarios.Examinee
+	// Program is what clients are instances of, and Start says how they are started.
+	Program *sim.Program
+	Start   sim.Start
+	Seed    uint64
+	// For is how long to search, Cores how many schedules are tried at once.
+	For   time.Duration
+	Cores int
+	// Folder is where the journal lies, from which a later search goes on; "": it is forgotten.
+	// Fresh begins it anew.
+	Folder string
+	Fresh  bool
+	// Settings say where the run's folder goes; Command is what the user would type to have it
+	// again.
+	Settings runs.Settings
+	Command  string
+	// Say is told how far the search is.
+	Say func(string)
+	// Unreduced tries schedules that are equal, too.
+	Unreduced bool
+
+	began   time.Time
+	plan    scenarios.Plan // nothing is disturbed
+	places  []place
+	strikes []strike
+	lacking map[string]string // why a fault of the list cannot be tried, by its column
+	all     []schedule
+	whole   int // how many schedules there are, those that are equal to another one included
+
+	tell   sync.Mutex // guards what follows
+	done   map[int]outcome
+	log    *journal
+	told   time.Time
+	tests  int // schedules that were tried by this search
+	failed error
+}
+
+// outcome is what a schedule came to.
+type outcome struct {
+	// Schedule is its number, from 0.
+	Schedule int `json:"schedule"`
+	// Fate is the exam's word; What says more.
+	Fate string `json:"fate"`
+	What string `json:"what,omitempty"`
+}
+
+// Do tries all schedules, or as many as there is time for.
+func (x *Search) Do(ctx context.Context) error {
+	x.began, x.told, x.done, x.log = time.Now(), time.Now(), map[int]outcome{}, &journal{}
+	calm, err := x.survey(ctx)
+	if err != nil {
+		return err
+	}
+	if fate := calm.Fate(); fate != reports.Stood {
+		x.Say("nothing was disturbed, and that came to: " + calm.CameTo())
+		x.strikes = []strike{{Column: undisturbed, Host: "client-1"}}
+		x.all, x.whole = []schedule{{strike: x.strikes[0], Place: x.places[0]}}, 1
+		x.done[0] = outcomeOf(0, calm)
+		return nil
+	}
+	if err := x.resume(); err != nil {
+		return err
+	}
+	x.Say(fmt.Sprintf("%s: %s places, %d faults: %s schedules, %s without those that are equal; %s are in the journal",
+		x.Examinee.Base.Lock, phrase.Grouped(x.instants()), len(x.strikes), phrase.Grouped(x.whole),
+		phrase.Grouped(len(x.all)), phrase.Grouped(len(x.done))))
+	return errors.Join(x.tryAll(ctx), x.log.Close())
+}
+
+// AnyTime is longer than any search.
+const AnyTime = 100 * 24 * time.Hour
+
+// undisturbed is the column of a lock that falls without a fault.
+const undisturbed = "nothing disturbed"
+
+// survey runs the smallest application with nothing disturbed, and finds its places and schedules.
+func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) {
+	ttl := x.Examinee.Base.TTL.Std()
+	s := x.Examinee.Smallest(scenarios.Duration(longestStrike * float64(ttl)))
+	x.plan = scenarios.Plan{Seed: x.Seed, Scenario: s}
+	x.plan.Simulation = &scenarios.Simulation{Program: x.Program.Hash, Simulator: harness.SimulatorHash(),
+		Steady: simulated.Draws(x.plan, x.Lock.Service)}
+	var all []sim.Place
+	h, err := x.run(ctx, x.plan, func(p sim.Place) {
+		if p.At > 0 && scenarios.Duration(p.At) < s.Duration-s.Quiet {
+			all = append(all, p)
+		}
+	})
+	if err != nil {
+		return calm, err
+	}
+	if len(all) == 0 {
+		return calm, fmt.Errorf("%s: its undisturbed run has no place", x.Examinee.Base.Lock)
+	}
+	x.places, x.lacking = stepsOf(all, h, ttl), map[string]string{}
+	for _, f := range strikesOf(ttl, s.Clients, simulated.Nodes(x.Lock.Service)) {
+		if err := x.fits(f.sample()); err != nil {
+			x.lacking[f.Column] = err.Error()
+			continue
+		}
+		x.strikes = append(x.strikes, f)
+	}
+	x.all, x.whole = schedulesOf(x.places, x.strikes, x.Unreduced)
+	return runs.Assess(h, s), nil
+}
+
+// fits reports why a fault cannot strike the lock in virtual time.
+func (x *Search) fits(f scenarios.Fault) error {
+	if why := simulated.WhyNotFault(f.Spec()); why != "" {
+		return errors.New(why)
+	}
+	return possible.CheckFault(x.Lock, f)
+}
+
+// planOf is the plan of a schedule.
+func (x *Search) planOf(s schedule) scenarios.Plan {
+	plan := x.plan
+	if s.Fault.Kind != "" {
+		plan.Scenario = x.Examinee.Struck(plan.Scenario, s.Fault)
+	}
+	return plan
+}
+
+// tryAll tries the schedules on all cores until the time is over.
+func (x *Search) tryAll(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, x.For)
+	defer cancel()
+	defer debug.SetGCPercent(debug.SetGCPercent(fewerCollections))
+	next := make(chan int)
+	var all sync.WaitGroup
+	for range max(1, x.Cores) {
+		all.Go(func() {
+			for n := range next {
+				if err := x.tryOne(limited, n); err != nil && limited.Err() == nil {
+					x.fail(err)
+					cancel()
+				}
+			}
+		})
+	}
+	x.hand(limited, next)
+	close(next)
+	all.Wait()
+	if x.failed != nil {
+		return x.failed
+	}
+	if ctx.Err() != nil {
+		x.Say("interrupted: the journal has what was tried; the same command goes on")
+	}
+	return nil
+}
+
+// hand gives out the schedules that are left, each column in turn: so a search that is cut short
+// has tried some of every fault.
+func (x *Search) hand(ctx context.Context, next chan<- int) {
+	var left []int
+	x.tell.Lock()
+	for n := range x.all {
+		if _, done := x.done[n]; !done {
+			left = append(left, n)
+		}
+	}
+	x.tell.Unlock()
+	for _, n := range spread(left) {
+		select {
+		case next <- n:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// spread orders numbers so that each beginning of the list is spread over all of them.
+func spread(all []int) (out []int) {
+	const stride = 61
+	for from := range min(stride, len(all)) {
+		for i := from; i < len(all); i += stride {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+func (x *Search) fail(err error) {
+	x.tell.Lock()
+	defer x.tell.Unlock()
+	x.failed = cmp.Or(x.failed, err)
+}
+
+// tryOne runs a schedule and notes what it came to.
+func (x *Search) tryOne(ctx context.Context, n int) error {
+	s := x.all[n]
+	plan := x.planOf(s)
+	h, err := x.run(ctx, plan, nil)
+	if err != nil {
+		return fmt.Errorf("%s %s at %v: %w", s.Host, s.Column, time.Duration(s.Place.At), err)
+	}
+	o := outcomeOf(n, runs.Assess(h, plan.Scenario))
+	x.tell.Lock()
+	defer x.tell.Unlock()
+	x.done[n] = o
+	x.tests++
+	x.progress()
+	return x.log.add(o)
+}
+
+func outcomeOf(n int, sc reports.Scenario) outcome {
+	fate := sc.Fate()
+	struck := slices.ContainsFunc(sc.Verdict.Stats.Faults, func(f checker.FaultStats) bool { return f.Injected && f.Bit > 0 })
+	if fate == reports.Stood && !struck {
+		return outcome{Schedule: n, Fate: reports.NothingFollows.String(), What: "the fault did not strike"}
+	}
+	return outcome{Schedule: n, Fate: fate.String(), What: sc.FateWords(fate)}
+}
+
+// fewerCollections is the garbage collector's target while a search goes on: what is collected is
+// small, and there is much of it.
+const fewerCollections = 400
+
+// toldEvery is how often a search says how far it is.
+const toldEvery = 10 * time.Second
+
+// progress says how much is done, and how long the rest takes. The caller holds the lock.
+func (x *Search) progress() {
+	if now := time.Now(); now.Sub(x.told) >= toldEvery {
+		x.told = now
+		each := float64(now.Sub(x.began)) / float64(x.tests)
+		left := time.Duration(each * float64(len(x.all)-len(x.done))).Round(time.Second)
+		x.Say(fmt.Sprintf("%6.1f s  %d %% of the schedules are done; the rest takes about %v",
+			now.Sub(x.began).Seconds(), 100*len(x.done)/len(x.all), left))
+	}
+}
+
+// run simulates a plan in memory.
+func (x *Search) run(ctx context.Context, plan scenarios.Plan, places func(sim.Place)) (*history.History, error) {
+	var text bytes.Buffer
+	if err := harness.Simulate(ctx, simulated.Config{Plan: plan, Lock: x.Lock, Program: x.Program,
+		Start: x.Start, History: &text, Places: places}); err != nil {
+		return nil, err
+	}
+	return history.ReadAll(&text, runs.HistoryFile)
+}
+
+// outcomes are what the schedules came to that were tried, in their order.
+func (x *Search) outcomes() (all []outcome) {
+	for n := range x.all {
+		if o, tried := x.done[n]; tried {
+			all = append(all, o)
+		}
+	}
+	return slices.Clip(all)
+}
