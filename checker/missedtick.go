@@ -106,6 +106,7 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions lasting[*exe
 	if js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until) {
 		return
 	}
+	js.ticks++
 	j := judgement{violated: true}
 	k := s.book.keys[w.key]
 	s.findings.record(p, k, j, j, func(judgement) *Violation {
