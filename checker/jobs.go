@@ -23,6 +23,12 @@ type jobs struct {
 	idles      []idle
 	deaths     []death
 
+	// latest is when each living instance was last asked to wait, or waited. Once the workload winds
+	// down nobody asks any more, and what an instance claims after its latest it tells nobody. So
+	// from silent on, the earliest of these, a tick that is not told of may have been executed.
+	latest map[int32]int64
+	silent int64 // 0: the workload goes on, or the history does not say
+
 	ticks, handovers, deadlines int // those that were judged
 	unlisted                    bool
 	longestStop                 int64
@@ -69,6 +75,7 @@ func (js *jobs) waited(o *op, e *history.Event) {
 		return
 	}
 	end := stamp(e.End, e.Time)
+	js.latest[o.client] = max(js.latest[o.client], end)
 	for i := len(js.idles) - 1; i >= 0; i-- {
 		w := &js.idles[i]
 		if w.client != o.client {
@@ -131,8 +138,19 @@ func (js *jobs) lost(g *grant, t int64) {
 	}
 }
 
+// mark notes that the workload winds down.
+func (js *jobs) mark(e *history.Event) {
+	if e.Text != history.PhaseQuiet || js.silent != 0 {
+		return
+	}
+	for _, t := range js.latest {
+		js.silent = earlier(js.silent, t)
+	}
+}
+
 // died notes the end of an instance, and whether it executed the job.
 func (js *jobs) died(client int32, t int64) {
+	delete(js.latest, client)
 	for i := len(js.executions) - 1; i >= 0; i-- {
 		if x := js.executions[i]; x.client == client {
 			if x.done == 0 && x.gone == 0 {

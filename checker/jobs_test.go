@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -253,6 +254,12 @@ func TestMissedTick(t *testing.T) {
 		{"ticks of two jobs", MissedTick, job,
 			before + "C acquire [150,201] attempt=200 tok=1200 key=k1\nC release [202,203] key=k1\nB acquire [200,401] busy", Violated, 1, "",
 			"tick 1200 of k0"},
+		{"the workload winds down: who waits no more claims it, and tells nobody", MissedTick, job,
+			before + "B acquire [200,401] busy\nmark quiet [402]", Inconclusive, 0, "", "No tick was due"},
+		{"the workload winds down, and all had waited on", MissedTick, job,
+			before + "A acquire [20,402] busy\nB acquire [200,401] busy\nmark quiet [402]", Violated, 1, "", "tick 1200"},
+		{"the workload winds down, and who waits no more is dead", MissedTick, job,
+			before + "A exit [30]\nB acquire [800,1001] busy\nmark quiet [1002]", Violated, 1, "", "tick 1800"},
 		{"a clock had been wrong before each", MissedTick, job, "fault clock-jump [-900,-890] on=D\n" + before + "B acquire [10,601] attempt=600 tok=1600\nB release [602,603]",
 			NotJudged, 0, "", "A clock was wrong"},
 		{"nothing is claimed", MissedTick, jobScript(func(c *history.Claims) { c.Misfire = "" }), orderly, NotJudged, 0, "",
@@ -407,10 +414,12 @@ func TestOverlapsThatAreDeclared(t *testing.T) {
 	const beside = "A acquire [-50,1] attempt=0 tok=1000\nA read [2,3]\nB acquire [-50,201] attempt=200 tok=1200\nB read [202,203]\nB write [210,211]\n" +
 		"B release [212,213]\nA write [300,301]\nA release [302,303]"
 	for overlap, want := range map[bool]Outcome{false: Violated, true: NotJudged} {
-		v := jobScript(func(c *history.Claims) { c.Overlap = overlap }).judge(t, beside)
-		if r := v.Property(LostUpdate); r.Outcome != want {
-			t.Errorf("overlap %v: %v: %s", overlap, r.Outcome, r.Why)
-		}
+		t.Run(fmt.Sprint(overlap), func(t *testing.T) {
+			v := jobScript(func(c *history.Claims) { c.Overlap = overlap }).judge(t, beside)
+			if r := v.Property(LostUpdate); r.Outcome != want {
+				t.Errorf("%v: %s", r.Outcome, r.Why)
+			}
+		})
 	}
 }
 

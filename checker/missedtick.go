@@ -93,6 +93,9 @@ func (s *Sweep) judgeMisses(p *Property) {
 func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions lasting[*execution]) {
 	js := &s.jobs
 	tick, until := js.number(due), due+js.rules.Every
+	if js.silent != 0 && until > js.silent {
+		return
+	}
 	if executions.meeting(due, until, func(x *execution) bool {
 		// a scheduler that tells no ticks has executed what it began in its time
 		if !x.token.Given() && x.begun >= due && x.begun <= until {

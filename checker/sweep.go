@@ -39,7 +39,8 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	s.explanations = explanations{rules: &s.rules, faults: &s.faults, book: &s.book}
 	s.cycles = cycles{rules: &s.rules, faults: &s.faults, book: &s.book, findings: &s.findings}
 	s.transactions.seen = map[*grant][]sawVersion{}
-	s.jobs = jobs{rules: &s.rules, faults: &s.faults, on: header.Claims.Job != "", byGrant: map[int64]*execution{}}
+	s.jobs = jobs{rules: &s.rules, faults: &s.faults, on: header.Claims.Job != "", byGrant: map[int64]*execution{},
+		latest: map[int32]int64{}}
 	s.ledger.expected = header.Store.Engine != ""
 	return s
 }
@@ -67,6 +68,7 @@ func (s *Sweep) Add(e *history.Event) {
 		s.exit(e)
 	case history.Mark:
 		s.demands.mark(e)
+		s.jobs.mark(e)
 	case history.Count:
 		s.counted(e)
 	}
