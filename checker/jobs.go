@@ -23,9 +23,9 @@ type jobs struct {
 	idles      []idle
 	deaths     []death
 
-	// latest is when each living instance was last asked to wait, or waited. Once the workload winds
-	// down nobody asks any more, and what an instance claims after its latest it tells nobody. So
-	// from silent on, the earliest of these, a tick that is not told of may have been executed.
+	// latest is when each living instance last waited. Once the workload winds down nobody asks
+	// any more, and what an instance claims after its latest it tells nobody. So from silent on,
+	// the earliest of these, a tick that is not told of may have been executed.
 	latest map[int32]int64
 	silent int64 // 0: the workload goes on, or the history does not say
 
