@@ -68,8 +68,11 @@ func Places(c studies.Complete, width float64, class string, href func(dir strin
 		}
 	}
 	for i := range 5 {
-		at := int64(c.Length) * int64(i) / 4
-		d.text(sc.x(at), d.h-6, "middle", "m t", phrase.Span(at))
+		at, anchor := int64(c.Length)*int64(i)/4, "middle"
+		if i == 4 {
+			anchor = "end" // of the picture, too
+		}
+		d.text(sc.x(at), d.h-6, anchor, "m t", phrase.Span(at))
 	}
 	return d.done("The undisturbed run, and where schedules fell. The table below has the figures.", class)
 }

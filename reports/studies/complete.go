@@ -110,6 +110,18 @@ func (c Complete) Left() int { return c.Schedules - c.Equal - c.Tried }
 var fates = []reports.Fate{reports.Stood, reports.FellDefect, reports.FellInherent, reports.FellUnclear,
 	reports.FellRelied, reports.NothingFollows, reports.NotRun}
 
+// Verdict says in a line what users ask first.
+func (c Complete) Verdict() string {
+	switch n := c.Count(reports.FellDefect); {
+	case c.Tried == 0:
+		return "nothing was tried"
+	case n == 0:
+		return fmt.Sprintf("none of %s runs with one fault shows a defect", phrase.Grouped(c.Tried))
+	default:
+		return fmt.Sprintf("%s of %s runs with one fault show a defect", phrase.Grouped(n), phrase.Grouped(c.Tried))
+	}
+}
+
 // Headline says in a line what was tried, and what it came to.
 func (c Complete) Headline() string {
 	words := []string{fmt.Sprintf("%s places × %d faults: %s tried, %s equal", phrase.Grouped(c.Places), c.Faults,
