@@ -60,8 +60,8 @@ func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []s
 	}
 	s := e.scenario(nil)
 	ttl := scenarios.Duration(s.ttl())
-	if e.TTL == 0 && e.Claims.Job != "" {
-		ttl = max(ttl, scenarios.JobTTL, scenarios.Duration(2*e.Every))
+	if e.Claims.Job != "" {
+		ttl, _ = possible.JobTimes(s.Service, scenarios.Duration(e.TTL), scenarios.Duration(e.Every))
 	}
 	base := scenarios.Scenario{Lock: lock, TTL: ttl, Store: scenarios.Store{Kind: "unfenced"}}
 	kind := s.lock(lock).Kind()

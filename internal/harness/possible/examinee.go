@@ -1,6 +1,7 @@
 package possible
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/clients"
@@ -31,6 +32,15 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 		}
 	}
 	return e
+}
+
+// JobTimes are the lease and the period with which a scheduler on the service is tried: of two
+// that are not given (0) the usual ones, of one that is not given half or twice the other one.
+func JobTimes(service string, ttl, every scenarios.Duration) (scenarios.Duration, scenarios.Duration) {
+	if ttl == 0 {
+		ttl = max(scenarios.JobTTL, scenarios.Duration(backends.UsualTTL(service)), 2*every)
+	}
+	return ttl, cmp.Or(every, ttl/2)
 }
 
 // Nature is what theory must know of a lock.

@@ -31,8 +31,7 @@ type Program struct {
 	// Command is its command line; "": there is no such lock. Service is the service that it uses.
 	Command, Service string
 	// Kind is adapter.KindJob of an instance of a scheduler, adapter.KindLeader of a candidate for
-	// leadership, "" of a lock. Every is the period of
-	// its job; 0: half its lease.
+	// leadership, "" of a lock. Every is the period of its job; 0: half its lease.
 	Kind  string
 	Every time.Duration
 	// Go is the folder of its Go package, where lockchaos compiles it.
@@ -117,7 +116,7 @@ func (p Program) unmet(a scenarios.Adapter) *Lock {
 		l.Adapter.Kind = scenarios.Leader
 	}
 	if p.Kind == adapter.KindJob {
-		l.TTL, l.Every = JobTimes(a.Service, l.TTL, l.Every)
+		l.TTL, l.Every = possible.JobTimes(a.Service, l.TTL, l.Every)
 	}
 	runs.Remember(runs.Starts([]scenarios.Plan{{Scenario: scenarios.Scenario{Adapter: l.Adapter}}}, nil))
 	return l
@@ -151,15 +150,6 @@ func (l *Lock) Kind() clients.Kind {
 	k := external.Declared(scenarios.ServiceNamed(l.Adapter.Service), l.Says)
 	k.EachCall = l.eachCall
 	return k
-}
-
-// JobTimes are the lease and the period with which a scheduler on the service is tried: of two
-// that are not given (0) the usual ones, of one that is not given half or twice the other one.
-func JobTimes(service string, ttl, every scenarios.Duration) (scenarios.Duration, scenarios.Duration) {
-	if ttl == 0 {
-		ttl = max(scenarios.JobTTL, scenarios.Duration(backends.UsualTTL(service)), 2*every)
-	}
-	return ttl, cmp.Or(every, ttl/2)
 }
 
 // Examinee is the lock as the table of attacks sees it.

@@ -151,7 +151,7 @@ func Examinee(tool *runs.Tool, name string, ttl scenarios.Duration) (scenarios.E
 	case ttl > 0:
 		base.TTL = ttl
 	case k.Claims.Job != "":
-		base.TTL, _ = own.JobTimes(k.Service, 0, 0)
+		base.TTL, _ = possible.JobTimes(k.Service, 0, 0)
 	case !ok:
 		base.TTL = scenarios.Duration(backends.UsualTTL(k.Service))
 	}
