@@ -33,7 +33,7 @@ func ExamJob(t *testing.T, e Examination, start StartScheduler) {
 func (start StartScheduler) open(n Nodes) (clients.Lock, error) {
 	x := &Executions{begun: make(chan *Execution), lost: make(chan clients.Loss, 100), closed: make(chan struct{}),
 		open: map[int64]*Execution{}, free: monotime.Now()}
-	stop, err := start(n, time.Duration(n.Config.Every), x)
+	stop, err := start(n, n.Config.Every, x)
 	x.stop = stop
 	return x, err
 }

@@ -59,7 +59,7 @@ type execution struct {
 const mostRuns = 1000
 
 func newJob(l *lock, c clients.Config) *job {
-	return &job{lock: l, leads: c.Adapter.Leader, idle: time.Duration(c.TTL) / 2, turn: make(chan struct{}, 1),
+	return &job{lock: l, leads: c.Adapter.Leader, idle: c.TTL / 2, turn: make(chan struct{}, 1),
 		open: map[string]*announced{}, free: l.times.Now()}
 }
 

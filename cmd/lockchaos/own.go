@@ -59,7 +59,7 @@ func (f *runFlags) withoutPasswords() (err error) {
 	}
 	for _, command := range append(f.Own.Shell.Words(), f.Own.Command) {
 		if lacking := redact.Lacking(command); lacking != "" {
-			return exit.Misuse(fmt.Errorf(f.commandFlag()+": %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
+			return exit.Misuse(fmt.Errorf("%s: %s is not set in the environment: it is the password that the command line had, which was not saved", f.commandFlag(), lacking))
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package exhaustive
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
@@ -22,10 +21,7 @@ const mostJournal = 256 << 20
 
 // journal has a line for each schedule that was tried, behind one that says of which search they
 // are. Without a folder it keeps nothing.
-type journal struct {
-	file *os.File
-	out  *bufio.Writer
-}
+type journal struct{ file *os.File }
 
 // journalOf is the first line: the number of schedules, and a hash of all that decides them.
 type journalOf struct {
@@ -102,22 +98,18 @@ func (j *journal) begin(dir string, is journalOf, known []outcome) error {
 	if err != nil {
 		return fmt.Errorf("open the journal: %w", err)
 	}
-	j.file, j.out = file, bufio.NewWriter(file)
+	j.file = file
 	return nil
 }
 
 func (j *journal) add(o outcome) error {
-	if j.out == nil {
+	if j.file == nil {
 		return nil
 	}
-	line, err := json.Marshal(o)
-	if err == nil {
-		_, err = j.out.Write(append(line, '\n'))
-	}
-	if err != nil {
+	if err := json.NewEncoder(j.file).Encode(o); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
-	return j.out.Flush()
+	return nil
 }
 
 // Close ends the journal.

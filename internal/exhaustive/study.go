@@ -190,16 +190,12 @@ func (x *Search) whyEmpty(column, step string, left int, reached bool) string {
 	case !reached:
 		return "no client comes to this step"
 	}
-	noticed := false
 	for _, f := range x.strikes {
-		for _, p := range x.places {
-			if f.Column == column && f.Notices != nil && f.Notices(p) && p.step(f.Host) == step {
-				noticed = true
-			}
+		if f.Column == column && f.Notices != nil && slices.ContainsFunc(x.places, func(p place) bool {
+			return f.Notices(p) && p.step(f.Host) == step
+		}) {
+			return "nothing is held at this step"
 		}
-	}
-	if noticed {
-		return "nothing is held at this step"
 	}
 	return "nothing happens at this step that it could change: it strikes before the next"
 }
