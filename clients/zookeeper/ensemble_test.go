@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -147,7 +148,24 @@ func fourLetters(n *backends.Node, word string) (answer string, err error) {
 	return string(text), err
 }
 
-// watches is how many watches are set at all members together.
+// waiting is how many clients watch the znodes of a lock's queue, at all members together.
+func (b zooBench) waiting(key string) (sum int) {
+	b.Helper()
+	for _, n := range b.service.Nodes {
+		watched := false
+		for line := range strings.Lines(b.told(n, "wchp")) { // each path, and below it, indented, who watches it
+			if name, session := strings.CutPrefix(line, "\t"); !session {
+				watched = strings.HasPrefix(name, "/lockchaos/key-"+key+"/")
+			} else if watched {
+				sum++
+			}
+		}
+	}
+	return sum
+}
+
+// watches is how many watches are set at all members together, also those of locks that other
+// tests have left.
 func (b zooBench) watches() (sum int) {
 	b.Helper()
 	for _, n := range b.service.Nodes {
@@ -430,25 +448,36 @@ func zooHerd(b zooBench) {
 		runs := 0
 		decided.Run(b.T, func() {
 			b := b
-			if runs++; runs > 1 {
-				b.service = backendstest.Start(b.T, "zookeeper") // whose watches are this run's
-			}
+			runs++
+			key := fmt.Sprintf("%s-%d", kind.Name, runs)
 			holder := backendstest.Open(b.T, kind, b.service, backendstest.Lasting, 1)
-			g, set := b.acquire(holder, kind.Name), b.watches()
+			g := b.acquire(holder, key)
 			ctx, cancel := context.WithCancel(backendstest.Limit(b))
 			defer cancel()
-			granted := make(chan struct{}, waiters)
+			granted, failed := make(chan struct{}, waiters), make(chan error, waiters)
 			for client := range waiters {
 				l := backendstest.Open(b.T, kind, b.service, backendstest.Lasting, client+2)
 				go func() {
-					if _, err := l.Acquire(ctx, kind.Name); err == nil {
-						granted <- struct{}{} // and holds it
+					if _, err := l.Acquire(ctx, key); err != nil {
+						failed <- err
+						return
 					}
+					granted <- struct{}{} // and holds it
 				}()
 			}
 			// A waiter that is in the queue has still to ask who is before it:
 			// it waits once its watch is set.
-			b.await("all wait", func() bool { return b.watches() == set+waiters })
+			b.await("all wait", func() bool {
+				select {
+				case err := <-failed:
+					decided.Lacks("a queue of %d waiters: one could not wait: %v", waiters, err)
+				default:
+				}
+				if kind.Control != "" { // they watch the directory: wchp does not tell that
+					return len(b.queue(key)) > waiters && b.watches() >= waiters
+				}
+				return b.waiting(key) >= waiters
+			})
 			before, began := b.requests(), time.Now()
 			if err := holder.Release(backendstest.Limit(b), g); err != nil {
 				b.Fatal(err)

@@ -155,7 +155,7 @@ func zooConfig(k Kind, n NodeSpec, p Place) string {
 		"clientPortAddress=" + p.Listen,
 		fmt.Sprintf("quorumListenOnAllIPs=%t", p.Contained),
 		"admin.enableServer=false",
-		"4lw.commands.whitelist=srvr,ruok,mntr",
+		"4lw.commands.whitelist=srvr,ruok,mntr,wchp",
 	}
 	for i, other := range k.Nodes {
 		lines = append(lines, fmt.Sprintf("server.%d=%s:%d:%d", i+1, p.Peers[other.Name], zooPeerPort, zooVotePort))
