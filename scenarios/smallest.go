@@ -40,9 +40,9 @@ func (l Examinee) Smallest(longest Duration) Scenario {
 	return s
 }
 
-// Struck is the scenario with one fault, and what an attack with that is held to.
-func (l Examinee) Struck(s Scenario, f Fault) Scenario {
-	s.Faults = []Fault{f}
+// Struck is the scenario with these faults, and what an attack with them is held to.
+func (l Examinee) Struck(s Scenario, faults ...Fault) Scenario {
+	s.Faults = faults
 	s.Expect = l.Nature.Examined(s.Store, s.Faults)
 	return s
 }

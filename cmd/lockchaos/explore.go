@@ -37,11 +37,14 @@ and not hunted: no lease prevents it. What is found is shrunk, and written as a 
 With --complete nothing is drawn. The smallest application runs once undisturbed. Then every fault of a
 list is tried at every place of that run: each call of a client to the outside, each segment of the
 network. A report says what stood and what fell. It goes on from its journal (--corpus, --fresh).
+With --faults 2 a second fault then strikes behind each first one that the lock stood, until --for is
+over: first behind those that changed what clients see in ways of their own.
 
 Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the search failed.`,
 		Example: `  lockchaos explore --lock-go ./my-lock --for 2m
   lockchaos explore --lock-go ./my-lock --then local
   lockchaos explore --complete --lock-go ./my-lock
+  lockchaos explore --complete --faults 2 --for 2h --lock-go ./my-lock
   lockchaos explore --lock-go examples/go/redsync --service redis-five --for 10m --seed 1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,6 +59,9 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 			}
 			if err := f.checkOwn(); err != nil {
 				return err
+			}
+			if x.Faults < 1 || x.Faults > 2 || x.Faults == 2 && !complete {
+				return exit.Misuse(errors.New("--faults is 1 or 2, and 2 needs --complete"))
 			}
 			if f.Own.Go == "" || x.For <= 0 || x.Length < time.Second || x.Cores < 1 {
 				return exit.Misuse(errors.New("explore needs --lock-go DIR, some time (--for), a second of --length or more, and a core (--parallel)"))
@@ -93,6 +99,7 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 "cache" is one for each version of the adapter, in the user's cache. With --seed there is none unless it is named: the same search again`)
 	flags.BoolVar(&x.Fresh, "fresh", false, "empty the corpus first")
 	flags.BoolVar(&complete, "complete", false, "try each fault at each place of the smallest application, until all are tried or --for is over")
+	flags.IntVar(&x.Faults, "faults", 1, "with --complete: how many faults strike a run: 1, or 2 when all single ones are tried")
 	f.addThen(flags)
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders of --then")
 	flags.StringVar(&x.File, "write", "",
@@ -116,6 +123,9 @@ func completeCommand(f *runFlags, x *experiments.Exploring) string {
 	words := []string{x.Tool.Program, "explore", "--complete", "--lock-go", f.Own.Go, "--service", f.Own.Service}
 	if f.Own.TTL > 0 {
 		words = append(words, "--ttl", f.Own.TTL.String())
+	}
+	if x.Faults > 1 {
+		words = append(words, "--faults", strconv.Itoa(x.Faults), "--for", x.For.String())
 	}
 	return reports.Shell(append(words, "--seed", strconv.FormatUint(x.Seed, 10))...)
 }

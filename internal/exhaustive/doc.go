@@ -12,4 +12,6 @@
 // Between two of these the host's state is the same, so the strike is the same at all instants
 // between them, and is tried at the last. Its end is that of this last one. TestReduction tries all
 // of them.
+//
+// Pairs of faults are tried in an order, and as many as there is time for (pairs.go).
 package exhaustive

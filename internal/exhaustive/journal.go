@@ -19,8 +19,8 @@ const journalFile = "complete.jsonl"
 // mostJournal bounds what is read of a journal.
 const mostJournal = 256 << 20
 
-// journal has a line for each schedule that was tried, behind one that says of which search they
-// are. Without a folder it keeps nothing.
+// journal has a line for each schedule and each batch of pairs that was tried, behind one that
+// says of which search they are. Without a folder it keeps nothing.
 type journal struct{ file *os.File }
 
 // journalOf is the first line: the number of schedules, and a hash of all that decides them.
@@ -66,7 +66,14 @@ func (x *Search) resume() error {
 	if json.Unmarshal(lines[0], &was) == nil && was == is {
 		x.recallOutcomes(lines[1:])
 	}
-	return x.log.begin(dir, is, x.outcomes())
+	var known []any
+	for _, o := range x.outcomes() {
+		known = append(known, o)
+	}
+	for _, d := range x.batchesDone() {
+		known = append(known, d)
+	}
+	return x.log.begin(dir, is, known)
 }
 
 // recallOutcomes takes over outcomes. A line that was cut short tells of none.
@@ -76,11 +83,14 @@ func (x *Search) recallOutcomes(lines [][]byte) {
 		if json.Unmarshal(line, &o) == nil && o.Fate != "" && o.Schedule >= 0 && o.Schedule < len(x.all) {
 			x.done[o.Schedule] = o
 		}
+		if x.Faults > 1 {
+			x.recallPair(line)
+		}
 	}
 }
 
 // begin writes the journal anew, with what is known already.
-func (j *journal) begin(dir string, is journalOf, known []outcome) error {
+func (j *journal) begin(dir string, is journalOf, known []any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	if err := enc.Encode(is); err != nil {
@@ -102,11 +112,12 @@ func (j *journal) begin(dir string, is journalOf, known []outcome) error {
 	return nil
 }
 
-func (j *journal) add(o outcome) error {
+// add writes the line of a schedule, or of a batch of pairs.
+func (j *journal) add(line any) error {
 	if j.file == nil {
 		return nil
 	}
-	if err := json.NewEncoder(j.file).Encode(o); err != nil {
+	if err := json.NewEncoder(j.file).Encode(line); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
 	return nil

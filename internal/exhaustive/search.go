@@ -37,6 +37,8 @@ type Search struct {
 	// For is how long to search, Cores how many schedules are tried at once.
 	For   time.Duration
 	Cores int
+	// Faults is how many strike a run: 1, or 2, and then pairs are tried when all single ones are.
+	Faults int
 	// Folder is where the journal lies, from which a later search goes on; "": it is forgotten.
 	// Fresh begins it anew.
 	Folder string
@@ -64,6 +66,11 @@ type Search struct {
 	told   time.Time
 	tests  int // schedules that were tried by this search
 	failed error
+	calm   string // what the clients of the undisturbed run saw
+
+	// Of pairs: what batches came to, how many pairs were tried, and how many there are about.
+	paired            map[batch]batchDone
+	pairs, pairsAbout int
 }
 
 // outcome is what a schedule came to.
@@ -73,11 +80,18 @@ type outcome struct {
 	// Fate is the exam's word; What says more.
 	Fate string `json:"fate"`
 	What string `json:"what,omitempty"`
+	// Seen is a hash of what the clients saw.
+	Seen string `json:"seen,omitempty"`
+}
+
+// begin forgets what an earlier search has done.
+func (x *Search) begin() {
+	x.began, x.told, x.done, x.paired, x.log = time.Now(), time.Now(), map[int]outcome{}, map[batch]batchDone{}, &journal{}
 }
 
 // Do tries all schedules, or as many as there is time for.
 func (x *Search) Do(ctx context.Context) error {
-	x.began, x.told, x.done, x.log = time.Now(), time.Now(), map[int]outcome{}, &journal{}
+	x.begin()
 	calm, err := x.survey(ctx)
 	if err != nil {
 		return err
@@ -86,7 +100,7 @@ func (x *Search) Do(ctx context.Context) error {
 		x.Say("nothing was disturbed, and that came to: " + calm.CameTo())
 		x.strikes = []strike{{Column: undisturbed, Host: "client-1"}}
 		x.all, x.whole = []schedule{{strike: x.strikes[0], Place: x.places[0]}}, 1
-		x.done[0] = outcomeOf(0, calm)
+		x.done[0] = outcomeOf(0, x.plan.Scenario, x.calm, calm)
 		return nil
 	}
 	if err := x.resume(); err != nil {
@@ -95,7 +109,16 @@ func (x *Search) Do(ctx context.Context) error {
 	x.Say(fmt.Sprintf("%s: %s places, %d faults: %s schedules, %s without those that are equal; %s are in the journal",
 		x.Examinee.Base.Lock, phrase.Grouped(x.instants()), len(x.strikes), phrase.Grouped(x.whole),
 		phrase.Grouped(len(x.all)), phrase.Grouped(len(x.done))))
-	return errors.Join(x.tryAll(ctx), x.log.Close())
+	limited, cancel := context.WithTimeout(ctx, x.For)
+	defer cancel()
+	err = x.tryAll(limited)
+	if err == nil && x.Faults > 1 && limited.Err() == nil {
+		err = x.tryPairs(limited)
+	}
+	if err == nil && ctx.Err() != nil {
+		x.Say("interrupted: the journal has what was tried; the same command goes on")
+	}
+	return errors.Join(err, x.log.Close())
 }
 
 // AnyTime is longer than any search.
@@ -107,19 +130,16 @@ const undisturbed = "nothing disturbed"
 // survey runs the smallest application with nothing disturbed, and finds its places and schedules.
 func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) {
 	ttl := x.Examinee.Base.TTL.Std()
-	s := x.Examinee.Smallest(scenarios.Duration(longestStrike * float64(ttl)))
+	s := x.Examinee.Smallest(scenarios.Duration(max(1, x.Faults)) * scenarios.Duration(longestStrike*float64(ttl)))
 	x.plan = scenarios.Plan{Seed: x.Seed, Scenario: s}
 	x.plan.Simulation = &scenarios.Simulation{Program: x.Program.Hash, Simulator: harness.SimulatorHash(),
 		Steady: simulated.Draws(x.plan, x.Lock.Service)}
 	var all []sim.Place
-	h, err := x.run(ctx, x.plan, func(p sim.Place) {
-		if p.At > 0 && scenarios.Duration(p.At) < s.Duration-s.Quiet {
-			all = append(all, p)
-		}
-	})
+	h, err := x.run(ctx, x.plan, x.collect(&all, 1))
 	if err != nil {
 		return calm, err
 	}
+	x.calm = seen(h)
 	if len(all) == 0 {
 		return calm, fmt.Errorf("%s: its undisturbed run has no place", x.Examinee.Base.Lock)
 	}
@@ -135,6 +155,16 @@ func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) 
 	return runs.Assess(h, s), nil
 }
 
+// collect keeps the places from a time on, until nothing is disturbed any more.
+func (x *Search) collect(all *[]sim.Place, from int64) func(sim.Place) {
+	s := x.plan.Scenario
+	return func(p sim.Place) {
+		if p.At >= from && scenarios.Duration(p.At) < s.Duration-s.Quiet {
+			*all = append(*all, p)
+		}
+	}
+}
+
 // fits reports why a fault cannot strike the lock in virtual time.
 func (x *Search) fits(f scenarios.Fault) error {
 	if why := simulated.WhyNotFault(f.Spec()); why != "" {
@@ -143,62 +173,62 @@ func (x *Search) fits(f scenarios.Fault) error {
 	return possible.CheckFault(x.Lock, f)
 }
 
-// planOf is the plan of a schedule.
-func (x *Search) planOf(s schedule) scenarios.Plan {
+// planOf is the plan of a run with these faults.
+func (x *Search) planOf(all ...schedule) scenarios.Plan {
 	plan := x.plan
-	if s.Fault.Kind != "" {
-		plan.Scenario = x.Examinee.Struck(plan.Scenario, s.Fault)
+	for _, s := range all {
+		if s.Fault.Kind != "" {
+			plan.Scenario = x.Examinee.Struck(plan.Scenario, append(slices.Clone(plan.Scenario.Faults), s.Fault)...)
+		}
 	}
 	return plan
 }
 
-// tryAll tries the schedules on all cores until the time is over.
+// tryAll tries the schedules on all cores until the time is over, each column in turn: so a search
+// that is cut short has tried some of every fault.
 func (x *Search) tryAll(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, x.For)
-	defer cancel()
-	defer debug.SetGCPercent(debug.SetGCPercent(fewerCollections))
-	next := make(chan int)
-	var all sync.WaitGroup
-	for range max(1, x.Cores) {
-		all.Go(func() {
-			for n := range next {
-				if err := x.tryOne(limited, n); err != nil && limited.Err() == nil {
-					x.fail(err)
-					cancel()
-				}
-			}
-		})
-	}
-	x.hand(limited, next)
-	close(next)
-	all.Wait()
-	if x.failed != nil {
-		return x.failed
-	}
-	if ctx.Err() != nil {
-		x.Say("interrupted: the journal has what was tried; the same command goes on")
-	}
-	return nil
-}
-
-// hand gives out the schedules that are left, each column in turn: so a search that is cut short
-// has tried some of every fault.
-func (x *Search) hand(ctx context.Context, next chan<- int) {
 	var left []int
-	x.tell.Lock()
 	for n := range x.all {
 		if _, done := x.done[n]; !done {
 			left = append(left, n)
 		}
 	}
-	x.tell.Unlock()
-	for _, n := range spread(left) {
-		select {
-		case next <- n:
-		case <-ctx.Done():
-			return
+	left = spread(left)
+	return x.onCores(ctx, func(ctx context.Context) (more bool, err error) {
+		x.tell.Lock()
+		if len(left) == 0 {
+			x.tell.Unlock()
+			return false, nil
 		}
+		n := left[0]
+		left = left[1:]
+		x.tell.Unlock()
+		return true, x.tryOne(ctx, n)
+	})
+}
+
+// onCores calls a step on all cores, until there is no more, the time is over, or one fails.
+func (x *Search) onCores(limited context.Context, step func(context.Context) (more bool, err error)) error {
+	ctx, cancel := context.WithCancel(limited)
+	defer cancel()
+	defer debug.SetGCPercent(debug.SetGCPercent(fewerCollections))
+	var all sync.WaitGroup
+	for range max(1, x.Cores) {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				more, err := step(ctx)
+				if err != nil && ctx.Err() == nil {
+					x.fail(err)
+					cancel()
+				}
+				if !more {
+					return
+				}
+			}
+		})
 	}
+	all.Wait()
+	return x.failed
 }
 
 // spread orders numbers so that each beginning of the list is spread over all of them.
@@ -221,12 +251,10 @@ func (x *Search) fail(err error) {
 // tryOne runs a schedule and notes what it came to.
 func (x *Search) tryOne(ctx context.Context, n int) error {
 	s := x.all[n]
-	plan := x.planOf(s)
-	h, err := x.run(ctx, plan, nil)
+	o, err := x.tryPlan(ctx, n, x.planOf(s))
 	if err != nil {
 		return fmt.Errorf("%s %s at %v: %w", s.Host, s.Column, time.Duration(s.Place.At), err)
 	}
-	o := outcomeOf(n, runs.Assess(h, plan.Scenario))
 	x.tell.Lock()
 	defer x.tell.Unlock()
 	x.done[n] = o
@@ -235,13 +263,16 @@ func (x *Search) tryOne(ctx context.Context, n int) error {
 	return x.log.add(o)
 }
 
-func outcomeOf(n int, sc reports.Scenario) outcome {
+// outcomeOf is what a schedule came to: sc judges the run of the scenario s.
+func outcomeOf(n int, s scenarios.Scenario, seen string, sc reports.Scenario) outcome {
 	fate := sc.Fate()
-	struck := slices.ContainsFunc(sc.Verdict.Stats.Faults, func(f checker.FaultStats) bool { return f.Injected && f.Bit > 0 })
-	if fate == reports.Stood && !struck {
-		return outcome{Schedule: n, Fate: reports.NothingFollows.String(), What: "the fault did not strike"}
+	for i := range s.Faults {
+		struck := func(f checker.FaultStats) bool { return f.Plan == i+1 && f.Bit > 0 }
+		if fate == reports.Stood && !slices.ContainsFunc(sc.Verdict.Stats.Faults, struck) {
+			return outcome{Schedule: n, Fate: reports.NothingFollows.String(), What: "a fault did not strike"}
+		}
 	}
-	return outcome{Schedule: n, Fate: fate.String(), What: sc.FateWords(fate)}
+	return outcome{Schedule: n, Fate: fate.String(), What: sc.FateWords(fate), Seen: seen}
 }
 
 // fewerCollections is the garbage collector's target while a search goes on: what is collected is

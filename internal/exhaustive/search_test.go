@@ -56,7 +56,7 @@ func searched(t *testing.T, p *sim.Program, folder string) *Search {
 // sampled leaves each n-th schedule of a search that is surveyed.
 func sampled(t *testing.T, x *Search, n int) {
 	t.Helper()
-	x.began, x.told, x.done, x.log = time.Now(), time.Now(), map[int]outcome{}, &journal{}
+	x.begin()
 	calm, err := x.survey(t.Context())
 	if err != nil || calm.Fate() != reports.Stood {
 		t.Fatalf("undisturbed: %v, %v", calm.CameTo(), err)
@@ -241,7 +241,7 @@ func TestFindsTheBroken(t *testing.T) {
 	if err != nil || c.Count(reports.FellDefect) == 0 || Status(c) != 1 {
 		t.Fatalf("%v\n%s", err, strings.Join(c.Lines(), "\n"))
 	}
-	if plan, fell := x.FirstDefect(); !fell || len(plan.Scenario.Faults) != 1 || plan.Simulation == nil {
+	if plan, fell, err := x.FirstDefect(t.Context()); err != nil || !fell || len(plan.Scenario.Faults) != 1 || plan.Simulation == nil {
 		t.Errorf("the plan of the defect: %+v", plan)
 	}
 	html, err := os.ReadFile(filepath.Join(dir, PageFile))

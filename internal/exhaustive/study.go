@@ -42,27 +42,37 @@ func (x *Search) Report(ctx context.Context) (c studies.Complete, dir string, er
 		outside.Write(dir, JSONFile, func(w io.Writer) error { return studies.WriteCompleteJSON(w, c) }))
 }
 
-// Status is the exit status of an exam with these outcomes.
+// Status is the exit status of an exam with these outcomes. That pairs are left, or did not strike,
+// changes nothing: there are always too many.
 func Status(c studies.Complete) int {
 	switch {
-	case c.Count(reports.FellDefect) > 0:
+	case c.Count(reports.FellDefect)+c.Pairs.Count(reports.FellDefect) > 0:
 		return exit.Violated
-	case c.Count(reports.NotRun) > 0:
+	case c.Count(reports.NotRun)+c.Pairs.Count(reports.NotRun) > 0:
 		return exit.Failed
-	case c.Left() > 0 || c.Count(reports.FellUnclear)+c.Count(reports.NothingFollows) > 0:
+	case c.Left() > 0 || c.Count(reports.FellUnclear)+c.Count(reports.NothingFollows)+c.Pairs.Count(reports.FellUnclear) > 0:
 		return exit.Inconclusive
 	}
 	return exit.OK
 }
 
-// FirstDefect is the plan of the first schedule that shows a certain defect; false: none does.
-func (x *Search) FirstDefect() (scenarios.Plan, bool) {
+// FirstDefect is the plan of the first schedule that shows a certain defect, with one fault if one
+// is enough; false: none does.
+func (x *Search) FirstDefect(ctx context.Context) (plan scenarios.Plan, fell bool, err error) {
 	for _, o := range x.outcomes() {
 		if o.Fate == reports.FellDefect.String() {
-			return x.planOf(x.all[o.Schedule]), true
+			return x.planOf(x.all[o.Schedule]), true, nil
 		}
 	}
-	return scenarios.Plan{}, false
+	for _, d := range x.batchesDone() {
+		for _, f := range d.Falls {
+			if f.Fate == reports.FellDefect.String() {
+				plan, err = x.pairPlan(ctx, d.First, f.Schedule)
+				return plan, err == nil, err
+			}
+		}
+	}
+	return plan, false, nil
 }
 
 // study is what came out, as a report tells it.
@@ -109,6 +119,9 @@ func (x *Search) study() studies.Complete {
 		}
 		f := &c.Falls[falls[key]]
 		f.Marks = append(f.Marks, studies.Mark{At: sch.Place.At, Host: sch.Host, Fault: sch.Column, Step: step})
+	}
+	if x.Faults > 1 && c.Left() == 0 {
+		c.Pairs = x.studyPairs(c.Falls)
 	}
 	x.reasons(&c)
 	slices.SortStableFunc(c.Falls, func(a, b studies.Fall) int { return rankOf(a.Fate) - rankOf(b.Fate) })
@@ -214,13 +227,27 @@ func (x *Search) show(ctx context.Context, c *studies.Complete) (dir string, err
 		})
 		plan := x.planOf(x.all[n])
 		plan.Scenario.Name += fmt.Sprintf("/fall-%d", i+1)
-		plan.Scenario.About = fmt.Sprintf("%s, %s at %v (%s)", m.Host, m.Fault, time.Duration(m.At), m.Step)
+		plan.Scenario.About = m.String()
 		plans = append(plans, plan)
 		c.Falls[i].Dir = runs.FolderOf(plan.Scenario.Name)
 	}
+	for i := range c.Pairs.Each() {
+		if len(plans) > 2*mostShown {
+			break
+		}
+		f := &c.Pairs.Falls[i]
+		plan, err := x.pairPlan(ctx, f.Schedules[0], f.Schedules[1])
+		if err != nil {
+			return "", err
+		}
+		plan.Scenario.Name += fmt.Sprintf("/pair-%d", i+1)
+		plan.Scenario.About = f.First.String() + ", then " + f.Second.String()
+		plans = append(plans, plan)
+		f.Dir = runs.FolderOf(plan.Scenario.Name)
+	}
 	settings := x.Settings
 	settings.Parallel, settings.Retries = max(1, x.Cores), 0
-	run := &runs.Run{Settings: settings, Name: "every place", About: "one fault at each place of the smallest application", Command: x.Command,
+	run := &runs.Run{Settings: settings, Name: "every place", About: "each fault at each place of the smallest application", Command: x.Command,
 		Plans: plans, Screen: screen.New(io.Discard), Where: &runs.Simulated{
 			Locks: func(*scenarios.Scenario) (clients.Kind, error) { return x.Lock, nil }, Start: x.Start,
 			Program: func(context.Context, *scenarios.Scenario) (*sim.Program, error) { return x.Program, nil }}}

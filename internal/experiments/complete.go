@@ -15,7 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Complete tries each fault at each place of the smallest application, instead of what seeds draw.
+// Complete tries each fault at each place of the smallest application, instead of what seeds draw,
+// and with two Faults then pairs of them.
 // It writes a report, and the plan of the first defect. command is what the user would type to have
 // it again. Its error carries the exit status: that of an exam.
 func (x *Exploring) Complete(ctx context.Context, settings runs.Settings, command string) (err error) {
@@ -31,7 +32,7 @@ func (x *Exploring) Complete(ctx context.Context, settings runs.Settings, comman
 		}
 	}
 	search := &exhaustive.Search{Lock: x.Lock.Kind(), Examinee: x.Lock.Examinee(), Program: x.program, Seed: x.Seed,
-		For: x.For, Cores: x.Cores, Folder: folder, Fresh: x.Fresh, Settings: settings, Command: command, Say: x.Out.Say}
+		For: x.For, Cores: x.Cores, Faults: x.Faults, Folder: folder, Fresh: x.Fresh, Settings: settings, Command: command, Say: x.Out.Say}
 	if err := search.Do(ctx); err != nil {
 		return err
 	}
@@ -41,14 +42,18 @@ func (x *Exploring) Complete(ctx context.Context, settings runs.Settings, comman
 		x.Out.Say(line)
 	}
 	x.Out.Say("report: " + filepath.Join(dir, exhaustive.PageFile))
-	if plan, fell := search.FirstDefect(); fell && err == nil && ctx.Err() == nil {
-		return x.keep(ctx, search, plan, c.Tried)
+	if err == nil && ctx.Err() == nil {
+		plan, fell, failed := search.FirstDefect(ctx)
+		if fell {
+			return x.keep(ctx, search, plan, c.Tried)
+		}
+		err = failed
 	}
 	return exit.Ended(exhaustive.Status(c), err, ctx.Err() != nil)
 }
 
-// keep writes the plan of a defect, and has it replayed. It has one fault already, and nothing that
-// is drawn: there is nothing to shrink.
+// keep writes the plan of a defect, and has it replayed. It has one fault, or two of which none
+// alone breaks the lock, and nothing that is drawn: there is nothing to shrink.
 func (x *Exploring) keep(ctx context.Context, search *exhaustive.Search, plan scenarios.Plan, tried int) error {
 	h, err := x.simulate(ctx, plan)
 	if err != nil {

@@ -46,6 +46,8 @@ type Exploring struct {
 	Length time.Duration
 	// Cores is how many seeds are tried at once.
 	Cores int
+	// Faults is how many faults strike a run of a complete search: 1 or 2.
+	Faults int
 	// File is where the regression goes; "": a name of the lock's and the property's.
 	File string
 	// Corpus is the folder from which the search starts, and where it leaves

@@ -43,6 +43,8 @@ type Complete struct {
 	Falls []Fall `json:"falls,omitempty"`
 	// Spans are what clients do in the undisturbed run.
 	Spans []StepSpan `json:"spans"`
+	// Pairs are two faults in one run; nil: none were tried.
+	Pairs *Pairs `json:"pairs,omitempty"`
 }
 
 // Lacking is a fault that is not tried.
@@ -116,9 +118,9 @@ func (c Complete) Verdict() string {
 	case c.Tried == 0:
 		return "nothing was tried"
 	case n == 0:
-		return fmt.Sprintf("none of %s runs with one fault shows a defect", phrase.Grouped(c.Tried))
+		return fmt.Sprintf("none of %s runs with one fault shows a defect", phrase.Grouped(c.Tried)) + c.Pairs.verdict()
 	default:
-		return fmt.Sprintf("%s of %s runs with one fault show a defect", phrase.Grouped(n), phrase.Grouped(c.Tried))
+		return fmt.Sprintf("%s of %s runs with one fault show a defect", phrase.Grouped(n), phrase.Grouped(c.Tried)) + c.Pairs.verdict()
 	}
 }
 
@@ -149,19 +151,22 @@ func (c Complete) Share() string {
 
 // Bounds says what is bounded.
 func (c Complete) Bounds() string {
-	return fmt.Sprintf("Bounds: %d clients, %s, a lease of %v; one fault, of the lengths in the table. Each host takes the middle of its range to run a program, and each segment to arrive. Events of one instant come in the order in which they were caused. Nothing is said of other orders, of two faults, of more clients or keys, and of a real service.",
-		c.Clients, phrase.Plural(c.Keys, "key"), c.TTL)
+	number, more := "one fault", "two faults"
+	if c.Pairs != nil {
+		number, more = "one fault, and two as far as the time went", "three faults"
+	}
+	return fmt.Sprintf("Bounds: %d clients, %s, a lease of %v; %s, of the lengths in the table. Each host takes the middle of its range to run a program, and each segment to arrive. Events of one instant come in the order in which they were caused. Nothing is said of other orders, of %s, of more clients or keys, and of a real service.",
+		c.Clients, phrase.Plural(c.Keys, "key"), c.TTL, number, more)
 }
 
 // Lines are what a terminal is told at the end.
 func (c Complete) Lines() (lines []string) {
 	lines = append(lines, c.Headline(), c.Share(), c.Bounds())
 	for _, f := range c.Falls {
-		m := f.Marks[0]
-		lines = append(lines, fmt.Sprintf("%s, %s schedules: %s; the first: %s, %s at %v (%s)", f.Fate,
-			phrase.Grouped(len(f.Marks)), phrase.OneLine(phrase.Clip(f.What, phrase.MostText)), m.Host, m.Fault,
-			time.Duration(m.At), m.Step))
+		lines = append(lines, fmt.Sprintf("%s, %s schedules: %s; the first: %v", f.Fate,
+			phrase.Grouped(len(f.Marks)), phrase.OneLine(phrase.Clip(f.What, phrase.MostText)), f.Marks[0]))
 	}
+	lines = append(lines, c.Pairs.lines()...)
 	for _, l := range c.Lacking {
 		lines = append(lines, "not tried: "+l.Fault+": "+l.Why)
 	}
