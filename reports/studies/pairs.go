@@ -68,14 +68,15 @@ func (p *Pairs) verdict() string {
 
 // Headline says in a line what was tried of pairs, and what it came to.
 func (p *Pairs) Headline() string {
-	words := []string{fmt.Sprintf("pairs: %s tried, of about %s; the first is one of %s faults that it stood, which changed what clients see in %s",
-		phrase.Grouped(p.Tried), phrase.Grouped(max(p.Tried, p.About)), phrase.Grouped(p.Firsts), phrase.Plural(p.Ways, "way"))}
+	var words []string
 	for i, f := range fates {
 		if n := p.Count(f); n > 0 || i < 3 {
 			words = append(words, phrase.Grouped(n)+" "+f.String())
 		}
 	}
-	return strings.Join(words, ", ")
+	return fmt.Sprintf("pairs: %s tried, of about %s: %s; the first fault is one of %s that the lock stood, which changed what clients see in %s",
+		phrase.Grouped(p.Tried), phrase.Grouped(max(p.Tried, p.About)), strings.Join(words, ", "), phrase.Grouped(p.Firsts),
+		phrase.Plural(p.Ways, "way"))
 }
 
 // Told says what the pairs of a way to fall are.
