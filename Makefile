@@ -123,6 +123,7 @@ tidy:
 	$(GO) mod tidy
 	cd examples/gotest && $(GO) mod tidy
 	cd examples/go && $(GO) mod tidy
+	cd examples/client-go && $(GO) mod tidy
 	cd examples/k8s-app && $(GO) mod tidy
 	cd servers/kubernetes && $(GO) mod tidy
 

@@ -1,8 +1,11 @@
-// Package skeleton writes adapters to begin with: in each language a complete lock on one Redis
-// server, in one commented file that needs no library, and that passes the conformance run.
+// Package skeleton writes adapters to begin with: in each language a complete lock, scheduler or
+// election on one Redis server, in one commented file that needs no library, and that passes the
+// conformance run.
 package skeleton
 
 import (
+	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -39,6 +42,15 @@ func Languages() []Language {
 	}
 }
 
+// Of returns the language with the files of an adapter of the kind (adapter.KindJob,
+// adapter.KindLeader); "": a lock.
+func (l Language) Of(kind string) Language {
+	word := cmp.Or(kind, "lock")
+	fill := strings.NewReplacer("lock", word, "Lock", strings.ToUpper(word[:1])+word[1:])
+	l.File, l.Command, l.Build = fill.Replace(l.File), fill.Replace(l.Command), fill.Replace(l.Build)
+	return l
+}
+
 // Lookup returns the language of a name.
 func Lookup(name string) (Language, bool) {
 	for _, l := range Languages() {
@@ -52,7 +64,7 @@ func Lookup(name string) (Language, bool) {
 // Write writes the language's skeleton into the folder, which is made if it is
 // not there. A file that is there already is left as it is, and is an error.
 func Write(l Language, dir string) error {
-	text, err := templates.ReadFile("templates/" + l.Name + "/" + l.File + suffix(l))
+	text, err := assemble("templates/"+l.Name+"/", l.File+suffix(l))
 	if err != nil {
 		return fmt.Errorf("the skeleton in %s: %w", l.Name, err)
 	}
@@ -62,17 +74,32 @@ func Write(l Language, dir string) error {
 	return create(filepath.Join(dir, l.File), text)
 }
 
+// include begins a line that stands for a file beside the template.
+const include = "INCLUDE "
+
+// assemble puts a template together with what it includes.
+func assemble(folder, file string) (out []byte, err error) {
+	text, err := templates.ReadFile(folder + file)
+	for line := range bytes.Lines(text) {
+		if name, found := bytes.CutPrefix(line, []byte(include)); found && err == nil {
+			line, err = assemble(folder, string(bytes.TrimSpace(name)))
+		}
+		out = append(out, line...)
+	}
+	return out, err
+}
+
 // SuiteFile is the name of the scenarios that WriteSuite writes.
 const SuiteFile = "scenarios.yaml"
 
-// WriteSuite writes scenarios for the lock that Write wrote into the folder. Command starts it from
-// the folder in which lockchaos will run; schema is the first line, for editors.
-func WriteSuite(dir, command, schema string) error {
-	text, err := templates.ReadFile("templates/suite.yaml")
+// WriteSuite writes scenarios for the adapter of the kind that Write wrote into the folder. Command
+// starts it from the folder in which lockchaos will run; schema is the first line, for editors.
+func WriteSuite(dir, kind, command, schema string) error {
+	text, err := templates.ReadFile("templates/" + cmp.Or(kind, "suite") + ".yaml")
 	if err != nil {
 		return fmt.Errorf("the scenarios of a skeleton: %w", err)
 	}
-	fill := strings.NewReplacer("NAME", "my-lock", "COMMAND", "'"+strings.ReplaceAll(command, "'", "''")+"'")
+	fill := strings.NewReplacer("NAME", "my-"+cmp.Or(kind, "lock"), "COMMAND", "'"+strings.ReplaceAll(command, "'", "''")+"'")
 	return create(filepath.Join(dir, SuiteFile), []byte(schema+fill.Replace(string(text))))
 }
 

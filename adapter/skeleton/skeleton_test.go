@@ -6,18 +6,24 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/lockchaos/lockchaos/adapter"
 )
 
 // TestWrite: every language has its file, and what is there already stays as it is.
 func TestWrite(t *testing.T) {
+	var all []Language
 	for _, l := range Languages() {
+		all = append(all, l, l.Of(adapter.KindJob), l.Of(adapter.KindLeader))
+	}
+	for _, l := range all {
 		dir := filepath.Join(t.TempDir(), "deep", "er")
 		if err := Write(l, dir); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, l.File)
 		text, err := os.ReadFile(path)
-		if err != nil || len(text) < 1000 || !strings.Contains(string(text), "docs/protocol.md") {
+		if err != nil || len(text) < 1000 || !strings.Contains(string(text), "docs/protocol.md") || strings.Contains(string(text), include) {
 			t.Errorf("%s: %d bytes, %v", path, len(text), err)
 		}
 		if strings.ContainsFunc(string(text), func(r rune) bool { return r > unicode.MaxASCII }) {

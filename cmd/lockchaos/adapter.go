@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/internal/harmless"
@@ -28,7 +29,9 @@ const adapterHelp = `A lock in any language is tested through an adapter: a smal
 
   lockchaos adapter new --lang python --dir my-lock                       a skeleton: a complete lock, with comments
   lockchaos adapter test "python3 my-lock/lock.py" --service redis        what is missing or wrong, with the exchange that shows it
-  lockchaos run quick --lock-cmd "python3 my-lock/lock.py" --service redis   is it safe?`
+  lockchaos run quick --lock-cmd "python3 my-lock/lock.py" --service redis   is it safe?
+
+A scheduler and an election are programs of the same kind (docs/jobs.md): --kind job, --kind leader.`
 
 func adapterCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -42,8 +45,8 @@ func adapterCommand() *cobra.Command {
 }
 
 func adapterTestCommand() *cobra.Command {
-	var service, format string
-	var ttl time.Duration
+	var service, format, kind string
+	var ttl, every time.Duration
 	var commands shell.Commands
 	cmd := &cobra.Command{
 		Use:   "test COMMAND|--acquire … --service SERVICE",
@@ -67,15 +70,18 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 				return exit.Misuse(fmt.Errorf("unknown --format %q (there are %s, %s)", format, screen.Text,
 					screen.GitHub))
 			}
-			if err := checkTTL(ttl); err != nil {
+			if err := errors.Join(checkTTL(ttl), checkEvery(every), checkKind(kind)); err != nil {
 				return err
+			}
+			if every != 0 && kind != adapter.KindJob {
+				return exit.Misuse(errors.New("--every is for a scheduler: --kind job"))
 			}
 			told := outputFlags{format: format}
 			out, err := told.open(cmd)
 			if err != nil {
 				return err
 			}
-			err = own.Trial{Adapter: a, TTL: ttl}.Outside(cmd.Context(), out.Final, cmd.ErrOrStderr())
+			err = own.Trial{Adapter: a, TTL: ttl, Kind: kind, Every: every}.Outside(cmd.Context(), out.Final, cmd.ErrOrStderr())
 			var ended *exec.ExitError
 			if errors.As(err, &ended) && slices.Contains([]int{exit.Violated, exit.Failed, exit.Usage},
 				ended.ExitCode()) {
@@ -91,6 +97,8 @@ Exit status: 0 nothing is wrong, 1 something is, 3 the adapter broke the protoco
 		`the service that the lock uses (lockchaos list services), or "none"`)
 	cmd.Flags().DurationVar(&ttl, "ttl", 0,
 		"TTL that the lock is opened with (default: its lease where that cannot be set, else 1s; etcd, zookeeper 2s)")
+	addKind(cmd, &kind)
+	cmd.Flags().DurationVar(&every, "every", 0, "period of a scheduler's job (default: half its lease)")
 	cmd.Flags().StringVar(&format, "format", screen.Text,
 		`"text"; "github", text during which GitHub's runner takes no line for a command, and an annotation of a failure`)
 	return cmd
@@ -113,7 +121,7 @@ func adapterLine(args []string, commands shell.Commands) (string, error) {
 }
 
 func adapterNewCommand() *cobra.Command {
-	var lang, dir string
+	var lang, dir, kind string
 	var names []string
 	for _, l := range skeleton.Languages() {
 		names = append(names, l.Name)
@@ -122,9 +130,10 @@ func adapterNewCommand() *cobra.Command {
 		Use:   "new --lang " + strings.Join(names, "|") + " --dir DIR",
 		Short: "Write an adapter to begin with",
 		Long: `Writes a complete lock on one Redis server, in one commented file that needs no library, for you to put your own lock in its place. It passes
-lockchaos adapter test as it is.`,
-		Example: `  lockchaos adapter new --lang python --dir my-lock`,
-		Args:    noWords("unexpected word %q: the language is --lang, the folder is --dir"),
+lockchaos adapter test as it is. With --kind job it is a scheduler, with --kind leader an election.`,
+		Example: `  lockchaos adapter new --lang python --dir my-lock
+  lockchaos adapter new --kind job --lang go --dir my-scheduler`,
+		Args: noWords("unexpected word %q: the language is --lang, the folder is --dir"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, known := skeleton.Lookup(lang)
 			switch {
@@ -135,11 +144,15 @@ lockchaos adapter test as it is.`,
 			case dir == "":
 				return exit.Misuse(errors.New("where to? --dir, a folder; it is made if it is not there"))
 			}
+			if err := checkKind(kind); err != nil {
+				return err
+			}
+			l = l.Of(kind)
 			if err := skeleton.Write(l, dir); err != nil {
 				return err
 			}
 			command := skeleton.In(dir, l.Command, reports.Shell)
-			if err := skeleton.WriteSuite(dir, command, strictyaml.SchemaLine("suite")); err != nil {
+			if err := skeleton.WriteSuite(dir, kind, command, strictyaml.SchemaLine("suite")); err != nil {
 				return err
 			}
 			suite := filepath.Join(dir, skeleton.SuiteFile)
@@ -147,15 +160,42 @@ lockchaos adapter test as it is.`,
 			if l.Build != "" {
 				harmless.Fprintf(cmd.OutOrStdout(), "  (cd %s && %s)    # build it\n", reports.Shell(dir), l.Build)
 			}
-			harmless.Fprintf(cmd.OutOrStdout(),
-				"  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n"+
-					"  %[1]s run quick --lock-cmd %[2]s --service redis --inherent    # is anything wrong that no lease excuses?\n"+
-					"  %[1]s run %[3]s    # scenarios of its own, to be changed\n", os.Args[0], reports.Shell(command),
-				reports.Shell(suite))
+			harmless.Fprintf(cmd.OutOrStdout(), nextSteps(kind), os.Args[0], reports.Shell(command), reports.Shell(suite))
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&lang, "lang", "", "the language: "+join(names))
 	cmd.Flags().StringVar(&dir, "dir", "", "the folder to write to")
+	addKind(cmd, &kind)
 	return cmd
+}
+
+// nextSteps is what to do with a new adapter of the kind: a format of this program, the adapter's
+// command line and its scenarios.
+func nextSteps(kind string) string {
+	const suite = "  %[1]s run %[3]s    # scenarios of its own, to be changed\n"
+	switch kind {
+	case adapter.KindJob:
+		return "  %[1]s adapter test %[2]s --kind job --service redis    # what is missing or wrong\n" +
+			"  %[1]s exam --job-cmd %[2]s --service redis    # is every tick executed once?\n" + suite
+	case adapter.KindLeader:
+		return "  %[1]s adapter test %[2]s --kind leader --service redis    # what is missing or wrong\n" +
+			"  %[1]s exam --leader-cmd %[2]s --service redis    # is there one leader at a time?\n" + suite
+	}
+	return "  %[1]s adapter test %[2]s --service redis    # what is missing or wrong\n" +
+		"  %[1]s run quick --lock-cmd %[2]s --service redis --inherent    # is anything wrong that no lease excuses?\n" + suite
+}
+
+// addKind adds the flag that says what an adapter is.
+func addKind(cmd *cobra.Command, kind *string) {
+	cmd.Flags().StringVar(kind, "kind", "", `what the adapter is: "job", an instance of a scheduler; "leader", a candidate for leadership (default: a lock)`)
+}
+
+// checkKind refuses an unknown --kind.
+func checkKind(kind string) error {
+	kinds := []string{adapter.KindJob, adapter.KindLeader}
+	if kind != "" && !slices.Contains(kinds, kind) {
+		return exit.Misuse(fmt.Errorf("unknown --kind %q%s (there are %s)", kind, suggest(kind, kinds), join(kinds)))
+	}
+	return nil
 }

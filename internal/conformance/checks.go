@@ -153,7 +153,11 @@ func hasService(t *trial) string {
 // follows goes by a lease that can't be set.
 func greets(t *trial) {
 	told := cmp.Or(t.bench.TTL, t.bench.Usual)
-	ttl, err := t.client(1).Says.TTL(t.bench.TTL)
+	c := t.client(1)
+	if why := c.Says.Mismatch(t.bench.Kind); why != "" {
+		t.must(c.conn.Break("%s", why))
+	}
+	ttl, err := c.Says.TTL(t.bench.TTL)
 	t.must(err)
 	if t.bench.TTL = cmp.Or(ttl, told); t.bench.TTL != told {
 		t.aside = fmt.Sprintf("its lease can't be set, so the TTL is %v from now on", ttl)

@@ -64,9 +64,16 @@ type Client struct {
 	conn  *adapter.Conn
 	say   func(client string, sent bool, line string)
 
-	mu   sync.Mutex
-	lost []adapter.Event
-	told chan struct{} // closed and made anew with every lost-event
+	mu     sync.Mutex
+	events []heard
+	taken  int           // how many of them next has looked at
+	told   chan struct{} // closed and made anew with every event
+}
+
+// heard is an event, and when it came (monotime.Now, and ms since 1970).
+type heard struct {
+	adapter.Event
+	at, wall int64
 }
 
 // process is a host's process, as the protocol sees it.
@@ -141,7 +148,7 @@ func (c *Client) launch() error {
 	}
 	c.in = inWrite
 	c.conn = adapter.NewConn(inWrite, outRead, adapter.Options{Command: c.bench.Command, Process: process{c.proc},
-		Lost:  c.loses,
+		Lost:  c.hears,
 		Trace: func(sent bool, line []byte) { c.say(c.name, sent, string(line)) }})
 	conn, proc := c.conn, c.proc
 	go adapter.WatchMemory(proc.PID(), most, proc.Done(), func(what string) {
@@ -161,24 +168,28 @@ type logged struct{}
 
 func (*logged) Write(p []byte) (int, error) { return len(p), nil }
 
-func (c *Client) loses(e adapter.Event) {
+func (c *Client) hears(e adapter.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lost = append(c.lost, e)
+	c.events = append(c.events, heard{e, monotime.Now(), time.Now().UnixMilli()})
 	close(c.told)
 	c.told = make(chan struct{})
 }
 
 // toldOf waits until the adapter has told that the grant is lost, or the time is over.
 func (c *Client) toldOf(key string, grant int64, within time.Duration) bool {
+	return c.tells(within, func(e adapter.Event) bool {
+		return e.Kind == adapter.EventLost && e.Key == key && (e.Grant == grant || e.Grant == 0)
+	})
+}
+
+// tells waits until the adapter has told such an event, or the time is over.
+func (c *Client) tells(within time.Duration, is func(adapter.Event) bool) bool {
 	limit := time.After(within)
 	for {
 		c.mu.Lock()
 		told := c.told
-		known := slices.ContainsFunc(c.lost, func(e adapter.Event) bool {
-			return e.Key == key &&
-				(e.Grant == grant || e.Grant == 0)
-		})
+		known := slices.ContainsFunc(c.events, func(h heard) bool { return is(h.Event) })
 		c.mu.Unlock()
 		if known {
 			return true

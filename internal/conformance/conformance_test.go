@@ -49,6 +49,9 @@ func bench(t testing.TB, service, command string, ttl time.Duration) *Bench {
 	switch service {
 	case "redis", "redis-five":
 		needPrograms(t, "redis-server")
+	case "kubernetes":
+		k, _ := backends.Lookup(service)
+		needed.Be(t, k.Startable(false))
 	case "zookeeper":
 		_, java := backends.FindJava()
 		needed.Be(t, java)
@@ -235,12 +238,15 @@ func needCurator(t testing.TB) {
 	needed.Be(t, err)
 }
 
-// needRedlock skips a test where Node's modules are missing. scripts/setup
+// needRedlock skips a test where Node's modules are missing.
+func needRedlock(t testing.TB) { needNodeModule(t, "redlock") }
+
+// needNodeModule skips a test where a module of the examples in Node is missing. scripts/setup
 // installs them where there is npm, so there they are required.
-func needRedlock(t testing.TB) {
+func needNodeModule(t testing.TB, name string) {
 	t.Helper()
 	needPrograms(t, "node")
-	_, err := os.Stat(filepath.Join(examples(t), "node", "node_modules", "redlock"))
+	_, err := os.Stat(filepath.Join(examples(t), "node", "node_modules", name))
 	if err == nil {
 		return
 	}
@@ -344,14 +350,20 @@ func TestExamples(t *testing.T) {
 }
 
 // some are the checks of these names.
-func some(t testing.TB, names ...string) (out []check) {
+func some(t testing.TB, names ...string) []check {
+	t.Helper()
+	return someOf(t, checks, names...)
+}
+
+// someOf are those of the checks that are named.
+func someOf(t testing.TB, all []check, names ...string) (out []check) {
 	t.Helper()
 	for _, name := range names {
-		i := slices.IndexFunc(checks, func(c check) bool { return c.name == name })
+		i := slices.IndexFunc(all, func(c check) bool { return c.name == name })
 		if i < 0 {
 			t.Fatalf("there is no check %q", name)
 		}
-		out = append(out, checks[i])
+		out = append(out, all[i])
 	}
 	return out
 }
@@ -560,11 +572,18 @@ func TestUnclaimedOps(t *testing.T) {
 	})
 }
 
-// changedSkeleton writes the skeleton in Python with texts replaced by others,
+// changedSkeleton writes the skeleton of a lock in Python with texts replaced by others,
 // and returns its path.
 func changedSkeleton(t testing.TB, fromTo ...string) string {
 	t.Helper()
+	return changed(t, "", fromTo...)
+}
+
+// changed is changedSkeleton for an adapter of the kind.
+func changed(t testing.TB, kind string, fromTo ...string) string {
+	t.Helper()
 	python, _ := skeleton.Lookup("python")
+	python = python.Of(kind)
 	dir := t.TempDir()
 	if err := skeleton.Write(python, dir); err != nil {
 		t.Fatal(err)

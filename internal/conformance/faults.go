@@ -213,6 +213,11 @@ func (t *trial) freeze() (thaw func()) {
 func closes(t *trial) {
 	c := t.client(1)
 	t.release(t.granted(c, t.key()))
+	t.ends(c)
+}
+
+// ends closes an adapter.
+func (t *trial) ends(c *Client) {
 	t.together(c)
 	a := t.ask(c, adapter.Request{Op: adapter.OpClose, TimeoutMS: t.slack.Milliseconds()})
 	if !a.OK {

@@ -65,11 +65,19 @@ const DefaultSlack = 10 * time.Second
 
 // Run tries the adapter. Told is called for each result, in order. The error is
 // about the bench, not about the adapter.
-func Run(ctx context.Context, b *Bench, told func(Result)) error { return run(ctx, b, checks, told) }
+func Run(ctx context.Context, b *Bench, told func(Result)) error {
+	switch b.Kind {
+	case adapter.KindJob:
+		return run(ctx, b, jobChecks, told)
+	case adapter.KindLeader:
+		return run(ctx, b, leaderChecks, told)
+	}
+	return run(ctx, b, checks, told)
+}
 
 // run goes through some of the checks.
 func run(ctx context.Context, b *Bench, checks []check, told func(Result)) error {
-	t := &trial{ctx: ctx, bench: b, began: monotime.Now(), slack: b.Slack}
+	t := &trial{ctx: ctx, bench: b, began: monotime.Now(), slack: b.Slack, runs: map[string]bool{}}
 	if t.slack == 0 {
 		t.slack = DefaultSlack
 	}
@@ -80,7 +88,7 @@ func run(ctx context.Context, b *Bench, checks []check, told func(Result)) error
 			return err
 		}
 		told(r)
-		if c.name == hello && r.Outcome != Passed || c.name == granting && r.Outcome == Broke {
+		if (c.name == hello || c.name == telling) && r.Outcome != Passed || c.name == granting && r.Outcome == Broke {
 			return nil // nothing else can be asked, or would be answered otherwise
 		}
 	}
@@ -97,6 +105,8 @@ type trial struct {
 	clients []*Client
 	keys    int
 	last    adapter.Reply // the last grant
+	// runs are the names of the executions, or terms, that were told of.
+	runs map[string]bool
 
 	mu       sync.Mutex
 	exchange []string
@@ -329,7 +339,11 @@ func (t *trial) leased() bool {
 func (t *trial) losses() (n int) {
 	for _, c := range t.clients {
 		c.mu.Lock()
-		n += len(c.lost)
+		for _, h := range c.events {
+			if h.Kind == adapter.EventLost {
+				n++
+			}
+		}
 		c.mu.Unlock()
 	}
 	return n

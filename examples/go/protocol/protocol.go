@@ -2,6 +2,8 @@
 // the locks in Go beside it: a type with four methods, given to Main, is an adapter.
 //
 //	func main() { protocol.Main(open) }
+//
+// An instance of a scheduler, or a candidate for leadership, calls Serve and Begin instead.
 package protocol
 
 import (
@@ -28,6 +30,8 @@ type Hello struct {
 	Client string
 	// Dir is a folder that all clients of the run share.
 	Dir string
+	// Every is the period of the job, of an instance of a scheduler; 0: there is none.
+	Every time.Duration
 }
 
 // Account is whom a client may log in as at the service. The database of Redis is a number.
@@ -252,11 +256,13 @@ type request struct {
 	TTLMS     int64    `json:"ttl_ms"`
 	Client    string   `json:"client"`
 	Dir       string   `json:"dir"`
+	EveryMS   int64    `json:"every_ms"`
+	Run       string   `json:"run"`
 }
 
 func (r request) hello() Hello {
 	return Hello{Nodes: r.Nodes, Account: r.Account, TTL: time.Duration(r.TTLMS) * time.Millisecond, Client: r.Client,
-		Dir: r.Dir}
+		Dir: r.Dir, Every: time.Duration(r.EveryMS) * time.Millisecond}
 }
 
 // answer carries one request out. The reply is never nil.

@@ -2,6 +2,7 @@ package own
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,6 +122,9 @@ func Inside(ctx context.Context, trial string, out io.Writer) (err error) {
 	bench := &conformance.Bench{Network: network, Service: t.Service, Nodes: s.Addrs(),
 		Account: (*adapter.Account)(s.Account()), Kind: t.Kind, Every: t.Every, Command: t.Command, Dir: t.Dir, Shared: shared, TTL: t.TTL,
 		Usual: trialTTL(t.Service)}
+	if t.Kind == adapter.KindJob && t.Every == 0 {
+		bench.Every = cmp.Or(t.TTL, bench.Usual) / 2
+	}
 	for _, n := range s.Nodes {
 		bench.Hosts = append(bench.Hosts, n.Host)
 	}
