@@ -45,8 +45,9 @@ type announced struct {
 	// adapter says, else the earliest instant of an execution, and of a term the latest, since a
 	// candidate that stood still may have asked anew.
 	claimed, attempt int64
-	lost             bool
-	done             chan struct{} // closed when it is marked as done
+	// driven: its turn has come. lost: the adapter has told that it is.
+	driven, lost bool
+	over         chan struct{} // closed when it is marked as done, or was lost after its turn had come
 }
 
 // execution is what is driven.
@@ -74,22 +75,33 @@ func (j *job) tell(e adapter.Event) {
 		j.begins(e)
 	case a == nil:
 	case e.Kind == adapter.EventDone:
-		close(a.done)
+		close(a.over)
 		j.ends(a)
-	case j.now != nil && j.now.announced == a:
-		j.ends(a)
-		select {
-		case j.lost <- clients.Loss{Key: j.now.key, Token: j.now.tick, Why: e.Why}:
-		default: // whoever has not read a hundred knows enough
-		}
 	default:
-		a.lost = true
+		j.loses(a, e.Why)
+	}
+}
+
+// loses notes that an execution is lost. One whose turn has not come is not driven.
+func (j *job) loses(a *announced, why string) {
+	a.lost = true
+	if !a.driven {
+		return
+	}
+	close(a.over)
+	j.ends(a)
+	if j.now == nil || j.now.announced != a {
+		return
+	}
+	select {
+	case j.lost <- clients.Loss{Key: j.now.key, Token: j.now.tick, Why: why}:
+	default: // whoever has not read a hundred knows enough
 	}
 }
 
 func (j *job) begins(e adapter.Event) {
 	now := j.times.Now()
-	a := &announced{run: e.Run, tick: e.Tick, claimed: j.free, attempt: j.free, done: make(chan struct{})}
+	a := &announced{run: e.Run, tick: e.Tick, claimed: j.free, attempt: j.free, over: make(chan struct{})}
 	switch {
 	case e.Attempt != 0 && !j.blind:
 		a.claimed = min(e.Attempt, now)
@@ -193,6 +205,7 @@ func (j *job) drive(key string, a *announced) (clients.Grant, bool) {
 		j.ends(a)
 		return clients.Grant{}, false
 	}
+	a.driven = true
 	j.now = &execution{key, a}
 	return clients.Grant{Key: key, Token: a.tick, Attempt: a.attempt, First: a.claimed, Secret: a}, true
 }
@@ -208,7 +221,6 @@ func (j *job) Release(ctx context.Context, g clients.Grant) error {
 	}
 	j.mu.Lock()
 	j.now = nil
-	known := j.open[a.run] == a
 	j.mu.Unlock()
 	r, err := j.goOn(a, j.limit(ctx))
 	switch {
@@ -216,17 +228,25 @@ func (j *job) Release(ctx context.Context, g clients.Grant) error {
 		return err
 	case !r.OK:
 		return failure(adapter.OpGo, r)
-	case !known:
-		return nil // it had ended before, by itself
 	}
 	select {
-	case <-a.done:
-		return nil
+	case <-a.over:
+		return j.marked(g, a)
 	case <-j.gone:
 		return j.conn.Broken()
 	case <-ctx.Done():
 		return fmt.Errorf("execution %q of %s has not ended: %w", a.run, g.Key, ctx.Err())
 	}
+}
+
+// marked returns nil if an execution that is over was marked as done, and not lost.
+func (j *job) marked(g clients.Grant, a *announced) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if a.lost {
+		return fmt.Errorf("execution %q of %s is lost, as the adapter has told: %w", a.run, g.Key, clients.ErrNotHeld)
+	}
+	return nil
 }
 
 // Close ends the adapter.

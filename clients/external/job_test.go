@@ -94,6 +94,34 @@ read request; echo '{"id":2,"ok":true}'`)
 	}
 }
 
+// TestJobIsLostAndGoesOn: an execution that is lost is not marked as done, though the adapter says
+// ok to the end of its work.
+func TestJobIsLostAndGoesOn(t *testing.T) {
+	const lost = `echo '{"event":"lost","run":"a1","why":"its lease is over"}'`
+	for name, script := range map[string]string{
+		"before the end of its work": lost + `; read request; echo '{"id":2,"ok":true}'`,
+		"after it":                   `read request; echo '{"id":2,"ok":true}'; ` + lost,
+	} {
+		l, err := openJob(t, hello(jobHello)+`echo '{"event":"run","run":"a1","tick":7}'; sleep 0.1; `+script+`
+read request; echo '{"id":3,"ok":true}'`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+		defer cancel()
+		g, err := l.Acquire(ctx, "k0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "before the end of its work" {
+			<-l.(clients.Watcher).Lost()
+		}
+		if err := l.Release(ctx, g); !errors.Is(err, clients.ErrNotHeld) {
+			t.Errorf("lost %s: %v", name, err)
+		}
+	}
+}
+
 // TestJobDoesNotEnd: an execution that does not end leaves open whether it is marked as done.
 func TestJobDoesNotEnd(t *testing.T) {
 	l, err := openJob(t, hello(jobHello)+`
