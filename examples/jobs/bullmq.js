@@ -24,7 +24,7 @@ class Instance {
     const [, host, port] = /^(.*):(\d+)$/.exec(hello.nodes[0]);
     this.connection = { host, port: Number(port), maxRetriesPerRequest: null };
     this.every = hello.every_ms;
-    this.lease = hello.ttl_ms; // in the place of BullMQ's 30 s
+    this.lease = hello.ttl_ms; // how long a worker owns a job without a renewal
     this.name = hello.client;
     this.count = 0;
     this.runs = new Map(); // the execution of each job that this worker executes
@@ -37,7 +37,7 @@ class Instance {
       job: 'at-least-once',
       overlap: true, // the next job is made when a worker begins this one
       misfire: 'once', // a job that is late is executed, and the ticks that passed meanwhile are not
-      // A lock must end, and a look for stalled jobs must find it missing that saw the job before.
+      // One look for stalled jobs must see the job, and a later one find that its lock has ended.
       handover_ms: 3 * this.lease + 1000,
     };
   }
@@ -57,9 +57,11 @@ class Instance {
   start() {
     const worker = new Worker('cron', (job) => this.execute(job), {
       connection: this.connection,
+      // In the proportions of BullMQ's defaults: 30 s, 30 s, 15 s, and 5 s, which is given in s.
       lockDuration: this.lease,
       stalledInterval: this.lease,
-      runRetryDelay: this.lease / 2, // a half of the lease, as are BullMQ's 15 s
+      runRetryDelay: this.lease / 2,
+      drainDelay: this.lease / 6000,
     });
     worker.on('error', (e) => this.report(e));
     worker.on('completed', (job) => this.ends(job.id, { event: 'done' }));
