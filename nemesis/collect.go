@@ -62,7 +62,7 @@ func collectHeap(ctx context.Context, p *hosts.Process, lease time.Duration) (e 
 	}
 	e, err = standStill(ctx, p, vm.PID, func(ctx context.Context) (runtimeStop, error) {
 		stop, err := ready.Collect(ctx)
-		return runtimeStop{vm.PID, stop.From, stop.To, told(stop)}, err
+		return runtimeStop{stop.From, stop.To, told(stop)}, err
 	})
 	if err = errors.Join(err, ready.Close(ctx)); err != nil {
 		return e, err

@@ -86,6 +86,7 @@ func kinds() []*Kind {
 		&stall,
 		&renewerStall,
 		&collect,
+		&blockLoop,
 		&crash,
 		&refuseWrites,
 		&partition,

@@ -27,13 +27,9 @@ const standstillLimit = 2 * time.Minute
 // runtimeStop is what a runtime says of its standstill. From and To bound the time in which it was
 // certain (monotime.Now).
 type runtimeStop struct {
-	pid      int // its process
 	from, to int64
 	proof    string
 }
-
-// lasted is for how long it certainly stood still.
-func (s runtimeStop) lasted() time.Duration { return time.Duration(s.to - s.from) }
 
 // standStill has the runtime of a client's program stand still, while the rest of the client's
 // processes are stopped, and returns when all of them go on.

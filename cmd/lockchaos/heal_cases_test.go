@@ -107,6 +107,9 @@ var healingCases = map[string][]healingCase{
 	nemesis.KindCollect: {
 		{lock: "lock-java", fault: "target: holder, when: before-write", adapter: javaSkeleton},
 	},
+	nemesis.KindBlockLoop: {
+		{lock: "lock-node", fault: "target: holder, when: before-write", adapter: nodeSkeleton},
+	},
 	"expire-session": {
 		{lock: "etcd-lease", fault: "target: holder, when: after-grant"},
 	},
@@ -164,8 +167,11 @@ func (c healingCase) lasts(kind string) string {
 	return fmt.Sprintf("for: %dms, ", healingFor)
 }
 
-// javaSkeleton starts the lock of `lockchaos adapter new --lang java`, from its source.
-const javaSkeleton = "exec java -XX:-UsePerfData ../../adapter/skeleton/templates/java/Lock.java"
+// The locks of `lockchaos adapter new`, which need no library.
+const (
+	javaSkeleton = "exec java -XX:-UsePerfData ../../adapter/skeleton/templates/java/Lock.java"
+	nodeSkeleton = "exec node ../../adapter/skeleton/templates/node/lock.js"
+)
 
 // program is the adapter in YAML, if there is one.
 func (c healingCase) program() string {

@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"probe/probetest": {"backends", "decided", "hosts"},
 	"clockskew":       {},
 	"hotspot":         {}, // collections of Java virtual machines
+	"inspector":       {}, // event loops of Node
 	"history":         {},
 	// logs of other tools and of applications, made into histories
 	"audit":       {"history", "strictyaml"},
@@ -54,7 +55,7 @@ var allowed = map[string][]string{
 	"backends": {"hosts", "store"}, // it runs the store as a node
 	// what tests of locks and of services share
 	"backends/backendstest": {"clients", "decided", "hosts"},
-	"nemesis":               {"clockskew", "history", "hosts", "hotspot", "netfault"},
+	"nemesis":               {"clockskew", "history", "hosts", "hotspot", "inspector", "netfault"},
 	// netfault decides about packets, simulated ones too
 	"harness": {"adapter", "audit", "history", "clients", "store", "hosts", "scenarios", "backends", "checker",
 		"nemesis", "netfault", "spelling"},
