@@ -20,9 +20,13 @@ const usualMemory = 1 << 30
 // takes some hundred megabytes in this time.
 const memoryEvery = 100 * time.Millisecond
 
-// MemoryLimit is how much memory an adapter may use (bytes).
-func MemoryLimit() (int64, error) {
-	text := os.Getenv(MemoryVar)
+// MemoryLimit is how much memory an adapter may use (bytes): what MemoryVar says, else what its own
+// scenario does, such as "3GB"; "": it says nothing.
+func MemoryLimit(own string) (int64, error) {
+	source, text := "$"+MemoryVar, os.Getenv(MemoryVar)
+	if text == "" {
+		source, text = "adapter.memory", own
+	}
 	if text == "" {
 		return usualMemory, nil
 	}
@@ -33,7 +37,7 @@ func MemoryLimit() (int64, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("$%s is %q: give a size such as 512MB or 4GB", MemoryVar, text)
+	return 0, fmt.Errorf("%s is %q: give a size such as 512MB or 4GB", source, text)
 }
 
 // WatchMemory looks at the memory of a process and all that comes of it until ended is closed.
@@ -48,7 +52,7 @@ func WatchMemory(pid int, limit int64, ended <-chan struct{}, over func(what str
 		case <-t.C:
 		}
 		if used := memoryOf(pid); used > limit {
-			over(fmt.Sprintf("used %d MB of memory, and may use %d MB: it was killed ($%s is the limit)", used>>20,
+			over(fmt.Sprintf("used %d MB of memory, and may use %d MB: it was killed ($%s, or adapter.memory of its scenario, is the limit)", used>>20,
 				limit>>20, MemoryVar))
 			return
 		}

@@ -9,11 +9,20 @@ import (
 	"github.com/lockchaos/lockchaos/adapter"
 )
 
+// TestMemoryLimit: what the environment says comes first, then what a scenario says of its adapter.
 func TestMemoryLimit(t *testing.T) {
-	for text, want := range map[string]int64{"": 1 << 30, "512MB": 512 << 20, " 4 gb": 4 << 30, "0GB": 0, "-1MB": 0, "12": 0, "lots": 0} {
+	sizes := map[string]int64{"": 1 << 30, "512MB": 512 << 20, " 4 gb": 4 << 30, "0GB": 0, "-1MB": 0, "12": 0, "lots": 0}
+	for text, want := range sizes {
+		t.Setenv(adapter.MemoryVar, "")
+		if got, err := adapter.MemoryLimit(text); got != want || (err != nil) != (want == 0) {
+			t.Errorf("a scenario's %q: %d, %v", text, got, err)
+		}
+		if text == "" {
+			continue
+		}
 		t.Setenv(adapter.MemoryVar, text)
-		if got, err := adapter.MemoryLimit(); got != want || (err != nil) != (want == 0) {
-			t.Errorf("%q: %d, %v", text, got, err)
+		if got, err := adapter.MemoryLimit("3GB"); got != want || (err != nil) != (want == 0) {
+			t.Errorf("%q of the environment: %d, %v", text, got, err)
 		}
 	}
 }

@@ -235,6 +235,8 @@ type Adapter struct {
 	Dir     string `json:"dir,omitempty"`
 	// Service names the service whose nodes it is given; "": none.
 	Service string `json:"service,omitempty"`
+	// Memory is how much memory it may use, such as "3GB"; "": the usual (adapter.MemoryLimit).
+	Memory string `json:"memory,omitempty"`
 	// Shared is a folder that all clients share.
 	Shared string `json:"shared,omitempty"`
 	// Leader: it is a candidate for leadership, which is not asked for a key.

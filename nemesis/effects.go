@@ -25,11 +25,14 @@ func (s Spec) Freezes() bool { return s.kind().Touch.Stops == history.StopsProce
 // Kills reports whether the fault ends the processes of clients.
 func (s Spec) Kills() bool { return s.kind().Touch.Ends == history.EndsProcess }
 
-// Momentary reports whether the fault is over as soon as it has struck, however
-// long its consequences last.
+// Momentary reports whether no plan says how long the fault lasts: it is over as soon as it has
+// struck, however long its consequences last, or it takes as long as it does.
 func (s Spec) Momentary() bool {
 	if s.kind().lasts {
 		return false
+	}
+	if s.kind().ownLength {
+		return true
 	}
 	switch s.kind().Touch.Ends {
 	case history.EndsProcess, history.EndsSession:

@@ -54,6 +54,8 @@ type Kind struct {
 	// ofNode tells that it is done to the node of the cluster that a client is
 	// on, and so to all clients there.
 	ofNode bool
+	// ownLength tells that it lasts as long as it takes, whatever a plan says.
+	ownLength bool
 	// lasts tells that it goes on though what it ends is over at once.
 	lasts bool
 	// takes are the fields of a Spec that it takes beside kind and aim.
@@ -66,6 +68,9 @@ type Kind struct {
 	// endsSessions tells that it may end a connection or a session from
 	// outside, and with it a grant that lasts as long.
 	endsSessions bool
+	// ready reports, before the run's workload begins, whether a client whose program is up can be
+	// struck; nil: any can.
+	ready func(ctx context.Context, c Client) error
 	// inject puts it into effect.
 	inject func(ctx context.Context, s *Site) (InEffect, error)
 }
@@ -80,6 +85,8 @@ func kinds() []*Kind {
 		&failover,
 		&stall,
 		&renewerStall,
+		&collect,
+		&blockLoop,
 		&crash,
 		&refuseWrites,
 		&partition,

@@ -30,6 +30,8 @@ const (
 	Volatile Trait = "nodes that can't keep all that they answer for"
 	// Refuses: its nodes can be made to answer writes with errors.
 	Refuses Trait = "nodes that can be made to refuse writes (redis, redis-five, etcd, postgres, mariadb) and on which no guarded store lies"
+	// OwnProgram: the lock is a program of the user's own.
+	OwnProgram Trait = "a program of its own"
 	// Renews: the lock renews by itself, and its renewals can be held up.
 	Renews Trait = "renewals of its own"
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/netip"
+	"time"
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/hosts"
@@ -31,6 +32,8 @@ type Means struct {
 	NextGrant func(context.Context) int64
 	// Expire ends the sessions of the client that is at the address.
 	Expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
+	// Lease is for how long the lock's grants are good, as it was asked for.
+	Lease time.Duration
 	// Cluster runs the application's pods; nil where there is none.
 	Cluster Cluster
 	// Asked returns what tells a trap what the client is being asked.

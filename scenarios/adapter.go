@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -21,7 +22,13 @@ type Adapter struct {
 	Dir string `yaml:"dir,omitempty"`
 	// Service is the lock service whose nodes it is given (`lockchaos list services`), or "none".
 	Service string `yaml:"service"`
+	// Memory is how much memory each client's adapter may use, with all that it starts, such as
+	// "3GB"; not given: 1 GB, or what $LOCKCHAOS_ADAPTER_MEMORY says.
+	Memory string `yaml:"memory,omitempty"`
 }
+
+// memoryForm is the form of a size of memory.
+var memoryForm = regexp.MustCompile(`^[1-9][0-9]{0,8} ?([mM]|[gG])[bB]$`)
 
 // Leader is the kind of an adapter that is a candidate for leadership.
 const Leader = "leader"
@@ -54,6 +61,9 @@ func (v *validator) lock(at, lockAt string, s *Scenario) {
 	}
 	if s.Adapter.Kind != "" {
 		v.oneOf(at+".adapter.kind", "kind of adapter", s.Adapter.Kind, []string{Leader})
+	}
+	if m := s.Adapter.Memory; m != "" && !memoryForm.MatchString(m) {
+		v.fail(at+".adapter.memory", "%q: give a size such as 512MB or 4GB", m)
 	}
 	v.leader(at, s)
 	v.oneOf(at+".adapter.service", "service", s.Adapter.Service, append(slices.Clone(v.catalogue.Services), NoService))

@@ -31,7 +31,7 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 	if err := adoptOrphans(); err != nil {
 		return nil, err
 	}
-	most, err := adapter.MemoryLimit()
+	most, err := adapter.MemoryLimit(c.Adapter.Memory)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func testNextComposeRunHealsTheServer(t *testing.T) {
 		"services:\n  redis-1:\n    image: "+runtimes.LocalImage("redis")+"\n    command: redis-server --protected-mode no\n")
 	up(t, dir)
 	server := firstProcess(t, compose(t, dir, "ps", "-q", "redis-1"))
-	c := healingCase{"redis-setnx", "target: redis-1, when: random, clock: wall, by: 1h"}
+	c := healingCase{lock: "redis-setnx", fault: "target: redis-1, when: random, clock: wall, by: 1h"}
 	file := filepath.Join(dir, "heal.yaml")
 	writeFile(t, file, healingSuite+strings.Replace(c.scenario(healingName, nemesis.KindClockJump, "2m"),
 		c.lasts(nemesis.KindClockJump), "for: 1m, ", 1))
@@ -91,8 +91,8 @@ func testNextComposeRunHealsTheServer(t *testing.T) {
 	if clocksOf(t, server) {
 		t.Fatal("the clocks are right though nobody has healed them: the test shows nothing")
 	}
-	writeFile(t, file, healingSuite+healingCase{"redis-setnx",
-		"target: holder, when: before-write"}.scenario(healingName, nemesis.KindPause, "1s"))
+	writeFile(t, file, healingSuite+healingCase{lock: "redis-setnx",
+		fault: "target: holder, when: before-write"}.scenario(healingName, nemesis.KindPause, "1s"))
 	out := t.TempDir()
 	if code, said := finish(t, lockchaos(t, "run", file, "--runtime", "compose", "--project", dir, "--out", out)); code != exit.OK {
 		t.Errorf("exit status %d\n%s", code, said)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -13,96 +14,104 @@ type healingCase struct {
 	lock string
 	// fault are the fields of its YAML beside for, after and every.
 	fault string
+	// adapter is the command of the program that is the lock, on Redis; "": lockchaos has the lock.
+	adapter string
 }
 
 // healingCases are those of each kind of fault: at a client, and at nodes where
 // it can strike them. A kind without one fails the tests.
 var healingCases = map[string][]healingCase{
 	nemesis.KindPause: {
-		{"redis-setnx", "target: holder, when: between-read-and-write"},
-		{"redis-setnx", "target: redis-1, when: random"},
-		{"etcd-lease", `target: "nodes:2", when: random`},
+		{lock: "redis-setnx", fault: "target: holder, when: between-read-and-write"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random"},
+		{lock: "etcd-lease", fault: `target: "nodes:2", when: random`},
 	},
 	nemesis.KindKill: {
-		{"redis-setnx", "target: holder, when: before-write"},
+		{lock: "redis-setnx", fault: "target: holder, when: before-write"},
 	},
 	nemesis.KindPartition: {
-		{"redis-setnx", "target: holder, peers: store, when: after-grant"},
-		{"redis-setnx", "target: redis-1, when: random"},
-		{"redlock", "target: minority, when: random"},
-		{"etcd-lease", "target: service, shape: majorities-ring, when: random"},
+		{lock: "redis-setnx", fault: "target: holder, peers: store, when: after-grant"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random"},
+		{lock: "redlock", fault: "target: minority, when: random"},
+		{lock: "etcd-lease", fault: "target: service, shape: majorities-ring, when: random"},
 	},
 	nemesis.KindClockJump: {
-		{"redis-setnx", "target: redis-1, when: random, clock: wall, by: 1h"},
-		{"redis-setnx", "target: holder, when: after-grant, clock: mono, by: 1m"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, clock: wall, by: 1h"},
+		{lock: "redis-setnx", fault: "target: holder, when: after-grant, clock: mono, by: 1m"},
 	},
 	nemesis.KindClockRate: {
-		{"redis-setnx", "target: holder, when: between-read-and-write, clock: mono, rate: 0.2"},
-		{"redis-setnx", "target: redis-1, when: random, clock: mono, rate: 5"},
-		{"etcd-lease", `target: "nodes:3", when: random, clock: wall, rate: 10`},
+		{lock: "redis-setnx", fault: "target: holder, when: between-read-and-write, clock: mono, rate: 0.2"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, clock: mono, rate: 5"},
+		{lock: "etcd-lease", fault: `target: "nodes:3", when: random, clock: wall, rate: 10`},
 	},
 	nemesis.KindClockStrobe: {
-		{"redis-setnx", "target: redis-1, when: random, clock: wall, by: 1h, period: 5ms"},
-		{"redis-setnx", "target: holder, when: before-write, clock: wall, by: -1h, period: 5ms"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, clock: wall, by: 1h, period: 5ms"},
+		{lock: "redis-setnx", fault: "target: holder, when: before-write, clock: wall, by: -1h, period: 5ms"},
 	},
 	"delay": {
-		{"redis-setnx", "target: redis-1, when: random, delay: 30ms, jitter: 10ms"},
-		{"redis-setnx", "target: holder, peers: service, when: between-read-and-write, delay: 50ms"},
-		{"etcd-lease", "target: minority, when: random, delay: 20ms, way: out"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, delay: 30ms, jitter: 10ms"},
+		{lock: "redis-setnx", fault: "target: holder, peers: service, when: between-read-and-write, delay: 50ms"},
+		{lock: "etcd-lease", fault: "target: minority, when: random, delay: 20ms, way: out"},
 	},
 	"loss": {
-		{"redis-setnx", "target: redis-1, when: random, probability: 0.3"},
-		{"redis-setnx", "target: holder, when: after-grant, probability: 0.3"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, probability: 0.3"},
+		{lock: "redis-setnx", fault: "target: holder, when: after-grant, probability: 0.3"},
 	},
 	"duplicate": {
-		{"redis-setnx", "target: redis-1, when: random, probability: 0.5"},
-		{"redis-setnx", "target: holder, when: after-grant, probability: 0.5"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, probability: 0.5"},
+		{lock: "redis-setnx", fault: "target: holder, when: after-grant, probability: 0.5"},
 	},
 	"reorder": {
-		{"redis-setnx", "target: redis-1, when: random, delay: 10ms, probability: 0.3"},
-		{"redis-setnx", "target: holder, when: after-grant, delay: 10ms, probability: 0.3"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, delay: 10ms, probability: 0.3"},
+		{lock: "redis-setnx", fault: "target: holder, when: after-grant, delay: 10ms, probability: 0.3"},
 	},
 	"rate": {
-		{"redis-setnx", "target: redis-1, when: random, bytes_per_second: 20000"},
-		{"redis-setnx", "target: holder, when: after-grant, bytes_per_second: 5000"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, bytes_per_second: 20000"},
+		{lock: "redis-setnx", fault: "target: holder, when: after-grant, bytes_per_second: 5000"},
 	},
 	"hold": {
-		{"redis-setnx", "target: holder, when: before-write, request: write"},
-		{"redis-setnx", "target: holder, when: acquiring, request: acquire, way: in"},
+		{lock: "redis-setnx", fault: "target: holder, when: before-write, request: write"},
+		{lock: "redis-setnx", fault: "target: holder, when: acquiring, request: acquire, way: in"},
 	},
 	"kill-at-reply": {
-		{"redis-setnx", "target: holder, when: acquiring, request: acquire"},
+		{lock: "redis-setnx", fault: "target: holder, when: acquiring, request: acquire"},
 	},
 	"cut": {
-		{"redis-setnx", "target: holder, when: acquiring, request: acquire, point: after-request"},
-		{"redis-setnx", "target: holder, when: before-write, request: write, point: before-request, silent: true"},
+		{lock: "redis-setnx", fault: "target: holder, when: acquiring, request: acquire, point: after-request"},
+		{lock: "redis-setnx", fault: "target: holder, when: before-write, request: write, point: before-request, silent: true"},
 	},
 	"reset": {
-		{"redis-setnx", "target: redis-1, when: random"},
-		{"redis-setnx", "target: holder, peers: service, when: after-grant"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random"},
+		{lock: "redis-setnx", fault: "target: holder, peers: service, when: after-grant"},
 	},
 	"crash-restart": {
-		{"redis-setnx", "target: redis-1, when: random, data: lost"},
-		{"etcd-lease", `target: "nodes:1", when: random, data: kept`},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, data: lost"},
+		{lock: "etcd-lease", fault: `target: "nodes:1", when: random, data: kept`},
 	},
 	nemesis.KindRefuseWrites: {
-		{"etcd-lease", `target: "nodes:1", when: random`}, // a stand-in for Redis refuses no writes
+		{lock: "etcd-lease", fault: `target: "nodes:1", when: random`}, // a stand-in for Redis refuses no writes
 	},
 	"failover": {
-		{"redis-failover", "target: service, when: random"},
+		{lock: "redis-failover", fault: "target: service, when: random"},
 	},
 	"throttle": {
-		{"redis-setnx", "target: redis-1, when: random, share: 0.2"},
-		{"redis-setnx", "target: holder, when: after-grant, share: 0.2"},
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, share: 0.2"},
+		{lock: "redis-setnx", fault: "target: holder, when: after-grant, share: 0.2"},
 	},
 	"stall": {
-		{"redis-watchdog", "target: holder, when: between-read-and-write"},
+		{lock: "redis-watchdog", fault: "target: holder, when: between-read-and-write"},
 	},
 	"renewer-stall": {
-		{"redis-watchdog", "target: holder, when: after-grant"},
+		{lock: "redis-watchdog", fault: "target: holder, when: after-grant"},
+	},
+	nemesis.KindCollect: {
+		{lock: "lock-java", fault: "target: holder, when: before-write", adapter: javaSkeleton},
+	},
+	nemesis.KindBlockLoop: {
+		{lock: "lock-node", fault: "target: holder, when: before-write", adapter: nodeSkeleton},
 	},
 	"expire-session": {
-		{"etcd-lease", "target: holder, when: after-grant"},
+		{lock: "etcd-lease", fault: "target: holder, when: after-grant"},
 	},
 }
 
@@ -116,7 +125,7 @@ func everyKind(t *testing.T) map[string][]healingCase {
 			t.Errorf("fault %s has no case in healingCases: nothing shows that it leaves nothing behind", k.Name)
 		}
 		for _, c := range cases {
-			if _, err := ours().Lock(c.lock); err != nil {
+			if _, err := ours().Lock(c.lock); err != nil && c.adapter == "" {
 				t.Error(err)
 			}
 		}
@@ -135,7 +144,7 @@ const healingSuite = "suite: heal\nscenarios:\n"
 // given time. The workload is short of nothing, so that the fault soon meets whom it is aimed at.
 func (c healingCase) scenario(name, kind, duration string) string {
 	return fmt.Sprintf(`  - name: %s
-    lock: %s
+    lock: %s%s
     ttl: 1s
     clients: 3
     keys: 1
@@ -146,16 +155,39 @@ func (c healingCase) scenario(name, kind, duration string) string {
       - {kind: %s, %s, %safter: 10ms, every: 50ms..100ms}
     needs: {grants: 1, handovers: 0}
     expect: {}
-`, name, c.lock, duration, kind, c.fault, c.lasts(kind))
+`, name, c.lock, c.program(), duration, kind, c.fault, c.lasts(kind))
 }
 
 // lasts is how long the fault lasts, in YAML; one that is over as soon as it
 // has struck takes no such field.
 func (c healingCase) lasts(kind string) string {
-	if kind == "reset" || kind == "expire-session" || kind == "cut" && !strings.Contains(c.fault, "silent: true") {
+	if kind == nemesis.KindCollect || kind == "reset" || kind == "expire-session" || kind == "cut" && !strings.Contains(c.fault, "silent: true") {
 		return ""
 	}
 	return fmt.Sprintf("for: %dms, ", healingFor)
+}
+
+// The locks of `lockchaos adapter new`, which need no library.
+const (
+	javaSkeleton = "exec java -XX:-UsePerfData ../../adapter/skeleton/templates/java/Lock.java"
+	nodeSkeleton = "exec node ../../adapter/skeleton/templates/node/lock.js"
+)
+
+// program is the adapter in YAML, if there is one.
+func (c healingCase) program() string {
+	if c.adapter == "" {
+		return ""
+	}
+	return fmt.Sprintf("\n    adapter: {command: %q, service: redis}", c.adapter)
+}
+
+// need skips the test of a case whose program this machine cannot run.
+func (c healingCase) need(t *testing.T) {
+	t.Helper()
+	if program, _, _ := strings.Cut(strings.TrimPrefix(c.adapter, "exec "), " "); program != "" {
+		needed.Later(t, program+" is not on every machine")
+		needed.Program(t, program)
+	}
 }
 
 // ofNodes reports whether the case strikes nodes.

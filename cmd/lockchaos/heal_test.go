@@ -57,6 +57,9 @@ func TestHealing(t *testing.T) {
 			if kind == nemesis.KindFailover {
 				needed.Program(t, "redis-server") // the stand-in has no replica
 			}
+			for _, c := range cases {
+				c.need(t)
+			}
 			t.Parallel()
 			moments := 1
 			if soaking() {

@@ -133,7 +133,7 @@ func (c *Client) launch() error {
 		return fmt.Errorf("start %s: %w", c.name, err)
 	}
 	defer outWrite.Close()
-	most, err := adapter.MemoryLimit()
+	most, err := adapter.MemoryLimit("")
 	if err != nil {
 		inWrite.Close()
 		outRead.Close()

@@ -177,6 +177,6 @@ func (r *run) adapter() *clients.Adapter {
 	if !s.External() {
 		return nil
 	}
-	return &clients.Adapter{Command: s.Adapter.Command, Dir: s.Adapter.Dir, Service: s.Adapter.Service,
+	return &clients.Adapter{Command: s.Adapter.Command, Dir: s.Adapter.Dir, Service: s.Adapter.Service, Memory: s.Adapter.Memory,
 		Shared: r.shared, Leader: s.Adapter.Kind == scenarios.Leader, ClockFaults: possible.ClocksOfClients(s.Faults)}
 }

@@ -61,6 +61,9 @@ func (r *run) start(ctx context.Context, file io.Writer) (err error) {
 	if err := r.openAll(ctx); err != nil {
 		return err
 	}
+	if err := r.strikable(ctx); err != nil {
+		return err
+	}
 	if err := r.beginHistory(file); err != nil {
 		return err
 	}
@@ -222,6 +225,23 @@ func (r *run) possible() error {
 	}
 	if len(r.cfg.Attached) > 0 {
 		return possible.GuestsBear(r.cfg.Plan)
+	}
+	return nil
+}
+
+// strikable reports whether the clients that are up are such that the plan's faults can strike
+// them.
+func (r *run) strikable(ctx context.Context) error {
+	for _, f := range possible.Singles(r.cfg.Plan) {
+		spec := f.Spec()
+		for _, w := range r.workers {
+			if n := spec.Target.Number(); !spec.Target.Client() || n != 0 && n != w.Number {
+				continue
+			}
+			if err := spec.Ready(ctx, nemesis.Client{Number: w.Number, Proc: w.proc}); err != nil {
+				return fmt.Errorf("client %d: %w", w.Number, err)
+			}
+		}
 	}
 	return nil
 }

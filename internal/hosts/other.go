@@ -57,6 +57,7 @@ func (*Process) Group() ([]int, error)                           { return nil, E
 func (p *Process) Host() *Host                                   { return p.host }
 func (*Process) Kill(context.Context) error                      { return ErrElsewhere }
 func (*Process) Log() string                                     { return "" }
+func (*Process) StopOthers(context.Context, int) (*Pause, error) { return nil, ErrElsewhere }
 func (*Process) PID() int                                        { return 0 }
 func (*Process) Signal(syscall.Signal) error                     { return ErrElsewhere }
 func (*Process) SignalAlone(syscall.Signal) error                { return ErrElsewhere }

@@ -42,6 +42,19 @@ func (p *Process) Stop(ctx context.Context) (*Pause, error) {
 	return pause, nil
 }
 
+// StopOthers freezes everything in the process's group but one other process, as Stop does the
+// whole group. The process itself has to be among what is frozen.
+func (p *Process) StopOthers(ctx context.Context, spared int) (*Pause, error) {
+	pause, err := stop(ctx, func() ([]int, error) {
+		pids, err := p.Group()
+		return without(pids, []int{spared}), err
+	}, []int{p.PID()})
+	if err != nil {
+		return nil, fmt.Errorf("stop %s on host %s, but for process %d: %w", p.name, p.host.Name, spared, err)
+	}
+	return pause, nil
+}
+
 // Stop freezes every process on the host, as Process.Stop does one group.
 func (h *Host) Stop(ctx context.Context) (*Pause, error) {
 	pause, err := stop(ctx, h.PIDs, nil)

@@ -28,6 +28,8 @@ var allowed = map[string][]string{
 	"probe":           {},
 	"probe/probetest": {"backends", "decided", "hosts"},
 	"clockskew":       {},
+	"hotspot":         {}, // collections of Java virtual machines
+	"inspector":       {}, // event loops of Node
 	"history":         {},
 	// logs of other tools and of applications, made into histories
 	"audit":       {"history", "strictyaml"},
@@ -53,7 +55,7 @@ var allowed = map[string][]string{
 	"backends": {"hosts", "store"}, // it runs the store as a node
 	// what tests of locks and of services share
 	"backends/backendstest": {"clients", "decided", "hosts"},
-	"nemesis":               {"clockskew", "history", "hosts", "netfault"},
+	"nemesis":               {"clockskew", "history", "hosts", "hotspot", "inspector", "netfault"},
 	// netfault decides about packets, simulated ones too
 	"harness": {"adapter", "audit", "history", "clients", "store", "hosts", "scenarios", "backends", "checker",
 		"nemesis", "netfault", "spelling"},

@@ -2,6 +2,7 @@ package possible
 
 import (
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
@@ -24,6 +25,7 @@ func traits(lock clients.Kind) (has []nemesis.Trait) {
 		// else the store's ledger lies there too
 		{nemesis.Refuses, k.Refuses() && lock.Writes != "guarded"},
 		{nemesis.Renews, lock.Renews},
+		{nemesis.OwnProgram, lock.Name == external.Name},
 	} {
 		if t.has {
 			has = append(has, t.Trait)
