@@ -76,6 +76,7 @@ func kinds() []*Kind {
 		&pause,
 		&kill,
 		&killAtReply,
+		&shutdown,
 		&throttle,
 		&failover,
 		&stall,

@@ -26,6 +26,9 @@ var healingCases = map[string][]healingCase{
 	nemesis.KindKill: {
 		{"redis-setnx", "target: holder, when: before-write"},
 	},
+	nemesis.KindShutdown: {
+		{"redis-setnx", "target: holder, when: before-write"},
+	},
 	nemesis.KindPartition: {
 		{"redis-setnx", "target: holder, peers: store, when: after-grant"},
 		{"redis-setnx", "target: redis-1, when: random"},
