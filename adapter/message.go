@@ -181,6 +181,9 @@ type Declaration struct {
 	// Stops is how long after a loss the application may still have an effect, Handover how long
 	// after a death a tick may find nobody; 0: no claim.
 	Stops, Handover time.Duration `json:"-"`
+	// StopHandover is how long after an orderly stop a tick may find nobody, or of a lock, how long
+	// one that waits may not be granted what the stopped one held; 0: no claim.
+	StopHandover time.Duration `json:"-"`
 }
 
 // Session is what the service knows a client's session by.

@@ -340,7 +340,8 @@ func (r *reader) jobClaims(d *Declaration) {
 	r.oneOf("misfire", &d.Misfire, "", "skip", "once", "all")
 	r.milliseconds("stops_ms", &d.Stops)
 	r.milliseconds("handover_ms", &d.Handover)
-	r.rule(d.Stops >= 0 && d.Handover >= 0, `"stops_ms" or "handover_ms" is negative`)
+	r.milliseconds("stop_handover_ms", &d.StopHandover)
+	r.rule(d.Stops >= 0 && d.Handover >= 0 && d.StopHandover >= 0, `"stops_ms", "handover_ms" or "stop_handover_ms" is negative`)
 	claims := d.Overlap || d.Misfire != "" || d.Stops != 0 || d.Handover != 0
 	r.rule(d.Job != "" || !claims, `has "overlap", "misfire", "stops_ms" or "handover_ms" without "job": say at-most-once or at-least-once`)
 	asked := d.Token != "none" || len(d.Confirms)+len(d.Can) > 0 || d.Permits != 1 || d.MultiKey != 0 || d.Reentrant ||

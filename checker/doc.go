@@ -809,6 +809,13 @@
 // come only so often. Injected faults on anyone else excuse it. Stalls of the instance that waits,
 // or of the service, are taken off, and what is left must then be twice that time.
 //
+// After an orderly stop it is the same, with Claims.StopHandover, and an elected component or
+// another lock that claims it is judged alike. An orderly stop is a close that was answered while
+// the instance executed the job. "It was closed, so it gave up nothing it had to" accuses the
+// instances that are closed when the workload winds down, and nobody waits; those do not count.
+// With its close an instance gives its tick up: that another one executes it then is no
+// twice-while-owned.
+//
 // # Why one pass decides it
 //
 // Model a lock so: a failed acquire may fail spuriously, an op of unknown fate may or may not have

@@ -54,7 +54,7 @@ func (s *Sweep) faultEvent(e *history.Event) {
 		return
 	}
 	// executions are judged at the end, by all faults
-	if s.faults.fault(e); s.faults.untrimmed >= trimEvery && !s.jobs.on {
+	if s.faults.fault(e); s.faults.untrimmed >= trimEvery && !s.jobs.kept {
 		s.faults.trim(s.oldestWanted())
 	}
 }

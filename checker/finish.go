@@ -39,7 +39,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 	v := Verdict{Truncated: s.book.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0
 	for _, p := range properties {
-		if p.ofJobs && !s.jobs.on {
+		if !p.concerns(&s.rules.Header) {
 			continue
 		}
 		r := s.result(p, &found, general)

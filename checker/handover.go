@@ -27,12 +27,14 @@ var handover = Property{
 		return "This scheduler does not declare how soon another instance goes on after a death."
 	},
 	unmet: func(s *Sweep) string {
-		return noneOf(int64(len(s.jobs.deaths)), "No instance died while it executed the job.")
+		return noneOf(s.jobs.ends(false), "No instance died while it executed the job.")
 	},
 	short: func(s *Sweep) string {
 		return noneOf(int64(s.jobs.handovers), "After no death was another instance left to itself for as long as the claim says.")
 	},
-	finish: (*Sweep).judgeHandovers,
+	finish: func(s *Sweep, p *Property) {
+		s.jobs.handovers = s.judgeHandovers(p, false, s.rules.Claims.Handover, "died")
+	},
 	Words: Words{
 		Violation: "late hand-over",
 		Demands:   "When an instance dies, another one goes on soon.",
@@ -45,8 +47,9 @@ var handover = Property{
 	},
 }
 
-// judgeHandovers judges what came after each death.
-func (s *Sweep) judgeHandovers(p *Property) {
+// judgeHandovers judges what came after each death, or after each orderly stop, and returns how
+// many were in time. claimed is within which time another instance goes on, did what the one did.
+func (s *Sweep) judgeHandovers(p *Property, orderly bool, claimed int64, did string) (inTime int) {
 	waits := map[history.KeyID][]idle{}
 	for _, w := range s.jobs.idles {
 		waits[w.key] = append(waits[w.key], w)
@@ -55,12 +58,15 @@ func (s *Sweep) judgeHandovers(p *Property) {
 	for _, key := range s.jobs.keys {
 		waiting[key] = newLasting(waits[key], func(w idle) (int64, int64) { return w.from, w.to })
 	}
+	bound := claimed + s.rules.Every
 	for _, d := range s.jobs.deaths {
-		bound := s.rules.Claims.Handover + s.rules.Every
+		if d.orderly != orderly {
+			continue
+		}
 		after := since(d.at, s.jobs.byKey[d.of.key])
 		n := slices.IndexFunc(after, func(x *execution) bool { return x.client != d.of.client })
 		if n >= 0 && after[n].begun <= d.at+bound {
-			s.jobs.handovers++
+			inTime++
 			continue
 		}
 		until := int64(forever)
@@ -75,11 +81,31 @@ func (s *Sweep) judgeHandovers(p *Property) {
 		s.findings.record(p, s.book.keyOf(d.of.grant), j, j, func(j judgement) *Violation {
 			v := s.tellExecutions(p, j, d.of, d.of, d.at+bound)
 			v.From = d.at
-			v.Text = fmt.Sprintf("client %d died at %s while it executed %s, and by %s no other instance had executed it, though client %d waited for it.",
-				d.of.client, seconds(d.at), v.Key, seconds(d.at+bound), w.client)
+			does, done := s.jobs.verbs()
+			v.Text = fmt.Sprintf("client %d %s at %s while it %s %s, and by %s no other instance had %s it, though client %d waited for it.",
+				d.of.client, did, seconds(d.at), does, v.Key, seconds(d.at+bound), done, w.client)
 			return v
 		})
 	}
+	return inTime
+}
+
+// verbs say what an instance does to a key: it executes a job, or holds a lock.
+func (js *jobs) verbs() (past, participle string) {
+	if js.on {
+		return "executed", "executed"
+	}
+	return "held", "been granted"
+}
+
+// ends counts the deaths, or the orderly stops.
+func (js *jobs) ends(orderly bool) (n int64) {
+	for _, d := range js.deaths {
+		if d.orderly == orderly {
+			n++
+		}
+	}
+	return n
 }
 
 // since are the executions that began after an instant.
@@ -93,8 +119,8 @@ func since(at int64, executions []*execution) []*execution {
 	return executions[n:]
 }
 
-// waiter is an instance that waited in vain from a death on, until at the latest, for longer than
-// the bound. No fault but the one that killed the dead instance touched anybody meanwhile. Where
+// waiter is an instance that waited in vain from such an end on, until at the latest, for longer
+// than the bound. No fault but the one that ended the instance touched anybody meanwhile. Where
 // the machine let the waiter or the service stand still, that time does not count, and the rest
 // must be twice the bound: stalls are not measured to the millisecond. nil: there was none.
 func (js *jobs) waiter(d death, bound, until int64, waiting lasting[idle]) (found *idle) {

@@ -15,6 +15,9 @@ type jobs struct {
 	rules  *rules
 	faults *faults
 	on     bool // the history is one of a job
+	// kept: executions are kept, of a job, or of a lock that claims something of orderly stops. A
+	// hold of such a lock is taken for an execution.
+	kept bool
 
 	executions []*execution // in the order in which they began, once sorted
 	byGrant    map[int64]*execution
@@ -28,10 +31,11 @@ type jobs struct {
 	// the earliest of these, a tick that is not told of may have been executed.
 	latest map[int32]int64
 	silent int64 // 0: the workload goes on, or the history does not say
+	quiet  bool  // the workload winds down
 
-	ticks, handovers, deadlines int // those that were judged
-	unlisted                    bool
-	longestStop                 int64
+	ticks, handovers, releases, deadlines int // those that were judged
+	unlisted                              bool
+	longestStop                           int64
 }
 
 // execution is one run of a job by an instance.
@@ -46,8 +50,9 @@ type execution struct {
 	lastWrite int64
 	// done is when it was marked as done: from the start to the end of that; 0: it was not.
 	doneFrom, done int64
-	// told is when the scheduler said that it is lost, gone when the instance died; 0: neither.
-	told, gone int64
+	// told is when the scheduler said that it is lost, gone when the instance died or was stopped
+	// in order; 0: neither. given is when such a stop began, with which the instance gives it up.
+	told, gone, given int64
 }
 
 // idle is a time in which an instance waited for a tick. Nothing was between the waits that it is
@@ -58,10 +63,11 @@ type idle struct {
 	from, to int64
 }
 
-// death is the end of an instance that executed a job.
+// death is the end of an instance that executed a job. orderly: it was closed.
 type death struct {
-	of *execution
-	at int64
+	of      *execution
+	at      int64
+	orderly bool
 }
 
 // noExecutions says that nothing was executed; empty when something was.
@@ -71,7 +77,7 @@ func noExecutions(s *Sweep) string {
 
 // waited notes the end of an instance's wait for a tick.
 func (js *jobs) waited(o *op, e *history.Event) {
-	if !js.on || o.start == 0 {
+	if !js.kept || o.start == 0 {
 		return
 	}
 	end := stamp(e.End, e.Time)
@@ -102,11 +108,14 @@ func (js *jobs) executed(client int32, since int64) bool {
 
 // began notes an execution.
 func (js *jobs) began(g *grant) {
-	if !js.on {
+	if !js.kept {
 		return
 	}
 	pin(g)
 	x := &execution{grant: g, from: cmp.Or(g.attempt, g.start), begun: g.end}
+	if !js.on {
+		x.from = g.end // an attempt at a lock may be as long as its wait
+	}
 	js.executions, js.byGrant[g.id] = append(js.executions, x), x
 }
 
@@ -143,6 +152,7 @@ func (js *jobs) mark(e *history.Event) {
 	if e.Text != history.PhaseQuiet || js.silent != 0 {
 		return
 	}
+	js.quiet = true
 	for _, t := range js.latest {
 		js.silent = earlier(js.silent, t)
 	}
@@ -151,20 +161,37 @@ func (js *jobs) mark(e *history.Event) {
 // died notes the end of an instance, and whether it executed the job.
 func (js *jobs) died(client int32, t int64) {
 	delete(js.latest, client)
-	for i := len(js.executions) - 1; i >= 0; i-- {
-		if x := js.executions[i]; x.client == client {
-			if x.done == 0 && x.gone == 0 {
-				x.gone = t
-				js.deaths = append(js.deaths, death{x, t})
-			}
-			return
-		}
+	if x := js.running(client); x != nil {
+		x.gone = t
+		js.deaths = append(js.deaths, death{of: x, at: t})
 	}
 }
 
+// closed notes the orderly stop of an instance, and whether it executed the job. Once the workload
+// winds down every instance is closed, and nobody waits to go on.
+func (js *jobs) closed(client int32, from, to int64) {
+	if x := js.running(client); x != nil && from != 0 && !js.quiet {
+		x.given, x.gone = from, to
+		js.deaths = append(js.deaths, death{x, to, true})
+	}
+}
+
+// running is a client's latest execution, if that is neither done nor over with its instance.
+func (js *jobs) running(client int32) *execution {
+	for i := len(js.executions) - 1; i >= 0; i-- {
+		if x := js.executions[i]; x.client == client {
+			if x.done == 0 && x.gone == 0 {
+				return x
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
 // owned is until when an execution is certainly its instance's own: for the lease that it has,
-// or until it is marked as done.
-func (js *jobs) owned(x *execution) int64 { return x.from + js.rules.TTL }
+// or until the instance gives it up.
+func (js *jobs) owned(x *execution) int64 { return earlier(x.given, x.from+js.rules.TTL) }
 
 // late reports whether b, of which its instance told after a, may have been claimed before a, and
 // told of only when its lease was over: its instance stood still, or the answer came late.

@@ -108,6 +108,7 @@ func (s *Sweep) complete(e *history.Event) {
 	case history.Close:
 		if e.Type == history.OK {
 			s.closed(o.client, stamp(e.End, e.Time))
+			s.jobs.closed(o.client, o.start, stamp(e.End, e.Time))
 		}
 		s.records.free(o)
 		return

@@ -44,6 +44,9 @@ type Property struct {
 
 	// ofJobs: it is about executions of a job, and no verdict on a lock has it.
 	ofJobs bool
+	// ofStops: the same, but that a verdict on a lock has it which claims something of orderly
+	// stops.
+	ofStops bool
 
 	place int // in properties
 }
@@ -90,6 +93,7 @@ var properties = placed(
 	&missedTick,
 	&stopDeadline,
 	&handover,
+	&releasedOnStop,
 )
 
 func placed(list ...*Property) []*Property {
@@ -145,6 +149,11 @@ func (p *Property) amiss(facts map[string]string) string {
 		}
 	}
 	return facts[p.Name]
+}
+
+// concerns reports whether a verdict on a history has the property at all.
+func (p *Property) concerns(h *history.Header) bool {
+	return h.Claims.Job != "" || !p.ofJobs && (!p.ofStops || h.Claims.StopHandover > 0)
 }
 
 // noLock says that the lock claims no exclusion; empty when it does.

@@ -109,7 +109,7 @@ func (fs *faults) faultsOf(until int64, grants ...*grant) []int {
 // deathsOf lists the kills that ended a grant's client.
 func (fs *faults) deathsOf(g *grant) (ids []int) {
 	for _, sp := range fs.clientSpans(g.client) {
-		if sp.touch.Ends == history.EndsProcess && sp.to >= g.earliest {
+		if sp.touch.EndsClient() && sp.to >= g.earliest {
 			ids = append(ids, sp.id)
 		}
 	}

@@ -77,7 +77,7 @@ func TestFacts(t *testing.T) {
 			missing = slices.DeleteFunc(missing, func(m string) bool { return m == fact })
 			judge := func(untold, doubts map[string]string) Verdict {
 				lock := confirms(fencedLock(), "renew")
-				if p.ofJobs {
+				if p.ofJobs || p.ofStops {
 					lock = jobScript(nil)
 				}
 				lock = lock.with(func(h *history.Header) { h.Untold, h.Doubts = untold, doubts })

@@ -260,6 +260,8 @@ type Kind struct {
 	LostGrace func(ttl time.Duration) time.Duration
 	// Handover tells Claims.Handover for a TTL; nil: no claim.
 	Handover func(ttl time.Duration) time.Duration
+	// StopHandover tells Claims.StopHandover for a TTL; nil: no claim.
+	StopHandover func(ttl time.Duration) time.Duration
 	// Writes is how an application that relies on this lock writes to the store: "" as
 	// it is, "if-version" only if nobody wrote since it read, "add" by adding to what
 	// is there, "guarded" only while the lock's key is its grant's (see Guarder).
@@ -289,6 +291,9 @@ func (k Kind) ClaimsFor(ttl time.Duration) Claims {
 	}
 	if k.Handover != nil {
 		c.Handover = int64(k.Handover(ttl))
+	}
+	if k.StopHandover != nil {
+		c.StopHandover = int64(k.StopHandover(ttl))
 	}
 	return c
 }
@@ -361,6 +366,10 @@ type Claims struct {
 	// Handover is how long after the death of an instance that executed the job a tick may find
 	// no other instance able to execute it (ns); 0: no claim. Kind.Handover sets it.
 	Handover int64
+	// StopHandover is the same for an orderly stop (Close), of an instance that executed the job
+	// or of a component that held the lock: another one that waits goes on within it (ns); 0: no
+	// claim. Kind.StopHandover sets it.
+	StopHandover int64
 }
 
 // Tells reports whether the lock claims to tell by itself when a grant is lost.

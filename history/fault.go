@@ -47,6 +47,9 @@ type Touch struct {
 	Words  FaultWords `json:"words"`
 }
 
+// EndsClient reports whether the fault ends the processes of clients.
+func (t Touch) EndsClient() bool { return t.Ends == EndsProcess || t.Ends == EndsClosed }
+
 // LostLeader is that the nodes of a service were without a leader, and nobody had disturbed them.
 var LostLeader = Touch{Stops: StopsProcesses, Words: FaultWords{Did: "had no leader",
 	Plight: "had lost its leader", Doc: KindMachineStall}}
@@ -81,6 +84,7 @@ const (
 // What a fault ends.
 const (
 	EndsProcess    = "process" // of a client
+	EndsClosed     = "closed"  // the process of a client, once that has given up its lock and its session
 	EndsConnection = "connection"
 	EndsSession    = "session"
 	EndsServer     = "server"  // to be started again

@@ -178,6 +178,9 @@ type Claims struct {
 	// Handover is how long after the death of an instance that executed the job a tick may find
 	// no other instance able to execute it (ns); 0: no claim.
 	Handover int64 `json:"handover_ns,omitempty"`
+	// StopHandover is the same for an orderly stop, of an instance that executed the job or of a
+	// component that held the lock: another one that waits goes on within it (ns); 0: no claim.
+	StopHandover int64 `json:"stop_handover_ns,omitempty"`
 }
 
 // TokenTick is the word of Claims.Token for executions of a job: the tick.
@@ -282,8 +285,9 @@ func (c *Claims) checkJob() error {
 		return &wordError{"job", c.Job, jobs}
 	case !slices.Contains(misfires, c.Misfire):
 		return &wordError{"misfire", c.Misfire, misfires}
-	case c.Stops < 0 || c.Handover < 0:
-		return fmt.Errorf("claims.stops_ns is %d and claims.handover_ns %d: a time can't be negative", c.Stops, c.Handover)
+	case c.Stops < 0 || c.Handover < 0 || c.StopHandover < 0:
+		return fmt.Errorf("claims.stops_ns is %d, claims.handover_ns %d and claims.stop_handover_ns %d: a time can't be negative",
+			c.Stops, c.Handover, c.StopHandover)
 	case c.Job != "" && c.Permits != 0:
 		return fmt.Errorf("claims.job is %q and claims.permits %d: an execution of a job is no hold of a lock, so its permits are 0", c.Job, c.Permits)
 	case c.Job == "" && (c.Token == TokenTick || c.Overlap || c.Misfire != "" || c.Stops != 0 || c.Handover != 0):

@@ -414,7 +414,7 @@ func (f *FaultSpan) Struck() []int32 {
 func (f *FaultSpan) Disturbs(client int32) bool { return slices.Contains(f.Clients, client) }
 
 // Kills reports whether the fault ends the process of a client.
-func (f *FaultSpan) Kills() bool { return f.Touches().Ends == EndsProcess }
+func (f *FaultSpan) Kills() bool { return f.Touches().EndsClient() }
 
 // briefCut bounds (ns) a fault that ends connections and is over as soon as it has struck.
 const briefCut = int64(50e6)

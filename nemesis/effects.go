@@ -23,7 +23,10 @@ func (s Spec) Stops() bool { return s.Freezes() || s.kind().Touch.Stops == histo
 func (s Spec) Freezes() bool { return s.kind().Touch.Stops == history.StopsProcesses }
 
 // Kills reports whether the fault ends the processes of clients.
-func (s Spec) Kills() bool { return s.kind().Touch.Ends == history.EndsProcess }
+func (s Spec) Kills() bool { return s.kind().Touch.EndsClient() }
+
+// InOrder reports whether it has them close what they have first.
+func (s Spec) InOrder() bool { return s.kind().Touch.Ends == history.EndsClosed }
 
 // Momentary reports whether no plan says how long the fault lasts: it is over as soon as it has
 // struck, however long its consequences last, or it takes as long as it does.
@@ -35,7 +38,7 @@ func (s Spec) Momentary() bool {
 		return true
 	}
 	switch s.kind().Touch.Ends {
-	case history.EndsProcess, history.EndsSession:
+	case history.EndsProcess, history.EndsClosed, history.EndsSession:
 		return true
 	case history.EndsConnection:
 		return !s.Silent

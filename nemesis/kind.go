@@ -81,6 +81,7 @@ func kinds() []*Kind {
 		&pause,
 		&kill,
 		&killAtReply,
+		&shutdown,
 		&throttle,
 		&failover,
 		&stall,

@@ -81,6 +81,8 @@ const (
 	TakesSets Ability = "multi-key"
 	// IsAsked: the application asks for a key when it wants one, gives its wait up, and stays away.
 	IsAsked Ability = "asked"
+	// GivesUp: it claims that another one goes on soon after an orderly stop.
+	GivesUp Ability = "gives-up"
 	// WakesOne: a release wakes one waiter, and its service tells how many requests it has handled.
 	WakesOne Ability = "wakes-one"
 )
@@ -95,6 +97,7 @@ var lacking = map[Ability]string{
 	ReadsAndWrites: "it knows no readers",
 	TakesSets:      "it is asked for one key at a time",
 	IsAsked:        "it is not asked for keys: its terms come by themselves",
+	GivesUp:        "it does not claim that another one goes on soon after an orderly stop",
 	WakesOne:       "it does not claim to wake one waiter at a release",
 }
 

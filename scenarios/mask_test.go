@@ -25,6 +25,7 @@ var maskless = map[string]string{
 	checker.OncePerTick:      "an application has to claim its ticks",
 	checker.MissedTick:       "an application has to wait for its ticks",
 	checker.Handover:         "an application does not choose when it dies",
+	checker.ReleasedOnStop:   "an application does not choose when it is stopped",
 }
 
 // TestEachDefectHasAMask: each property, and each kind of double-holds that is a

@@ -126,7 +126,7 @@ var allowances = []struct {
 
 // jobsRelied are the properties of a scheduler that break with the memory or the clock of its
 // service.
-var jobsRelied = []string{checker.OncePerTick, checker.Overlap, checker.Handover}
+var jobsRelied = []string{checker.OncePerTick, checker.Overlap, checker.Handover, checker.ReleasedOnStop}
 
 // set has the property come to an outcome.
 func (e *Expect) set(property, outcome string) {

@@ -18,12 +18,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	backendstest.Main(m, etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, etcd.TokenLease)
+	backendstest.Main(m, etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, etcd.Election, etcd.TokenLease)
 }
 
 func TestEtcdConformance(t *testing.T) {
 	t.Parallel()
-	backendstest.Conform(t, "etcd", time.Second, clienttest.Run, etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite)
+	backendstest.Conform(t, "etcd", time.Second, clienttest.Run, etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite,
+		etcd.Election)
 	backendstest.Conform(t, "etcd", time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
 		clienttest.RunControl(t, kind, s, []string{"grants and", "ten clients"},
 			[]string{clienttest.KilledHolder, clienttest.FrozenHolder})

@@ -30,11 +30,12 @@ type session struct {
 type hold struct {
 	lock     *lock
 	session  *session
-	mutex    *concurrency.Mutex // of etcd-lease only
-	key      string             // of the lock
-	path     string             // of our key in the queue
-	revision int64              // that created it
-	token    int64              // of the grant: the revision, 0 for a semaphore
+	mutex    *concurrency.Mutex    // of etcd-lease only
+	election *concurrency.Election // of etcd-election only
+	key      string                // of the lock
+	path     string                // of our key in the queue
+	revision int64                 // that created it
+	token    int64                 // of the grant: the revision, 0 for a semaphore
 }
 
 // openSession returns the client's session, a new one if there is none. The lease is
@@ -124,6 +125,13 @@ func (s *session) remove(h *hold) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.holds, h)
+}
+
+// forget leaves a session to its expiry.
+func (l *lock) forget(s *session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.sessions, s)
 }
 
 // end marks the session as over and returns the holds that went with it, the

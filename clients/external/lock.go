@@ -154,10 +154,11 @@ func (l *lock) Declares() clients.Declaration {
 func Claims(s adapter.Declaration) clients.Claims {
 	if s.Job != "" {
 		return clients.Claims{Token: "tick", LostGrace: int64(s.LostGrace), Notices: s.Notices, Job: s.Job, Overlap: s.Overlap,
-			Misfire: s.Misfire, Stops: int64(s.Stops), Handover: int64(s.Handover)}
+			Misfire: s.Misfire, Stops: int64(s.Stops), Handover: int64(s.Handover), StopHandover: int64(s.StopHandover)}
 	}
 	return clients.Claims{Validity: s.Validity, Token: s.Token, Confirms: slices.Clone(s.Confirms),
-		LostGrace: int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates, Identity: s.Identity,
+		StopHandover: int64(s.StopHandover),
+		LostGrace:    int64(s.LostGrace), Notices: s.Notices, Tolerates: s.Tolerates, Identity: s.Identity,
 		Abandons: int64(s.Abandons), Fair: s.Fair, Permits: s.Permits, PerAcquire: s.PerAcquire, MultiKey: s.MultiKey,
 		Reentrant: s.Reentrant, ReadWrite: s.ReadWrite, NoExpiry: s.NoExpiry}
 }

@@ -34,6 +34,11 @@ var (
 	// time of an execution is over.
 	CronSilent = cron.Control(checker.StopDeadline, cronKind("broken-pg-cron-silent",
 		"pg-cron that never tells its application that the time of an execution is over", cronTake, cron.Rules{Retries: true}))
+	// CronLeaves is the control broken-pg-cron-leaves: an instance that is stopped in order leaves
+	// its row locked, and every other one waits until its time is over.
+	CronLeaves = cron.Control(checker.ReleasedOnStop, cronOf("broken-pg-cron-leaves",
+		"pg-cron whose instances leave the row locked when they are stopped in order", cronKeeps,
+		func(p *pool) cron.Claimer { return jobs{rows{p}, cronTake} }))
 )
 
 // CronOnce is the control broken-pg-cron-once: it claims that no tick is executed twice. A tick
@@ -69,20 +74,28 @@ const (
 	cronTakeForever  = cronClaim + `'infinity' WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
 	cronDone         = `UPDATE lockchaos_cron SET locked_until = '-infinity', done = $3
 		WHERE key = $1 AND owner = $2 AND tick = $3 RETURNING tick`
+	cronGiveUp = `UPDATE lockchaos_cron SET locked_until = '-infinity'
+		WHERE key = $1 AND owner = $2 AND tick = $3 AND done < $3 RETURNING tick`
 )
 
 func cronKind(name, about, claim string, r cron.Rules) clients.Kind {
+	return cronOf(name, about, r, func(p *pool) cron.Claimer { return givingJobs{jobs{rows{p}, claim}} })
+}
+
+// cronOf is a scheduler whose instances claim their ticks at what is made of a pool.
+func cronOf(name, about string, r cron.Rules, at func(*pool) cron.Claimer) clients.Kind {
 	return clients.Kind{Name: name, About: about, Service: "postgres", Claims: cronClaims,
 		LostGrace: func(ttl time.Duration) time.Duration { return ttl },
 		// until the lock of the dead is over, and a claim that was refused meanwhile is made again
-		Handover: func(ttl time.Duration) time.Duration { return ttl + time.Second },
+		Handover:     func(ttl time.Duration) time.Duration { return ttl + time.Second },
+		StopHandover: cron.StopHandover,
 		Open: func(ctx context.Context, c clients.Config) (clients.Lock, error) {
 			p, err := newPool(c, cronTable)
 			if err != nil {
 				return nil, err
 			}
 			p.Warm(ctx)
-			return cron.New(c, jobs{rows{p}, claim}, r)
+			return cron.New(c, at(p), r)
 		},
 	}
 }
@@ -105,5 +118,14 @@ func (j jobs) Claim(ctx context.Context, key, owner string, tick int64) (claimed
 // Done unlocks the job's row, and notes the tick.
 func (j jobs) Done(ctx context.Context, key, owner string, tick int64) error {
 	_, err := j.ask(ctx, cronDone, key, owner, tick)
+	return err
+}
+
+// givingJobs are rows that an instance unlocks when it is stopped in order.
+type givingJobs struct{ jobs }
+
+// GiveUp unlocks the job's row, whose tick is not done.
+func (j givingJobs) GiveUp(ctx context.Context, key, owner string, tick int64) error {
+	_, err := j.ask(ctx, cronGiveUp, key, owner, tick)
 	return err
 }

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -55,5 +56,41 @@ func TestCronHandsOver(t *testing.T) {
 			t.Error(err)
 		}
 		b = next
+	}
+}
+
+// TestCronGivesUp: an instance that is closed at its work unlocks the row, so that another one has
+// the job at once. That of the control stays locked.
+func TestCronGivesUp(t *testing.T) {
+	t.Parallel()
+	backendstest.Need(t, "postgres")
+	const ttl, every = time.Hour, 50 * time.Millisecond
+	s := backendstest.Start(t, "postgres")
+	ctx := backendstest.Limit(t)
+	for _, kind := range []clients.Kind{postgres.Cron, postgres.CronLeaves} {
+		open := func(client int) clients.Lock {
+			l, err := kind.Open(ctx, clients.Config{Nodes: s.Addrs(), TTL: ttl, Client: client, Every: every})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		first, second := open(1), open(2)
+		t.Cleanup(func() { _ = second.Close(ctx) })
+		if _, err := first.Acquire(ctx, kind.Name); err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		asks, cancel := ctx, func() {}
+		if kind.Control != "" {
+			asks, cancel = context.WithTimeout(ctx, 10*every)
+		}
+		_, err := second.Acquire(asks, kind.Name)
+		cancel()
+		if kind.Control == "" && err != nil || kind.Control != "" && !errors.Is(err, clients.ErrBusy) {
+			t.Errorf("%s: %v", kind.Name, err)
+		}
 	}
 }

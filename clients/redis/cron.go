@@ -50,7 +50,8 @@ type cronRules struct{ looks, holds, open, forever bool }
 func cronKind(name, about string, r cronRules) clients.Kind {
 	return clients.Kind{Name: name, About: about, Service: "redis", Claims: cronClaims,
 		// the tick of the dead is lost, and the next one is anybody's
-		Handover: func(time.Duration) time.Duration { return time.Second },
+		Handover:     func(time.Duration) time.Duration { return time.Second },
+		StopHandover: cron.StopHandover,
 		Open: func(_ context.Context, c clients.Config) (clients.Lock, error) {
 			l, err := open(c, Algorithm{})
 			if err != nil {

@@ -34,7 +34,7 @@ func locks() []clients.Kind {
 		redis.Queue,
 		redis.Failover,
 		redlock.Redlock, redsync.Redsync,
-		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite,
+		etcd.Lease, etcd.LockAPI, etcd.Semaphore, etcd.ReadWrite, etcd.Election,
 		zookeeper.Recipe, zookeeper.Gozk,
 		postgres.Advisory, postgres.AdvisoryXact, postgres.Row, postgres.Lease,
 		postgres.AdvisoryXactPooled, postgres.LeasePooled,
@@ -50,12 +50,12 @@ func locks() []clients.Kind {
 	return append(append(honest, broken.Kinds()...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.MultiSteps,
 		redis.WatchdogDeaf, redis.RenewLate, redis.RenewRetakes, redis.WatchdogRetakes, redis.GrantUnchecked,
 		redis.RenewUnchecked,
-		redis.WatchdogLenient, etcd.WaiterBlind, etcd.QueueStayer, etcd.QueueCareless, etcd.TokenLease,
+		redis.WatchdogLenient, etcd.WaiterBlind, etcd.QueueStayer, etcd.QueueCareless, etcd.TokenLease, etcd.ElectionStays,
 		zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
 		memcached.BrokenDelete, memcached.BrokenBrief, nats.BrokenUpdate, consul.BrokenDeaf, mariadb.BrokenReconnect,
 		mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete, dynamodb.BrokenRetry, kubernetes.BrokenRelease,
 		redis.CronLooks, redis.CronHolds, redis.CronOpen, redis.CronForever,
-		postgres.CronForgets, postgres.CronOverlaps, postgres.CronForever, postgres.CronSilent, postgres.CronOnce)
+		postgres.CronForgets, postgres.CronOverlaps, postgres.CronForever, postgres.CronSilent, postgres.CronLeaves, postgres.CronOnce)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does

@@ -29,6 +29,9 @@ var healingCases = map[string][]healingCase{
 	nemesis.KindKill: {
 		{lock: "redis-setnx", fault: "target: holder, when: before-write"},
 	},
+	nemesis.KindShutdown: {
+		{"redis-setnx", "target: holder, when: before-write"},
+	},
 	nemesis.KindPartition: {
 		{lock: "redis-setnx", fault: "target: holder, peers: store, when: after-grant"},
 		{lock: "redis-setnx", fault: "target: redis-1, when: random"},

@@ -16,7 +16,7 @@ var noticesOf = map[string]string{
 	"pg-advisory": "alone", "pg-advisory-xact": "alone", "pg-row": "alone", "pg-advisory-xact-pgbouncer": "alone",
 	"consul-session": "alone", "consul-semaphore": "alone", "mariadb-getlock": "alone", "mariadb-row": "alone",
 	"etcd-lease": "undisturbed", "etcd-lock-api": "undisturbed", "semaphore-etcd": "undisturbed",
-	"etcd-rw": "undisturbed", "zookeeper-gozk": "undisturbed", "etcd-txn": "undisturbed",
+	"etcd-rw": "undisturbed", "etcd-election": "undisturbed", "broken-etcd-election-stays": "undisturbed", "zookeeper-gozk": "undisturbed", "etcd-txn": "undisturbed",
 	"broken-watchdog-deaf": "alone", "broken-zk-session-blind": "alone", "broken-zk-herd": "alone", "pg-advisory-pgbouncer": "alone",
 	"broken-consul-deaf": "alone", "broken-mariadb-reconnect": "alone", "galera-getlock": "alone",
 	"broken-etcd-waiter-blind": "undisturbed", "broken-etcd-queue-stayer": "undisturbed",
@@ -24,6 +24,7 @@ var noticesOf = map[string]string{
 	"broken-etcd-queue-careless": "undisturbed", "broken-watchdog-retakes": "undisturbed", "broken-watchdog-lenient": "undisturbed",
 	"pg-cron": "undisturbed", "broken-pg-cron-forgets": "undisturbed", "broken-pg-cron-overlaps": "undisturbed",
 	"broken-pg-cron-forever": "undisturbed", "broken-pg-cron-silent": "undisturbed", "broken-pg-cron-once": "undisturbed",
+	"broken-pg-cron-leaves": "undisturbed",
 }
 
 // TestEveryLockSaysHowItNotices: a claim that nobody has looked into is none.

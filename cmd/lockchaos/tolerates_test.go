@@ -13,6 +13,7 @@ import (
 // Controls claim what the lock claims that they were made from, unless they claim little.
 var toleratesOf = map[string]string{
 	"redlock": "minority", "redsync": "minority", "etcd-lease": "minority", "etcd-lock-api": "minority",
+	"etcd-election": "minority", "broken-etcd-election-stays": "minority",
 	"etcd-txn": "minority", "semaphore-etcd": "minority",
 	"etcd-rw": "minority", "zookeeper": "minority", "zookeeper-gozk": "minority",
 	"broken-redlock-no-quorum": "minority", "broken-redlock-no-validity": "minority",

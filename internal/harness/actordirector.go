@@ -74,7 +74,7 @@ func (r *run) leave(ctx context.Context, a *workload.Actor) error {
 func (r *run) restartClient(ctx context.Context, old *workerProcess, why director.Absence,
 	done <-chan struct{}) (*workerProcess, error) {
 	var err error
-	if why.Closing != nil {
+	if why.Closing != nil || why.InOrder {
 		err = r.end(ctx, old)
 	} else if err = r.exited(ctx, old); err == nil {
 		err = old.stdin.Close()

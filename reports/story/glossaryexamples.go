@@ -105,6 +105,8 @@ var examples = map[string]example{
 		Step{700, "A", "!writes, and claims to stop within 100 ms"})},
 	"property " + checker.Handover: {steps: []Step{{0, "A", "executes a tick"}, {10, "A", "dies"},
 		{200, "B", "waits for the job"}, {5000, "B", "!still waits: A's lock has no end"}}},
+	"property " + checker.ReleasedOnStop: {steps: []Step{{0, "A", "executes a tick, and its lease is 500 ms"}, {10, "A", "is stopped in order"},
+		{200, "B", "is refused the next tick"}, {400, "B", "!is refused the one after it: A has given nothing up"}}},
 	"property " + checker.KeptKey: {steps: onLease(Step{10, "A", "releases the key, and the answer is ok"},
 		Step{20, "B", "asks for the key, alone"}, Step{510, "B", "!is granted it only when A's lease is over"})},
 

@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -29,6 +30,18 @@ type Claimer interface {
 	Done(ctx context.Context, key, owner string, tick int64) error
 	Close() error
 }
+
+// Giver is a Claimer at which an instance that is stopped in order gives up what it executes, so
+// that another one goes on at once. At one that is none nothing need be given up, or it stays
+// claimed.
+type Giver interface {
+	// GiveUp gives up a tick of the owner's, which is not done.
+	GiveUp(ctx context.Context, key, owner string, tick int64) error
+}
+
+// StopHandover is how soon after an orderly stop another instance goes on: whatever was given up,
+// it asks again for a tick well within a quarter of a lease.
+func StopHandover(ttl time.Duration) time.Duration { return ttl / 4 }
 
 // Rules are what schedulers differ in.
 type Rules struct {
@@ -58,6 +71,7 @@ type Instance struct {
 
 	mu    sync.Mutex
 	alarm *time.Timer // of the execution that goes on; nil: none does
+	job   string      // whose tick is executed; "": none is
 }
 
 // New returns an instance of the job that the configuration describes.
@@ -123,13 +137,13 @@ func (i *Instance) nap(now time.Time) time.Duration {
 	return min(next.Sub(now), max(i.every/10, time.Millisecond))
 }
 
-// watch tells the application when the time of its execution is over.
+// watch notes an execution, and tells the application when the time of its execution is over.
 func (i *Instance) watch(key string, tick int64, since time.Time) {
-	if !i.rules.Tells {
-		return
-	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if i.job = key; !i.rules.Tells {
+		return
+	}
 	i.alarm = time.AfterFunc(i.ttl-time.Since(since), func() {
 		clients.Tell(i.lost, clients.Loss{Key: key, Token: tick, Why: "the time that an execution may take is over"}, i.end,
 			func(task func()) { go task() })
@@ -141,23 +155,46 @@ func (i *Instance) Lost() <-chan clients.Loss { return i.lost }
 
 // Release marks the tick as done.
 func (i *Instance) Release(ctx context.Context, g clients.Grant) error {
-	i.mu.Lock()
-	if i.alarm != nil {
-		i.alarm.Stop()
-	}
-	i.mu.Unlock()
+	i.over()
 	if err := i.at.Done(ctx, g.Key, i.owner, g.Token); err != nil {
 		return fmt.Errorf("mark tick %d of %s as done at %v: %w", g.Token, g.Key, i.at, err)
 	}
 	return nil
 }
 
-// Close gives up the connections. A tick that is not marked as done stays claimed until its time
-// is over.
-func (i *Instance) Close(context.Context) error {
+// over notes that the execution is over, and returns whose tick it was; "": there was none.
+func (i *Instance) over() (job string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.alarm != nil {
+		i.alarm.Stop()
+	}
+	job, i.job = i.job, ""
+	return job
+}
+
+// Close gives up a tick that is not marked as done, where the service knows how, and the
+// connections.
+func (i *Instance) Close(ctx context.Context) error {
 	close(i.end)
-	if err := i.at.Close(); err != nil {
-		return fmt.Errorf("close the connections to %v: %w", i.at, err)
+	var err error
+	if job := i.over(); job != "" {
+		err = i.giveUp(ctx, job)
+	}
+	if closing := i.at.Close(); closing != nil {
+		err = errors.Join(err, fmt.Errorf("close the connections to %v: %w", i.at, closing))
+	}
+	return err
+}
+
+// giveUp gives up the tick that the instance executes. One that is another's by now is given up.
+func (i *Instance) giveUp(ctx context.Context, job string) error {
+	giver, gives := i.at.(Giver)
+	if !gives {
+		return nil
+	}
+	if err := giver.GiveUp(ctx, job, i.owner, i.before); err != nil && !errors.Is(err, clients.ErrNotHeld) {
+		return fmt.Errorf("give up tick %d of %s at %v: %w", i.before, job, i.at, err)
 	}
 	return nil
 }

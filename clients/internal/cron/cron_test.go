@@ -189,3 +189,37 @@ func TestPeriod(t *testing.T) {
 		}
 	}
 }
+
+// TestGivesUp: an instance that is closed gives up the tick that it executes, and no other.
+func TestGivesUp(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		at := &giving{table: table{owner: map[int64]string{}}}
+		i, err := New(clients.Config{Client: 1, Every: every, TTL: 50 * time.Millisecond}, at, Rules{Tells: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := i.Acquire(limit(t), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			if err := i.Release(limit(t), g); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := i.Close(limit(t)); err != nil || (at.up == g.Token) == done {
+			t.Errorf("done %v: gave up tick %d of %d, %v", done, at.up, g.Token, err)
+		}
+	}
+}
+
+// giving is a Claimer at which ticks are given up.
+type giving struct {
+	table
+	up int64
+}
+
+func (t *giving) GiveUp(_ context.Context, _, _ string, tick int64) error {
+	t.up = tick
+	return clients.ErrNotHeld // another one's by now, which is no error
+}

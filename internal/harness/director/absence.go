@@ -9,7 +9,9 @@ import (
 
 // Absence is why a client's process is gone, or is to go, and when a fresh one takes its place.
 type Absence struct {
-	Away time.Duration // after a kill
+	Away time.Duration // after a kill, or a shutdown
+	// InOrder: the client is closed by its application, as a rolling update stops it.
+	InOrder bool
 	// Closing is set where the client is closed to free a stuck key.
 	Closing *Closing
 }

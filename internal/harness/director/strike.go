@@ -182,7 +182,7 @@ func (d *Director) markKilled(a *activeStrike, p nemesis.Part) (spare func()) {
 	defer d.mu.Unlock()
 	before := d.holders
 	for _, c := range a.clients() {
-		d.killed[c] = Absence{Away: p.For}
+		d.killed[c] = Absence{Away: p.For, InOrder: p.InOrder()}
 		d.holders = slices.DeleteFunc(slices.Clone(d.holders), func(a nemesis.Holding) bool { return a.Client == c })
 	}
 	return func() {

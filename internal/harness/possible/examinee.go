@@ -25,6 +25,7 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 		scenarios.ReadsAndWrites: k.Claims.ReadWrite,
 		scenarios.TakesSets:      k.Claims.MultiKey > 1,
 		scenarios.WakesOne:       k.Claims.WakesOne,
+		scenarios.GivesUp:        k.ClaimsFor(base.TTL.Std()).StopHandover > 0,
 		scenarios.IsAsked:        base.Adapter.Kind != scenarios.Leader,
 	} {
 		if has {
