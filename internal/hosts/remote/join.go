@@ -48,30 +48,36 @@ func Join(ctx context.Context, logs string) (joined agent.Joined, err error) {
 		joined.Nodes = append(joined.Nodes, a)
 		joined.Facts = append(joined.Facts, agent.Fact{Name: n.Name, Version: "at " + n.Shown + ", through a relay"})
 	}
-	return joined, name(joined.Nodes)
+	return joined, name(nodes, joined)
 }
 
 // name has the names of servers lead to their relays, so that clients find them under the names
 // that their certificates are for. An IP address in a URL gives way to that of the relay.
-func name(joined []agent.Attached) error {
+func name(nodes []Node, joined agent.Joined) error {
 	names := map[string]netip.Addr{}
-	for i, a := range joined {
+	for i, a := range joined.Nodes {
 		if a.Address == "" {
 			continue
 		}
 		redact.Addresses(a.Address)
+		if len(nodes[i].Leads) > 0 {
+			continue // it is led to by all of them
+		}
 		at, err := endpoint.Parse(a.Address)
 		if err != nil {
 			return err
 		}
 		called := strings.ToLower(at.Name())
 		if called == "" {
-			joined[i].Address = at.At(net.JoinHostPort(a.Host.Addr.String(), at.Port())).Address()
+			joined.Nodes[i].Address = at.At(net.JoinHostPort(a.Host.Addr.String(), at.Port())).Address()
 			continue
 		}
 		if _, taken := names[called]; !taken { // of one server that is several nodes: any relay leads to it
 			names[called] = a.Host.Addr
 		}
+	}
+	if err := lead(nodes, joined, names); err != nil {
+		return err
 	}
 	if len(names) == 0 {
 		return nil

@@ -35,6 +35,7 @@ type Servers struct {
 	programs map[string]*backends.Program // what each is a server of
 	able     func() func(nemesis.Need) string
 	dial     endpoint.Dial // in the user's own network
+	cluster  []remote.Node // what came in the place of the one node of a service (Gather)
 }
 
 // newGiven reads the addresses. What can't be done to servers that are not ours
@@ -46,30 +47,52 @@ func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, sa
 	}
 	// clients and their links are on a private network here, too
 	g.Locks, g.able = of, sync.OnceValue(able(ctx))
-	var refused []string
-	out := map[string][]string{} // why → the scenarios that are left out
-	for _, p := range plans {
-		if g.unserved(p) != "" {
-			continue
-		}
-		for _, r := range Beyond(p, g.sealed(p)) {
-			refused = append(refused, p.Scenario.Name+": "+r.String())
-			if names := out[r.why]; !slices.Contains(names, p.Scenario.Name) {
-				out[r.why] = append(names, p.Scenario.Name)
-			}
-		}
+	out, err := g.sift(plans)
+	if gathered := g.Gather(ctx); gathered != nil && err == nil {
+		return nil, gathered
 	}
-	switch left := slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.Skip(p) == "" }); {
-	case !left && len(refused) > 0:
-		return nil, exit.Misuse(fmt.Errorf("with --runtime %s the servers are not lockchaos's own, so faults strike clients and their links only. What can't be injected:\n  %s",
-			External, strings.Join(refused, "\n  ")))
-	case !left:
-		return nil, exit.Misuse(fmt.Errorf("no scenario can be run on these nodes: %s", g.Skip(plans[0])))
+	if len(g.cluster) > 0 {
+		out, err = g.sift(plans)
+	}
+	if err != nil {
+		return nil, exit.Misuse(err)
 	}
 	for _, why := range slices.Sorted(maps.Keys(out)) {
 		say(fmt.Sprintf("left out, since %s: %s", why, strings.Join(out[why], ", ")))
 	}
 	return g, g.Reach(ctx)
+}
+
+// sift returns what is left out, by the reason: scenarios, and locks that the servers are not for.
+// It is an error if that leaves nothing to run.
+func (g *Servers) sift(plans []scenarios.Plan) (out map[string][]string, err error) {
+	var refused []string
+	out = map[string][]string{}
+	leave := func(why, name string) {
+		if !slices.Contains(out[why], name) {
+			out[why] = append(out[why], name)
+		}
+	}
+	for _, p := range plans {
+		if why := g.unserved(p); why != "" {
+			if len(g.cluster) > 0 && why == g.unfit(p) {
+				leave(why, p.Scenario.Lock)
+			}
+			continue
+		}
+		for _, r := range Beyond(p, g.sealed(p)) {
+			refused = append(refused, p.Scenario.Name+": "+r.String())
+			leave(r.why, p.Scenario.Name)
+		}
+	}
+	switch left := slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.Skip(p) == "" }); {
+	case !left && len(refused) > 0:
+		return nil, fmt.Errorf("with --runtime %s the servers are not lockchaos's own, so faults strike clients and their links only. What can't be injected:\n  %s",
+			External, strings.Join(refused, "\n  "))
+	case !left:
+		return nil, fmt.Errorf("no scenario can be run on these nodes: %s", g.Skip(plans[0]))
+	}
+	return out, nil
 }
 
 // reachLimit bounds a look whether the servers are there.
@@ -95,19 +118,13 @@ func (g *Servers) meet(ctx context.Context, n remote.Node) error {
 		if err != nil {
 			return err
 		}
-		service, _ := probe.Lookup(g.programs[n.Name].Name)
+		service, _ := probe.Lookup(g.program(n).Name)
 		return service.Meet(ctx, at, g.dial)
 	}
-	conn, err := n.Dial(ctx)
-	if err != nil {
-		return fmt.Errorf("connect: %w; does it run there, and is that the address as this machine sees it?", err)
-	}
-	defer conn.Close()
-	program := g.programs[n.Name]
-	if err := backends.Speaks(ctx, conn, program); err != nil {
+	if err := g.speaks(ctx, n); err != nil {
 		return err
 	}
-	service, known := probe.Lookup(program.Name)
+	service, known := probe.Lookup(g.programs[n.Name].Name)
 	if !known {
 		return nil
 	}
@@ -116,6 +133,25 @@ func (g *Servers) meet(ctx context.Context, n remote.Node) error {
 		return err
 	}
 	return service.Fits(ctx, at, g.dial)
+}
+
+// program is what a node is a server of.
+func (g *Servers) program(n remote.Node) *backends.Program {
+	if p, ok := g.programs[n.Name]; ok {
+		return p
+	}
+	of, _, _ := g.alone()
+	return of.Nodes[0].Program
+}
+
+// speaks reports whether a fresh connection leads to a server of the program.
+func (g *Servers) speaks(ctx context.Context, n remote.Node) error {
+	conn, err := n.Dial(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w; does it run there, and is that the address as this machine sees it?", err)
+	}
+	defer conn.Close()
+	return backends.Speaks(ctx, conn, g.programs[n.Name])
 }
 
 // Traits: it has none.
@@ -131,9 +167,13 @@ func (g *Servers) About() string {
 }
 
 func (g *Servers) list() (nodes []remote.Node) {
+	_, found, _ := g.alone()
 	for _, n := range g.nodes {
-		nodes = append(nodes, n)
+		if len(g.cluster) == 0 || n.Name != found.Name {
+			nodes = append(nodes, n)
+		}
 	}
+	nodes = append(nodes, g.cluster...)
 	slices.SortFunc(nodes, func(a, b remote.Node) int { return strings.Compare(a.Name, b.Name) })
 	return nodes
 }
@@ -163,6 +203,9 @@ func (g *Servers) unserved(plan scenarios.Plan) string {
 	if !ok {
 		return "the lock has no service: --runtime local"
 	}
+	if why := g.unfit(plan); why != "" {
+		return why
+	}
 	if service.Promotes() {
 		return "clients of " + service.Name +
 			" ask it for the address of its primary, which leads nowhere from the private network"
@@ -171,6 +214,21 @@ func (g *Servers) unserved(plan scenarios.Plan) string {
 		return fmt.Sprintf("it needs %s, and --nodes gives no address of %s", service.Name, strings.Join(missing, ", "))
 	}
 	return ""
+}
+
+// unfit says why the plan's lock cannot be on the cluster that was found in the place of a node of
+// its service; "": it can, or there is none.
+func (g *Servers) unfit(plan scenarios.Plan) string {
+	kind, err := g.Locks(&plan.Scenario)
+	if err != nil || len(g.cluster) == 0 {
+		return ""
+	}
+	service, _ := backends.Lookup(kind.Service)
+	_, found, _ := g.alone()
+	if !slices.ContainsFunc(service.Nodes, func(n backends.NodeSpec) bool { return n.Name == found.Name }) {
+		return ""
+	}
+	return unclustered(kind, service)
 }
 
 // Missing are the nodes of a service of which no address was given.
@@ -264,6 +322,9 @@ func (g *Servers) Run(ctx context.Context, plan scenarios.Plan, dir string, stdo
 // Of are the nodes of a service.
 func (g *Servers) Of(name string) (nodes []remote.Node) {
 	service, _ := backends.Lookup(name)
+	if service.Clusters && len(g.cluster) > 0 {
+		return g.cluster
+	}
 	for _, n := range service.Nodes {
 		nodes = append(nodes, g.nodes[n.Name])
 	}
