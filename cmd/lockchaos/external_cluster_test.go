@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -102,6 +103,88 @@ scenarios:
       severity: none
       why: A lock lives in a key.
 `
+
+// failovers is a suite of one scenario, in which the service fails over.
+const failovers = `
+suite: failovers
+about: a cluster fails over
+defaults:
+  ttl: 2s
+  clients: 3
+  keys: 1
+  workload: {kind: counter, guard: none, think: 500ms..900ms, rest: 5ms..30ms, acquire_timeout: 8s, op_timeout: 8s}
+scenarios:
+  - name: redis-setnx/failover/unfenced
+    about: a master fails over while a client holds the lock
+    lock: redis-setnx
+    store: {kind: unfenced}
+    duration: 6s
+    faults:
+      - {kind: failover, target: service, when: random, for: 100ms, after: 500ms, every: 2s}
+    needs: {grants: 4, bites: 1, handovers: 0}
+    expect:
+      properties: {mutual-exclusion: any, unfenced-write: any, lost-update: any, starvation: any, token-order: not judged}
+      why: A failover may forget what the replica has not heard of.
+`
+
+// A failover that the user triggers is a fault, with evidence from the cluster: clients go on with
+// the new master. Without the command it is left out, and elsewhere it is refused. A command after
+// which the masters are the same does not bite.
+func TestExternalFailover(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	cluster := probetest.RedisCluster(t, nil, "cache.test", false)
+	lockchaos := program(t)
+	suite := filepath.Join(t.TempDir(), "failovers.yaml")
+	writeFile(t, suite, failovers)
+	where := []string{"run", suite, "--runtime", "external", "--nodes", "redis=127.0.0.1:" + cluster.Ports[0]}
+	with := func(command string) []string { return append(where, "--failover-cmd", command) }
+	// the first that is a replica takes over
+	script := filepath.Join(t.TempDir(), "failover.sh")
+	text := "test \"$1\" = -a || exit 1\n"
+	for _, port := range cluster.Ports {
+		cli := strings.Join(cluster.Line(port), " ")
+		text += "if " + cli + " ROLE | grep -q ^slave; then " + cli + " CLUSTER FAILOVER; exit; fi\n"
+	}
+	writeFile(t, script, text)
+	decided.Run(t, func() {
+		out := t.TempDir()
+		code, text := said(t, nil, lockchaos, append(with("sh "+script+" -a hunter2hunter2"), "--out", out)...)
+		checkDecided(code, text)
+		if code != exit.OK || !regexp.MustCompile(`[1-9] faults?\)`).MatchString(text) {
+			t.Errorf("exit status %d\n%s", code, text)
+		}
+		if strings.Contains(text, "hunter2") || len(leaks(t, out, "hunter2")) > 0 {
+			t.Error("the command's password is written")
+		}
+		histories, _ := filepath.Glob(filepath.Join(out, "*", "*", "history.jsonl"))
+		told := ""
+		for _, file := range histories {
+			one, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told += string(one)
+		}
+		if !regexp.MustCompile(`"bit":true,"evidence":"before: masters [^"]*, epoch [0-9]+; --failover-cmd, while grant [0-9]+ was held: .{0,4}OK.{0,4}; after: masters `).MatchString(told) {
+			t.Error("no failover bit, with its evidence")
+		}
+	})
+	code, said1 := said(t, nil, lockchaos, append(with("true"), "--retries", "0", "--out", t.TempDir())...)
+	if code != exit.Inconclusive || !strings.Contains(said1, "Nothing proves that the injected fault took effect") {
+		t.Errorf("without effect: exit status %d\n%s", code, said1)
+	}
+	if code, text := said(t, nil, lockchaos, append(where, "--out", t.TempDir())...); code != exit.Usage || !strings.Contains(text, "--failover-cmd says how") {
+		t.Errorf("without a command: exit status %d\n%s", code, text)
+	}
+	for _, args := range [][]string{{"run", suite, "--runtime", "local"}, {"run", "redis-setnx/none/unfenced", "--runtime", "local", "--failover-cmd", "true"}} {
+		if code, text := said(t, nil, lockchaos, append(args, "--out", t.TempDir())...); code != exit.Usage || !strings.Contains(text, "--failover-cmd") {
+			t.Errorf("%v: exit status %d\n%s", args, code, text)
+		}
+	}
+}
 
 // A Redis Cluster with TLS and users, whose nodes announce IP addresses, or a name each: clients
 // verify each node's certificate through its relay.

@@ -28,7 +28,7 @@ func ReadServers(f Where) (*Servers, error) {
 		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", External)
 	}
 	specs := nodesToGive()
-	g := &Servers{nodes: map[string]remote.Node{}, programs: map[string]*backends.Program{}}
+	g := &Servers{command: f.FailoverCmd, nodes: map[string]remote.Node{}, programs: map[string]*backends.Program{}}
 	var err error
 	if g.dial, err = f.dialer(); err != nil {
 		return nil, err

@@ -35,6 +35,7 @@ type Servers struct {
 	programs map[string]*backends.Program // what each is a server of
 	able     func() func(nemesis.Need) string
 	dial     endpoint.Dial // in the user's own network
+	command  string        // has the service fail over; "": there is none
 	cluster  []remote.Node // what came in the place of the one node of a service (Gather)
 }
 
@@ -80,7 +81,7 @@ func (g *Servers) sift(plans []scenarios.Plan) (out map[string][]string, err err
 			}
 			continue
 		}
-		for _, r := range Beyond(p, g.sealed(p)) {
+		for _, r := range Beyond(p, g.reach(p)) {
 			refused = append(refused, p.Scenario.Name+": "+r.String())
 			leave(r.why, p.Scenario.Name)
 		}
@@ -187,7 +188,7 @@ func (g *Servers) Skip(plan scenarios.Plan) string {
 	if why := g.unserved(plan); why != "" {
 		return why
 	}
-	if refused := Beyond(plan, g.sealed(plan)); len(refused) > 0 {
+	if refused := Beyond(plan, g.reach(plan)); len(refused) > 0 {
 		return refused[0].String()
 	}
 	return possible.Incapable(plan, g.able)
@@ -274,12 +275,20 @@ func speaksTLS(address string) bool {
 	return err == nil && at.Sealed()
 }
 
-// Beyond lists the faults of a plan that can't be injected, each with the reason. sealed: clients
-// speak TLS to the service.
-func Beyond(p scenarios.Plan, sealed bool) (refused []refusal) {
+// reaching is what can be done to servers that are not ours. sealed: clients speak TLS to them.
+// failOver: a command has them fail over.
+type reaching struct{ sealed, failOver bool }
+
+// reach is what can be done to the servers of the plan's lock.
+func (g *Servers) reach(p scenarios.Plan) reaching {
+	return reaching{sealed: g.sealed(p), failOver: g.command != ""}
+}
+
+// Beyond lists the faults of a plan that can't be injected, each with the reason.
+func Beyond(p scenarios.Plan, can reaching) (refused []refusal) {
 	for _, f := range p.Scenario.Faults {
 		for _, one := range f.Singles() {
-			if why := OutOfReach(one, sealed); why != "" {
+			if why := OutOfReach(one, can); why != "" {
 				refused = append(refused, refusal{one, why})
 			}
 		}
@@ -287,12 +296,15 @@ func Beyond(p scenarios.Plan, sealed bool) (refused []refusal) {
 	return refused
 }
 
-// OutOfReach says why a fault can't strike where the servers are not ours; "": it can. sealed:
-// clients speak TLS to the service.
-func OutOfReach(f scenarios.Fault, sealed bool) string {
+// OutOfReach says why a fault can't strike where the servers are not ours; "": it can.
+func OutOfReach(f scenarios.Fault, can reaching) string {
 	switch spec := f.Spec(); {
-	case sealed && spec.Waits() && spec.HitsLock():
+	case can.sealed && spec.Waits() && spec.HitsLock():
 		return "TLS hides which packet holds the request, and lockchaos does not open it; faults of whole links work (cut-off, degrade …)"
+	case f.Kind == nemesis.KindFailover && can.failOver:
+		return ""
+	case f.Kind == nemesis.KindFailover:
+		return "the service is not lockchaos's own: --failover-cmd says how it is made to fail over"
 	case spec.Touch().Ends == history.EndsSession:
 		return "it would have your service end sessions, as its operator"
 	case spec.Target.Client():
@@ -311,8 +323,8 @@ func (g *Servers) Run(ctx context.Context, plan scenarios.Plan, dir string, stdo
 	if err != nil {
 		return err
 	}
-	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, g.Of(kind.Service), ScenarioVerb,
-		dir)
+	nodes := g.Of(kind.Service)
+	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, nodes, g.failOver(nodes), ScenarioVerb, dir)
 	if err != nil {
 		return err
 	}
@@ -333,12 +345,15 @@ func (g *Servers) Of(name string) (nodes []remote.Node) {
 
 // runRemote runs a plan on servers that outer was given the addresses of.
 func runRemote(ctx context.Context, cfg harness.Config) error {
-	joined, err := remote.Join(ctx, cfg.Logs)
+	joined, ask, err := remote.Join(ctx, cfg.Logs)
 	if err != nil {
 		return err
 	}
 	sealed := slices.ContainsFunc(joined.Nodes, func(a agent.Attached) bool { return speaksTLS(a.Address) })
-	if refused := Beyond(cfg.Plan, sealed); len(refused) > 0 {
+	if cfg.FailOver = askOuter(ask); ask != nil {
+		cfg.Lock = possible.MayFailOver(cfg.Lock)
+	}
+	if refused := Beyond(cfg.Plan, reaching{sealed, ask != nil}); len(refused) > 0 {
 		return errors.Join(errors.New(refused[0].String()), joined.Network.Close())
 	}
 	// The service has seen other runs: nothing of theirs may bear the name of a
