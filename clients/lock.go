@@ -276,6 +276,9 @@ type Kind struct {
 	Renews bool
 	// TellsNoSession: whatever sessions the lock may have, it does not tell Config.Opened.
 	TellsNoSession bool
+	// FailsOver: its service has replicas, one of which takes over when a command of the user's
+	// says so. No entry of a catalogue has it: a runtime adds it.
+	FailsOver bool
 	// Control names the property that must catch this lock, which is then
 	// broken on purpose; empty for an honest one.
 	Control string

@@ -21,8 +21,11 @@ var failover = Kind{Name: KindFailover, Nodes: true, NodesOnly: true, Whole: tru
 	endsSessions: true, alone: true, mayMiss: true, Ours: true, check: checkFailover,
 	Touch: history.Touch{Ends: history.EndsPrimary, Words: history.FaultWords{Did: "failed over", Bar: "failover",
 		Nodes: "is killed before its replica has everything, and the replica takes over", Doc: "failover"}},
-	About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover",
+	About: "kills a primary that has granted a lock of which its replica has not heard, and waits for the promotion; for redis-failover; of a service of yours it runs --failover-cmd",
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
+		if s.FailOver != nil {
+			return s.trigger(ctx)
+		}
 		return s.Net.Failover(ctx, s.Tag, s.Service, s.All, s.NextGrant)
 	}}
 
@@ -63,7 +66,7 @@ func checkFailover(s Spec, at Setting) error {
 			s.When)
 	}
 	if !at.has(Promotes) {
-		return fmt.Errorf("a %s needs a service with a replica that is promoted, redis-failover; %s has none", s.Kind,
+		return fmt.Errorf("a %s needs a service with a replica that is promoted: redis-failover, or a redis of yours (--failover-cmd); %s has none", s.Kind,
 			at.Service)
 	}
 	return nil

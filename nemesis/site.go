@@ -30,6 +30,9 @@ type Means struct {
 	Service Replicated
 	// NextGrant waits for a grant that is asked for from now on; 0: there will be none.
 	NextGrant func(context.Context) int64
+	// FailOver has a service of the user's fail over, and returns when that is done or given up;
+	// nil: the service is lockchaos's own.
+	FailOver func(context.Context) (Turnover, error)
 	// Expire ends the sessions of the client that is at the address.
 	Expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
 	// Lease is for how long the lock's grants are good, as it was asked for.

@@ -31,11 +31,11 @@ var Sleeper = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		options, err := redisurl.Options(c.Nodes[0], nil)
+		client, _, err := redisurl.Client(c.Nodes, nil, nil)
 		if err != nil {
 			return nil, err
 		}
-		return &sleeper{Lock: l, client: goredis.NewClient(options)}, nil
+		return &sleeper{Lock: l, client: client}, nil
 	},
 }
 
@@ -44,7 +44,7 @@ const oneLook = 20 * time.Millisecond
 
 type sleeper struct {
 	clients.Lock
-	client *goredis.Client // for notices
+	client goredis.UniversalClient // for notices
 }
 
 func notices(key string) string { return "freed:{" + key + "}" }

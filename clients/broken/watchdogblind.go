@@ -31,11 +31,11 @@ var WatchdogBlind = clients.Kind{
 		if err != nil {
 			return nil, err
 		}
-		options, err := redisurl.Options(c.Nodes[0], nil)
+		client, _, err := redisurl.Client(c.Nodes, nil, nil)
 		if err != nil {
 			return nil, err
 		}
-		b := &blind{Lock: l, client: goredis.NewClient(options), ttl: c.TTL,
+		b := &blind{Lock: l, client: client, ttl: c.TTL,
 			gate: c.Renewals, holds: map[any]*renewal{}}
 		b.life, b.end = context.WithCancel(context.Background())
 		return b, nil
@@ -44,7 +44,7 @@ var WatchdogBlind = clients.Kind{
 
 type blind struct {
 	clients.Lock
-	client *goredis.Client // for renewals
+	client goredis.UniversalClient // for renewals
 	ttl    time.Duration
 	gate   *clients.Gate
 

@@ -48,7 +48,7 @@ func extendIfOwn(ctx context.Context, r Request) (bool, error) {
 
 // Request is about one key of a lock, for one value, which names the grant.
 type Request struct {
-	Client     *goredis.Client
+	Client     goredis.UniversalClient
 	Key, Value string
 	set        *keySet // of a lock that takes several keys at once; nil: Key alone
 	TTL        time.Duration

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -40,7 +39,7 @@ var SetnxFenced = clients.Kind{
 }
 
 type lock struct {
-	client *goredis.Client
+	client goredis.UniversalClient
 	cutter *cutter.Cutter
 	how    Algorithm
 	addr   string
@@ -54,29 +53,21 @@ type lock struct {
 func Open(c clients.Config, how Algorithm) (clients.Lock, error) { return open(c, how) }
 
 func open(c clients.Config, how Algorithm) (*lock, error) {
-	if len(c.Nodes) != 1 {
-		return nil, fmt.Errorf("a lock on one redis server was given %d addresses; configure exactly one", len(c.Nodes))
-	}
 	l, err := unconnected(c, how)
 	if err != nil {
 		return nil, err
 	}
-	options, err := redisurl.Options(l.addr, l.cutter.Dial)
-	if err != nil {
-		return nil, err
-	}
-	l.addr = options.Addr // errors show no password
-	l.client = goredis.NewClient(options)
-	return l, nil
+	l.client, l.addr, err = redisurl.Client(c.Nodes, l.cutter.Dial, nil)
+	return l, err
 }
 
 // unconnected makes a lock that has no client yet.
 func unconnected(c clients.Config, how Algorithm) (*lock, error) {
-	ttl, addr := c.TTL, strings.Join(c.Nodes, ",")
+	ttl := c.TTL
 	if ttl < time.Millisecond {
-		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", addr, ttl)
+		return nil, fmt.Errorf("a TTL of %v; redis expires keys by whole milliseconds, configure at least one", ttl)
 	}
-	return &lock{cutter: new(cutter.Cutter), how: how.complete(), addr: addr, ttl: ttl, number: c.Client,
+	return &lock{cutter: new(cutter.Cutter), how: how.complete(), ttl: ttl, number: c.Client,
 		grace:  min(ttl/5, 100*time.Millisecond),
 		jitter: mathrand.New(mathrand.NewPCG(c.Seed, uint64(c.Client)))}, nil
 }

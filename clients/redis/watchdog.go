@@ -43,7 +43,7 @@ var Watchdog = clients.Kind{
 type watchdog struct {
 	*lock
 	// renewals is a client of its own: the lock's has one call in progress at a time.
-	renewals *goredis.Client
+	renewals goredis.UniversalClient
 	gate     *clients.Gate
 	lost     chan clients.Loss
 	deaf     bool // it never looks at its clock: see WatchdogDeaf
@@ -67,11 +67,11 @@ func openWatchdog(c clients.Config, how Algorithm) (*watchdog, error) {
 	if err != nil {
 		return nil, err
 	}
-	options, err := redisurl.Options(c.Nodes[0], nil)
+	renewals, _, err := redisurl.Client(c.Nodes, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	w := &watchdog{lock: l, renewals: goredis.NewClient(options), gate: c.Renewals,
+	w := &watchdog{lock: l, renewals: renewals, gate: c.Renewals,
 		lost:  make(chan clients.Loss),
 		holds: map[string]*held{}}
 	w.life, w.end = context.WithCancel(context.Background())

@@ -25,7 +25,7 @@ var Redislock = clients.Kind{
 }
 
 type lock struct {
-	client  *goredis.Client
+	client  goredis.UniversalClient
 	library *redislock.Client
 	trace   *trace
 	addr    string
@@ -39,21 +39,17 @@ const longestAnswer = 3 * time.Second
 // open makes the client. It connects with the first call.
 func open(_ context.Context, c clients.Config) (clients.Lock, error) {
 	ttl := c.TTL
-	if len(c.Nodes) != 1 {
-		return nil, fmt.Errorf("redislock uses one redis server and was given %d addresses; configure exactly one",
-			len(c.Nodes))
-	}
 	if ttl < time.Millisecond {
-		return nil, fmt.Errorf("redis at %s: a TTL of %v; redis expires keys by whole milliseconds, configure at least one", c.Nodes[0], ttl)
+		return nil, fmt.Errorf("a TTL of %v; redis expires keys by whole milliseconds, configure at least one", ttl)
 	}
-	options, err := redisurl.Options(c.Nodes[0], nil)
+	client, addr, err := redisurl.Client(c.Nodes, nil, func(o *goredis.Options) {
+		o.ReadTimeout, o.WriteTimeout = min(ttl, longestAnswer), min(ttl, longestAnswer)
+	})
 	if err != nil {
 		return nil, err
 	}
-	l := &lock{trace: &trace{backoff: redislock.LinearBackoff(max(ttl/50, time.Millisecond))}, addr: options.Addr,
+	l := &lock{client: client, trace: &trace{backoff: redislock.LinearBackoff(max(ttl/50, time.Millisecond))}, addr: addr,
 		ttl: ttl, grace: min(ttl/5, 100*time.Millisecond)}
-	options.ReadTimeout, options.WriteTimeout = min(ttl, longestAnswer), min(ttl, longestAnswer)
-	l.client = goredis.NewClient(options)
 	l.client.AddHook(redisconn.Observer{Sending: l.trace.Sending, Done: l.trace.done})
 	l.library = redislock.New(l.client)
 	return l, nil

@@ -101,5 +101,8 @@ func (f *runFlags) whereWords() (line []string) {
 	for _, way := range f.ConnectTo {
 		line = append(line, "--connect-to", way)
 	}
+	if f.FailoverCmd != "" {
+		line = append(line, "--failover-cmd", f.FailoverCmd) // without its secrets, by now
+	}
 	return line
 }

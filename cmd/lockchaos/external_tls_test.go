@@ -270,19 +270,6 @@ func TestExternalTLSErrors(t *testing.T) {
 	}
 }
 
-// A node of a Redis Cluster is refused before anything has run.
-func TestExternalRedisCluster(t *testing.T) {
-	t.Parallel()
-	port := probetest.RedisCluster(t)[0]
-	var out, errs strings.Builder
-	dir := t.TempDir()
-	code := execute(t.Context(), []string{"run", "redis-setnx/none/unfenced", "--runtime", "external", "--nodes", "redis=127.0.0.1:" + port,
-		"--out", dir}, &out, &errs)
-	if made, _ := os.ReadDir(dir); code != exit.Failed || len(made) > 0 || !strings.Contains(errs.String(), "which sends clients on to 127.0.0.1:") {
-		t.Errorf("exit status %d, %v\n%s%s", code, made, out.String(), errs.String())
-	}
-}
-
 // What is for servers that run already is refused elsewhere.
 func TestTLSFlagsElsewhere(t *testing.T) {
 	var out, errs strings.Builder

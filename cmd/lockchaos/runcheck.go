@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockchaos/lockchaos/internal/policy"
+	"github.com/lockchaos/lockchaos/internal/redact"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/runs/pick"
 	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
@@ -29,6 +30,16 @@ func (f *runFlags) checkWhere() error {
 	if !slices.Contains(runtimes.Names(), f.Runtime) {
 		return exit.Misuse(fmt.Errorf("unknown runtime %q%s (there are %s)", f.Runtime,
 			suggest(f.Runtime, runtimes.Names()), strings.Join(runtimes.Names(), ", ")))
+	}
+	var err error
+	if f.FailoverCmd, err = redact.Command(f.FailoverCmd); err != nil {
+		return exit.Misuse(fmt.Errorf("--failover-cmd: %w", err))
+	}
+	if lacking := redact.Lacking(f.FailoverCmd); lacking != "" {
+		return exit.Misuse(fmt.Errorf("--failover-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
+	}
+	if f.FailoverCmd != "" {
+		f.Parallel = 1 // who else uses the service at that time would be struck, too, and not know it
 	}
 	if f.Parallel < 1 {
 		return exit.Misuse(fmt.Errorf("--parallel %d: at least one scenario must run", f.Parallel))

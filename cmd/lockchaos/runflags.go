@@ -10,7 +10,7 @@ import (
 
 // whereFlags are those that say where to run.
 var whereFlags = []string{"runtime", "image", "project", "nodes", "context", "namespace", "cacert", "cert", "key",
-	"connect-to"}
+	"connect-to", "failover-cmd"}
 
 // addWhere adds the flags of every command that runs plans: where, how many at
 // once, and where to write.
@@ -22,6 +22,8 @@ project that runs, "kubernetes" makes pods, "external" uses servers at the addre
 	addCluster(flags, &f.Where)
 	addNodes(flags, &f.Where,
 		"which services of the project are which nodes, as redis-1=my-redis,…; of --runtime external the addresses of the nodes, as "+nodeForms)
+	flags.StringVar(&f.FailoverCmd, "failover-cmd", "",
+		"of --runtime external: `command` for a shell that has the service of --nodes fail over, for the fault failover (redis): 'redis-cli … CLUSTER FAILOVER'")
 	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
 	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
 	flags.BoolVar(&f.Trace, "trace", false,

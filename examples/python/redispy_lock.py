@@ -10,6 +10,7 @@ import protocol
 
 protocol.also_from_debian()
 import redis  # noqa: E402
+import redis.cluster  # noqa: E402
 import redis.lock  # noqa: E402
 from redis.exceptions import LockError  # noqa: E402
 
@@ -31,8 +32,10 @@ class Lock(protocol.Lock):
         tls = {name: file for name, file in hello.get("tls", {}).items() if file}
         files = {"cacert": "ssl_ca_certs", "cert": "ssl_certfile", "key": "ssl_keyfile"}
         secure = {files[name]: file for name, file in tls.items()}
+        # Several nodes are those of a Redis Cluster, which redirects.
+        client = redis.cluster.RedisCluster if len(hello["nodes"]) > 1 else redis.Redis
         # Without socket timeouts a call hangs for as long as the network does. Retries are as the library has them.
-        self.client = redis.Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, **secure)
+        self.client = client.from_url(url, socket_timeout=1, socket_connect_timeout=1, **secure)
         self.locks = {}
 
     def declare(self):

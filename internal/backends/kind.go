@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 )
 
 // Kind is the recipe of one service: which nodes it is made of, what each of them runs, and when
@@ -25,6 +27,9 @@ type Kind struct {
 	// Alone: one server can be the whole service, where somebody has no more:
 	// each of the nodes is that one then.
 	Alone bool
+
+	// Clusters: where it runs already, it may be a cluster of any number of such nodes.
+	Clusters bool
 
 	// TTL is the shortest lease that is usual there, where the service counts
 	// in whole seconds or looks only now and then; 0: as short as one likes.
@@ -152,6 +157,22 @@ func (k Kind) WithPrefix(prefix string) Kind {
 	k.Nodes = slices.Clone(k.Nodes)
 	for i := range k.Nodes {
 		k.Nodes[i].Name = prefix + k.Nodes[i].Name
+	}
+	return k
+}
+
+// spread returns the service with all the nodes that run already, where it may be a cluster.
+func (k Kind) spread(attached []agent.Attached) Kind {
+	if !k.Clusters {
+		return k
+	}
+	k.Nodes = slices.Clone(k.Nodes)
+	for _, a := range attached {
+		if k.index(a.Name) < 0 {
+			one := k.Nodes[0]
+			one.Name = a.Name
+			k.Nodes = append(k.Nodes, one)
+		}
 	}
 	return k
 }

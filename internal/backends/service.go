@@ -79,7 +79,7 @@ func (s *Service) start(ctx context.Context, network *hosts.Network, spec Spec) 
 	if !ok {
 		return fmt.Errorf("no such service; there are %s", strings.Join(Names(), ", "))
 	}
-	k = k.WithPrefix(spec.Prefix)
+	k = k.WithPrefix(spec.Prefix).spread(spec.Attached)
 	if len(spec.Attached) > 0 {
 		s.Nodes, err = attach(k, spec)
 	} else {

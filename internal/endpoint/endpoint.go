@@ -44,6 +44,10 @@ const (
 // Creds is the parameter that names the file with a NATS user's credentials.
 const Creds = "creds"
 
+// paramCluster is of a server that sends clients on to others: the name under which these were
+// found.
+const paramCluster = "cluster"
+
 // ports are the usual ports of servers, by the schemes that are known.
 var ports = map[string]string{
 	"redis": "6379", "rediss": "6379", "http": "80", "https": "443",
@@ -170,6 +174,29 @@ func (e Endpoint) With(f Files) Endpoint {
 	return e.queried(query)
 }
 
+// Clustered returns the endpoint as one of several servers that send clients on to each other, and
+// that these have found under a name.
+func (e Endpoint) Clustered(name string) Endpoint {
+	if e.url == nil {
+		return e
+	}
+	query := e.url.Query()
+	query.Set(paramCluster, name)
+	return e.queried(query)
+}
+
+// Clusters reports whether the server is one of several that send clients on to each other.
+func (e Endpoint) Clusters() bool { return e.Param(paramCluster) != "" }
+
+// certified is the name for which the server's certificate must be. A server that is announced by
+// its IP address has that of the name under which clients found it.
+func (e Endpoint) certified() string {
+	if known := e.Param(paramCluster); known != "" && e.Name() == "" {
+		return known
+	}
+	return e.Host()
+}
+
 // Absolute returns the endpoint with whole paths of the files that its URL names, so that processes
 // that start elsewhere find them.
 func (e Endpoint) Absolute() (Endpoint, error) {
@@ -223,7 +250,9 @@ func (e Endpoint) URL() string {
 	return e.native().url.String()
 }
 
-func (e Endpoint) native() Endpoint { return e.Without(paramCACert, paramCert, paramKey) }
+func (e Endpoint) native() Endpoint {
+	return e.Without(paramCACert, paramCert, paramKey, paramCluster)
+}
 
 // Without returns the endpoint without parameters of its URL's query.
 func (e Endpoint) Without(params ...string) Endpoint {
@@ -248,13 +277,13 @@ func (e Endpoint) String() string {
 }
 
 // TLS returns what a client needs to speak TLS with the server; nil: it does not. The server's
-// certificate must be for the host of the address.
+// certificate must be for the host of the address, or for the name of its cluster.
 func (e Endpoint) TLS() (*tls.Config, error) {
 	if !e.Sealed() {
 		return nil, nil
 	}
 	f := e.Files()
-	config := &tls.Config{ServerName: e.Host(), MinVersion: tls.VersionTLS12}
+	config := &tls.Config{ServerName: e.certified(), MinVersion: tls.VersionTLS12}
 	if f.CACert != "" {
 		text, err := os.ReadFile(f.CACert)
 		if err != nil {

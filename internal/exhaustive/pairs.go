@@ -242,8 +242,8 @@ func (x *Search) studyPairs(single []studies.Fall) *studies.Pairs {
 				falls[key] = len(p.Falls)
 				p.Falls = append(p.Falls, studies.PairFall{Fate: f.Fate, What: f.What, New: !known[key],
 					Schedules: [2]int{d.First, f.Schedule},
-					First:  studies.Mark{At: first.Place.At, Host: first.Host, Fault: first.Column, Step: first.Place.step(first.Host)},
-					Second: studies.Mark{At: f.At, Host: f.Host, Fault: f.Column, Step: f.Step}})
+					First:     studies.Mark{At: first.Place.At, Host: first.Host, Fault: first.Column, Step: first.Place.step(first.Host)},
+					Second:    studies.Mark{At: f.At, Host: f.Host, Fault: f.Column, Step: f.Step}})
 			}
 			p.Falls[falls[key]].Count++
 		}

@@ -82,7 +82,7 @@ func TestImpossibleCrashesAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	p := crashing("redlock", "majority", "lost")
-	if err := possible.GuestsBear(p); !errors.Is(err, possible.ErrGuests) {
+	if err := possible.GuestsBear(p, false); !errors.Is(err, possible.ErrGuests) {
 		t.Error(err)
 	}
 	r := run{cfg: Config{Plan: p, Lock: redlock.Redlock, Attached: []agent.Attached{{Name: "redis-1"}}}}
@@ -90,7 +90,7 @@ func TestImpossibleCrashesAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 	p.Scenario.Faults = nil
-	if err := possible.GuestsBear(p); err != nil {
+	if err := possible.GuestsBear(p, false); err != nil {
 		t.Error(err)
 	}
 }

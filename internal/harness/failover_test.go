@@ -44,7 +44,7 @@ func TestFailoverInTheGap(t *testing.T) {
 	if err := possible.CheckFault(redis.Setnx, f); err == nil || !strings.Contains(err.Error(), "needs a service with a replica") {
 		t.Errorf("one redis has no replica: %v", err)
 	}
-	if possible.GuestsBear(p) == nil {
+	if possible.GuestsBear(p, false) == nil {
 		t.Error("a primary in a container would not come back")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/store"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -33,6 +34,8 @@ type Config struct {
 	// Attached are the nodes that run already on that network: those of the
 	// lock's service and of the store's engine, then none is launched.
 	Attached []agent.Attached
+	// FailOver has the service fail over, which is the user's own; nil: nobody can.
+	FailOver func(context.Context) (nemesis.Turnover, error)
 	// Keys begins the name of each lock, and of what the store's engine keeps,
 	// where the servers have seen other runs.
 	Keys string

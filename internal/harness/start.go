@@ -180,7 +180,7 @@ func (r *run) beginHistory(file io.Writer) (err error) {
 	}
 	r.director, err = director.New(director.Setting{Plan: r.cfg.Plan, Recorder: r.Recorder, IDs: &r.IDs, Nodes: nodes,
 		Net: net, Procs: procs, Apps: apps, Service: r.service,
-		Expire: r.expire, Leader: r.service.Leader, OnWire: r.cfg.Lock.OnWire, NoteStall: r.stuckWatch.noteStall})
+		Expire: r.expire, FailOver: r.cfg.FailOver, Leader: r.service.Leader, OnWire: r.cfg.Lock.OnWire, NoteStall: r.stuckWatch.noteStall})
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (r *run) possible() error {
 		}
 	}
 	if len(r.cfg.Attached) > 0 {
-		return possible.GuestsBear(r.cfg.Plan)
+		return possible.GuestsBear(r.cfg.Plan, r.cfg.FailOver != nil)
 	}
 	return nil
 }

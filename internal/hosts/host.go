@@ -32,6 +32,7 @@ type Host struct {
 	link  string // the bridge's end of the veth pair
 	jobs  chan func()
 	guest bool // the host was there before us, and stays
+	ways  map[netip.AddrPort]netip.AddrPort
 	// tenants are the processes on a guest whose host we are that are not ours;
 	// nil: all are somebody else's.
 	tenants map[int]bool

@@ -25,8 +25,9 @@ type Network struct {
 
 	mu     sync.Mutex
 	next   netip.Addr
-	taken  []netip.Addr // addresses of others, for a network that was joined
-	seats  []Seat       // what hosts are made of, in a network without a bridge
+	taken  []netip.Addr                      // addresses of others, for a network that was joined
+	seats  []Seat                            // what hosts are made of, in a network without a bridge
+	ways   map[netip.AddrPort]netip.AddrPort // of Lead, for hosts to come
 	hosts  []*Host
 	closed bool
 }
@@ -125,6 +126,9 @@ func (n *Network) AddHost(name string) (*Host, error) {
 	}
 	n.next = addr.Next()
 	n.hosts = append(n.hosts, h)
+	if err := h.follow(n.ways); err != nil {
+		return nil, fmt.Errorf("add host %s (%s): %w", name, addr, err)
+	}
 	return h, nil
 }
 

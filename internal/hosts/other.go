@@ -67,6 +67,7 @@ func NewNetwork(netip.Prefix) (*Network, error)                  { return nil, E
 func (*Network) AddHost(string) (*Host, error)                   { return nil, ErrElsewhere }
 func (*Network) Addr() (none netip.Addr)                         { return none }
 func (*Network) Await(context.Context, ...*Host) error           { return ErrElsewhere }
+func (*Network) Lead(map[netip.AddrPort]netip.AddrPort) error    { return ErrElsewhere }
 func (*Network) Close() error                                    { return ErrElsewhere }
 func (*Pause) Evidence() string                                  { return "" }
 func (*Pause) Length() time.Duration                             { return 0 }

@@ -25,7 +25,7 @@ func (f *Filter) Reset(m Match) (hit []Connection, err error) {
 			return err
 		}
 		for _, c := range all {
-			if m.Peer.IsValid() && m.Peer.Unmap() != c.Peer.Addr() || m.Port != 0 && m.Port != c.Local.Port() ||
+			if m.Peer.IsValid() && m.Peer.Unmap() != f.host.Led(c.Peer).Addr() || m.Port != 0 && m.Port != c.Local.Port() ||
 				m.PeerPort != 0 && m.PeerPort != c.Peer.Port() {
 				continue
 			}

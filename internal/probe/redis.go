@@ -40,7 +40,14 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-type redisServer struct{ client *goredis.Client }
+// redisServer is one, with a client of it alone, and one that follows where the server sends it.
+type redisServer struct {
+	one    *goredis.Client
+	client goredis.UniversalClient
+	all    []Member // of its cluster; none: it has no cluster
+	// known: its cluster is known to whoever gave the address.
+	known bool
+}
 
 func openRedis(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) (server, error) {
 	options, err := redisurl.Options(at.Address(), dial)
@@ -49,12 +56,42 @@ func openRedis(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) (s
 	}
 	options.PoolSize = 1
 	goredis.SetLogger(silence{}) // what goes wrong is in the errors
-	r := &redisServer{goredis.NewClient(options)}
-	if err := r.client.Ping(ctx).Err(); err != nil {
+	one := goredis.NewClient(options)
+	r := &redisServer{one: one, client: one, known: at.Clusters()}
+	if err := r.follow(ctx, at, dial); err != nil {
 		r.close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// follow connects, and has the server's cluster answer where it has one.
+func (r *redisServer) follow(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) error {
+	err := r.one.Ping(ctx).Err()
+	if err == nil {
+		r.all, err = r.members(ctx, at)
+	}
+	if err != nil || len(r.all) == 0 {
+		return err
+	}
+	var addrs []string
+	for _, m := range r.all {
+		addrs = append(addrs, At(at, m.At).Address())
+	}
+	r.client, _, err = redisurl.Client(addrs, dial, nil)
+	return err
+}
+
+// At is the address of one of several servers that send clients on to each other, with whatever
+// clients need from the address under which these were found.
+func At(found endpoint.Endpoint, at string) endpoint.Endpoint {
+	if found.Scheme() == "" {
+		found, _ = endpoint.Parse("redis://" + found.HostPort()) // it is an address already
+	}
+	if !found.Clusters() {
+		found = found.Clustered(found.Host())
+	}
+	return found.At(at)
 }
 
 // lockKey is where the locks that come with lockchaos keep a key.
@@ -91,20 +128,27 @@ func (r *redisServer) get(ctx context.Context, key string) (string, error) {
 	return value, err
 }
 
-// mostDeleted bounds one DEL.
+// mostDeleted bounds the keys that are deleted in one round trip.
 const mostDeleted = 500
 
 func (r *redisServer) clear(ctx context.Context, _ string, keys []string) error {
 	for some := range slices.Chunk(keys, mostDeleted) {
-		var all []string
-		for _, key := range some {
-			all = append(all, lockKey(key))
-		}
-		if err := r.client.Del(ctx, all...).Err(); err != nil {
+		// one by one: a cluster has them on several nodes
+		if _, err := r.client.Pipelined(ctx, func(all goredis.Pipeliner) error {
+			for _, key := range some {
+				all.Del(ctx, lockKey(key))
+			}
+			return nil
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *redisServer) close() { _ = r.client.Close() }
+func (r *redisServer) close() {
+	_ = r.one.Close()
+	if len(r.all) > 0 && r.client != nil {
+		_ = r.client.Close()
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,24 +103,47 @@ func TestProbeRedis(t *testing.T) {
 	}
 }
 
-// A node of a Redis Cluster is refused before anything is written, with where it sends clients; it
-// is probed, as a cluster.
+// A node of a Redis Cluster tells of all its nodes, and is raced on as a cluster. It is no server
+// that is independent of others.
 func TestRedisCluster(t *testing.T) {
 	t.Parallel()
-	ports := probetest.RedisCluster(t)
+	c := probetest.RedisCluster(t, nil, redisName, false)
 	service, _ := probe.Lookup("redis")
 	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
 	defer cancel()
-	for i, port := range ports {
-		for _, address := range []string{"redis.test:" + port, "redis://redis.test:" + port} {
-			at := parsed(t, address, endpoint.Files{})
-			for _, err := range []error{service.Meet(ctx, at, here), service.Fits(ctx, at, here)} {
-				if text := fmt.Sprint(err); !strings.Contains(text, "sends clients on to 127.0.0.1:") ||
-					strings.Contains(text, ":"+ports[i]+":") || !strings.Contains(text, "redlock and redsync do not") {
-					t.Errorf("%s: %v", address, err)
-				}
+	for _, address := range []string{"redis.test:" + c.Ports[0], "redis://me:pass%2Fword@redis.test:" + c.Ports[5]} {
+		at := parsed(t, address, endpoint.Files{})
+		for _, err := range []error{service.Meet(ctx, at, here), service.Fits(ctx, at, here)} {
+			if text := fmt.Sprint(err); !strings.Contains(text, "sends clients on to 127.0.0.1:") || !strings.Contains(text, "as redis=ADDRESS") {
+				t.Errorf("%s: %v", address, err)
 			}
 		}
+		all, err := service.Members(ctx, at, here)
+		replicas := 0
+		for _, m := range all {
+			if m.Replica {
+				replicas++
+			}
+			if !slices.Contains(c.Ports, strings.TrimPrefix(m.At, "127.0.0.1:")) {
+				t.Errorf("%+v", m)
+			}
+			if err := service.Meet(ctx, probe.At(at, m.At), here); err != nil {
+				t.Errorf("%s: %v", m.At, err)
+			}
+		}
+		if err != nil || len(all) != len(c.Ports) || replicas != 3 {
+			t.Errorf("%s: %+v, %v", address, all, err)
+		}
+		checkRace(t, ctx, service, at, 3)
 	}
-	checkFacts(t, ctx, service, parsed(t, "redis.test:"+ports[0], endpoint.Files{}), "mode", "cluster a Redis Cluster sends clients on")
+	checkFacts(t, ctx, service, parsed(t, "redis.test:"+c.Ports[0], endpoint.Files{}), "mode", "a Redis Cluster, masters 127.0.0.1:")
+	for _, port := range c.Ports {
+		if n := strings.TrimSpace(c.Ask(t, port, "DBSIZE")); n != "0" {
+			t.Errorf("%s keys are left", n)
+		}
+	}
+	one := probetest.Redis(t, authority.New(t), redisName, authority.Good)
+	if all, err := service.Members(ctx, parsed(t, "redis.test:"+one, endpoint.Files{}), here); err == nil || len(all) > 0 {
+		t.Errorf("a server that wants TLS: %+v, %v", all, err)
+	}
 }

@@ -10,7 +10,7 @@ import (
 
 // facts asks INFO, TIME and CONFIG GET; a managed Redis may refuse the last.
 func (r *redisServer) facts(ctx context.Context) ([]Fact, error) {
-	text, err := r.client.Info(ctx).Result()
+	text, err := r.one.Info(ctx).Result()
 	if err != nil {
 		return nil, fmt.Errorf("INFO: %w", err)
 	}
@@ -21,8 +21,8 @@ func (r *redisServer) facts(ctx context.Context) ([]Fact, error) {
 	}
 	facts := []Fact{
 		{Name: "version", Text: version(info)},
-		redisMode(info),
-		{Name: "role", Text: info["role"], Warning: redisRole(info)},
+		r.mode(info),
+		{Name: "role", Text: info["role"], Warning: r.role(info)},
 		clockFact(offset, trip),
 		{Name: "round trip", Text: trip.Round(time.Microsecond).String()},
 		r.persistence(ctx, info),
@@ -65,19 +65,19 @@ func version(info map[string]string) string {
 	return "Redis " + or(info["redis_version"], "of an unknown version")
 }
 
-func redisMode(info map[string]string) Fact {
+func (r *redisServer) mode(info map[string]string) Fact {
+	if len(r.all) > 0 {
+		return clusterMode(r.all)
+	}
 	f := Fact{Name: "mode", Text: or(info["redis_mode"], "standalone")}
-	switch f.Text {
-	case "cluster":
-		f.Warning = "a Redis Cluster sends clients on to its other nodes, which --runtime external cannot relay to yet; a failover forgets locks that were granted"
-	case "sentinel":
+	if f.Text == "sentinel" {
 		f.Warning = "a sentinel keeps no locks: give the address of its primary, which a failover changes"
 	}
 	return f
 }
 
-func redisRole(info map[string]string) string {
-	if info["role"] == "slave" {
+func (r *redisServer) role(info map[string]string) string {
+	if info["role"] == "slave" && len(r.all) == 0 {
 		return "a replica takes no locks: give the address of its primary"
 	}
 	return ""
@@ -88,7 +88,7 @@ func redisRole(info map[string]string) string {
 func (r *redisServer) clock(ctx context.Context) (offset, trip time.Duration, err error) {
 	for i := range clockTries {
 		began := time.Now()
-		at, err := r.client.Time(ctx).Result()
+		at, err := r.one.Time(ctx).Result()
 		if err != nil {
 			return 0, 0, fmt.Errorf("TIME: %w", err)
 		}
@@ -119,7 +119,7 @@ func (r *redisServer) persistence(ctx context.Context, info map[string]string) F
 }
 
 func (r *redisServer) config(ctx context.Context, name string) (string, error) {
-	values, err := r.client.ConfigGet(ctx, name).Result()
+	values, err := r.one.ConfigGet(ctx, name).Result()
 	if err != nil {
 		return "", err
 	}

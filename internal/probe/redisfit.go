@@ -16,9 +16,12 @@ import (
 const redirectTries = 64
 
 // fits reads keys, none of which is there, and refuses a Redis that sends clients to another for
-// one.
+// one, unless that is known.
 func (r *redisServer) fits(ctx context.Context) error {
-	questions := r.client.Pipeline()
+	if r.known {
+		return nil
+	}
+	questions := r.one.Pipeline()
 	key := newKey()
 	for i := range redirectTries {
 		questions.Get(ctx, lockKey(key+strconv.Itoa(i)))
@@ -26,9 +29,8 @@ func (r *redisServer) fits(ctx context.Context) error {
 	answers, _ := questions.Exec(ctx) // each has its own error
 	for _, a := range answers {
 		if moved := redirected(a.Err()); moved != "" {
-			return fmt.Errorf("it is a node of a Redis Cluster, which sends clients on to %s: that address leads nowhere from the private network. "+
-				"Give a Redis that is no cluster, or has all keys on one node. On a cluster, locks of one key (redis-setnx, redislock …) work, "+
-				"and a failover forgets them; redlock and redsync do not, as they need servers that are independent", moved)
+			return fmt.Errorf("it is a node of a Redis Cluster, which sends clients on to %s: that is no server that is independent of others. "+
+				"Give a cluster by one address as redis=ADDRESS, to a user who may ask INFO and CLUSTER SLOTS", moved)
 		}
 	}
 	return nil

@@ -49,8 +49,8 @@ func (d *Director) victims(a *activeStrike, target nemesis.Target) (v nemesis.St
 // effect puts a fault into effect.
 func (d *Director) effect(ctx context.Context, a *activeStrike, p nemesis.Part, id int, v nemesis.Struck) (nemesis.InEffect,
 	error) {
-	means := nemesis.Means{Net: d.set.Net, All: d.set.Nodes, Service: d.set.Service, NextGrant: d.nextGrant, Expire: d.set.Expire,
-		Lease: d.ttl, Cluster: d.set.Cluster, Asked: d.traps.asked}
+	means := nemesis.Means{Net: d.set.Net, All: d.set.Nodes, Service: d.set.Service, NextGrant: d.nextGrant,
+		Expire: d.set.Expire, FailOver: d.set.FailOver, Lease: d.ttl, Cluster: d.set.Cluster, Asked: d.traps.asked}
 	return d.set.Inject(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: a.draws})
 }
 

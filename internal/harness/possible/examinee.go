@@ -50,5 +50,5 @@ func Nature(k clients.Kind) scenarios.Nature {
 	return scenarios.Nature{Permits: k.Claims.Permits, Job: k.Claims.Job != "", NoExpiry: k.Claims.NoExpiry,
 		Library: k.Claims.Validity == "library", Session: k.Claims.Validity == "session",
 		WallClock: service.WallClock && !k.Claims.NoExpiry,
-		Forgets:   service.Promotes(), Fair: k.Claims.Fair}
+		Forgets:   service.Promotes() || k.FailsOver, Fair: k.Claims.Fair}
 }

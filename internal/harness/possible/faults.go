@@ -27,6 +27,14 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 		Has: traits(lock)})
 }
 
+// MayFailOver returns the lock as one whose service fails over where it runs already, by a command
+// of the user's, if the service is of a kind that can.
+func MayFailOver(lock clients.Kind) clients.Kind {
+	service, _ := backends.Lookup(lock.Service)
+	lock.FailsOver = service.Clusters
+	return lock
+}
+
 // Singles are the single faults of a plan.
 func Singles(p scenarios.Plan) (all []scenarios.Fault) {
 	for _, f := range p.Scenario.Faults {
@@ -51,10 +59,11 @@ func refuses(p scenarios.Plan) bool {
 var ErrGuests = errors.New("only servers that lockchaos itself has started are started again, or made to refuse writes: --runtime local")
 
 // GuestsBear returns an error that is ErrGuests if the plan has a fault that
-// nodes can't bear that somebody else started, in containers say.
-func GuestsBear(p scenarios.Plan) error {
+// nodes can't bear that somebody else started, in containers say. failOver: these fail over by a
+// command of the user's.
+func GuestsBear(p scenarios.Plan, failOver bool) error {
 	for _, f := range Singles(p) {
-		if f.Spec().NeedsLocal() {
+		if f.Spec().NeedsLocal() && (f.Kind != nemesis.KindFailover || !failOver) {
 			return fmt.Errorf("%s: %w", f.Kind, ErrGuests)
 		}
 	}

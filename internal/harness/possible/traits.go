@@ -19,7 +19,7 @@ func traits(lock clients.Kind) (has []nemesis.Trait) {
 		{nemesis.Untold, k.MustBeTold() && lock.TellsNoSession},
 		{nemesis.HasLeader, leads == nemesis.Leader},
 		{nemesis.HasPrimary, leads == nemesis.Primary},
-		{nemesis.Promotes, k.Promotes()},
+		{nemesis.Promotes, k.Promotes() || lock.FailsOver},
 		{nemesis.Forgets, k.Forgets},
 		{nemesis.Volatile, k.Volatile},
 		// else the store's ledger lies there too

@@ -24,15 +24,17 @@ func Given() bool { return os.Getenv(handedVar) != "" }
 
 // Join puts a relay for each node that outer has handed over on a host of a new network, which the
 // caller closes. It may be called once. The logs of relays go to NAME.log in the folder.
-func Join(ctx context.Context, logs string) (joined agent.Joined, err error) {
+//
+// ask asks outer for what it does when it is asked; nil: nothing.
+func Join(ctx context.Context, logs string) (joined agent.Joined, ask func(context.Context) ([]byte, error), err error) {
 	var nodes []Node
 	err = json.Unmarshal([]byte(os.Getenv(handedVar)), &nodes)
 	os.Unsetenv(handedVar) // what we start has not been handed anything
 	if err != nil {
-		return joined, fmt.Errorf("%s: %w", handedVar, err)
+		return joined, nil, fmt.Errorf("%s: %w", handedVar, err)
 	}
 	if joined.Network, err = hosts.NewNetwork(hosts.DefaultPrefix); err != nil {
-		return joined, err
+		return joined, nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -43,35 +45,44 @@ func Join(ctx context.Context, logs string) (joined agent.Joined, err error) {
 	for i, n := range nodes {
 		a, err := n.join(ctx, joined.Network, os.NewFile(firstFile+uintptr(i), n.Name), logs)
 		if err != nil {
-			return joined, fmt.Errorf("relay to %s at %s: %w", n.Name, n.Shown, err)
+			return joined, nil, fmt.Errorf("relay to %s at %s: %w", n.Name, n.Shown, err)
 		}
 		joined.Nodes = append(joined.Nodes, a)
 		joined.Facts = append(joined.Facts, agent.Fact{Name: n.Name, Version: "at " + n.Shown + ", through a relay"})
 	}
-	return joined, name(joined.Nodes)
+	if ask, err = asker(len(nodes)); err != nil {
+		return joined, nil, err
+	}
+	return joined, ask, name(nodes, joined)
 }
 
 // name has the names of servers lead to their relays, so that clients find them under the names
 // that their certificates are for. An IP address in a URL gives way to that of the relay.
-func name(joined []agent.Attached) error {
+func name(nodes []Node, joined agent.Joined) error {
 	names := map[string]netip.Addr{}
-	for i, a := range joined {
+	for i, a := range joined.Nodes {
 		if a.Address == "" {
 			continue
 		}
 		redact.Addresses(a.Address)
+		if len(nodes[i].Leads) > 0 {
+			continue // it is led to by all of them
+		}
 		at, err := endpoint.Parse(a.Address)
 		if err != nil {
 			return err
 		}
 		called := strings.ToLower(at.Name())
 		if called == "" {
-			joined[i].Address = at.At(net.JoinHostPort(a.Host.Addr.String(), at.Port())).Address()
+			joined.Nodes[i].Address = at.At(net.JoinHostPort(a.Host.Addr.String(), at.Port())).Address()
 			continue
 		}
 		if _, taken := names[called]; !taken { // of one server that is several nodes: any relay leads to it
 			names[called] = a.Host.Addr
 		}
+	}
+	if err := lead(nodes, joined, names); err != nil {
+		return err
 	}
 	if len(names) == 0 {
 		return nil

@@ -22,6 +22,9 @@ type Node struct {
 	// Address is what clients are given, where that is a URL: it may hold a password. "": they are
 	// given that of the host.
 	Address string `json:"address,omitempty"`
+	// Leads are the addresses, each host:port, under which servers announce it that send clients on
+	// to it: whoever connects to one is led to its relay.
+	Leads []string `json:"leads,omitempty"`
 	// Dial connects to it, in the network of the user, and says what must be
 	// said before clients are let at it.
 	Dial func(ctx context.Context) (net.Conn, error) `json:"-"`
@@ -35,8 +38,9 @@ const handedVar = "LOCKCHAOS_REMOTE"
 const firstFile = 3
 
 // Start runs this program inside a sandbox, as Sandbox.Start does, and connects
-// its relays to the nodes, if there are any, for as long as it lives.
-func Start(ctx context.Context, s hosts.Sandbox, nodes []Node, args ...string) (*hosts.Inner, error) {
+// its relays to the nodes, if there are any, for as long as it lives. asked is what is done here
+// when inner asks for it; nil: nothing.
+func Start(ctx context.Context, s hosts.Sandbox, nodes []Node, asked Asked, args ...string) (*hosts.Inner, error) {
 	if len(nodes) == 0 {
 		return s.Start(ctx, args...)
 	}
@@ -51,7 +55,12 @@ func Start(ctx context.Context, s hosts.Sandbox, nodes []Node, args ...string) (
 			c.Close()
 		}
 	}
-	for range nodes {
+	sockets := len(nodes)
+	if asked != nil {
+		sockets++
+		s.Env = append(s.Env, askVar+"=1")
+	}
+	for range sockets {
 		near, far, err := pair()
 		if err != nil {
 			shut()
@@ -69,6 +78,9 @@ func Start(ctx context.Context, s hosts.Sandbox, nodes []Node, args ...string) (
 	}
 	for i, n := range nodes {
 		go serve(ctx, ours[i], n)
+	}
+	if asked != nil {
+		go oblige(ctx, ours[len(nodes)], asked)
 	}
 	go func() {
 		<-in.Done()

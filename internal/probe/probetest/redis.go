@@ -91,25 +91,3 @@ func Redis(t testing.TB, ca *authority.Authority, name string, change func(*x509
 		append(strings.Fields(RedisRights), more...)...)...))
 	return port
 }
-
-// RedisCluster starts a Redis Cluster of three, without TLS and users, and returns their ports.
-func RedisCluster(t testing.TB) (ports []string) {
-	t.Helper()
-	create := []string{"--cluster", "create"}
-	for range 3 {
-		port := FreePort(t)
-		Start(t, "127.0.0.1:"+port, exec.Command(needed.Program(t, "redis-server"), "--port", port, "--bind", "127.0.0.1", "--save", "",
-			"--dir", t.TempDir(), "--cluster-enabled", "yes", "--cluster-port", FreePort(t)))
-		ports, create = append(ports, port), append(create, "127.0.0.1:"+port)
-	}
-	if out, err := exec.Command(needed.Program(t, "redis-cli"), append(create, "--cluster-yes")...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, port := range ports {
-		decided.Await(t, "the cluster serves", func() bool {
-			out, _ := exec.Command(needed.Program(t, "redis-cli"), "-p", port, "CLUSTER", "INFO").CombinedOutput()
-			return strings.Contains(string(out), "cluster_state:ok")
-		})
-	}
-	return ports
-}

@@ -95,6 +95,9 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 			return nil, exit.Misuse(fmt.Errorf("--service %s needs the address of %s: --nodes", a.Service,
 				strings.Join(missing, ", ")))
 		}
+		if err := g.Gather(ctx); err != nil {
+			return nil, err
+		}
 		t.at = g.Of(a.Service)
 		if err := g.Reach(ctx); err != nil { // before the program is started
 			return nil, err

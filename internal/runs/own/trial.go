@@ -87,7 +87,7 @@ func (t Trial) Outside(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, t.at, TrialVerb, string(text))
+	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, t.at, nil, TrialVerb, string(text))
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func trialNetwork(ctx context.Context, logs string) (*hosts.Network, []agent.Att
 		network, err := hosts.NewNetwork(hosts.DefaultPrefix)
 		return network, nil, err
 	}
-	joined, err := remote.Join(ctx, logs)
+	joined, _, err := remote.Join(ctx, logs)
 	return joined.Network, joined.Nodes, err
 }
 

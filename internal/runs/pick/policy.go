@@ -116,6 +116,7 @@ func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runti
 	if err != nil {
 		return nil, nil, exit.With(exit.Failed, fmt.Errorf("%s can't be examined here: %w", lock.Base.Lock, err))
 	}
+	lock.Nature.Forgets = lock.Nature.Forgets || r.Where.FailoverCmd != ""
 	lock.Fits, lock.Runs = can.Fitting(kind.Service, lock.Fits), can.Running(kind.Service)
 	if table = table.For(lock); len(table.Attacks) == 0 {
 		return nil, nil, exit.Misuse(fmt.Errorf("none of these attacks makes sense against %s: some are on schedulers, the others on locks (docs/exam.md)",

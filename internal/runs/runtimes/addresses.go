@@ -28,7 +28,7 @@ func ReadServers(f Where) (*Servers, error) {
 		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", External)
 	}
 	specs := nodesToGive()
-	g := &Servers{nodes: map[string]remote.Node{}, programs: map[string]*backends.Program{}}
+	g := &Servers{command: f.FailoverCmd, nodes: map[string]remote.Node{}, programs: map[string]*backends.Program{}}
 	var err error
 	if g.dial, err = f.dialer(); err != nil {
 		return nil, err
@@ -115,7 +115,13 @@ func (g *Servers) given(spec backends.NodeSpec, address string, files endpoint.F
 		n.Address = at.Address()
 		n.Port, _ = strconv.Atoi(at.Port()) // Parse has looked
 	}
-	n.Dial = func(ctx context.Context) (net.Conn, error) {
+	n.Dial = g.dials(at)
+	return n, nil
+}
+
+// dials returns a function that connects to a server, and says what must be said first.
+func (g *Servers) dials(at endpoint.Endpoint) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) {
 		conn, err := g.dial(ctx, "tcp", at.HostPort())
 		user, password := at.Account()
 		if err != nil || at.Scheme() != "redis" || password == "" {
@@ -128,7 +134,6 @@ func (g *Servers) given(spec backends.NodeSpec, address string, files endpoint.F
 		}
 		return conn, nil
 	}
-	return n, nil
 }
 
 // suitsProgram refuses a URL of another kind of server, and one that clients could not follow.

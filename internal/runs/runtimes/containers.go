@@ -81,7 +81,7 @@ func (c *Containers) Close() error { return nil }
 // unbearable says why a plan's faults can't strike nodes that lockchaos did not
 // start; "": they can.
 func unbearable(plan scenarios.Plan) string {
-	if err := possible.GuestsBear(plan); err != nil {
+	if err := possible.GuestsBear(plan, false); err != nil {
 		return err.Error()
 	}
 	return ""

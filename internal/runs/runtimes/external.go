@@ -35,6 +35,8 @@ type Servers struct {
 	programs map[string]*backends.Program // what each is a server of
 	able     func() func(nemesis.Need) string
 	dial     endpoint.Dial // in the user's own network
+	command  string        // has the service fail over; "": there is none
+	cluster  []remote.Node // what came in the place of the one node of a service (Gather)
 }
 
 // newGiven reads the addresses. What can't be done to servers that are not ours
@@ -46,30 +48,52 @@ func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, sa
 	}
 	// clients and their links are on a private network here, too
 	g.Locks, g.able = of, sync.OnceValue(able(ctx))
-	var refused []string
-	out := map[string][]string{} // why → the scenarios that are left out
-	for _, p := range plans {
-		if g.unserved(p) != "" {
-			continue
-		}
-		for _, r := range Beyond(p, g.sealed(p)) {
-			refused = append(refused, p.Scenario.Name+": "+r.String())
-			if names := out[r.why]; !slices.Contains(names, p.Scenario.Name) {
-				out[r.why] = append(names, p.Scenario.Name)
-			}
-		}
+	out, err := g.sift(plans)
+	if gathered := g.Gather(ctx); gathered != nil && err == nil {
+		return nil, gathered
 	}
-	switch left := slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.Skip(p) == "" }); {
-	case !left && len(refused) > 0:
-		return nil, exit.Misuse(fmt.Errorf("with --runtime %s the servers are not lockchaos's own, so faults strike clients and their links only. What can't be injected:\n  %s",
-			External, strings.Join(refused, "\n  ")))
-	case !left:
-		return nil, exit.Misuse(fmt.Errorf("no scenario can be run on these nodes: %s", g.Skip(plans[0])))
+	if len(g.cluster) > 0 {
+		out, err = g.sift(plans)
+	}
+	if err != nil {
+		return nil, exit.Misuse(err)
 	}
 	for _, why := range slices.Sorted(maps.Keys(out)) {
 		say(fmt.Sprintf("left out, since %s: %s", why, strings.Join(out[why], ", ")))
 	}
 	return g, g.Reach(ctx)
+}
+
+// sift returns what is left out, by the reason: scenarios, and locks that the servers are not for.
+// It is an error if that leaves nothing to run.
+func (g *Servers) sift(plans []scenarios.Plan) (out map[string][]string, err error) {
+	var refused []string
+	out = map[string][]string{}
+	leave := func(why, name string) {
+		if !slices.Contains(out[why], name) {
+			out[why] = append(out[why], name)
+		}
+	}
+	for _, p := range plans {
+		if why := g.unserved(p); why != "" {
+			if len(g.cluster) > 0 && why == g.unfit(p) {
+				leave(why, p.Scenario.Lock)
+			}
+			continue
+		}
+		for _, r := range Beyond(p, g.reach(p)) {
+			refused = append(refused, p.Scenario.Name+": "+r.String())
+			leave(r.why, p.Scenario.Name)
+		}
+	}
+	switch left := slices.ContainsFunc(plans, func(p scenarios.Plan) bool { return g.Skip(p) == "" }); {
+	case !left && len(refused) > 0:
+		return nil, fmt.Errorf("with --runtime %s the servers are not lockchaos's own, so faults strike clients and their links only. What can't be injected:\n  %s",
+			External, strings.Join(refused, "\n  "))
+	case !left:
+		return nil, fmt.Errorf("no scenario can be run on these nodes: %s", g.Skip(plans[0]))
+	}
+	return out, nil
 }
 
 // reachLimit bounds a look whether the servers are there.
@@ -95,19 +119,13 @@ func (g *Servers) meet(ctx context.Context, n remote.Node) error {
 		if err != nil {
 			return err
 		}
-		service, _ := probe.Lookup(g.programs[n.Name].Name)
+		service, _ := probe.Lookup(g.program(n).Name)
 		return service.Meet(ctx, at, g.dial)
 	}
-	conn, err := n.Dial(ctx)
-	if err != nil {
-		return fmt.Errorf("connect: %w; does it run there, and is that the address as this machine sees it?", err)
-	}
-	defer conn.Close()
-	program := g.programs[n.Name]
-	if err := backends.Speaks(ctx, conn, program); err != nil {
+	if err := g.speaks(ctx, n); err != nil {
 		return err
 	}
-	service, known := probe.Lookup(program.Name)
+	service, known := probe.Lookup(g.programs[n.Name].Name)
 	if !known {
 		return nil
 	}
@@ -116,6 +134,25 @@ func (g *Servers) meet(ctx context.Context, n remote.Node) error {
 		return err
 	}
 	return service.Fits(ctx, at, g.dial)
+}
+
+// program is what a node is a server of.
+func (g *Servers) program(n remote.Node) *backends.Program {
+	if p, ok := g.programs[n.Name]; ok {
+		return p
+	}
+	of, _, _ := g.alone()
+	return of.Nodes[0].Program
+}
+
+// speaks reports whether a fresh connection leads to a server of the program.
+func (g *Servers) speaks(ctx context.Context, n remote.Node) error {
+	conn, err := n.Dial(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w; does it run there, and is that the address as this machine sees it?", err)
+	}
+	defer conn.Close()
+	return backends.Speaks(ctx, conn, g.programs[n.Name])
 }
 
 // Traits: it has none.
@@ -131,9 +168,13 @@ func (g *Servers) About() string {
 }
 
 func (g *Servers) list() (nodes []remote.Node) {
+	_, found, _ := g.alone()
 	for _, n := range g.nodes {
-		nodes = append(nodes, n)
+		if len(g.cluster) == 0 || n.Name != found.Name {
+			nodes = append(nodes, n)
+		}
 	}
+	nodes = append(nodes, g.cluster...)
 	slices.SortFunc(nodes, func(a, b remote.Node) int { return strings.Compare(a.Name, b.Name) })
 	return nodes
 }
@@ -147,7 +188,7 @@ func (g *Servers) Skip(plan scenarios.Plan) string {
 	if why := g.unserved(plan); why != "" {
 		return why
 	}
-	if refused := Beyond(plan, g.sealed(plan)); len(refused) > 0 {
+	if refused := Beyond(plan, g.reach(plan)); len(refused) > 0 {
 		return refused[0].String()
 	}
 	return possible.Incapable(plan, g.able)
@@ -163,6 +204,9 @@ func (g *Servers) unserved(plan scenarios.Plan) string {
 	if !ok {
 		return "the lock has no service: --runtime local"
 	}
+	if why := g.unfit(plan); why != "" {
+		return why
+	}
 	if service.Promotes() {
 		return "clients of " + service.Name +
 			" ask it for the address of its primary, which leads nowhere from the private network"
@@ -171,6 +215,21 @@ func (g *Servers) unserved(plan scenarios.Plan) string {
 		return fmt.Sprintf("it needs %s, and --nodes gives no address of %s", service.Name, strings.Join(missing, ", "))
 	}
 	return ""
+}
+
+// unfit says why the plan's lock cannot be on the cluster that was found in the place of a node of
+// its service; "": it can, or there is none.
+func (g *Servers) unfit(plan scenarios.Plan) string {
+	kind, err := g.Locks(&plan.Scenario)
+	if err != nil || len(g.cluster) == 0 {
+		return ""
+	}
+	service, _ := backends.Lookup(kind.Service)
+	_, found, _ := g.alone()
+	if !slices.ContainsFunc(service.Nodes, func(n backends.NodeSpec) bool { return n.Name == found.Name }) {
+		return ""
+	}
+	return unclustered(kind, service)
 }
 
 // Missing are the nodes of a service of which no address was given.
@@ -216,12 +275,20 @@ func speaksTLS(address string) bool {
 	return err == nil && at.Sealed()
 }
 
-// Beyond lists the faults of a plan that can't be injected, each with the reason. sealed: clients
-// speak TLS to the service.
-func Beyond(p scenarios.Plan, sealed bool) (refused []refusal) {
+// reaching is what can be done to servers that are not ours. sealed: clients speak TLS to them.
+// failOver: a command has them fail over.
+type reaching struct{ sealed, failOver bool }
+
+// reach is what can be done to the servers of the plan's lock.
+func (g *Servers) reach(p scenarios.Plan) reaching {
+	return reaching{sealed: g.sealed(p), failOver: g.command != ""}
+}
+
+// Beyond lists the faults of a plan that can't be injected, each with the reason.
+func Beyond(p scenarios.Plan, can reaching) (refused []refusal) {
 	for _, f := range p.Scenario.Faults {
 		for _, one := range f.Singles() {
-			if why := OutOfReach(one, sealed); why != "" {
+			if why := OutOfReach(one, can); why != "" {
 				refused = append(refused, refusal{one, why})
 			}
 		}
@@ -229,12 +296,15 @@ func Beyond(p scenarios.Plan, sealed bool) (refused []refusal) {
 	return refused
 }
 
-// OutOfReach says why a fault can't strike where the servers are not ours; "": it can. sealed:
-// clients speak TLS to the service.
-func OutOfReach(f scenarios.Fault, sealed bool) string {
+// OutOfReach says why a fault can't strike where the servers are not ours; "": it can.
+func OutOfReach(f scenarios.Fault, can reaching) string {
 	switch spec := f.Spec(); {
-	case sealed && spec.Waits() && spec.HitsLock():
+	case can.sealed && spec.Waits() && spec.HitsLock():
 		return "TLS hides which packet holds the request, and lockchaos does not open it; faults of whole links work (cut-off, degrade …)"
+	case f.Kind == nemesis.KindFailover && can.failOver:
+		return ""
+	case f.Kind == nemesis.KindFailover:
+		return "the service is not lockchaos's own: --failover-cmd says how it is made to fail over"
 	case spec.Touch().Ends == history.EndsSession:
 		return "it would have your service end sessions, as its operator"
 	case spec.Target.Client():
@@ -253,8 +323,8 @@ func (g *Servers) Run(ctx context.Context, plan scenarios.Plan, dir string, stdo
 	if err != nil {
 		return err
 	}
-	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, g.Of(kind.Service), ScenarioVerb,
-		dir)
+	nodes := g.Of(kind.Service)
+	inner, err := remote.Start(ctx, hosts.Sandbox{Stdout: stdout, Stderr: stderr}, nodes, g.failOver(nodes), ScenarioVerb, dir)
 	if err != nil {
 		return err
 	}
@@ -264,6 +334,9 @@ func (g *Servers) Run(ctx context.Context, plan scenarios.Plan, dir string, stdo
 // Of are the nodes of a service.
 func (g *Servers) Of(name string) (nodes []remote.Node) {
 	service, _ := backends.Lookup(name)
+	if service.Clusters && len(g.cluster) > 0 {
+		return g.cluster
+	}
 	for _, n := range service.Nodes {
 		nodes = append(nodes, g.nodes[n.Name])
 	}
@@ -272,12 +345,15 @@ func (g *Servers) Of(name string) (nodes []remote.Node) {
 
 // runRemote runs a plan on servers that outer was given the addresses of.
 func runRemote(ctx context.Context, cfg harness.Config) error {
-	joined, err := remote.Join(ctx, cfg.Logs)
+	joined, ask, err := remote.Join(ctx, cfg.Logs)
 	if err != nil {
 		return err
 	}
 	sealed := slices.ContainsFunc(joined.Nodes, func(a agent.Attached) bool { return speaksTLS(a.Address) })
-	if refused := Beyond(cfg.Plan, sealed); len(refused) > 0 {
+	if cfg.FailOver = askOuter(ask); ask != nil {
+		cfg.Lock = possible.MayFailOver(cfg.Lock)
+	}
+	if refused := Beyond(cfg.Plan, reaching{sealed, ask != nil}); len(refused) > 0 {
 		return errors.Join(errors.New(refused[0].String()), joined.Network.Close())
 	}
 	// The service has seen other runs: nothing of theirs may bear the name of a

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
 	"github.com/lockchaos/lockchaos/internal/hosts"
@@ -87,7 +88,8 @@ func virtualFaults() map[string]bool {
 // Fitting returns a function that says why a fault is not for this machine and
 // runtime, nor for the lock and its service, as fits has it; nil: it is.
 func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
-	sealed := m.where.Runtime == External && m.where.sealed(service)
+	can := reaching{m.where.Runtime == External && m.where.sealed(service), m.where.FailoverCmd != ""}
+	of, _ := backends.Lookup(service)
 	return func(one scenarios.Fault) error {
 		if !m.Faults[one.Kind] {
 			return errors.New("this machine cannot do it")
@@ -96,11 +98,12 @@ func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(sc
 			return errors.New(why)
 		}
 		if m.where.Runtime == External {
-			if why := OutOfReach(one, sealed); why != "" {
+			if why := OutOfReach(one, can); why != "" {
 				return errors.New(why)
 			}
 		}
-		if err := fits(one); err != nil {
+		turns := one.Kind == nemesis.KindFailover && can.failOver && of.Clusters
+		if err := fits(one); err != nil && !turns {
 			return err
 		}
 		return m.Startable(scenarios.Scenario{Faults: []scenarios.Fault{one}}, service)

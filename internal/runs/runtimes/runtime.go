@@ -9,7 +9,9 @@ import (
 	"sync"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/endpoint"
+	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
@@ -61,6 +63,8 @@ type Where struct {
 	// "NAME:PORT=ADDRESS:PORT".
 	Files     endpoint.Files
 	ConnectTo []string
+	// FailoverCmd is a command line for a shell that has the service at the addresses fail over.
+	FailoverCmd string
 	// Context is what the configuration of kubectl calls the cluster, Namespace where
 	// lockchaos makes pods there; "": the configuration's, and kubernetes.DefaultNamespace.
 	Context, Namespace string
@@ -91,7 +95,7 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 	if f.Runtime == Auto {
 		f.Runtime = meant(plans)
 	}
-	if err := f.suits(plans); err != nil {
+	if err := errors.Join(f.suits(plans), f.failsOver(of, plans)); err != nil {
 		return nil, err
 	}
 	if f.Trace && f.Runtime != Virtual {
@@ -127,6 +131,9 @@ func (f Where) suits(plans []scenarios.Plan) error {
 	if f.Runtime != External && (f.Files != endpoint.Files{} || len(f.ConnectTo) > 0) {
 		return exit.Misuse(fmt.Errorf("--cacert, --cert, --key and --connect-to are for --runtime %s", External))
 	}
+	if f.Runtime != External && f.FailoverCmd != "" {
+		return exit.Misuse(fmt.Errorf("--failover-cmd is for --runtime %s: other services are lockchaos's own", External))
+	}
 	if f.Runtime != Kubernetes && (f.Context != "" || f.Namespace != "") {
 		return exit.Misuse(fmt.Errorf("--context and --namespace are for --runtime %s", Kubernetes))
 	}
@@ -138,6 +145,28 @@ func (f Where) suits(plans []scenarios.Plan) error {
 	}
 	if name := withAdapter(plans); name != "" && !f.Here() && f.Runtime != Auto {
 		return OnlyHere(name, f.Runtime)
+	}
+	return nil
+}
+
+// failsOver refuses a failover of a service that only a user's own is made to do.
+func (f Where) failsOver(of Locks, plans []scenarios.Plan) error {
+	if f.Runtime == External {
+		return nil // what cannot be done there is left out, with the reason
+	}
+	for _, p := range plans {
+		kind, err := of(&p.Scenario)
+		if service, _ := backends.Lookup(kind.Service); err != nil || p.Scenario.Own() || service.Promotes() {
+			continue
+		}
+		for _, one := range possible.Singles(p) {
+			if one.Kind != nemesis.KindFailover {
+				continue
+			}
+			if err := possible.CheckFault(kind, one); err != nil {
+				return exit.Misuse(fmt.Errorf("%s: %w", p.Scenario.Name, err))
+			}
+		}
 	}
 	return nil
 }

@@ -1,0 +1,81 @@
+package remote
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/lockchaos/lockchaos/internal/hosts/agent"
+)
+
+// spare are addresses that no network has (RFC 2544). A name that leads to several relays, by its
+// ports, has one of them.
+var spare = netip.MustParsePrefix("198.18.0.0/15")
+
+// lead has all addresses under which servers send clients on lead to their relays. It adds to the
+// names.
+func lead(nodes []Node, joined agent.Joined, names map[string]netip.Addr) error {
+	byHost := map[string]map[uint16]netip.AddrPort{}
+	for i, n := range nodes {
+		relay := netip.AddrPortFrom(joined.Nodes[i].Host.Addr, uint16(n.Port))
+		for _, at := range n.Leads {
+			host, port, err := splitPort(at)
+			if err != nil {
+				return err
+			}
+			if byHost[host] == nil {
+				byHost[host] = map[uint16]netip.AddrPort{}
+			}
+			byHost[host][port] = relay
+		}
+	}
+	if len(byHost) == 0 {
+		return nil
+	}
+	ways, next := map[netip.AddrPort]netip.AddrPort{}, spare.Addr()
+	for _, host := range slices.Sorted(maps.Keys(byHost)) {
+		ports := byHost[host]
+		at, err := netip.ParseAddr(host)
+		switch relay := straight(ports); {
+		case err == nil:
+		case relay.IsValid():
+			names[host] = relay
+			continue
+		default:
+			next = next.Next()
+			at, names[host] = next, next
+		}
+		for port, relay := range ports {
+			ways[netip.AddrPortFrom(at, port)] = relay
+		}
+	}
+	return joined.Network.Lead(ways)
+}
+
+// straight is the one relay to which all ports lead that it has itself; the zero Addr: there are
+// others.
+func straight(ports map[uint16]netip.AddrPort) (at netip.Addr) {
+	for port, relay := range ports {
+		if at.IsValid() && at != relay.Addr() || port != relay.Port() {
+			return netip.Addr{}
+		}
+		at = relay.Addr()
+	}
+	return at
+}
+
+// splitPort takes host:port apart.
+func splitPort(at string) (host string, port uint16, err error) {
+	host, text, err := net.SplitHostPort(at)
+	if err != nil {
+		return "", 0, err
+	}
+	n, err := net.LookupPort("tcp", text)
+	if err != nil {
+		return "", 0, fmt.Errorf("%s: %w", at, err)
+	}
+	return strings.ToLower(host), uint16(n), nil
+}

@@ -1,0 +1,131 @@
+package runtimes
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/lockchaos/lockchaos/internal/endpoint"
+	"github.com/lockchaos/lockchaos/internal/hosts/remote"
+	"github.com/lockchaos/lockchaos/internal/probe"
+	"github.com/lockchaos/lockchaos/internal/redact"
+	"github.com/lockchaos/lockchaos/nemesis"
+)
+
+// The bounds of a failover that a user triggers: of the command, of one look, and until the service
+// has another master.
+const (
+	commandLimit  = time.Minute
+	lookLimit     = 5 * time.Second
+	turnoverLimit = 30 * time.Second
+	turnoverStep  = 50 * time.Millisecond
+	mostSaid      = 300
+)
+
+// turned is a turnover as outer tells inner of it.
+type turned struct {
+	nemesis.Turnover
+	Failed string
+}
+
+// failOver returns what runs the user's command, and asks the service before and after; nil: there
+// is no command.
+func (g *Servers) failOver(nodes []remote.Node) remote.Asked {
+	if g.command == "" || len(nodes) == 0 {
+		return nil
+	}
+	return func(ctx context.Context) []byte {
+		came, err := g.turnOver(ctx, nodes)
+		t := turned{Turnover: came}
+		if err != nil {
+			t.Failed = err.Error()
+		}
+		text, _ := json.Marshal(t) // texts and a truth: it cannot fail
+		return text
+	}
+}
+
+// askOuter asks outer for a failover.
+func askOuter(ask func(context.Context) ([]byte, error)) func(context.Context) (nemesis.Turnover, error) {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context) (nemesis.Turnover, error) {
+		text, err := ask(ctx)
+		var t turned
+		if err == nil {
+			err = json.Unmarshal(text, &t)
+		}
+		if err == nil && t.Failed != "" {
+			err = errors.New(t.Failed)
+		}
+		return t.Turnover, err
+	}
+}
+
+func (g *Servers) turnOver(ctx context.Context, nodes []remote.Node) (t nemesis.Turnover, err error) {
+	before, err := g.masters(ctx, nodes)
+	if err != nil {
+		return t, fmt.Errorf("ask the service for its masters: %w", err)
+	}
+	t.Before, t.After = before.Text, before.Text
+	t.Said = g.runCommand(ctx)
+	limit, over := context.WithTimeout(ctx, turnoverLimit)
+	defer over()
+	for step := time.NewTicker(turnoverStep); ; {
+		if now, err := g.masters(limit, nodes); err == nil && now.Who != "" {
+			t.After, t.Changed = now.Text, now.Who != before.Who
+		}
+		if t.Changed {
+			return t, nil
+		}
+		select {
+		case <-step.C:
+		case <-limit.Done():
+			return t, nil // it did not change
+		}
+	}
+}
+
+// masters asks the first node that answers.
+func (g *Servers) masters(ctx context.Context, nodes []remote.Node) (m probe.Masters, err error) {
+	for _, n := range nodes {
+		service, _ := probe.Lookup(g.program(n).Name)
+		at, wrong := endpoint.Parse(cmp.Or(n.Address, n.Shown))
+		if wrong != nil {
+			return m, wrong
+		}
+		one, over := context.WithTimeout(ctx, lookLimit)
+		m, err = service.Masters(one, at, g.dial)
+		over()
+		if err == nil {
+			return m, nil
+		}
+	}
+	return m, err
+}
+
+// runCommand runs the user's command for a shell, and says what it printed and how it ended.
+func (g *Servers) runCommand(ctx context.Context) string {
+	ctx, over := context.WithTimeout(ctx, commandLimit)
+	defer over()
+	cmd := exec.CommandContext(ctx, "sh", "-c", g.command)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = lookLimit
+	out, err := cmd.CombinedOutput()
+	said := redact.Text(strings.Join(strings.Fields(string(out)), " "))
+	if len(said) > mostSaid {
+		said = strings.ToValidUTF8(said[:mostSaid], "") + " …"
+	}
+	if err != nil {
+		return fmt.Sprintf("%q, %v", said, err)
+	}
+	return fmt.Sprintf("%q", said)
+}

@@ -1,0 +1,66 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lockchaos/lockchaos/internal/monotime"
+)
+
+// Turnover is what came of a failover that a user triggers at a service of their own. The service
+// itself says who its masters are.
+type Turnover struct {
+	// Before and After are who the masters were, and are, in words; Changed says that these are
+	// others.
+	Before, After string
+	Changed       bool
+	// Said is what the command printed, and how it ended.
+	Said string
+}
+
+// triggered is a failover by the user's command.
+type triggered struct {
+	from  int64
+	grant int64 // that was made just before
+	done  chan struct{}
+	came  Turnover
+	err   error
+}
+
+// trigger waits until a lock is granted, and has the service fail over then.
+func (s *Site) trigger(ctx context.Context) (InEffect, error) {
+	gap, over := context.WithTimeout(ctx, gapLimit)
+	defer over()
+	t := &triggered{grant: s.NextGrant(gap), done: make(chan struct{})}
+	if t.grant == 0 {
+		return nil, fmt.Errorf("%s: %w", KindFailover, ErrMissed)
+	}
+	t.from = monotime.Now()
+	go func() {
+		defer close(t.done)
+		t.came, t.err = s.FailOver(ctx)
+	}()
+	return t, nil
+}
+
+// From is an instant before the command was started.
+func (t *triggered) From() int64 { return t.from }
+
+// Holding is the grant that was made just before.
+func (t *triggered) Holding() int64 { return t.grant }
+
+// Heal waits until the service has others as masters, or is given up. It bites only if the service
+// says so.
+func (t *triggered) Heal() (Effect, error) {
+	<-t.done
+	e := Effect{From: t.from, To: monotime.Now()}
+	if t.err != nil {
+		return e, fmt.Errorf("%s: %w", KindFailover, t.err)
+	}
+	e.Bit = t.came.Changed
+	e.Proof = fmt.Sprintf("before: %s; --failover-cmd, while grant %d was held: %s; after: %s", t.came.Before, t.grant, t.came.Said, t.came.After)
+	if !e.Bit {
+		e.Proof += ": the masters are the same"
+	}
+	return e, nil
+}
