@@ -30,7 +30,7 @@ var healingCases = map[string][]healingCase{
 		{lock: "redis-setnx", fault: "target: holder, when: before-write"},
 	},
 	nemesis.KindShutdown: {
-		{"redis-setnx", "target: holder, when: before-write"},
+		{lock: "redis-setnx", fault: "target: holder, when: before-write"},
 	},
 	nemesis.KindPartition: {
 		{lock: "redis-setnx", fault: "target: holder, peers: store, when: after-grant"},
