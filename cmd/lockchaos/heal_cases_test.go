@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
@@ -14,7 +16,8 @@ type healingCase struct {
 	lock string
 	// fault are the fields of its YAML beside for, after and every.
 	fault string
-	// adapter is the command of the program that is the lock, on Redis; "": lockchaos has the lock.
+	// adapter is the language of the skeleton that is the lock, on Redis, and once that is written its
+	// command; "": lockchaos has the lock.
 	adapter string
 }
 
@@ -108,10 +111,10 @@ var healingCases = map[string][]healingCase{
 		{lock: "redis-watchdog", fault: "target: holder, when: after-grant"},
 	},
 	nemesis.KindCollect: {
-		{lock: "lock-java", fault: "target: holder, when: before-write", adapter: javaSkeleton},
+		{lock: "lock-java", fault: "target: holder, when: before-write", adapter: "java"},
 	},
 	nemesis.KindBlockLoop: {
-		{lock: "lock-node", fault: "target: holder, when: before-write", adapter: nodeSkeleton},
+		{lock: "lock-node", fault: "target: holder, when: before-write", adapter: "node"},
 	},
 	"expire-session": {
 		{lock: "etcd-lease", fault: "target: holder, when: after-grant"},
@@ -170,11 +173,24 @@ func (c healingCase) lasts(kind string) string {
 	return fmt.Sprintf("for: %dms, ", healingFor)
 }
 
-// The locks of `lockchaos adapter new`, which need no library.
-const (
-	javaSkeleton = "exec java -XX:-UsePerfData ../../adapter/skeleton/templates/java/Lock.java"
-	nodeSkeleton = "exec node ../../adapter/skeleton/templates/node/lock.js"
-)
+// skeletonCommand writes the lock of `lockchaos adapter new` in a language, which needs no library,
+// and returns the command that starts it.
+func skeletonCommand(t testing.TB, language string) string {
+	t.Helper()
+	l, known := skeleton.Lookup(language)
+	if !known {
+		t.Fatalf("there is no skeleton in %s", language)
+	}
+	dir := t.TempDir()
+	if err := skeleton.Write(l, dir); err != nil {
+		t.Fatal(err)
+	}
+	program := l.Needs[0]
+	if language == "java" {
+		program += " -XX:-UsePerfData" // of one file, which it compiles as it starts
+	}
+	return fmt.Sprintf("exec %s %s", program, filepath.Join(dir, l.File))
+}
 
 // program is the adapter in YAML, if there is one.
 func (c healingCase) program() string {
@@ -187,9 +203,9 @@ func (c healingCase) program() string {
 // need skips the test of a case whose program this machine cannot run.
 func (c healingCase) need(t *testing.T) {
 	t.Helper()
-	if program, _, _ := strings.Cut(strings.TrimPrefix(c.adapter, "exec "), " "); program != "" {
-		needed.Later(t, program+" is not on every machine")
-		needed.Program(t, program)
+	if l, known := skeleton.Lookup(c.adapter); known {
+		needed.Later(t, l.Needs[0]+" is not on every machine")
+		needed.Program(t, l.Needs[0])
 	}
 }
 

@@ -35,6 +35,9 @@ func startHealing(t *testing.T, kind string, c healingCase) *healingRun {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if c.adapter != "" {
+		c.adapter = skeletonCommand(t, c.adapter)
+	}
 	dir := t.TempDir()
 	r := &healingRun{done: make(chan struct{}), dir: filepath.Join(dir, "out"), temp: filepath.Join(dir, "tmp"),
 		before: leavingsNow(t), spaces: hoststest.KeepNamespaces(t)}

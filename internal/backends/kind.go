@@ -161,14 +161,16 @@ func (k Kind) WithPrefix(prefix string) Kind {
 	return k
 }
 
-// spread returns the service with all the nodes that run already, where it may be a cluster.
+// spread returns the service with all the nodes that run already, where it may be a cluster. They
+// are named as its own, with other numbers.
 func (k Kind) spread(attached []agent.Attached) Kind {
 	if !k.Clusters {
 		return k
 	}
+	stem := strings.TrimSuffix(k.Nodes[0].Name, "1")
 	k.Nodes = slices.Clone(k.Nodes)
 	for _, a := range attached {
-		if k.index(a.Name) < 0 {
+		if strings.HasPrefix(a.Name, stem) && k.index(a.Name) < 0 {
 			one := k.Nodes[0]
 			one.Name = a.Name
 			k.Nodes = append(k.Nodes, one)

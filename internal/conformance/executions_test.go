@@ -144,8 +144,11 @@ func TestMutantsOfKinds(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			swap := []string{m.from, m.to}
-			if m.name == "notices nothing alone" {
+			switch m.name {
+			case "notices nothing alone":
 				swap = append(swap, `"leader": True,`, `"leader": True, "notices": "alone",`)
+			case "no expiry": // nor does a renewal give one
+				swap = append(swap, `redis.call('PEXPIRE', KEYS[1], ARGV[2])`, `1`)
 			}
 			path := changed(t, m.kind, swap...)
 			clienttest.Calmly(t, stall, func(t testing.TB) {

@@ -93,7 +93,9 @@ func (r *run) workload(ctx context.Context) error {
 	done, noMore := make(chan struct{}), make(chan struct{}) // no more faults
 	work, workCtx := errgroup.WithContext(ctx)
 	go r.spend(workCtx, s, noMore, done)
-	var applications sync.WaitGroup
+	var applications, working sync.WaitGroup
+	over := make(chan struct{}) // no application works any more
+	working.Add(len(r.workers))
 	for _, w := range r.workers {
 		a := &workload.Actor{Client: w.Client, Plan: s.Workload, Keys: r.Keys,
 			Rand:     r.cfg.Plan.Stream(fmt.Sprintf("client %d", w.Number)),
@@ -101,7 +103,12 @@ func (r *run) workload(ctx context.Context) error {
 		applications.Add(1)
 		work.Go(func() error {
 			defer applications.Done()
-			if err := job.Run(workCtx, a); err != nil {
+			err := job.Run(workCtx, a)
+			working.Done()
+			if err == nil && s.Adapter.Kind == scenarios.Leader {
+				err = a.StepDown(workCtx, over)
+			}
+			if err != nil {
 				return err
 			}
 			return r.leave(workCtx, a)
@@ -110,6 +117,8 @@ func (r *run) workload(ctx context.Context) error {
 	work.Go(func() error { return r.director.Run(workCtx, noMore) })
 	left := make(chan struct{})
 	go func() {
+		working.Wait()
+		close(over)
 		applications.Wait()
 		close(left)
 	}()

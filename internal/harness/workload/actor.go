@@ -96,6 +96,26 @@ func (a *Actor) repeat(ctx context.Context, round func(context.Context, *Actor) 
 	return nil
 }
 
+// standing is how long a candidate whose work is over waits for a term before it looks again
+// whether the others' is.
+const standing = 200 * time.Millisecond
+
+// StepDown takes the terms of a candidate for leadership whose work is over, and gives them back,
+// until that of the others is over too. A candidate goes on being elected whether or not it is
+// asked: if it kept a term to itself, the others would seem to wait in vain for a key that is free.
+func (a *Actor) StepDown(ctx context.Context, over <-chan struct{}) error {
+	if a.Plan.NeverRelease {
+		return nil // it dies with its term
+	}
+	for !clock.Closed(over) {
+		_, err := a.under(ctx, a.Keys[0], standing, func(*hold) error { return nil })
+		if err := a.Survive(ctx, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // under acquires the key, works under the grant and gives it back. It reports
 // whether the key was granted.
 func (a *Actor) under(ctx context.Context, key string, timeout time.Duration, work func(h *hold) error) (granted bool,
