@@ -14,9 +14,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
 
-// TestCandidatesGoOnUntilAllAreDone: a candidate for leadership whose work is over stands for election
-// as long as another one's is not, and each of its terms is in the history. Else the others would
-// seem to wait for a key that nobody holds.
+// TestCandidatesGoOnUntilAllAreDone: a candidate for leadership whose work is over stands for
+// election as long as another one's is not, and each of its terms is in the history. Else the
+// others would seem to wait for a key that nobody holds.
 func TestCandidatesGoOnUntilAllAreDone(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")

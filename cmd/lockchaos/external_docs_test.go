@@ -31,7 +31,11 @@ func TestExternalDocs(t *testing.T) {
 			t.Errorf("it does not name the rights of a user: %s", rights)
 		}
 	}
-	start := map[string]func(t *testing.T, ca *authority.Authority, name string) (port string){
+	// A cluster has the ports of its other nodes behind the first.
+	start := map[string]func(t *testing.T, ca *authority.Authority, name string) (ports string){
+		"6379": func(t *testing.T, ca *authority.Authority, name string) string {
+			return strings.Join(probetest.RedisCluster(t, ca, name, false).Ports, " ")
+		},
 		"6380": func(t *testing.T, ca *authority.Authority, name string) string {
 			return probetest.Redis(t, ca, name, authority.Good)
 		},
@@ -68,8 +72,12 @@ func TestExternalDocs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			at := serve(t, ca, name)
-			cmd := exec.Command("sh", "-c", line+" --connect-to "+name+":"+port+"=127.0.0.1:"+at)
+			ports := strings.Fields(serve(t, ca, name))
+			line := line + " --connect-to " + name + ":" + port + "=127.0.0.1:" + ports[0]
+			for _, other := range ports {
+				line += " --connect-to " + name + ":" + other + "=127.0.0.1:" + other
+			}
+			cmd := exec.Command("sh", "-c", line)
 			cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "MY_PASSWORD="+probetest.Secret, "MY_TOKEN="+probetest.Token)
 			text, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(text), "create-if-absent  holds") || strings.Contains(string(text), probetest.Secret) {

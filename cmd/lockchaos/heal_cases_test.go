@@ -16,8 +16,8 @@ type healingCase struct {
 	lock string
 	// fault are the fields of its YAML beside for, after and every.
 	fault string
-	// adapter is the language of the skeleton that is the lock, on Redis, and once that is written its
-	// command; "": lockchaos has the lock.
+	// adapter is the language of the skeleton that is the lock, on Redis, and once that is written
+	// its command; "": lockchaos has the lock.
 	adapter string
 }
 
