@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The lines of Java 17, of Java 21, and of Java 11, as they were written.
+// Lines in the form of Java 17, which wrote them, and of Java 21 and 11, by the sources of these.
 const (
 	young17 = `[16353075000000ns] Safepoint "GenCollectForAllocation", Time since last: 198122459 ns, Reaching safepoint: 5959 ns, Cleanup: 10726 ns, At safepoint: 3182642 ns, Total: 3199327 ns`
 	full17  = `[16355389618607ns] Safepoint "GenCollectFull", Time since last: 147232349 ns, Reaching safepoint: 5868 ns, Cleanup: 6630 ns, At safepoint: 2314606109 ns, Total: 2314618607 ns`
