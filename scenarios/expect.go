@@ -82,6 +82,12 @@ func (e Expect) Compare(seen []Observed, severity string) []Compared {
 	return out
 }
 
+// Allows reports whether a violation of the property, of the kind, is met as inherent.
+func (e Expect) Allows(property, kind string) bool {
+	seen := []Observed{{Property: property, Outcome: "violated", Kinds: []string{kind}}}
+	return e.Compare(seen, "")[0].Inherent
+}
+
 // demandKinds demands that one violation at least is of one of the kinds; none: that is not asked.
 func (c *Compared) demandKinds(kinds []string, o Observed) {
 	if len(kinds) == 0 {

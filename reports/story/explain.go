@@ -230,7 +230,7 @@ func KindWords(kind string) string {
 	case checker.KindReleasedBeforeCommit:
 		return "the application's order: it gave the lock back before its transaction was committed. No lock can prevent this"
 	case checker.KindGrantedDead:
-		return "a defect of the lock: it granted the key when the lease, or the session, of that grant was over already"
+		return "a defect of the lock: it granted the key when the lease, or the session, of that grant was over already. If the lock says only how long a lease lasts (from_invocation), its user has to look for that"
 	case "late-notice":
 		return "a defect of the lock: it told its client of the loss later than it says it does"
 	case "unexplained":

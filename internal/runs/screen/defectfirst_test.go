@@ -13,6 +13,7 @@ import (
 var (
 	anOverrun = checker.Violation{Property: checker.MutualExclusion, Kind: checker.KindLeaseOverrun, At: 10, Text: "an overrun"}
 	aDefect   = checker.Violation{Property: checker.MutualExclusion, Kind: checker.KindGrantedWhileValid, At: 30, Text: "a defect"}
+	aLateOne  = checker.Violation{Property: checker.DeadGrant, At: 40, Text: "a late grant"}
 	another   = checker.Violation{Property: checker.Continuity, At: 20, Text: "another defect"}
 )
 
@@ -20,24 +21,27 @@ var (
 // the first certain defect after it.
 func TestLiveDefect(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		told []checker.Violation
-		want []string
+		name   string
+		expect scenarios.Expect
+		told   []checker.Violation
+		want   []string
 	}{
-		{"overruns alone", []checker.Violation{anOverrun, anOverrun}, []string{"! a: mutual-exclusion: an overrun"}},
-		{"a defect later", []checker.Violation{anOverrun, anOverrun, aDefect, another},
+		{"overruns alone", scenarios.Expect{}, []checker.Violation{anOverrun, anOverrun}, []string{"! a: mutual-exclusion: an overrun"}},
+		{"a defect later", scenarios.Expect{}, []checker.Violation{anOverrun, anOverrun, aDefect, another},
 			[]string{"! a: mutual-exclusion: an overrun", "! a: mutual-exclusion, a defect of the lock: a defect"}},
-		{"a defect at once", []checker.Violation{another, anOverrun, aDefect},
+		{"a defect at once", scenarios.Expect{}, []checker.Violation{another, anOverrun, aDefect},
 			[]string{"! a: continuity, a defect of the lock: another defect"}},
-		{"a clock is broken", []checker.Violation{aDefect},
+		{"a clock is broken", scenarios.Expect{Relied: []string{checker.MutualExclusion}}, []checker.Violation{aDefect},
 			[]string{"! a: mutual-exclusion, for what the lock relies on is broken: a defect"}},
+		{"a late grant", scenarios.Expect{Inherent: true}, []checker.Violation{aLateOne},
+			[]string{"! a: dead-grant, a defect of the lock: a late grant"}},
+		{"a late grant that the claims allow", scenarios.Expect{Inherent: true, Properties: map[string]string{checker.DeadGrant: "any"}},
+			[]checker.Violation{aLateOne},
+			[]string{"! a: dead-grant, which its user has to look for: the lock says only how long a lease lasts: a late grant"}},
 	} {
 		var out bytes.Buffer
 		s := New(&out)
-		if c.name == "a clock is broken" {
-			relied := scenarios.Expect{Relied: []string{checker.MutualExclusion}}
-			s.plans = map[string]scenarios.Plan{"a": {Scenario: scenarios.Scenario{Expect: relied}}}
-		}
+		s.plans = map[string]scenarios.Plan{"a": {Scenario: scenarios.Scenario{Expect: c.expect}}}
 		for _, v := range c.told {
 			s.Violation("a", v)
 		}

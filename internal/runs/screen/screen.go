@@ -228,11 +228,13 @@ func (s *Screen) Violation(name string, v checker.Violation) {
 		s.first = time.Since(s.began)
 	}
 	s.events.violation(s.plans[name], v)
-	what := v.Property
+	what, expect := v.Property, s.plans[name].Scenario.Expect
 	switch {
 	case v.Blame() != checker.Defect:
-	case slices.Contains(s.plans[name].Scenario.Expect.Relied, v.Property):
+	case slices.Contains(expect.Relied, v.Property):
 		what += ", for what the lock relies on is broken"
+	case expect.Allows(v.Property, v.Kind):
+		what += ", which its user has to look for: the lock says only how long a lease lasts"
 	default:
 		what += ", a defect of the lock"
 	}
