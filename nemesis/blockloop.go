@@ -109,8 +109,8 @@ func (b *block) Heal() (Effect, error) {
 			return
 		}
 		b.effect = Effect{From: max(stop.from, b.others.Stopped), To: min(stop.to, b.others.Resuming), Bit: b.err == nil}
-		b.effect.Proof = fmt.Sprintf("the event loop ran nothing else for %.1f ms from %d ns of the monotonic clock on, by its own readings",
-			ms(time.Duration(stop.to-stop.from)), stop.from)
+		b.effect.Proof = fmt.Sprintf("the event loop ran nothing else for %.1f ms, by its own readings",
+			ms(time.Duration(stop.to-stop.from)))
 	})
 	return b.effect, b.err
 }

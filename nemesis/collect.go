@@ -77,6 +77,5 @@ func told(s hotspot.Stop) string {
 	if s.Why != "" {
 		why = " (" + s.Why + ")"
 	}
-	return fmt.Sprintf("all Java threads stopped for %.1f ms%s from %d ns of the monotonic clock on, by the JVM's safepoint log, which was written %d ns later",
-		ms(s.Length), why, s.Begin(), s.Length)
+	return fmt.Sprintf("all Java threads stopped for %.1f ms%s, by the JVM's safepoint log", ms(s.Length), why)
 }
