@@ -139,7 +139,7 @@ func (s *Session) evaluate(ctx context.Context, expression string) (string, erro
 		}
 		text, is := answer.Result.Result.Value.(string)
 		if !is {
-			return "", fmt.Errorf("Runtime.evaluate answers %s%s", answer.Error, answer.Result.Exception)
+			return "", fmt.Errorf("the inspector answers Runtime.evaluate by %s%s", answer.Error, answer.Result.Exception)
 		}
 		return text, nil
 	}
