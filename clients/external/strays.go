@@ -3,7 +3,6 @@
 package external
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/internal/procfs"
 )
 
 // proc is a line of the table of processes.
@@ -84,7 +85,7 @@ func processes() ([]proc, error) {
 			continue
 		}
 		text, err := os.ReadFile("/proc/" + f.Name() + "/stat")
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		if procfs.Gone(err) {
 			continue // it has just ended
 		}
 		if err != nil {

@@ -4,16 +4,15 @@ package hosts
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/internal/procfs"
 )
 
 func (s ThreadState) dead() bool { return s.State == 'Z' || s.State == 'X' }
@@ -49,7 +48,7 @@ func eachThread(pids []int, file string, read func(pid, tid int, text []byte) er
 	for _, pid := range pids {
 		dir := fmt.Sprintf("/proc/%d/task", pid)
 		tasks, err := os.ReadDir(dir)
-		if vanished(err) {
+		if procfs.Gone(err) {
 			continue
 		} else if err != nil {
 			return fmt.Errorf("read the threads of process %d: %w", pid, err)
@@ -57,7 +56,7 @@ func eachThread(pids []int, file string, read func(pid, tid int, text []byte) er
 		for _, task := range tasks {
 			path := dir + "/" + task.Name() + "/" + file
 			text, err := os.ReadFile(path)
-			if vanished(err) {
+			if procfs.Gone(err) {
 				continue
 			}
 			tid, _ := strconv.Atoi(task.Name()) // the kernel names threads by number only
@@ -85,7 +84,7 @@ func stateOf(stat []byte) (byte, error) {
 // parentOf is the number of a process's parent; 0 if the process is gone.
 func parentOf(pid int) (int, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if vanished(err) {
+	if procfs.Gone(err) {
 		return 0, nil
 	}
 	if err != nil {
@@ -97,11 +96,6 @@ func parentOf(pid int) (int, error) {
 		return 0, fmt.Errorf("find the parent of process %d in %q: %w", pid, text, err)
 	}
 	return parent, nil
-}
-
-// vanished reports whether /proc says that a process or thread is gone.
-func vanished(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 }
 
 // processes lists the processes of the sandbox that are to be kept, in rising order.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/monotime"
+	"github.com/lockchaos/lockchaos/internal/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -146,7 +147,7 @@ func (w *Waits) processes(look func(h *Host, pid, tid int) error) error {
 	for _, pid := range pids {
 		at, known := w.homes[pid]
 		if !known {
-			if at.Host, err = w.homeOf(pid); vanished(err) || errors.Is(err, fs.ErrPermission) {
+			if at.Host, err = w.homeOf(pid); procfs.Gone(err) || errors.Is(err, fs.ErrPermission) {
 				continue // somebody else's process is on none of our hosts
 			} else if err != nil {
 				return fmt.Errorf("find the host of process %d: %w", pid, err)
@@ -159,11 +160,11 @@ func (w *Waits) processes(look func(h *Host, pid, tid int) error) error {
 		}
 		tids, err := numbers(w.proc + "/" + strconv.Itoa(pid) + "/task")
 		for _, tid := range tids {
-			if err = look(at.Host, pid, tid); err != nil && !vanished(err) {
+			if err = look(at.Host, pid, tid); err != nil && !procfs.Gone(err) {
 				break
 			}
 		}
-		if err != nil && !vanished(err) {
+		if err != nil && !procfs.Gone(err) {
 			return fmt.Errorf("read the waits of process %d: %w", pid, err)
 		}
 	}

@@ -14,13 +14,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/internal/procfs"
 )
 
 // answerLimit bounds the length of what a machine answers (bytes).
 const answerLimit = 1 << 20
 
 // tmp is the path of a file in the machine's /tmp, which may be another one than ours.
-func (vm *VM) tmp(name string) string { return proc(vm.PID, "root/tmp/"+name) }
+func (vm *VM) tmp(name string) string { return procfs.Path(vm.PID, "root/tmp/"+name) }
 
 // attach opens connections to the machine, one for each command that is to come.
 //

@@ -5,13 +5,11 @@ package inspector
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lockchaos/lockchaos/internal/procfs"
 )
 
 // Node is a running program on Node.
@@ -27,23 +25,14 @@ var programs = []string{"node", "nodejs"}
 // are several, or if it does not take the signal that opens its inspector.
 func Find(pids []int) (*Node, error) {
 	var found []int
-	var names []string
 	for _, pid := range pids {
-		path, err := os.Readlink(proc(pid, "exe"))
-		if err != nil {
-			continue // it has ended
-		}
-		name := filepath.Base(path)
-		if slices.Contains(programs, name) {
+		if slices.Contains(programs, procfs.Program(pid)) {
 			found = append(found, pid)
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("Node is not among its processes (%s)", strings.Join(names, ", "))
+		return nil, fmt.Errorf("Node is not among its processes (%s)", procfs.Programs(pids))
 	case 1:
 		return known(found[0])
 	}
@@ -52,30 +41,15 @@ func Find(pids []int) (*Node, error) {
 
 func known(pid int) (*Node, error) {
 	wrong := func(err error) (*Node, error) { return nil, fmt.Errorf("Node (process %d): %w", pid, err) }
-	status, err := os.ReadFile(proc(pid, "status"))
+	status, err := procfs.StatusOf(pid)
 	if err != nil {
 		return wrong(err)
 	}
-	n, caught := &Node{PID: pid, inner: pid}, uint64(0)
-	for line := range strings.Lines(string(status)) {
-		f := strings.Fields(line)
-		switch {
-		case len(f) > 1 && f[0] == "NSpid:": // the last one is that of its own namespace
-			n.inner, err = strconv.Atoi(f[len(f)-1])
-		case len(f) == 2 && f[0] == "SigCgt:":
-			caught, err = strconv.ParseUint(f[1], 16, 64)
-		}
-		if err != nil {
-			return wrong(err)
-		}
-	}
-	if caught&(1<<(unix.SIGUSR1-1)) == 0 {
+	if !status.Catches(unix.SIGUSR1) {
 		return wrong(errors.New("it does not take SIGUSR1, which opens its inspector (is it started with --disable-sigusr1?)"))
 	}
-	return n, nil
+	return &Node{PID: pid, inner: status.Inner}, nil
 }
 
 // wake has the program open its inspector. If it has, nothing happens.
 func (n *Node) wake() error { return unix.Kill(n.PID, unix.SIGUSR1) }
-
-func proc(pid int, file string) string { return filepath.Join("/proc", strconv.Itoa(pid), file) }

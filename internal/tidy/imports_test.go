@@ -20,6 +20,7 @@ const module = "github.com/lockchaos/lockchaos/"
 var allowed = map[string][]string{
 	"logins":   {},
 	"monotime": {},
+	"procfs":   {},
 	"harmless": {},
 	"outside":  {},
 	"redact":   {},
@@ -134,7 +135,7 @@ var rooms = map[string][]string{
 }
 
 // leaves may be used by everyone.
-var leaves = []string{"monotime", "harmless", "outside", "redact", "logins", "endpoint"}
+var leaves = []string{"monotime", "procfs", "harmless", "outside", "redact", "logins", "endpoint"}
 
 // TestGoTestsNeedNoContainers: what a test in Go is built from has no engine of
 // containers. So package runs is handed its runtimes.

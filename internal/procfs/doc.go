@@ -1,0 +1,2 @@
+// Package procfs reads what /proc says of processes (proc(5)).
+package procfs
