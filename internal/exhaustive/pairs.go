@@ -44,7 +44,7 @@ type batchDone struct {
 	Falls []pairFall     `json:"falls,omitempty"`
 }
 
-// pairFall is a pair that did not stand: the second fault strikes on the way Host, at At.
+// pairFall is a pair that did not stand, by its second fault.
 type pairFall struct {
 	outcome        // Schedule counts those behind the first fault
 	Host    string `json:"host"`
@@ -84,10 +84,9 @@ func (x *Search) groups() (all [][]int) {
 	return all
 }
 
-// batches are all of them in the order in which they are tried: the first phase of the first fault
-// of each group, then the next ones of a group and the next phases of those.
-func (x *Search) batches() (all []batch) {
-	groups := x.groups()
+// batchesOf are all of these groups in the order in which they are tried: the first phase of the
+// first fault of each group, then the next ones of a group and the next phases of those.
+func batchesOf(groups [][]int) (all []batch) {
 	most := 0
 	for _, g := range groups {
 		most = max(most, len(g))
@@ -104,9 +103,10 @@ func (x *Search) batches() (all []batch) {
 
 // tryPairs tries batches on all cores until the time is over.
 func (x *Search) tryPairs(ctx context.Context) error {
-	all := x.batches()
+	groups := x.groups()
+	all := batchesOf(groups)
 	x.Say(fmt.Sprintf("pairs: a second fault behind each of %s first ones that it stood; they changed what clients see in %s",
-		phrase.Grouped(len(all)/phases), phrase.Plural(len(x.groups()), "way")))
+		phrase.Grouped(len(all)/phases), phrase.Plural(len(groups), "way")))
 	next := 0
 	return x.onCores(ctx, func(ctx context.Context) (more bool, err error) {
 		x.tell.Lock()
@@ -147,11 +147,9 @@ func (x *Search) tryBatch(ctx context.Context, b batch) error {
 	x.tell.Lock()
 	defer x.tell.Unlock()
 	x.paired[b] = done
-	x.pairs += done.Tried
-	if now := time.Now(); now.Sub(x.told) >= toldEvery {
-		x.told = now
-		x.Say(fmt.Sprintf("%6.1f s  %s pairs are tried, of about %s", now.Sub(x.began).Seconds(), phrase.Grouped(x.pairs),
-			phrase.Grouped(x.about())))
+	if x.due() {
+		x.Say(fmt.Sprintf("%6.1f s  %s pairs are tried, of about %s", time.Since(x.began).Seconds(),
+			phrase.Grouped(x.pairs()), phrase.Grouped(x.about(x.groups()))))
 	}
 	return x.log.add(done)
 }
@@ -169,23 +167,28 @@ func (x *Search) behind(ctx context.Context, first int) ([]schedule, error) {
 	return all, nil
 }
 
-// about is how many pairs there are, if a first fault changes nothing of the places behind it.
-func (x *Search) about() (n int) {
-	if x.pairsAbout > 0 {
-		return x.pairsAbout
+// pairs is how many were tried.
+func (x *Search) pairs() (n int) {
+	for _, d := range x.paired {
+		n += d.Tried
 	}
+	return n
+}
+
+// about is how many pairs there are with these first faults, if one changes nothing of the places
+// behind it.
+func (x *Search) about(groups [][]int) (n int) {
 	var at []int64
 	for _, s := range x.all {
 		at = append(at, s.Place.At)
 	}
 	slices.Sort(at)
-	for _, g := range x.groups() {
+	for _, g := range groups {
 		for _, first := range g {
 			before, _ := slices.BinarySearch(at, x.all[first].Place.At)
 			n += len(at) - before
 		}
 	}
-	x.pairsAbout = n
 	return n
 }
 
@@ -201,7 +204,6 @@ func (x *Search) recallPair(line []byte) {
 	var d batchDone
 	if json.Unmarshal(line, &d) == nil && d.Fates != nil && d.First >= 0 && d.First < len(x.all) && d.Phase >= 0 && d.Phase < phases {
 		x.paired[d.batch] = d
-		x.pairs += d.Tried
 	}
 }
 
@@ -225,7 +227,7 @@ func (x *Search) studyPairs(single []studies.Fall) *studies.Pairs {
 		known[[2]string{f.Fate, kindOfFall(f.What)}] = true
 	}
 	groups := x.groups()
-	p := &studies.Pairs{Ways: len(groups), About: x.about(), Tried: x.pairs, Fates: map[string]int{}}
+	p := &studies.Pairs{Ways: len(groups), About: x.about(groups), Tried: x.pairs(), Fates: map[string]int{}}
 	for _, g := range groups {
 		p.Firsts += len(g)
 	}
@@ -248,18 +250,14 @@ func (x *Search) studyPairs(single []studies.Fall) *studies.Pairs {
 			p.Falls[falls[key]].Count++
 		}
 	}
-	slices.SortStableFunc(p.Falls, func(a, b studies.PairFall) int {
-		return cmp.Or(rankOf(a.Fate)-rankOf(b.Fate), last(a.New)-last(b.New))
-	})
-	return p
-}
-
-// last sorts what is not so behind what is.
-func last(is bool) int {
-	if is {
-		return 0
+	rank := func(f studies.PairFall) int {
+		if f.New {
+			return 2 * rankOf(f.Fate)
+		}
+		return 2*rankOf(f.Fate) + 1
 	}
-	return 1
+	slices.SortStableFunc(p.Falls, func(a, b studies.PairFall) int { return rank(a) - rank(b) })
+	return p
 }
 
 // tryPlan runs the plan of a schedule.

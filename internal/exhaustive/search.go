@@ -66,11 +66,8 @@ type Search struct {
 	told   time.Time
 	tests  int // schedules that were tried by this search
 	failed error
-	calm   string // what the clients of the undisturbed run saw
-
-	// Of pairs: what batches came to, how many pairs were tried, and how many there are about.
-	paired            map[batch]batchDone
-	pairs, pairsAbout int
+	calm   string              // what the clients of the undisturbed run saw
+	paired map[batch]batchDone // what batches of pairs came to
 }
 
 // outcome is what a schedule came to.
@@ -284,13 +281,23 @@ const toldEvery = 10 * time.Second
 
 // progress says how much is done, and how long the rest takes. The caller holds the lock.
 func (x *Search) progress() {
-	if now := time.Now(); now.Sub(x.told) >= toldEvery {
-		x.told = now
-		each := float64(now.Sub(x.began)) / float64(x.tests)
+	if x.due() {
+		took := time.Since(x.began)
+		each := float64(took) / float64(x.tests)
 		left := time.Duration(each * float64(len(x.all)-len(x.done))).Round(time.Second)
 		x.Say(fmt.Sprintf("%6.1f s  %d %% of the schedules are done; the rest takes about %v",
-			now.Sub(x.began).Seconds(), 100*len(x.done)/len(x.all), left))
+			took.Seconds(), 100*len(x.done)/len(x.all), left))
 	}
+}
+
+// due reports whether it is time to say how far the search is. The caller holds the lock.
+func (x *Search) due() bool {
+	now := time.Now()
+	if now.Sub(x.told) < toldEvery {
+		return false
+	}
+	x.told = now
+	return true
 }
 
 // run simulates a plan in memory.
