@@ -89,7 +89,8 @@ func startBlock(ctx context.Context, p *hosts.Process, d time.Duration) (*block,
 		from, to, err := session.Block(ctx, d)
 		_ = session.Close() // all was said
 		if b.failed = err; err == nil {
-			b.over <- runtimeStop{from: from, to: to}
+			b.over <- runtimeStop{from, to, fmt.Sprintf("the event loop ran nothing else for %.1f ms, by its own readings",
+				ms(time.Duration(to-from)))}
 		}
 	}()
 	return b, nil
@@ -108,9 +109,8 @@ func (b *block) Heal() (Effect, error) {
 			b.effect = Effect{From: b.others.Stopped, To: b.others.Stopped, Proof: "the event loop did not tell of a standstill"}
 			return
 		}
-		b.effect = Effect{From: max(stop.from, b.others.Stopped), To: min(stop.to, b.others.Resuming), Bit: b.err == nil}
-		b.effect.Proof = fmt.Sprintf("the event loop ran nothing else for %.1f ms, by its own readings",
-			ms(time.Duration(stop.to-stop.from)))
+		b.effect = stop.beside(b.others)
+		b.effect.Bit = b.err == nil
 	})
 	return b.effect, b.err
 }

@@ -24,11 +24,17 @@ func standsStill(words history.FaultWords) history.Touch {
 // gigabytes takes ten seconds; it cannot be broken off.
 const standstillLimit = 2 * time.Minute
 
-// runtimeStop is what a runtime says of its standstill. From and To bound the time in which it was
-// certain (monotime.Now).
+// runtimeStop is what a runtime says of its standstill. Between from and to it was certain
+// (monotime.Now).
 type runtimeStop struct {
 	from, to int64
 	proof    string
+}
+
+// beside is the effect of a standstill: the time in which the runtime stood still, and the rest of
+// the client was stopped.
+func (r runtimeStop) beside(others *hosts.Pause) Effect {
+	return Effect{From: max(r.from, others.Stopped), To: min(r.to, others.Resuming), Proof: r.proof}
 }
 
 // standStill has the runtime of a client's program stand still, while the rest of the client's
@@ -45,7 +51,7 @@ func standStill(ctx context.Context, p *hosts.Process, pid int, do func(context.
 	if err = errors.Join(err, resumed); err != nil {
 		return e, err
 	}
-	return Effect{From: max(stop.from, others.Stopped), To: min(stop.to, others.Resuming), Proof: stop.proof}, nil
+	return stop.beside(others), nil
 }
 
 // exceeds says in the proof whether the lease was over by then, as it has to be for a bite.

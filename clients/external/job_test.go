@@ -23,6 +23,22 @@ func openJob(t *testing.T, script string) (clients.Lock, error) {
 	return l, err
 }
 
+// executing opens an instance that a script is, and waits for its first execution.
+func executing(t *testing.T, script string) (context.Context, clients.Lock, clients.Grant) {
+	t.Helper()
+	l, err := openJob(t, hello(jobHello)+script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+	t.Cleanup(cancel)
+	g, err := l.Acquire(ctx, "k0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx, l, g
+}
+
 const jobHello = `,"job":"at-least-once","misfire":"skip","stops_ms":100,"handover_ms":1500`
 
 // TestJob: executions come by themselves, carry their ticks, and end when the instance says so.
@@ -73,17 +89,9 @@ read request; echo '{"id":5,"ok":true}'`)
 
 // TestJobIsTold: news of the loss of the execution that is driven reaches the application.
 func TestJobIsTold(t *testing.T) {
-	l, err := openJob(t, hello(jobHello)+`
+	ctx, l, _ := executing(t, `
 echo '{"event":"run","run":"a1","tick":7}'; sleep 0.1; echo '{"event":"lost","run":"a1","why":"its lease is over"}'
 read request; echo '{"id":2,"ok":true}'`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
-	defer cancel()
-	if _, err := l.Acquire(ctx, "k0"); err != nil {
-		t.Fatal(err)
-	}
 	select {
 	case loss := <-l.(clients.Watcher).Lost():
 		if loss.Key != "k0" || loss.Token != 7 || loss.Why != "its lease is over" {
@@ -102,17 +110,8 @@ func TestJobIsLostAndGoesOn(t *testing.T) {
 		"before the end of its work": lost + `; read request; echo '{"id":2,"ok":true}'`,
 		"after it":                   `read request; echo '{"id":2,"ok":true}'; ` + lost,
 	} {
-		l, err := openJob(t, hello(jobHello)+`echo '{"event":"run","run":"a1","tick":7}'; sleep 0.1; `+script+`
+		ctx, l, g := executing(t, `echo '{"event":"run","run":"a1","tick":7}'; sleep 0.1; `+script+`
 read request; echo '{"id":3,"ok":true}'`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
-		defer cancel()
-		g, err := l.Acquire(ctx, "k0")
-		if err != nil {
-			t.Fatal(err)
-		}
 		if name == "before the end of its work" {
 			<-l.(clients.Watcher).Lost()
 		}
@@ -124,19 +123,10 @@ read request; echo '{"id":3,"ok":true}'`)
 
 // TestJobDoesNotEnd: an execution that does not end leaves open whether it is marked as done.
 func TestJobDoesNotEnd(t *testing.T) {
-	l, err := openJob(t, hello(jobHello)+`
+	_, l, g := executing(t, `
 echo '{"event":"run","run":"a1","tick":7}'
 read request; echo '{"id":2,"ok":true}'
 read request; echo '{"id":3,"ok":true}'`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
-	defer cancel()
-	g, err := l.Acquire(ctx, "k0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := l.Release(short, g); err == nil || clients.Definite(err) {

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // TestCandidatesGoOnUntilAllAreDone: a candidate for leadership whose work is over stands for
@@ -22,20 +22,12 @@ func TestCandidatesGoOnUntilAllAreDone(t *testing.T) {
 		t.Skip("this machine refuses namespaces")
 	}
 	needed.Program(t, "python3")
-	dir := t.TempDir()
-	l, known := skeleton.Lookup("python")
-	if !known {
-		t.Fatal("there is no skeleton in Python")
-	}
-	if err := skeleton.Write(l.Of("leader"), dir); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "suite.yaml")
+	file := filepath.Join(t.TempDir(), "suite.yaml")
 	writeFile(t, file, fmt.Sprintf(`suite: candidates
 scenarios:
   - name: my-election/none/unfenced
     lock: my-election
-    adapter: {command: "python3 %s/leader.py", service: redis, kind: leader}
+    adapter: {command: %q, service: redis, kind: leader}
     ttl: 1s
     clients: 4
     keys: 1
@@ -44,7 +36,7 @@ scenarios:
     duration: 2s
     needs: {grants: 4, handovers: 1}
     expect: {}
-`, dir))
+`, skeletonCommand(t, "python", scenarios.Leader)))
 	decided.Run(t, func() {
 		out := t.TempDir()
 		if code, said := finish(t, lockchaos(t, "run", file, "--out", out)); code != exit.OK {

@@ -173,14 +173,15 @@ func (c healingCase) lasts(kind string) string {
 	return fmt.Sprintf("for: %dms, ", healingFor)
 }
 
-// skeletonCommand writes the lock of `lockchaos adapter new` in a language, which needs no library,
-// and returns the command that starts it.
-func skeletonCommand(t testing.TB, language string) string {
+// skeletonCommand writes what `lockchaos adapter new` does for a kind of adapter ("": a lock) in a
+// language, which needs no library, and returns the command that starts it.
+func skeletonCommand(t testing.TB, language, kind string) string {
 	t.Helper()
 	l, known := skeleton.Lookup(language)
 	if !known {
 		t.Fatalf("there is no skeleton in %s", language)
 	}
+	l = l.Of(kind)
 	dir := t.TempDir()
 	if err := skeleton.Write(l, dir); err != nil {
 		t.Fatal(err)

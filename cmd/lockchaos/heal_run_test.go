@@ -36,7 +36,7 @@ func startHealing(t *testing.T, kind string, c healingCase) *healingRun {
 		t.Fatal(err)
 	}
 	if c.adapter != "" {
-		c.adapter = skeletonCommand(t, c.adapter)
+		c.adapter = skeletonCommand(t, c.adapter, "")
 	}
 	dir := t.TempDir()
 	r := &healingRun{done: make(chan struct{}), dir: filepath.Join(dir, "out"), temp: filepath.Join(dir, "tmp"),

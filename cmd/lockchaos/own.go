@@ -58,9 +58,17 @@ func (f *runFlags) withoutPasswords() (err error) {
 		return exit.Misuse(err)
 	}
 	for _, command := range append(f.Own.Shell.Words(), f.Own.Command) {
-		if lacking := redact.Lacking(command); lacking != "" {
-			return exit.Misuse(fmt.Errorf("%s: %s is not set in the environment: it is the password that the command line had, which was not saved", f.commandFlag(), lacking))
+		if err := lackingPassword(f.commandFlag(), command); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// lackingPassword refuses the command of a flag that refers to a password which is not there.
+func lackingPassword(flag, command string) error {
+	if lacking := redact.Lacking(command); lacking != "" {
+		return exit.Misuse(fmt.Errorf("%s: %s is not set in the environment: it is the password that the command line had, which was not saved", flag, lacking))
 	}
 	return nil
 }

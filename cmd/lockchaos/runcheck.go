@@ -35,8 +35,8 @@ func (f *runFlags) checkWhere() error {
 	if f.FailoverCmd, err = redact.Command(f.FailoverCmd); err != nil {
 		return exit.Misuse(fmt.Errorf("--failover-cmd: %w", err))
 	}
-	if lacking := redact.Lacking(f.FailoverCmd); lacking != "" {
-		return exit.Misuse(fmt.Errorf("--failover-cmd: %s is not set in the environment: it is the password that the command line had, which was not saved", lacking))
+	if err := lackingPassword("--failover-cmd", f.FailoverCmd); err != nil {
+		return err
 	}
 	if f.FailoverCmd != "" {
 		f.Parallel = 1 // who else uses the service at that time would be struck, too, and not know it

@@ -42,7 +42,7 @@ func TestBlockedLoop(t *testing.T) {
 	}
 	needed.Program(t, "node")
 	needed.Program(t, "redis-server")
-	file := standstill(t, skeletonCommand(t, "node"), "kind: "+nemesis.KindBlockLoop+", for: 900ms")
+	file := standstill(t, skeletonCommand(t, "node", ""), "kind: "+nemesis.KindBlockLoop+", for: 900ms")
 	decided.Run(t, func() {
 		code, out := finish(t, lockchaos(t, "run", file, "--out", t.TempDir()))
 		if code != exit.OK || !strings.Contains(out, "1 scenario, as expected") {
@@ -66,12 +66,12 @@ func TestStandstillOfAnotherRuntime(t *testing.T) {
 		{"node", "kind: " + nemesis.KindCollect, "needs an adapter on a Java virtual machine"},
 		{"python", "kind: " + nemesis.KindBlockLoop + ", for: 900ms", "needs an adapter on Node"},
 	} {
-		code, out := finish(t, lockchaos(t, "run", standstill(t, skeletonCommand(t, c.language), c.fault), "--out", t.TempDir(), "--retries", "0"))
+		code, out := finish(t, lockchaos(t, "run", standstill(t, skeletonCommand(t, c.language, ""), c.fault), "--out", t.TempDir(), "--retries", "0"))
 		if code != exit.Failed || !strings.Contains(out, c.want) {
 			t.Errorf("%s under %s: exit status %d, want %d and %q:\n%s", c.language, c.fault, code, exit.Failed, c.want, out)
 		}
 	}
-	code, out := finish(t, lockchaos(t, "run", standstill(t, skeletonCommand(t, "node"), "kind: "+nemesis.KindCollect+", for: 1s")))
+	code, out := finish(t, lockchaos(t, "run", standstill(t, skeletonCommand(t, "node", ""), "kind: "+nemesis.KindCollect+", for: 1s")))
 	if code != exit.Usage || !strings.Contains(out, "takes no for") {
 		t.Errorf("a collection of a given length: exit status %d:\n%s", code, out)
 	}

@@ -45,23 +45,17 @@ var redisProgram = &Program{
 	}},
 }
 
-var redisOne = clustering(redisKind("redis", 1, "one redis-server, or valkey-server where there is no other, nothing on disk; "+
-	"where both are missing on this machine, miniredis stands in, and every output says so"))
+var redisOne = redisKind("redis", 1, "one redis-server, or valkey-server where there is no other, nothing on disk; "+
+	"where both are missing on this machine, miniredis stands in, and every output says so")
 
 // redisFive are servers that know nothing of each other: the several that
 // Redlock asks for a majority.
 var redisFive = redisKind("redis-five", 5,
 	"five redis-servers that know nothing of each other, for locks that ask for a majority")
 
-// clustering is the kind where it may be a cluster.
-func clustering(k Kind) Kind {
-	k.Clusters = true
-	return k
-}
-
 func redisKind(name string, nodes int, about string) Kind {
 	return Kind{
-		Name: name, About: about,
+		Name: name, About: about, Clusters: nodes == 1,
 		Nodes: redisNodes(nodes),
 		Notes: []string{redisForgets},
 

@@ -316,19 +316,7 @@ func killedWorker(t *trial) {
 func frozenLeader(t *trial) {
 	t.client(3)
 	w := t.begins()
-	ctx, cancel := t.patience()
-	defer cancel()
-	stop, err := w.client.proc.Stop(ctx)
-	t.must(err)
-	t.note("%s is stopped (SIGSTOP)", w.client.name)
-	thawed := false
-	thaw := func() {
-		if !thawed {
-			thawed = true
-			t.must(stop.Resume())
-			t.note("%s goes on", w.client.name)
-		}
-	}
+	thaw := t.stop(w.client)
 	defer thaw()
 	next := t.begins()
 	thaw()

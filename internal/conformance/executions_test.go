@@ -31,19 +31,8 @@ func TestSkeletonsOfKinds(t *testing.T) {
 				t.Parallel()
 				needPrograms(t, l.Needs...)
 				l := l.Of(kind)
-				dir := t.TempDir()
-				if err := skeleton.Write(l, dir); err != nil {
-					t.Fatal(err)
-				}
-				if l.Build != "" {
-					build := exec.Command("sh", "-c", l.Build)
-					build.Dir = dir
-					if out, err := build.CombinedOutput(); err != nil {
-						t.Fatalf("%s: %v\n%s", l.Build, err, out)
-					}
-				}
 				b := ofKind(t, kind, "redis", l.Command, time.Second)
-				b.Dir = dir
+				b.Dir = built(t, l)
 				conforms(t, b, checks)
 			})
 		}
@@ -52,8 +41,8 @@ func TestSkeletonsOfKinds(t *testing.T) {
 
 // TestExamplesOfKinds: real schedulers and elections, on their real services.
 func TestExamplesOfKinds(t *testing.T) {
-	built := t.TempDir()
-	needGo := goLocks(t, built)
+	programs := t.TempDir()
+	needGo := goLocks(t, programs)
 	// gocron's locker forgets a tick when its execution ends (docs/jobs.md).
 	gocron := slices.DeleteFunc(slices.Clone(jobChecks), func(c check) bool { return c.name == "executes no tick twice" })
 	for _, e := range []struct {
@@ -66,12 +55,12 @@ func TestExamplesOfKinds(t *testing.T) {
 			func(t testing.TB) { needModule(t, "redis") }, jobChecks},
 		{"BullMQ", adapter.KindJob, "redis", "node jobs/bullmq.js", time.Second,
 			func(t testing.TB) { needNodeModule(t, "bullmq") }, jobChecks},
-		{"gocron", adapter.KindJob, "redis", built + "/gocron", time.Second, needGo, gocron},
+		{"gocron", adapter.KindJob, "redis", programs + "/gocron", time.Second, needGo, gocron},
 		{"leader of redis-py", adapter.KindLeader, "redis", "python3 jobs/leader.py", time.Second,
 			func(t testing.TB) { needModule(t, "redis") }, leaderChecks},
-		{"client-go", adapter.KindLeader, "kubernetes", built + "/elector", 2 * time.Second, func(t testing.TB) {
+		{"client-go", adapter.KindLeader, "kubernetes", programs + "/elector", 2 * time.Second, func(t testing.TB) {
 			needed.Later(t, "kube-apiserver is built from source")
-			build := exec.Command("go", "build", "-trimpath", "-o", built+"/elector", ".")
+			build := exec.Command("go", "build", "-trimpath", "-o", programs+"/elector", ".")
 			build.Dir = filepath.Join(examples(t), "client-go")
 			if out, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)

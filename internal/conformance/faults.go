@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/adapter"
@@ -38,18 +39,26 @@ func (t *trial) kill(c *Client) {
 	t.without(c)
 }
 
+// stop stops a client. The returned function lets it go on, once.
+func (t *trial) stop(c *Client) (thaw func()) {
+	ctx, cancel := t.patience()
+	defer cancel()
+	stop, err := c.proc.Stop(ctx)
+	t.must(err)
+	t.note("%s is stopped (SIGSTOP)", c.name)
+	return sync.OnceFunc(func() {
+		t.must(stop.Resume())
+		t.note("%s goes on", c.name)
+	})
+}
+
 // frozenHolder stops the holder until another has the key, as a long garbage collection would.
 func frozenHolder(t *trial) {
 	a, b, c, key := t.client(1), t.client(2), t.client(3), t.key()
 	old := t.granted(a, key)
-	ctx, cancel := t.patience()
-	defer cancel()
-	stop, err := a.proc.Stop(ctx)
-	t.must(err)
-	t.note("%s is stopped (SIGSTOP)", a.name)
+	thaw := t.stop(a)
 	r := t.acquire(b, key, t.bench.TTL+t.slack)
-	t.must(stop.Resume())
-	t.note("%s goes on", a.name)
+	thaw()
 	if !r.OK {
 		t.leftOrWrong(adapter.OpAcquire, r,
 			`Give the TTL of the hello to the service. A lock whose lease can't be set says how long it is (lease_ms), and one that never expires while its holder lives says that: "no_expiry": true.`,

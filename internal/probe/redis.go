@@ -69,7 +69,7 @@ func openRedis(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) (s
 func (r *redisServer) follow(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) error {
 	err := r.one.Ping(ctx).Err()
 	if err == nil {
-		r.all, err = r.members(ctx, at)
+		r.all, err = r.gather(ctx, at)
 	}
 	if err != nil || len(r.all) == 0 {
 		return err

@@ -24,9 +24,7 @@ type Member struct {
 }
 
 // gatherer is a server that may be one of several that send clients on to each other.
-type gatherer interface {
-	members(ctx context.Context, at endpoint.Endpoint) ([]Member, error)
-}
+type gatherer interface{ members() []Member }
 
 // Members asks a server for all to which it sends clients, in the order of their addresses. None:
 // it sends them nowhere.
@@ -39,20 +37,17 @@ func (s Service) Members(ctx context.Context, at endpoint.Endpoint, dial endpoin
 		return nil, s.Explain(at, err)
 	}
 	defer one.close()
-	g, ok := one.(gatherer)
-	if !ok {
-		return nil, nil
+	if g, ok := one.(gatherer); ok {
+		return g.members(), nil
 	}
-	all, err := g.members(ctx, at)
-	if err != nil {
-		return nil, s.Explain(at, err)
-	}
-	return all, nil
+	return nil, nil
 }
 
-// members asks CLUSTER SLOTS, as clients do. A user who may not ask INFO is not told whether there
+func (r *redisServer) members() []Member { return r.all }
+
+// gather asks CLUSTER SLOTS, as clients do. A user who may not ask INFO is not told whether there
 // is a cluster.
-func (r *redisServer) members(ctx context.Context, at endpoint.Endpoint) ([]Member, error) {
+func (r *redisServer) gather(ctx context.Context, at endpoint.Endpoint) ([]Member, error) {
 	text, err := r.one.Info(ctx, "cluster").Result()
 	if err != nil && answered(err, "NOPERM") == "" {
 		return nil, fmt.Errorf("INFO cluster: %w", err)

@@ -43,7 +43,11 @@ func asker(nodes int) (func(context.Context) ([]byte, error), error) {
 	}
 	turn := make(chan struct{}, 1)
 	return func(ctx context.Context) ([]byte, error) {
-		turn <- struct{}{}
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 		defer func() { <-turn }()
 		if _, err := outer.Write([]byte{1}); err != nil {
 			return nil, err
