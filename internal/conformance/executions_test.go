@@ -108,7 +108,7 @@ func TestMutantsOfKinds(t *testing.T) {
 		{"no stamps", leader, `Work(attempt_ns=began)`, `Work()`, "tells when it won the election", NotApplicable, "without attempt_ns"},
 		{"no ticks", job, `Work(tick=tick, `, `Work(`, "executes no tick twice", NotApplicable, "without a tick"},
 		{"does not wait", job, `        work.wait()`, `        pass`, telling, Failed, "was not told to end it"},
-		{"waits for a while", job, `work.wait()`, `work.wait(0.1)`, "waits until its work is over", Failed, "was not told to end it"},
+		{"waits for a while", job, `work.wait()`, `work.wait(0.1)`, telling, Failed, "was not told to end it"},
 		{"does not know its work", job, going, `None`, telling, Failed, "while it was going on"},
 		{"forgets nothing", job, going, `going.get(request["run"])`, "refuses a go for what is over", Passed, ""},
 		{"says ok to all", job, `reply.update(ok=False, error="not_held")`, `pass`, "refuses a go for what is over", Failed, "for the second time"},
