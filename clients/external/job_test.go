@@ -3,6 +3,8 @@ package external
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,10 +25,14 @@ func openJob(t *testing.T, script string) (clients.Lock, error) {
 	return l, err
 }
 
-// executing opens an instance that a script is, and waits for its first execution.
+// executing opens an instance that a script is, and waits for its first execution. From then on
+// the script's `granted` comes back.
 func executing(t *testing.T, script string) (context.Context, clients.Lock, clients.Grant) {
 	t.Helper()
-	l, err := openJob(t, hello(jobHello)+script)
+	granted := filepath.Join(t.TempDir(), "granted")
+	l, err := openJob(t, hello(jobHello)+`
+granted() { until [ -e '`+granted+`' ]; do sleep 0.01; done; }
+`+script)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +40,9 @@ func executing(t *testing.T, script string) (context.Context, clients.Lock, clie
 	t.Cleanup(cancel)
 	g, err := l.Acquire(ctx, "k0")
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(granted, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return ctx, l, g
@@ -90,7 +99,7 @@ read request; echo '{"id":5,"ok":true}'`)
 // TestJobIsTold: news of the loss of the execution that is driven reaches the application.
 func TestJobIsTold(t *testing.T) {
 	ctx, l, _ := executing(t, `
-echo '{"event":"run","run":"a1","tick":7}'; sleep 0.1; echo '{"event":"lost","run":"a1","why":"its lease is over"}'
+echo '{"event":"run","run":"a1","tick":7}'; granted; echo '{"event":"lost","run":"a1","why":"its lease is over"}'
 read request; echo '{"id":2,"ok":true}'`)
 	select {
 	case loss := <-l.(clients.Watcher).Lost():
@@ -110,7 +119,7 @@ func TestJobIsLostAndGoesOn(t *testing.T) {
 		"before the end of its work": lost + `; read request; echo '{"id":2,"ok":true}'`,
 		"after it":                   `read request; echo '{"id":2,"ok":true}'; ` + lost,
 	} {
-		ctx, l, g := executing(t, `echo '{"event":"run","run":"a1","tick":7}'; sleep 0.1; `+script+`
+		ctx, l, g := executing(t, `echo '{"event":"run","run":"a1","tick":7}'; granted; `+script+`
 read request; echo '{"id":3,"ok":true}'`)
 		if name == "before the end of its work" {
 			<-l.(clients.Watcher).Lost()
