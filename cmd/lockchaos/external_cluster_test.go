@@ -55,7 +55,7 @@ func TestExternalRedisCluster(t *testing.T) {
 	decided.Run(t, func() {
 		code, text := said(t, nil, lockchaos, "run", suite, "--runtime", "external", "--nodes", nodes, "--out", t.TempDir())
 		checkDecided(code, text)
-		if code != exit.OK || !regexp.MustCompile(`pass \([1-9].* faults\)`).MatchString(text) {
+		if code != exit.OK || !regexp.MustCompile(`pass .*\b[1-9][0-9]* faults`).MatchString(text) {
 			t.Errorf("exit status %d\n%s", code, text)
 		}
 	})
