@@ -1,3 +1,11 @@
+// # continuity
+//
+// Violated if a renewal, release or question "held?" that the lock declares to confirm the hold was
+// answered ok, though it began after the end of another client's later grant. Each pair of grants
+// counts once.
+//
+// By completions a correct lock would be accused: A.release [10,30] takes effect at 11, B.acquire
+// [12,13], and A's answer comes at 30.
 package checker
 
 import (
@@ -7,9 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Continuity names the property continuity: a renewal, a release or a question "held?" that
-// the lock declares to confirm the hold was answered ok, though it began after the end of
-// another client's later grant. The lock then vouched for a hold that it had given away.
+// Continuity names the property continuity: a lock that confirms a hold has not given it away.
 const Continuity = "continuity"
 
 // continuity reads, beside rules and findings: book, explanations, faults, figures.

@@ -1,3 +1,40 @@
+// # dead-grant
+//
+// Violated if an acquire returned ok when nothing was left of its lease: by the library's own word,
+// or a TTL after the attempt that succeeded. "Since the invocation" is wrong: a waiter's attempt
+// comes late.
+//
+// A client that an injected fault stopped or skewed between the attempt and its return is not
+// judged. A reply that is late on its way excuses nothing. The time of uninjected stalls is
+// subtracted: a grant that is dead only with it is inconclusive. A grant that a stall too short to
+// be recorded may explain is not counted.
+//
+// Of a session: the client was stopped (an injected pause, as measured) within the acquire for
+// longer than a session can live that the service does not hear (the TTL and Header.Slack), and it
+// had asked, or had its place, before:
+//
+//	A.acquire [0,1600] of an attempt at 0, A is stopped from 100 to 1500
+//
+// A session that was made before 100 is over. "A waited for longer than a session lives" would
+// accuse every waiter. "A was stopped meanwhile" would accuse a lock that made a new session at
+// 1501 and queued again. It says so by its attempt, or by its place (Event.Enqueued).
+//
+// These show nothing of a session:
+//
+//   - A stop right after the attempt's stamp (Header.Stall): the request may have left after the
+//     stop.
+//   - A cut link, since the history does not say which packets passed.
+//   - A stop while an injected fault touched the service, which may then keep sessions for longer.
+//
+// Stalls of any client are subtracted: servers that stand still end no session. After a stall of
+// the service its sessions have their whole time again, for it may have lost its leader. A grant
+// that is dead only without that is inconclusive.
+//
+// Also of a session: a fault had the service end the very session that the grant came with, and the
+// acquire returned more than a session's life after that (Event.Ended). For example, A.acquire
+// [0,1600], and its session is ended by 500. Sooner is left to chance, since no service informs a
+// client at once. A fault that stopped the client meanwhile, or kept it from the service, excuses
+// it; stalls are subtracted.
 package checker
 
 import (
@@ -7,22 +44,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// DeadGrant names the property dead-grant: an acquire returned ok with a lease
-// that had already run out: the library said that nothing was left of it, or
-// the TTL had passed since the attempt that succeeded.
-//
-// Of a session: its client was stopped within the acquire, for longer than a session can live
-// that the service does not hear, and no new attempt began since. A lock that makes a new
-// session when it comes back, and queues again, says so by its attempt. Or a fault had the
-// service end the very session that the grant came with (Event.Ended), for longer than a
-// session lives before the acquire returned, and nothing kept its client from hearing of that.
-//
-// A stop between the library's last look at its clock and its return is no fault of the lock,
-// so a grant whose client an injected fault stopped or skewed since the attempt is not
-// judged. A reply that is late on its way excuses nothing: the client runs, and can look
-// at its clock. What the machine itself stalled the client is taken off; a grant that is
-// dead only with that time is inconclusive. A stall shorter than Header.Stall is not
-// recorded, so what such a one could explain is not held against the lock either.
+// DeadGrant names the property dead-grant: no acquire returns ok with a lease that is over.
 const DeadGrant = "dead-grant"
 
 // deadGrant reads, beside rules and findings: book, faults, figures.

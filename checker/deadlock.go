@@ -1,3 +1,19 @@
+// # deadlock
+//
+// Violated if undisturbed clients in a cycle waited for each other for the bound (Header.Bound,
+// else half a TTL): each had a grant, neither released nor at the end of its promise, and an open
+// acquire of the next one's key. "By holds" is wrong: asking for the second key is no act, so the
+// first hold is over by then.
+//
+// Not judged where no client asked for a key while it had another. An injected fault ends a cycle:
+// a disturbed client is no part of it. A cycle that only a stall makes too short is inconclusive,
+// for the machine may have kept the clients from going on, or the session from being heard. So is a
+// cycle in which an acquire never reported. Two clients that wait for ever are ended by the
+// harness, and say nothing more:
+//
+//	A.acquire k0 [0,1], B.acquire k1 [0,1], A.acquire k1 [2, ], B.acquire k0 [3, ], both are gone at 900
+//
+// "An op that never reported proves nothing" would pass every lock that knows no deadline.
 package checker
 
 import (
@@ -8,10 +24,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Deadlock names the property deadlock: for the bound (Header.Bound, or else
-// half a TTL) undisturbed clients in a cycle each had a grant, neither released
-// nor expired, and an open acquire of the next one's key. Asking for the second
-// lock is no act, so the first one's hold says nothing here; its promise does.
+// Deadlock names the property deadlock: no clients wait for each other's keys in a cycle.
 const Deadlock = "deadlock"
 
 // deadlock reads, beside rules and findings: book, cycles, faults.

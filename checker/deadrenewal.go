@@ -1,3 +1,14 @@
+// # dead-renewal
+//
+// Violated if a renewal that the lock declares to confirm the hold was answered ok when nothing was
+// left of the lease that it gave. It is judged as a dead grant is, from the renewal's own attempt.
+// For example, A.acquire [0,1], A.renew [400,1001] of an attempt at 400 gives a lease that ended at
+// 900.
+//
+// "From the call" is wrong: a renewal that was lost and sent again at 900 is answered at 1001 in
+// time. The end of the old lease does not count either: the service alone knows whether the renewal
+// came in time. A stop of the client before the attempt excuses nothing, since the renewal after it
+// was sent by a client that ran.
 package checker
 
 import (
@@ -6,12 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// DeadRenewal names the property dead-renewal: a renewal was answered ok, and
-// nothing was left of the lease that it gave. Either the library said so, or
-// the TTL had passed since the attempt began.
-//
-// The rules are those of dead-grant. An injected stop or a wrong clock of the client since the
-// attempt excuses the lock, a late reply does not, and the time of uninjected stalls is taken off.
+// DeadRenewal names the property dead-renewal: no renewal returns ok with a lease that is over.
 const DeadRenewal = "dead-renewal"
 
 // deadRenewal reads, beside rules and findings: figures.

@@ -1,3 +1,10 @@
+// # duplicate-effect
+//
+// Judged for workloads payment and leader only, with any lock or none. In payment a key is an
+// order, and every accepted write charges it. In leader an accepted write of a value is the tick
+// of that number. Violated if, of the ledger's accepted writes, a second one charges an order
+// again, or runs a tick again. The same request applied twice is the store's doing. Kinds are as of
+// an unfenced write.
 package checker
 
 import (
@@ -6,10 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// DuplicateEffect names the property duplicate-effect: what must be done once is done
-// once. In workload payment a key is an order, and every accepted write charges it; in
-// workload leader an accepted write of a value is the tick of that number. The ledger
-// tells. That the same request was applied twice is the store's doing, and not counted.
+// DuplicateEffect names the property duplicate-effect: what must be done once is done once.
 const DuplicateEffect = "duplicate-effect"
 
 // duplicateEffect reads, beside rules and findings: book, explanations, faults.

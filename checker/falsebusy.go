@@ -1,3 +1,40 @@
+// # false-busy
+//
+// Violated if an acquire was told busy, though all else was settled when it was invoked, and no
+// other client asked for the key until its end. Busy is definite: another client holds the key, and
+// nothing of this attempt is left. The recorder's order counts, so that no stamp is relied on:
+//
+//	A.acquire [0,1], A.release [2,3]; B.acquire [10,20] busy
+//
+// B's first request was granted, its reply was lost, and B met itself. So do libraries that send a
+// request again: they take their own grant for another client's, and shut everybody out.
+//
+// Settled is a grant whose release was answered ok, and an acquire that was told no. "No hold at
+// that instant" would accuse a lock whose holder idles. "No promise" would accuse one whose lease
+// runs at the service for longer than its client may count on.
+//
+// A remainder counts for a TTL and Slack (or Header.Slack). A remainder is the grant of a client
+// that is gone, one whose release came too late, and one that took more than one request, of which
+// the first may arrive yet. It counts for ever without expiry, under a clock that was made wrong,
+// and with sessions of a service that does not say how long it keeps them.
+//
+// An acquire of unknown fate that reported counts for as long as the lock says (Claims.Abandons),
+// else for a TTL, and Slack. It counts until later if a fault on its client held it back. Releases
+// of unknown fate, and acquires that never reported, count until their client is closed or gone:
+//
+//	A.acquire [0,1] of unknown fate; B.acquire [1002,1003] busy
+//
+// "Until A is closed" lets every lock go free whose replies get lost.
+//
+// Acquires that overlap excuse each other, though each was told busy. The answer busy says that
+// nothing is left of an acquire when it ends. Until then it may have had a place in a queue, or
+// some votes of a quorum: with A.acquire [0,11] busy and B.acquire [1,12] busy each may have met
+// the other. A client that asks alone after that has met no other.
+//
+// The answer to a fresh client of the probe is judged as a stuck lock. An injected fault of the
+// service excuses for as long, since a key that was given up may come back. A finding that only a
+// stall of the service explains is inconclusive. All findings until the next grant have one cause,
+// and count once.
 package checker
 
 import (
@@ -6,12 +43,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// FalseBusy names the property false-busy: an acquire was told busy although no other client could
-// have the key. Busy is definite: another holds the key, and nothing of this attempt is left.
-//
-// The usual cause is a library that sends a request again when its reply was
-// lost. It then takes its own first attempt for somebody else's grant, and
-// leaves that behind. It shuts everybody out, itself included.
+// FalseBusy names the property false-busy: busy is answered only if another can have the key.
 const FalseBusy = "false-busy"
 
 // falseBusy reads, beside rules and findings: book, explanations, faults, figures.

@@ -1,3 +1,17 @@
+// # false-loss
+//
+// Violated if a client was told that its grant is lost, by an answer "not held" to a
+// renewal, a release or "held?", or by a lost-event, although the grant certainly stood.
+// It was inside its promise, with a quarter of the TTL left where the promise has an end;
+// no release of it had been tried; nobody else had been granted the key. No injected
+// fault had touched the service, the links of the client, or a clock, and of a session
+// nothing had touched its client. A finding that a stall explains, too, is inconclusive.
+//
+//	A.acquire [0,1], A.renew [100,101] not held
+//
+// "A definite no to a holder is a defect" accuses a library that sends a release
+// again whose reply was lost. So a release counts only if the lock declares that
+// releases confirm, and if the answer came within a tenth of the TTL.
 package checker
 
 import (
@@ -7,8 +21,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// FalseLoss names the property false-loss: a client was told that its grant is lost,
-// by an answer "not held" or a lost-event, although the grant certainly stood.
+// FalseLoss names the property false-loss: no client is told of the loss of a grant that stands.
 const FalseLoss = "false-loss"
 
 // falseLoss reads, beside rules and findings: book, explanations, faults, figures.

@@ -1,3 +1,9 @@
+// # fifo
+//
+// Judged if the lock declares to be fair. Violated if an undisturbed waiter, enqueued before
+// another's acquire began, was granted later, in the order of grants. "Invoked before" would accuse
+// a fair lock: A.acquire is invoked at 0 and lies in a pipe until 6, B's is invoked at 1 and
+// arrives at 2.
 package checker
 
 import (
@@ -6,10 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// FIFO names the property fifo: a lock that declares to be fair grants its key
-// in the order in which waiters were enqueued. Broken when an undisturbed
-// waiter was enqueued before another client's acquire began, and was granted
-// later. Invocations would not do: a request may lie in a slow pipe.
+// FIFO names the property fifo: a fair lock grants in the order in which waiters were enqueued.
 const FIFO = "fifo"
 
 // fifo reads, beside rules and findings: book, faults, figures.

@@ -1,3 +1,17 @@
+// # herd
+//
+// Judged if the lock declares to wake one waiter, and the workload is stampede, in which all
+// clients but one wait. Take the requests that the service says it handled between two instants
+// (event count), less one heartbeat each third of a TTL for every client, divided by the grants
+// between. Violated if that exceeds 10 + waiters/4.
+//
+// A lock that wakes one waiter needs a release, a wake-up, a look at the queue, a new place in it
+// and a few retries: below 10 for the recipes of etcd and ZooKeeper, counted on three nodes too.
+// One that wakes all needs at least a request for each, or half of them on average if nobody queues
+// again. With fewer than 40 clients the two cases are too close to distinguish.
+//
+// A fault of the service in between leaves it open, or a stall of half a TTL: clients connect
+// again, and that costs requests.
 package checker
 
 import (
@@ -7,17 +21,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Herd names the property herd: a lock that declares to wake one waiter a release must not
-// need requests in proportion to its waiters. In workload stampede all clients but one wait,
-// and the service tells how many requests it has handled at two instants (event count).
-//
-// Requests between the two, less one heartbeat each third of a TTL for every client,
-// divided by the grants between them, is what one hand-over costs. A lock that wakes
-// one waiter needs a number that does not depend on the waiters: a release, a wake-up,
-// a look at the queue, a new place in it, a few retries: below 10 for the recipes of
-// etcd and ZooKeeper, counted on three nodes too. One that wakes all of them needs at
-// least a request for each, half of them on average if nobody queues again. So the
-// bound is 10 + waiters/4, and with herdClients clients or more the two are far apart.
+// Herd names the property herd: the cost of a hand-over does not grow with the waiters.
 const Herd = "herd"
 
 // herd reads, beside rules and findings: book, faults, figures.

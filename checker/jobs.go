@@ -1,3 +1,50 @@
+// # Executions of a job
+//
+// A scheduler is no lock (Claims.Job). Its grant is an execution of the job by an instance, its
+// token the tick that is executed, in ms since 1970. An instance owns an execution for a TTL from
+// the attempt that claimed it (without an attempt: from the start of its wait), or until it is
+// marked as done, by a release that is answered ok. All properties of jobs are judged when the
+// history is over, by all faults in it. The TTL is 500, and the tick of 0 is 1000:
+//
+//	A.acquire [-50,1] attempt 0 tick 1000, A.release [20,21]; B.acquire [-50,801] attempt 800 tick 1000
+//
+// B replayed the tick, which had been done. "B executed it when A's lease was over, so it is
+// inherent" would clear a scheduler that forgets what was done. The claim of B may lie anywhere
+// between its attempt and its answer. So where A marked the tick between those two, within its
+// lease, either order convicts. Where the mark came after the lease, B may have claimed between
+// the two, and it is twice-after-loss:
+//
+//	A.acquire [-50,1] attempt 0 tick 1000, A.release [590,601]; B.acquire [-50,602] attempt 595 tick 1000
+//
+// An instance may stand still between its claim and its telling of it. B claimed the tick first, A
+// had it when B's lease was over, and B tells of it when A had marked it. "Told after the mark, so
+// it is replayed" would accuse the scheduler of that. It is twice-after-loss, and an overlap is
+// overlap-after-loss, wherever A began when B's lease might have been over:
+//
+//	A.acquire [-50,501] attempt 500 tick 1000, A.release [520,521]; B.acquire [-50,900] attempt 0 tick 1000
+//
+// Executions overlap if the later one began before the last read or write of the earlier one began.
+// "Until it was marked as done" would accuse a frozen instance that wakes up, looks, and does
+// nothing but mark. An execution without a read or a write overlaps nothing.
+//
+// A tick is missed if an instance waited for it for a whole period, nobody ever executed it, and
+// nothing can have kept all of them from it: a fault or a stall on anyone, from a lease and a
+// period before; a wrong clock, ever before; the end of an instance; or another execution that went
+// on, or that was not marked as done and had its lease. "Nobody executed it, so it was missed"
+// accuses each scheduler whose instance claims a tick and dies. A scheduler claims ticks whether or
+// not it is asked for them, so none is judged from the last wait of an instance on that lives while
+// the workload winds down: what it claims then it tells nobody.
+//
+// After a death another instance has the claimed time (Claims.Handover) and a period, since ticks
+// come only so often. Injected faults on anyone else excuse it. Stalls of the instance that waits,
+// or of the service, are taken off, and what is left must then be twice that time.
+//
+// After an orderly stop it is the same, with Claims.StopHandover, and an elected component or
+// another lock that claims it is judged alike. An orderly stop is a close that was answered while
+// the instance executed the job. "It was closed, so it gave up nothing it had to" accuses the
+// instances that are closed when the workload winds down, and nobody waits; those do not count.
+// With its close an instance gives its tick up: that another one executes it then is no
+// twice-while-owned.
 package checker
 
 import (
@@ -6,8 +53,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 )
-
-// Executions of a job: what the properties about them have in common.
 
 // jobs are the executions of a history, and when its instances could have made more. Ticks are
 // seldom, so all are kept, and judged when the history is over. For a lock there is nothing here.

@@ -1,3 +1,15 @@
+// # kept-key
+//
+// Violated if a release was answered ok, by a lock whose releases confirm, and the
+// next client waited until the released lease was over. It asked alone, undisturbed,
+// more than a quarter of the TTL before that end. None of its attempts that may have
+// taken the key began before that end, if it tells (First). What may be left behind
+// excuses as in false-busy. A client that is told busy is judged there.
+//
+//	A.acquire [0,1], A.release [10,11]; B.acquire [20,505]
+//
+// "The key was not free at once" accuses locks whose waiters look only now and
+// then. A client that asks alone for a free key has it by its first request.
 package checker
 
 import (
@@ -6,9 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// KeptKey names the property kept-key: a release was answered ok by a lock whose releases
-// confirm, and the next client, which asked alone and undisturbed, waited until the
-// released grant's lease was over. (A client that is told busy instead is a false busy.)
+// KeptKey names the property kept-key: a release that is answered ok frees the key at once.
 const KeptKey = "kept-key"
 
 // keptKey reads, beside rules and findings: book, explanations, faults, figures.

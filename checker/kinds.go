@@ -1,3 +1,58 @@
+// # Kinds of double-holds
+//
+// The kind of a double-hold is the first match, with B the later grant:
+//
+//   - granted-dead, if one of the two is certainly dead (dead-grant). It should not be there,
+//     whichever was later, and "A outlived its session" would call inherent what is a defect.
+//   - granted-while-valid, if B was granted inside A's promise: a defect of the lock under the
+//     faults shown.
+//     Where A and B have one identity (Header.Twins), or a twin of A was granted the key inside A's
+//     promise before, or A was granted it inside the lease of its own dead predecessor, it is
+//     same-identity: by a name that the lock makes (Claims.Identity). It is same-configured-identity
+//     where the lock claims no such name. "A dead client's lease is nobody's" would call it
+//     granted-while-valid when the predecessor's lease ends inside A's promise.
+//   - late-notice, if the lock declares how soon it reports a loss, and A ran undisturbed and
+//     untold for longer, since B's end and A's last disturbance, and then acted. (For a lock that
+//     notices alone: below.)
+//   - lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before it acted:
+//     inherent to leases.
+//   - unexplained otherwise.
+//
+// Where the order is unknown, each order is judged. Neither client is then named as
+// the one that came too late (Violation.Unordered), whichever acquire ended first.
+//
+//   - If both orders are of one kind, it is that kind. Here both grants are inside the other's
+//     promise: A.acquire [0,10], B.acquire [5,20], both write at 30.
+//   - If packets tell the order, it is the kind of that order (see Packets).
+//   - If one order is an overrun, the kind is lease-overrun, and the verdict says what it assumes
+//     (Violation.Assumed). A correct lock can have made that history. Only the start of the attempt
+//     that succeeded would tell the order.
+//   - If each order needs a defect, it is the milder one. A holder that is cut off is never told
+//     and acts beyond its grace, and its successor had been waiting since before it. Either the
+//     lock told it too late, or it was granted a key that was promised already: late-notice.
+//   - Otherwise no order is innocent, and none convicts for certain: unexplained.
+//
+// Here the first reading is that A outlived its lease. The second is that B was
+// granted the key first, and A inside B's promise. "The kinds differ, so it is
+// not clear" leaves every lock in doubt that cannot tell when its attempt began:
+//
+//	B.acquire [-5,900], A.acquire [0,10], A is stopped from 20 to 1490, A.write [1500,1501], B.write [1600,1601]
+//
+// Nothing follows if a stall of the machine explains one of the orders.
+//
+// A lock may claim that it notices a loss alone, by its own clock, cut off or not (Claims.Notices).
+// Such a lock counts a TTL from its last confirmed renewal, so B's grant shows that A's lease was
+// over by A's clock as well. From then on it has its grace. The time that A was stopped since is
+// subtracted. A cut link or a fault on the service excuses nothing. "Since A's last disturbance"
+// lets every lock go free that never looks at its clock. Here the grace is 200:
+//
+//	A.acquire [0,1], A is cut off from 2 to 1850, B.acquire [600,601], A.write [850,851]
+//
+// To count from B's grant alone would accuse a correct lock whose lease was ended before its time,
+// by a fault on the service or by one that ends sessions. A renewal may have been confirmed until
+// B's grant, and A's clock is a TTL behind that. The same holds after a fault that made A's clock
+// wrong. With the service started again at 100, an act of A at 1250 is a lease-overrun, and one at
+// 1350 a late notice.
 package checker
 
 // The kinds of violations, where a property has several.

@@ -1,3 +1,22 @@
+// # lost-update
+//
+// Violated if another hold's write stands between the version that a hold last read before its
+// write, and that write.
+//
+// "Version read is not the version replaced" would accuse a hold of its own writes: read 1, write
+// 2, write 3. A write without a read before it loses nothing, nor does one that the store made
+// itself from what it replaced.
+//
+// It is judged without a lock, too. There a hold is what a client did between its acquire and its
+// release, and nothing excuses what it lost.
+//
+// A request that the store takes a second time is made from what its hold wrote last. "The store's
+// doing, and no loss" would pass A.write v35, B.write v41, A's same request again as v42: B's is
+// lost.
+//
+// Where a client released its grant, and the ledger then took what it had written in a transaction,
+// the lost update is of the kind released-before-commit. The order of release and commit is decided
+// by the store's stamp and the start of the release.
 package checker
 
 import (
@@ -6,12 +25,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// LostUpdate names the property lost-update: no other hold's write stands between the version
-// that a hold last read before its write, and that write. A hold's own writes, a write without
-// a read before it, and one that the store made itself from what it replaced lose nothing. A
-// request that the store takes again is made from what its hold wrote last: the write of
-// another hold that it then replaces is lost. It is judged without a lock too: there a hold is
-// what a client did between its acquire and its release, and nothing excuses what it lost.
+// LostUpdate names the property lost-update: no write replaces one that its hold has not read.
 const LostUpdate = "lost-update"
 
 // lostUpdate reads, beside rules and findings: explanations, faults.

@@ -1,8 +1,26 @@
+// # What a fault on nodes excuses
+//
+// A fault on the service excuses what it may explain. Of a lock on a quorum that claims to tolerate
+// a minority (Claims.Tolerates), one that touches only a minority of the nodes excuses nothing. The
+// TTL is 500, and the lock is on five nodes:
+//
+//	A.acquire [0,1], A.release [10,11]
+//	nodes 1 and 2 are frozen from 30 to 7,000; B asks again and again from 20 on, and is told busy until 3,400
+//
+// Tolerated are nodes that are away, slow or out of reach. A node that comes back without its data,
+// or whose clock is wrong, gives its vote twice. A stall of one node is the machine's doing, and
+// the others are next. Nodes count together for a lifetime (TTL and Slack) after they were struck,
+// since what was given up meanwhile may still stand there: nodes 1 and 2 until 40, and node 3 from
+// 900 on, are three of five.
+//
+// To let a minority excuse nothing at all would accuse every correct session lock whose clients
+// each talk to one node. A client that talked to a node that is away is cut off, and needs time to
+// find another one. So there such a fault excuses for a lifetime from its beginning, in which the
+// client has moved on or its session has ended. A node that is merely slow excuses for as long as
+// it is slow: no quorum replaces a leader that answers.
 package checker
 
 import "slices"
-
-// Locks on a quorum: what a fault on some of the service's nodes excuses.
 
 // toleratesMinority is the claim of a lock on a quorum that it keeps its word
 // while a fault touches only a minority of the service's nodes.

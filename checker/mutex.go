@@ -1,3 +1,14 @@
+// # mutual-exclusion
+//
+// Violated in two cases:
+//
+//   - Conflicting holds share an instant. This includes a hold of no length strictly inside another
+//     one.
+//   - A later grant ended inside the promises of so many earlier ones that they left too few
+//     of the key's permits for it. If the order is unknown, each must have ended inside the
+//     other's promise. Whichever was later, it was then granted inside the other's promise.
+//
+// Each pair counts once; on a semaphore, each hold that was one too many.
 package checker
 
 import (
@@ -6,8 +17,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// MutualExclusion names the property mutual-exclusion: no instant lies in conflicting holds,
-// and no grant is made inside the promises of as many earlier ones as the key has permits.
+// MutualExclusion names the property mutual-exclusion: holds that conflict share no instant, and
+// no grant is made inside promises that leave no permit for it.
 const MutualExclusion = "mutual-exclusion"
 
 // mutualExclusion reads, beside rules and findings: book, explanations, faults.

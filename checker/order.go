@@ -1,10 +1,54 @@
+// # Order of grants
+//
+// A grant was made at an instant between the start of the first attempt that may have taken effect
+// and the end of the acquire. It is not the attempt that succeeded: the first may have taken effect
+// with its reply lost, and the second may have recognised its own value.
+//
+// B is later than A when B's earliest instant is after A's end. Where time is silent, a greater
+// fencing token decides, on a key without a token-order violation. "Token, else time" would judge a
+// reset counter by the tokens that it broke. Otherwise the order is unknown, and nothing follows
+// from it.
+//
+// Many locks poll, and report the start of the call as the first attempt, so all their waits
+// overlap. To decide which of two double-holds is the later one (granted-while-valid, kinds and
+// patterns), there is one more rule. B is later, too, if its attempt that succeeded began after A's
+// end, and nothing disturbed B's client, its links or the service since B's first attempt. Only a
+// lost reply makes an earlier attempt take effect unseen.
+//
+//	A.acquire [0,10], A is stopped from 20 to 690, B.acquire [1,601] of an attempt at 600, A.write [700,701]
+//
+// By the calls alone either may be the earlier, and the overrun of A would be assumed. "The lock
+// confirmed A's hold before B's acquire had ended, so B is later" accuses a correct lock: B may
+// have been granted the key before A, and its reply may have come late.
+//
+// # Packets
+//
+// Most locks cannot say when their attempt began. Where a lock does not, lockchaos records what the
+// packets of its client tell: when its last request to the service left (Event.Sent), and when the
+// last answer arrived before the acquire returned (Event.Came). They decide between two orders of a
+// double-hold that the calls leave open, and nothing else.
+//
+//   - A's last answer arrived before B's acquire began: A is the earlier. A lock knows of its grant
+//     by what its service said to it, so the grant was made by then. An order that convicts may
+//     follow from it.
+//   - B's last request left after A's acquire had ended: A is the earlier,
+//     unless the lock sends more requests when it has been granted the key. So
+//     this convicts nobody. An overrun of A then needs no other assumption.
+//
+// Here A was first, by the second rule:
+//
+//	B.acquire [-5,900], last request at 800; A.acquire [0,10], A is stopped from 20 to 1490, A.write [1500,1501]
+//
+// "The grant was made after the last request" accuses locks that send more when they
+// have the key: an expiry, a notice to waiters, a heartbeat on the same connection. No
+// request is recorded if the client asked on several connections within the acquire,
+// as a quorum or a pool does, or said something after the last answer. Encryption
+// hides no stamps, but its own messages count as requests, and so do those that keep
+// HTTP/2 alive. A segment that is sent again does not count. Nothing is recorded if a
+// packet was missed, if the service sent nothing, and for locks without a service.
 package checker
 
 import "fmt"
-
-// What tells the order of two grants where their acquires overlap. Many locks poll, and
-// report as the start of the first attempt that may have taken effect the start of the
-// call. Then every two waits overlap, and by that alone nobody would be the earlier.
 
 // grantedAfter reports whether b was certainly granted after a: by time, else by
 // tokens, else because b's attempt that succeeded began only then, and no reply

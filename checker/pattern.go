@@ -1,3 +1,20 @@
+// # Patterns
+//
+// A kind says whose fault a violation is. A pattern says how it came about, for every property for
+// which that is a question (Patterns). It is decided by what would have been: a fault explains a
+// conflict if, without the time that it lasted, the earlier holder would have acted inside its
+// promise.
+//
+//	A.acquire [0,1], A is stopped from 4 to 24, B.acquire [600,601], A.write [710,711]
+//
+// "The longest fault on the holder" would blame the stop. Without it A would have written at 690,
+// when its lease of 500 was over as well: it worked past its lease. Where faults of two sorts would
+// each explain it, the history does not show which did.
+//
+// A session's end is not in a history. So a client that was away for half a TTL when the other was
+// granted the key is taken to have lost its session by that. Where the order of two grants is
+// unknown, a pattern is given if it is the same either way, or if only one order has an explanation
+// at all.
 package checker
 
 import (
@@ -5,11 +22,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 )
-
-// The pattern of a conflict between two grants is decided by what would have
-// been: without the time that a fault lasted, would the earlier holder have
-// acted inside its lease? A fault that merely lay near explains nothing. Where
-// faults of two sorts would each explain it, the pattern is several-faults.
 
 // The targets that a judge asks for.
 const (

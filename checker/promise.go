@@ -1,3 +1,67 @@
+// # Promise
+//
+// The promise is the time in which the lock said "yours". It lasts to the start of the successful
+// attempt plus what the library said, or plus the TTL, less 2 ms. The 2 ms are there because the
+// library looked at its clock at some time between the attempt's start and its return, and a stop
+// may lie between that look and the worker's stamp. For example, A.acquire [0,700] valid 495,
+// stopped from 2 to 699, was valid until 495 and not until 1195. A confirmed renewal that ended
+// inside the promise extends it likewise.
+//
+// "Inside the promise" means before its end. If A's reply was late, B may be granted before A's
+// acquire ends, and A's lease runs all the same.
+//
+//	A.acquire [0,1] valid to 498, A lies idle; B.acquire [300,301] ok
+//
+// The lock broke its word though neither client acted. A check of holds alone would miss that.
+//
+// The promise is withdrawn by a lost-event, a declined op, an answer "not held", a kill, the start
+// of a release or a close, and the same client's next acquire of the key. A process found dead may
+// have died at any time since its last sign of life, so its promise is withdrawn as of then. A
+// recorded kill is a sign of life.
+//
+// # The promise of a session
+//
+// A session promises an instant only if no injected fault touched the client, its links or the
+// service through the TTL before it. "Until a lost-event" cannot be held against a lock whose
+// client is stopped, for the event cannot arrive. Faults before the grant count too, because a
+// session is older than its grants. "Since the grant" would accuse a correct lock with a TTL of
+// 500:
+//
+//	A is stopped from 10 to 440, A.acquire [450,451], B.acquire [507,508], A.lost [521]
+//
+// A's session missed its keep-alives while A was stopped, and ended at 500.
+//
+// A fault touches from its first event to its second. Its measured effect (FaultInfo.From to To) is
+// shorter: a stop bites before it is proven, and a wrong clock is set right after its last
+// measurement. To count the measured time alone would accuse the same lock, if A was stopped until
+// 60 and its stop measured until 6: no more than 502 before B's grant.
+//
+// A stall of the machine ends a session only if the client, or the service, stood still for half a
+// TTL on end. A client that keeps a session is heard every half of it at least, and as soon as it
+// runs again. Stalls are measured up to Header.Stall too short at either end.
+//
+//	A.acquire [0,1], A stalls from 100 to 200, B.acquire [400,401]
+//
+// "Any stall voids the promise" lets a broken lock go free on a busy machine. A session that does
+// not end by time (Claims.NoExpiry) ends by no stall. But the lock may have noticed the loss: by a
+// lost-event at any time, a declined op, or an answer "not held". Then the session did end, and any
+// stall in the TTL before voids the promise, because a machine that stalls now and then stalls more
+// than is recorded.
+//
+// A fault that ends the session ends the promise. So does a reset, or a connection that was cut, if
+// the lock claims within which time it notices a loss (Claims.LostGrace). Acts within that time are
+// then inherent, and a later act is a late notice. An answer that confirms the hold after the fault
+// restores the promise. Here the grace is 6,500, and nothing is wrong:
+//
+//	A.acquire [0,1], A's connection is reset at 10, B.acquire [900,901], A.write [950,951]
+//
+// "Undisturbed for a TTL, so the session stands" accuses every lock that lives as long as its
+// connection, and looks for the connection every few seconds.
+//
+// The promise is also over if the next grant of the key was another client's, and a fault may have
+// ended the session by then. The later grants do not break it:
+//
+//	A.acquire [0,1], A is stopped from 4 to 700, B.acquire [600,601], B.release [610,611]; C.acquire [5000,5001]
 package checker
 
 import (
@@ -6,8 +70,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 )
-
-// Promises: until when a lock has promised the key to a grant (Claims.Validity).
 
 // promiseMargin is taken off every promise that is measured in time, for the
 // clocks' granularity on either side.

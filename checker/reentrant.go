@@ -1,16 +1,37 @@
+// # Reentrant locks
+//
+// A reentrant lock (Claims.Reentrant) gives an owner what it has already. It is free when the owner
+// has released it as often as it was granted it. Every acquire is a grant of its own, with a hold
+// and a promise of its own, which the release that names it ends. Grants of one owner never
+// conflict. Two simpler readings are wrong.
+//
+// "The nested grants are one hold, from the first acquire on" accuses a correct lock whose lease
+// ran out:
+//
+//	A.acquire [0,1], stopped to 690; B.acquire [600,601], B.release 650
+//	A.acquire [700,701], with no release before: nested by A's count, a fresh grant by the service's
+//
+// Nothing shows that A had the key between, unless it acts under its first grant again.
+//
+// "An outer grant stands after a release of unknown fate" accuses the lock of what its client asked
+// for:
+//
+//	A.acquire, A.acquire; A.release, reply lost; A.release again, ok    sent twice, it may have given back both
+//	B.acquire ok; A writes under its first grant
+//
+// So an act counts only while the owner certainly has a level left. That is, it has more grants
+// that it has not given back than releases that may have been carried out and name other grants
+// than the act's. From the first release that might have been one too many, the promise is
+// withdrawn as well.
+//
+// An answer that confirms a grant (a release, "held?") shows only that its owner has some level, so
+// it counts for the newest. Renewals and losses count for all that the owner has: its lease is one.
+// A nested grant passes the queue by right (fifo), and takes no turn from another client
+// (starvation). In the store's order the writes of one owner do not interrupt each other, whichever
+// of its grants they are under.
 package checker
 
 import "github.com/lockchaos/lockchaos/history"
-
-// Reentrant locks: an owner may acquire again what it holds, and has given the
-// key up when it has released it as often as it was granted it.
-//
-// Every acquire is a grant of its own, with a hold of its own; grants of one owner
-// never exclude each other. To fold an owner's nested grants into one hold would accuse
-// a correct lock: A.acquire [0,1], A is stopped and its lease runs out, B.acquire
-// [600,601], B.release [650,651], A.acquire [700,701]. A's second acquire is nested by
-// its count, and a fresh grant at the service; nothing shows that A had the key in
-// between. What does show it is an act under the first grant: that one held until then.
 
 // ownerOnKey is what is known of a reentrant owner on one key.
 type ownerOnKey struct {

@@ -1,13 +1,45 @@
+// # Several keys in one acquire
+//
+// One acquire may ask for several keys, which are granted all together or not at all
+// (Claims.MultiKey). The history has one op for each key, with the same stamps and one answer
+// (Event.Set). Each key is judged by its own op, as if it had been asked for alone. An acquire of
+// unknown fate may have any of its keys, or all.
+//
+// What the answer says, it says of the set. "Each key by itself" accuses correct locks:
+//
+//	A.acquire k0 [0,1]; B.acquire k0+k1 [10,20] busy
+//
+// Nobody has k1, yet busy is right. So busy is false only if nobody can have any
+// key of the set. It says too that nothing is left: a client that asks for k1
+// alone after that has it, or a false busy. In the same way, "not held" says that
+// some key of the set is lost. It is a false loss only if each of them certainly
+// stood. A client waits for a kept key only if it could have all the others.
+//
+// An acquire of a set that is open may have some of its keys, while it waits
+// for another. Here B may keep k1 for as long as C has k2:
+//
+//	C.acquire k2 [0,1]; B.acquire k1+k2 [5,4200] busy; A.acquire k1 [10,4000] busy
+//
+// So a key is free, for a stuck lock, only if those keys are free too that an
+// open acquire asks for together with it, and so on from set to set. Until a
+// set is refused, its keys count as held if one of these was. "What an open
+// acquire asks for may be held" lets two sets go free that wait for each other:
+//
+//	B.acquire k1+k2 [5,4200] busy; A.acquire k2+k1 [10,4000] busy
+//
+// A set that waits may be passed over rightly, while one of its keys is taken.
+// So no property accuses a lock for it of being unfair (fifo, starvation). A
+// set that passes over a single key is judged.
+//
+// A set is not judged as a whole. If the tokens of one key show that a set was granted before its
+// reply came, its holds of the other keys still begin with the reply. Porcupine and the enumerating
+// judge see one key at a time, as this one does.
 package checker
 
 import (
 	"iter"
 	"slices"
 )
-
-// One call may be for several keys (history.Event.Set), which are granted all together or
-// not at all. Each key has an op of its own, and is judged by it. What the answer says,
-// it says of the set: see "Several keys in one acquire" in the package's documentation.
 
 // join notes that an op was invoked, which may be one of a set.
 func (bk *book) join(o *op) {

@@ -1,3 +1,16 @@
+// # stale-read
+//
+// Judged in workload transaction only, for exclusive locks: there an earlier holder's write may
+// reach the ledger after a later holder has read, though nobody outlived a lease. Violated if a hold reads a version
+// that is older than one which an earlier grant's write made, whenever the ledger took that
+// write. "Older than what the ledger had when it read" would pass this: A.write (in its
+// transaction), A.release, B.acquire, B.read v1, A.commit v2. When B read, v1 was the newest.
+//
+// A write in a transaction stands when the ledger has it. Until the commit is answered, or its
+// client's process has ended, the grant stays open. A commit that failed, or was never sent, leaves
+// nothing: "a write that was answered is in the ledger" would call such a ledger short. A commit is
+// an act of its holder unless a release was asked for before: then its client does not take itself
+// for a holder any more.
 package checker
 
 import (
@@ -6,10 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// StaleRead names the property stale-read: no hold reads a version of a key that is older than
-// one which an earlier grant's transaction wrote. It is judged where writes are transactions: what
-// an earlier holder wrote may stand there only after a later holder has read, although no write was
-// late and nobody outlived a lease. What the reader then wrote is judged as a lost update.
+// StaleRead names the property stale-read: a holder reads what all earlier holders wrote.
 const StaleRead = "stale-read"
 
 // staleRead reads, beside rules and findings: book, explanations, faults.

@@ -1,3 +1,11 @@
+// # starvation
+//
+// Judged if the lock declares to be fair, or the workload is queue. Violated if more than ten
+// grants for each client of the run lay wholly inside one undisturbed client's wait, from its
+// worker's start to its end. In a queue it would be fewer than one for each client. A lock that
+// decides by chance, among n clients, passes one over for so long with a probability below
+// (1-1/n)^(10n): less than one in 20,000 waits. A wait in which a stall touched the client or the service, and no
+// injected fault, is inconclusive.
 package checker
 
 import (
@@ -6,11 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Starvation names the property starvation: while one undisturbed client waited,
-// no more than K grants of the key were made from their beginning to their end,
-// with K ten times the number of clients. In a queue it would be fewer than one
-// for each client; a lock that lets chance decide passes ten rounds of everybody
-// with a probability below (1-1/n)^(10n), less than one in 20,000 waits.
+// Starvation names the property starvation: no client waits while the others have many turns.
 const Starvation = "starvation"
 
 // starvation reads, beside rules and findings: cycles, faults.

@@ -1,3 +1,20 @@
+// # stolen-release
+//
+// Violated if C was granted inside B's promise, and between B's end and C's earliest instant
+// another client began a release, not refused, of an older grant whose lease had surely ended. A
+// lease has surely ended a TTL after its acquire or last renewal ended; of a session, when its
+// client was told.
+//
+// The key must have become free by that release. So C's client had it within a quarter of
+// the TTL of the release, or of its own request if that came later, and no answer confirmed
+// B's hold between the two. "C was granted it some time after" blames a release that freed
+// nothing for a queue that lets two in. Here B keeps the key, and C waits for 2,400:
+//
+//	A.release [2000,2010], B holds the key; C.acquire [2100,4500]
+//
+// No injected fault touched the service meanwhile. A finding that a stall of the service explains,
+// too, is inconclusive. "A release answered ok that freed another's key" cannot be asked: many
+// services answer ok to anything, and no history shows what was freed.
 package checker
 
 import (
@@ -7,11 +24,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// StolenRelease names the property stolen-release: a key was granted inside a
-// promise, after another client had released an older grant whose lease was over, and
-// the release was not refused: it freed what was not its own. Whether a release freed
-// anything is not in a history. That the promise was broken, that the next client had
-// the key as soon as it was free, and that nothing touched the service meanwhile, is.
+// StolenRelease names the property stolen-release: a release of an older grant, whose lease is
+// over, frees nobody else's key.
 const StolenRelease = "stolen-release"
 
 // stolenRelease reads, beside rules and findings: book, explanations, faults.

@@ -1,3 +1,62 @@
+// # stuck-lock
+//
+// Violated if nobody can hold a key, and nobody gets it. It is judged by the probe and while the
+// clients work; a diagnosis finds the kind. See "Stuck locks", for each.
+//
+// # Stuck locks: the probe
+//
+// The harness lets fresh clients (numbers above Header.Clients) acquire every key twice: in phase
+// "probe" with the losers alive and idle, in phase "final" with every client closed.
+//
+// No client can hold a key when each of its grants was released ok (or its release denied: the
+// service itself says that it is not held), or its client has closed or is gone. The same goes for
+// acquires and releases of unknown fate, and for acquires that are still open. If that has been so,
+// with every fault healed, for a TTL and Slack by the end of a fresh client's acquire, and the
+// answer was busy, the lock is stuck. In phase "probe" it is a ghost if a live client had a
+// definite no and the key was free once all were closed. An error instead of busy shows nothing: a
+// service without a leader is not a stuck lock. A pass needs that in the last phase a fresh client
+// acquired every key.
+//
+// An acquire of unknown fate that reported may have left something for as long as the lock says
+// (Claims.Abandons), else for a TTL. A key that stays busy for longer is stuck, though its client
+// lives:
+//
+//	A.acquire [0,5] of unknown fate; P, a fresh client, is told busy at 1,100
+//
+// "Until A is closed" lets every ghost go free that lives until the end of the run. An acquire that
+// never reported may still be under way, and counts until then.
+//
+// A client that was killed is gone, even where a fresh process goes on under its number. That one
+// has a greater Event.Process, and knows nothing of what its predecessor held. The dead one's
+// grant, or one that it was about to get, may stand at the service until its lease is over. A lock
+// that never expires keeps it for ever, and that is a stuck lock. It is named a ghost only if the
+// key is free as soon as all are closed.
+//
+// # Stuck locks: the diagnosis
+//
+// The harness does not only wait. When a key is stuck as its clients see it, and no fault is in
+// force, it enters phase "ask": a fresh client asks while the workload goes on. If that one is
+// refused too, the clients are closed one after the other, and after each a fresh one asks again:
+//
+//	P.acquire [3501,7000] busy, P is closed
+//	C.close [7200,7201]              C was refused the key once, and held nothing
+//	B.acquire [7110,7250] busy       B asked before C was closed
+//	P.acquire [7301,7302] ok         a ghost: the end of client C freed the key
+//
+// A client that ended before a refusal did not free the key, unless its session may have stood
+// until then: a refusal counts that comes a TTL and Slack (or Header.Slack) after the end. "The
+// last refusal counts" would clear C for B's sake. The end of a fresh client frees nothing: the key
+// was stuck before it came. In phase "probe" the clients are closed in the same way.
+//
+// Each time between two grants counts once. Its kind is:
+//
+//   - asleep, if another client, which began to ask only after Patience, was granted the key within
+//     Slack, while the first one still waited: the key was free;
+//   - ghost, if only clients without a grant may have freed it by their end, and then it was
+//     granted;
+//   - never-expired, if the last one to hold it gave nothing back, and the key stayed taken after
+//     all were closed;
+//   - wedged, if none of these is certain.
 package checker
 
 import (
@@ -10,10 +69,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// StuckLock names the property stuck-lock: nobody can hold the key, and nobody
-// gets it. It is judged by the probe: everything is healed, the service answers,
-// and for a TTL and some slack nobody could hold the key, yet a fresh client got
-// nothing but busy. It is judged while the clients work, too (wanted.go).
+// StuckLock names the property stuck-lock: a key that nobody can hold can be acquired.
 const StuckLock = "stuck-lock"
 
 // stuckLock reads, beside rules and findings: book, demands, faults, figures.

@@ -1,3 +1,16 @@
+// # token-order
+//
+// Judged for declared fencing tokens only. Violated if:
+//
+//   - two clients share one;
+//   - a grant that is later by time has a smaller one;
+//   - an undisturbed client's acquire returned a smaller one after another's returned a greater.
+//
+// The same client may get its own token again. Of a reader-writer lock: two grants of which one is
+// a writer's.
+//
+// 0 is a token, and "none" is an absent field. To read 0 as none would pass a counter that falls
+// from 7 to 0.
 package checker
 
 import (
@@ -6,10 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TokenOrder names the property token-order: fencing tokens rise with the grants. Broken
-// when two clients' grants share one, when a grant that is later by time has a smaller one,
-// and when an undisturbed client's acquire returned a smaller one after another's returned
-// a greater. Of a reader-writer lock that is said of two grants of which one is a writer's.
+// TokenOrder names the property token-order: fencing tokens rise with the grants.
 const TokenOrder = "token-order"
 
 // tokenOrder reads, beside rules and findings: book, explanations, faults, figures.

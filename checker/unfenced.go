@@ -1,3 +1,12 @@
+// # unfenced-write
+//
+// Violated if, in the ledger's order of one protected key, a later grant's write stands before an
+// earlier one's, or a hold's writes are not contiguous.
+//
+// Keys are judged apart: A(k0) B(k1) A(k0) is fine. So are locks that protect the same key: their
+// holds do not exclude each other, and none hides what happened under another. Each write counts
+// once. Where a hold goes on after a certainly earlier one wrote in between, that one's write is
+// the violation.
 package checker
 
 import (
@@ -6,10 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// UnfencedWrite names the property unfenced-write: per protected key, in the ledger's
-// order, a hold's accepted writes are contiguous, and no later grant's write stands before
-// an earlier one's. Where several locks protect one key, each lock's writes are judged
-// apart: their grants don't exclude each other, and must not hide each other either.
+// UnfencedWrite names the property unfenced-write: the store takes no write of an older grant
+// after one of a newer.
 const UnfencedWrite = "unfenced-write"
 
 // unfencedWrite reads, beside rules and findings: book, explanations, faults, figures,

@@ -1,3 +1,52 @@
+// # Stuck locks: while the clients work
+//
+// A key is stuck while the clients work, too, if it is free and wanted for longer than Patience:
+// the TTL, Slack and two seconds, in which a lock that polls looks again. Here the TTL is 500, so
+// Patience is 3,000:
+//
+//	A.acquire [0,1], A.release [10,11]
+//	B.acquire [20,600] busy, and again at once, until 3,400
+//
+// Free: each grant was given back, or the lease of the last one began at that time at the latest:
+// when it was granted, renewed, or last acted under. A live session's grant that was not given back
+// may be held, and so may that of a lock that declares NoExpiry. An acquire of unknown fate may
+// have been granted when it ended. It excuses the lock for a TTL (which is in Patience), or for
+// what the lock claims (Claims.Abandons). "For as long as its client lives" lets every lock go free
+// whose clients give up. An acquire that is open holds nothing, unless its client is disturbed: it
+// would have been answered.
+//
+// Wanted: one client waits in one acquire, or asks again within a TTL and Slack and is told busy.
+// One refusal does not do: Redlock's clients may split the votes. An error ends what the client
+// wanted.
+//
+// Disturbed: a fault on the service, on the client that asks, or on one that asked for the key and
+// was not answered before the fault. It counts for twice its time, since delayed requests are sent
+// again later and later. Stalls of the machine are subtracted, of clients and of nodes. The wait
+// does not begin anew after one, and where several stood still at a time, that time counts once. If
+// the wait was too long only with them, nothing follows. Times of a second or more in which the
+// service gave no definite answer at all are subtracted, too, unless the whole lasts ten seconds: a
+// service may elect a leader, and no record says so.
+//
+// A wrong clock disturbs for ever, if it is the service's or the asking client's own. Programs wait
+// for an instant of their clock, and a monotonic clock keeps what it gained when it is healed. The
+// TTL is 500, and B's clock jumped 10,000 ahead at 2:
+//
+//	A.acquire [0,1], A.release [10,11], B.acquire [5,9000] busy; C.acquire [4000,4001] ok
+//
+// B may have slept by that clock: it is not asleep. A client with a wrong clock that waits may be
+// the first of a queue, so the others have waited for the lock only since it was answered. "Nothing
+// follows after a wrong clock" lets every lock go free that sleeps when some other client's clock
+// has jumped.
+//
+// The simpler readings accuse correct locks. "Longer than a TTL and Slack" forbids a lock to look
+// only every two seconds. "Nobody answered, so the lock is stuck" takes the outage of a service for
+// a defect. "Granted in the end, so all was well" lets a waiter sleep for a minute.
+//
+// A service may keep a session for longer than the TTL and Slack. Where the header says for how
+// long (Header.Slack), Patience is that much longer. TTL 500, Header.Slack 4,000, so Patience is
+// 6,500:
+//
+//	A.acquire [0,1], A is gone at 10; B asks again and again, and is granted the key at 6,410
 package checker
 
 import (
@@ -8,10 +57,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 )
-
-// A key is stuck while the clients work, too. It is free and wanted for longer than
-// Patience: nobody can hold it, nothing is disturbed, and one client waits for it,
-// or asks again and again. See "Stuck locks" in the package's documentation.
 
 const (
 	// pollAllowance is what a lock gets on top of the TTL and Slack, to look at
