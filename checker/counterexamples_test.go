@@ -19,12 +19,6 @@ type example struct {
 
 var doubleHold = map[string]int{MutualExclusion: 1}
 
-func library(s script) script {
-	return s.with(func(h *history.Header) { h.Claims.Validity = "library" })
-}
-
-func noClaims(s script) script { return s.with(func(h *history.Header) { h.Claims.Validity = "" }) }
-
 var examples = []example{
 	{name: "hold/last invocation proves no act", lock: plainLock(), text: `
 		A acquire [0,1]
@@ -475,18 +469,6 @@ var examples = []example{
 		kill B [30,31]
 		B exit [31]
 		C release [40,41]`},
-}
-
-func session(s script) script {
-	return s.with(func(h *history.Header) { h.Claims.Validity = "session" })
-}
-
-func grace(s script) script {
-	return s.with(func(h *history.Header) { h.Claims.LostGrace = 200 * ms })
-}
-
-func semaphore(n int) script {
-	return plainLock().with(func(h *history.Header) { h.Claims.Permits = n })
 }
 
 func TestCounterexamples(t *testing.T) {

@@ -18,15 +18,21 @@ const (
 	widestCode    = 140 // without the text of its strings, which can't be broken
 )
 
+// longestFile is how many lines a file may have that people write.
+const longestFile = 500
+
 var (
 	// odd is what the prose of comments says in plainer words.
 	odd = regexp.MustCompile(`\b(tells whether|heeds|gainsays)\b`)
+	// generated is how a file begins that a program has written (go help generate).
+	generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 	// unbroken are comments that stay in one line: code and tables in them,
 	// directives, and addresses.
 	unbroken = regexp.MustCompile(`^//(\t|  |[a-z]+:)|https?://\S*\S{20}`)
 )
 
-// TestProse: comments and code are as wide as people can read, and comments use Go's words.
+// TestProse: files are as long, and comments and code as wide, as people can read; and comments use
+// Go's words.
 func TestProse(t *testing.T) {
 	t.Chdir(root)
 	files := 0
@@ -45,6 +51,9 @@ func TestProse(t *testing.T) {
 			return err
 		}
 		files++
+		if n := strings.Count(string(text), "\n"); n > longestFile && !generated.Match(text) {
+			t.Errorf("%s: %d lines, of at most %d: divide it by subject", path, n, longestFile)
+		}
 		proseOf(t, path, text)
 		return nil
 	})
