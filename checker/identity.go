@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Twins and the reborn: two clients with one identity, and a client that comes back under the name
-// of one that died. A lock that finds its own name at the service may take the key for its own.
+// Clients that share an identity: two at a time, or one that comes back under the name of one that
+// died. A lock that finds its own name at the service may take the key for its own.
 
 // twins reports whether two clients have one identity.
 func (r *rules) twins(a, b int32) bool {

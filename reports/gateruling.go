@@ -79,12 +79,13 @@ func openWhy(s Suite) string {
 	open, all := openRuns(s), len(s.Scenarios)
 	switch {
 	case all == 0 || !slices.ContainsFunc(s.Scenarios, Scenario.ran):
-		return "Nothing was run to its verdict, so nothing is shown."
+		return "No run reached a verdict, so nothing is shown."
+	case all == 1:
+		return "No rule that must hold was broken, but the run leaves something open."
 	case open == all:
-		return fmt.Sprintf("Nothing that must hold was violated, but all of %s leave something open.",
-			phrase.Plural(all, "run"))
+		return fmt.Sprintf("No rule that must hold was broken, but all %s leave something open.", phrase.Plural(all, "run"))
 	}
-	return fmt.Sprintf("Nothing that must hold was violated, but %d of %s %s something open.", open,
+	return fmt.Sprintf("No rule that must hold was broken, but %d of %s %s something open.", open,
 		phrase.Plural(all, "run"), verb(open, "leaves", "leave"))
 }
 
@@ -142,7 +143,7 @@ func alsoBroken(s Suite, all []Finding) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return " Besides, " + tellBroken(s, all)
+	return " Also: " + tellBroken(s, all)
 }
 
 // ran reports whether the scenario has a verdict.

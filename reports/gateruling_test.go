@@ -28,11 +28,11 @@ func TestRuling(t *testing.T) {
 		{"violated", reports.Gate{Exit: 1}, reporttest.Suite(pass, broken),
 			"FAILED: lost-update must hold and is violated in redis-setnx/pause-holder/unfenced."},
 		{"open", reports.Gate{Exit: 2}, reporttest.Suite(pass, open),
-			"FAILED: Nothing that must hold was violated, but 1 of 2 runs leaves something open."},
+			"FAILED: No rule that must hold was broken, but 1 of 2 runs leaves something open."},
 		{"nothing ran", reports.Gate{Exit: 2}, reporttest.Suite(reporttest.SkippedCase()),
-			"FAILED: Nothing was run to its verdict, so nothing is shown."},
+			"FAILED: No run reached a verdict, so nothing is shown."},
 		{"failed", reports.Gate{Exit: 3}, reporttest.Suite(pass, failed), "FAILED: The run of " + failed.Name + " failed: "},
-		{"failed and violated", reports.Gate{Exit: 3}, reporttest.Suite(failed, broken), "Besides, lost-update must hold and is violated"},
+		{"failed and violated", reports.Gate{Exit: 3}, reporttest.Suite(failed, broken), "Also: lost-update must hold and is violated"},
 		{"interrupted", reports.Gate{Exit: 3, Broken: "it was interrupted"}, reporttest.Suite(pass), "FAILED: It was interrupted."},
 	} {
 		if got := c.g.Ruling(c.s); !strings.Contains(got, c.want) {

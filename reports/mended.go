@@ -124,10 +124,10 @@ func appendNew(all []string, more ...string) []string {
 	return all
 }
 
-// String is of the form "with that mended: stands (3 of 12 fallen attacks made
+// String is of the form "without that defect: stands (3 of 12 fallen attacks made
 // again on an application that never gives up a wait)".
 func (m *Mended) String() string {
-	text := "with that mended: " + string(m.Outcome)
+	text := "without that defect: " + string(m.Outcome)
 	switch m.Outcome {
 	case MendedUnknown:
 		return text + ", since " + m.Why
@@ -166,7 +166,7 @@ func (m *Mended) Behind(words string) string {
 	case m != nil && slices.ContainsFunc(m.Still, is):
 		return ""
 	case m != nil && slices.ContainsFunc(m.Gone, is):
-		return "; it does not show when the first defect is mended"
+		return "; it does not show without the first defect"
 	}
-	return "; whether it shows when the first defect is mended is not known"
+	return "; it is not known whether it shows without the first defect"
 }

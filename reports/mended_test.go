@@ -43,7 +43,7 @@ func TestMended(t *testing.T) {
 		says        string
 	}{
 		{"stands", []Scenario{attackOf("a"), attackOf("b")}, MendedStands, nil, []string{checker.StuckLock},
-			"with that mended: stands (2 of 3 fallen attacks made again on an application that waits)"},
+			"without that defect: stands (2 of 3 fallen attacks made again on an application that waits)"},
 		{"one shows nothing", []Scenario{attackOf("a"), inconclusive}, MendedStands, nil, nil, "stands"},
 		{"falls still", []Scenario{attackOf("a"), attackOf("b", checker.StuckLock)}, MendedFalls,
 			[]string{checker.StuckLock}, nil, "falls still: " + DefectWords(checker.StuckLock) + " (2 of 3 fallen attacks"},

@@ -114,6 +114,17 @@ func (s Scenario) Missed() []Expectation {
 // Unmet is expectations that were missed in the same way, in words.
 type Unmet struct{ Names, Want, Is, Got string }
 
+// Should is what was wanted, as it stands behind "should": "pass", "be violated".
+func (u Unmet) Should() string {
+	switch u.Want {
+	case "pass", "hold":
+		return u.Want
+	case "pass or not judged":
+		return "pass or not be judged"
+	}
+	return "be " + u.Want
+}
+
 // Unmet puts what was missed into as few lines as there are ways in which it
 // was missed. Passes that an inconclusive run left open are not among them: all
 // of them were left open for one reason, and the page tells that.

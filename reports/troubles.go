@@ -78,7 +78,7 @@ func tellTrouble(x Scenario) Trouble {
 		t.What = "unexpected"
 		var diff []string
 		for _, e := range x.Unmet() {
-			diff = append(diff, e.Names+" should be "+e.Want+" and "+e.Is+" "+e.Got+".")
+			diff = append(diff, e.Names+" should "+e.Should()+" and "+e.Is+" "+e.Got+".")
 		}
 		if len(x.Verdict.Reasons) > 0 {
 			diff = append(diff, phrase.Sentence(phrase.Clip(strings.Join(x.Verdict.Reasons, " "), phrase.MostText)))

@@ -11,7 +11,7 @@ import (
 func (l *lock) able() clients.Lock {
 	switch held, renew := l.says.Does(adapter.OpHeld), l.says.Does(adapter.OpRenew); {
 	case held && renew:
-		return both{l}
+		return both{asked{l}, renewed{l}}
 	case held:
 		return asked{l}
 	case renew:
@@ -23,31 +23,23 @@ func (l *lock) able() clients.Lock {
 type (
 	asked   struct{ *lock }
 	renewed struct{ *lock }
-	both    struct{ *lock }
+	both    struct {
+		asked
+		renewer
+	}
+	renewer interface {
+		Renew(ctx context.Context, g clients.Grant) (clients.Grant, error)
+	}
 )
 
 // Held asks the adapter whether the grant still stands.
-func (l asked) Held(ctx context.Context, g clients.Grant) error { return l.ask(ctx, g) }
-
-// Held asks the adapter whether the grant still stands.
-func (l both) Held(ctx context.Context, g clients.Grant) error { return l.ask(ctx, g) }
-
-// Renew asks the adapter for more time.
-func (l renewed) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
-	return l.extend(ctx, g)
-}
-
-// Renew asks the adapter for more time.
-func (l both) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
-	return l.extend(ctx, g)
-}
-
-func (l *lock) ask(ctx context.Context, g clients.Grant) error {
+func (l asked) Held(ctx context.Context, g clients.Grant) error {
 	_, err := l.on(ctx, adapter.OpHeld, g)
 	return err
 }
 
-func (l *lock) extend(ctx context.Context, g clients.Grant) (clients.Grant, error) {
+// Renew asks the adapter for more time.
+func (l renewed) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
 	sent := l.times.Now()
 	r, err := l.on(ctx, adapter.OpRenew, g)
 	if err != nil {

@@ -106,7 +106,7 @@ func TestExamMasks(t *testing.T) {
 				case code != 1 || m.Outcome != c.want || strings.Join(m.Still, " ") != c.still:
 					t.Fatalf("status %d: %s\n%s", code, m, out.String())
 				}
-				if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "With that mended: "+string(c.want)) {
+				if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "Without that defect: "+string(c.want)) {
 					t.Errorf("the last lines do not say so:\n%s", out.String())
 				}
 				if got := suite.AllDefects(); c.still != "" && !strings.Contains(strings.Join(got, "; "), reports.DefectWords(c.still)) {

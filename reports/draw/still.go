@@ -442,5 +442,5 @@ func HoldNote(r *reports.Record, t *story.Story) string {
 	if t.A == nil || t.Fault == nil || t.Violation.Property != checker.MutualExclusion || t.A.LastAct <= t.Fault.To {
 		return ""
 	}
-	return fmt.Sprintf("A hold lasts from the grant to the holder's last act: whoever acts at %s under a grant of %s has held it all the time.", r.At(t.A.LastAct), r.At(t.A.End))
+	return fmt.Sprintf("A hold lasts from the grant to the holder's last act: a client that acts at %s under a grant of %s has held the key all that time.", r.At(t.A.LastAct), r.At(t.A.End))
 }

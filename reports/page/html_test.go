@@ -195,7 +195,7 @@ func TestClaims(t *testing.T) {
 	survivor := reporttest.Stories()
 	survivor.Scenarios[4].Verdict = survivor.Scenarios[0].Verdict
 	survivor.Scenarios[5].Verdict = survivor.Scenarios[0].Verdict
-	if text := indexOf(t, survivor); strings.Contains(text, every) || !strings.Contains(text, "Not so etcd-lease") {
+	if text := indexOf(t, survivor); strings.Contains(text, every) || !strings.Contains(text, "etcd-lease does not.") {
 		t.Error("a lock that held is counted among those that fell")
 	}
 	nodes := reporttest.Stories()
@@ -233,7 +233,7 @@ func TestClaims(t *testing.T) {
 		"This run proves nothing either way":                                                            reporttest.InconclusiveCase(),
 		"The scenario did not run to its end: start etcd-2 on 10.88.0.4":                                reporttest.FailedCase(),
 		"Not run: the kernel refuses user namespaces":                                                   reporttest.SkippedCase(),
-		"</b> should be <b>pass</b> and is <b>violated</b>":                                             reporttest.SurpriseCase(),
+		"</b> should <b>pass</b> and is <b>violated</b>":                                                reporttest.SurpriseCase(),
 		"What it does not.</b> No fault was injected":                                                   reporttest.PassCase(),
 		"s version 43 is lost</b>":                                                                      reporttest.CorruptedCase(),
 		"<b>The store refuses it</b>: it has already seen":                                              reporttest.ContainedCase(),

@@ -176,7 +176,7 @@ func lacks(s reports.Scenario, h *history.Header) []Remedy {
 	}
 	if slices.ContainsFunc(st.Faults, func(f checker.FaultStats) bool { return f.Injected && f.Bit < f.Begun }) {
 		out = append(out, do("Find out why the fault had no effect.",
-			"\"Did the faults bite?\" below says which one, and what was measured. `lockchaos doctor` says which faults this machine can inject.",
+			"\"Did the faults take effect?\" below says which one, and what was measured. `lockchaos doctor` says which faults this machine can inject.",
 			inconclusivePlace))
 	}
 	if h != nil && short(st, h.Needs) > 0 {
@@ -208,7 +208,7 @@ func longer(times float64, h *history.Header) Remedy {
 		r.Text = r.Text.t(" At this pace about ").code(fmt.Sprintf("--duration %ds",
 			seconds)).t(fmt.Sprintf(" is enough; this run had %s.", phrase.Span(h.Duration)))
 	}
-	r.Text = r.Text.t(" More clients, or a machine with less else to do, help too.")
+	r.Text = r.Text.t(" More clients, or a less busy machine, help too.")
 	return r
 }
 

@@ -71,7 +71,7 @@ func examLede(s reports.Suite) string {
 			phrase.Plural(bites, "fault"), 100*high))
 	}
 	if len(s.Exam.Left) > 0 {
-		out = append(out, fmt.Sprintf("All this is of the attacks that were made within --budget %v, the most telling ones.", s.Exam.Budget))
+		out = append(out, fmt.Sprintf("This covers only the attacks that fit into --budget %v, the most telling ones.", s.Exam.Budget))
 	}
 	if s.Exam.Short {
 		out = append(out, "Only the most telling attacks were made.")

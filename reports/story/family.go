@@ -172,9 +172,12 @@ func others(never []string) string {
 		return ""
 	}
 	if len(never) > fewNames {
-		return " Not so " + phrase.Grouped(len(never)) + " others."
+		return " " + phrase.Grouped(len(never)) + " others do not."
 	}
-	return " Not so " + phrase.List(never) + "."
+	if len(never) == 1 {
+		return " " + never[0] + " does not."
+	}
+	return " " + phrase.List(never) + " do not."
 }
 
 // when says under what; "past its lease" only where the verdicts say that every

@@ -39,7 +39,7 @@ var examples = map[string]example{
 		"Look which property is violated, and explain that. The data was spared by luck in this run."},
 	"verdict inconclusive": {[]Step{{0, "fault", "is to freeze the holder"}, {0, "A", "waits, and holds nothing"},
 		{900, "fault", "!has frozen nobody who held the key"}},
-		"Read the reason above it. Most often a longer run helps (--duration), or a machine with less else to do. It is never a pass."},
+		"Read the reason above it. Most often a longer run helps (--duration), or a less busy machine. It is never a pass."},
 	"verdict skipped": {[]Step{{0, "lockchaos", "!finds no program to start the service with, and runs nothing"}},
 		"Read the reason, and run lockchaos doctor: it says what is missing and how to get it. A skip is never a pass."},
 	"verdict failed": {[]Step{{0, "lockchaos", "starts the service"},

@@ -77,7 +77,7 @@ func Exclusive(v checker.Verdict, h *history.Header) string {
 }
 
 // ExclusiveNote says what the confidence interval is, and is not.
-const ExclusiveNote = "Wilson's score interval. It speaks of grants under the faults of this scenario, which are aimed at holders, and takes them for independent: it is no rate of production."
+const ExclusiveNote = "Wilson's score interval. It is about grants under the faults of this scenario, which are aimed at holders, and takes grants for independent. Do not expect this rate in production."
 
 // fine writes a share with two digits that count, however small.
 func fine(share float64) string {

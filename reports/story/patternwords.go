@@ -9,7 +9,7 @@ import (
 // went on, and whose affair it is.
 var patternMeanings = map[string]string{
 	checker.PatternPaused: "A lease is a promise with an end. The holder's process stood still until that end had passed, and the lock service lawfully gave the key to another client. " +
-		"Whoever stands still can't notice that time goes by, so the holder went on as before.",
+		"A process that stands still can't notice that time passes, so the holder went on as before.",
 	checker.PatternCutOff:         "The holder could not reach the lock service until its lease was over, so it could neither renew the lease nor learn that the key was another's. Its way to the store was open.",
 	checker.PatternSessionUnseen:  "The lock service had ended the holder's session and given the key to another client. The holder's program ran all the while, and nothing had told it; or its lock did not pass it on.",
 	checker.PatternRenewalStarved: "The lock is renewed in the background. That part of the program got no processor until the lease was over, while the part that does the work ran on and noticed nothing.",

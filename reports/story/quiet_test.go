@@ -19,8 +19,8 @@ func TestQuietLede(t *testing.T) {
 	whole := reports.Scenario{Name: "b", Lock: "whole", Fault: "none", Undisturbed: true, Met: true,
 		Verdict: checker.Verdict{Outcome: checker.Pass}}
 	for want, suite := range map[string][]reports.Scenario{
-		"only what was expected was violated": {broken, whole},
-		"Nothing was violated":                {whole},
+		"only the expected properties were violated": {broken, whole},
+		"Nothing was violated":                       {whole},
 	} {
 		if got := story.SuiteLede(reports.Suite{Scenarios: suite}); !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)

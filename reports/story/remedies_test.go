@@ -210,7 +210,7 @@ func TestOneReasonOnce(t *testing.T) {
 	// A control that was not caught is told, whatever else was left open.
 	s.Expect[0].Want = "violated"
 	if page := reportOf(t, s); !strings.Contains(page,
-		"<li><b>mutual-exclusion</b> should be <b>violated</b> and is <b>inconclusive</b></li></ul>") {
+		"<li><b>mutual-exclusion</b> should <b>be violated</b> and is <b>inconclusive</b></li></ul>") {
 		t.Error("the page does not say what should have been violated")
 	}
 	// Two properties that were missed alike share a line, and one that was
@@ -220,7 +220,7 @@ func TestOneReasonOnce(t *testing.T) {
 	odd.Expect = []reports.Expectation{{Property: "a", Want: "pass", Got: "inconclusive"},
 		{Property: "b", Want: "pass", Got: "violated"}, {Property: "c", Want: "pass", Got: "inconclusive"}}
 	if page := reportOf(t, odd); !strings.Contains(page,
-		"<li><b>a and c</b> should be <b>pass</b> and are <b>inconclusive</b></li><li><b>b</b> should be <b>pass</b> and is <b>violated</b></li>") {
+		"<li><b>a and c</b> should <b>pass</b> and are <b>inconclusive</b></li><li><b>b</b> should <b>pass</b> and is <b>violated</b></li>") {
 		t.Error("what was missed alike does not share a line")
 	}
 }

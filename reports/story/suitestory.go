@@ -71,7 +71,7 @@ func unexpectedSentence(s reports.Suite) []string {
 			continue
 		}
 		if all++; all <= namedUnexpected {
-			text := phrase.Clip(x.Name, phrase.MostName) + " came to " + x.Result().String()
+			text := phrase.Clip(x.Name, phrase.MostName) + " came out as " + x.Result().String()
 			if d := x.Detail(); d != "" {
 				text += " (" + strings.TrimSuffix(phrase.OneLine(d), ".") + ")"
 			}
@@ -82,7 +82,7 @@ func unexpectedSentence(s reports.Suite) []string {
 		return nil
 	}
 	if more := all - len(told); more > 0 {
-		told = append(told, phrase.Grouped(more)+" more came out otherwise, too")
+		told = append(told, phrase.Grouped(more)+" more did not come out as expected")
 	}
 	return []string{"Not expected: " + strings.Join(told, "; ") + "."}
 }
@@ -211,7 +211,7 @@ func quietSentence(quiet []reports.Scenario, disturbed bool) string {
 		return phrase.List(wrong) + " fell even though nothing was disturbed."
 	case len(quiet) > 0 && !disturbed && slices.ContainsFunc(quiet,
 		func(x reports.Scenario) bool { return x.Verdict.Outcome == checker.Violated }):
-		return "Nothing was disturbed, and only what was expected was violated."
+		return "Nothing was disturbed, and only the expected properties were violated."
 	case len(quiet) > 0 && !disturbed:
 		return "Nothing was violated while nothing was disturbed. Without a fault that says little: locks break when something else breaks."
 	}

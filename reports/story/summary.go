@@ -18,7 +18,7 @@ func Summary(s reports.Scenario) string {
 	} else if s.Unexpected() {
 		var want []string
 		for _, e := range s.Unmet() {
-			want = append(want, e.Names+" should be "+e.Want)
+			want = append(want, e.Names+" should "+e.Should())
 		}
 		out += ", UNEXPECTED"
 		if len(want) > 0 { // else it proves nothing, which the detail has said

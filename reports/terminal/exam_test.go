@@ -26,7 +26,7 @@ func TestExamWithinBudget(t *testing.T) {
 	for _, want := range []string{"✓ stop-work  stood\n",
 		"– left out by --budget: needs about 3 min: stop-grant, stop-all\n", "– left out by --budget: needs about 2 min: node-stops\n",
 		"– not applicable, since it knows no readers: stop-reader\n",
-		"\n1 of 4 attacks. No defect. 3 left out by --budget. 1 not applicable.\n", "of the attacks that were made within --budget 20m0s"} {
+		"\n1 of 4 attacks. No defect. 3 left out by --budget. 1 not applicable.\n", "the attacks that fit into --budget 20m0s"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
@@ -52,13 +52,13 @@ func TestExamMended(t *testing.T) {
 	}{
 		{"a deep defect", &reports.Mended{Defect: checker.KeptKey, Fell: 2, Attacks: []string{"a"}, Avoids: "waits",
 			Outcome: reports.MendedFalls, Still: []string{checker.FalseLoss}, Gone: []string{checker.StuckLock}},
-			[]string{"2 attacks. 3 defects: ", "; " + lost + ".\n", "With that mended: falls still: " + lost +
+			[]string{"2 attacks. 3 defects: ", "; " + lost + ".\n", "Without that defect: falls still: " + lost +
 				" (1 of 2 fallen attacks made again on an application that waits).",
-				"; it does not show when the first defect is mended."}},
+				"; it does not show without the first defect."}},
 		{"no mask", &reports.Mended{Defect: checker.KeptKey, Outcome: reports.MendedUnknown, Why: "no application avoids it"},
-			[]string{"2 defects: ", "With that mended: not known, since no application avoids it.",
-				stuck[1:] + ": shown by b; whether it shows when the first defect is mended is not known."}},
-		{"a shard", nil, []string{"2 defects: ", "whether it shows when the first defect is mended is not known."}},
+			[]string{"2 defects: ", "Without that defect: not known, since no application avoids it.",
+				stuck[1:] + ": shown by b; it is not known whether it shows without the first defect."}},
+		{"a shard", nil, []string{"2 defects: ", "it is not known whether it shows without the first defect."}},
 	} {
 		s := reports.Suite{Exam: &reports.Exam{Lock: "any", Mended: c.mended},
 			Scenarios: []reports.Scenario{of("a", checker.KeptKey), of("b", checker.KeptKey, checker.StuckLock)}}
@@ -71,7 +71,7 @@ func TestExamMended(t *testing.T) {
 				t.Errorf("%s: no %q in:\n%s", c.name, want, b.String())
 			}
 		}
-		if c.mended == nil && strings.Contains(b.String(), "With that mended") {
+		if c.mended == nil && strings.Contains(b.String(), "Without that defect") {
 			t.Errorf("what was not tried is told:\n%s", b.String())
 		}
 	}

@@ -32,12 +32,12 @@ func TestLiveDefect(t *testing.T) {
 		{"a defect at once", scenarios.Expect{}, []checker.Violation{another, anOverrun, aDefect},
 			[]string{"! a: continuity, a defect of the lock: another defect"}},
 		{"a clock is broken", scenarios.Expect{Relied: []string{checker.MutualExclusion}}, []checker.Violation{aDefect},
-			[]string{"! a: mutual-exclusion, for what the lock relies on is broken: a defect"}},
+			[]string{"! a: mutual-exclusion, because what the lock relies on is broken: a defect"}},
 		{"a late grant", scenarios.Expect{Inherent: true}, []checker.Violation{aLateOne},
 			[]string{"! a: dead-grant, a defect of the lock: a late grant"}},
 		{"a late grant that the claims allow", scenarios.Expect{Inherent: true, Properties: map[string]string{checker.DeadGrant: "any"}},
 			[]checker.Violation{aLateOne},
-			[]string{"! a: dead-grant, which its user has to look for: the lock says only how long a lease lasts: a late grant"}},
+			[]string{"! a: dead-grant, which the application must check: the lock says only how long a lease lasts: a late grant"}},
 	} {
 		var out bytes.Buffer
 		s := New(&out)

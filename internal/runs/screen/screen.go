@@ -157,11 +157,11 @@ func (s *Screen) Interrupted() {
 	s.mu.Lock()
 	names := slices.Clone(s.names)
 	s.mu.Unlock()
-	text := "interrupted: the report of what there is will be written"
+	text := "interrupted: the report of what was recorded will be written"
 	if len(names) > 0 {
 		text = fmt.Sprintf("interrupted: waiting up to %v for %s to heal what is broken, and to end; then the report is written", hosts.DefaultGrace, strings.Join(names, ", "))
 	}
-	s.Say(text + " (a second interrupt ends at once, without)")
+	s.Say(text + " (a second interrupt ends at once, without a report)")
 }
 
 // Begin tells that a plan is begun, as name.
@@ -232,9 +232,9 @@ func (s *Screen) Violation(name string, v checker.Violation) {
 	switch {
 	case v.Blame() != checker.Defect:
 	case slices.Contains(expect.Relied, v.Property):
-		what += ", for what the lock relies on is broken"
+		what += ", because what the lock relies on is broken"
 	case expect.Allows(v.Property, v.Kind):
-		what += ", which its user has to look for: the lock says only how long a lease lasts"
+		what += ", which the application must check: the lock says only how long a lease lasts"
 	default:
 		what += ", a defect of the lock"
 	}
