@@ -92,7 +92,7 @@ func (s *Sweep) tellConfirmed(a, b *grant) *Violation {
 	proof.add(a.confirmedBy, a.confirmed)
 	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(v.At, a, b)
 	v.Text = fmt.Sprintf("at %s the lock still confirmed to %s that it held %s, which had been granted to %s at %s.",
-		seconds(a.confirmed), who(a), v.Key,
-		who(b), seconds(b.end))
+		seconds(a.confirmed), clientName(a), v.Key,
+		clientName(b), seconds(b.end))
 	return v
 }

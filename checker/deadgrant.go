@@ -148,7 +148,7 @@ func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 		s.findings.record(&deadGrant, s.book.keyOf(g), j, j, func(judgement) *Violation {
 			v := s.deadSession(g, a.ended)
 			v.Text = fmt.Sprintf("%s was granted %s at %s with a session that the lock service had ended by %s, %s before. Nothing kept its client from hearing of that.",
-				who(g), v.Key, seconds(g.end), seconds(a.ended), seconds(a.end-a.ended))
+				clientName(g), v.Key, seconds(g.end), seconds(a.ended), seconds(a.end-a.ended))
 			return v
 		})
 	}, g)
@@ -214,7 +214,7 @@ func (fs *faults) unstalled(t, life int64) int64 {
 func (s *Sweep) tellEnded(g *grant, sp span, placed int64) *Violation {
 	v := s.deadSession(g, sp.bit)
 	v.Text = fmt.Sprintf("%s was granted %s at %s by an attempt that was under way at %s. It was frozen for %s while it waited, and the service ends a session that it "+
-		"does not hear for %s: the session of the grant was over.", who(g), v.Key, seconds(g.end), seconds(placed),
+		"does not hear for %s: the session of the grant was over.", clientName(g), v.Key, seconds(g.end), seconds(placed),
 		seconds(sp.healed-sp.bit), seconds(s.rules.sessionLife()))
 	return v
 }
@@ -265,17 +265,17 @@ func (s *Sweep) tellDead(p *Property, g *grant, a leaseAnswer, spent bool) *Viol
 		done, attempt = fmt.Sprintf("was told that its grant of %s was renewed", v.Key), "the renewal"
 	}
 	if spent {
-		v.Text = fmt.Sprintf("%s %s at %s, and the library itself said that the grant was good for %s.", who(g), done,
+		v.Text = fmt.Sprintf("%s %s at %s, and the library itself said that the grant was good for %s.", clientName(g), done,
 			seconds(a.end), seconds(a.validFor))
 		return v
 	}
-	v.Text = fmt.Sprintf("%s %s at %s, %s after %s had begun: the lease of %s was over before the client, %s, knew of it.", who(g), done,
-		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.rules.TTL), s.faults.calm(g.client, a.since, a.end))
+	v.Text = fmt.Sprintf("%s %s at %s, %s after %s had begun: the lease of %s was over before the client, %s, knew of it.", clientName(g), done,
+		seconds(a.end), seconds(a.end-a.since), attempt, seconds(s.rules.TTL), s.faults.disturbedLittle(g.client, a.since, a.end))
 	return v
 }
 
-// calm says how little the client of a dead lease was disturbed.
-func (fs *faults) calm(client int32, from, to int64) string {
+// disturbedLittle says how little the client of a dead lease was disturbed.
+func (fs *faults) disturbedLittle(client int32, from, to int64) string {
 	switch spans := fs.clientSpans(client); {
 	case touched(spans, from, to, uninjectedOnly):
 		return "whose stalls were too short to explain it"

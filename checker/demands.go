@@ -14,7 +14,7 @@ type demands struct {
 	began [probePhases]int64 // when the probe's phases began; 0: never
 	// stretches are those in which a key was perhaps stuck; silences are when
 	// the service gave no answer, lastAnswer is its last one.
-	stretches  []*stretch
+	stretches  []*freeTime
 	silences   []span
 	lastAnswer int64
 }
@@ -24,35 +24,35 @@ type demand struct {
 	since, last int64 // the start of the first acquire, and the end of the last one
 }
 
-// stretch is a time in which a key was free, wanted and not granted.
-type stretch struct {
+// freeTime is a time in which a key was free, wanted and not granted.
+type freeTime struct {
 	counted bool       // as a violation, while the clients worked
 	doubted bool       // as one that only a stall of the machine may explain
 	probed  bool       // as a violation, by the probe
 	found   *Violation // as far as it is kept
 	// ends are those that may have freed it: no refusal shows that it was taken afterwards.
-	ends  []ending
+	ends  []clientEnd
 	freed bool // it was granted in the end
 }
 
-// ending is the end of a client of the workload.
-type ending struct {
+// clientEnd is the end of a client of the workload.
+type clientEnd struct {
 	client int32
 	at     int64
 	loser  bool // it had asked, and it had no grant
 }
 
-// slept is a time in which an acquire waited for a free key, until a client
+// lateWake is a time in which an acquire waited for a free key, until a client
 // that asked later got it at once.
-type slept struct {
+type lateWake struct {
 	from, to int64
 	by       int64 // the other client's grant
 }
 
 // stretchOf is the stretch that the key is in.
-func (dm *demands) stretchOf(k *keyState) *stretch {
+func (dm *demands) stretchOf(k *keyState) *freeTime {
 	if k.stretch == nil {
-		k.stretch = &stretch{}
+		k.stretch = &freeTime{}
 		dm.stretches = append(dm.stretches, k.stretch)
 	}
 	return k.stretch
@@ -87,7 +87,7 @@ func (dm *demands) nameStretches() {
 		v := x.found
 		switch {
 		case v == nil:
-		case x.freed && len(x.ends) > 0 && !slices.ContainsFunc(x.ends, func(d ending) bool { return !d.loser }):
+		case x.freed && len(x.ends) > 0 && !slices.ContainsFunc(x.ends, func(d clientEnd) bool { return !d.loser }):
 			v.Kind = KindGhost
 			who := "A client that had no grant"
 			if len(x.ends) == 1 {

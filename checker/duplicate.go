@@ -138,7 +138,7 @@ func (s *Sweep) tellRepeated(k *keyState, first, second effect, what int64, j ju
 	if s.rules.Workload == workloadLeader {
 		done = fmt.Sprintf("tick %d of %s ran twice", what, v.Key)
 	}
-	v.Text = fmt.Sprintf("%s: by %s at %s and by %s at %s", done, who(first.g), seconds(first.at), who(second.g),
+	v.Text = fmt.Sprintf("%s: by %s at %s and by %s at %s", done, clientName(first.g), seconds(first.at), clientName(second.g),
 		seconds(second.at))
 	switch _, begun := writeKind(a.writer, a.o, b.g); j.kind {
 	case KindStale:

@@ -140,22 +140,22 @@ func (fs *faults) nothingLeft(k *keyState, t int64) bool {
 	return t-left-fs.stalledIn(left, t) > fs.rules.lifetime()
 }
 
-// lostAsk is a client's last acquire of unknown fate.
-type lostAsk struct {
+// unknownAcquire is a client's last acquire of unknown fate.
+type unknownAcquire struct {
 	client int32
 	at     int64 // its end; forever: it never reported
 }
 
 // lostAsks are the acquires of unknown fate that may have left something behind
 // where others are asked for.
-func (bk *book) lostAsks(asked []*op) (all []lostAsk) {
+func (bk *book) lostAsks(asked []*op) (all []unknownAcquire) {
 	for _, o := range asked {
 		for c := range bk.keys[o.key].by.eachLoose {
 			switch {
 			case c.missing > 0:
-				all = append(all, lostAsk{c.client, forever})
+				all = append(all, unknownAcquire{c.client, forever})
 			case c.unknown > 0:
-				all = append(all, lostAsk{c.client, c.unknownAt})
+				all = append(all, unknownAcquire{c.client, c.unknownAt})
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func (bk *book) lostAsks(asked []*op) (all []lostAsk) {
 // stand at t. It stands for a TTL and the slack, or for as long as the lock
 // claims (Claims.Abandons) and the slack. A request that a fault held back is
 // sent again later and later, so its fault counts for twice its time.
-func (fs *faults) mayStand(lost []lostAsk, t int64) bool {
+func (fs *faults) mayStand(lost []unknownAcquire, t int64) bool {
 	for _, ask := range lost {
 		left := ask.at
 		for _, sp := range fs.clientSpans(ask.client) {

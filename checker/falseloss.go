@@ -152,6 +152,6 @@ func (s *Sweep) tellLoss(g *grant, op, t int64) *Violation {
 		until = "until " + seconds(g.promise)
 	}
 	v.Text = fmt.Sprintf("%s was told at %s, %s, that its grant of %s is lost, although the lock had promised it %s, nobody had released it, and nobody else had been granted it.",
-		who(g), seconds(t), told, v.Key, until)
+		clientName(g), seconds(t), told, v.Key, until)
 	return v
 }

@@ -99,7 +99,7 @@ func (s *Sweep) tellOvertaken(first, waiter *grant) *Violation {
 	proof.add(first.id, first.start)
 	v.Ops = proof.ops()
 	v.Text = fmt.Sprintf("%s was in the queue of %s from %s on, yet client %d, which asked only at %s, was granted it first, at %s; client %d had it at %s.",
-		who(waiter), v.Key, seconds(waiter.enqueued), first.client, seconds(first.start), seconds(first.end),
+		clientName(waiter), v.Key, seconds(waiter.enqueued), first.client, seconds(first.start), seconds(first.end),
 		waiter.client, seconds(waiter.end))
 	return v
 }

@@ -51,8 +51,8 @@ type Stats struct {
 type figures struct {
 	stats  Stats
 	times  [timingCount]histogram
-	judged tallied
-	counts []tick // what the service said of itself
+	judged evidenceCounts
+	counts []requestCount // what the service said of itself
 	// compared counts the comparisons of grants of semaphores.
 	compared   int
 	tokensSeen bool
@@ -184,8 +184,8 @@ func (fg *figures) timings() (all []Timing) {
 	return all
 }
 
-// orphan is a key whose holder has died.
-type orphan struct {
+// orphanedKey is a key whose holder has died.
+type orphanedKey struct {
 	died  int64 // 0: nobody has
 	asked int64 // when somebody asked for it since then, or waited already; 0: nobody
 }
@@ -199,7 +199,7 @@ func (k *keyState) orphaned(client, process int32, t int64) {
 		if g.client != client || process != 0 && g.process > process || g.closed {
 			continue
 		}
-		k.orphan = orphan{died: t}
+		k.orphan = orphanedKey{died: t}
 		for o := k.waitHead; o != nil; o = o.next {
 			if o.client != client {
 				k.orphan.asked = t
@@ -218,11 +218,11 @@ func (fg *figures) recoveredBy(k *keyState, g *grant) {
 	if k.orphan.asked != 0 {
 		fg.times[timeRecovery].add(g.end - k.orphan.asked)
 	}
-	k.orphan = orphan{}
+	k.orphan = orphanedKey{}
 }
 
-// tallied is how much there was to judge some properties by; a pass needs some of it.
-type tallied struct {
+// evidenceCounts is how much there was to judge some properties by; a pass needs some of it.
+type evidenceCounts struct {
 	asked, confirmations, leases, enqueued int64 // asked: ops whose answer would confirm a hold
 	// losses counts the news of losses, passed the grants of a released key to
 	// a client that asked alone.

@@ -16,8 +16,8 @@ type findings struct {
 	decided int   // how many of them, from the front
 	nextDue int64 // when the first of the others is due
 
-	found [][]found // by the place of the property
-	nr    int64     // of the last one
+	found [][]keptViolation // by the place of the property
+	nr    int64             // of the last one
 	// defectsKept is how many places at the end of the full list of
 	// double-holds have been looked through for room (keepDefect).
 	defectsKept int
@@ -149,8 +149,8 @@ type judgement struct {
 // stands reports whether the finding is a violation.
 func (j judgement) stands() bool { return j.violated && !j.stallOnly }
 
-// told is the violation with its particulars; nil where the finding is none.
-func (j judgement) told(tell func(judgement) *Violation) *Violation {
+// detailed is the violation with its particulars; nil where the finding is none.
+func (j judgement) detailed(tell func(judgement) *Violation) *Violation {
 	if !j.stands() {
 		return nil
 	}
@@ -159,8 +159,8 @@ func (j judgement) told(tell func(judgement) *Violation) *Violation {
 	return v
 }
 
-// found is a violation that is kept with its particulars.
-type found struct {
+// keptViolation is a violation that is kept with its particulars.
+type keptViolation struct {
 	nr  int64
 	key *keyState
 	// plain is the violation as time alone shows it; trusting as it reads if
@@ -187,9 +187,9 @@ func (fi *findings) record(p *Property, k *keyState, plain, trusting judgement, 
 		return
 	}
 	fi.nr++
-	f := found{nr: fi.nr, key: k, plain: plain.told(tell)}
+	f := keptViolation{nr: fi.nr, key: k, plain: plain.detailed(tell)}
 	if f.trusting = f.plain; trusting != plain {
-		f.trusting = trusting.told(tell)
+		f.trusting = trusting.detailed(tell)
 	}
 	if certain && fi.opts.OnViolation != nil {
 		fi.opts.OnViolation(*f.plain)
@@ -203,12 +203,12 @@ func (fi *findings) record(p *Property, k *keyState, plain, trusting judgement, 
 
 // listOf is where a violation is kept: certain ones with the property, those that need the tokens
 // with their key.
-func (fi *findings) listOf(p *Property, k *keyState, certain bool) *[]found {
+func (fi *findings) listOf(p *Property, k *keyState, certain bool) *[]keptViolation {
 	if certain {
 		return &fi.found[p.place]
 	}
 	if k.byToken == nil {
-		k.byToken = make([][]found, len(fi.found))
+		k.byToken = make([][]keptViolation, len(fi.found))
 	}
 	return &k.byToken[p.place]
 }
@@ -261,7 +261,7 @@ func (fi *findings) noteOverlapped(g *grant, reading int) {
 
 // keepDefect keeps a violation of a property that is a certain defect though
 // there is no room: the last one goes that is none.
-func (fi *findings) keepDefect(p *Property, f found) {
+func (fi *findings) keepDefect(p *Property, f keptViolation) {
 	list := fi.found[p.place]
 	for n := len(list) - fi.defectsKept - 1; n >= 0; n-- {
 		fi.defectsKept++

@@ -22,11 +22,11 @@ type op struct {
 	// base is the version that the hold had last read when this write was
 	// invoked, baseOp the read; noBase: a blind write.
 	base, baseOp int64
-	before       int64  // how many grants the key had seen when this acquire was invoked
-	told         int64  // an acquire's loss, told before its completion was recorded
-	slept        *slept // an acquire that slept on beside a free key
-	set          int64  // the first op of the call that is for several keys; 0: it is for one
-	members      int32  // of the first op of a set: how many were invoked
+	before       int64     // how many grants the key had seen when this acquire was invoked
+	told         int64     // an acquire's loss, told before its completion was recorded
+	slept        *lateWake // an acquire that slept on beside a free key
+	set          int64     // the first op of the call that is for several keys; 0: it is for one
+	members      int32     // of the first op of a set: how many were invoked
 	// an acquire's neighbours in the key's queue of open acquires; next links
 	// the records in no use, too
 	next, prev *op
@@ -99,7 +99,7 @@ type grant struct {
 	// sent and came are what the client's packets tell, of a grant without an
 	// attempt: see Event. 0: they do not.
 	sent, came int64
-	// told is when the lock said that the hold is lost.
+	// detailed is when the lock said that the hold is lost.
 	told int64
 	// next is the end of the next acquire of an exclusive key that another
 	// client was granted; 0: there was none yet.
@@ -235,8 +235,8 @@ func (g *grant) act(n int32) act {
 // complete reports whether nothing more is to come under the grant.
 func (g *grant) complete() bool { return g.closed && g.open == 0 }
 
-// held reports whether there is a hold at all.
-func (g *grant) held() bool { return g.nacts > 0 }
+// hasHold reports whether there is a hold at all.
+func (g *grant) hasHold() bool { return g.nacts > 0 }
 
 // beginning is the hold's begin.
 func (g *grant) beginning(tokens bool) int64 {
@@ -277,7 +277,7 @@ func readers(a, b *grant) bool { return a.mode == history.ModeRead && b.mode == 
 // which began first, it is enough that the first still acted when the second had begun: a
 // hold of no length at the very instant that bounds the other's begin counts, too.
 func overlap(a, b *grant, tokens bool) bool {
-	if !a.held() || !b.held() {
+	if !a.hasHold() || !b.hasHold() {
 		return false
 	}
 	return a.beginning(tokens) < b.last && b.beginning(tokens) < a.last || tokens && inTokenOrder(a, b)

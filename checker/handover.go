@@ -54,9 +54,9 @@ func (s *Sweep) judgeHandovers(p *Property, orderly bool, claimed int64, did str
 	for _, w := range s.jobs.idles {
 		waits[w.key] = append(waits[w.key], w)
 	}
-	waiting := map[history.KeyID]lasting[idle]{}
+	waiting := map[history.KeyID]intervals[idle]{}
 	for _, key := range s.jobs.keys {
-		waiting[key] = newLasting(waits[key], func(w idle) (int64, int64) { return w.from, w.to })
+		waiting[key] = newIntervals(waits[key], func(w idle) (int64, int64) { return w.from, w.to })
 	}
 	bound := claimed + s.rules.Every
 	for _, d := range s.jobs.deaths {
@@ -123,7 +123,7 @@ func since(at int64, executions []*execution) []*execution {
 // than the bound. No fault but the one that ended the instance touched anybody meanwhile. Where
 // the machine let the waiter or the service stand still, that time does not count, and the rest
 // must be twice the bound: stalls are not measured to the millisecond. nil: there was none.
-func (js *jobs) waiter(d death, bound, until int64, waiting lasting[idle]) (found *idle) {
+func (js *jobs) waiter(d death, bound, until int64, waiting intervals[idle]) (found *idle) {
 	waiting.meeting(d.at, d.at, func(w idle) bool {
 		to := min(w.to, until)
 		if w.client == d.of.client || to-d.at <= bound ||

@@ -65,8 +65,8 @@ const (
 	herdHeartbeat = 3 // heartbeats a TTL
 )
 
-// tick is what the service said that it had handled, and how many grants there had been by then.
-type tick struct {
+// requestCount is what the service said that it had handled, and how many grants there had been by then.
+type requestCount struct {
 	at, requests, grants int64
 }
 
@@ -75,7 +75,7 @@ func (s *Sweep) counted(e *history.Event) {
 	if e.Text != history.CountRequests {
 		return
 	}
-	t := tick{at: e.Time, requests: e.Value, grants: s.book.grants}
+	t := requestCount{at: e.Time, requests: e.Value, grants: s.book.grants}
 	if len(s.figures.counts) < 2 {
 		s.figures.counts = append(s.figures.counts, t)
 	} else {

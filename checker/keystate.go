@@ -46,10 +46,10 @@ type keyState struct {
 	// vanishedAt is when the last client was closed, or was gone, that could
 	// still hold the key: it never gave it back.
 	vanishedAt int64
-	orphan     orphan
-	// stretch is the time in which the key is free and wanted; nil: it is not, or
+	orphan     orphanedKey
+	// freeTime is the time in which the key is free and wanted; nil: it is not, or
 	// not yet for long. sleptThrough is the last grant through which a waiter slept.
-	stretch      *stretch
+	stretch      *freeTime
 	sleptThrough int64
 	waiters      int // open acquires
 	// soleAsk is the newest acquire, if nobody else had the key or asked for it when it was
@@ -69,7 +69,7 @@ type keyState struct {
 	tally [2]tally
 	// byToken keeps, as findings.found does, violations that stand only if the
 	// tokens can be trusted; nil: there are none.
-	byToken [][]found
+	byToken [][]keptViolation
 }
 
 // enqueue puts an open acquire at the end of the queue.
@@ -168,7 +168,7 @@ func (s *Sweep) settle(g *grant) {
 	g.settled = true
 	k := s.book.keyOf(g)
 	s.forgetSeen(g)
-	if g.held() {
+	if g.hasHold() {
 		s.figures.times[timeHold].add(g.last - g.end)
 	}
 	k.open.remove(g)

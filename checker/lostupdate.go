@@ -70,8 +70,8 @@ func baseOf(w writer, o *op, f *footprint, atomic bool) (base, baseOp int64) {
 
 // judgeBase judges an accepted write that was made from an older version.
 func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
-	last := k.ledger.whoever()
-	other := s.rules.besides(w.g, last.run, last.before)
+	last := k.ledger.lastUnderAny()
+	other := s.rules.firstOther(w.g, last.run, last.before)
 	if other.version <= base { // or there is none
 		return
 	}
@@ -119,12 +119,12 @@ func (s *Sweep) tellLost(k *keyState, w, other writer, base, baseOp int64, kind 
 	proof.add(w.op, w.at)
 	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(w.at, a, b)
 	if w.again {
-		v.Text = fmt.Sprintf("the store took a request of %s to %s again, as version %d, over version %d of %s, which is lost.", who(a), v.Key, w.version,
-			other.version, who(b))
+		v.Text = fmt.Sprintf("the store took a request of %s to %s again, as version %d, over version %d of %s, which is lost.", clientName(a), v.Key, w.version,
+			other.version, clientName(b))
 		return v
 	}
-	v.Text = fmt.Sprintf("%s read version %d of %s and wrote version %d over version %d of %s, which it had never seen", who(a), base, v.Key,
-		w.version, other.version, who(b))
+	v.Text = fmt.Sprintf("%s read version %d of %s and wrote version %d over version %d of %s, which it had never seen", clientName(a), base, v.Key,
+		w.version, other.version, clientName(b))
 	if kind == KindReleasedBeforeCommit {
 		v.Text += fmt.Sprintf(": that was committed at %s, after the lock had been released at %s",
 			seconds(other.at), seconds(other.g.heldTo))

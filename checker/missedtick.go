@@ -63,13 +63,13 @@ const mostTicks = 1 << 20
 // judgeMisses judges each tick that was due while some instance waited.
 func (s *Sweep) judgeMisses(p *Property) {
 	js := &s.jobs
-	executed, going := map[history.KeyID]map[history.Token]bool{}, map[history.KeyID]lasting[*execution]{}
+	executed, going := map[history.KeyID]map[history.Token]bool{}, map[history.KeyID]intervals[*execution]{}
 	for _, key := range js.keys {
 		executed[key] = map[history.Token]bool{}
 		for _, x := range js.byKey[key] {
 			executed[key][x.token] = true // none where it is not told: no tick has that one
 		}
-		going[key] = newLasting(js.byKey[key], js.occupied)
+		going[key] = newIntervals(js.byKey[key], js.occupied)
 	}
 	seen := map[history.KeyID]int64{} // up to where the ticks of a key were looked at
 	looked := 0
@@ -90,7 +90,7 @@ func (s *Sweep) judgeMisses(p *Property) {
 }
 
 // judgeDue judges one tick, which an instance waited for until it was due no more.
-func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions lasting[*execution]) {
+func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*execution]) {
 	js := &s.jobs
 	tick, until := js.number(due), due+js.rules.Every
 	if js.silent != 0 && until > js.silent {

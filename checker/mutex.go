@@ -178,7 +178,7 @@ func (ex *explanations) pairJudgement(x, y *grant, tokens bool) judgement {
 	if !broken && !both {
 		return judgement{}
 	}
-	j := judgement{violated: true, unordered: !known, severity: harm(tokens, a, b),
+	j := judgement{violated: true, unordered: !known, severity: severityOf(tokens, a, b),
 		pattern: ex.pairPattern(a, b, 0, tokens)}
 	j.kind, j.stallOnly = ex.explain(a, b, a.last)
 	if !known {
@@ -190,8 +190,8 @@ func (ex *explanations) pairJudgement(x, y *grant, tokens bool) judgement {
 	return j
 }
 
-// harm is the severity of a double-hold.
-func harm(tokens bool, grants ...*grant) Severity {
+// severityOf is the severity of a double-hold.
+func severityOf(tokens bool, grants ...*grant) Severity {
 	severity := Untested
 	for _, g := range grants {
 		switch {
@@ -210,8 +210,8 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 	v := &Violation{Property: MutualExclusion, Kind: j.kind, Severity: j.severity, Key: s.book.nameOf(x), A: a.ref(),
 		B: b.ref(), Unordered: j.unordered, Assumed: j.assumed}
 	var proof evidence
-	proof.around(a, b.end)
-	proof.around(b, b.end)
+	proof.addGrant(a, b.end)
+	proof.addGrant(b, b.end)
 	until := max(b.end, min(a.last, b.last))
 	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(until, a, b)
 	both := overlap(a, b, tokens)
@@ -220,16 +220,16 @@ func (s *Sweep) tellPair(x, y *grant, j judgement, tokens bool) *Violation {
 		if v.To < v.From { // one of them is of no length, and its instant is not known better
 			v.From, v.To = v.To, v.From
 		}
-		v.Text = fmt.Sprintf("%s and %s both held %s from %s to %s", who(a), who(b), v.Key, seconds(v.From),
+		v.Text = fmt.Sprintf("%s and %s both held %s from %s to %s", clientName(a), clientName(b), v.Key, seconds(v.From),
 			seconds(v.To))
 	} else {
 		v.From, v.To = max(a.end, b.end), min(a.limit(), b.limit())
 		if v.To == forever || v.To < v.From {
 			v.To = v.From
 		}
-		v.Text = fmt.Sprintf("%s was granted %s at %s", who(b), v.Key, seconds(b.end))
+		v.Text = fmt.Sprintf("%s was granted %s at %s", clientName(b), v.Key, seconds(b.end))
 		if j.unordered || j.kind == KindGrantedDead {
-			v.Text = fmt.Sprintf("%s and %s were granted %s at %s and %s", who(a), who(b), v.Key, seconds(a.end),
+			v.Text = fmt.Sprintf("%s and %s were granted %s at %s and %s", clientName(a), clientName(b), v.Key, seconds(a.end),
 				seconds(b.end))
 		}
 	}
@@ -261,7 +261,7 @@ func (ex *explanations) because(a, b *grant, j judgement, both bool) string {
 			until = "until " + seconds(a.promise)
 		}
 		if !both {
-			return fmt.Sprintf(", although the lock had promised it to %s %s", who(a), until)
+			return fmt.Sprintf(", although the lock had promised it to %s %s", clientName(a), until)
 		}
 		return fmt.Sprintf(": client %d was granted it at %s, although the lock had promised it to client %d %s",
 			b.client, seconds(b.end), a.client, until)

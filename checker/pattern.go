@@ -126,7 +126,7 @@ func (ex *explanations) leaseCauses(a, b *grant, acted int64) (causes []string) 
 	for _, c := range [...]struct {
 		takes   func(span) bool
 		pattern string
-	}{{stops, PatternPaused}, {cutsOff, PatternCutOff}, {starves, PatternRenewalStarved}, {away, PatternStoreAway}} {
+	}{{stops, PatternPaused}, {cutsOff, PatternCutOff}, {starves, PatternRenewalStarved}, {cutsOffStore, PatternStoreAway}} {
 		if spent := max(ex.faults.timeOf(a, acted, c.takes), ex.faults.blockedBy(a, acted, c.takes)); spent > 0 &&
 			acted-spent < a.promise {
 			causes = append(causes, c.pattern)

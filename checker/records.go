@@ -13,7 +13,7 @@ import "github.com/lockchaos/lockchaos/history"
 // records are those of all ops and grants that the judge still needs, and those that it uses
 // again.
 type records struct {
-	numbers directory // the open ops and the grants, by number
+	numbers pageTable // the open ops and the grants, by number
 	live    int       // how many grants are remembered
 	// footprints are those of holds on other protected keys than the first.
 	footprints map[*grant][]*footprint
@@ -26,7 +26,7 @@ type records struct {
 }
 
 func newRecords() records {
-	return records{numbers: newDirectory(), footprints: map[*grant][]*footprint{}}
+	return records{numbers: newPageTable(), footprints: map[*grant][]*footprint{}}
 }
 
 // recordBlock is how many records are allocated at once.

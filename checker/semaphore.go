@@ -22,7 +22,7 @@ func (s *Sweep) judgePermits(g *grant) {
 		k.lulls++
 		return // nowhere were there more at once than may be, whatever becomes of them
 	}
-	near := k.near(g)
+	near := k.settledAround(g)
 	for _, b := range near {
 		if b.exceeds || k.inUse.hasRoom(b, s.rules.permits) {
 			continue
@@ -33,8 +33,8 @@ func (s *Sweep) judgePermits(g *grant) {
 	}
 }
 
-// near returns a grant and the settled ones that end no earlier than it may have been made.
-func (k *keyState) near(g *grant) []*grant {
+// settledAround returns a grant and the settled ones that end no earlier than it may have been made.
+func (k *keyState) settledAround(g *grant) []*grant {
 	near := []*grant{g}
 	settled := &k.settled
 	for i := settled.to - 1; i >= settled.from && settled.at(i).bound >= g.earliest; i-- {
@@ -59,10 +59,10 @@ func (s *Sweep) tally(k *keyState, b *grant, near []*grant) {
 		if x == b {
 			continue
 		}
-		if ahead(x, b) && overlap(x, b, false) {
+		if countsBefore(x, b) && overlap(x, b, false) {
 			b.besides += int32(x.takes)
 		}
-		if x.client != b.client && b.end < x.limit() && (ahead(x, b) || later(b, x, false)) {
+		if x.client != b.client && b.end < x.limit() && (countsBefore(x, b) || later(b, x, false)) {
 			b.backers += int32(x.takes)
 		}
 	}
@@ -78,8 +78,8 @@ func (r *rules) mayExceed(b *grant) bool {
 // enough is how many permits others must have for b to be one too many.
 func (r *rules) enough(b *grant) int { return r.permits - int(b.takes) + 1 }
 
-// taken is how many permits some grants have together.
-func taken(grants ...*grant) (n int) {
+// permitsOf is how many permits some grants have together.
+func permitsOf(grants ...*grant) (n int) {
 	for _, x := range grants {
 		n += int(x.takes)
 	}
@@ -88,7 +88,7 @@ func taken(grants ...*grant) (n int) {
 
 // judgeExcess looks closely at a hold that may have been one too many.
 func (s *Sweep) judgeExcess(b *grant, near []*grant) {
-	certain := taken(s.beside(b, near)...) >= s.rules.enough(b)
+	certain := permitsOf(s.goingOnAt(b, near)...) >= s.rules.enough(b)
 	if certain || s.promisedBeside(b, near) != nil {
 		// what rests on promises may come to nothing when the faults around it are known
 		b.exceeds = certain
@@ -103,20 +103,20 @@ func (s *Sweep) judgeExcess(b *grant, near []*grant) {
 // only when there are an eighth more.
 const manyBeside = 64
 
-// beside returns the holds among near that go on at the instant at which b begins.
-func (s *Sweep) beside(b *grant, near []*grant) []*grant {
+// goingOnAt returns the holds among near that go on at the instant at which b begins.
+func (s *Sweep) goingOnAt(b *grant, near []*grant) []*grant {
 	var others []*grant
 	s.figures.compared += len(near)
 	for _, x := range near {
-		if ahead(x, b) && overlap(x, b, false) {
+		if countsBefore(x, b) && overlap(x, b, false) {
 			others = append(others, x)
 		}
 	}
 	return others
 }
 
-// ahead tells which of two grants counts as the one before the other where nothing else tells.
-func ahead(x, b *grant) bool { return x.end < b.end || x.end == b.end && x.id < b.id }
+// countsBefore tells which of two grants counts as the one before the other where nothing else tells.
+func countsBefore(x, b *grant) bool { return x.end < b.end || x.end == b.end && x.id < b.id }
 
 // promisedBeside returns grants inside whose promises b was granted, if there are so many
 // that they leave too few permits for b. Those that are certainly earlier than b count
@@ -130,14 +130,14 @@ func (s *Sweep) promisedBeside(b *grant, near []*grant) []*grant {
 		case !s.explanations.rightlyExcludes(x, b):
 		case later(b, x, false):
 			before = append(before, x)
-		case ahead(x, b):
+		case countsBefore(x, b):
 			unsure = append(unsure, x)
 		}
 	}
 	switch {
-	case taken(before...) >= s.rules.enough(b):
+	case permitsOf(before...) >= s.rules.enough(b):
 		return before
-	case taken(before...)+taken(unsure...) < s.rules.enough(b):
+	case permitsOf(before...)+permitsOf(unsure...) < s.rules.enough(b):
 		return nil
 	case s.explanations.stoodUntil(b, before) && s.explanations.stoodUntil(b, unsure):
 		return s.oneEach(s.rules.enough(b), before, unsure)
@@ -170,7 +170,7 @@ func (s *Sweep) oneEach(enough int, before, unsure []*grant) []*grant {
 			most[x.client] = x
 		}
 	}
-	chosen, have := slices.Clone(before), taken(before...)
+	chosen, have := slices.Clone(before), permitsOf(before...)
 	for _, x := range unsure {
 		if most[x.client] == x && have < enough {
 			chosen, have = append(chosen, x), have+int(x.takes)
@@ -190,11 +190,11 @@ const mostChoices = 1 << 17
 // choose finds grants that count together and have enough permits: chosen, some of unsure,
 // and those of before that agree with them. It gives up when left comparisons are made.
 func (s *Sweep) choose(enough int, before, unsure, chosen []*grant, left *int) []*grant {
-	if taken(before...)+taken(chosen...) >= enough {
+	if permitsOf(before...)+permitsOf(chosen...) >= enough {
 		return append(append([]*grant(nil), before...), chosen...)
 	}
 	for i, x := range unsure {
-		if taken(before...)+taken(chosen...)+taken(unsure[i:]...) < enough {
+		if permitsOf(before...)+permitsOf(chosen...)+permitsOf(unsure[i:]...) < enough {
 			return nil // there are too few, even if all agree
 		}
 		if *left -= len(before) + len(unsure) - i; *left < 0 {
@@ -231,8 +231,8 @@ func (ex *explanations) rightlyExcludes(x, b *grant) bool {
 
 // decideExcess records a hold that was one too many.
 func (s *Sweep) decideExcess(b *grant, near []*grant) {
-	others, promised := s.beside(b, near), s.promisedBeside(b, near)
-	if b.counted || taken(others...) < s.rules.enough(b) && (promised == nil || s.book.cut) {
+	others, promised := s.goingOnAt(b, near), s.promisedBeside(b, near)
+	if b.counted || permitsOf(others...) < s.rules.enough(b) && (promised == nil || s.book.cut) {
 		return
 	}
 	b.counted = true
@@ -243,11 +243,11 @@ func (s *Sweep) decideExcess(b *grant, near []*grant) {
 	} else {
 		cause = s.explanations.explainExcess(&j, b, others)
 	}
-	if taken(others...) < s.rules.enough(b) {
+	if permitsOf(others...) < s.rules.enough(b) {
 		others = promised
 	}
 	j.unordered = (cause == nil || j.assumed) && !lastOf(b, others)
-	j.severity = harm(false, append([]*grant{b}, others...)...)
+	j.severity = severityOf(false, append([]*grant{b}, others...)...)
 	if j.stands() {
 		s.findings.noteOverlapped(b, 0) // tokens order no semaphore's grants
 	}
@@ -302,14 +302,14 @@ func (s *Sweep) tellExcess(b, cause *grant, others []*grant, j judgement) *Viola
 	v.To = b.last
 	for _, x := range others {
 		proof.add(x.id, x.start)
-		if x.held() {
+		if x.hasHold() {
 			v.To = min(v.To, x.last)
 		}
 	}
 	v.To = max(v.To, v.From)
 	proof.add(b.id, b.start)
 	for _, x := range others {
-		proof.around(x, b.end)
+		proof.addGrant(x, b.end)
 	}
 	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(v.To, append([]*grant{b}, others...)...)
 	has := count(s.rules.permits, "permit", "permits")

@@ -138,8 +138,8 @@ func cutsOff(sp span) bool { return sp.links && !sp.store && !ends(sp) }
 // starves reports whether a fault keeps renewals from being made.
 func starves(sp span) bool { return sp.touch.Stops == history.StopsRenewals }
 
-// away reports whether a fault keeps the store out of reach.
-func away(sp span) bool { return sp.store }
+// cutsOffStore reports whether a fault keeps the store out of reach.
+func cutsOffStore(sp span) bool { return sp.store }
 
 // deposes reports whether a fault has another server take over from the primary by t.
 // A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.

@@ -124,7 +124,7 @@ func (s *Sweep) tellStaleRead(k *keyState, saw sawVersion, w writer, j judgement
 	proof.add(saw.op, b.end+1)
 	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(w.at, a, b)
 	v.Text = fmt.Sprintf("%s read version %d of %s, and not version %d of %s, which was granted the lock before it",
-		who(b), saw.version, v.Key, w.version, who(a))
+		clientName(b), saw.version, v.Key, w.version, clientName(a))
 	if j.kind == KindReleasedBeforeCommit {
 		v.Text += fmt.Sprintf(" and released it at %s, but committed at %s", seconds(a.heldTo), seconds(w.at))
 	}

@@ -91,7 +91,7 @@ func (s *Sweep) noteLate(o *op, e *history.Event) {
 	g := o.grant
 	end := stamp(e.End, e.Time)
 	if !s.rules.asks(&stolenRelease) || e.Type == history.Fail || o.start == 0 || !s.book.leaseOver(g, end) &&
-		!s.explanations.gone(g, o.start) {
+		!s.explanations.releasedByOther(g, o.start) {
 		return
 	}
 	k := s.book.keyOf(g)
@@ -122,11 +122,11 @@ func (bk *book) robbed(g, next *grant, t int64) bool {
 	})
 }
 
-// gone reports whether g's key was another's by t, and such a release explains
+// releasedByOther reports whether g's key was another's by t, and such a release explains
 // that: one that may have freed it, and a grant inside g's promise. Without
 // that grant a lock whose releases answer ok to anything, and free nothing,
 // would have each release taken for a theft behind the first that was late.
-func (ex *explanations) gone(g *grant, t int64) bool {
+func (ex *explanations) releasedByOther(g *grant, t int64) bool {
 	last := ex.book.keyOf(g).lastGrant
 	return last != nil && ex.inPromise(last, g) && ex.book.robbed(g, last, t)
 }
@@ -186,7 +186,7 @@ func (s *Sweep) tellStolen(b, c *grant, r *lateRelease) *Violation {
 	proof.add(c.id, c.start)
 	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(c.end, r.g, b, c)
 	v.Text = fmt.Sprintf("client %d released its grant of %s at %s, when its lease was over and the key belonged to %s; it was not refused, and %s was granted the key "+
-		"at %s, inside client %d's promise.", r.g.client, v.Key, seconds(r.start), who(b), who(c), seconds(c.end),
+		"at %s, inside client %d's promise.", r.g.client, v.Key, seconds(r.start), clientName(b), clientName(c), seconds(c.end),
 		b.client)
 	return v
 }

@@ -80,7 +80,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	s.faults = faults{rules: &s.rules, stats: plannedFaults(header.Faults)}
 	s.book = book{rules: &s.rules, records: &s.records}
 	s.findings = findings{rules: &s.rules, book: &s.book, opts: o, nextDue: forever,
-		found: make([][]found, len(properties))}
+		found: make([][]keptViolation, len(properties))}
 	s.explanations = explanations{rules: &s.rules, faults: &s.faults, book: &s.book}
 	s.cycles = cycles{rules: &s.rules, faults: &s.faults, book: &s.book, findings: &s.findings}
 	s.transactions.seen = map[*grant][]sawVersion{}

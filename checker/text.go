@@ -25,8 +25,8 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// who names a grant's client, with its token if it has one.
-func who(g *grant) string {
+// clientName names a grant's client, with its token if it has one.
+func clientName(g *grant) string {
 	switch {
 	case g.mode == history.ModeRead:
 		return fmt.Sprintf("client %d (a reader)", g.client)
@@ -71,8 +71,8 @@ func (g *grant) remembered() []act {
 	return list
 }
 
-// around adds the acquire of a grant, its last act up to t, the first after t, and the last of all.
-func (e *evidence) around(g *grant, t int64) {
+// addGrant adds the acquire of a grant, its last act up to t, the first after t, and the last of all.
+func (e *evidence) addGrant(g *grant, t int64) {
 	e.add(g.id, g.start)
 	var before, after, last act
 	for _, a := range g.remembered() {

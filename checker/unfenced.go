@@ -72,8 +72,8 @@ type writer struct {
 	again   bool  // the store has taken this request before
 }
 
-// under returns the writers under a lock.
-func (l *ledgerState) under(lock *keyState, rec *records) *writers {
+// writersUnder returns the writers under a lock.
+func (l *ledgerState) writersUnder(lock *keyState, rec *records) *writers {
 	switch l.lock {
 	case lock:
 		return &l.writers
@@ -94,8 +94,8 @@ func (l *ledgerState) under(lock *keyState, rec *records) *writers {
 	return w
 }
 
-// whoever returns the last two writers under whatever lock.
-func (l *ledgerState) whoever() *recent {
+// lastUnderAny returns the last two writers under whatever lock.
+func (l *ledgerState) lastUnderAny() *recent {
 	if l.beside != nil {
 		return &l.last
 	}
@@ -185,7 +185,7 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 // written handles an accepted write of a known hold.
 func (s *Sweep) written(k *keyState, w writer, o *op, atomic bool) {
 	g := w.g
-	l := k.ledger.under(s.book.keyOf(g), &s.records)
+	l := k.ledger.writersUnder(s.book.keyOf(g), &s.records)
 	f := s.records.footprintOn(g, k.id)
 	plain := s.rules.standsBefore(l, g, f, false)
 	trusting := plain
@@ -329,8 +329,8 @@ func (s *Sweep) tellUnfenced(k *keyState, w, other writer, o *op, f *footprint, 
 	proof.add(other.op, other.at)
 	proof.add(w.op, w.at)
 	v.Ops, v.Faults = proof.ops(), s.faults.faultsOf(w.at, a, b)
-	v.Text = fmt.Sprintf("the store accepted a write of %s to %s (version %d) after one of %s (version %d)", who(a),
-		v.Key, w.version, who(b), other.version)
+	v.Text = fmt.Sprintf("the store accepted a write of %s to %s (version %d) after one of %s (version %d)", clientName(a),
+		v.Key, w.version, clientName(b), other.version)
 	if w.again {
 		v.Text += ", although it had taken this request before"
 	}

@@ -1,10 +1,10 @@
 package checker
 
-// directory finds what is still open by its number. Op numbers mostly count up,
+// pageTable finds what is still open by its number. Op numbers mostly count up,
 // so it has a page for so many numbers in a row: a look-up is an index into a
 // page that was mostly met lately, and a new number moves no other one. A judge
 // does several look-ups an event, and a hash table costs it many times as much.
-type directory struct {
+type pageTable struct {
 	lately [pagesLately]*page // those met last, by number
 	pages  map[uint64]*page   // the others that are not empty
 	spare  *page              // one that is empty
@@ -26,8 +26,8 @@ type page struct {
 // nothing is the page of the numbers that are nowhere. No number is on it.
 var nothing = &page{number: 1 << 63}
 
-func newDirectory() directory {
-	d := directory{pages: map[uint64]*page{}}
+func newPageTable() pageTable {
+	d := pageTable{pages: map[uint64]*page{}}
 	for i := range d.lately {
 		d.lately[i] = nothing
 	}
@@ -38,17 +38,17 @@ func newDirectory() directory {
 func pageOf(key int64) uint64 { return uint64(key) / pageSize }
 
 // page returns a page; if there is none of that number, one that has nothing.
-func (d *directory) page(number uint64) *page {
+func (d *pageTable) page(number uint64) *page {
 	if p := d.lately[number%pagesLately]; p.number == number {
 		return p
 	}
-	return d.far(number)
+	return d.lookUp(number)
 }
 
-// far is page of one that was not met lately.
+// lookUp is page of one that was not met lately.
 //
 //go:noinline
-func (d *directory) far(number uint64) *page {
+func (d *pageTable) lookUp(number uint64) *page {
 	p := d.pages[number]
 	if p == nil {
 		return nothing
@@ -66,7 +66,7 @@ func (p *page) grant(key int64) *grant { return p.grants[uint64(key)%pageSize] }
 
 // meet makes a page one of those that were met lately. The one that makes room
 // for it is put away; if it is empty, it is to be used again.
-func (d *directory) meet(p *page) {
+func (d *pageTable) meet(p *page) {
 	place := &d.lately[p.number%pagesLately]
 	switch old := *place; {
 	case old == nothing:
@@ -79,7 +79,7 @@ func (d *directory) meet(p *page) {
 }
 
 // newPage adds a page.
-func (d *directory) newPage(number uint64) *page {
+func (d *pageTable) newPage(number uint64) *page {
 	p := d.spare
 	if p == nil {
 		p = &page{}
@@ -96,7 +96,7 @@ func (p *page) open(o *op) {
 }
 
 // close removes an op.
-func (d *directory) close(o *op) {
+func (d *pageTable) close(o *op) {
 	p := d.page(pageOf(o.id))
 	p.ops[uint64(o.id)%pageSize] = nil
 	p.nops--
@@ -114,7 +114,7 @@ func (p *page) hold(g *grant) bool {
 }
 
 // drop removes a grant.
-func (d *directory) drop(g *grant) {
+func (d *pageTable) drop(g *grant) {
 	p := d.page(pageOf(g.id))
 	p.grants[uint64(g.id)%pageSize] = nil
 	p.ngrants--
@@ -122,7 +122,7 @@ func (d *directory) drop(g *grant) {
 
 // each calls f for every page, in no particular order: use it only for what
 // does not depend on order.
-func (d *directory) each(f func(*page)) {
+func (d *pageTable) each(f func(*page)) {
 	for _, p := range d.lately {
 		f(p)
 	}

@@ -205,7 +205,7 @@ func (bk *book) refusedAt(k *keyState, e *history.Event) {
 		return
 	}
 	end := stamp(e.End, e.Time)
-	x.ends = slices.DeleteFunc(x.ends, func(d ending) bool { return d.at+bk.rules.lifetime() <= end })
+	x.ends = slices.DeleteFunc(x.ends, func(d clientEnd) bool { return d.at+bk.rules.lifetime() <= end })
 }
 
 // judgeStretch has a stretch decided in which a client wanted one key or several from
@@ -354,7 +354,7 @@ func (s *Sweep) wake(k *keyState, o *op, end int64) {
 		}
 		if from := max(w.inv, since); o.start-from >= s.rules.patienceNs() &&
 			(w.slept == nil || o.start-from > w.slept.to-w.slept.from) {
-			w.slept = &slept{from: from, to: o.start, by: o.id}
+			w.slept = &lateWake{from: from, to: o.start, by: o.id}
 		}
 	}
 }
@@ -386,7 +386,7 @@ func (bk *book) ended(k *keyState, c *clientOnKey, t int64) {
 	known, had := !c.gone, c.loose > c.unknown
 	c.gone = true
 	if k.stretch != nil && known && !bk.rules.fresh(c.client) {
-		k.stretch.ends = append(k.stretch.ends, ending{client: c.client, at: t, loser: !had && c.denied})
+		k.stretch.ends = append(k.stretch.ends, clientEnd{client: c.client, at: t, loser: !had && c.denied})
 	}
 }
 
@@ -401,7 +401,7 @@ func (s *Sweep) tellWanted(k *keyState, what string, last *grant, id int64, clie
 }
 
 // tellAsleep tells of a waiter that slept on.
-func (s *Sweep) tellAsleep(k *keyState, x slept, id int64, client int32, from int64) *Violation {
+func (s *Sweep) tellAsleep(k *keyState, x lateWake, id int64, client int32, from int64) *Violation {
 	v := &Violation{Property: StuckLock, Kind: KindAsleep, Key: s.rules.name(k), At: from + s.rules.patienceNs(),
 		From: from, To: x.to}
 	var proof evidence

@@ -23,7 +23,7 @@ func TestLasting(t *testing.T) {
 				want = append(want, x)
 			}
 		}
-		newLasting(all, func(x [2]int64) (int64, int64) { return x[0], x[1] }).meeting(from, to, func(x [2]int64) bool {
+		newIntervals(all, func(x [2]int64) (int64, int64) { return x[0], x[1] }).meeting(from, to, func(x [2]int64) bool {
 			got = append(got, x)
 			return false
 		})
