@@ -54,7 +54,7 @@ const probeArg = "-lockchaos-probe"
 
 // able says which needs of faults this machine does not meet. It is tried once,
 // when a fault first needs something.
-var able = sync.OnceValue(func() func(nemesis.Need) string { return nemesis.Able(context.Background(), probeArg) })
+var able = sync.OnceValue(func() func(nemesis.Need) string { return nemesis.UnmetNeeds(context.Background(), probeArg) })
 
 // checkService reports whether there is such a service.
 func checkService(name string) error {

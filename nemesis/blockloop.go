@@ -109,7 +109,7 @@ func (b *block) Heal() (Effect, error) {
 			b.effect = Effect{From: b.others.Stopped, To: b.others.Stopped, Proof: "the event loop did not tell of a standstill"}
 			return
 		}
-		b.effect = stop.beside(b.others)
+		b.effect = stop.effectWith(b.others)
 		b.effect.Bit = b.err == nil
 	})
 	return b.effect, b.err

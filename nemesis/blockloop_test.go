@@ -24,7 +24,7 @@ func TestBlockLoop(t *testing.T) {
 	}
 	const length = 120 * time.Millisecond
 	for range 2 {
-		in, err := Inject(t.Context(), Site{Part: Part{Spec: spec, For: length}, Struck: Struck{Clients: []Client{{Number: 1, Proc: p}}}})
+		in, err := Inject(t.Context(), Site{Part: Part{Spec: spec, For: length}, Victims: Victims{Clients: []Client{{Number: 1, Proc: p}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestBlockLoopNeedsNode(t *testing.T) {
 	after(t, ticks, 0)
 	spec := Spec{Kind: KindBlockLoop, Aim: Aim{Holder, BeforeWrite}}
 	_, injected := Inject(t.Context(), Site{Part: Part{Spec: spec, For: time.Second},
-		Struck: Struck{Clients: []Client{{Number: 1, Proc: p}}}})
+		Victims: Victims{Clients: []Client{{Number: 1, Proc: p}}}})
 	for when, err := range map[string]error{"beforehand": spec.Ready(t.Context(), Client{Proc: p}), "at the strike": injected} {
 		if err == nil || !strings.Contains(err.Error(), "needs an adapter on Node") {
 			t.Errorf("%s: %v", when, err)
@@ -59,7 +59,7 @@ func TestBlockLoopNeedsNode(t *testing.T) {
 func TestBlockLoopOfTheDead(t *testing.T) {
 	p, _ := startClient(t, nodeTicks(t, ""))
 	in, err := Inject(t.Context(), Site{Part: Part{Spec: Spec{Kind: KindBlockLoop, Aim: Aim{Holder, BeforeWrite}}, For: time.Hour},
-		Struck: Struck{Clients: []Client{{Number: 1, Proc: p}}}})
+		Victims: Victims{Clients: []Client{{Number: 1, Proc: p}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,28 +52,28 @@ const goneLimit = 3 * time.Minute
 // goneStep is the pause between two looks whether a pod's processes have ended.
 const goneStep = 5 * time.Millisecond
 
-// Ousting is the end of a client's pod, in whose place a controller puts another one.
-type Ousting struct {
+// PodEnding is the end of a client's pod, in whose place a controller puts another one.
+type PodEnding struct {
 	ctx    context.Context // of the run
 	from   int64
 	client Client
 	by     Cluster
 	said   string
-	gone   chan podEnd
+	gone   chan podTermination
 }
 
-// podEnd is when the last process of a pod was gone.
-type podEnd struct {
+// podTermination is when the last process of a pod was gone.
+type podTermination struct {
 	at  int64
 	err error
 }
 
-// oust has the pod of the only victim ended.
-func (s *Site) oust(ctx context.Context, end func(ctx context.Context, pod string) (said string, err error)) (InEffect,
+// endPod has the pod of the only victim ended.
+func (s *Site) endPod(ctx context.Context, end func(ctx context.Context, pod string) (said string, err error)) (InEffect,
 	error) {
 	c := s.Clients[0]
 	name := c.name()
-	o := &Ousting{ctx: ctx, from: monotime.Now(), client: c, by: s.Cluster, gone: make(chan podEnd, 1)}
+	o := &PodEnding{ctx: ctx, from: monotime.Now(), client: c, by: s.Cluster, gone: make(chan podTermination, 1)}
 	var err error
 	if o.said, err = end(ctx, name); err != nil {
 		if errors.Is(err, hosts.ErrForbidden) {
@@ -85,18 +85,18 @@ func (s *Site) oust(ctx context.Context, end func(ctx context.Context, pod strin
 		ctx, cancel := context.WithTimeoutCause(ctx, goneLimit,
 			fmt.Errorf("its processes were there after %v", goneLimit))
 		defer cancel()
-		err := c.emptied(ctx)
-		o.gone <- podEnd{monotime.Now(), err}
+		err := c.awaitNoProcess(ctx)
+		o.gone <- podTermination{monotime.Now(), err}
 	}()
 	return o, nil
 }
 
 // From is an instant before the cluster was asked.
-func (o *Ousting) From() int64 { return o.from }
+func (o *PodEnding) From() int64 { return o.from }
 
 // Heal waits until the pod's processes are gone, and another pod is ready.
 // There is nothing to undo.
-func (o *Ousting) Heal() (Effect, error) {
+func (o *PodEnding) Heal() (Effect, error) {
 	name := o.client.name()
 	e := Effect{From: o.from, Proof: name + ": " + o.said}
 	gone := <-o.gone
@@ -115,16 +115,16 @@ func (o *Ousting) Heal() (Effect, error) {
 	return e, nil
 }
 
-// emptied waits until no process of the client lives.
-func (c Client) emptied(ctx context.Context) error {
+// awaitNoProcess waits until no process of the client lives.
+func (c Client) awaitNoProcess(ctx context.Context) error {
 	if c.Far != nil {
 		return c.Far.Emptied(ctx, c.Name)
 	}
-	return Emptied(ctx, c.Proc.Host())
+	return AwaitNoProcess(ctx, c.Proc.Host())
 }
 
-// Emptied waits until no process lives on a host.
-func Emptied(ctx context.Context, h *hosts.Host) error {
+// AwaitNoProcess waits until no process lives on a host.
+func AwaitNoProcess(ctx context.Context, h *hosts.Host) error {
 	for {
 		pids, err := h.PIDs()
 		if err != nil || len(pids) == 0 {

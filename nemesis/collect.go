@@ -32,7 +32,7 @@ var collect = Kind{Name: KindCollect, Needs: NeedsNothing, alone: true, single: 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Kind, err)
 		}
-		return &Over{effect}, nil
+		return &Instantaneous{effect}, nil
 	}}
 
 // javaOf is the Java virtual machine among a client's processes.
@@ -62,7 +62,7 @@ func collectHeap(ctx context.Context, p *hosts.Process, lease time.Duration) (e 
 	}
 	e, err = standStill(ctx, p, vm.PID, func(ctx context.Context) (runtimeStop, error) {
 		stop, err := ready.Collect(ctx)
-		return runtimeStop{stop.From, stop.To, told(stop)}, err
+		return runtimeStop{stop.From, stop.To, stopText(stop)}, err
 	})
 	if err = errors.Join(err, ready.Close(ctx)); err != nil {
 		return e, err
@@ -71,8 +71,8 @@ func collectHeap(ctx context.Context, p *hosts.Process, lease time.Duration) (e 
 	return e, nil
 }
 
-// told is what the machine's log says of a stop.
-func told(s hotspot.Stop) string {
+// stopText is what the machine's log says of a stop.
+func stopText(s hotspot.Stop) string {
 	why := ""
 	if s.Why != "" {
 		why = " (" + s.Why + ")"

@@ -87,7 +87,7 @@ func TestCollect(t *testing.T) {
 	p, ticks := startClient(t, javaTicks(t))
 	for lease, bites := range map[time.Duration]bool{time.Millisecond: true, time.Hour: false} {
 		in, err := Inject(t.Context(), Site{Part: Part{Spec: Spec{Kind: KindCollect, Aim: Aim{Holder, BeforeWrite}}},
-			Struck: Struck{Clients: []Client{{Number: 1, Proc: p}}}, Means: Means{Lease: lease}})
+			Victims: Victims{Clients: []Client{{Number: 1, Proc: p}}}, Resources: Resources{Lease: lease}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestCollectNeedsJava(t *testing.T) {
 	p, ticks := startClock(t)
 	after(t, ticks, 0)
 	spec := Spec{Kind: KindCollect, Aim: Aim{Holder, BeforeWrite}}
-	_, injected := Inject(t.Context(), Site{Part: Part{Spec: spec}, Struck: Struck{Clients: []Client{{Number: 1, Proc: p}}}})
+	_, injected := Inject(t.Context(), Site{Part: Part{Spec: spec}, Victims: Victims{Clients: []Client{{Number: 1, Proc: p}}}})
 	for when, err := range map[string]error{"beforehand": spec.Ready(t.Context(), Client{Proc: p}), "at the strike": injected} {
 		if err == nil || !strings.Contains(err.Error(), "needs an adapter on a Java virtual machine") {
 			t.Errorf("%s: %v", when, err)

@@ -43,7 +43,7 @@ var cut = Kind{Name: KindCut, Needs: NeedsQueue, endsSessions: true, alone: true
 		return p
 	}}},
 	inject: func(_ context.Context, s *Site) (InEffect, error) {
-		return s.Net.CutRequest(s.Tag, s.Spec, s.Names()[0], s.Asked(s.Clients[0].Number), s.Rand)
+		return s.Net.CutRequest(s.Tag, s.Spec, s.Names()[0], s.CurrentRequest(s.Clients[0].Number), s.Rand)
 	}}
 
 // checkCut reports whether there is such a request, and such a point of it.
@@ -68,7 +68,7 @@ const resetLimit = time.Second
 // request there is cut, at the point of it that is meant. Of acquires on Redis, whose waiters ask
 // again and again, one is meant that is granted. What was cut silently stays cut: at the healing,
 // the client's end of the connection is reset, or TCP would send again what was lost.
-func (n *Net) CutRequest(tag string, s Spec, victim string, asked Asked, rng *rand.Rand) (*Trap, error) {
+func (n *Net) CutRequest(tag string, s Spec, victim string, asked CurrentRequest, rng *rand.Rand) (*Trap, error) {
 	peers, err := s.peers([]string{victim}, n.all(), rng)
 	if err != nil {
 		return nil, fmt.Errorf("cut: %w", err)

@@ -55,7 +55,7 @@ type Degraded struct {
 	kind   string
 	bit    func(netfault.Stats) bool
 	links  []degraded
-	gauge  *gauge
+	gauge  *roundTripMeter
 	from   int64
 	effect Effect // once healed
 	healed bool
@@ -77,7 +77,7 @@ func (n *Net) degrade(tag string, s Spec, bad condition, victims []string, rng *
 		return nil, fmt.Errorf("%s: %w", s.Kind, err)
 	}
 	d := &Degraded{kind: s.Kind, bit: bad.bit}
-	if d.gauge, err = n.gauge(cuts[0], s); err != nil {
+	if d.gauge, err = n.measureRoundTrip(cuts[0], s); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Kind, err)
 	}
 	for _, c := range cuts {

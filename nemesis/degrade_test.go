@@ -70,7 +70,7 @@ func TestDegradeLiesOnItsLinksOnly(t *testing.T) {
 		defer conn.Close()
 		return time.Since(begun)
 	}
-	site := Site{Part: Part{Spec: s}, Struck: Struck{Nodes: []Place{{Name: "client-1"}}}, Means: Means{Net: n},
+	site := Site{Part: Part{Spec: s}, Victims: Victims{Nodes: []Place{{Name: "client-1"}}}, Resources: Resources{Net: n},
 		Tag: "test", Rand: rand.New(rand.NewPCG(1, 2))}
 	d, err := Inject(t.Context(), site)
 	if err != nil {

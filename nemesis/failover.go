@@ -134,7 +134,7 @@ func (n *Net) Failover(ctx context.Context, tag string, service Replicated, node
 
 // settled waits until there is a primary with replicas that are all in sync.
 func (f *Failover) settled(ctx context.Context) (primary string, err error) {
-	return primary, soon(ctx, settleLimit, func() (err error) {
+	return primary, retryUntil(ctx, settleLimit, func() (err error) {
 		if primary, err = f.service.Primary(ctx); err != nil {
 			return err
 		}
@@ -163,8 +163,8 @@ func (f *Failover) roles(ctx context.Context, primary string) (string, error) {
 	return strings.Join(said, ", "), nil
 }
 
-// soon tries again and again until there is no error, for the time that there is.
-func soon(ctx context.Context, limit time.Duration, try func() error) error {
+// retryUntil tries again and again until there is no error, for the time that there is.
+func retryUntil(ctx context.Context, limit time.Duration, try func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %v", limit))
 	defer cancel()
 	step := time.NewTicker(roleStep)
@@ -213,7 +213,7 @@ func (f *Failover) rejoin() error {
 	}
 	var after string
 	if err == nil {
-		err = soon(f.ctx, settleLimit, func() (err error) { after, err = f.roles(f.ctx, f.promoted); return err })
+		err = retryUntil(f.ctx, settleLimit, func() (err error) { after, err = f.roles(f.ctx, f.promoted); return err })
 	}
 	f.effect.To = monotime.Now()
 	f.effect.Bit = err == nil
@@ -222,7 +222,7 @@ func (f *Failover) rejoin() error {
 }
 
 func (f *Failover) awaitPromotion() error {
-	err := soon(f.ctx, promoteLimit, func() error {
+	err := retryUntil(f.ctx, promoteLimit, func() error {
 		now, err := f.service.Primary(f.ctx)
 		if err == nil && now == f.old.Name {
 			err = fmt.Errorf("%s is dead, and still taken for the primary", now)

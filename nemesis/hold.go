@@ -28,7 +28,7 @@ var hold = Kind{Name: KindHold, Needs: NeedsQueue, alone: true, single: true, Ou
 		return p
 	}}},
 	inject: func(_ context.Context, s *Site) (InEffect, error) {
-		return s.Net.Hold(s.Tag, s.Spec, s.Names()[0], s.Asked(s.Clients[0].Number), s.Rand)
+		return s.Net.Hold(s.Tag, s.Spec, s.Names()[0], s.CurrentRequest(s.Clients[0].Number), s.Rand)
 	}}
 
 // checkHold reports whether there is such a request to hold.
@@ -42,7 +42,7 @@ func checkHold(s Spec, at Setting) error {
 // Hold lays a trap on each link between the client and its peers: the next request
 // there (way out), or the reply to it (way in), is held until the healing. Of acquires
 // on Redis, whose waiters ask again and again, a reply is meant that grants the lock.
-func (n *Net) Hold(tag string, s Spec, victim string, asked Asked, rng *rand.Rand) (*Trap, error) {
+func (n *Net) Hold(tag string, s Spec, victim string, asked CurrentRequest, rng *rand.Rand) (*Trap, error) {
 	peers, err := s.peers([]string{victim}, n.all(), rng)
 	if err != nil {
 		return nil, fmt.Errorf("hold: %w", err)

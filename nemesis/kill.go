@@ -26,7 +26,7 @@ var kill = Kind{Name: KindKill, Needs: NeedsNothing, alone: true, Ours: true,
 	}}},
 	inject: func(ctx context.Context, s *Site) (InEffect, error) {
 		effect, err := killAll(ctx, s.procs()...)
-		return &Over{effect}, err
+		return &Instantaneous{effect}, err
 	}}
 
 // killLimit is how long the kernel may take to end every process of a group.

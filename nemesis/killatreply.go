@@ -32,7 +32,7 @@ func (n *Net) killAtReply(s *Site) (*Trap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kill at reply: %w", err)
 	}
-	t, err := n.lay(s.Tag, s.Spec, client.name(), s.Asked(client.Number), peers)
+	t, err := n.lay(s.Tag, s.Spec, client.name(), s.CurrentRequest(client.Number), peers)
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ type Place struct {
 	Host *hosts.Host
 	// Server is what runs there, if it can be started again.
 	Server Server
-	// Far is the agent of the machine that the host is on, and Addr its
+	// RemoteAgent is the agent of the machine that the host is on, and Addr its
 	// address, where that is another one. Then Host is nil.
-	Far  Far
+	Far  RemoteAgent
 	Addr netip.Addr
 }
 
@@ -68,7 +68,7 @@ func (n *Net) all() Names {
 
 // peer returns a host as a partition needs it.
 func (n *Net) peer(name string) (netfault.Peer, error) {
-	if at, far := n.far(name); far {
+	if at, far := n.remoteAddress(name); far {
 		return netfault.Peer{Addr: at}, nil
 	}
 	f, err := n.filter(name)
@@ -87,8 +87,8 @@ func (n *Net) link(c netfault.Cut) (from *netfault.Filter, to netip.Addr, err er
 	return from, p.Addr, err
 }
 
-// far is the address of a host on another machine.
-func (n *Net) far(name string) (at netip.Addr, far bool) {
+// remoteAddress is the address of a host on another machine.
+func (n *Net) remoteAddress(name string) (at netip.Addr, far bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.places[name]

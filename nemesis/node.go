@@ -166,16 +166,16 @@ func (k *StoppedKubelet) Heal() (Effect, error) {
 // Drained is a node that is drained: cordoned until it is healed, and without
 // the application's pods.
 type Drained struct {
-	*Ousting
+	*PodEnding
 }
 
 // drain has the node of the client's pod drained.
 func (s *Site) drain(ctx context.Context) (InEffect, error) {
-	in, err := s.oust(ctx, s.Cluster.Drain)
+	in, err := s.endPod(ctx, s.Cluster.Drain)
 	if err != nil {
 		return nil, err
 	}
-	return &Drained{in.(*Ousting)}, nil
+	return &Drained{in.(*PodEnding)}, nil
 }
 
 // Heal lets the node take pods again, and tells what has become of the client's pod.
@@ -185,7 +185,7 @@ func (d *Drained) Heal() (Effect, error) {
 	defer cancel()
 	to := monotime.Now()
 	said, uncordoned := d.by.Uncordon(ctx, d.client.name())
-	e, err := d.Ousting.Heal()
+	e, err := d.PodEnding.Heal()
 	e.To = max(e.To, to)
 	e.Proof += "; " + said
 	e.Bit = e.Bit && uncordoned == nil

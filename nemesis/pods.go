@@ -13,7 +13,7 @@ func endsPod(name, did, client, about string, end func(context.Context, Cluster,
 			Words: history.FaultWords{Did: did, Client: client, Doc: "delete-pod-kill-pod-evict-pod"}},
 		About: about,
 		inject: func(ctx context.Context, s *Site) (InEffect, error) {
-			return s.oust(ctx, func(ctx context.Context, pod string) (string, error) { return end(ctx, s.Cluster, pod) })
+			return s.endPod(ctx, func(ctx context.Context, pod string) (string, error) { return end(ctx, s.Cluster, pod) })
 		}}
 }
 

@@ -97,7 +97,7 @@ func (r *Refusal) turn(ctx context.Context, on bool) error {
 			if err := n.RefuseWrites(ctx, on); err != nil {
 				return err
 			}
-			return soon(ctx, refuseLimit, func() error {
+			return retryUntil(ctx, refuseLimit, func() error {
 				said, err := n.TryWrite(ctx)
 				switch {
 				case err != nil:

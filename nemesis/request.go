@@ -47,26 +47,26 @@ func (s Spec) Requested() string {
 // ofStore reports whether the request goes to the store, and not to the lock service.
 func (r Request) ofStore() bool { return r == RequestRead || r == RequestWrite }
 
-// Asked tells what a client has been asked to do and has not answered yet, and a text
+// CurrentRequest tells what a client has been asked to do and has not answered yet, and a text
 // that a packet of an acquire contains. It is called for each packet and must not block.
-type Asked func() (r Request, text string)
+type CurrentRequest func() (r Request, text string)
 
-// finder is how faults that are aimed at one request find it: by what the client is doing while
+// requestFinder is how faults that are aimed at one request find it: by what the client is doing while
 // the packet leaves it, so that no protocol must be understood. Where the lock renews in the
 // background, a renewal is what is sent to the service while the client asks nothing of it.
-type finder struct {
+type requestFinder struct {
 	request Request
-	asked   Asked
+	asked   CurrentRequest
 	// nth is which request of a call is meant, and count counts those of it; 0:
 	// of an acquire the one that bears the key.
 	nth   int
-	count *counted
+	count *requestCounter
 	// found is the connection of the packet that was found last.
 	found atomic.Pointer[netfault.Connection]
 }
 
 // is is a netfault.Is.
-func (f *finder) is(p *netfault.Packet) bool {
+func (f *requestFinder) is(p *netfault.Packet) bool {
 	if !netfault.HasPayload(p) {
 		return false
 	}
@@ -96,16 +96,16 @@ func (f *finder) is(p *netfault.Packet) bool {
 	return true
 }
 
-// counted counts the requests of a call over all connections of its client: what is sent on
+// requestCounter counts the requests of a call over all connections of its client: what is sent on
 // a connection until something comes back is one request, however many packets it takes.
-type counted struct {
+type requestCounter struct {
 	mu   sync.Mutex
 	n    int
 	open map[netfault.Connection]bool // those whose request has no answer yet
 }
 
 // asks returns the number of the request that a packet begins, from 1; 0 if it goes on with one.
-func (c *counted) asks(on netfault.Connection) int {
+func (c *requestCounter) asks(on netfault.Connection) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open[on] {
@@ -119,7 +119,7 @@ func (c *counted) asks(on netfault.Connection) int {
 	return c.n
 }
 
-func (c *counted) answered(on netfault.Connection) {
+func (c *requestCounter) answered(on netfault.Connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.open, on)

@@ -108,7 +108,7 @@ func TestRequestsAreFound(t *testing.T) {
 		{RequestRenew, "held", "question", false},
 		{RequestRenew, RequestRelease, "release", false},
 	} {
-		f := finder{request: c.wanted, asked: func() (Request, string) { return c.doing, "k0" }}
+		f := requestFinder{request: c.wanted, asked: func() (Request, string) { return c.doing, "k0" }}
 		if got := f.is(packet(c.payload)); got != c.want || got != (f.found.Load() != nil) {
 			t.Errorf("%s while the client does %q, sent %q: %v", c.wanted, c.doing, c.payload, got)
 		}
@@ -154,10 +154,10 @@ func TestRequestsAreCounted(t *testing.T) {
 	// number of the request → place of the packet that begins it
 	meant := map[int]int{1: 0, 2: 2, 3: 4, 4: 7}
 	for nth := 1; nth <= 5; nth++ {
-		count := &counted{}
-		links := map[netip.AddrPort]*finder{}
+		count := &requestCounter{}
+		links := map[netip.AddrPort]*requestFinder{}
 		for _, peer := range []netip.AddrPort{one, two} {
-			links[peer] = Spec{Request: RequestAcquire, Nth: nth}.finder(func() (Request, string) { return RequestAcquire, "k0" }, count)
+			links[peer] = Spec{Request: RequestAcquire, Nth: nth}.requestFinder(func() (Request, string) { return RequestAcquire, "k0" }, count)
 		}
 		for i, p := range packets {
 			want, some := meant[nth]

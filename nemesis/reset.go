@@ -29,7 +29,7 @@ var reset = Kind{Name: KindReset, Nodes: true, Needs: NeedsReset, endsSessions: 
 
 // Reset breaks every connection between the victims and their peers. It is over when it returns.
 // Where there was none, as of a client that is connecting again, its error is ErrMissed.
-func (n *Net) Reset(s Spec, victims []string, rng *rand.Rand) (*Over, error) {
+func (n *Net) Reset(s Spec, victims []string, rng *rand.Rand) (*Instantaneous, error) {
 	s.Way = WayOut // each connection once, from the victim's end
 	cuts, err := s.Cuts(victims, n.all(), rng)
 	if err != nil {
@@ -57,5 +57,5 @@ func (n *Net) Reset(s Spec, victims []string, rng *rand.Rand) (*Over, error) {
 	e.To = monotime.Now()
 	e.Bit = true
 	e.Proof = fmt.Sprintf("connections reset: %d (%s)", total, firstOf(each))
-	return &Over{e}, nil
+	return &Instantaneous{e}, nil
 }

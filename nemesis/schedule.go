@@ -27,8 +27,8 @@ type Interval struct{ Min, Max time.Duration }
 // jitter drawn evenly from [−Jitter, Jitter].
 type Instant struct{ At, Jitter time.Duration }
 
-// Cue is what a fault waits for until it is armed.
-type Cue struct {
+// Trigger is what a fault waits for until it is armed.
+type Trigger struct {
 	// Wait is a time from the end of the strike before or, of the first one,
 	// from the start of the workload.
 	Wait time.Duration
@@ -39,23 +39,23 @@ type Cue struct {
 	Grant int64
 }
 
-// Cue returns the n-th cue, from 0; ok is false when there is none any more.
-func (s Schedule) Cue(n int, rng *rand.Rand) (cue Cue, ok bool) {
+// Trigger returns the n-th cue, from 0; ok is false when there is none any more.
+func (s Schedule) Trigger(n int, rng *rand.Rand) (cue Trigger, ok bool) {
 	switch {
 	case len(s.Grants) > 0:
 		if n >= len(s.Grants) {
-			return Cue{}, false
+			return Trigger{}, false
 		}
-		return Cue{Grant: s.Grants[n]}, true
+		return Trigger{Grant: s.Grants[n]}, true
 	case len(s.At) > 0:
 		if n >= len(s.At) {
-			return Cue{}, false
+			return Trigger{}, false
 		}
-		return Cue{At: s.At[n].draw(rng), Timed: true}, true
+		return Trigger{At: s.At[n].draw(rng), Timed: true}, true
 	case n == 0:
-		return Cue{Wait: s.After}, true
+		return Trigger{Wait: s.After}, true
 	}
-	return Cue{Wait: s.Every.draw(rng)}, true
+	return Trigger{Wait: s.Every.draw(rng)}, true
 }
 
 func (i Interval) draw(rng *rand.Rand) time.Duration {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-func cues(s Schedule, seed uint64) (all []Cue) {
+func cues(s Schedule, seed uint64) (all []Trigger) {
 	for n := range 50 {
-		c, ok := s.Cue(n, rand.New(rand.NewPCG(seed, uint64(n))))
+		c, ok := s.Trigger(n, rand.New(rand.NewPCG(seed, uint64(n))))
 		if !ok {
 			break
 		}
@@ -21,7 +21,7 @@ func cues(s Schedule, seed uint64) (all []Cue) {
 func TestEverySoOften(t *testing.T) {
 	s := Schedule{After: 100 * time.Millisecond, Every: Interval{200 * time.Millisecond, 400 * time.Millisecond}}
 	all := cues(s, 1)
-	if len(all) != 50 || all[0] != (Cue{Wait: s.After}) {
+	if len(all) != 50 || all[0] != (Trigger{Wait: s.After}) {
 		t.Fatalf("%d cues, %+v", len(all), all[0])
 	}
 	seen := map[time.Duration]bool{}
@@ -66,7 +66,7 @@ func TestAtTimesOfTheRun(t *testing.T) {
 
 func TestAfterGrants(t *testing.T) {
 	all := cues(Schedule{Grants: []int64{5, 20}}, 1)
-	if len(all) != 2 || all[0] != (Cue{Grant: 5}) || all[1] != (Cue{Grant: 20}) {
+	if len(all) != 2 || all[0] != (Trigger{Grant: 5}) || all[1] != (Trigger{Grant: 20}) {
 		t.Errorf("%+v", all)
 	}
 }

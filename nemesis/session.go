@@ -64,7 +64,7 @@ var ErrUntold = errors.New("its lock has told of no session")
 // one has whose client does not tell of a session for long. ErrUntold of end: it has not
 // had any so far. From is before the service was asked, To after it answered: the sessions
 // ended in between. Nothing heals it but a new session, which the client opens itself.
-func ExpireSession(ctx context.Context, client string, end func(context.Context) ([]string, error)) (*Over, error) {
+func ExpireSession(ctx context.Context, client string, end func(context.Context) ([]string, error)) (*Instantaneous, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, sessionLimit, fmt.Errorf("it took longer than %v", sessionLimit))
 	defer cancel()
 	for without := int64(0); ; {
@@ -72,7 +72,7 @@ func ExpireSession(ctx context.Context, client string, end func(context.Context)
 		answers, err := end(ctx)
 		switch {
 		case len(answers) > 0:
-			return &Over{Effect{From: from, To: monotime.Now(), Bit: true,
+			return &Instantaneous{Effect{From: from, To: monotime.Now(), Bit: true,
 				Proof: client + ": " + strings.Join(answers, "; ")}}, nil
 		case err != nil && !errors.Is(err, ErrUntold):
 			return nil, fmt.Errorf("expire-session of %s: %w", client, err)

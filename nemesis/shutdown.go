@@ -17,7 +17,7 @@ var shutdown = Kind{Name: KindShutdown, Needs: NeedsNothing, alone: true, single
 	About: "stops a client in order, as a rolling update does: its application leaves its work, the lock is closed without a release, and the process ends; a fresh process takes its place",
 	inject: func(_ context.Context, s *Site) (InEffect, error) {
 		now := monotime.Now()
-		return &Over{Effect{From: now, To: now, Bit: true,
+		return &Instantaneous{Effect{From: now, To: now, Bit: true,
 			Proof: fmt.Sprintf("the application on %s leaves its work; its close, and the end of its process, follow", s.Clients[0].name())}}, nil
 	}}
 

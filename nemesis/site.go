@@ -13,16 +13,16 @@ import (
 // Site is where a fault is injected: whom it strikes, and what the run lends it.
 type Site struct {
 	Part
-	Struck
-	Means
+	Victims
+	Resources
 	// Tag names the fault in the packet filters.
 	Tag string
 	// Rand are its own random numbers.
 	Rand *rand.Rand
 }
 
-// Means are what a run lends its faults.
-type Means struct {
+// Resources are what a run lends its faults.
+type Resources struct {
 	Net *Net
 	// All are the nodes of the lock service.
 	All []Place
@@ -32,19 +32,19 @@ type Means struct {
 	NextGrant func(context.Context) int64
 	// FailOver has a service of the user's fail over, and returns when that is done or given up;
 	// nil: the service is lockchaos's own.
-	FailOver func(context.Context) (Turnover, error)
+	FailOver func(context.Context) (TriggeredFailover, error)
 	// Expire ends the sessions of the client that is at the address.
 	Expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
 	// Lease is for how long the lock's grants are good, as it was asked for.
 	Lease time.Duration
 	// Cluster runs the application's pods; nil where there is none.
 	Cluster Cluster
-	// Asked returns what tells a trap what the client is being asked.
-	Asked func(client int32) Asked
+	// CurrentRequest returns what tells a trap what the client is being asked.
+	CurrentRequest func(client int32) CurrentRequest
 }
 
-// Struck are those whom a fault strikes: clients, or nodes.
-type Struck struct {
+// Victims are those whom a fault strikes: clients, or nodes.
+type Victims struct {
 	Clients []Client // none: nodes are struck
 	Nodes   []Place
 }
@@ -57,9 +57,9 @@ type Client struct {
 	App Application
 	// Whole: all that runs on its host is meant, and not one process group.
 	Whole bool
-	// Far is the agent of the machine that it is on, where that is another
+	// RemoteAgent is the agent of the machine that it is on, where that is another
 	// one, and Name what it is called where there is no process here.
-	Far  Far
+	Far  RemoteAgent
 	Name string
 }
 
@@ -77,8 +77,8 @@ func Inject(ctx context.Context, s Site) (InEffect, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !k.ousts && s.scattered() {
-		return s.everywhere(ctx, k)
+	if !k.ousts && s.onOtherMachines() {
+		return s.injectOnMachines(ctx, k)
 	}
 	return k.inject(ctx, &s)
 }
@@ -104,7 +104,7 @@ func (c Client) subject() subject {
 }
 
 // procs are the clients' processes.
-func (s Struck) procs() (all []*hosts.Process) {
+func (s Victims) procs() (all []*hosts.Process) {
 	for _, c := range s.Clients {
 		all = append(all, c.Proc)
 	}
@@ -112,7 +112,7 @@ func (s Struck) procs() (all []*hosts.Process) {
 }
 
 // hosts are those on which all that runs is struck.
-func (s Struck) hosts() (all []*hosts.Host) {
+func (s Victims) hosts() (all []*hosts.Host) {
 	for _, c := range s.Clients {
 		all = append(all, c.Proc.Host())
 	}
@@ -123,7 +123,7 @@ func (s Struck) hosts() (all []*hosts.Host) {
 }
 
 // Names are those of the hosts.
-func (s Struck) Names() (names []string) {
+func (s Victims) Names() (names []string) {
 	for _, c := range s.Clients {
 		names = append(names, c.name())
 	}
@@ -134,7 +134,7 @@ func (s Struck) Names() (names []string) {
 }
 
 // subjects are those whose clocks a fault changes, or whom it throttles.
-func (s Struck) subjects() (all []subject) {
+func (s Victims) subjects() (all []subject) {
 	for _, c := range s.Clients {
 		all = append(all, c.subject())
 	}
@@ -144,11 +144,11 @@ func (s Struck) subjects() (all []subject) {
 	return all
 }
 
-// Over is a fault that is over when it has begun: there is nothing to undo.
-type Over struct{ effect Effect }
+// Instantaneous is a fault that is over when it has begun: there is nothing to undo.
+type Instantaneous struct{ effect Effect }
 
 // From is the beginning of what was done.
-func (o *Over) From() int64 { return o.effect.From }
+func (o *Instantaneous) From() int64 { return o.effect.From }
 
 // Heal tells what was done.
-func (o *Over) Heal() (Effect, error) { return o.effect, nil }
+func (o *Instantaneous) Heal() (Effect, error) { return o.effect, nil }

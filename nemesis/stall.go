@@ -46,13 +46,13 @@ const (
 type Application interface {
 	// HoldUp holds an activity of it up for that long. It returns when that has
 	// begun, and since when; over waits for the end.
-	HoldUp(ctx context.Context, what Activity, d time.Duration) (from int64, over func(context.Context) (HeldUp, error),
+	HoldUp(ctx context.Context, what Activity, d time.Duration) (from int64, over func(context.Context) (StallReport, error),
 		err error)
 }
 
-// HeldUp is what the program says of an activity that was held up. From and To
+// StallReport is what the program says of an activity that was held up. From and To
 // are its stamps (monotime.Now).
-type HeldUp struct {
+type StallReport struct {
 	From, To int64
 	// Count is, of the application, how often the heart of the process beat
 	// meanwhile; of renewals, how many were held up.
@@ -77,7 +77,7 @@ type Stall struct {
 	what Activity
 	ctx  context.Context // of the run
 	from int64
-	over []func(context.Context) (HeldUp, error)
+	over []func(context.Context) (StallReport, error)
 
 	heal   sync.Once
 	effect Effect
@@ -138,7 +138,7 @@ func (s *Stall) end() (Effect, error) {
 }
 
 // heldUpFor is the proof of one program.
-func (a Activity) heldUpFor(told HeldUp) string {
+func (a Activity) heldUpFor(told StallReport) string {
 	length := time.Duration(told.To - told.From).Round(time.Millisecond)
 	if a == ActivityApplication {
 		return fmt.Sprintf("the application did nothing for %v, by its own stamps; the heart of its process beat %d times", length, told.Count)

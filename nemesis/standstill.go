@@ -31,9 +31,9 @@ type runtimeStop struct {
 	proof    string
 }
 
-// beside is the effect of a standstill: the time in which the runtime stood still, and the rest of
+// effectWith is the effect of a standstill: the time in which the runtime stood still, and the rest of
 // the client was stopped.
-func (r runtimeStop) beside(others *hosts.Pause) Effect {
+func (r runtimeStop) effectWith(others *hosts.Pause) Effect {
 	return Effect{From: max(r.from, others.Stopped), To: min(r.to, others.Resuming), Proof: r.proof}
 }
 
@@ -51,7 +51,7 @@ func standStill(ctx context.Context, p *hosts.Process, pid int, do func(context.
 	if err = errors.Join(err, resumed); err != nil {
 		return e, err
 	}
-	return stop.beside(others), nil
+	return stop.effectWith(others), nil
 }
 
 // exceeds says in the proof whether the lease was over by then, as it has to be for a bite.

@@ -34,14 +34,14 @@ type Trap struct {
 
 // Decides returns how a fault that waits for a request (Waits) treats the
 // packets of each link of its client.
-func (s Spec) Decides(asked Asked) (link func() netfault.Decide) {
-	count := &counted{}
-	return func() netfault.Decide { return s.decide(s.finder(asked, count).is) }
+func (s Spec) Decides(asked CurrentRequest) (link func() netfault.Decide) {
+	count := &requestCounter{}
+	return func() netfault.Decide { return s.decide(s.requestFinder(asked, count).is) }
 }
 
-// finder finds the request on one link. count is that of all links of the client.
-func (s Spec) finder(asked Asked, count *counted) *finder {
-	return &finder{request: s.Request, asked: asked, nth: s.Nth, count: count}
+// requestFinder finds the request on one link. count is that of all links of the client.
+func (s Spec) requestFinder(asked CurrentRequest, count *requestCounter) *requestFinder {
+	return &requestFinder{request: s.Request, asked: asked, nth: s.Nth, count: count}
 }
 
 func (s Spec) decide(request netfault.Is) netfault.Decide {
@@ -62,18 +62,18 @@ func (s Spec) decide(request netfault.Is) netfault.Decide {
 type linkTrap struct {
 	client, peer string
 	at           *netfault.Filter
-	finder       *finder
+	finder       *requestFinder
 	by           *netfault.Diversion
 	caught       []netfault.Packet // held when the fault ended
 	stats        netfault.Stats    // once removed
 }
 
 // lay puts a trap on the links of the client.
-func (n *Net) lay(tag string, s Spec, victim string, asked Asked, peers []string) (*Trap, error) {
+func (n *Net) lay(tag string, s Spec, victim string, asked CurrentRequest, peers []string) (*Trap, error) {
 	t := &Trap{kind: s.Kind, choosy: s.reply() != nil}
-	count := &counted{}
+	count := &requestCounter{}
 	for _, name := range peers {
-		part := &linkTrap{client: victim, peer: name, finder: s.finder(asked, count)}
+		part := &linkTrap{client: victim, peer: name, finder: s.requestFinder(asked, count)}
 		at, to, err := n.link(netfault.Cut{From: victim, To: name})
 		if err == nil {
 			part.at = at

@@ -41,7 +41,7 @@ func TestHealing(t *testing.T) {
 	}
 	t.Parallel()
 	kinds := everyKind(t)
-	tried := nemesis.Tried(t.Context(), runtimes.ProbeVerb)
+	tried := nemesis.ProbeNeeds(t.Context(), runtimes.ProbeVerb)
 	for _, k := range nemesis.Kinds() {
 		kind, cases := k.Name, kinds[k.Name]
 		if len(cases) == 0 {

@@ -166,7 +166,7 @@ func propertyRows() [][]string {
 
 // faultRows is the catalogue of faults; it tries whether this machine can do them.
 func faultRows() [][]string {
-	tried := nemesis.Tried(context.Background(), runtimes.ProbeVerb)
+	tried := nemesis.ProbeNeeds(context.Background(), runtimes.ProbeVerb)
 	rows := [][]string{{"FAULT", "AIMED AT", "NEEDS", "HERE", "WHAT"}}
 	for _, k := range nemesis.Kinds() {
 		here := "yes"

@@ -117,8 +117,8 @@ func degrades(s nemesis.Spec) inject {
 	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
 		s.Aim, s.Peers = nemesis.Aim{Target: nemesis.Target(node), When: nemesis.Random}, nemesis.PeersClients
 		return nemesis.Inject(context.Background(),
-			nemesis.Site{Part: nemesis.Part{Spec: s}, Struck: nemesis.Struck{Nodes: []nemesis.Place{{Name: node}}},
-				Means: nemesis.Means{Net: n}, Tag: "test", Rand: seeded()})
+			nemesis.Site{Part: nemesis.Part{Spec: s}, Victims: nemesis.Victims{Nodes: []nemesis.Place{{Name: node}}},
+				Resources: nemesis.Resources{Net: n}, Tag: "test", Rand: seeded()})
 	}
 }
 
@@ -146,7 +146,7 @@ func cuts(point nemesis.Point, silent bool) inject {
 // and that is no fault.
 func resets(a *asker) inject {
 	return func(n *nemesis.Net, node string) (nemesis.InEffect, error) {
-		reset := func() (*nemesis.Over, error) {
+		reset := func() (*nemesis.Instantaneous, error) {
 			return n.Reset(nemesis.Spec{Kind: nemesis.KindReset,
 				Aim: nemesis.Aim{Target: nemesis.Holder, When: nemesis.Random}, Peers: nemesis.Peers(node)},
 				[]string{client1}, seeded())

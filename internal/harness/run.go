@@ -35,7 +35,7 @@ type Config struct {
 	// lock's service and of the store's engine, then none is launched.
 	Attached []agent.Attached
 	// FailOver has the service fail over, which is the user's own; nil: nobody can.
-	FailOver func(context.Context) (nemesis.Turnover, error)
+	FailOver func(context.Context) (nemesis.TriggeredFailover, error)
 	// Keys begins the name of each lock, and of what the store's engine keeps,
 	// where the servers have seen other runs.
 	Keys string

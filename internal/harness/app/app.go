@@ -45,7 +45,7 @@ type Config struct {
 	Changes <-chan agent.Change
 	// Elsewhere is who strikes a client or a node that is on another machine,
 	// and its address; nil: it is here. A nil function: all are.
-	Elsewhere func(name string) (nemesis.Far, netip.Addr)
+	Elsewhere func(name string) (nemesis.RemoteAgent, netip.Addr)
 	// Ahead tells of the clocks by which clients stamp their logs; nil: all are this machine's.
 	Ahead Ahead
 }

@@ -33,8 +33,8 @@ func (a *activeStrike) clients() (all []int32) {
 }
 
 // scene is what is known of the clients. The caller holds the lock.
-func (d *Director) scene() nemesis.Scene {
-	s := nemesis.Scene{Holders: d.holders, Waiters: d.waiters, Selves: maps.Clone(d.selves)}
+func (d *Director) scene() nemesis.ClientStates {
+	s := nemesis.ClientStates{Holders: d.holders, Waiters: d.waiters, Selves: maps.Clone(d.selves)}
 	for c := int32(1); c <= d.clients; c++ {
 		if _, dead := d.killed[c]; !dead && !d.struck[c] {
 			s.Free = append(s.Free, c)

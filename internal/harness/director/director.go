@@ -121,7 +121,7 @@ type Setting struct {
 	// Service is the lock service, for faults that ask who is its primary.
 	Service nemesis.Replicated
 	// FailOver has a service of the user's fail over; nil: it is not one.
-	FailOver func(context.Context) (nemesis.Turnover, error)
+	FailOver func(context.Context) (nemesis.TriggeredFailover, error)
 	// Expire ends the sessions of the client that is at the address.
 	Expire func(ctx context.Context, client int32, at netip.Addr) (ended []string, err error)
 	// Leader names the node that leads the lock service now.

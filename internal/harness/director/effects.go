@@ -23,7 +23,7 @@ func (d *Director) meant(ctx context.Context, a *activeStrike, p nemesis.Part) (
 
 // victims finds the processes of the clients that were taken, or chooses the
 // nodes. What strikes together strikes the same.
-func (d *Director) victims(a *activeStrike, target nemesis.Target) (v nemesis.Struck, err error) {
+func (d *Director) victims(a *activeStrike, target nemesis.Target) (v nemesis.Victims, err error) {
 	if target.Client() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -47,11 +47,11 @@ func (d *Director) victims(a *activeStrike, target nemesis.Target) (v nemesis.St
 }
 
 // effect puts a fault into effect.
-func (d *Director) effect(ctx context.Context, a *activeStrike, p nemesis.Part, id int, v nemesis.Struck) (nemesis.InEffect,
+func (d *Director) effect(ctx context.Context, a *activeStrike, p nemesis.Part, id int, v nemesis.Victims) (nemesis.InEffect,
 	error) {
-	means := nemesis.Means{Net: d.set.Net, All: d.set.Nodes, Service: d.set.Service, NextGrant: d.nextGrant,
-		Expire: d.set.Expire, FailOver: d.set.FailOver, Lease: d.ttl, Cluster: d.set.Cluster, Asked: d.traps.asked}
-	return d.set.Inject(ctx, nemesis.Site{Part: p, Struck: v, Means: means, Tag: tag(id), Rand: a.draws})
+	means := nemesis.Resources{Net: d.set.Net, All: d.set.Nodes, Service: d.set.Service, NextGrant: d.nextGrant,
+		Expire: d.set.Expire, FailOver: d.set.FailOver, Lease: d.ttl, Cluster: d.set.Cluster, CurrentRequest: d.traps.asked}
+	return d.set.Inject(ctx, nemesis.Site{Part: p, Victims: v, Resources: means, Tag: tag(id), Rand: a.draws})
 }
 
 // tag names a fault in the packet filters.

@@ -116,5 +116,5 @@ func (d *Director) AwaitEmpty(ctx context.Context, client int32) error {
 	if at.Far != nil {
 		return at.Far.Emptied(ctx, at.Name)
 	}
-	return nemesis.Emptied(ctx, proc.Host())
+	return nemesis.AwaitNoProcess(ctx, proc.Host())
 }

@@ -43,7 +43,7 @@ func (d *Director) Begin(ctx context.Context, stop <-chan struct{}, over func(er
 func (d *Director) cycle(ctx context.Context, f *plannedFault, began int64) error {
 	for round := 0; ; round++ {
 		rng := f.stream(fmt.Sprintf("round %d", round))
-		cue, more := f.schedule.Cue(round, rng)
+		cue, more := f.schedule.Trigger(round, rng)
 		if !more {
 			return nil
 		}
@@ -52,7 +52,7 @@ func (d *Director) cycle(ctx context.Context, f *plannedFault, began int64) erro
 		}
 		for i, s := range f.program.Strikes(rng) {
 			if i > 0 {
-				cue = nemesis.Cue{Wait: s.After}
+				cue = nemesis.Trigger{Wait: s.After}
 			}
 			f.waiter.Await(ctx, d.stop, cue.Wait, func() bool { return false })
 			if d.noMore(ctx) {

@@ -163,7 +163,7 @@ func (d *Director) expectStalls(a *activeStrike, p nemesis.Part) (places []int) 
 
 // kill ends clients' processes. The beginning is recorded first, so that a judge
 // knows what ended them, whatever the clients' own goroutines record meanwhile.
-func (d *Director) kill(ctx context.Context, a *activeStrike, p nemesis.Part, v nemesis.Struck, info history.FaultInfo) error {
+func (d *Director) kill(ctx context.Context, a *activeStrike, p nemesis.Part, v nemesis.Victims, info history.FaultInfo) error {
 	info.Holding, info.Waiting = d.met(a)
 	d.markKilled(a, p)
 	d.set.Recorder.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})

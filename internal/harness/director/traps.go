@@ -91,7 +91,7 @@ func (t *traps) asks(client int32, o wire.Op) (answered func()) {
 }
 
 // asked returns what tells a trap what the client is being asked.
-func (t *traps) asked(client int32) nemesis.Asked {
+func (t *traps) asked(client int32) nemesis.CurrentRequest {
 	return func() (nemesis.Request, string) {
 		t.mu.Lock()
 		defer t.mu.Unlock()

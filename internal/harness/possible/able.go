@@ -11,7 +11,7 @@ import (
 
 // Incapable says why this machine can't do a plan's faults, and what to do; "":
 // it can. The same is said of every plan with the same need. Able is asked for
-// what nemesis.Able returns when a fault first needs something.
+// what nemesis.UnmetNeeds returns when a fault first needs something.
 func Incapable(p scenarios.Plan, able func() func(nemesis.Need) string) string {
 	for _, k := range nemesis.Kinds() {
 		needs := slices.ContainsFunc(p.Scenario.Faults, func(f scenarios.Fault) bool {

@@ -32,7 +32,7 @@ func lay(on struck, at nemesis.Site) (nemesis.InEffect, error) {
 	}
 	on.from = 0 // not before its packet
 	t := &trap{struck: on, spec: at.Spec, client: at.Clients[0].Number}
-	link := at.Decides(at.Asked(t.client))
+	link := at.Decides(at.CurrentRequest(t.client))
 	for _, l := range links {
 		decide := link()
 		back := on.s.w.Link(l.To, l.From)

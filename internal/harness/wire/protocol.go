@@ -81,7 +81,7 @@ const (
 )
 
 // The events that a worker tells of by itself. Those of a stall have its command's ID as
-// Grant; that of the end has as Value what went on or waited meanwhile (nemesis.HeldUp.Count).
+// Grant; that of the end has as Value what went on or waited meanwhile (nemesis.StallReport.Count).
 const (
 	EventLost       = "lost"
 	EventStall      = "stall"

@@ -54,16 +54,16 @@ func (c *Client) TellStall(e Reply) { c.stalls.tell(e) }
 // HoldUp has the worker hold one of its activities up. If an op is under way,
 // that begins when it is done.
 func (c *Client) HoldUp(ctx context.Context, what nemesis.Activity, d time.Duration) (int64,
-	func(context.Context) (nemesis.HeldUp, error), error) {
+	func(context.Context) (nemesis.StallReport, error), error) {
 	id := c.IDs.NextOp()
 	told := c.stalls.expect(id)
 	if err := c.send(Command{ID: id, Op: stallOps[what], Timeout: int64(d)}); err != nil {
 		return 0, nil, c.reason(err)
 	}
 	begun, err := c.hears(ctx, told)
-	return begun.From, func(ctx context.Context) (nemesis.HeldUp, error) {
+	return begun.From, func(ctx context.Context) (nemesis.StallReport, error) {
 		e, err := c.hears(ctx, told)
-		return nemesis.HeldUp{From: e.From, To: e.To, Count: e.Value}, err
+		return nemesis.StallReport{From: e.From, To: e.To, Count: e.Value}, err
 	}, err
 }
 

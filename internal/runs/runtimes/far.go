@@ -220,7 +220,7 @@ func (f *fars) meet(a agent.Attached) error {
 }
 
 // elsewhere: see app.Config.
-func (f *fars) elsewhere(name string) (nemesis.Far, netip.Addr) {
+func (f *fars) elsewhere(name string) (nemesis.RemoteAgent, netip.Addr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if at := f.byName[name]; at != nil {

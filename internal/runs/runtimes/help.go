@@ -150,7 +150,7 @@ func (h *helping) emptied(ctx context.Context, pod string) error {
 	if err != nil {
 		return err
 	}
-	return nemesis.Emptied(ctx, p.Host)
+	return nemesis.AwaitNoProcess(ctx, p.Host)
 }
 
 // inject puts a fault into effect on pods of this node.
@@ -159,7 +159,7 @@ func (h *helping) inject(ctx context.Context, input []byte) (got injected, err e
 	if err := json.Unmarshal(input, &want); err != nil {
 		return got, fmt.Errorf("read which fault: %w", err)
 	}
-	site := nemesis.Site{Part: want.Part, Means: nemesis.Means{Net: h.net, All: h.nodes, Cluster: h.joined},
+	site := nemesis.Site{Part: want.Part, Resources: nemesis.Resources{Net: h.net, All: h.nodes, Cluster: h.joined},
 		Tag: want.Tag, Rand: rand.New(rand.NewPCG(want.Seed, 0))}
 	for i, name := range want.Names {
 		p, proc, err := h.place(name)

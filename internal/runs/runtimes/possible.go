@@ -48,7 +48,7 @@ func engineless(ctx context.Context) bool {
 
 // tried are the kinds of faults that can be done. here: servers are not in containers.
 func (f Where) tried(ctx context.Context, here bool, say func(string)) map[string]bool {
-	tried := nemesis.Tried(ctx, ProbeVerb)
+	tried := nemesis.ProbeNeeds(ctx, ProbeVerb)
 	can := map[string]bool{}
 	var reasons []string // in the order of the kinds
 	without := map[string][]string{}

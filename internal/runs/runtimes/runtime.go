@@ -246,7 +246,7 @@ func newLocal(ctx context.Context, of Locks, plans []scenarios.Plan) (Runtime, e
 
 // able tries what faults need on this machine, when it is called.
 func able(ctx context.Context) func() func(nemesis.Need) string {
-	return func() func(nemesis.Need) string { return nemesis.Able(ctx, ProbeVerb) }
+	return func() func(nemesis.Need) string { return nemesis.UnmetNeeds(ctx, ProbeVerb) }
 }
 
 // neededImages lists what the plans' services need to be installed, each once,

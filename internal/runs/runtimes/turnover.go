@@ -30,7 +30,7 @@ const (
 
 // turned is a turnover as outer tells inner of it.
 type turned struct {
-	nemesis.Turnover
+	nemesis.TriggeredFailover
 	Failed string
 }
 
@@ -42,7 +42,7 @@ func (g *Servers) failOver(nodes []remote.Node) remote.Asked {
 	}
 	return func(ctx context.Context) []byte {
 		came, err := g.turnOver(ctx, nodes)
-		t := turned{Turnover: came}
+		t := turned{TriggeredFailover: came}
 		if err != nil {
 			t.Failed = err.Error()
 		}
@@ -52,11 +52,11 @@ func (g *Servers) failOver(nodes []remote.Node) remote.Asked {
 }
 
 // askOuter asks outer for a failover.
-func askOuter(ask func(context.Context) ([]byte, error)) func(context.Context) (nemesis.Turnover, error) {
+func askOuter(ask func(context.Context) ([]byte, error)) func(context.Context) (nemesis.TriggeredFailover, error) {
 	if ask == nil {
 		return nil
 	}
-	return func(ctx context.Context) (nemesis.Turnover, error) {
+	return func(ctx context.Context) (nemesis.TriggeredFailover, error) {
 		text, err := ask(ctx)
 		var t turned
 		if err == nil {
@@ -65,11 +65,11 @@ func askOuter(ask func(context.Context) ([]byte, error)) func(context.Context) (
 		if err == nil && t.Failed != "" {
 			err = errors.New(t.Failed)
 		}
-		return t.Turnover, err
+		return t.TriggeredFailover, err
 	}
 }
 
-func (g *Servers) turnOver(ctx context.Context, nodes []remote.Node) (t nemesis.Turnover, err error) {
+func (g *Servers) turnOver(ctx context.Context, nodes []remote.Node) (t nemesis.TriggeredFailover, err error) {
 	before, err := g.masters(ctx, nodes)
 	if err != nil {
 		return t, fmt.Errorf("ask the service for its masters: %w", err)

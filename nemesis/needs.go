@@ -10,11 +10,11 @@ import (
 	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
-// Tried tries what faults need, in a throw-away sandbox on this machine. It returns a
+// ProbeNeeds tries what faults need, in a throw-away sandbox on this machine. It returns a
 // function that says why a need is not met, and what to do; "": it is met. open: the try did
 // not end in its time, or was interrupted, so the need may be met all the same. The program,
 // started again with the given arguments inside the sandbox, must do netfault.WriteProbe.
-func Tried(ctx context.Context, probe ...string) func(Need) (why string, open bool) {
+func ProbeNeeds(ctx context.Context, probe ...string) func(Need) (why string, open bool) {
 	checks := map[string]hosts.Check{}
 	for _, c := range netfault.ProbeOutside(ctx, probe...) {
 		checks[c.Name] = c
@@ -34,14 +34,14 @@ func Tried(ctx context.Context, probe ...string) func(Need) (why string, open bo
 			}
 			return "", false
 		}
-		return unmet(checks, string(need)), checks[string(need)].Open
+		return whyFailed(checks, string(need)), checks[string(need)].Open
 	}
 }
 
-// Able tries what faults need, as Tried does, and says why a need is surely not
+// UnmetNeeds tries what faults need, as Tried does, and says why a need is surely not
 // met. Of one that was not tried to its end the run will tell.
-func Able(ctx context.Context, probe ...string) func(Need) string {
-	tried := Tried(ctx, probe...)
+func UnmetNeeds(ctx context.Context, probe ...string) func(Need) string {
+	tried := ProbeNeeds(ctx, probe...)
 	return func(need Need) string {
 		if why, open := tried(need); !open {
 			return why
@@ -50,8 +50,8 @@ func Able(ctx context.Context, probe ...string) func(Need) string {
 	}
 }
 
-// unmet says how the check of that name failed; "": it did not.
-func unmet(checks map[string]hosts.Check, name string) string {
+// whyFailed says how the check of that name failed; "": it did not.
+func whyFailed(checks map[string]hosts.Check, name string) string {
 	c, known := checks[name]
 	switch {
 	case !known:

@@ -37,7 +37,7 @@ func TestClientsAreChosenFromTheScene(t *testing.T) {
 		{"none is free", RandomClient, nil, Step{Moment: Random}, "[]"},
 		{"nodes", "redis-1", all, Step{Moment: Random}, "[]"},
 	} {
-		s := Scene{Free: c.free, Holders: holders, Waiters: waiters}
+		s := ClientStates{Free: c.free, Holders: holders, Waiters: waiters}
 		if got := fmt.Sprint(c.target.Clients(s, c.at, rand.New(rand.NewPCG(1, 2)))); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
@@ -47,14 +47,14 @@ func TestClientsAreChosenFromTheScene(t *testing.T) {
 // A waiter is next only where another holds what it waits for: one that
 // acquires a free key waits for nobody.
 func TestNobodyIsNextForAFreeKey(t *testing.T) {
-	s := Scene{Free: []int32{1, 2}, Holders: []Holding{{1, 10, "a"}}, Waiters: []Waiting{{2, "b"}, {1, "a"}}}
+	s := ClientStates{Free: []int32{1, 2}, Holders: []Holding{{1, 10, "a"}}, Waiters: []Waiting{{2, "b"}, {1, "a"}}}
 	if got := NextWaiter.Clients(s, Step{Moment: Random}, nil); len(got) > 0 {
 		t.Errorf("%v", got)
 	}
 }
 
 func TestEveryClientIsDrawn(t *testing.T) {
-	s := Scene{Free: []int32{1, 2, 3, 4}, Holders: []Holding{{1, 10, "a"}, {3, 11, "b"}, {3, 12, "c"}}}
+	s := ClientStates{Free: []int32{1, 2, 3, 4}, Holders: []Holding{{1, 10, "a"}, {3, 11, "b"}, {3, 12, "c"}}}
 	for target, want := range map[Target]int{RandomClient: 4, Holder: 2} {
 		seen := map[int32]int{}
 		for i := range uint64(200) {

@@ -11,20 +11,20 @@ import (
 // masters afterwards. A command that could not be run is an error.
 func TestTrigger(t *testing.T) {
 	for name, c := range map[string]struct {
-		came  Turnover
+		came  TriggeredFailover
 		err   error
 		grant int64
 		bit   bool
 		want  string
 	}{
-		"other masters": {Turnover{Before: "a", After: "b", Changed: true, Said: `"OK"`}, nil, 7, true, `before: a; --failover-cmd, while grant 7 was held: "OK"; after: b`},
-		"the same":      {Turnover{Before: "a", After: "a", Said: `"ERR", exit status 1`}, nil, 7, false, "the masters are the same"},
-		"no answer":     {Turnover{}, errors.New("no node answers"), 7, false, "no node answers"},
-		"no grant":      {Turnover{}, nil, 0, false, ErrMissed.Error()},
+		"other masters": {TriggeredFailover{Before: "a", After: "b", Changed: true, Said: `"OK"`}, nil, 7, true, `before: a; --failover-cmd, while grant 7 was held: "OK"; after: b`},
+		"the same":      {TriggeredFailover{Before: "a", After: "a", Said: `"ERR", exit status 1`}, nil, 7, false, "the masters are the same"},
+		"no answer":     {TriggeredFailover{}, errors.New("no node answers"), 7, false, "no node answers"},
+		"no grant":      {TriggeredFailover{}, nil, 0, false, ErrMissed.Error()},
 	} {
 		asked := false
-		site := &Site{Means: Means{NextGrant: func(context.Context) int64 { return c.grant },
-			FailOver: func(context.Context) (Turnover, error) { asked = true; return c.came, c.err }}}
+		site := &Site{Resources: Resources{NextGrant: func(context.Context) int64 { return c.grant },
+			FailOver: func(context.Context) (TriggeredFailover, error) { asked = true; return c.came, c.err }}}
 		in, err := failover.inject(t.Context(), site)
 		if c.grant == 0 {
 			if !errors.Is(err, ErrMissed) || asked {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Scene is what the harness knows of the clients at an instant.
-type Scene struct {
+// ClientStates is what the harness knows of the clients at an instant.
+type ClientStates struct {
 	// Free are the clients that a fault may strike: alive, and in no other
 	// fault's grip. In the order of their numbers.
 	Free []int32
@@ -41,7 +41,7 @@ type Victim struct {
 // (Random; then Step.Grant, if it is not 0, is the grant that is meant, while it
 // is held). Nobody is meant if the one in question is not free: a fault then waits
 // for its time. It is a pure function: the same random numbers choose the same.
-func (t Target) Clients(s Scene, at Step, rng *rand.Rand) []Victim {
+func (t Target) Clients(s ClientStates, at Step, rng *rand.Rand) []Victim {
 	switch t {
 	case Holder:
 		return s.holder(at, rng)
@@ -68,7 +68,7 @@ func (t Target) Clients(s Scene, at Step, rng *rand.Rand) []Victim {
 	return nil
 }
 
-func (s Scene) holder(at Step, rng *rand.Rand) []Victim {
+func (s ClientStates) holder(at Step, rng *rand.Rand) []Victim {
 	if at.Moment != Random {
 		if !s.free(at.Client) {
 			return nil
@@ -97,7 +97,7 @@ func (s Scene) holder(at Step, rng *rand.Rand) []Victim {
 
 // nextWaiter is who has waited longest for the key of the step or, at any
 // moment, for a key that another client holds.
-func (s Scene) nextWaiter(at Step) []Victim {
+func (s ClientStates) nextWaiter(at Step) []Victim {
 	for _, w := range s.Waiters {
 		awaited := w.Key == at.Key
 		if at.Moment == Random {
@@ -115,10 +115,10 @@ func (s Scene) nextWaiter(at Step) []Victim {
 	return nil
 }
 
-func (s Scene) free(client int32) bool { return slices.Contains(s.Free, client) }
+func (s ClientStates) free(client int32) bool { return slices.Contains(s.Free, client) }
 
 // victim is a client with the oldest grant that it holds.
-func (s Scene) victim(client int32) Victim {
+func (s ClientStates) victim(client int32) Victim {
 	v := Victim{Client: client}
 	if i := slices.IndexFunc(s.Holders, func(h Holding) bool { return h.Client == client }); i >= 0 {
 		v.Grant = s.Holders[i].Grant

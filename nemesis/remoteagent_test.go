@@ -48,7 +48,7 @@ func TestEverywhere(t *testing.T) {
 	one := &otherMachine{effect: Effect{From: 10, To: 100, Bit: true, Proof: "first"}}
 	two := &otherMachine{effect: Effect{From: 30, To: 90, Bit: true, Proof: "second"}}
 	site := Site{Part: Part{Spec: Spec{Kind: KindPause, Aim: Aim{Target: AllClients}}},
-		Struck: Struck{Clients: farClients(one, two, one)}, Rand: rand.New(rand.NewPCG(1, 1))}
+		Victims: Victims{Clients: farClients(one, two, one)}, Rand: rand.New(rand.NewPCG(1, 1))}
 	in, err := Inject(t.Context(), site)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestEverywhere(t *testing.T) {
 // Where it can't be injected on one, it is healed on all.
 func TestEverywhereOrNowhere(t *testing.T) {
 	good, bad := &otherMachine{}, &otherMachine{err: ErrMissed}
-	site := Site{Part: Part{Spec: Spec{Kind: KindPause, Aim: Aim{Target: AllClients}}}, Struck: Struck{Clients: farClients(good, bad)}}
+	site := Site{Part: Part{Spec: Spec{Kind: KindPause, Aim: Aim{Target: AllClients}}}, Victims: Victims{Clients: farClients(good, bad)}}
 	if _, err := Inject(t.Context(), site); !errors.Is(err, ErrMissed) || good.healed != 1 {
 		t.Errorf("%v; healed %d times", err, good.healed)
 	}
@@ -84,8 +84,8 @@ func (c fakeCluster) Replaced(context.Context, string) (string, error) { return 
 
 // The end of a pod is proven by what the cluster says and by its processes, wherever they are.
 func TestOusting(t *testing.T) {
-	site := Site{Part: Part{Spec: Spec{Kind: KindKillPod}}, Struck: Struck{Clients: farClients(&otherMachine{})},
-		Means: Means{Cluster: fakeCluster{}}}
+	site := Site{Part: Part{Spec: Spec{Kind: KindKillPod}}, Victims: Victims{Clients: farClients(&otherMachine{})},
+		Resources: Resources{Cluster: fakeCluster{}}}
 	in, err := Inject(t.Context(), site)
 	if err != nil {
 		t.Fatal(err)

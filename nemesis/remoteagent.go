@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Far is the agent of another machine, which injects what strikes hosts there.
+// RemoteAgent is the agent of another machine, which injects what strikes hosts there.
 // Its stamps are brought to this machine's clock, and mean what is certain.
-type Far interface {
+type RemoteAgent interface {
 	// Inject puts a fault into effect on hosts of that machine.
 	Inject(ctx context.Context, p Part, tag string, names []string) (InEffect, error)
-	// Emptied waits until no process lives on one of its hosts.
+	// AwaitNoProcess waits until no process lives on one of its hosts.
 	Emptied(ctx context.Context, name string) error
 }
 
-// scattered reports whether some of those who are struck are on other machines.
-func (s Struck) scattered() bool {
+// onOtherMachines reports whether some of those who are struck are on other machines.
+func (s Victims) onOtherMachines() bool {
 	for _, c := range s.Clients {
 		if c.Far != nil {
 			return true
@@ -31,11 +31,11 @@ func (s Struck) scattered() bool {
 	return false
 }
 
-// apart are those who are struck here, and the names of those on other
+// byMachine are those who are struck here, and the names of those on other
 // machines, in the order in which these come.
-func (s Struck) apart() (here Struck, there []Far, names map[Far][]string) {
-	names = map[Far][]string{}
-	add := func(at Far, name string) {
+func (s Victims) byMachine() (here Victims, there []RemoteAgent, names map[RemoteAgent][]string) {
+	names = map[RemoteAgent][]string{}
+	add := func(at RemoteAgent, name string) {
 		if names[at] == nil {
 			there = append(there, at)
 		}
@@ -58,18 +58,18 @@ func (s Struck) apart() (here Struck, there []Far, names map[Far][]string) {
 	return here, there, names
 }
 
-// Everywhere is a fault that is in effect on several machines, or on another one.
-type Everywhere []InEffect
+// OnMachines is a fault that is in effect on several machines, or on another one.
+type OnMachines []InEffect
 
-// everywhere injects the fault on each machine on which it strikes somebody. If
+// injectOnMachines injects the fault on each machine on which it strikes somebody. If
 // one of them fails, it is healed on all.
-func (s *Site) everywhere(ctx context.Context, k Kind) (InEffect, error) {
+func (s *Site) injectOnMachines(ctx context.Context, k Kind) (InEffect, error) {
 	if s.Target == Service {
 		return nil, fmt.Errorf("a %s of the service as a whole, which is on several nodes of the cluster: %w", s.Kind,
 			ErrMissed)
 	}
-	here, there, names := s.apart()
-	var all Everywhere
+	here, there, names := s.byMachine()
+	var all OnMachines
 	fail := func(err error) (InEffect, error) {
 		if len(all) > 0 {
 			_, healed := all.Heal()
@@ -79,7 +79,7 @@ func (s *Site) everywhere(ctx context.Context, k Kind) (InEffect, error) {
 	}
 	if len(here.Clients)+len(here.Nodes) > 0 {
 		near := *s
-		near.Struck = here
+		near.Victims = here
 		one, err := k.inject(ctx, &near)
 		if err != nil {
 			return fail(err)
@@ -97,7 +97,7 @@ func (s *Site) everywhere(ctx context.Context, k Kind) (InEffect, error) {
 }
 
 // From is since when it is in effect everywhere.
-func (e Everywhere) From() (from int64) {
+func (e OnMachines) From() (from int64) {
 	for _, one := range e {
 		from = max(from, one.From())
 	}
@@ -105,7 +105,7 @@ func (e Everywhere) From() (from int64) {
 }
 
 // Heal ends it everywhere. What it did is what is certain of all.
-func (e Everywhere) Heal() (all Effect, err error) {
+func (e OnMachines) Heal() (all Effect, err error) {
 	all = Effect{From: e.From(), Bit: true}
 	var proofs []string
 	var errs []error

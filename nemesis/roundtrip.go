@@ -9,12 +9,12 @@ import (
 	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
-// gaugeLimit is how long the round trip of a link that no fault of ours makes late is waited for.
-const gaugeLimit = 100 * time.Millisecond
+// roundTripLimit is how long the round trip of a link that no fault of ours makes late is waited for.
+const roundTripLimit = 100 * time.Millisecond
 
-// gauge measures the round trip on one link, before a fault makes it late and
+// measureRoundTrip measures the round trip on one link, before a fault makes it late and
 // during that. Nil measures nothing.
-type gauge struct {
+type roundTripMeter struct {
 	a, b   string
 	at     *netfault.Filter
 	to     netip.Addr
@@ -24,9 +24,9 @@ type gauge struct {
 	during chan string
 }
 
-// gauge measures the link as it is, if the fault is one that makes packets
+// measureRoundTrip measures the link as it is, if the fault is one that makes packets
 // late. A link that another fault has cut has no round trip.
-func (n *Net) gauge(on netfault.Cut, s Spec) (*gauge, error) {
+func (n *Net) measureRoundTrip(on netfault.Cut, s Spec) (*roundTripMeter, error) {
 	if s.Delay == 0 && s.BytesPerSecond == 0 {
 		return nil, nil
 	}
@@ -34,14 +34,14 @@ func (n *Net) gauge(on netfault.Cut, s Spec) (*gauge, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gauge{a: on.From, b: on.To, at: at, to: to, during: make(chan string, 1)}
-	ctx, cancel := context.WithTimeout(context.Background(), gaugeLimit)
+	g := &roundTripMeter{a: on.From, b: on.To, at: at, to: to, during: make(chan string, 1)}
+	ctx, cancel := context.WithTimeout(context.Background(), roundTripLimit)
 	defer cancel()
 	g.before = g.measure(ctx)
 	return g, nil
 }
 
-func (g *gauge) measure(ctx context.Context) string {
+func (g *roundTripMeter) measure(ctx context.Context) string {
 	took, err := g.at.RoundTrip(ctx, g.to)
 	if err != nil {
 		return "none"
@@ -50,7 +50,7 @@ func (g *gauge) measure(ctx context.Context) string {
 }
 
 // start measures the link as it has become.
-func (g *gauge) start() {
+func (g *roundTripMeter) start() {
 	if g == nil {
 		return
 	}
@@ -61,7 +61,7 @@ func (g *gauge) start() {
 
 // stop tells what was measured. It is called before the link becomes good
 // again. Without start there is nothing to tell.
-func (g *gauge) stop() string {
+func (g *roundTripMeter) stop() string {
 	if g == nil || g.cancel == nil {
 		return ""
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
-// Turnover is what came of a failover that a user triggers at a service of their own. The service
+// TriggeredFailover is what came of a failover that a user triggers at a service of their own. The service
 // itself says who its masters are.
-type Turnover struct {
+type TriggeredFailover struct {
 	// Before and After are who the masters were, and are, in words; Changed says that these are
 	// others.
 	Before, After string
@@ -18,12 +18,12 @@ type Turnover struct {
 	Said string
 }
 
-// triggered is a failover by the user's command.
-type triggered struct {
+// failoverUnderWay is a failover by the user's command.
+type failoverUnderWay struct {
 	from  int64
 	grant int64 // that was made just before
 	done  chan struct{}
-	came  Turnover
+	came  TriggeredFailover
 	err   error
 }
 
@@ -31,7 +31,7 @@ type triggered struct {
 func (s *Site) trigger(ctx context.Context) (InEffect, error) {
 	gap, over := context.WithTimeout(ctx, gapLimit)
 	defer over()
-	t := &triggered{grant: s.NextGrant(gap), done: make(chan struct{})}
+	t := &failoverUnderWay{grant: s.NextGrant(gap), done: make(chan struct{})}
 	if t.grant == 0 {
 		return nil, fmt.Errorf("%s: %w", KindFailover, ErrMissed)
 	}
@@ -44,14 +44,14 @@ func (s *Site) trigger(ctx context.Context) (InEffect, error) {
 }
 
 // From is an instant before the command was started.
-func (t *triggered) From() int64 { return t.from }
+func (t *failoverUnderWay) From() int64 { return t.from }
 
 // Holding is the grant that was made just before.
-func (t *triggered) Holding() int64 { return t.grant }
+func (t *failoverUnderWay) Holding() int64 { return t.grant }
 
 // Heal waits until the service has others as masters, or is given up. It bites only if the service
 // says so.
-func (t *triggered) Heal() (Effect, error) {
+func (t *failoverUnderWay) Heal() (Effect, error) {
 	<-t.done
 	e := Effect{From: t.from, To: monotime.Now()}
 	if t.err != nil {
