@@ -82,7 +82,7 @@ func (r *run) restartClient(ctx context.Context, old *workerProcess, why directo
 	if err != nil {
 		return nil, err
 	}
-	r.stuckWatch.gone(old.Number)
+	r.stuckWatch.noteEnd(old.Number)
 	if !why.Wait(ctx, done) {
 		return nil, context.Cause(ctx)
 	}

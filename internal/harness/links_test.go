@@ -122,7 +122,7 @@ func degrades(s nemesis.Spec) inject {
 	}
 }
 
-// asked is what the traps of these tests are told: the client is always asked
+// noteAsk is what the traps of these tests are told: the client is always asked
 // for its release, whatever its packets look like.
 func asked() (nemesis.Request, string) { return nemesis.RequestRelease, "" }
 

@@ -76,7 +76,7 @@ func (r *run) diagnose(ctx context.Context, key string, left <-chan struct{}) er
 // client ask for the key after each, until one is granted it or stop is closed.
 func (r *run) closeSuspects(ctx context.Context, key string, suspects []int32, stop <-chan struct{},
 	end func(context.Context, int32) error) (answer, error) {
-	for _, group := range apart(suspects) {
+	for _, group := range suspectGroups(suspects) {
 		if clock.Closed(stop) {
 			break
 		}
@@ -94,8 +94,8 @@ func (r *run) closeSuspects(ctx context.Context, key string, suspects []int32, s
 	return refused, nil
 }
 
-// apart puts each of the first suspects into a group of its own, and the others into one.
-func apart(suspects []int32) (groups [][]int32) {
+// suspectGroups puts each of the first suspects into a group of its own, and the others into one.
+func suspectGroups(suspects []int32) (groups [][]int32) {
 	n := min(len(suspects), mostAlone)
 	for i := range n {
 		groups = append(groups, suspects[i:i+1])

@@ -63,7 +63,7 @@ func (w *stuckWatch) sends(client int32, o wire.Op) (answered func(id int64, r w
 	case len(o.Set) > 0:
 		return func(id int64, r wire.Reply) { w.answeredSet(client, o, id, r) }
 	case o.Kind == history.Acquire:
-		w.asked(client, o.Key, time.Now())
+		w.noteAsk(client, o.Key, time.Now())
 		return func(id int64, r wire.Reply) { w.answered(client, o.Key, id, r, time.Now()) }
 	case o.Kind == history.Release:
 		return func(int64, wire.Reply) { w.released(o.Key, o.Grant, time.Now()) }
@@ -84,7 +84,7 @@ func (w *stuckWatch) answeredSet(client int32, o wire.Op, id int64, r wire.Reply
 	}
 }
 
-func (w *stuckWatch) asked(client int32, key string, now time.Time) {
+func (w *stuckWatch) noteAsk(client int32, key string, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k := w.keys[key]
@@ -132,8 +132,8 @@ func (w *stuckWatch) released(key string, grant int64, now time.Time) {
 	}
 }
 
-// gone is told that a client's process has ended: a fresh one may take its place.
-func (w *stuckWatch) gone(client int32) {
+// noteEnd is told that a client's process has ended: a fresh one may take its place.
+func (w *stuckWatch) noteEnd(client int32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, k := range w.keys {

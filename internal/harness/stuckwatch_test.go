@@ -31,42 +31,42 @@ func TestWatchNoticesAKeyThatNobodyGets(t *testing.T) {
 		want bool
 	}{
 		{"nobody asks", func(*stuckWatch, func(float64) time.Time) {}, false},
-		{"one waits", func(v *stuckWatch, at func(float64) time.Time) { v.asked(1, "k0", at(0)) }, true},
-		{"not for long enough", func(v *stuckWatch, at func(float64) time.Time) { v.asked(1, "k0", at(2)) }, false},
+		{"one waits", func(v *stuckWatch, at func(float64) time.Time) { v.noteAsk(1, "k0", at(0)) }, true},
+		{"not for long enough", func(v *stuckWatch, at func(float64) time.Time) { v.noteAsk(1, "k0", at(2)) }, false},
 		{"asked again and again", func(v *stuckWatch, at func(float64) time.Time) {
 			for s := 0.; s < 4; s += 0.5 {
-				v.asked(1, "k0", at(s))
+				v.noteAsk(1, "k0", at(s))
 				v.answered(1, "k0", 1, isBusy, at(s+0.1))
 			}
 		}, true},
 		{"a long rest between", func(v *stuckWatch, at func(float64) time.Time) {
-			v.asked(1, "k0", at(0))
+			v.noteAsk(1, "k0", at(0))
 			v.answered(1, "k0", 1, isBusy, at(0.1))
-			v.asked(1, "k0", at(2))
+			v.noteAsk(1, "k0", at(2))
 		}, false},
 		{"an error between", func(v *stuckWatch, at func(float64) time.Time) {
-			v.asked(1, "k0", at(0))
+			v.noteAsk(1, "k0", at(0))
 			v.answered(1, "k0", 1, isError, at(2))
-			v.asked(1, "k0", at(2.1))
+			v.noteAsk(1, "k0", at(2.1))
 		}, false},
 		{"somebody holds it", func(v *stuckWatch, at func(float64) time.Time) {
-			v.asked(2, "k0", at(0))
+			v.noteAsk(2, "k0", at(0))
 			v.answered(2, "k0", 7, isOK, at(0))
-			v.asked(1, "k0", at(0))
+			v.noteAsk(1, "k0", at(0))
 		}, false},
 		{"it was held until just now", func(v *stuckWatch, at func(float64) time.Time) {
-			v.asked(2, "k0", at(0))
+			v.noteAsk(2, "k0", at(0))
 			v.answered(2, "k0", 7, isOK, at(0))
-			v.asked(1, "k0", at(0))
+			v.noteAsk(1, "k0", at(0))
 			v.released("k0", 7, at(2))
 		}, false},
 		{"it was asked for in vain", func(v *stuckWatch, at func(float64) time.Time) {
-			v.asked(1, "k0", at(-9))
+			v.noteAsk(1, "k0", at(-9))
 			v.tried("k0", true)
 			v.keys["k0"].free = at(-9)
 		}, false},
 		{"the machine stalled", func(v *stuckWatch, at func(float64) time.Time) {
-			v.asked(1, "k0", at(0))
+			v.noteAsk(1, "k0", at(0))
 			v.noteStall(2 * time.Second)
 		}, false},
 	} {
@@ -89,18 +89,18 @@ func TestSuspectsAreInOrder(t *testing.T) {
 	v := newStuckWatch(time.Second, time.Second, []string{"k0", "k1"})
 	now := time.Now()
 	for i, c := range []int32{5, 3, 2, 1} {
-		v.asked(c, "k0", now)
+		v.noteAsk(c, "k0", now)
 		v.answered(c, "k0", int64(c), isUnknown, now.Add(time.Duration(i)))
 	}
-	v.asked(2, "k1", now)
+	v.noteAsk(2, "k1", now)
 	v.answered(2, "k1", 20, isOK, now)
-	v.asked(1, "k0", now)
+	v.noteAsk(1, "k0", now)
 	v.answered(1, "k0", 10, isOK, now)
 	v.released("k0", 10, now)
 	if got, want := v.suspects("k0", []int32{1, 2, 3, 4, 5}), []int32{5, 3, 4, 2, 1}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if groups := apart(slices.Repeat([]int32{1}, 10)); len(groups) != mostAlone+1 || len(groups[mostAlone]) != 10-mostAlone {
+	if groups := suspectGroups(slices.Repeat([]int32{1}, 10)); len(groups) != mostAlone+1 || len(groups[mostAlone]) != 10-mostAlone {
 		t.Errorf("%v", groups)
 	}
 }

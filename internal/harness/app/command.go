@@ -97,14 +97,14 @@ const endLimit = 10 * time.Second
 func (h *commandHooks) answer(hook scenarios.AppHook, ended hosts.Executed) (a hookAnswer, err error) {
 	switch text := bytes.TrimSpace(ended.Stdout); {
 	case ended.Status != 0:
-		return a, h.wrong(hook, "exit status %d%s (a hook exits with 0 and prints {\"ok\": …}, whatever came of the op)%s", ended.Status, lastWord(ended), lastWords(ended))
+		return a, h.wrong(hook, "exit status %d%s (a hook exits with 0 and prints {\"ok\": …}, whatever came of the op)%s", ended.Status, lastLine(ended), lastLines(ended))
 	case len(ended.Stdout) >= hookReply:
 		return a, h.wrong(hook, "the answer has %d bytes or more: a hook prints one JSON object", hookReply)
 	case len(text) == 0 || text[0] != '{':
-		return a, h.wrong(hook, "the answer is no JSON object%s%s", lastWord(ended), lastWords(ended))
+		return a, h.wrong(hook, "the answer is no JSON object%s%s", lastLine(ended), lastLines(ended))
 	default:
 		if err := json.Unmarshal(text, &a); err != nil {
-			return a, h.wrong(hook, "the answer is no JSON object: %v%s%s", err, lastWord(ended), lastWords(ended))
+			return a, h.wrong(hook, "the answer is no JSON object: %v%s%s", err, lastLine(ended), lastLines(ended))
 		}
 		return a, nil
 	}
@@ -133,9 +133,9 @@ func (h *commandHooks) wrong(hook scenarios.AppHook, format string, args ...any)
 // saidLines is how many lines of what a hook printed an error shows.
 const saidLines = 8
 
-// said is the end of what a command has printed: on stderr, or on stdout where
+// outputEnd is the end of what a command has printed: on stderr, or on stdout where
 // it had nothing to say there.
-func said(e hosts.Executed) []string {
+func outputEnd(e hosts.Executed) []string {
 	for _, text := range [][]byte{e.Stderr, e.Stdout} {
 		lines := strings.Split(strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"), "\n")
 		if lines[0] != "" {
@@ -145,15 +145,15 @@ func said(e hosts.Executed) []string {
 	return []string{"nothing"}
 }
 
-// lastWord is the last line that a command has printed, for the first line of
-// an error; lastWords are more, if there are, for those below.
-func lastWord(e hosts.Executed) string {
-	lines := said(e)
+// lastLine is the last line that a command has printed, for the first line of
+// an error; lastLines are more, if there are, for those below.
+func lastLine(e hosts.Executed) string {
+	lines := outputEnd(e)
 	return "; it printed " + lines[len(lines)-1]
 }
 
-func lastWords(e hosts.Executed) string {
-	lines := said(e)
+func lastLines(e hosts.Executed) string {
+	lines := outputEnd(e)
 	if len(lines) == 1 {
 		return ""
 	}

@@ -103,10 +103,10 @@ func (d *Director) end(info history.FaultInfo, client int32, effect nemesis.Effe
 	d.set.Recorder.Record(history.Event{Type: history.Fault, Client: client, Fault: &info})
 }
 
-// met tells what the victims held just now, and whether one of them waited.
+// heldByVictims tells what the victims held just now, and whether one of them waited.
 // Struck at a random moment, a client may have begun its release before the
 // fault took effect, and such a fault met no holder.
-func (d *Director) met(a *activeStrike) (grant int64, waiting bool) {
+func (d *Director) heldByVictims(a *activeStrike) (grant int64, waiting bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, v := range a.victims {

@@ -9,9 +9,9 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// meant is a fault of the strike with the leader, or the primary, of now in the
+// resolveRole is a fault of the strike with the leader, or the primary, of now in the
 // place of that word. What strikes together means the same one.
-func (d *Director) meant(ctx context.Context, a *activeStrike, p nemesis.Part) (_ nemesis.Part, err error) {
+func (d *Director) resolveRole(ctx context.Context, a *activeStrike, p nemesis.Part) (_ nemesis.Part, err error) {
 	p.Spec, err = p.Answer(func() (string, error) {
 		if a.leader == "" {
 			a.leader, err = d.set.Leader(ctx)
@@ -50,7 +50,7 @@ func (d *Director) victims(a *activeStrike, target nemesis.Target) (v nemesis.Vi
 func (d *Director) effect(ctx context.Context, a *activeStrike, p nemesis.Part, id int, v nemesis.Victims) (nemesis.InEffect,
 	error) {
 	means := nemesis.Resources{Net: d.set.Net, All: d.set.Nodes, Service: d.set.Service, NextGrant: d.nextGrant,
-		Expire: d.set.Expire, FailOver: d.set.FailOver, Lease: d.ttl, Cluster: d.set.Cluster, CurrentRequest: d.traps.asked}
+		Expire: d.set.Expire, FailOver: d.set.FailOver, Lease: d.ttl, Cluster: d.set.Cluster, CurrentRequest: d.traps.currentRequest}
 	return d.set.Inject(ctx, nemesis.Site{Part: p, Victims: v, Resources: means, Tag: tag(id), Rand: a.draws})
 }
 

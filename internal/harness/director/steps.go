@@ -13,7 +13,7 @@ import (
 
 // Reached is called by a client at every step. A fault whose aim fits is in effect when it returns.
 func (d *Director) Reached(ctx context.Context, s nemesis.Step) error {
-	a := d.taken(s)
+	a := d.takeDue(s)
 	if a == nil {
 		return nil
 	}
@@ -46,8 +46,8 @@ func (d *Director) strikeBy(ctx context.Context, a *activeStrike, client int32) 
 	return nil
 }
 
-// taken takes the fault that strikes at the step; nil: none does.
-func (d *Director) taken(s nemesis.Step) *activeStrike {
+// takeDue takes the fault that strikes at the step; nil: none does.
+func (d *Director) takeDue(s nemesis.Step) *activeStrike {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, f := range d.faults {
@@ -100,7 +100,7 @@ func (d *Director) Renewing(ctx context.Context, client int32, key string, grant
 // a while later, at the longest after longest, if the answer has not come by then. The client
 // calls answered when it has; a fault that strikes just then is in effect when that returns.
 func (d *Director) underway(ctx context.Context, s nemesis.Step, longest time.Duration) (answered func() error) {
-	a := d.taken(s)
+	a := d.takeDue(s)
 	if a == nil {
 		return func() error { return nil }
 	}

@@ -93,7 +93,7 @@ func (d *Director) inject(ctx context.Context, a *activeStrike, p nemesis.Part) 
 	info := history.FaultInfo{ID: d.set.IDs.NextFault(), Plan: p.Place, Kind: p.Kind, Phase: "begin",
 		Target: string(p.Target), When: string(p.When), Injected: true}
 	wrong := func(err error) error { return fmt.Errorf("fault %d: %w", info.ID, err) }
-	p, err := d.meant(ctx, a, p)
+	p, err := d.resolveRole(ctx, a, p)
 	if err != nil {
 		return nil, wrong(err)
 	}
@@ -129,7 +129,7 @@ func (d *Director) inject(ctx context.Context, a *activeStrike, p nemesis.Part) 
 		}
 		return nil, wrong(err)
 	}
-	in.info.Holding, in.info.Waiting = d.met(a)
+	in.info.Holding, in.info.Waiting = d.heldByVictims(a)
 	if found, ok := in.InEffect.(nemesis.GrantFinder); ok {
 		in.info.Holding = found.Holding()
 	}
@@ -164,7 +164,7 @@ func (d *Director) expectStalls(a *activeStrike, p nemesis.Part) (places []int) 
 // kill ends clients' processes. The beginning is recorded first, so that a judge
 // knows what ended them, whatever the clients' own goroutines record meanwhile.
 func (d *Director) kill(ctx context.Context, a *activeStrike, p nemesis.Part, v nemesis.Victims, info history.FaultInfo) error {
-	info.Holding, info.Waiting = d.met(a)
+	info.Holding, info.Waiting = d.heldByVictims(a)
 	d.markKilled(a, p)
 	d.set.Recorder.Record(history.Event{Type: history.Fault, Client: sole(info.Clients), Fault: &info})
 	gone, err := d.effect(ctx, a, p, info.ID, v)

@@ -90,8 +90,8 @@ func (t *traps) asks(client int32, o wire.Op) (answered func()) {
 	}
 }
 
-// asked returns what tells a trap what the client is being asked.
-func (t *traps) asked(client int32) nemesis.CurrentRequest {
+// currentRequest returns what tells a trap what the client is being asked.
+func (t *traps) currentRequest(client int32) nemesis.CurrentRequest {
 	return func() (nemesis.Request, string) {
 		t.mu.Lock()
 		defer t.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // injectors are the faults that exist in virtual time, each with what puts it into effect.
-var injectors = map[string]func(on struck, at nemesis.Site) (nemesis.InEffect, error){
+var injectors = map[string]func(on struckHosts, at nemesis.Site) (nemesis.InEffect, error){
 	nemesis.KindPause:       freeze,
 	nemesis.KindKill:        kill,
 	nemesis.KindCrash:       crash,
@@ -31,7 +31,7 @@ var injectors = map[string]func(on struck, at nemesis.Site) (nemesis.InEffect, e
 
 // inject puts a fault into effect in virtual time, as nemesis.Inject does in real time.
 func (s *simulation) inject(_ context.Context, at nemesis.Site) (nemesis.InEffect, error) {
-	on := struck{s: s, from: s.w.Now()}
+	on := struckHosts{s: s, from: s.w.Now()}
 	for _, name := range at.Names() {
 		on.hosts = append(on.hosts, s.hosts[name])
 	}
@@ -46,25 +46,25 @@ func (s *simulation) leading(context.Context) (string, error) {
 	return "", fmt.Errorf("nobody leads the service: %w", nemesis.ErrMissed)
 }
 
-// struck are the hosts that a fault strikes, and since when.
-type struck struct {
+// struckHosts are the hosts that a fault strikes, and since when.
+type struckHosts struct {
 	s     *simulation
 	hosts []*sim.Host
 	from  int64
 }
 
-func (x *struck) From() int64 { return x.from }
+func (x *struckHosts) From() int64 { return x.from }
 
 // ended is the effect of the fault, which ends now.
-func (x *struck) ended(bit bool, format string, args ...any) nemesis.Effect {
+func (x *struckHosts) ended(bit bool, format string, args ...any) nemesis.Effect {
 	return nemesis.Effect{From: x.from, To: x.s.w.Now(), Bit: bit, Proof: fmt.Sprintf(format, args...)}
 }
 
 // lasted is how long it has lasted so far.
-func (x *struck) lasted() time.Duration { return time.Duration(x.s.w.Now() - x.from) }
+func (x *struckHosts) lasted() time.Duration { return time.Duration(x.s.w.Now() - x.from) }
 
 // names are those of the hosts.
-func (x *struck) names() string {
+func (x *struckHosts) names() string {
 	var names []string
 	for _, h := range x.hosts {
 		names = append(names, h.Name)
@@ -72,25 +72,25 @@ func (x *struck) names() string {
 	return strings.Join(names, ", ")
 }
 
-// over is a fault that is over when it has begun.
-type over struct{ nemesis.Effect }
+// instantaneous is a fault that is over when it has begun.
+type instantaneous struct{ nemesis.Effect }
 
-func (o over) From() int64 { return o.Effect.From }
+func (o instantaneous) From() int64 { return o.Effect.From }
 
-func (o over) Heal() (nemesis.Effect, error) { return o.Effect, nil }
+func (o instantaneous) Heal() (nemesis.Effect, error) { return o.Effect, nil }
 
 // kill ends clients' processes.
-func kill(on struck, at nemesis.Site) (nemesis.InEffect, error) {
+func kill(on struckHosts, at nemesis.Site) (nemesis.InEffect, error) {
 	for _, c := range at.Clients {
 		on.s.clients[c.Number-1].kill()
 	}
-	return over{on.ended(true, "the simulated program was ended between two host calls")}, nil
+	return instantaneous{on.ended(true, "the simulated program was ended between two host calls")}, nil
 }
 
 // frozen are hosts on which nothing runs.
-type frozen struct{ struck }
+type frozen struct{ struckHosts }
 
-func freeze(on struck, _ nemesis.Site) (nemesis.InEffect, error) {
+func freeze(on struckHosts, _ nemesis.Site) (nemesis.InEffect, error) {
 	for _, h := range on.hosts {
 		h.Freeze()
 	}
@@ -106,13 +106,13 @@ func (f *frozen) Heal() (nemesis.Effect, error) {
 
 // crashed are nodes whose servers are down.
 type crashed struct {
-	struck
+	struckHosts
 	nodes []*sim.Node
 	keep  bool
 }
 
-func crash(on struck, at nemesis.Site) (nemesis.InEffect, error) {
-	c := &crashed{struck: on, keep: at.Keeps()}
+func crash(on struckHosts, at nemesis.Site) (nemesis.InEffect, error) {
+	c := &crashed{struckHosts: on, keep: at.Keeps()}
 	for _, n := range on.s.nodes {
 		if slices.Contains(on.hosts, n.Host()) {
 			n.Crash()
@@ -138,13 +138,13 @@ func (c *crashed) Heal() (nemesis.Effect, error) {
 
 // skewed are hosts of which one clock is wrong.
 type skewed struct {
-	struck
+	struckHosts
 	wall     bool
 	readings []nemesis.ClockReading
 }
 
-func skew(on struck, at nemesis.Site) (nemesis.InEffect, error) {
-	k := &skewed{struck: on, wall: at.Clock == nemesis.Wall}
+func skew(on struckHosts, at nemesis.Site) (nemesis.InEffect, error) {
+	k := &skewed{struckHosts: on, wall: at.Clock == nemesis.Wall}
 	k.read("before")
 	for _, h := range k.hosts {
 		h.Skew(k.wall, func(c *sim.Clock, run func(float64)) {

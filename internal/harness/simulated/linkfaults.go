@@ -26,18 +26,18 @@ func (s *simulation) linksOf(at nemesis.Site, spec nemesis.Spec) (all []*sim.Lin
 
 // degraded are links that are bad, or cut.
 type degraded struct {
-	struck
+	struckHosts
 	spec   nemesis.Spec
 	links  []*sim.Link
 	before []sim.Counts
 }
 
-func degrade(on struck, at nemesis.Site) (nemesis.InEffect, error) {
+func degrade(on struckHosts, at nemesis.Site) (nemesis.InEffect, error) {
 	links, err := on.s.linksOf(at, at.Spec)
 	if err != nil {
 		return nil, err
 	}
-	d := &degraded{struck: on, spec: at.Spec, links: links}
+	d := &degraded{struckHosts: on, spec: at.Spec, links: links}
 	for _, l := range links {
 		d.before = append(d.before, l.Counts)
 	}
@@ -71,12 +71,12 @@ func (d *degraded) Heal() (nemesis.Effect, error) {
 	for i, l := range d.links {
 		n = n.Plus(l.Less(d.before[i]))
 	}
-	what, bit := met(d.spec.Kind, n, len(d.links))
+	what, bit := segmentCounts(d.spec.Kind, n, len(d.links))
 	return d.ended(bit, "%s", what), nil
 }
 
-// met says in words what segments met, and reports whether the fault took effect.
-func met(kind string, n sim.Counts, links int) (what string, bit bool) {
+// segmentCounts says in words what segments met, and reports whether the fault took effect.
+func segmentCounts(kind string, n sim.Counts, links int) (what string, bit bool) {
 	what = fmt.Sprintf("%d segments dropped, %d delayed, on %d links", n.Dropped, n.Late, links)
 	switch kind {
 	case nemesis.KindDelay:
@@ -91,7 +91,7 @@ func met(kind string, n sim.Counts, links int) (what string, bit bool) {
 }
 
 // reset resets connections. It is over at once.
-func reset(on struck, at nemesis.Site) (nemesis.InEffect, error) {
+func reset(on struckHosts, at nemesis.Site) (nemesis.InEffect, error) {
 	once := at.Spec
 	once.Way = nemesis.WayOut // each connection once
 	links, err := on.s.linksOf(at, once)
@@ -110,5 +110,5 @@ func reset(on struck, at nemesis.Site) (nemesis.InEffect, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("reset: no connection: %w", nemesis.ErrMissed)
 	}
-	return over{on.ended(true, "connections reset: %d", n)}, nil
+	return instantaneous{on.ended(true, "connections reset: %d", n)}, nil
 }

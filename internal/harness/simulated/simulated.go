@@ -27,7 +27,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	if why := WhyNot(cfg.Plan.Scenario, cfg.Lock.Service); why != "" {
 		return fmt.Errorf("%s: %s", cfg.Plan.Scenario.Name, why)
 	}
-	if err := cfg.same(); err != nil {
+	if err := cfg.checkSameSimulator(); err != nil {
 		return err
 	}
 	s, err := newSimulation(cfg)

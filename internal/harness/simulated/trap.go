@@ -12,7 +12,7 @@ import (
 
 // trap is a fault that waits for a request of a client: nemesis.Pending in virtual time.
 type trap struct {
-	struck
+	struckHosts
 	spec   nemesis.Spec
 	client int32
 	links  []*sim.Link // both ways
@@ -23,7 +23,7 @@ type trap struct {
 }
 
 // lay waits for the request that a fault is aimed at.
-func lay(on struck, at nemesis.Site) (nemesis.InEffect, error) {
+func lay(on struckHosts, at nemesis.Site) (nemesis.InEffect, error) {
 	there := at.Spec
 	there.Way = nemesis.WayOut
 	links, err := on.s.linksOf(at, there)
@@ -31,7 +31,7 @@ func lay(on struck, at nemesis.Site) (nemesis.InEffect, error) {
 		return nil, err
 	}
 	on.from = 0 // not before its packet
-	t := &trap{struck: on, spec: at.Spec, client: at.Clients[0].Number}
+	t := &trap{struckHosts: on, spec: at.Spec, client: at.Clients[0].Number}
 	link := at.Decides(at.CurrentRequest(t.client))
 	for _, l := range links {
 		decide := link()

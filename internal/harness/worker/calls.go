@@ -56,18 +56,18 @@ func (w *Worker) acquire(ctx context.Context, c wire.Command) wire.Reply {
 
 // believed is the grant that the application thinks it has. An op under another
 // grant than the newest is a mistake of the harness.
-func (w *Worker) believed(c wire.Command) (held, *wire.Reply) {
+func (w *Worker) believed(c wire.Command) (believedGrant, *wire.Reply) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h, ok := w.grants[c.Key]
 	if !ok || h.op != c.Grant {
-		return held{}, &wire.Reply{Result: wire.ResultFail, Declined: true,
+		return believedGrant{}, &wire.Reply{Result: wire.ResultFail, Declined: true,
 			Error: fmt.Sprintf("no grant %d of %s here", c.Grant, c.Key)}
 	}
 	return h, nil
 }
 
-func (w *Worker) held(ctx context.Context, c wire.Command) wire.Reply {
+func (w *Worker) answerHeld(ctx context.Context, c wire.Command) wire.Reply {
 	h, mistake := w.believed(c)
 	if mistake != nil {
 		return *mistake
@@ -151,7 +151,7 @@ func (w *Worker) access(ctx context.Context, c wire.Command) wire.Reply {
 	r.Refused, r.Conflict = e.Refused, e.Conflict
 	r.Atomic = request.Mode == store.WriteAdd && r.Result != wire.ResultFail
 	if r.Result == wire.ResultOK {
-		w.seen(c, e)
+		w.keepRecord(c, e)
 	}
 	if why := whyNot(&e); why != "" {
 		r.Error = why

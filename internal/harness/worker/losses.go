@@ -60,7 +60,7 @@ func (w *Worker) claim(g clients.Grant, key string, op, since int64) {
 	early, known := w.early[key]
 	delete(w.early, key)
 	lost := known && early.of(g, since)
-	w.grants[key] = held{grant: g, op: op, lost: lost}
+	w.grants[key] = believedGrant{grant: g, op: op, lost: lost}
 	w.mu.Unlock()
 	if lost {
 		w.tell(early.Loss, op, early.at)

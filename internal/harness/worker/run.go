@@ -99,7 +99,7 @@ func (w *Worker) Do(ctx context.Context, c wire.Command) wire.Reply {
 		}
 		return r
 	case "held":
-		return w.held(ctx, c)
+		return w.answerHeld(ctx, c)
 	case "renew":
 		return w.renew(ctx, c)
 	case "release":

@@ -18,7 +18,7 @@ type record struct {
 
 // request is what the application sends to the store: as it is, or in the way
 // that the lock (or the lack of one) demands.
-func (w *Worker) request(c wire.Command, h held) store.Request {
+func (w *Worker) request(c wire.Command, h believedGrant) store.Request {
 	r := store.Request{Key: c.Key, Op: c.ID, Grant: c.Grant, Client: w.open.Client, Token: h.grant.Token,
 		Value: c.Value}
 	if c.Op == "read" {
@@ -39,9 +39,9 @@ func (w *Worker) request(c wire.Command, h held) store.Request {
 	return r
 }
 
-// seen keeps what a read or an accepted write showed of the record. Where the store added, the
+// keepRecord keeps what a read or an accepted write showed of the record. Where the store added, the
 // application goes on from what it believes to have written: the next sum is counted from there.
-func (w *Worker) seen(c wire.Command, e store.Entry) {
+func (w *Worker) keepRecord(c wire.Command, e store.Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h, ok := w.grants[c.Key]

@@ -21,7 +21,7 @@ import (
 // stamps, and dial connects to the store.
 func New(out io.Writer, kinds []clients.Kind, now func() int64,
 	dial func(ctx context.Context, addr string) (Store, error)) *Worker {
-	return &Worker{out: out, kinds: kinds, now: now, dial: dial, grants: map[string]held{},
+	return &Worker{out: out, kinds: kinds, now: now, dial: dial, grants: map[string]believedGrant{},
 		early: map[string]earlyLoss{}}
 }
 
@@ -49,7 +49,7 @@ type Worker struct {
 	giveUp atomic.Pointer[context.CancelFunc]
 
 	mu     sync.Mutex // guards what follows: lost-events come at any time
-	grants map[string]held
+	grants map[string]believedGrant
 	early  map[string]earlyLoss
 
 	sending sync.Mutex
@@ -57,8 +57,8 @@ type Worker struct {
 	line    []byte // of the last reply; its memory is used again
 }
 
-// held is a grant that the application believes in.
-type held struct {
+// answerHeld is a grant that the application believes in.
+type believedGrant struct {
 	grant clients.Grant
 	op    int64
 	lost  bool

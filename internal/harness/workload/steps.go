@@ -7,20 +7,20 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/clock"
 )
 
-// tour is the workload "steps": the shortest in which each client passes every step. On one key it
+// everyStep is the workload "steps": the shortest in which each client passes every step. On one key it
 // waits for a grant and works under it, and gives one wait up; the first client then waits for a
 // second grant. It is over when all have: so few instants can be tried one by one.
-type tour struct{ work, long time.Duration }
+type everyStep struct{ work, long time.Duration }
 
-func newTour(s Setting) Job {
+func newEveryStep(s Setting) Job {
 	w := s.Scenario.Workload
-	return &tour{work: w.Think.Max.Std(), long: w.AcquireTimeout.Std()}
+	return &everyStep{work: w.Think.Max.Std(), long: w.AcquireTimeout.Std()}
 }
 
 // Run takes the client through its turns, each a quarter of the work after the one before. With
 // nothing disturbed the second client asks while the first works, and gives up before that has
 // done; then it waits. So does the first while the second works.
-func (t *tour) Run(ctx context.Context, a *Actor) error {
+func (t *everyStep) Run(ctx context.Context, a *Actor) error {
 	defer a.Director.RoundOver(a.Number) // what a trap waits for does not come any more
 	short, wait := t.work/4, t.work/4
 	turns := []time.Duration{short, t.long}

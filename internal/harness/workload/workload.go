@@ -21,24 +21,24 @@ type Kind struct {
 // Kinds lists every kind of workload.
 func Kinds() []Kind {
 	return []Kind{
-		{"counter", "acquire, read, think, write the successor, release, rest", alike(count)},
+		{"counter", "acquire, read, think, write the successor, release, rest", sameRound(count)},
 		{"payment", "each order comes to two clients at once: acquire, charge it unless it is charged, release",
 			func(Setting) Job { return &payment{} }},
-		{"leader", "acquire, run a few scheduled ticks (read the last, think, write the next), step down", alike(lead)},
-		{"transfer", "acquire two keys, move an amount from one to the other, release both", alike(transfer)},
-		{"queue", "all wait for one key: acquire, read, think, write the successor, release, rest", alike(stand)},
-		{"semaphore", "acquire a permit, or several at once where the lock grants them so, write, think, write, release", alike(permit)},
-		{"sets", "acquire one key or several in one call, where the lock grants them so, read each, think, write the successor of each, release all", alike(gather)},
-		{history.WorkloadTransaction, "acquire, read, think and write the successor in a transaction of the store, commit, release; or release before the commit", alike(transact)},
+		{"leader", "acquire, run a few scheduled ticks (read the last, think, write the next), step down", sameRound(lead)},
+		{"transfer", "acquire two keys, move an amount from one to the other, release both", sameRound(transfer)},
+		{"queue", "all wait for one key: acquire, read, think, write the successor, release, rest", sameRound(stand)},
+		{"semaphore", "acquire a permit, or several at once where the lock grants them so, write, think, write, release", sameRound(permit)},
+		{"sets", "acquire one key or several in one call, where the lock grants them so, read each, think, write the successor of each, release all", sameRound(gather)},
+		{history.WorkloadTransaction, "acquire, read, think and write the successor in a transaction of the store, commit, release; or release before the commit", sameRound(transact)},
 		{"relay", "one client at a time asks: acquire, read, think, write the successor, release; then the next one asks", newRelay},
 		{"stampede", "all wait for one key, and the requests that the service handles for it are counted", newHerd},
-		{"steps", "each client passes every step of a lock once: it gives up a wait, waits, reads, thinks, writes the successor, releases", newTour},
-		{"job", "each instance waits for a tick that it may execute: read, think, write the successor, mark it as done", alike(stand)},
+		{"steps", "each client passes every step of a lock once: it gives up a wait, waits, reads, thinks, writes the successor, releases", newEveryStep},
+		{"job", "each instance waits for a tick that it may execute: read, think, write the successor, mark it as done", sameRound(stand)},
 	}
 }
 
-// alike is a workload whose clients all go through the same round.
-func alike(round rounds) func(Setting) Job { return func(Setting) Job { return round } }
+// sameRound is a workload whose clients all go through the same round.
+func sameRound(round rounds) func(Setting) Job { return func(Setting) Job { return round } }
 
 // rounds is a workload whose clients share nothing: each goes through the round again and again.
 type rounds func(ctx context.Context, a *Actor) error

@@ -19,16 +19,16 @@ import (
 func (r *run) spend(ctx context.Context, s scenarios.Scenario, noMore, done chan<- struct{}) {
 	planned, quiet := s.Duration.Std(), s.Quiet.Std()
 	shown := func() bool { return s.Enough > 0 && enough(&r.IDs, s) }
-	stretch{planned - quiet, planned, int64(s.Needs.Bites), r.IDs.Bites, r.IDs.Faults, shown}.pass(ctx)
+	plannedTime{planned - quiet, planned, int64(s.Needs.Bites), r.IDs.Bites, r.IDs.Faults, shown}.pass(ctx)
 	close(noMore)
-	stretch{quiet, planned, int64(s.Needs.Grants), r.IDs.Grants, r.IDs.Grants, func() bool { return false }}.pass(ctx)
+	plannedTime{quiet, planned, int64(s.Needs.Grants), r.IDs.Grants, r.IDs.Grants, func() bool { return false }}.pass(ctx)
 	close(done)
 }
 
-// stretch is a time that is planned, and how much longer it may become
+// plannedTime is a time that is planned, and how much longer it may become
 // (longer), until there is as much as is needed. It ends before if it shows
 // nothing new for half of that, or when it has shown enough.
-type stretch struct {
+type plannedTime struct {
 	planned, longer time.Duration
 	needed          int64
 	have, shown     func() int64
@@ -36,7 +36,7 @@ type stretch struct {
 }
 
 // pass returns when the stretch is over.
-func (s stretch) pass(ctx context.Context) {
+func (s plannedTime) pass(ctx context.Context) {
 	began := time.Now()
 	last, since := s.shown(), began
 	for {

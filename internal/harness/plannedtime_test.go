@@ -37,7 +37,7 @@ func TestStretch(t *testing.T) {
 				}
 				return int64(time.Since(began) / c.every)
 			}
-			stretch{planned, c.longer, c.needed, have, have, never}.pass(t.Context())
+			plannedTime{planned, c.longer, c.needed, have, have, never}.pass(t.Context())
 			if took := time.Since(began); took < c.least {
 				t.Errorf("it ended after %v, and may not before %v", took, c.least)
 			}
@@ -49,7 +49,7 @@ func TestStretch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	// it ends with its context
-	stretch{time.Hour, time.Hour, 1, new(atomic.Int64).Load, new(atomic.Int64).Load, never}.pass(ctx)
+	plannedTime{time.Hour, time.Hour, 1, new(atomic.Int64).Load, new(atomic.Int64).Load, never}.pass(ctx)
 }
 
 func never() bool { return false }
@@ -58,7 +58,7 @@ func never() bool { return false }
 func TestStretchEndsEarly(t *testing.T) {
 	var shown atomic.Int64
 	go shown.Store(1)
-	stretch{time.Hour, 0, 0, shown.Load, shown.Load, func() bool { return shown.Load() == 1 }}.pass(t.Context())
+	plannedTime{time.Hour, 0, 0, shown.Load, shown.Load, func() bool { return shown.Load() == 1 }}.pass(t.Context())
 	if t.Context().Err() != nil || shown.Load() != 1 {
 		t.Error("it ended before it had shown more than enough")
 	}
