@@ -3,16 +3,16 @@ package audit
 import "github.com/lockchaos/lockchaos/history"
 
 // acquired follows an acquire.
-func (t *tracer) acquired(la *lane, i int32) {
+func (t *tracer) acquired(la *ownerOnKey, i int32) {
 	o := t.log.ops.At(i)
 	if t.options.Reentrant && t.nested(la, o) {
 		return
 	}
 	if o.Outcome == history.OK {
-		if t.again(la, o) {
+		if t.grantedAgain(la, o) {
 			return
 		}
-		t.replace(la, o)
+		t.replaceHold(la, o)
 	}
 	switch o.Outcome {
 	case history.OK:
@@ -28,8 +28,8 @@ func (t *tracer) acquired(la *lane, i int32) {
 	}
 }
 
-// again reports whether an owner was granted what it has, by the token: it holds on.
-func (t *tracer) again(la *lane, o *op) bool {
+// grantedAgain reports whether an owner was granted what it has, by the token: it holds on.
+func (t *tracer) grantedAgain(la *ownerOnKey, o *op) bool {
 	if t.options.Validity.Released || o.Token == 0 || len(la.open) == 0 {
 		return false
 	}
@@ -38,14 +38,14 @@ func (t *tracer) again(la *lane, o *op) bool {
 		return false
 	}
 	t.granted++
-	o.Kind, o.Outcome, o.Inv, o.shown = history.Renew, history.Fail, o.Ret, shownAgain
+	o.Kind, o.Outcome, o.Inv, o.judgedAs = history.Renew, history.Fail, o.Ret, shownAgain
 	t.under(h, o)
 	return true
 }
 
-// replace ends the holds of an owner that is granted the key again: whatever became of them, the
+// replaceHold ends the holds of an owner that is granted the key again: whatever became of them, the
 // owner is one. Where a grant is good until it is released, the second one is a violation instead.
-func (t *tracer) replace(la *lane, o *op) {
+func (t *tracer) replaceHold(la *ownerOnKey, o *op) {
 	if t.options.Permits > 1 || t.options.Validity.Released {
 		return
 	}
@@ -67,7 +67,7 @@ func (t *tracer) replace(la *lane, o *op) {
 }
 
 // nested folds an owner's acquire into the hold that it has, and reports whether it did.
-func (t *tracer) nested(la *lane, o *op) bool {
+func (t *tracer) nested(la *ownerOnKey, o *op) bool {
 	if len(la.open) == 0 {
 		return false
 	}
@@ -89,7 +89,7 @@ func (t *tracer) nested(la *lane, o *op) bool {
 		h.least, h.most = max(h.least, 1)+1, h.most+1
 		// That an owner gets in again shows that it held. It is no renewal that
 		// would extend a lease.
-		o.Kind, o.Outcome, o.shown = history.Renew, history.Fail, shownAgain
+		o.Kind, o.Outcome, o.judgedAs = history.Renew, history.Fail, shownAgain
 		t.under(h, o)
 	case o.Outcome != history.Fail:
 		h.most++

@@ -6,7 +6,7 @@ import (
 )
 
 // lost follows the news of a loss.
-func (t *tracer) lost(la *lane, i int32) {
+func (t *tracer) lost(la *ownerOnKey, i int32) {
 	o := t.log.ops.At(i)
 	at := t.openHold(la, o.Token)
 	if at < 0 {
@@ -23,11 +23,11 @@ func (t *tracer) lost(la *lane, i int32) {
 	until, line, order := o.begin(), o.Line, o.order
 	h.last = max(h.last, until)
 	shows := t.say(h, history.Renew, history.Fail, until, order-1)
-	shows.Line, shows.EndLine, shows.shown = line, line, shownLoss
+	shows.Line, shows.EndLine, shows.judgedAs = line, line, shownLoss
 }
 
 // acted follows a read, write or renewal.
-func (t *tracer) acted(la *lane, i int32) {
+func (t *tracer) acted(la *ownerOnKey, i int32) {
 	o := t.log.ops.At(i)
 	if at := t.openHold(la, o.Token); at >= 0 {
 		n := la.open[at]
@@ -66,7 +66,7 @@ func (t *tracer) reopen(h *hold) {
 	if h.release >= 0 {
 		r := t.log.ops.At(h.release)
 		if r.Outcome == history.OK {
-			r.Kind, r.Outcome, r.shown = history.Renew, history.Fail, shownRelease
+			r.Kind, r.Outcome, r.judgedAs = history.Renew, history.Fail, shownRelease
 		} else {
 			r.grant = 0
 		}
@@ -80,7 +80,7 @@ func (t *tracer) reopen(h *hold) {
 // replacedWrite follows a write of a grant that its owner had replaced by a
 // newer one. It is no act that would prolong the older hold, for its owner
 // holds anyway; what it does to the data is seen in the ledger.
-func (t *tracer) replacedWrite(la *lane, h *hold, o *op) {
+func (t *tracer) replacedWrite(la *ownerOnKey, h *hold, o *op) {
 	if o.Kind != history.Write || o.Outcome != history.OK || !t.log.ledgered {
 		t.stray(la, o)
 		return
@@ -92,7 +92,7 @@ func (t *tracer) replacedWrite(la *lane, h *hold, o *op) {
 // provesHold reports whether a renewal shows a hold whose acquire the log
 // lacks: its client was granted the key before the log begins. One that was
 // given up is not renewed, so a renewal behind a release shows nothing.
-func (t *tracer) provesHold(la *lane, o *op) bool {
+func (t *tracer) provesHold(la *ownerOnKey, o *op) bool {
 	if o.Kind != history.Renew || o.Outcome != history.OK || len(la.open) > 0 || t.log.Columns == nil ||
 		t.options.Permits > 1 {
 		return false
@@ -101,7 +101,7 @@ func (t *tracer) provesHold(la *lane, o *op) bool {
 }
 
 // infer opens a hold for an act whose acquire the log lacks: it was granted at some time before.
-func (t *tracer) infer(la *lane, i int32) {
+func (t *tracer) infer(la *ownerOnKey, i int32) {
 	o := *t.log.ops.At(i)
 	if o.Token < t.tokens.highest(o.Key) {
 		t.late++

@@ -68,7 +68,7 @@ func (t *tracer) numberLanes() error {
 	return nil
 }
 
-// part gives each acquire a part of its owner that is free, in the order of the acquires.
+// splitClient gives each acquire a part of its owner that is free, in the order of the acquires.
 func (t *tracer) part() {
 	added := t.lines
 	for i := range t.lines {
@@ -99,10 +99,10 @@ func (t *tracer) partOf(i int32) {
 		}
 	}
 	la, at := t.order[a.lane-1], a.order/2
-	n := slices.IndexFunc(la.parts, func(p part) bool { return p.free < at && (err == 0 || p.freeAt+err < a.Inv) })
+	n := slices.IndexFunc(la.parts, func(p splitClient) bool { return p.free < at && (err == 0 || p.freeAt+err < a.Inv) })
 	if n < 0 {
 		n = len(la.parts)
-		la.parts = append(la.parts, part{})
+		la.parts = append(la.parts, splitClient{})
 	}
 	p := &la.parts[n]
 	p.free, p.freeAt = max(p.free, until), max(p.freeAt, t.done(until), t.done(at))

@@ -70,7 +70,7 @@ func (e *emitter) order(i int32, o *op) {
 	if o.untold || o.grant == 0 && o.lane == 0 {
 		return
 	}
-	asked, answered := e.asked(o), o.Ret+e.err
+	asked, answered := e.invokedAt(o), o.Ret+e.err
 	if o.Outcome != history.Lost && !o.late {
 		e.endpoints.Add(endpointOf(asked, true, o.order, i, false))
 	}
@@ -79,10 +79,10 @@ func (e *emitter) order(i int32, o *op) {
 	}
 }
 
-// asked is when the invocation of an op is told. Of an acquire as early as it may have
+// invokedAt is when the invocation of an op is told. Of an acquire as early as it may have
 // been, and of all else as late: whatever is forgotten when nobody waits for a grant
 // was then over before anything that is still to come, for every reading of the stamps.
-func (e *emitter) asked(o *op) int64 {
+func (e *emitter) invokedAt(o *op) int64 {
 	if o.Kind == history.Acquire {
 		return e.early(o.Inv)
 	}

@@ -30,9 +30,9 @@ func (l *log) miss(m Missing) {
 	slices.Sort(l.Gaps)
 }
 
-// gap notes whether the grant before a hold on its key may have been given up
+// noteGap notes whether the grant before a hold on its key may have been given up
 // on a line that is left out.
-func (t *tracer) gap(n int32, o *op) {
+func (t *tracer) noteGap(n int32, o *op) {
 	before := t.newest[o.Key]
 	if t.newest[o.Key] = n; before < 0 || t.log.Missing == 0 {
 		return

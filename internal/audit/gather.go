@@ -30,7 +30,7 @@ type gatherer struct {
 	granted bool   // some line says "granted", so "acquire" means that it was asked
 	options Options
 	seen    times.Seen // by the times of the whole log
-	way     times.Way
+	way     times.Direction
 	clock   *times.Clock // nil: nothing was gathered
 }
 
@@ -46,7 +46,7 @@ func newGatherer(l *log, o Options) *gatherer {
 }
 
 // take takes over what is said of a piece of the log.
-func (g *gatherer) take(p *words.Said) error {
+func (g *gatherer) take(p *words.BlockResult) error {
 	if g.clock == nil {
 		clock := times.NewClock(&g.log.Lines.Stamps, g.options.Joined, g.options.Date == "")
 		g.clock = &clock
@@ -102,7 +102,7 @@ func (g *gatherer) ops() error {
 	if g.log.versions = g.options.Tokens == "" && slices.Contains(g.counted, true) && g.versions(); g.log.versions {
 		g.log.Assume("The number in %q rises while a client holds its lock. So it is that of a write, and no fencing token (--tokens fencing).", g.log.Columns.Chosen[words.FieldToken])
 	}
-	asked, in := map[place]int32{}, g.inOrder()
+	asked, in := map[ownerKey]int32{}, g.inOrder()
 	for e := in(); e != nil; e = in() {
 		if e.Token == history.TokenOf(0) && !g.counted[e.Key] {
 			e.Token = 0
@@ -144,11 +144,11 @@ func (g *gatherer) inOrder() func() *words.Event {
 }
 
 // op turns a line into an op, or into the answer of an acquire that its client has asked for.
-func (g *gatherer) op(e *words.Event, asked map[place]int32) error {
+func (g *gatherer) op(e *words.Event, asked map[ownerKey]int32) error {
 	if e.Means == words.Acquire && g.granted && e.Ending == words.EndedOK {
 		e.Means = words.Request
 	}
-	at, zero := place{e.Key, e.Owner}, g.first-g.begin
+	at, zero := ownerKey{e.Key, e.Owner}, g.first-g.begin
 	n, open := asked[at]
 	o := op{Call: formats.Call{Inv: e.At - zero, Ret: max(e.End, e.At) - zero, Key: e.Key, Owner: e.Owner, Token: e.Token,
 		Line: e.Line, EndLine: e.Line}}

@@ -33,9 +33,9 @@ type hold struct {
 	nested   bool // its owner was granted the key again, and had not given this grant up
 }
 
-// lane is one owner on one key: the holds that it has not given up, and what
+// ownerOnKey is one owner on one key: the holds that it has not given up, and what
 // else tells about its later ops.
-type lane struct {
+type ownerOnKey struct {
 	key, owner int32
 	number     int32 // of lanes, from 1
 	open       []int32
@@ -43,11 +43,11 @@ type lane struct {
 	pending    []int32 // acquires of unknown fate: each may still happen
 	// a release of unknown fate: it may still happen, and end a later hold; -1: none
 	adrift int32
-	parts  []part // none until it asks for the key
+	parts  []splitClient // none until it asks for the key
 }
 
-// part is one of the clients that an owner becomes on a key.
-type part struct {
+// splitClient is one of the clients that an owner becomes on a key.
+type splitClient struct {
 	client int32
 	free   int32 // the last op that it is needed for
 	freeAt int64 // when that was over

@@ -28,7 +28,7 @@ func (t *tracer) addImplied() {
 			t.withdrawPromise(h)
 			t.over(h)
 		case t.options.Permits > 1:
-			t.held(h, last)
+			t.holdUntilRelease(h, last)
 		}
 		t.tokenless[h.key] = t.tokenless[h.key] || h.wrote && h.token == 0
 		t.spanned(n, h)
@@ -75,9 +75,9 @@ func (t *tracer) over(h *hold) {
 	t.say(h, history.Release, history.Fail, max(at, h.last), 2*h.use+2).NotHeld = true
 }
 
-// held makes a semaphore's grant that is good until it is released a hold until
+// holdUntilRelease makes a semaphore's grant that is good until it is released a hold until
 // then: a judge counts holds with holds and promises with promises, and not both.
-func (t *tracer) held(h *hold, last int64) {
+func (t *tracer) holdUntilRelease(h *hold, last int64) {
 	at := last + 1
 	switch {
 	case h.ended || h.adrift != 0:

@@ -78,10 +78,10 @@ type order interface {
 // orderOf orders the writes of a key by tokens where all of them have one that can be trusted.
 func (l *ledgers) orderOf(key int32) order {
 	if l.t.options.Tokens == "fencing" && !l.t.broken[key] && !l.t.tokenless[key] {
-		return &benign{ledgers: l, free: spill.Heap[ranked]{Less: ranked.before},
+		return &mildestOrder{ledgers: l, free: spill.Heap[ranked]{Less: ranked.before},
 			ends: spill.Heap[finished]{Less: func(a, b finished) bool { return a.at < b.at }}}
 	}
-	return &certain{ledgers: l}
+	return &certainOrder{ledgers: l}
 }
 
 // reads makes an act of a read. It shows only that its client took itself for
@@ -92,9 +92,9 @@ func (o *op) reads() {
 	}
 }
 
-// certain keeps, without tokens, the writes that are certainly before or behind
+// certainOrder keeps, without tokens, the writes that are certainly before or behind
 // every write of another grant. The others count as acts, and are in doubt.
-type certain struct {
+type certainOrder struct {
 	*ledgers
 	// ended are those that began before. waiting are those, all of one grant,
 	// behind which no write of another grant has come yet.
@@ -108,7 +108,7 @@ type waiting struct {
 	unsure       bool
 }
 
-func (c *certain) write(i int32, o *op) {
+func (c *certainOrder) write(i int32, o *op) {
 	margin := 2 * int64(c.t.options.ClockError)
 	w := waiting{i, o.grant, o.finish(), false}
 	if before := c.ended.beside(w.grant); before != nil {
@@ -128,14 +128,14 @@ func (c *certain) write(i int32, o *op) {
 	c.waiting = append(c.waiting, w)
 }
 
-func (c *certain) end() {
+func (c *certainOrder) end() {
 	for _, w := range c.waiting {
 		c.t.log.ops.Trim()
 		c.settle(w)
 	}
 }
 
-func (c *certain) settle(w waiting) {
+func (c *certainOrder) settle(w waiting) {
 	o := c.t.log.ops.At(w.write)
 	switch {
 	case !w.unsure:
@@ -175,11 +175,11 @@ func (l *lastTwo) add(o waiting) {
 	}
 }
 
-// benign orders the writes of a key. Of those that the clocks can't order, the one with the
+// mildestOrder orders the writes of a key. Of those that the clocks can't order, the one with the
 // smaller token comes first, or else that of the earlier grant. So whatever still stands
 // behind a write of a later grant stands there under every reading of the stamps: something
 // was certainly before it, with a token at least as great as that of what it stands behind.
-type benign struct {
+type mildestOrder struct {
 	*ledgers
 	free spill.Heap[ranked]
 	ends spill.Heap[finished] // when the free ones ended; those that were taken leave it later
@@ -205,7 +205,7 @@ type finished struct {
 	taken *bool
 }
 
-func (b *benign) write(i int32, o *op) {
+func (b *mildestOrder) write(i int32, o *op) {
 	margin := 2 * int64(b.t.options.ClockError)
 	for len(b.ends.Items) > 0 {
 		first := b.ends.Items[0]
@@ -223,13 +223,13 @@ func (b *benign) write(i int32, o *op) {
 	b.tell(i)
 }
 
-func (b *benign) next() {
+func (b *mildestOrder) next() {
 	w := b.free.Pop()
 	*w.taken = true
 	b.take(w.key, w.write)
 }
 
-func (b *benign) end() {
+func (b *mildestOrder) end() {
 	for len(b.free.Items) > 0 {
 		b.links.Trim()
 		b.next()

@@ -23,9 +23,9 @@ type log struct {
 	mixed       bool  // they are not in the order of their invs
 	// the ops in the order in which they tell something; nil: that is to be found out
 	told  *spill.Sorter[endpoint]
-	lanes []*lane // where an owner may be several clients
-	whole []int32 // by lane its client, where each owner is one client on a key
-	read  int32   // how many of the ops stand in the file
+	lanes []*ownerOnKey // where an owner may be several clients
+	whole []int32       // by lane its client, where each owner is one client on a key
+	read  int32         // how many of the ops stand in the file
 	// clients are the names of the clients on each key, by number.
 	clients [][]string
 	// everyone are the clients of all keys, where each has one number on all of them; else nil.

@@ -31,7 +31,7 @@ const deepestNest = 64
 
 // outer is the hold that an op is about where its owner has given up all newer ones; -1: there
 // is none. With another grant since, an op may just as well come twice, and shows nothing.
-func (t *tracer) outer(la *lane, token history.Token) int32 {
+func (t *tracer) outer(la *ownerOnKey, token history.Token) int32 {
 	if la.newest < 0 || !t.holds.At(la.newest).ended {
 		return -1
 	}
@@ -50,7 +50,7 @@ func (t *tracer) outer(la *lane, token history.Token) int32 {
 
 // reopened makes the outer hold that an op is about the open one again, and
 // reports whether there is one.
-func (t *tracer) reopened(la *lane, token history.Token) bool {
+func (t *tracer) reopened(la *ownerOnKey, token history.Token) bool {
 	n := t.outer(la, token)
 	if n < 0 {
 		return false

@@ -23,7 +23,7 @@ type op struct {
 	// of an acquire that the judge is told: its owner's on the key, from 1; 0: none
 	lane  int32
 	order int32 // decides between events of the same instant
-	// part is, of an acquire, its hold plus one (0: none), until it is the
+	// splitClient is, of an acquire, its hold plus one (0: none), until it is the
 	// number of the client among those that its owner becomes.
 	part int32
 	// an acquire of the token that its owner had been given before: that tells
@@ -35,20 +35,20 @@ type op struct {
 	untold   bool // a write that the judge is not told after all
 	// the owner's next op on the key is a release that was answered ok; looked
 	// for only where locks are reentrant
-	then  bool
-	wrote bool // an acquire under which there was a write
-	shown shown
+	then     bool
+	wrote    bool // an acquire under which there was a write
+	judgedAs judgedAs
 }
 
-// shown is what a line says, where its op is judged as one of another kind.
-type shown uint8
+// judgedAs is what a line says, where its op is judged as one of another kind.
+type judgedAs uint8
 
 const (
-	shownAsItIs  shown = iota
-	shownAgain         // an owner's nested acquire
-	shownInner         // the release of one
-	shownRelease       // a release after which its owner went on
-	shownLoss          // the news of a loss
+	shownAsItIs  judgedAs = iota
+	shownAgain            // an owner's nested acquire
+	shownInner            // the release of one
+	shownRelease          // a release after which its owner went on
+	shownLoss             // the news of a loss
 )
 
 // begin and finish are what is known of when the op happened.
@@ -79,8 +79,8 @@ func (o *op) shift(by int64) {
 
 var errNoAcquire = errors.New("there is no acquire in it, and no write with a token: nothing tells about a lock")
 
-// place is an owner on a key.
-type place struct{ key, owner int32 }
+// ownerKey is an owner on a key.
+type ownerKey struct{ key, owner int32 }
 
 // tells is when an op tells something.
 func (o *op) tells(i int32) endpoint {

@@ -8,7 +8,7 @@ import (
 )
 
 // released follows a release.
-func (t *tracer) released(la *lane, i int32) {
+func (t *tracer) released(la *ownerOnKey, i int32) {
 	o := t.log.ops.At(i)
 	if o.Outcome == history.Info || o.Outcome == history.TypeNone {
 		la.adrift = i
@@ -29,7 +29,7 @@ func (t *tracer) released(la *lane, i int32) {
 	switch {
 	case o.Outcome == history.OK && t.inner(o, h):
 		// it shows that its owner held, and ends nothing
-		o.Kind, o.Outcome, o.shown = history.Renew, history.Fail, shownInner
+		o.Kind, o.Outcome, o.judgedAs = history.Renew, history.Fail, shownInner
 		h.least, h.most = max(h.least-1, 1), max(h.most-1, 1)
 		t.under(h, o)
 	case o.Outcome == history.OK || o.Outcome == history.Fail && o.NotHeld:
@@ -62,7 +62,7 @@ func (t *tracer) releasedPerhaps(h *hold, o *op) {
 
 // untried is the place of the newest open hold that nobody has tried to
 // release, or else of the newest: a semaphore's permits are alike.
-func (t *tracer) untried(la *lane) int {
+func (t *tracer) untried(la *ownerOnKey) int {
 	for i := len(la.open) - 1; i >= 0; i-- {
 		if !t.holds.At(la.open[i]).attempted {
 			return i
@@ -86,7 +86,7 @@ func (t *tracer) inner(o *op, h *hold) bool {
 // releasedUnknown follows a release under no grant that is known. One that was
 // answered ok, after an acquire of unknown fate, shows that this was granted:
 // before the release ended, and held when it began.
-func (t *tracer) releasedUnknown(la *lane, i int32) {
+func (t *tracer) releasedUnknown(la *ownerOnKey, i int32) {
 	o := t.log.ops.At(i)
 	if o.Outcome != history.OK || len(la.pending) == 0 {
 		t.stray(la, o)
@@ -103,7 +103,7 @@ func (t *tracer) releasedUnknown(la *lane, i int32) {
 // releasedEither follows a release that was answered ok, of a hold that may have been
 // released before, or of one that an acquire of unknown fate made. Whichever it was, its
 // owner held when it was released; and no later release is certainly of the older hold.
-func (t *tracer) releasedEither(la *lane, i int32, at int) {
+func (t *tracer) releasedEither(la *ownerOnKey, i int32, at int) {
 	o := *t.log.ops.At(i)
 	older := t.holds.At(la.open[at])
 	older.ended = true
@@ -116,7 +116,7 @@ func (t *tracer) releasedEither(la *lane, i int32, at int) {
 }
 
 // instant makes a hold of no length of acquire a: its owner held when it released it by op i.
-func (t *tracer) instant(la *lane, a, i int32) {
+func (t *tracer) instant(la *ownerOnKey, a, i int32) {
 	h := t.hold(la, a)
 	o := t.log.ops.At(i)
 	t.under(h, o)

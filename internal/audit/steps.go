@@ -24,7 +24,7 @@ func (s *Source) Steps(id int64) []Step {
 		return nil
 	}
 	who := s.log.Owners.List[o.Owner]
-	said := o.said(s.Keys[o.Key])
+	said := o.answerText(s.Keys[o.Key])
 	if said == lostTheLock {
 		said = cmp.Or(s.log.Loss, said)
 	}
@@ -42,10 +42,10 @@ func (s *Source) Steps(id int64) []Step {
 
 const lostTheLock = "is told that it lost the lock"
 
-// said is what the answer of an op says.
-func (o *op) said(key string) string {
+// answerText is what the answer of an op says.
+func (o *op) answerText(key string) string {
 	word := o.Kind.String() + " " + key
-	switch o.shown {
+	switch o.judgedAs {
 	case shownAgain:
 		return history.Acquire.String() + " " + key + " again"
 	case shownInner:

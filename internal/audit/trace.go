@@ -10,9 +10,9 @@ import (
 // trace gives every op its grant.
 func trace(l *log, o Options) *tracer {
 	keys := len(l.Keys.List)
-	t := &tracer{log: l, options: o, lanes: map[place]*lane{}, holds: spill.NewList[hold](l.room), tokens: newTokens(l),
+	t := &tracer{log: l, options: o, lanes: map[ownerKey]*ownerOnKey{}, holds: spill.NewList[hold](l.room), tokens: newTokens(l),
 		broken: make([]bool, keys), begun: make([]bool, keys),
-		grants: newRace(l.room), writes: newRace(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys),
+		grants: newTokenOrder(l.room), writes: newTokenOrder(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys),
 		newest: slices.Repeat([]int32{-1}, keys), gapped: map[int32]bool{}, carried: true}
 	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts),
 		newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
@@ -37,12 +37,12 @@ func trace(l *log, o Options) *tracer {
 // lookAhead notes of each op whether its owner's next one on the key is a
 // release that was answered ok.
 func (t *tracer) lookAhead(in *spill.Cursor[endpoint]) {
-	last := map[place]int32{}
+	last := map[ownerKey]int32{}
 	for m := in.Next(); m != nil; m = in.Next() {
 		t.log.ops.Trim()
 		i := m.op()
 		o := t.log.ops.See(i)
-		at := place{o.Key, o.Owner}
+		at := ownerKey{o.Key, o.Owner}
 		if before, ok := last[at]; ok && o.Kind == history.Release && o.Outcome == history.OK {
 			t.log.ops.At(before).then = true
 		}
@@ -56,10 +56,10 @@ func (t *tracer) op(i int32) {
 	if t.options.Tokens == "none" {
 		o.Token = 0
 	}
-	p := place{o.Key, o.Owner}
+	p := ownerKey{o.Key, o.Owner}
 	la := t.lanes[p]
 	if la == nil {
-		la = &lane{key: o.Key, owner: o.Owner, number: int32(len(t.order) + 1), newest: -1, adrift: -1}
+		la = &ownerOnKey{key: o.Key, owner: o.Owner, number: int32(len(t.order) + 1), newest: -1, adrift: -1}
 		t.lanes[p] = la
 		t.order = append(t.order, la)
 	}

@@ -11,14 +11,14 @@ import (
 type tracer struct {
 	log     *log
 	options Options
-	lanes   map[place]*lane
-	order   []*lane // in order of their first ops
+	lanes   map[ownerKey]*ownerOnKey
+	order   []*ownerOnKey // in order of their first ops
 	holds   *spill.List[hold]
 	tokens  tokens
 	broken  []bool // whether the tokens certainly do not rise with the grants, by key
 	// grants are those with tokens, writes the accepted ones, early when holds
 	// were made by the tokens of others.
-	grants, writes *race
+	grants, writes *tokenOrder
 	early          map[int32]int64
 	readings       [openEnds + 1]*reading
 	tokenless      []bool // keys with writes of grants without tokens
@@ -62,7 +62,7 @@ func (t *tracer) loosest() int64 {
 }
 
 // hold opens a hold for an acquire.
-func (t *tracer) hold(la *lane, i int32) *hold {
+func (t *tracer) hold(la *ownerOnKey, i int32) *hold {
 	o := t.log.ops.At(i)
 	n := t.holds.Add(hold{acquire: i, use: i, release: -1, key: o.Key, lane: la.number, begin: o.begin(),
 		finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
@@ -78,15 +78,15 @@ func (t *tracer) hold(la *lane, i int32) *hold {
 		h.attempted, h.least, h.until, h.adrift = true, 0, o.begin(), la.adrift+1
 	}
 	t.tokened(n, o.Token)
-	t.gap(n, o)
+	t.noteGap(n, o)
 	return h
 }
 
 // asks notes that a judge is told of an acquire.
-func (la *lane) asks(o *op) {
+func (la *ownerOnKey) asks(o *op) {
 	o.lane = la.number
 	if len(la.parts) == 0 {
-		la.parts = []part{{free: -1, freeAt: -never / 2}} // and so it is free
+		la.parts = []splitClient{{free: -1, freeAt: -never / 2}} // and so it is free
 	}
 }
 

@@ -93,7 +93,7 @@ func (t *tracer) header(entries int, holds, tokens string) history.Header {
 	if entries+t.unordered > 0 {
 		h.Store.Engine = "log"
 	}
-	h.Untold, h.Doubts = t.untold(entries), t.doubts(entries, holds, tokens)
+	h.Untold, h.Doubts = t.untold(entries), t.doubtfulFacts(entries, holds, tokens)
 	return h
 }
 
@@ -128,8 +128,8 @@ func (t *tracer) untold(entries int) map[string]string {
 	return untold
 }
 
-// doubts says what the history tells only perhaps.
-func (t *tracer) doubts(entries int, holds, tokens string) map[string]string {
+// doubtfulFacts says what the history tells only perhaps.
+func (t *tracer) doubtfulFacts(entries int, holds, tokens string) map[string]string {
 	doubts := map[string]string{}
 	add := func(fact, why string) {
 		if why != "" {
@@ -137,7 +137,7 @@ func (t *tracer) doubts(entries int, holds, tokens string) map[string]string {
 		}
 	}
 	if holds == "" {
-		holds = t.alone()
+		holds = t.neverContended()
 	}
 	add(history.FactHolds, holds)
 	add(history.FactTokens, tokens)
@@ -147,8 +147,8 @@ func (t *tracer) doubts(entries int, holds, tokens string) map[string]string {
 	return doubts
 }
 
-// alone says that no key was granted often enough for one to be excluded; empty when one was.
-func (t *tracer) alone() string {
+// neverContended says that no key was granted often enough for one to be excluded; empty when one was.
+func (t *tracer) neverContended() string {
 	if t.excluded {
 		return ""
 	}

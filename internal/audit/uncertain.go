@@ -22,7 +22,7 @@ func (t *tracer) whyUncertain() string {
 // possible is how many more are overtaken by the loosest reading of the stamps
 // than by the strictest. With crossing, an op may also take effect as late as
 // its end: its client may freeze on the way.
-func (t *tracer) possible(items *race, crossing bool) (sum int) {
+func (t *tracer) possible(items *tokenOrder, crossing bool) (sum int) {
 	if t.loosest() == 0 && !crossing {
 		return 0 // there is only one reading
 	}
@@ -113,7 +113,7 @@ func (t *tracer) closeGrants() int {
 	if margin == 0 {
 		return 0 // the stamps are taken at their word
 	}
-	grants := newRace(t.log.room)
+	grants := newTokenOrder(t.log.room)
 	defer grants.close()
 	for i := range t.log.ops.Each(0, t.lines) {
 		o := t.log.ops.See(i)

@@ -18,14 +18,14 @@ func (g *gatherer) versions() bool {
 		token history.Token
 		open  bool
 	}
-	held, rising, steady := map[place]under{}, 0, 0
+	held, rising, steady := map[ownerKey]under{}, 0, 0
 	in := g.inOrder()
 	for range versionLines {
 		e := in()
 		if e == nil {
 			break
 		}
-		at := place{e.Key, e.Owner}
+		at := ownerKey{e.Key, e.Owner}
 		h := held[at]
 		switch {
 		case (e.Means == words.Grant || e.Means == words.Acquire && !g.granted) && e.Ending == words.EndedOK:

@@ -14,7 +14,7 @@ type ByLine struct {
 	// Heading is the line of names that a log in CSV begins with; empty in other formats.
 	Heading string
 
-	hand     *hand
+	hand     *blockWorker
 	before   int  // lines before the heading
 	prefixed bool // lines begin with who wrote them
 }
@@ -55,9 +55,9 @@ func (f *File) OpenLines(head []byte, format Format) (*ByLine, error) {
 func (b *ByLine) Worker() *words.Worker { return b.hand.Worker }
 
 // Line understands one line.
-func (b *ByLine) Line(text []byte, number int) words.Said {
+func (b *ByLine) Line(text []byte, number int) words.BlockResult {
 	if number <= b.before {
-		return words.Said{}
+		return words.BlockResult{}
 	}
 	if b.prefixed {
 		text = unprefixed(text)

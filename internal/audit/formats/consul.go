@@ -36,7 +36,7 @@ type consulKey struct {
 
 // consul reads such samples.
 type consul struct {
-	watched
+	sampleDocuments
 	text *bufio.Reader // nil: they are in JSON
 	line int           // that was read last
 	next string        // the first line of the next key
@@ -49,7 +49,7 @@ func openConsul(f *File, from io.Reader) (recordReader, error) {
 	f.What, f.Loss, f.Untimed = "samples of Consul's keys", "its lock is gone", true
 	f.Options.Polled = true
 	in := bufio.NewReaderSize(from, 1<<16)
-	s := &consul{watched: watched{sightings: newSightings()}}
+	s := &consul{sampleDocuments: sampleDocuments{holderSamples: newHolderSamples()}}
 	if head, _ := in.Peek(len(consulText)); string(head) == consulText {
 		s.documents, s.text, s.one = &documents{file: f}, in, s.lines
 		return s, nil
@@ -153,6 +153,6 @@ func (s *consul) key(w *words.Worker, k *consulKey, line int) error {
 		k.LockIndex == math.MaxInt64 {
 		return errors.New("a sample of a key needs its Key, ModifyIndex and LockIndex")
 	}
-	return s.add(w, sighting{line: line, key: k.Key, holder: k.Session, seen: k.ModifyIndex * etcdPace,
+	return s.add(w, holderSample{line: line, key: k.Key, holder: k.Session, seen: k.ModifyIndex * etcdPace,
 		until: times.Never, changes: k.LockIndex, version: k.ModifyIndex})
 }

@@ -126,7 +126,7 @@ func separator(head []byte) rune {
 	return best
 }
 
-func (r *csvRows) has(f words.Field, _ *words.Found) bool { return r.index[f] >= 0 }
+func (r *csvRows) has(f words.Field, _ *words.LineCounts) bool { return r.index[f] >= 0 }
 
 func (r *csvRows) splitter() splitter { return newSplitCSV(r) }
 

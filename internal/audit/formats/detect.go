@@ -39,7 +39,7 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 			return all[i].format, nil
 		}
 	}
-	if rest := behindHalf(text); rest != nil {
+	if rest := afterTornLine(text); rest != nil {
 		return Detect(rest, name, mapped)
 	}
 	if yamlObject.Match(text) {

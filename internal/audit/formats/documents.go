@@ -48,14 +48,14 @@ func (d *documents) next(into any) error {
 	return nil
 }
 
-// watched reads samples from documents of JSON. One is a document, or several of them.
-type watched struct {
+// sampleDocuments reads samples from documents of JSON. One is a document, or several of them.
+type sampleDocuments struct {
 	*documents
-	*sightings
+	*holderSamples
 	one func(w *words.Worker) error
 }
 
-func (s *watched) some(w *words.Worker) error {
+func (s *sampleDocuments) some(w *words.Worker) error {
 	for !w.Full() {
 		err := s.one(w)
 		if errors.Is(err, io.EOF) {
@@ -71,4 +71,4 @@ func (s *watched) some(w *words.Worker) error {
 	return nil
 }
 
-func (s *watched) tell() { s.sightings.tell(&s.file.Remarks, s.file.Options.Polled) }
+func (s *sampleDocuments) tell() { s.holderSamples.tell(&s.file.Remarks, s.file.Options.Polled) }

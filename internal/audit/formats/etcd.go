@@ -28,7 +28,7 @@ const (
 )
 
 // etcd reads watches of etcd.
-type etcd struct{ watched }
+type etcd struct{ sampleDocuments }
 
 type etcdResponse struct {
 	Events []struct {
@@ -48,7 +48,7 @@ const Etcd Format = "etcd"
 
 func openEtcd(f *File, in io.Reader) (recordReader, error) {
 	f.What, f.Loss, f.Untimed = "watch of etcd", "its record is overwritten", true
-	s := &etcd{watched{documents: newDocuments(f, in), sightings: newSightings()}}
+	s := &etcd{sampleDocuments{documents: newDocuments(f, in), holderSamples: newHolderSamples()}}
 	s.one = s.response
 	return s, nil
 }
@@ -73,7 +73,7 @@ func (s *etcd) response(w *words.Worker) error {
 			err = errors.New("an event needs its key and mod_revision")
 		default:
 			at := e.KV.Changed * etcdPace
-			now := sighting{line: s.line, key: string(e.KV.Key), seen: at, until: times.Never, changes: -1,
+			now := holderSample{line: s.line, key: string(e.KV.Key), seen: at, until: times.Never, changes: -1,
 				version: e.KV.Changed, counted: true}
 			if typ == etcdPut {
 				now.holder, now.count = etcdHolder(e.KV.Value, e.KV.Lease), e.KV.Version

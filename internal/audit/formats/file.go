@@ -45,7 +45,7 @@ type File struct {
 	Keys, Owners words.Names
 	// Take is told what is said piece by piece, in the order of the file. Calls
 	// takes the calls of a history.
-	Take  func(*words.Said) error
+	Take  func(*words.BlockResult) error
 	Calls Calls
 
 	// Missing is how many lines are left out that seem to tell of a lock, and

@@ -28,7 +28,7 @@ var Formats = func() []Format {
 }()
 
 // all are the forms. Each has a file of its own, and a line here.
-var all = []form{
+var all = []knownFormat{
 	{Jepsen, jepsenText, readJepsen},
 	{Porcupine, nil, readPorcupine},
 	{CSV, nil, inRows(openCSV)},
@@ -42,8 +42,8 @@ var all = []form{
 	{Monitor, monitorBegins.Match, inRecords(openMonitor)},
 }
 
-// form is a form of files.
-type form struct {
+// knownFormat is a form of files.
+type knownFormat struct {
 	format Format
 	// begins reports whether the first bytes of a file are certainly those of
 	// one; nil: they tell too little (Detect).
@@ -54,7 +54,7 @@ type form struct {
 // Read reads a file of a format other than Native and Auto. Errors in it are a
 // *history.SyntaxError.
 func (f *File) Read(in io.Reader, format Format) error {
-	i := slices.IndexFunc(all, func(one form) bool { return one.format == format })
+	i := slices.IndexFunc(all, func(one knownFormat) bool { return one.format == format })
 	if i < 0 {
 		return fmt.Errorf("format %q is not a foreign one", format)
 	}

@@ -22,7 +22,7 @@ type jsonRows struct {
 // Members finds the fields of objects in JSON.
 type Members struct {
 	Named  [words.FieldCount]string
-	places map[string]words.Standing
+	places map[string]words.FieldMatch
 }
 
 // mostColumns is how many names of columns are remembered.
@@ -40,7 +40,7 @@ func openJSON(f *File, _ *cutter, head []byte) (rows, error) {
 		list: beginsList.Match(bytes.TrimLeft(head, " \t\r\n\f"))}, nil
 }
 
-func (r *jsonRows) has(f words.Field, found *words.Found) bool { return found.Used[f] != "" }
+func (r *jsonRows) has(f words.Field, found *words.LineCounts) bool { return found.Used[f] != "" }
 
 func (r *jsonRows) border(data []byte) int {
 	if r.list {
@@ -129,14 +129,14 @@ func (r *Members) member(m map[string]any, f words.Field) (string, any) {
 }
 
 // place is which field a member is by its name; its rank is -1 where it is none.
-func (r *Members) place(name string) words.Standing {
+func (r *Members) place(name string) words.FieldMatch {
 	p, ok := r.places[name]
 	if !ok {
-		if p, ok = words.StandingOf(name); !ok {
+		if p, ok = words.FieldMatchOf(name); !ok {
 			p.Rank = -1
 		}
 		if r.places == nil || len(r.places) > mostColumns { // a log may have names without end
-			r.places = map[string]words.Standing{}
+			r.places = map[string]words.FieldMatch{}
 		}
 		r.places[name] = p
 	}

@@ -28,7 +28,7 @@ type member struct {
 	name  string
 	named uint8 // the fields that it is named for, as bits
 	// at the top; its rank is -1 where it is no usual name of a field without a column
-	place words.Standing
+	place words.FieldMatch
 	outer bool // columns are members of this one
 }
 
@@ -159,7 +159,7 @@ func (s *scanner) member(name []byte) *member {
 
 // learn finds out what a member is.
 func (s *scanner) learn(path, name string, top bool) *member {
-	m := &member{name: path, place: words.Standing{Rank: -1}}
+	m := &member{name: path, place: words.FieldMatch{Rank: -1}}
 	dotted := strings.Contains(name, ".")
 	for f, column := range s.rows.Named {
 		switch {

@@ -90,7 +90,7 @@ func (s *splitJSON) split(w *words.Worker, b block) error {
 			continue
 		}
 		behind, _, _ := bytes.Cut(bytes.TrimLeft(b.data[at+len(text):], " \t\r\n"), []byte("\n"))
-		if (b.more || len(behind) > 0) && half(text, behind) {
+		if (b.more || len(behind) > 0) && isTorn(text, behind) {
 			s.tear(w, text, line, errHalf)
 			at += len(text)
 			continue

@@ -44,7 +44,7 @@ func leasesBegin(text []byte) bool {
 
 // leases reads Leases.
 type leases struct {
-	watched
+	sampleDocuments
 	listed map[string]bool // leases that a list had
 }
 
@@ -73,7 +73,7 @@ const Leases Format = "leases"
 
 func openLeases(f *File, in io.Reader) (recordReader, error) {
 	f.What, f.Loss = "watch of Leases", "its lease runs out"
-	s := &leases{watched: watched{documents: newLeaseDocuments(f, in), sightings: newSightings()},
+	s := &leases{sampleDocuments: sampleDocuments{documents: newLeaseDocuments(f, in), holderSamples: newHolderSamples()},
 		listed: map[string]bool{}}
 	s.one = s.document
 	return s, nil
@@ -146,10 +146,10 @@ func (s *leases) lease(w *words.Worker, in *lease, raw []byte, line int, event s
 // maxSeconds is a lease of a hundred years.
 const maxSeconds = 100 * 366 * 24 * 3600
 
-// sighting is what a lease says.
-func (in *lease) sighting() (now sighting, err error) {
+// holderSample is what a lease says.
+func (in *lease) sighting() (now holderSample, err error) {
 	spec := &in.Spec
-	now = sighting{key: in.key(), changes: -1, version: -1}
+	now = holderSample{key: in.key(), changes: -1, version: -1}
 	if now.key == "" {
 		return now, errors.New("a Lease needs its metadata.name")
 	}

@@ -49,7 +49,7 @@ var unlocked = []string{"", "0", "f", "false", "n", "no", "b0", "x00", "null"}
 
 // lockTable reads such a table.
 type lockTable struct {
-	*sightings
+	*holderSamples
 	file  *File
 	in    *csv.Reader
 	index [len(tableColumns)]int
@@ -61,7 +61,7 @@ const LockTable Format = "lock-table"
 
 func openLockTable(f *File, in io.Reader) (recordReader, error) {
 	f.What, f.Loss = "table of locks", "its time is over"
-	s := &lockTable{sightings: newSightings(), file: f, in: csv.NewReader(in)}
+	s := &lockTable{holderSamples: newHolderSamples(), file: f, in: csv.NewReader(in)}
 	heading, err := s.in.Read()
 	if err != nil {
 		return nil, s.wrong(1, "", err)
@@ -118,7 +118,7 @@ func (s *lockTable) some(w *words.Worker) error {
 }
 
 // row is what a row of the table says.
-func (s *lockTable) row(w *words.Worker, record []string) (now sighting, err error) {
+func (s *lockTable) row(w *words.Worker, record []string) (now holderSample, err error) {
 	cell := func(column int) string {
 		if s.index[column] < 0 {
 			return ""
@@ -133,7 +133,7 @@ func (s *lockTable) row(w *words.Worker, record []string) (now sighting, err err
 		}
 		return nil
 	}
-	now = sighting{key: cell(tableKey), holder: cell(tableHolder), changes: -1, version: -1, until: times.Never}
+	now = holderSample{key: cell(tableKey), holder: cell(tableHolder), changes: -1, version: -1, until: times.Never}
 	if now.key == "" {
 		return now, errors.New("a row needs the name of the lock")
 	}
@@ -160,6 +160,6 @@ func (s *lockTable) row(w *words.Worker, record []string) (now sighting, err err
 }
 
 func (s *lockTable) tell() {
-	s.sightings.tell(&s.file.Remarks, true)
+	s.holderSamples.tell(&s.file.Remarks, true)
 	s.file.Doubt(s.torn, "it is left out, for it has not as many columns as the heading.")
 }

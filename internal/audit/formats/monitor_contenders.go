@@ -28,13 +28,13 @@ import (
 
 // contender is a client that has renewed its lock.
 type contender struct {
-	held   bool // it was shown to hold the lock, and has not given it up
-	failed spot // the renewal that found another value
-	open   spot // a renewal of which the result is not told
+	held   bool     // it was shown to hold the lock, and has not given it up
+	failed position // the renewal that found another value
+	open   position // a renewal of which the result is not told
 }
 
-// spot is where and when a command stands; its line is 0 where there is none.
-type spot struct {
+// position is where and when a command stands; its line is 0 where there is none.
+type position struct {
 	at   int64
 	line int32
 }
@@ -51,15 +51,15 @@ const mostWanted = 1 << 16
 
 // contenders follows the clients of locks.
 type contenders struct {
-	keys     map[string]bool  // that were asked for
-	wanted   map[ownerOn]spot // the first request of a client
+	keys     map[string]bool      // that were asked for
+	wanted   map[ownerOn]position // the first request of a client
 	renewing map[ownerOn]*contender
 	looks    map[ownerOn]int32 // lines of the last look at a key by an address
 	scripts  scripts
 	run      *scriptRun // of which lines may follow
 	lua      bool       // lines of scripts were seen
 	first    ownerOn    // the first request of all
-	firstAt  spot
+	firstAt  position
 	said     bool          // something was said of a client
 	requests remarks.Tally // SET NX and its like
 	unclear  remarks.Tally // scripts of which it is open what they were for, or for whom
@@ -67,7 +67,7 @@ type contenders struct {
 }
 
 func newContenders() *contenders {
-	return &contenders{keys: map[string]bool{}, wanted: map[ownerOn]spot{}, renewing: map[ownerOn]*contender{},
+	return &contenders{keys: map[string]bool{}, wanted: map[ownerOn]position{}, renewing: map[ownerOn]*contender{},
 		looks: map[ownerOn]int32{}, scripts: scripts{}}
 }
 
@@ -165,9 +165,9 @@ func (s *contenders) ownerOf(r *scriptRun) string {
 func (s *contenders) holds(p ownerOn) bool { return s.renewing[p] != nil && s.renewing[p].held }
 
 // renewed follows a renewal that found its own value.
-func (s *contenders) renewed(w *words.Worker, at spot, p ownerOn) {
+func (s *contenders) renewed(w *words.Worker, at position, p ownerOn) {
 	r := s.contender(p)
-	r.failed, r.open = spot{}, spot{}
+	r.failed, r.open = position{}, position{}
 	if r.held {
 		s.say(w, at, p, words.Renew)
 		return
@@ -190,7 +190,7 @@ func (s *contenders) contender(p ownerOn) *contender {
 }
 
 // refused follows a renewal that found another value.
-func (s *contenders) refused(at spot, p ownerOn) {
+func (s *contenders) refused(at position, p ownerOn) {
 	if r := s.renewing[p]; r != nil && r.held && r.failed.line == 0 {
 		r.failed = at
 	}
@@ -223,16 +223,16 @@ func (s *contenders) released(w *words.Worker, c *command, p ownerOn, means word
 // client took itself for the holder.
 func (s *contenders) last(w *words.Worker, p ownerOn) {
 	r := s.renewing[p]
-	for _, at := range [...]spot{r.failed, r.open} {
+	for _, at := range [...]position{r.failed, r.open} {
 		if at.line > 0 && r.held {
 			w.TellFailed(int(at.line), p.key, p.owner, words.Renew, at.at)
 		}
 	}
 }
 
-func (c *command) spot() spot { return spot{c.at, c.line} }
+func (c *command) spot() position { return position{c.at, c.line} }
 
-func (s *contenders) say(w *words.Worker, at spot, p ownerOn, means words.Meaning) {
+func (s *contenders) say(w *words.Worker, at position, p ownerOn, means words.Meaning) {
 	s.said = true
 	w.Tell(int(at.line), p.key, p.owner, means, at.at)
 }

@@ -45,7 +45,7 @@ func (s *contenders) asks(w *words.Worker, c *command, p ownerOn) {
 		return
 	}
 	if s.requests.Add(c.line); s.requests.N == 1 {
-		s.first, s.firstAt = p, spot{c.at, c.line}
+		s.first, s.firstAt = p, position{c.at, c.line}
 	}
 	if r := s.renewing[p]; r != nil {
 		if r.held {
@@ -62,6 +62,6 @@ func (s *contenders) asks(w *words.Worker, c *command, p ownerOn) {
 	}
 	s.keys[p.key] = true
 	if !s.knows(p) {
-		s.wanted[p] = spot{c.at, c.line}
+		s.wanted[p] = position{c.at, c.line}
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// aim is what a script is for, by its text.
-type aim uint8
+// scriptPurpose is what a script is for, by its text.
+type scriptPurpose uint8
 
 const (
-	unknownAim aim = iota
-	takes          // it takes the lock, whatever else it does
+	unknownAim scriptPurpose = iota
+	takes                    // it takes the lock, whatever else it does
 	renews
 	releases
 )
@@ -32,9 +32,9 @@ var (
 	comparers = []string{"get", "hexists", "hget"}
 )
 
-// aimOf is what a script is for. One that can delete is a release: such as
+// purposeOf is what a script is for. One that can delete is a release: such as
 // Redisson's, which counts down before.
-func aimOf(text string) aim {
+func purposeOf(text string) scriptPurpose {
 	found := map[string]bool{}
 	for _, call := range callOf.FindAllStringSubmatch(text, -1) {
 		found[strings.ToLower(call[1])] = true
@@ -57,10 +57,10 @@ func aimOf(text string) aim {
 const mostScripts = 1 << 10
 
 // scripts are the aims of scripts by their digests.
-type scripts map[string]aim
+type scripts map[string]scriptPurpose
 
 // learn remembers a script by the digest that EVALSHA names it by.
-func (s scripts) learn(text string) aim {
+func (s scripts) learn(text string) scriptPurpose {
 	if len(s) > mostScripts {
 		clear(s)
 	}
@@ -69,7 +69,7 @@ func (s scripts) learn(text string) aim {
 	if a, known := s[name]; known {
 		return a
 	}
-	a := aimOf(text)
+	a := purposeOf(text)
 	s[name] = a
 	return a
 }
@@ -77,7 +77,7 @@ func (s scripts) learn(text string) aim {
 // scriptRun is a call of a script, with what its own lines show.
 type scriptRun struct {
 	command
-	aim                               aim
+	aim                               scriptPurpose
 	args                              []string
 	told                              bool // there were lines of it
 	compared, extended, deleted, sets bool

@@ -108,7 +108,7 @@ func (r *porcupineReader) operation(f value, c *porcupineLine, owner int32) erro
 	if o.Ret < o.Inv {
 		return r.in.wrong(f, `"Return"`, fmt.Errorf("it returns at %d, before its call at %d", o.Ret, o.Inv))
 	}
-	if err := r.asked(f, c.Input, `"Input"`, &o); err != nil {
+	if err := r.readInput(f, c.Input, `"Input"`, &o); err != nil {
 		return err
 	}
 	if o.Ret != times.Never {
@@ -142,7 +142,7 @@ func (r *porcupineReader) event(f value, c *porcupineLine, owner int32) error {
 				r.file.Calls.At(i).Line))
 		}
 		o := Call{Owner: owner, Inv: r.order, Ret: times.Never, Line: int32(f.line), EndLine: int32(f.line)}
-		if err := r.asked(f, c.Value, `"Value"`, &o); err != nil {
+		if err := r.readInput(f, c.Value, `"Value"`, &o); err != nil {
 			return err
 		}
 		r.open[id], err = r.file.Calls.Add(o)
@@ -168,8 +168,8 @@ func kindOf(raw json.RawMessage) (returns bool, err error) {
 	return false, errors.New("an event's Kind is false (a call) or true (a return)")
 }
 
-// asked reads an input.
-func (r *porcupineReader) asked(f value, raw json.RawMessage, where string, o *Call) error {
+// readInput reads an input.
+func (r *porcupineReader) readInput(f value, raw json.RawMessage, where string, o *Call) error {
 	p, err := payloadOf(raw)
 	if err != nil {
 		return r.in.wrong(f, where, err)

@@ -19,7 +19,7 @@ type rows interface {
 	// splitter returns what takes blocks apart, for one worker.
 	splitter() splitter
 	// has reports whether the log has the field at all, by what was found.
-	has(words.Field, *words.Found) bool
+	has(words.Field, *words.LineCounts) bool
 }
 
 // splitter takes blocks apart, and gives each row to a worker.
@@ -31,7 +31,7 @@ type splitter interface {
 type rowReader struct {
 	file  *File
 	rows  rows
-	found words.Found
+	found words.LineCounts
 	some  bool // some row tells of a lock
 }
 
@@ -76,8 +76,8 @@ func openRows(f *File, in *bufio.Reader, open opener) (*rowReader, *cutter, erro
 }
 
 // hire returns another worker for the log.
-func (r *rowReader) hire() *hand {
-	return &hand{words.NewWorker(*r.file.Lines, r.file.Name), r.rows.splitter()}
+func (r *rowReader) hire() *blockWorker {
+	return &blockWorker{words.NewWorker(*r.file.Lines, r.file.Name), r.rows.splitter()}
 }
 
 // keyless says that no column is the field key.

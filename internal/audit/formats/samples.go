@@ -40,7 +40,7 @@ func whole(head []byte) []byte {
 func sampleJSON(head []byte) *words.Sample {
 	s := &words.Sample{}
 	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); banner(first) && !beginsList.Match(first) ||
-		someObject(first) || behindHalf(bytes.TrimSpace(head)) != nil {
+		someObject(first) || afterTornLine(bytes.TrimSpace(head)) != nil {
 		head = objects(head)
 	}
 	f := newValues(bufio.NewReader(bytes.NewReader(head)), "", false)

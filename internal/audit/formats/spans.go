@@ -71,7 +71,7 @@ func openSpans(f *File, in io.Reader) (recordReader, error) {
 	s.walk.take["[]"] = s.zipkin
 	s.walk.take["resourceSpans[].resource"] = s.resources
 	s.walk.take["data[].processes"] = s.processes
-	s.walk.end["resourceSpans[]"], s.walk.end["data[]"] = s.known, s.known
+	s.walk.end["resourceSpans[]"], s.walk.end["data[]"] = s.completeHeld, s.completeHeld
 	if err := s.more(sampleSpans); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *traceReader) more(want int) error {
 			line, _ := s.walk.in.place(s.walk.in.read)
 			s.file.cutShort(line)
 			s.ended = io.EOF
-			if err := s.known(); err != nil {
+			if err := s.completeHeld(); err != nil {
 				return err
 			}
 		case errors.Is(err, io.EOF):
@@ -231,7 +231,7 @@ func (s *traceReader) span(raw []byte, line int) error {
 // zipkin reads an element of Zipkin's list: a span, or a list of those of a trace.
 func (s *traceReader) zipkin(raw []byte, line int) error {
 	if raw[0] != '[' {
-		return cmp.Or(s.span(raw, line), s.known())
+		return cmp.Or(s.span(raw, line), s.completeHeld())
 	}
 	var all []json.RawMessage
 	if err := s.decode(raw, line, &all); err != nil {
@@ -243,7 +243,7 @@ func (s *traceReader) zipkin(raw []byte, line int) error {
 			return err
 		}
 	}
-	return s.known()
+	return s.completeHeld()
 }
 
 func (s *traceReader) resources(raw []byte, line int) error {
@@ -271,9 +271,9 @@ func (s *traceReader) processes(raw []byte, line int) error {
 	return nil
 }
 
-// known gives the spans that are held the attributes of their resource, now
+// completeHeld gives the spans that are held the attributes of their resource, now
 // that these have been read.
-func (s *traceReader) known() error {
+func (s *traceReader) completeHeld() error {
 	for _, one := range s.held {
 		for _, of := range []map[string]string{s.process[one.process], s.resource} {
 			for name, v := range of {

@@ -98,7 +98,7 @@ func suggestWord(word, field string) string {
 func suggestPairs(text string) string {
 	pattern, found := "", map[words.Field]bool{}
 	for _, pair := range regexp.MustCompile(`(?:^|[\s,])([\w.]+)=("[^"]*"|[^\s,]*)`).FindAllStringSubmatch(text, -1) {
-		p, ok := words.StandingOf(pair[1])
+		p, ok := words.FieldMatchOf(pair[1])
 		if !ok || found[p.Field] || p.Field != words.FieldClient && p.Field != words.FieldEvent &&
 			p.Field != words.FieldKey && p.Field != words.FieldToken {
 			continue

@@ -74,7 +74,7 @@ func openText(f *File, _ *cutter, head []byte) (rows, error) {
 	return r, nil
 }
 
-func (r *textRows) has(f words.Field, _ *words.Found) bool {
+func (r *textRows) has(f words.Field, _ *words.LineCounts) bool {
 	return r.columns[f] != "" && r.columns[f] != words.NoColumn
 }
 

@@ -78,7 +78,7 @@ func (g *Columns) byName(f Field) error {
 	rank := map[string]int{}
 	var found []string
 	for _, c := range g.log.Names {
-		if p, ok := StandingOf(c); ok && p.Field == f && !slices.Contains(g.Chosen[:], c) &&
+		if p, ok := FieldMatchOf(c); ok && p.Field == f && !slices.Contains(g.Chosen[:], c) &&
 			!slices.Contains(found, c) {
 			rank[c] = p.Rank
 			found = append(found, c)
@@ -187,7 +187,7 @@ func (g *Columns) equal(a, b string) bool {
 func (g *Columns) byContent(f Field) error {
 	var found []string
 	for _, c := range g.log.Names {
-		if p, ok := StandingOf(c); slices.Contains(g.Chosen[:], c) || slices.Contains(found, c) || ok && p.Field != f {
+		if p, ok := FieldMatchOf(c); slices.Contains(g.Chosen[:], c) || slices.Contains(found, c) || ok && p.Field != f {
 			continue
 		}
 		if g.like(f, c) {

@@ -41,7 +41,7 @@ func (n *Names) Find(name string) (int32, bool) {
 type Numbering struct{ keys, owners []int32 }
 
 // Take gives what one worker has said, and nobody else, the numbers of the log.
-func (n *Numbering) Take(p *Said, keys, owners *Names) {
+func (n *Numbering) Take(p *BlockResult, keys, owners *Names) {
 	if p.anew {
 		*n = Numbering{}
 	}

@@ -25,25 +25,25 @@ type Worker struct {
 	endings      map[string]Ending
 	Fields       [FieldCount][]byte // of the row that is looked at
 	joined       []byte             // room for a client of two columns
-	said         Said
+	said         BlockResult
 	toldK, toldO int // how many of its names the log knows
 	most         int // events of a piece so far
 }
 
-// Said is what one worker understood of a piece of a log.
-type Said struct {
+// BlockResult is what one worker understood of a piece of a log.
+type BlockResult struct {
 	Events       []Event
 	keys, owners []string // names that the worker had not met before, in their order
 	anew         bool     // it has forgotten those from before
 	Granted      bool     // some line says "granted"
-	Found        Found
+	Found        LineCounts
 	Seen         times.Seen // what its times have shown
 	Bare, Zoned  int32      // the first lines whose times have no zone, and have one
 	Err          error
 }
 
-// Found is what the lines of a log tell besides their events.
-type Found struct {
+// LineCounts is what the lines of a log tell besides their events.
+type LineCounts struct {
 	Used     [FieldCount]string   // JSON: the member that was last read for each field
 	Skipped  int                  // lines that the pattern does not match, or that are no records
 	First    int                  // the first of them
@@ -60,13 +60,13 @@ type Found struct {
 const MostGaps = 1 << 12
 
 // tells notes that a line which is left out seems to tell of a lock.
-func (f *Found) tells(line int) {
+func (f *LineCounts) tells(line int) {
 	f.Telling.Add(int32(min(line, math.MaxInt32)))
 	f.Gaps = []int32{f.Telling.First}
 }
 
 // Add adds what later lines tell.
-func (f *Found) Add(o *Found) {
+func (f *LineCounts) Add(o *LineCounts) {
 	for i, name := range o.Used {
 		if name != "" {
 			f.Used[i] = name
@@ -113,8 +113,8 @@ func (w *Worker) forgetNames() {
 }
 
 // Gather returns what is said while some of the log is read.
-func (w *Worker) Gather(read func() error) Said {
-	w.said = Said{Events: make([]Event, 0, w.most)}
+func (w *Worker) Gather(read func() error) BlockResult {
+	w.said = BlockResult{Events: make([]Event, 0, w.most)}
 	w.Stamps.Zoneless, w.Stamps.Zoned = false, false
 	if len(w.keys.List)+len(w.owners.List) > w.names { // a log may have names without end
 		w.forgetNames()
@@ -194,7 +194,7 @@ var tellsOfLock = regexp.MustCompile(`(?i)\b(acquired|granted|released|locked|un
 
 // Skip leaves a line out.
 func (w *Worker) Skip(text []byte, line int) {
-	left := Found{Skipped: 1, First: line}
+	left := LineCounts{Skipped: 1, First: line}
 	if tellsOfLock.Match(text) {
 		left.tells(line)
 	}
@@ -203,7 +203,7 @@ func (w *Worker) Skip(text []byte, line int) {
 
 // Tear leaves a record out that is cut or torn. What it had to say is not known.
 func (w *Worker) Tear(line int, wrong *history.SyntaxError) {
-	left := Found{Torn: wrong}
+	left := LineCounts{Torn: wrong}
 	left.tells(line)
 	left.Cut = left.Telling
 	w.said.Found.Add(&left)
@@ -217,7 +217,7 @@ func (w *Worker) leaves(one *Row, err error) bool {
 	if lock == "" || lock == NoColumn || one.Text[FieldKey] != "" || !ok {
 		return false
 	}
-	w.said.Found.Add(&Found{Other: 1, Strange: wrong})
+	w.said.Found.Add(&LineCounts{Other: 1, Strange: wrong})
 	return true
 }
 

@@ -96,7 +96,7 @@ func (a *farApart) judged(t *testing.T, compared bool) checker.Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := audit.Weave(s, audit.Faults{Record: &history.History{}})
+	h, err := audit.MergeFaults(s, audit.Faults{Record: &history.History{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (a *run) write() error {
 	if err != nil {
 		return fmt.Errorf("read the record of the faults: %w", err)
 	}
-	h, err := audit.Weave(source, audit.Faults{Record: faults, Ahead: a.offset, Clients: numbers})
+	h, err := audit.MergeFaults(source, audit.Faults{Record: faults, Ahead: a.offset, Clients: numbers})
 	if err != nil {
 		return err
 	}

@@ -207,7 +207,7 @@ func (w *watcher) replay(in *bufio.Reader, at int64) (int64, error) {
 		if err != nil || t.Ignored {
 			return at, fmt.Errorf("at byte %d: a line that was kept can't be read: %w", at, err)
 		}
-		w.place(entry{Telling: t, number: number, text: line})
+		w.place(entry{LineSummary: t, number: number, text: line})
 		w.keys[t.Key].cut = cut
 	}
 }

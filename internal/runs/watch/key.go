@@ -9,7 +9,7 @@ import (
 
 // entry is a line of the log that may still matter.
 type entry struct {
-	audit.Telling
+	audit.LineSummary
 	number int64
 	text   []byte
 }

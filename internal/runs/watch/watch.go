@@ -260,7 +260,7 @@ func (w *watcher) take(text []byte, number int64) {
 	if t.Ignored {
 		return
 	}
-	w.place(entry{Telling: t, number: number, text: bytes.Clone(text)})
+	w.place(entry{LineSummary: t, number: number, text: bytes.Clone(text)})
 }
 
 // place puts a line with those of its key, unless it is about what was forgotten.

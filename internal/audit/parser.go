@@ -16,9 +16,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/audit/words"
 )
 
-// Telling is what one line of an endless log says, as far as a watcher needs it to decide which
+// LineSummary is what one line of an endless log says, as far as a watcher needs it to decide which
 // lines may still matter.
-type Telling struct {
+type LineSummary struct {
 	Key, Client string
 	At, End     int64 // ns since 1970; End is At where the line does not tell it
 	Token       history.Token
@@ -76,7 +76,7 @@ func (p *Parser) Granted() bool { return p.events.granted }
 func (p *Parser) SetGranted(granted bool) { p.events.granted = p.events.granted || granted }
 
 // Line understands one line. An error is a *history.SyntaxError with its number.
-func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
+func (p *Parser) Line(text []byte, number int) (t LineSummary, err error) {
 	t.Ignored = true
 	if len(bytes.TrimSpace(text)) == 0 {
 		return t, nil
@@ -115,12 +115,12 @@ func (p *Parser) Line(text []byte, number int) (t Telling, err error) {
 	}
 	p.named = p.named || got.Found.Nameless.N == 0
 	key, client := p.lines.Worker().Named(e)
-	return tellingOf(e, key, client, p.events.granted), nil
+	return summaryOf(e, key, client, p.events.granted), nil
 }
 
-// tellingOf is what an event means for who holds the key.
-func tellingOf(e *words.Event, key, client string, granted bool) Telling {
-	t := Telling{Key: key, Client: client, At: e.At, End: max(e.At, e.End), Token: e.Token}
+// summaryOf is what an event means for who holds the key.
+func summaryOf(e *words.Event, key, client string, granted bool) LineSummary {
+	t := LineSummary{Key: key, Client: client, At: e.At, End: max(e.At, e.End), Token: e.Token}
 	switch e.Means {
 	case words.Request:
 		t.Asks = true

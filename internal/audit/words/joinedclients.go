@@ -35,9 +35,9 @@ func (g *Columns) join() {
 	}
 	best := ""
 	for _, c := range g.Unread {
-		if p, ok := StandingOf(c); !ok || p.Field != FieldClient {
+		if p, ok := FieldMatchOf(c); !ok || p.Field != FieldClient {
 			continue
-		} else if b, _ := StandingOf(best); best != "" && b.Rank <= p.Rank {
+		} else if b, _ := FieldMatchOf(best); best != "" && b.Rank <= p.Rank {
 			continue
 		}
 		if n, s := g.nested(lines, first, c); n == 0 && s <= strays {
@@ -54,7 +54,7 @@ func (g *Columns) join() {
 
 // inTime are the lines of the sample in order of time, as far as that is known.
 func (g *Columns) inTime() []map[string]string {
-	stamps, way := g.stamps, times.Way{}
+	stamps, way := g.stamps, times.Direction{}
 	type timed struct {
 		at   int64
 		line map[string]string

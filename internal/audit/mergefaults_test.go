@@ -28,7 +28,7 @@ func weave(t *testing.T, log string, faults ...history.Event) *history.History {
 	if err != nil {
 		t.Fatal(err)
 	}
-	woven, err := Weave(s, Faults{Record: &history.History{Events: faults}, Ahead: s.Header.Started.UnixNano(),
+	woven, err := MergeFaults(s, Faults{Record: &history.History{Events: faults}, Ahead: s.Header.Started.UnixNano(),
 		Clients: [][]int32{{1}, {2}}})
 	if err != nil {
 		t.Fatal(err)

@@ -14,20 +14,20 @@ type item struct {
 	key        int32
 }
 
-// race holds items of all keys in two orders: by their begins and by their ends.
-type race struct{ byBegin, byEnd *spill.Sorter[item] }
+// tokenOrder holds items of all keys in two orders: by their begins and by their ends.
+type tokenOrder struct{ byBegin, byEnd *spill.Sorter[item] }
 
-func newRace(r spill.Room) *race {
-	return &race{spill.NewSorter(r, func(a, b item) int { return cmp.Compare(a.begin, b.begin) }),
+func newTokenOrder(r spill.Room) *tokenOrder {
+	return &tokenOrder{spill.NewSorter(r, func(a, b item) int { return cmp.Compare(a.begin, b.begin) }),
 		spill.NewSorter(r, func(a, b item) int { return cmp.Compare(a.end, b.end) })}
 }
 
-func (r *race) add(x item) {
+func (r *tokenOrder) add(x item) {
 	r.byBegin.Add(x)
 	r.byEnd.Add(x)
 }
 
-func (r *race) close() {
+func (r *tokenOrder) close() {
 	r.byBegin.Close()
 	r.byEnd.Close()
 }
@@ -35,7 +35,7 @@ func (r *race) close() {
 // overtaken counts, by key, the items that began more than margin after one with
 // a greater token had ended. With crossing each begins as late as it may have,
 // at its end, and the others end as early as they may have, at their begins.
-func (r *race) overtaken(keys int, margin int64, crossing bool) []int {
+func (r *tokenOrder) overtaken(keys int, margin int64, crossing bool) []int {
 	begins, ends := r.byBegin.InOrder(), r.byEnd.InOrder()
 	begin, end := func(x *item) int64 { return x.begin }, func(x *item) int64 { return x.end }
 	if crossing {
@@ -55,7 +55,7 @@ func (r *race) overtaken(keys int, margin int64, crossing bool) []int {
 }
 
 // closer counts the items that the clocks can't put in order with an earlier one of their key.
-func (r *race) closer(keys int, margin int64) (n int) {
+func (r *tokenOrder) closer(keys int, margin int64) (n int) {
 	last := make([]int64, keys)
 	for k := range last {
 		last[k] = -never / 2

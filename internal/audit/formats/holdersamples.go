@@ -25,8 +25,8 @@ import (
 // What lies between two samples is not told. Only numbers that rise with each
 // change of the record, or of its holder, show that there was nothing.
 
-// sighting is one sample.
-type sighting struct {
+// holderSample is one sample.
+type holderSample struct {
 	line    int
 	key     string
 	holder  string // "": nobody
@@ -49,10 +49,10 @@ type sighting struct {
 	given bool // of the same hold, a time that is over earlier shows that it was given up
 }
 
-// sightings follows the samples of a file.
-type sightings struct {
-	last    map[string]sighting
-	early   []sighting // holds that were followed early, with what ends them if nothing is missing
+// holderSamples follows the samples of a file.
+type holderSamples struct {
+	last    map[string]holderSample
+	early   []holderSample // holds that were followed early, with what ends them if nothing is missing
 	earlies remarks.Tally
 	gaps    map[string]bool // records of which changes are missing
 	uneven  map[string]bool // records whose renewals came in no rhythm
@@ -63,12 +63,12 @@ type sightings struct {
 	polled  remarks.Tally   // samples that show that records were looked at now and then
 }
 
-func newSightings() *sightings {
-	return &sightings{last: map[string]sighting{}, gaps: map[string]bool{}, uneven: map[string]bool{}}
+func newHolderSamples() *holderSamples {
+	return &holderSamples{last: map[string]holderSample{}, gaps: map[string]bool{}, uneven: map[string]bool{}}
 }
 
 // add takes the next sample.
-func (s *sightings) add(w *words.Worker, now sighting) error {
+func (s *holderSamples) add(w *words.Worker, now holderSample) error {
 	was, known := s.last[now.key]
 	if known && now.since == 0 && now.holder == was.holder && now.changes == was.changes {
 		now.since = was.since
@@ -84,7 +84,7 @@ func (s *sightings) add(w *words.Worker, now sighting) error {
 			s.polled.Add(line)
 			return nil
 		case now.counted && now.count != 0 && now.count != was.count+1:
-			s.gap(&s.missed, &now)
+			s.noteGap(&s.missed, &now)
 		}
 	} else if same && was.seen == now.seen && was.until == now.until {
 		s.polled.Add(line)
@@ -112,12 +112,12 @@ func (s *sightings) add(w *words.Worker, now sighting) error {
 }
 
 // say says something of a sample's lock and its holder.
-func (s *sightings) say(w *words.Worker, of *sighting, means words.Meaning, at int64) {
+func (s *holderSamples) say(w *words.Worker, of *holderSample, means words.Meaning, at int64) {
 	w.Tell(of.line, of.key, of.holder, means, at)
 }
 
 // renewed follows a sample of a hold that is known.
-func (s *sightings) renewed(w *words.Worker, was, now *sighting) {
+func (s *holderSamples) renewed(w *words.Worker, was, now *holderSample) {
 	if now.given && now.until < was.until {
 		s.say(w, now, words.Release, max(now.until, now.since))
 		over := *now
@@ -131,10 +131,10 @@ func (s *sightings) renewed(w *words.Worker, was, now *sighting) {
 		return
 	}
 	if now.changes != was.changes {
-		s.gap(&s.missed, now)
+		s.noteGap(&s.missed, now)
 	}
 	if now.seen >= was.until {
-		s.gap(&s.late, now)
+		s.noteGap(&s.late, now)
 	}
 	if now.seen > was.seen {
 		s.say(w, now, words.Renew, now.seen)
@@ -142,14 +142,14 @@ func (s *sightings) renewed(w *words.Worker, was, now *sighting) {
 }
 
 // followed ends a hold, or nobody's time, that another one follows.
-func (s *sightings) followed(w *words.Worker, was, now *sighting) {
+func (s *holderSamples) followed(w *words.Worker, was, now *holderSample) {
 	line := int32(min(now.line, math.MaxInt32))
 	switch {
 	case was.counted || now.holder == "":
 	case was.changes < 0 || now.changes < 0:
-		s.gap(&s.between, now)
+		s.noteGap(&s.between, now)
 	case now.changes != was.changes+1:
-		s.gap(&s.missed, now)
+		s.noteGap(&s.missed, now)
 	}
 	if was.holder == "" || was.over {
 		return
@@ -172,13 +172,13 @@ func (s *sightings) followed(w *words.Worker, was, now *sighting) {
 		if ends.until == times.Never { // until it is told
 			ends.until = now.since + 1
 		}
-		ends.guessed = !was.told(now)
+		ends.guessed = !was.showsChange(now)
 		s.early = append(s.early, ends)
 	}
 }
 
 // rhythm notes how long it took from one renewal to the next.
-func (now *sighting) rhythm(was *sighting) {
+func (now *holderSample) rhythm(was *holderSample) {
 	took := now.seen - was.seen
 	now.least, now.most = was.least, was.most
 	if took > 0 && (now.least == 0 || took < now.least) {
@@ -188,10 +188,10 @@ func (now *sighting) rhythm(was *sighting) {
 }
 
 // steady reports whether the renewals of a hold came in a rhythm.
-func (now *sighting) steady() bool { return now.most < now.least+now.least/2 }
+func (now *holderSample) steady() bool { return now.most < now.least+now.least/2 }
 
-// told reports whether a watch with its events shows the change to the next holder.
-func (was *sighting) told(now *sighting) bool { return was.counted || now.change }
+// showsChange reports whether a watch with its events shows the change to the next holder.
+func (was *holderSample) showsChange(now *holderSample) bool { return was.counted || now.change }
 
 // complete reports whether no change of a record can be missing between the last sample of
 // a holder and the first of the next one. A watch says so itself, with events. Else the
@@ -200,23 +200,23 @@ func (was *sighting) told(now *sighting) bool { return was.counted || now.change
 // come in a steady rhythm. Looks that are as steady as that come at most one and a half
 // rhythms apart. So a release that they miss comes, with the takeover behind it, within
 // two and a half rhythms of the last renewal that they show, and mostly not at once.
-func (was *sighting) complete(now *sighting) bool {
-	if was.told(now) {
+func (was *holderSample) complete(now *holderSample) bool {
+	if was.showsChange(now) {
 		return true
 	}
 	gap := now.since - was.seen
 	return now.seen == now.since && was.least > 0 && was.steady() && (gap < was.least/2 || gap > 2*was.most+was.most/2)
 }
 
-// gap notes that changes of a record are missing before a sample.
-func (s *sightings) gap(of *remarks.Tally, now *sighting) {
+// noteGap notes that changes of a record are missing before a sample.
+func (s *holderSamples) noteGap(of *remarks.Tally, now *holderSample) {
 	of.Add(int32(min(now.line, math.MaxInt32)))
 	s.gaps[now.key] = true
 }
 
 // finish says what only the whole file tells: of early takeovers, that the
 // holders before had their time, if no change of the record is missing.
-func (s *sightings) finish(w *words.Worker, polled bool) {
+func (s *holderSamples) finish(w *words.Worker, polled bool) {
 	for _, ends := range s.early {
 		switch {
 		case polled || s.polled.N > 0 || s.gaps[ends.key]:
@@ -230,7 +230,7 @@ func (s *sightings) finish(w *words.Worker, polled bool) {
 }
 
 // tell says what was taken for granted, and what is open.
-func (s *sightings) tell(l *remarks.Remarks, polled bool) {
+func (s *holderSamples) tell(l *remarks.Remarks, polled bool) {
 	l.Doubt(s.missed, "changes of the record are missing before it, so others may have held the lock.")
 	l.Doubt(s.late, "its holder renewed the lock when its time was over, so changes of the record may be missing before it.")
 	l.Doubt(s.between, "who held the lock between it and the sample before is not told.")

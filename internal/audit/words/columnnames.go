@@ -31,8 +31,8 @@ var notKeys = []string{"level", "severity", "logger", "caller", "file", "line", 
 	"version", "duration", "latency", "elapsed",
 	"traceid", "spanid", "requestid", "stream", "pid", "thread"}
 
-// Standing is which field a name stands for, and how surely: the smaller rank is the better one.
-type Standing struct {
+// FieldMatch is which field a name stands for, and how surely: the smaller rank is the better one.
+type FieldMatch struct {
 	Field Field
 	Rank  int
 }
@@ -41,22 +41,22 @@ type Standing struct {
 const second = 100
 
 // places are the usual columns by name.
-var places = func() map[string]Standing {
-	all := map[string]Standing{}
+var places = func() map[string]FieldMatch {
+	all := map[string]FieldMatch{}
 	for f, names := range usualColumns {
 		for i, name := range names.first {
-			all[name] = Standing{Field(f), i}
+			all[name] = FieldMatch{Field(f), i}
 		}
 		for i, name := range names.second {
-			all[name] = Standing{Field(f), second + i}
+			all[name] = FieldMatch{Field(f), second + i}
 		}
 	}
 	return all
 }()
 
-// StandingOf says which field a column is by its name. In a path such as "kubernetes.pod_name"
+// FieldMatchOf says which field a column is by its name. In a path such as "kubernetes.pod_name"
 // the last part counts too, and "pod.name" or "pod_id" is as good as "pod".
-func StandingOf(column string) (Standing, bool) {
+func FieldMatchOf(column string) (FieldMatch, bool) {
 	parts := strings.Split(column, ".")
 	last := Plain(parts[len(parts)-1])
 	names := []string{Plain(column), last}
@@ -74,11 +74,11 @@ func StandingOf(column string) (Standing, bool) {
 			}
 		}
 	}
-	return Standing{}, false
+	return FieldMatch{}, false
 }
 
 // NamesTime reports whether the name of a column is a usual one for the time.
 func NamesTime(column string) bool {
-	p, ok := StandingOf(column)
+	p, ok := FieldMatchOf(column)
 	return ok && p.Field == FieldTime
 }

@@ -45,12 +45,12 @@ var (
 	errZeros = errors.New("bytes of 0, as the crash of a machine leaves them")
 )
 
-// half reports whether a line begins an object, and the next line does not go
+// isTorn reports whether a line begins an object, and the next line does not go
 // on with it. Where one is not known, it begins an object.
-func half(line, next []byte) bool {
+func isTorn(line, next []byte) bool {
 	line, next = bytes.TrimSpace(line), bytes.TrimSpace(next)
 	if !BegunObject(line) {
-		return glued(line)
+		return twoWriters(line)
 	}
 	if len(next) == 0 {
 		next = []byte("{}")
@@ -59,9 +59,9 @@ func half(line, next []byte) bool {
 	return read <= int64(len(line)) && err != nil && !errors.Is(err, io.EOF)
 }
 
-// glued reports whether a line is the beginning of an object and, behind it, a
+// twoWriters reports whether a line is the beginning of an object and, behind it, a
 // whole one: the line of another writer.
-func glued(line []byte) bool {
+func twoWriters(line []byte) bool {
 	if len(line) == 0 || line[0] != '{' || json.Valid(line) {
 		return false
 	}
@@ -69,11 +69,11 @@ func glued(line []byte) bool {
 	return behind > 0 && json.Valid(line[behind:])
 }
 
-// behindHalf is what follows a half line that a file begins with; nil: it begins with none.
-func behindHalf(text []byte) []byte {
+// afterTornLine is what follows a half line that a file begins with; nil: it begins with none.
+func afterTornLine(text []byte) []byte {
 	line, rest, _ := bytes.Cut(text, []byte("\n"))
 	rest = bytes.TrimLeft(rest, " \t\r\n")
-	if next, _, _ := bytes.Cut(rest, []byte("\n")); len(rest) > 0 && half(line, next) {
+	if next, _, _ := bytes.Cut(rest, []byte("\n")); len(rest) > 0 && isTorn(line, next) {
 		return rest
 	}
 	return nil

@@ -13,30 +13,30 @@ import (
 type job struct {
 	block  block
 	worker int
-	done   chan words.Said
+	done   chan words.BlockResult
 }
 
-// crew is workers that understand blocks side by side.
-type crew struct {
+// workerPool is workers that understand blocks side by side.
+type workerPool struct {
 	jobs    chan *job
 	open    []*job // in the order of the log
 	known   []words.Numbering
 	workers int
 }
 
-// hand is a worker that takes blocks apart itself.
-type hand struct {
+// blockWorker is a worker that takes blocks apart itself.
+type blockWorker struct {
 	*words.Worker
 	split splitter
 }
 
 // block understands a block.
-func (h *hand) block(b block) words.Said {
+func (h *blockWorker) block(b block) words.BlockResult {
 	return h.Gather(func() error { return h.split.split(h.Worker, b) })
 }
 
-func newCrew(n int, hire func() *hand) *crew {
-	c := &crew{jobs: make(chan *job, 2*n), known: make([]words.Numbering, n), workers: n}
+func newWorkerPool(n int, hire func() *blockWorker) *workerPool {
+	c := &workerPool{jobs: make(chan *job, 2*n), known: make([]words.Numbering, n), workers: n}
 	for i := range n {
 		w := hire()
 		go func() {
@@ -49,17 +49,17 @@ func newCrew(n int, hire func() *hand) *crew {
 	return c
 }
 
-func (c *crew) give(b block) {
-	j := &job{block: b, done: make(chan words.Said, 1)}
+func (c *workerPool) give(b block) {
+	j := &job{block: b, done: make(chan words.BlockResult, 1)}
 	c.open = append(c.open, j)
 	c.jobs <- j
 }
 
 // full reports whether the oldest job is to be waited for before another one is given.
-func (c *crew) full() bool { return len(c.open) >= 2*c.workers }
+func (c *workerPool) full() bool { return len(c.open) >= 2*c.workers }
 
 // oldest waits for the job that was given first.
-func (c *crew) oldest() (*job, words.Said) {
+func (c *workerPool) oldest() (*job, words.BlockResult) {
 	j := c.open[0]
 	c.open = c.open[1:]
 	return j, <-j.done
@@ -69,7 +69,7 @@ func (c *crew) oldest() (*job, words.Said) {
 // takes what they say in their order. So names are numbered, and the first
 // error is told, as by one that reads the log from its beginning to its end.
 func (r *rowReader) read(blocks *cutter) error {
-	crew := newCrew(runtime.GOMAXPROCS(0), r.hire)
+	crew := newWorkerPool(runtime.GOMAXPROCS(0), r.hire)
 	defer close(crew.jobs)
 	for {
 		b, end := blocks.next()
@@ -106,7 +106,7 @@ func (r *rowReader) read(blocks *cutter) error {
 
 // unread is what the open jobs were given, and the block that was read last
 // where it was given to none.
-func (c *crew) unread(b block, end error) (rest []io.Reader) {
+func (c *workerPool) unread(b block, end error) (rest []io.Reader) {
 	for _, j := range c.open {
 		rest = append(rest, bytes.NewReader(j.block.data))
 	}
@@ -117,7 +117,7 @@ func (c *crew) unread(b block, end error) (rest []io.Reader) {
 }
 
 // take takes over what a block says.
-func (r *rowReader) take(known *words.Numbering, said *words.Said) error {
+func (r *rowReader) take(known *words.Numbering, said *words.BlockResult) error {
 	known.Take(said, &r.file.Keys, &r.file.Owners)
 	r.found.Add(&said.Found)
 	r.some = r.some || len(said.Events) > 0
@@ -125,7 +125,7 @@ func (r *rowReader) take(known *words.Numbering, said *words.Said) error {
 }
 
 // readOn understands the rest of a log in JSON that has no borders which tell blocks apart.
-func (r *rowReader) readOn(w *hand, at value, rest []io.Reader) error {
+func (r *rowReader) readOn(w *blockWorker, at value, rest []io.Reader) error {
 	known, split := &words.Numbering{}, w.split.(*splitJSON)
 	f := split.values(io.MultiReader(rest...), at)
 	for {
