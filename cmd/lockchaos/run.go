@@ -31,7 +31,7 @@ type runFlags struct {
 	dry       bool
 	shards    int
 	since     string
-	then      experiments.Then
+	then      experiments.ReplayOptions
 	yes       bool
 	jobCmd    string // until it is Own.Command, as leaderCmd
 	leaderCmd string

@@ -23,7 +23,7 @@ import (
 // sweepFlags are the settings of `lockchaos sweep`.
 type sweepFlags struct {
 	runFlags
-	experiments.Strike
+	experiments.CurveFault
 	runs, points int
 	property     string
 }

@@ -53,8 +53,8 @@ type pairFall struct {
 	Step    string `json:"step"`
 }
 
-// seen is a hash of what the clients saw: each call of theirs, and how it ended, without times.
-func seen(h *history.History) string {
+// outcomesHash is a hash of what the clients saw: each call of theirs, and how it ended, without times.
+func outcomesHash(h *history.History) string {
 	var text bytes.Buffer
 	for _, o := range history.NewView(h).Ops {
 		fmt.Fprintln(&text, o.Client, o.Kind, o.Outcome)
@@ -126,7 +126,7 @@ func (x *Search) tryPairs(ctx context.Context) error {
 
 // tryBatch tries a batch, and notes what it came to. One that is cut short is not noted.
 func (x *Search) tryBatch(ctx context.Context, b batch) error {
-	behind, err := x.behind(ctx, b.First)
+	behind, err := x.secondSchedules(ctx, b.First)
 	if err != nil {
 		return err
 	}
@@ -154,9 +154,9 @@ func (x *Search) tryBatch(ctx context.Context, b batch) error {
 	return x.log.add(done)
 }
 
-// behind are the schedules of a second fault behind a first one: at the places of the run which
+// secondSchedules are the schedules of a second fault behind a first one: at the places of the run which
 // that disturbs.
-func (x *Search) behind(ctx context.Context, first int) ([]schedule, error) {
+func (x *Search) secondSchedules(ctx context.Context, first int) ([]schedule, error) {
 	plan := x.planOf(x.all[first])
 	var places []sim.Place
 	h, err := x.run(ctx, plan, x.collect(&places, x.all[first].Place.At))
@@ -209,7 +209,7 @@ func (x *Search) recallPair(line []byte) {
 
 // pairPlan is the plan of a pair.
 func (x *Search) pairPlan(ctx context.Context, first, second int) (scenarios.Plan, error) {
-	behind, err := x.behind(ctx, first)
+	behind, err := x.secondSchedules(ctx, first)
 	if err != nil {
 		return scenarios.Plan{}, err
 	}
@@ -266,5 +266,5 @@ func (x *Search) tryPlan(ctx context.Context, n int, plan scenarios.Plan) (outco
 	if err != nil {
 		return outcome{}, fmt.Errorf("schedule %d: %w", n, err)
 	}
-	return outcomeOf(n, plan.Scenario, seen(h), runs.Assess(h, plan.Scenario)), nil
+	return outcomeOf(n, plan.Scenario, outcomesHash(h), runs.Assess(h, plan.Scenario)), nil
 }

@@ -15,12 +15,12 @@ import (
 // then. A fault with that time strikes right before it.
 type place struct {
 	sim.Place
-	Doing map[string]doing // by the clients' hosts
+	Doing map[string]clientStep // by the clients' hosts
 }
 
-// doing is the step of a client, in the words of the exam, and when the lease ends that it holds,
+// clientStep is the step of a client, in the words of the exam, and when the lease ends that it holds,
 // from the workload's start (ns); 0: it holds none.
-type doing struct {
+type clientStep struct {
 	step  string
 	until int64
 }
@@ -80,7 +80,7 @@ func stepsOf(all []sim.Place, h *history.History, ttl time.Duration) (out []plac
 		}
 	}
 	for _, p := range all {
-		one := place{p, map[string]doing{}}
+		one := place{p, map[string]clientStep{}}
 		for name, r := range runs {
 			d := r.at(p.At+began, int64(ttl))
 			if d.until > 0 {
@@ -111,8 +111,8 @@ func background(p sim.Place, client, step string) string {
 }
 
 // at is what the client does at a time of the history.
-func (r *clientRun) at(now, ttl int64) doing {
-	d := doing{step: stepResting}
+func (r *clientRun) at(now, ttl int64) clientStep {
+	d := clientStep{step: stepResting}
 	var last *history.Op
 	for _, o := range r.ops {
 		if o.Asked >= now {
@@ -123,9 +123,9 @@ func (r *clientRun) at(now, ttl int64) doing {
 		}
 		switch {
 		case o.Kind == history.Acquire && o.Outcome == history.OK:
-			d = doing{stepHolding, o.Start + ttl}
+			d = clientStep{stepHolding, o.Start + ttl}
 		case o.Kind == history.Acquire, o.Kind == history.Release:
-			d = doing{step: stepResting}
+			d = clientStep{step: stepResting}
 		case o.Kind == history.Renew && o.Outcome == history.OK:
 			d.until = o.Start + ttl
 		case o.Kind == history.Read, o.Kind == history.Write:

@@ -136,7 +136,7 @@ func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) 
 	if err != nil {
 		return calm, err
 	}
-	x.calm = seen(h)
+	x.calm = outcomesHash(h)
 	if len(all) == 0 {
 		return calm, fmt.Errorf("%s: its undisturbed run has no place", x.Examinee.Base.Lock)
 	}

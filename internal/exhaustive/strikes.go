@@ -69,8 +69,8 @@ func strikesOf(ttl time.Duration, clients int, nodes []string) (all []strike) {
 // storePeer is the protected store, as faults of links name it.
 const storePeer = string(nemesis.PeersStore)
 
-// always is a fault that is the same at all places.
-func always(f scenarios.Fault) func(place) *scenarios.Fault {
+// constantFault is a fault that is the same at all places.
+func constantFault(f scenarios.Fault) func(place) *scenarios.Fault {
 	f.When = string(nemesis.Random)
 	return func(place) *scenarios.Fault { return &f }
 }
@@ -79,7 +79,7 @@ func always(f scenarios.Fault) func(place) *scenarios.Fault {
 func clientStrikes(host string, leases func(float64) scenarios.Duration) (all []strike) {
 	add := func(column string, notices func(place) bool, f scenarios.Fault) {
 		f.Target = host
-		all = append(all, strike{column, host, notices, always(f)})
+		all = append(all, strike{column, host, notices, constantFault(f)})
 	}
 	own := func(p place) bool { return p.Host == host }
 	stops := func(p place) bool {
@@ -136,7 +136,7 @@ func requestStrikes(host, peer string, leases func(float64) scenarios.Duration) 
 	}
 	add := func(column string, f scenarios.Fault) {
 		f.Target, f.Peers, f.Request = host, peer, string(nemesis.RequestAny)
-		all = append(all, strike{column + to, host, asks, always(f)})
+		all = append(all, strike{column + to, host, asks, constantFault(f)})
 	}
 	for _, way := range []struct{ what, way, point string }{{"request", "", "before-request"},
 		{"reply", string(nemesis.WayIn), "after-request"}} {
@@ -159,7 +159,7 @@ func requestStrikes(host, peer string, leases func(float64) scenarios.Duration) 
 func nodeStrikes(host string, leases func(float64) scenarios.Duration) (all []strike) {
 	add := func(column string, notices func(place) bool, f scenarios.Fault) {
 		f.Target = host
-		all = append(all, strike{column, host, notices, always(f)})
+		all = append(all, strike{column, host, notices, constantFault(f)})
 	}
 	hears := func(p place) bool { return p.Host == host && p.Act == sim.Received }
 	near := func(p place) bool { return p.Host == host || p.Peer == host && p.Act == sim.Received }
@@ -190,7 +190,7 @@ func inLeases(n float64) string {
 
 // sample is the fault as it strikes somewhere.
 func (s strike) sample() scenarios.Fault {
-	f := s.At(place{Doing: map[string]doing{s.Host: {stepHolding, int64(time.Second)}}})
+	f := s.At(place{Doing: map[string]clientStep{s.Host: {stepHolding, int64(time.Second)}}})
 	f.At = scenarios.Instants{{At: 1}}
 	return *f
 }
@@ -219,10 +219,10 @@ func schedulesOf(places []place, all []strike, every bool) (out []schedule, whol
 				whole += len(equal) + 1
 				if every {
 					for _, p := range equal {
-						out = append(out, schedule{s, p, earlier(*f, p.At, last.At), 0, last.At})
+						out = append(out, schedule{s, p, movedTo(*f, p.At, last.At), 0, last.At})
 					}
 				}
-				out = append(out, schedule{s, last, earlier(*f, last.At, last.At), len(equal), last.At})
+				out = append(out, schedule{s, last, movedTo(*f, last.At, last.At), len(equal), last.At})
 			}
 			equal = nil
 		}
@@ -230,9 +230,9 @@ func schedulesOf(places []place, all []strike, every bool) (out []schedule, whol
 	return out, whole
 }
 
-// earlier is the fault at a time, with the end that it has if it begins at another one. What waits
+// movedTo is the fault at a time, with the end that it has if it begins at another one. What waits
 // for a request lasts from that on.
-func earlier(f scenarios.Fault, at, last int64) scenarios.Fault {
+func movedTo(f scenarios.Fault, at, last int64) scenarios.Fault {
 	f.At = scenarios.Instants{{At: scenarios.Duration(at)}}
 	if f.For > 0 && f.Request == "" {
 		f.For += scenarios.Duration(last - at)

@@ -88,7 +88,7 @@ func (s *Series) Do(ctx context.Context, name, about string, plans []scenarios.P
 		if s.enough() || ctx.Err() != nil {
 			break
 		}
-		one, err := s.one(name, about, first+uint64(i), plans)
+		one, err := s.prepare(name, about, first+uint64(i), plans)
 		if err != nil {
 			s.fail(err)
 			break
@@ -102,8 +102,8 @@ func (s *Series) Do(ctx context.Context, name, about string, plans []scenarios.P
 	return s.summarize(ctx)
 }
 
-// one prepares a repetition.
-func (s *Series) one(name, about string, seed uint64, plans []scenarios.Plan) (*runs.Run, error) {
+// prepare prepares a repetition.
+func (s *Series) prepare(name, about string, seed uint64, plans []scenarios.Plan) (*runs.Run, error) {
 	if seed != plans[0].Seed {
 		var err error
 		if plans, err = s.Draw(seed); err != nil {

@@ -36,11 +36,11 @@ func Runnable(known scenarios.Catalogue, s scenarios.Scenario) error {
 }
 
 // yaml is the file of the smallest scenario, with what it is and how it was found.
-func (s *Shrinking) yaml(trail []shrink.Step, r shrink.Result, last Ballot) ([]byte, error) {
+func (s *Shrinking) yaml(trail []shrink.Step, r shrink.Result, last TrialCounts) ([]byte, error) {
 	smallest := trail[len(trail)-1].Scenario
 	smallest.About = fmt.Sprintf("the least of %s in which %s is violated", s.old.Name, s.Property)
 	smallest.Expect = withoutDefect(s.Plan.Scenario.Expect, s.Property)
-	smallest.Needs = lesser(smallest.Needs, last)
+	smallest.Needs = smallerNeeds(smallest.Needs, last)
 	text, err := SuiteText(smallest)
 	if err != nil {
 		return nil, err
@@ -83,8 +83,8 @@ func withoutDefect(e scenarios.Expect, property string) scenarios.Expect {
 	return out
 }
 
-// lesser are needs that so small a run can meet: half of what was seen.
-func lesser(n scenarios.Needs, seen Ballot) scenarios.Needs {
+// smallerNeeds are needs that so small a run can meet: half of what was seen.
+func smallerNeeds(n scenarios.Needs, seen TrialCounts) scenarios.Needs {
 	n.Grants = max(1, min(n.Grants, int(seen.Grants/2)))
 	n.Handovers = min(n.Handovers, int(seen.Handovers/2))
 	n.Bites = min(n.Bites, 1)

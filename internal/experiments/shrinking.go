@@ -149,7 +149,7 @@ func (s *Shrinking) search(ctx context.Context) error {
 	s.say("as it was: still violated", first)
 	limited, cancel := context.WithTimeout(ctx, s.Budget)
 	defer cancel()
-	var last Ballot
+	var last TrialCounts
 	judge := func(ctx context.Context, sc scenarios.Scenario) (bool, error) {
 		var err error
 		last, err = s.tries.Vote(ctx, scenarios.Plan{Seed: s.Plan.Seed, Scenario: sc}, s.Property, s.Runs, s.Shows)
@@ -173,7 +173,7 @@ func (s *Shrinking) search(ctx context.Context) error {
 // confirm runs the smallest twice as often with other seeds, steps back where
 // that does not confirm it, and writes what does.
 func (s *Shrinking) confirm(ctx context.Context, r shrink.Result) error {
-	var last Ballot
+	var last TrialCounts
 	trail, err := shrink.Confirm(ctx, r.Trail, func(ctx context.Context, sc scenarios.Scenario) (bool, error) {
 		var err error
 		last, err = s.tries.Vote(ctx, scenarios.Plan{Seed: s.Plan.Seed + 1000, Scenario: sc}, s.Property, 2*s.Runs, 0)
@@ -212,7 +212,7 @@ func (s *Shrinking) confirm(ctx context.Context, r shrink.Result) error {
 }
 
 // say tells what became of a candidate.
-func (s *Shrinking) say(what string, b Ballot) {
+func (s *Shrinking) say(what string, b TrialCounts) {
 	text := fmt.Sprintf("%6.1f s  %s (%d of %d run%s", time.Since(s.began).Seconds(), what, b.Shown, b.Shown+b.Held,
 		spelling.Plural(b.Shown+b.Held))
 	if b.Failed > 0 {

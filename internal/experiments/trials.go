@@ -73,22 +73,22 @@ func (t *Trials) Run(ctx context.Context, p scenarios.Plan, look func(reports.Sc
 	return nil
 }
 
-// Ballot is what some trials of one plan said.
-type Ballot struct {
+// TrialCounts is what some trials of one plan said.
+type TrialCounts struct {
 	Shown, Held, Failed int
 	Grants, Handovers   int64 // the least of a trial that showed it
 	err                 error
 }
 
 // Rate is how many of the trials that were decided showed it.
-func (b Ballot) Rate() reports.Rate { return reports.Rate{Hits: b.Shown, Of: b.Shown + b.Held} }
+func (b TrialCounts) Rate() reports.Rate { return reports.Rate{Hits: b.Shown, Of: b.Shown + b.Held} }
 
 // Vote runs a plan with n seeds from its own, until need trials have violated
 // the property, or too few are left for that; need 0: all are run.
-func (t *Trials) Vote(ctx context.Context, p scenarios.Plan, property string, n, need int) (Ballot, error) {
+func (t *Trials) Vote(ctx context.Context, p scenarios.Plan, property string, n, need int) (TrialCounts, error) {
 	enough, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var b Ballot
+	var b TrialCounts
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for i := range n {
@@ -116,7 +116,7 @@ func (t *Trials) Vote(ctx context.Context, p scenarios.Plan, property string, n,
 
 // count takes what one trial came to. One that failed or was skipped says
 // nothing of the property, unless it was violated before.
-func (b *Ballot) count(sc reports.Scenario, property string) {
+func (b *TrialCounts) count(sc reports.Scenario, property string) {
 	st := sc.Verdict.Stats
 	switch {
 	case violates(sc, property):

@@ -1,11 +1,11 @@
 // Package director decides when the planned faults strike, whom, and for how
 // long, in real runs and in virtual time. It records each with its evidence.
 //
-//   - director.go, program.go, rounds.go: the plan's faults, armed when they are due
+//   - director.go, program.go, run.go: the plan's faults, armed when they are due
 //   - steps.go, activestrike.go: which armed fault strikes at a client's step, and whom
 //   - strike.go, effects.go, activefault.go: what a strike does, until it is healed
 //   - traps.go, trap.go: the faults that wait for a packet
-//   - presence.go, absence.go, disturbance.go, stall.go, nextgrant.go: what is known meanwhile
+//   - members.go, absence.go, disturbance.go, stall.go, nextgrant.go: what is known meanwhile
 //
 // The Setting says how time passes and what injects a fault. All else is the same in both times.
 //

@@ -61,13 +61,13 @@ func TestReplayKeepsWhatExistsThere(t *testing.T) {
 
 func TestCheckThen(t *testing.T) {
 	for _, c := range []struct {
-		Then
+		ReplayOptions
 		runtime  string
 		repeated bool
 		ok       bool
-	}{{Then{}, "auto", true, true}, {Then{"local", 5}, "sim", false, true}, {Then{"docker", 5}, "sim", false, false},
-		{Then{"local", 0}, "sim", false, false},
-		{Then{"local", 5}, "local", false, false}, {Then{"local", 5}, "sim", true, false}} {
+	}{{ReplayOptions{}, "auto", true, true}, {ReplayOptions{"local", 5}, "sim", false, true}, {ReplayOptions{"docker", 5}, "sim", false, false},
+		{ReplayOptions{"local", 0}, "sim", false, false},
+		{ReplayOptions{"local", 5}, "local", false, false}, {ReplayOptions{"local", 5}, "sim", true, false}} {
 		if err := c.Check(c.runtime, c.repeated); (err == nil) != c.ok || err != nil &&
 			exit.Of(err) != exit.Of(exit.Misuse(errors.New(""))) {
 			t.Errorf("%+v: %v", c, err)

@@ -12,7 +12,7 @@ func TestMostIsTaken(t *testing.T) {
 	for _, needed := range [][]string{nil, {"b"}, {"ties", "f"}, names} {
 		var taken []string
 		tried := 0
-		err := most(names, func(some []string) (bool, error) {
+		err := takeMost(names, func(some []string) (bool, error) {
 			tried++
 			ok := !slices.ContainsFunc(some, func(name string) bool { return slices.Contains(needed, name) })
 			if ok {
@@ -26,13 +26,13 @@ func TestMostIsTaken(t *testing.T) {
 		}
 	}
 	boom := errors.New("no")
-	if err := most(names, func(some []string) (bool, error) { return false, boom }); !errors.Is(err, boom) {
+	if err := takeMost(names, func(some []string) (bool, error) { return false, boom }); !errors.Is(err, boom) {
 		t.Error(err)
 	}
 }
 
 func TestFew(t *testing.T) {
-	if got := few([]string{"a", "b", "c", "d", "e", "f", "g"}); got != "a, b, c, d, e, f and 1 more" {
+	if got := firstNames([]string{"a", "b", "c", "d", "e", "f", "g"}); got != "a, b, c, d, e, f and 1 more" {
 		t.Error(got)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Then says that what a simulation finds is replayed.
-type Then struct {
+// ReplayOptions says that what a simulation finds is replayed.
+type ReplayOptions struct {
 	// Where is the runtime, "local"; "": nothing is replayed. Tries is how many real runs are made,
 	// each with a seed of its own.
 	Where string
@@ -28,7 +28,7 @@ type Then struct {
 }
 
 // Check refuses what makes no sense beside a runtime; repeated: its runs are repeated.
-func (t Then) Check(runtime string, repeated bool) error {
+func (t ReplayOptions) Check(runtime string, repeated bool) error {
 	switch {
 	case t.Where == "":
 		return nil
@@ -46,7 +46,7 @@ func (t Then) Check(runtime string, repeated bool) error {
 
 // Replay tries what the simulation found on the real service.
 type Replay struct {
-	Then
+	ReplayOptions
 	Settings runs.Settings
 	Out      *screen.Screen
 	// Again is what the user would type to have it replayed again.
@@ -59,12 +59,12 @@ type Replay struct {
 
 // NewReplay builds the Go program for this machine, and starts it once on its real service. Its
 // errors are the user's. It is nil where nothing is to be replayed.
-func NewReplay(ctx context.Context, settings runs.Settings, then Then, p own.Program, out *screen.Screen) (*Replay,
+func NewReplay(ctx context.Context, settings runs.Settings, then ReplayOptions, p own.Program, out *screen.Screen) (*Replay,
 	error) {
 	if err := then.Check(runtimes.Virtual, false); err != nil || then.Where == "" {
 		return nil, err
 	}
-	r := &Replay{Settings: settings, Then: then, Out: out, where: runtimes.Where{Runtime: runtimes.Local}}
+	r := &Replay{Settings: settings, ReplayOptions: then, Out: out, where: runtimes.Where{Runtime: runtimes.Local}}
 	r.Settings.NoExpect, r.Settings.Words = true, []string{"--runtime", runtimes.Local}
 	r.can = r.where.Means(ctx, true, out.Say)
 	var err error
@@ -122,7 +122,7 @@ func (r *Replay) plan(p scenarios.Plan) (_ scenarios.Plan, missing []string) {
 	fits := r.can.Fitting(kind.Service, func(f scenarios.Fault) error { return possible.CheckFault(kind, f) })
 	var left []scenarios.Fault
 	for _, f := range p.Scenario.Faults {
-		if err := errors.Join(each(f.Singles(), fits)...); err != nil {
+		if err := errors.Join(errorsOf(f.Singles(), fits)...); err != nil {
 			missing = append(missing, fmt.Sprintf("%s (%v)", f.Label(), err))
 		} else {
 			left = append(left, f)
@@ -132,7 +132,7 @@ func (r *Replay) plan(p scenarios.Plan) (_ scenarios.Plan, missing []string) {
 	return p, missing
 }
 
-func each(faults []scenarios.Fault, fits func(scenarios.Fault) error) (errs []error) {
+func errorsOf(faults []scenarios.Fault, fits func(scenarios.Fault) error) (errs []error) {
 	for _, f := range faults {
 		errs = append(errs, fits(f))
 	}
@@ -212,7 +212,7 @@ func needsOf(faults []scenarios.Fault) string {
 // Found replays each defect that a simulated run shows, as Replay does, and tells what the real
 // service showed. Its error carries the exit status of the run, err, which the real tries do not
 // change.
-func (t Then) Found(ctx context.Context, run *runs.Run, err error) error {
+func (t ReplayOptions) Found(ctx context.Context, run *runs.Run, err error) error {
 	if t.Where == "" || ctx.Err() != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Strike is a lock under one fault, of which a curve is measured.
-type Strike struct {
+// CurveFault is a lock under one fault, of which a curve is measured.
+type CurveFault struct {
 	// Lock is the lock's name, and Fault the kind of the fault.
 	Lock, Fault string
 	// Target is whom it strikes, When the step, and Clock, of a clock-jump,
@@ -26,7 +26,7 @@ type Strike struct {
 // Base returns the scenario that is varied, and its values: the one scenario
 // that the names mean, or, without names, one of the lock without faults, under
 // the fault. points is how many values there are. Its errors are the user's.
-func (k Strike) Base(tool *runs.Tool, names []string, points int) (s scenarios.Scenario, v Values, err error) {
+func (k CurveFault) Base(tool *runs.Tool, names []string, points int) (s scenarios.Scenario, v Values, err error) {
 	if k.Over == "" {
 		k.Over = OverDuration + "=0.5..3xTTL"
 		if k.Fault == nemesis.KindClockJump {
@@ -52,7 +52,7 @@ func (k Strike) Base(tool *runs.Tool, names []string, points int) (s scenarios.S
 }
 
 // made is the lock under the fault.
-func (k Strike) made(tool *runs.Tool) (s scenarios.Scenario, err error) {
+func (k CurveFault) made(tool *runs.Tool) (s scenarios.Scenario, err error) {
 	if k.Lock == "" {
 		return s, errors.New("which lock? --lock redis-setnx, or a scenario with one fault")
 	}
@@ -85,7 +85,7 @@ func (k Strike) made(tool *runs.Tool) (s scenarios.Scenario, err error) {
 }
 
 // named is the one scenario that the names mean.
-func (k Strike) named(tool *runs.Tool, names []string) (s scenarios.Scenario, err error) {
+func (k CurveFault) named(tool *runs.Tool, names []string) (s scenarios.Scenario, err error) {
 	if k.Lock != "" {
 		return s, errors.New("--lock and --fault make a scenario: give no other beside them")
 	}

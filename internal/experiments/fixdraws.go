@@ -23,7 +23,7 @@ func (x *Exploring) settle(ctx context.Context, plan scenarios.Plan, property st
 	err error) {
 	stamp := x.stamp(nil)
 	plan.Simulation = &stamp
-	err = most(simulated.Draws(plan, x.Lock.Adapter.Service), func(names []string) (bool, error) {
+	err = takeMost(simulated.Draws(plan, x.Lock.Adapter.Service), func(names []string) (bool, error) {
 		if ctx.Err() != nil {
 			return false, nil
 		}
@@ -34,25 +34,25 @@ func (x *Exploring) settle(ctx context.Context, plan scenarios.Plan, property st
 		if shows {
 			plan, plan.Seed = candidate, seed
 			x.Out.Say(fmt.Sprintf("%6.1f s  nothing drawn for %s: still violated", time.Since(x.began).Seconds(),
-				few(names)))
+				firstNames(names)))
 		}
 		return shows, err
 	})
 	return plan, tried, err
 }
 
-// most offers all of the names at once, or halves of them, down to single ones,
+// takeMost offers all of the names at once, or halves of them, down to single ones,
 // until each was taken or was refused alone.
-func most(names []string, take func([]string) (bool, error)) error {
+func takeMost(names []string, take func([]string) (bool, error)) error {
 	taken, err := take(names)
 	if taken || err != nil || len(names) <= 1 {
 		return err
 	}
 	half := len(names) / 2
-	if err := most(names[:half], take); err != nil {
+	if err := takeMost(names[:half], take); err != nil {
 		return err
 	}
-	return most(names[half:], take)
+	return takeMost(names[half:], take)
 }
 
 // drawn says in words what the scheduler still draws.
@@ -62,11 +62,11 @@ func (x *Exploring) drawn(plan scenarios.Plan) string {
 	if len(left) == 0 {
 		return "the scheduler draws nothing: latencies and turns do not matter"
 	}
-	return "the scheduler still draws for " + few(left)
+	return "the scheduler still draws for " + firstNames(left)
 }
 
-// few names some of many.
-func few(names []string) string {
+// firstNames names some of many.
+func firstNames(names []string) string {
 	const told = 6
 	if len(names) > told {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:told], ", "), len(names)-told)
