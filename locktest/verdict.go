@@ -154,7 +154,7 @@ func (r *run) hint(failed string) string {
 // nothing reads its exit status.
 func (r *run) races() {
 	r.t.Helper()
-	if file, text := r.logged(func(log string) string { return runs.Logged(log, "WARNING: DATA RACE") }); file != "" {
+	if file, text := r.logged(func(log string) string { return runs.LogExcerpt(log, "WARNING: DATA RACE") }); file != "" {
 		r.t.Error(shown("locktest: a data race in a client of the lock:\n%s\nits log: %s", harmless.Block(text, ""),
 			file))
 	}

@@ -110,7 +110,7 @@ Exit status: 0 all passed, 1 a property was violated, 2 inconclusive, 64 a file 
 
 // judgeTogether judges the files of one log.
 func judgeTogether(cmd *cobra.Command, files []string, reading saved.Reading, dir string, ask bool) error {
-	j, err := reading.Together(files)
+	j, err := reading.JudgeFiles(files)
 	if err != nil {
 		return exit.Misuse(howToRead(err, cmd, strings.Join(files, " ")))
 	}

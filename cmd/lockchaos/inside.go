@@ -25,7 +25,7 @@ func insideCommands() []*cobra.Command {
 		Short: "Run the plan in a folder (inside a sandbox)",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return ours().RunInside(cmd.Context(), args[0], cmd.OutOrStdout(), runtimes.Carry)
+			return ours().RunInside(cmd.Context(), args[0], cmd.OutOrStdout(), runtimes.RunInside)
 		},
 	}
 	worker := &cobra.Command{

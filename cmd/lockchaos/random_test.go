@@ -21,7 +21,7 @@ func TestRandomScenariosAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := catalogue()
-	can := runtimes.Means{Faults: map[string]bool{}}
+	can := runtimes.Capabilities{Faults: map[string]bool{}}
 	for _, k := range nemesis.Kinds() {
 		can.Faults[k.Name] = true
 	}

@@ -231,7 +231,7 @@ func (f *runFlags) sinceRun() (err error) {
 	case f.Only.LastFailed || f.Plan != "" || f.Random() || f.shards > 0:
 		return exit.Misuse(fmt.Errorf("--only-changed-since looks at named scenarios: give no --plan, --last-failed or --shards beside it, and no suite %s", pick.Random))
 	}
-	f.Since, err = ours().SinceRun(f.since)
+	f.Since, err = ours().ReadEarlierRun(f.since)
 	return err
 }
 

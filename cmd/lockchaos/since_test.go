@@ -57,7 +57,7 @@ func TestOnlyChangedSince(t *testing.T) {
 		if err := record.Save(dir); err != nil {
 			t.Fatal(err)
 		}
-		since, err := tool.SinceRun(dir)
+		since, err := tool.ReadEarlierRun(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,7 @@ type Replay struct {
 	Again string
 
 	lock  *own.Lock
-	can   runtimes.Means
+	can   runtimes.Capabilities
 	where runtimes.Where
 }
 

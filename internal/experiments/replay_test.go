@@ -40,7 +40,7 @@ func TestShown(t *testing.T) {
 // not, is named.
 func TestReplayKeepsWhatExistsThere(t *testing.T) {
 	r := &Replay{lock: &own.Lock{Name: "mine", Adapter: scenarios.Adapter{Command: "./mine", Service: "redis"}},
-		where: runtimes.Where{Runtime: runtimes.Local}, can: runtimes.Means{Faults: map[string]bool{"pause": true}}}
+		where: runtimes.Where{Runtime: runtimes.Local}, can: runtimes.Capabilities{Faults: map[string]bool{"pause": true}}}
 	found := scenarios.Plan{Seed: 7, Simulation: &scenarios.Simulation{},
 		Scenario: scenarios.Scenario{Name: "explore/mine", Faults: []scenarios.Fault{
 			{Kind: "pause", Target: "holder", When: "after-grant"}, {Kind: "loss", Target: "holder"}}}}

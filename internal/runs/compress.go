@@ -28,10 +28,10 @@ func CompressHistory(folder string) error {
 	defer in.Close()
 	next := filepath.Join(folder, "."+HistoryFile+history.Compressed+".next")
 	if err := compress(in, next); err != nil {
-		return errors.Join(fmt.Errorf("compress %s, which is left as it is: %w", plain, err), gone(next))
+		return errors.Join(fmt.Errorf("compress %s, which is left as it is: %w", plain, err), removeIfThere(next))
 	}
 	if err := os.Rename(next, plain+history.Compressed); err != nil {
-		return errors.Join(fmt.Errorf("compress %s, which is left as it is: %w", plain, err), gone(next))
+		return errors.Join(fmt.Errorf("compress %s, which is left as it is: %w", plain, err), removeIfThere(next))
 	}
 	if err := os.Remove(plain); err != nil {
 		return fmt.Errorf("remove the history that has been compressed: %w", err)
@@ -57,8 +57,8 @@ func compress(in io.Reader, name string) error {
 	return errors.Join(out.Sync(), out.Close())
 }
 
-// gone removes a file that may not be there.
-func gone(name string) error {
+// removeIfThere removes a file that may not be there.
+func removeIfThere(name string) error {
 	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -34,7 +34,7 @@ func (g *Gate) rule(interrupted bool) error {
 	ruling := reports.Gate{Policy: repositoryPath(g.File), Command: suite.Command, Version: g.Tool.Version,
 		Runtime: suite.Runtime, Seed: g.Seed, Started: suite.Started, Elapsed: suite.Elapsed,
 		Exit: code, Inconclusive: string(g.Policy.Inconclusive), Skipped: string(g.Policy.Skipped), Broken: broken,
-		Budget: g.Policy.Budget, Demands: demands(g.Policy), Known: g.known(suite)}
+		Budget: g.Policy.Budget, Demands: demands(g.Policy), Known: g.knownViolations(suite)}
 	table := reports.Repetition{Suite: suite.Name, Command: suite.Command, Version: g.Tool.Version,
 		Runtime: suite.Runtime, Started: suite.Started, Elapsed: int64(suite.Elapsed),
 		Wanted: g.repetitions()}
@@ -103,8 +103,8 @@ func demands(p *policy.Policy) (all []reports.Demand) {
 	return all
 }
 
-// known is what the policy tolerates, beside what the runs showed of it on the day of the gate.
-func (g *Gate) known(s reports.Suite) (all []reports.KnownViolation) {
+// knownViolations is what the policy tolerates, beside what the runs showed of it on the day of the gate.
+func (g *Gate) knownViolations(s reports.Suite) (all []reports.KnownViolation) {
 	for _, k := range g.Policy.Standings(seenIn(s)) {
 		all = append(all, reports.KnownViolation{Scenario: k.Scenario, Property: k.Property, Kind: k.Kind,
 			Reason: k.Reason, LastDay: k.Expires.Format(time.DateOnly),

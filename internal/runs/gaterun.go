@@ -84,7 +84,7 @@ func (g *Gate) Do(ctx context.Context) error {
 	places := make(chan struct{}, g.Parallel)
 	var running sync.WaitGroup
 	for i := range repetitions {
-		one, err := g.one(i, g.Policy.Repetitions()) // the folders of all shards are alike
+		one, err := g.prepare(i, g.Policy.Repetitions()) // the folders of all shards are alike
 		if err != nil {
 			g.errs = append(g.errs, err)
 			break
@@ -98,8 +98,8 @@ func (g *Gate) Do(ctx context.Context) error {
 	return g.rule(ctx.Err() != nil)
 }
 
-// one prepares a repetition.
-func (g *Gate) one(i, of int) (*Run, error) {
+// runScenario prepares a repetition.
+func (g *Gate) prepare(i, of int) (*Run, error) {
 	f := g.Settings
 	f.Seed += uint64(i)
 	one := &Run{Settings: f, Where: g.Where, Name: "gate " + filepath.Base(g.File),

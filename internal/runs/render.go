@@ -148,14 +148,14 @@ func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder stri
 		}
 	}
 	if run.Test == nil { // go test runs that again
-		out.Rerun = t.again(plan, folder, run)
+		out.Rerun = t.rerunCommand(plan, folder, run)
 	}
 	out.Program = run.program()
 	out.Recheck = reports.Shell(run.program(), "check", HistoryIn(folder))
 }
 
-// again is the command that runs a scenario again.
-func (t *Tool) again(plan *scenarios.Plan, folder string, run *Record) string {
+// rerunCommand is the command that runs a scenario again.
+func (t *Tool) rerunCommand(plan *scenarios.Plan, folder string, run *Record) string {
 	s := plan.Scenario
 	again := []string{run.program(), "run", "--plan", filepath.Join(folder, PlanFile)}
 	if t.builtin(s) {

@@ -136,7 +136,7 @@ func (s *Run) onTime(ctx context.Context, i int, p scenarios.Plan, r *ScenarioRe
 			return
 		}
 	}
-	err := s.one(ctx, i, p, r.Dir)
+	err := s.runScenario(ctx, i, p, r.Dir)
 	cause := context.Cause(ctx)
 	switch over := (*overBudget)(nil); {
 	case err == nil && cause != nil:
@@ -172,8 +172,8 @@ func (s *Run) savePlan(p scenarios.Plan, folder string) error {
 	return p.Save(filepath.Join(dir, PlanFile))
 }
 
-// one runs the scenario of a number, up to its complete history.
-func (s *Run) one(ctx context.Context, i int, p scenarios.Plan, folder string) error {
+// runScenario runs the scenario of a number, up to its complete history.
+func (s *Run) runScenario(ctx context.Context, i int, p scenarios.Plan, folder string) error {
 	if ctx.Err() != nil {
 		return errors.New("not run: interrupted")
 	}
@@ -203,14 +203,14 @@ func (s *Run) one(ctx context.Context, i int, p scenarios.Plan, folder string) e
 		})
 	defer func() { live(); counted.End() }()
 	err = s.runThere(ctx, p, dir, log, func(pr record.Progress) { s.Screen.Progress(name, pr) })
-	if err != nil && ctx.Err() != nil && begun(dir) {
+	if err != nil && ctx.Err() != nil && hasHistory(dir) {
 		return nil // interrupted: what is there is judged, as a history that was cut
 	}
 	return err
 }
 
-// begun reports whether a scenario has a history that can be judged.
-func begun(dir string) bool {
+// hasHistory reports whether a scenario has a history that can be judged.
+func hasHistory(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, HistoryFile))
 	if err != nil {
 		return false

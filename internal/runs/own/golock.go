@@ -25,7 +25,7 @@ func (p Program) meetSimulated(ctx context.Context, taken func(name string) bool
 		return nil, exit.Misuse(err)
 	}
 	a.Dir = ""
-	l := p.unmet(a)
+	l := p.placeholder(a)
 	var programs runtimes.Programs
 	program, err := programs.Of(ctx, a.Go)
 	if err != nil {
@@ -36,7 +36,7 @@ func (p Program) meetSimulated(ctx context.Context, taken func(name string) bool
 		cmp.Or(l.TTL.Std(), trialTTL(a.Service))); err != nil {
 		return nil, err
 	}
-	return l, p.met(l, taken)
+	return l, p.introduced(l, taken)
 }
 
 // build compiles a Go program for this machine, and returns its command line.

@@ -83,7 +83,7 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 	if err != nil {
 		return nil, err
 	}
-	l := p.unmet(a)
+	l := p.placeholder(a)
 	t := Trial{Adapter: a, TTL: l.TTL.Std(), Kind: p.Kind, Every: l.Every.Std(), Hello: true}
 	if where.Runtime == runtimes.External {
 		g, err := runtimes.ReadServers(where)
@@ -106,11 +106,11 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 	if l.Says, err = t.introduced(ctx); err != nil {
 		return nil, err
 	}
-	return l, p.met(l, taken)
+	return l, p.introduced(l, taken)
 }
 
-// unmet is the lock before it has said anything. It notes that the user has named the program.
-func (p Program) unmet(a scenarios.Adapter) *Lock {
+// placeholder is the lock before it has said anything. It notes that the user has named the program.
+func (p Program) placeholder(a scenarios.Adapter) *Lock {
 	service, _ := backends.Lookup(a.Service)
 	l := &Lock{Adapter: a, eachCall: p.Shell.Given() && !p.Shell.Holds(),
 		TTL:   scenarios.Duration(max(cmp.Or(p.TTL, service.TTL), p.Least)),
@@ -125,8 +125,8 @@ func (p Program) unmet(a scenarios.Adapter) *Lock {
 	return l
 }
 
-// met takes over what the lock has said: what it is called, and its lease if that can't be set.
-func (p Program) met(l *Lock, taken func(name string) bool) error {
+// introduced takes over what the lock has said: what it is called, and its lease if that can't be set.
+func (p Program) introduced(l *Lock, taken func(name string) bool) error {
 	ttl, err := l.Says.TTL(p.TTL)
 	if err != nil {
 		return exit.Misuse(err)

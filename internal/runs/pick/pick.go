@@ -35,7 +35,7 @@ type Request struct {
 	// Last is what failed in the latest run; it is run again, as far as Names and Only take it.
 	Last *runs.FailedRun
 	// Since is an earlier run: what came out as it should there, and has not changed, is left out.
-	Since *runs.Since
+	Since *runs.EarlierRun
 	// Own is a lock of the user's own, which takes the place of the scenarios' locks.
 	Own own.Program
 	// Duration is the length of each workload; 0: the scenario's own. Real: with the times of

@@ -107,7 +107,7 @@ func (r Request) attacks() (scenarios.Exam, error) {
 }
 
 // attack returns the attacks of the table that can be made on the lock here.
-func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runtimes.Means) ([]scenarios.Scenario,
+func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runtimes.Capabilities) ([]scenarios.Scenario,
 	*reports.Exam, error) {
 	kind, err := r.Tool.KindOf(&lock.Base)
 	if err == nil {
@@ -188,8 +188,8 @@ type demands struct {
 	ctx    context.Context
 	folder string // of the policy
 	places map[string]scenarios.Place
-	own    *own.Lock       // that of the policy; nil: it has none
-	can    *runtimes.Means // what can be done here, tried for the first exam
+	own    *own.Lock              // that of the policy; nil: it has none
+	can    *runtimes.Capabilities // what can be done here, tried for the first exam
 }
 
 func (d *demands) meet(lock policy.Lock) (err error) {

@@ -90,7 +90,7 @@ func (r Request) draw(locks []scenarios.RandomLock, seed uint64, say func(string
 }
 
 // RandomLock is a lock as the drawing sees it; can says what can be done here.
-func (r Request) RandomLock(k clients.Kind, base scenarios.Scenario, can runtimes.Means) scenarios.RandomLock {
+func (r Request) RandomLock(k clients.Kind, base scenarios.Scenario, can runtimes.Capabilities) scenarios.RandomLock {
 	return scenarios.RandomLock{Nature: possible.Nature(k), Base: base, Together: possible.CheckTogether,
 		Fits: can.Fitting(k.Service, func(one scenarios.Fault) error { return possible.CheckFault(k, one) })}
 }

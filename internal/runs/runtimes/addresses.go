@@ -49,18 +49,18 @@ func ReadServers(f Where) (*Servers, error) {
 			if _, twice := g.nodes[spec.Name]; twice {
 				return nil, fmt.Errorf("--nodes: two addresses of %s", spec.Name)
 			}
-			n, err := g.given(spec, address, f.Files)
+			n, err := g.parseNode(spec, address, f.Files)
 			if err != nil {
 				return nil, fmt.Errorf("--nodes: %s: %w", name, err)
 			}
 			g.nodes[spec.Name], g.programs[spec.Name] = n, spec.Program
 		}
 	}
-	return g, g.apart()
+	return g, g.checkNames()
 }
 
-// apart refuses servers that differ but have one name: clients find a relay by its server's name.
-func (g *Servers) apart() error {
+// checkNames refuses servers that differ but have one name: clients find a relay by its server's name.
+func (g *Servers) checkNames() error {
 	at := map[string]remote.Node{}
 	for _, n := range g.list() {
 		e, err := endpoint.Parse(n.Address)
@@ -92,8 +92,8 @@ func nodesToGive() map[string][]backends.NodeSpec {
 	return specs
 }
 
-// given is the node at an address: host:port, or a URL.
-func (g *Servers) given(spec backends.NodeSpec, address string, files endpoint.Files) (remote.Node, error) {
+// parseNode is the node at an address: host:port, or a URL.
+func (g *Servers) parseNode(spec backends.NodeSpec, address string, files endpoint.Files) (remote.Node, error) {
 	n := remote.Node{Name: spec.Name, Port: spec.Port}
 	address, err := filled(address)
 	if err != nil {

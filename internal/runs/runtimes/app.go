@@ -51,7 +51,7 @@ func appNodes(a *scenarios.App) (nodes []docker.Node) {
 }
 
 // skipApp says which of an application's containers the project lacks; "": none.
-func (c *composed) skipApp(plan scenarios.Plan) string {
+func (c *composeRuntime) skipApp(plan scenarios.Plan) string {
 	if err := possible.NoCluster(plan); err != nil {
 		return err.Error()
 	}

@@ -31,16 +31,16 @@ const MappingFile = "lockchaos.compose.yaml"
 // projectVar is compose's own variable for the name of a project.
 const projectVar = "COMPOSE_PROJECT_NAME"
 
-// composed is the compose runtime: the nodes are containers of a project that
+// composeRuntime is the compose runtime: the nodes are containers of a project that
 // runs, and goes on running.
-type composed struct {
+type composeRuntime struct {
 	Locks
 	engine  *docker.Engine
 	project *docker.Project
 	lock    net.Listener
 }
 
-func newComposed(ctx context.Context, f Where, of Locks, plans []scenarios.Plan) (*composed, error) {
+func newComposeRuntime(ctx context.Context, f Where, of Locks, plans []scenarios.Plan) (*composeRuntime, error) {
 	where := f.Project
 	if where == "" {
 		where = os.Getenv(projectVar)
@@ -62,7 +62,7 @@ func newComposed(ctx context.Context, f Where, of Locks, plans []scenarios.Plan)
 	if err != nil {
 		return nil, err
 	}
-	c := &composed{Locks: of, engine: engine}
+	c := &composeRuntime{Locks: of, engine: engine}
 	if c.project, err = engine.FindProject(ctx, where, services); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func lockProject(ctx context.Context, name string) (net.Listener, error) {
 }
 
 // About names the project, the engine and the images.
-func (c *composed) About() string {
+func (c *composeRuntime) About() string {
 	parts := []string{"compose: project " + c.project.Name, "engine " + c.engine.Version}
 	for _, f := range c.project.Facts {
 		image, _, _ := strings.Cut(f.Version, " ")
@@ -100,13 +100,13 @@ func (c *composed) About() string {
 }
 
 // Traits: the services of the project are there once.
-func (c *composed) Traits() runs.Traits { return runs.Traits{Most: 1} }
+func (c *composeRuntime) Traits() runs.Traits { return runs.Traits{Most: 1} }
 
 // Close lets other runs have the project.
-func (c *composed) Close() error { return c.lock.Close() }
+func (c *composeRuntime) Close() error { return c.lock.Close() }
 
 // Skip: what the project lacks can't be tested on it.
-func (c *composed) Skip(plan scenarios.Plan) string {
+func (c *composeRuntime) Skip(plan scenarios.Plan) string {
 	if plan.Scenario.Own() {
 		return c.skipApp(plan)
 	}
@@ -124,7 +124,7 @@ func (c *composed) Skip(plan scenarios.Plan) string {
 	return unbearable(plan)
 }
 
-func (c *composed) nodes(plan scenarios.Plan) (nodes []docker.Node) {
+func (c *composeRuntime) nodes(plan scenarios.Plan) (nodes []docker.Node) {
 	if plan.Scenario.Own() {
 		return appNodes(plan.Scenario.App)
 	}
@@ -137,7 +137,7 @@ func (c *composed) nodes(plan scenarios.Plan) (nodes []docker.Node) {
 }
 
 // Run runs the plan beside the containers of the project.
-func (c *composed) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+func (c *composeRuntime) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
 	return c.engine.Run(ctx, docker.Spec{Project: c.project, Nodes: c.nodes(plan), Args: []string{ScenarioVerb, dir},
 		Dir:  dir,
 		Logs: filepath.Join(dir, reports.LogFolder), Keys: ownKeys(), Facts: c.project.Facts, Stdout: stdout,

@@ -141,7 +141,7 @@ func (g *Servers) program(n remote.Node) *backends.Program {
 	if p, ok := g.programs[n.Name]; ok {
 		return p
 	}
-	of, _, _ := g.alone()
+	of, _, _ := g.soleNode()
 	return of.Nodes[0].Program
 }
 
@@ -168,7 +168,7 @@ func (g *Servers) About() string {
 }
 
 func (g *Servers) list() (nodes []remote.Node) {
-	_, found, _ := g.alone()
+	_, found, _ := g.soleNode()
 	for _, n := range g.nodes {
 		if len(g.cluster) == 0 || n.Name != found.Name {
 			nodes = append(nodes, n)
@@ -225,7 +225,7 @@ func (g *Servers) unfit(plan scenarios.Plan) string {
 		return ""
 	}
 	service, _ := backends.Lookup(kind.Service)
-	_, found, _ := g.alone()
+	_, found, _ := g.soleNode()
 	if !slices.ContainsFunc(service.Nodes, func(n backends.NodeSpec) bool { return n.Name == found.Name }) {
 		return ""
 	}
@@ -275,17 +275,17 @@ func speaksTLS(address string) bool {
 	return err == nil && at.Sealed()
 }
 
-// reaching is what can be done to servers that are not ours. sealed: clients speak TLS to them.
+// serverAccess is what can be done to servers that are not ours. sealed: clients speak TLS to them.
 // failOver: a command has them fail over.
-type reaching struct{ sealed, failOver bool }
+type serverAccess struct{ sealed, failOver bool }
 
 // reach is what can be done to the servers of the plan's lock.
-func (g *Servers) reach(p scenarios.Plan) reaching {
-	return reaching{sealed: g.sealed(p), failOver: g.command != ""}
+func (g *Servers) reach(p scenarios.Plan) serverAccess {
+	return serverAccess{sealed: g.sealed(p), failOver: g.command != ""}
 }
 
 // Beyond lists the faults of a plan that can't be injected, each with the reason.
-func Beyond(p scenarios.Plan, can reaching) (refused []refusal) {
+func Beyond(p scenarios.Plan, can serverAccess) (refused []refusal) {
 	for _, f := range p.Scenario.Faults {
 		for _, one := range f.Singles() {
 			if why := OutOfReach(one, can); why != "" {
@@ -297,7 +297,7 @@ func Beyond(p scenarios.Plan, can reaching) (refused []refusal) {
 }
 
 // OutOfReach says why a fault can't strike where the servers are not ours; "": it can.
-func OutOfReach(f scenarios.Fault, can reaching) string {
+func OutOfReach(f scenarios.Fault, can serverAccess) string {
 	switch spec := f.Spec(); {
 	case can.sealed && spec.Waits() && spec.HitsLock():
 		return "TLS hides which packet holds the request, and lockchaos does not open it; faults of whole links work (cut-off, degrade …)"
@@ -353,7 +353,7 @@ func runRemote(ctx context.Context, cfg harness.Config) error {
 	if cfg.FailOver = askOuter(ask); ask != nil {
 		cfg.Lock = possible.MayFailOver(cfg.Lock)
 	}
-	if refused := Beyond(cfg.Plan, reaching{sealed, ask != nil}); len(refused) > 0 {
+	if refused := Beyond(cfg.Plan, serverAccess{sealed, ask != nil}); len(refused) > 0 {
 		return errors.Join(errors.New(refused[0].String()), joined.Network.Close())
 	}
 	// The service has seen other runs: nothing of theirs may bear the name of a

@@ -15,8 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Means are what can be done in a runtime.
-type Means struct {
+// Capabilities are what can be done in a runtime.
+type Capabilities struct {
 	where Where
 	// starts: services are started on this machine, from what is installed here.
 	starts bool
@@ -24,10 +24,10 @@ type Means struct {
 	Faults map[string]bool
 }
 
-// Means tries what can be done in the runtime. own: the lock is a program of
+// Capabilities tries what can be done in the runtime. own: the lock is a program of
 // this machine. say is told which faults can't be done, and why.
-func (f Where) Means(ctx context.Context, own bool, say func(string)) Means {
-	m := Means{where: f, starts: f.Runtime == Local}
+func (f Where) Means(ctx context.Context, own bool, say func(string)) Capabilities {
+	m := Capabilities{where: f, starts: f.Runtime == Local}
 	if f.Runtime == Virtual {
 		m.Faults = virtualFaults()
 		return m
@@ -87,8 +87,8 @@ func virtualFaults() map[string]bool {
 
 // Fitting returns a function that says why a fault is not for this machine and
 // runtime, nor for the lock and its service, as fits has it; nil: it is.
-func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
-	can := reaching{m.where.Runtime == External && m.where.sealed(service), m.where.FailoverCmd != ""}
+func (m Capabilities) Fitting(service string, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
+	can := serverAccess{m.where.Runtime == External && m.where.sealed(service), m.where.FailoverCmd != ""}
 	of, _ := backends.Lookup(service)
 	return func(one scenarios.Fault) error {
 		if !m.Faults[one.Kind] {
@@ -112,7 +112,7 @@ func (m Means) Fitting(service string, fits func(scenarios.Fault) error) func(sc
 
 // Running returns a function that returns an error if a scenario, of a lock on
 // the service, can't be run in the runtime.
-func (m Means) Running(service string) func(scenarios.Scenario) error {
+func (m Capabilities) Running(service string) func(scenarios.Scenario) error {
 	if m.where.Runtime == Virtual {
 		return simulated.Check(service)
 	}
@@ -121,7 +121,7 @@ func (m Means) Running(service string) func(scenarios.Scenario) error {
 
 // Startable returns nil if the services of a scenario can be started, as its faults need them: in
 // containers they are in the images, and elsewhere they run. service is that of its lock.
-func (m Means) Startable(s scenarios.Scenario, service string) error {
+func (m Capabilities) Startable(s scenarios.Scenario, service string) error {
 	if !m.starts {
 		return nil
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/probe"
 )
 
-// alone is the one node of the service that may be a cluster; false: there is none, or it is one of
+// soleNode is the one node of the service that may be a cluster; false: there is none, or it is one of
 // several that were given.
-func (g *Servers) alone() (of backends.Kind, n remote.Node, given bool) {
+func (g *Servers) soleNode() (of backends.Kind, n remote.Node, given bool) {
 	for _, of = range backends.Kinds() {
 		if of.Clusters {
 			n, given = g.nodes[of.Nodes[0].Name]
@@ -32,7 +32,7 @@ func (g *Servers) alone() (of backends.Kind, n remote.Node, given bool) {
 
 // Gather asks a server that was given alone for its cluster. The nodes of one come in its place.
 func (g *Servers) Gather(ctx context.Context) error {
-	of, n, given := g.alone()
+	of, n, given := g.soleNode()
 	if !given {
 		return nil
 	}

@@ -93,7 +93,7 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 		return nil, exit.Misuse(err)
 	}
 	if f.Runtime == Auto {
-		f.Runtime = meant(plans)
+		f.Runtime = plannedRuntime(plans)
 	}
 	if err := errors.Join(f.suits(plans), f.failsOver(of, plans)); err != nil {
 		return nil, err
@@ -110,9 +110,9 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 	case Docker:
 		return newContainers(ctx, settings, of, plans, say)
 	case Compose:
-		return newComposed(ctx, f, of, plans)
+		return newComposeRuntime(ctx, f, of, plans)
 	case Kubernetes:
-		return newClustered(ctx, f, settings, of, plans, say)
+		return newKubernetesRuntime(ctx, f, settings, of, plans, say)
 	case External:
 		return newGiven(ctx, f, of, plans, say)
 	case Auto:
@@ -171,8 +171,8 @@ func (f Where) failsOver(of Locks, plans []scenarios.Plan) error {
 	return nil
 }
 
-// meant is the runtime that plans are written for; Auto, if they are for several.
-func meant(plans []scenarios.Plan) string {
+// plannedRuntime is the runtime that plans are written for; Auto, if they are for several.
+func plannedRuntime(plans []scenarios.Plan) string {
 	switch {
 	case compiled(plans) != "":
 		return Virtual

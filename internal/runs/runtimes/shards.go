@@ -49,7 +49,7 @@ func (s Sharded) Run(ctx context.Context) (dirs []string, err error) {
 	if err := cluster.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	c := &clustered{cluster: cluster}
+	c := &kubernetesRuntime{cluster: cluster}
 	if c.nodes, err = cluster.Nodes(ctx); err != nil {
 		return nil, err
 	}

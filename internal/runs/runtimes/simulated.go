@@ -12,14 +12,14 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// inVirtualTime runs scenarios whose locks are adapters in Go.
-type inVirtualTime struct {
+// simulatedRuntime runs scenarios whose locks are adapters in Go.
+type simulatedRuntime struct {
 	runs.Simulated
 	programs Programs
 }
 
-func newSimulated(of Locks, trace bool) *inVirtualTime {
-	s := &inVirtualTime{}
+func newSimulated(of Locks, trace bool) *simulatedRuntime {
+	s := &simulatedRuntime{}
 	s.Simulated = runs.Simulated{Locks: of, Trace: trace,
 		Program: func(ctx context.Context, sc *scenarios.Scenario) (*sim.Program, error) {
 			return s.programs.Of(ctx, sc.Adapter.Go)
@@ -28,7 +28,7 @@ func newSimulated(of Locks, trace bool) *inVirtualTime {
 }
 
 // Skip says why a plan can't be run in virtual time; "": it can.
-func (s *inVirtualTime) Skip(p scenarios.Plan) string {
+func (s *simulatedRuntime) Skip(p scenarios.Plan) string {
 	if !p.Scenario.External() || p.Scenario.Adapter.Go == "" {
 		return p.Scenario.Name + ": the simulation runs locks that are Go programs: give --lock-go DIR, the folder of an adapter (docs/simulation.md)"
 	}
@@ -40,7 +40,7 @@ func (s *inVirtualTime) Skip(p scenarios.Plan) string {
 }
 
 // Close gives up what was compiled.
-func (s *inVirtualTime) Close() error { return s.programs.Close() }
+func (s *simulatedRuntime) Close() error { return s.programs.Close() }
 
 // Programs are the compiled adapters of a process, by their folders.
 type Programs struct {

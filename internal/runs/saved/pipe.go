@@ -12,9 +12,9 @@ import (
 // pipeSize is what an ordinary user may have (/proc/sys/fs/pipe-max-size).
 const pipeSize = 1 << 20
 
-// widen makes room in a pipe, so that the program before it goes on while we
+// growPipe makes room in a pipe, so that the program before it goes on while we
 // judge. Where that is refused, or it is no pipe, it stays as it is.
-func widen(in io.Reader) {
+func growPipe(in io.Reader) {
 	f, ok := in.(*os.File)
 	if !ok {
 		return

@@ -48,7 +48,7 @@ var kept = checker.Options{Keep: reports.KeptViolations, KeepDefects: true}
 // a *history.SyntaxError, or an error of package audit that says what has to be known of a log.
 func (r Reading) Judge(file string, stdin io.Reader) (*Judged, error) {
 	if file == "-" {
-		widen(stdin)
+		growPipe(stdin)
 		return r.judge(stdin, "standard input")
 	}
 	f, err := os.Open(file)

@@ -52,13 +52,13 @@ type Screen struct {
 	running map[string]record.Progress
 	plans   map[string]scenarios.Plan // by the names in running
 	// that of the violation which is on the screen, by the names in running
-	violated map[string]checker.Blame
-	first    time.Duration // when the first violation was shown; 0: never
-	figures  figures
-	told     map[string]bool // what the first lines have said of services and stand-ins
-	drawn    bool            // the live line is on the screen
-	printed  time.Time       // when a line was printed last
-	endPulse func()
+	violated     map[string]checker.Blame
+	first        time.Duration // when the first violation was shown; 0: never
+	figures      figures
+	told         map[string]bool // what the first lines have said of services and stand-ins
+	drawn        bool            // the live line is on the screen
+	printed      time.Time       // when a line was printed last
+	endHeartbeat func()
 }
 
 // Attacked tells more of an attack that has ended: the least that shows what it fell by, line by
@@ -114,7 +114,7 @@ func (s *Screen) Start(suite reports.Suite, total, parallel, column int, head fu
 	s.began, s.total, s.column = time.Now(), total, column
 	s.events.run(suite, total, min(parallel, total), suite.Seed)
 	head(s.Out)
-	s.pulse()
+	s.startHeartbeat()
 }
 
 // Add tells that so many scenarios more are run than Start was told of.
@@ -294,9 +294,9 @@ func (s *Screen) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	if s.endPulse != nil {
-		s.endPulse()
-		s.endPulse = nil
+	if s.endHeartbeat != nil {
+		s.endHeartbeat()
+		s.endHeartbeat = nil
 	}
 	harmless.Fprintln(s.Out)
 }

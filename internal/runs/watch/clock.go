@@ -18,8 +18,8 @@ type ahead struct {
 	Lines       int
 }
 
-// alone is how many lines in a row one client must write to be believed though no other follows.
-const alone = 64
+// soleClientLines is how many lines in a row one client must write to be believed though no other follows.
+const soleClientLines = 64
 
 // see takes a line. step is by how much a line may be newer than all before it
 // and be believed at once.
@@ -31,7 +31,7 @@ func (c *clock) see(client string, at, step int64) {
 	this := ahead{client, at, at, 1}
 	if last := c.Ahead; last.Lines > 0 && last.Client == client {
 		this = ahead{client, min(at, last.First), max(at, last.Last), last.Lines + 1}
-		if this.Lines < alone {
+		if this.Lines < soleClientLines {
 			c.Ahead = this
 			return
 		}

@@ -65,15 +65,15 @@ func (k *findings) add(f *Finding) error {
 
 func (k *findings) close() { _ = k.f.Close() } // each line was written by itself
 
-// aside keeps lines that are not judged. Each file is begun anew when it is
+// unjudgedLines keeps lines that are not judged. Each file is begun anew when it is
 // full, and the one before stays, with .old after its name.
-type aside struct{ dir string }
+type unjudgedLines struct{ dir string }
 
 // mostAside is how many bytes such a file has.
 const mostAside = 1 << 20
 
 // add keeps a line, and why it is not judged. What can't be kept is counted all the same.
-func (a *aside) add(name string, line []byte, why error) {
+func (a *unjudgedLines) add(name string, line []byte, why error) {
 	file := filepath.Join(a.dir, name)
 	if info, err := os.Stat(file); err == nil && info.Size() > mostAside {
 		_ = os.Rename(file, file+".old")

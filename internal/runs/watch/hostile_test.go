@@ -15,7 +15,7 @@ import (
 // driven is a watch that is handed lines some at a time, with a pass after each time.
 func driven(t *testing.T, s Settings, lines [][]byte, every int) *watcher {
 	t.Helper()
-	w := &watcher{Settings: s, keys: map[string]*key{}, dirty: map[string]*key{}, arrived: time.Now(), aside: &aside{dir: s.Dir}}
+	w := &watcher{Settings: s, keys: map[string]*key{}, dirty: map[string]*key{}, arrived: time.Now(), aside: &unjudgedLines{dir: s.Dir}}
 	var err error
 	if w.found, err = openFindings(s.Dir); err != nil {
 		t.Fatal(err)
@@ -68,10 +68,10 @@ func TestHostileClockIsFollowed(t *testing.T) {
 		var c clock
 		at := int64(1_700_000_000_000_000_000)
 		for day := range 3 {
-			for i := range 3 * alone {
+			for i := range 3 * soleClientLines {
 				c.see(fmt.Sprint(i%clients), at+int64(day)*int64(12*time.Hour)+int64(i), int64(time.Second))
 			}
-			if behind := at + int64(day)*int64(12*time.Hour) + 3*alone - 1 - c.Newest; behind != 0 {
+			if behind := at + int64(day)*int64(12*time.Hour) + 3*soleClientLines - 1 - c.Newest; behind != 0 {
 				t.Errorf("%d clients, day %d: %v behind", clients, day, time.Duration(behind))
 			}
 		}

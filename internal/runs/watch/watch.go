@@ -100,7 +100,7 @@ type watcher struct {
 	arrived time.Time // when the last line came
 	journal *journal
 	found   *findings
-	aside   *aside
+	aside   *unjudgedLines
 }
 
 // Run watches a log until it ends or ctx is done. What is wrong with the first lines is an error of
@@ -119,7 +119,7 @@ func Run(ctx context.Context, in io.Reader, s Settings) (Result, error) {
 		return Result{}, err
 	}
 	defer w.found.close()
-	w.aside = &aside{dir: s.Dir}
+	w.aside = &unjudgedLines{dir: s.Dir}
 	if err := w.resume(); err != nil {
 		return Result{}, err
 	}

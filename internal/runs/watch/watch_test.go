@@ -282,7 +282,7 @@ func TestLateLineExcuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer w.found.close()
-			w.aside = &aside{dir: s.Dir}
+			w.aside = &unjudgedLines{dir: s.Dir}
 			at := int64(1_700_000_000_000)
 			line := func(after int64, pod, event string) []byte {
 				if format == "json" {

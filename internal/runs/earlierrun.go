@@ -9,8 +9,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// Since is an earlier run, as far as it tells what need not be run again.
-type Since struct {
+// EarlierRun is an earlier run, as far as it tells what need not be run again.
+type EarlierRun struct {
 	dir string
 	// same: this program is the one that ran it.
 	same bool
@@ -24,13 +24,13 @@ type outcome struct {
 	wrong bool   // in one of its repetitions at least
 }
 
-// SinceRun reads an earlier run's folder, with its repetitions.
-func (t *Tool) SinceRun(dir string) (*Since, error) {
+// ReadEarlierRun reads an earlier run's folder, with its repetitions.
+func (t *Tool) ReadEarlierRun(dir string) (*EarlierRun, error) {
 	folders, err := RepetitionsIn(dir)
 	if err != nil {
 		return nil, exit.Misuse(fmt.Errorf("--only-changed-since: %w", err))
 	}
-	s := &Since{dir: dir, same: t.Build != "", last: map[string]outcome{}}
+	s := &EarlierRun{dir: dir, same: t.Build != "", last: map[string]outcome{}}
 	for _, folder := range folders {
 		run, err := Load(folder)
 		if err != nil {
@@ -40,7 +40,7 @@ func (t *Tool) SinceRun(dir string) (*Since, error) {
 		for _, r := range run.Scenarios {
 			o := outcome{wrong: s.last[r.Name].wrong || cameOutWrong(folder, r, run)}
 			if p, err := scenarios.LoadPlanIn(folder, filepath.Join(r.Dir, PlanFile), t.Catalogue()); err == nil {
-				o.plan = timeless(*p)
+				o.plan = seedlessDigest(*p)
 			}
 			s.last[r.Name] = o
 		}
@@ -48,8 +48,8 @@ func (t *Tool) SinceRun(dir string) (*Since, error) {
 	return s, nil
 }
 
-// timeless is a plan's digest without its seed.
-func timeless(p scenarios.Plan) string {
+// seedlessDigest is a plan's digest without its seed.
+func seedlessDigest(p scenarios.Plan) string {
 	p.Seed = 0
 	return digest(p)
 }
@@ -58,14 +58,14 @@ func timeless(p scenarios.Plan) string {
 // the earlier run, then those that it did not have, or had otherwise. Nothing
 // reports whether a program of the user's own has changed, or lockchaos itself
 // where it does not know its commit: then all plans have to be run.
-func (s *Since) Changed(plans []scenarios.Plan) []scenarios.Plan {
+func (s *EarlierRun) Changed(plans []scenarios.Plan) []scenarios.Plan {
 	var wrong, others []scenarios.Plan
 	for _, p := range plans {
 		last := s.last[p.Scenario.Name]
 		switch {
 		case last.wrong:
 			wrong = append(wrong, p)
-		case !s.same || p.Scenario.External() || p.Scenario.Own() || last.plan != timeless(p):
+		case !s.same || p.Scenario.External() || p.Scenario.Own() || last.plan != seedlessDigest(p):
 			others = append(others, p)
 		}
 	}
@@ -73,7 +73,7 @@ func (s *Since) Changed(plans []scenarios.Plan) []scenarios.Plan {
 }
 
 // Left says what was left out of so many plans.
-func (s *Since) Left(all, left int) string {
+func (s *EarlierRun) Left(all, left int) string {
 	if left == 0 {
 		return fmt.Sprintf("Nothing is to be run: all %d scenarios came out as they should in %s, and have not changed.", all, s.dir)
 	}

@@ -27,9 +27,9 @@ import (
 // programImage is what the image of lockchaos itself is called among images.
 const programImage = "lockchaos"
 
-// clustered is the kubernetes runtime: nodes in pods, or the pods of an
+// kubernetesRuntime is the kubernetes runtime: nodes in pods, or the pods of an
 // application of the user's own, and an agent beside them.
-type clustered struct {
+type kubernetesRuntime struct {
 	Locks
 	cluster *kubernetes.Cluster
 	nodes   []kubernetes.Node
@@ -37,14 +37,14 @@ type clustered struct {
 	app     bool              // some plan is about an application, which is there once
 }
 
-// newClustered finds the cluster, removes what earlier runs left, and chooses the images.
-func newClustered(ctx context.Context, f Where, settings map[string]string, of Locks, plans []scenarios.Plan,
-	say func(string)) (*clustered, error) {
+// newKubernetesRuntime finds the cluster, removes what earlier runs left, and chooses the images.
+func newKubernetesRuntime(ctx context.Context, f Where, settings map[string]string, of Locks, plans []scenarios.Plan,
+	say func(string)) (*kubernetesRuntime, error) {
 	cluster, err := kubernetes.Connect(ctx, f.Context, f.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	c := &clustered{Locks: of, cluster: cluster, images: map[string]string{}}
+	c := &kubernetesRuntime{Locks: of, cluster: cluster, images: map[string]string{}}
 	if err := cluster.Prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func newClustered(ctx context.Context, f Where, settings map[string]string, of L
 
 // imageOf is the image for a kind: the user's choice, else the one that was made
 // without a registry if the nodes have that, else the official one, which they pull.
-func (c *clustered) imageOf(settings map[string]string, kind string) string {
+func (c *kubernetesRuntime) imageOf(settings map[string]string, kind string) string {
 	all := candidates(settings, kind)
 	for _, image := range all {
 		if kubernetes.Has(c.nodes, image) {
@@ -81,7 +81,7 @@ func (c *clustered) imageOf(settings map[string]string, kind string) string {
 }
 
 // About names the cluster and the images.
-func (c *clustered) About() string {
+func (c *kubernetesRuntime) About() string {
 	parts := []string{"kubernetes: " + c.cluster.Version + " on " + c.cluster.Context}
 	for _, kind := range append(ImageKinds(), programImage) {
 		if image := c.images[kind]; image != "" {
@@ -92,7 +92,7 @@ func (c *clustered) About() string {
 }
 
 // Traits: an application is there once, and the nodes stand one scenario a processor.
-func (c *clustered) Traits() runs.Traits {
+func (c *kubernetesRuntime) Traits() runs.Traits {
 	n := 0
 	if c.app {
 		return runs.Traits{Most: 1}
@@ -104,21 +104,21 @@ func (c *clustered) Traits() runs.Traits {
 }
 
 // Close does nothing: pods end with the run of their plan.
-func (c *clustered) Close() error { return nil }
+func (c *kubernetesRuntime) Close() error { return nil }
 
 // Skip: a server that dies is not started again by its pod, and a cluster may forbid faults.
-func (c *clustered) Skip(plan scenarios.Plan) string {
+func (c *kubernetesRuntime) Skip(plan scenarios.Plan) string {
 	if plan.Scenario.Own() {
 		return c.forbidden(plan)
 	}
 	return unbearable(plan)
 }
 
-// right is something that lockchaos must be allowed to do for a fault.
-type right struct{ verb, resource string }
+// permission is something that lockchaos must be allowed to do for a fault.
+type permission struct{ verb, resource string }
 
 // granted says which file grants the right.
-func (r right) granted() string {
+func (r permission) granted() string {
 	if r.resource == "nodes" {
 		return "deploy/kubernetes/nodes has a ClusterRole for it"
 	}
@@ -126,7 +126,7 @@ func (r right) granted() string {
 }
 
 // rights are those that faults need beside what every scenario does.
-var rights = map[string][]right{
+var rights = map[string][]permission{
 	nemesis.KindDeletePod: {{"delete", "pods"}},
 	nemesis.KindKillPod:   {{"delete", "pods"}},
 	nemesis.KindEvictPod:  {{"create", "pods/eviction"}},
@@ -135,7 +135,7 @@ var rights = map[string][]right{
 
 // forbidden says what the cluster does not allow of a plan about an application;
 // "": all is allowed. One that does not tell is not believed to forbid it.
-func (c *clustered) forbidden(plan scenarios.Plan) string {
+func (c *kubernetesRuntime) forbidden(plan scenarios.Plan) string {
 	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
 	for _, f := range plan.Scenario.Faults {
@@ -156,7 +156,7 @@ func (c *clustered) forbidden(plan scenarios.Plan) string {
 const askLimit = 10 * time.Second
 
 // Run makes the pods of the plan, or finds those of the application, and runs the plan beside them.
-func (c *clustered) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
+func (c *kubernetesRuntime) Run(ctx context.Context, plan scenarios.Plan, dir string, stdout, stderr io.Writer) error {
 	spec := kubernetes.Spec{Image: c.images[programImage], Args: []string{ScenarioVerb, kubernetes.Folder}, Dir: dir,
 		Logs: filepath.Join(dir, reports.LogFolder),
 		Data: docker.DataDir, On: c.nodes, Length: plan.Scenario.Duration.Std(), Stdout: stdout, Stderr: stderr}
@@ -191,7 +191,7 @@ func (c *clustered) Run(ctx context.Context, plan scenarios.Plan, dir string, st
 }
 
 // server is a node of a service, in a pod.
-func (c *clustered) server(k backends.Kind, n backends.NodeSpec) (kubernetes.Server, error) {
+func (c *kubernetesRuntime) server(k backends.Kind, n backends.NodeSpec) (kubernetes.Server, error) {
 	somewhere := map[string]string{}
 	for _, other := range k.Nodes {
 		somewhere[other.Name] = "127.0.0.1"
@@ -217,7 +217,7 @@ func runPod(ctx context.Context, cfg harness.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := sweep(ctx, joined.Nodes, os.Stderr); err != nil {
+	if err := healLeftovers(ctx, joined.Nodes, os.Stderr); err != nil {
 		return err
 	}
 	if joined.Helper() {
@@ -227,5 +227,5 @@ func runPod(ctx context.Context, cfg harness.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	return beside(ctx, with(cfg, joined.Joined), app)
+	return runApp(ctx, with(cfg, joined.Joined), app)
 }

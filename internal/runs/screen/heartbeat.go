@@ -15,9 +15,9 @@ const (
 	redrawTime = time.Second
 )
 
-// pulse shows, until stop, that the run goes on: on a terminal the live line keeps
+// startHeartbeat shows, until stop, that the run goes on: on a terminal the live line keeps
 // counting, elsewhere a line is printed when nothing else has been for a while.
-func (s *Screen) pulse() {
+func (s *Screen) startHeartbeat() {
 	every := quietLimit / 4
 	if s.Live {
 		every = redrawTime
@@ -25,7 +25,7 @@ func (s *Screen) pulse() {
 	s.printed = time.Now()
 	ticker := time.NewTicker(every)
 	done := make(chan struct{})
-	s.endPulse = func() { ticker.Stop(); close(done) }
+	s.endHeartbeat = func() { ticker.Stop(); close(done) }
 	go func() {
 		for {
 			select {

@@ -28,8 +28,8 @@ const (
 	mostSaid      = 300
 )
 
-// turned is a turnover as outer tells inner of it.
-type turned struct {
+// failoverReply is a turnover as outer tells inner of it.
+type failoverReply struct {
 	nemesis.TriggeredFailover
 	Failed string
 }
@@ -42,7 +42,7 @@ func (g *Servers) failOver(nodes []remote.Node) remote.Asked {
 	}
 	return func(ctx context.Context) []byte {
 		came, err := g.turnOver(ctx, nodes)
-		t := turned{TriggeredFailover: came}
+		t := failoverReply{TriggeredFailover: came}
 		if err != nil {
 			t.Failed = err.Error()
 		}
@@ -58,7 +58,7 @@ func askOuter(ask func(context.Context) ([]byte, error)) func(context.Context) (
 	}
 	return func(ctx context.Context) (nemesis.TriggeredFailover, error) {
 		text, err := ask(ctx)
-		var t turned
+		var t failoverReply
 		if err == nil {
 			err = json.Unmarshal(text, &t)
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
-// helping is an agent that strikes on its node for the inner program, which is on another one.
-type helping struct {
+// helperAgent is an agent that strikes on its node for the inner program, which is on another one.
+type helperAgent struct {
 	joined *kubernetes.Joined
 	net    *nemesis.Net
 	nodes  []nemesis.Place
@@ -29,12 +29,12 @@ type helping struct {
 	mu      sync.Mutex
 	places  map[string]nemesis.Place
 	procs   map[string]*hosts.Process
-	effects []*armed
+	effects []*timedEffect
 }
 
-// armed is a fault that heals after its time, whether anybody asks for it or
+// timedEffect is a fault that heals after its time, whether anybody asks for it or
 // not: who would may be cut off.
-type armed struct {
+type timedEffect struct {
 	nemesis.InEffect
 	timer *time.Timer
 	once  sync.Once
@@ -50,7 +50,7 @@ const overdue = 10 * time.Second
 const unasked = time.Second
 
 // heal heals it once.
-func (a *armed) heal() (nemesis.Effect, error) {
+func (a *timedEffect) heal() (nemesis.Effect, error) {
 	a.once.Do(func() {
 		a.timer.Stop()
 		a.did, a.err = a.Heal()
@@ -60,7 +60,7 @@ func (a *armed) heal() (nemesis.Effect, error) {
 
 // help does what the inner program asks for until the run is over, and heals.
 func help(ctx context.Context, cfg harness.Config, joined *kubernetes.Joined) error {
-	h := newHelping(possible.AppPlaces(cfg.Plan.Scenario.App), joined)
+	h := newHelperAgent(possible.AppPlaces(cfg.Plan.Scenario.App), joined)
 	go func() {
 		for {
 			select {
@@ -77,8 +77,8 @@ func help(ctx context.Context, cfg harness.Config, joined *kubernetes.Joined) er
 	return errors.Join(err, h.close())
 }
 
-func newHelping(all []possible.AppPlace, joined *kubernetes.Joined) *helping {
-	h := &helping{joined: joined, places: map[string]nemesis.Place{}, procs: map[string]*hosts.Process{}}
+func newHelperAgent(all []possible.AppPlace, joined *kubernetes.Joined) *helperAgent {
+	h := &helperAgent{joined: joined, places: map[string]nemesis.Place{}, procs: map[string]*hosts.Process{}}
 	var clients []nemesis.Place
 	var store nemesis.Place
 	for _, n := range joined.Nodes {
@@ -102,7 +102,7 @@ func newHelping(all []possible.AppPlace, joined *kubernetes.Joined) *helping {
 }
 
 // comes is told of a client that has come in the place of one.
-func (h *helping) comes(n agent.Attached) {
+func (h *helperAgent) comes(n agent.Attached) {
 	p := nemesis.Place{Name: n.Name, Host: n.Host, Addr: n.Addr}
 	if p.Host == nil && !p.Addr.IsValid() {
 		return // it has ended already
@@ -114,7 +114,7 @@ func (h *helping) comes(n agent.Attached) {
 }
 
 // do does one thing.
-func (h *helping) do(ctx context.Context, pod, act string, input []byte) ([]byte, error) {
+func (h *helperAgent) do(ctx context.Context, pod, act string, input []byte) ([]byte, error) {
 	var answer any
 	var err error
 	switch act {
@@ -135,7 +135,7 @@ func (h *helping) do(ctx context.Context, pod, act string, input []byte) ([]byte
 	return json.Marshal(answer)
 }
 
-func (h *helping) place(name string) (nemesis.Place, *hosts.Process, error) {
+func (h *helperAgent) place(name string) (nemesis.Place, *hosts.Process, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.places[name]
@@ -145,7 +145,7 @@ func (h *helping) place(name string) (nemesis.Place, *hosts.Process, error) {
 	return p, h.procs[name], nil
 }
 
-func (h *helping) emptied(ctx context.Context, pod string) error {
+func (h *helperAgent) emptied(ctx context.Context, pod string) error {
 	p, _, err := h.place(pod)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (h *helping) emptied(ctx context.Context, pod string) error {
 }
 
 // inject puts a fault into effect on pods of this node.
-func (h *helping) inject(ctx context.Context, input []byte) (got injected, err error) {
+func (h *helperAgent) inject(ctx context.Context, input []byte) (got injected, err error) {
 	var want injection
 	if err := json.Unmarshal(input, &want); err != nil {
 		return got, fmt.Errorf("read which fault: %w", err)
@@ -179,7 +179,7 @@ func (h *helping) inject(ctx context.Context, input []byte) (got injected, err e
 	if err != nil {
 		return got, err
 	}
-	a := &armed{InEffect: effect}
+	a := &timedEffect{InEffect: effect}
 	late := overdue
 	if want.Part.NeedsCluster() {
 		late = unasked // it may be what keeps us from being asked
@@ -196,7 +196,7 @@ func (h *helping) inject(ctx context.Context, input []byte) (got injected, err e
 var errNoFault = errors.New("there is no such fault here")
 
 // heal ends a fault.
-func (h *helping) heal(input []byte) (nemesis.Effect, error) {
+func (h *helperAgent) heal(input []byte) (nemesis.Effect, error) {
 	var id int
 	if err := json.Unmarshal(input, &id); err != nil {
 		return nemesis.Effect{}, err
@@ -212,7 +212,7 @@ func (h *helping) heal(input []byte) (nemesis.Effect, error) {
 }
 
 // close heals whatever is left.
-func (h *helping) close() error {
+func (h *helperAgent) close() error {
 	h.mu.Lock()
 	effects := slices.Clone(h.effects)
 	h.mu.Unlock()

@@ -52,8 +52,8 @@ const (
 	compareLimit = 3 * time.Second
 )
 
-// far is another node of the cluster, with its agent.
-type far struct {
+// remoteAgent is another node of the cluster, with its agent.
+type remoteAgent struct {
 	joined *kubernetes.Joined
 	node   string
 	via    string // a pod there
@@ -65,7 +65,7 @@ type far struct {
 }
 
 // ask has the agent there do something to a pod.
-func (f *far) ask(ctx context.Context, pod, act string, input, answer any) error {
+func (f *remoteAgent) ask(ctx context.Context, pod, act string, input, answer any) error {
 	text, err := json.Marshal(input)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (f *far) ask(ctx context.Context, pod, act string, input, answer any) error
 }
 
 // compare makes one round trip.
-func (f *far) compare(ctx context.Context) error {
+func (f *remoteAgent) compare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, compareLimit)
 	defer cancel()
 	var there clockRead
@@ -100,7 +100,7 @@ func (f *far) compare(ctx context.Context) error {
 
 // keepComparing goes on until ctx ends. A trip that is not answered says
 // nothing: that it is missing makes the bound wider.
-func (f *far) keepComparing(ctx context.Context) {
+func (f *remoteAgent) keepComparing(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = f.compare(ctx)
 		select {
@@ -111,7 +111,7 @@ func (f *far) keepComparing(ctx context.Context) {
 }
 
 // ahead is how far the wall clock there is ahead of the one here.
-func (f *far) ahead(here int64) (ahead, bound int64, err error) {
+func (f *remoteAgent) ahead(here int64) (ahead, bound int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if moved := time.Duration(f.last - f.wall).Abs(); moved > app.ClockStep {
@@ -122,7 +122,7 @@ func (f *far) ahead(here int64) (ahead, bound int64, err error) {
 }
 
 // certain is a span there by the clock here, as far as it is certain.
-func (f *far) certain(from, to int64) (int64, int64, error) {
+func (f *remoteAgent) certain(from, to int64) (int64, int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ahead, bound, err := f.clock.Ahead()
@@ -132,7 +132,7 @@ func (f *far) certain(from, to int64) (int64, int64, error) {
 
 // certainly waits for as long as the clocks may be wrong at both ends of a
 // span: so what is certain of it lasts as long as was planned.
-func (f *far) certainly() {
+func (f *remoteAgent) certainly() {
 	f.mu.Lock()
 	_, bound, _ := f.clock.Ahead() // without one nothing is certain, which Heal says
 	f.mu.Unlock()
@@ -140,7 +140,7 @@ func (f *far) certainly() {
 }
 
 // Inject has a fault put into effect there.
-func (f *far) Inject(ctx context.Context, p nemesis.Part, tag string, names []string) (nemesis.InEffect, error) {
+func (f *remoteAgent) Inject(ctx context.Context, p nemesis.Part, tag string, names []string) (nemesis.InEffect, error) {
 	var got injected
 	if err := f.ask(ctx, names[0], farInject, injection{p, tag, names, rand.Uint64()}, &got); err != nil {
 		return nil, err
@@ -149,29 +149,29 @@ func (f *far) Inject(ctx context.Context, p nemesis.Part, tag string, names []st
 		return nil, fmt.Errorf("%w: %s", nemesis.ErrMissed, got.Missed)
 	}
 	from, _, err := f.certain(got.From, got.From)
-	return &farEffect{far: f, id: got.ID, from: from}, err
+	return &remoteEffect{far: f, id: got.ID, from: from}, err
 }
 
 // Emptied waits until a pod there has no process.
-func (f *far) Emptied(ctx context.Context, name string) error {
+func (f *remoteAgent) Emptied(ctx context.Context, name string) error {
 	return f.ask(ctx, name, farEmptied, nil, &struct{}{})
 }
 
-// farEffect is a fault in effect on another node.
-type farEffect struct {
-	far  *far
+// remoteEffect is a fault in effect on another node.
+type remoteEffect struct {
+	far  *remoteAgent
 	id   int
 	from int64
 }
 
 // From is since when it is certainly in effect.
-func (e *farEffect) From() int64 { return e.from }
+func (e *remoteEffect) From() int64 { return e.from }
 
 // farHealLimit bounds how long the healing of a fault on another node may take.
 const farHealLimit = time.Minute
 
 // Heal ends it.
-func (e *farEffect) Heal() (effect nemesis.Effect, err error) {
+func (e *remoteEffect) Heal() (effect nemesis.Effect, err error) {
 	// also at the end of the run
 	ctx, cancel := context.WithTimeout(context.Background(), farHealLimit)
 	defer cancel()
@@ -184,19 +184,19 @@ func (e *farEffect) Heal() (effect nemesis.Effect, err error) {
 	return effect, err
 }
 
-// fars are the other nodes, as the inner program meets them. Safe for concurrent use.
-type fars struct {
+// remoteAgents are the other nodes, as the inner program meets them. Safe for concurrent use.
+type remoteAgents struct {
 	ctx    context.Context
 	joined *kubernetes.Joined
 
 	mu     sync.Mutex
-	byNode map[string]*far
-	byName map[string]*far
+	byNode map[string]*remoteAgent
+	byName map[string]*remoteAgent
 	addrs  map[string]netip.Addr
 }
 
 // meet notes somebody who may be on another node.
-func (f *fars) meet(a agent.Attached) error {
+func (f *remoteAgents) meet(a agent.Attached) error {
 	if a.On == "" {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (f *fars) meet(a agent.Attached) error {
 	at := f.byNode[a.On]
 	known := at != nil
 	if !known {
-		at = &far{joined: f.joined, node: a.On, via: a.Name}
+		at = &remoteAgent{joined: f.joined, node: a.On, via: a.Name}
 		f.byNode[a.On] = at
 	}
 	f.byName[a.Name], f.addrs[a.Name] = at, a.Addr
@@ -220,7 +220,7 @@ func (f *fars) meet(a agent.Attached) error {
 }
 
 // elsewhere: see app.Config.
-func (f *fars) elsewhere(name string) (nemesis.RemoteAgent, netip.Addr) {
+func (f *remoteAgents) elsewhere(name string) (nemesis.RemoteAgent, netip.Addr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if at := f.byName[name]; at != nil {
@@ -231,7 +231,7 @@ func (f *fars) elsewhere(name string) (nemesis.RemoteAgent, netip.Addr) {
 
 // inCluster is what a run on an application needs of the cluster.
 func inCluster(ctx context.Context, joined *kubernetes.Joined) (app.Config, error) {
-	others := &fars{ctx: ctx, joined: joined, byNode: map[string]*far{}, byName: map[string]*far{},
+	others := &remoteAgents{ctx: ctx, joined: joined, byNode: map[string]*remoteAgent{}, byName: map[string]*remoteAgent{},
 		addrs: map[string]netip.Addr{}}
 	for _, n := range joined.Nodes {
 		if err := others.meet(n); err != nil {
@@ -247,12 +247,12 @@ func inCluster(ctx context.Context, joined *kubernetes.Joined) (app.Config, erro
 			if at == nil {
 				return 0, 0, nil
 			}
-			return at.(*far).ahead(here)
+			return at.(*remoteAgent).ahead(here)
 		}}, nil
 }
 
 // pass passes on what becomes of clients.
-func (f *fars) pass(to chan<- agent.Change) {
+func (f *remoteAgents) pass(to chan<- agent.Change) {
 	for {
 		var change agent.Change
 		select {

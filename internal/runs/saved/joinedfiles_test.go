@@ -23,7 +23,7 @@ func TestFileIsClient(t *testing.T) {
 		}
 	}
 	r := Reading{Format: formats.Auto, Options: audit.Options{Map: map[string]string{"client": "@file"}}}
-	j, err := r.Together(files)
+	j, err := r.JudgeFiles(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestTogether(t *testing.T) {
 		"CSV, no ends": {[]string{write("a.csv", "ts,pod,event\n1,a,acquired\n12,a,released"),
 			write("b.csv", "ts,pod,event\n10,b,acquired\n14,b,released")}, "b.csv begins with line 4"},
 	} {
-		j, err := Reading{Format: formats.Auto}.Together(c.files)
+		j, err := Reading{Format: formats.Auto}.JudgeFiles(c.files)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -90,7 +90,7 @@ func TestTogetherTorn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			j, err := Reading{Format: formats.Auto}.Together(files)
+			j, err := Reading{Format: formats.Auto}.JudgeFiles(files)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue

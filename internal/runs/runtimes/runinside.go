@@ -16,9 +16,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
 )
 
-// Carry carries a plan out inside, wherever outer has started this process: on
+// RunInside carries a plan out inside, wherever outer has started this process: on
 // the private network, beside containers or on given servers.
-func Carry(ctx context.Context, cfg harness.Config) error {
+func RunInside(ctx context.Context, cfg harness.Config) error {
 	switch {
 	case cfg.Plan.Scenario.Own() && !hosts.Agent():
 		return fmt.Errorf("%s is about an application in a compose project, or on Kubernetes", cfg.Plan.Scenario.Name)
@@ -39,10 +39,10 @@ func runAgent(ctx context.Context, cfg harness.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := sweep(ctx, joined.Nodes, os.Stderr); err != nil {
+	if err := healLeftovers(ctx, joined.Nodes, os.Stderr); err != nil {
 		return err
 	}
-	return beside(ctx, with(cfg, joined.Joined), app.Config{Execute: joined.Exec})
+	return runApp(ctx, with(cfg, joined.Joined), app.Config{Execute: joined.Exec})
 }
 
 // with adds to what a run needs where its agent finds itself.
@@ -54,9 +54,9 @@ func with(cfg harness.Config, joined agent.Joined) harness.Config {
 	return cfg
 }
 
-// beside runs a plan beside nodes that outer has started, or that are an application's:
+// runApp runs a plan beside nodes that outer has started, or that are an application's:
 // own says how its commands are run, and whether its clients are started again.
-func beside(ctx context.Context, cfg harness.Config, own app.Config) error {
+func runApp(ctx context.Context, cfg harness.Config, own app.Config) error {
 	if cfg.Plan.Scenario.Own() {
 		own.Plan, own.Attached, own.Logs, own.History, own.Versions, own.Progress = cfg.Plan, cfg.Attached, cfg.Logs,
 			cfg.History, cfg.Versions, cfg.Progress

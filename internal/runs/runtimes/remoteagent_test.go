@@ -13,7 +13,7 @@ const ms = int64(time.Millisecond)
 // What is certain of a span on another node is less than the span, by what its
 // clock may be wrong at both ends.
 func TestCertain(t *testing.T) {
-	f := &far{node: "node-2"}
+	f := &remoteAgent{node: "node-2"}
 	if _, _, err := f.certain(0, 0); !errors.Is(err, offset.ErrUnknown) {
 		t.Errorf("without a comparison: %v", err)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
-// pieces are the files of one log, read one after the other. A heading that all
+// joinedFiles are the files of one log, read one after the other. A heading that all
 // of them have is read once.
-type pieces struct {
+type joinedFiles struct {
 	files   []string
 	opened  *os.File
 	in      *bufio.Reader
@@ -30,9 +30,9 @@ type pieces struct {
 	ahead   []byte // what was read of the file already
 }
 
-// Together judges the files of one log, such as one of each pod, as one.
-func (r Reading) Together(files []string) (*Judged, error) {
-	p := &pieces{files: files}
+// JudgeFiles judges the files of one log, such as one of each pod, as one.
+func (r Reading) JudgeFiles(files []string) (*Judged, error) {
+	p := &joinedFiles{files: files}
 	defer p.close()
 	r.Joined, r.FileOf, r.Unended = true, p.fileOf, p.unendedAt
 	j, err := r.judge(p, strings.Join(files, " and "))
@@ -50,7 +50,7 @@ func (r Reading) Together(files []string) (*Judged, error) {
 	return j, nil
 }
 
-func (p *pieces) Read(to []byte) (int, error) {
+func (p *joinedFiles) Read(to []byte) (int, error) {
 	for {
 		if len(p.ahead) > 0 {
 			n := copy(to, p.ahead)
@@ -79,7 +79,7 @@ func (p *pieces) Read(to []byte) (int, error) {
 }
 
 // fileOf is the file that a line stands in, of those that were read.
-func (p *pieces) fileOf(line int) string {
+func (p *joinedFiles) fileOf(line int) string {
 	p.begun.Lock()
 	defer p.begun.Unlock()
 	i, found := slices.BinarySearch(p.begins, line)
@@ -90,19 +90,19 @@ func (p *pieces) fileOf(line int) string {
 }
 
 // unendedAt reports whether a file ends within a line.
-func (p *pieces) unendedAt(line int) bool {
+func (p *joinedFiles) unendedAt(line int) bool {
 	p.begun.Lock()
 	defer p.begun.Unlock()
 	return slices.Contains(p.unended, line)
 }
 
-func (p *pieces) count(text []byte) {
+func (p *joinedFiles) count(text []byte) {
 	p.line += bytes.Count(text, []byte("\n"))
 	p.broken = text[len(text)-1] != '\n'
 }
 
 // open goes on with the next file.
-func (p *pieces) open() (err error) {
+func (p *joinedFiles) open() (err error) {
 	if p.opened, err = os.Open(p.files[p.next]); err != nil {
 		return fmt.Errorf("no log there: %w", err)
 	}
@@ -130,7 +130,7 @@ func (p *pieces) open() (err error) {
 	return nil
 }
 
-func (p *pieces) close() {
+func (p *joinedFiles) close() {
 	if p.opened != nil {
 		_ = p.opened.Close() // it was only read
 		p.opened, p.in = nil, nil

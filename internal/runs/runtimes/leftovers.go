@@ -13,10 +13,10 @@ import (
 	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
-// sweep heals what a run that was killed together with its agent has left on nodes that
+// healLeftovers heals what a run that was killed together with its agent has left on nodes that
 // outlive both: wrong clocks of their processes, rules in their networks. They are nobody
 // else's doing, for a project takes one run at a time. What it found it tells to say.
-func sweep(ctx context.Context, nodes []agent.Attached, say io.Writer) error {
+func healLeftovers(ctx context.Context, nodes []agent.Attached, say io.Writer) error {
 	var errs []error
 	for _, n := range nodes {
 		if n.Host != nil { // else it is on another machine, or has ended
