@@ -23,15 +23,15 @@ func MostlyGaps(columns []string, rows []MatrixRow) bool {
 	return len(columns) > denseColumns && filled*denseShare < cells
 }
 
-// FaultShelf is one fault with the locks that were tried under it.
-type FaultShelf struct {
+// FaultRuns is one fault with the locks that were tried under it.
+type FaultRuns struct {
 	Fault string
 	Runs  []CellRun
 }
 
 // ByFault turns the matrix: each fault with its scenarios, in the order of the locks.
-func ByFault(columns []string, rows []MatrixRow) []FaultShelf {
-	out := make([]FaultShelf, len(columns))
+func ByFault(columns []string, rows []MatrixRow) []FaultRuns {
+	out := make([]FaultRuns, len(columns))
 	for i, c := range columns {
 		out[i].Fault = phrase.FaultTitle(c)
 		for _, row := range rows {

@@ -225,16 +225,16 @@ func (s Suite) ShownBy(defect string) (all []Scenario) {
 	return all
 }
 
-// apart are defects of what a lock says beside its grants: of a token's number,
+// turnOrder are defects of what a lock says beside its grants: of a token's number,
 // of whose turn it was, of how many it woke. No application of an exam goes by
 // that, and no other property is judged by a token that has lost its order. So
 // what such a run shows beside them, it would have shown without them.
-var apart = [...]string{checker.TokenOrder, checker.FIFO, checker.Starvation, checker.Herd}
+var turnOrder = [...]string{checker.TokenOrder, checker.FIFO, checker.Starvation, checker.Herd}
 
 // HidesBehind reports whether no attack has shown a defect without another one,
 // so that nothing shows whether it remains when the other is mended.
 func (s Suite) HidesBehind(defect, other string) bool {
-	if slices.ContainsFunc(apart[:], func(name string) bool { return DefectWords(name) == other }) {
+	if slices.ContainsFunc(turnOrder[:], func(name string) bool { return DefectWords(name) == other }) {
 		return false
 	}
 	return !slices.ContainsFunc(s.ShownBy(defect), func(x Scenario) bool {

@@ -48,7 +48,7 @@ func (s Suite) FirstHiding() string {
 	for _, words := range s.ExamDefects() {
 		all := s.ShownBy(words)[0].Own()
 		name := all[slices.IndexFunc(all, func(d Defect) bool { return d.Words() == words })].Name
-		if !slices.Contains(apart[:], name) {
+		if !slices.Contains(turnOrder[:], name) {
 			return name
 		}
 	}
@@ -76,7 +76,7 @@ func (m *Mended) Judge(again, before []Scenario) {
 			stood = append(stood, x.Fault)
 		}
 	}
-	chance := m.gone(stood, before)
+	chance := m.noteGone(stood, before)
 	switch who := "an application that " + m.Avoids; {
 	case len(m.Still) > 0:
 		m.Outcome = MendedFalls
@@ -93,10 +93,10 @@ func (m *Mended) Judge(again, before []Scenario) {
 	}
 }
 
-// gone notes the defects that showed beside the first one in attacks that the lock stood when they
+// noteGone notes the defects that showed beside the first one in attacks that the lock stood when they
 // were made again. It reports whether one of these attacks had shown another defect without the
 // first one: that it did not show again may be chance. What comes of the first one is no other.
-func (m *Mended) gone(stood []string, before []Scenario) (chance bool) {
+func (m *Mended) noteGone(stood []string, before []Scenario) (chance bool) {
 	first := Defect{Name: m.Defect}
 	for _, x := range before {
 		if !slices.Contains(stood, x.Fault) {

@@ -8,15 +8,15 @@
 // records of bytes. audit/remarks keeps what a room has to say besides, and audit/spill
 // what does not fit into memory. The files of this room, from the ground to the top:
 //
-//   - options, endpoints, op, holds, log, race, tokens, readings, tracer: what is
-//     known of a log, of its operations, and of the holds that they are done under
+//   - options, endpoints, op, holds, log, tokenorder, tokens, readings, tracer: what
+//     is known of a log, of its operations, and of the holds that they are done under
 //   - nested, openhold, acts, releases, acquires, spans, trace: under which grant
 //     each operation was done
 //   - clients, implied, uncertain, ledger, emit: who its client is, what follows from it,
 //     what it leaves open, in which order the store took its writes, and its events
 //   - source, translate: the history
 //   - gather, versions, read: operations of the events of a log
-//   - steps, watch, explain, lines, process, weave: what else is asked of a
+//   - steps, parser, explain, lines, process, mergefaults: what else is asked of a
 //     log: line by line, of one process, with faults
 //
 // # What such a history can tell

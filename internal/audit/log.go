@@ -24,7 +24,7 @@ type log struct {
 	// the ops in the order in which they tell something; nil: that is to be found out
 	told  *spill.Sorter[endpoint]
 	lanes []*ownerOnKey // where an owner may be several clients
-	whole []int32       // by lane its client, where each owner is one client on a key
+	whole []int32       // by owner and key its client, where each owner is one client on a key
 	read  int32         // how many of the ops stand in the file
 	// clients are the names of the clients on each key, by number.
 	clients [][]string

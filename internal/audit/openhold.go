@@ -4,7 +4,7 @@ import "github.com/lockchaos/lockchaos/history"
 
 // The open hold that an op is about, among those of its owner.
 
-// openHold is the place in the lane's open holds of the one that an op is about:
+// openHold is the place in the owner's open holds of the one that an op is about:
 // that of its token, else the newest; -1: none.
 func (t *tracer) openHold(la *ownerOnKey, token history.Token) int {
 	for i := len(la.open) - 1; i >= 0; i-- {

@@ -93,7 +93,7 @@ func (s *Run) examines(p scenarios.Plan) bool {
 func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 	switch {
 	case s.examines(p):
-		if why := sc.Again(); why != "" && !(calm && pointless(p.Scenario.Needs, sc)) {
+		if why := sc.RepeatReason(); why != "" && !(calm && pointless(p.Scenario.Needs, sc)) {
 			return why
 		}
 	case sc.LeavesOpen():

@@ -35,7 +35,7 @@ var otherWords = map[string][]string{
 	"reports/studies/curve.go":          {"rate"},
 	"reports/page/gatepage.go":          {"hold"},
 	"reports/page/tables.go":            {"hold"},
-	"reports/story/infigures.go":        {"hold"},
+	"reports/story/timings.go":          {"hold"},
 	"reports/result.go":                 {"hold"},
 	"reports/draw/sequence.go":          {"hold"},
 	"reports/draw/still.go":             {"hold"},

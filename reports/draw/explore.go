@@ -110,7 +110,7 @@ func Explore(r *reports.Record, first, shown [2]int64, told *checker.Violation, 
 	for _, v := range jumps {
 		x.Violations = append(x.Violations, placeOf(r, v))
 	}
-	if v := x.told(); v != nil {
+	if v := x.toldViolation(); v != nil {
 		v.View, v.Story = x.View, micros(shown)
 	}
 	inside := detail(r, x, stretch{shown[0], shown[1]}, jumps)
@@ -121,8 +121,8 @@ func Explore(r *reports.Record, first, shown [2]int64, told *checker.Violation, 
 	return x
 }
 
-// told is the violation that the page tells, nil for none.
-func (x *Explorer) told() *Place {
+// toldViolation is the violation that the page tells, nil for none.
+func (x *Explorer) toldViolation() *Place {
 	if x.Told == 0 {
 		return nil
 	}

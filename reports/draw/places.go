@@ -52,7 +52,7 @@ func Places(c studies.Complete, width float64, class string, href func(dir strin
 			if f.Fate != m.fate.String() {
 				continue
 			}
-			for _, mark := range apart(f.Marks, sc) {
+			for _, mark := range thinMarks(f.Marks, sc) {
 				y := float64(slices.Index(hosts, mark.Host))*lane + 44
 				title := fmt.Sprintf("%s, %s at %s (%s): %s: %s", mark.Host, mark.Fault, phrase.Span(mark.At), mark.Step,
 					f.Fate, phrase.Clip(f.What, phrase.MostText))
@@ -91,8 +91,8 @@ func hostLanes(c studies.Complete) (hosts []string) {
 	return slices.Compact(hosts)
 }
 
-// apart leaves of marks on one host those that lie a pixel apart: thousands make no better picture.
-func apart(marks []studies.Mark, sc scale) (out []studies.Mark) {
+// thinMarks leaves of marks on one host those that lie a pixel apart: thousands make no better picture.
+func thinMarks(marks []studies.Mark, sc scale) (out []studies.Mark) {
 	last := map[string]float64{}
 	for _, m := range marks {
 		x := sc.x(m.At)

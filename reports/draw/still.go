@@ -64,7 +64,7 @@ type painter struct {
 }
 
 func (x *Explorer) still(s scale, class string) template.HTML {
-	p := &painter{svg: &svg{w: s.x1 + 12}, Explorer: x, s: s, chosen: x.told(),
+	p := &painter{svg: &svg{w: s.x1 + 12}, Explorer: x, s: s, chosen: x.toldViolation(),
 		bottom: stillTop + stillStep*float64(len(x.Lanes)) + 4, tokens: map[int64]int64{}}
 	for _, h := range x.Holds {
 		p.tokens[h.grant] = h.token

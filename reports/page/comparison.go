@@ -55,7 +55,7 @@ func WriteComparison(w io.Writer, c studies.Comparison, dirA, dirB string) error
 	}
 	for i, s := range []reports.Suite{c.A, c.B} {
 		p.Sides = append(p.Sides, compareSide{Letter: string(rune('A' + i)),
-			Title: phrase.Clip(s.Title(), phrase.MostName), Href: away([]string{dirA, dirB}[i], "", "index.html"),
+			Title: phrase.Clip(s.Title(), phrase.MostName), Href: relativeLink([]string{dirA, dirB}[i], "", "index.html"),
 			Version: phrase.Clip(s.Version, phrase.MostName), Runtime: phrase.Clip(s.Runtime, phrase.MostName),
 			Command: phrase.Clip(s.Command, phrase.MostText), Seed: fmt.Sprint(s.Seed)})
 	}
@@ -81,13 +81,13 @@ func comparedCell(x *reports.Scenario, dir string) compareCell {
 	if x == nil {
 		return compareCell{}
 	}
-	return compareCell{There: true, Result: x.Result(), Href: away(dir, x.Dir, "report.html"),
+	return compareCell{There: true, Result: x.Result(), Href: relativeLink(dir, x.Dir, "report.html"),
 		Detail: phrase.Clip(x.Detail(), phrase.MostName)}
 }
 
-// away makes a relative link to a file in a folder that may lie outside the
+// relativeLink makes a relative link to a file in a folder that may lie outside the
 // page's own. Every segment is escaped.
-func away(dir, folder, file string) string {
+func relativeLink(dir, folder, file string) string {
 	var out []string
 	for _, part := range strings.Split(path.Join(dir, folder, file), "/") {
 		out = append(out, url.PathEscape(part))

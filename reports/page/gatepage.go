@@ -127,13 +127,13 @@ func rulesOf(g reports.Gate, s reports.Suite) (rules []gateRule, notJudged []str
 		judged = append(judged, r.ruled())
 	}
 	slices.SortStableFunc(judged, func(a, b gateRule) int { return ruleRank(a.State) - ruleRank(b.State) })
-	return together(judged), notJudged
+	return mergeRules(judged), notJudged
 }
 
-// together puts rules into one row that are met, or open, in the same runs.
-func together(all []gateRule) (rows []gateRule) {
+// mergeRules puts rules into one row that are met, or open, in the same runs.
+func mergeRules(all []gateRule) (rows []gateRule) {
 	for _, r := range all {
-		i := slices.IndexFunc(rows, r.alike)
+		i := slices.IndexFunc(rows, r.sameRuns)
 		if i < 0 || r.State != ruleMet && r.State != ruleOpen {
 			rows = append(rows, r)
 			continue
@@ -143,7 +143,7 @@ func together(all []gateRule) (rows []gateRule) {
 	return rows
 }
 
-func (r gateRule) alike(other gateRule) bool {
+func (r gateRule) sameRuns(other gateRule) bool {
 	return r.State == other.State && r.Want == other.Want && r.Note == other.Note && reflect.DeepEqual(r.By, other.By)
 }
 

@@ -39,8 +39,8 @@ type grid struct {
 	ID      string // of its heading
 	Columns []string
 	Rows    []reports.MatrixRow
-	ByFault []reports.FaultShelf // instead of columns and rows, where those would be mostly gaps
-	Gaps    bool                 // some cells have no scenario
+	ByFault []reports.FaultRuns // instead of columns and rows, where those would be mostly gaps
+	Gaps    bool                // some cells have no scenario
 }
 
 type tile struct {
@@ -98,13 +98,13 @@ func suitePage(s reports.Suite) indexPage {
 	if s.Elapsed > 0 {
 		p.Facts = append(p.Facts, phrase.Span(int64(s.Elapsed)))
 	}
-	locks, controls := apart(s)
+	locks, controls := splitControls(s)
 	p.Matrix, p.Controls, p.Script = gridOf(locks, "matrix"), gridOf(controls, "controls"), filterScript
 	return p
 }
 
-// apart parts the controls from the locks that are for use. A suite of controls only is not parted.
-func apart(s reports.Suite) (locks, controls reports.Suite) {
+// splitControls parts the controls from the locks that are for use. A suite of controls only is not parted.
+func splitControls(s reports.Suite) (locks, controls reports.Suite) {
 	isControl := func(x reports.Scenario) bool { return x.Control }
 	locks, controls = s, s
 	locks.Scenarios = slices.DeleteFunc(slices.Clone(s.Scenarios), isControl)
@@ -159,7 +159,7 @@ func link(x reports.Scenario) string {
 }
 
 func tiles(s reports.Suite) []tile {
-	locks, controls := apart(s)
+	locks, controls := splitControls(s)
 	n := locks.Tally()
 	unexpected, caught := 0, 0
 	for _, x := range s.Scenarios {

@@ -240,10 +240,10 @@ func (c Sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
 			v.Stats.Stale++
 			victim := byVersion[a.write.replace]
 			b := grants[slices.IndexFunc(grants, func(g *simGrant) bool { return g.acquire.id == victim.grant })]
-			fence.Violations = append(fence.Violations, a.harm(b, victim, pauses.Begun, checker.UnfencedWrite, "stale",
+			fence.Violations = append(fence.Violations, a.staleWrite(b, victim, pauses.Begun, checker.UnfencedWrite, "stale",
 				fmt.Sprintf("the store took version %d of client %d behind version %d of client %d", a.write.version,
 					a.acquire.client, victim.version, victim.client)))
-			lost.Violations = append(lost.Violations, a.harm(b, victim, pauses.Begun, checker.LostUpdate, "",
+			lost.Violations = append(lost.Violations, a.staleWrite(b, victim, pauses.Begun, checker.LostUpdate, "",
 				fmt.Sprintf("client %d read version %d and replaced version %d, which client %d had written since",
 					a.acquire.client, a.read.version, victim.version, victim.client)))
 		}
@@ -261,13 +261,13 @@ func (c Sim) verdict(ops []*simOp, grants []*simGrant) checker.Verdict {
 		Why: "a fresh client acquired k0 within 210 ms"}
 	v.Properties = []checker.PropertyResult{mutex, fence, lost, tokens, stuck}
 	for i := range v.Properties[:3] {
-		conclude(&v, &v.Properties[i])
+		countViolations(&v, &v.Properties[i])
 	}
 	return v
 }
 
-// conclude counts the violations of a property.
-func conclude(v *checker.Verdict, p *checker.PropertyResult) {
+// countViolations counts the violations of a property.
+func countViolations(v *checker.Verdict, p *checker.PropertyResult) {
 	p.Count, p.Outcome = len(p.Violations), checker.Pass
 	if p.Count == 0 {
 		return
@@ -306,8 +306,8 @@ func (g *simGrant) overlaps(grants []*simGrant, fault int) (all []checker.Violat
 	return all
 }
 
-// harm is what the late write of a grant did to b's, the victim.
-func (g *simGrant) harm(b *simGrant, victim *simOp, fault int, property, kind, text string) checker.Violation {
+// staleWrite is what the late write of a grant did to b's, the victim.
+func (g *simGrant) staleWrite(b *simGrant, victim *simOp, fault int, property, kind, text string) checker.Violation {
 	return checker.Violation{Property: property, Kind: kind, Severity: checker.Corrupting, Key: "k0", At: g.write.end,
 		A: g.ref(), B: b.ref(), Ops: []int64{g.read.id, victim.id, g.write.id}, Faults: []int{fault}, Text: text}
 }

@@ -35,14 +35,14 @@ func explains(f *history.FaultSpan, t *Story) bool {
 	switch {
 	case !f.Injected && blameless(v.Pattern):
 		return false
-	case t.A != nil && !met(f, t.A) && !(v.Unordered && t.B != nil && met(f, t.B)):
+	case t.A != nil && !touchedGrant(f, t.A) && !(v.Unordered && t.B != nil && touchedGrant(f, t.B)):
 		return false
 	}
 	return slices.Contains(v.Faults, f.ID) || t.A != nil && len(v.Faults) == 0
 }
 
-// met reports whether the fault touched the client of a grant between its acquire and its last op.
-func met(f *history.FaultSpan, g *history.Grant) bool {
+// touchedGrant reports whether the fault touched the client of a grant between its acquire and its last op.
+func touchedGrant(f *history.FaultSpan, g *history.Grant) bool {
 	return f.Disturbs(g.Client) && f.From <= g.LastEnd && f.To >= g.Start
 }
 
@@ -59,10 +59,10 @@ func blameless(pattern string) bool {
 // besideMost is how many faults a story tells that disturb neither of its clients.
 const besideMost = 2
 
-// besides finds the injected faults that lay on the service, or on links of the two
+// otherFaults finds the injected faults that lay on the service, or on links of the two
 // to the store, between the earlier grant and the end of what the two did: the
 // latest of those that began before the later grant, and those that began after it.
-func besides(r *reports.Record, t *Story) []*history.FaultSpan {
+func otherFaults(r *reports.Record, t *Story) []*history.FaultSpan {
 	if !t.Rivals() {
 		return nil
 	}

@@ -34,7 +34,7 @@ func ExplainViolation(s reports.Scenario, r *reports.Record, v *checker.Violatio
 			e.Facts = append(e.Facts, fact{name, text})
 		}
 	}
-	add("when", when(s, v))
+	add("when", instantOf(s, v))
 	if v.Pattern != "" {
 		add("pattern", Prose{}.b(phrase.Clip(v.Pattern, phrase.MostName)))
 	}
@@ -81,8 +81,8 @@ func wordFact(word, means string) Prose {
 	return p
 }
 
-// when is the instant of a violation, or its span.
-func when(s reports.Scenario, v *checker.Violation) Prose {
+// instantOf is the instant of a violation, or its span.
+func instantOf(s reports.Scenario, v *checker.Violation) Prose {
 	said := s.Labels()
 	if from, to, ok := reports.Overlap(v); ok {
 		return Prose{}.t(fmt.Sprintf("from %s to %s, for %s", said.At(from), said.At(to), phrase.Span(to-from)))
@@ -150,7 +150,7 @@ func faultFacts(r *reports.Record, v *checker.Violation) (p Prose) {
 		if i > 0 {
 			p = p.t("; ")
 		}
-		who, many := who(f)
+		who, many := victimName(f)
 		verb := " was "
 		if many {
 			verb = " were "

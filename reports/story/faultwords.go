@@ -40,22 +40,22 @@ func Bar(f *history.FaultSpan) string {
 // begins tells the beginning of a fault: whom it strikes and how.
 func begins(f *history.FaultSpan) Prose {
 	w := words(f)
-	who, many := who(f)
+	who, many := victimName(f)
 	switch {
 	case !f.Injected:
 		return Prose{}.b(who + " is stalled").t(" by the machine itself; nobody injected this.")
 	case w.Links != "":
 		return Prose{}.t("Packets between ").b(who).t(" and " + peers(f)).b(" " + w.Links).t(".")
 	case client(f) != 0 && w.Client != "":
-		return strong(who + " " + agree(w.Client, many))
+		return boldBeginning(who + " " + conjugate(w.Client, many))
 	case client(f) == 0 && w.Nodes != "":
-		return strong(who + " " + agree(w.Nodes, many))
+		return boldBeginning(who + " " + conjugate(w.Nodes, many))
 	}
 	return Prose{}.b(phrase.Clip(f.Kind, phrase.MostName) + " strikes " + who).t(".")
 }
 
-// strong makes a sentence of a text, and what stands before its first comma bold.
-func strong(text string) Prose {
+// boldBeginning makes a sentence of a text, and what stands before its first comma bold.
+func boldBeginning(text string) Prose {
 	main, rest, more := strings.Cut(text, ", ")
 	p := Prose{}.b(main)
 	if more {
@@ -66,16 +66,16 @@ func strong(text string) Prose {
 
 // ends tells that a fault is over, without a full stop.
 func ends(f *history.FaultSpan) Prose {
-	who, many := who(f)
+	who, many := victimName(f)
 	over := words(f).Over
 	if over == "" || !f.Injected {
 		over = "goes on"
 	}
-	return Prose{}.b(who + " " + agree(over, many)).t(" after " + phrase.Span(f.To-f.From))
+	return Prose{}.b(who + " " + conjugate(over, many)).t(" after " + phrase.Span(f.To-f.From))
 }
 
-// who names whom the fault strikes; many: they are more than one.
-func who(f *history.FaultSpan) (name string, many bool) {
+// victimName names whom the fault strikes; many: they are more than one.
+func victimName(f *history.FaultSpan) (name string, many bool) {
 	var names []string
 	for _, c := range f.Struck() {
 		names = append(names, phrase.Client(c))
@@ -86,8 +86,8 @@ func who(f *history.FaultSpan) (name string, many bool) {
 	return nodes(f)
 }
 
-// agree makes the verb at the beginning of a predicate agree with its subject.
-func agree(predicate string, many bool) string {
+// conjugate makes the verb at the beginning of a predicate agree with its subject.
+func conjugate(predicate string, many bool) string {
 	verb, rest, _ := strings.Cut(predicate, " ")
 	switch {
 	case !many:

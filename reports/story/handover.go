@@ -34,7 +34,7 @@ func Handover(r *reports.Record) (*Story, int) {
 		return nil, 0
 	}
 	ops := cast(r, best, nil)
-	best.beside = besides(r, best)
+	best.beside = otherFaults(r, best)
 	best.Moments = moments(r, best, ops)
 	wait := Moment{At: best.B.Start, Who: best.B.Client,
 		Arrow: &arrow{To: toService, Label: "acquire " + best.Key + " (waits)"}}

@@ -40,17 +40,17 @@ func violatedHeadline(s reports.Scenario, t *Story) Prose {
 		if violated {
 			return p
 		}
-		return p.t("; " + harm(s))
+		return p.t("; " + harmWords(s))
 	}
 	switch {
 	case !violated && (two || s.Result() == reports.Contained):
-		return held(s, t).t(", and " + harm(s))
+		return doubleHoldHeadline(s, t).t(", and " + harmWords(s))
 	case !violated:
-		return Prose{}.t(strings.TrimSuffix(phrase.Sentence(harm(s)), "."))
+		return Prose{}.t(strings.TrimSuffix(phrase.Sentence(harmWords(s)), "."))
 	case two:
-		return held(s, t).t(withoutHarm(s))
-	case t != nil && alone(s, t.Violation) != "":
-		return Prose{}.t(alone(s, t.Violation))
+		return doubleHoldHeadline(s, t).t(withoutHarm(s))
+	case t != nil && noOverlapHeadline(s, t.Violation) != "":
+		return Prose{}.t(noOverlapHeadline(s, t.Violation))
 	case t != nil && t.Violation.Text != "":
 		return Prose{}.t(strings.TrimSuffix(phrase.Sentence(phrase.Clip(t.Violation.Text, 240)), "."))
 	}
@@ -94,10 +94,10 @@ func staleWrites(s reports.Scenario) string {
 	return out + " that it should have refused"
 }
 
-// held begins a headline about double-holds that are no certain defect: with its
+// doubleHoldHeadline begins a headline about double-holds that are no certain defect: with its
 // length when there was one, with the number of holders that went on past their lease
 // where that is what they are, else with how many had a later holder beside them.
-func held(s reports.Scenario, t *Story) Prose {
+func doubleHoldHeadline(s reports.Scenario, t *Story) Prose {
 	p := Prose{}.t("Two clients held ")
 	key := ""
 	if manyKeys(s) {
@@ -316,9 +316,9 @@ func ofTTL(r *reports.Record) string {
 func aftermath(r *reports.Record, p Prose, t *Story) Prose {
 	switch {
 	case len(t.Stale) > 0 && t.lostUpdate && overwrote(r, t):
-		return p.t(", and overwrote the work of " + r.Client(t.B.Client) + fallen(r, t) + ".")
+		return p.t(", and overwrote the work of " + r.Client(t.B.Client) + counterLoss(r, t) + ".")
 	case tookStale(r, t):
-		return p.t(", and the store took its stale write" + fallen(r, t) + ".")
+		return p.t(", and the store took its stale write" + counterLoss(r, t) + ".")
 	case len(t.Stale) > 0:
 		return p.t(", and an update was lost.")
 	case len(t.Refused) > 0 && r.FenceBefore(t.Refused[0]) != nil:
@@ -346,8 +346,8 @@ func overwrote(r *reports.Record, t *Story) bool {
 	})
 }
 
-// fallen says what the stale write did to the counter, where that is known.
-func fallen(r *reports.Record, t *Story) string {
+// counterLoss says what the stale write did to the counter, where that is known.
+func counterLoss(r *reports.Record, t *Story) string {
 	for _, o := range t.Stale {
 		if text := r.Fall(o, r.ReplacedBy(o)); text != "" && r.Stale[o.ID] {
 			return ": " + text
@@ -451,9 +451,9 @@ func besideOverruns(over reports.Amount) string {
 	return "; and " + over.Of("overrun") + ", which no lease prevents"
 }
 
-// harm says what became of the data, in the words of a headline: what was
+// harmWords says what became of the data, in the words of a headline: what was
 // corrupted, or what a fence refused.
-func harm(s reports.Scenario) string {
+func harmWords(s reports.Scenario) string {
 	st, counters := s.Verdict.Stats, s.Noted().Counters
 	switch {
 	case s.Result() == reports.Contained && len(counters) > 0:
@@ -470,9 +470,9 @@ func harm(s reports.Scenario) string {
 	return reports.Were(int64(s.Causes(checker.LostUpdate).N), "update") + " lost"
 }
 
-// alone is the headline of a run in which nobody held a key at the same time as
+// noOverlapHeadline is the headline of a run in which nobody held a key at the same time as
 // another, by the violation that is told.
-func alone(s reports.Scenario, v *checker.Violation) string {
+func noOverlapHeadline(s reports.Scenario, v *checker.Violation) string {
 	words := checker.Named(v.Property).Words
 	if s.Count(v.Property) == 1 {
 		return words.Once

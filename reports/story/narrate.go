@@ -65,7 +65,7 @@ func sayAcquire(r *reports.Record, t *Story, m Moment) Moment {
 	m.Arrow = &arrow{To: toService, Label: "acquire " + key + " → " + reports.GrantName(o.ID, o.Token)}
 	switch {
 	case o.Outcome == history.OK:
-		p = p.t(" acquires ").code(key).t(as(o) + ": ").grant(reports.GrantName(o.ID, o.Token))
+		p = p.t(" acquires ").code(key).t(modeWords(o) + ": ").grant(reports.GrantName(o.ID, o.Token))
 		p = p.t(goodFor(r, o))
 		if wait := o.End - o.Start; t.B != nil && o == t.B.Op && wait > 20e6 {
 			p = p.t(", after a wait of " + phrase.Span(wait))
@@ -78,23 +78,23 @@ func sayAcquire(r *reports.Record, t *Story, m Moment) Moment {
 		}
 		p = p.t(".")
 	case o.Busy:
-		p = p.t(" tries to acquire ").code(key).t(as(o) +
-			fmt.Sprintf(" for %s and is told that another client has %s.", phrase.Span(o.End-o.Start), wanted(o)))
+		p = p.t(" tries to acquire ").code(key).t(modeWords(o) +
+			fmt.Sprintf(" for %s and is told that another client has %s.", phrase.Span(o.End-o.Start), askedKeys(o)))
 		m.Arrow.Label, m.Tone = "acquire "+key+" → busy", bad
 	case o.Outcome == history.Fail:
-		p = p.t(" does not get ").code(key).t(as(o) + ": " + because(o))
+		p = p.t(" does not get ").code(key).t(modeWords(o) + ": " + because(o))
 		m.Arrow.Label = "acquire " + key + " → failed"
 	default:
-		p = p.t(" asks for ").code(key).t(as(o) + " and never learns whether it got it" + because(o))
+		p = p.t(" asks for ").code(key).t(modeWords(o) + " and never learns whether it got it" + because(o))
 		m.Arrow.Label = "acquire " + key + " → no answer"
 	}
 	m.Text = p
 	return m
 }
 
-// as says as what an acquire of a reader-writer lock asked for the key, or that
+// modeWords says as what an acquire of a reader-writer lock asked for the key, or that
 // one acquire asked for several keys; "" of other acquires.
-func as(o *history.Op) string {
+func modeWords(o *history.Op) string {
 	if o.Set != 0 {
 		return " together with other keys"
 	}
@@ -107,8 +107,8 @@ func as(o *history.Op) string {
 	return ""
 }
 
-// wanted names what an acquire asks for.
-func wanted(o *history.Op) string {
+// askedKeys names what an acquire asks for.
+func askedKeys(o *history.Op) string {
 	if o.Set != 0 {
 		return "one of them"
 	}

@@ -83,7 +83,7 @@ func Retell(r *reports.Record, s reports.Scenario, v *checker.Violation, only ma
 	}
 	ops := cast(r, &t, only)
 	t.Fault = disturbance(r, &t, ops)
-	t.beside = besides(r, &t)
+	t.beside = otherFaults(r, &t)
 	for _, o := range ops {
 		if r.Harmful(o) {
 			t.Stale = append(t.Stale, o)

@@ -111,16 +111,16 @@ func SuiteLede(s reports.Suite) string {
 			held = append(held, x)
 		}
 	}
-	if text := quietSentence(quiet, len(families(s)) > 0); text != "" {
+	if text := quietSentence(quiet, len(faultGroups(s)) > 0); text != "" {
 		out = append(out, text)
 	}
 	if reports.MostlyGaps(reports.Matrix(s)) {
-		if text := sparseSentence(s.Scenarios); text != "" {
+		if text := byFaultSentence(s.Scenarios); text != "" {
 			out = append(out, text)
 		}
 		return strings.Join(append(out, rest...), " ")
 	}
-	for _, f := range families(s) {
+	for _, f := range faultGroups(s) {
 		if text := f.sentence(); text != "" {
 			out = append(out, text)
 		}
@@ -164,7 +164,7 @@ func defectSentence(s reports.Suite) []string {
 	if runs == 0 {
 		return nil
 	}
-	return []string{"In " + phrase.Plural(runs, "scenario") + " " + named(locks, len(locks)) + " showed " +
+	return []string{"In " + phrase.Plural(runs, "scenario") + " " + nameLocks(locks, len(locks)) + " showed " +
 		phrase.Plural(len(words), "defect") + ": " + phrase.List(words) + besideOverruns(over) + "."}
 }
 

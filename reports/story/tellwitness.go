@@ -70,9 +70,9 @@ func speaker(e *history.Event) string {
 func happened(e *history.Event, keys []string) string {
 	switch e.Type {
 	case history.Invoke:
-		return "asks: " + asked(e, keys)
+		return "asks: " + askText(e, keys)
 	case history.OK, history.Fail, history.Info:
-		return answer(e) + ": " + asked(e, keys)
+		return answer(e) + ": " + askText(e, keys)
 	case history.Lost:
 		return "is told that its hold is lost: " + e.Text
 	case history.Fault:
@@ -94,7 +94,7 @@ func happened(e *history.Event, keys []string) string {
 	return ""
 }
 
-func asked(e *history.Event, keys []string) string {
+func askText(e *history.Event, keys []string) string {
 	text := e.Kind.String()
 	if e.Kind != history.Close && int(e.Key) < len(keys) {
 		text += " " + keys[e.Key]

@@ -39,13 +39,13 @@ var changeNames = [...]string{Worse: "worse", Undecided: "no longer decided", Be
 
 func (c Change) String() string { return changeNames[c] }
 
-// harm ranks the results that are decided.
-var harm = map[reports.Result]int{reports.Pass: 0, reports.Contained: 1, reports.Violated: 2, reports.Corrupted: 3}
+// severityRank ranks the results that are decided.
+var severityRank = map[reports.Result]int{reports.Pass: 0, reports.Contained: 1, reports.Violated: 2, reports.Corrupted: 3}
 
 // change relates two results.
 func change(a, b reports.Result) Change {
-	before, decidedBefore := harm[a]
-	now, decidedNow := harm[b]
+	before, decidedBefore := severityRank[a]
+	now, decidedNow := severityRank[b]
 	switch {
 	case a == b, !decidedBefore && !decidedNow:
 		return Same
@@ -120,14 +120,14 @@ func Compare(a, b reports.Suite) Comparison {
 		}
 		x := &c.Scenarios[at]
 		x.B, x.Change = now, change(x.A.Result(), now.Result())
-		x.Properties, x.Figures = differing(x.A, now), sideFigures(x.A, now)
+		x.Properties, x.Figures = differingProperties(x.A, now), sideFigures(x.A, now)
 	}
 	slices.SortStableFunc(c.Scenarios, func(x, y Compared) int { return cmp.Compare(x.Change, y.Change) })
 	return c
 }
 
-// differing are the properties whose outcomes differ.
-func differing(a, b *reports.Scenario) (out []ComparedProperty) {
+// differingProperties are the properties whose outcomes differ.
+func differingProperties(a, b *reports.Scenario) (out []ComparedProperty) {
 	for _, now := range b.Verdict.Properties {
 		before := a.Property(now.Name)
 		if before == nil || before.Outcome == now.Outcome {

@@ -122,7 +122,7 @@ func (c Curve) Headline() string {
 	}
 	what := fmt.Sprintf("%s under %s", phrase.Clip(c.Lock, phrase.MostName), phrase.Clip(c.Fault, phrase.MostName))
 	switch {
-	case c.struck() == 0:
+	case c.strikes() == 0:
 		return what + ": no hold was struck, so nothing is known."
 	case last == len(c.Points)-1:
 		return fmt.Sprintf("%s: %s was never violated, up to %s.", what, c.Property, c.inTTL(last))
@@ -138,7 +138,7 @@ func (c Curve) Headline() string {
 	return fmt.Sprintf("%s: %s was violated now and then.", what, c.Property)
 }
 
-func (c Curve) struck() (n int) {
+func (c Curve) strikes() (n int) {
 	for _, p := range c.Points {
 		n += p.Struck
 	}

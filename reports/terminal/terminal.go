@@ -45,7 +45,7 @@ func Matrix(w io.Writer, s reports.Suite, color bool, width int) error {
 		fmt.Fprintf(&b, "stand-in: %s\n", phrase.OneLine(phrase.Clip(text, phrase.MostText)))
 	}
 	if faults, rows := reports.Matrix(s); reports.MostlyGaps(faults, rows) {
-		b.WriteString(sparseText(reports.ByFault(faults, rows), width, color))
+		b.WriteString(byFaultText(reports.ByFault(faults, rows), width, color))
 	} else if table, wide := terminalTable(faults, rows, color); width > 0 && wide > width {
 		nameWidth := 0
 		for _, x := range s.Scenarios {

@@ -9,9 +9,9 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// family is the judged scenarios under one sort of fault. It is partial when the suite
+// faultGroup is the judged scenarios under one sort of fault. It is partial when the suite
 // has others under it that say nothing: then no sentence may speak of every lock.
-type family struct {
+type faultGroup struct {
 	strike  reports.Strike
 	faults  []string // the columns of the matrix that are in it; of an OtherStrike one
 	runs    []reports.Scenario
@@ -20,7 +20,7 @@ type family struct {
 
 // takes reports whether a scenario is of the family. Of one whose shard is missing only the column
 // is known.
-func (f *family) takes(x reports.Scenario) bool {
+func (f *faultGroup) takes(x reports.Scenario) bool {
 	return x.Strike != reports.OtherStrike && f.strike == strikeOf(x) || slices.Contains(f.faults, x.Fault)
 }
 
@@ -32,16 +32,16 @@ func strikeOf(x reports.Scenario) reports.Strike {
 	return x.Strike
 }
 
-// families groups the judged scenarios with a fault by what the fault does.
-func families(s reports.Suite) []family {
-	var out []family
+// faultGroups groups the judged scenarios with a fault by what the fault does.
+func faultGroups(s reports.Suite) []faultGroup {
+	var out []faultGroup
 	for _, x := range s.Scenarios {
 		if undisturbed(x) {
 			continue
 		}
-		i := slices.IndexFunc(out, func(f family) bool { return f.takes(x) })
+		i := slices.IndexFunc(out, func(f faultGroup) bool { return f.takes(x) })
 		if i < 0 {
-			out = append(out, family{strike: strikeOf(x)})
+			out = append(out, faultGroup{strike: strikeOf(x)})
 			i = len(out) - 1
 		}
 		if out[i].strike == reports.OtherStrike { // a scenario that says nothing came first
@@ -75,8 +75,8 @@ func releasedEarly(x reports.Scenario) bool {
 
 // sentence says which locks let two clients in under the fault, and whose data
 // was corrupted all the same though they did not.
-func (f family) sentence() string {
-	text := f.held()
+func (f faultGroup) sentence() string {
+	text := f.lockedIn()
 	var harmed []string
 	for _, x := range f.runs {
 		if name := phrase.Clip(x.Lock, phrase.MostName); x.Result() == reports.Corrupted &&
@@ -87,14 +87,14 @@ func (f family) sentence() string {
 	if len(harmed) == 0 {
 		return text
 	}
-	return text + " Yet writes that came too late corrupted the data of " + named(harmed, len(harmed)) + "."
+	return text + " Yet writes that came too late corrupted the data of " + nameLocks(harmed, len(harmed)) + "."
 }
 
-// held says which locks let two clients in under the fault.
-func (f family) held() string {
+// doubleHoldHeadline says which locks let two clients in under the fault.
+func (f faultGroup) lockedIn() string {
 	always, sometimes, never := f.locks()
 	of := len(always) + len(sometimes) + len(never)
-	when := " in " + f.when() + "."
+	when := " in " + f.underWhat() + "."
 	switch {
 	case of == 0:
 		return ""
@@ -103,16 +103,16 @@ func (f family) held() string {
 	case len(always) == of && of > 1 && !f.partial:
 		return "Every lock lets two clients" + when
 	case len(always) == 1:
-		return always[0] + " lets two clients" + when + atTimes(sometimes) + others(never)
+		return always[0] + " lets two clients" + when + atTimes(sometimes) + nameOthers(never)
 	case len(always) > 1:
-		return named(always, of) + " let two clients" + strings.Replace(when, "its holder", "their holder", 1) +
-			atTimes(sometimes) + others(never)
+		return nameLocks(always, of) + " let two clients" + strings.Replace(when, "its holder", "their holder", 1) +
+			atTimes(sometimes) + nameOthers(never)
 	}
-	return "Some runs of " + named(sometimes, of) + " let two clients" + when + others(never)
+	return "Some runs of " + nameLocks(sometimes, of) + " let two clients" + when + nameOthers(never)
 }
 
 // noneHeld says that no lock let a second client in, or of which locks that is known.
-func (f family) noneHeld(never []string) string {
+func (f faultGroup) noneHeld(never []string) string {
 	switch {
 	case !f.partial:
 		return "No lock let two clients"
@@ -123,7 +123,7 @@ func (f family) noneHeld(never []string) string {
 }
 
 // locks are those that let two clients in in all of their runs, in some, and in none.
-func (f family) locks() (always, sometimes, never []string) {
+func (f faultGroup) locks() (always, sometimes, never []string) {
 	runs := map[string][]reports.Scenario{}
 	var order []string
 	for _, x := range f.runs {
@@ -149,7 +149,7 @@ func (f family) locks() (always, sometimes, never []string) {
 // fewNames is how many locks a sentence names; of more it says how many.
 const fewNames = 5
 
-func named(locks []string, of int) string {
+func nameLocks(locks []string, of int) string {
 	if len(locks) <= fewNames {
 		return phrase.List(locks)
 	}
@@ -167,7 +167,7 @@ func atTimes(sometimes []string) string {
 	return " Some runs of " + phrase.List(sometimes) + " do so too."
 }
 
-func others(never []string) string {
+func nameOthers(never []string) string {
 	if len(never) == 0 {
 		return ""
 	}
@@ -180,9 +180,9 @@ func others(never []string) string {
 	return " " + phrase.List(never) + " do not."
 }
 
-// when says under what; "past its lease" only where the verdicts say that every
+// instantOf says under what; "past its lease" only where the verdicts say that every
 // double-hold kept is a lease-overrun.
-func (f family) when() string {
+func (f faultGroup) underWhat() string {
 	switch f.strike {
 	case reports.FreezesHolder:
 	case reports.FreezesNodes:

@@ -15,7 +15,7 @@ func TestUndisturbedRunsAreCounted(t *testing.T) {
 			x.Fault, x.Undisturbed = "nothing-work", true
 		}
 	}
-	if text := sparseSentence(s.Scenarios); !strings.HasPrefix(text, "8 kinds of disturbance") ||
+	if text := byFaultSentence(s.Scenarios); !strings.HasPrefix(text, "8 kinds of disturbance") ||
 		!strings.Contains(text, "none of 8 disturbed runs") {
 		t.Error(text)
 	}

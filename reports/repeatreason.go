@@ -8,11 +8,11 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// Again says why the attack that the scenario made is to be made again, as the rest of a sentence;
+// RepeatReason says why the attack that the scenario made is to be made again, as the rest of a sentence;
 // "": what it came to stands. That is so where nothing follows from it, and where it fell, it is
 // not clear why, and the machine itself stalled a client or a node meanwhile. A fall that is
 // certain stands, whatever the machine did.
-func (s Scenario) Again() string {
+func (s Scenario) RepeatReason() string {
 	switch fate := s.Fate(); {
 	case fate == NothingFollows && !s.Met:
 		return fmt.Sprintf("was inconclusive (%s)", s.grounds())

@@ -7,13 +7,13 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// sparseText is the turned matrix for a terminal: a heading for each fault, a
+// byFaultText is the turned matrix for a terminal: a heading for each fault, a
 // line for each lock under it.
-func sparseText(rows []reports.FaultShelf, width int, color bool) string {
+func byFaultText(rows []reports.FaultRuns, width int, color bool) string {
 	name := 0
 	for _, r := range rows {
 		for _, run := range r.Runs {
-			name = max(name, phrase.Columns(under(run)))
+			name = max(name, phrase.Columns(runLabel(run)))
 		}
 	}
 	var b strings.Builder
@@ -37,15 +37,15 @@ func sparseText(rows []reports.FaultShelf, width int, color bool) string {
 				padded = resultANSI[run.Result] + result + ansiReset + padded[len(result):]
 				detail = ansiDim + detail + ansiReset
 			}
-			b.WriteString(strings.TrimRight("  "+phrase.Pad(under(run), name)+"  "+padded+"  "+phrase.OneLine(detail),
+			b.WriteString(strings.TrimRight("  "+phrase.Pad(runLabel(run), name)+"  "+padded+"  "+phrase.OneLine(detail),
 				" ") + "\n")
 		}
 	}
 	return b.String()
 }
 
-// under names a run beneath the heading of its fault.
-func under(run reports.CellRun) string {
+// runLabel names a run beneath the heading of its fault.
+func runLabel(run reports.CellRun) string {
 	text := phrase.OneLine(run.Lock)
 	if run.Store != "unfenced" {
 		text += ", " + phrase.OneLine(run.Store)

@@ -9,9 +9,9 @@ import (
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
-// sparseSentence sums a sparse suite up: a sentence for each fault would be a
+// byFaultSentence sums a sparse suite up: a sentence for each fault would be a
 // list, and the list stands below.
-func sparseSentence(all []reports.Scenario) string {
+func byFaultSentence(all []reports.Scenario) string {
 	var faults []string
 	judged, held, corrupted := 0, 0, 0
 	for _, x := range all {
