@@ -119,7 +119,7 @@ func (b *block) decode(r *Reader) {
 			next, err = b.slowLine(p, r, e)
 		}
 		if err == nil && (e.Mode != ModeNone || e.Permits != 0 || e.Set != 0 || r.Header.Claims.ReadWrite) {
-			err = r.Header.Claims.asked(e)
+			err = r.Header.Claims.checkAsked(e)
 		}
 		if err != nil {
 			b.events = b.events[:n]

@@ -307,9 +307,9 @@ func (h *Header) checkEvery() error {
 	return nil
 }
 
-// asked says what is wrong with what an event asks for, its mode, its permits
+// checkAsked says what is wrong with what an event asks for, its mode, its permits
 // and its set of keys, by what the lock claims.
-func (c *Claims) asked(e *Event) error {
+func (c *Claims) checkAsked(e *Event) error {
 	asks := e.Type == Invoke && e.Kind == Acquire
 	switch {
 	case e.Set != 0 && !e.ofSet():

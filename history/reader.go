@@ -137,7 +137,7 @@ func (r *Reader) parse(line []byte, e *Event) error {
 			return err
 		}
 	}
-	return r.Header.Claims.asked(e)
+	return r.Header.Claims.checkAsked(e)
 }
 
 // Truncated tells, after io.EOF, whether the history was cut.

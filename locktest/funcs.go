@@ -34,7 +34,7 @@ func (f Funcs) Lock() (clients.Lock, error) {
 		return nil, errors.New("locktest.Funcs: a lock needs Acquire and Release")
 	}
 	if f.Held != nil {
-		return asked{simple{f}}, nil
+		return askable{simple{f}}, nil
 	}
 	return simple{f}, nil
 }
@@ -58,7 +58,7 @@ func (l simple) Close(ctx context.Context) error {
 	return l.f.Close(ctx)
 }
 
-// asked is a simple lock that can be asked.
-type asked struct{ simple }
+// askable is a simple lock that can be asked.
+type askable struct{ simple }
 
-func (l asked) Held(ctx context.Context, g clients.Grant) error { return l.f.Held(ctx, g.Key) }
+func (l askable) Held(ctx context.Context, g clients.Grant) error { return l.f.Held(ctx, g.Key) }

@@ -77,7 +77,7 @@ func Random(seed uint64, l RandomLock, duration Duration) Scenario {
 	s.Workload.Ask, s.Workload.Renew = true, d.IntN(2) == 0
 	s.Faults = nil
 	clients := l.draws(d, false, mostOnClients)
-	if both := l.together(d, clients); both.Together != nil {
+	if both := l.combine(d, clients); both.Together != nil {
 		clients = append(clients, both)
 	}
 	add := func(parts []Fault, after Duration, every Range) {
@@ -174,9 +174,9 @@ func outlast(parts []Fault) {
 	}
 }
 
-// together combines two or three of the faults on the holder, at the moment of
+// combine combines two or three of the faults on the holder, at the moment of
 // the first, if some can be.
-func (l RandomLock) together(d dice, all []Fault) Fault {
+func (l RandomLock) combine(d dice, all []Fault) Fault {
 	var parts []Fault
 	for _, i := range d.Perm(len(all)) {
 		f := all[i]

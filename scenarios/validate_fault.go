@@ -180,12 +180,12 @@ func (v *validator) part(at, how string, i int, whole, p Fault) {
 		v.fail(at+".weight", "weight %d: 1 to %d, or not given, which is 1", p.Weight, mostWeight)
 	}
 	if how == "together" {
-		v.together(at, whole, p)
+		v.combined(at, whole, p)
 	}
 }
 
-// together checks a part of what strikes together.
-func (v *validator) together(at string, whole, p Fault) {
+// combined checks a part of what strikes together.
+func (v *validator) combined(at string, whole, p Fault) {
 	if len(p.Parts()) > 0 {
 		v.fail(at, "what strikes together are single faults, no combinations")
 	}

@@ -62,11 +62,11 @@ type test struct {
 	suits func(clients.Claims) bool
 }
 
-func exclusive(c clients.Claims) bool { return c.Permits == 1 }
-func shared(c clients.Claims) bool    { return c.Permits > 1 }
-func fair(c clients.Claims) bool      { return c.Fair && c.Permits == 1 }
-func alone(c clients.Claims) bool     { return c.Notices == "alone" }
-func each(clients.Claims) bool        { return true }
+func exclusive(c clients.Claims) bool    { return c.Permits == 1 }
+func shared(c clients.Claims) bool       { return c.Permits > 1 }
+func fair(c clients.Claims) bool         { return c.Fair && c.Permits == 1 }
+func noticesAlone(c clients.Claims) bool { return c.Notices == "alone" }
+func each(clients.Claims) bool           { return true }
 
 var tests = []test{
 	{"grants and takes back", grantAndRelease, each},
@@ -86,7 +86,7 @@ var tests = []test{
 	{"a frozen holder's lock expires, and it learns of it", frozenHolder, exclusive},
 	{"a frozen holder's permit expires, and it learns of it", frozenPermit, shared},
 	{"a frozen waiter is granted only what it holds", frozenWaiter, each},
-	{"a holder that hears nothing of the service learns of its loss alone", cutOff, alone},
+	{"a holder that hears nothing of the service learns of its loss alone", cutOff, noticesAlone},
 	{"a frozen service is an open question", frozenService, each},
 	{"a context that is over ends every call", overContext, each},
 	{"close gives everything up", closing, each},

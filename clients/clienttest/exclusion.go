@@ -89,7 +89,7 @@ func cancelledWait(s *suite) {
 	if !errors.Is(err, clients.ErrBusy) || late > s.Slack/3 {
 		s.Errorf("cancelled after a wait of %v, answered %v later: %v", wait, late, err)
 	}
-	s.drain(append(rest, held{a, g}))
+	s.drain(append(rest, ownedGrant{a, g}))
 	// b's client is alive, and would keep alive whatever it had left in the queue: for ever, with
 	// a session. A waiter left behind that polls may come too late once, but not every time.
 	for range 20 {
@@ -143,7 +143,7 @@ func handover(s *suite) {
 		if took := monotime.Since(released); took > s.TTL/2+2*time.Second {
 			s.Errorf("granted %v after the release", took)
 		}
-		s.drain(append(rest, held{b, got}))
+		s.drain(append(rest, ownedGrant{b, got}))
 	}
 }
 

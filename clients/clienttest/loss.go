@@ -130,7 +130,7 @@ func (s *suite) stillHeld(l clients.Lock, g clients.Grant) {
 		}
 	}
 	rest := s.fill(g.Key, s.spare())
-	s.busy(s.open(), g.Key, "the key should be taken", earliest(append(rest, held{l, g})...))
+	s.busy(s.open(), g.Key, "the key should be taken", earliest(append(rest, ownedGrant{l, g})...))
 	s.drain(rest)
 }
 
@@ -167,7 +167,7 @@ func frozenService(s *suite) {
 	thaw()
 	// The open release may not even have been sent. Asked again, the service
 	// says. What the open acquire left ends by itself, and everyone can go on.
-	s.drain([]held{{a, g}})
+	s.drain([]ownedGrant{{a, g}})
 	c := s.open()
 	for _, k := range []string{key, free} {
 		for _, l := range []clients.Lock{c, b, a} {

@@ -10,24 +10,24 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// held is a grant and whose it is.
-type held struct {
+// ownedGrant is a grant and whose it is.
+type ownedGrant struct {
 	lock clients.Lock
 	clients.Grant
 }
 
 // fill takes n permits of the key, each for a client of its own.
-func (s *suite) fill(key string, n int) (taken []held) {
+func (s *suite) fill(key string, n int) (taken []ownedGrant) {
 	s.Helper()
 	for range n {
 		l := s.open()
-		taken = append(taken, held{l, s.acquire(l, key)})
+		taken = append(taken, ownedGrant{l, s.acquire(l, key)})
 	}
 	return taken
 }
 
 // drain gives back what still stands of the grants: some may have expired.
-func (s *suite) drain(taken []held) {
+func (s *suite) drain(taken []ownedGrant) {
 	s.Helper()
 	for _, h := range taken {
 		ctx := s.patience()
@@ -74,7 +74,7 @@ func (s *suite) spare() int { return s.kind.Claims.Permits - 1 }
 
 // house fills the key with as many fresh clients as it has permits, all of
 // which hold at one time: so no other permit is taken, and none is for ever.
-func (s *suite) house(key string) (taken []held) {
+func (s *suite) house(key string) (taken []ownedGrant) {
 	s.Helper()
 	s.eventually("as many fresh clients hold as there are permits", func() bool {
 		taken = s.fill(key, s.kind.Claims.Permits)
@@ -98,7 +98,7 @@ func permits(s *suite) {
 	taken = append(taken[:1], s.fill(key, s.spare())...)
 	s.drain(taken[:1])
 	g := s.acquire(late, key)
-	taken = append(taken[1:], held{late, g})
+	taken = append(taken[1:], ownedGrant{late, g})
 	s.busy(s.open(), key, "every permit is taken again", earliest(taken...))
 	s.drain(taken)
 }

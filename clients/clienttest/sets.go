@@ -8,13 +8,13 @@ import (
 
 func sets(c clients.Claims) bool { return c.MultiKey > 1 }
 
-// together is the lock, of which every acquire asks for another key too, after its own.
-type together struct {
+// withSecondKey is the lock, of which every acquire asks for another key too, after its own.
+type withSecondKey struct {
 	clients.Lock
 	with string
 }
 
-func (x together) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+func (x withSecondKey) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	return x.Lock.(clients.SetLocker).AcquireSet(ctx, []string{key, x.with})
 }
 
@@ -23,11 +23,11 @@ func (x together) Acquire(ctx context.Context, key string) (clients.Grant, error
 func severalKeys(s *suite) {
 	a, b := s.open(), s.open()
 	first, second, third := s.key(), s.key(), s.key()
-	g := s.acquire(together{a, second}, first)
+	g := s.acquire(withSecondKey{a, second}, first)
 	s.busy(b, second, "it was granted together with another", g.Attempt)
-	s.busy(together{b, first}, third, "one of two is taken", g.Attempt)
-	s.busy(together{b, third}, second, "one of two is taken, and asked for first", g.Attempt)
+	s.busy(withSecondKey{b, first}, third, "one of two is taken", g.Attempt)
+	s.busy(withSecondKey{b, third}, second, "one of two is taken, and asked for first", g.Attempt)
 	s.release(b, s.acquire(b, third))
 	s.release(a, g)
-	s.release(b, s.acquire(together{b, second}, first))
+	s.release(b, s.acquire(withSecondKey{b, second}, first))
 }

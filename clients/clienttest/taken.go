@@ -60,7 +60,7 @@ func (s *suite) mayBeOver(since int64) bool {
 
 // earliest is when the first of the grants was asked for, and with it the first
 // lease that may be over.
-func earliest(grants ...held) int64 {
+func earliest(grants ...ownedGrant) int64 {
 	first := grants[0].Attempt
 	for _, g := range grants {
 		first = min(first, g.Attempt)

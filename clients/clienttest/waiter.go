@@ -34,7 +34,7 @@ func frozenWaiter(s *suite) {
 }
 
 // stillWaits demands that the waiter is not granted while others have every permit.
-func (s *suite) stillWaits(h *holder, taken []held) {
+func (s *suite) stillWaits(h *holder, taken []ownedGrant) {
 	s.Helper()
 	early := h.grantWithin(brief / 2)
 	if strings.HasPrefix(early, "error ") {

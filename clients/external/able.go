@@ -11,20 +11,20 @@ import (
 func (l *lock) able() clients.Lock {
 	switch held, renew := l.says.Does(adapter.OpHeld), l.says.Does(adapter.OpRenew); {
 	case held && renew:
-		return both{asked{l}, renewed{l}}
+		return both{askable{l}, renewable{l}}
 	case held:
-		return asked{l}
+		return askable{l}
 	case renew:
-		return renewed{l}
+		return renewable{l}
 	}
 	return l
 }
 
 type (
-	asked   struct{ *lock }
-	renewed struct{ *lock }
-	both    struct {
-		asked
+	askable   struct{ *lock }
+	renewable struct{ *lock }
+	both      struct {
+		askable
 		renewer
 	}
 	renewer interface {
@@ -33,13 +33,13 @@ type (
 )
 
 // Held asks the adapter whether the grant still stands.
-func (l asked) Held(ctx context.Context, g clients.Grant) error {
+func (l askable) Held(ctx context.Context, g clients.Grant) error {
 	_, err := l.on(ctx, adapter.OpHeld, g)
 	return err
 }
 
 // Renew asks the adapter for more time.
-func (l renewed) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
+func (l renewable) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
 	sent := l.times.Now()
 	r, err := l.on(ctx, adapter.OpRenew, g)
 	if err != nil {

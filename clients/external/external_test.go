@@ -49,9 +49,9 @@ func open(t *testing.T, command string) (clients.Lock, error) {
 // inner takes the lock out of the type that has its abilities.
 func inner(l clients.Lock) *lock {
 	switch l := l.(type) {
-	case asked:
+	case askable:
 		return l.lock
-	case renewed:
+	case renewable:
 		return l.lock
 	case both:
 		return l.lock

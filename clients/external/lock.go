@@ -332,7 +332,7 @@ func (l *lock) Close(ctx context.Context) error {
 func (l *lock) close(ctx context.Context) error {
 	r, err := l.conn.Ask(adapter.Request{Op: adapter.OpClose, TimeoutMS: l.limit(ctx)})
 	if err == nil && l.process != nil {
-		err = l.together()
+		err = l.checkReachable()
 	}
 	if err == nil && !r.OK {
 		err = failure(adapter.OpClose, r)

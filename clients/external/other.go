@@ -14,7 +14,7 @@ type process struct{}
 
 func (*process) end(context.Context) error { return nil }
 
-func (*lock) together() error { return nil }
+func (*lock) checkReachable() error { return nil }
 
 // Open says that there is no such lock here.
 func Open(context.Context, clients.Config) (clients.Lock, error) {

@@ -57,7 +57,7 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 	})
 	err = l.hello(ctx, c)
 	if err == nil {
-		err = l.together()
+		err = l.checkReachable()
 	}
 	if err != nil {
 		l.conn.Expect()
@@ -72,8 +72,8 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 	return l.able(), nil
 }
 
-// together demands that all that came of the adapter is where faults strike.
-func (l *lock) together() error {
+// checkReachable demands that all that came of the adapter is where faults strike.
+func (l *lock) checkReachable() error {
 	what, err := strays()
 	if err != nil {
 		return err

@@ -189,9 +189,9 @@ func (b *bucket) note(owner string, revision uint64) {
 	b.revisions[owner] = revision
 }
 
-// known is the newest revision of the owner's key that is known: the one that
+// newestRevision is the newest revision of the owner's key that is known: the one that
 // it was created with, or renewed.
-func (b *bucket) known(owner string, created int64) uint64 {
+func (b *bucket) newestRevision(owner string, created int64) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return max(b.revisions[owner], uint64(created))
@@ -212,7 +212,7 @@ const settle = 5 * time.Millisecond
 //   - A smaller revision comes of a leader that lags behind. It is asked again, too.
 func (b *bucket) change(ctx context.Context, key, owner string, created int64,
 	write func(at uint64) (uint64, error)) error {
-	at := b.known(owner, created)
+	at := b.newestRevision(owner, created)
 	for {
 		revision, err := write(at)
 		if err == nil {

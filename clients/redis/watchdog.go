@@ -53,11 +53,11 @@ type watchdog struct {
 	kept sync.WaitGroup
 
 	mu    sync.Mutex
-	holds map[string]*held // by the grant's value
+	holds map[string]*watchedGrant // by the grant's value
 }
 
-// held is what a watchdog knows of one grant.
-type held struct {
+// watchedGrant is what a watchdog knows of one grant.
+type watchedGrant struct {
 	stop context.CancelFunc
 	over bool // its loss is known
 }
@@ -73,7 +73,7 @@ func openWatchdog(c clients.Config, how Algorithm) (*watchdog, error) {
 	}
 	w := &watchdog{lock: l, renewals: renewals, gate: c.Renewals,
 		lost:  make(chan clients.Loss),
-		holds: map[string]*held{}}
+		holds: map[string]*watchedGrant{}}
 	w.life, w.end = context.WithCancel(context.Background())
 	return w, nil
 }
@@ -118,7 +118,7 @@ func (w *watchdog) Close(ctx context.Context) error {
 // keep renews the grant until it is given back or lost.
 func (w *watchdog) keep(key string, s secret) {
 	ctx, stop := context.WithCancel(w.life)
-	h := &held{stop: stop}
+	h := &watchedGrant{stop: stop}
 	w.mu.Lock()
 	w.holds[s.value] = h
 	w.mu.Unlock()

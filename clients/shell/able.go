@@ -14,20 +14,20 @@ import (
 func (l *lock) able() clients.Lock {
 	switch held, renew := l.says.Does(adapter.OpHeld), l.says.Does(adapter.OpRenew); {
 	case held && renew:
-		return both{asked{l}, renewed{l}}
+		return both{askable{l}, renewable{l}}
 	case held:
-		return asked{l}
+		return askable{l}
 	case renew:
-		return renewed{l}
+		return renewable{l}
 	}
 	return l
 }
 
 type (
-	asked   struct{ *lock }
-	renewed struct{ *lock }
-	both    struct {
-		asked
+	askable   struct{ *lock }
+	renewable struct{ *lock }
+	both      struct {
+		askable
 		renewer
 	}
 	renewer interface {
@@ -37,7 +37,7 @@ type (
 
 // Held asks whether the grant still stands: by the command for that, else by whether the one that
 // holds still runs.
-func (l asked) Held(ctx context.Context, g clients.Grant) error {
+func (l askable) Held(ctx context.Context, g clients.Grant) error {
 	if l.commands.Held == "" {
 		return l.running(g)
 	}
@@ -45,7 +45,7 @@ func (l asked) Held(ctx context.Context, g clients.Grant) error {
 }
 
 // Renew starts the lease anew.
-func (l renewed) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
+func (l renewable) Renew(ctx context.Context, g clients.Grant) (clients.Grant, error) {
 	g.Attempt = monotime.Now()
 	return g, l.on(ctx, RenewFlag, l.commands.Renew, g)
 }

@@ -38,21 +38,21 @@ func (n *Node) RefuseWrites(ctx context.Context, on bool) error {
 	case n.kind.refuser.set == nil:
 		return n.failed(fmt.Errorf("a node of %s can't be made to refuse writes", n.kind.Name))
 	}
-	return n.told(ctx, func(ctx context.Context) error { return n.kind.refuser.set(ctx, n, on) })
+	return n.askOnce(ctx, func(ctx context.Context) error { return n.kind.refuser.set(ctx, n, on) })
 }
 
 // TryWrite writes something that no lock uses, and returns the error with which
 // the node refuses it; "": it took it.
 func (n *Node) TryWrite(ctx context.Context) (refusal string, err error) {
-	err = n.told(ctx, func(ctx context.Context) (err error) {
+	err = n.askOnce(ctx, func(ctx context.Context) (err error) {
 		refusal, err = n.kind.refuser.write(ctx, n)
 		return err
 	})
 	return refusal, err
 }
 
-// told does one thing with the node, in the time that an answer may take.
-func (n *Node) told(ctx context.Context, do func(context.Context) error) error {
+// askOnce does one thing with the node, in the time that an answer may take.
+func (n *Node) askOnce(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	if err := do(ctx); err != nil {

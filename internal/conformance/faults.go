@@ -227,7 +227,7 @@ func closes(t *trial) {
 
 // ends closes an adapter.
 func (t *trial) ends(c *Client) {
-	t.together(c)
+	t.demandReachable(c)
 	a := t.ask(c, adapter.Request{Op: adapter.OpClose, TimeoutMS: t.slack.Milliseconds()})
 	if !a.OK {
 		t.fail("", "it said %s to close", answered(a))

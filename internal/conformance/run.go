@@ -240,14 +240,14 @@ func (t *trial) once(c check) (p any) {
 	defer func() { p = recover() }()
 	c.run(t)
 	for _, client := range t.clients {
-		t.together(client)
+		t.demandReachable(client)
 	}
 	return nil
 }
 
-// together demands that all that came of an adapter is where faults strike. Of
+// demandReachable demands that all that came of an adapter is where faults strike. Of
 // one that has ended the next request tells.
-func (t *trial) together(c *Client) {
+func (t *trial) demandReachable(c *Client) {
 	select {
 	case <-c.proc.Done():
 		return

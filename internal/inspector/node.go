@@ -34,12 +34,12 @@ func Find(pids []int) (*Node, error) {
 	case 0:
 		return nil, fmt.Errorf("Node is not among its processes (%s)", procfs.Programs(pids))
 	case 1:
-		return known(found[0])
+		return inspectable(found[0])
 	}
 	return nil, fmt.Errorf("%d processes of it are Node: start the one that has the lock by node itself", len(found))
 }
 
-func known(pid int) (*Node, error) {
+func inspectable(pid int) (*Node, error) {
 	wrong := func(err error) (*Node, error) { return nil, fmt.Errorf("Node (process %d): %w", pid, err) }
 	status, err := procfs.StatusOf(pid)
 	if err != nil {

@@ -137,7 +137,7 @@ func (p *Policy) excuse(r *Ruling, s Seen, now time.Time) {
 	if len(live) == 0 {
 		return
 	}
-	if other := others(live, s.observed(r.Property)); len(other) > 0 {
+	if other := otherKinds(live, s.observed(r.Property)); len(other) > 0 {
 		r.Note = fmt.Sprintf("It is known, but not of the kind %s (line %d of %s).", strings.Join(other, ", "),
 			live[0].Line, p.File)
 		return
@@ -149,9 +149,9 @@ func (p *Policy) excuse(r *Ruling, s Seen, now time.Time) {
 	r.Want, r.Met, r.Note, r.Known = tolerated, true, "", strings.Join(reasons, "; ")
 }
 
-// others are the kinds of double-holds that showed and are not among the known ones. What is
+// otherKinds are the kinds of double-holds that showed and are not among the known ones. What is
 // certain of no kind is taken for a known one, as it is where a scenario expects lease-overrun.
-func others(live []Known, o *scenarios.Observed) (all []string) {
+func otherKinds(live []Known, o *scenarios.Observed) (all []string) {
 	if o == nil || slices.ContainsFunc(live, func(k Known) bool { return k.Kind == "" }) {
 		return nil
 	}

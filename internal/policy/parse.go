@@ -127,7 +127,7 @@ func (r *reader) policy() *Policy {
 		return p // what is known can't be held against half a list
 	}
 	for i, k := range f.Known {
-		r.known(p, fmt.Sprintf("$.known[%d]", i), k)
+		r.readKnown(p, fmt.Sprintf("$.known[%d]", i), k)
 	}
 	return p
 }
@@ -256,7 +256,7 @@ func (r *reader) demand(at string, node ast.Node) (d Demand) {
 	return d
 }
 
-func (r *reader) known(p *Policy, at string, k knownForm) {
+func (r *reader) readKnown(p *Policy, at string, k knownForm) {
 	for _, part := range []struct{ name, value string }{{"scenario", k.Scenario}, {"property", k.Property},
 		{"reason", k.Reason}, {"expires", k.Expires}} {
 		if strings.TrimSpace(part.value) == "" {

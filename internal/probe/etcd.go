@@ -27,15 +27,15 @@ var etcdService = Service{
 	under:  []string{"lockchaos/"},
 	shares: true, // and a login takes the server a tenth of a second
 	open:   openEtcd,
-	denied: func(err error) string { return told(err, rpctypes.ErrPermissionDenied) },
+	denied: func(err error) string { return knownError(err, rpctypes.ErrPermissionDenied) },
 	login: func(err error) bool {
-		return told(err, rpctypes.ErrAuthFailed, rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound,
+		return knownError(err, rpctypes.ErrAuthFailed, rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound,
 			rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthNotEnabled) != ""
 	},
 }
 
-// told returns the server's answer if it is one of the errors.
-func told(err error, wanted ...error) string {
+// knownError returns the server's answer if it is one of the errors.
+func knownError(err error, wanted ...error) string {
 	got := rpctypes.Error(err)
 	for _, want := range wanted {
 		if errors.Is(got, want) {
@@ -105,7 +105,7 @@ func openEtcd(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) (se
 		return nil, err
 	}
 	e := &etcdServer{client, etcdurl.Of(at)}
-	if _, err := client.Get(ctx, Key); err != nil && told(err, rpctypes.ErrPermissionDenied) == "" {
+	if _, err := client.Get(ctx, Key); err != nil && knownError(err, rpctypes.ErrPermissionDenied) == "" {
 		e.close()
 		return nil, err
 	}

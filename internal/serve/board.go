@@ -217,9 +217,9 @@ func (e *entry) started() time.Time {
 // mostSingles is how many single runs are remembered.
 const mostSingles = 64
 
-// one is a single run with its scenarios. A link such as latest is followed, as far
+// readRun is a single run with its scenarios. A link such as latest is followed, as far
 // as it stays below the root. The version is another one when anything of it is.
-func (b *board) one(dir string, now time.Time) (Run, uint64, error) {
+func (b *board) readRun(dir string, now time.Time) (Run, uint64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.single[dir]

@@ -210,7 +210,7 @@ func (s *Server) index(q query) view {
 // run views one run.
 func (s *Server) run(dir string) view {
 	return func(last uint64) (rendered, error) {
-		run, version, err := s.board.one(dir, time.Now())
+		run, version, err := s.board.readRun(dir, time.Now())
 		if err != nil || version == last {
 			return rendered{version: version}, err
 		}
@@ -229,7 +229,7 @@ func (s *Server) run(dir string) view {
 
 // showRun sends the page of one run.
 func (s *Server) showRun(w http.ResponseWriter, r *http.Request, dir string) {
-	run, _, err := s.board.one(dir, time.Now())
+	run, _, err := s.board.readRun(dir, time.Now())
 	if err != nil {
 		http.NotFound(w, r)
 		return

@@ -64,7 +64,7 @@ func (c namespaced) find(ctx context.Context, word string) (m Member, err error)
 	selector := what
 	if kind, name, ok := strings.Cut(what, "/"); ok {
 		if kind == "pod" {
-			m, err = c.alone(ctx, name)
+			m, err = c.onlyMember(ctx, name)
 			m.source = source{namespace: c.namespace, name: name}
 			return m, err
 		}
@@ -102,8 +102,8 @@ func numbered(word string) (what string, number int, err error) {
 	return what, number, nil
 }
 
-// alone is a pod of a name.
-func (c namespaced) alone(ctx context.Context, name string) (m Member, err error) {
+// onlyMember is a pod of a name.
+func (c namespaced) onlyMember(ctx context.Context, name string) (m Member, err error) {
 	var p corev1.Pod
 	if err := c.client.Get().Namespace(c.namespace).Resource("pods").Name(name).Do(ctx).Into(&p); err != nil {
 		return m, fmt.Errorf("find it in namespace %s: %w", c.namespace, err)
@@ -152,8 +152,8 @@ func (c namespaced) selectorOf(ctx context.Context, kind, name string) (string, 
 	return selects.String(), nil
 }
 
-// together refuses members that are on several nodes where they must not be.
-func (s *scenario) together(members []Member) error {
+// checkOneNode refuses members that are on several nodes where they must not be.
+func (s *scenario) checkOneNode(members []Member) error {
 	for _, m := range members {
 		if s.Together != "" && m.node != s.node.Name {
 			return fmt.Errorf("pod %s is on node %s and others on %s, and all must be on one: %s; a podAffinity for %s sees to it", m.pod.Name, m.node, s.node.Name, s.Together, hostLabel)

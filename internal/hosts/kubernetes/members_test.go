@@ -105,13 +105,13 @@ func TestTogether(t *testing.T) {
 		}
 		members = append(members, m)
 	}
-	if err := s.together(members); err != nil {
+	if err := s.checkOneNode(members); err != nil {
 		t.Error(err)
 	}
-	if s.Together = "hooks are asked there"; s.together(members[:1]) != nil {
+	if s.Together = "hooks are asked there"; s.checkOneNode(members[:1]) != nil {
 		t.Error("one on the right node is refused")
 	}
-	if err := s.together(members); err == nil || !strings.Contains(err.Error(),
+	if err := s.checkOneNode(members); err == nil || !strings.Contains(err.Error(),
 		"pod far is on node node-2 and others on node-1, and all must be on one: hooks are asked there") {
 		t.Errorf("%v", err)
 	}

@@ -93,7 +93,7 @@ func (c *Cluster) Run(ctx context.Context, spec Spec) (err error) {
 	if len(spec.Members) > 0 {
 		s.node = Node{Name: spec.Members[0].node}
 	}
-	if err := s.together(spec.Members); err != nil {
+	if err := s.checkOneNode(spec.Members); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.remove()) }()

@@ -166,7 +166,7 @@ func (s *scenario) changes(ctx context.Context, pods []corev1.Pod, from source, 
 		if err != nil {
 			return fmt.Errorf("%s, in the place of %s: %w", h.Name, h.first, err)
 		}
-		if err := s.together([]Member{h.Member}); err != nil {
+		if err := s.checkOneNode([]Member{h.Member}); err != nil {
 			return err
 		}
 		n.After = s.places.before(h)

@@ -4,5 +4,5 @@ package saved
 
 import "io"
 
-// widen does something on Linux only.
-func widen(io.Reader) {}
+// growPipe does something on Linux only.
+func growPipe(io.Reader) {}

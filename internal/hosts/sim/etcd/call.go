@@ -139,7 +139,7 @@ func (s *call) receive(part []byte, last bool) {
 
 // streams reports whether the call has many messages.
 func (s *call) streams() bool {
-	_, unary := s.handler.(one)
+	_, unary := s.handler.(unaryCall)
 	return !unary
 }
 

@@ -119,7 +119,7 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-// one makes one random request.
+// unaryCall makes one random request.
 func (b *both) one() {
 	switch k := b.r.IntN(100); {
 	case k < 25:

@@ -69,12 +69,12 @@ func (m *Member) handlerOf(s *call) handler {
 	return nil
 }
 
-// one takes the message of a call that has one.
-type one func(text []byte) error
+// unaryCall takes the message of a call that has one.
+type unaryCall func(text []byte) error
 
-func (o one) message(text []byte) error { return o(text) }
+func (o unaryCall) message(text []byte) error { return o(text) }
 
-func (one) end() {}
+func (unaryCall) end() {}
 
 // unary makes the handler of a method with one request and one answer. The
 // error of do ends the call.
@@ -83,7 +83,7 @@ func unary[R any, P interface {
 	proto.Message
 }](do func(s *call, r P) error) func(s *call) handler {
 	return func(s *call) handler {
-		return one(func(text []byte) error {
+		return unaryCall(func(text []byte) error {
 			r := P(new(R))
 			if err := s.parse(text, r); err != nil {
 				return err
