@@ -82,7 +82,7 @@ type wait struct {
 	start, end int64
 	held       []heldGrant
 	unreported bool
-	// detailed and open: of a reentrant lock, a cycle that it closes was found for
+	// told and open: of a reentrant lock, a cycle that it closes was found for
 	// certain, or perhaps, whichever of a key's nested grants it is made of.
 	told, open bool
 }

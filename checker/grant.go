@@ -99,7 +99,7 @@ type grant struct {
 	// sent and came are what the client's packets tell, of a grant without an
 	// attempt: see Event. 0: they do not.
 	sent, came int64
-	// detailed is when the lock said that the hold is lost.
+	// told is when the lock said that the hold is lost.
 	told int64
 	// next is the end of the next acquire of an exclusive key that another
 	// client was granted; 0: there was none yet.

@@ -65,7 +65,8 @@ const (
 	herdHeartbeat = 3 // heartbeats a TTL
 )
 
-// requestCount is what the service said that it had handled, and how many grants there had been by then.
+// requestCount is what the service said that it had handled, and how many grants there had been by
+// then.
 type requestCount struct {
 	at, requests, grants int64
 }

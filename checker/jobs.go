@@ -95,7 +95,7 @@ type execution struct {
 	lastWrite int64
 	// done is when it was marked as done: from the start to the end of that; 0: it was not.
 	doneFrom, done int64
-	// detailed is when the scheduler said that it is lost, gone when the instance died or was stopped
+	// told is when the scheduler said that it is lost, gone when the instance died or was stopped
 	// in order; 0: neither. given is when such a stop began, with which the instance gives it up.
 	told, gone, given int64
 }

@@ -47,7 +47,7 @@ type keyState struct {
 	// still hold the key: it never gave it back.
 	vanishedAt int64
 	orphan     orphanedKey
-	// freeTime is the time in which the key is free and wanted; nil: it is not, or
+	// stretch is the time in which the key is free and wanted; nil: it is not, or
 	// not yet for long. sleptThrough is the last grant through which a waiter slept.
 	stretch      *freeTime
 	sleptThrough int64

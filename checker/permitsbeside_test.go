@@ -152,7 +152,7 @@ func (c *besideCase) judge(b *testing.B) {
 	}
 }
 
-// goingOnAt asks Porcupine, and returns a row of the table.
+// beside asks Porcupine, and returns a row of the table.
 func (c besideCase) beside(b *testing.B) string {
 	row := fmt.Sprintf("| %d | %d | %d | %s | %s | %s |", c.clients, c.ops, c.open,
 		map[bool]string{true: "legal", false: "illegal"}[c.legal], round(c.sweep),

@@ -113,7 +113,7 @@ func (r *rules) expires() bool {
 // abandons is for how long an acquire without a grant may leave something behind.
 func (r *rules) abandons() int64 { return stamp(r.Claims.Abandons, r.TTL) }
 
-// intervals is for how long anything may stay at the service that nobody has any more.
+// lasting is for how long anything may stay at the service that nobody has any more.
 func (r *rules) lasting() int64 { return max(r.TTL, r.abandons()) }
 
 // restNs is for how long a client may rest between two acquires that belong together.

@@ -33,7 +33,8 @@ func (s *Sweep) judgePermits(g *grant) {
 	}
 }
 
-// settledAround returns a grant and the settled ones that end no earlier than it may have been made.
+// settledAround returns a grant and the settled ones that end no earlier than it may have been
+// made.
 func (k *keyState) settledAround(g *grant) []*grant {
 	near := []*grant{g}
 	settled := &k.settled
@@ -115,7 +116,8 @@ func (s *Sweep) goingOnAt(b *grant, near []*grant) []*grant {
 	return others
 }
 
-// countsBefore tells which of two grants counts as the one before the other where nothing else tells.
+// countsBefore tells which of two grants counts as the one before the other where nothing else
+// tells.
 func countsBefore(x, b *grant) bool { return x.end < b.end || x.end == b.end && x.id < b.id }
 
 // promisedBeside returns grants inside whose promises b was granted, if there are so many

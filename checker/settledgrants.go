@@ -16,7 +16,7 @@ type settledGrants struct {
 	from, to int
 	spare    *settledBlocks
 	lends    bool // its last block, too, while it is empty
-	// releasedByOther has the tokens' summaries of all that have left the queue; nobody
+	// gone has the tokens' summaries of all that have left the queue; nobody
 	// asks when those were granted or how long they acted.
 	gone settledEntry
 }

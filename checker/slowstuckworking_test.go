@@ -141,7 +141,7 @@ func slowAnswered(e history.Event) bool {
 	return e.Kind == history.Acquire && e.Start != 0 && (e.Type == history.OK || e.Type == history.Info || e.Type == history.Fail && e.Busy)
 }
 
-// disturbedLittle is from when on nothing disturbs a waiter.
+// calm is from when on nothing disturbs a waiter.
 func (s *slow) calm(k *slowKey, waiter int32, from, to int64) int64 {
 	for _, f := range s.faults {
 		if slowClock(f) && (f.Service || slices.Contains(f.Clients, waiter)) && f.From <= to {

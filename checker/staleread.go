@@ -1,10 +1,11 @@
 // # stale-read
 //
 // Judged in workload transaction only, for exclusive locks: there an earlier holder's write may
-// reach the ledger after a later holder has read, though nobody outlived a lease. Violated if a hold reads a version
-// that is older than one which an earlier grant's write made, whenever the ledger took that
-// write. "Older than what the ledger had when it read" would pass this: A.write (in its
-// transaction), A.release, B.acquire, B.read v1, A.commit v2. When B read, v1 was the newest.
+// reach the ledger after a later holder has read, though nobody outlived a lease. Violated if a
+// hold reads a version that is older than one which an earlier grant's write made, whenever the
+// ledger took that write. "Older than what the ledger had when it read" would pass this: A.write
+// (in its transaction), A.release, B.acquire, B.read v1, A.commit v2. When B read, v1 was the
+// newest.
 //
 // A write in a transaction stands when the ledger has it. Until the commit is answered, or its
 // client's process has ended, the grant stays open. A commit that failed, or was never sent, leaves

@@ -4,8 +4,8 @@
 // grants for each client of the run lay wholly inside one undisturbed client's wait, from its
 // worker's start to its end. In a queue it would be fewer than one for each client. A lock that
 // decides by chance, among n clients, passes one over for so long with a probability below
-// (1-1/n)^(10n): less than one in 20,000 waits. A wait in which a stall touched the client or the service, and no
-// injected fault, is inconclusive.
+// (1-1/n)^(10n): less than one in 20,000 waits. A wait in which a stall touched the client or the
+// service, and no injected fault, is inconclusive.
 package checker
 
 import (

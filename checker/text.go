@@ -71,7 +71,8 @@ func (g *grant) remembered() []act {
 	return list
 }
 
-// addGrant adds the acquire of a grant, its last act up to t, the first after t, and the last of all.
+// addGrant adds the acquire of a grant, its last act up to t, the first after t, and the last of
+// all.
 func (e *evidence) addGrant(g *grant, t int64) {
 	e.add(g.id, g.start)
 	var before, after, last act

@@ -245,7 +245,7 @@ func (w *world) promise(start int64, e *history.Event) int64 {
 	return start + worldTTL - promiseMargin
 }
 
-// disturbedLittle reports whether nothing touched a client between two instants.
+// calm reports whether nothing touched a client between two instants.
 func (w *world) calm(client int32, from, to int64) bool {
 	return !w.pausedIn(client, from, to) && !w.isApart(client, from, to) &&
 		!slices.ContainsFunc(w.truths.deaths[client], func(t int64) bool { return t >= from && t <= to })

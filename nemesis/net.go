@@ -18,7 +18,7 @@ type Place struct {
 	Host *hosts.Host
 	// Server is what runs there, if it can be started again.
 	Server Server
-	// RemoteAgent is the agent of the machine that the host is on, and Addr its
+	// Far is the agent of the machine that the host is on, and Addr its
 	// address, where that is another one. Then Host is nil.
 	Far  RemoteAgent
 	Addr netip.Addr

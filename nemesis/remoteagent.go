@@ -12,7 +12,7 @@ import (
 type RemoteAgent interface {
 	// Inject puts a fault into effect on hosts of that machine.
 	Inject(ctx context.Context, p Part, tag string, names []string) (InEffect, error)
-	// AwaitNoProcess waits until no process lives on one of its hosts.
+	// Emptied waits until no process lives on one of its hosts.
 	Emptied(ctx context.Context, name string) error
 }
 

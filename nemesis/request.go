@@ -51,8 +51,8 @@ func (r Request) ofStore() bool { return r == RequestRead || r == RequestWrite }
 // that a packet of an acquire contains. It is called for each packet and must not block.
 type CurrentRequest func() (r Request, text string)
 
-// requestFinder is how faults that are aimed at one request find it: by what the client is doing while
-// the packet leaves it, so that no protocol must be understood. Where the lock renews in the
+// requestFinder is how faults that are aimed at one request find it: by what the client is doing
+// while the packet leaves it, so that no protocol must be understood. Where the lock renews in the
 // background, a renewal is what is sent to the service while the client asks nothing of it.
 type requestFinder struct {
 	request Request

@@ -9,10 +9,11 @@ import (
 	"github.com/lockchaos/lockchaos/internal/netfault"
 )
 
-// roundTripLimit is how long the round trip of a link that no fault of ours makes late is waited for.
+// roundTripLimit is how long the round trip of a link that no fault of ours makes late is waited
+// for.
 const roundTripLimit = 100 * time.Millisecond
 
-// measureRoundTrip measures the round trip on one link, before a fault makes it late and
+// roundTripMeter measures the round trip on one link, before a fault makes it late and
 // during that. Nil measures nothing.
 type roundTripMeter struct {
 	a, b   string

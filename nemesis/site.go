@@ -57,7 +57,7 @@ type Client struct {
 	App Application
 	// Whole: all that runs on its host is meant, and not one process group.
 	Whole bool
-	// RemoteAgent is the agent of the machine that it is on, where that is another
+	// Far is the agent of the machine that it is on, where that is another
 	// one, and Name what it is called where there is no process here.
 	Far  RemoteAgent
 	Name string

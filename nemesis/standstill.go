@@ -31,8 +31,8 @@ type runtimeStop struct {
 	proof    string
 }
 
-// effectWith is the effect of a standstill: the time in which the runtime stood still, and the rest of
-// the client was stopped.
+// effectWith is the effect of a standstill: the time in which the runtime stood still, and the rest
+// of the client was stopped.
 func (r runtimeStop) effectWith(others *hosts.Pause) Effect {
 	return Effect{From: max(r.from, others.Stopped), To: min(r.to, others.Resuming), Proof: r.proof}
 }

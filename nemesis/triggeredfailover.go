@@ -7,8 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
-// TriggeredFailover is what came of a failover that a user triggers at a service of their own. The service
-// itself says who its masters are.
+// TriggeredFailover is what came of a failover that a user triggers at a service of their own. The
+// service itself says who its masters are.
 type TriggeredFailover struct {
 	// Before and After are who the masters were, and are, in words; Changed says that these are
 	// others.

@@ -93,9 +93,9 @@ func (m *Mended) Judge(again, before []Scenario) {
 	}
 }
 
-// noteGone notes the defects that showed beside the first one in attacks that the lock stood when they
-// were made again. It reports whether one of these attacks had shown another defect without the
-// first one: that it did not show again may be chance. What comes of the first one is no other.
+// noteGone notes the defects that showed beside the first one in attacks that the lock stood when
+// they were made again. It reports whether one of these attacks had shown another defect without
+// the first one: that it did not show again may be chance. What comes of the first one is no other.
 func (m *Mended) noteGone(stood []string, before []Scenario) (chance bool) {
 	first := Defect{Name: m.Defect}
 	for _, x := range before {

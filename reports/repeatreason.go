@@ -8,10 +8,10 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// RepeatReason says why the attack that the scenario made is to be made again, as the rest of a sentence;
-// "": what it came to stands. That is so where nothing follows from it, and where it fell, it is
-// not clear why, and the machine itself stalled a client or a node meanwhile. A fall that is
-// certain stands, whatever the machine did.
+// RepeatReason says why the attack that the scenario made is to be made again, as the rest of a
+// sentence; "": what it came to stands. That is so where nothing follows from it, and where it
+// fell, it is not clear why, and the machine itself stalled a client or a node meanwhile. A fall
+// that is certain stands, whatever the machine did.
 func (s Scenario) RepeatReason() string {
 	switch fate := s.Fate(); {
 	case fate == NothingFollows && !s.Met:

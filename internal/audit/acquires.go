@@ -43,8 +43,9 @@ func (t *tracer) grantedAgain(la *ownerOnKey, o *op) bool {
 	return true
 }
 
-// replaceHold ends the holds of an owner that is granted the key again: whatever became of them, the
-// owner is one. Where a grant is good until it is released, the second one is a violation instead.
+// replaceHold ends the holds of an owner that is granted the key again: whatever became of them,
+// the owner is one. Where a grant is good until it is released, the second one is a violation
+// instead.
 func (t *tracer) replaceHold(la *ownerOnKey, o *op) {
 	if t.options.Permits > 1 || t.options.Validity.Released {
 		return

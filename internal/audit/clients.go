@@ -68,7 +68,7 @@ func (t *tracer) numberLanes() error {
 	return nil
 }
 
-// splitClient gives each acquire a part of its owner that is free, in the order of the acquires.
+// part gives each acquire a part of its owner that is free, in the order of the acquires.
 func (t *tracer) part() {
 	added := t.lines
 	for i := range t.lines {

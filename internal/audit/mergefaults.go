@@ -19,9 +19,9 @@ type Faults struct {
 	Clients [][]int32
 }
 
-// MergeFaults makes a history of what was logged, translated, and of the faults meanwhile. Which grant a
-// fault met follows from the log: the oldest one that the struck client had been granted and had
-// not given up.
+// MergeFaults makes a history of what was logged, translated, and of the faults meanwhile. Which
+// grant a fault met follows from the log: the oldest one that the struck client had been granted
+// and had not given up.
 func MergeFaults(s *Source, f Faults) (*history.History, error) {
 	h := &history.History{Header: s.Header, Keys: s.Keys}
 	faults, last := f.translated(s.Header.Started.UnixNano()), int64(0)

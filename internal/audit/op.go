@@ -23,7 +23,7 @@ type op struct {
 	// of an acquire that the judge is told: its owner's on the key, from 1; 0: none
 	lane  int32
 	order int32 // decides between events of the same instant
-	// splitClient is, of an acquire, its hold plus one (0: none), until it is the
+	// part is, of an acquire, its hold plus one (0: none), until it is the
 	// number of the client among those that its owner becomes.
 	part int32
 	// an acquire of the token that its owner had been given before: that tells

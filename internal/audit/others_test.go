@@ -101,7 +101,7 @@ func readOther(t testing.TB, file string, o audit.Options) (*audit.Source, error
 	return audit.Read(strings.NewReader(string(text)), file, format, o)
 }
 
-// answerText is what a verdict says of violations, with the times of the log, and of reasons.
+// said is what a verdict says of violations, with the times of the log, and of reasons.
 func said(s *audit.Source, v checker.Verdict) string {
 	var text strings.Builder
 	for _, p := range reports.Relabeled(&s.Header, v).Properties {

@@ -42,7 +42,7 @@ func (t *tokens) highest(key int32) history.Token {
 	return 0
 }
 
-// ownerKey returns where among the greatest ones of its key a token is or would be.
+// place returns where among the greatest ones of its key a token is or would be.
 func (t *tokens) place(at tokenOn) (i int, found bool) {
 	list := t.greatest[at.key]
 	for i = len(list); i > 0 && list[i-1].token >= at.token; i-- {

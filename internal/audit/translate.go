@@ -147,7 +147,8 @@ func (t *tracer) doubtfulFacts(entries int, holds, tokens string) map[string]str
 	return doubts
 }
 
-// neverContended says that no key was granted often enough for one to be excluded; empty when one was.
+// neverContended says that no key was granted often enough for one to be excluded; empty when one
+// was.
 func (t *tracer) neverContended() string {
 	if t.excluded {
 		return ""

@@ -53,7 +53,8 @@ type pairFall struct {
 	Step    string `json:"step"`
 }
 
-// outcomesHash is a hash of what the clients saw: each call of theirs, and how it ended, without times.
+// outcomesHash is a hash of what the clients saw: each call of theirs, and how it ended, without
+// times.
 func outcomesHash(h *history.History) string {
 	var text bytes.Buffer
 	for _, o := range history.NewView(h).Ops {
@@ -154,8 +155,8 @@ func (x *Search) tryBatch(ctx context.Context, b batch) error {
 	return x.log.add(done)
 }
 
-// secondSchedules are the schedules of a second fault behind a first one: at the places of the run which
-// that disturbs.
+// secondSchedules are the schedules of a second fault behind a first one: at the places of the run
+// which that disturbs.
 func (x *Search) secondSchedules(ctx context.Context, first int) ([]schedule, error) {
 	plan := x.planOf(x.all[first])
 	var places []sim.Place

@@ -18,8 +18,8 @@ type place struct {
 	Doing map[string]clientStep // by the clients' hosts
 }
 
-// clientStep is the step of a client, in the words of the exam, and when the lease ends that it holds,
-// from the workload's start (ns); 0: it holds none.
+// clientStep is the step of a client, in the words of the exam, and when the lease ends that it
+// holds, from the workload's start (ns); 0: it holds none.
 type clientStep struct {
 	step  string
 	until int64

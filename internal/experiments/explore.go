@@ -55,7 +55,7 @@ type Exploring struct {
 	// cache. "": it starts from nothing. Fresh empties it first.
 	Corpus string
 	Fresh  bool
-	// ReplayOptions replays what is found on the real service; nil: nothing does.
+	// Then replays what is found on the real service; nil: nothing does.
 	Then *Replay
 	Out  *screen.Screen
 

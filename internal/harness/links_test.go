@@ -122,7 +122,7 @@ func degrades(s nemesis.Spec) inject {
 	}
 }
 
-// noteAsk is what the traps of these tests are told: the client is always asked
+// asked is what the traps of these tests are told: the client is always asked
 // for its release, whatever its packets look like.
 func asked() (nemesis.Request, string) { return nemesis.RequestRelease, "" }
 

@@ -24,8 +24,8 @@ type childLine struct {
 }
 
 // RunInside runs one scenario inside its sandbox, from the plan in its folder to its history. carry
-// carries it out: harness.Run on the private network, runtimes.RunInside wherever the runtime is. It
-// writes its progress, and the error that ends it, to out, for the process that has started it.
+// carries it out: harness.Run on the private network, runtimes.RunInside wherever the runtime is.
+// It writes its progress, and the error that ends it, to out, for the process that has started it.
 func (t *Tool) RunInside(ctx context.Context, dir string, out io.Writer,
 	carry func(context.Context, harness.Config) error) error {
 	if !hosts.Inside() {

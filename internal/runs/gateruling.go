@@ -103,7 +103,8 @@ func demands(p *policy.Policy) (all []reports.Demand) {
 	return all
 }
 
-// knownViolations is what the policy tolerates, beside what the runs showed of it on the day of the gate.
+// knownViolations is what the policy tolerates, beside what the runs showed of it on the day of the
+// gate.
 func (g *Gate) knownViolations(s reports.Suite) (all []reports.KnownViolation) {
 	for _, k := range g.Policy.Standings(seenIn(s)) {
 		all = append(all, reports.KnownViolation{Scenario: k.Scenario, Property: k.Property, Kind: k.Kind,

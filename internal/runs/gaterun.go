@@ -98,7 +98,7 @@ func (g *Gate) Do(ctx context.Context) error {
 	return g.rule(ctx.Err() != nil)
 }
 
-// runScenario prepares a repetition.
+// prepare prepares a repetition.
 func (g *Gate) prepare(i, of int) (*Run, error) {
 	f := g.Settings
 	f.Seed += uint64(i)

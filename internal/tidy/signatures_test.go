@@ -19,7 +19,7 @@ var internalNames = map[string]string{
 	"nemesis.Place: internal/hosts.Host":             "the harness says where a fault strikes; who imports nemesis reads specs and kinds",
 	"nemesis.Client: internal/hosts.Process":         "as Place",
 	"nemesis.Server: internal/hosts.Process":         "as Place",
-	"nemesis.Emptied: internal/hosts.Host":           "the harness waits for the end of what a fault has left",
+	"nemesis.AwaitNoProcess: internal/hosts.Host":    "the harness waits for the end of what a fault has left",
 	"nemesis.Kill: internal/hosts.Process":           "the harness kills a client that is stuck as the fault does, with the same proof",
 	"nemesis.Spec.Cuts: internal/netfault.Cut":       "a partition's shape, for the simulation, which cuts its own links",
 	"nemesis.Spec.Decides: internal/netfault.Decide": "what becomes of a packet, for the simulation",

@@ -91,7 +91,8 @@ func hostLanes(c studies.Complete) (hosts []string) {
 	return slices.Compact(hosts)
 }
 
-// thinMarks leaves of marks on one host those that lie a pixel apart: thousands make no better picture.
+// thinMarks leaves of marks on one host those that lie a pixel apart: thousands make no better
+// picture.
 func thinMarks(marks []studies.Mark, sc scale) (out []studies.Mark) {
 	last := map[string]float64{}
 	for _, m := range marks {

@@ -103,7 +103,8 @@ func suitePage(s reports.Suite) indexPage {
 	return p
 }
 
-// splitControls parts the controls from the locks that are for use. A suite of controls only is not parted.
+// splitControls parts the controls from the locks that are for use. A suite of controls only is not
+// parted.
 func splitControls(s reports.Suite) (locks, controls reports.Suite) {
 	isControl := func(x reports.Scenario) bool { return x.Control }
 	locks, controls = s, s

@@ -41,7 +41,8 @@ func explains(f *history.FaultSpan, t *Story) bool {
 	return slices.Contains(v.Faults, f.ID) || t.A != nil && len(v.Faults) == 0
 }
 
-// touchedGrant reports whether the fault touched the client of a grant between its acquire and its last op.
+// touchedGrant reports whether the fault touched the client of a grant between its acquire and its
+// last op.
 func touchedGrant(f *history.FaultSpan, g *history.Grant) bool {
 	return f.Disturbs(g.Client) && f.From <= g.LastEnd && f.To >= g.Start
 }

@@ -90,7 +90,7 @@ func (f faultGroup) sentence() string {
 	return text + " Yet writes that came too late corrupted the data of " + nameLocks(harmed, len(harmed)) + "."
 }
 
-// doubleHoldHeadline says which locks let two clients in under the fault.
+// lockedIn says which locks let two clients in under the fault.
 func (f faultGroup) lockedIn() string {
 	always, sometimes, never := f.locks()
 	of := len(always) + len(sometimes) + len(never)
@@ -180,7 +180,7 @@ func nameOthers(never []string) string {
 	return " " + phrase.List(never) + " do not."
 }
 
-// instantOf says under what; "past its lease" only where the verdicts say that every
+// underWhat says under what; "past its lease" only where the verdicts say that every
 // double-hold kept is a lease-overrun.
 func (f faultGroup) underWhat() string {
 	switch f.strike {

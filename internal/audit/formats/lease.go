@@ -146,7 +146,7 @@ func (s *leases) lease(w *words.Worker, in *lease, raw []byte, line int, event s
 // maxSeconds is a lease of a hundred years.
 const maxSeconds = 100 * 366 * 24 * 3600
 
-// holderSample is what a lease says.
+// sighting is what a lease says.
 func (in *lease) sighting() (now holderSample, err error) {
 	spec := &in.Spec
 	now = holderSample{key: in.key(), changes: -1, version: -1}

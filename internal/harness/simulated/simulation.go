@@ -43,7 +43,8 @@ type Config struct {
 // ErrOtherSimulation is in the error of a plan that was simulated with something else.
 var ErrOtherSimulation = errors.New("the plan would not run as it did")
 
-// checkSameSimulator refuses a plan that was simulated with another program, or by another simulator.
+// checkSameSimulator refuses a plan that was simulated with another program, or by another
+// simulator.
 func (c Config) checkSameSimulator() error {
 	was := c.Plan.Simulation
 	switch {

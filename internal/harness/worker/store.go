@@ -39,8 +39,9 @@ func (w *Worker) request(c wire.Command, h believedGrant) store.Request {
 	return r
 }
 
-// keepRecord keeps what a read or an accepted write showed of the record. Where the store added, the
-// application goes on from what it believes to have written: the next sum is counted from there.
+// keepRecord keeps what a read or an accepted write showed of the record. Where the store added,
+// the application goes on from what it believes to have written: the next sum is counted from
+// there.
 func (w *Worker) keepRecord(c wire.Command, e store.Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

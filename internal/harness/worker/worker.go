@@ -57,7 +57,7 @@ type Worker struct {
 	line    []byte // of the last reply; its memory is used again
 }
 
-// answerHeld is a grant that the application believes in.
+// believedGrant is a grant that the application believes in.
 type believedGrant struct {
 	grant clients.Grant
 	op    int64

@@ -7,9 +7,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/clock"
 )
 
-// everyStep is the workload "steps": the shortest in which each client passes every step. On one key it
-// waits for a grant and works under it, and gives one wait up; the first client then waits for a
-// second grant. It is over when all have: so few instants can be tried one by one.
+// everyStep is the workload "steps": the shortest in which each client passes every step. On one
+// key it waits for a grant and works under it, and gives one wait up; the first client then waits
+// for a second grant. It is over when all have: so few instants can be tried one by one.
 type everyStep struct{ work, long time.Duration }
 
 func newEveryStep(s Setting) Job {

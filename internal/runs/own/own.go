@@ -109,7 +109,8 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 	return l, p.introduced(l, taken)
 }
 
-// placeholder is the lock before it has said anything. It notes that the user has named the program.
+// placeholder is the lock before it has said anything. It notes that the user has named the
+// program.
 func (p Program) placeholder(a scenarios.Adapter) *Lock {
 	service, _ := backends.Lookup(a.Service)
 	l := &Lock{Adapter: a, eachCall: p.Shell.Given() && !p.Shell.Holds(),
@@ -125,7 +126,8 @@ func (p Program) placeholder(a scenarios.Adapter) *Lock {
 	return l
 }
 
-// introduced takes over what the lock has said: what it is called, and its lease if that can't be set.
+// introduced takes over what the lock has said: what it is called, and its lease if that can't be
+// set.
 func (p Program) introduced(l *Lock, taken func(name string) bool) error {
 	ttl, err := l.Says.TTL(p.TTL)
 	if err != nil {

@@ -59,7 +59,8 @@ func ReadServers(f Where) (*Servers, error) {
 	return g, g.checkNames()
 }
 
-// checkNames refuses servers that differ but have one name: clients find a relay by its server's name.
+// checkNames refuses servers that differ but have one name: clients find a relay by its server's
+// name.
 func (g *Servers) checkNames() error {
 	at := map[string]remote.Node{}
 	for _, n := range g.list() {

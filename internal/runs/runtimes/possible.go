@@ -24,7 +24,7 @@ type Capabilities struct {
 	Faults map[string]bool
 }
 
-// Capabilities tries what can be done in the runtime. own: the lock is a program of
+// Means tries what can be done in the runtime. own: the lock is a program of
 // this machine. say is told which faults can't be done, and why.
 func (f Where) Means(ctx context.Context, own bool, say func(string)) Capabilities {
 	m := Capabilities{where: f, starts: f.Runtime == Local}

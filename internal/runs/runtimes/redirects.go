@@ -15,8 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/probe"
 )
 
-// soleNode is the one node of the service that may be a cluster; false: there is none, or it is one of
-// several that were given.
+// soleNode is the one node of the service that may be a cluster; false: there is none, or it is one
+// of several that were given.
 func (g *Servers) soleNode() (of backends.Kind, n remote.Node, given bool) {
 	for _, of = range backends.Kinds() {
 		if of.Clusters {

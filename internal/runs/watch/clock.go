@@ -18,7 +18,8 @@ type ahead struct {
 	Lines       int
 }
 
-// soleClientLines is how many lines in a row one client must write to be believed though no other follows.
+// soleClientLines is how many lines in a row one client must write to be believed though no other
+// follows.
 const soleClientLines = 64
 
 // see takes a line. step is by how much a line may be newer than all before it

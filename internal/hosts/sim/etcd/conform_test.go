@@ -119,7 +119,7 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-// unaryCall makes one random request.
+// one makes one random request.
 func (b *both) one() {
 	switch k := b.r.IntN(100); {
 	case k < 25:
