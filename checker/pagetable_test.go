@@ -59,7 +59,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// holdsExactly fails the test if a judge's directory has anything else, or
+// holdsExactly fails the test if a judge's page table has anything else, or
 // keeps empty pages beyond those met lately.
 func holdsExactly(t *testing.T, s *Sweep, ops map[int64]*op, grants map[int64]*grant) {
 	t.Helper()

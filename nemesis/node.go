@@ -180,7 +180,7 @@ func (s *Site) drain(ctx context.Context) (InEffect, error) {
 
 // Heal lets the node take pods again, and tells what has become of the client's pod.
 func (d *Drained) Heal() (Effect, error) {
-	// Also at the end of the run: see Ousting.ctx.
+	// Also at the end of the run: see PodEnding.ctx.
 	ctx, cancel := context.WithTimeout(context.Background(), uncordonLimit)
 	defer cancel()
 	to := monotime.Now()
