@@ -15,9 +15,9 @@ const keepsLocks = "POOLER: a session that is handed on keeps its advisory locks
 // unlocks are parts of a reset_query_list that release a session's advisory locks.
 var unlocks = []string{"discard all", "pg_advisory_unlock_all"}
 
-// pgpool asks whether a pgpool-II is between, which answers SHOW pool_status itself; false: there
-// is none. It tells clients the server's own numbers of sessions, so these do not give it away. Each
-// client has a session of its own for as long as it is connected
+// pgpool asks whether a pgpool-II is between, which answers SHOW pool_status itself; false:
+// there is none. It tells clients the server's own numbers of sessions, so these do not give it
+// away. Each client has a session of its own for as long as it is connected
 // (https://www.pgpool.net/docs/latest/en/html/runtime-config-connection-pooling.html).
 func (p *postgresServer) pgpool(ctx context.Context) (f Fact, is bool, err error) {
 	status, err := p.shown(ctx, "pool_status")

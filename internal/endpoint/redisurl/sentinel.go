@@ -12,8 +12,8 @@ import (
 )
 
 // Failover are the options of a client that asks sentinels for the primary. They are host:port,
-// and call the primary as is given, or URLs, redis+sentinel://user:password@host:port/name. Requests
-// are sent once (see Options). ask connects to sentinels, dial to servers.
+// and call the primary as is given, or URLs, redis+sentinel://user:password@host:port/name.
+// Requests are sent once (see Options). ask connects to sentinels, dial to servers.
 func Failover(sentinels []string, primary string, ask, dial endpoint.Dial) (*goredis.FailoverOptions, error) {
 	plain := Usual()
 	o := &goredis.FailoverOptions{MasterName: primary,

@@ -19,10 +19,10 @@ const Watched = "mymaster"
 // How many sentinels there are, and how many of them must agree.
 const sentinels, quorum = 3, 2
 
-// Sentinels starts a Redis with a replica, both with the password Secret, and three sentinels that
-// watch them and ask for none. With an authority all have TLS alone, with certificates for the
-// name. It returns the ports of the servers and of the sentinels, and what runs a command of redis-cli's
-// at a port.
+// Sentinels starts a Redis with a replica, both with the password Secret, and three sentinels
+// that watch them and ask for none. With an authority all have TLS alone, with certificates for
+// the name. It returns the ports of the servers and of the sentinels, and what runs a command of
+// redis-cli's at a port.
 func Sentinels(t testing.TB, ca *authority.Authority, name string) (servers, watching []string, line func(port string) []string) {
 	t.Helper()
 	program, cli := needed.Program(t, "redis-server"), []string{needed.Program(t, "redis-cli")}
