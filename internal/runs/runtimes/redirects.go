@@ -111,7 +111,7 @@ func (g *Servers) gather(ctx context.Context, of backends.Kind, n remote.Node) (
 		if m.Sentinel {
 			name = fmt.Sprintf("sentinel-%d", i-first+1)
 		}
-		nodes = append(nodes, g.member(name, at, m))
+		nodes = append(nodes, g.member(name, of.Nodes[0].Port, at, m))
 	}
 	if !slices.ContainsFunc(nodes, func(n remote.Node) bool { return slices.Contains(n.Leads, found.HostPort()) }) {
 		nodes[0].Leads = append(nodes[0].Leads, found.HostPort()) // as good as any
@@ -119,13 +119,13 @@ func (g *Servers) gather(ctx context.Context, of backends.Kind, n remote.Node) (
 	return nodes, nil
 }
 
-// member is one node of a cluster.
-func (g *Servers) member(name string, at endpoint.Endpoint, m probe.Member) remote.Node {
-	n := remote.Node{Name: name, Shown: at.String(), Leads: []string{m.At}, Dial: g.dials(at)}
+// member is one node of a cluster. port is where its relay listens, if clients are given no URL.
+func (g *Servers) member(name string, port int, at endpoint.Endpoint, m probe.Member) remote.Node {
+	n := remote.Node{Name: name, Port: port, Shown: at.String(), Leads: []string{m.At}, Dial: g.dials(at)}
 	if at.Scheme() != "" {
 		n.Address = at.Address()
+		n.Port, _ = strconv.Atoi(at.Port())
 	}
-	n.Port, _ = strconv.Atoi(at.Port())
 	for _, other := range m.Also {
 		if ip, err := netip.ParseAddr(at.At(other).Host()); err != nil || ip.Is4() {
 			n.Leads = append(n.Leads, other)
