@@ -26,6 +26,9 @@ type Attack struct {
 	Asks []Ability `yaml:"asks"`
 	// Fault is what is done, again and again; its zero value is nothing.
 	Fault Fault `yaml:"fault"`
+	// Outside are the peers of its fault where the servers are not lockchaos's own, and nothing can
+	// be done to the links between them; "": the attack can't be made there.
+	Outside string `yaml:"outside"`
 	// Lease is the shortest for which it makes sense, where the service itself takes some time.
 	Lease Duration `yaml:"lease"`
 	// Lasts is how long there are faults at the least, where the usual is too short.
@@ -235,7 +238,15 @@ func (e Exam) Of(l Examinee) (all []Scenario, not []Inapplicable) {
 
 // made is the attack on the lock. Its error says why the attack can't be made.
 func (e Exam) made(a Attack, l Examinee) (Scenario, error) {
-	if err := e.applies(a, l); err != nil {
+	err := e.applies(a, l)
+	if err != nil && a.Outside != "" {
+		a.Fault.Peers = a.Outside
+		a.About += ": here from the " + a.Outside + " alone"
+		if e.applies(a, l) == nil {
+			err = nil
+		}
+	}
+	if err != nil {
 		return Scenario{}, err
 	}
 	s := e.scenario(a, l)

@@ -201,6 +201,39 @@ func TestAttacksThatMakeNoSense(t *testing.T) {
 	}
 }
 
+// TestAttacksFromOutside: where the links between servers are out of reach, an attack that can be
+// made from the clients alone is made so, and its words say it. Elsewhere it is as it was.
+func TestAttacksFromOutside(t *testing.T) {
+	e, err := Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err = e.Only(false, []string{"node-cut-off", "leader-stops"}); err != nil {
+		t.Fatal(err)
+	}
+	l := anyLock(time.Second, Nature{Permits: 1})
+	whole, _ := e.Of(l)
+	l.Fits = func(f Fault) error {
+		if f.Peers != "clients" {
+			return errors.New("out of reach")
+		}
+		return nil
+	}
+	made, not := e.Of(l)
+	if len(made) != 1 || len(not) != 1 || not[0] != (Inapplicable{Attack: "leader-stops", Why: "out of reach"}) {
+		t.Fatalf("%+v, %+v", made, not)
+	}
+	if f := made[0].Faults[0]; f.Kind != "partition" || f.Target != "nodes:1" || f.Peers != "clients" ||
+		!strings.Contains(made[0].About, "cut off from everybody: here from the clients alone") {
+		t.Errorf("%+v", made[0])
+	}
+	for _, s := range whole {
+		if s.Faults[0].Peers != "" || strings.Contains(s.About, "alone") {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
 // TestWhatIsHeldAgainstALock: what no lease prevents is not, nor what breaks with a clock
 // that the lock relies on; a dead grant of a session is, since the lock can see its end.
 func TestWhatIsHeldAgainstALock(t *testing.T) {

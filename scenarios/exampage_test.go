@@ -95,6 +95,9 @@ func (a Attack) entry() string {
 		text += "; short"
 	}
 	text += "): " + a.About + "."
+	if a.Outside != "" {
+		text += " Where the servers are not lockchaos's own, from the " + a.Outside + " alone."
+	}
 	for lock, breaks := range a.Falls {
 		text += fmt.Sprintf(" Falls: `%s` (%s).", lock, breaks)
 	}

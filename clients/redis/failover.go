@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -40,23 +39,15 @@ func openFailover(_ context.Context, c clients.Config) (clients.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.addr = "the primary that the sentinels " + strings.Join(c.Nodes, ",") + " name"
-	plain := redisurl.Usual()
+	// Only the connections to the primary are cut: go-redis keeps one to a
+	// sentinel, to be told of promotions.
+	o, err := redisurl.Failover(c.Nodes, logins.RedisPrimary, new(net.Dialer).DialContext, l.cutter.Dial)
+	if err != nil {
+		return nil, err
+	}
+	l.addr = "the primary that the sentinels " + strings.Join(o.SentinelAddrs, ",") + " name"
 	answer := min(max(l.ttl/2, l.grace), longestAnswer)
-	l.client = goredis.NewFailoverClient(&goredis.FailoverOptions{
-		MasterName: logins.RedisPrimary, SentinelAddrs: c.Nodes,
-		// Only the connections to the primary are cut: go-redis keeps one to a
-		// sentinel, to be told of promotions.
-		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if slices.Contains(c.Nodes, addr) {
-				return new(net.Dialer).DialContext(ctx, network, addr)
-			}
-			return l.cutter.Dial(ctx, network, addr)
-		},
-		Protocol: plain.Protocol, MaxRetries: plain.MaxRetries, DialerRetries: plain.DialerRetries,
-		PoolSize:    plain.PoolSize,
-		DialTimeout: answer, ReadTimeout: answer, WriteTimeout: answer,
-		ContextTimeoutEnabled: plain.ContextTimeoutEnabled, DisableIdentity: plain.DisableIdentity,
-	})
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = answer, answer, answer
+	l.client = goredis.NewFailoverClient(o)
 	return l, nil
 }

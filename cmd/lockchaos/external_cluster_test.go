@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,4 +210,229 @@ func TestExternalRedisClusterTLS(t *testing.T) {
 		where = append(where, "--nodes", "redis=rediss://me:${MY_PASSWORD}@"+host+":"+cluster.Ports[1])
 		sealedRun(t, []string{"redis-setnx/none/unfenced", "redis-watchdog/none/unfenced", "redis-setnx/cut-off-release/unfenced"}, where...)
 	}
+}
+
+// members is a suite of scenarios in which one node of a cluster is out of its clients' reach.
+const members = `
+suite: members
+about: one node of a cluster is out of reach
+defaults:
+  ttl: 2s
+  clients: 3
+  keys: 8
+  workload: {kind: counter, guard: none, think: 5ms..20ms, rest: 5ms..30ms, acquire_timeout: 8s, op_timeout: 8s}
+scenarios:
+  - name: LOCK/node/unfenced
+    about: all clients are cut off from one node
+    lock: LOCK
+    store: {kind: unfenced}
+    duration: 6s
+    faults:
+      - {kind: partition, target: NODE, peers: clients, when: random, for: 500ms, after: 300ms, every: 500ms}
+    needs: {grants: 4, bites: 1, handovers: 0}
+    expect:
+      properties: {starvation: any, token-order: any}
+      severity: none
+      why: The others answer.
+  - name: LOCK/link/unfenced
+    about: the packets between the holder and one node are late
+    lock: LOCK
+    store: {kind: unfenced}
+    duration: 6s
+    faults:
+      - {kind: delay, target: holder, peers: NODE, when: after-grant, delay: 30ms, for: 500ms, after: 100ms, every: 200ms}
+    needs: {grants: 4, bites: 1, handovers: 0}
+    expect:
+      properties: {starvation: any, token-order: any}
+      severity: none
+      why: The others answer.
+`
+
+// ofNode is the suite, of the lock, about a node.
+func ofNode(t *testing.T, lock, node string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "members.yaml")
+	writeFile(t, file, strings.NewReplacer("LOCK", lock, "NODE", node).Replace(members))
+	return file
+}
+
+// aNode is the name of a node of a service.
+var aNode = regexp.MustCompile(`(redis|etcd)-[0-9]+`)
+
+// checkMembers runs the suite on a cluster, until each fault has bitten: on the links of the one
+// node alone.
+func checkMembers(t *testing.T, lock, node string, env []string, where ...string) {
+	t.Helper()
+	lockchaos, suite := program(t), ofNode(t, lock, node)
+	decided.Run(t, func() {
+		out := t.TempDir()
+		code, text := said(t, env, lockchaos, append([]string{"run", suite, "--runtime", "external", "--out", out}, where...)...)
+		checkDecided(code, text)
+		told := histories(t, out)
+		struck := 0
+		for _, evidence := range regexp.MustCompile(`"bit":true,"evidence":"([^"]*)"`).FindAllStringSubmatch(told, -1) {
+			if strings.Contains(evidence[1], "nobody injected") {
+				continue // the machine was busy
+			}
+			for _, name := range aNode.FindAllString(evidence[1], -1) {
+				if struck++; name != node {
+					t.Errorf("it lies on other links, too: %s", evidence[1])
+				}
+			}
+		}
+		if code != exit.OK || struck == 0 || len(regexp.MustCompile(`✓ pass \([1-9].* faults?[,)]`).FindAllString(text, -1)) != 2 {
+			t.Errorf("exit status %d\n%s", code, text)
+		}
+	})
+}
+
+// histories are those of a folder of runs.
+func histories(t *testing.T, out string) (told string) {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(out, "*", "*", "history.jsonl"))
+	for _, file := range files {
+		one, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told += string(one)
+	}
+	return told
+}
+
+// An etcd that is given by one address is all its members, each with a relay of its own: faults are
+// aimed at one. The exam's attacks on nodes come from the clients alone. A cluster whose members
+// are not where they announce themselves is reached as one place, and that is said.
+func TestExternalEtcdCluster(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ports := probetest.EtcdCluster(t, nil, "", nil)
+	nodes := []string{"--nodes", "etcd=127.0.0.1:" + ports[1]}
+	checkMembers(t, "etcd-lease", "etcd-2", nil, nodes...)
+	lockchaos := program(t)
+	decided.Run(t, func() {
+		code, text := said(t, nil, lockchaos, append([]string{"exam", "etcd-lease", "--runtime", "external", "--attack", "leader-cut-off",
+			"--attack", "node-cut-off", "--attack", "node-stops", "--out", t.TempDir()}, nodes...)...)
+		checkDecided(code, text)
+		if code != exit.OK || !strings.Contains(text, "the server's process is not lockchaos's own") {
+			t.Errorf("exit status %d\n%s", code, text)
+		}
+	})
+	first := func(ports []string) string { return ports[0] }
+	ports = probetest.EtcdCluster(t, nil, "", map[int]func([]string) string{2: first})
+	_, text := said(t, nil, lockchaos, "run", "etcd-lease/none/unfenced", "--runtime", "external", "--duration", "1s", "--no-expect",
+		"--nodes", "etcd=127.0.0.1:"+ports[1], "--out", t.TempDir())
+	for _, want := range []string{"is one place for all its members", "another member answers there", "name each \\(etcd-1=ADDRESS,etcd-2=ADDRESS,etcd-3=ADDRESS",
+		"[1-9][0-9]* grants"} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("it does not say %s\n%s", want, text)
+		}
+	}
+}
+
+// The same with TLS and users: the members announce names of their own.
+func TestExternalEtcdClusterTLS(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	ports := probetest.EtcdCluster(t, ca, "etcd.test", nil)
+	cert, key := ca.Issue(t, "me")
+	where := []string{"--cacert", ca.File, "--cert", cert, "--key", key, "--nodes", "etcd=https://me:${MY_PASSWORD}@etcd.test:" + ports[0]}
+	for i, port := range ports {
+		for _, name := range []string{"etcd.test", "etcd-" + string(rune('1'+i)) + ".etcd.test"} {
+			where = append(where, "--connect-to", name+":"+port+"=127.0.0.1:"+port)
+		}
+	}
+	checkMembers(t, "etcd-lease", "etcd-2", []string{"MY_PASSWORD=" + probetest.Secret}, where...)
+}
+
+// Faults are aimed at one node of a Redis Cluster. One that it has not is left out with the reason,
+// and refused where there is no cluster.
+func TestExternalRedisClusterNode(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	cluster := probetest.RedisCluster(t, nil, "cache.test", false)
+	nodes := []string{"--nodes", "redis=127.0.0.1:" + cluster.Ports[0]}
+	suite := ofNode(t, "redis-setnx", "redis-9")
+	lockchaos := program(t)
+	for _, c := range []struct {
+		where []string
+		want  string
+	}{
+		{append([]string{"--runtime", "external"}, nodes...), `redis-setnx/link/unfenced: .*redis-9.* nodes`},
+		{[]string{"--runtime", "local"}, `redis-setnx/node/unfenced: .*redis-9`},
+	} {
+		if code, text := said(t, nil, lockchaos, append([]string{"run", suite, "--out", t.TempDir()}, c.where...)...); code != exit.Usage ||
+			!regexp.MustCompile(c.want).MatchString(text) {
+			t.Errorf("%v: exit status %d\n%s", c.where, code, text)
+		}
+	}
+	slices.Sort(cluster.Ports) // as their nodes are numbered
+	master := slices.IndexFunc(cluster.Ports, func(port string) bool { return strings.Contains(cluster.Ask(t, port, "ROLE"), "master") })
+	checkMembers(t, "redis-setnx", "redis-"+string(rune('1'+master)), nil, nodes...)
+}
+
+// Sentinels of the user's own, by the address of one: all of them are found, and the servers that
+// they name, with their password. Clients follow a failover that the user triggers. A lock that
+// needs one server is not tried there.
+func TestExternalSentinels(t *testing.T) {
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	_, watching, line := probetest.Sentinels(t, nil, "")
+	lockchaos := program(t)
+	suite := filepath.Join(t.TempDir(), "failovers.yaml")
+	writeFile(t, suite, strings.ReplaceAll(failovers, "redis-setnx", "redis-failover"))
+	nodes := []string{"--runtime", "external", "--nodes", "redis-failover=redis+sentinel://:${MY_PASSWORD}@127.0.0.1:" + watching[1] + "/" + probetest.Watched}
+	env := []string{"MY_PASSWORD=" + probetest.Secret}
+	decided.Run(t, func() {
+		out := t.TempDir()
+		code, text := said(t, env, lockchaos, append([]string{"run", suite, "redis-failover/none/unfenced", "--out", out, "--failover-cmd",
+			strings.Join(line(watching[0]), " ") + " SENTINEL FAILOVER " + probetest.Watched}, nodes...)...)
+		unwritten(t, out, text)
+		checkDecided(code, text)
+		for _, want := range []string{`redis-2 at redis://127.0.0.1:[0-9]+, sentinel-1 at redis\+sentinel://127.0.0.1:[0-9]+/mymaster`, `sentinel-3 at `} {
+			if !regexp.MustCompile(want).MatchString(text) {
+				t.Errorf("it does not say %s", want)
+			}
+		}
+		if !regexp.MustCompile(`"bit":true,"evidence":"before: primary 127.0.0.1:[0-9]+, epoch [0-9]+; --failover-cmd, .*; after: primary `).MatchString(histories(t, out)) {
+			t.Error("no failover bit, with its evidence")
+		}
+		if code != exit.OK || t.Failed() {
+			t.Errorf("exit status %d\n%s", code, text)
+		}
+	})
+	for nodes, want := range map[string]string{
+		"redis-failover=127.0.0.1:" + watching[0]:                                                   "that is no address of redis-sentinel: want redis+sentinel://",
+		"redis-failover=redis+sentinel://127.0.0.1:" + watching[0]:                                  "say what the sentinels call the primary",
+		"redis-failover=redis+sentinel://127.0.0.1:" + watching[0] + "/another":                     `the sentinel knows no primary that is called "another"`,
+		"redis-failover=redis+sentinel://:wrong@127.0.0.1:" + watching[0] + "/" + probetest.Watched: "log in: ",
+	} {
+		code, text := said(t, nil, lockchaos, "run", "redis-failover/none/unfenced", "--runtime", "external", "--nodes", nodes, "--out", t.TempDir())
+		if code == exit.OK || !strings.Contains(text, want) {
+			t.Errorf("%s: exit status %d, want %s\n%s", nodes, code, want, text)
+		}
+	}
+}
+
+// The same with TLS: servers and sentinels that are announced by IP addresses have certificates for
+// the name under which they were found.
+func TestExternalSentinelsTLS(t *testing.T) {
+	needed.Later(t, "sentinels without TLS stand for these")
+	if !sandboxed(t) {
+		t.Skip("this machine refuses namespaces")
+	}
+	t.Parallel()
+	ca := authority.New(t)
+	_, watching, _ := probetest.Sentinels(t, ca, "cache.test")
+	sealedRun(t, []string{"redis-failover/none/unfenced"}, "--cacert", ca.File, "--connect-to", "cache.test:"+watching[0]+"=127.0.0.1:"+watching[0],
+		"--nodes", "redis-failover=rediss+sentinel://:${MY_PASSWORD}@cache.test:"+watching[0]+"/"+probetest.Watched)
 }

@@ -320,7 +320,7 @@ func TestExternalLimits(t *testing.T) {
 		{"redlock/crash-one/unfenced redlock/node-wall-forward/unfenced",
 			"redis-1=h:1,redis-2=h:2,redis-3=h:3,redis-4=h:4,redis-5=h:5",
 			`(?s)not lockchaos's own.*redlock/crash-one/unfenced: crash-restart of .*process.*redlock/node-wall-forward/unfenced: clock-jump of majority: the clock of a server is its machine's$`},
-		{"etcd-lease/end-session-work/fenced", "etcd-1=h:1,etcd-2=h:2,etcd-3=h:3",
+		{"pg-advisory/end-session-work/unfenced", "postgres=h:1",
 			`expire-session of holder: it would have your service end sessions`},
 		{"redis-setnx/none/unfenced", "", `needs the addresses of the servers: --nodes redis=127.0.0.1:6379`},
 		{"redis-setnx/none/unfenced", "rediss=h:1", `no node named "rediss"; did you mean redis`},
@@ -330,7 +330,7 @@ func TestExternalLimits(t *testing.T) {
 		{"zookeeper/none/unfenced", "zookeeper=https://:pw@h:1", `https://h:1: that is no address of zookeeper: want HOST:PORT or zk://`},
 		{"etcd-lease/none/fenced", "redis=h:1",
 			`no scenario can be run on these nodes: it needs etcd, and --nodes gives no address of etcd-1, etcd-2, etcd-3`},
-		{"redis-failover/failover-control/unfenced", "redis=h:1", `ask it for the address of its primary`},
+		{"redis-failover/failover-control/unfenced", "redis=h:1", `it needs redis-failover, and --nodes gives no address of redis-failover$`},
 	} {
 		args := append([]string{"run", "--runtime", "external", "--out", t.TempDir()}, strings.Fields(c.words)...)
 		if c.nodes != "" {

@@ -49,7 +49,7 @@ var etcdProgram = &Program{
 var etcd = Kind{
 	Name:  "etcd",
 	About: "three members of the real server, which is " + etcdServer.origin(),
-	Alone: true,
+	Alone: true, Clusters: true,
 	TTL:   2 * time.Second,
 	Slack: 2 * time.Second, // leases are whole seconds, and are looked through every 500 ms
 	Nodes: []NodeSpec{etcdNode(1), etcdNode(2), etcdNode(3)},

@@ -129,6 +129,9 @@ func awaitFailover(ctx context.Context, nodes []*Node) error {
 	if err := each((*Node).awaitRedis)(ctx, nodes); err != nil {
 		return err
 	}
+	if nodes[0].lent { // how many there are, and how they are set, is for their operator
+		return nil
+	}
 	if err := nodes[0].await(ctx, nodes[0].hasReplica); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,8 +29,11 @@ type Kind struct {
 	// each of the nodes is that one then.
 	Alone bool
 
-	// Clusters: where it runs already, it may be a cluster of any number of such nodes.
+	// Clusters: where it runs already, it may be a cluster of any number of such nodes, and each
+	// knows all of them.
 	Clusters bool
+	// Shards: such a cluster spreads keys over its nodes, and one that fails over may forget some.
+	Shards bool
 
 	// TTL is the shortest lease that is usual there, where the service counts
 	// in whole seconds or looks only now and then; 0: as short as one likes.
@@ -161,22 +165,56 @@ func (k Kind) WithPrefix(prefix string) Kind {
 	return k
 }
 
-// spread returns the service with all the nodes that run already, where it may be a cluster. They
-// are named as its own, with other numbers.
-func (k Kind) spread(attached []agent.Attached) Kind {
-	if !k.Clusters {
+// of returns the service with these nodes in place of its own; none: with its own.
+func (k Kind) of(members []string) Kind {
+	if len(members) == 0 {
 		return k
 	}
-	stem := strings.TrimSuffix(k.Nodes[0].Name, "1")
-	k.Nodes = slices.Clone(k.Nodes)
-	for _, a := range attached {
-		if strings.HasPrefix(a.Name, stem) && k.index(a.Name) < 0 {
-			one := k.Nodes[0]
-			one.Name = a.Name
-			k.Nodes = append(k.Nodes, one)
-		}
+	recipe := k.Nodes
+	k.Nodes = nil
+	for _, name := range members {
+		like := slices.IndexFunc(recipe, func(n NodeSpec) bool { return stem(n.Name) == stem(name) })
+		one := recipe[max(like, 0)]
+		one.Name = name
+		k.Nodes = append(k.Nodes, one)
 	}
 	return k
+}
+
+// Members are the names of a service's nodes that run already, where they may be others than the
+// recipe's.
+func Members(service string, attached []agent.Attached) (names []string) {
+	if k, _ := Lookup(service); !k.Clusters && !k.Promotes() {
+		return nil
+	}
+	for _, a := range attached {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// stem is the name of a node without its number.
+func stem(name string) string { return strings.TrimRight(name, "0123456789") }
+
+// Entry is the node by which clients find the others, where they are given no others.
+func (k Kind) Entry() NodeSpec {
+	return k.Nodes[max(slices.IndexFunc(k.Nodes, func(n NodeSpec) bool { return !n.Behind }), 0)]
+}
+
+// Speaks is what the node is a server of, as probes call it.
+func (n NodeSpec) Speaks() string {
+	if n.Port == sentinelPort {
+		return "redis-sentinel"
+	}
+	return n.Program.Name
+}
+
+// Numbered are the names of its nodes, where it is a cluster of so many.
+func (k Kind) Numbered(nodes int) (names []string) {
+	for i := range nodes {
+		names = append(names, stem(k.Nodes[0].Name)+strconv.Itoa(i+1))
+	}
+	return names
 }
 
 // Task returns what the node runs at the place. It fails if a program is
@@ -193,6 +231,9 @@ func (k Kind) Task(node string, p Place) (Task, error) {
 	}
 	return k.task(k, k.Nodes[i], p)
 }
+
+// Has reports whether the service has a node of the name.
+func (k Kind) Has(node string) bool { return k.index(node) >= 0 }
 
 // index is the node's place in the order, -1 if the service has none of that name.
 func (k Kind) index(node string) int {

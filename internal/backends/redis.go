@@ -55,7 +55,7 @@ var redisFive = redisKind("redis-five", 5,
 
 func redisKind(name string, nodes int, about string) Kind {
 	return Kind{
-		Name: name, About: about, Clusters: nodes == 1,
+		Name: name, About: about, Clusters: nodes == 1, Shards: nodes == 1,
 		Nodes: redisNodes(nodes),
 		Notes: []string{redisForgets},
 

@@ -21,6 +21,7 @@ func askRedis(ctx context.Context, addr string, commands ...string) (answer stri
 	if err != nil {
 		return "", err
 	}
+	at = at.Speaker()
 	dial, err := at.Dialer(new(net.Dialer).DialContext)
 	if err != nil {
 		return "", err

@@ -7,6 +7,9 @@ import (
 	"net"
 	"strconv"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/internal/endpoint"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // Promotes reports whether the service has a primary, replicas, and watchers that
@@ -70,7 +73,20 @@ func (s *Service) namedBy(ctx context.Context, sentinel *Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.masterOf(field(info, "master0:"))
+	for line := range strings.Lines(info) { // master0:name=…, and others that they watch
+		if _, told, is := strings.Cut(line, ":"); is && strings.HasPrefix(told, "name="+sentinel.watches()+",") {
+			return s.masterOf(strings.TrimSpace(told))
+		}
+	}
+	return "", fmt.Errorf("it watches no primary that is called %s", sentinel.watches())
+}
+
+// watches is what a sentinel calls the primary.
+func (n *Node) watches() string {
+	if at, err := endpoint.Parse(n.Addr); err == nil && at.Sentinel() {
+		return at.Database()
+	}
+	return logins.RedisPrimary
 }
 
 // masterOf finds the server in what a sentinel says of the primary:
@@ -81,6 +97,9 @@ func (s *Service) masterOf(told string) (string, error) {
 	addr, _, _ := strings.Cut(rest, ",")
 	host, port, err := net.SplitHostPort(addr)
 	for _, n := range s.servers() {
+		if at, _ := endpoint.Parse(n.Addr); n.lent && at.HostPort() == addr {
+			return n.Name, nil
+		}
 		if err == nil && (n.Host.Addr.String() == host || n.Name == host) && strconv.Itoa(n.spec.Port) == port {
 			return n.Name, nil
 		}

@@ -28,6 +28,9 @@ type Spec struct {
 	// Attached are the service's nodes where they run already, in containers
 	// say: nothing is then launched, and nothing of it closed.
 	Attached []agent.Attached
+	// Members are the names of the nodes where these are others than the recipe's: those of a
+	// cluster that runs already.
+	Members []string
 	// Lent: the attached nodes are somebody else's, set up as they like.
 	Lent bool
 	// OwnLogin: the lock logs in as it likes. A server that refuses the user of
@@ -79,7 +82,7 @@ func (s *Service) start(ctx context.Context, network *hosts.Network, spec Spec) 
 	if !ok {
 		return fmt.Errorf("no such service; there are %s", strings.Join(Names(), ", "))
 	}
-	k = k.WithPrefix(spec.Prefix).spread(spec.Attached)
+	k = k.of(spec.Members).WithPrefix(spec.Prefix)
 	if len(spec.Attached) > 0 {
 		s.Nodes, err = attach(k, spec)
 	} else {

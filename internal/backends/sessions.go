@@ -39,7 +39,7 @@ type expirer struct {
 func (k Kind) HasSessions() bool { return k.expirer.end != nil }
 
 // MustBeTold reports whether Expire needs a client's Sessions: only the client
-// knows which are its own.
+// knows which are its own. It needs no more rights than the client has to end them.
 func (k Kind) MustBeTold() bool { return k.expirer.told }
 
 // Expire has the service end every session that the client has now, as an operator

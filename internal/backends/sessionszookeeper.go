@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/lockchaos/lockchaos/internal/endpoint"
 )
 
 // expireZooKeeper closes the client's sessions, each by a connection that takes the session
@@ -55,7 +57,15 @@ func closeSession(ctx context.Context, n *Node, s Session) (there bool, err erro
 
 // takeUpAndClose does so on a connection of its own, and reports whether there was such a session.
 func takeUpAndClose(ctx context.Context, n *Node, s Session) (known bool, err error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", n.Addr)
+	at, err := endpoint.Parse(n.Addr)
+	if err != nil {
+		return false, err
+	}
+	dial, err := at.Dialer(new(net.Dialer).DialContext)
+	if err != nil {
+		return false, err
+	}
+	conn, err := dial(ctx, "tcp", at.HostPort())
 	if err != nil {
 		return false, err
 	}

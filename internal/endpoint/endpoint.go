@@ -52,8 +52,14 @@ const paramCluster = "cluster"
 var ports = map[string]string{
 	"redis": "6379", "rediss": "6379", "http": "80", "https": "443",
 	"postgres": "5432", "postgresql": "5432", "mysql": "3306", "nats": "4222", "tls": "4222",
-	"zk": "2181", "zks": "2281",
+	"zk": "2181", "zks": "2281", "redis" + sentinel: "26379", "rediss" + sentinel: "26379",
 }
+
+// sentinel ends the schemes of sentinels, which name a Redis server that is the primary.
+const sentinel = "+sentinel"
+
+// paramOpen is of a sentinel that asks nobody for a password, though its Redis servers do.
+const paramOpen = "open"
 
 // Parse reads an address. An error does not show the password.
 func Parse(address string) (Endpoint, error) {
@@ -145,7 +151,7 @@ func (e Endpoint) Param(name string) string {
 // PostgreSQL's clients prefer to if the URL does not say.
 func (e Endpoint) Sealed() bool {
 	switch e.Scheme() {
-	case "rediss", "https", "tls", "zks":
+	case "rediss", "rediss" + sentinel, "https", "tls", "zks":
 		return true
 	case "postgres", "postgresql":
 		return e.Param("sslmode") != "disable"
@@ -187,6 +193,43 @@ func (e Endpoint) Clustered(name string) Endpoint {
 
 // Clusters reports whether the server is one of several that send clients on to each other.
 func (e Endpoint) Clusters() bool { return e.Param(paramCluster) != "" }
+
+// Sentinel reports whether the server is a sentinel: the path of its URL is what sentinels call the
+// primary, and user and password are those of the Redis servers.
+func (e Endpoint) Sentinel() bool { return strings.HasSuffix(e.Scheme(), sentinel) }
+
+// Server returns the endpoint of a Redis server at a place that a sentinel tells.
+func (e Endpoint) Server(hostPort string) Endpoint {
+	if !e.Sentinel() {
+		return e.At(hostPort)
+	}
+	u := *e.Without(paramOpen).url
+	u.Scheme, u.Path, u.Host = strings.TrimSuffix(u.Scheme, sentinel), "", hostPort
+	return Endpoint{url: &u, at: hostPort}
+}
+
+// Speaker returns the endpoint of a sentinel as one that is spoken to like a Redis server; any
+// other as it is.
+func (e Endpoint) Speaker() Endpoint {
+	if !e.Sentinel() {
+		return e
+	}
+	s := e.Server(e.at)
+	if e.Open() {
+		s.url.User = nil
+	}
+	return s
+}
+
+// Open reports whether a sentinel asks for no password.
+func (e Endpoint) Open() bool { return e.Param(paramOpen) != "" }
+
+// Opened returns the endpoint of a sentinel that asks for no password.
+func (e Endpoint) Opened() Endpoint {
+	query := e.url.Query()
+	query.Set(paramOpen, "1")
+	return e.queried(query)
+}
 
 // certified is the name for which the server's certificate must be. A server that is announced by
 // its IP address has that of the name under which clients found it.
@@ -251,7 +294,7 @@ func (e Endpoint) URL() string {
 }
 
 func (e Endpoint) native() Endpoint {
-	return e.Without(paramCACert, paramCert, paramKey, paramCluster)
+	return e.Without(paramCACert, paramCert, paramKey, paramCluster, paramOpen)
 }
 
 // Without returns the endpoint without parameters of its URL's query.

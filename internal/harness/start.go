@@ -87,7 +87,8 @@ func (r *run) introduce() error {
 func (r *run) startService(ctx context.Context) (err error) {
 	r.service, err = backends.Start(ctx, r.network,
 		backends.Spec{Service: r.cfg.Lock.Service, Logs: r.cfg.Logs, Attached: r.attached(false),
-			Durable: possible.Durable(r.cfg.Plan), Lent: r.cfg.Keys != "", OwnLogin: r.cfg.Plan.Scenario.External()})
+			Members: r.cfg.Lock.Members, Durable: possible.Durable(r.cfg.Plan), Lent: r.cfg.Keys != "",
+			OwnLogin: r.cfg.Plan.Scenario.External()})
 	return err
 }
 

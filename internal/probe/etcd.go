@@ -172,7 +172,7 @@ func (e *etcdServer) facts(ctx context.Context) ([]Fact, error) {
 	facts := []Fact{
 		{Name: "version", Text: "etcd " + status.Version},
 		etcdRole(status),
-		e.members(ctx),
+		e.replication(ctx),
 		{Name: "clock", Text: "etcd tells no time; its leases run by the leader's monotonic clock"},
 		{Name: "round trip", Text: trip.Round(time.Microsecond).String()},
 		{Name: "persistence", Text: "each write is on the disks of a majority before it is answered"},
@@ -194,7 +194,7 @@ func etcdRole(s *clientv3.StatusResponse) Fact {
 	return f
 }
 
-func (e *etcdServer) members(ctx context.Context) Fact {
+func (e *etcdServer) replication(ctx context.Context) Fact {
 	f := Fact{Name: "replication"}
 	list, err := e.client.MemberList(ctx)
 	if err != nil {

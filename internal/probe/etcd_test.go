@@ -3,6 +3,7 @@ package probe_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,4 +55,53 @@ func TestEtcd(t *testing.T) {
 	at := parsed(t, "https://me:pass%2Fword@etcd.test:"+port, with)
 	checkFacts(t, ctx, service, at, "version", "etcd 3.", "role", "leader", "replication", "members")
 	checkRace(t, ctx, service, at, 3)
+}
+
+// An etcd tells of its members, each where it announces itself. One that answers there as another,
+// or not at all, is told with the reason: faults can't be aimed at it.
+func TestEtcdMembers(t *testing.T) {
+	t.Parallel()
+	ca := authority.New(t)
+	cert, key := ca.Issue(t, "me")
+	sealed := probetest.EtcdCluster(t, ca, "etcd.test", nil)
+	first := func(ports []string) string { return ports[0] }
+	nowhere := func([]string) string { return probetest.FreePort(t) }
+	plain := probetest.EtcdCluster(t, nil, "", map[int]func([]string) string{1: first, 2: nowhere})
+	service, _ := probe.Lookup("etcd")
+	for name, c := range map[string]struct {
+		at    endpoint.Endpoint
+		names []string
+		unmet string // of all that are not the member that they say
+	}{
+		"TLS": {parsed(t, "https://me:pass%2Fword@etcd.test:"+sealed[1], endpoint.Files{CACert: ca.File, Cert: cert, Key: key}),
+			[]string{"etcd-1.etcd.test:" + sealed[0], "etcd-2.etcd.test:" + sealed[1], "etcd-3.etcd.test:" + sealed[2]}, ""},
+		"wrong": {parsed(t, "127.0.0.1:"+plain[2], endpoint.Files{}), nil, "another member answers there no server listens there"},
+		"alone": {parsed(t, "https://me:pass%2Fword@etcd.test:"+probetest.Etcd(t, ca, "etcd.test"),
+			endpoint.Files{CACert: ca.File, Cert: cert, Key: key}), nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+			defer cancel()
+			all, err := service.Members(ctx, c.at, here)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names, unmet []string
+			for _, m := range all {
+				names = append(names, m.At)
+				if m.Unmet != nil {
+					unmet = append(unmet, m.Unmet.Error())
+				}
+			}
+			slices.Sort(unmet)
+			if c.unmet == "" && (!slices.Equal(names, c.names) || unmet != nil) {
+				t.Errorf("members %q, unmet %q", names, unmet)
+			}
+			for _, want := range []string{"another member answers there", "no server listens there"} {
+				if strings.Contains(c.unmet, want) && !strings.Contains(strings.Join(unmet, " "), want) {
+					t.Errorf("unmet: %q; want %s", unmet, want)
+				}
+			}
+		})
+	}
 }

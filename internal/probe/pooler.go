@@ -25,7 +25,11 @@ const (
 // pooler says whether a pooler is between, and what it leaves of advisory locks. A pooler tells its
 // clients a number of its own where the server tells that of the session. It writes nothing.
 func (p *postgresServer) pooler(ctx context.Context) (Fact, error) {
-	f := Fact{Name: "pooler", Text: "none is seen"}
+	f, is, err := p.pgpool(ctx)
+	if is || err != nil {
+		return f, err
+	}
+	f = Fact{Name: "pooler", Text: "none is seen"}
 	session, err := backendOf(ctx, p.conn)
 	if err != nil || session == p.conn.PgConn().PID() {
 		return f, err

@@ -23,6 +23,8 @@ type Service struct {
 	Program, Name string
 	// Forms are addresses of it, as its users write them.
 	Forms string
+	// Named: an address of it must be a URL, which names something.
+	Named bool
 	// schemes are those of its URLs.
 	schemes []string
 	// open connects and logs in.
@@ -35,14 +37,14 @@ type Service struct {
 	under []string
 	// shares: one connection carries the requests of many clients side by side.
 	shares bool
-	// redirects: a server may be one that sends clients on to others.
+	// redirects: a server may be one of several that send clients on to each other.
 	redirects bool
 	// login reports whether the error says that user or password are wrong, or are needed.
 	login func(error) bool
 }
 
 // services are those that can be probed.
-var services = []Service{redisService, etcdService, postgresService, mariadbService, s3Service, natsService, consulService,
+var services = []Service{redisService, sentinelService, etcdService, postgresService, mariadbService, s3Service, natsService, consulService,
 	zookeeperService}
 
 // leastServers is the least number of servers of a cluster that goes on without one.

@@ -76,15 +76,26 @@ func (r *redisServer) follow(ctx context.Context, at endpoint.Endpoint, dial end
 	}
 	var addrs []string
 	for _, m := range r.all {
-		addrs = append(addrs, At(at, m.At).Address())
+		addrs = append(addrs, sentOn(at, m.At).Address())
 	}
 	r.client, _, err = redisurl.Client(addrs, dial, nil)
 	return err
 }
 
-// At is the address of one of several servers that send clients on to each other, with whatever
-// clients need from the address under which these were found.
-func At(found endpoint.Endpoint, at string) endpoint.Endpoint {
+// At is the address of one of several servers, with whatever clients need from the address under
+// which these were found.
+func (s Service) At(found endpoint.Endpoint, m Member) endpoint.Endpoint {
+	switch {
+	case s.redirects:
+		return sentOn(found, m.At)
+	case m.Sentinel:
+		return found.At(m.At)
+	}
+	return found.Server(m.At)
+}
+
+// sentOn is the address of a server that clients are sent on to.
+func sentOn(found endpoint.Endpoint, at string) endpoint.Endpoint {
 	if found.Scheme() == "" {
 		found, _ = endpoint.Parse("redis://" + found.HostPort()) // it is an address already
 	}

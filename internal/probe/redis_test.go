@@ -127,7 +127,7 @@ func TestRedisCluster(t *testing.T) {
 			if !slices.Contains(c.Ports, strings.TrimPrefix(m.At, "127.0.0.1:")) {
 				t.Errorf("%+v", m)
 			}
-			if err := service.Meet(ctx, probe.At(at, m.At), here); err != nil {
+			if err := service.Meet(ctx, service.At(at, m), here); err != nil {
 				t.Errorf("%s: %v", m.At, err)
 			}
 		}

@@ -21,29 +21,33 @@ type Member struct {
 	Also []string
 	// Replica: it has copies of what another has.
 	Replica bool
+	// Sentinel: it is none of the Redis servers, but knows them.
+	Sentinel bool
+	// Unmet says why it does not answer where it is announced; nil: it does, or that is not known.
+	Unmet error
 }
 
-// gatherer is a server that may be one of several that send clients on to each other.
-type gatherer interface{ members() []Member }
+// gatherer is a server that may be one of several that know each other.
+type gatherer interface {
+	members(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) ([]Member, error)
+}
 
-// Members asks a server for all to which it sends clients, in the order of their addresses. None:
-// it sends them nowhere.
+// Members asks a server for all of its cluster, in the order of their addresses. None: it is alone.
 func (s Service) Members(ctx context.Context, at endpoint.Endpoint, dial endpoint.Dial) ([]Member, error) {
-	if !s.redirects {
-		return nil, nil
-	}
 	one, err := s.open(ctx, at, dial)
 	if err != nil {
 		return nil, s.Explain(at, err)
 	}
 	defer one.close()
 	if g, ok := one.(gatherer); ok {
-		return g.members(), nil
+		return g.members(ctx, at, dial)
 	}
 	return nil, nil
 }
 
-func (r *redisServer) members() []Member { return r.all }
+func (r *redisServer) members(context.Context, endpoint.Endpoint, endpoint.Dial) ([]Member, error) {
+	return r.all, nil
+}
 
 // gather asks CLUSTER SLOTS, as clients do. A user who may not ask INFO is not told whether there
 // is a cluster.

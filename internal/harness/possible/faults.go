@@ -18,10 +18,11 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 	if lock.EachCall && clockOfClient(f) {
 		return errors.New("each of its calls is a process of its own, and a fault changes the clocks of processes that run")
 	}
-	service, _ := backends.Lookup(lock.Service)
-	var names []string
-	for _, n := range service.Nodes {
-		names = append(names, n.Name)
+	names := lock.Members
+	if service, _ := backends.Lookup(lock.Service); names == nil {
+		for _, n := range service.Nodes {
+			names = append(names, n.Name)
+		}
 	}
 	return nemesis.Check(f.Spec(), nemesis.Setting{Lock: lock.Name, Service: lock.Service, Nodes: names,
 		Has: traits(lock)})
@@ -31,9 +32,33 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 // of the user's, if the service is of a kind that can.
 func MayFailOver(lock clients.Kind) clients.Kind {
 	service, _ := backends.Lookup(lock.Service)
-	lock.FailsOver = service.Clusters
+	lock.FailsOver = service.Shards
 	return lock
 }
+
+// CheckSomewhere reports whether there is a service, of the lock's kind, where the fault can strike
+// its target. The runtime knows which service there is.
+func CheckSomewhere(lock clients.Kind, f scenarios.Fault) error {
+	lock = MayFailOver(lock)
+	err := CheckFault(lock, f)
+	if service, _ := backends.Lookup(lock.Service); err == nil || !service.Clusters {
+		return err
+	}
+	if CheckFault(Vast(lock), f) == nil {
+		return nil
+	}
+	return err
+}
+
+// Vast returns the lock on a cluster as large as one may be.
+func Vast(lock clients.Kind) clients.Kind {
+	service, _ := backends.Lookup(lock.Service)
+	lock.Members = service.Numbered(mostMembers)
+	return lock
+}
+
+// mostMembers bounds the nodes of a cluster (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/).
+const mostMembers = 1000
 
 // Singles are the single faults of a plan.
 func Singles(p scenarios.Plan) (all []scenarios.Fault) {

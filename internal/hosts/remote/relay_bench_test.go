@@ -22,10 +22,12 @@ import (
 const near = 500 * time.Microsecond
 
 // BenchmarkRelay is what a relay adds to the round trip of a SET in TLS, against a direct
-// connection that is asked in turns with it: to a redis-server on this machine, and to one that is
-// 1 ms of round trip away. The relay is one more process on the way, whose waking takes the same
-// time however far the server is; it is the same whether the relay copies by splice(2), by read and
-// write, or in threads that block. The figures are medians.
+// connection that is asked in turns with it: to a redis-server on this machine, and to one that
+// is 1 ms of round trip away. The relay is one more process on the way, whose waking takes the
+// same time however far the server is; it is the same whether the relay copies by splice(2), by
+// read and write, or in threads that block. Nor does the kernel do it faster by a BPF sockmap,
+// which wakes a thread of its own: without TLS, on two cores, a SET took 23 µs directly, 55 µs
+// through a relay that copies, and 63 µs by sockmap. The figures are medians.
 func BenchmarkRelay(b *testing.B) {
 	ca := authority.New(b)
 	here := "127.0.0.1:" + probetest.Redis(b, ca, "cache.test", authority.Good)

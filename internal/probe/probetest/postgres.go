@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -110,6 +111,34 @@ func PgBouncer(t testing.TB, ca *authority.Authority, name, server, mode string,
 		}
 	}
 	Start(t, "127.0.0.1:"+port, ordinary(t, exec.Command(program, config), dir, users, config, own[0], own[1]))
+	return port
+}
+
+// Pgpool starts a pgpool-II with TLS before the server at the port, and returns its port. Its
+// certificate is for the name. settings are lines of its configuration.
+func Pgpool(t testing.TB, ca *authority.Authority, name, server string, settings ...string) (port string) {
+	t.Helper()
+	program := needed.Program(t, "pgpool")
+	cert, key := ca.Issue(t, name)
+	dir, err := os.MkdirTemp("", "lockchaos-pgpool-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	own := copied(t, dir, cert, key)
+	port = FreePort(t)
+	config, rules, users := filepath.Join(dir, "pgpool.conf"), filepath.Join(dir, "pool_hba.conf"), filepath.Join(dir, "pool_passwd")
+	lines := append([]string{"backend_clustering_mode = 'raw'", "listen_addresses = '127.0.0.1'", "port = " + port, "pcp_port = " + FreePort(t),
+		"pcp_listen_addresses = '127.0.0.1'", "unix_socket_directories = '" + dir + "'", "socket_dir = '" + dir + "'", "pcp_socket_dir = '" + dir + "'", "wd_ipc_socket_dir = '" + dir + "'",
+		"pid_file_name = '" + filepath.Join(dir, "pid") + "'", "logdir = '" + dir + "'", "memqcache_oiddir = '" + dir + "'", "num_init_children = 8", "max_pool = 1",
+		"backend_hostname0 = '127.0.0.1'", "backend_port0 = " + server, "enable_pool_hba = on", "pool_passwd = 'pool_passwd'", "ssl = on",
+		"ssl_cert = '" + own[0] + "'", "ssl_key = '" + own[1] + "'"}, settings...)
+	for file, text := range map[string]string{config: strings.Join(lines, "\n") + "\n", rules: "hostssl all all all scram-sha-256\n", users: "me:TEXT" + Secret + "\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Start(t, "127.0.0.1:"+port, ordinary(t, exec.Command(program, "-n", "-f", config, "-a", rules), dir, config, rules, users, own[0], own[1]))
 	return port
 }
 

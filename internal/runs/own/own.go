@@ -302,7 +302,7 @@ func (l *Lock) Unfit(s scenarios.Scenario, tool *runs.Tool) string {
 	own := l.Kind()
 	for _, fault := range s.Faults {
 		for _, single := range fault.Singles() {
-			if err := possible.CheckFault(own, single); err != nil && why == "" {
+			if err := possible.CheckSomewhere(own, single); err != nil && why == "" {
 				why = err.Error()
 			}
 		}

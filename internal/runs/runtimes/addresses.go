@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"regexp"
@@ -28,7 +29,8 @@ func ReadServers(f Where) (*Servers, error) {
 		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", External)
 	}
 	specs := nodesToGive()
-	g := &Servers{command: f.FailoverCmd, nodes: map[string]remote.Node{}, programs: map[string]*backends.Program{}}
+	g := &Servers{command: f.FailoverCmd, nodes: map[string]remote.Node{},
+		programs: map[string]*backends.Program{}, speak: map[string]string{}}
 	var err error
 	if g.dial, err = f.dialer(); err != nil {
 		return nil, err
@@ -53,7 +55,7 @@ func ReadServers(f Where) (*Servers, error) {
 			if err != nil {
 				return nil, fmt.Errorf("--nodes: %s: %w", name, err)
 			}
-			g.nodes[spec.Name], g.programs[spec.Name] = n, spec.Program
+			g.nodes[spec.Name], g.programs[spec.Name], g.speak[spec.Name] = n, spec.Program, spec.Speaks()
 		}
 	}
 	return g, g.checkNames()
@@ -86,7 +88,10 @@ func nodesToGive() map[string][]backends.NodeSpec {
 		for _, n := range k.Nodes {
 			specs[ComposeName(k, n)] = []backends.NodeSpec{n}
 		}
-		if len(k.Nodes) == 1 || k.Alone {
+		switch {
+		case k.Promotes():
+			specs[k.Name] = []backends.NodeSpec{k.Entry()}
+		case len(k.Nodes) == 1 || k.Alone:
 			specs[k.Name] = k.Nodes
 		}
 	}
@@ -105,7 +110,7 @@ func (g *Servers) parseNode(spec backends.NodeSpec, address string, files endpoi
 	if err != nil {
 		return n, err
 	}
-	if err := suitsProgram(at, spec.Program.Name); err != nil {
+	if err := suitsProgram(at, spec.Speaks()); err != nil {
 		return n, err
 	}
 	n.Shown = at.String()
@@ -115,6 +120,9 @@ func (g *Servers) parseNode(spec backends.NodeSpec, address string, files endpoi
 	if at.Scheme() != "" {
 		n.Address = at.Address()
 		n.Port, _ = strconv.Atoi(at.Port()) // Parse has looked
+	}
+	if at.Sealed() && at.Name() == "" {
+		n.Leads = []string{at.HostPort()} // its certificate is for that address
 	}
 	n.Dial = g.dials(at)
 	return n, nil
@@ -139,20 +147,28 @@ func (g *Servers) dials(at endpoint.Endpoint) func(context.Context) (net.Conn, e
 
 // suitsProgram refuses a URL of another kind of server, and one that clients could not follow.
 func suitsProgram(at endpoint.Endpoint, program string) error {
-	if at.Scheme() == "" {
+	service, ok := probe.Lookup(program)
+	if at.Scheme() == "" && !service.Named {
 		return nil
 	}
-	service, ok := probe.Lookup(program)
 	if !ok {
 		return fmt.Errorf("%s: want HOST:PORT; a URL is understood of %s", at, strings.Join(probe.Programs(), ", "))
 	}
 	if !service.Takes(at.Scheme()) {
-		return fmt.Errorf("%s: that is no address of %s: want HOST:PORT or %s", at, program, service.Forms)
+		return fmt.Errorf("%s: that is no address of %s: want %s%s", at, program, plain(service), service.Forms)
 	}
-	if at.Sealed() && at.Name() == "" {
-		return fmt.Errorf("%s: a server with TLS is found by the name in its certificate: give the name, and where it leads by --connect-to NAME:%s=%s", at, at.Port(), at.HostPort())
+	if ip, err := netip.ParseAddr(at.Host()); err == nil && at.Sealed() && !ip.Is4() {
+		return fmt.Errorf("%s: the private network has no addresses of IPv6: give the name in the server's certificate, and where it leads by --connect-to NAME:%s=%s", at, at.Port(), at.HostPort())
 	}
 	return nil
+}
+
+// plain is the form of an address that is no URL, where there is one.
+func plain(s probe.Service) string {
+	if s.Named {
+		return ""
+	}
+	return "HOST:PORT or "
 }
 
 // variable is how an address refers to a variable of the environment.
@@ -255,10 +271,9 @@ func (g *Servers) Targets() (all []Target, err error) {
 		if err != nil {
 			return nil, err
 		}
-		program := g.programs[n.Name].Name
-		service, ok := probe.Lookup(program)
+		service, ok := g.kindOf(n)
 		if !ok {
-			return nil, fmt.Errorf("%s is a server of %s: what can be probed are %s", n.Name, program, strings.Join(probe.Programs(), ", "))
+			return nil, fmt.Errorf("%s is a server of %s: what can be probed are %s", n.Name, g.program(n).Name, strings.Join(probe.Programs(), ", "))
 		}
 		if !slices.ContainsFunc(all, func(t Target) bool { return t.At.Address() == at.Address() }) {
 			all = append(all, Target{n.Name, at, g.dial, service})

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/endpoint"
@@ -33,10 +34,13 @@ type Servers struct {
 	Locks
 	nodes    map[string]remote.Node       // by their names in a recipe
 	programs map[string]*backends.Program // what each is a server of
+	speak    map[string]string            // what a probe calls that
 	able     func() func(nemesis.Need) string
 	dial     endpoint.Dial // in the user's own network
 	command  string        // has the service fail over; "": there is none
-	cluster  []remote.Node // what came in the place of the one node of a service (Gather)
+	clusters []gathered
+	asked    bool     // for their clusters
+	notes    []string // what of them has to be said
 }
 
 // newGiven reads the addresses. What can't be done to servers that are not ours
@@ -48,15 +52,18 @@ func newGiven(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, sa
 	}
 	// clients and their links are on a private network here, too
 	g.Locks, g.able = of, sync.OnceValue(able(ctx))
-	out, err := g.sift(plans)
+	out, err := g.sift(plans) // said before anything is asked
 	if gathered := g.Gather(ctx); gathered != nil && err == nil {
 		return nil, gathered
 	}
-	if len(g.cluster) > 0 {
+	if err == nil || len(g.clusters) > 0 {
 		out, err = g.sift(plans)
 	}
 	if err != nil {
 		return nil, exit.Misuse(err)
+	}
+	for _, note := range g.notes {
+		say(note)
 	}
 	for _, why := range slices.Sorted(maps.Keys(out)) {
 		say(fmt.Sprintf("left out, since %s: %s", why, strings.Join(out[why], ", ")))
@@ -76,7 +83,7 @@ func (g *Servers) sift(plans []scenarios.Plan) (out map[string][]string, err err
 	}
 	for _, p := range plans {
 		if why := g.unserved(p); why != "" {
-			if len(g.cluster) > 0 && why == g.unfit(p) {
+			if why == g.unfit(p) {
 				leave(why, p.Scenario.Lock)
 			}
 			continue
@@ -119,13 +126,17 @@ func (g *Servers) meet(ctx context.Context, n remote.Node) error {
 		if err != nil {
 			return err
 		}
-		service, _ := probe.Lookup(g.program(n).Name)
+		service, _ := g.kindOf(n)
+		if g.behind(n) { // it may take no locks now: that it lets clients in is enough
+			_, err = service.Members(ctx, at, g.dial)
+			return err
+		}
 		return service.Meet(ctx, at, g.dial)
 	}
 	if err := g.speaks(ctx, n); err != nil {
 		return err
 	}
-	service, known := probe.Lookup(g.programs[n.Name].Name)
+	service, known := g.kindOf(n)
 	if !known {
 		return nil
 	}
@@ -138,11 +149,31 @@ func (g *Servers) meet(ctx context.Context, n remote.Node) error {
 
 // program is what a node is a server of.
 func (g *Servers) program(n remote.Node) *backends.Program {
-	if p, ok := g.programs[n.Name]; ok {
-		return p
+	for _, c := range g.clusters {
+		if slices.ContainsFunc(c.nodes, func(one remote.Node) bool { return one.Name == n.Name }) {
+			return c.of.Nodes[0].Program
+		}
 	}
-	of, _, _ := g.soleNode()
-	return of.Nodes[0].Program
+	return g.programs[n.Name]
+}
+
+// kindOf is the kind of server that a node is.
+func (g *Servers) kindOf(n remote.Node) (probe.Service, bool) {
+	if at, err := endpoint.Parse(n.Address); err == nil && at.Sentinel() {
+		return probe.Lookup("redis-sentinel")
+	}
+	return probe.Lookup(g.program(n).Name)
+}
+
+// behind reports whether clients find the node through others: a replica takes no locks.
+func (g *Servers) behind(n remote.Node) bool {
+	for _, c := range g.clusters {
+		if c.of.Promotes() && slices.ContainsFunc(c.nodes, func(one remote.Node) bool { return one.Name == n.Name }) {
+			service, _ := g.kindOf(n)
+			return service.Program != c.of.Entry().Speaks()
+		}
+	}
+	return false
 }
 
 // speaks reports whether a fresh connection leads to a server of the program.
@@ -152,7 +183,7 @@ func (g *Servers) speaks(ctx context.Context, n remote.Node) error {
 		return fmt.Errorf("connect: %w; does it run there, and is that the address as this machine sees it?", err)
 	}
 	defer conn.Close()
-	return backends.Speaks(ctx, conn, g.programs[n.Name])
+	return backends.Speaks(ctx, conn, g.program(n))
 }
 
 // Traits: it has none.
@@ -168,13 +199,14 @@ func (g *Servers) About() string {
 }
 
 func (g *Servers) list() (nodes []remote.Node) {
-	_, found, _ := g.soleNode()
 	for _, n := range g.nodes {
-		if len(g.cluster) == 0 || n.Name != found.Name {
+		if !slices.ContainsFunc(g.clusters, func(c gathered) bool { return c.replaces(n) }) {
 			nodes = append(nodes, n)
 		}
 	}
-	nodes = append(nodes, g.cluster...)
+	for _, c := range g.clusters {
+		nodes = append(nodes, c.nodes...)
+	}
 	slices.SortFunc(nodes, func(a, b remote.Node) int { return strings.Compare(a.Name, b.Name) })
 	return nodes
 }
@@ -207,10 +239,6 @@ func (g *Servers) unserved(plan scenarios.Plan) string {
 	if why := g.unfit(plan); why != "" {
 		return why
 	}
-	if service.Promotes() {
-		return "clients of " + service.Name +
-			" ask it for the address of its primary, which leads nowhere from the private network"
-	}
 	if missing := g.Missing(service); len(missing) > 0 {
 		return fmt.Sprintf("it needs %s, and --nodes gives no address of %s", service.Name, strings.Join(missing, ", "))
 	}
@@ -221,12 +249,12 @@ func (g *Servers) unserved(plan scenarios.Plan) string {
 // its service; "": it can, or there is none.
 func (g *Servers) unfit(plan scenarios.Plan) string {
 	kind, err := g.Locks(&plan.Scenario)
-	if err != nil || len(g.cluster) == 0 {
-		return ""
-	}
 	service, _ := backends.Lookup(kind.Service)
-	_, found, _ := g.soleNode()
-	if !slices.ContainsFunc(service.Nodes, func(n backends.NodeSpec) bool { return n.Name == found.Name }) {
+	shards := func(c gathered) bool {
+		another := len(g.cluster(service)) > 0 && c.of.Name != service.Name
+		return c.of.Shards && !another && service.Has(c.of.Nodes[0].Name)
+	}
+	if err != nil || !slices.ContainsFunc(g.clusters, shards) {
 		return ""
 	}
 	return unclustered(kind, service)
@@ -234,6 +262,12 @@ func (g *Servers) unfit(plan scenarios.Plan) string {
 
 // Missing are the nodes of a service of which no address was given.
 func (g *Servers) Missing(service backends.Kind) (names []string) {
+	if service.Promotes() { // one sentinel knows the others
+		if _, ok := g.nodes[service.Entry().Name]; !ok {
+			return []string{service.Name}
+		}
+		return nil
+	}
 	for _, n := range service.Nodes {
 		if _, ok := g.nodes[n.Name]; !ok {
 			names = append(names, n.Name)
@@ -277,18 +311,52 @@ func speaksTLS(address string) bool {
 
 // serverAccess is what can be done to servers that are not ours. sealed: clients speak TLS to them.
 // failOver: a command has them fail over.
-type serverAccess struct{ sealed, failOver bool }
+// lock is on their nodes.
+type serverAccess struct {
+	sealed, failOver bool
+	// told: clients tell of their sessions, which they may end themselves.
+	told bool
+	lock clients.Kind
+}
+
+// reachOf is what can be done to the servers of a lock.
+func reachOf(lock clients.Kind, sealed, failOver bool) serverAccess {
+	service, _ := backends.Lookup(lock.Service)
+	return serverAccess{sealed, failOver, service.MustBeTold(), lock}
+}
 
 // reach is what can be done to the servers of the plan's lock.
 func (g *Servers) reach(p scenarios.Plan) serverAccess {
-	return serverAccess{sealed: g.sealed(p), failOver: g.command != ""}
+	kind, _ := g.Locks(&p.Scenario) // one that is unknown is not served
+	return reachOf(g.there(kind), g.sealed(p), g.command != "")
+}
+
+// there is the lock on the nodes of its service; on any, while these were not asked for.
+func (g *Servers) there(lock clients.Kind) clients.Kind {
+	of, _ := backends.Lookup(lock.Service)
+	if g.command != "" {
+		lock = possible.MayFailOver(lock)
+	}
+	if nodes := g.cluster(of); len(nodes) > 0 {
+		lock.Members = nil
+		for _, n := range nodes {
+			lock.Members = append(lock.Members, n.Name)
+		}
+	} else if !g.asked && of.Clusters {
+		lock = possible.Vast(lock)
+	}
+	return lock
 }
 
 // Beyond lists the faults of a plan that can't be injected, each with the reason.
 func Beyond(p scenarios.Plan, can serverAccess) (refused []refusal) {
 	for _, f := range p.Scenario.Faults {
 		for _, one := range f.Singles() {
-			if why := OutOfReach(one, can); why != "" {
+			why := OutOfReach(one, can)
+			if err := possible.CheckFault(can.lock, one); err != nil && why == "" {
+				why = err.Error()
+			}
+			if why != "" {
 				refused = append(refused, refusal{one, why})
 			}
 		}
@@ -305,12 +373,16 @@ func OutOfReach(f scenarios.Fault, can serverAccess) string {
 		return ""
 	case f.Kind == nemesis.KindFailover:
 		return "the service is not lockchaos's own: --failover-cmd says how it is made to fail over"
+	case spec.Touch().Ends == history.EndsSession && can.told:
+		return ""
 	case spec.Touch().Ends == history.EndsSession:
 		return "it would have your service end sessions, as its operator"
 	case spec.Target.Client():
 		return ""
+	case spec.OnLinks() && spec.Peers == nemesis.PeersClients:
+		return ""
 	case spec.OnLinks():
-		return "the links between servers, and between them and other clients, are not on the private network; a client's own links are: target holder, random-client …"
+		return "the links between servers, and between them and other clients, are not on the private network; those of clients are: target holder, random-client …, or peers: clients"
 	case spec.OnClocks():
 		return "the clock of a server is its machine's"
 	}
@@ -334,8 +406,8 @@ func (g *Servers) Run(ctx context.Context, plan scenarios.Plan, dir string, stdo
 // Of are the nodes of a service.
 func (g *Servers) Of(name string) (nodes []remote.Node) {
 	service, _ := backends.Lookup(name)
-	if service.Clusters && len(g.cluster) > 0 {
-		return g.cluster
+	if nodes := g.cluster(service); len(nodes) > 0 {
+		return nodes
 	}
 	for _, n := range service.Nodes {
 		nodes = append(nodes, g.nodes[n.Name])
@@ -353,7 +425,8 @@ func runRemote(ctx context.Context, cfg harness.Config) error {
 	if cfg.FailOver = askOuter(ask); ask != nil {
 		cfg.Lock = possible.MayFailOver(cfg.Lock)
 	}
-	if refused := Beyond(cfg.Plan, serverAccess{sealed, ask != nil}); len(refused) > 0 {
+	cfg.Lock.Members = backends.Members(cfg.Lock.Service, joined.Nodes)
+	if refused := Beyond(cfg.Plan, reachOf(cfg.Lock, sealed, ask != nil)); len(refused) > 0 {
 		return errors.Join(errors.New(refused[0].String()), joined.Network.Close())
 	}
 	// The service has seen other runs: nothing of theirs may bear the name of a

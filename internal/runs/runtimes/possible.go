@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
@@ -88,7 +89,7 @@ func virtualFaults() map[string]bool {
 // Fitting returns a function that says why a fault is not for this machine and
 // runtime, nor for the lock and its service, as fits has it; nil: it is.
 func (m Capabilities) Fitting(service string, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
-	can := serverAccess{m.where.Runtime == External && m.where.sealed(service), m.where.FailoverCmd != ""}
+	can := reachOf(clients.Kind{Service: service}, m.where.Runtime == External && m.where.sealed(service), m.where.FailoverCmd != "")
 	of, _ := backends.Lookup(service)
 	return func(one scenarios.Fault) error {
 		if !m.Faults[one.Kind] {
@@ -102,7 +103,7 @@ func (m Capabilities) Fitting(service string, fits func(scenarios.Fault) error) 
 				return errors.New(why)
 			}
 		}
-		turns := one.Kind == nemesis.KindFailover && can.failOver && of.Clusters
+		turns := one.Kind == nemesis.KindFailover && can.failOver && of.Shards
 		if err := fits(one); err != nil && !turns {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/internal/backends"
@@ -15,72 +16,116 @@ import (
 	"github.com/lockchaos/lockchaos/internal/probe"
 )
 
-// soleNode is the one node of the service that may be a cluster; false: there is none, or it is one
-// of several that were given.
-func (g *Servers) soleNode() (of backends.Kind, n remote.Node, given bool) {
-	for _, of = range backends.Kinds() {
-		if of.Clusters {
-			n, given = g.nodes[of.Nodes[0].Name]
-			for name, other := range g.programs {
-				given = given && (name == n.Name || other != of.Nodes[0].Program)
-			}
-			return of, n, given
-		}
-	}
-	return of, n, false
+// gathered are the nodes of a cluster, in the place of the one server that was given of a service.
+type gathered struct {
+	of    backends.Kind
+	nodes []remote.Node
 }
 
-// Gather asks a server that was given alone for its cluster. The nodes of one come in its place.
-func (g *Servers) Gather(ctx context.Context) error {
-	of, n, given := g.soleNode()
-	if !given {
-		return nil
+// replaces reports whether the nodes came in place of the one.
+func (c gathered) replaces(n remote.Node) bool {
+	return n.Name == c.of.Entry().Name || c.of.Alone && c.of.Has(n.Name)
+}
+
+// alone returns the one server that was given of a service; false: there is none, or there are
+// several.
+func (g *Servers) alone(of backends.Kind) (n remote.Node, is bool) {
+	entry := of.Entry()
+	n, is = g.nodes[entry.Name]
+	is = is && len(g.Missing(of)) == 0
+	for name, other := range g.nodes {
+		is = is && (g.speak[name] != entry.Speaks() || other.Shown == n.Shown)
 	}
+	return n, is
+}
+
+// Gather asks servers that were given alone for their clusters. The nodes of these come in their
+// place.
+func (g *Servers) Gather(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
-	err := g.gather(ctx, of, n)
-	if err != nil {
-		err = fmt.Errorf("%s at %s: %w", n.Name, n.Shown, err)
+	for _, of := range backends.Kinds() {
+		n, is := g.alone(of)
+		if !of.Clusters && !of.Promotes() || !is {
+			continue
+		}
+		nodes, err := g.gather(ctx, of, n)
+		if err != nil {
+			return fmt.Errorf("%s at %s: %w", n.Name, n.Shown, err)
+		}
+		if len(nodes) > 0 {
+			g.clusters = append(g.clusters, gathered{of, nodes})
+		}
 	}
-	return err
+	g.asked = true
+	return nil
 }
 
-func (g *Servers) gather(ctx context.Context, of backends.Kind, n remote.Node) error {
-	if n.Address == "" {
-		if err := g.speaks(ctx, n); err != nil {
-			return err
+// cluster are the nodes of a service that is a cluster; none: it is not known to be one.
+func (g *Servers) cluster(of backends.Kind) []remote.Node {
+	for _, c := range g.clusters {
+		if c.of.Name == of.Name {
+			return c.nodes
 		}
-	}
-	service, _ := probe.Lookup(g.programs[n.Name].Name)
-	found, err := endpoint.Parse(cmp.Or(n.Address, n.Shown))
-	if err != nil {
-		return err
-	}
-	members, err := service.Members(ctx, found, g.dial)
-	if err != nil || len(members) == 0 {
-		return err
-	}
-	if found.Database() != "" && found.Database() != "0" {
-		return fmt.Errorf("a cluster has no database but 0: leave /%s out of the address", found.Database())
-	}
-	for i, m := range members {
-		one := g.member(fmt.Sprintf("%s-%d", of.Name, i+1), found, m)
-		if ip, err := netip.ParseAddr(probe.At(found, m.At).Host()); err == nil && !ip.Is4() {
-			return fmt.Errorf("the cluster announces %s: the private network has no addresses of IPv6", m.At)
-		}
-		g.cluster = append(g.cluster, one)
-	}
-	if !slices.ContainsFunc(g.cluster, func(n remote.Node) bool { return slices.Contains(n.Leads, found.HostPort()) }) {
-		g.cluster[0].Leads = append(g.cluster[0].Leads, found.HostPort()) // as good as any
 	}
 	return nil
 }
 
-// member is one node of a cluster that was found at an address.
-func (g *Servers) member(name string, found endpoint.Endpoint, m probe.Member) remote.Node {
-	at := probe.At(found, m.At)
-	n := remote.Node{Name: name, Shown: at.String(), Address: at.Address(), Leads: []string{m.At}, Dial: g.dials(at)}
-	n.Port, _ = strconv.Atoi(at.Port())
+func (g *Servers) gather(ctx context.Context, of backends.Kind, n remote.Node) (nodes []remote.Node, err error) {
+	if n.Address == "" {
+		if err := g.speaks(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	service, _ := g.kindOf(n)
+	found, err := endpoint.Parse(cmp.Or(n.Address, n.Shown))
+	if err == nil && found.Sentinel() {
+		if found, err = probe.AsSentinel(ctx, found, g.dial); err != nil {
+			err = service.Explain(found, err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	members, err := service.Members(ctx, found, g.dial)
+	if err != nil || len(members) == 0 {
+		return nil, err
+	}
+	for _, m := range members {
+		if m.Unmet != nil {
+			g.notes = append(g.notes, fmt.Sprintf("%s at %s is one place for all its members, so faults of links lie on those to all of them: member %s: %v; to have each by itself, name each (%s=ADDRESS,…)",
+				of.Name, n.Shown, m.At, m.Unmet, strings.Join(of.Numbered(len(members)), "=ADDRESS,")))
+			return nil, nil
+		}
+	}
+	if of.Shards && found.Database() != "" && found.Database() != "0" {
+		return nil, fmt.Errorf("a cluster has no database but 0: leave /%s out of the address", found.Database())
+	}
+	first := slices.IndexFunc(members, func(m probe.Member) bool { return m.Sentinel })
+	for i, m := range members {
+		at := service.At(found, m)
+		if ip, err := netip.ParseAddr(at.Host()); err == nil && !ip.Is4() {
+			return nil, fmt.Errorf("the cluster announces %s: the private network has no addresses of IPv6", m.At)
+		}
+		name := fmt.Sprintf("%s-%d", of.Nodes[0].Speaks(), i+1)
+		if m.Sentinel {
+			name = fmt.Sprintf("sentinel-%d", i-first+1)
+		}
+		nodes = append(nodes, g.member(name, of.Nodes[0].Port, at, m))
+	}
+	if !slices.ContainsFunc(nodes, func(n remote.Node) bool { return slices.Contains(n.Leads, found.HostPort()) }) {
+		nodes[0].Leads = append(nodes[0].Leads, found.HostPort()) // as good as any
+	}
+	return nodes, nil
+}
+
+// member is one node of a cluster. port is where its relay listens, if clients are given no URL.
+func (g *Servers) member(name string, port int, at endpoint.Endpoint, m probe.Member) remote.Node {
+	n := remote.Node{Name: name, Port: port, Shown: at.String(), Leads: []string{m.At}, Dial: g.dials(at)}
+	if at.Scheme() != "" {
+		n.Address = at.Address()
+		n.Port, _ = strconv.Atoi(at.Port())
+	}
 	for _, other := range m.Also {
 		if ip, err := netip.ParseAddr(at.At(other).Host()); err != nil || ip.Is4() {
 			n.Leads = append(n.Leads, other)

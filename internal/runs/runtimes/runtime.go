@@ -95,7 +95,7 @@ func Choose(ctx context.Context, f Where, of Locks, plans []scenarios.Plan, say 
 	if f.Runtime == Auto {
 		f.Runtime = plannedRuntime(plans)
 	}
-	if err := errors.Join(f.suits(plans), f.failsOver(of, plans)); err != nil {
+	if err := errors.Join(f.suits(plans), f.serves(of, plans)); err != nil {
 		return nil, err
 	}
 	if f.Trace && f.Runtime != Virtual {
@@ -149,20 +149,18 @@ func (f Where) suits(plans []scenarios.Plan) error {
 	return nil
 }
 
-// failsOver refuses a failover of a service that only a user's own is made to do.
-func (f Where) failsOver(of Locks, plans []scenarios.Plan) error {
+// serves refuses faults that only a service of the user's own can have: one that he has fail over,
+// or a cluster of other nodes than a recipe has.
+func (f Where) serves(of Locks, plans []scenarios.Plan) error {
 	if f.Runtime == External {
 		return nil // what cannot be done there is left out, with the reason
 	}
 	for _, p := range plans {
 		kind, err := of(&p.Scenario)
-		if service, _ := backends.Lookup(kind.Service); err != nil || p.Scenario.Own() || service.Promotes() {
+		if service, _ := backends.Lookup(kind.Service); err != nil || p.Scenario.Own() || !service.Clusters {
 			continue
 		}
 		for _, one := range possible.Singles(p) {
-			if one.Kind != nemesis.KindFailover {
-				continue
-			}
 			if err := possible.CheckFault(kind, one); err != nil {
 				return exit.Misuse(fmt.Errorf("%s: %w", p.Scenario.Name, err))
 			}

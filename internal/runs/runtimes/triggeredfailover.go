@@ -96,7 +96,10 @@ func (g *Servers) turnOver(ctx context.Context, nodes []remote.Node) (t nemesis.
 // masters asks the first node that answers.
 func (g *Servers) masters(ctx context.Context, nodes []remote.Node) (m probe.Masters, err error) {
 	for _, n := range nodes {
-		service, _ := probe.Lookup(g.program(n).Name)
+		service, _ := g.kindOf(n)
+		if g.behind(n) {
+			continue
+		}
 		at, wrong := endpoint.Parse(cmp.Or(n.Address, n.Shown))
 		if wrong != nil {
 			return m, wrong
