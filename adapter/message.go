@@ -172,7 +172,8 @@ type Declaration struct {
 
 	// Leader: it is a candidate for leadership.
 	Leader bool `json:"leader,omitempty"`
-	// Job is of an instance of a scheduler: "at-most-once" or "at-least-once"; "": it is a lock.
+	// Job is of an instance of a scheduler: "at-most-once", "at-least-once" or "exactly-once"; "":
+	// it is a lock.
 	Job string `json:"job,omitempty"`
 	// Overlap: two executions may run at a time.
 	Overlap bool `json:"overlap,omitempty"`

@@ -335,7 +335,7 @@ func (r *reader) declaration() *Declaration {
 
 // jobClaims reads what an instance of a scheduler claims.
 func (r *reader) jobClaims(d *Declaration) {
-	r.oneOf("job", &d.Job, "", "at-most-once", "at-least-once")
+	r.oneOf("job", &d.Job, "", "at-most-once", "at-least-once", "exactly-once")
 	r.flag("overlap", &d.Overlap)
 	r.oneOf("misfire", &d.Misfire, "", "skip", "once", "all")
 	r.milliseconds("stops_ms", &d.Stops)
@@ -343,7 +343,7 @@ func (r *reader) jobClaims(d *Declaration) {
 	r.milliseconds("stop_handover_ms", &d.StopHandover)
 	r.rule(d.Stops >= 0 && d.Handover >= 0 && d.StopHandover >= 0, `"stops_ms", "handover_ms" or "stop_handover_ms" is negative`)
 	claims := d.Overlap || d.Misfire != "" || d.Stops != 0 || d.Handover != 0
-	r.rule(d.Job != "" || !claims, `has "overlap", "misfire", "stops_ms" or "handover_ms" without "job": say at-most-once or at-least-once`)
+	r.rule(d.Job != "" || !claims, `has "overlap", "misfire", "stops_ms" or "handover_ms" without "job": say at-most-once, at-least-once or exactly-once`)
 	asked := d.Token != "none" || len(d.Confirms)+len(d.Can) > 0 || d.Permits != 1 || d.MultiKey != 0 || d.Reentrant ||
 		d.ReadWrite || d.Fair || d.Sessions
 	r.flag("leader", &d.Leader)

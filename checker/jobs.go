@@ -93,6 +93,9 @@ type execution struct {
 	last, lastOp int64
 	// lastWrite is the start of its latest effect; 0: it had none.
 	lastWrite int64
+	// effect is when the store took its first effect, by its ledger, and effectOp which that is; 0:
+	// it took none.
+	effect, effectOp int64
 	// done is when it was marked as done: from the start to the end of that; 0: it was not.
 	doneFrom, done int64
 	// told is when the scheduler said that it is lost, gone when the instance died or was stopped
@@ -185,6 +188,13 @@ func (js *jobs) acted(g *grant, o *op, e *history.Event) {
 	}
 }
 
+// applied notes that the store took an effect of an execution.
+func (js *jobs) applied(g *grant, e *history.Event) {
+	if x := js.byGrant[g.id]; x != nil && x.effect == 0 {
+		x.effect, x.effectOp = e.Time, e.Op
+	}
+}
+
 // lost notes that the scheduler has told of the loss of an execution.
 func (js *jobs) lost(g *grant, t int64) {
 	if x := js.byGrant[g.id]; x != nil {
@@ -262,6 +272,23 @@ func (js *jobs) sort() {
 		js.byKey[x.key] = append(js.byKey[x.key], x)
 	}
 	slices.Sort(js.keys)
+}
+
+// exactly reports whether the scheduler claims that the effect of a tick comes once.
+func (js *jobs) exactly() bool { return js.rules.Claims.Job == history.ExactlyOnce }
+
+// begunOn are the executions of a key, in the order in which they began.
+func (js *jobs) begunOn(key history.KeyID) []*execution { return js.byKey[key] }
+
+// effectsOn are the executions of a key that had an effect, in the order in which those came.
+func (js *jobs) effectsOn(key history.KeyID) (all []*execution) {
+	for _, x := range js.byKey[key] {
+		if x.effect != 0 {
+			all = append(all, x)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *execution) int { return cmp.Compare(a.effect, b.effect) })
+	return all
 }
 
 // disturbed reports whether such faults touched any instance but one, or the service, in a time,

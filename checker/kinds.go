@@ -123,6 +123,9 @@ const (
 	// KindTwiceAfterLoss: the first instance had lost the tick, and the scheduler claims to
 	// execute it at least once. Inherent to that claim.
 	KindTwiceAfterLoss = "twice-after-loss"
+	// KindEffectTwice: the store took the effects of two executions of the tick, and the scheduler
+	// claims that it takes one (exactly-once).
+	KindEffectTwice = "effect-twice"
 )
 
 // The kinds of an overlap.

@@ -9,19 +9,24 @@ import (
 
 // OncePerTick names the property once-per-tick: no tick of a job is executed twice. A tick is
 // known by its number, which the scheduler tells. Two executions that tell none are not compared.
+// Of a scheduler that claims exactly-once the effects are judged instead, by the store's ledger: an
+// execution may begin again, whenever and for whatever reason, as long as its effect comes once.
 const OncePerTick = "once-per-tick"
 
 // oncePerTick reads, beside rules and findings: book, faults.
 var oncePerTick = Property{
 	Name:   OncePerTick,
-	About:  "No tick of a job is executed twice.",
-	Kinds:  []string{KindTwiceWhileOwned, KindReplayed, KindTwiceThoughOnce, KindTwiceAfterLoss},
+	About:  "No tick of a job is executed twice; by a scheduler that claims exactly once, none has its effect twice.",
+	Kinds:  []string{KindTwiceWhileOwned, KindReplayed, KindTwiceThoughOnce, KindTwiceAfterLoss, KindEffectTwice},
 	needs:  []string{history.FactHolds, history.FactAnswers},
 	ofJobs: true,
 	blame:  Defect,
 	kindBlame: map[string]Blame{KindTwiceWhileOwned: Defect, KindReplayed: Defect, KindTwiceThoughOnce: Defect,
-		KindTwiceAfterLoss: Inherent},
+		KindTwiceAfterLoss: Inherent, KindEffectTwice: Defect},
 	unmet: func(s *Sweep) string {
+		if why := noStore(s); why != "" && s.jobs.exactly() {
+			return why
+		}
 		told := func(x *execution) bool { return x.token.Given() }
 		if why := noExecutions(s); why != "" || slices.ContainsFunc(s.jobs.executions, told) {
 			return why
@@ -33,6 +38,9 @@ var oncePerTick = Property{
 			if !x.token.Given() {
 				return "An execution does not tell which tick it is due for."
 			}
+		}
+		if s.jobs.exactly() {
+			return s.ledgerShort()
 		}
 		return ""
 	},
@@ -54,20 +62,35 @@ var oncePerTick = Property{
 	},
 }
 
-// judgeTicks compares each execution with the one of the same tick that began before it.
+// judgeTicks compares each execution with the one of the same tick before it.
 func (s *Sweep) judgeTicks(p *Property) {
+	judge, executions := s.judgeRepeated, s.jobs.begunOn
+	if s.jobs.exactly() {
+		judge, executions = s.judgeEffects, s.jobs.effectsOn
+	}
 	for _, key := range s.jobs.keys {
 		before := map[history.Token]*execution{}
-		for _, x := range s.jobs.byKey[key] {
+		for _, x := range executions(key) {
 			if !x.token.Given() {
 				continue
 			}
 			if first := before[x.token]; first != nil {
-				s.judgeRepeated(p, first, x)
+				judge(p, first, x)
 			}
 			before[x.token] = x
 		}
 	}
+}
+
+// judgeEffects judges two executions of one tick whose effects the store took.
+func (s *Sweep) judgeEffects(p *Property, a, b *execution) {
+	j := judgement{violated: true, kind: KindEffectTwice, severity: Corrupting}
+	s.findings.record(p, s.book.keyOf(b.grant), j, j, func(j judgement) *Violation {
+		v := s.tellExecutions(p, j, a, b, b.effect)
+		v.From, v.Text = a.effect, fmt.Sprintf("the effect of tick %d of %s came twice: by client %d at %s and by client %d at %s.",
+			b.token, v.Key, a.client, seconds(a.effect), b.client, seconds(b.effect))
+		return v
+	})
 }
 
 // judgeRepeated judges two executions of one tick.
@@ -124,6 +147,10 @@ func (s *Sweep) tellExecutions(p *Property, j judgement, a, b *execution, at int
 	if a != b {
 		v.B = b.ref()
 		proof.add(b.id, b.begun)
+	}
+	if j.kind == KindEffectTwice {
+		proof.add(a.effectOp, a.effect)
+		proof.add(b.effectOp, b.effect)
 	}
 	v.Ops = proof.ops()
 	return v

@@ -77,8 +77,9 @@ type Leaser interface {
 // Guarder is implemented by locks that the store itself can look at when it
 // writes: their Kind.Writes is "guarded".
 type Guarder interface {
-	// Guard returns the lock's key in etcd whose create revision is the grant's
-	// token for as long as the grant stands.
+	// Guard returns the lock's key in etcd whose create revision is the grant's token for as long
+	// as the grant stands. A scheduler on PostgreSQL returns the owner of the job's row, whose tick
+	// is the grant's token for as long as the execution is its own.
 	Guard(g Grant) string
 }
 
@@ -264,7 +265,8 @@ type Kind struct {
 	StopHandover func(ttl time.Duration) time.Duration
 	// Writes is how an application that relies on this lock writes to the store: "" as
 	// it is, "if-version" only if nobody wrote since it read, "add" by adding to what
-	// is there, "guarded" only while the lock's key is its grant's (see Guarder).
+	// is there, "guarded" only while the lock's key is its grant's (see Guarder). A guarded store
+	// lies in the lock's own service.
 	Writes string
 	// OnWire returns the text by which the request that asks for a key can be
 	// told from others in its packets; nil: the key itself.
@@ -356,8 +358,9 @@ type Claims struct {
 	// release do not grow with the number of waiters.
 	WakesOne bool
 
-	// Job is of a scheduler rather than of a lock: "at-most-once" (no tick is executed twice) or
-	// "at-least-once" (one is executed again only when the instance that ran it has lost it).
+	// Job is of a scheduler rather than of a lock: "at-most-once" (no tick is executed twice),
+	// "at-least-once" (one is executed again only when the instance that ran it has lost it) or
+	// "exactly-once" (the effect of a tick comes once, however often an execution of it begins).
 	// Acquire then waits for the next execution, and Release marks it as done. A grant's token is
 	// the tick, and Token "tick". Permits is 0.
 	Job string

@@ -162,8 +162,9 @@ type Claims struct {
 	// release do not grow with the number of waiters.
 	WakesOne bool `json:"wakes_one,omitempty"`
 
-	// Job is of a scheduler rather than of a lock: "at-most-once" (no tick is executed twice) or
-	// "at-least-once" (one is executed again only when the instance that ran it has lost it).
+	// Job is of a scheduler rather than of a lock: "at-most-once" (no tick is executed twice),
+	// "at-least-once" (one is executed again only when the instance that ran it has lost it) or
+	// "exactly-once" (the effect of a tick comes once, however often an execution of it begins).
 	// A grant is then an execution, and its token the tick (see Header.Every). TTL is how long
 	// an instance owns an execution. Permits is 0.
 	Job string `json:"job,omitempty"`
@@ -190,6 +191,7 @@ const TokenTick = "tick"
 const (
 	AtMostOnce  = "at-most-once"
 	AtLeastOnce = "at-least-once"
+	ExactlyOnce = "exactly-once"
 )
 
 // The words of Claims.Misfire.
@@ -211,7 +213,7 @@ var (
 	tolerances   = []string{"", "minority"}
 	identities   = []string{"", "unique", "process", "host", "none"}
 	tokens       = []string{"", "none", "owner", "version", "fencing", TokenTick}
-	jobs         = []string{"", AtMostOnce, AtLeastOnce}
+	jobs         = []string{"", AtMostOnce, AtLeastOnce, ExactlyOnce}
 	misfires     = []string{"", MisfireSkip, MisfireOnce, MisfireAll}
 	confirmables = []string{Renew.String(), Release.String(), Held.String()}
 )
@@ -344,7 +346,8 @@ type Store struct {
 	FenceReads bool `json:"fence_reads"`
 	// AcceptsEqual: the fence is a broken one, which accepts an equal token of another grant.
 	AcceptsEqual bool `json:"accepts_equal,omitempty"`
-	// Guarded: there is no fence, but each write looked at the lock's own key.
+	// Guarded: there is no fence, but each write looked at the lock's own key, or marked the tick
+	// as done in the scheduler's own row.
 	Guarded bool `json:"guarded,omitempty"`
 }
 

@@ -24,7 +24,7 @@ type StartScheduler func(n Nodes, every time.Duration, jobs *Executions) (stop f
 func ExamJob(t *testing.T, e Examination, start StartScheduler) {
 	t.Helper()
 	if e.Claims.Job == "" {
-		t.Fatal("locktest: ExamJob needs Claims.Job: at-most-once or at-least-once")
+		t.Fatal("locktest: ExamJob needs Claims.Job: at-most-once, at-least-once or exactly-once")
 	}
 	Exam(t, e, start.open)
 }

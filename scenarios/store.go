@@ -17,7 +17,7 @@ type Store struct {
 const (
 	storeUnfenced = "unfenced"
 	storeFenced   = "fenced"
-	// storeGuarded has no fence: each write looks at the lock's own key in etcd.
+	// storeGuarded has no fence: each write looks at the lock's own key, or the scheduler's row.
 	storeGuarded = "guarded"
 	// storeGTE accepts a token that is equal to the highest one seen, though it
 	// comes with another grant.
@@ -57,13 +57,10 @@ func (s Store) EngineName() string {
 	case s.Engine != "":
 		return s.Engine
 	case s.Guarded():
-		return guardEngine
+		return "etcd"
 	}
 	return "sqlite"
 }
-
-// guardEngine is the engine that can look at a lock's key in the transaction that writes.
-const guardEngine = "etcd"
 
 func (v *validator) store(at string, s *Scenario) {
 	v.oneOf(at+".kind", "store kind", s.Store.Kind, StoreKinds())
@@ -73,12 +70,8 @@ func (v *validator) store(at string, s *Scenario) {
 	if s.Store.FenceReads != nil && s.Store.Kind != storeFenced {
 		v.fail(at+".fence_reads", "fence_reads is for a store of kind fenced, not %s", s.Store.Kind)
 	}
-	if s.Store.Guarded() && s.Store.EngineName() != guardEngine {
-		v.fail(at+".engine", "a guarded store looks at the lock's key in etcd: its engine is etcd, not %s",
-			s.Store.Engine)
-	}
 	if s.External() && s.Store.Guarded() {
-		v.fail(at+".kind", "a guarded store looks at the lock's key in etcd, and an adapter does not say which that is")
+		v.fail(at+".kind", "a guarded store looks at the lock's own key, and an adapter does not say which that is")
 	}
 	if s.External() || !slices.Contains(v.catalogue.Locks, s.Lock) {
 		return
@@ -91,7 +84,11 @@ func (v *validator) store(at string, s *Scenario) {
 			v.fail(at+".kind", "%s guards each write by its own key: its store is of kind guarded, not %s", s.Lock,
 				s.Store.Kind)
 		} else {
-			v.fail(at+".kind", "%s has no key in etcd that a guarded store could look at; etcd-txn has", s.Lock)
+			v.fail(at+".kind", "%s has no key that a guarded store could look at; etcd-txn and pg-cron-exact have", s.Lock)
 		}
+	}
+	if service := v.catalogue.LockService[s.Lock]; s.Store.Guarded() && s.Store.EngineName() != service {
+		v.fail(at+".engine", "a guarded store lies in the lock's own service: its engine is %s, not %s", service,
+			s.Store.EngineName())
 	}
 }

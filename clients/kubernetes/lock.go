@@ -104,6 +104,8 @@ type object struct {
 type metadata struct {
 	Name            string `json:"name"`
 	ResourceVersion string `json:"resourceVersion,omitempty"`
+	// Annotations are of a scheduler's Lease alone.
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 type spec struct {
@@ -139,6 +141,9 @@ func (o *objects) ask(ctx context.Context, method, path string, body any) (answe
 	}
 	request.Header.Set("Authorization", "Bearer "+logins.KubernetesToken)
 	request.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		request.Header.Set("Content-Type", "application/merge-patch+json")
+	}
 	// What would let net/http send the request a second time by itself is taken
 	// away: what becomes of one that was not answered, the lock decides.
 	request.GetBody = nil
@@ -175,20 +180,24 @@ func (o *objects) Read(ctx context.Context, key string) (r lease.Record, version
 // Write writes a Lease on condition of its resourceVersion, or that there is none.
 // The server leaves an object as it is that would not change: renewTime does.
 func (o *objects) Write(ctx context.Context, key string, r lease.Record, version string) error {
-	l := object{
-		APIVersion: "coordination.k8s.io/v1", Kind: "Lease",
-		Metadata: metadata{Name: name(key), ResourceVersion: version},
-		Spec: spec{HolderIdentity: r.Owner, LeaseTransitions: r.Fence,
-			LeaseDurationSeconds: max(1, int64(r.TTL/time.Second)),
-			RenewTime:            time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")},
-	}
+	return o.put(ctx, object{Metadata: metadata{Name: name(key), ResourceVersion: version},
+		Spec: spec{HolderIdentity: r.Owner, LeaseTransitions: r.Fence, LeaseDurationSeconds: seconds(r.TTL), RenewTime: now()}})
+}
+
+// put writes a Lease on condition of its resourceVersion, or makes it.
+func (o *objects) put(ctx context.Context, l object) error {
+	l.APIVersion, l.Kind = "coordination.k8s.io/v1", "Lease"
 	method, path := http.MethodPost, collection
-	if version != "" {
-		method, path = http.MethodPut, collection+"/"+name(key)
+	if l.Metadata.ResourceVersion != "" {
+		method, path = http.MethodPut, collection+"/"+l.Metadata.Name
 	}
 	_, err := o.ask(ctx, method, path, l)
 	return outcome(err)
 }
+
+// seconds is a duration as a Lease says it, and now the present time.
+func seconds(d time.Duration) int64 { return max(1, int64(d/time.Second)) }
+func now() string                   { return time.Now().UTC().Format("2006-01-02T15:04:05.000000Z") }
 
 // outcome is what is known after a write: that the condition did not hold, that
 // nothing was sent or taken, or nothing.

@@ -8,6 +8,7 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/internal/cron"
+	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
 // Cron is the scheduler pg-cron. A row says until when the job is locked, by the server's clock,
@@ -15,6 +16,26 @@ import (
 // done last, which those do not.
 var Cron = cronKind("pg-cron",
 	"a scheduler whose instances claim a job's row where locked_until < now() and the tick is not done yet", cronTake, cronKeeps)
+
+// CronExact is the scheduler pg-cron-exact: pg-cron whose tick is marked as done in the transaction
+// of its effect. Its store lies in the same database. The row has one owner and one tick at a time,
+// so an effect that comes late, or a second time, finds no row to mark, and is refused.
+var CronExact = func() clients.Kind {
+	k := cronOf("pg-cron-exact", "pg-cron whose row says that a tick is done by the transaction that has its effect", cronKeeps,
+		func(p *pool) cron.Claimer { return markedJobs{givingJobs{jobs{rows{p}, cronTake}}} })
+	k.Claims.Job, k.Writes = "exactly-once", "guarded"
+	return k
+}()
+
+// CronMarksAfter is the control broken-pg-cron-marks-after: it claims that each effect comes once,
+// and marks a tick as done in a transaction of its own, after the effect. An instance that dies
+// between the two leaves a tick that another one executes again.
+var CronMarksAfter = cron.Control(checker.OncePerTick, func() clients.Kind {
+	k := cronKind("broken-pg-cron-marks-after",
+		"pg-cron that claims exactly once, though it marks a tick as done in another transaction than its effect", cronTake, cronKeeps)
+	k.Claims.Job = "exactly-once"
+	return k
+}())
 
 // The controls are pg-cron but for one thing each.
 var (
@@ -63,19 +84,19 @@ const cronStops = 100 * time.Millisecond
 
 // The statements. clock_timestamp() is the time at which it is evaluated (see leaseTake).
 const (
-	cronTable = `CREATE TABLE IF NOT EXISTS lockchaos_cron
+	cronTable = `CREATE TABLE IF NOT EXISTS ` + logins.CronTable + `
 		(key text PRIMARY KEY, owner text NOT NULL, locked_until timestamptz NOT NULL, tick bigint NOT NULL, done bigint NOT NULL)`
-	cronClaim = `INSERT INTO lockchaos_cron AS j VALUES ($1, $2, clock_timestamp() + $4 * interval '1 microsecond', $3, 0)
+	cronClaim = `INSERT INTO ` + logins.CronTable + ` AS j VALUES ($1, $2, clock_timestamp() + $4 * interval '1 microsecond', $3, 0)
 		ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, tick = excluded.tick, locked_until = `
 	cronUntil        = `clock_timestamp() + $4 * interval '1 microsecond'`
 	cronTake         = cronClaim + cronUntil + ` WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
 	cronTakeForgets  = cronClaim + cronUntil + ` WHERE j.locked_until < clock_timestamp() RETURNING tick`
 	cronTakeOverlaps = cronClaim + cronUntil + ` WHERE j.tick < excluded.tick RETURNING tick`
 	cronTakeForever  = cronClaim + `'infinity' WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
-	cronDone         = `UPDATE lockchaos_cron SET locked_until = '-infinity', done = $3
-		WHERE key = $1 AND owner = $2 AND tick = $3 RETURNING tick`
-	cronGiveUp = `UPDATE lockchaos_cron SET locked_until = '-infinity'
-		WHERE key = $1 AND owner = $2 AND tick = $3 AND done < $3 RETURNING tick`
+	cronDone         = `UPDATE ` + logins.CronTable + ` SET locked_until = '-infinity', done = $3` + cronOwn
+	cronGiveUp       = `UPDATE ` + logins.CronTable + ` SET locked_until = '-infinity'` + cronOwn
+	cronOwn          = ` WHERE key = $1 AND owner = $2 AND tick = $3 RETURNING tick`
+	cronDoneLooks    = `SELECT tick FROM ` + logins.CronTable + ` WHERE key = $1 AND owner = $2 AND tick = $3 AND done = $3`
 )
 
 func cronKind(name, about, claim string, r cron.Rules) clients.Kind {
@@ -128,4 +149,16 @@ type givingJobs struct{ jobs }
 func (j givingJobs) GiveUp(ctx context.Context, key, owner string, tick int64) error {
 	_, err := j.ask(ctx, cronGiveUp, key, owner, tick)
 	return err
+}
+
+// markedJobs are rows whose ticks are marked as done by the store, with their effects.
+type markedJobs struct{ givingJobs }
+
+// Done unlocks the job's row. ErrNotHeld: the tick is not done, or the owner has it no more.
+func (j markedJobs) Done(ctx context.Context, key, owner string, tick int64) error {
+	_, marked := j.ask(ctx, cronDoneLooks, key, owner, tick)
+	if err := j.GiveUp(ctx, key, owner, tick); err != nil {
+		return err
+	}
+	return marked
 }

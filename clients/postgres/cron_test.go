@@ -10,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/monotime"
+	"github.com/lockchaos/lockchaos/internal/store"
 )
 
 // TestCronHandsOver: an instance that does not go on keeps the job for the TTL, and no longer. Who
@@ -92,5 +93,69 @@ func TestCronGivesUp(t *testing.T) {
 		if kind.Control == "" && err != nil || kind.Control != "" && !errors.Is(err, clients.ErrBusy) {
 			t.Errorf("%s: %v", kind.Name, err)
 		}
+	}
+}
+
+// TestCronExact: the tick's row is its owner's until the tick is done, and an execution whose
+// effect did not come is not marked.
+func TestCronExact(t *testing.T) {
+	t.Parallel()
+	backendstest.Need(t, "postgres")
+	const ttl, every = time.Hour, 50 * time.Millisecond
+	s := backendstest.Start(t, "postgres")
+	ctx := backendstest.Limit(t)
+	engine, err := store.Open(ctx, store.Spec{Engine: "postgres", Addrs: s.Addrs(), Name: "exact",
+		Fencing: store.Fencing{Guarded: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = engine.Close() })
+	open := func(client int) clients.Lock {
+		l, err := postgres.CronExact.Open(ctx, clients.Config{Nodes: s.Addrs(), TTL: ttl, Client: client, Every: every})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close(ctx) })
+		return l
+	}
+	first, second := open(1), open(2)
+	effect := func(l clients.Lock, g clients.Grant, version int64) {
+		t.Helper()
+		e, err := engine.Do(ctx, store.Request{Key: g.Key, Token: g.Token, Guard: l.(clients.Guarder).Guard(g), Value: 7}, true)
+		if refused := version == 0; e.Version != version || e.Refused != refused || errors.Is(err, store.ErrRefused) != refused {
+			t.Errorf("%+v, %v, want version %d", e, err, version)
+		}
+	}
+	acquire := func(l clients.Lock) clients.Grant {
+		t.Helper()
+		g, err := l.Acquire(ctx, "bill")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	a := acquire(first)
+	effect(second, a, 0) // another's tick
+	effect(first, clients.Grant{Key: "bill", Token: a.Token - 1}, 0)
+	effect(first, clients.Grant{Key: "other", Token: a.Token}, 0)
+	effect(first, a, 1)
+	effect(first, a, 0) // once
+	if err := first.Release(ctx, a); err != nil {
+		t.Error(err)
+	}
+	b := acquire(second)
+	if b.Token <= a.Token {
+		t.Errorf("tick %d after %d, which is done", b.Token, a.Token)
+	}
+	effect(first, a, 0)
+	if err := second.Release(ctx, b); !errors.Is(err, clients.ErrNotHeld) {
+		t.Errorf("the mark of a tick that had no effect: %v", err)
+	}
+	c := acquire(first) // the row is free all the same
+	effect(second, b, 0)
+	effect(first, c, 2)
+	e, err := engine.Do(ctx, store.Request{Key: "bill"}, false)
+	if err != nil || e.Version != 2 || e.Seq != 9 {
+		t.Errorf("%+v, %v", e, err)
 	}
 }

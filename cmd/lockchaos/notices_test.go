@@ -24,7 +24,8 @@ var noticesOf = map[string]string{
 	"broken-etcd-queue-careless": "undisturbed", "broken-watchdog-retakes": "undisturbed", "broken-watchdog-lenient": "undisturbed",
 	"pg-cron": "undisturbed", "broken-pg-cron-forgets": "undisturbed", "broken-pg-cron-overlaps": "undisturbed",
 	"broken-pg-cron-forever": "undisturbed", "broken-pg-cron-silent": "undisturbed", "broken-pg-cron-once": "undisturbed",
-	"broken-pg-cron-leaves": "undisturbed",
+	"broken-pg-cron-leaves": "undisturbed", "pg-cron-exact": "undisturbed", "broken-pg-cron-marks-after": "undisturbed",
+	"kubernetes-cron": "undisturbed", "broken-kubernetes-cron-patches": "undisturbed",
 }
 
 // TestEveryLockSaysHowItNotices: a claim that nobody has looked into is none.

@@ -30,4 +30,7 @@ const (
 	DynamoDBTable = "lockchaos"
 	// KubernetesToken is the bearer token of somebody who may do anything.
 	KubernetesToken = "lockchaos-token"
+	// CronTable is where the schedulers on PostgreSQL claim the ticks of their jobs, a row for each
+	// job. A guarded store in the same database marks them as done there.
+	CronTable = "public.lockchaos_cron"
 )

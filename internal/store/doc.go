@@ -29,7 +29,10 @@
 // A guarded store has no fence. It lies in the same etcd as the lock, and each write is a
 // transaction that compares the create revision of the lock's own key with the grant's. So the lock
 // itself is asked, in the instant of the write. No write is late, not even before the newer holder
-// is known.
+// is known. For a scheduler on PostgreSQL it lies in the scheduler's own database, and each write
+// is one statement that marks the tick as done in the scheduler's row as well: on condition that
+// the row has this tick, is the same instance's, and is not done. So a tick is done if and only if
+// its effect came, and comes once.
 //
 // # Without a lock
 //

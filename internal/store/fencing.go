@@ -1,6 +1,10 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Fencing says which requests raise and check the fence. The zero value is an unfenced store.
 type Fencing struct {
@@ -13,7 +17,8 @@ type Fencing struct {
 	// AcceptsEqual makes the fence a broken one: it accepts an equal token of another grant.
 	AcceptsEqual bool
 	// Guarded: there is no fence; a write is carried out only while the lock's
-	// own key in the same etcd is that of its grant.
+	// own key in the same etcd is that of its grant. In PostgreSQL it is carried out only while
+	// the scheduler's own row has the tick and its owner, and marks the tick as done with it.
 	Guarded bool
 }
 
@@ -62,14 +67,18 @@ func ParseFencing(name string) (Fencing, error) {
 	return Fencing{}, fmt.Errorf("fencing %q: want none, writes, all, equal or guarded: %w", name, ErrBadRequest)
 }
 
-// validFor refuses what the engine can't do: a guard is a key in etcd, and only
-// etcd can compare it in the transaction that writes.
+// guardEngines can look at the lock's own key, or at the scheduler's row, in the transaction that
+// writes.
+var guardEngines = []string{"etcd", "postgres"}
+
+// validFor refuses what the engine can't do.
 func (f Fencing) validFor(engine string) error {
 	if err := f.Validate(); err != nil {
 		return err
 	}
-	if f.Guarded && engine != "etcd" {
-		return fmt.Errorf("a guarded store needs the engine etcd, not %s: %w", engine, ErrBadRequest)
+	if f.Guarded && !slices.Contains(guardEngines, engine) {
+		return fmt.Errorf("a guarded store needs the engine %s, not %s: %w", strings.Join(guardEngines, " or "), engine,
+			ErrBadRequest)
 	}
 	return nil
 }

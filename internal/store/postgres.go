@@ -155,9 +155,12 @@ func (k *postgresKeeper) request(ctx context.Context, c *pgx.Conn, e *Entry) err
 		return c.QueryRow(ctx, postgresRead, k.epoch, e.At, e.Key, e.Op, e.Grant, e.Client, e.Token, k.fencing.Reads).
 			Scan(&e.Seq, &e.At, &e.Version, &e.Value, &e.Fence)
 	}
-	return c.QueryRow(ctx, postgresWrite, k.epoch, e.At, e.Key, e.Op, e.Grant, e.Client, e.Token, e.Value, e.Mode,
-		e.Base,
-		k.fencing.Writes, k.fencing.AcceptsEqual).
+	statement, last := postgresWrite, any(k.fencing.AcceptsEqual)
+	if k.fencing.Guarded {
+		statement, last = postgresGuarded, e.Guard
+	}
+	return c.QueryRow(ctx, statement, k.epoch, e.At, e.Key, e.Op, e.Grant, e.Client, e.Token, e.Value, e.Mode, e.Base,
+		k.fencing.Writes, last).
 		Scan(&e.Seq, &e.At, &e.Refused, &e.Conflict, &e.Version, &e.Value, &e.Replaced, &e.Fence)
 }
 

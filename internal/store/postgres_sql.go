@@ -1,5 +1,7 @@
 package store
 
+import "github.com/lockchaos/lockchaos/internal/logins"
+
 // postgresSchema makes the tables. The ledger is append-only for everyone, not
 // only for this program.
 const postgresSchema = `
@@ -49,18 +51,39 @@ RETURNING seq, at, version, value, fence`
 // UPDATE that anyone would write.
 const fenceLets = `(NOT $11::boolean OR r.fence < $7 OR r.fence = $7 AND (r.holder = $5 OR $12::boolean))`
 
-// postgresWrite writes where fence and version let it.
-const postgresWrite = `
+// versionLets is the condition of a write of mode WriteIfVersion.
+const versionLets = `($9 <> 'if-version' OR r.version = $10::bigint)`
+
+// guardMarks marks the tick as done in the scheduler's row, if its owner has that tick and it is
+// not done. guardLets is the guard: the effect comes with the mark, or neither does. A write that
+// finds another version is a conflict, and no refusal.
+const (
+	guardMarks = `, marked AS (
+	UPDATE ` + logins.CronTable + ` c SET done = $7 FROM numbered, registers r
+	WHERE c.key = $3 AND c.owner = $12::text AND c.tick = $7 AND c.done < $7 AND r.key = $3 AND ` + versionLets + ` RETURNING c.done
+)`
+	guardLets = `(EXISTS (SELECT FROM marked) OR NOT ` + versionLets + `)`
+)
+
+// postgresWrite writes where fence and version let it, postgresGuarded where guard and version do.
+var (
+	postgresWrite   = postgresWriting("", fenceLets)
+	postgresGuarded = postgresWriting(guardMarks, guardLets)
+)
+
+func postgresWriting(marks, lets string) string {
+	return `
 WITH numbered AS (
 	UPDATE head SET seq = seq + 1, at = greatest(at, $2::bigint) WHERE epoch = $1::bigint RETURNING seq, at
-), written AS (
+)` + marks + `, written AS (
 	UPDATE registers r SET version = r.version + 1, value = CASE $9::text WHEN 'add' THEN r.value + $8::bigint ELSE $8 END,
-		fence = CASE WHEN $11 THEN $7::bigint ELSE r.fence END, holder = CASE WHEN $11 THEN $5::bigint ELSE r.holder END
-	FROM numbered WHERE r.key = $3::text AND ` + fenceLets + ` AND ($9 <> 'if-version' OR r.version = $10::bigint)
+		fence = CASE WHEN $11::boolean THEN $7::bigint ELSE r.fence END, holder = CASE WHEN $11 THEN $5::bigint ELSE r.holder END
+	FROM numbered WHERE r.key = $3::text AND ` + lets + ` AND ` + versionLets + `
 	RETURNING r.version, r.value, r.fence
 )
 INSERT INTO ledger (seq, at, key, op, "grant", client, token, "write", refused, conflict, version, value, replaced, fence, mode, base)
-SELECT n.seq, n.at, r.key, $4::bigint, $5, $6::integer, $7, true, NOT ` + fenceLets + `, w.version IS NULL AND ` + fenceLets + `,
+SELECT n.seq, n.at, r.key, $4::bigint, $5, $6::integer, $7, true, NOT ` + lets + `, w.version IS NULL AND ` + lets + `,
 	coalesce(w.version, 0), coalesce(w.value, $8), CASE WHEN w.version IS NULL THEN 0 ELSE r.version END, coalesce(w.fence, r.fence), $9, $10
 FROM numbered n JOIN registers r ON r.key = $3 LEFT JOIN written w ON true
 RETURNING seq, at, refused, conflict, version, value, replaced, fence`
+}

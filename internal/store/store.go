@@ -34,8 +34,9 @@ type Request struct {
 	Mode string `json:"mode,omitempty"`
 	// Base is the version that a write of mode WriteIfVersion was made from.
 	Base int64 `json:"base,omitempty"`
-	// Guard is the key of the lock in etcd whose create revision must still be
-	// Token, for a write to a guarded store.
+	// Guard is the key of the lock in etcd whose create revision must still be Token, for a write
+	// to a guarded store. In PostgreSQL it is the owner of the scheduler's row of the key, whose
+	// tick must still be Token, and not done.
 	Guard string `json:"guard,omitempty"`
 }
 
@@ -137,7 +138,7 @@ func (r Request) malformed(write bool) string {
 func (r Request) unfit(write bool, f Fencing) string {
 	switch {
 	case write && f.Guarded && (r.Guard == "" || r.Token == 0):
-		return fmt.Sprintf("key %q: a write that names no lock key to a guarded store; use a lock that does (etcd-txn), or another store", r.Key)
+		return fmt.Sprintf("key %q: a write that names no lock key to a guarded store; use a lock that does (etcd-txn, pg-cron-exact), or another store", r.Key)
 	case !f.Guarded && r.Guard != "":
 		return fmt.Sprintf("key %q: a write under a guard to a store that looks at none", r.Key)
 	case write && r.Token == 0 && f.Writes:

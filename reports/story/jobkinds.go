@@ -4,7 +4,7 @@ import "github.com/lockchaos/lockchaos/checker"
 
 // kindsOfJobs are the kinds of violations by a scheduler.
 var kindsOfJobs = []string{checker.KindTwiceWhileOwned, checker.KindReplayed, checker.KindTwiceThoughOnce,
-	checker.KindTwiceAfterLoss, checker.KindOverlapWhileOwned, checker.KindOverlapAfterLoss, checker.KindRanOn,
+	checker.KindTwiceAfterLoss, checker.KindEffectTwice, checker.KindOverlapWhileOwned, checker.KindOverlapAfterLoss, checker.KindRanOn,
 	checker.KindWokeLate}
 
 // jobKindWords explain them, as KindWords does.
@@ -15,6 +15,7 @@ var jobKindWords = map[string]string{
 		"and it claims to execute none twice",
 	checker.KindTwiceAfterLoss: "inherent to a scheduler that executes at least once: the first instance had lost the tick, " +
 		"and nobody can know how far it had come",
+	checker.KindEffectTwice:       "a defect of the scheduler: the store took the effect of a tick twice, and it claims that each comes once",
 	checker.KindOverlapWhileOwned: "a defect of the scheduler: an execution began while an earlier one owned the job",
 	checker.KindOverlapAfterLoss: "inherent: an earlier execution had lost the job while it could not know it, and worked on. " +
 		"A fence contains it",

@@ -30,7 +30,7 @@ func jobSentences(all []reports.Scenario) (told []string) {
 	whole := slices.DeleteFunc(which(func(x reports.Scenario) bool { return x.Result() == reports.Pass }),
 		func(name string) bool { return slices.Contains(slices.Concat(again, wrong), name) })
 	if len(whole) > 0 {
-		told = append(told, phrase.List(whole)+" executed each tick that was due, and none twice.")
+		told = append(told, phrase.List(whole)+" executed each tick that was due, and had the effect of none twice.")
 	}
 	if len(again) > 0 {
 		told = append(told, phrase.List(again)+" executed ticks again that an instance had lost: who executes at least once must.")

@@ -31,7 +31,7 @@ func TestSuiteLedeOfJobs(t *testing.T) {
 	s := reports.Suite{Scenarios: []reports.Scenario{jobRun("good"), jobRun("good", checker.LostUpdate),
 		jobRun("twice", checker.OncePerTick, checker.LostUpdate), jobRun("deaf"), jobRun("deaf", checker.MissedTick), control}}
 	want := "In 2 scenarios twice and deaf showed 2 defects: ticks were executed twice and ticks were executed by nobody. " +
-		"good executed each tick that was due, and none twice. Writes that came too late corrupted the data of good: " +
+		"good executed each tick that was due, and had the effect of none twice. Writes that came too late corrupted the data of good: " +
 		"a fence, or an effect that can be repeated, prevents that, and no schedule does."
 	if got := SuiteLede(s); got != want {
 		t.Errorf("%q\nwant %q", got, want)

@@ -101,6 +101,9 @@ var kindRemedies = map[string]Remedy{
 	checker.KindWedged: do("Report it to those who make the lock.",
 		"Nobody held the key and nobody got it. Look at what each waiter waits for, and who was to wake it.",
 		"a-defect-of-the-lock"),
+	checker.KindEffectTwice: do("Mark the tick as done in the transaction of its effect.",
+		"Between an effect and a mark of its own an instance may die. One transaction has both or neither. It must fail where the tick is done, or is another instance's by now.",
+		"effects-that-come-exactly-once"),
 	checker.KindNeverExpired: do("Give every grant an end.",
 		"A grant outlived its holder. Set the expiry in the same request as the grant, or tie it to a session with a timeout.", "an-end-for-every-grant"),
 }
@@ -147,8 +150,11 @@ func propertyRemedies(s reports.Scenario) []Remedy {
 		}
 		if words.Lead != "" && (plain > 0 || name == checker.DuplicateEffect) {
 			place := ""
-			if name == checker.OncePerTick {
+			switch name {
+			case checker.OncePerTick:
 				place = "effects-that-can-be-repeated"
+			case checker.ReleasedOnStop:
+				place = "an-orderly-stop"
 			}
 			out = append(out, do(words.Lead, words.Advice, place))
 		}

@@ -153,6 +153,9 @@ func (i *Instance) watch(key string, tick int64, since time.Time) {
 // Lost tells of executions whose time is over; nil where the scheduler tells of none.
 func (i *Instance) Lost() <-chan clients.Loss { return i.lost }
 
+// Guard returns the owner in whose name the tick is claimed; see clients.Guarder.
+func (i *Instance) Guard(clients.Grant) string { return i.owner }
+
 // Release marks the tick as done.
 func (i *Instance) Release(ctx context.Context, g clients.Grant) error {
 	i.over()

@@ -44,7 +44,7 @@ type Register interface {
 // The holder wrote before anybody saw it, so its lease, from the start of its
 // request on, is over by then, if nobody's clock runs too fast or too slow.
 func Watched(r Register, c clients.Config) Medium {
-	return &watched{Register: r, ttl: c.TTL, seen: map[string]sighting{}}
+	return &watched{Register: r, ttl: c.TTL}
 }
 
 // WatchedKind completes a kind of lock whose leases are those of a register: its claims, and how it
@@ -69,8 +69,13 @@ func Grace(ttl time.Duration) time.Duration { return min(ttl/5, 100*time.Millise
 
 type watched struct {
 	Register
-	ttl time.Duration
+	ttl  time.Duration
+	seen Sightings
+}
 
+// Sightings are the versions of records that a client has seen, and since when. The zero value has
+// seen none. Safe for concurrent use.
+type Sightings struct {
 	mu   sync.Mutex
 	seen map[string]sighting
 }
@@ -81,16 +86,20 @@ type sighting struct {
 	since   time.Time
 }
 
-// lasts reports whether a record that was just read may be a lease of another.
-func (w *watched) lasts(key, version string, r Record) bool {
+// Lasts reports whether a record that was just read, with a version and an owner, may be a lease of
+// another: it is not free, and was not seen unchanged for its TTL.
+func (w *Sightings) Lasts(key, version, owner string, ttl time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if version == "" || r.Owner == "" {
+	if version == "" || owner == "" {
 		delete(w.seen, key)
 		return false
 	}
 	if seen := w.seen[key]; seen.version == version {
-		return time.Since(seen.since) < r.TTL
+		return time.Since(seen.since) < ttl
+	}
+	if w.seen == nil {
+		w.seen = map[string]sighting{}
 	}
 	w.seen[key] = sighting{version, time.Now()}
 	return true
@@ -103,7 +112,7 @@ func (w *watched) Take(ctx context.Context, key, owner string) (fence int64, err
 	if err != nil {
 		return 0, fmt.Errorf("look at the record: %w", err) // nothing was written
 	}
-	if w.lasts(key, version, r) {
+	if w.seen.Lasts(key, version, r.Owner, r.TTL) {
 		return 0, clients.ErrNotHeld
 	}
 	return r.Fence + 1, w.Write(ctx, key, Record{Owner: owner, Fence: r.Fence + 1, TTL: w.ttl}, version)

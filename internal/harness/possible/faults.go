@@ -18,8 +18,12 @@ func CheckFault(lock clients.Kind, f scenarios.Fault) error {
 	if lock.EachCall && clockOfClient(f) {
 		return errors.New("each of its calls is a process of its own, and a fault changes the clocks of processes that run")
 	}
+	service, _ := backends.Lookup(lock.Service)
+	if f.Kind == nemesis.KindCrash && lock.Writes == "guarded" && len(service.Nodes) == 1 {
+		return errors.New("a guarded store lies on the only node of the service, and its ledger can't be read while that is down")
+	}
 	names := lock.Members
-	if service, _ := backends.Lookup(lock.Service); names == nil {
+	if names == nil {
 		for _, n := range service.Nodes {
 			names = append(names, n.Name)
 		}

@@ -60,7 +60,7 @@ func (w *Worker) keepRecord(c wire.Command, e store.Entry) {
 func whyNot(e *store.Entry) string {
 	switch {
 	case e.Refused && e.Guard != "":
-		return "refused: the lock's key, of revision " + fmt.Sprint(e.Token) + ", has gone from etcd"
+		return fmt.Sprintf("refused: the lock's own key, or row, is not that of token %d any more, or says that it is done", e.Token)
 	case e.Refused && e.Token == e.Fence:
 		return fmt.Sprintf("refused: token %d came to the store with another grant before", e.Token)
 	case e.Refused:

@@ -75,7 +75,7 @@ func TestWhyNot(t *testing.T) {
 		{store.Entry{Request: store.Request{Token: 5}, Refused: true, Fence: 5},
 			"refused: token 5 came to the store with another grant before"},
 		{store.Entry{Request: store.Request{Token: 5, Guard: "x"}, Refused: true},
-			"refused: the lock's key, of revision 5, has gone from etcd"},
+			"refused: the lock's own key, or row, is not that of token 5 any more, or says that it is done"},
 		{store.Entry{Request: store.Request{Base: 2}, Conflict: true}, "conflict: the record is no longer at version 2, which was read"},
 	} {
 		if got := whyNot(&c.e); got != c.want {

@@ -159,7 +159,7 @@ func Examinee(tool *runs.Tool, name string, ttl scenarios.Duration) (scenarios.E
 	base.Lock = k.Name
 	base.Store = scenarios.Store{Kind: "unfenced"}
 	if k.Writes == "guarded" {
-		base.Store.Kind = k.Writes
+		base.Store = scenarios.Store{Kind: k.Writes, Engine: k.Service}
 	}
 	return possible.Examinee(k, base), nil
 }
