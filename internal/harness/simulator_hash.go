@@ -26,7 +26,7 @@ import (
 
 // sources are the files of this package and of its rooms.
 //
-//go:embed *.go */*.go
+//go:embed *[^t].go *[^s]t.go */*[^t].go */*[^s]t.go
 var sources embed.FS
 
 // decisive are the packages that decide each byte of a simulated run: who does what when, what
