@@ -1,9 +1,9 @@
 package reports
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
@@ -11,14 +11,14 @@ import (
 
 // refusals are the words with which a system refuses what a run needs, and what to do about them.
 var refusals = []struct {
-	words *regexp.Regexp
+	words lazyregexp.Regexp
 	do    string
 }{
-	{regexp.MustCompile(`permission denied|operation not permitted|operation not supported|function not implemented|protocol not supported|no such device`),
+	{lazyregexp.New(`permission denied|operation not permitted|operation not supported|function not implemented|protocol not supported|no such device`),
 		"lockchaos doctor tries what runs need on this machine, and says what to change."},
-	{regexp.MustCompile(`no space left on device|disk quota exceeded`),
+	{lazyregexp.New(`no space left on device|disk quota exceeded`),
 		"Make room on that disk, or give another folder (--out)."},
-	{regexp.MustCompile(`too many open files|cannot allocate memory|resource temporarily unavailable`),
+	{lazyregexp.New(`too many open files|cannot allocate memory|resource temporarily unavailable`),
 		"Run fewer scenarios at once (--parallel 1), or raise the limit (ulimit -n, ulimit -u, memory)."},
 }
 
@@ -28,7 +28,7 @@ var refusals = []struct {
 func cause(failed string) (why, do string) {
 	why = phrase.FirstLine(failed)
 	for _, r := range refusals {
-		at := r.words.FindStringIndex(why)
+		at := r.words().FindStringIndex(why)
 		if at == nil {
 			continue
 		}
@@ -42,14 +42,14 @@ func cause(failed string) (why, do string) {
 }
 
 // numbers tell hosts, processes and ports apart, and not causes.
-var numbers = regexp.MustCompile(`[0-9]+`)
+var numbers = lazyregexp.New(`[0-9]+`)
 
 // reason is the same for all scenarios that came to nothing for one cause.
 func reason(x Scenario) string {
 	switch {
 	case x.Failed != "":
 		why, _ := cause(x.Failed)
-		return "failed " + numbers.ReplaceAllString(why, "#")
+		return "failed " + numbers().ReplaceAllString(why, "#")
 	case x.Skipped != "":
 		return "skipped " + x.Skipped
 	}

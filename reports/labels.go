@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
@@ -118,14 +118,14 @@ func (v Labels) Local() int64 {
 
 // A judge numbers clients and counts from the beginning of a history.
 var (
-	numberedClient = regexp.MustCompile(`\bclient \d+\b`)
-	countedInstant = regexp.MustCompile(`\b(at|from|to|until|by) (\d+\.\d{3}) s( and (\d+\.\d{3}) s)?\b`)
+	numberedClient = lazyregexp.New(`\bclient \d+\b`)
+	countedInstant = lazyregexp.New(`\b(at|from|to|until|by) (\d+\.\d{3}) s( and (\d+\.\d{3}) s)?\b`)
 )
 
 // relabel puts what a judge says into the words of the history.
 func (v Labels) relabel(text string) string {
 	if len(v.Names) > 0 {
-		text = numberedClient.ReplaceAllStringFunc(text, func(found string) string {
+		text = numberedClient().ReplaceAllStringFunc(text, func(found string) string {
 			n, err := strconv.ParseInt(strings.TrimPrefix(found, "client "), 10, 32)
 			if err != nil {
 				return found
@@ -136,7 +136,7 @@ func (v Labels) relabel(text string) string {
 	if v.zero.IsZero() {
 		return text
 	}
-	return countedInstant.ReplaceAllStringFunc(text, func(found string) string {
+	return countedInstant().ReplaceAllStringFunc(text, func(found string) string {
 		word, instants, _ := strings.Cut(found, " ")
 		var told []string
 		for number := range strings.SplitSeq(instants, " and ") {

@@ -2,11 +2,11 @@ package reports
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
@@ -202,7 +202,7 @@ func (s Scenario) violatedBeside(name string) bool {
 
 // AdapterError is how the error of an adapter begins: what it did comes after,
 // and would be cut off.
-var AdapterError = regexp.MustCompile(`^(client \d+ on host \S+: )?(open adapter: )?the adapter "(?:[^"\\]|\\.)*" `)
+var AdapterError = lazyregexp.New(`^(client \d+ on host \S+: )?(open adapter: )?the adapter "(?:[^"\\]|\\.)*" `)
 
 // Detail is the small text beside a result: the figures that it rests on, or
 // why there is none, and how many tries before proved nothing.
@@ -242,7 +242,7 @@ func (s Scenario) grounds() string {
 		if why, do := cause(s.Failed); do != "" {
 			return phrase.Cut(why, 60) // the reason comes first
 		}
-		return phrase.Cut(AdapterError.ReplaceAllString(s.Failed, "adapter "), 60)
+		return phrase.Cut(AdapterError().ReplaceAllString(s.Failed, "adapter "), 60)
 	}
 	if len(s.Verdict.Reasons) > 0 {
 		return phrase.Cut(s.Verdict.Reasons[0], 60)

@@ -1,9 +1,10 @@
 package scenarios
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Adapter is a lock that is a program of the user's own, which speaks the protocol of
@@ -28,7 +29,7 @@ type Adapter struct {
 }
 
 // memoryForm is the form of a size of memory.
-var memoryForm = regexp.MustCompile(`^[1-9][0-9]{0,8} ?([mM]|[gG])[bB]$`)
+var memoryForm = lazyregexp.New(`^[1-9][0-9]{0,8} ?([mM]|[gG])[bB]$`)
 
 // Leader is the kind of an adapter that is a candidate for leadership.
 const Leader = "leader"
@@ -62,12 +63,12 @@ func (v *validator) lock(at, lockAt string, s *Scenario) {
 	if s.Adapter.Kind != "" {
 		v.oneOf(at+".adapter.kind", "kind of adapter", s.Adapter.Kind, []string{Leader})
 	}
-	if m := s.Adapter.Memory; m != "" && !memoryForm.MatchString(m) {
+	if m := s.Adapter.Memory; m != "" && !memoryForm().MatchString(m) {
 		v.fail(at+".adapter.memory", "%q: give a size such as 512MB or 4GB", m)
 	}
 	v.leader(at, s)
 	v.oneOf(at+".adapter.service", "service", s.Adapter.Service, append(slices.Clone(v.catalogue.Services), NoService))
-	if !nameForm.MatchString(s.Lock) || strings.Contains(s.Lock, "/") {
+	if !nameForm().MatchString(s.Lock) || strings.Contains(s.Lock, "/") {
 		v.fail(lockAt, "%q: what an adapter's lock is called is a word of letters, digits, - and _", s.Lock)
 	}
 	if slices.Contains(v.catalogue.Locks, s.Lock) {

@@ -3,9 +3,10 @@ package scenarios
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // App is an application of the user's own in a compose project: its containers
@@ -67,7 +68,7 @@ func (a *App) clone() *App {
 
 // memberForm is what a compose service may be called, or what names pods on
 // Kubernetes, with the number of a container or pod behind it.
-var memberForm = regexp.MustCompile(`^((deployment|statefulset|daemonset|pod)/|[A-Za-z0-9][A-Za-z0-9_./-]*=)?[A-Za-z0-9][A-Za-z0-9_.-]*(:[1-9][0-9]*)?$`)
+var memberForm = lazyregexp.New(`^((deployment|statefulset|daemonset|pod)/|[A-Za-z0-9][A-Za-z0-9_./-]*=)?[A-Za-z0-9][A-Za-z0-9_.-]*(:[1-9][0-9]*)?$`)
 
 // inPod reports whether a member is a pod on Kubernetes.
 func inPod(member string) bool { return strings.ContainsAny(member, "/=") }
@@ -88,7 +89,7 @@ func (v *validator) app(at string, s *Scenario) {
 	}{{"clients", a.Clients}, {"service", a.Service}, {"store", storeOf(a)}} {
 		for i, name := range list.names {
 			where := fmt.Sprintf("%s.app.%s[%d]", at, list.name, i)
-			if !memberForm.MatchString(name) {
+			if !memberForm().MatchString(name) {
 				v.fail(where, "%q: want the name of a compose service, or NAME:2 for its second container; of pods deployment/NAME, statefulset/NAME, daemonset/NAME, pod/NAME or KEY=VALUE", name)
 			} else if inPod(name) != a.InPods() {
 				v.fail(where, "%q is a compose service, and others are pods: an app is in one place", name)
@@ -142,7 +143,7 @@ func (v *validator) notOfApps(at string, s *Scenario) {
 			v.fail(at+"."+f.name, "%s is not for a scenario with an app, which is as it is (its hooks take keys, and of the workload think, rest, acquire_timeout and op_timeout)", f.name)
 		}
 	}
-	if !nameForm.MatchString(s.Lock) || strings.Contains(s.Lock, "/") || slices.Contains(v.catalogue.Locks, s.Lock) {
+	if !nameForm().MatchString(s.Lock) || strings.Contains(s.Lock, "/") || slices.Contains(v.catalogue.Locks, s.Lock) {
 		v.fail(at+".lock", "%q: what the application's lock is called is a word of letters, digits, - and _, and none of the locks that come with lockchaos", s.Lock)
 	}
 }

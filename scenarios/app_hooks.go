@@ -2,12 +2,13 @@ package scenarios
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // AppHooks let lockchaos ask the clients for each op; it then keeps the log.
@@ -119,7 +120,7 @@ func wordOf(node ast.Node) (string, error) {
 }
 
 // hookForm is what a hook's path may look like.
-var hookForm = regexp.MustCompile(`^/[!-~]*$`)
+var hookForm = lazyregexp.New(`^/[!-~]*$`)
 
 // hooks checks them, and what they need.
 func (v *validator) hooks(at string, s *Scenario) {
@@ -162,7 +163,7 @@ func (v *validator) hook(at string, h namedHook, commands bool) {
 		v.fail(at, "hook %s is a command without a program: want a list of words such as [./hook, %s]", h.name, h.name)
 	case commands && strings.Contains(strings.Join(h.Command, ""), "\x00"):
 		v.fail(at, "hook %s: no word of a command can have a byte 0 in it", h.name)
-	case !commands && !hookForm.MatchString(h.Path):
+	case !commands && !hookForm().MatchString(h.Path):
 		v.fail(at, "%q: want a path such as /%s: all three hooks must be given%s", h.Path, h.name, asCommand(h.Path))
 	}
 }

@@ -2,13 +2,13 @@ package scenarios
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 )
 
@@ -16,7 +16,7 @@ import (
 const longest = Duration(24 * time.Hour)
 
 // nameForm is what a name may look like: a folder and a link are made of it.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9_-]*)*$`)
+var nameForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9_-]*)*$`)
 
 func (v *validator) suite(s *Suite, places []place) error {
 	if s.Name == "" {
@@ -47,7 +47,7 @@ func (v *validator) scenario(at, lockAt string, s *Scenario) {
 	if s.Name == "" {
 		v.fail(at, "a scenario needs a name")
 	}
-	if s.Name != "" && !nameForm.MatchString(s.Name) {
+	if s.Name != "" && !nameForm().MatchString(s.Name) {
 		v.fail(at+".name", "%q: a name is words of letters, digits, - and _, joined by slashes, as in redis-setnx/pause-holder/unfenced", s.Name)
 	}
 	if s.Own() {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -42,20 +43,10 @@ Exit status: 0 every scenario met its expectation, 1 a property was violated (or
 
 // rootCommand is the whole command.
 func rootCommand() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "lockchaos",
-		Short:         "Fault-injection harness and checker for distributed locks",
-		Long:          rootHelp,
-		Version:       versionText(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
+	root := bareCommand()
+	root.Version = versionText()
 	ofVerbs(root)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return exit.Misuse(fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath()))
-	})
 	root.SetVersionTemplate("lockchaos {{.Version}}\n")
-	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
 	for _, d := range doors() {
 		root.AddGroup(&cobra.Group{ID: d.title, Title: d.title + ":"})
 		for _, cmd := range d.verbs {
@@ -64,10 +55,37 @@ func rootCommand() *cobra.Command {
 		root.AddCommand(d.verbs...)
 		root.SetHelpCommandGroupID(d.title) // the last one's
 	}
-	root.AddCommand(insideCommands()...)
 	complete(root)
 	refuseWords(root)
 	return root
+}
+
+// bareCommand has no verbs but those that lockchaos starts itself as.
+func bareCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "lockchaos",
+		Short:         "Fault-injection harness and checker for distributed locks",
+		Long:          rootHelp,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return exit.Misuse(fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath()))
+	})
+	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong
+	root.AddCommand(insideCommands()...)
+	return root
+}
+
+// commandFor is the command for a command line. Each client and each node of a run is a process of
+// this program, so what people alone type is not made for them.
+func commandFor(args []string) *cobra.Command {
+	bare := bareCommand()
+	if len(args) > 0 && slices.ContainsFunc(bare.Commands(), func(c *cobra.Command) bool { return c.Name() == args[0] }) {
+		refuseWords(bare)
+		return bare
+	}
+	return rootCommand()
 }
 
 // door is a reason why people come, and the verbs behind it.
@@ -146,7 +164,7 @@ func refuseWords(cmd *cobra.Command) {
 
 // execute runs the command line and returns the exit status.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := rootCommand()
+	root := commandFor(args)
 	root.SetArgs(args)
 	errs := harmless.NewWriter(stderr)
 	root.SetErr(errs)

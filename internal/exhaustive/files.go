@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 	"github.com/lockchaos/lockchaos/internal/outside"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
@@ -129,11 +129,11 @@ func (x *Search) study() studies.Complete {
 }
 
 // digits are what differs between falls of one kind: numbers of clients and grants, and times.
-var digits = regexp.MustCompile(`[0-9][0-9.,]*`)
+var digits = lazyregexp.New(`[0-9][0-9.,]*`)
 
 // kindOfFall is what a fall is told by, without what is only this schedule's.
 func kindOfFall(what string) string {
-	return digits.ReplaceAllString(what, "…")
+	return digits().ReplaceAllString(what, "…")
 }
 
 // rankOf is the place of a fate among all, the worst first.

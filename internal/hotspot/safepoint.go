@@ -3,9 +3,10 @@ package hotspot
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Stop is a time in which all Java threads of a machine stood still for a collection (a safepoint).
@@ -28,12 +29,12 @@ func (s Stop) Begin() int64 { return s.Logged - int64(s.Length) }
 // The lines of a safepoint: of Java 13 and later, and of Java 11 and 12. Before each stands the
 // stamp of the line's writing.
 var (
-	line13 = regexp.MustCompile(`^\[(\d+)ns\] *Safepoint "(\w+)", .*Reaching safepoint: +(\d+) ns, .*Total: +(\d+) ns`)
-	line11 = regexp.MustCompile(`^\[(\d+)ns\] *Total time for which application threads were stopped: (\d+\.\d+) seconds, ` +
+	line13 = lazyregexp.New(`^\[(\d+)ns\] *Safepoint "(\w+)", .*Reaching safepoint: +(\d+) ns, .*Total: +(\d+) ns`)
+	line11 = lazyregexp.New(`^\[(\d+)ns\] *Total time for which application threads were stopped: (\d+\.\d+) seconds, ` +
 		`Stopping threads took: (\d+\.\d+) seconds`)
 	// A collection's pause is told of at its end, while all threads stand still.
-	paused   = regexp.MustCompile(`^\[(\d+)ns\] *GC\(\d+\) Pause `)
-	eachLine = regexp.MustCompile(`[^\n]+`)
+	paused   = lazyregexp.New(`^\[(\d+)ns\] *GC\(\d+\) Pause `)
+	eachLine = lazyregexp.New(`[^\n]+`)
 )
 
 // What a log lacks after a collection was asked for.
@@ -52,8 +53,8 @@ var (
 // stand still.
 func longest(log string, before, after int64) (worst Stop, err error) {
 	none, pause := errNoStop, int64(0)
-	for _, line := range eachLine.FindAllString(log, -1) {
-		if f := paused.FindStringSubmatch(line); f != nil {
+	for _, line := range eachLine().FindAllString(log, -1) {
+		if f := paused().FindStringSubmatch(line); f != nil {
 			if pause, err = strconv.ParseInt(f[1], 10, 64); err != nil {
 				return worst, fmt.Errorf("safepoint log, line %q: %w", line, err)
 			}
@@ -80,7 +81,7 @@ func longest(log string, before, after int64) (worst Stop, err error) {
 
 // parse reads a line of the log; is: it is that of a stop.
 func parse(line string) (s Stop, is bool, err error) {
-	if f := line13.FindStringSubmatch(line); f != nil {
+	if f := line13().FindStringSubmatch(line); f != nil {
 		s.Why = f[2]
 		logged, e1 := strconv.ParseInt(f[1], 10, 64)
 		reaching, e2 := strconv.ParseInt(f[3], 10, 64)
@@ -88,7 +89,7 @@ func parse(line string) (s Stop, is bool, err error) {
 		s.Logged, s.Reaching, s.Length = logged, time.Duration(reaching), time.Duration(total)
 		return s.checked(line, e1, e2, e3)
 	}
-	if f := line11.FindStringSubmatch(line); f != nil {
+	if f := line11().FindStringSubmatch(line); f != nil {
 		logged, e1 := strconv.ParseInt(f[1], 10, 64)
 		total, e2 := time.ParseDuration(f[2] + "s")
 		reaching, e3 := time.ParseDuration(f[3] + "s")

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // ownPrefix begins the names of the variables that Command makes.
@@ -117,12 +118,12 @@ func quoted(text string) (open byte) {
 	return open
 }
 
-var reference = regexp.MustCompile(`\$\{(` + ownPrefix + `[0-9]+)\}`)
+var reference = lazyregexp.New(`\$\{(` + ownPrefix + `[0-9]+)\}`)
 
 // Lacking names the variable that a command which was written down refers to,
 // and which is not set; "": none.
 func Lacking(command string) string {
-	for _, m := range reference.FindAllStringSubmatch(command, -1) {
+	for _, m := range reference().FindAllStringSubmatch(command, -1) {
 		if os.Getenv(m[1]) == "" {
 			return m[1]
 		}

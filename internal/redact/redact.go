@@ -20,10 +20,11 @@ package redact
 import (
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Mask stands where a secret was.
@@ -56,7 +57,7 @@ func Add(values ...string) {
 }
 
 // telling are the names of variables that hold secrets.
-var telling = regexp.MustCompile(`(?i)(PASS|PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?|_AUTH)(_[0-9]+)?$`)
+var telling = lazyregexp.New(`(?i)(PASS|PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?|_AUTH)(_[0-9]+)?$`)
 
 // learn finds the secrets of the environment, once.
 func learn() {
@@ -74,13 +75,13 @@ func learn() {
 
 // plainWord is a value that is found by chance everywhere: of "postgres" as a
 // password, say, every report is full.
-var plainWord = regexp.MustCompile(`^[a-z]+$`)
+var plainWord = lazyregexp.New(`^[a-z]+$`)
 
 // Environment makes the secrets known that somebody else's process has in its
 // environment (NAME=value), whose output is passed on. Plain words are not: they
 // come as other people's choice, and a log without them could not be read any more.
 func Environment(variables []string) {
-	Add(slices.DeleteFunc(inEnvironment(variables), plainWord.MatchString)...)
+	Add(slices.DeleteFunc(inEnvironment(variables), plainWord().MatchString)...)
 }
 
 // inEnvironment finds the secrets of an environment.
@@ -91,7 +92,7 @@ func inEnvironment(variables []string) (found []string) {
 		if strings.HasPrefix(name, ownPrefix) {
 			least = leastGiven
 		}
-		if telling.MatchString(name) && len(value) >= least {
+		if telling().MatchString(name) && len(value) >= least {
 			found = append(found, value)
 		}
 		found = append(found, inURLs(value)...)
@@ -108,7 +109,7 @@ func Addresses(addresses ...string) {
 
 // inURLs finds the passwords of the URLs in a text, as they are written there and as they are.
 func inURLs(text string) (found []string) {
-	for _, m := range inURL.FindAllStringSubmatch(text, -1) {
+	for _, m := range inURL().FindAllStringSubmatch(text, -1) {
 		found = append(found, m[2])
 		if plain, err := url.PathUnescape(m[2]); err == nil {
 			found = append(found, plain)
@@ -119,9 +120,9 @@ func inURLs(text string) (found []string) {
 
 var (
 	// inURL is a URL up to its host; 2 is the password.
-	inURL = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@"'<>]*):([^\s/?#@"'<>]+)@`)
+	inURL = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@"'<>]*):([^\s/?#@"'<>]+)@`)
 	// inDSN is a password of a connection string; 2 is the value.
-	inDSN = regexp.MustCompile(`(?i)\b((?:password|passwd|pwd)=)("[^"]*"|'[^']*'|[^\s&;,"']+)`)
+	inDSN = lazyregexp.New(`(?i)\b((?:password|passwd|pwd)=)("[^"]*"|'[^']*'|[^\s&;,"']+)`)
 )
 
 // Text returns the text without secrets.
@@ -131,10 +132,10 @@ func Text(text string) string {
 	}
 	learn()
 	if strings.Contains(text, "://") {
-		text = inURL.ReplaceAllString(text, "${1}:"+Mask+"@")
+		text = inURL().ReplaceAllString(text, "${1}:"+Mask+"@")
 	}
 	if strings.Contains(text, "=") {
-		text = inDSN.ReplaceAllStringFunc(text, func(found string) string {
+		text = inDSN().ReplaceAllStringFunc(text, func(found string) string {
 			name, value, _ := strings.Cut(found, "=")
 			if strings.HasPrefix(strings.Trim(value, `"'`), "$") {
 				return found // the name of a variable is no secret

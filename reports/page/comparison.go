@@ -43,7 +43,7 @@ type compareCell struct {
 // WriteComparison writes the page of two runs; dirA and dirB are the paths from
 // the page to their folders.
 func WriteComparison(w io.Writer, c studies.Comparison, dirA, dirB string) error {
-	p := comparePage{CSS: css, C: c, Headline: c.Headline(), Words: story.ResultWords[:7]}
+	p := comparePage{CSS: css(), C: c, Headline: c.Headline(), Words: story.ResultWords[:7]}
 	for _, t := range []struct {
 		change studies.Change
 		class  string

@@ -34,7 +34,7 @@ type completeFall struct{ Class, Fate, Count, What, First, Link string }
 
 // WriteComplete writes the page of a complete search.
 func WriteComplete(w io.Writer, c studies.Complete) error {
-	p := completePage{CSS: css, C: c}
+	p := completePage{CSS: css(), C: c}
 	for _, fact := range []string{c.Service, "TTL " + phrase.Span(int64(c.TTL)), "simulated", "lockchaos " + c.Version,
 		c.Started.Format("2006-01-02 15:04"), phrase.Span(int64(c.Elapsed))} {
 		p.Facts = append(p.Facts, phrase.Clip(fact, phrase.MostName))

@@ -28,7 +28,7 @@ type curveRow struct {
 
 // WriteCurve writes the page of a safety curve: the plot, and the table behind it.
 func WriteCurve(w io.Writer, c studies.Curve) error {
-	p := curvePage{CSS: css, C: c, Headline: c.Headline(), Offset: c.Over == "offset"}
+	p := curvePage{CSS: css(), C: c, Headline: c.Headline(), Offset: c.Over == "offset"}
 	for _, fact := range []string{c.Service, c.Store + " store", "TTL " + phrase.Span(int64(c.TTL)),
 		fmt.Sprintf("%d runs a point", c.Runs), "lockchaos " + c.Version, c.Started.Format("2006-01-02 15:04"),
 		c.Runtime, phrase.Span(c.Elapsed)} {

@@ -294,7 +294,7 @@ func TestTruncated(t *testing.T) {
 // TestContrast computes the contrast of every pair of text and ground in the
 // style sheet, light and dark: at least 4.5 to 1 (WCAG AA).
 func TestContrast(t *testing.T) {
-	sheet := string(css)
+	sheet := string(css())
 	light := colours(sheet[:strings.Index(sheet, "@media screen and (prefers-color-scheme:dark)")])
 	dark := colours(sheet[strings.Index(sheet, "@media screen and (prefers-color-scheme:dark)"):strings.Index(sheet, "*{box-sizing")])
 	pairs := [][2]string{{"ink", "bg"}, {"ink", "panel"}, {"mute", "bg"}, {"mute", "panel"}, {"mute", "soft"},

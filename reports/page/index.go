@@ -76,7 +76,7 @@ func WriteIndex(w io.Writer, s reports.Suite) error {
 }
 
 func suitePage(s reports.Suite) indexPage {
-	p := indexPage{CSS: css, Suite: s, Headline: story.SuiteHeadline(s), Lede: story.SuiteLede(s), Tiles: tiles(s),
+	p := indexPage{CSS: css(), Suite: s, Headline: story.SuiteHeadline(s), Lede: story.SuiteLede(s), Tiles: tiles(s),
 		Troubles: reports.Troubles(s),
 		Versions: s.Versions, Words: story.ResultWords, StandIns: s.StandIns, AllMet: true}
 	if s.Exam != nil {
@@ -99,7 +99,7 @@ func suitePage(s reports.Suite) indexPage {
 		p.Facts = append(p.Facts, phrase.Span(int64(s.Elapsed)))
 	}
 	locks, controls := splitControls(s)
-	p.Matrix, p.Controls, p.Script = gridOf(locks, "matrix"), gridOf(controls, "controls"), filterScript
+	p.Matrix, p.Controls, p.Script = gridOf(locks, "matrix"), gridOf(controls, "controls"), filterScript()
 	return p
 }
 

@@ -104,9 +104,9 @@ type fileLink struct {
 
 // WriteScenario writes report.html: one scenario's verdict, and everything that it rests on.
 func WriteScenario(w io.Writer, s reports.Scenario) error {
-	p := reportPage{CSS: css, S: s, Name: phrase.Clip(s.Name, phrase.MostName), Missed: s.Unmet(),
-		Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript,
-		Place: placeOf(s), InPlace: placeScript}
+	p := reportPage{CSS: css(), S: s, Name: phrase.Clip(s.Name, phrase.MostName), Missed: s.Unmet(),
+		Reasons: s.Verdict.Reasons, Files: fileLinks(s), Attached: attach(s), Unpack: downloadScript(),
+		Place: placeOf(s), InPlace: placeScript()}
 	p.Path = strings.Split(p.Name, "/")
 	p.Pill = pill(s)
 	p.TodoFirst = !s.Judged()
@@ -220,7 +220,7 @@ func (p *reportPage) tell(s reports.Scenario, r *reports.Record) *story.Story {
 // script, and by the script.
 func (p *reportPage) explore(r *reports.Record, first, shown [2]int64, service string) *draw.Explorer {
 	x := draw.Explore(r, first, shown, p.told, p.jumps, service)
-	p.Explore, p.Script = x.JSON(), timelineScript
+	p.Explore, p.Script = x.JSON(), timelineScript()
 	return x
 }
 

@@ -18,25 +18,27 @@ var (
 	placeScript    = script("place.js")
 )
 
-// script joins files of script/ into one program that leaves nothing behind in
-// the page's global scope.
-func script(names ...string) template.JS {
-	var b strings.Builder
-	b.WriteString("(() => {\n'use strict';\n")
-	for _, name := range names {
-		text, err := files.ReadFile("script/" + name)
-		if err != nil {
-			panic(err) // embedded
+// script joins files of script/, when they are first used, into one program that leaves nothing
+// behind in the page's global scope.
+func script(names ...string) func() template.JS {
+	return sync.OnceValue(func() template.JS {
+		var b strings.Builder
+		b.WriteString("(() => {\n'use strict';\n")
+		for _, name := range names {
+			text, err := files.ReadFile("script/" + name)
+			if err != nil {
+				panic(err) // embedded
+			}
+			b.Write(text)
 		}
-		b.Write(text)
-	}
-	b.WriteString("})();\n")
-	return template.JS(b.String())
+		b.WriteString("})();\n")
+		return template.JS(b.String())
+	})
 }
 
 // scripts are the hashes of the scripts of all pages, as a policy lists them.
 var scripts = sync.OnceValue(func() string {
-	return hashed(string(timelineScript), string(downloadScript), string(filterScript), string(placeScript))
+	return hashed(string(timelineScript()), string(downloadScript()), string(filterScript()), string(placeScript()))
 })
 
 // Scripts lists the scripts of all pages as the sources of a policy: whoever
@@ -66,7 +68,7 @@ func sheets() []string {
 		}
 		if _, sheet, ok := strings.Cut(string(text), "<style>"); ok {
 			sheet, _, _ = strings.Cut(sheet, "</style>")
-			if sheet = strings.Replace(sheet, "{{.CSS}}", string(css), 1); !slices.Contains(out, sheet) {
+			if sheet = strings.Replace(sheet, "{{.CSS}}", string(css()), 1); !slices.Contains(out, sheet) {
 				out = append(out, sheet)
 			}
 		}

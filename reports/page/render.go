@@ -36,16 +36,16 @@ var pages = sync.OnceValue(func() *template.Template {
 })
 
 // css is the style sheet of every page.
-var css = func() template.CSS {
+var css = sync.OnceValue(func() template.CSS {
 	b, err := files.ReadFile("page.css")
 	if err != nil {
 		panic(err) // embedded above
 	}
 	return template.CSS(b)
-}()
+})
 
 // Style is the style sheet of every page, for pages beside the reports.
-func Style() template.CSS { return css }
+func Style() template.CSS { return css() }
 
 // render executes a template whole before it writes, so that an error leaves no half page.
 func render(w io.Writer, name string, data any) error {

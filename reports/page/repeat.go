@@ -39,7 +39,7 @@ func WriteRepetition(w io.Writer, r reports.Repetition) error {
 }
 
 func repetitionPage(r reports.Repetition) repeatPage {
-	p := repeatPage{CSS: css, R: r, Headline: r.Headline(), Words: story.ResultWords[:7]}
+	p := repeatPage{CSS: css(), R: r, Headline: r.Headline(), Words: story.ResultWords[:7]}
 	for _, fact := range []string{"lockchaos " + r.Version, r.Started.Format("2006-01-02 15:04"), r.Runtime,
 		phrase.Span(r.Elapsed)} {
 		p.Facts = append(p.Facts, phrase.Clip(fact, phrase.MostName))

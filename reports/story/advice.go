@@ -222,7 +222,7 @@ func failedAdvice(s reports.Scenario) []Remedy {
 				Place: place})
 		}
 	}
-	if reports.AdapterError.MatchString(s.Failed) {
+	if reports.AdapterError().MatchString(s.Failed) {
 		return append(out, do("Try the adapter alone.",
 			"`lockchaos adapter test` asks it everything that a run asks, and says which answer is wrong. Its own log lies in `logs/`.", place))
 	}

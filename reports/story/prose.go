@@ -2,8 +2,9 @@ package story
 
 import (
 	"html/template"
-	"regexp"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Prose is a sentence with emphasis. It knows its own escaping, so that a page
@@ -42,7 +43,7 @@ func (p Prose) String() string {
 
 // sentenceEnd is where a sentence ends: not in "1.5 s", and not where the text
 // goes on in lower case.
-var sentenceEnd = regexp.MustCompile(`([.!?][")”]?)(?:\s+[A-Z0-9“"(]|\s*$)`)
+var sentenceEnd = lazyregexp.New(`([.!?][")”]?)(?:\s+[A-Z0-9“"(]|\s*$)`)
 
 // sentences counts the sentences of p.
 func (p Prose) sentences() int {
@@ -50,12 +51,12 @@ func (p Prose) sentences() int {
 	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?") {
 		text += "." // the last one has no full stop
 	}
-	return len(sentenceEnd.FindAllString(text, -1))
+	return len(sentenceEnd().FindAllString(text, -1))
 }
 
 // atMost leaves the first n sentences of p.
 func (p Prose) atMost(n int) Prose {
-	ends := sentenceEnd.FindAllStringSubmatchIndex(p.String(), -1)
+	ends := sentenceEnd().FindAllStringSubmatchIndex(p.String(), -1)
 	if n <= 0 || len(ends) <= n {
 		return p
 	}

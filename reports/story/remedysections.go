@@ -1,11 +1,11 @@
 package story
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/lockchaos/lockchaos/docs"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // section is a section of docs/remedies.md, which a page carries so that it can be read offline.
@@ -43,14 +43,14 @@ func anchorOf(title string) string {
 	return strings.ReplaceAll(kept, " ", "-")
 }
 
-var markup = regexp.MustCompile("`([^`]+)`|\\*([^*]+)\\*|\\[([^\\]]+)\\]\\(([^)]+)\\)")
+var markup = lazyregexp.New("`([^`]+)`|\\*([^*]+)\\*|\\[([^\\]]+)\\]\\(([^)]+)\\)")
 
 // quote turns a paragraph of Markdown into prose. A link to the same page
 // becomes its words: the section may not be on the report.
 func quote(paragraph string) Prose {
 	var p Prose
 	for rest := paragraph; rest != ""; {
-		m := markup.FindStringSubmatchIndex(rest)
+		m := markup().FindStringSubmatchIndex(rest)
 		if m == nil {
 			return p.t(rest)
 		}

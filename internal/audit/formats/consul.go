@@ -7,12 +7,12 @@ import (
 	"errors"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Keys of Consul's KV store that were looked at now and then: `curl …/v1/kv/KEY` and
@@ -21,7 +21,7 @@ import (
 // whether holders are missing. They have no times: ModifyIndex puts them in order.
 
 // consulBegins is how such a file begins.
-var consulBegins = regexp.MustCompile(`^(\[\s*)?\{(?s:[^{}]*)"(LockIndex"(?s:[^{}]*)"ModifyIndex|ModifyIndex"(?s:[^{}]*)"LockIndex)"|^CreateIndex +\d+\s+Flags +\d`)
+var consulBegins = lazyregexp.New(`^(\[\s*)?\{(?s:[^{}]*)"(LockIndex"(?s:[^{}]*)"ModifyIndex|ModifyIndex"(?s:[^{}]*)"LockIndex)"|^CreateIndex +\d+\s+Flags +\d`)
 
 // consulText is how the first line of a key in text begins.
 const consulText = "CreateIndex"

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/internal/audit/words"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // DetectBytes is how many bytes of a file Detect looks at, at most.
@@ -42,15 +42,15 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 	if rest := afterTornLine(text); rest != nil {
 		return Detect(rest, name, mapped)
 	}
-	if yamlObject.Match(text) {
+	if yamlObject().Match(text) {
 		return "", errYAML
 	}
 	switch {
-	case ext == ".edn" || beginsEDN.Match(text):
+	case ext == ".edn" || beginsEDN().Match(text):
 		return Jepsen, nil
 	case len(text) == 0:
 		return Native, nil // it says that the file is empty
-	case text[0] == '{', beginsList.Match(text):
+	case text[0] == '{', beginsList().Match(text):
 		return detectJSON(text, mapped), nil
 	case someObject(text), prefixedLines(text):
 		return JSON, nil
@@ -63,12 +63,12 @@ func Detect(head []byte, name string, mapped bool) (Format, error) {
 }
 
 // yamlObject is how an object of Kubernetes in YAML begins.
-var yamlObject = regexp.MustCompile(`^(---\s+)?apiVersion: `)
+var yamlObject = lazyregexp.New(`^(---\s+)?apiVersion: `)
 
 var errYAML = errors.New("an object of Kubernetes in YAML that is no Lease: only Leases say who holds a lock")
 
 // beginsList is how a list of objects in JSON begins. A bracket alone may begin a line of text.
-var beginsList = regexp.MustCompile(`^\[[ \t\r\n]*(\{|\]|$)`)
+var beginsList = lazyregexp.New(`^\[[ \t\r\n]*(\{|\]|$)`)
 
 // someObject reports whether some line is an object in JSON.
 func someObject(text []byte) bool {
@@ -81,7 +81,7 @@ func someObject(text []byte) bool {
 }
 
 // beginsEDN is how EDN begins, and neither JSON nor a log does.
-var beginsEDN = regexp.MustCompile(`^(\{:|\(|;|#jepsen|\[[\[ \t\r\n]*(\{:|#))`)
+var beginsEDN = lazyregexp.New(`^(\{:|\(|;|#jepsen|\[[\[ \t\r\n]*(\{:|#))`)
 
 // detectJSON tells which JSON it is from the members of the first object, though it may be cut.
 func detectJSON(text []byte, mapped bool) Format {
@@ -135,7 +135,7 @@ func looksLikeHeader(line string) bool {
 	times := 0
 	for _, name := range names {
 		name = strings.Trim(name, "\" \r\n")
-		if name != "" && !columnName.MatchString(name) {
+		if name != "" && !columnName().MatchString(name) {
 			return false
 		}
 		if words.NamesTime(name) {
@@ -146,4 +146,4 @@ func looksLikeHeader(line string) bool {
 }
 
 // columnName is what the name of a column looks like, other than what a line of a log holds.
-var columnName = regexp.MustCompile(`^[\pL_@#$][\pL\pN_@#$%./ ()-]*$`)
+var columnName = lazyregexp.New(`^[\pL_@#$][\pL\pN_@#$%./ ()-]*$`)

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // A watch of etcd (`etcdctl watch -w json --prefix locks/`): a key is a lock, and its value
@@ -17,7 +17,7 @@ import (
 // key, which rises by one with each put, so a watch shows what it lacks. It has no times.
 
 // etcdBegins is how such a file begins.
-var etcdBegins = regexp.MustCompile(`^\{\s*"(Header|Events)"\s*:(?s:.*)"(cluster_id|mod_revision|kv)"`)
+var etcdBegins = lazyregexp.New(`^\{\s*"(Header|Events)"\s*:(?s:.*)"(cluster_id|mod_revision|kv)"`)
 
 // etcdPace is how far apart the instants of two revisions are: something lies between.
 const etcdPace = 10

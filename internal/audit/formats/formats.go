@@ -34,12 +34,12 @@ var all = []knownFormat{
 	{CSV, nil, inRows(openCSV)},
 	{JSON, nil, unprefixedRows},
 	{Text, nil, inRows(openText)},
-	{Spans, spansBegin.Match, inRecords(openSpans)},
+	{Spans, spansBegin().Match, inRecords(openSpans)},
 	{Leases, leasesBegin, inRecords(openLeases)},
-	{Etcd, etcdBegins.Match, inRecords(openEtcd)},
-	{LockTable, lockTableBegins.Match, inRecords(openLockTable)},
-	{Consul, consulBegins.Match, inRecords(openConsul)},
-	{Monitor, monitorBegins.Match, inRecords(openMonitor)},
+	{Etcd, etcdBegins().Match, inRecords(openEtcd)},
+	{LockTable, lockTableBegins().Match, inRecords(openLockTable)},
+	{Consul, consulBegins().Match, inRecords(openConsul)},
+	{Monitor, monitorBegins().Match, inRecords(openMonitor)},
 }
 
 // knownFormat is a form of files.

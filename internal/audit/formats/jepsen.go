@@ -79,7 +79,7 @@ func readJepsen(to *File, in *bufio.Reader) error {
 		return err
 	}
 	head, _ := in.Peek(in.Size())
-	asJSON := jepsenJSON.Match(head)
+	asJSON := jepsenJSON().Match(head)
 	r := &jepsenReader{file: to, words: known, json: asJSON, in: newValues(in, to.Name, !asJSON),
 		open: map[int64]int32{}, owner: map[int64]string{}, index: -1}
 	if jepsenText(bytes.TrimLeft(head, " \t\r\n\f")) {

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Jepsen also keeps a history as lines of text, history.txt: process, :type,
@@ -15,7 +16,7 @@ import (
 // jepsen.log, such lines stand behind a time and a thread, among others.
 
 // jepsenLine is such a line.
-var jepsenLine = regexp.MustCompile(`(?:^|[ \]])(\d+|:[\w.-]+)[\t ]+:(invoke|ok|fail|info)[\t ]+(:[\w.-]+)[\t ]+([^\t]*)(?:\t(.*))?$`)
+var jepsenLine = lazyregexp.New(`(?:^|[ \]])(\d+|:[\w.-]+)[\t ]+:(invoke|ok|fail|info)[\t ]+(:[\w.-]+)[\t ]+([^\t]*)(?:\t(.*))?$`)
 
 // jepsenText reports whether some line of a text is one, in a file that begins
 // with no value of EDN or JSON.
@@ -24,7 +25,7 @@ func jepsenText(text []byte) bool {
 		return false
 	}
 	for line := range bytes.Lines(text) {
-		if bytes.Contains(line, []byte(":invoke")) && jepsenLine.Match(bytes.TrimRight(line, "\r\n")) {
+		if bytes.Contains(line, []byte(":invoke")) && jepsenLine().Match(bytes.TrimRight(line, "\r\n")) {
 			return true
 		}
 	}
@@ -43,7 +44,7 @@ func (r *jepsenReader) lines(in *bufio.Reader) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("read %s: %w", r.file.Name, err)
 		}
-		switch part := jepsenLine.FindSubmatch(bytes.TrimRight(line, "\r\n")); {
+		switch part := jepsenLine().FindSubmatch(bytes.TrimRight(line, "\r\n")); {
 		case part != nil && !long:
 			if err := r.line(part, number); err != nil {
 				return err

@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"regexp"
 
 	"olympos.io/encoding/edn"
 
 	"github.com/lockchaos/lockchaos/internal/audit/words"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // ednMap is a decoded map.
 type ednMap = map[any]any
 
 // jepsenJSON is how a history in JSON begins, as elle-cli and others keep them.
-var jepsenJSON = regexp.MustCompile(`^\s*\[?\s*\{\s*"`)
+var jepsenJSON = lazyregexp.New(`^\s*\[?\s*\{\s*"`)
 
 // ednOf is a value of JSON as EDN has it: names of members are keywords.
 func ednOf(v any) any {

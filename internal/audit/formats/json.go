@@ -37,7 +37,7 @@ func openJSON(f *File, _ *cutter, head []byte) (rows, error) {
 		return nil, &history.SyntaxError{File: f.Name, Line: 1, Err: err}
 	}
 	return &jsonRows{file: f.Name, Members: Members{Named: g.Chosen},
-		list: beginsList.Match(bytes.TrimLeft(head, " \t\r\n\f"))}, nil
+		list: beginsList().Match(bytes.TrimLeft(head, " \t\r\n\f"))}, nil
 }
 
 func (r *jsonRows) has(f words.Field, found *words.LineCounts) bool { return found.Used[f] != "" }

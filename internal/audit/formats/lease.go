@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/audit/words"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Leases of Kubernetes, as `kubectl get lease -w -o json` prints them: objects
@@ -21,25 +21,25 @@ import (
 // long it is good from then on, and how often the holder has changed.
 
 // namesLease is what such a file has somewhere at its beginning.
-var namesLease = regexp.MustCompile(`^\{(?s:.*)"kind"\s*:\s*"Lease(List)?"`)
+var namesLease = lazyregexp.New(`^\{(?s:.*)"kind"\s*:\s*"Lease(List)?"`)
 
 // leasesBegin reports whether a file begins with a Lease, a list of them, or an
 // event about one. Other objects may have a Lease within.
 func leasesBegin(text []byte) bool {
-	if yamlLease.Match(text) {
+	if yamlLease().Match(text) {
 		return true
 	}
 	var first struct {
 		Kind   string          `json:"kind"`
 		Object json.RawMessage `json:"object"`
 	}
-	if !namesLease.Match(text) {
+	if !namesLease().Match(text) {
 		return false
 	}
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&first); err != nil { // it may be cut
 		return errors.Is(err, io.ErrUnexpectedEOF)
 	}
-	return first.Kind == "Lease" || strings.HasSuffix(first.Kind, "List") || namesLease.Match(first.Object)
+	return first.Kind == "Lease" || strings.HasSuffix(first.Kind, "List") || namesLease().Match(first.Object)
 }
 
 // leases reads Leases.

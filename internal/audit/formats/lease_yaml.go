@@ -7,20 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 	"github.com/lockchaos/lockchaos/internal/strictyaml"
 )
 
 // Leases in YAML, as `kubectl get lease -w -o yaml` prints them: documents between lines of ---.
 
 // yamlLease is how such a file begins.
-var yamlLease = regexp.MustCompile(`^(---\s+)?apiVersion: (?s:.*)\nkind: (Lease(List)?|List)\s`)
+var yamlLease = lazyregexp.New(`^(---\s+)?apiVersion: (?s:.*)\nkind: (Lease(List)?|List)\s`)
 
 // newLeaseDocuments reads JSON or YAML.
 func newLeaseDocuments(f *File, from io.Reader) *documents {
 	in := bufio.NewReaderSize(from, 1<<16)
-	if head, _ := in.Peek(in.Size()); !yamlLease.Match(head) {
+	if head, _ := in.Peek(in.Size()); !yamlLease().Match(head) {
 		return newDocuments(f, in)
 	}
 	d, last := &documents{file: f}, 0

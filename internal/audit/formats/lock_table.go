@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // A table of locks that was read now and then, such as ShedLock's (name, lock_until, locked_at,
@@ -21,7 +21,7 @@ import (
 // It has the last holder of each lock only, so who held it between two readings stays open.
 
 // lockTableBegins is how such a file begins.
-var lockTableBegins = regexp.MustCompile(`(?i)^[^\n]*(\block_?until\b[^\n]*\blocked_?at\b[^\n]*\blocked_?by\b|\block_?granted\W+locked_?by\b)`)
+var lockTableBegins = lazyregexp.New(`(?i)^[^\n]*(\block_?until\b[^\n]*\blocked_?at\b[^\n]*\blocked_?by\b|\block_?granted\W+locked_?by\b)`)
 
 // tableColumns are the columns of such a table, the first as it is told, the
 // others in the form that plain gives them, the best one first.

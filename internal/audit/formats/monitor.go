@@ -6,13 +6,13 @@ import (
 	"errors"
 	"io"
 	"math"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // MONITOR of Redis prints each command when the server runs it, and no replies.
@@ -20,7 +20,7 @@ import (
 // See contenders for what these lines prove.
 
 // monitorBegins is how such a file begins. The client of redis prints an OK before it.
-var monitorBegins = regexp.MustCompile(`^(OK\s+)?\d{9,11}\.\d{6} \[\d+ \S+\] "`)
+var monitorBegins = lazyregexp.New(`^(OK\s+)?\d{9,11}\.\d{6} \[\d+ \S+\] "`)
 
 // command is a line of MONITOR.
 type command struct {

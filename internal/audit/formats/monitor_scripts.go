@@ -3,10 +3,11 @@ package formats
 import (
 	"crypto/sha1"
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // scriptPurpose is what a script is for, by its text.
@@ -20,7 +21,7 @@ const (
 )
 
 // callOf is a command in the text of a script.
-var callOf = regexp.MustCompile(`(?i)\bp?call\s*\(\s*['"](\w+)['"]`)
+var callOf = lazyregexp.New(`(?i)\bp?call\s*\(\s*['"](\w+)['"]`)
 
 // setters are the commands with which a script takes a lock.
 var setters = []string{"set", "setnx", "psetex", "setex", "hset", "hsetnx", "hmset", "hincrby"}
@@ -36,7 +37,7 @@ var (
 // Redisson's, which counts down before.
 func purposeOf(text string) scriptPurpose {
 	found := map[string]bool{}
-	for _, call := range callOf.FindAllStringSubmatch(text, -1) {
+	for _, call := range callOf().FindAllStringSubmatch(text, -1) {
 		found[strings.ToLower(call[1])] = true
 	}
 	has := func(names []string) bool { return slices.ContainsFunc(names, func(n string) bool { return found[n] }) }

@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"regexp"
 	"strconv"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Some tools put the name of who wrote a line before it: `kubectl logs --prefix`, `docker
@@ -16,14 +17,14 @@ const linePrefixColor = `(?:\x1b\[[0-9;]*m)*`
 // linePrefixes are how lines of such tools begin, up to the object, and the members
 // that their groups become. A time that the tool wrote may stand in between.
 var linePrefixes = []struct {
-	begins  *regexp.Regexp
+	begins  lazyregexp.Regexp
 	Members []string
 }{
-	{regexp.MustCompile(`^` + linePrefixColor + `\[pod/([\w.-]+)/([\w.-]+)\]` + linePrefixColor +
+	{lazyregexp.New(`^` + linePrefixColor + `\[pod/([\w.-]+)/([\w.-]+)\]` + linePrefixColor +
 		` (?:(\d{4}-[\w:.+-]+) )?\{`), []string{"log.pod", "log.container", "log.stamp"}},
-	{regexp.MustCompile(`^` + linePrefixColor + `([\w.-]+) *\| ?` + linePrefixColor + `(?:(\d{4}-[\w:.+-]+) )?\{`),
+	{lazyregexp.New(`^` + linePrefixColor + `([\w.-]+) *\| ?` + linePrefixColor + `(?:(\d{4}-[\w:.+-]+) )?\{`),
 		[]string{"log.instance", "log.stamp"}},
-	{regexp.MustCompile(`^` + linePrefixColor + `([\w.-]+)` + linePrefixColor + ` ` + linePrefixColor + `([\w.-]+)` +
+	{lazyregexp.New(`^` + linePrefixColor + `([\w.-]+)` + linePrefixColor + ` ` + linePrefixColor + `([\w.-]+)` +
 		linePrefixColor + ` \{`), []string{"log.pod", "log.container"}},
 }
 
@@ -34,7 +35,7 @@ func unprefixed(line []byte) []byte {
 	}
 	for i := range linePrefixes {
 		p := &linePrefixes[i]
-		at := p.begins.FindSubmatchIndex(line)
+		at := p.begins().FindSubmatchIndex(line)
 		if at == nil {
 			continue
 		}

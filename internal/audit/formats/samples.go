@@ -39,7 +39,7 @@ func whole(head []byte) []byte {
 // of a member is a column with a path.
 func sampleJSON(head []byte) *words.Sample {
 	s := &words.Sample{}
-	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); banner(first) && !beginsList.Match(first) ||
+	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); banner(first) && !beginsList().Match(first) ||
 		someObject(first) || afterTornLine(bytes.TrimSpace(head)) != nil {
 		head = objects(head)
 	}

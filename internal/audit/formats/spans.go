@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // A trace has a span for each hold of a lock: it begins behind the grant, and ends
@@ -22,7 +22,7 @@ import (
 // collector does. All are read alike: the paths of their spans differ.
 
 // spansBegin is how such a file begins.
-var spansBegin = regexp.MustCompile(`^\{\s*"resourceSpans"\s*:|^\{\s*"data"\s*:\s*\[\s*\{\s*"(traceID|spans|processes)"|^\[[\s[]*\{(?s:.*)"traceId"(?s:.*)"localEndpoint"|^\[[\s[]*\{(?s:.*)"localEndpoint"(?s:.*)"traceId"`)
+var spansBegin = lazyregexp.New(`^\{\s*"resourceSpans"\s*:|^\{\s*"data"\s*:\s*\[\s*\{\s*"(traceID|spans|processes)"|^\[[\s[]*\{(?s:.*)"traceId"(?s:.*)"localEndpoint"|^\[[\s[]*\{(?s:.*)"localEndpoint"(?s:.*)"traceId"`)
 
 // spanColumns are the attributes by which a client is known, the best one
 // first; threadColumn tells the threads of one apart.

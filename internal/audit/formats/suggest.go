@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/lockchaos/lockchaos/internal/audit/words"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // UnknownFormat says that a file is none that is known. It is an ErrUnknownFormat.
@@ -182,7 +183,7 @@ func suggestColumns(lines []string) string {
 		if len(column) < len(lines) || len(slices.Compact(slices.Sorted(slices.Values(column)))) < 2 {
 			continue
 		}
-		letters := !slices.ContainsFunc(column, func(w string) bool { return !lettersOnly.MatchString(w) })
+		letters := !slices.ContainsFunc(column, func(w string) bool { return !lettersOnly().MatchString(w) })
 		if client < 0 && !letters {
 			client = i
 		} else if event < 0 && letters {
@@ -204,4 +205,4 @@ func suggestColumns(lines []string) string {
 	return pattern + `(?: ` + suggestWord("", "key") + `)?`
 }
 
-var lettersOnly = regexp.MustCompile(`^[A-Za-z_-]+$`)
+var lettersOnly = lazyregexp.New(`^[A-Za-z_-]+$`)

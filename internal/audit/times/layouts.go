@@ -1,6 +1,9 @@
 package times
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // layout is a way to write a time, as package time has it.
 type layout struct {
@@ -25,7 +28,7 @@ func layoutOf(text string) *layout {
 }
 
 // layouts are tried on what is no number.
-var layouts = func() (all []*layout) {
+var layouts = sync.OnceValue(func() (all []*layout) {
 	for _, text := range []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
 		"2006-01-02 15:04:05.999999999 -0700", "2006-01-02 15:04:05.999999999",
@@ -43,4 +46,4 @@ var layouts = func() (all []*layout) {
 		all = append(all, layoutOf(text))
 	}
 	return all
-}()
+})

@@ -144,7 +144,7 @@ func (s *Reader) Parse(text string) (int64, error) {
 		}
 	}
 	wrong := errTime
-	for _, l := range layouts {
+	for _, l := range layouts() {
 		// A decimal comma is as good as a point, and package time takes either.
 		t, err := s.parseLayout(l, text)
 		if err == nil {

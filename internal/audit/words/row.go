@@ -3,7 +3,6 @@ package words
 import (
 	"errors"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Row understands a row with all that may be wrong with it.
@@ -23,7 +23,7 @@ func (w *Worker) Row(line int, starts *[FieldCount]int) error {
 }
 
 // gluedTime is a time behind something else: a line was cut, and another writer's line follows it.
-var gluedTime = regexp.MustCompile(`.\d{4}-\d\d-\d\d[T ]\d\d:\d\d`)
+var gluedTime = lazyregexp.New(`.\d{4}-\d\d-\d\d[T ]\d\d:\d\d`)
 
 // Add reads one line.
 func (w *Worker) Add(one *Row) error {
@@ -69,7 +69,7 @@ func (w *Worker) Add(one *Row) error {
 	switch {
 	case e.Means == Ignore:
 		return nil
-	case err != nil && f == FieldTime && gluedTime.MatchString(one.Text[f]):
+	case err != nil && f == FieldTime && gluedTime().MatchString(one.Text[f]):
 		w.Tear(one.Line, wrong(f, err))
 		return nil
 	case err != nil:

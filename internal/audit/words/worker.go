@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"errors"
 	"math"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Worker understands rows. Several do so side by side, each with names of its own: events
@@ -190,12 +190,12 @@ func (w *Worker) client(first, second []byte) []byte {
 }
 
 // tellsOfLock matches a line of text that tells of a lock.
-var tellsOfLock = regexp.MustCompile(`(?i)\b(acquired|granted|released|locked|unlocked)\b`)
+var tellsOfLock = lazyregexp.New(`(?i)\b(acquired|granted|released|locked|unlocked)\b`)
 
 // Skip leaves a line out.
 func (w *Worker) Skip(text []byte, line int) {
 	left := LineCounts{Skipped: 1, First: line}
-	if tellsOfLock.Match(text) {
+	if tellsOfLock().Match(text) {
 		left.tells(line)
 	}
 	w.said.Found.Add(&left)

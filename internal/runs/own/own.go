@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/shell"
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
@@ -231,14 +231,14 @@ func (l *Lock) jobClaims() string {
 }
 
 var (
-	wordless = regexp.MustCompile(`[^a-z0-9]+`)
-	versions = regexp.MustCompile(`\s+v?[0-9][0-9A-Za-z.+~-]*\s*$`)
+	wordless = lazyregexp.New(`[^a-z0-9]+`)
+	versions = lazyregexp.New(`\s+v?[0-9][0-9A-Za-z.+~-]*\s*$`)
 )
 
 // slug makes a scenario's word of what an adapter calls its lock: "redis-py Lock 4.3.4" is
 // redis-py-lock.
 func slug(name string) string {
-	word := strings.Trim(wordless.ReplaceAllString(strings.ToLower(versions.ReplaceAllString(name, "")), "-"), "-")
+	word := strings.Trim(wordless().ReplaceAllString(strings.ToLower(versions().ReplaceAllString(name, "")), "-"), "-")
 	if word == "" {
 		return "my-lock"
 	}

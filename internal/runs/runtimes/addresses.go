@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 	"github.com/lockchaos/lockchaos/internal/outside"
 	"github.com/lockchaos/lockchaos/internal/probe"
 	"github.com/lockchaos/lockchaos/internal/redact"
@@ -172,7 +172,7 @@ func plain(s probe.Service) string {
 }
 
 // variable is how an address refers to a variable of the environment.
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // mostAddress bounds a file that holds an address.
 const mostAddress = 4096
@@ -191,8 +191,8 @@ func filled(address string) (string, error) {
 	before, login, after := parted(address)
 	var missing []string
 	fill := func(text string, written func(string) string) string {
-		return variable.ReplaceAllStringFunc(text, func(found string) string {
-			name := variable.FindStringSubmatch(found)[1]
+		return variable().ReplaceAllStringFunc(text, func(found string) string {
+			name := variable().FindStringSubmatch(found)[1]
 			value, ok := os.LookupEnv(name)
 			if !ok {
 				missing = append(missing, name)

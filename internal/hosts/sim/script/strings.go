@@ -1,15 +1,16 @@
 package script
 
 import (
-	"regexp"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // directive is one of string.format that Lua has. The format goes on to Go's, which knows others:
 // one that repeats an argument, or makes a number a million bytes wide.
-var directive = regexp.MustCompile(`^%(%|[-+ #0]*[0-9]{0,2}(\.[0-9]{0,2})?[cdiouxXeEfgGqs])`)
+var directive = lazyregexp.New(`^%(%|[-+ #0]*[0-9]{0,2}(\.[0-9]{0,2})?[cdiouxXeEfgGqs])`)
 
 // textual are the functions of package string that are not gopher-lua's, or have to look first.
 func (m *meter) textual(l *lua.LState, mod *lua.LTable) {
@@ -25,7 +26,7 @@ func (m *meter) textual(l *lua.LState, mod *lua.LTable) {
 	m.guard(l, mod, "format", func(l *lua.LState) {
 		f, total := l.CheckString(1), 0
 		for at := strings.IndexByte(f, '%'); at >= 0; at = strings.IndexByte(f, '%') {
-			d := directive.FindString(f[at:])
+			d := directive().FindString(f[at:])
 			if d == "" {
 				l.RaiseError("invalid option in 'format'")
 			}
