@@ -166,7 +166,7 @@ func (s *sentinelServer) members(ctx context.Context, _ endpoint.Endpoint, _ end
 		}
 	}
 	slices.SortFunc(all, byAddress)
-	sentinels, err := others(ctx, s.sentinel, s.name)
+	sentinels, err := otherSentinels(ctx, s.sentinel, s.name)
 	if err != nil {
 		return nil, err
 	}
@@ -198,15 +198,15 @@ func (s *sentinelServer) calledBy(ctx context.Context, at string, known []string
 		return nil, err
 	}
 	defer other.Close()
-	told, err := others(ctx, other, s.name)
+	told, err := otherSentinels(ctx, other, s.name)
 	if err != nil {
 		return nil, fmt.Errorf("the sentinel %s: %w", at, err)
 	}
 	return slices.DeleteFunc(told, func(one string) bool { return slices.Contains(known, one) }), nil
 }
 
-// others asks a sentinel for the others.
-func others(ctx context.Context, c *goredis.SentinelClient, name string) (all []string, err error) {
+// otherSentinels asks a sentinel for the others.
+func otherSentinels(ctx context.Context, c *goredis.SentinelClient, name string) (all []string, err error) {
 	told, err := c.Sentinels(ctx, name).Result()
 	if err != nil {
 		return nil, fmt.Errorf("SENTINEL SENTINELS: %w", err)

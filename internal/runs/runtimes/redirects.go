@@ -27,9 +27,9 @@ func (c gathered) replaces(n remote.Node) bool {
 	return n.Name == c.of.Entry().Name || c.of.Alone && c.of.Has(n.Name)
 }
 
-// alone returns the one server that was given of a service; false: there is none, or there are
+// soleServer returns the one server that was given of a service; false: there is none, or there are
 // several.
-func (g *Servers) alone(of backends.Kind) (n remote.Node, is bool) {
+func (g *Servers) soleServer(of backends.Kind) (n remote.Node, is bool) {
 	entry := of.Entry()
 	n, is = g.nodes[entry.Name]
 	is = is && len(g.Missing(of)) == 0
@@ -45,7 +45,7 @@ func (g *Servers) Gather(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
 	for _, of := range backends.Kinds() {
-		n, is := g.alone(of)
+		n, is := g.soleServer(of)
 		if !of.Clusters && !of.Promotes() || !is {
 			continue
 		}
