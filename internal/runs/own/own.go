@@ -62,6 +62,8 @@ type Lock struct {
 	Says    adapter.Declaration
 	// eachCall: each of its calls is a process of its own.
 	eachCall bool
+	// given: the servers are the user's, and the runtime knows which nodes there are.
+	given bool
 }
 
 // Meet starts the program once, where the run is to be. taken reports whether a built-in lock has a
@@ -84,6 +86,7 @@ func (p Program) Meet(ctx context.Context, where runtimes.Where, taken func(name
 		return nil, err
 	}
 	l := p.placeholder(a)
+	l.given = where.Runtime == runtimes.External
 	t := Trial{Adapter: a, TTL: l.TTL.Std(), Kind: p.Kind, Every: l.Every.Std(), Hello: true}
 	if where.Runtime == runtimes.External {
 		g, err := runtimes.ReadServers(where)
@@ -299,10 +302,13 @@ func (l *Lock) Unfit(s scenarios.Scenario, tool *runs.Tool) string {
 	if why == "" {
 		why = l.unfitWorkload(s.Workload)
 	}
-	own := l.Kind()
+	own, check := l.Kind(), possible.CheckFault
+	if l.given {
+		check = possible.CheckSomewhere
+	}
 	for _, fault := range s.Faults {
 		for _, single := range fault.Singles() {
-			if err := possible.CheckSomewhere(own, single); err != nil && why == "" {
+			if err := check(own, single); err != nil && why == "" {
 				why = err.Error()
 			}
 		}
