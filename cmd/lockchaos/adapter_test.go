@@ -13,7 +13,7 @@ import (
 // TestSubstitutes: of scenarios that differ only in their lock one is run, of
 // the lock's own service if there is one; what does not suit is left out.
 func TestSubstitutes(t *testing.T) {
-	c, err := ours().Choose([]string{"quick"})
+	c, err := ours().Choose([]string{"quick"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestAttacksFollowClaims(t *testing.T) {
 
 // TestStretched: with another TTL a frozen holder is still frozen past its lease.
 func TestStretched(t *testing.T) {
-	c, err := ours().Choose([]string{"redis-setnx/pause-holder/unfenced"})
+	c, err := ours().Choose([]string{"redis-setnx/pause-holder/unfenced"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

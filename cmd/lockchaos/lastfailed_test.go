@@ -17,7 +17,7 @@ import (
 
 // The suite random names what the latest run has drawn, beside or without names of other scenarios.
 func TestLastFailedTakesDrawnScenarios(t *testing.T) {
-	c, err := ours().Choose([]string{"redlock/none/unfenced"})
+	c, err := ours().Choose([]string{"redlock/none/unfenced"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

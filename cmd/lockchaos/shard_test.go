@@ -130,7 +130,7 @@ func TestShardWords(t *testing.T) {
 // replayShard runs a shard of two scenarios, in a replayed runtime, and returns its folder.
 func replayShard(t *testing.T, number, total int, change func(*runs.Run), tries ...try) string {
 	t.Helper()
-	c, err := ours().Choose([]string{"redis-setnx/none/unfenced", "redis-setnx-fenced/none/fenced"})
+	c, err := ours().Choose([]string{"redis-setnx/none/unfenced", "redis-setnx-fenced/none/fenced"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

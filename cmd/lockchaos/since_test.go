@@ -14,7 +14,7 @@ import (
 // changed; what came out right is left out, but only where the same build ran
 // the same plan, and the lock is lockchaos's.
 func TestOnlyChangedSince(t *testing.T) {
-	c, err := ours().Choose([]string{"redlock"})
+	c, err := ours().Choose([]string{"redlock"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

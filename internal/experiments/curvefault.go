@@ -89,7 +89,7 @@ func (k CurveFault) named(tool *runs.Tool, names []string) (s scenarios.Scenario
 	if k.Lock != "" {
 		return s, errors.New("--lock and --fault make a scenario: give no other beside them")
 	}
-	c, err := tool.Choose(names)
+	c, err := tool.Choose(names, true) // the runtime is chosen later, and refuses what it has not
 	if err != nil {
 		return s, err
 	}

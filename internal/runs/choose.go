@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -20,8 +21,9 @@ type Choice struct {
 
 // Choose turns words into scenarios, in the order in which they are named. A
 // word is a suite, a scenario, the beginning of scenario names up to a slash,
-// or a YAML file; none means the suite quick.
-func (t *Tool) Choose(words []string) (Choice, error) {
+// or a YAML file; none means the suite quick. given: the servers are the user's, and only they know
+// which nodes there are.
+func (t *Tool) Choose(words []string, given bool) (Choice, error) {
 	if len(words) == 0 {
 		words = []string{"quick"}
 	}
@@ -37,7 +39,7 @@ func (t *Tool) Choose(words []string) (Choice, error) {
 			continue
 		}
 		seen[word] = true
-		found, about, err := t.named(suites, word)
+		found, about, err := t.named(suites, word, given)
 		if err != nil {
 			return Choice{}, exit.Misuse(err)
 		}
@@ -84,9 +86,13 @@ func (c *Choice) add(s scenarios.Scenario, known map[string]int) error {
 }
 
 // named returns what one word names, and what that is about if it is a whole suite.
-func (t *Tool) named(suites []scenarios.Suite, word string) (found []scenarios.Scenario, about string, err error) {
+func (t *Tool) named(suites []scenarios.Suite, word string, given bool) (found []scenarios.Scenario, about string, err error) {
 	if IsFile(word) {
-		s, err := scenarios.Load(word, t.Catalogue())
+		known := t.Catalogue()
+		if !given {
+			known = possible.Catalogue(t.locks, t.KindOf, possible.CheckOurs)
+		}
+		s, err := scenarios.Load(word, known)
 		if err != nil {
 			return nil, "", err
 		}

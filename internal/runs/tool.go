@@ -31,8 +31,10 @@ func NewTool(version, program string, locks []clients.Kind) *Tool {
 // Suites are those that come with lockchaos, read once. Change none of them.
 func (t *Tool) Suites() ([]scenarios.Suite, error) { return t.library().All() }
 
-// Catalogue is what scenarios can name.
-func (t *Tool) Catalogue() scenarios.Catalogue { return possible.Catalogue(t.locks, t.KindOf) }
+// Catalogue is what scenarios can name, wherever they run.
+func (t *Tool) Catalogue() scenarios.Catalogue {
+	return possible.Catalogue(t.locks, t.KindOf, possible.CheckSomewhere)
+}
 
 // Locks are those that the program knows.
 func (t *Tool) Locks() []clients.Kind { return append([]clients.Kind(nil), t.locks...) }

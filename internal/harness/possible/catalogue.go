@@ -12,8 +12,10 @@ import (
 )
 
 // Catalogue is what scenarios of the locks may refer to, but for the
-// properties, which a checker knows. KindOf finds a scenario's lock.
-func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.Kind, error)) scenarios.Catalogue {
+// properties, which a checker knows. kindOf finds a scenario's lock, and check says whether a fault
+// can strike its target there: CheckOurs or CheckSomewhere.
+func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.Kind, error),
+	check func(clients.Kind, scenarios.Fault) error) scenarios.Catalogue {
 	c := scenarios.Catalogue{Tokens: map[string]bool{}, Guards: map[string]bool{}, LockService: map[string]string{},
 		Engines: store.Engines(), Transactions: store.TransactionEngines(), Isolations: store.Isolations(),
 		Renews: map[string]bool{}, ReadWrite: map[string]bool{}, Jobs: map[string]bool{},
@@ -26,7 +28,7 @@ func Catalogue(locks []clients.Kind, kindOf func(*scenarios.Scenario) (clients.K
 		if err != nil {
 			return err
 		}
-		return CheckSomewhere(kind, f)
+		return check(kind, f)
 	}
 	c.Examinee = func(base scenarios.Scenario) (scenarios.Examinee, error) {
 		kind, err := kindOf(&base)

@@ -40,6 +40,10 @@ func MayFailOver(lock clients.Kind) clients.Kind {
 	return lock
 }
 
+// CheckOurs is CheckFault for a service that lockchaos may start. The runtime says whether it can
+// have it fail over.
+func CheckOurs(lock clients.Kind, f scenarios.Fault) error { return CheckFault(MayFailOver(lock), f) }
+
 // CheckSomewhere reports whether there is a service, of the lock's kind, where the fault can strike
 // its target. The runtime knows which service there is.
 func CheckSomewhere(lock clients.Kind, f scenarios.Fault) error {

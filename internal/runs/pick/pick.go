@@ -111,7 +111,7 @@ func (r Request) Plans(ctx context.Context) (Planned, error) {
 
 // named are the scenarios that are named, with what is expected of them here.
 func (r Request) named(ctx context.Context) (c runs.Choice, err error) {
-	if c, err = r.Tool.Choose(r.Names); err != nil {
+	if c, err = r.Tool.Choose(r.Names, r.Runtime == runtimes.External); err != nil {
 		return c, err
 	}
 	if c.Scenarios, err = r.Only.of(c.Scenarios); err != nil {
@@ -196,7 +196,7 @@ func (r Request) namesWhat() (func(scenarios.Scenario) bool, error) {
 	words := slices.DeleteFunc(slices.Clone(r.Names), func(word string) bool { return word == Random })
 	names := map[string]bool{}
 	if len(words) > 0 {
-		c, err := r.Tool.Choose(words)
+		c, err := r.Tool.Choose(words, r.Runtime == runtimes.External)
 		if err != nil {
 			return nil, err
 		}

@@ -206,7 +206,7 @@ func (d *demands) find(word string) ([]scenarios.Scenario, error) {
 	if runs.IsFile(word) && !filepath.IsAbs(word) {
 		word = filepath.Join(d.folder, word) // as everything that a file names
 	}
-	chosen, err := d.Tool.Choose([]string{word})
+	chosen, err := d.Tool.Choose([]string{word}, d.Runtime == runtimes.External)
 	if err != nil {
 		return nil, err
 	}
