@@ -18,9 +18,9 @@ type faults struct {
 	healedAt                   int64       // the end of the last one that was injected
 	untrimmed                  int         // how many were noted since old ones were forgotten
 
-	stats     []FaultStats
-	bites     int      // how many took effect on what they were aimed at
-	toothless []string // injected ones of which nothing proves that they took effect
+	stats    []FaultStats
+	bites    int        // how many took effect on what they were aimed at
+	unproven []unproven // injected ones of which nothing proves that they took effect
 }
 
 // clientFaults are the faults on one client.

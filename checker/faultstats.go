@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -12,8 +14,8 @@ import (
 func (fs *faults) countFault(f *history.FaultInfo) {
 	st := fs.faultKind(f)
 	if !f.Bit {
-		if f.Injected && len(fs.toothless) < 8 {
-			fs.toothless = append(fs.toothless, faultName(f))
+		if f.Injected {
+			fs.countUnproven(faultName(f))
 		}
 		return
 	}
@@ -33,6 +35,34 @@ func (fs *faults) countFault(f *history.FaultInfo) {
 		}
 		st.Longest = max(st.Longest, lasted)
 	}
+}
+
+// mostUnproven bounds how many names are kept of faults of which nothing proves that they took
+// effect.
+const mostUnproven = 8
+
+// countUnproven counts an injected fault of which nothing proves that it took effect.
+func (fs *faults) countUnproven(name string) {
+	i := slices.IndexFunc(fs.unproven, func(u unproven) bool { return u.name == name })
+	switch {
+	case i >= 0:
+		fs.unproven[i].times++
+	case len(fs.unproven) < mostUnproven:
+		fs.unproven = append(fs.unproven, unproven{name, 1})
+	}
+}
+
+// unproven is a fault, as it is told, and how often nothing proves that it took effect.
+type unproven struct {
+	name  string
+	times int
+}
+
+func (u unproven) String() string {
+	if u.times == 1 {
+		return u.name
+	}
+	return fmt.Sprintf("%s (%d times)", u.name, u.times)
 }
 
 func faultName(f *history.FaultInfo) string {

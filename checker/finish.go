@@ -168,8 +168,8 @@ func (s *Sweep) reasons() []string {
 	if s.book.cut {
 		add("The history is truncated: it has no end.")
 	}
-	for _, name := range s.faults.toothless {
-		add("Nothing proves that the injected fault took effect: %s.", name)
+	for _, u := range s.faults.unproven {
+		add("Nothing proves that the injected fault took effect: %s.", u)
 	}
 	if n := s.faults.unended(); n > 0 && !s.book.cut {
 		add("%s never ended in the history, so nothing proves that it took effect.",

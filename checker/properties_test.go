@@ -80,7 +80,10 @@ var outcomes = []judged{
 	{name: "a fault met a holder", lock: needs(fencedLock(), history.Needs{Bites: 1}), text: healthy + `
 		pause A [5,6] +bite`, outcome: Pass},
 	{name: "a fault did not bite", lock: fencedLock(), text: healthy + `
-		pause C [5,6] +miss`, outcome: Inconclusive, reason: "took effect: pause"},
+		pause C [5,6] +miss`, outcome: Inconclusive, reason: "took effect: pause."},
+	{name: "a fault did not bite, twice", lock: fencedLock(), text: healthy + `
+		pause C [5,6] +miss
+		pause C [7,8] +miss`, outcome: Inconclusive, reason: "took effect: pause (2 times)."},
 	{name: "a fault never ended", lock: fencedLock(), text: healthy + `
 		pause C [4,]`, outcome: Inconclusive, reason: "never ended"},
 	{name: "truncated", lock: cut(fencedLock()), text: healthy, outcome: Inconclusive, reason: "truncated",
