@@ -43,6 +43,12 @@ var clientTargets = []Target{Holder, NextWaiter, RandomClient, AllClients}
 // Client reports whether the target is clients; else it is nodes.
 func (t Target) Client() bool { return slices.Contains(clientTargets, t) || t.Number() != 0 }
 
+// Drawn reports whether the target is nodes that are drawn anew for each strike.
+func (t Target) Drawn() bool {
+	_, err := t.count(0)
+	return err == nil
+}
+
 // Nodes chooses the nodes that are hit, in the order of all. It is an error if
 // the service has no such nodes.
 func (t Target) Nodes(all []string, rng *rand.Rand) ([]string, error) {

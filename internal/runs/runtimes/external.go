@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -246,7 +247,7 @@ func (g *Servers) unserved(plan scenarios.Plan) string {
 }
 
 // unfit says why the plan's lock cannot be on the cluster that was found in the place of a node of
-// its service; "": it can, or there is none.
+// its service, or why its faults decide nothing there; "": it can, or there is none.
 func (g *Servers) unfit(plan scenarios.Plan) string {
 	kind, err := g.Locks(&plan.Scenario)
 	service, _ := backends.Lookup(kind.Service)
@@ -257,7 +258,11 @@ func (g *Servers) unfit(plan scenarios.Plan) string {
 	if err != nil || !slices.ContainsFunc(g.clusters, shards) {
 		return ""
 	}
-	return unclustered(kind, service)
+	why := unclustered(kind, service)
+	for _, one := range possible.Singles(plan) {
+		why = cmp.Or(why, undirected(one))
+	}
+	return why
 }
 
 // Missing are the nodes of a service of which no address was given.

@@ -102,6 +102,9 @@ func (m Capabilities) Fitting(service string, fits func(scenarios.Fault) error) 
 			if why := OutOfReach(one, can); why != "" {
 				return errors.New(why)
 			}
+			if why := undirected(one); why != "" && of.Shards { // it may be a cluster: nobody has asked it yet
+				return errors.New(why)
+			}
 		}
 		turns := one.Kind == nemesis.KindFailover && can.failOver && of.Shards
 		if err := fits(one); err != nil && !turns {

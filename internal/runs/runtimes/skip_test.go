@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -38,6 +39,35 @@ func TestWhatIsNotSimulated(t *testing.T) {
 		why := newSimulated(kind, false).Skip(scenarios.Plan{Scenario: scenarios.Scenario{Adapter: a}})
 		if why != "" && want == "" || !strings.Contains(why, want) {
 			t.Errorf("%+v: %q, want %q", a, why, want)
+		}
+	}
+}
+
+// TestDrawnNodes: on a given Redis, which may be a cluster, no fault is aimed at a node that is
+// drawn at random: it may have none of the run's keys.
+func TestDrawnNodes(t *testing.T) {
+	can := Capabilities{where: Where{Runtime: External}, Faults: map[string]bool{nemesis.KindPartition: true}}
+	for _, c := range []struct {
+		service, target string
+		fits            bool
+	}{
+		{"redis", "nodes:1", false}, {"redis", "minority", false}, {"redis", "redis-3", true},
+		{"redis", "holder", true}, {"etcd", "nodes:1", true},
+	} {
+		f := scenarios.Fault{Kind: nemesis.KindPartition, Target: c.target, Peers: "clients"}
+		err := can.Fitting(c.service, func(scenarios.Fault) error { return nil })(f)
+		if (err == nil) != c.fits || err != nil && !strings.Contains(err.Error(), "may have none of the run's keys") {
+			t.Errorf("%s of %s: %v", c.target, c.service, err)
+		}
+	}
+	redis, _ := backends.Lookup("redis")
+	g := &Servers{clusters: []gathered{{of: redis}}, Locks: func(*scenarios.Scenario) (clients.Kind, error) {
+		return clients.Kind{Service: "redis"}, nil
+	}}
+	for target, fits := range map[string]bool{"nodes:1": false, "redis-3": true} {
+		plan := scenarios.Plan{Scenario: scenarios.Scenario{Faults: []scenarios.Fault{{Kind: nemesis.KindPartition, Target: target}}}}
+		if why := g.unfit(plan); (why == "") != fits {
+			t.Errorf("%s of a cluster: %q", target, why)
 		}
 	}
 }
