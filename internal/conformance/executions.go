@@ -203,10 +203,8 @@ func stampedWork(t *trial) string {
 
 func tellsTicks(t *trial) string {
 	for _, c := range t.clients {
-		for _, h := range c.events {
-			if h.Tick != 0 {
-				return ""
-			}
+		if c.tells(0, func(e adapter.Event) bool { return e.Tick != 0 }) {
+			return ""
 		}
 	}
 	return "runs come without a tick, so nobody can say whether one is executed twice"
