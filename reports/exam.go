@@ -285,7 +285,7 @@ func (s Scenario) FateWords(f Fate) string {
 	case FellUnclear:
 		return s.firstUnclear()
 	case NothingFollows:
-		return phrase.OneLine(phrase.Clip(s.Detail(), phrase.MostText))
+		return phrase.OneLine(s.detail(phrase.MostText))
 	case NotRun:
 		return phrase.OneLine(phrase.Clip(s.Failed+s.Skipped, phrase.MostText))
 	}

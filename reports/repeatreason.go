@@ -15,9 +15,9 @@ import (
 func (s Scenario) RepeatReason() string {
 	switch fate := s.Fate(); {
 	case fate == NothingFollows && !s.Met:
-		return fmt.Sprintf("was inconclusive (%s)", s.grounds())
+		return fmt.Sprintf("was inconclusive (%s)", s.grounds(mostDetail))
 	case fate == FellUnclear && s.Noted().stalled:
-		return fmt.Sprintf("fell while the machine stalled, and it is not clear why (%s)", s.grounds())
+		return fmt.Sprintf("fell while the machine stalled, and it is not clear why (%s)", s.grounds(mostDetail))
 	}
 	return ""
 }

@@ -206,16 +206,22 @@ var AdapterError = lazyregexp.New(`^(client \d+ on host \S+: )?(open adapter: )?
 
 // Detail is the small text beside a result: the figures that it rests on, or
 // why there is none, and how many tries before proved nothing.
-func (s Scenario) Detail() string {
-	text := s.grounds()
+func (s Scenario) Detail() string { return s.detail(mostDetail) }
+
+// mostDetail is how many columns of a reason there are beside a result.
+const mostDetail = 60
+
+// detail is Detail with so many columns of a reason.
+func (s Scenario) detail(width int) string {
+	text := s.grounds(width)
 	if n := len(s.Spoilt); n > 0 {
 		text += fmt.Sprintf(", after %s", phrase.Plural(n, "spoilt run"))
 	}
 	return text
 }
 
-// grounds are the figures that the result rests on, or why there is none.
-func (s Scenario) grounds() string {
+// grounds are the figures that the result rests on, or why there is none, in so many columns.
+func (s Scenario) grounds(width int) string {
 	st := s.Verdict.Stats
 	switch s.Result() {
 	case Pass:
@@ -234,18 +240,18 @@ func (s Scenario) grounds() string {
 	case Violated:
 		return s.violatedDetail()
 	case Skipped:
-		return phrase.Cut(s.Skipped, 60)
+		return phrase.Cut(s.Skipped, width)
 	case Failed:
 		if s.ViolatedThough() {
 			return phrase.List(s.ViolatedNames()) + " violated before it failed"
 		}
 		if why, do := cause(s.Failed); do != "" {
-			return phrase.Cut(why, 60) // the reason comes first
+			return phrase.Cut(why, width) // the reason comes first
 		}
-		return phrase.Cut(AdapterError().ReplaceAllString(s.Failed, "adapter "), 60)
+		return phrase.Cut(AdapterError().ReplaceAllString(s.Failed, "adapter "), width)
 	}
 	if len(s.Verdict.Reasons) > 0 {
-		return phrase.Cut(s.Verdict.Reasons[0], 60)
+		return phrase.Cut(s.Verdict.Reasons[0], width)
 	}
 	return "nothing was judged"
 }
