@@ -85,13 +85,14 @@ func (g *Servers) checkNames() error {
 func nodesToGive() map[string][]backends.NodeSpec {
 	specs := map[string][]backends.NodeSpec{}
 	for _, k := range backends.Kinds() {
+		if k.Promotes() { // the one knows the others, and where clients look for them
+			specs[k.Name] = []backends.NodeSpec{k.Entry()}
+			continue
+		}
 		for _, n := range k.Nodes {
 			specs[ComposeName(k, n)] = []backends.NodeSpec{n}
 		}
-		switch {
-		case k.Promotes():
-			specs[k.Name] = []backends.NodeSpec{k.Entry()}
-		case len(k.Nodes) == 1 || k.Alone:
+		if len(k.Nodes) == 1 || k.Alone {
 			specs[k.Name] = k.Nodes
 		}
 	}

@@ -150,10 +150,8 @@ func (g *Servers) meet(ctx context.Context, n remote.Node) error {
 
 // program is what a node is a server of.
 func (g *Servers) program(n remote.Node) *backends.Program {
-	for _, c := range g.clusters {
-		if slices.ContainsFunc(c.nodes, func(one remote.Node) bool { return one.Name == n.Name }) {
-			return c.of.Nodes[0].Program
-		}
+	if c, is := g.clusterOf(n); is {
+		return c.of.Nodes[0].Program
 	}
 	return g.programs[n.Name]
 }
@@ -168,13 +166,12 @@ func (g *Servers) kindOf(n remote.Node) (probe.Service, bool) {
 
 // behind reports whether clients find the node through others: a replica takes no locks.
 func (g *Servers) behind(n remote.Node) bool {
-	for _, c := range g.clusters {
-		if c.of.Promotes() && slices.ContainsFunc(c.nodes, func(one remote.Node) bool { return one.Name == n.Name }) {
-			service, _ := g.kindOf(n)
-			return service.Program != c.of.Entry().Speaks()
-		}
+	c, is := g.clusterOf(n)
+	if !is || !c.of.Promotes() {
+		return false
 	}
-	return false
+	service, _ := g.kindOf(n)
+	return service.Program != c.of.Entry().Speaks()
 }
 
 // speaks reports whether a fresh connection leads to a server of the program.

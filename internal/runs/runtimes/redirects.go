@@ -73,6 +73,17 @@ func (g *Servers) cluster(of backends.Kind) []remote.Node {
 	return nil
 }
 
+// clusterOf is the cluster that a node is of. One that was given by itself may have the name of
+// another's.
+func (g *Servers) clusterOf(n remote.Node) (c gathered, is bool) {
+	for _, c := range g.clusters {
+		if slices.ContainsFunc(c.nodes, func(one remote.Node) bool { return one.Name == n.Name && one.Shown == n.Shown }) {
+			return c, true
+		}
+	}
+	return c, false
+}
+
 func (g *Servers) gather(ctx context.Context, of backends.Kind, n remote.Node) (nodes []remote.Node, err error) {
 	if n.Address == "" {
 		if err := g.speaks(ctx, n); err != nil {
