@@ -104,6 +104,9 @@ func (s *sentinelServer) primary(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask the sentinel for the primary: %w", err)
 	}
+	if len(at) != 2 {
+		return "", fmt.Errorf("it names a primary as no sentinel does: %q; is that the address of a sentinel?", at)
+	}
 	return net.JoinHostPort(at[0], at[1]), nil
 }
 
@@ -149,7 +152,7 @@ func (s *sentinelServer) masters(ctx context.Context) (m Masters, err error) {
 	return m, nil
 }
 
-// members are the Redis servers that are up, and the sentinels.
+// members are the Redis servers and the sentinels that are up.
 func (s *sentinelServer) members(ctx context.Context, _ endpoint.Endpoint, _ endpoint.Dial) ([]Member, error) {
 	primary, err := s.primary(ctx)
 	if err != nil {
@@ -161,7 +164,7 @@ func (s *sentinelServer) members(ctx context.Context, _ endpoint.Endpoint, _ end
 	}
 	all := []Member{{At: primary}}
 	for _, r := range replicas {
-		if !strings.Contains(r["flags"], "down") {
+		if !down(r) {
 			all = append(all, Member{At: net.JoinHostPort(r["ip"], r["port"]), Replica: true})
 		}
 	}
@@ -188,6 +191,9 @@ func (s *sentinelServer) members(ctx context.Context, _ endpoint.Endpoint, _ end
 	return append(all, watching...), nil
 }
 
+// down reports whether a sentinel takes another server for down, by what it tells of it.
+func down(told map[string]string) bool { return strings.Contains(told["flags"], "down") }
+
 func byAddress(a, b Member) int { return strings.Compare(a.At, b.At) }
 
 // calledBy are the addresses that another sentinel knows beside these: what it calls the one that
@@ -205,14 +211,17 @@ func (s *sentinelServer) calledBy(ctx context.Context, at string, known []string
 	return slices.DeleteFunc(told, func(one string) bool { return slices.Contains(known, one) }), nil
 }
 
-// otherSentinels asks a sentinel for the others.
+// otherSentinels asks a sentinel for the others that it reaches. It never forgets one that has
+// gone.
 func otherSentinels(ctx context.Context, c *goredis.SentinelClient, name string) (all []string, err error) {
 	told, err := c.Sentinels(ctx, name).Result()
 	if err != nil {
 		return nil, fmt.Errorf("SENTINEL SENTINELS: %w", err)
 	}
 	for _, one := range told {
-		all = append(all, net.JoinHostPort(one["ip"], one["port"]))
+		if !down(one) {
+			all = append(all, net.JoinHostPort(one["ip"], one["port"]))
+		}
 	}
 	return all, nil
 }

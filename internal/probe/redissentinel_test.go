@@ -1,7 +1,13 @@
 package probe_test
 
 import (
+	"bufio"
 	"context"
+	"io"
+	"net"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/internal/decided"
@@ -16,7 +22,7 @@ import (
 func TestSentinels(t *testing.T) {
 	t.Parallel()
 	ca := authority.New(t)
-	servers, watching, _ := probetest.Sentinels(t, ca, redisName)
+	servers, watching, line := probetest.Sentinels(t, ca, redisName)
 	service, _ := probe.Lookup("redis-sentinel")
 	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
 	defer cancel()
@@ -45,5 +51,58 @@ func TestSentinels(t *testing.T) {
 	}
 	if want := redisName + ":" + watching[2] + "=127.0.0.1:" + watching[2]; len(all) != 5 || replicas != 1 || sentinels != 3 || also != want {
 		t.Errorf("%+v, want %s", all, want)
+	}
+	gone := line(watching[0])
+	_ = exec.Command(gone[0], append(gone[1:], "SHUTDOWN")...).Run() // it answers by its end
+	decided.Await(t, "the sentinel that is gone is left out", func() bool {
+		all, err := service.Members(ctx, at, here)
+		isGone := func(m probe.Member) bool { return strings.HasSuffix(m.At, ":"+watching[0]) }
+		return err == nil && len(all) == 4 && !slices.ContainsFunc(all, isGone)
+	})
+}
+
+// A server that names a primary as no sentinel does is told as that.
+func TestNoSentinel(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go answerAsNoSentinel(c)
+		}
+	}()
+	service, _ := probe.Lookup("redis-sentinel")
+	ctx, cancel := context.WithTimeout(t.Context(), decided.Limit/10)
+	defer cancel()
+	err = service.Meet(ctx, parsed(t, "redis+sentinel://"+l.Addr().String()+"/mymaster", endpoint.Files{}), here)
+	if err == nil || !strings.Contains(err.Error(), "is that the address of a sentinel?") {
+		t.Error(err)
+	}
+}
+
+// answerAsNoSentinel answers HELLO as an old Redis does, and each PING, and names a primary without
+// a port.
+func answerAsNoSentinel(c net.Conn) {
+	defer c.Close()
+	for words := bufio.NewScanner(c); words.Scan(); {
+		answer := ""
+		switch strings.ToLower(words.Text()) {
+		case "hello":
+			answer = "-ERR unknown command\r\n"
+		case "ping":
+			answer = "+PONG\r\n"
+		case "get-master-addr-by-name":
+			answer = "*1\r\n$1\r\nx\r\n"
+		}
+		if _, err := io.WriteString(c, answer); err != nil {
+			return
+		}
 	}
 }
