@@ -103,6 +103,9 @@ type execution struct {
 	told, gone, given int64
 }
 
+// effective reports whether the store took an effect of the execution.
+func (x *execution) effective() bool { return x.effect != 0 }
+
 // idle is a time in which an instance waited for a tick. Nothing was between the waits that it is
 // made of.
 type idle struct {
@@ -283,7 +286,7 @@ func (js *jobs) begunOn(key history.KeyID) []*execution { return js.byKey[key] }
 // effectsOn are the executions of a key that had an effect, in the order in which those came.
 func (js *jobs) effectsOn(key history.KeyID) (all []*execution) {
 	for _, x := range js.byKey[key] {
-		if x.effect != 0 {
+		if x.effective() {
 			all = append(all, x)
 		}
 	}

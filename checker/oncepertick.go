@@ -28,10 +28,15 @@ var oncePerTick = Property{
 			return why
 		}
 		told := func(x *execution) bool { return x.token.Given() }
-		if why := noExecutions(s); why != "" || slices.ContainsFunc(s.jobs.executions, told) {
+		switch why := noExecutions(s); {
+		case why != "":
 			return why
+		case !slices.ContainsFunc(s.jobs.executions, told):
+			return "This scheduler does not tell which tick an execution is due for."
+		case s.jobs.exactly() && s.ledgerShort() == "" && !slices.ContainsFunc(s.jobs.executions, (*execution).effective):
+			return "The store took no effect of an execution."
 		}
-		return "This scheduler does not tell which tick an execution is due for."
+		return ""
 	},
 	short: func(s *Sweep) string {
 		for _, x := range s.jobs.executions {
