@@ -80,7 +80,7 @@ func (g *Servers) turnOver(ctx context.Context, nodes []remote.Node) (t nemesis.
 	defer over()
 	for step := time.NewTicker(turnoverStep); ; {
 		if now, err := g.masters(limit, nodes); err == nil && now.Who != "" {
-			t.After, t.Changed = now.Text, now.Who != before.Who
+			t.After, t.Changed = now.Text, changed(before, now)
 		}
 		if t.Changed {
 			return t, nil
@@ -91,6 +91,12 @@ func (g *Servers) turnOver(ctx context.Context, nodes []remote.Node) (t nemesis.
 			return t, nil // it did not change
 		}
 	}
+}
+
+// changed reports whether there are certainly other masters now. Where nobody was known to be one
+// before, the change may have been under way already.
+func changed(before, now probe.Masters) bool {
+	return before.Who != "" && now.Who != "" && now.Who != before.Who
 }
 
 // masters asks the first node that answers.
