@@ -84,8 +84,15 @@ func TestEdgesOfStalls(t *testing.T) {
 	for range 3 {
 		text = "stall D [5,6] +miss\n" + text
 	}
-	if v := many.judge(t, text); len(v.Reasons) != 8 {
-		t.Errorf("twelve faults without proof, and %d reasons: %q", len(v.Reasons), v.Reasons)
+	if v := many.judge(t, text); len(v.Reasons) != 1 || !strings.HasSuffix(v.Reasons[0], ": pause (12 times).") {
+		t.Errorf("twelve faults without proof: %q", v.Reasons)
+	}
+	var hostile faults
+	for i := range 3 * mostUnproven {
+		hostile.countUnproven(fmt.Sprint("kind-", i))
+	}
+	if len(hostile.unproven) != mostUnproven {
+		t.Errorf("%d names of faults are kept, of at most %d", len(hostile.unproven), mostUnproven)
 	}
 }
 
