@@ -66,6 +66,9 @@ func (e Examination) attacks(lock string, short bool) ([]scenarios.Scenario, []s
 	base := scenarios.Scenario{Lock: lock, TTL: ttl, Store: scenarios.Store{Kind: "unfenced"}}
 	kind := s.lock(lock).Kind()
 	examinee := possible.Examinee(kind, base)
+	if err := possible.CheckExam(examinee); err != nil {
+		return nil, nil, err
+	}
 	examinee.Every = scenarios.Duration(e.Every)
 	if e.KeepsAlive {
 		examinee.Abilities = append(examinee.Abilities, scenarios.KeepsAlive, scenarios.RenewsItself)

@@ -24,6 +24,8 @@ type Nature struct {
 	Forgets bool
 	// Job: it is a scheduler, and its grants are executions of a job. Permits is 0.
 	Job bool
+	// Exact (Job): it claims that the effect of each tick comes once.
+	Exact bool
 	// Fair: the lock claims to grant in the order of its waiters, so chance excuses no long wait.
 	Fair bool
 }

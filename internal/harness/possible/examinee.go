@@ -2,6 +2,7 @@ package possible
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/clients"
@@ -35,6 +36,16 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 	return e
 }
 
+// CheckExam returns an error if an exam of a program of the user's would accuse it of what is the
+// exam's own: its store takes each write, so the effect of a tick that is begun again comes twice.
+func CheckExam(program scenarios.Examinee) error {
+	if !program.Nature.Exact {
+		return nil
+	}
+	return errors.New("it claims exactly-once, and its effects are the exam's own writes, to a store that takes each: " +
+		"have it claim at-least-once, or write a suite whose store refuses the second effect of a tick (docs/protocol.md)")
+}
+
 // JobTimes are the lease and the period with which a scheduler on the service is tried: of two
 // that are not given (0) the usual ones, of one that is not given half or twice the other one.
 func JobTimes(service string, ttl, every scenarios.Duration) (scenarios.Duration, scenarios.Duration) {
@@ -47,7 +58,8 @@ func JobTimes(service string, ttl, every scenarios.Duration) (scenarios.Duration
 // Nature is what theory must know of a lock.
 func Nature(k clients.Kind) scenarios.Nature {
 	service, _ := backends.Lookup(k.Service)
-	return scenarios.Nature{Permits: k.Claims.Permits, Job: k.Claims.Job != "", NoExpiry: k.Claims.NoExpiry,
+	return scenarios.Nature{Permits: k.Claims.Permits, Job: k.Claims.Job != "",
+		Exact: k.Claims.Job == "exactly-once", NoExpiry: k.Claims.NoExpiry,
 		Library: k.Claims.Validity == "library", Session: k.Claims.Validity == "session",
 		WallClock: service.WallClock && !k.Claims.NoExpiry,
 		Forgets:   service.Promotes() || k.FailsOver, Fair: k.Claims.Fair}

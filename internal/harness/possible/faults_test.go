@@ -25,3 +25,13 @@ func TestCrashUnderAGuardedStore(t *testing.T) {
 		}
 	}
 }
+
+// An exam's store takes each write: a program that claims exactly-once would be accused of that.
+func TestExactlyOnceIsNotExamined(t *testing.T) {
+	for job, want := range map[string]string{"exactly-once": "claim at-least-once", "at-least-once": "", "": ""} {
+		err := CheckExam(Examinee(clients.Kind{Name: "mine", Claims: clients.Claims{Job: job}}, scenarios.Scenario{}))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", job, err, want)
+		}
+	}
+}

@@ -116,6 +116,11 @@ func (r Request) attack(lock scenarios.Examinee, table scenarios.Exam, can runti
 	if err != nil {
 		return nil, nil, exit.With(exit.Failed, fmt.Errorf("%s can't be examined here: %w", lock.Base.Lock, err))
 	}
+	if lock.Base.External() {
+		if err := possible.CheckExam(lock); err != nil {
+			return nil, nil, exit.Misuse(fmt.Errorf("%s can't be examined: %w", lock.Base.Lock, err))
+		}
+	}
 	lock.Nature.Forgets = lock.Nature.Forgets || r.Where.FailoverCmd != ""
 	lock.Fits, lock.Runs = can.Fitting(kind.Service, lock.Fits), can.Running(kind.Service)
 	if table = table.For(lock); len(table.Attacks) == 0 {
