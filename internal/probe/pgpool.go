@@ -2,10 +2,12 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // keepsLocks is what a pgpool-II leaves of advisory locks that does not reset sessions.
@@ -21,7 +23,7 @@ var unlocks = []string{"discard all", "pg_advisory_unlock_all"}
 // (https://www.pgpool.net/docs/latest/en/html/runtime-config-connection-pooling.html).
 func (p *postgresServer) pgpool(ctx context.Context) (f Fact, is bool, err error) {
 	status, err := p.shown(ctx, "pool_status")
-	if coded(err, "42704") != "" || coded(err, "42501") != "" { // undefined_object; a server that tells it not to everybody
+	if _, answered := errors.AsType[*pgconn.PgError](err); answered { // a server, or a pooler, that does not know it
 		return f, false, nil
 	}
 	if err != nil {

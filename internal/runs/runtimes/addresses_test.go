@@ -39,3 +39,13 @@ func TestFilled(t *testing.T) {
 		}
 	}
 }
+
+// TestAnnouncedNames: what a server announces is put into a file of hosts only if it is a name.
+func TestAnnouncedNames(t *testing.T) {
+	for name, is := range map[string]bool{"redis-1.cache.test": true, "10.88.0.2": true, "fd00::1": true, "a_b": true,
+		"a\n10.0.0.1 bank.example": false, "a b": false, "a#b": false, "\x1b[31m": false, "ü": false} {
+		if strings.ContainsFunc(name, notInNames) == is {
+			t.Errorf("%q is a name of a host: %v", name, is)
+		}
+	}
+}

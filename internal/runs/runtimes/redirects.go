@@ -106,7 +106,7 @@ func (g *Servers) gather(ctx context.Context, of backends.Kind, n remote.Node) (
 	}
 	for _, m := range members {
 		if m.Unmet != nil {
-			g.notes = append(g.notes, fmt.Sprintf("%s at %s is one place for all its members, so faults of links lie on those to all of them: member %s: %v; to have each by itself, name each (%s=ADDRESS,…)",
+			g.notes = append(g.notes, fmt.Sprintf("%s at %s is one place for all its members, so faults of links lie on those to all of them: member %q: %v; to have each by itself, name each (%s=ADDRESS,…)",
 				of.Name, n.Shown, m.At, m.Unmet, strings.Join(of.Numbered(len(members)), "=ADDRESS,")))
 			return nil, nil
 		}
@@ -117,8 +117,11 @@ func (g *Servers) gather(ctx context.Context, of backends.Kind, n remote.Node) (
 	first := slices.IndexFunc(members, func(m probe.Member) bool { return m.Sentinel })
 	for i, m := range members {
 		at := service.At(found, m)
+		if strings.ContainsFunc(at.Host(), notInNames) {
+			return nil, fmt.Errorf("the cluster announces %q, which is no name of a host", m.At)
+		}
 		if ip, err := netip.ParseAddr(at.Host()); err == nil && !ip.Is4() {
-			return nil, fmt.Errorf("the cluster announces %s: the private network has no addresses of IPv6", m.At)
+			return nil, fmt.Errorf("the cluster announces %q: the private network has no addresses of IPv6", m.At)
 		}
 		name := fmt.Sprintf("%s-%d", of.Nodes[0].Speaks(), i+1)
 		if m.Sentinel {
@@ -166,4 +169,10 @@ func undirected(f scenarios.Fault) string {
 		return ""
 	}
 	return "a node of a Redis Cluster that is drawn at random may have none of the run's keys: name the node in a suite of your own, as redis-1"
+}
+
+// notInNames reports whether a character can be in no name or address of a host. What servers
+// announce is written into a file of hosts.
+func notInNames(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
 }
