@@ -95,8 +95,7 @@ const (
 	cronTakeForever  = cronClaim + `'infinity' WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
 	cronDone         = `UPDATE ` + logins.CronTable + ` SET locked_until = '-infinity', done = $3` + cronOwn
 	cronGiveUp       = `UPDATE ` + logins.CronTable + ` SET locked_until = '-infinity'` + cronOwn
-	cronOwn          = ` WHERE key = $1 AND owner = $2 AND tick = $3 RETURNING tick`
-	cronDoneLooks    = `SELECT tick FROM ` + logins.CronTable + ` WHERE key = $1 AND owner = $2 AND tick = $3 AND done = $3`
+	cronOwn          = ` WHERE key = $1 AND owner = $2 AND tick = $3 RETURNING done`
 )
 
 func cronKind(name, about, claim string, r cron.Rules) clients.Kind {
@@ -156,9 +155,9 @@ type markedJobs struct{ givingJobs }
 
 // Done unlocks the job's row. ErrNotHeld: the tick is not done, or the owner has it no more.
 func (j markedJobs) Done(ctx context.Context, key, owner string, tick int64) error {
-	_, marked := j.ask(ctx, cronDoneLooks, key, owner, tick)
-	if err := j.GiveUp(ctx, key, owner, tick); err != nil {
-		return err
+	done, err := j.ask(ctx, cronGiveUp, key, owner, tick)
+	if err == nil && done != tick {
+		return clients.ErrNotHeld
 	}
-	return marked
+	return err
 }
