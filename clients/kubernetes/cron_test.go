@@ -2,14 +2,13 @@ package kubernetes_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/kubernetes"
 	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
-	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 const cronTTL = time.Second
@@ -38,33 +37,7 @@ func TestCronHandsOver(t *testing.T) {
 	t.Parallel()
 	ctx, first, second := instances(t, kubernetes.Cron, cronTTL)
 	defer first.Close(context.Background())
-	a, err := first.Acquire(ctx, "bill")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := second.Acquire(ctx, "bill")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if held := monotime.Now() - a.Attempt; held < int64(cronTTL) {
-		t.Errorf("another instance had the job after %v", time.Duration(held))
-	}
-	if err := first.Release(ctx, a); !errors.Is(err, clients.ErrNotHeld) {
-		t.Errorf("the mark of an execution that is over: %v", err)
-	}
-	if err := second.Release(ctx, b); err != nil {
-		t.Error(err)
-	}
-	for range 3 {
-		next, err := first.Acquire(ctx, "bill")
-		if err != nil || next.Token <= b.Token {
-			t.Fatalf("%+v after tick %d, %v", next, b.Token, err)
-		}
-		if err := first.Release(ctx, next); err != nil {
-			t.Error(err)
-		}
-		b = next
-	}
+	clienttest.HandsOver(ctx, t, first, second, cronTTL)
 }
 
 // TestCronGivesUp: an instance that is closed at its work frees the Lease, so that another one has

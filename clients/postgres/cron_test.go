@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
-	"github.com/lockchaos/lockchaos/internal/monotime"
 	"github.com/lockchaos/lockchaos/internal/store"
 )
 
@@ -31,33 +31,7 @@ func TestCronHandsOver(t *testing.T) {
 		return l
 	}
 	first, second := open(1), open(2)
-	a, err := first.Acquire(ctx, "bill")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := second.Acquire(ctx, "bill")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if held := monotime.Now() - a.Attempt; held < int64(ttl) {
-		t.Errorf("another instance had the job after %v", time.Duration(held))
-	}
-	if err := first.Release(ctx, a); !errors.Is(err, clients.ErrNotHeld) {
-		t.Errorf("the mark of an execution that is over: %v", err)
-	}
-	if err := second.Release(ctx, b); err != nil {
-		t.Error(err)
-	}
-	for range 3 {
-		next, err := first.Acquire(ctx, "bill")
-		if err != nil || next.Token <= b.Token {
-			t.Fatalf("%+v after tick %d, %v", next, b.Token, err)
-		}
-		if err := first.Release(ctx, next); err != nil {
-			t.Error(err)
-		}
-		b = next
-	}
+	clienttest.HandsOver(ctx, t, first, second, ttl)
 }
 
 // TestCronGivesUp: an instance that is closed at its work unlocks the row, so that another one has
