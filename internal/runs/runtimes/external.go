@@ -1,7 +1,6 @@
 package runtimes
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -244,22 +243,21 @@ func (g *Servers) unserved(plan scenarios.Plan) string {
 }
 
 // unfit says why the plan's lock cannot be on the cluster that was found in the place of a node of
-// its service, or why its faults decide nothing there; "": it can, or there is none.
+// its service; "": it can, or there is none.
 func (g *Servers) unfit(plan scenarios.Plan) string {
 	kind, err := g.Locks(&plan.Scenario)
-	service, _ := backends.Lookup(kind.Service)
-	shards := func(c gathered) bool {
+	if service, _ := backends.Lookup(kind.Service); err == nil && g.sharded(service) {
+		return unclustered(kind, service)
+	}
+	return ""
+}
+
+// sharded reports whether the service's keys are spread over the nodes of a cluster that was found.
+func (g *Servers) sharded(service backends.Kind) bool {
+	return slices.ContainsFunc(g.clusters, func(c gathered) bool {
 		another := len(g.cluster(service)) > 0 && c.of.Name != service.Name
 		return c.of.Shards && !another && service.Has(c.of.Nodes[0].Name)
-	}
-	if err != nil || !slices.ContainsFunc(g.clusters, shards) {
-		return ""
-	}
-	why := unclustered(kind, service)
-	for _, one := range possible.Singles(plan) {
-		why = cmp.Or(why, undirected(one))
-	}
-	return why
+	})
 }
 
 // Missing are the nodes of a service of which no address was given.
@@ -318,19 +316,24 @@ type serverAccess struct {
 	sealed, failOver bool
 	// told: clients tell of their sessions, which they may end themselves.
 	told bool
-	lock clients.Kind
+	// shards: keys are spread over the nodes, or may be.
+	shards bool
+	lock   clients.Kind
 }
 
 // reachOf is what can be done to the servers of a lock.
 func reachOf(lock clients.Kind, sealed, failOver bool) serverAccess {
 	service, _ := backends.Lookup(lock.Service)
-	return serverAccess{sealed, failOver, service.MustBeTold(), lock}
+	return serverAccess{sealed: sealed, failOver: failOver, told: service.MustBeTold(), lock: lock}
 }
 
 // reach is what can be done to the servers of the plan's lock.
 func (g *Servers) reach(p scenarios.Plan) serverAccess {
 	kind, _ := g.Locks(&p.Scenario) // one that is unknown is not served
-	return reachOf(g.there(kind), g.sealed(p), g.command != "")
+	can := reachOf(g.there(kind), g.sealed(p), g.command != "")
+	service, _ := backends.Lookup(kind.Service)
+	can.shards = g.sharded(service)
+	return can
 }
 
 // there is the lock on the nodes of its service; on any, while these were not asked for.
@@ -381,6 +384,8 @@ func OutOfReach(f scenarios.Fault, can serverAccess) string {
 		return "it would have your service end sessions, as its operator"
 	case spec.Target.Client():
 		return ""
+	case spec.OnLinks() && spec.Peers == nemesis.PeersClients && can.shards && spec.Target.Drawn():
+		return "a node of a Redis Cluster that is drawn at random may have none of the run's keys: name the node in a suite of your own, as redis-1"
 	case spec.OnLinks() && spec.Peers == nemesis.PeersClients:
 		return ""
 	case spec.OnLinks():

@@ -91,6 +91,7 @@ func virtualFaults() map[string]bool {
 func (m Capabilities) Fitting(service string, fits func(scenarios.Fault) error) func(scenarios.Fault) error {
 	can := reachOf(clients.Kind{Service: service}, m.where.Runtime == External && m.where.sealed(service), m.where.FailoverCmd != "")
 	of, _ := backends.Lookup(service)
+	can.shards = of.Shards // it may be a cluster: nobody has asked it yet
 	return func(one scenarios.Fault) error {
 		if !m.Faults[one.Kind] {
 			return errors.New("this machine cannot do it")
@@ -100,9 +101,6 @@ func (m Capabilities) Fitting(service string, fits func(scenarios.Fault) error) 
 		}
 		if m.where.Runtime == External {
 			if why := OutOfReach(one, can); why != "" {
-				return errors.New(why)
-			}
-			if why := undirected(one); why != "" && of.Shards { // it may be a cluster: nobody has asked it yet
 				return errors.New(why)
 			}
 		}

@@ -14,8 +14,6 @@ import (
 	"github.com/lockchaos/lockchaos/internal/endpoint"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
 	"github.com/lockchaos/lockchaos/internal/probe"
-	"github.com/lockchaos/lockchaos/nemesis"
-	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 // gathered are the nodes of a cluster, in the place of the one server that was given of a service.
@@ -161,14 +159,6 @@ func unclustered(kind clients.Kind, service backends.Kind) string {
 		return "a lock of several keys at once needs them on one server, and a Redis Cluster spreads keys over its nodes"
 	}
 	return ""
-}
-
-// undirected says why a fault decides nothing where keys are spread over nodes; "": it does.
-func undirected(f scenarios.Fault) string {
-	if !nemesis.Target(f.Target).Drawn() {
-		return ""
-	}
-	return "a node of a Redis Cluster that is drawn at random may have none of the run's keys: name the node in a suite of your own, as redis-1"
 }
 
 // notInNames reports whether a character can be in no name or address of a host. What servers

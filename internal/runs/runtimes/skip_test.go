@@ -65,9 +65,10 @@ func TestDrawnNodes(t *testing.T) {
 		return clients.Kind{Service: "redis"}, nil
 	}}
 	for target, fits := range map[string]bool{"nodes:1": false, "redis-3": true} {
-		plan := scenarios.Plan{Scenario: scenarios.Scenario{Faults: []scenarios.Fault{{Kind: nemesis.KindPartition, Target: target}}}}
-		if why := g.unfit(plan); (why == "") != fits {
-			t.Errorf("%s of a cluster: %q", target, why)
+		plan := scenarios.Plan{Scenario: scenarios.Scenario{Faults: []scenarios.Fault{{Kind: nemesis.KindPartition, Target: target,
+			Peers: "clients", When: "random"}}}}
+		if refused := Beyond(plan, g.reach(plan)); (len(refused) == 0) != fits {
+			t.Errorf("%s of a cluster: %v", target, refused)
 		}
 	}
 }
