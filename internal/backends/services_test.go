@@ -135,15 +135,18 @@ func TestZooKeeper(t *testing.T) {
 	for i, n := range s.Nodes {
 		next := s.Nodes[(i+1)%3]
 		a, b := backendstest.ZooKeeper(t, n.Addr), backendstest.ZooKeeper(t, next.Addr)
-		if _, err := a.Create("/"+n.Name, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Errorf("through %s: %v", n.Name, err)
-		}
-		if _, err := b.Sync("/" + n.Name); err != nil {
-			t.Errorf("through %s: %v", next.Name, err)
-		}
-		if there, _, err := b.Exists("/" + n.Name); !there || err != nil {
-			t.Errorf("through %s: %t, %v", next.Name, there, err)
-		}
+		create(t, a, "/"+n.Name)
+		served(t, func() error {
+			_, err := b.Sync("/" + n.Name)
+			return err
+		})
+		served(t, func() error {
+			there, _, err := b.Exists("/" + n.Name)
+			if err == nil && !there {
+				t.Errorf("%s does not have what was written through %s", next.Name, n.Name)
+			}
+			return err
+		})
 	}
 	// An ensemble of three goes on without any one of them.
 	victim := s.Nodes[0]
@@ -151,15 +154,7 @@ func TestZooKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := backendstest.ZooKeeper(t, s.Nodes[1].Addr)
-	for {
-		_, err := c.Create("/after", nil, 0, zk.WorldACL(zk.PermAll))
-		if err == nil || errors.Is(err, zk.ErrNodeExists) {
-			break
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("without %s: %v", victim.Name, err)
-		}
-	}
+	create(t, c, "/after")
 	for _, n := range s.Nodes {
 		log, err := os.ReadFile(n.Log)
 		if err != nil || !strings.Contains(string(log), "org.apache.zookeeper") {
@@ -169,6 +164,36 @@ func TestZooKeeper(t *testing.T) {
 			t.Errorf("%s: its log is full of our questions", n.Name)
 		}
 	}
+}
+
+// create creates a znode. An attempt whose answer was lost may have created it.
+func create(t *testing.T, c *zk.Conn, path string) {
+	t.Helper()
+	served(t, func() error {
+		if _, err := c.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); !errors.Is(err, zk.ErrNodeExists) {
+			return err
+		}
+		return nil
+	})
+}
+
+// served asks until a member serves: on a busy machine the ensemble may be between two leaders, and
+// a session may end.
+func served(t *testing.T, ask func() error) {
+	t.Helper()
+	decided.Await(t, "a member of the ensemble serves", func() bool {
+		err := ask()
+		if err == nil {
+			return true
+		}
+		for _, passing := range []error{zk.ErrConnectionClosed, zk.ErrNoServer, zk.ErrSessionExpired} {
+			if errors.Is(err, passing) {
+				return false
+			}
+		}
+		t.Fatal(err)
+		return false
+	})
 }
 
 func TestPostgres(t *testing.T) {

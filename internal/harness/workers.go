@@ -80,10 +80,7 @@ func (r *run) spawn(number int32, host *hosts.Host) (*workerProcess, error) {
 // open tells the worker who it is and waits until it is connected.
 func (r *run) open(ctx context.Context, w *workerProcess) error {
 	s := r.cfg.Plan.Scenario
-	limit := s.Workload.OpTimeout
-	if s.External() || r.cfg.Worker != nil {
-		limit = max(limit, record.HelloLimit)
-	}
+	limit := max(s.Workload.OpTimeout, record.HelloLimit)
 	a, err := w.Ask(ctx, wire.Command{ID: w.IDs.NextOp(), Op: "open", Timeout: int64(limit), Open: &wire.Opening{
 		Lock: r.cfg.Lock.Name, Adapter: r.adapter(), Nodes: r.service.Addrs(),
 		Account: (*clients.Account)(r.service.Account()), Store: r.store.Addr, TTL: s.TTL.Std(),

@@ -26,10 +26,10 @@ func chromium(t *testing.T) context.Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound, cancelBound := context.WithTimeout(context.Background(), 2*time.Minute)
+	bound, cancelBound := context.WithTimeout(context.Background(), 5*time.Minute)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.UserDataDir(profile),
-		chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("disable-component-update", true))
+		chromedp.WSURLReadTimeout(2*time.Minute), chromedp.Flag("disable-component-update", true))
 	alloc, cancelAlloc := chromedp.NewExecAllocator(bound, options...)
 	ctx, cancel := chromedp.NewContext(alloc)
 	t.Cleanup(func() {

@@ -67,7 +67,7 @@ func startBrowser(path string) {
 	}
 	// The sandbox needs namespaces that a test may not have, and the pages are our own.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(2*time.Minute),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(alloc)

@@ -17,10 +17,14 @@ import (
 	"github.com/lockchaos/lockchaos/internal/logins"
 )
 
+// connectLimit is how long a connection may take that has no other limit, its handshake included.
+// The two seconds of NATS' client are little between busy machines.
+const connectLimit = 10 * time.Second
+
 // Connect connects to one of the servers at the addresses, and to no other: addresses that a server
 // tells of its cluster may lead nowhere from where clients are. dial connects; nil: as usual.
 func Connect(ctx context.Context, addresses []string, dial endpoint.Dial, more ...natsgo.Option) (*natsgo.Conn, error) {
-	options := []natsgo.Option{natsgo.IgnoreDiscoveredServers()}
+	options := []natsgo.Option{natsgo.IgnoreDiscoveredServers(), natsgo.Timeout(connectLimit)}
 	var servers []string
 	for _, address := range addresses {
 		at, err := endpoint.Parse(address)

@@ -78,6 +78,6 @@ func (r *Record) Opened(w *wire.Client, a wire.Reply) error {
 	return nil
 }
 
-// HelloLimit is how long a lock that is a program of its own may take to start:
-// a virtual machine, with many others, on a busy computer.
-const HelloLimit = scenarios.Duration(40 * time.Second)
+// HelloLimit is how long a client may take to start and to connect: a virtual machine, with many
+// others, on a busy computer.
+const HelloLimit = scenarios.Duration(90 * time.Second)
