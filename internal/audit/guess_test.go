@@ -72,6 +72,9 @@ func TestGuessAsks(t *testing.T) {
 			`more than one column may be the field "time": "time" ("5", "1"), "ts" ("1", "2")`, "time=ts client=client event=event"},
 		"two events": {"time,client,event,action\n1,a,acquired,released\n2,b,released,acquired\n",
 			`may be the field "event": "event"`, "time=time client=client event=action"},
+		"a namespace of locks": {"time,pod,event,lock,namespace\n1,a,acquired,k,prod\n2,b,acquired,k,stage\n3,a,released,k,prod\n",
+			`more than one column may be the field "key": "lock" ("k"), "lock+namespace" ("k/prod", "k/stage")`,
+			"time=time client=pod event=event key=lock+namespace"},
 		"a column that may name the lock": {"time,client,event,bucket\n1,a,acquired,x\n2,b,acquired,y\n3,a,released,x\n4,b,released,y\n",
 			`the column "bucket", with values such as "x", "y", may be the field "key", and its name does not say so; if all lines are about one lock, say key=-`, "time=time client=client event=event key=-"},
 	} {
@@ -91,6 +94,66 @@ func TestGuessAsks(t *testing.T) {
 				t.Errorf("%s: with %v: %v", name, pairs, err)
 			}
 		}
+	}
+}
+
+// TestKeyOfTwoColumns: holders in two namespaces hold two locks, and those in one the same.
+func TestKeyOfTwoColumns(t *testing.T) {
+	const lines = `{"ts":1,"at":{"ns":"prod","pod":"a"},"op":"granted","lock":"k"}
+{"ts":2,"at":{"ns":"stage","pod":"b"},"op":"granted","lock":"k"}
+{"ts":3,"at":{"ns":"stage"},"op":"elected","lock":""}
+{"ts":4,"at":{"ns":"prod","pod":"a"},"op":"released","lock":"k"}
+{"ts":5,"at":{"ns":"prod","pod":"b"},"op":"granted","lock":"k"}
+{"ts":6,"at":{"ns":"stage","pod":"b"},"op":"released","lock":"k"}
+`
+	const table = "ts,pod,op,lock,ns\n1,a,granted,k,prod\n2,b,granted,k,stage\n4,a,released,k,prod\n5,b,granted,k,prod\n6,b,released,k,stage\n"
+	for _, c := range []struct {
+		format   formats.Format
+		log, key string
+		want     checker.Outcome
+	}{
+		{formats.JSON, lines, "lock+at.ns", checker.Pass},
+		{formats.JSON, lines, "lock", checker.Violated},
+		{formats.JSON, strings.ReplaceAll(lines, "stage", "prod"), "lock+at.ns", checker.Violated},
+		{formats.JSON, strings.ReplaceAll(lines, "stage", "prod"), "", checker.Violated}, // one namespace: nothing to ask
+		{formats.CSV, table, "lock+ns", checker.Pass},
+		{formats.CSV, strings.ReplaceAll(table, "stage", "prod"), "lock+ns", checker.Violated},
+		{formats.CSV, strings.ReplaceAll(table, "4,a,released,k,prod\n", ""), "lock+ns", checker.Inconclusive},
+	} {
+		o := audit.Options{}
+		if c.key != "" {
+			o.Map = map[string]string{"key": c.key}
+		}
+		if v, _ := judgeText(t, c.log, "log", c.format, o); v.Property(checker.MutualExclusion).Outcome != c.want {
+			t.Errorf("key=%s: %v, want %v\n%s", c.key, v.Property(checker.MutualExclusion).Outcome, c.want, c.log)
+		}
+	}
+}
+
+// TestModes: a column may tell which holds are shared. Those are refused, exclusive ones judged.
+func TestModes(t *testing.T) {
+	log := func(mode string) string {
+		return "time,pod,event,lock,mode\n1,a,acquired,k," + mode + "\n2,b,acquired,k," + mode + "\n3,a,released,k,\n4,b,released,k,\n"
+	}
+	for _, shared := range []string{"shared", "Read", "S", "AccessShareLock"} {
+		if _, err := audit.Read(strings.NewReader(log(shared)), "log", formats.CSV, audit.Options{}); !errors.Is(err, words.ErrShared) ||
+			!strings.Contains(err.Error(), "log:2:16: ") || !strings.Contains(err.Error(), "--map mode=-") {
+			t.Errorf("%s: %v", shared, err)
+		}
+	}
+	for _, c := range []struct{ mode, column string }{{"exclusive", ""}, {"write", ""}, {"shared", "-"}} {
+		o := audit.Options{}
+		if c.column != "" {
+			o.Map = map[string]string{"mode": c.column}
+		}
+		if v, _ := judgeText(t, log(c.mode), "log", formats.CSV, o); v.Property(checker.MutualExclusion).Outcome != checker.Violated {
+			t.Errorf("%v: %v", c, v.Property(checker.MutualExclusion).Outcome)
+		}
+	}
+	// a read of the store is no shared hold
+	const read = "time,pod,event,lock,mode\n1,a,acquired,k,write\n2,a,read,k,read\n3,a,released,k,write\n4,b,acquired,k,write\n5,b,released,k,\n"
+	if v, _ := judgeText(t, read, "log", formats.CSV, audit.Options{}); v.Property(checker.MutualExclusion).Outcome != checker.Pass {
+		t.Errorf("%v", v.Property(checker.MutualExclusion))
 	}
 }
 

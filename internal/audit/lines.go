@@ -56,8 +56,8 @@ func NewLines(file, client string, o Options) (*Lines, error) {
 		return nil, err
 	}
 	named := lines.Columns.Named
-	if named[words.FieldPart] == "" {
-		named[words.FieldPart] = words.NoColumn
+	for _, second := range [...]words.Field{words.FieldPart, words.FieldScope} {
+		named[second] = cmp.Or(named[second], words.NoColumn)
 	}
 	return &Lines{Reader: lines, file: file, client: client, row: formats.Members{Named: named},
 		asked: map[[2]string]bool{}, met: map[string]bool{}}, nil
@@ -91,7 +91,7 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 		return l, false, nil
 	case errors.As(err, &strange):
 		return wrong(fmt.Errorf("nobody knows what the event %q means: say so under events, such as acquire: [%[1]s], or ignore: [%[1]s]", got[words.FieldEvent]))
-	case got[words.FieldTime] == "" && err != words.ErrShared:
+	case got[words.FieldTime] == "" && !errors.Is(err, words.ErrShared):
 		return wrong(errors.New("no time: say which member it is with map: {time: NAME}"))
 	case err != nil:
 		return wrong(fmt.Errorf("%s %q: %w", words.Fields[f], got[f], err))
@@ -99,6 +99,9 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 	l = Line{Began: e.At, Ended: e.End, Token: e.Token.Number(), Result: e.Ending.String(), Client: r.client,
 		Key: cmp.Or(got[words.FieldKey], words.DefaultKey)}
 	l.Means = e.Means.String()
+	if got[words.FieldScope] != "" {
+		l.Key += "/" + got[words.FieldScope]
+	}
 	if got[words.FieldPart] != "" {
 		got[words.FieldClient] += "/" + got[words.FieldPart]
 	}

@@ -78,7 +78,8 @@ func (l *randomLines) line() string {
 	if l.IntN(10) == 0 {
 		result = []string{"ok", "failed", "unknown", "rejected"}[l.IntN(4)]
 	}
-	return fmt.Sprintf("%d,%s,c%d,%s,k%d,%s,%s\n", at, end, owner, event, key, token, result)
+	mode := []string{"", "exclusive"}[at%2]
+	return fmt.Sprintf("%d,%s,c%d,%s,k%d,%s,%s,%s\n", at, end, owner, event, key, token, result, mode)
 }
 
 // likely is what an owner does next with a lock that mostly works.

@@ -26,7 +26,7 @@ type scanner struct {
 // member is what is known of a member by its path.
 type member struct {
 	name  string
-	named uint8 // the fields that it is named for, as bits
+	named uint16 // the fields that it is named for, as bits
 	// at the top; its rank is -1 where it is no usual name of a field without a column
 	place words.FieldMatch
 	outer bool // columns are members of this one

@@ -23,6 +23,7 @@ var usualColumns = [FieldCount]columnNames{
 		[]string{"name", "object", "entity", "path", "topic", "queue", "job", "target"}},
 	FieldToken: {[]string{"fence", "fencing", "fencingtoken", "fencetoken", "locktoken"},
 		[]string{"token", "epoch", "revision", "generation", "term", "leaseepoch"}},
+	fieldMode:   {[]string{"mode", "lockmode", "locktype", "lockkind", "accessmode", "sharemode"}, nil},
 	fieldResult: {[]string{"result", "outcome", "ok", "success", "succeeded"}, []string{"status"}},
 }
 

@@ -3,6 +3,7 @@ package words
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,6 +104,9 @@ func (r *Reader) Understand(text *[FieldCount]string) (e Event, wrong Field, err
 		return e, FieldEvent, &UnknownWord{Word: text[FieldEvent]}
 	case shared:
 		return e, FieldEvent, ErrShared
+	}
+	if shares(text[fieldMode]) && slices.Contains(ofLock, e.Means) {
+		return e, fieldMode, errSharedMode
 	}
 	var ofEnd bool
 	if e.Stamp, ofEnd, err = r.Stamps.Interval(text[FieldTime], text[FieldEnd]); err != nil {

@@ -18,13 +18,15 @@ const (
 	FieldKey
 	FieldToken
 	fieldResult
-	FieldPart // the second column of the client
+	fieldMode  // of a reader-writer lock
+	FieldPart  // the second column of the client
+	FieldScope // the second column of the key
 	FieldCount
 )
 
 // Fields are the names of the fields that Options.Map gives columns to, in the
 // order of their numbers.
-var Fields = []string{"time", "end", "client", "event", "key", "token", "result"}
+var Fields = []string{"time", "end", "client", "event", "key", "token", "result", "mode"}
 
 // Row is one line of a log.
 type Row struct {
@@ -42,6 +44,9 @@ const FileColumn = "@file"
 
 // NoColumn is what the user maps a field to that the log does not have.
 const NoColumn = "-"
+
+// seconds are the fields of the second column of a client, such as client=pod+thread, and of a key.
+var seconds = map[Field]Field{FieldClient: FieldPart, FieldKey: FieldScope}
 
 // explicit is the mapping that the user gave.
 func explicit(m map[string]string) (named [FieldCount]string, err error) {
@@ -61,26 +66,26 @@ func explicit(m map[string]string) (named [FieldCount]string, err error) {
 		}
 		named[i] = column
 	}
-	splitClient(&named)
+	for f, second := range seconds {
+		if a, b, joined := strings.Cut(named[f], "+"); joined && a != "" && b != "" {
+			named[f], named[second] = a, b
+		}
+	}
 	return named, nil
 }
 
 // Named is how people call a field.
 func (f Field) Named() string {
-	if f == FieldPart {
-		return Fields[FieldClient]
+	switch f {
+	case FieldPart:
+		f = FieldClient
+	case FieldScope:
+		f = FieldKey
 	}
 	return Fields[f]
 }
 
-// splitClient takes a mapping of two columns apart.
-func splitClient(named *[FieldCount]string) {
-	if first, second, joined := strings.Cut(named[FieldClient], "+"); joined && first != "" && second != "" {
-		named[FieldClient], named[FieldPart] = first, second
-	}
-}
-
-// joinedClient is the name of a client of which two columns tell.
-func joinedClient(to, first, second []byte) []byte {
+// joined is the name of a client or a key of which two columns tell.
+func joined(to, first, second []byte) []byte {
 	return append(append(append(to, first...), '/'), second...)
 }

@@ -31,9 +31,10 @@ var errHeaderless = errors.New("the first line holds a time and no names of colu
 // Choose finds the columns of all fields.
 func (g *Columns) Choose(s *Sample) error {
 	g.log = s
-	if two := g.Named[FieldClient] + "+" + g.Named[FieldPart]; g.Named[FieldPart] != "" &&
-		slices.Contains(s.Names, two) {
-		g.Named[FieldClient], g.Named[FieldPart] = two, ""
+	for f, second := range seconds { // a column may have such a name
+		if two := g.Named[f] + "+" + g.Named[second]; g.Named[second] != "" && slices.Contains(s.Names, two) {
+			g.Named[f], g.Named[second] = two, ""
+		}
 	}
 	for f, name := range g.Named {
 		if name != "" && name != NoColumn && name != FileColumn && s.Fixed && !slices.Contains(s.Names, name) {
@@ -52,7 +53,7 @@ func (g *Columns) Choose(s *Sample) error {
 		find   func(Field) error
 		fields []Field
 	}{
-		{g.byName, []Field{FieldTime, FieldEnd, FieldEvent, FieldToken, fieldResult, FieldClient, FieldKey}},
+		{g.byName, []Field{FieldTime, FieldEnd, FieldEvent, FieldToken, fieldResult, fieldMode, FieldClient, FieldKey}},
 		{g.byContent, []Field{FieldTime, FieldEvent, FieldClient, FieldKey, FieldToken}},
 	} {
 		for _, f := range step.fields {
@@ -70,7 +71,7 @@ func (g *Columns) Choose(s *Sample) error {
 		}
 	}
 	g.join()
-	return nil
+	return g.scoped()
 }
 
 // byName chooses among the columns with a usual name.
@@ -143,7 +144,7 @@ func (g *Columns) holds(f Field, column string) bool {
 	case fieldResult:
 		return all(func(v string) bool { return g.words.ending(v) != EndedSomehow })
 	}
-	return distinct(values) > 1
+	return f == fieldMode || distinct(values) > 1
 }
 
 func isToken(v string) bool {

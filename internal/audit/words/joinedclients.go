@@ -2,19 +2,64 @@ package words
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
 )
 
-// A client may be told by two columns, such as the pod and the thread of it:
-// client=pod+thread. The second one is the field fieldPart.
+// A client may be told by two columns, such as the pod and the thread of it: client=pod+thread.
+// So may a key: key=lock+namespace.
 
-// Column is the column of a field as a mapping has it, of a client both columns.
+// Column is the column of a field as a mapping has it, of a client or a key both columns.
 func (g *Columns) Column(f Field) string {
-	if second := g.Chosen[FieldPart]; f == FieldClient && second != "" && second != NoColumn {
+	if f != FieldClient && f != FieldKey {
+		return g.Chosen[f]
+	}
+	if second := g.Chosen[seconds[f]]; second != "" && second != NoColumn {
 		return g.Chosen[f] + "+" + second
 	}
 	return g.Chosen[f]
+}
+
+// scopes are columns within whose value alone a name of a lock may mean one lock.
+var scopes = []string{"namespace", "ns", "tenant", "tenantid", "database", "db", "schema", "environment", "env",
+	"bucket", "shard", "account", "accountid", "organization", "org", "project"}
+
+// scoped asks whether a column is part of the key where one key has several of its values. If it is
+// one, two holders in two namespaces hold two locks.
+func (g *Columns) scoped() error {
+	key := g.Chosen[FieldKey]
+	if g.Chosen[FieldScope] != "" {
+		return nil
+	}
+	g.Chosen[FieldScope] = NoColumn
+	if g.Named[FieldKey] != "" || key == "" || key == NoColumn {
+		return nil
+	}
+	for _, c := range g.Unread {
+		if !slices.Contains(scopes, Plain(c[strings.LastIndexByte(c, '.')+1:])) {
+			continue
+		}
+		within := map[string]string{}
+		for _, line := range g.log.Lines {
+			name, scope := line[key], line[c]
+			if m := g.words.of(line[g.Chosen[FieldEvent]]); name == "" || scope == "" || !slices.Contains(ofLock, m) {
+				continue
+			}
+			was, known := within[name]
+			if within[name] = scope; known && was != scope {
+				a := &Ambiguous{Field: Fields[FieldKey], Columns: []string{key, key + "+" + c}, Values: []string{
+					strconv.QuoteToGraphic(remarks.Excerpt(name)),
+					strconv.QuoteToGraphic(remarks.Excerpt(name+"/"+was)) + ", " +
+						strconv.QuoteToGraphic(remarks.Excerpt(name+"/"+scope))}}
+				a.Map = g.Mapping()
+				return a
+			}
+		}
+	}
+	return nil
 }
 
 // join looks for the second column of a client. It is one that tells apart who

@@ -49,7 +49,7 @@ var meaningOf = map[string]Meaning{"acquire": Acquire, "request": Request, "gran
 var usual = map[string]Meaning{
 	"acquire": Acquire, "lock": Acquire, "take": Acquire,
 	"request": Request, "requested": Request, "acquiring": Request, "wait": Request, "waiting": Request, "try": Request,
-	"attempt": Request, "enqueue": Request,
+	"attempt": Request, "attempting": Request, "trying": Request, "enqueue": Request,
 	"grant": Grant, "granted": Grant, "acquired": Grant, "locked": Grant, "obtained": Grant, "got": Grant,
 	"taken": Grant,
 	"busy":  Busy, "denied": Busy, "notacquired": Busy, "acquirefailed": Busy, "timeout": Busy, "timedout": Busy,
@@ -118,6 +118,20 @@ func TellsEvent(word string) bool {
 
 // ErrShared: what a word tells of is not judged.
 var ErrShared = errors.New("a reader-writer lock: shared holds are not judged. Give each mode a key of its own, or leave these lines out")
+
+// errSharedMode is ErrShared where a column has told it.
+var errSharedMode = fmt.Errorf("%w. If this column tells something else: --map mode=-", ErrShared)
+
+// sharedModes are words for a shared hold, in the form that plain gives them. PostgreSQL's are
+// among them.
+var sharedModes = []string{"shared", "share", "sh", "s", "read", "reader", "rd", "r", "rlock", "readlock",
+	"sharelock", "sharedlock", "accesssharelock", "rowsharelock"}
+
+// shares reports whether a word in the column of modes says that a hold is shared.
+func shares(word string) bool { return slices.Contains(sharedModes, Plain(word)) }
+
+// ofLock are the meanings that tell of the lock itself, and not of the work under it.
+var ofLock = []Meaning{Acquire, Request, Grant, Busy, Release, NotHeld, Renew, Lost}
 
 // UnknownWord is a word of the event column that means nothing here.
 type UnknownWord struct{ Word string }
@@ -223,6 +237,7 @@ func (e Ending) String() string { return endingWords[e] }
 // endings are the words for how an op ended, in the form that plain gives them.
 var endings = map[string]Ending{
 	"": EndedOK, "ok": EndedOK, "success": EndedOK, "succeeded": EndedOK, "true": EndedOK, "1": EndedOK,
+	"yes": EndedOK, "y": EndedOK, "no": EndedFail, "n": EndedFail,
 	"granted": EndedOK, "accepted": EndedOK, "200": EndedOK,
 	"acquired": EndedOK, "released": EndedOK, "done": EndedOK, "locked": EndedOK, "unlocked": EndedOK,
 	"fail": EndedFail, "failed": EndedFail, "failure": EndedFail, "false": EndedFail, "0": EndedFail,

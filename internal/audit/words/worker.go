@@ -23,8 +23,9 @@ type Worker struct {
 	owners       Names
 	meanings     map[string]Meaning // of words that were met
 	endings      map[string]Ending
+	modes        map[string]bool    // whether they are shared
 	Fields       [FieldCount][]byte // of the row that is looked at
-	joined       []byte             // room for a client of two columns
+	joined       []byte             // room for a name of two columns
 	said         BlockResult
 	toldK, toldO int // how many of its names the log knows
 	most         int // events of a piece so far
@@ -95,7 +96,7 @@ const mostWords = 1 << 12
 // NewWorker returns a worker that has read nothing yet. It changes nothing of the reader.
 func NewWorker(r Reader, file string) *Worker {
 	return &Worker{Reader: r, file: file, keys: NewNames(), owners: NewNames(), meanings: map[string]Meaning{},
-		endings: map[string]Ending{}}
+		endings: map[string]Ending{}, modes: map[string]bool{}}
 }
 
 // mostEvents is how many events are given on at a time, about.
@@ -156,6 +157,9 @@ func (w *Worker) Quick(line int) bool {
 			return false
 		}
 	}
+	if len(f[fieldMode]) > 0 && w.shares(f[fieldMode]) {
+		return false
+	}
 	if e.Token, ok = quickToken(f[FieldToken]); !ok {
 		return false
 	}
@@ -166,10 +170,10 @@ func (w *Worker) Quick(line int) bool {
 	if len(key) == 0 {
 		key = []byte(DefaultKey)
 	}
-	if e.Key, ok = w.keys.quick(key); !ok {
+	if e.Key, ok = w.keys.quick(w.both(key, f[FieldScope])); !ok {
 		return false
 	}
-	if e.Owner, ok = w.owners.quick(w.client(f[FieldClient], f[FieldPart])); !ok {
+	if e.Owner, ok = w.owners.quick(w.both(f[FieldClient], f[FieldPart])); !ok {
 		return false
 	}
 	if len(f[FieldKey]) == 0 {
@@ -179,13 +183,13 @@ func (w *Worker) Quick(line int) bool {
 	return true
 }
 
-// client is the name of a client, also of one that two columns tell. It is good
-// until the next call.
-func (w *Worker) client(first, second []byte) []byte {
+// both is the name of a client or a key, also of one that two columns tell. It is good until the
+// next call.
+func (w *Worker) both(first, second []byte) []byte {
 	if len(second) == 0 {
 		return first
 	}
-	w.joined = joinedClient(w.joined[:0], first, second)
+	w.joined = joined(w.joined[:0], first, second)
 	return w.joined
 }
 
@@ -226,8 +230,8 @@ func (w *Worker) named(one *Row, e *Event) {
 	if one.Text[FieldKey] == "" {
 		w.said.Found.Nameless.Add(e.Line)
 	}
-	e.Key = w.keys.ID(cmp.Or(one.Text[FieldKey], DefaultKey))
-	e.Owner = w.owners.ID(string(w.client([]byte(one.Text[FieldClient]), []byte(one.Text[FieldPart]))))
+	e.Key = w.keys.ID(string(w.both([]byte(cmp.Or(one.Text[FieldKey], DefaultKey)), []byte(one.Text[FieldScope]))))
+	e.Owner = w.owners.ID(string(w.both([]byte(one.Text[FieldClient]), []byte(one.Text[FieldPart]))))
 }
 
 // say notes an event.
@@ -292,6 +296,17 @@ func (w *Worker) ending(word []byte) (Ending, bool) {
 		w.endings[string(word)] = e
 	}
 	return e, true
+}
+
+// shares reports whether a mode is a shared one.
+func (w *Worker) shares(mode []byte) bool {
+	is, known := w.modes[string(mode)]
+	if !known {
+		if is = shares(string(mode)); len(w.modes) < mostWords {
+			w.modes[string(mode)] = is
+		}
+	}
+	return is
 }
 
 func (w *Worker) time(text []byte) (int64, bool) {
