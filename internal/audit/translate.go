@@ -191,7 +191,7 @@ func (t *tracer) assumed() []string {
 	case o.ClockError > 0:
 		add("Each stamp is within %s of the instant that it tells.", o.ClockError)
 	case !t.log.OneClock:
-		add("All stamps are from one clock, and exact%s (--clock-error).", t.toTheGrain())
+		add("All stamps are from one clock, and exact%s, and a release is logged before the key is free (--clock-error).", t.toTheGrain())
 	}
 	return append(list, t.log.Assumed...)
 }
