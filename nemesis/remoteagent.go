@@ -19,7 +19,8 @@ type RemoteAgent interface {
 
 // onOtherMachines reports whether some of those who are struck are on other machines.
 func (s Victims) onOtherMachines() bool {
-	return slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Far != nil }) || slices.ContainsFunc(s.Nodes, func(n Place) bool { return n.Far != nil })
+	return slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Far != nil }) ||
+		slices.ContainsFunc(s.Nodes, func(n Place) bool { return n.Far != nil })
 }
 
 // byMachine are those who are struck here, and the names of those on other

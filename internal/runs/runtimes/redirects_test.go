@@ -7,6 +7,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/hosts/remote"
+	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -55,7 +56,7 @@ func TestOneServerIsOneNode(t *testing.T) {
 	}
 	at := func(node string) scenarios.Plan {
 		return scenarios.Plan{Scenario: scenarios.Scenario{Lock: "a", Faults: []scenarios.Fault{
-			{Kind: "partition", Target: node, Peers: "clients", When: "random"}}}}
+			{Kind: nemesis.KindPartition, Target: node, Peers: "clients", When: "random"}}}}
 	}
 	for _, address := range []string{"127.0.0.1:1", "https://127.0.0.1:1", "https://etcd.test:1"} {
 		g, err := ReadServers(Where{Nodes: []string{"etcd=" + address}})
