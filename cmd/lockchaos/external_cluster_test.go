@@ -128,10 +128,10 @@ scenarios:
       why: A failover may forget what the replica has not heard of.
 `
 
-// A failover that the user triggers is a fault, with evidence from the cluster: clients go on with
-// the new master. One that waits for the replica has lost nothing, and the history says so. Without
-// the command it is left out, and elsewhere it is refused. A command after which the masters are the
-// same does not bite.
+// A failover that the user triggers is a fault, with evidence from the cluster: clients go on
+// with the new master. One that waits for the replica has lost nothing, and the history says so.
+// Without the command it is left out, and elsewhere it is refused. A command after which the
+// masters are the same does not bite.
 func TestExternalFailover(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")

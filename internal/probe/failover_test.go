@@ -11,9 +11,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/probe/probetest"
 )
 
-// A Redis Cluster shows whether a failover lost what was granted: nothing, if the old master could
-// follow the new one at once; perhaps something, if it had to be sent all data, since it had taken a
-// write of which the new one had not heard.
+// A Redis Cluster shows whether a failover lost what was granted: nothing, if the old master
+// could follow the new one at once; perhaps something, if it had to be sent all data, since it
+// had taken a write of which the new one had not heard.
 func TestFailoverKept(t *testing.T) {
 	t.Parallel()
 	cluster := probetest.RedisCluster(t, nil, "cache.test", false)

@@ -18,8 +18,8 @@ type Replication map[string]Replica
 type Replica struct {
 	// Run is the number of its process's run.
 	Run string
-	// Named: who knows the servers takes it for a primary. Primary: it does so itself. InSync: it is a
-	// replica whose link to its primary is up.
+	// Named: who knows the servers takes it for a primary. Primary: it does so itself. InSync: it
+	// is a replica whose link to its primary is up.
 	Named, Primary, InSync bool
 	// Stream is the number of the changes that a primary sends, and its replicas follow.
 	Stream string
@@ -92,10 +92,10 @@ const (
 	NothingLost
 )
 
-// After says what a failover lost, by what the servers said before it and say now. It lost nothing if
-// each that was named a primary, and is no more, has become a replica of one that was none, and that
-// has sent nobody all its data since. So the old primary had no change of which the new one has not
-// heard: Redis would not let it follow without all data.
+// After says what a failover lost, by what the servers said before it and say now. It lost
+// nothing if each that was named a primary, and is no more, has become a replica of one that was
+// none, and that has sent nobody all its data since. So the old primary had no change of which
+// the new one has not heard: Redis would not let it follow without all data.
 func (before Replication) After(now Replication) (a Aftermath) {
 	deposed := false
 	for at, was := range before {
@@ -120,7 +120,8 @@ func (before Replication) After(now Replication) (a Aftermath) {
 	return 0
 }
 
-// spared reports whether a replica follows one that was none, and that has sent nobody all its data.
+// spared reports whether a replica follows one that was none, and that has sent nobody all its
+// data.
 func (before Replication) spared(r Replica, now Replication) bool {
 	for at, is := range now {
 		was, known := before[at]

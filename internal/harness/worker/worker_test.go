@@ -248,8 +248,8 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// TestTokensOfGrants: a token that has no place in a history is refused, and not told as another one.
-// Those below 0 are told: a counter may run over.
+// TestTokensOfGrants: a token that has no place in a history is refused, and not told as another
+// one. Those below 0 are told: a counter may run over.
 func TestTokensOfGrants(t *testing.T) {
 	a := startApplication(t, true)
 	for i, token := range []int64{math.MaxInt64 - 1, -7} {

@@ -48,8 +48,8 @@ func TestServerBesideSentinels(t *testing.T) {
 }
 
 // One server that is a whole service is one node, under a name, an address of its certificate or
-// none: where there are several relays, connections of all clients go to one, and a fault at another
-// would strike nobody.
+// none: where there are several relays, connections of all clients go to one, and a fault at
+// another would strike nobody.
 func TestOneServerIsOneNode(t *testing.T) {
 	locks := func(s *scenarios.Scenario) (clients.Kind, error) {
 		return clients.Kind{Name: s.Lock, Service: "etcd"}, nil
