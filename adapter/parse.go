@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -380,14 +381,10 @@ func (r *reader) end(what string) error {
 	if r.err != nil {
 		return r.err
 	}
-	var left []string
-	for name := range r.members {
-		left = append(left, name)
-	}
+	left := slices.Sorted(maps.Keys(r.members))
 	if len(left) == 0 {
 		return nil
 	}
-	slices.Sort(left)
 	return fmt.Errorf("has the unknown member %.40q: %s may have %s", left[0], what, quoted(r.taken))
 }
 

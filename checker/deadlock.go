@@ -187,12 +187,7 @@ func (cy *cycles) follow(path []edge, from, to int64) {
 func blocks(g *grant, w *wait) bool { return g.mode != history.ModeRead || w.mode != history.ModeRead }
 
 func onPath(path []edge, client int32) bool {
-	for _, e := range path {
-		if e.w.client == client {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(path, func(e edge) bool { return e.w.client == client })
 }
 
 // unfinished looks for the cycles that acquires close which end without a

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
 )
@@ -130,12 +131,7 @@ func (js *jobs) occupied(x *execution) (from, to int64) {
 
 // ended reports whether an instance ended in a time: nobody knows what it did last.
 func (js *jobs) ended(from, to int64) bool {
-	for _, d := range js.deaths {
-		if d.at >= from && d.at <= to {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(js.deaths, func(d death) bool { return d.at >= from && d.at <= to })
 }
 
 // number is the number of the tick that is due at an instant of the history.

@@ -107,6 +107,7 @@ func TestPatterns(t *testing.T) {
 
 	early := strings.ReplaceAll(wentOn, "[600,601] first=600", "[300,301] first=300")
 	double("a failover", lease, "fault failover [100,200] on=service hosts=1 target=service\n"+early, PatternFailover)
+	double("a failover that lost nothing", lease, "fault failover [100,200] on=service hosts=1 target=service +kept\n"+early, PatternService)
 	double("a failover that was over before", lease,
 		"fault failover [-200,-100] on=service hosts=1 target=service\n"+early, PatternGrantedTwice)
 	double("another granted it while the primary was frozen", lease,

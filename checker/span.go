@@ -19,7 +19,7 @@ type span struct {
 	injected    bool
 	links       bool // processes and clocks are not touched
 	store       bool // it lies between a client and the store
-	kept        bool // servers died, and came back with all that they had answered for
+	kept        bool // servers died or failed over, and those after them had all that they had answered for
 	target      string
 	hosts       []string // those that it struck
 }
@@ -141,10 +141,11 @@ func starves(sp span) bool { return sp.touch.Stops == history.StopsRenewals }
 // cutsOffStore reports whether a fault keeps the store out of reach.
 func cutsOffStore(sp span) bool { return sp.store }
 
-// deposes reports whether a fault has another server take over from the primary by t.
+// deposes reports whether a fault has another server take over from the primary by t, which may not
+// know all that that had answered for.
 // A primary that is frozen or cut off grants nothing: who did was promoted meanwhile.
 func deposes(sp span, t int64) bool {
-	return sp.touch.Ends == history.EndsPrimary || sp.target == targetPrimary && !degrades(sp) && sp.from < t &&
+	return sp.touch.Ends == history.EndsPrimary && !sp.kept || sp.target == targetPrimary && !degrades(sp) && sp.from < t &&
 		t < sp.to
 }
 

@@ -281,7 +281,7 @@ type Kind struct {
 	// FailsOver: its service has replicas, one of which takes over when a command of the user's
 	// says so. No entry of a catalogue has it: a runtime adds it.
 	FailsOver bool
-	// Members are the nodes of its service where that runs already, and is a cluster of other nodes
+	// Members are the nodes of its service where that runs already, which may be others
 	// than its recipe has; nil: those of the recipe. A runtime adds them, too.
 	Members []string
 	// Control names the property that must catch this lock, which is then

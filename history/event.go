@@ -228,7 +228,8 @@ type FaultInfo struct {
 	// Store says that the fault touches the store.
 	Store bool `json:"store,omitempty"`
 	// Kept (of servers that are started again) says that the servers came back
-	// with all that they had answered for. False: they did not, or nobody knows.
+	// with all that they had answered for; of a failover, that those which took over
+	// knew all of it. False: they did not, or nobody knows.
 	Kept bool `json:"kept,omitempty"`
 	// Holding is the grant that the target held when the fault took effect; 0:
 	// none, so the fault met no holder.

@@ -66,6 +66,9 @@ type Effect struct {
 	From, To int64
 	// Bit reports whether the proof shows that somebody was hit.
 	Bit bool
+	// Kept reports whether the proof shows that those which took over from servers knew all that
+	// these had answered for.
+	Kept bool
 	// Proof says what was seen, in words and figures.
 	Proof string
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,17 +19,8 @@ type RemoteAgent interface {
 
 // onOtherMachines reports whether some of those who are struck are on other machines.
 func (s Victims) onOtherMachines() bool {
-	for _, c := range s.Clients {
-		if c.Far != nil {
-			return true
-		}
-	}
-	for _, n := range s.Nodes {
-		if n.Far != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Far != nil }) ||
+		slices.ContainsFunc(s.Nodes, func(n Place) bool { return n.Far != nil })
 }
 
 // byMachine are those who are struck here, and the names of those on other

@@ -14,6 +14,9 @@ type TriggeredFailover struct {
 	// others.
 	Before, After string
 	Changed       bool
+	// Kept: the servers' own figures show that the new masters know all that the old ones had
+	// answered for. False: they do not, or nobody knows.
+	Kept bool
 	// Said is what the command printed, and how it ended.
 	Said string
 }
@@ -57,10 +60,13 @@ func (t *failoverUnderWay) Heal() (Effect, error) {
 	if t.err != nil {
 		return e, fmt.Errorf("%s: %w", KindFailover, t.err)
 	}
-	e.Bit = t.came.Changed
+	e.Bit, e.Kept = t.came.Changed, t.came.Changed && t.came.Kept
 	e.Proof = fmt.Sprintf("before: %s; --failover-cmd, while grant %d was held: %s; after: %s", t.came.Before, t.grant, t.came.Said, t.came.After)
-	if !e.Bit {
+	switch {
+	case !e.Bit:
 		e.Proof += ": the masters are the same"
+	case e.Kept:
+		e.Proof += "; nothing was lost: the old masters follow the new ones, which had to send them no data that they had"
 	}
 	return e, nil
 }

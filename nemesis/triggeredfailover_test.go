@@ -16,11 +16,13 @@ func TestTrigger(t *testing.T) {
 		grant int64
 		bit   bool
 		want  string
+		kept  bool
 	}{
-		"other masters": {TriggeredFailover{Before: "a", After: "b", Changed: true, Said: `"OK"`}, nil, 7, true, `before: a; --failover-cmd, while grant 7 was held: "OK"; after: b`},
-		"the same":      {TriggeredFailover{Before: "a", After: "a", Said: `"ERR", exit status 1`}, nil, 7, false, "the masters are the same"},
-		"no answer":     {TriggeredFailover{}, errors.New("no node answers"), 7, false, "no node answers"},
-		"no grant":      {TriggeredFailover{}, nil, 0, false, ErrMissed.Error()},
+		"other masters": {TriggeredFailover{Before: "a", After: "b", Changed: true, Said: `"OK"`}, nil, 7, true, `before: a; --failover-cmd, while grant 7 was held: "OK"; after: b`, false},
+		"nothing lost":  {TriggeredFailover{Before: "a", After: "b", Changed: true, Kept: true}, nil, 7, true, "; nothing was lost: ", true},
+		"the same":      {TriggeredFailover{Before: "a", After: "a", Said: `"ERR", exit status 1`}, nil, 7, false, "the masters are the same", false},
+		"no answer":     {TriggeredFailover{}, errors.New("no node answers"), 7, false, "no node answers", false},
+		"no grant":      {TriggeredFailover{}, nil, 0, false, ErrMissed.Error(), false},
 	} {
 		asked := false
 		site := &Site{Resources: Resources{NextGrant: func(context.Context) int64 { return c.grant },
@@ -44,7 +46,7 @@ func TestTrigger(t *testing.T) {
 		} else if !strings.Contains(text, c.want) || c.err != nil {
 			t.Errorf("%s: %s", name, text)
 		}
-		if e.Bit != c.bit || e.To < e.From || in.(GrantFinder).Holding() != c.grant {
+		if e.Bit != c.bit || e.Kept != c.kept || e.To < e.From || in.(GrantFinder).Holding() != c.grant {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}

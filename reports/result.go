@@ -192,12 +192,9 @@ func (s Scenario) Count(name string) int {
 }
 
 func (s Scenario) violatedBeside(name string) bool {
-	for _, p := range s.Verdict.Properties {
-		if p.Outcome == checker.Violated && p.Name != name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Verdict.Properties, func(p checker.PropertyResult) bool {
+		return p.Outcome == checker.Violated && p.Name != name
+	})
 }
 
 // AdapterError is how the error of an adapter begins: what it did comes after,

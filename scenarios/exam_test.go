@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -275,6 +276,10 @@ func TestWhatIsHeldAgainstALock(t *testing.T) {
 		}
 		if !slices.Equal(e.Relied, c.relied) || !e.Inherent || e.Why == "" {
 			t.Errorf("%s: %+v", c.name, e)
+		}
+		// where nothing of that broke, it is held to what is inherent
+		if inherent := c.nature.Inherent(Store{Kind: storeUnfenced}, c.faults); !maps.Equal(e.Unbroken().Properties, inherent.Properties) {
+			t.Errorf("%s: unbroken %v, inherent %v", c.name, e.Unbroken().Properties, inherent.Properties)
 		}
 	}
 }

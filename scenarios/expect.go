@@ -114,10 +114,5 @@ const InherentWords = "inherent: the holder came after the end of its lease and 
 
 // Met reports whether every expectation was met.
 func Met(all []Compared) bool {
-	for _, c := range all {
-		if !c.Met {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(all, func(c Compared) bool { return !c.Met })
 }

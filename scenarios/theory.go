@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -150,7 +151,7 @@ func (t threat) harms(s Store) bool {
 // one beyond every promise, or gives tokens out of order, has a defect for certain.
 func (n Nature) Inherent(s Store, faults []Fault) Expect {
 	e := n.Expected(s, faults)
-	for _, property := range []string{checker.MutualExclusion, checker.OncePerTick, checker.Overlap} {
+	for _, property := range overruns {
 		if _, allowed := e.Properties[property]; allowed {
 			e.Properties[property] = overrunOutcome
 		}
@@ -161,7 +162,7 @@ func (n Nature) Inherent(s Store, faults []Fault) Expect {
 	if len(e.Properties) == 0 {
 		e.Properties = nil // as it is read from a plan
 	}
-	e.Inherent, e.Why = true, "A holder may come after the end of its grant and not know it: no lease prevents that. Whatever else is violated is a defect of the lock."
+	e.Inherent, e.Why = true, inherentWhy
 	if n.Job {
 		e.Why = n.why(false, false)
 	}
@@ -185,6 +186,24 @@ func (n Nature) Examined(s Store, faults []Fault) Expect {
 	}
 	return e
 }
+
+// Unbroken is the expectation where the run has shown that what the lock relies on did not break:
+// that of Nature.Inherent.
+func (e Expect) Unbroken() Expect {
+	e.Properties = maps.Clone(e.Properties)
+	for _, property := range e.Relied {
+		if delete(e.Properties, property); slices.Contains(overruns, property) {
+			e.Properties[property] = overrunOutcome
+		}
+	}
+	e.Relied, e.Why = nil, inherentWhy
+	return e
+}
+
+// overruns are the properties that a late holder breaks.
+var overruns = []string{checker.MutualExclusion, checker.OncePerTick, checker.Overlap}
+
+const inherentWhy = "A holder may come after the end of its grant and not know it: no lease prevents that. Whatever else is violated is a defect of the lock."
 
 // why tells the theory in a sentence or two.
 func (n Nature) why(broken, late bool) string {

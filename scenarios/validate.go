@@ -3,7 +3,6 @@ package scenarios
 import (
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -107,12 +106,7 @@ func (v *validator) within(at, name string, d Duration) {
 }
 
 func (v *validator) expect(at string, e Expect) {
-	names := make([]string, 0, len(e.Properties))
-	for name := range e.Properties {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(e.Properties)) {
 		v.oneOf(at+".properties", "property", name, checker.Names())
 		outcomes := []string{"pass", "violated", "not judged", anyOutcome}
 		if slices.Contains(overrunProperties, name) {

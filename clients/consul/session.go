@@ -159,8 +159,8 @@ func (l *lock) giveUp(s *session, why string) {
 func (l *lock) destroy(ctx context.Context, s *session) error {
 	for {
 		_, err := l.consul.Session().Destroy(s.id, (&api.WriteOptions{}).WithContext(ctx))
-		var said api.StatusError
-		if !errors.As(err, &said) || said.Code < http.StatusInternalServerError ||
+		said, answered := errors.AsType[api.StatusError](err)
+		if !answered || said.Code < http.StatusInternalServerError ||
 			clients.Wait(ctx, retryPause) != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -176,14 +177,6 @@ func (c *conn) outcome(err error) error {
 
 // is reports whether the server answered with one of the errors.
 func is(err error, numbers ...uint16) bool {
-	var refused *mysql.MySQLError
-	if !errors.As(err, &refused) {
-		return false
-	}
-	for _, n := range numbers {
-		if refused.Number == n {
-			return true
-		}
-	}
-	return false
+	refused, answered := errors.AsType[*mysql.MySQLError](err)
+	return answered && slices.Contains(numbers, refused.Number)
 }

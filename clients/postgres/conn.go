@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -104,16 +105,8 @@ func drop(c *pgx.Conn) {
 
 // is reports whether the server answered with one of the codes.
 func is(err error, codes ...string) bool {
-	var answer *pgconn.PgError
-	if !errors.As(err, &answer) {
-		return false
-	}
-	for _, code := range codes {
-		if answer.Code == code {
-			return true
-		}
-	}
-	return false
+	answer, answered := errors.AsType[*pgconn.PgError](err)
+	return answered && slices.Contains(codes, answer.Code)
 }
 
 // answered reports whether the server answered, or was never asked: whether the

@@ -128,9 +128,10 @@ scenarios:
       why: A failover may forget what the replica has not heard of.
 `
 
-// A failover that the user triggers is a fault, with evidence from the cluster: clients go on with
-// the new master. Without the command it is left out, and elsewhere it is refused. A command after
-// which the masters are the same does not bite.
+// A failover that the user triggers is a fault, with evidence from the cluster: clients go on
+// with the new master. One that waits for the replica has lost nothing, and the history says so.
+// Without the command it is left out, and elsewhere it is refused. A command after which the
+// masters are the same does not bite.
 func TestExternalFailover(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
@@ -171,6 +172,9 @@ func TestExternalFailover(t *testing.T) {
 		}
 		if !regexp.MustCompile(`"bit":true,"evidence":"before: masters [^"]*, epoch [0-9]+; --failover-cmd, while grant [0-9]+ was held: .{0,4}OK.{0,4}; after: masters `).MatchString(told) {
 			t.Error("no failover bit, with its evidence")
+		}
+		if !regexp.MustCompile(`"kept":true[^\n]*; nothing was lost: `).MatchString(told) {
+			decided.Lacks("a failover of which the servers show that it lost nothing")
 		}
 	})
 	code, said1 := said(t, nil, lockchaos, append(with("true"), "--retries", "0", "--out", t.TempDir())...)

@@ -199,7 +199,8 @@ func externalRedis(t *testing.T, lockchaos, addr string) {
 	}
 }
 
-// An etcd of the user's own, which is all there is of it, and the same address for what it is not.
+// An etcd of the user's own, which is all there is of it: one node, and a fault of its links lies
+// where all clients pass. The same address for what it is not, or for several nodes, is refused.
 func TestExternalEtcd(t *testing.T) {
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
@@ -215,14 +216,17 @@ func TestExternalEtcd(t *testing.T) {
 	decided.Run(t, func() {
 		code, text := said(t, nil, lockchaos, "run", "etcd-lease/none/unfenced", "--runtime", "external", "--nodes",
 			"etcd="+addr, "--duration", "1s", "--no-expect", "--out", t.TempDir())
-		if code == exit.Failed || code == exit.Usage || !strings.Contains(text, "etcd-1 at "+addr+", etcd-2 at "+addr) {
+		if code == exit.Failed || code == exit.Usage || !strings.Contains(text, "external: etcd-1 at "+addr+"; clients") {
 			t.Errorf("exit status %d\n%s", code, text)
 		}
 		if !regexp.MustCompile(`[1-9][0-9]* grants`).MatchString(text) {
 			decided.Lacks("a grant: %s", text)
 		}
 	})
+	checkMembers(t, "etcd-lease", "etcd-1", nil, "--nodes", "etcd="+addr)
 	for _, c := range []struct{ lock, nodes, want string }{
+		{ofNode(t, "etcd-lease", "etcd-2"), "etcd=" + addr, `unknown target "etcd-2"`},
+		{"etcd-lease/none/unfenced", "etcd-1=" + addr + ",etcd-2=" + addr, "etcd-1 and etcd-2 are one server"},
 		{"redis-setnx/none/unfenced", "redis=" + addr, "redis-1 at " + addr + ": it does not answer as redis does"},
 		{"redlock/none/unfenced", "redis-five=" + addr, `no node named "redis-five"`},
 	} {

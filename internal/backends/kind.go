@@ -3,6 +3,7 @@ package backends
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,8 +26,7 @@ type Kind struct {
 	Forgets bool
 	// Volatile: its nodes can't keep all that they answer for, whatever Place.Durable asks for.
 	Volatile bool
-	// Alone: one server can be the whole service, where somebody has no more:
-	// each of the nodes is that one then.
+	// Alone: one server can be the whole service, where somebody has no more.
 	Alone bool
 
 	// Clusters: where it runs already, it may be a cluster of any number of such nodes, and each
@@ -173,7 +173,10 @@ func (k Kind) of(members []string) Kind {
 	recipe := k.Nodes
 	k.Nodes = nil
 	for _, name := range members {
-		like := slices.IndexFunc(recipe, func(n NodeSpec) bool { return stem(n.Name) == stem(name) })
+		like := slices.IndexFunc(recipe, func(n NodeSpec) bool { return n.Name == name })
+		if like < 0 {
+			like = slices.IndexFunc(recipe, func(n NodeSpec) bool { return stem(n.Name) == stem(name) })
+		}
 		one := recipe[max(like, 0)]
 		one.Name = name
 		k.Nodes = append(k.Nodes, one)
@@ -181,12 +184,8 @@ func (k Kind) of(members []string) Kind {
 	return k
 }
 
-// Members are the names of a service's nodes that run already, where they may be others than the
-// recipe's.
-func Members(service string, attached []agent.Attached) (names []string) {
-	if k, _ := Lookup(service); !k.Clusters && !k.Promotes() {
-		return nil
-	}
+// Members are the names of nodes that run already, which may be others than those of a recipe.
+func Members(attached []agent.Attached) (names []string) {
 	for _, a := range attached {
 		names = append(names, a.Name)
 	}
@@ -247,21 +246,13 @@ func (t Task) Command(p Place) []string {
 		return t.Args
 	}
 	script := "set -e\ncd " + quote(p.Data) + "\n"
-	for _, name := range sorted(t.Files) {
+	for _, name := range slices.Sorted(maps.Keys(t.Files)) {
 		script += "printf %s " + quote(t.Files[name]) + " > " + quote(name) + "\n"
 	}
 	for _, command := range t.Before {
 		script += words(command) + "\n"
 	}
 	return []string{"sh", "-c", script + "exec " + words(t.Args)}
-}
-
-func sorted(files map[string]string) (names []string) {
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // words is a command as a shell reads it.

@@ -52,24 +52,32 @@ func (s *Service) Leader(ctx context.Context) (name string, err error) {
 	}
 }
 
-// elected asks every node once, all at the same time, and returns the name with
-// the most votes; "" if there is none, or two have as many.
+// elected asks every node once, and returns the name with the most votes; "" if there is none, or
+// two have as many.
 func (s *Service) elected(ctx context.Context, o office) (string, error) {
+	votes, err := s.votes(ctx, s.Nodes, o.vote)
+	return most(votes), err
+}
+
+// votes asks the nodes, all at the same time. Those that do not answer have no vote, and are in the
+// error.
+func (s *Service) votes(ctx context.Context, nodes []*Node,
+	vote func(context.Context, *Service, *Node) (string, error)) (votes []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	votes := make([]string, len(s.Nodes))
-	errs := make([]error, len(s.Nodes))
+	votes = make([]string, len(nodes))
+	errs := make([]error, len(nodes))
 	var asked sync.WaitGroup
-	for i, n := range s.Nodes {
+	for i, n := range nodes {
 		asked.Go(func() {
 			var err error
-			if votes[i], err = o.vote(ctx, s, n); err != nil {
+			if votes[i], err = vote(ctx, s, n); err != nil {
 				errs[i] = n.failed(err)
 			}
 		})
 	}
 	asked.Wait()
-	return most(votes), errors.Join(errs...)
+	return votes, errors.Join(errs...)
 }
 
 // most is what is said most often; "" if nothing is, or two things are as often.
@@ -124,7 +132,7 @@ func voteSentinel(ctx context.Context, s *Service, n *Node) (string, error) {
 	if n.spec.Port != sentinelPort {
 		return "", nil
 	}
-	name, err := s.namedBy(ctx, n)
+	name, err := namedBy(ctx, s, n)
 	if err != nil {
 		return "", err
 	}

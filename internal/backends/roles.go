@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,28 +38,31 @@ func (s *Service) Replicas() (names []string) {
 	return names
 }
 
-// Primary asks the sentinels which server is the primary, and that one whether it is.
-// Unlike with Leader, most of them are not enough: it is an error if they don't all agree.
+// sentinels are the nodes that watch the servers.
+func (s *Service) sentinels() []*Node {
+	return slices.DeleteFunc(slices.Clone(s.Nodes), func(n *Node) bool { return n.spec.Port != sentinelPort })
+}
+
+// Primary asks the sentinels which server is the primary, and that one whether it is. Most of them
+// must answer. Unlike with Leader, it is an error if those that answer don't all agree.
 func (s *Service) Primary(ctx context.Context) (name string, err error) {
 	if k, _ := Lookup(s.Name); !k.Promotes() {
 		return "", fmt.Errorf("service %s: %w", s.Name, errPromotes)
 	}
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	for _, n := range s.Nodes {
-		if n.spec.Port != sentinelPort {
+	sentinels := s.sentinels()
+	votes, silent := s.votes(ctx, sentinels, namedBy)
+	answers := 0
+	for i, of := range votes {
+		if of == "" {
 			continue
 		}
-		of, err := s.namedBy(ctx, n)
-		if err != nil {
-			return "", n.failed(err)
+		if answers++; name != "" && of != name {
+			return "", sentinels[i].failed(fmt.Errorf("it takes %s for the primary, another sentinel %s", of, name))
 		}
-		if name == "" {
-			name = of
-		}
-		if of != name {
-			return "", n.failed(fmt.Errorf("it takes %s for the primary, another sentinel %s", of, name))
-		}
+		name = of
+	}
+	if 2*answers <= len(sentinels) {
+		return "", fmt.Errorf("%d of %d sentinels name a primary, which is not most of them: %w", answers, len(sentinels), silent)
 	}
 	role, err := s.Role(ctx, name)
 	if err == nil && role != RolePrimary {
@@ -68,7 +72,7 @@ func (s *Service) Primary(ctx context.Context) (name string, err error) {
 }
 
 // namedBy asks a sentinel which server is the primary.
-func (s *Service) namedBy(ctx context.Context, sentinel *Node) (string, error) {
+func namedBy(ctx context.Context, s *Service, sentinel *Node) (string, error) {
 	info, err := askRedis(ctx, sentinel.Addr, "INFO sentinel")
 	if err != nil {
 		return "", err

@@ -96,8 +96,7 @@ func pad(checks []Check) []Check {
 
 func failed(name string, err error) Check {
 	c := Check{Name: name, Detail: err.Error()}
-	var refusal *RefusedError
-	if errors.As(err, &refusal) {
+	if refusal, is := errors.AsType[*RefusedError](err); is {
 		c.Detail = fmt.Sprintf("refused to %s: %v", refusal.Op, refusal.Err)
 		var fixes []string
 		for _, cause := range refusal.Causes {

@@ -62,11 +62,7 @@ const (
 // refused turns a kernel's answer into a RefusedError where it is one, else it
 // only says what failed.
 func refused(op string, err error) error {
-	var errno syscall.Errno
-	if !errors.As(err, &errno) {
-		return fmt.Errorf("start a sandbox: %s: %w", op, err)
-	}
-	switch errno {
+	switch errno, _ := errors.AsType[syscall.Errno](err); errno {
 	case syscall.EPERM, syscall.EACCES, syscall.ENOSPC, syscall.EUSERS, syscall.EINVAL, syscall.ENOSYS, syscall.EROFS:
 		return &RefusedError{Op: op, Err: err, Causes: diagnose(os.DirFS("/"), op, errno)}
 	}

@@ -3,6 +3,7 @@ package probe_test
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -42,6 +43,50 @@ func TestPgpool(t *testing.T) {
 				t.Error(err)
 			}
 			checkOutlives(t, ctx, at, c.stays)
+		})
+	}
+}
+
+// A pgpool-II before a primary and a standby: the probe says which statements go where, and finds
+// that an advisory lock is granted twice where a setting has any server grant it.
+func TestPgpoolBalances(t *testing.T) {
+	t.Parallel()
+	ca := authority.New(t)
+	primary := probetest.Postgres(t, ca, "pg.test")
+	standby := probetest.Standby(t, ca, "pg.test", primary)
+	service, _ := probe.Lookup("postgres")
+	for name, c := range map[string]struct {
+		settings []string
+		want     string
+		twice    bool
+	}{
+		"as it comes":        {nil, "it stands before 2 servers, 127.0.0.1:" + primary + " (primary, up), 127.0.0.1:" + standby + " (standby, up) (load_balance_mode on", false},
+		"all may read":       {[]string{"read_only_function_list = '.*'"}, `read_only_function_list ".*"`, true},
+		"without balancing":  {[]string{"read_only_function_list = '.*'", "load_balance_mode = off"}, "(load_balance_mode off", false},
+		"writers are listed": {[]string{"write_function_list = 'nextval,setval'"}, `write_function_list "nextval,setval"`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			port := probetest.Pgpool(t, ca, "pooler.test", primary, append([]string{"backend_clustering_mode = 'streaming_replication'", "backend_weight0 = 1",
+				"backend_hostname1 = '127.0.0.1'", "backend_port1 = " + standby, "backend_weight1 = 1", "sr_check_user = 'me'", "sr_check_database = 'postgres'"},
+				c.settings...)...)
+			ctx, cancel := context.WithTimeout(t.Context(), decided.Limit)
+			defer cancel()
+			at := parsed(t, "postgres://me:pass%2Fword@pooler.test:"+port+"/locks?sslmode=verify-full", endpoint.Files{CACert: ca.File})
+			said := ""
+			decided.Await(t, "pgpool-II knows which server is the primary", func() bool {
+				facts, err := service.Facts(ctx, at, here)
+				for _, f := range facts {
+					if err == nil && f.Name == "pooler" {
+						said = f.Text + " " + f.Warning
+					}
+				}
+				return strings.Contains(said, "(primary, up)") && strings.Contains(said, "(standby, up)")
+			})
+			twice := !strings.Contains(said, "; 0 of ")
+			if !strings.Contains(said, c.want) || twice != c.twice || strings.Contains(said, "any server, and each server grants it") != c.twice {
+				t.Errorf("%s; want %s, granted twice %v", said, c.want, c.twice)
+			}
 		})
 	}
 }

@@ -154,21 +154,10 @@ func (s *sentinelServer) masters(ctx context.Context) (m Masters, err error) {
 
 // members are the Redis servers and the sentinels that are up.
 func (s *sentinelServer) members(ctx context.Context, _ endpoint.Endpoint, _ endpoint.Dial) ([]Member, error) {
-	primary, err := s.primary(ctx)
+	all, err := s.servers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	replicas, err := s.sentinel.Replicas(ctx, s.name).Result()
-	if err != nil {
-		return nil, fmt.Errorf("SENTINEL REPLICAS: %w", err)
-	}
-	all := []Member{{At: primary}}
-	for _, r := range replicas {
-		if !down(r) {
-			all = append(all, Member{At: net.JoinHostPort(r["ip"], r["port"]), Replica: true})
-		}
-	}
-	slices.SortFunc(all, byAddress)
 	sentinels, err := otherSentinels(ctx, s.sentinel, s.name)
 	if err != nil {
 		return nil, err
@@ -189,6 +178,26 @@ func (s *sentinelServer) members(ctx context.Context, _ endpoint.Endpoint, _ end
 	}
 	slices.SortFunc(watching, byAddress)
 	return append(all, watching...), nil
+}
+
+// servers are the primary and its replicas that are up.
+func (s *sentinelServer) servers(ctx context.Context) ([]Member, error) {
+	primary, err := s.primary(ctx)
+	if err != nil {
+		return nil, err
+	}
+	replicas, err := s.sentinel.Replicas(ctx, s.name).Result()
+	if err != nil {
+		return nil, fmt.Errorf("SENTINEL REPLICAS: %w", err)
+	}
+	all := []Member{{At: primary}}
+	for _, r := range replicas {
+		if !down(r) {
+			all = append(all, Member{At: net.JoinHostPort(r["ip"], r["port"]), Replica: true})
+		}
+	}
+	slices.SortFunc(all, byAddress)
+	return all, nil
 }
 
 // down reports whether a sentinel takes another server for down, by what it tells of it.

@@ -78,13 +78,14 @@ func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
 	if r.Cut != "" && h.Truncated { // the judge sees that it has no end, and not why
 		out.Verdict.Reasons = slices.Insert(out.Verdict.Reasons, 0, "The run was cut: "+r.Cut+".")
 	}
-	out.Relied = plan.Scenario.Expect.Relied
+	expect := expected(h, plan.Scenario)
+	out.Relied = expect.Relied
 	switch {
 	case out.Failed != "" && (run.Policy != nil || out.Verdict.Outcome != checker.Violated): // it came out not at all
 	case run.Policy != nil:
 		rule(&out.Scenario, run.Policy, plan.Scenario, run.Started)
 	default:
-		compare(&out.Scenario, plan.Scenario.Expect, run.NoExpect, allowance(plan.Scenario, run))
+		compare(&out.Scenario, expect, run.NoExpect, allowance(plan.Scenario, run))
 		if run.Exam != nil {
 			out.HoldUnclear()
 		}
@@ -95,12 +96,42 @@ func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
 
 // Assess judges a history by what its scenario expects, as an exam does.
 func Assess(h *history.History, s scenarios.Scenario) reports.Scenario {
+	expect := expected(h, s)
 	out := reports.Scenario{Name: s.Name, Lock: s.Lock, Fault: FaultColumn(s), Store: s.Store.Kind,
-		Undisturbed: len(s.Faults) == 0, Relied: s.Expect.Relied,
+		Undisturbed: len(s.Faults) == 0, Relied: expect.Relied,
 		Verdict: checker.Judge(h, checker.Options{Keep: reports.KeptViolations, KeepDefects: true})}
-	compare(&out, s.Expect, false, "")
+	compare(&out, expect, false, "")
 	out.HoldUnclear()
 	return out
+}
+
+// expected is what the scenario expects of its run. Failovers by which the service lost nothing, as
+// it shows itself, excuse no lock.
+func expected(h *history.History, s scenarios.Scenario) scenarios.Expect {
+	if len(s.Expect.Relied) == 0 || !failsOver(s) {
+		return s.Expect
+	}
+	kept, begun := 0, 0
+	for i := range h.Events {
+		switch f := h.Events[i].Fault; {
+		case f == nil || f.Touches().Ends != history.EndsPrimary:
+		case f.Phase == "begin":
+			begun++
+		case f.Bit && f.Kept:
+			kept++
+		}
+	}
+	if begun == 0 || kept < begun {
+		return s.Expect
+	}
+	return s.Expect.Unbroken()
+}
+
+// failsOver reports whether all faults of the scenario are failovers.
+func failsOver(s scenarios.Scenario) bool {
+	return !slices.ContainsFunc(s.Faults, func(f scenarios.Fault) bool {
+		return slices.ContainsFunc(f.Singles(), func(one scenarios.Fault) bool { return one.Spec().Touch().Ends != history.EndsPrimary })
+	})
 }
 
 // compare sets what was found beside what was expected.

@@ -70,8 +70,8 @@ func Node(node ast.Node, into any) error {
 
 // hinted adds to the error about an unknown key which key of the form was meant.
 func hinted(err error, into any) error {
-	var unknown *yaml.UnknownFieldError
-	if !errors.As(err, &unknown) || unknown.Token == nil {
+	unknown, is := errors.AsType[*yaml.UnknownFieldError](err)
+	if !is || unknown.Token == nil {
 		return err
 	}
 	hint := spelling.Suggest(unknown.Token.Value, keys(reflect.TypeOf(into), map[reflect.Type]bool{}))
@@ -108,8 +108,7 @@ func keys(t reflect.Type, seen map[reflect.Type]bool) (all []string) {
 // Located turns the decoder's error, which knows line and column, into one line
 // "file:line:column: what".
 func Located(file string, err error) error {
-	var syntax yaml.Error
-	if errors.As(err, &syntax) && syntax.GetToken() != nil {
+	if syntax, is := errors.AsType[yaml.Error](err); is && syntax.GetToken() != nil {
 		at := syntax.GetToken().Position
 		return fmt.Errorf("%s:%d:%d: %s", file, at.Line, at.Column, syntax.GetMessage())
 	}

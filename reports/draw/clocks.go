@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"maps"
 	"slices"
 	"strings"
 
@@ -138,12 +139,7 @@ func (l *clockLane) draw(d *svg, s scale, top float64) {
 	if l.lo <= -clockQuiet {
 		label(l.lo)
 	}
-	var pids []int
-	for pid := range l.curves {
-		pids = append(pids, pid)
-	}
-	slices.Sort(pids)
-	for _, pid := range pids {
+	for _, pid := range slices.Sorted(maps.Keys(l.curves)) {
 		d.path(clockPath(l.curves[pid], s, y), "clockline",
 			fmt.Sprintf("%s of process %d on %s", l.clock, pid, phrase.Clip(l.host, 40)))
 	}

@@ -13,6 +13,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -179,10 +181,7 @@ func (l *lock) Lost() <-chan clients.Loss { return l.lost }
 // Close closes every connection, and so gives up every lock.
 func (l *lock) Close(context.Context) error {
 	l.holdsMu.Lock()
-	var holds []*hold
-	for h := range l.holds {
-		holds = append(holds, h)
-	}
+	holds := slices.Collect(maps.Keys(l.holds))
 	l.holdsMu.Unlock()
 	for _, h := range holds {
 		h.end("")

@@ -95,7 +95,7 @@ func (in *activeFault) bit(effect nemesis.Effect, err error) bool {
 // It is called when all is whole again: the time of the event is the end of what
 // the fault may have disturbed. bit reports whether the fault did what was planned.
 func (d *Director) end(info history.FaultInfo, client int32, effect nemesis.Effect, bit bool) {
-	info.Phase, info.Evidence, info.Bit = "end", effect.Proof, bit
+	info.Phase, info.Evidence, info.Bit, info.Kept = "end", effect.Proof, bit, info.Kept || effect.Kept
 	info.From, info.To = d.set.Recorder.Relative(effect.From), d.set.Recorder.Relative(effect.To)
 	if info.Bites() {
 		d.set.IDs.Bit(info.Plan)

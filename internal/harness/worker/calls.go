@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
@@ -43,6 +44,10 @@ func (w *Worker) acquire(ctx context.Context, c wire.Command) wire.Reply {
 	r.First = g.First // of use after an indefinite end, too
 	if r.Result != wire.ResultOK {
 		return r
+	}
+	if g.Token == math.MaxInt64 {
+		return wire.Reply{Result: wire.ResultInfo, Broken: true,
+			Error: fmt.Sprintf("the lock granted %s with the token %d: the greatest that a history can tell is one less", c.Key, g.Token)}
 	}
 	r.Token, r.Attempt, r.Enqueued, r.Session = g.Token, g.Attempt, g.Enqueued, g.Session
 	if g.HasValidFor {

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"math"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -243,5 +245,21 @@ func TestRenew(t *testing.T) {
 	}
 	if r := a.ask(wire.Command{Op: "renew", Key: "k0", Grant: 8}); !r.Declined {
 		t.Errorf("under a grant that is not the newest: %+v", r)
+	}
+}
+
+// TestTokensOfGrants: a token that has no place in a history is refused, and not told as another
+// one. Those below 0 are told: a counter may run over.
+func TestTokensOfGrants(t *testing.T) {
+	a := startApplication(t, true)
+	for i, token := range []int64{math.MaxInt64 - 1, -7} {
+		a.lock.token = token - 1
+		if r := a.ok(wire.Command{Op: "acquire", Key: "k0", Grant: int64(i + 1)}); r.Token != token {
+			t.Errorf("%d: %+v", token, r)
+		}
+	}
+	a.lock.token = math.MaxInt64 - 1
+	if r := a.ask(wire.Command{Op: "acquire", Key: "k1", Grant: 3}); r.Result == wire.ResultOK || !r.Broken || !strings.Contains(r.Error, "the token 9223372036854775807: the greatest") {
+		t.Errorf("%+v", r)
 	}
 }

@@ -42,8 +42,7 @@ func (s *scenario) command(ctx context.Context, ask commands.Ask, more <-chan co
 	for {
 		select {
 		case err := <-over:
-			var status exec.CodeExitError
-			if errors.As(err, &status) {
+			if status, is := errors.AsType[exec.CodeExitError](err); is {
 				ended.Status, err = status.Code, nil
 			}
 			// The inner program does not know the container's secrets. The

@@ -111,8 +111,7 @@ func runSelf(ctx context.Context, args []string, out io.Writer) (int, error) {
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	err := cmd.Run()
-	var ended *exec.ExitError
-	if errors.As(err, &ended) {
+	if ended, is := errors.AsType[*exec.ExitError](err); is {
 		return ended.ExitCode(), nil
 	}
 	return 0, err

@@ -18,22 +18,9 @@ var spare = netip.MustParsePrefix("198.18.0.0/15")
 // lead has all addresses under which servers send clients on lead to their relays. It adds to the
 // names.
 func lead(nodes []Node, joined agent.Joined, names map[string]netip.Addr) error {
-	byHost := map[string]map[uint16]netip.AddrPort{}
-	for i, n := range nodes {
-		relay := netip.AddrPortFrom(joined.Nodes[i].Host.Addr, uint16(n.Port))
-		for _, at := range n.Leads {
-			host, port, err := splitPort(at)
-			if err != nil {
-				return err
-			}
-			if byHost[host] == nil {
-				byHost[host] = map[uint16]netip.AddrPort{}
-			}
-			byHost[host][port] = relay
-		}
-	}
-	if len(byHost) == 0 {
-		return nil
+	byHost, err := led(nodes, joined)
+	if err != nil || len(byHost) == 0 {
+		return err
 	}
 	ways, next := map[netip.AddrPort]netip.AddrPort{}, spare.Addr()
 	for _, host := range slices.Sorted(maps.Keys(byHost)) {
@@ -53,6 +40,34 @@ func lead(nodes []Node, joined agent.Joined, names map[string]netip.Addr) error 
 		}
 	}
 	return joined.Network.Lead(ways)
+}
+
+// led are the relays by the addresses that lead to them. Where several nodes announce one address,
+// it leads to the node of which it is the first, or else to the first node.
+func led(nodes []Node, joined agent.Joined) (map[string]map[uint16]netip.AddrPort, error) {
+	byHost := map[string]map[uint16]netip.AddrPort{}
+	for _, others := range []bool{false, true} {
+		for i, n := range nodes {
+			relay := netip.AddrPortFrom(joined.Nodes[i].Host.Addr, uint16(n.Port))
+			announced := n.Leads[:min(len(n.Leads), 1)]
+			if others {
+				announced = n.Leads[len(announced):]
+			}
+			for _, at := range announced {
+				host, port, err := splitPort(at)
+				if err != nil {
+					return nil, err
+				}
+				if byHost[host] == nil {
+					byHost[host] = map[uint16]netip.AddrPort{}
+				}
+				if _, taken := byHost[host][port]; !taken {
+					byHost[host][port] = relay
+				}
+			}
+		}
+	}
+	return byHost, nil
 }
 
 // straight is the one relay to which all ports lead that it has itself; the zero Addr: there are

@@ -157,8 +157,7 @@ func (p *Program) run(ctx context.Context, in *Instance) (status uint32, err err
 	if in.killed {
 		return 0, nil
 	}
-	var exit *sys.ExitError
-	if errors.As(err, &exit) && ctx.Err() == nil {
+	if exit, is := errors.AsType[*sys.ExitError](err); is && ctx.Err() == nil {
 		return exit.ExitCode(), nil
 	}
 	return 0, err

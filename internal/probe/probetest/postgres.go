@@ -41,16 +41,10 @@ func ordinary(t testing.TB, cmd *exec.Cmd, folders ...string) *exec.Cmd {
 // machine. Its certificate is for the name. The user me owns it, reader may make no tables.
 func Postgres(t testing.TB, ca *authority.Authority, name string, settings ...string) (port string) {
 	t.Helper()
-	cert, key := ca.Issue(t, name)
 	bin, err := backends.FindPostgres()
 	needed.Be(t, err)
-	dir, err := os.MkdirTemp("", "lockchaos-postgres-") // where another user may enter
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir, own := folder(t, ca, name)
 	data, secret := filepath.Join(dir, "data"), filepath.Join(dir, "secret")
-	own := copied(t, dir, cert, key)
 	if err := os.WriteFile(secret, []byte(Secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +53,7 @@ func Postgres(t testing.TB, ca *authority.Authority, name string, settings ...st
 		t.Fatalf("%v\n%s", err, out)
 	}
 	rules := filepath.Join(data, "pg_hba.conf")
-	if err := os.WriteFile(rules, []byte("hostssl all all all scram-sha-256\n"), 0o600); err != nil {
+	if err := os.WriteFile(rules, []byte("hostssl all,replication all all scram-sha-256\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	port = FreePort(t)
@@ -70,20 +64,48 @@ func Postgres(t testing.TB, ca *authority.Authority, name string, settings ...st
 	return port
 }
 
-// copied copies a certificate and its key to where an ordinary user may read them, who may not
-// enter the test's folder.
-func copied(t testing.TB, dir, cert, key string) (own []string) {
+// Standby starts a PostgreSQL that follows the one at the port, and returns its own.
+func Standby(t testing.TB, ca *authority.Authority, name, primary string) (port string) {
 	t.Helper()
-	for name, from := range map[string]string{"cert": cert, "key": key} {
-		text, err := os.ReadFile(from)
+	bin, err := backends.FindPostgres()
+	needed.Be(t, err)
+	dir, own := folder(t, ca, name)
+	data := filepath.Join(dir, "data")
+	copying := ordinary(t, exec.Command(filepath.Join(bin, "pg_basebackup"), "-d", "host=127.0.0.1 port="+primary+" user=me sslmode=require", "-D", data,
+		"-R", "-X", "stream", "-c", "fast", "--no-sync"), dir, own[0], own[1])
+	copying.Env = append(os.Environ(), "PGPASSWORD="+Secret, "HOME="+dir) // an ordinary user may not look into another's
+	if out, err := copying.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	port = FreePort(t)
+	following := ordinary(t, exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1",
+		"-c", "unix_socket_directories=", "-c", "ssl=on", "-c", "ssl_cert_file="+own[0], "-c", "ssl_key_file="+own[1]))
+	following.Env = copying.Env
+	Start(t, "127.0.0.1:"+port, following)
+	return port
+}
+
+// folder makes a folder where an ordinary user may enter, who may not enter the test's, with a
+// certificate for the name and its key.
+func folder(t testing.TB, ca *authority.Authority, name string) (dir string, own []string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "lockchaos-server-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	cert, key := ca.Issue(t, name)
+	for _, file := range []string{cert, key} {
+		text, err := os.ReadFile(file)
+		own = append(own, filepath.Join(dir, filepath.Base(file)))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+			err = os.WriteFile(own[len(own)-1], text, 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	return []string{filepath.Join(dir, "cert"), filepath.Join(dir, "key")}
+	return dir, own
 }
 
 // PgBouncer starts a PgBouncer with TLS before the server at the port, which pools by session,
@@ -93,13 +115,7 @@ func PgBouncer(t testing.TB, ca *authority.Authority, name, server, mode string,
 	t.Helper()
 	program, err := backends.FindPgBouncer()
 	needed.Be(t, err)
-	cert, key := ca.Issue(t, name)
-	dir, err := os.MkdirTemp("", "lockchaos-pgbouncer-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	own := copied(t, dir, cert, key)
+	dir, own := folder(t, ca, name)
 	port = FreePort(t)
 	users, config := filepath.Join(dir, "users.txt"), filepath.Join(dir, "pgbouncer.ini")
 	for file, text := range map[string]string{users: "\"me\" \"" + Secret + "\"\n", config: "[databases]\n* = host=127.0.0.1 port=" + server +
@@ -119,13 +135,7 @@ func PgBouncer(t testing.TB, ca *authority.Authority, name, server, mode string,
 func Pgpool(t testing.TB, ca *authority.Authority, name, server string, settings ...string) (port string) {
 	t.Helper()
 	program := needed.Program(t, "pgpool")
-	cert, key := ca.Issue(t, name)
-	dir, err := os.MkdirTemp("", "lockchaos-pgpool-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	own := copied(t, dir, cert, key)
+	dir, own := folder(t, ca, name)
 	port = FreePort(t)
 	config, rules, users := filepath.Join(dir, "pgpool.conf"), filepath.Join(dir, "pool_hba.conf"), filepath.Join(dir, "pool_passwd")
 	lines := append([]string{"backend_clustering_mode = 'raw'", "listen_addresses = '127.0.0.1'", "port = " + port, "pcp_port = " + FreePort(t),

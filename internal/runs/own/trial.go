@@ -115,7 +115,7 @@ func Inside(ctx context.Context, trial string, out io.Writer) (err error) {
 		return err
 	}
 	s, err := backends.Start(ctx, network, backends.Spec{Service: scenarios.ServiceNamed(t.Service), Logs: logs,
-		Members: backends.Members(t.Service, attached), Attached: attached, Lent: len(attached) > 0})
+		Members: backends.Members(attached), Attached: attached, Lent: len(attached) > 0})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -29,8 +30,8 @@ func ReadServers(f Where) (*Servers, error) {
 		return nil, fmt.Errorf("--runtime %s needs the addresses of the servers: --nodes redis=127.0.0.1:6379, or etcd-1=HOST:PORT,etcd-2=HOST:PORT,…", External)
 	}
 	specs := nodesToGive()
-	g := &Servers{command: f.FailoverCmd, nodes: map[string]remote.Node{},
-		programs: map[string]*backends.Program{}, speak: map[string]string{}}
+	g := &Servers{command: f.FailoverCmd, nodes: map[string]remote.Node{}, specs: map[string]backends.NodeSpec{}}
+	places := map[string]string{} // the names that were given, by program and address
 	var err error
 	if g.dial, err = f.dialer(); err != nil {
 		return nil, err
@@ -39,11 +40,7 @@ func ReadServers(f Where) (*Servers, error) {
 		name, address, ok := strings.Cut(flag, "=")
 		meant, known := specs[name]
 		if !ok || !known {
-			var names []string
-			for n := range specs {
-				names = append(names, n)
-			}
-			slices.Sort(names)
+			names := slices.Sorted(maps.Keys(specs))
 			return nil, fmt.Errorf("--nodes: no node named %q%s; want NODE=HOST:PORT or NODE=URL, and the nodes are %s", name,
 				spelling.Suggest(name, names), strings.Join(names, ", "))
 		}
@@ -55,7 +52,13 @@ func ReadServers(f Where) (*Servers, error) {
 			if err != nil {
 				return nil, fmt.Errorf("--nodes: %s: %w", name, err)
 			}
-			g.nodes[spec.Name], g.programs[spec.Name], g.speak[spec.Name] = n, spec.Program, spec.Speaks()
+			place := spec.Speaks() + " " + n.Shown
+			if other, taken := places[place]; taken && other != name {
+				return nil, fmt.Errorf("--nodes: %s and %s are one server, %s: give each node one of its own; a server that is a whole service, by that one's name (etcd=ADDRESS)",
+					other, name, n.Shown)
+			}
+			places[place] = name
+			g.nodes[spec.Name], g.specs[spec.Name] = n, spec
 		}
 	}
 	return g, g.checkNames()
@@ -276,9 +279,7 @@ func (g *Servers) Targets() (all []Target, err error) {
 		if !ok {
 			return nil, fmt.Errorf("%s is a server of %s: what can be probed are %s", n.Name, g.program(n).Name, strings.Join(probe.Programs(), ", "))
 		}
-		if !slices.ContainsFunc(all, func(t Target) bool { return t.At.Address() == at.Address() }) {
-			all = append(all, Target{n.Name, at, g.dial, service})
-		}
+		all = append(all, Target{n.Name, at, g.dial, service})
 	}
 	return all, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -182,11 +183,7 @@ func composeServices(folder string, flags []string) (map[string]string, error) {
 	}
 	for node, service := range own {
 		if _, known := services[node]; !known {
-			var names []string
-			for n := range services {
-				names = append(names, n)
-			}
-			slices.Sort(names)
+			names := slices.Sorted(maps.Keys(services))
 			return nil, fmt.Errorf("there is no node named %q%s; there are %s", node, spelling.Suggest(node, names),
 				strings.Join(names, ", "))
 		}

@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -32,9 +33,8 @@ import (
 // lockchaos was given their addresses. Clients live on the private network.
 type Servers struct {
 	Locks
-	nodes    map[string]remote.Node       // by their names in a recipe
-	programs map[string]*backends.Program // what each is a server of
-	speak    map[string]string            // what a probe calls that
+	nodes    map[string]remote.Node // by their names in a recipe
+	specs    map[string]backends.NodeSpec
 	able     func() func(nemesis.Need) string
 	dial     endpoint.Dial // in the user's own network
 	command  string        // has the service fail over; "": there is none
@@ -82,10 +82,11 @@ func (g *Servers) sift(plans []scenarios.Plan) (out map[string][]string, err err
 		}
 	}
 	for _, p := range plans {
-		if why := g.unserved(p); why != "" {
-			if why == g.unfit(p) {
-				leave(why, p.Scenario.Lock)
-			}
+		if why := g.unfit(p); why != "" {
+			leave(why, p.Scenario.Lock)
+			continue
+		}
+		if g.unserved(p) != "" {
 			continue
 		}
 		for _, r := range Beyond(p, g.reach(p)) {
@@ -152,7 +153,7 @@ func (g *Servers) program(n remote.Node) *backends.Program {
 	if c, is := g.clusterOf(n); is {
 		return c.of.Nodes[0].Program
 	}
-	return g.programs[n.Name]
+	return g.specs[n.Name].Program
 }
 
 // kindOf is the kind of server that a node is.
@@ -205,8 +206,11 @@ func (g *Servers) list() (nodes []remote.Node) {
 		nodes = append(nodes, c.nodes...)
 	}
 	slices.SortFunc(nodes, func(a, b remote.Node) int { return strings.Compare(a.Name, b.Name) })
-	return nodes
+	return slices.CompactFunc(nodes, samePlace)
 }
+
+// samePlace reports whether two nodes of a service are one server, which is all of it.
+func samePlace(a, b remote.Node) bool { return a.Shown == b.Shown }
 
 // Close does nothing: the servers are not ours.
 func (g *Servers) Close() error { return nil }
@@ -214,7 +218,7 @@ func (g *Servers) Close() error { return nil }
 // Skip: what has no address can't be tested, what would go past the relays
 // can't either, and what strikes the servers is not ours to do.
 func (g *Servers) Skip(plan scenarios.Plan) string {
-	if why := g.unserved(plan); why != "" {
+	if why := cmp.Or(g.unfit(plan), g.unserved(plan)); why != "" {
 		return why
 	}
 	if refused := Beyond(plan, g.reach(plan)); len(refused) > 0 {
@@ -232,9 +236,6 @@ func (g *Servers) unserved(plan scenarios.Plan) string {
 	service, ok := backends.Lookup(kind.Service)
 	if !ok {
 		return "the lock has no service: --runtime local"
-	}
-	if why := g.unfit(plan); why != "" {
-		return why
 	}
 	if missing := g.Missing(service); len(missing) > 0 {
 		return fmt.Sprintf("it needs %s, and --nodes gives no address of %s", service.Name, strings.Join(missing, ", "))
@@ -342,13 +343,12 @@ func (g *Servers) there(lock clients.Kind) clients.Kind {
 	if g.command != "" {
 		lock = possible.MayFailOver(lock)
 	}
-	if nodes := g.cluster(of); len(nodes) > 0 {
-		lock.Members = nil
-		for _, n := range nodes {
-			lock.Members = append(lock.Members, n.Name)
-		}
-	} else if !g.asked && of.Clusters {
-		lock = possible.Vast(lock)
+	if !g.asked && of.Clusters {
+		return possible.Vast(lock)
+	}
+	lock.Members = nil
+	for _, n := range g.Of(lock.Service) {
+		lock.Members = append(lock.Members, n.Name)
 	}
 	return lock
 }
@@ -419,7 +419,7 @@ func (g *Servers) Of(name string) (nodes []remote.Node) {
 	for _, n := range service.Nodes {
 		nodes = append(nodes, g.nodes[n.Name])
 	}
-	return nodes
+	return slices.CompactFunc(nodes, samePlace)
 }
 
 // runRemote runs a plan on servers that outer was given the addresses of.
@@ -432,7 +432,7 @@ func runRemote(ctx context.Context, cfg harness.Config) error {
 	if cfg.FailOver = askOuter(ask); ask != nil {
 		cfg.Lock = possible.MayFailOver(cfg.Lock)
 	}
-	cfg.Lock.Members = backends.Members(cfg.Lock.Service, joined.Nodes)
+	cfg.Lock.Members = backends.Members(joined.Nodes)
 	if refused := Beyond(cfg.Plan, reachOf(cfg.Lock, sealed, ask != nil)); len(refused) > 0 {
 		return errors.Join(errors.New(refused[0].String()), joined.Network.Close())
 	}

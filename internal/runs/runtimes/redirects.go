@@ -34,7 +34,7 @@ func (g *Servers) soleServer(of backends.Kind) (n remote.Node, is bool) {
 	n, is = g.nodes[entry.Name]
 	is = is && len(g.Missing(of)) == 0
 	for name, other := range g.nodes {
-		is = is && (g.speak[name] != entry.Speaks() || other.Shown == n.Shown)
+		is = is && (g.specs[name].Speaks() != entry.Speaks() || samePlace(other, n))
 	}
 	return n, is
 }

@@ -25,7 +25,10 @@ const (
 	lookLimit     = 5 * time.Second
 	turnoverLimit = 30 * time.Second
 	turnoverStep  = 50 * time.Millisecond
-	mostSaid      = 300
+	// Sentinels leave an old master alone for some ten seconds (8 s, and a look every 10 s).
+	settleLimit = 25 * time.Second
+	goneLimit   = 5 * time.Second // until an old master that has vanished is not waited for
+	mostSaid    = 300
 )
 
 // failoverReply is a turnover as outer tells inner of it.
@@ -70,19 +73,21 @@ func askOuter(ask func(context.Context) ([]byte, error)) func(context.Context) (
 }
 
 func (g *Servers) turnOver(ctx context.Context, nodes []remote.Node) (t nemesis.TriggeredFailover, err error) {
-	before, err := g.masters(ctx, nodes)
+	before, err := askFirst(ctx, g, nodes, probe.Service.Masters)
 	if err != nil {
 		return t, fmt.Errorf("ask the service for its masters: %w", err)
 	}
+	replicas, _ := askFirst(ctx, g, nodes, probe.Service.Replication) // who may not ask learns nothing of what was lost
 	t.Before, t.After = before.Text, before.Text
 	t.Said = g.runCommand(ctx)
 	limit, over := context.WithTimeout(ctx, turnoverLimit)
 	defer over()
 	for step := time.NewTicker(turnoverStep); ; {
-		if now, err := g.masters(limit, nodes); err == nil && now.Who != "" {
+		if now, err := askFirst(limit, g, nodes, probe.Service.Masters); err == nil && now.Who != "" {
 			t.After, t.Changed = now.Text, changed(before, now)
 		}
 		if t.Changed {
+			t.Kept = g.keptAll(ctx, nodes, replicas)
 			return t, nil
 		}
 		select {
@@ -93,14 +98,46 @@ func (g *Servers) turnOver(ctx context.Context, nodes []remote.Node) (t nemesis.
 	}
 }
 
+// keptAll waits until the old masters follow the new ones, and reports whether nothing was lost. It
+// asks twice: one may have been asked before the other sent it all data.
+func (g *Servers) keptAll(ctx context.Context, nodes []remote.Node, before probe.Replication) bool {
+	limit, over := context.WithTimeout(ctx, settleLimit)
+	defer over()
+	step := time.NewTicker(turnoverStep)
+	defer step.Stop()
+	seen := time.Now() // when no old master had vanished
+	for last := probe.Aftermath(0); len(before) > 0; {
+		now, err := askFirst(limit, g, nodes, probe.Service.Replication)
+		after := before.After(now)
+		switch {
+		case err != nil:
+			after = 0
+		case after == probe.MayHaveLost, after == probe.Vanished && time.Since(seen) > goneLimit:
+			return false
+		case after == probe.NothingLost && last == probe.NothingLost:
+			return true
+		case after != probe.Vanished:
+			seen = time.Now()
+		}
+		last = after
+		select {
+		case <-step.C:
+		case <-limit.Done():
+			return false
+		}
+	}
+	return false
+}
+
 // changed reports whether there are certainly other masters now. Where nobody was known to be one
 // before, the change may have been under way already.
 func changed(before, now probe.Masters) bool {
 	return before.Who != "" && now.Who != "" && now.Who != before.Who
 }
 
-// masters asks the first node that answers.
-func (g *Servers) masters(ctx context.Context, nodes []remote.Node) (m probe.Masters, err error) {
+// askFirst asks the first node that answers.
+func askFirst[T any](ctx context.Context, g *Servers, nodes []remote.Node,
+	ask func(probe.Service, context.Context, endpoint.Endpoint, endpoint.Dial) (T, error)) (answer T, err error) {
 	for _, n := range nodes {
 		service, _ := g.kindOf(n)
 		if g.behind(n) {
@@ -108,16 +145,16 @@ func (g *Servers) masters(ctx context.Context, nodes []remote.Node) (m probe.Mas
 		}
 		at, wrong := endpoint.Parse(cmp.Or(n.Address, n.Shown))
 		if wrong != nil {
-			return m, wrong
+			return answer, wrong
 		}
 		one, over := context.WithTimeout(ctx, lookLimit)
-		m, err = service.Masters(one, at, g.dial)
+		answer, err = ask(service, one, at, g.dial)
 		over()
 		if err == nil {
-			return m, nil
+			return answer, nil
 		}
 	}
-	return m, err
+	return answer, err
 }
 
 // runCommand runs the user's command for a shell, and says what it printed and how it ended.
