@@ -11,25 +11,31 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/runs/screen"
+	"github.com/lockchaos/lockchaos/reports/phrase"
 	"github.com/lockchaos/lockchaos/reports/story"
 	"github.com/lockchaos/lockchaos/reports/terminal"
+	"github.com/lockchaos/lockchaos/scenarios"
 )
 
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [PROPERTY|KIND|PATTERN|VERDICT|RESULT]",
+		Use:   "explain [PROPERTY|KIND|PATTERN|VERDICT|RESULT|ATTACK]",
 		Short: "Say what a word of a verdict means, with an example, and what to do",
 		Long: `Says what a property, a kind of violation, a pattern, a verdict or the result of an attack means; shows it by the smallest history that has it; and says what to do about it.
-Without a word it lists all. A word that has two meanings is explained in both.`,
+Without a word it lists all but the attacks, which lockchaos exam LOCK --dry-run lists. A word that has two meanings is explained in both.`,
 		Example: `  lockchaos explain
   lockchaos explain lease-overrun
   lockchaos explain stolen-by-release
   lockchaos explain not judged
-  lockchaos explain inherent`,
+  lockchaos explain inherent
+  lockchaos explain stop-work`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var words []string
 			for _, t := range story.Glossary() {
 				words = append(words, t.Word+"\ta "+t.Sort)
+			}
+			for _, t := range attackTerms() {
+				words = append(words, t.Word+"\tan "+t.Sort)
 			}
 			if len(args) > 0 {
 				words = nil
@@ -69,14 +75,17 @@ func listTerms(w io.Writer) error {
 // explainWord writes all that there is to say of a word.
 func explainWord(w io.Writer, word string) error {
 	found := story.Explain(word)
+	if i := slices.IndexFunc(attackTerms(), func(t story.Term) bool { return strings.EqualFold(t.Word, word) }); i >= 0 {
+		found = append(found, attackTerms()[i])
+	}
 	if len(found) == 0 {
 		var words []string
-		for _, t := range story.Glossary() {
+		for _, t := range slices.Concat(story.Glossary(), attackTerms()) {
 			if !slices.Contains(words, t.Word) {
 				words = append(words, t.Word)
 			}
 		}
-		return exit.Misuse(fmt.Errorf("there is no property, kind, pattern, verdict or result of an attack named %q%s (all: lockchaos explain)", word, suggest(strings.ToLower(word), words)))
+		return exit.Misuse(fmt.Errorf("there is no property, kind, pattern, verdict, attack or result of one named %q%s (all: lockchaos explain)", word, suggest(strings.ToLower(word), words)))
 	}
 	for i, t := range found {
 		if i > 0 {
@@ -87,4 +96,18 @@ func explainWord(w io.Writer, word string) error {
 		}
 	}
 	return nil
+}
+
+// attackTerms explain the attacks of the exam.
+func attackTerms() (terms []story.Term) {
+	exam, err := scenarios.Attacks()
+	if err != nil {
+		return nil // a test reads the table
+	}
+	for _, a := range exam.Attacks {
+		terms = append(terms, story.Term{Word: a.Name, Sort: "attack", See: "exam.md#attacks",
+			Means: phrase.Stop(phrase.Sentence(a.About)) + " Meanwhile: " + phrase.Stop(exam.Applications[a.Application].About),
+			Do:    "To make it alone: lockchaos exam LOCK --attack " + a.Name + ". If a lock fell by it, the outcome says whose affair that is: lockchaos explain inherent."})
+	}
+	return terms
 }

@@ -135,7 +135,11 @@ func Explain(word string) []Term {
 // WriteTerm writes a term for a terminal of so many columns.
 func WriteTerm(w io.Writer, t Term, width int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (a %s)\n\n%s\n", t.Word, t.Sort, indented(t.Means, width))
+	article := "a"
+	if strings.ContainsAny(t.Sort[:1], "aeiou") {
+		article = "an"
+	}
+	fmt.Fprintf(&b, "%s (%s %s)\n\n%s\n", t.Word, article, t.Sort, indented(t.Means, width))
 	if len(t.Example) > 0 {
 		b.WriteString("\nFor example:\n\n")
 		who := 0
