@@ -184,13 +184,7 @@ func (x *Search) planOf(all ...schedule) scenarios.Plan {
 // tryAll tries the schedules on all cores until the time is over, each column in turn: so a search
 // that is cut short has tried some of every fault.
 func (x *Search) tryAll(ctx context.Context) error {
-	var left []int
-	for n := range x.all {
-		if _, done := x.done[n]; !done {
-			left = append(left, n)
-		}
-	}
-	left = spread(left)
+	left := x.order()
 	return x.onCores(ctx, func(ctx context.Context) (more bool, err error) {
 		x.tell.Lock()
 		if len(left) == 0 {
@@ -202,6 +196,17 @@ func (x *Search) tryAll(ctx context.Context) error {
 		x.tell.Unlock()
 		return true, x.tryOne(ctx, n)
 	})
+}
+
+// order lists the schedules that are left in the order in which they are tried.
+func (x *Search) order() []int {
+	var left []int
+	for n := range x.all {
+		if _, done := x.done[n]; !done {
+			left = append(left, n)
+		}
+	}
+	return spread(left)
 }
 
 // onCores calls a step on all cores, until there is no more, the time is over, or one fails.
