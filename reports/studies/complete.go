@@ -161,6 +161,11 @@ func (c Complete) Bounds() string {
 		c.Clients, phrase.Plural(c.Keys, "key"), c.TTL, number, more)
 }
 
+// Told says how much was tried, what that came to, and what is bounded.
+func (c Complete) Told() string {
+	return strings.Join([]string{c.Share(), c.Headline(), c.Bounds()}, ". ")
+}
+
 // Lines are what a terminal is told at the end.
 func (c Complete) Lines() (lines []string) {
 	lines = append(lines, c.Headline(), c.Share(), c.Bounds())
