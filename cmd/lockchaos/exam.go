@@ -164,8 +164,8 @@ func (f *runFlags) exam(c *cobra.Command, out *screen.Screen) error {
 	})
 }
 
-// tryPlaces tries each single fault at each place for the exam of a lock in Go, and returns the exit
-// status of what that came to.
+// tryPlaces tries each single fault at each place for the exam of a lock in Go, and returns the
+// exit status of what that came to.
 func (f *runFlags) tryPlaces(ctx context.Context, exam *reports.Exam, out *screen.Screen) (code int, err error) {
 	x := &experiments.Exploring{Tool: f.Tool, Seed: 1, For: exhaustive.AnyTime, Cores: runtime.NumCPU(), Faults: 1,
 		Corpus: experiments.UsualCorpus, Out: out}

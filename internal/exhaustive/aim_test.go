@@ -8,8 +8,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// TestAimed: a fault of an instant becomes one at the step that the client was at, so that a real run
-// can repeat it; a step at which no real fault can be aimed has none.
+// TestAimed: a fault of an instant becomes one at the step that the client was at, so that a real
+// run can repeat it; a step at which no real fault can be aimed has none.
 func TestAimed(t *testing.T) {
 	at := scenarios.Instants{{At: scenarios.Duration(time.Second)}}
 	pause := scenarios.Fault{Kind: nemesis.KindPause, Target: "client-1", At: at, When: string(nemesis.Random)}

@@ -15,8 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/runs/screen"
 )
 
-// TestBesideAnExam: a search for which there was no time is told as one that is not complete, and it
-// decides nothing.
+// TestBesideAnExam: a search for which there was no time is told as one that is not complete, and
+// it decides nothing.
 func TestBesideAnExam(t *testing.T) {
 	hoststest.WithoutRace(t)
 	program := own.Program{Go: filepath.Join("..", "harness", "testdata", "locks", "broken"), Service: "redis", TTL: 500 * time.Millisecond}
