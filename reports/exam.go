@@ -28,6 +28,17 @@ type Exam struct {
 	// Mended is what the lock comes to without the first defect; nil: there is
 	// none, or it was not tried.
 	Mended *Mended `json:"mended,omitempty"`
+	// Complete is what the lock came to under every single fault at every place; nil: that was not
+	// tried.
+	Complete *ExamComplete `json:"complete,omitempty"`
+}
+
+// ExamComplete is what a complete search in virtual time came to, beside the attacks of an exam.
+type ExamComplete struct {
+	// Told says how much of it was tried, what that came to, and what is bounded.
+	Told string `json:"told"`
+	// Report is the file of its page.
+	Report string `json:"report"`
 }
 
 // LeftOut is an attack that makes sense against the lock and was not made, and why.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/reporttest"
+	"github.com/lockchaos/lockchaos/reports/studies"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -24,6 +25,9 @@ func TestPublishedSchemas(t *testing.T) {
 		"gate": {reports.SavedGate{}, []string{reporttest.Text(t, func(w io.Writer) error {
 			return reports.WriteGate(w, reports.Gate{Exit: 1, Inconclusive: "warn", Skipped: "fail",
 				Runs: []reports.RepeatedRun{{Seed: 7, Dir: "seed-7"}}}, reporttest.Gated())
+		})}},
+		"complete": {studies.SavedComplete{}, []string{reporttest.Text(t, func(w io.Writer) error {
+			return studies.WriteCompleteJSON(w, completeSearch())
 		})}},
 	} {
 		file := "../docs/schema/" + name + ".json"
@@ -50,6 +54,21 @@ func TestPublishedSchemas(t *testing.T) {
 			}
 		}
 	}
+}
+
+// completeSearch has something of all that a complete search can come to.
+func completeSearch() studies.Complete {
+	defect, stood := reports.FellDefect.String(), reports.Stood.String()
+	mark := studies.Mark{At: 5e8, Host: "client-1", Fault: "killed", Step: "holding"}
+	return studies.Complete{Lock: "any", Service: "redis", Program: strings.Repeat("0a", 32), Version: "1.0", TTL: time.Second,
+		Clients: 2, Keys: 1, Places: 20, Faults: 2, Schedules: 20, Equal: 14, Tried: 5, Steps: []string{"holding", "resting"},
+		Lacking: []studies.Lacking{{Fault: "restarted", Why: "it has no disk"}},
+		Rows: []studies.CompleteRow{{Fault: "killed", Cells: []studies.CompleteCell{
+			{Tried: 5, Left: 1, Equal: 14, Fates: map[string]int{defect: 1, stood: 4}}, {Why: "no client comes here"}}}},
+		Falls: []studies.Fall{{Fate: defect, What: "it gave a key away", Dir: "fall-1", Marks: []studies.Mark{mark}}},
+		Spans: []studies.StepSpan{{Host: "client-1", Step: "holding", From: 1e8, To: 9e8}},
+		Pairs: &studies.Pairs{Firsts: 4, Ways: 2, About: 5000, Tried: 90, Fates: map[string]int{defect: 2, stood: 88},
+			Falls: []studies.PairFall{{Fate: defect, What: "it freed one", New: true, Count: 2, Dir: "pair-1", First: mark, Second: mark}}}}
 }
 
 func verdicts(t *testing.T, all ...reports.Suite) (texts []string) {

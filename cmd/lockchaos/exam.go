@@ -2,21 +2,26 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockchaos/lockchaos/internal/exhaustive"
+	"github.com/lockchaos/lockchaos/internal/experiments"
 	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/runs/pick"
 	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 	"github.com/lockchaos/lockchaos/internal/runs/screen"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -51,6 +56,7 @@ cause, 3 the harness failed.`,
   lockchaos exam --service redis --acquire 'sh lock.sh acquire' --release 'sh lock.sh release'
   lockchaos exam etcd-lease zookeeper --short
   lockchaos exam --job-cmd "python3 examples/jobs/cron.py" --service redis
+  lockchaos exam --lock-go ./my-lock --complete
   lockchaos exam zookeeper --attack stop-wait,cut-off-wait
   lockchaos exam --lock-cmd "python3 my_lock.py" --service redis --budget 20m`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,6 +78,8 @@ cause, 3 the harness failed.`,
 	flags.DurationVar(&f.Budget, "budget", 0,
 		"make only the most telling attacks, as many as fit into this time, such as 20m; the others are named")
 	flags.StringSliceVar(&f.Attacks, "attack", nil, "make only these attacks")
+	flags.BoolVar(&f.everyPlace, "complete", false,
+		"with --lock-go: first try every single fault at every place in virtual time, or what the journal of \"lockchaos explore --complete\" lacks of it")
 	flags.BoolVar(&f.Unmasked, "no-mend", false, "do not make attacks again that fell, on an application that avoids the first defect")
 	f.outputFlags.add(flags)
 	return cmd
@@ -141,8 +149,33 @@ func (f *runFlags) exam(c *cobra.Command, out *screen.Screen) error {
 		s := &runs.Run{Settings: f.complete(), Where: where, Name: name,
 			About: "every attack that the lock's claims invite", Plans: plans, Command: f.examLine(), Screen: out,
 			Exam: exam}
-		return s.Do(ctx)
+		if !f.everyPlace {
+			return s.Do(ctx)
+		}
+		code, err := f.tryPlaces(ctx, exam, out)
+		if err != nil {
+			return err
+		}
+		err = s.Do(ctx)
+		if status, carries := errors.AsType[*exit.Status](err); carries {
+			return exit.With(exit.Worse(code, status.Code), status.Err)
+		}
+		return cmp.Or(err, exit.Ended(code, nil, false))
 	})
+}
+
+// tryPlaces tries each single fault at each place for the exam of a lock in Go, and returns the
+// exit status of what that came to.
+func (f *runFlags) tryPlaces(ctx context.Context, exam *reports.Exam, out *screen.Screen) (code int, err error) {
+	x := &experiments.Exploring{Tool: f.Tool, Seed: 1, For: exhaustive.AnyTime, Cores: runtime.NumCPU(), Faults: 1,
+		Corpus: experiments.UsualCorpus, Out: out}
+	if x.Lock, err = f.Own.Meet(ctx, runtimes.Where{Runtime: runtimes.Virtual}, func(string) bool { return false }); err != nil {
+		return exit.Failed, err
+	}
+	settings := f.Settings
+	settings.Parallel = x.Cores
+	exam.Complete, code, err = x.Beside(ctx, settings, completeCommand(f, x))
+	return code, err
 }
 
 // checkExam refuses what makes no sense of the flags of `lockchaos exam`.
@@ -162,6 +195,8 @@ func (f *runFlags) checkExam() error {
 		return exit.Misuse(errors.New("name a lock (lockchaos list locks), or give --lock-cmd, --job-cmd, --leader-cmd or --acquire, and --service, for one of your own"))
 	case !f.Own.Given() && f.Own.Service != "":
 		return exit.Misuse(errors.New("--service is for the lock of --lock-cmd, --job-cmd, --leader-cmd or --acquire"))
+	case f.everyPlace && (f.Own.Go == "" || f.Shard.Total > 0):
+		return exit.Misuse(errors.New("--complete compiles the lock of --lock-go, and a shard has no part of it"))
 	case f.Own.Given():
 		return f.checkOwn()
 	}
@@ -175,6 +210,9 @@ func (f *runFlags) examLine() string {
 	line = append(line, f.lockWords()...)
 	if f.Short {
 		line = append(line, "--short")
+	}
+	if f.everyPlace {
+		line = append(line, "--complete")
 	}
 	if f.Unmasked {
 		line = append(line, "--no-mend")

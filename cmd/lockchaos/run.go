@@ -36,6 +36,8 @@ type runFlags struct {
 	jobCmd    string // until it is Own.Command, as leaderCmd
 	leaderCmd string
 	taken     bool // a saved run has said where
+	// every single fault at every place is tried in virtual time, beside an exam
+	everyPlace bool
 	// of those who wrote no plan themselves; nil: the user's words say what is started
 	consent  func(starts []string) error
 	measured metricsFlag

@@ -121,8 +121,9 @@ func TestSchemasOfOutputRefuse(t *testing.T) {
 		"progress": {`{}`, `{"event":"note","time":"2026-11-21T11:00:00Z"}`, `{"event":"won","time":"2026-11-21T11:00:00Z","text":"a"}`,
 			`{"event":"note","time":"2026-11-21T11:00:00Z","text":"a","more":1}`,
 			`{"event":"finished","time":"2026-11-21T11:00:00Z","suite":"a","dir":"b","exit_status":9}`},
-		"gate":    {`{}`, `{"lockchaos_gate":2}`},
-		"verdict": {`{}`, `{"lockchaos_verdict":1,"result":"good"}`},
+		"gate":     {`{}`, `{"lockchaos_gate":2}`},
+		"complete": {`{}`, `{"lockchaos_complete":1,"lock":"a"}`},
+		"verdict":  {`{}`, `{"lockchaos_verdict":1,"result":"good"}`},
 	} {
 		s, err := schemaNamed(name)
 		if err != nil {

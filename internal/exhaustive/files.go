@@ -78,7 +78,8 @@ func (x *Search) FirstDefect(ctx context.Context) (plan scenarios.Plan, fell boo
 // study is what came out, as a report tells it.
 func (x *Search) study() studies.Complete {
 	s := x.plan.Scenario
-	c := studies.Complete{Lock: x.Examinee.Base.Lock, Service: x.Lock.Service, Version: x.Settings.Tool.Version, Command: x.Command,
+	c := studies.Complete{Lock: x.Examinee.Base.Lock, Service: x.Lock.Service, Program: x.Program.Hash,
+		Version: x.Settings.Tool.Version, Command: x.Command,
 		Started: x.began.UTC().Truncate(time.Second), Elapsed: time.Since(x.began), Seed: x.Seed, TTL: s.TTL.Std(),
 		Clients: s.Clients, Keys: s.Keys, Length: time.Duration(x.places[len(x.places)-1].At), Places: x.instants(),
 		Faults: len(x.strikes), Schedules: x.whole, Tried: len(x.done), Steps: steps, Spans: x.spans()}

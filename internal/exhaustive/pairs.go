@@ -6,12 +6,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/harness/simulated"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/reports"
@@ -261,9 +263,13 @@ func (x *Search) studyPairs(single []studies.Fall) *studies.Pairs {
 	return p
 }
 
-// tryPlan runs the plan of a schedule.
+// tryPlan runs the plan of a schedule. If the lock's program ends, or answers no more, that is what
+// the schedule came to.
 func (x *Search) tryPlan(ctx context.Context, n int, plan scenarios.Plan) (outcome, error) {
 	h, err := x.run(ctx, plan, nil)
+	if broken, is := errors.AsType[*simulated.BrokenProgramError](err); is && ctx.Err() == nil {
+		return outcome{Schedule: n, Fate: reports.NotRun.String(), What: broken.Error()}, nil
+	}
 	if err != nil {
 		return outcome{}, fmt.Errorf("schedule %d: %w", n, err)
 	}

@@ -132,7 +132,15 @@ func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) 
 	x.plan.Simulation = &scenarios.Simulation{Program: x.Program.Hash, Simulator: harness.SimulatorHash(),
 		Steady: simulated.Draws(x.plan, x.Lock.Service)}
 	var all []sim.Place
-	h, err := x.run(ctx, x.plan, x.collect(&all, 1))
+	x.Program.KeepStarts(true)
+	text, err := x.text(ctx, x.plan, x.collect(&all, 1))
+	if err != nil {
+		return calm, err
+	}
+	if err := x.checkStarts(ctx, text); err != nil {
+		return calm, err
+	}
+	h, err := history.ReadAll(bytes.NewReader(text), runs.HistoryFile)
 	if err != nil {
 		return calm, err
 	}
@@ -150,6 +158,20 @@ func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) 
 	}
 	x.all, x.whole = schedulesOf(x.places, x.strikes, x.Unreduced)
 	return runs.Assess(h, s), nil
+}
+
+// checkStarts runs the undisturbed plan again, with programs that begin where those of the first
+// run first waited. If that is not the same run, all programs start from their beginning.
+func (x *Search) checkStarts(ctx context.Context, first []byte) error {
+	again, err := x.text(ctx, x.plan, nil)
+	if ctx.Err() != nil {
+		return err
+	}
+	if err != nil || !bytes.Equal(again, first) {
+		x.Program.KeepStarts(false)
+		x.Say("programs of this build of Go are started anew for each schedule, which takes longer")
+	}
+	return nil
 }
 
 // collect keeps the places from a time on, until nothing is disturbed any more.
@@ -184,13 +206,7 @@ func (x *Search) planOf(all ...schedule) scenarios.Plan {
 // tryAll tries the schedules on all cores until the time is over, each column in turn: so a search
 // that is cut short has tried some of every fault.
 func (x *Search) tryAll(ctx context.Context) error {
-	var left []int
-	for n := range x.all {
-		if _, done := x.done[n]; !done {
-			left = append(left, n)
-		}
-	}
-	left = spread(left)
+	left := x.order()
 	return x.onCores(ctx, func(ctx context.Context) (more bool, err error) {
 		x.tell.Lock()
 		if len(left) == 0 {
@@ -202,6 +218,17 @@ func (x *Search) tryAll(ctx context.Context) error {
 		x.tell.Unlock()
 		return true, x.tryOne(ctx, n)
 	})
+}
+
+// order lists the schedules that are left in the order in which they are tried.
+func (x *Search) order() []int {
+	var left []int
+	for n := range x.all {
+		if _, done := x.done[n]; !done {
+			left = append(left, n)
+		}
+	}
+	return spread(left)
 }
 
 // onCores calls a step on all cores, until there is no more, the time is over, or one fails.
@@ -302,12 +329,19 @@ func (x *Search) due() bool {
 
 // run simulates a plan in memory.
 func (x *Search) run(ctx context.Context, plan scenarios.Plan, places func(sim.Place)) (*history.History, error) {
-	var text bytes.Buffer
-	if err := harness.Simulate(ctx, simulated.Config{Plan: plan, Lock: x.Lock, Program: x.Program,
-		Start: x.Start, History: &text, Places: places}); err != nil {
+	text, err := x.text(ctx, plan, places)
+	if err != nil {
 		return nil, err
 	}
-	return history.ReadAll(&text, runs.HistoryFile)
+	return history.ReadAll(bytes.NewReader(text), runs.HistoryFile)
+}
+
+// text is the history of a plan's run.
+func (x *Search) text(ctx context.Context, plan scenarios.Plan, places func(sim.Place)) ([]byte, error) {
+	var text bytes.Buffer
+	err := harness.Simulate(ctx, simulated.Config{Plan: plan, Lock: x.Lock, Program: x.Program, Start: x.Start,
+		History: &text, Places: places})
+	return text.Bytes(), err
 }
 
 // outcomes are what the schedules came to that were tried, in their order.

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
+	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -22,18 +23,8 @@ import (
 func (x *Exploring) Complete(ctx context.Context, settings runs.Settings, command string) (err error) {
 	var programs runtimes.Programs
 	defer func() { err = errors.Join(err, programs.Close()) }()
-	if x.program, err = programs.Of(ctx, x.Lock.Adapter.Go); err != nil {
-		return err
-	}
-	folder := x.Corpus
-	if folder == UsualCorpus {
-		if folder, err = sim.CacheEntry(sim.Corpora, x.program.Hash); err != nil {
-			return err
-		}
-	}
-	search := &exhaustive.Search{Lock: x.Lock.Kind(), Examinee: x.Lock.Examinee(), Program: x.program, Seed: x.Seed,
-		For: x.For, Cores: x.Cores, Faults: x.Faults, Folder: folder, Fresh: x.Fresh, Settings: settings, Command: command, Say: x.Out.Say}
-	if err := search.Do(ctx); err != nil {
+	search, err := x.searchPlaces(ctx, &programs, settings, command)
+	if err != nil {
 		return err
 	}
 	c, dir, err := search.Report(ctx)
@@ -50,6 +41,36 @@ func (x *Exploring) Complete(ctx context.Context, settings runs.Settings, comman
 		err = failed
 	}
 	return exit.Ended(exhaustive.Status(c), err, ctx.Err() != nil)
+}
+
+// searchPlaces does the search, as far as it is not in the journal.
+func (x *Exploring) searchPlaces(ctx context.Context, programs *runtimes.Programs, settings runs.Settings,
+	command string) (search *exhaustive.Search, err error) {
+	if x.program, err = programs.Of(ctx, x.Lock.Adapter.Go); err != nil {
+		return nil, err
+	}
+	folder := x.Corpus
+	if folder == UsualCorpus {
+		if folder, err = sim.CacheEntry(sim.Corpora, x.program.Hash); err != nil {
+			return nil, err
+		}
+	}
+	search = &exhaustive.Search{Lock: x.Lock.Kind(), Examinee: x.Lock.Examinee(), Program: x.program, Seed: x.Seed,
+		For: x.For, Cores: x.Cores, Faults: x.Faults, Folder: folder, Fresh: x.Fresh, Settings: settings, Command: command, Say: x.Out.Say}
+	return search, search.Do(ctx)
+}
+
+// Beside does the search for an exam of the lock, and returns what it came to, and the exit status
+// of that.
+func (x *Exploring) Beside(ctx context.Context, settings runs.Settings, command string) (_ *reports.ExamComplete, code int, err error) {
+	var programs runtimes.Programs
+	defer func() { err = errors.Join(err, programs.Close()) }()
+	search, err := x.searchPlaces(ctx, &programs, settings, command)
+	if err != nil {
+		return nil, exit.Failed, err
+	}
+	c, dir, err := search.Report(ctx)
+	return &reports.ExamComplete{Told: c.Told(), Report: filepath.Join(dir, exhaustive.PageFile)}, exhaustive.Status(c), err
 }
 
 // keep writes the plan of a defect, and has it replayed. It has one fault, or two of which none

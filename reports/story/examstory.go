@@ -43,6 +43,9 @@ func examHeadline(s reports.Suite) string {
 	return strings.Join(parts, ". ")
 }
 
+// mostComplete bounds what is told of a complete search: its counts and its bounds.
+const mostComplete = 2000
+
 // examLede says which attacks showed the defects, and what a lock that stood is worth.
 func examLede(s reports.Suite) string {
 	var out []string
@@ -69,6 +72,9 @@ func examLede(s reports.Suite) string {
 		_, high := checker.Wilson(0, int64(bites))
 		out = append(out, fmt.Sprintf("In the attacks that it stood, %s struck and none broke it: it breaks under fewer than %.1f %% of such faults (95 %% confidence).",
 			phrase.Plural(bites, "fault"), 100*high))
+	}
+	if c := s.Exam.Complete; c != nil {
+		out = append(out, phrase.Sentence(phrase.Clip(c.Told, mostComplete)), "Its report: "+phrase.Clip(c.Report, phrase.MostText)+".")
 	}
 	if len(s.Exam.Left) > 0 {
 		out = append(out, fmt.Sprintf("This covers only the attacks that fit into --budget %v, the most telling ones.", s.Exam.Budget))

@@ -14,8 +14,10 @@ import (
 // Complete is what a lock came to under each fault of a list, at each place of the smallest
 // application, in virtual time.
 type Complete struct {
-	Lock    string        `json:"lock"`
-	Service string        `json:"service"`
+	Lock    string `json:"lock"`
+	Service string `json:"service"`
+	// Program is the SHA-256 of the lock's program as it was simulated, in hexadecimal.
+	Program string        `json:"program"`
 	Version string        `json:"lockchaos"`
 	Command string        `json:"command"`
 	Started time.Time     `json:"started"`
@@ -159,6 +161,11 @@ func (c Complete) Bounds() string {
 		c.Clients, phrase.Plural(c.Keys, "key"), c.TTL, number, more)
 }
 
+// Told says how much was tried, what that came to, and what is bounded.
+func (c Complete) Told() string {
+	return strings.Join([]string{c.Share(), c.Headline(), c.Bounds()}, ". ")
+}
+
 // Lines are what a terminal is told at the end.
 func (c Complete) Lines() (lines []string) {
 	lines = append(lines, c.Headline(), c.Share(), c.Bounds())
@@ -173,9 +180,18 @@ func (c Complete) Lines() (lines []string) {
 	return lines
 }
 
+// SavedComplete is the form of complete.json (docs/schema/complete.json).
+type SavedComplete struct {
+	Format int `json:"lockchaos_complete"`
+	Complete
+}
+
+// completeFormat counts changes of that form that a reader must know of.
+const completeFormat = 1
+
 // WriteCompleteJSON writes complete.json.
 func WriteCompleteJSON(w io.Writer, c Complete) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	return enc.Encode(c)
+	return enc.Encode(SavedComplete{completeFormat, c})
 }

@@ -74,9 +74,10 @@ func (p *Pairs) Headline() string {
 			words = append(words, phrase.Grouped(n)+" "+f.String())
 		}
 	}
-	return fmt.Sprintf("pairs: %s tried, of about %s: %s; the first fault is one of %s that the lock stood, which changed what clients see in %s",
-		phrase.Grouped(p.Tried), phrase.Grouped(max(p.Tried, p.About)), strings.Join(words, ", "), phrase.Grouped(p.Firsts),
-		phrase.Plural(p.Ways, "way"))
+	all := max(p.Tried, p.About)
+	return fmt.Sprintf("pairs: %s tried, of about %s (%s): %s; the first fault is one of %s that the lock stood, which changed what clients see in %s",
+		phrase.Grouped(p.Tried), phrase.Grouped(all), reports.Percent(reports.Rate{Hits: p.Tried, Of: all}.Share()),
+		strings.Join(words, ", "), phrase.Grouped(p.Firsts), phrase.Plural(p.Ways, "way"))
 }
 
 // Told says what the pairs of a way to fall are.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/reports/studies"
 )
 
 // TestExamWithinBudget: an exam names the attacks that did not fit into its
@@ -29,6 +30,29 @@ func TestExamWithinBudget(t *testing.T) {
 		"\n1 of 4 attacks. No defect. 3 left out by --budget. 1 not applicable.\n", "the attacks that fit into --budget 20m0s"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
+
+// TestExamBesideACompleteSearch: the last lines tell what every single fault came to in the
+// simulation, and where its page is; an exam without such a search says nothing of one.
+func TestExamBesideACompleteSearch(t *testing.T) {
+	told := studies.Complete{Places: 20, Faults: 2, Schedules: 20, Equal: 14, Tried: 6, Clients: 2, Keys: 1}.Told()
+	for _, c := range []struct {
+		complete *reports.ExamComplete
+		says     bool
+	}{{&reports.ExamComplete{Told: told, Report: "runs/a/complete.html"}, true}, {nil, false}} {
+		s := reports.Suite{Exam: &reports.Exam{Lock: "any", Complete: c.complete}, Scenarios: []reports.Scenario{
+			{Name: "any/stop-work/unfenced", Fault: "stop-work", Verdict: checker.Verdict{Outcome: checker.Pass}}}}
+		var b strings.Builder
+		if err := WriteExam(&b, s, false, 2000); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"Complete for single faults in the simulation, within the bounds below. 20 places × 2 faults: 6 tried, 14 equal, ",
+			"Nothing is said of other orders, ", "Its report: runs/a/complete.html."} {
+			if strings.Contains(b.String(), want) != c.says {
+				t.Errorf("%q, and it should be there: %v, in:\n%s", want, c.says, b.String())
+			}
 		}
 	}
 }

@@ -140,10 +140,16 @@ func (c *simClient) carryOut(ctx context.Context, cmd wire.Command) (wire.Reply,
 	t.On(nil)
 	t.Sleep(pipeTime)
 	if r.Broken {
-		return wire.Reply{}, fmt.Errorf("client %d on host %s: %s", c.Number, c.Host, r.Error)
+		return wire.Reply{}, &BrokenProgramError{fmt.Sprintf("client %d on host %s: %s", c.Number, c.Host, r.Error)}
 	}
 	return r, nil
 }
+
+// BrokenProgramError is the error of a run whose lock's program ended, or did not answer.
+type BrokenProgramError struct{ text string }
+
+// Error says which client's it was, and what it did.
+func (e *BrokenProgramError) Error() string { return e.text }
 
 // resetStore resets the connection to the store, and reports whether there was one.
 func (c *simClient) resetStore() bool {

@@ -42,5 +42,8 @@ func (s *simulation) steady() error {
 		}
 	}
 	s.w.Steady(s.cfg.Plan.Simulation.Steady...)
+	if !slices.ContainsFunc(known, func(name string) bool { return !slices.Contains(s.cfg.Plan.Simulation.Steady, name) }) {
+		s.w.Repeats()
+	}
 	return nil
 }

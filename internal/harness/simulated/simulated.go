@@ -85,9 +85,8 @@ func newSimulation(cfg Config) (*simulation, error) {
 
 // live is the whole run, on the main task.
 func (s *simulation) live(ctx context.Context, t *sim.Task) error {
-	for i := range s.cfg.Plan.Scenario.Clients {
-		c := s.spawn(int32(i+1), 0)
-		s.clients = append(s.clients, c)
+	s.startClients(t)
+	for _, c := range s.clients {
 		if err := s.open(ctx, t, c); err != nil {
 			return err
 		}
@@ -99,7 +98,7 @@ func (s *simulation) live(ctx context.Context, t *sim.Task) error {
 	if err := s.workload(ctx, t); err != nil {
 		return err
 	}
-	if err := s.probe(ctx, t, history.PhaseProbe); err != nil {
+	if err := s.probe(ctx, t, s.fresh[0], history.PhaseProbe); err != nil {
 		return err
 	}
 	s.Enter(history.PhaseClose)
@@ -108,7 +107,7 @@ func (s *simulation) live(ctx context.Context, t *sim.Task) error {
 			return err
 		}
 	}
-	if err := s.probe(ctx, t, history.PhaseFinal); err != nil {
+	if err := s.probe(ctx, t, s.fresh[1], history.PhaseFinal); err != nil {
 		return err
 	}
 	if err := s.end(ctx, t, s.fresh[1]); err != nil {
@@ -116,6 +115,21 @@ func (s *simulation) live(ctx context.Context, t *sim.Task) error {
 	}
 	s.ended = true
 	return s.Ledger.Take(ctx)
+}
+
+// starting is how long programs have to start until somebody speaks with them.
+const starting = time.Millisecond
+
+// startClients starts the programs of all clients, and of those that probe at the end. So they
+// start the same way in each run of the scenario.
+func (s *simulation) startClients(t *sim.Task) {
+	for i := range s.cfg.Plan.Scenario.Clients {
+		s.clients = append(s.clients, s.spawn(int32(i+1), 0))
+	}
+	for i := range record.ProbeClients {
+		s.fresh = append(s.fresh, s.spawn(int32(len(s.clients)+i+1), 0))
+	}
+	t.Sleep(starting)
 }
 
 // beginHistory writes the header. Its times are virtual.
@@ -263,11 +277,9 @@ func passing(t *sim.Task) func(context.Context, <-chan struct{}, time.Duration) 
 	}
 }
 
-// probe lets a fresh client try every key.
-func (s *simulation) probe(ctx context.Context, t *sim.Task, phase string) error {
-	c := s.spawn(int32(len(s.clients)+len(s.fresh)+1), 0)
+// probe lets a client that has asked for nothing yet try every key.
+func (s *simulation) probe(ctx context.Context, t *sim.Task, c *simClient, phase string) error {
 	c.Recorder, c.Claims = s.Recorder, s.Claims()
-	s.fresh = append(s.fresh, c)
 	if err := s.open(ctx, t, c); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sync"
@@ -28,6 +29,11 @@ type memory struct {
 	used int
 }
 
+// hole is the size of what is left out of the file if it is zero: a page of the kernel's.
+const hole = 4 << 10
+
+var zeros [hole]byte
+
 func newImages(data []byte, most int64) (*images, error) {
 	const page = 64 << 10
 	p := &images{size: (len(data) + page - 1) &^ (page - 1), reserve: int(most)}
@@ -40,8 +46,10 @@ func newImages(data []byte, most int64) (*images, error) {
 		return nil, fmt.Errorf("make a file in memory: %w", err)
 	}
 	err = unix.Ftruncate(p.file, int64(p.size))
-	if err == nil {
-		_, err = unix.Pwrite(p.file, data, 0)
+	for at := 0; err == nil && at < len(data); at += hole {
+		if part := data[at:min(at+hole, len(data))]; !bytes.Equal(part, zeros[:len(part)]) {
+			_, err = unix.Pwrite(p.file, part, int64(at))
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("write the program's data: %w", err), unix.Close(p.file))

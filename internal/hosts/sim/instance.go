@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/hosts/sim/halt"
+	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/sys"
 )
 
@@ -35,6 +36,12 @@ type Instance struct {
 	line     func(text []byte)
 	stderr   io.Writer
 	printed  int // bytes
+
+	program *Program
+	module  api.Module
+	origin  origin // of its start, while that may be kept
+	entered int64  // when the host call began that it is in
+	told    bool   // something has been sent to it
 
 	halt  halt.Word // ends it if it computes for too long
 	spent bool      // it has
@@ -67,17 +74,22 @@ type Start struct {
 	Exited func(status uint32)
 }
 
+// firstFD is below the descriptors of sockets.
+const firstFD = 10
+
 // Start starts a program on the host.
 func (h *Host) Start(p *Program, s Start) *Instance {
 	w := h.w
 	in := &Instance{name: s.Name, w: w, host: h, args: s.Args, env: s.Env, line: s.Line, stderr: s.Stderr,
-		in: s.In, out: cmp.Or(s.Out, 1), sockets: map[int32]*socket{}, nextFD: 10, busySince: w.now}
+		in: s.In, out: cmp.Or(s.Out, 1), sockets: map[int32]*socket{}, nextFD: firstFD,
+		busySince: w.now, program: p}
 	var key [32]byte
 	draws := w.Stream("random of " + s.Name)
 	for i := range key {
 		key[i] = byte(draws.Uint32())
 	}
 	in.random = rand.NewChaCha8(key)
+	in.origin = in.originOf(key)
 	ctx, cancel := context.WithCancel(context.Background())
 	in.task = w.Go(func(*Task) {
 		defer cancel()
@@ -107,6 +119,7 @@ func (h *Host) Start(p *Program, s Start) *Instance {
 
 // Send writes to its standard input.
 func (in *Instance) Send(text []byte) {
+	in.told = true
 	in.stdin = append(in.stdin, text...)
 	if len(in.stdin) > mostUnread {
 		in.exceeds("leaves of its standard input unread", mostUnread, "bytes")
@@ -167,6 +180,7 @@ const killedStatus = 137
 // enter is the beginning of each host call: it costs time, and what is due earlier happens first.
 func (in *Instance) enter(name string, cost time.Duration) {
 	w := in.w
+	in.entered = w.now
 	in.last[in.calls%lastCalls] = name
 	in.calls++
 	in.task.silence.Called()

@@ -23,23 +23,17 @@ var looks = []byte{
 // watchLoops returns the module with the code that counts at the beginning of each turn of each
 // loop. ok is false if it holds an instruction that is not known; it is then watched by wazero.
 func watchLoops(wasm []byte) (watched []byte, ok bool) {
-	const header, sectionCode = 8, 10
-	if len(wasm) < header {
-		return nil, false
-	}
-	watched = append(watched, wasm[:header]...)
-	r := reader{b: wasm[header:]}
-	for len(r.b) > 0 && !r.bad {
-		id := r.byte()
-		body := r.take(r.number())
+	watched = append(watched, wasm[:min(moduleHeader, len(wasm))]...)
+	whole := eachSection(wasm, func(id byte, body []byte) bool {
 		if id == sectionCode {
 			if body, ok = watchCode(body); !ok {
-				return nil, false
+				return false
 			}
 		}
 		watched = append(binary.AppendUvarint(append(watched, id), uint64(len(body))), body...)
-	}
-	return watched, ok && !r.bad
+		return true
+	})
+	return watched, whole && ok
 }
 
 // watchCode does so with the code section.
@@ -53,10 +47,7 @@ func watchCode(section []byte) (watched []byte, ok bool) {
 			return nil, false
 		}
 		f := reader{b: body}
-		for n := f.number(); n > 0 && !f.bad; n-- { // locals
-			f.number()
-			f.byte()
-		}
+		f.locals()
 		code := append([]byte(nil), body[:len(body)-len(f.b)]...)
 		for len(f.b) > 0 && !f.bad {
 			at := f.b
@@ -110,6 +101,14 @@ func (r *reader) number() int {
 func (r *reader) numbers(n int) {
 	for ; n > 0 && !r.bad; n-- {
 		r.number()
+	}
+}
+
+// locals skips what a function says of its local variables.
+func (r *reader) locals() {
+	for n := r.number(); n > 0 && !r.bad; n-- {
+		r.number()
+		r.byte()
 	}
 }
 

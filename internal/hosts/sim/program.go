@@ -23,6 +23,9 @@ type Program struct {
 	code    wazero.CompiledModule
 	images  *images // nil: wazero lays out the memory
 	watched bool    // its loops count down (loops.go)
+	globals int     // how many it has, if its instances can be resumed (resume.go)
+	most    int64   // of an instance's linear memory (bytes)
+	started starts
 }
 
 // Options say how a Program is run.
@@ -38,10 +41,10 @@ type Options struct {
 // Load compiles a program's wasm, or finds what was compiled before.
 func Load(ctx context.Context, wasm []byte, o Options) (_ *Program, err error) {
 	sum := sha256.Sum256(wasm)
-	p := &Program{Hash: hex.EncodeToString(sum[:])}
+	p := &Program{Hash: hex.EncodeToString(sum[:]), most: Limits{Memory: o.Memory}.complete().Memory}
 	rest, image, ok := splitData(wasm)
 	if ok {
-		if p.images, err = newImages(image, Limits{Memory: o.Memory}.complete().Memory); err != nil {
+		if p.images, err = newImages(image, p.most); err != nil {
 			return nil, err
 		}
 	}
@@ -49,6 +52,9 @@ func Load(ctx context.Context, wasm []byte, o Options) (_ *Program, err error) {
 		rest = wasm
 	} else if watched, ok := watchLoops(rest); ok {
 		rest, p.watched = watched, true
+		if exposed, globals, ok := exposeResume(rest); ok {
+			rest, p.globals = exposed, globals
+		}
 	}
 	config, err := o.config(p.Hash)
 	if err != nil {
@@ -121,7 +127,7 @@ func (p *Program) link(ctx context.Context) error {
 
 // Close gives up what was compiled. No instance may run.
 func (p *Program) Close(ctx context.Context) error {
-	return errors.Join(p.runtime.Close(ctx), p.closeImages())
+	return errors.Join(p.runtime.Close(ctx), p.started.close(), p.closeImages())
 }
 
 func (p *Program) closeImages() error {
@@ -131,11 +137,16 @@ func (p *Program) closeImages() error {
 	return p.images.close()
 }
 
-// run runs an instance from its start to its end, and returns its exit status.
+// run runs an instance from its start to its end, and returns its exit status. One whose start is
+// known begins behind it.
 func (p *Program) run(ctx context.Context, in *Instance) (status uint32, err error) {
 	ctx = context.WithValue(ctx, instanceKey{}, in)
-	if p.images != nil {
-		ctx = experimental.WithMemoryAllocator(ctx, p.images)
+	known, memory := p.started.of(in), p.images
+	if known != nil {
+		memory = known.memory
+	}
+	if memory != nil {
+		ctx = experimental.WithMemoryAllocator(ctx, memory)
 	}
 	m, err := p.runtime.InstantiateModule(ctx, p.code, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
@@ -145,14 +156,14 @@ func (p *Program) run(ctx context.Context, in *Instance) (status uint32, err err
 	if p.watched {
 		word, _ := m.Memory().Read(haltWord, 8) // every memory is larger
 		in.halt.Aim(word)
-		in.halt.Allow(in.w.limits.Turns)
 		defer in.halt.Aim(nil) // before the memory is another's
 	}
-	main := m.ExportedFunction("_start")
-	if main == nil {
-		return 0, errors.New("the program has no start: it must be a main package")
+	if in.module = m; known != nil {
+		err = known.resume(ctx, in)
+	} else {
+		in.halt.Allow(in.w.limits.Turns)
+		err = begin(ctx, m)
 	}
-	_, err = main.Call(ctx)
 	in.spent = in.halt.Left() == 0
 	if in.killed {
 		return 0, nil
@@ -161,6 +172,16 @@ func (p *Program) run(ctx context.Context, in *Instance) (status uint32, err err
 		return exit.ExitCode(), nil
 	}
 	return 0, err
+}
+
+// begin runs a program from its beginning.
+func begin(ctx context.Context, m api.Module) error {
+	main := m.ExportedFunction("_start")
+	if main == nil {
+		return errors.New("the program has no start: it must be a main package")
+	}
+	_, err := main.Call(ctx)
+	return err
 }
 
 type instanceKey struct{}

@@ -290,6 +290,7 @@ func pollOneoff(in *Instance, mem api.Memory, st []uint64) uint32 {
 			u.deadline += in.clock(u.clock)
 		}
 	}
+	in.stands(subs)
 	for {
 		in.works(int64(n) / 64)
 		ready, next := in.polled(subs)

@@ -59,22 +59,23 @@ func (l Limits) complete() Limits {
 
 // World is one simulation. It is used by one goroutine.
 type World struct {
-	limits Limits
-	seed   uint64
-	now    int64
-	seq    uint64
-	events queue
-	draws  *rand.Rand      // ties, costs of waking
-	steady map[string]bool // what is not drawn
-	tied   bool            // TieDraws are not
-	tasks  []*Task
-	links  map[[2]*Host]*Link
-	hosts  []*Host
-	calls  int64 // host calls so far
-	held   int64 // bytes of programs that are on their way, or unread
-	err    error
-	trace  func(at int64, who, what string)
-	places func(Place)
+	limits  Limits
+	seed    uint64
+	now     int64
+	seq     uint64
+	events  queue
+	draws   *rand.Rand      // ties, costs of waking
+	steady  map[string]bool // what is not drawn
+	tied    bool            // TieDraws are not
+	repeats bool            // nothing is drawn
+	tasks   []*Task
+	links   map[[2]*Host]*Link
+	hosts   []*Host
+	calls   int64 // host calls so far
+	held    int64 // bytes of programs that are on their way, or unread
+	err     error
+	trace   func(at int64, who, what string)
+	places  func(Place)
 }
 
 // New returns a World in which nothing has happened. Every draw follows the seed.
