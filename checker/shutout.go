@@ -17,10 +17,11 @@
 //	Q.acquire [5000,5001]
 //
 // "An error is enough" accuses every lock that notices by its first request that its connection has
-// gone. "Nobody else asked" is not enough without the last fresh client: the service may have gone.
-// What disturbs and for how long, and what stalls take off, is as above: a fault on the client or
-// on the service counts for twice its time, and a wrong clock for ever. Refusals are judged by the
-// rules above.
+// gone. It may notice by the end of its time alone, so one acquire shows nothing, however long: the
+// last of several must have begun when nothing disturbed any more. "Nobody else asked" is not
+// enough without the last fresh client: the service may have gone. What disturbs and for how long,
+// and what stalls take off, is as above: a fault on the client or on the service counts for twice
+// its time, and a wrong clock for ever. Refusals are judged by the rules above.
 package checker
 
 import (
@@ -34,6 +35,7 @@ type vainAsker struct {
 	client int32
 	op     int64 // its last acquire
 	from   int64 // the start of its first one
+	last   int64 // the start of its last one
 	to     int64 // the end of its last one
 }
 
@@ -52,7 +54,7 @@ func (s *Sweep) askedAlone(k *keyState, o *op, e *history.Event) {
 		alone = append(alone, vainAsker{client: o.client, from: o.start})
 		n++
 	}
-	alone[n-1].op, alone[n-1].to = o.id, stamp(e.End, e.Time)
+	alone[n-1].op, alone[n-1].last, alone[n-1].to = o.id, o.start, stamp(e.End, e.Time)
 	k.probe.alone = alone
 }
 
@@ -71,7 +73,7 @@ func (s *Sweep) judgeShutOut(p *Property) {
 func (s *Sweep) judgeVain(p *Property, k *keyState, a vainAsker) {
 	from := s.faults.calmSince(nil, a.client, a.from, a.to)
 	need := max(s.rules.patienceNs(), s.rules.abandons()+s.rules.margin())
-	if from == forever || a.to-from < need {
+	if from == forever || a.last == a.from || a.last < from || a.to-from < need {
 		return
 	}
 	doubt := a.to-from-s.faults.stalledIn(from, a.to) < need

@@ -167,16 +167,20 @@ func (r *run) probe(ctx context.Context, phase string, place int,
 
 // askEach lets each client that is alive ask for a key and give it back, one after the other,
 // until one is granted nothing for as long as the judge may demand. Such a client shows what there
-// is to see, and takes its time.
+// is to see, and takes its time. It asks twice at least: a lock may notice by the end of an acquire
+// that its connection has gone.
 func (r *run) askEach(ctx context.Context) error {
 	if r.Claims().Permits <= 0 || r.cfg.Plan.Scenario.Workload.NeverRelease {
 		return nil // it is no lock, or nobody gives back what the fresh client has
 	}
 	r.Enter(history.PhaseEach)
 	for _, w := range r.workers {
-		got, err := r.ask(ctx, w, r.Keys[0], r.FirstAsk(), nil)
-		if err != nil {
-			return err
+		got := unanswered
+		for round := 0; round < 2 && got != granted; round++ {
+			var err error
+			if got, err = r.ask(ctx, w, r.Keys[0], r.Patience()+record.AskMargin, nil); err != nil {
+				return err
+			}
 		}
 		if got != granted {
 			break
