@@ -72,8 +72,8 @@ func (s *Sweep) judgeShutOut(p *Property) {
 
 func (s *Sweep) judgeVain(p *Property, k *keyState, a vainAsker) {
 	from := s.faults.calmSince(nil, a.client, a.from, a.to)
-	need := max(s.rules.patienceNs(), s.rules.abandons()+s.rules.margin())
-	if from == forever || a.last == a.from || a.last < from || a.to-from < need {
+	need := s.rules.patienceNs()
+	if a.last == a.from || a.last < from || a.to-from < need {
 		return
 	}
 	doubt := a.to-from-s.faults.stalledIn(from, a.to) < need
