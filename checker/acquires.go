@@ -24,6 +24,8 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 	}
 	if s.rules.fresh(o.client) {
 		s.probed(k, o, e)
+	} else if s.demands.phase == history.PhaseEach {
+		s.askedAlone(k, o, e)
 	}
 	switch e.Type {
 	case history.OK:
@@ -133,7 +135,7 @@ func (bk *book) outlivedBy(o *op) bool { return o.process <= bk.clients[o.client
 // handedOver counts the grant, and whether it was a contended hand-over: to another
 // client than the last, which waited while the previous grant was still held.
 func (s *Sweep) handedOver(k *keyState, g *grant) {
-	if last := k.lastGrant; !s.rules.fresh(g.client) {
+	if last := k.lastGrant; !s.rules.fresh(g.client) && s.demands.phase != history.PhaseEach {
 		s.figures.stats.Grants++
 		if last != nil && last.client != g.client && (!last.closed || g.start < last.heldTo) {
 			s.figures.stats.Handovers++

@@ -136,4 +136,6 @@ type probeState struct {
 	failed   [probePhases]string // the error of one that was neither granted nor busy
 	// found with losers alive; a ghost if the key is free once all are closed
 	ghost *Violation
+	// alone are the clients that asked in vain while the others were idle, one after the other
+	alone []vainAsker
 }

@@ -55,6 +55,8 @@ func TestFalseLoss(t *testing.T) {
 			denied + "\nfault clock-jump [110,120] on=service hosts=1" + rest, Violated, 1, "", ""},
 		{"another had been granted it", FalseLoss, lease,
 			"A acquire [0,1]\nB acquire [50,51]\nA renew [100,101] notheld\nB release [200,201]" + rest, Pass, 0, "", ""},
+		{"another reads beside it", FalseLoss, readWrite(lease), "A acquire [0,1] mode=read\nB acquire [50,51] mode=read\n" +
+			"A renew [100,101] notheld\nB release [200,201]" + rest, Violated, 1, "", ""},
 		{"another still had it", FalseLoss, lease,
 			"B acquire [-50,-49]\nA acquire [0,1]\nA renew [100,101] notheld\nB release [200,201]" + rest, Pass, 0, "", ""},
 		{"another's late release may have freed it", FalseLoss, lease,

@@ -71,6 +71,15 @@ func TestIdentity(t *testing.T) {
 		{"reborn, and its session has no end", MutualExclusion, session(with("process", 0)),
 			strings.Replace(reborn, "kill A [50,51]", "", 1), Violated, 3, KindGrantedWhileValid, ""},
 		{"reborn, and each process has a name of its own", MutualExclusion, with("unique", 0), reborn, Violated, 1, KindGrantedWhileValid, ""},
+		{"a twin let in as the lease ended, and another inside its own", MutualExclusion, with("host", 2), `
+		A acquire [0,1]
+		B acquire [497,498]
+		B read    [499,500]
+		C acquire [600,601]
+		C read    [602,603]
+		B read    [604,605]
+		C release [610,611]
+		B release [612,613]` + probeText, Violated, 1, KindGrantedWhileValid, ""},
 		{"reborn, as its old lease ends", MutualExclusion, with("process", 0), strings.Replace(reborn, "[100,101]", "[100,498]", 1),
 			Violated, 1, KindGrantedWhileValid, ""},
 		{"others that were granted it one after the other", MutualExclusion, with("process", 0), `

@@ -106,6 +106,9 @@ const (
 	KindAsleep = "asleep"
 	// KindWedged: nobody held the key and nobody got it; more is not certain.
 	KindWedged = "wedged"
+	// KindShutOut: one client was granted nothing any more, though nothing disturbed it and others
+	// were granted what they asked for.
+	KindShutOut = "shut-out"
 	// KindNeverExpired: its last holder gave nothing back, and the key stayed
 	// taken after every client was closed.
 	KindNeverExpired = "never-expired"

@@ -30,6 +30,10 @@ func TestReleasedOnStop(t *testing.T) {
 		{"nobody waited", ReleasedOnStop, job, stops + "B acquire [500,2000] busy", Inconclusive, 0, "", "After no orderly stop"},
 		{"the machine stood still, and the rest is not twice the bound", ReleasedOnStop, job,
 			stops + "stall B [100,200]\nB acquire [-50,700] busy", Inconclusive, 0, "", ""},
+		{"another died, which has more time", ReleasedOnStop, job, stops + "B acquire [-50,201] attempt=200 tok=1200\nkill B [210,212]\nB exit [212]\n" +
+			"C acquire [-40,801] attempt=800 tok=1800\nC release [802,803]", Pass, 0, "", ""},
+		{"a mark of another phase comes first", ReleasedOnStop, job,
+			"mark run [-55]\n" + stops + "B acquire [-50,2000] busy", Violated, 1, "", "client 1 was stopped in order"},
 		{"nothing is claimed", ReleasedOnStop, jobScript(func(c *history.Claims) { c.StopHandover = 0 }), stops, NotJudged, 0, "", "does not declare"},
 		{"what it gave up is another's to execute", OncePerTick, job,
 			stops + "B acquire [-50,201] attempt=200 tok=1000\nB release [202,203]", Violated, 1, KindTwiceAfterLoss, ""},

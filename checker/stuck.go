@@ -77,7 +77,7 @@ var stuckLock = Property{
 	Name:   StuckLock,
 	About:  "When nobody can hold the key, a client that asks for it acquires it: while the clients work, and after the faults are healed.",
 	needs:  []string{history.FactProbe},
-	kinds:  []string{KindGhost, KindAsleep, KindWedged, KindNeverExpired},
+	kinds:  []string{KindGhost, KindAsleep, KindWedged, KindNeverExpired, KindShutOut},
 	exempt: noLock,
 	short:  (*Sweep).probeShort,
 	shown: func(s *Sweep) string {
@@ -88,8 +88,8 @@ var stuckLock = Property{
 	Words: Words{
 		Violation: "stuck key",
 		Demands:   "A key that nobody can hold can be acquired, also by a fresh client after healing.",
-		Once:      "A key stayed locked though nobody could hold it",
-		More:      "A key stayed locked though nobody could hold it",
+		Once:      "A key could not be acquired though nobody could hold it",
+		More:      "A key could not be acquired though nobody could hold it",
 		Lead:      "A key stayed locked with nobody to release it.",
 		Advice: "Look for a grant without an expiry, a session that nobody ended, or a waiter whose queue entry " +
 			"outlived it.",
@@ -243,9 +243,10 @@ func (s *Sweep) stuckAt(k *keyState, o *op, end int64, phase int) {
 }
 
 // endProbe sums the probe up.
-func (s *Sweep) endProbe(*Property) {
+func (s *Sweep) endProbe(p *Property) {
 	s.demands.nameStretches()
 	s.nameGhosts()
+	s.judgeShutOut(p)
 	if s.probeShort() == "" {
 		s.figures.stats.Recovered = s.recovered()
 	}

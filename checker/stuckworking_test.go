@@ -28,6 +28,15 @@ func asking(client string, from, to, every int) string {
 	return b.String()
 }
 
+// taking has a client take one key after the other, every so often.
+func taking(client string, from, to, every int) string {
+	var b strings.Builder
+	for n, t := 1, from; t < to; n, t = n+1, t+every {
+		fmt.Fprintf(&b, "%s acquire [%d,%d] key=k%d\n", client, t, t+1, n)
+	}
+	return b.String()
+}
+
 func sessionLock() script {
 	return claim(plainLock(), func(c *history.Claims) { c.Validity = "session" })
 }
@@ -49,6 +58,10 @@ func TestStuckWhileClientsWork(t *testing.T) {
 		{"too few grants are no excuse", StuckLock, needs(plainLock(), history.Needs{Grants: 20, Handovers: 5}), given +
 			"B acquire [20,40000] info start=20\nC acquire [21,40001] info start=21\nD acquire [22,40002] info start=22" + lateProbe, Violated, 1, KindWedged, ""},
 		{"the service may have been away", StuckLock, plainLock(), given + "B acquire [20,8000] busy" + lateProbe, Pass, 0, "", ""},
+		{"others got errors alone, so the service may have been away", StuckLock, plainLock(), given + "B acquire [20,8000] busy\n" +
+			strings.ReplaceAll(asking("C", 30, 7900, 600), "busy", "fail") + lateProbe, Pass, 0, "", ""},
+		{"another was granted other keys, so the service was there", StuckLock, plainLock(), given + "B acquire [20,8000] busy\n" +
+			taking("C", 30, 7900, 600) + lateProbe, Violated, 1, KindWedged, ""},
 		{"it was away for too long", StuckLock, plainLock(), given + "B acquire [20,11000] busy" + lateProbe, Violated, 1, KindWedged, ""},
 		{"granted late", StuckLock, plainLock(), given + "B acquire [20,11000]\nB release [11001,11002]" + lateProbe,
 			Violated, 1, KindWedged, ""},

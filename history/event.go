@@ -52,6 +52,7 @@ const (
 	PhaseAsk   = "ask"
 	PhaseQuiet = "quiet" // every fault is healed, the workload winds down
 	PhaseProbe = "probe" // losers are alive and idle; fresh clients try every key
+	PhaseEach  = "each"  // each client that is alive asks for a key, while the others are idle
 	PhaseClose = "close" // every client is closed
 	PhaseFinal = "final" // fresh clients try every key once more
 )

@@ -9,15 +9,18 @@ import (
 )
 
 // RepeatReason says why the attack that the scenario made is to be made again, as the rest of a
-// sentence; "": what it came to stands. That is so where nothing follows from it, and where it
-// fell, it is not clear why, and the machine itself stalled a client or a node meanwhile. A fall
-// that is certain stands, whatever the machine did.
+// sentence; "": what it came to stands. It is made again where nothing follows from it. It is so
+// too where the machine itself stalled a client or a node, and it is not clear why the lock fell,
+// or it fell by a holder that came too late though nothing was disturbed. A defect stands, whatever
+// the machine did.
 func (s Scenario) RepeatReason() string {
 	switch fate := s.Fate(); {
 	case fate == NothingFollows && !s.Met:
 		return fmt.Sprintf("was inconclusive (%s)", s.grounds(mostDetail))
 	case fate == FellUnclear && s.Noted().stalled:
 		return fmt.Sprintf("fell while the machine stalled, and it is not clear why (%s)", s.grounds(mostDetail))
+	case fate == FellInherent && s.Undisturbed && s.Noted().overslept:
+		return fmt.Sprintf("fell while the machine stalled, and nothing else disturbed it (%s)", s.grounds(mostDetail))
 	}
 	return ""
 }

@@ -47,6 +47,9 @@ func TestControls(t *testing.T) {
 		// A holder that dies or is frozen may be followed within the second, or not.
 		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{clienttest.KilledHolder, clienttest.FrozenHolder}},
 		{broken.ReadersYield, []string{"clients read and write"}, nil},
+		{broken.ReaderCount, nil, nil},
+		// Who was not answered once is shut out.
+		{broken.OneConnection, nil, []string{clienttest.FrozenService}},
 	} {
 		backendstest.Conform(t, c.kind.Service, time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
 			clienttest.RunControl(t, kind, s, c.caught, c.unsure)
@@ -54,13 +57,13 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// TestWallClockConforms: as long as nobody sets its clock, it keeps every promise.
+// TestWallClockConforms: as long as nobody sets a clock, these two keep every promise.
 func TestWallClockConforms(t *testing.T) {
 	t.Parallel()
 	backendstest.NeedRedis(t)
 	backendstest.Conform(t, "redis", time.Second, func(t *testing.T, kind clients.Kind, s clienttest.Service) {
 		clienttest.RunControl(t, kind, s, nil, nil)
-	}, broken.WallClock)
+	}, broken.WallClock, broken.ClientExpiry)
 }
 
 // TestSetnxExpireDiesInBetween: what the suite cannot show, since it kills

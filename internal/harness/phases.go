@@ -21,9 +21,10 @@ import (
 )
 
 // phases goes through the run: the workload with its faults; the probe, with losers alive
-// and idle (they are closed one after the other if a fresh client is not granted a key); the
-// closing of every client; the final probe. The ledger is followed all along and completed
-// at the end; so are the waits for a processor, and what nodes say of their leader.
+// and idle (they are closed one after the other if a fresh client is not granted a key);
+// a last acquire of each of them; the closing of every client; the final probe. The ledger is
+// followed all along and completed at the end; so are the waits for a processor, and what nodes say
+// of their leader.
 func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error {
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
@@ -53,6 +54,9 @@ func (r *run) phases(ctx context.Context, cancel context.CancelCauseFunc) error 
 	last := r.workers
 	if !r.selfMoved() {
 		if err := r.probe(ctx, history.PhaseProbe, 0, r.diagnoseIdle); err != nil {
+			return err
+		}
+		if err := r.askEach(ctx); err != nil {
 			return err
 		}
 		last = append(r.workers, r.probes[0])
@@ -156,6 +160,30 @@ func (r *run) probe(ctx context.Context, phase string, place int,
 			if err := r.open(ctx, r.probes[place]); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// askEach lets each client that is alive ask for a key and give it back, one after the other,
+// until one is granted nothing for as long as the judge may demand. Such a client shows what there
+// is to see, and takes its time. It asks twice at least: a lock may notice by the end of an acquire
+// that its connection has gone.
+func (r *run) askEach(ctx context.Context) error {
+	if r.Claims().Permits <= 0 || r.cfg.Plan.Scenario.Workload.NeverRelease {
+		return nil // it is no lock, or nobody gives back what the fresh client has
+	}
+	r.Enter(history.PhaseEach)
+	for _, w := range r.workers {
+		got := unanswered
+		for round := 0; round < 2 && got != granted; round++ {
+			var err error
+			if got, err = r.ask(ctx, w, r.Keys[0], r.Patience()+record.AskMargin, nil); err != nil {
+				return err
+			}
+		}
+		if got != granted {
+			break
 		}
 	}
 	return nil

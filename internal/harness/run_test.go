@@ -133,7 +133,7 @@ func TestRunRecordsWhatHappened(t *testing.T) {
 				}
 			}
 		}
-		if want := "run quiet probe close final"; strings.Join(phases, " ") != want {
+		if want := "run quiet probe each close final"; strings.Join(phases, " ") != want {
 			t.Errorf("phases %v, want %s", phases, want)
 		}
 		if slept == 0 {

@@ -96,6 +96,9 @@ func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 		if why := sc.RepeatReason(); why != "" && !(calm && pointless(p.Scenario.Needs, sc)) {
 			return why
 		}
+		if !calm && sc.Undisturbed && sc.Fate() == reports.FellInherent {
+			return "shows only that a busy machine held a client up past its lease, since nothing else disturbed it"
+		}
 	case sc.LeavesOpen():
 		return fmt.Sprintf("was inconclusive (%s)", sc.Reason())
 	case sc.Overslept():

@@ -81,7 +81,7 @@ func TestKilledHolderKeepsKey(t *testing.T) {
 		t.Fatalf("%+v", v.Property(checker.StuckLock))
 	}
 	page := html.UnescapeString(reportOf(t, reporttest.Scenario("a-lock/kill-holder/unfenced", &s.History, v)))
-	for _, want := range []string{"A key stayed locked though nobody could hold it", "client 1 is killed", "without an expiry"} {
+	for _, want := range []string{"A key could not be acquired though nobody could hold it", "client 1 is killed", "without an expiry"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -245,6 +245,8 @@ func KindWords(kind string) string {
 		return "nobody held the key, and nobody who asked for it got it"
 	case "never-expired":
 		return "the last holder gave nothing back, and the key stayed taken after every client was closed"
+	case "shut-out":
+		return "one client got nothing but errors any more, while others were granted the key"
 	case "in-flight":
 		return "the write was sent in time and arrived late: no lock can prevent this, only a fence"
 	}

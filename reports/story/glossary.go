@@ -104,7 +104,7 @@ func remedyText(sort, word string) string {
 var kinds = append([]string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindSameIdentity,
 	checker.KindConfiguredIdentity, checker.KindGrantedDead, checker.KindLateNotice, checker.KindUnexplained,
 	checker.KindStale, checker.KindInFlight, checker.KindReleasedBeforeCommit, checker.KindGhost,
-	checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired}, kindsOfJobs...)
+	checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired, checker.KindShutOut}, kindsOfJobs...)
 
 // outcomesBeside are the words of a verdict that are no result of a scenario:
 // an outcome of a property, the severities, and an expectation.

@@ -147,6 +147,9 @@ var examples = map[string]example{
 	"kind " + checker.KindNeverExpired: {steps: []Step{{0, "A", "acquires the key, and dies"},
 		{5000, "C", "asks for the key, and is told that it is taken"},
 		{6000, "D", "!is told so too, after every client was closed"}}},
+	"kind " + checker.KindShutOut: {steps: []Step{{0, "A", "loses its connection"},
+		{5000, "A", "asks for the key, which is free, and gets an error"}, {6000, "B", "asks for it, and gets it at once"},
+		{9000, "A", "!still gets errors alone"}}},
 
 	"kind " + checker.KindTwiceWhileOwned: {[]Step{{0, "A", "looks whether the tick is claimed"}, {1, "B", "looks, too"},
 		{2, "A", "claims the tick, and executes it"}, {3, "B", "!claims the tick, and executes it"}}, doReport},
