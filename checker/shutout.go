@@ -9,12 +9,12 @@
 // So the harness lets each client that is alive ask when the workload is over (phase "each"), one
 // after the other, while the others are idle. The key is free: a fresh client was granted it just
 // before (phase "probe"), and is granted it again at the end (phase "final"). A client is shut out
-// if it asks again and again for longer than Patience, and gets nothing but errors. Here the TTL is
-// 500, so Patience is 3,000:
+// if it asks again and again for longer than Patience and than Outage (libraries wait longer and
+// longer before they connect again), and gets nothing but errors. Outage is 10,000:
 //
 //	P.acquire [1000,1001], P.release [1002,1003]
-//	B.acquire [1100,1101] unknown, and so each time until 4,200; B is closed
-//	Q.acquire [5000,5001]
+//	B.acquire [1100,1101] unknown, and so each time until 11,200; B is closed
+//	Q.acquire [12000,12001]
 //
 // "An error is enough" accuses every lock that notices by its first request that its connection has
 // gone. It may notice by the end of its time alone, so one acquire shows nothing, however long: the
@@ -72,7 +72,7 @@ func (s *Sweep) judgeShutOut(p *Property) {
 
 func (s *Sweep) judgeVain(p *Property, k *keyState, a vainAsker) {
 	from := s.faults.calmSince(nil, a.client, a.from, a.to)
-	need := s.rules.patienceNs()
+	need := max(s.rules.patienceNs(), int64(Outage))
 	if a.last == a.from || a.last < from || a.to-from < need {
 		return
 	}

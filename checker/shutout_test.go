@@ -19,49 +19,49 @@ func TestShutOut(t *testing.T) {
 		A release [1112,1113]
 		B acquire [1200,1201] info start=1200
 		B acquire [2200,2201] info start=2200
-		B acquire [4300,4301] info start=4300
-		mark close [4400]
-		B exit [4450]
-		mark final [5000]
-		Q acquire [5010,5011]
-		Q release [5012,5013]`
+		B acquire [11300,11301] info start=11300
+		mark close [11400]
+		B exit [11450]
+		mark final [12000]
+		Q acquire [12010,12011]
+		Q release [12012,12013]`
 	changed := func(old, new string) string {
 		if !strings.Contains(shut, old) {
 			t.Fatalf("there is no %q", old)
 		}
 		return strings.Replace(shut, old, new, 1)
 	}
-	const last = "B acquire [4300,4301] info start=4300"
+	const last = "B acquire [11300,11301] info start=11300"
 	run(t, []propertyCase{
 		{"errors alone", StuckLock, plainLock(), shut, Violated, 1, KindShutOut, "nothing but errors"},
-		{"for just as long as a lock may take", StuckLock, plainLock(), changed(last, "B acquire [4190,4199] info start=4190"), Pass, 0, "", ""},
-		{"one instant longer", StuckLock, plainLock(), changed(last, "B acquire [4190,4200] info start=4190"), Violated, 1, KindShutOut, ""},
+		{"for just as long as a lock may take", StuckLock, plainLock(), changed(last, "B acquire [11190,11199] info start=11190"), Pass, 0, "", ""},
+		{"one instant longer", StuckLock, plainLock(), changed(last, "B acquire [11190,11200] info start=11190"), Violated, 1, KindShutOut, ""},
 		{"errors that say that nothing happened", StuckLock, plainLock(),
 			strings.ReplaceAll(shut, "info", "fail"), Violated, 1, KindShutOut, ""},
 		{"one acquire, however long", StuckLock, plainLock(),
 			strings.NewReplacer("B acquire [1200,1201] info start=1200", "", "B acquire [2200,2201] info start=2200", "",
-				last, "B acquire [1200,4301] info start=1200").Replace(shut), Pass, 0, "", ""},
+				last, "B acquire [1200,11301] info start=1200").Replace(shut), Pass, 0, "", ""},
 		{"two long ones", StuckLock, plainLock(),
 			strings.NewReplacer("B acquire [1200,1201] info start=1200", "", "B acquire [2200,2201] info start=2200", "B acquire [1200,2700] info start=1200",
-				last, "B acquire [2710,4301] info start=2710").Replace(shut), Violated, 1, KindShutOut, ""},
+				last, "B acquire [2710,11301] info start=2710").Replace(shut), Violated, 1, KindShutOut, ""},
 		{"the last one began while a fault still counted", StuckLock, plainLock(),
 			strings.NewReplacer("B acquire [1200,1201] info start=1200", "", "B acquire [2200,2201] info start=2200", "B acquire [1200,1210] info start=1200",
-				last, "B acquire [1220,4399] info start=1220\ndelay B [600,925]").Replace(shut), Pass, 0, "", ""},
+				last, "B acquire [1220,11399] info start=1220\ndelay B [600,925]").Replace(shut), Pass, 0, "", ""},
 		{"the last one began when it counted no more", StuckLock, plainLock(),
 			strings.NewReplacer("B acquire [1200,1201] info start=1200", "", "B acquire [2200,2201] info start=2200", "B acquire [1200,1210] info start=1200",
-				last, "B acquire [1250,4399] info start=1250\ndelay B [600,925]").Replace(shut), Violated, 1, KindShutOut, ""},
+				last, "B acquire [1250,11399] info start=1250\ndelay B [600,925]").Replace(shut), Violated, 1, KindShutOut, ""},
 		{"of whose first acquire the worker has told nothing", StuckLock, plainLock(),
 			changed("B acquire [1200,1201] info start=1200", "B acquire [1200,1201] info"), Pass, 0, "", ""},
-		{"granted in the end", StuckLock, plainLock(), changed(last, "B acquire [4300,4301]\n\t\tB release [4302,4303]"), Pass, 0, "", ""},
+		{"granted in the end", StuckLock, plainLock(), changed(last, "B acquire [11300,11301]\n\t\tB release [11302,11303]"), Pass, 0, "", ""},
 		{"refused once", StuckLock, plainLock(), changed("B acquire [2200,2201] info start=2200", "B acquire [2200,2201] busy"), Pass, 0, "", ""},
-		{"of which the worker has told nothing", StuckLock, plainLock(), changed(last, "B acquire [4300,4301] info"), Pass, 0, "", ""},
+		{"of which the worker has told nothing", StuckLock, plainLock(), changed(last, "B acquire [11300,11301] info"), Pass, 0, "", ""},
 		{"no fresh client had it before", StuckLock, plainLock(), changed("P acquire [1010,1011]\n\t\tP release [1012,1013]", ""), Pass, 0, "", ""},
 		{"no fresh client had it afterwards", StuckLock, plainLock(),
-			changed("Q acquire [5010,5011]\n\t\tQ release [5012,5013]", "Q acquire [5010,5011] info start=5010"), Inconclusive, 0, "", "answered with an error"},
+			changed("Q acquire [12010,12011]\n\t\tQ release [12012,12013]", "Q acquire [12010,12011] info start=12010"), Inconclusive, 0, "", "answered with an error"},
 		{"errors while others work", StuckLock, plainLock(), changed("mark each [1100]", ""), Pass, 0, "", ""},
 		{"two clients", StuckLock, plainLock(), changed(last, last+`
-		C acquire [4310,4311] info start=4310
-		C acquire [4390,4399] info start=4390`), Violated, 1, KindShutOut, "client 2"},
+		C acquire [11310,11311] info start=11310
+		C acquire [11390,11399] info start=11390`), Violated, 1, KindShutOut, "client 2"},
 		{"a fault counts for twice its time", StuckLock, plainLock(), shut + "\ndelay B [500,900]", Violated, 1, KindShutOut, ""},
 		{"and so its connection may come back late", StuckLock, plainLock(), shut + "\ndelay B [400,900]", Pass, 0, "", ""},
 		{"another's fault", StuckLock, plainLock(), shut + "\ndelay A [400,900]", Violated, 1, KindShutOut, ""},

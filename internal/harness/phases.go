@@ -178,7 +178,7 @@ func (r *run) askEach(ctx context.Context) error {
 		got := unanswered
 		for round := 0; round < 2 && got != granted; round++ {
 			var err error
-			if got, err = r.ask(ctx, w, r.Keys[0], r.Patience()+record.AskMargin, nil); err != nil {
+			if got, err = r.ask(ctx, w, r.Keys[0], r.FirstAsk(), nil); err != nil {
 				return err
 			}
 		}
