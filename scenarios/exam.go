@@ -51,10 +51,12 @@ type Attack struct {
 type Application struct {
 	About string `yaml:"about"`
 	// Asks lists what the lock must be able to do.
-	Asks     []Ability `yaml:"asks"`
-	Clients  int       `yaml:"clients"`
-	Keys     int       `yaml:"keys"`
-	Workload Workload  `yaml:"workload"`
+	Asks    []Ability `yaml:"asks"`
+	Clients int       `yaml:"clients"`
+	// Twins is how many of the clients have one identity; 0: none.
+	Twins    int      `yaml:"twins"`
+	Keys     int      `yaml:"keys"`
+	Workload Workload `yaml:"workload"`
 	// Quiet is how long nothing is disturbed at the end, where the usual is too short.
 	Quiet Duration `yaml:"quiet"`
 	// Grace: work and fault last longer by the time within which the lock claims to tell of a loss.
@@ -86,6 +88,8 @@ const (
 	IsAsked Ability = "asked"
 	// GivesUp: it claims that another one goes on soon after an orderly stop.
 	GivesUp Ability = "gives-up"
+	// NamesItself: it makes the names by which it knows its clients.
+	NamesItself Ability = "names-itself"
 	// WakesOne: a release wakes one waiter, and its service tells how many requests it has handled.
 	WakesOne Ability = "wakes-one"
 )
@@ -101,6 +105,7 @@ var lacking = map[Ability]string{
 	TakesSets:      "it is asked for one key at a time",
 	IsAsked:        "it is not asked for keys: its terms come by themselves",
 	GivesUp:        "it does not claim that another one goes on soon after an orderly stop",
+	NamesItself:    "it does not claim to make its clients' names itself",
 	WakesOne:       "it does not claim to wake one waiter at a release",
 }
 
@@ -344,7 +349,7 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	s := l.Base
 	s.Name, s.Attack = s.Lock+"/"+a.Name+"/"+s.Store.Kind, a.Name
 	s.About = a.About + " (" + app.About + ")"
-	s.Clients, s.Keys = examClients, max(app.Keys, 1)
+	s.Clients, s.Twins, s.Keys = examClients, app.Twins, max(app.Keys, 1)
 	if app.Clients > 0 {
 		s.Clients = app.Clients
 	}

@@ -25,6 +25,7 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 		scenarios.TellsLoss:      k.Claims.Tells(),
 		scenarios.ReadsAndWrites: k.Claims.ReadWrite,
 		scenarios.TakesSets:      k.Claims.MultiKey > 1,
+		scenarios.NamesItself:    slices.Contains([]string{"unique", "process", "host"}, k.Claims.Identity),
 		scenarios.WakesOne:       k.Claims.WakesOne,
 		scenarios.GivesUp:        k.ClaimsFor(base.TTL.Std()).StopHandover > 0,
 		scenarios.IsAsked:        base.Adapter.Kind != scenarios.Leader,
