@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/internal/strictyaml"
 )
@@ -90,6 +91,8 @@ const (
 	GivesUp Ability = "gives-up"
 	// NamesItself: it makes the names by which it knows its clients.
 	NamesItself Ability = "names-itself"
+	// InDatabase: its service is a database with transactions, so that a store can be one as well.
+	InDatabase Ability = "in-database"
 	// WakesOne: a release wakes one waiter, and its service tells how many requests it has handled.
 	WakesOne Ability = "wakes-one"
 )
@@ -106,6 +109,7 @@ var lacking = map[Ability]string{
 	IsAsked:        "it is not asked for keys: its terms come by themselves",
 	GivesUp:        "it does not claim that another one goes on soon after an orderly stop",
 	NamesItself:    "it does not claim to make its clients' names itself",
+	InDatabase:     "it relies on no database whose transactions an application could use",
 	WakesOne:       "it does not claim to wake one waiter at a release",
 }
 
@@ -203,6 +207,9 @@ type Examinee struct {
 	Base      Scenario
 	Nature    Nature
 	Abilities []Ability
+	// Engine is that of a store with transactions, of the same kind as the lock's service; "": the
+	// service is no such database.
+	Engine string
 	// Every is the period of the job that a scheduler is examined with; 0: as the attacks say.
 	Every Duration
 	// Fixed: its lease is Base.TTL, and can't be set.
@@ -387,7 +394,12 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	if s.Workload.AcquireTimeout == 0 {
 		s.Workload.AcquireTimeout = s.patience()
 	}
-	s.Expect = l.Nature.Examined(s.Store, s.Faults)
+	if s.Expect = l.Nature.Examined(s.Store, s.Faults); s.Workload.Kind == transaction {
+		s.Store.Engine = l.Engine
+		if s.Expect.Properties[checker.LostUpdate] != "" { // who outlives a lease commits what others did not see
+			s.Expect.set(checker.StaleRead, anyOutcome)
+		}
+	}
 	return s
 }
 
