@@ -93,6 +93,8 @@ const (
 	NamesItself Ability = "names-itself"
 	// InDatabase: its service is a database with transactions, so that a store can be one as well.
 	InDatabase Ability = "in-database"
+	// IsExact: it claims that the effect of each tick comes, once.
+	IsExact Ability = "exact"
 	// WakesOne: a release wakes one waiter, and its service tells how many requests it has handled.
 	WakesOne Ability = "wakes-one"
 )
@@ -110,6 +112,7 @@ var lacking = map[Ability]string{
 	GivesUp:        "it does not claim that another one goes on soon after an orderly stop",
 	NamesItself:    "it does not claim to make its clients' names itself",
 	InDatabase:     "it relies on no database whose transactions an application could use",
+	IsExact:        "it does not claim that the effect of each tick comes once",
 	WakesOne:       "it does not claim to wake one waiter at a release",
 }
 

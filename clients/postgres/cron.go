@@ -96,11 +96,12 @@ const cronStops = 100 * time.Millisecond
 const (
 	cronTable = `CREATE TABLE IF NOT EXISTS ` + logins.CronTable + `
 		(key text PRIMARY KEY, owner text NOT NULL, locked_until timestamptz NOT NULL, tick bigint NOT NULL, done bigint NOT NULL)`
-	cronClaim = `INSERT INTO ` + logins.CronTable + ` AS j VALUES ($1, $2, clock_timestamp() + $4 * interval '1 microsecond', $3, 0)
-		ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, tick = excluded.tick, locked_until = `
+	cronInsert    = `INSERT INTO ` + logins.CronTable + ` AS j VALUES ($1, $2, clock_timestamp() + $4 * interval '1 microsecond', $3, `
+	cronConflict  = `) ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, tick = excluded.tick, locked_until = `
+	cronClaim     = cronInsert + `0` + cronConflict
 	cronUntil     = `clock_timestamp() + $4 * interval '1 microsecond'`
 	cronTake      = cronClaim + cronUntil + ` WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
-	cronTakeMarks = cronClaim + cronUntil + `, done = excluded.tick
+	cronTakeMarks = cronInsert + `$3` + cronConflict + cronUntil + `, done = excluded.tick
 		WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
 	cronTakeForgets  = cronClaim + cronUntil + ` WHERE j.locked_until < clock_timestamp() RETURNING tick`
 	cronTakeOverlaps = cronClaim + cronUntil + ` WHERE j.tick < excluded.tick RETURNING tick`

@@ -31,6 +31,7 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 		scenarios.TakesSets:      k.Claims.MultiKey > 1,
 		scenarios.NamesItself:    slices.Contains([]string{"unique", "process", "host"}, k.Claims.Identity),
 		scenarios.InDatabase:     e.Engine != "",
+		scenarios.IsExact:        k.Claims.Job == "exactly-once",
 		scenarios.WakesOne:       k.Claims.WakesOne,
 		scenarios.GivesUp:        k.ClaimsFor(base.TTL.Std()).StopHandover > 0,
 		scenarios.IsAsked:        base.Adapter.Kind != scenarios.Leader,
