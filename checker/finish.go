@@ -21,12 +21,6 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 		}
 	}
 	s.findings.decide(forever)
-	s.jobs.sort()
-	for _, p := range properties {
-		if p.finish != nil && s.rules.asks(p) {
-			p.finish(s, p)
-		}
-	}
 	s.records.eachOpen(func(o *op) {
 		switch {
 		case !o.done:
@@ -35,6 +29,12 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 			s.ledger.missing++
 		}
 	})
+	s.jobs.sort()
+	for _, p := range properties {
+		if p.finish != nil && s.rules.asks(p) {
+			p.finish(s, p)
+		}
+	}
 	found := s.findings.total()
 	v := Verdict{Truncated: s.book.cut, Reasons: s.reasons()}
 	general := len(v.Reasons) > 0

@@ -50,15 +50,7 @@ var handover = Property{
 // judgeHandovers judges what came after each death, or after each orderly stop, and returns how
 // many were in time. claimed is within which time another instance goes on, did what the one did.
 func (s *Sweep) judgeHandovers(p *Property, orderly bool, claimed int64, did string) (inTime int) {
-	waits := map[history.KeyID][]idle{}
-	for _, w := range s.jobs.idles {
-		waits[w.key] = append(waits[w.key], w)
-	}
-	waiting := map[history.KeyID]intervals[idle]{}
-	for _, key := range s.jobs.keys {
-		waiting[key] = newIntervals(waits[key], func(w idle) (int64, int64) { return w.from, w.to })
-	}
-	bound := claimed + s.rules.Every
+	waiting, bound := s.jobs.waiting(), claimed+s.rules.Every
 	for _, d := range s.jobs.deaths {
 		if d.orderly != orderly {
 			continue

@@ -70,6 +70,7 @@ type jobs struct {
 	keys       []history.KeyID                // those of byKey, in order
 	idles      []idle
 	deaths     []death
+	exits      []exit
 
 	// latest is when each living instance last waited. Once the workload winds down nobody asks
 	// any more, and what an instance claims after its latest it tells nobody. So from silent on,
@@ -79,8 +80,11 @@ type jobs struct {
 	quiet  bool  // the workload winds down
 
 	ticks, handovers, releases, deadlines int // those that were judged
-	unlisted                              bool
-	longestStop                           int64
+	// distinct counts the ticks that were executed, or those with an effect where effects are
+	// judged; ineffective those that began and had none.
+	distinct, ineffective int
+	unlisted              bool
+	longestStop           int64
 }
 
 // execution is one run of a job by an instance.
@@ -96,6 +100,9 @@ type execution struct {
 	// effect is when the store took its first effect, by its ledger, and effectOp which that is; 0:
 	// it took none.
 	effect, effectOp int64
+	// hindered: its application could not read or write, or nobody knows whether it did. marks: it
+	// was to be marked as done, whatever came of that.
+	hindered, marks bool
 	// done is when it was marked as done: from the start to the end of that; 0: it was not.
 	doneFrom, done int64
 	// told is when the scheduler said that it is lost, gone when the instance died or was stopped
@@ -119,6 +126,12 @@ type death struct {
 	of      *execution
 	at      int64
 	orderly bool
+}
+
+// exit is the end of an instance's process.
+type exit struct {
+	client int32
+	at     int64
 }
 
 // noExecutions says that nothing was executed; empty when something was.
@@ -173,7 +186,12 @@ func (js *jobs) began(g *grant) {
 // acted notes an act of an execution's application, or that it is marked as done.
 func (js *jobs) acted(g *grant, o *op, e *history.Event) {
 	x := js.byGrant[g.id]
-	if x == nil || o.start == 0 {
+	if x == nil {
+		return
+	}
+	x.hindered = x.hindered || isStoreOp(o.kind) && e.Type != history.OK
+	x.marks = x.marks || o.kind == history.Release
+	if o.start == 0 {
 		return
 	}
 	switch {
@@ -219,6 +237,9 @@ func (js *jobs) mark(e *history.Event) {
 // died notes the end of an instance, and whether it executed the job.
 func (js *jobs) died(client int32, t int64) {
 	delete(js.latest, client)
+	if js.kept {
+		js.exits = append(js.exits, exit{client, t})
+	}
 	if x := js.running(client); x != nil {
 		x.gone = t
 		js.deaths = append(js.deaths, death{of: x, at: t})
@@ -232,6 +253,18 @@ func (js *jobs) closed(client int32, from, to int64) {
 		x.given, x.gone = from, to
 		js.deaths = append(js.deaths, death{x, to, true})
 	}
+}
+
+// waiting are the times in which instances waited, of each key that was executed.
+func (js *jobs) waiting() map[history.KeyID]intervals[idle] {
+	waits, all := map[history.KeyID][]idle{}, map[history.KeyID]intervals[idle]{}
+	for _, w := range js.idles {
+		waits[w.key] = append(waits[w.key], w)
+	}
+	for _, key := range js.keys {
+		all[key] = newIntervals(waits[key], func(w idle) (int64, int64) { return w.from, w.to })
+	}
+	return all
 }
 
 // running is a client's latest execution, if that is neither done nor over with its instance.

@@ -114,7 +114,7 @@ const (
 	KindNeverExpired = "never-expired"
 )
 
-// The kinds of a tick that was executed twice.
+// The kinds of a tick that was executed twice, or in vain.
 const (
 	// KindTwiceWhileOwned: the second execution began while the first instance owned the tick.
 	KindTwiceWhileOwned = "twice-while-owned"
@@ -129,6 +129,9 @@ const (
 	// KindEffectTwice: the store took the effects of two executions of the tick, and the scheduler
 	// claims that it takes one (exactly-once).
 	KindEffectTwice = "effect-twice"
+	// KindEffectLost: the tick began, and its effect never came though it was marked as done, or
+	// an instance was there to execute it again. The scheduler claims that it comes (exactly-once).
+	KindEffectLost = "effect-lost"
 )
 
 // The kinds of an overlap.

@@ -10,19 +10,19 @@ import (
 // OncePerTick names the property once-per-tick: no tick of a job is executed twice. A tick is
 // known by its number, which the scheduler tells. Two executions that tell none are not compared.
 // Of a scheduler that claims exactly-once the effects are judged instead, by the store's ledger: an
-// execution may begin again, whenever and for whatever reason, as long as its effect comes once.
+// execution may begin again, whenever and for whatever reason, as long as its effect comes, once.
 const OncePerTick = "once-per-tick"
 
 // oncePerTick reads, beside rules and findings: book, faults.
 var oncePerTick = Property{
 	Name:   OncePerTick,
-	About:  "No tick of a job is executed twice; by a scheduler that claims exactly once, none has its effect twice.",
-	Kinds:  []string{KindTwiceWhileOwned, KindReplayed, KindTwiceThoughOnce, KindTwiceAfterLoss, KindEffectTwice},
+	About:  "No tick of a job is executed twice; by a scheduler that claims exactly once, none has its effect twice or never.",
+	Kinds:  []string{KindTwiceWhileOwned, KindReplayed, KindTwiceThoughOnce, KindTwiceAfterLoss, KindEffectTwice, KindEffectLost},
 	needs:  []string{history.FactHolds, history.FactAnswers},
 	ofJobs: true,
 	blame:  Defect,
 	kindBlame: map[string]Blame{KindTwiceWhileOwned: Defect, KindReplayed: Defect, KindTwiceThoughOnce: Defect,
-		KindTwiceAfterLoss: Inherent, KindEffectTwice: Defect},
+		KindTwiceAfterLoss: Inherent, KindEffectTwice: Defect, KindEffectLost: Defect},
 	unmet: func(s *Sweep) string {
 		if why := noStore(s); why != "" && s.jobs.exactly() {
 			return why
@@ -49,6 +49,16 @@ var oncePerTick = Property{
 		}
 		return ""
 	},
+	shown: func(s *Sweep) string {
+		if !s.jobs.exactly() {
+			return ""
+		}
+		took := fmt.Sprintf("The store took the effect of %s.", count(s.jobs.distinct, "tick", "ticks"))
+		if n := s.jobs.ineffective; n > 0 {
+			took += fmt.Sprintf(" %s and had none, which shows no loss.", count(n, "other began", "others began"))
+		}
+		return took
+	},
 	stalled: func(n int) string {
 		return fmt.Sprintf("%s executed again after a loss, which a stall of this machine alone explains, not an injected fault.",
 			count(n, "tick was", "ticks were"))
@@ -72,6 +82,7 @@ func (s *Sweep) judgeTicks(p *Property) {
 	judge, executions := s.judgeRepeated, s.jobs.begunOn
 	if s.jobs.exactly() {
 		judge, executions = s.judgeEffects, s.jobs.effectsOn
+		s.judgeLost(p)
 	}
 	for _, key := range s.jobs.keys {
 		before := map[history.Token]*execution{}
@@ -84,6 +95,7 @@ func (s *Sweep) judgeTicks(p *Property) {
 			}
 			before[x.token] = x
 		}
+		s.jobs.distinct += len(before)
 	}
 }
 

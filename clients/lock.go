@@ -360,7 +360,7 @@ type Claims struct {
 
 	// Job is of a scheduler rather than of a lock: "at-most-once" (no tick is executed twice),
 	// "at-least-once" (one is executed again only when the instance that ran it has lost it) or
-	// "exactly-once" (the effect of a tick comes once, however often an execution of it begins).
+	// "exactly-once" (the effect of a tick comes, once, however often an execution of it begins).
 	// Acquire then waits for the next execution, and Release marks it as done. A grant's token is
 	// the tick, and Token "tick". Permits is 0.
 	Job string

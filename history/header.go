@@ -164,7 +164,7 @@ type Claims struct {
 
 	// Job is of a scheduler rather than of a lock: "at-most-once" (no tick is executed twice),
 	// "at-least-once" (one is executed again only when the instance that ran it has lost it) or
-	// "exactly-once" (the effect of a tick comes once, however often an execution of it begins).
+	// "exactly-once" (the effect of a tick comes, once, however often an execution of it begins).
 	// A grant is then an execution, and its token the tick (see Header.Every). TTL is how long
 	// an instance owns an execution. Permits is 0.
 	Job string `json:"job,omitempty"`

@@ -105,7 +105,7 @@ func (s Scenario) Overruns() Amount { return s.OfKind(checker.KindLeaseOverrun) 
 // Defect is one way in which the lock broke what it claims, or a kind of
 // double-holds, and how often it showed.
 type Defect struct {
-	// Name is the kind of the double-holds, or the property.
+	// Name is the kind, of double-holds or of effects that never came, or the property.
 	Name string
 	Amount
 }
@@ -117,7 +117,11 @@ func (s Scenario) Defects() (all []Defect) {
 			continue
 		}
 		if p.Name != checker.MutualExclusion {
-			all = append(all, Defect{phrase.Clip(p.Name, phrase.MostName), s.Causes(p.Name)})
+			name := phrase.Clip(p.Name, phrase.MostName)
+			if p.CountOfKind(checker.KindEffectLost) == p.Count {
+				name = checker.KindEffectLost // its property's words are of ticks that were executed twice
+			}
+			all = append(all, Defect{name, s.Causes(p.Name)})
 			continue
 		}
 		for _, k := range s.HoldKinds() {
@@ -132,6 +136,7 @@ func (s Scenario) Defects() (all []Defect) {
 // defectWords tell a defect that has no sentence among the words of its property.
 var defectWords = map[string]string{
 	checker.KindGrantedWhileValid: "the lock gave a key away while it was promised to another client",
+	checker.KindEffectLost:        "effects of ticks never came",
 	checker.KindSameIdentity:      "the lock took a client for another one of the same identity",
 	checker.KindGrantedDead:       "the lock granted a key with a lease that was over already",
 	checker.KindLateNotice:        "the lock told its client of a loss too late",

@@ -164,7 +164,10 @@ func (d Defect) rank() int {
 
 // property is that of the defect.
 func (d Defect) property() string {
-	if checker.Named(d.Name).Name == "" {
+	switch {
+	case d.Name == checker.KindEffectLost:
+		return checker.OncePerTick
+	case checker.Named(d.Name).Name == "":
 		return checker.MutualExclusion // d is a kind of double-holds
 	}
 	return d.Name

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/spelling"
 	"github.com/lockchaos/lockchaos/internal/strictyaml"
 )
@@ -51,10 +52,12 @@ type Attack struct {
 type Application struct {
 	About string `yaml:"about"`
 	// Asks lists what the lock must be able to do.
-	Asks     []Ability `yaml:"asks"`
-	Clients  int       `yaml:"clients"`
-	Keys     int       `yaml:"keys"`
-	Workload Workload  `yaml:"workload"`
+	Asks    []Ability `yaml:"asks"`
+	Clients int       `yaml:"clients"`
+	// Twins is how many of the clients have one identity; 0: none.
+	Twins    int      `yaml:"twins"`
+	Keys     int      `yaml:"keys"`
+	Workload Workload `yaml:"workload"`
 	// Quiet is how long nothing is disturbed at the end, where the usual is too short.
 	Quiet Duration `yaml:"quiet"`
 	// Grace: work and fault last longer by the time within which the lock claims to tell of a loss.
@@ -86,6 +89,12 @@ const (
 	IsAsked Ability = "asked"
 	// GivesUp: it claims that another one goes on soon after an orderly stop.
 	GivesUp Ability = "gives-up"
+	// NamesItself: it makes the names by which it knows its clients.
+	NamesItself Ability = "names-itself"
+	// InDatabase: its service is a database with transactions, so that a store can be one as well.
+	InDatabase Ability = "in-database"
+	// IsExact: it claims that the effect of each tick comes, once.
+	IsExact Ability = "exact"
 	// WakesOne: a release wakes one waiter, and its service tells how many requests it has handled.
 	WakesOne Ability = "wakes-one"
 )
@@ -101,6 +110,9 @@ var lacking = map[Ability]string{
 	TakesSets:      "it is asked for one key at a time",
 	IsAsked:        "it is not asked for keys: its terms come by themselves",
 	GivesUp:        "it does not claim that another one goes on soon after an orderly stop",
+	NamesItself:    "it does not claim to make its clients' names itself",
+	InDatabase:     "it relies on no database whose transactions an application could use",
+	IsExact:        "it does not claim that the effect of each tick comes once",
 	WakesOne:       "it does not claim to wake one waiter at a release",
 }
 
@@ -198,6 +210,9 @@ type Examinee struct {
 	Base      Scenario
 	Nature    Nature
 	Abilities []Ability
+	// Engine is that of a store with transactions, of the same kind as the lock's service; "": the
+	// service is no such database.
+	Engine string
 	// Every is the period of the job that a scheduler is examined with; 0: as the attacks say.
 	Every Duration
 	// Fixed: its lease is Base.TTL, and can't be set.
@@ -344,7 +359,7 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	s := l.Base
 	s.Name, s.Attack = s.Lock+"/"+a.Name+"/"+s.Store.Kind, a.Name
 	s.About = a.About + " (" + app.About + ")"
-	s.Clients, s.Keys = examClients, max(app.Keys, 1)
+	s.Clients, s.Twins, s.Keys = examClients, app.Twins, max(app.Keys, 1)
 	if app.Clients > 0 {
 		s.Clients = app.Clients
 	}
@@ -382,7 +397,12 @@ func (e Exam) scenario(a Attack, l Examinee) Scenario {
 	if s.Workload.AcquireTimeout == 0 {
 		s.Workload.AcquireTimeout = s.patience()
 	}
-	s.Expect = l.Nature.Examined(s.Store, s.Faults)
+	if s.Expect = l.Nature.Examined(s.Store, s.Faults); s.Workload.Kind == transaction {
+		s.Store.Engine = l.Engine
+		if s.Expect.Properties[checker.LostUpdate] != "" { // who outlives a lease commits what others did not see
+			s.Expect.set(checker.StaleRead, anyOutcome)
+		}
+	}
 	return s
 }
 

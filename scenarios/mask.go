@@ -44,6 +44,9 @@ var (
 	worksShortly = Mask{About: "works for a tenth of a period",
 		Takes: func(s Scenario) bool { return s.Workload.Kind == job && s.Workload.Think.Max > s.Workload.Every/2 },
 		avoid: func(s *Scenario) { s.Workload.Think = Range{s.Workload.Every / 10, s.Workload.Every / 10} }}
+	ownIdentity = Mask{About: "has an identity for each client",
+		Takes: func(s Scenario) bool { return s.Twins > 0 },
+		avoid: func(s *Scenario) { s.Twins = 0 }}
 	neverReleases = Mask{About: "is killed where it would release",
 		Takes: func(Scenario) bool { return true },
 		avoid: func(s *Scenario) {
@@ -67,6 +70,7 @@ func strikes(at nemesis.Moment, request nemesis.Request) func(Fault) bool {
 // notice is not among them: it is the lock that tells, whatever the application does.
 var masks = map[string][]Mask{
 	checker.KindGrantedWhileValid: {oneKey, neverReads, asksNothing, waitsOn, neverReleases},
+	checker.KindSameIdentity:      {ownIdentity},
 	checker.KindGrantedDead:       {waitsShortly},
 	checker.DeadGrant:             {waitsShortly},
 	checker.DeadRenewal:           {asksNothing},

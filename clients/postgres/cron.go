@@ -37,6 +37,16 @@ var CronMarksAfter = cron.Control(checker.OncePerTick, func() clients.Kind {
 	return k
 }())
 
+// CronMarksBefore is the control broken-pg-cron-marks-before: it claims that each effect comes
+// once, and marks a tick as done when it claims it. An instance that dies before its effect leaves
+// a tick that nobody executes again.
+var CronMarksBefore = cron.Control(checker.OncePerTick, func() clients.Kind {
+	k := cronKind("broken-pg-cron-marks-before",
+		"pg-cron that claims exactly once, though it marks a tick as done before its effect", cronTakeMarks, cronKeeps)
+	k.Claims.Job = "exactly-once"
+	return k
+}())
+
 // The controls are pg-cron but for one thing each.
 var (
 	// CronForgets is the control broken-pg-cron-forgets: its row forgets which tick was done. An
@@ -86,10 +96,13 @@ const cronStops = 100 * time.Millisecond
 const (
 	cronTable = `CREATE TABLE IF NOT EXISTS ` + logins.CronTable + `
 		(key text PRIMARY KEY, owner text NOT NULL, locked_until timestamptz NOT NULL, tick bigint NOT NULL, done bigint NOT NULL)`
-	cronClaim = `INSERT INTO ` + logins.CronTable + ` AS j VALUES ($1, $2, clock_timestamp() + $4 * interval '1 microsecond', $3, 0)
-		ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, tick = excluded.tick, locked_until = `
-	cronUntil        = `clock_timestamp() + $4 * interval '1 microsecond'`
-	cronTake         = cronClaim + cronUntil + ` WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
+	cronInsert    = `INSERT INTO ` + logins.CronTable + ` AS j VALUES ($1, $2, clock_timestamp() + $4 * interval '1 microsecond', $3, `
+	cronConflict  = `) ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, tick = excluded.tick, locked_until = `
+	cronClaim     = cronInsert + `0` + cronConflict
+	cronUntil     = `clock_timestamp() + $4 * interval '1 microsecond'`
+	cronTake      = cronClaim + cronUntil + ` WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
+	cronTakeMarks = cronInsert + `$3` + cronConflict + cronUntil + `, done = excluded.tick
+		WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
 	cronTakeForgets  = cronClaim + cronUntil + ` WHERE j.locked_until < clock_timestamp() RETURNING tick`
 	cronTakeOverlaps = cronClaim + cronUntil + ` WHERE j.tick < excluded.tick RETURNING tick`
 	cronTakeForever  = cronClaim + `'infinity' WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`

@@ -56,7 +56,7 @@ func locks() []clients.Kind {
 		mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete, dynamodb.BrokenRetry, kubernetes.BrokenRelease,
 		redis.CronLooks, redis.CronHolds, redis.CronOpen, redis.CronForever,
 		postgres.CronForgets, postgres.CronOverlaps, postgres.CronForever, postgres.CronSilent, postgres.CronLeaves, postgres.CronOnce,
-		postgres.CronMarksAfter, kubernetes.CronPatches)
+		postgres.CronMarksAfter, postgres.CronMarksBefore, kubernetes.CronPatches)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does

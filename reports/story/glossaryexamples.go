@@ -161,6 +161,8 @@ var examples = map[string]example{
 		Step{600, "B", "!executes A's tick again"}), doRepeatable},
 	"kind " + checker.KindEffectTwice: {steps: []Step{{0, "A", "charges the customer for the tick of 10:00"},
 		{20, "A", "dies before it marks the tick as done"}, {600, "B", "!executes the tick, and charges the customer again"}}},
+	"kind " + checker.KindEffectLost: {steps: []Step{{0, "A", "marks the tick of 10:00 as done, before it charges the customer"},
+		{20, "A", "dies"}, {600, "B", "!finds the tick done, and nobody charges the customer"}}},
 	"kind " + checker.KindOverlapWhileOwned: {[]Step{{0, "A", "executes the tick of 10:00"},
 		{200, "B", "executes the tick of 10:01"}, {300, "A", "!still works, as its lock lets it"}}, doReport},
 	"kind " + checker.KindOverlapAfterLoss: {onLease(Step{100, "A", "stands still for 900 ms"},

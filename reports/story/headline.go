@@ -474,6 +474,9 @@ func harmWords(s reports.Scenario) string {
 // another, by the violation that is told.
 func noOverlapHeadline(s reports.Scenario, v *checker.Violation) string {
 	words := checker.Named(v.Property).Words
+	if v.Kind == checker.KindEffectLost { // no tick was executed twice
+		words.Once, words.More = "The effect of a tick never came", "Effects of ticks never came"
+	}
 	if s.Count(v.Property) == 1 {
 		return words.Once
 	}

@@ -4,8 +4,8 @@ import "github.com/lockchaos/lockchaos/checker"
 
 // kindsOfJobs are the kinds of violations by a scheduler.
 var kindsOfJobs = []string{checker.KindTwiceWhileOwned, checker.KindReplayed, checker.KindTwiceThoughOnce,
-	checker.KindTwiceAfterLoss, checker.KindEffectTwice, checker.KindOverlapWhileOwned, checker.KindOverlapAfterLoss, checker.KindRanOn,
-	checker.KindWokeLate}
+	checker.KindTwiceAfterLoss, checker.KindEffectTwice, checker.KindEffectLost, checker.KindOverlapWhileOwned,
+	checker.KindOverlapAfterLoss, checker.KindRanOn, checker.KindWokeLate}
 
 // jobKindWords explain them, as KindWords does.
 var jobKindWords = map[string]string{
@@ -15,7 +15,9 @@ var jobKindWords = map[string]string{
 		"and it claims to execute none twice",
 	checker.KindTwiceAfterLoss: "inherent to a scheduler that executes at least once: the first instance had lost the tick, " +
 		"and nobody can know how far it had come",
-	checker.KindEffectTwice:       "a defect of the scheduler: the store took the effect of a tick twice, and it claims that each comes once",
+	checker.KindEffectTwice: "a defect of the scheduler: the store took the effect of a tick twice, and it claims that each comes once",
+	checker.KindEffectLost: "a defect of the scheduler: a tick began, and its effect never came though another instance was there " +
+		"to execute it again; it claims that each comes once",
 	checker.KindOverlapWhileOwned: "a defect of the scheduler: an execution began while an earlier one owned the job",
 	checker.KindOverlapAfterLoss: "inherent: an earlier execution had lost the job while it could not know it, and worked on. " +
 		"A fence contains it",

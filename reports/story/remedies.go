@@ -107,6 +107,9 @@ var kindRemedies = map[string]Remedy{
 	checker.KindEffectTwice: do("Mark the tick as done in the transaction of its effect.",
 		"Between an effect and a mark of its own an instance may die. One transaction has both or neither. It must fail where the tick is done, or is another instance's by now.",
 		"effects-that-come-exactly-once"),
+	checker.KindEffectLost: do("Mark the tick as done in the transaction of its effect.",
+		"An instance may die between a mark of its own and the effect. One transaction has both or neither, so another instance finds the tick not done.",
+		"effects-that-come-exactly-once"),
 	checker.KindNeverExpired: do("Give every grant an end.",
 		"A grant outlived its holder. Set the expiry in the same request as the grant, or tie it to a session with a timeout.", "an-end-for-every-grant"),
 }

@@ -131,10 +131,10 @@ func (i *Instance) tried(tick int64) {
 }
 
 // nap is how long to wait before the clock is looked at again: until the next tick, but not for
-// long, since a clock may be set.
+// long. A clock may be set, and a tick that another one has may be given up (StopHandover).
 func (i *Instance) nap(now time.Time) time.Duration {
 	next := time.UnixMilli(i.due(now)).Add(i.every)
-	return min(next.Sub(now), max(i.every/10, time.Millisecond))
+	return min(next.Sub(now), max(min(i.every/10, i.ttl/8), time.Millisecond))
 }
 
 // watch notes an execution, and tells the application when the time of its execution is over.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/internal/backends"
+	"github.com/lockchaos/lockchaos/internal/store"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -16,6 +17,9 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 	e := scenarios.Examinee{Base: base, Nature: Nature(k),
 		Grace: scenarios.Duration(k.ClaimsFor(base.TTL.Std()).LostGrace),
 		Fits:  func(one scenarios.Fault) error { return CheckFault(k, one) }}
+	if slices.Contains(store.TransactionEngines(), k.Service) {
+		e.Engine = k.Service
+	}
 	for ability, has := range map[scenarios.Ability]bool{
 		scenarios.CanRenew:   slices.Contains(k.Claims.Confirms, "renew"),
 		scenarios.CanBeAsked: slices.Contains(k.Claims.Confirms, "held"),
@@ -25,6 +29,9 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 		scenarios.TellsLoss:      k.Claims.Tells(),
 		scenarios.ReadsAndWrites: k.Claims.ReadWrite,
 		scenarios.TakesSets:      k.Claims.MultiKey > 1,
+		scenarios.NamesItself:    slices.Contains([]string{"unique", "process", "host"}, k.Claims.Identity),
+		scenarios.InDatabase:     e.Engine != "",
+		scenarios.IsExact:        k.Claims.Job == "exactly-once",
 		scenarios.WakesOne:       k.Claims.WakesOne,
 		scenarios.GivesUp:        k.ClaimsFor(base.TTL.Std()).StopHandover > 0,
 		scenarios.IsAsked:        base.Adapter.Kind != scenarios.Leader,
