@@ -175,10 +175,10 @@ func (r *run) askEach(ctx context.Context) error {
 	}
 	r.Enter(history.PhaseEach)
 	for _, w := range r.workers {
-		got := unanswered
-		for round := 0; round < 2 && got != granted; round++ {
+		got, began := unanswered, time.Now()
+		for round := 0; got != granted && round < 2 || got == unanswered && time.Since(began) < r.FirstAsk(); round++ {
 			var err error
-			if got, err = r.ask(ctx, w, r.Keys[0], r.FirstAsk(), nil); err != nil {
+			if got, err = r.ask(ctx, w, r.Keys[0], r.Patience()+record.AskMargin, nil); err != nil {
 				return err
 			}
 		}
