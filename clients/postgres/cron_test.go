@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/clienttest"
 	"github.com/lockchaos/lockchaos/clients/postgres"
 	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
+	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/store"
 )
 
@@ -43,30 +45,40 @@ func TestCronGivesUp(t *testing.T) {
 	s := backendstest.Start(t, "postgres")
 	ctx := backendstest.Limit(t)
 	for _, kind := range []clients.Kind{postgres.Cron, postgres.CronLeaves} {
-		open := func(client int) clients.Lock {
-			l, err := kind.Open(ctx, clients.Config{Nodes: s.Addrs(), TTL: ttl, Client: client, Every: every})
-			if err != nil {
+		runs := 0
+		decided.Run(t, func() {
+			runs++
+			key := fmt.Sprintf("%s-%d", kind.Name, runs)
+			open := func(client int) clients.Lock {
+				l, err := kind.Open(ctx, clients.Config{Nodes: s.Addrs(), TTL: ttl, Client: client, Every: every})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return l
+			}
+			first, second := open(1), open(2)
+			defer func() { _ = second.Close(ctx) }()
+			if _, err := first.Acquire(ctx, key); err != nil {
 				t.Fatal(err)
 			}
-			return l
-		}
-		first, second := open(1), open(2)
-		t.Cleanup(func() { _ = second.Close(ctx) })
-		if _, err := first.Acquire(ctx, kind.Name); err != nil {
-			t.Fatal(err)
-		}
-		if err := first.Close(ctx); err != nil {
-			t.Error(err)
-		}
-		asks, cancel := ctx, func() {}
-		if kind.Control != "" {
-			asks, cancel = context.WithTimeout(ctx, 10*every)
-		}
-		_, err := second.Acquire(asks, kind.Name)
-		cancel()
-		if kind.Control == "" && err != nil || kind.Control != "" && !errors.Is(err, clients.ErrBusy) {
-			t.Errorf("%s: %v", kind.Name, err)
-		}
+			if err := first.Close(ctx); err != nil {
+				t.Error(err)
+			}
+			if kind.Control == "" {
+				if _, err := second.Acquire(ctx, key); err != nil {
+					t.Errorf("%s: %v", kind.Name, err)
+				}
+				return
+			}
+			asks, cancel := context.WithTimeout(ctx, 10*every)
+			defer cancel()
+			switch _, err := second.Acquire(asks, key); {
+			case err == nil:
+				t.Errorf("%s has its row unlocked", kind.Name)
+			case !errors.Is(err, clients.ErrBusy):
+				decided.Lacks("an answer in time: %v", err)
+			}
+		})
 	}
 }
 

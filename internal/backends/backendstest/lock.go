@@ -25,10 +25,12 @@ func Open(t *testing.T, kind clients.Kind, s *backends.Service, ttl time.Duratio
 }
 
 // Refused demands that a lock is refused a key that another has. Where the
-// machine was too slow for an answer, it is asked again.
-func Refused(t *testing.T, l clients.Lock, key string) {
+// machine was too slow for an answer, it is asked again: so many attempts had none before.
+func Refused(t *testing.T, l clients.Lock, key string) (unanswered int) {
 	t.Helper()
+	unanswered = -1
 	decided.Run(t, func() {
+		unanswered++
 		switch g, err := l.Acquire(Shortly(t), key); {
 		case errors.Is(err, clients.ErrBusy):
 		case err == nil || clients.Definite(err):
@@ -37,6 +39,7 @@ func Refused(t *testing.T, l clients.Lock, key string) {
 			decided.Lacks("an answer in time: %v", err)
 		}
 	})
+	return unanswered
 }
 
 // Released gives a grant back. A run that takes longer than the lease decides nothing.
