@@ -47,7 +47,6 @@ func TestControls(t *testing.T) {
 		// A holder that dies or is frozen may be followed within the second, or not.
 		{broken.TokenClock, []string{"grants and", "ten clients"}, []string{clienttest.KilledHolder, clienttest.FrozenHolder}},
 		{broken.ReadersYield, []string{"clients read and write"}, nil},
-		{broken.ReaderCount, nil, nil},
 		// Who was not answered once is shut out.
 		{broken.OneConnection, nil, []string{clienttest.FrozenService}},
 	} {

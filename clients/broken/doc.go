@@ -11,5 +11,5 @@ import "github.com/lockchaos/lockchaos/clients"
 // Kinds are all controls of this package.
 func Kinds() []clients.Kind {
 	return []clients.Kind{Del, TwoStep, SetnxExpire, NoTTL, RedlockNoQuorum, RedlockNoValidity, WatchdogBlind,
-		RetryBlind, TokenClock, WallClock, ClientExpiry, OneConnection, ReaderCount, ReadersYield, Sleeper, ReleaseUnseen, OwnName, HostPID}
+		RetryBlind, TokenClock, WallClock, ClientExpiry, OneConnection, ReadersYield, Sleeper, ReleaseUnseen, OwnName, HostPID}
 }

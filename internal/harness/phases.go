@@ -176,7 +176,7 @@ func (r *run) askEach(ctx context.Context) error {
 	r.Enter(history.PhaseEach)
 	for _, w := range r.workers {
 		got, began := unanswered, time.Now()
-		for round := 0; got != granted && round < 2 || got == unanswered && time.Since(began) < r.FirstAsk(); round++ {
+		for round := 0; got != granted && (round < 2 || time.Since(began) < r.FirstAsk()); round++ {
 			var err error
 			if got, err = r.ask(ctx, w, r.Keys[0], r.Patience()+record.AskMargin, nil); err != nil {
 				return err
