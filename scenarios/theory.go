@@ -193,7 +193,7 @@ func (e Expect) Unbroken() Expect {
 	e.Properties = maps.Clone(e.Properties)
 	for _, property := range e.Relied {
 		if delete(e.Properties, property); slices.Contains(overruns, property) {
-			e.Properties[property] = overrunOutcome
+			e.set(property, overrunOutcome)
 		}
 	}
 	e.Relied, e.Why = nil, inherentWhy

@@ -122,3 +122,12 @@ func TestChanceExcusesNoFairLock(t *testing.T) {
 		}
 	}
 }
+
+// TestUnbrokenExpectsNothingMore: a plan of somebody else's may name what a lock relies on, and
+// expect nothing of it.
+func TestUnbrokenExpectsNothingMore(t *testing.T) {
+	e := Expect{Relied: []string{checker.MutualExclusion, checker.Continuity}}.Unbroken()
+	if len(e.Relied) != 0 || len(e.Properties) != 1 || e.Properties[checker.MutualExclusion] == "" {
+		t.Errorf("%+v", e)
+	}
+}
