@@ -68,8 +68,7 @@ func runByTime(ctx context.Context, r redis.Request, script *goredis.Script) (bo
 }
 
 func freeByTime(ctx context.Context, r redis.Request) (bool, error) {
-	n, err := r.Run(ctx, freeOwner, redis.LockKey(r.Key))
-	return n == 1, err
+	return r.Confirms(ctx, freeOwner, redis.LockKey(r.Key))
 }
 
 func hasByTime(ctx context.Context, r redis.Request) (bool, error) {

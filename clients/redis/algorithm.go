@@ -42,8 +42,7 @@ func (a Algorithm) complete() Algorithm {
 }
 
 func extendIfOwn(ctx context.Context, r Request) (bool, error) {
-	n, err := r.Run(ctx, extendOwn, LockKey(r.Key))
-	return n == 1, err
+	return r.Confirms(ctx, extendOwn, LockKey(r.Key))
 }
 
 // Request is about one key of a lock, for one value, which names the grant.
@@ -60,6 +59,12 @@ type Request struct {
 // the number that it answers.
 func (r Request) Run(ctx context.Context, script *goredis.Script, keys ...string) (int64, error) {
 	return script.Run(ctx, r.Client, keys, r.Value, r.TTL.Milliseconds()).Int64()
+}
+
+// Confirms runs a script as Run does, and reports whether it answers 1.
+func (r Request) Confirms(ctx context.Context, script *goredis.Script, keys ...string) (bool, error) {
+	n, err := r.Run(ctx, script, keys...)
+	return n == 1, err
 }
 
 // Answer is what came of one attempt. The zero value: another has the key.

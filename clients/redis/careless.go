@@ -78,6 +78,5 @@ end
 return 1`)
 
 func extendUnlessTaken(ctx context.Context, r Request) (bool, error) {
-	n, err := r.Run(ctx, extendFree, LockKey(r.Key))
-	return n == 1, err
+	return r.Confirms(ctx, extendFree, LockKey(r.Key))
 }

@@ -91,6 +91,5 @@ func takeInTurn(ctx context.Context, r Request) (Answer, error) {
 }
 
 func leaveQueue(ctx context.Context, r Request) (bool, error) {
-	n, err := r.Run(ctx, leaveAll, fairKeys(r.Key)...)
-	return n == 1, err
+	return r.Confirms(ctx, leaveAll, fairKeys(r.Key)...)
 }

@@ -129,8 +129,7 @@ func onSet(ctx context.Context, r Request, script *goredis.Script) (bool, error)
 	for _, key := range asked {
 		keys = append(keys, LockKey(key))
 	}
-	n, err := r.Run(ctx, script, keys...)
-	return n == 1, err
+	return r.Confirms(ctx, script, keys...)
 }
 
 func runSet(script *goredis.Script) func(context.Context, Request) (Answer, error) {

@@ -45,6 +45,5 @@ end
 return 0`)
 
 func extendOrTake(ctx context.Context, r Request) (bool, error) {
-	n, err := r.Run(ctx, extendAny, LockKey(r.Key))
-	return n == 1, err
+	return r.Confirms(ctx, extendAny, LockKey(r.Key))
 }

@@ -70,8 +70,7 @@ func takeFenced(ctx context.Context, r Request) (Answer, error) {
 // FreeOwn deletes the key if it has the value. It is how all but the locks with a queue and the
 // semaphore are given back.
 func FreeOwn(ctx context.Context, r Request) (deleted bool, err error) {
-	n, err := r.Run(ctx, deleteOwn, LockKey(r.Key))
-	return n == 1, err
+	return r.Confirms(ctx, deleteOwn, LockKey(r.Key))
 }
 
 // HasOwn reports whether the key has the value.

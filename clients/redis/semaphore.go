@@ -105,11 +105,9 @@ func takePermits(script *goredis.Script) func(context.Context, Request) (Answer,
 }
 
 func freePermit(ctx context.Context, r Request) (bool, error) {
-	n, err := r.Run(ctx, leaveHolders, holders(r.Key))
-	return n == 1, err
+	return r.Confirms(ctx, leaveHolders, holders(r.Key))
 }
 
 func hasPermit(ctx context.Context, r Request) (bool, error) {
-	n, err := r.Run(ctx, isHolder, holders(r.Key))
-	return n == 1, err
+	return r.Confirms(ctx, isHolder, holders(r.Key))
 }
