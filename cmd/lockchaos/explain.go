@@ -31,11 +31,8 @@ Without a word it lists all but the attacks, which lockchaos exam LOCK --dry-run
   lockchaos explain stop-work`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var words []string
-			for _, t := range story.Glossary() {
-				words = append(words, t.Word+"\ta "+t.Sort)
-			}
-			for _, t := range attackTerms() {
-				words = append(words, t.Word+"\tan "+t.Sort)
+			for _, t := range slices.Concat(story.Glossary(), attackTerms()) {
+				words = append(words, t.Word+"\t"+t.Named())
 			}
 			if len(args) > 0 {
 				words = nil
@@ -74,13 +71,15 @@ func listTerms(w io.Writer) error {
 
 // explainWord writes all that there is to say of a word.
 func explainWord(w io.Writer, word string) error {
-	found := story.Explain(word)
-	if i := slices.IndexFunc(attackTerms(), func(t story.Term) bool { return strings.EqualFold(t.Word, word) }); i >= 0 {
-		found = append(found, attackTerms()[i])
+	found, attacks := story.Explain(word), attackTerms()
+	for _, t := range attacks {
+		if strings.EqualFold(t.Word, word) {
+			found = append(found, t)
+		}
 	}
 	if len(found) == 0 {
 		var words []string
-		for _, t := range slices.Concat(story.Glossary(), attackTerms()) {
+		for _, t := range slices.Concat(story.Glossary(), attacks) {
 			if !slices.Contains(words, t.Word) {
 				words = append(words, t.Word)
 			}

@@ -38,6 +38,14 @@ type Term struct {
 // Brief is what the term means, in a line.
 func (t Term) Brief() string { return t.brief }
 
+// Named is what sort of word the term is, with its article: "a property", "an attack".
+func (t Term) Named() string {
+	if strings.ContainsAny(t.Sort[:1], "aeiou") {
+		return "an " + t.Sort
+	}
+	return "a " + t.Sort
+}
+
 // Step is one line of an example: when (ms), who, and what. The step that decides begins with "!".
 type Step struct {
 	At   int
@@ -135,11 +143,7 @@ func Explain(word string) []Term {
 // WriteTerm writes a term for a terminal of so many columns.
 func WriteTerm(w io.Writer, t Term, width int) error {
 	var b strings.Builder
-	article := "a"
-	if strings.ContainsAny(t.Sort[:1], "aeiou") {
-		article = "an"
-	}
-	fmt.Fprintf(&b, "%s (%s %s)\n\n%s\n", t.Word, article, t.Sort, indented(t.Means, width))
+	fmt.Fprintf(&b, "%s (%s)\n\n%s\n", t.Word, t.Named(), indented(t.Means, width))
 	if len(t.Example) > 0 {
 		b.WriteString("\nFor example:\n\n")
 		who := 0
