@@ -14,11 +14,8 @@ import (
 
 // Column is the column of a field as a mapping has it, of a client or a key both columns.
 func (g *Columns) Column(f Field) string {
-	if f != FieldClient && f != FieldKey {
-		return g.Chosen[f]
-	}
-	if second := g.Chosen[seconds[f]]; second != "" && second != NoColumn {
-		return g.Chosen[f] + "+" + second
+	if of, two := seconds[f]; two && g.Chosen[of] != "" && g.Chosen[of] != NoColumn {
+		return g.Chosen[f] + "+" + g.Chosen[of]
 	}
 	return g.Chosen[f]
 }
@@ -42,24 +39,29 @@ func (g *Columns) scoped() error {
 		if !slices.Contains(scopes, Plain(c[strings.LastIndexByte(c, '.')+1:])) {
 			continue
 		}
-		within := map[string]string{}
-		for _, line := range g.log.Lines {
-			name, scope := line[key], line[c]
-			if m := g.words.of(line[g.Chosen[FieldEvent]]); name == "" || scope == "" || !slices.Contains(ofLock, m) {
-				continue
-			}
-			was, known := within[name]
-			if within[name] = scope; known && was != scope {
-				a := &Ambiguous{Field: Fields[FieldKey], Columns: []string{key, key + "+" + c}, Values: []string{
-					strconv.QuoteToGraphic(remarks.Excerpt(name)),
-					strconv.QuoteToGraphic(remarks.Excerpt(name+"/"+was)) + ", " +
-						strconv.QuoteToGraphic(remarks.Excerpt(name+"/"+scope))}}
-				a.Map = g.Mapping()
-				return a
-			}
+		if name, one, other := g.within(c); name != "" {
+			shown := func(text string) string { return strconv.QuoteToGraphic(remarks.Excerpt(text)) }
+			return &Ambiguous{Field: Fields[FieldKey], Columns: []string{key, key + "+" + c}, Map: g.Mapping(),
+				Values: []string{shown(name), shown(name+"/"+one) + ", " + shown(name+"/"+other)}}
 		}
 	}
 	return nil
+}
+
+// within finds a key of which lines about the lock tell two values of a column; "": there is none.
+func (g *Columns) within(column string) (key, one, other string) {
+	values := map[string]string{}
+	for _, line := range g.log.Lines {
+		name, value := line[g.Chosen[FieldKey]], line[column]
+		if name == "" || value == "" || !slices.Contains(ofLock, g.words.of(line[g.Chosen[FieldEvent]])) {
+			continue
+		}
+		if was, known := values[name]; known && was != value {
+			return name, was, value
+		}
+		values[name] = value
+	}
+	return "", "", ""
 }
 
 // join looks for the second column of a client. It is one that tells apart who
