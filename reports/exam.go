@@ -164,13 +164,12 @@ func (d Defect) rank() int {
 
 // property is that of the defect.
 func (d Defect) property() string {
-	switch {
-	case d.Name == checker.KindEffectLost:
-		return checker.OncePerTick
-	case checker.Named(d.Name).Name == "":
-		return checker.MutualExclusion // d is a kind of double-holds
+	for _, name := range checker.Names() {
+		if name == d.Name || slices.Contains(checker.Named(name).Kinds, d.Name) {
+			return name
+		}
 	}
-	return d.Name
+	return checker.MutualExclusion // of double-holds of a kind that is not known
 }
 
 // relied reports whether something is violated that the planned faults break
