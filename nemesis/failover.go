@@ -65,6 +65,9 @@ func checkFailover(s Spec, at Setting) error {
 		return fmt.Errorf("a %s waits by itself for a grant that no replica hears of: when %s, not %s", s.Kind, Random,
 			s.When)
 	}
+	if !at.has(Promotes) && at.Service == "" {
+		return errNoService
+	}
 	if !at.has(Promotes) {
 		return fmt.Errorf("a %s needs a service with a replica that is promoted: redis-failover, or a redis of yours (--failover-cmd); %s has none", s.Kind,
 			at.Service)

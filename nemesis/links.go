@@ -102,8 +102,11 @@ func (s Spec) peers(victims []string, all Names, rng *rand.Rand) (names []string
 		return nil, fmt.Errorf("peers %s: no link of %s leads there", s.Peers, s.Target)
 	}
 	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(victims, n) })
+	if len(names) == 0 && len(all.Nodes) == 0 && s.leadsTo() == PeersService {
+		return nil, errNoService
+	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("peers %s: there is nobody but %s", s.Peers, strings.Join(victims, ", "))
+		return nil, fmt.Errorf("peers %s: there is nobody but %s", s.leadsTo(), strings.Join(victims, ", "))
 	}
 	return names, nil
 }

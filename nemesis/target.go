@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -49,6 +50,9 @@ func (t Target) Drawn() bool {
 	return err == nil
 }
 
+// errNoService: there is no node that a fault could strike.
+var errNoService = errors.New("the lock has no service of its own")
+
 // Nodes chooses the nodes that are hit, in the order of all. It is an error if
 // the service has no such nodes.
 func (t Target) Nodes(all []string, rng *rand.Rand) ([]string, error) {
@@ -61,6 +65,9 @@ func (t Target) Nodes(all []string, rng *rand.Rand) ([]string, error) {
 	n, err := t.count(len(all))
 	if err != nil {
 		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, errNoService
 	}
 	if n < 1 || n > len(all) {
 		return nil, fmt.Errorf("target %q is %d of %d nodes (%s)", t, n, len(all), strings.Join(all, ", "))

@@ -58,7 +58,7 @@ type introduction struct {
 func Adapter(command, service string) (a scenarios.Adapter, err error) {
 	services := append(backends.Names(), scenarios.NoService)
 	if service == "" {
-		return a, exit.Misuse(fmt.Errorf("which service does the lock use? --service, one of %s",
+		return a, exit.Misuse(fmt.Errorf("which service does the lock use? --service, one of %s (for locks on files and the like)",
 			strings.Join(services, ", ")))
 	}
 	if _, known := backends.Lookup(service); !known && service != scenarios.NoService {
