@@ -143,7 +143,7 @@ func (s *Reader) Parse(text string) (int64, error) {
 			return t, nil
 		}
 	}
-	wrong := errTime
+	wrong := notKnown(text)
 	for _, l := range layouts() {
 		// A decimal comma is as good as a point, and package time takes either.
 		t, err := s.parseLayout(l, text)

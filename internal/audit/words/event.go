@@ -122,6 +122,7 @@ func (r *Reader) Understand(text *[FieldCount]string) (e Event, wrong Field, err
 	if e.Ending = r.words.ending(text[fieldResult]); e.Ending == EndedSomehow {
 		return e, fieldResult, &UnknownResult{Word: text[fieldResult]}
 	}
+	e.Means = e.Means.ofResult(len(text[fieldResult]))
 	return e, 0, nil
 }
 

@@ -204,6 +204,11 @@ func (g *Columns) byContent(f Field) error {
 	return g.take(f, g.fitting(f, found))
 }
 
+// means is what a line's event means, by the columns chosen so far.
+func (g *Columns) means(line map[string]string) Meaning {
+	return g.words.of(line[g.Chosen[FieldEvent]]).ofResult(len(line[g.Chosen[fieldResult]]))
+}
+
 // like reports whether a column without a usual name may be a field's.
 func (g *Columns) like(f Field, column string) bool {
 	values := g.log.values(column)
@@ -213,8 +218,7 @@ func (g *Columns) like(f Field, column string) bool {
 	case FieldEvent:
 		return slices.ContainsFunc(values, func(v string) bool {
 			m := g.words.of(v)
-			return m == Acquire ||
-				m == Grant
+			return m == Acquire || m == attempt || m == Grant
 		})
 	case FieldToken:
 		return g.rises(column)
@@ -241,7 +245,7 @@ func (g *Columns) rises(column string) bool {
 		}
 		key := line[g.Chosen[FieldKey]]
 		by := [2]string{line[g.Chosen[FieldClient]], key}
-		if m := g.words.of(line[g.Chosen[FieldEvent]]); m == Grant || m == Acquire {
+		if m := g.means(line); m == Grant || m == Acquire {
 			if was, ok := last[key]; ok && v <= was {
 				return false
 			}

@@ -53,7 +53,7 @@ func (g *Columns) within(column string) (key, one, other string) {
 	values := map[string]string{}
 	for _, line := range g.log.Lines {
 		name, value := line[g.Chosen[FieldKey]], line[column]
-		if name == "" || value == "" || !slices.Contains(ofLock, g.words.of(line[g.Chosen[FieldEvent]])) {
+		if name == "" || value == "" || !slices.Contains(ofLock, g.means(line)) {
 			continue
 		}
 		if was, known := values[name]; known && was != value {
@@ -129,17 +129,14 @@ func (g *Columns) inTime() []map[string]string {
 // nested counts the grants of what a client had and the releases of what it had
 // not, by one column of the client or two.
 func (g *Columns) nested(lines []map[string]string, first, second string) (nests, strays int) {
-	event, granted := g.Chosen[FieldEvent], false
-	for _, line := range lines {
-		granted = granted || g.words.of(line[event]) == Grant
-	}
+	granted := slices.ContainsFunc(lines, func(line map[string]string) bool { return g.means(line) == Grant })
 	held := map[[3]string]bool{}
 	for _, line := range lines {
 		at := [3]string{line[g.Chosen[FieldKey]], line[first], line[second]}
 		if g.words.ending(line[g.Chosen[fieldResult]]) != EndedOK {
 			continue
 		}
-		switch m := g.words.of(line[event]); {
+		switch m := g.means(line); {
 		case m == Grant || m == Acquire && !granted:
 			if held[at] {
 				nests++

@@ -35,6 +35,8 @@ const (
 	Ignore
 	// shared: of a reader-writer lock, which is refused.
 	shared
+	// attempt: acquire where the record says how it ended, else request.
+	attempt
 )
 
 // Meanings lists the meanings that a word of an event can be given.
@@ -48,8 +50,8 @@ var meaningOf = map[string]Meaning{"acquire": Acquire, "request": Request, "gran
 // usual is what words mean where nobody says so, in the form that plain gives them.
 var usual = map[string]Meaning{
 	"acquire": Acquire, "lock": Acquire, "take": Acquire,
-	"request": Request, "requested": Request, "acquiring": Request, "wait": Request, "waiting": Request, "try": Request,
-	"attempt": Request, "attempting": Request, "trying": Request, "enqueue": Request,
+	"request": Request, "requested": Request, "acquiring": Request, "wait": Request, "waiting": Request, "try": attempt,
+	"tryacquire": attempt, "attempt": attempt, "attempting": Request, "trying": Request, "enqueue": Request,
 	"grant": Grant, "granted": Grant, "acquired": Grant, "locked": Grant, "obtained": Grant, "got": Grant,
 	"taken": Grant,
 	"busy":  Busy, "denied": Busy, "notacquired": Busy, "acquirefailed": Busy, "timeout": Busy, "timedout": Busy,
@@ -69,8 +71,8 @@ var usual = map[string]Meaning{
 }
 
 // kinds are the ops that words mean where ops are told and not logged.
-var kinds = map[Meaning]history.Kind{Acquire: history.Acquire, Request: history.Acquire, Grant: history.Acquire,
-	Release: history.Release, Renew: history.Renew,
+var kinds = map[Meaning]history.Kind{Acquire: history.Acquire, Request: history.Acquire, attempt: history.Acquire,
+	Grant: history.Acquire, Release: history.Release, Renew: history.Renew,
 	Read: history.Read, Write: history.Write}
 
 // OpOf is the op that a tool's word means; KindNone: nobody knows. Shared locks are an error.
@@ -93,6 +95,17 @@ func Plain(word string) string {
 		}
 		return -1
 	}, word)
+}
+
+// ofResult is what a word means in a record whose result is a text, or none.
+func (m Meaning) ofResult(result int) Meaning {
+	switch {
+	case m != attempt:
+		return m
+	case result > 0:
+		return Acquire
+	}
+	return Request
 }
 
 // usually is what a word means where nobody says so. "lock" around a word adds
@@ -131,7 +144,7 @@ var sharedModes = []string{"shared", "share", "sh", "s", "read", "reader", "rd",
 func shares(word string) bool { return slices.Contains(sharedModes, Plain(word)) }
 
 // ofLock are the meanings that tell of the lock itself, and not of the work under it.
-var ofLock = []Meaning{Acquire, Request, Grant, Busy, Release, NotHeld, Renew, Lost}
+var ofLock = []Meaning{Acquire, Request, attempt, Grant, Busy, Release, NotHeld, Renew, Lost}
 
 // UnknownWord is a word of the event column that means nothing here.
 type UnknownWord struct{ Word string }

@@ -166,6 +166,7 @@ func (w *Worker) Quick(line int) bool {
 	if e.Ending, ok = w.ending(f[fieldResult]); !ok {
 		return false
 	}
+	e.Means = e.Means.ofResult(len(f[fieldResult]))
 	key := f[FieldKey]
 	if len(key) == 0 {
 		key = []byte(DefaultKey)
