@@ -78,8 +78,12 @@ func (l *randomLines) line() string {
 	if l.IntN(10) == 0 {
 		result = []string{"ok", "failed", "unknown", "rejected"}[l.IntN(4)]
 	}
+	failed := ""
+	if l.IntN(20) == 0 {
+		failed = []string{"nil", "busy", "EOF"}[l.IntN(3)]
+	}
 	mode := []string{"", "exclusive"}[at%2]
-	return fmt.Sprintf("%d,%s,c%d,%s,k%d,%s,%s,%s\n", at, end, owner, event, key, token, result, mode)
+	return fmt.Sprintf("%d,%s,c%d,%s,k%d,%s,%s,%s,%s\n", at, end, owner, event, key, token, result, mode, failed)
 }
 
 // likely is what an owner does next with a lock that mostly works.
@@ -107,9 +111,13 @@ func TestRoom(t *testing.T) {
 	if os.Getenv("LOCKCHAOS_SOAK") != "" {
 		logs *= 20
 	}
+	judged := 0
 	for seed := range uint64(logs) {
 		text, o := randomLog(rand.New(rand.NewPCG(seed, 5)))
 		want := told([]byte(text), formats.CSV, o, o.block)
+		if strings.Contains(want, "\n") {
+			judged++
+		}
 		o.keep, o.block = cramped, 100
 		if got := told([]byte(text), formats.CSV, o, o.block); got != want {
 			a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
@@ -119,6 +127,9 @@ func TestRoom(t *testing.T) {
 			}
 			t.Fatalf("seed %d: with little room, line %d is\n%s\nelse\n%s\n%+v\n%s", seed, i+1, a[i], b[i], o, text)
 		}
+	}
+	if judged < logs/2 {
+		t.Errorf("%d of %d logs were judged", judged, logs)
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("left in the folder of temporary files: %v, %v", left, err)

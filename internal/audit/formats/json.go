@@ -75,6 +75,10 @@ func (r *Members) Texts(m map[string]any) (names, texts [words.FieldCount]string
 		}
 		switch v.(type) {
 		case map[string]any, []any:
+			if i == words.FieldError { // whatever it is, something went wrong
+				names[i], texts[i] = name, "an error"
+				continue
+			}
 			return names, texts, &severalValues{name, i}
 		}
 		names[i], texts[i] = name, strings.TrimSpace(fmt.Sprint(v))

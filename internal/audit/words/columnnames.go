@@ -23,8 +23,13 @@ var usualColumns = [FieldCount]columnNames{
 		[]string{"name", "object", "entity", "path", "topic", "queue", "job", "target"}},
 	FieldToken: {[]string{"fence", "fencing", "fencingtoken", "fencetoken", "locktoken"},
 		[]string{"token", "epoch", "revision", "generation", "term", "leaseepoch"}},
-	fieldMode:   {[]string{"mode", "lockmode", "locktype", "lockkind", "accessmode", "sharemode"}, nil},
-	fieldResult: {[]string{"result", "outcome", "ok", "success", "succeeded"}, []string{"status"}},
+	fieldMode: {[]string{"mode", "lockmode", "locktype", "lockkind", "accessmode", "sharemode"}, nil},
+	fieldResult: {[]string{"result", "outcome", "ok", "success", "succeeded", "granted", "acquired", "obtained", "got",
+		"gotlock", "lockacquired", "acquiredlock", "isacquired", "isgranted", "locked"},
+		[]string{"status", "statuscode", "httpstatus"}},
+	FieldError: {[]string{"error", "err", "exception", "failure", "failed", "errormessage", "errormsg", "errmsg",
+		"errorcode", "errcode", "errno", "exceptionmessage", "exitcode", "exitstatus", "returncode", "rc", "denied",
+		"timedout"}, nil},
 }
 
 // notKeys are columns that are never a lock's key, and that most loggers write.

@@ -16,10 +16,14 @@ type Ambiguous struct {
 	Map []string
 }
 
+// elseOf says when a log has no column of a field, for those fields that are asked for.
+var elseOf = map[string]string{Fields[FieldKey]: "if all lines are about one lock",
+	Fields[fieldResult]: "if it does not say whether a key was granted"}
+
 func (a *Ambiguous) Error() string {
 	if len(a.Columns) == 1 {
-		return fmt.Sprintf("the column %s, with values such as %s, may be the field %q, and its name does not say so; if all lines are about one lock, say key=%s",
-			strconv.QuoteToGraphic(a.Columns[0]), a.Values[0], a.Field, NoColumn)
+		return fmt.Sprintf("the column %s, with values such as %s, may be the field %q, and its name does not say so; %s, say %s=%s",
+			strconv.QuoteToGraphic(a.Columns[0]), a.Values[0], a.Field, elseOf[a.Field], a.Field, NoColumn)
 	}
 	var parts []string
 	for i, c := range a.Columns {

@@ -122,7 +122,10 @@ func (r *Reader) Understand(text *[FieldCount]string) (e Event, wrong Field, err
 	if e.Ending = r.words.ending(text[fieldResult]); e.Ending == EndedSomehow {
 		return e, fieldResult, &UnknownResult{Word: text[fieldResult]}
 	}
-	e.Means = e.Means.ofResult(len(text[fieldResult]))
+	if e.Ending == EndedOK {
+		e.Ending = failing(text[FieldError])
+	}
+	e.Means = e.Means.inRecord(text[fieldResult] != "" || e.Ending != EndedOK)
 	return e, 0, nil
 }
 

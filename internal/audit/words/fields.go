@@ -19,6 +19,7 @@ const (
 	FieldToken
 	fieldResult
 	fieldMode  // of a reader-writer lock
+	FieldError // what went wrong, or nothing
 	FieldPart  // the second column of the client
 	FieldScope // the second column of the key
 	FieldCount
@@ -26,7 +27,7 @@ const (
 
 // Fields are the names of the fields that Options.Map gives columns to, in the
 // order of their numbers.
-var Fields = []string{"time", "end", "client", "event", "key", "token", "result", "mode"}
+var Fields = []string{"time", "end", "client", "event", "key", "token", "result", "mode", "error"}
 
 // Row is one line of a log.
 type Row struct {

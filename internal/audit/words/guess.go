@@ -53,8 +53,9 @@ func (g *Columns) Choose(s *Sample) error {
 		find   func(Field) error
 		fields []Field
 	}{
-		{g.byName, []Field{FieldTime, FieldEnd, FieldEvent, FieldToken, fieldResult, fieldMode, FieldClient, FieldKey}},
-		{g.byContent, []Field{FieldTime, FieldEvent, FieldClient, FieldKey, FieldToken}},
+		{g.byName, []Field{FieldTime, FieldEnd, FieldEvent, FieldToken, fieldResult, fieldMode, FieldError, FieldClient,
+			FieldKey}},
+		{g.byContent, []Field{FieldTime, FieldEvent, fieldResult, FieldClient, FieldKey, FieldToken}},
 	} {
 		for _, f := range step.fields {
 			if g.Chosen[f] != "" {
@@ -86,8 +87,13 @@ func (g *Columns) byName(f Field) error {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b string) int { return rank[a] - rank[b] })
-	if f == FieldEvent {
+	switch f {
+	case FieldEvent:
 		found = g.speaking(found)
+	case fieldResult: // "acquired" may also say when
+		found = slices.DeleteFunc(found, func(c string) bool { return slices.ContainsFunc(g.log.values(c), g.isTime) })
+	case FieldError:
+		found = g.covering(found)
 	}
 	found = g.fitting(f, found)
 	if f == FieldToken && len(found) > 0 && rank[found[0]] >= second && !g.holds(f, found[0]) &&
@@ -100,6 +106,22 @@ func (g *Columns) byName(f Field) error {
 		found = slices.DeleteFunc(found, func(c string) bool { return rank[c] >= second })
 	}
 	return g.take(f, found)
+}
+
+// covering leaves the columns of errors that tell of each error that another one tells of: a first
+// one of several that tell of the same.
+func (g *Columns) covering(columns []string) []string {
+	covers := func(a, b string) bool {
+		return !slices.ContainsFunc(g.log.Lines, func(line map[string]string) bool {
+			return failing(line[b]) != EndedOK && failing(line[a]) == EndedOK
+		})
+	}
+	for _, a := range columns {
+		if !slices.ContainsFunc(columns, func(b string) bool { return !covers(a, b) }) {
+			return []string{a}
+		}
+	}
+	return columns
 }
 
 // speaking leaves those columns of events in which a lock is granted. Where none
@@ -120,12 +142,24 @@ func (g *Columns) speaking(columns []string) []string {
 }
 
 // fitting leaves those columns whose values are a field's; all of them where none is.
-// What is the same on every line names no client and no key where another column does.
+// What is the same on every line names no client and no key where another column does, but
+// for a column of numbers of holds, which would be the keys of one client each.
 func (g *Columns) fitting(f Field, columns []string) []string {
-	if fit := slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !g.holds(f, c) }); len(fit) > 0 {
-		return fit
+	fit := slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !g.holds(f, c) })
+	if len(fit) == 0 || f == FieldKey && !slices.ContainsFunc(fit, g.shared) {
+		return columns
 	}
-	return columns
+	return fit
+}
+
+// shared reports whether a value of a column comes with two clients.
+func (g *Columns) shared(column string) bool {
+	by, client := map[string]string{}, g.Chosen[FieldClient]
+	return slices.ContainsFunc(g.log.Lines, func(line map[string]string) bool {
+		first, met := by[line[column]]
+		by[line[column]] = line[client]
+		return met && line[column] != "" && first != line[client]
+	})
 }
 
 // holds reports whether what a column holds is what a field does.
@@ -144,7 +178,7 @@ func (g *Columns) holds(f Field, column string) bool {
 	case fieldResult:
 		return all(func(v string) bool { return g.words.ending(v) != EndedSomehow })
 	}
-	return f == fieldMode || distinct(values) > 1
+	return f == fieldMode || f == FieldError || distinct(values) > 1
 }
 
 func isToken(v string) bool {
@@ -198,7 +232,7 @@ func (g *Columns) byContent(f Field) error {
 	switch {
 	case f == FieldToken && len(found) != 1, len(found) == 0:
 		return nil
-	case f == FieldKey: // a wrong one would hide two holders of a lock, and none would accuse those of two locks
+	case f == FieldKey, f == fieldResult: // a wrong one would hide two holders of a lock, and none would accuse those of two locks
 		return g.ambiguous(f, found)
 	}
 	return g.take(f, g.fitting(f, found))
@@ -206,7 +240,8 @@ func (g *Columns) byContent(f Field) error {
 
 // means is what a line's event means, by the columns chosen so far.
 func (g *Columns) means(line map[string]string) Meaning {
-	return g.words.of(line[g.Chosen[FieldEvent]]).ofResult(len(line[g.Chosen[fieldResult]]))
+	return g.words.of(line[g.Chosen[FieldEvent]]).inRecord(line[g.Chosen[fieldResult]] != "" ||
+		failing(line[g.Chosen[FieldError]]) != EndedOK)
 }
 
 // like reports whether a column without a usual name may be a field's.
@@ -222,10 +257,34 @@ func (g *Columns) like(f Field, column string) bool {
 		})
 	case FieldToken:
 		return g.rises(column)
+	case fieldResult:
+		return g.answers(column)
 	}
 	// A lock may have one record only where each is a whole hold.
 	return (g.log.varied(column) || g.whole && f == FieldKey && distinct(values) > 1) &&
 		!slices.Contains(notKeys, Plain(column)) && !slices.ContainsFunc(values, g.isTime)
+}
+
+// answers reports whether a column seems to say how acquires ended that may be requests as well as
+// grants: by words of which some are of success, and some are not.
+func (g *Columns) answers(column string) bool {
+	var good, bad bool
+	for _, line := range g.log.Lines {
+		text := line[column]
+		m := g.words.of(line[g.Chosen[FieldEvent]])
+		if m == Grant || strings.Trim(text, "0123456789.-") == "" && text != "" {
+			return false
+		}
+		if m != Acquire && m != attempt || text == "" {
+			continue
+		}
+		e := g.words.ending(text)
+		if e == EndedSomehow {
+			return false
+		}
+		good, bad = good || e == EndedOK, bad || e == EndedFail
+	}
+	return good && bad && g.Chosen[FieldError] == "" && !slices.Contains(notKeys, Plain(column))
 }
 
 // fewestGrants is how many grants must have rising numbers for these to be taken for tokens.

@@ -97,12 +97,12 @@ func Plain(word string) string {
 	}, word)
 }
 
-// ofResult is what a word means in a record whose result is a text, or none.
-func (m Meaning) ofResult(result int) Meaning {
+// inRecord is what a word means in a record that does or does not say how it ended.
+func (m Meaning) inRecord(ends bool) Meaning {
 	switch {
 	case m != attempt:
 		return m
-	case result > 0:
+	case ends:
 		return Acquire
 	}
 	return Request
@@ -259,6 +259,21 @@ var endings = map[string]Ending{
 	"notheld": EndedFail, "notowner": EndedFail, "notlockowner": EndedFail,
 	"info": EndedUnknown, "unknown": EndedUnknown, "timeout": EndedUnknown, "timedout": EndedUnknown,
 	"error": EndedUnknown, "indeterminate": EndedUnknown,
+}
+
+// noErrors are what a column of errors holds where there is none, in the form that plain gives them.
+var noErrors = []string{"", "nil", "none", "null", "undefined", "na", "no", "n", "false", "0", "ok", "success"}
+
+// failing is how an op ended by what a column of errors holds: that of an error is not known,
+// unless it says that the op was denied.
+func failing(text string) Ending {
+	if slices.Contains(noErrors, Plain(text)) {
+		return EndedOK
+	}
+	if e := EndingOf(text); e == EndedFail || e == EndedRefused {
+		return e
+	}
+	return EndedUnknown
 }
 
 // EndingOf is how an op ended, by a word as tools have it.

@@ -166,7 +166,10 @@ func (w *Worker) Quick(line int) bool {
 	if e.Ending, ok = w.ending(f[fieldResult]); !ok {
 		return false
 	}
-	e.Means = e.Means.ofResult(len(f[fieldResult]))
+	if len(f[FieldError]) > 0 {
+		return false
+	}
+	e.Means = e.Means.inRecord(len(f[fieldResult]) > 0)
 	key := f[FieldKey]
 	if len(key) == 0 {
 		key = []byte(DefaultKey)

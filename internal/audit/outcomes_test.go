@@ -1,0 +1,86 @@
+package audit_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/internal/audit"
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
+)
+
+// TestOutcomeColumns: how an acquire ended stands in columns of many names. Of one that was denied, or
+// met an error, no hold is told.
+func TestOutcomeColumns(t *testing.T) {
+	const denied = "ts,pod,op,lock,%s\n1,a,acquire,k,%y\n2,b,acquire,k,%n\n3,a,release,k,%y\n4,b,acquire,k,%y\n5,b,release,k,%y\n"
+	const twice = "ts,pod,op,lock,%s\n1,a,acquire,k,%y\n2,b,acquire,k,%y\n3,a,release,k,%y\n4,b,release,k,%y\n5,b,acquire,k,%n\n"
+	for name, c := range map[string]struct {
+		column, yes, no string
+		asks            string
+	}{
+		"a boolean":               {"granted", "true", "false", ""},
+		"yes and no":              {"acquired", "yes", "no", ""},
+		"an error":                {"error", "", "lock is busy", ""},
+		"an error, or none":       {"err", "nil", "context deadline exceeded", ""},
+		"an exit status":          {"exit_code", "0", "1", ""},
+		"a failure":               {"failed", "false", "true", ""},
+		"HTTP's":                  {"status_code", "200", "409", "nobody knows this result"},
+		"words in a strange name": {"answer", "granted", "denied", `the column "answer", with values such as "granted", "denied", may be the field "result"`},
+	} {
+		for log, want := range map[string]checker.Outcome{denied: checker.Pass, twice: checker.Violated} {
+			text := strings.NewReplacer("%s", c.column, "%y", c.yes, "%n", c.no).Replace(log)
+			s, err := audit.Read(strings.NewReader(text), "a.csv", formats.CSV, audit.Options{})
+			if c.asks != "" {
+				if err == nil || !strings.Contains(err.Error(), c.asks) {
+					t.Errorf("%s: %v, want %q", name, err, c.asks)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			answers(t, name, s, want, "")
+		}
+	}
+}
+
+// TestErrorsOfObjects: a member of an error may come late, be null, or be an object.
+func TestErrorsOfObjects(t *testing.T) {
+	line := func(at, pod, op, rest string) string {
+		return `{"ts":` + at + `,"pod":"` + pod + `","op":"` + op + `","lock":"k"` + rest + "}\n"
+	}
+	var many strings.Builder // longer than what is looked at first
+	for n := range 1000 {
+		many.WriteString(line(fmt.Sprintf("%d.1", n), "a", "acquire", "") + line(fmt.Sprintf("%d.2", n), "a", "release", ""))
+	}
+	for name, c := range map[string]struct {
+		log  string
+		want checker.Outcome
+	}{
+		"null": {line("1", "a", "acquire", "") + line("1.5", "a", "release", "") + line("2", "b", "acquire", `,"error":null`) + line("3", "c", "acquire", `,"error":"busy"`) + line("4", "b", "release", `,"error":null`), checker.Pass},
+		"late": {many.String() + line("2000", "b", "acquire", "") + line("3000", "c", "acquire", `,"error":"busy"`) + line("4000", "b", "release", ""), checker.Pass},
+		"an object": {line("1", "a", "acquire", "") + line("1.5", "a", "release", "") + line("2", "b", "acquire", "") +
+			line("3", "c", "acquire", `,"error":{"code":7,"message":"busy"}`) + line("4", "b", "release", ""), checker.Pass},
+		"another says that it went well": {line("2", "b", "acquire", "") + line("3", "c", "acquire", "") + line("4", "b", "release", "") +
+			line("5", "c", "release", `,"error":"slow"`), checker.Violated},
+	} {
+		if v, s := judgeText(t, c.log, "a.json", formats.JSON, audit.Options{}); v.Outcome != c.want {
+			t.Errorf("%s: %s, want %s\n%s", name, v.Outcome, c.want, said(s, v))
+		}
+	}
+}
+
+// TestNumbersOfHolds: a column with a number for each hold names no lock where another one does.
+func TestNumbersOfHolds(t *testing.T) {
+	const log = "ts,pod,action,lock,lock_id\n1,a,acquired,k,7\n2,b,acquired,k,8\n3,a,released,k,7\n4,b,released,k,8\n"
+	_, err := audit.Read(strings.NewReader(log), "a.csv", formats.CSV, audit.Options{})
+	if err == nil || !strings.Contains(err.Error(), `more than one column may be the field "key": "lock" ("k"), "lock_id" ("7", "8")`) {
+		t.Error(err)
+	}
+	many := strings.ReplaceAll(strings.ReplaceAll(log, ",7\n", ",1\n"), ",8\n", ",1\n") + "5,c,acquired,k,2\n6,c,released,k,2\n7,a,acquired,k,2\n8,a,released,k,2\n"
+	if v, s := judgeText(t, many, "a.csv", formats.CSV, audit.Options{}); v.Outcome != checker.Violated {
+		t.Errorf("names of locks that clients share: %s\n%s", v.Outcome, said(s, v))
+	}
+}
