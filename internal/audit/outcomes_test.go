@@ -10,8 +10,8 @@ import (
 	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
-// TestOutcomeColumns: how an acquire ended stands in columns of many names. Of one that was denied, or
-// met an error, no hold is told.
+// TestOutcomeColumns: how an acquire ended stands in columns of many names. Of one that was denied,
+// or met an error, no hold is told.
 func TestOutcomeColumns(t *testing.T) {
 	const denied = "ts,pod,op,lock,%s\n1,a,acquire,k,%y\n2,b,acquire,k,%n\n3,a,release,k,%y\n4,b,acquire,k,%y\n5,b,release,k,%y\n"
 	const twice = "ts,pod,op,lock,%s\n1,a,acquire,k,%y\n2,b,acquire,k,%y\n3,a,release,k,%y\n4,b,release,k,%y\n5,b,acquire,k,%n\n"

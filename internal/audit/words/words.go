@@ -261,7 +261,7 @@ var endings = map[string]Ending{
 	"error": EndedUnknown, "indeterminate": EndedUnknown,
 }
 
-// noErrors are what a column of errors holds where there is none, in the form that plain gives them.
+// noErrors are what a column of errors holds where there is none, as plain gives it.
 var noErrors = []string{"", "nil", "none", "null", "undefined", "na", "no", "n", "false", "0", "ok", "success"}
 
 // failing is how an op ended by what a column of errors holds: that of an error is not known,
