@@ -75,6 +75,9 @@ func TestGuessAsks(t *testing.T) {
 		"a namespace of locks": {"time,pod,event,lock,namespace\n1,a,acquired,k,prod\n2,b,acquired,k,stage\n3,a,released,k,prod\n",
 			`more than one column may be the field "key": "lock" ("k"), "lock+namespace" ("k/prod", "k/stage")`,
 			"time=time client=pod event=event key=lock+namespace"},
+		"a cluster of locks": {"time,pod,event,lock,k8s.cluster_name\n1,a,acquired,k,x\n2,b,acquired,k,y\n3,a,released,k,x\n",
+			`more than one column may be the field "key": "lock" ("k"), "lock+k8s.cluster_name" ("k/x", "k/y")`,
+			"time=time client=pod event=event key=lock+k8s.cluster_name"},
 		"a column that may name the lock": {"time,client,event,bucket\n1,a,acquired,x\n2,b,acquired,y\n3,a,released,x\n4,b,released,y\n",
 			`the column "bucket", with values such as "x", "y", may be the field "key", and its name does not say so; if all lines are about one lock, say key=-`, "time=time client=client event=event key=-"},
 	} {

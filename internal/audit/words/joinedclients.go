@@ -21,8 +21,14 @@ func (g *Columns) Column(f Field) string {
 }
 
 // scopes are columns within whose value alone a name of a lock may mean one lock.
-var scopes = []string{"namespace", "ns", "tenant", "tenantid", "database", "db", "schema", "environment", "env",
-	"bucket", "shard", "account", "accountid", "organization", "org", "project"}
+var scopes = []string{"namespace", "ns", "tenant", "database", "db", "schema", "environment", "env", "stage", "cluster",
+	"bucket", "shard", "partition", "queue", "topic", "account", "customer", "organization", "org", "workspace", "project"}
+
+// isScope reports whether a column has the name of one of scopes, such as cluster or k8s.cluster_name.
+func isScope(column string) bool {
+	name := Plain(column[strings.LastIndexByte(column, '.')+1:])
+	return slices.Contains(scopes, strings.TrimSuffix(strings.TrimSuffix(name, "id"), "name"))
+}
 
 // scoped asks whether a column is part of the key where one key has several of its values. If it is
 // one, two holders in two namespaces hold two locks.
@@ -36,7 +42,7 @@ func (g *Columns) scoped() error {
 		return nil
 	}
 	for _, c := range g.Unread {
-		if !slices.Contains(scopes, Plain(c[strings.LastIndexByte(c, '.')+1:])) {
+		if !isScope(c) {
 			continue
 		}
 		if name, one, other := g.within(c); name != "" {
