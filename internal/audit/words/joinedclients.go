@@ -24,7 +24,7 @@ func (g *Columns) Column(f Field) string {
 var scopes = []string{"namespace", "ns", "tenant", "database", "db", "schema", "environment", "env", "stage", "cluster",
 	"bucket", "shard", "partition", "queue", "topic", "account", "customer", "organization", "org", "workspace", "project"}
 
-// isScope reports whether a column has the name of one of scopes, such as cluster or k8s.cluster_name.
+// isScope reports whether a column has a name of scopes, such as cluster or k8s.cluster_name.
 func isScope(column string) bool {
 	name := Plain(column[strings.LastIndexByte(column, '.')+1:])
 	return slices.Contains(scopes, strings.TrimSuffix(strings.TrimSuffix(name, "id"), "name"))
