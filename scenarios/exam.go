@@ -432,8 +432,8 @@ func (app Application) workload(l Examinee, share float64) Workload {
 	if l.Nature.Permits > 1 {
 		w.Kind = "semaphore"
 	}
-	if w.Guard == "" {
-		w.Guard = guardNone
+	if w.Guard == "" { // an application that goes on when it knows of its loss tells nothing of the lock
+		w.Guard = guardTold
 	}
 	if w.Think == (Range{}) {
 		w.Think = examWork

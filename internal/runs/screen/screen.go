@@ -236,9 +236,17 @@ func (s *Screen) Violation(name string, v checker.Violation) {
 	case expect.Allows(v.Property, v.Kind):
 		what += ", which the application must check: the lock says only how long a lease lasts"
 	default:
-		what += ", a defect of the lock"
+		what += ", a defect of the " + defective(v)
 	}
 	s.line(s.stamp() + fmt.Sprintf("! %s: %s: %s", name, what, v.Text))
+}
+
+// defective is what has the defect that a violation shows.
+func defective(v checker.Violation) string {
+	if v.Kind == checker.KindLossIgnored {
+		return "application"
+	}
+	return "lock"
 }
 
 // TellsMore reports whether a violation has to be told after one of the blame
