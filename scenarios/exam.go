@@ -40,6 +40,9 @@ type Attack struct {
 	Steps  []string `yaml:"steps"`
 	// Short: it is one of the most telling.
 	Short bool `yaml:"short"`
+	// Survey is how many of the libraries of the survey it was made on, and how many of these fell
+	// by it for certain. It is zero where none fell.
+	Survey Measured `yaml:"survey"`
 	// Falls is a lock that is broken on purpose and falls by the attack, with
 	// what it breaks: a property, or a kind of double-holds. Inherent is one
 	// that falls without a defect of its own, and Stands one that stands.
@@ -47,6 +50,15 @@ type Attack struct {
 	Inherent string            `yaml:"inherent"`
 	Stands   string            `yaml:"stands"`
 }
+
+// Measured is to how many locks an attack was made, and how many of them showed a defect.
+type Measured struct {
+	Fell int `yaml:"fell"`
+	Of   int `yaml:"of"`
+}
+
+// share is how likely a lock is to fall, 0 where none was seen to.
+func (m Measured) share() float64 { return float64(m.Fell) / float64(max(m.Of, 1)) }
 
 // Application is what clients do while they are attacked.
 type Application struct {
