@@ -336,6 +336,18 @@ func (s Scenario) Contended() bool {
 		s.Workload.Rest.Max < s.Workload.Think.Max && s.Workload.AcquireTimeout >= s.TTL
 }
 
+// HoldsNobodyUp reports whether no fault of the scenario keeps a holder from working, or from its
+// service: they kill clients of a lock, or make clocks of nodes wrong. Who is late is late for
+// another reason. The death of a scheduler's instance makes its tick another's.
+func (s Scenario) HoldsNobodyUp() bool {
+	return !slices.ContainsFunc(s.Faults, func(f Fault) bool {
+		return slices.ContainsFunc(f.Singles(), func(one Fault) bool {
+			spec := one.Spec()
+			return !(spec.Kills() && s.Workload.Kind != job) && (!spec.OnClocks() || one.strikesClients())
+		})
+	})
+}
+
 // disturbs reports whether the attack has a fault.
 func (a Attack) disturbs() bool { return a.Fault.Kind != "" || len(a.Fault.Parts()) > 0 }
 

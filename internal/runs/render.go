@@ -167,6 +167,7 @@ func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder stri
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault, out.Strike, out.Undisturbed = FaultColumn(s), strikeOf(s), len(s.Faults) == 0 && !s.Own()
+	out.Unhindered = s.HoldsNobodyUp() && !s.Own()
 	if s.Own() {
 		out.Store, out.Service = appStore, strings.Join(s.App.Service, ", ")
 	}

@@ -96,8 +96,8 @@ func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 		if why := sc.RepeatReason(); why != "" && !(calm && pointless(p.Scenario.Needs, sc)) {
 			return why
 		}
-		if !calm && sc.Undisturbed && sc.Fate() == reports.FellInherent {
-			return "shows only that a busy machine held a client up past its lease, since nothing else disturbed it"
+		if !calm && sc.Unhindered && sc.Fate() == reports.FellInherent {
+			return "shows only that a busy machine held a client up past its lease, since no fault of the attack does"
 		}
 	case sc.LeavesOpen():
 		return fmt.Sprintf("was inconclusive (%s)", sc.Reason())
