@@ -112,10 +112,29 @@ func (p *pacer) of() (pace scenarios.Pace) {
 // overdue says why an attack is not begun any more: it does not fit into what
 // is left of the exam's budget; "": it does.
 func (s *Run) overdue(p scenarios.Plan) string {
-	if time.Since(s.began)+scenarios.LengthOf(p) <= s.Exam.Budget {
+	takes := s.Screen.Lengths.Of(p)
+	if time.Since(s.began)+takes <= s.Exam.Budget {
 		return ""
 	}
-	return reports.LeftByBudget(scenarios.EstimateOf(p.Scenario))
+	return reports.LeftByBudget(scenarios.Estimate(takes))
+}
+
+// left is how long the attacks take that have not ended, as far as those that have tell.
+func (s *Run) left() time.Duration {
+	s.mu.Lock()
+	states := make([]runState, len(s.Plans))
+	for i := range s.Plans {
+		states[i] = s.record.Scenarios[i].State
+	}
+	s.mu.Unlock()
+	var all, longest time.Duration
+	for i, p := range s.Plans {
+		if states[i] != StateEnded {
+			takes := s.Screen.Lengths.Of(p)
+			all, longest = all+takes, max(longest, takes)
+		}
+	}
+	return max(longest, all/time.Duration(max(1, s.Settings.Parallel)))
 }
 
 // prepared is the plan of a try: for a lock of the pace that is measured, and

@@ -1,12 +1,14 @@
 package runs
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/runs/screen"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -123,7 +125,7 @@ func TestPointless(t *testing.T) {
 func TestOverdue(t *testing.T) {
 	exam := &reports.Exam{Lock: "any", Budget: time.Minute}
 	exam.Leave("stop-work", "about 2 min")
-	s := &Run{Exam: exam, began: time.Now().Add(-30 * time.Second)}
+	s := &Run{Exam: exam, began: time.Now().Add(-30 * time.Second), Screen: screen.New(io.Discard)}
 	s.late = s.overdue
 	s.Plans = []scenarios.Plan{{Scenario: scenarios.Scenario{Attack: "kill-work", Duration: scenarios.Duration(20 * time.Second)}}}
 	if why := s.overdue(s.Plans[0]); why != "" {
@@ -136,6 +138,19 @@ func TestOverdue(t *testing.T) {
 	why := s.overdue(s.Plans[0])
 	if why != "left out by --budget: needs about 23 s" {
 		t.Errorf("%q", why)
+	}
+	s.began = time.Now()
+	s.Screen.Lengths.Add(s.Plans[0], 69*time.Second) // for 23 s it took three times as long
+	if slow := s.overdue(s.Plans[0]); slow != "left out by --budget: needs about 69 s" {
+		t.Errorf("on a busy machine: %q", slow)
+	}
+	s.record.Scenarios = []ScenarioRecord{{State: StateWaiting}}
+	if left := s.left(); left != 69*time.Second {
+		t.Errorf("%v are left", left)
+	}
+	s.record.Scenarios[0].State = StateEnded
+	if left := s.left(); left != 0 {
+		t.Errorf("%v are left when all have ended", left)
 	}
 	r := Record{Exam: exam}
 	suite := r.Together([]Judged{{Scenario: reports.Scenario{Name: "any/nothing-work/unfenced", Fault: "nothing-work"}},

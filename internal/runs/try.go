@@ -57,6 +57,9 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int, calm bo
 		s.onTime(ctx, i, p, &r)
 	}
 	r.Elapsed = time.Since(began)
+	if r.Failed == "" && r.Skipped == "" && r.Cut == "" {
+		s.Screen.Lengths.Add(p, r.Elapsed)
+	}
 	verdict := s.Settings.Tool.JudgeScenario(s.Dir, r, &s.record)
 	calm = s.Where.Traits().Virtual || processors().wasIdleSince(before)
 	if try <= s.Settings.Retries && ctx.Err() == nil && s.hasTime(i, try+1) {

@@ -32,6 +32,12 @@ type Screen struct {
 	Width int
 	// More, when set, tells more of an attack that has ended, for --format json.
 	More func(reports.Scenario) Attacked
+	// Lengths learns how long scenarios take here. Left, when set, is how long all that are left
+	// take.
+	Lengths scenarios.Lengths
+	Left    func() time.Duration
+	// Exam: the scenarios are attacks of an exam, told by what they came to for the lock.
+	Exam bool
 	// column is the width of the scenarios' names.
 	column int
 
@@ -274,7 +280,11 @@ func (s *Screen) End(name string, sc reports.Scenario) {
 	s.events.ended(sc.Name, s.plans[name].Scenario.Attack, sc, more)
 	sc.Name = name
 	s.drop(name)
-	s.line(s.stamp() + terminal.Line(sc, s.column, s.Color))
+	tell := terminal.Line
+	if s.Exam {
+		tell = terminal.AttackLine
+	}
+	s.line(s.stamp() + tell(sc, s.column, s.Color))
 	if s.verbose {
 		for _, p := range sc.Verdict.Properties {
 			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, harmless.Line(p.Why)),
