@@ -119,22 +119,25 @@ func (s *Run) overdue(p scenarios.Plan) string {
 	return reports.LeftByBudget(scenarios.Estimate(takes))
 }
 
-// left is how long the attacks take that have not ended, as far as those that have tell.
-func (s *Run) left() time.Duration {
+// left is how long the attacks take that have not ended, as far as those that have begun tell: how
+// long each takes, and how many run at once, which are fewer on a busy machine.
+func (s *Run) left(now time.Time) time.Duration {
 	s.mu.Lock()
-	states := make([]runState, len(s.Plans))
-	for i := range s.Plans {
-		states[i] = s.record.Scenarios[i].State
-	}
-	s.mu.Unlock()
-	var all, longest time.Duration
+	defer s.mu.Unlock()
+	var all, longest, spent time.Duration
 	for i, p := range s.Plans {
-		if states[i] != StateEnded {
-			takes := s.Screen.Lengths.Of(p)
-			all, longest = all+takes, max(longest, takes)
+		switch r := &s.record.Scenarios[i]; r.State {
+		case StateEnded:
+			spent += r.Elapsed
+			continue
+		case StateRunning:
+			spent += now.Sub(r.Began)
 		}
+		takes := s.Screen.Lengths.Of(p)
+		all, longest = all+takes, max(longest, takes)
 	}
-	return max(longest, all/time.Duration(max(1, s.Settings.Parallel)))
+	atOnce := spent.Seconds() / max(now.Sub(s.began).Seconds(), 1)
+	return max(longest, time.Duration(float64(all)/max(1, min(atOnce, float64(s.Settings.Parallel)))))
 }
 
 // prepared is the plan of a try: for a lock of the pace that is measured, and

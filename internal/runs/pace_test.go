@@ -144,14 +144,6 @@ func TestOverdue(t *testing.T) {
 	if slow := s.overdue(s.Plans[0]); slow != "left out by --budget: needs about 69 s" {
 		t.Errorf("on a busy machine: %q", slow)
 	}
-	s.record.Scenarios = []ScenarioRecord{{State: StateWaiting}}
-	if left := s.left(); left != 69*time.Second {
-		t.Errorf("%v are left", left)
-	}
-	s.record.Scenarios[0].State = StateEnded
-	if left := s.left(); left != 0 {
-		t.Errorf("%v are left when all have ended", left)
-	}
 	r := Record{Exam: exam}
 	suite := r.Together([]Judged{{Scenario: reports.Scenario{Name: "any/nothing-work/unfenced", Fault: "nothing-work"}},
 		{Scenario: reports.Scenario{Fault: "kill-work", Skipped: why}, late: true}})
@@ -163,6 +155,33 @@ func TestOverdue(t *testing.T) {
 	}
 	if told := strings.Join(suite.Exam.NotMade(), "\n"); told != "left out by --budget: needs about 2 min: stop-work\n"+why+": kill-work" {
 		t.Error(told)
+	}
+}
+
+// TestLeft: what is left takes as long as the attacks that have run tell, and so many at once.
+func TestLeft(t *testing.T) {
+	now := time.Now()
+	s := &Run{began: now.Add(-100 * time.Second), Screen: screen.New(io.Discard), Settings: Settings{Parallel: 24}}
+	for range 10 {
+		s.Plans = append(s.Plans, scenarios.Plan{Scenario: scenarios.Scenario{Duration: scenarios.Duration(20*time.Second) - scenarios.Duration(scenarios.Overhead)}})
+		s.record.Scenarios = append(s.record.Scenarios, ScenarioRecord{State: StateWaiting})
+	}
+	if left := s.left(now); left != 200*time.Second {
+		t.Errorf("before one has begun: %v", left)
+	}
+	for i := range 4 { // two at once, each for twice as long as it should take
+		s.record.Scenarios[i] = ScenarioRecord{State: StateEnded, Elapsed: 40 * time.Second}
+		s.Screen.Lengths.Add(s.Plans[i], 40*time.Second)
+	}
+	s.record.Scenarios[4] = ScenarioRecord{State: StateRunning, Began: now.Add(-40 * time.Second)}
+	if left := s.left(now); left != 120*time.Second {
+		t.Errorf("six of 40 s, two at once: %v", left)
+	}
+	for i := range s.record.Scenarios {
+		s.record.Scenarios[i] = ScenarioRecord{State: StateEnded, Elapsed: 40 * time.Second}
+	}
+	if left := s.left(now); left != 0 {
+		t.Errorf("when all have ended: %v", left)
 	}
 }
 
