@@ -162,8 +162,9 @@ func TestOverdue(t *testing.T) {
 func TestLeft(t *testing.T) {
 	now := time.Now()
 	s := &Run{began: now.Add(-100 * time.Second), Screen: screen.New(io.Discard), Settings: Settings{Parallel: 24}}
+	twenty := scenarios.Plan{Scenario: scenarios.Scenario{Duration: scenarios.Duration(20*time.Second - scenarios.Overhead)}}
 	for range 10 {
-		s.Plans = append(s.Plans, scenarios.Plan{Scenario: scenarios.Scenario{Duration: scenarios.Duration(20*time.Second) - scenarios.Duration(scenarios.Overhead)}})
+		s.Plans = append(s.Plans, twenty)
 		s.record.Scenarios = append(s.record.Scenarios, ScenarioRecord{State: StateWaiting})
 	}
 	if left := s.left(now); left != 200*time.Second {
