@@ -11,11 +11,12 @@ type Blame uint8
 
 // The blames.
 const (
-	// Defect: the lock broke what it claims, and the history shows it for certain.
+	// Defect: the lock broke what it claims, or the application went on though the lock had told it
+	// of the loss, and the history shows it for certain.
 	Defect Blame = iota
 	// Unclear: the history does not show whose affair it is, or chance can bring it about.
 	Unclear
-	// Inherent: a client outlived its lease, which no lock prevents.
+	// Inherent: a client outlived its lease and could not know it, which no lock prevents.
 	Inherent
 	// Harm: what double-holds did to the data. What brought them about is judged apart.
 	Harm

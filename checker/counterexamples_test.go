@@ -391,7 +391,7 @@ var examples = []example{
 		A write   [950,951] refused
 		B release [960,961]
 		A exit    [1000]`},
-	{name: "kind/notice in time, ignored by the application", lock: grace(session(plainLock())), want: doubleHold, kind: KindLeaseOverrun, text: `
+	{name: "kind/notice in time, ignored by the application", lock: grace(session(plainLock())), want: doubleHold, kind: KindLossIgnored, text: `
 		A acquire [0,1]
 		pause A   [2,700]
 		B acquire [600,601]

@@ -9,7 +9,8 @@ type explanations struct {
 }
 
 // explain returns the kind of a double-hold in which b was granted later than a, and a acted at
-// act; first match. stallOnly tells that nothing but an uninjected stall explains a lease-overrun.
+// act; first match. stallOnly tells that nothing but an uninjected stall explains a
+// lease-overrun, or that one leaves it open whether news of a loss was ignored.
 func (ex *explanations) explain(a, b *grant, act int64) (kind string, stallOnly bool) {
 	if a.dead || b.dead {
 		return KindGrantedDead, false
@@ -19,6 +20,9 @@ func (ex *explanations) explain(a, b *grant, act int64) (kind string, stallOnly 
 	}
 	if ex.noticedLate(a, b) {
 		return KindLateNotice, false
+	}
+	if ignored, open := ex.lossIgnored(a, b, act); ignored {
+		return KindLossIgnored, open
 	}
 	disturbed := touched(ex.faults.clientSpans(a.client), a.earliest, act, anyFault)
 	if !disturbed && (ex.rules.Claims.Validity == "" || ex.promisedAt(a, act)) {

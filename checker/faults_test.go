@@ -31,7 +31,7 @@ func TestEdgesOfStalls(t *testing.T) {
 			Violated, 1, KindLeaseOverrun, ""},
 		{"told twice, the second time of an earlier loss", MutualExclusion, session(plainLock()),
 			grace1 + "pause A [2,700]\nA lost [720]\nA lost [800]\nA write [850,851] refused" + probeText,
-			Violated, 1, KindLeaseOverrun, "told of the loss at 1.720 s"},
+			Violated, 1, KindLossIgnored, "told of the loss at 1.720 s"},
 		{"only the tokens know that the one who asked later was first", FIFO, fair(fencedLock()), `
 		A acquire [0,1] enq=0.5
 		B acquire [2,20] enq=3 tok=2

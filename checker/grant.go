@@ -101,6 +101,9 @@ type grant struct {
 	sent, came int64
 	// told is when the lock said that the hold is lost.
 	told int64
+	// news is when the application had learnt of that, or of an answer "not held"; 0: it has not.
+	// heedful is the start of the last act that it may have decided on before.
+	news, heedful int64
 	// next is the end of the next acquire of an exclusive key that another
 	// client was granted; 0: there was none yet.
 	next int64

@@ -14,9 +14,33 @@
 //   - late-notice, if the lock declares how soon it reports a loss, and A ran undisturbed and
 //     untold for longer, since B's end and A's last disturbance, and then acted. (For a lock that
 //     notices alone: below.)
+//   - loss-ignored, if A had been told of the loss, and only what it began afterwards conflicts with
+//     B (see loss-ignored below).
 //   - lease-overrun, if A's promise was over, or A was stopped, cut off or skewed, before it acted:
 //     inherent to leases.
 //   - unexplained otherwise.
+//
+// # loss-ignored
+//
+// A lock told its client of the loss, or answered "not held", and the application went on to read
+// or write. That is the application's defect, or that of the adapter between the two. Without
+// these later acts nobody would have conflicted. "A's lease was over, so it is inherent" excuses an
+// application that could know.
+//
+//	A.acquire [0,1], A is cut off from 2 to 900, A.lost 600, B.acquire [650,651], A.write [850,851]
+//
+// An application looks first and acts then, and the news may come in between. So an act counts only
+// if it was asked for later than a tenth of a TTL after the news, or later than a stall that is too
+// short to be measured. Each of these would accuse an application that could not know:
+//
+//   - "Any act after the news": the write was asked for at 605, and decided at 599.
+//   - "Any act that began after the news": A was asked for the write at 590, and stood still until 700.
+//     A fault on A between the news and the act excuses it. A stall leaves it open.
+//   - "Any act that the log tells of after the news": a log of others has one stamp for a write, and
+//     that may be its end.
+//   - "Renewals are acts": who asks the lock for more time goes by its answer.
+//
+// An application with guard none does not listen, on purpose. What it does is a lease-overrun.
 //
 // Where the order is unknown, each order is judged. Neither client is then named as
 // the one that came too late (Violation.Unordered), whichever acquire ended first.
@@ -75,6 +99,9 @@ const (
 	// KindConfiguredIdentity: the same, where the lock claims no names of its own making. Two
 	// clients were given one name: the doing of those who configured it.
 	KindConfiguredIdentity = "same-configured-identity"
+	// KindLossIgnored: the client had been told of the loss, and its application went on. A defect
+	// of the application, or of the adapter.
+	KindLossIgnored = "loss-ignored"
 	// KindLeaseOverrun: the client outlived its lease, because it was stopped,
 	// cut off or skewed, or too slow. Inherent to leases.
 	KindLeaseOverrun = "lease-overrun"

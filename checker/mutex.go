@@ -27,11 +27,11 @@ var mutualExclusion = Property{
 	About: "No more clients act as holders of a key at one time than it has permits, and no grant is made while it is promised to others.",
 	needs: []string{history.FactHolds},
 	Kinds: []string{KindGrantedWhileValid, KindSameIdentity, KindConfiguredIdentity, KindGrantedDead, KindLateNotice,
-		KindLeaseOverrun, KindUnexplained},
+		KindLossIgnored, KindLeaseOverrun, KindUnexplained},
 
 	blame: Unclear,
 	kindBlame: map[string]Blame{KindGrantedWhileValid: Defect, KindSameIdentity: Defect, KindGrantedDead: Defect, KindLateNotice: Defect,
-		KindLeaseOverrun: Inherent},
+		KindLossIgnored: Defect, KindLeaseOverrun: Inherent},
 	byEarlier: true,
 	exempt: func(h *history.Header) string {
 		if h.Claims.Reentrant && !h.Translated && h.Claims.Permits > 1 {
@@ -273,6 +273,9 @@ func (ex *explanations) because(a, b *grant, j judgement, both bool) string {
 			seconds(a.end))
 	case KindLateNotice:
 		return ex.toldLate(a, b)
+	case KindLossIgnored:
+		return fmt.Sprintf(": client %d was told of the loss at %s and went on as holder, with what it asked for after %s",
+			a.client, seconds(a.news), seconds(a.news+ex.rules.reaction()))
 	case KindLeaseOverrun:
 		return ex.overran(a, b, j.pattern)
 	}
@@ -304,6 +307,9 @@ func (ex *explanations) overran(a, b *grant, pattern string) string {
 		lease = fmt.Sprintf("its lease, which its library called good until %s,", seconds(a.promise+promiseMargin))
 	}
 	switch {
+	case a.told != 0 && a.told < a.last && ex.rules.deaf():
+		return fmt.Sprintf(": client %d outlived %s and went on as holder; it was told of the loss at %s, and its application does not listen (guard none)",
+			a.client, lease, seconds(a.told))
 	case a.told != 0 && a.told < a.last:
 		return fmt.Sprintf(": client %d was told of the loss at %s and went on as holder", a.client, seconds(a.told))
 	case pattern == PatternStoreAway:

@@ -178,22 +178,26 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 	if e.NotHeld && o.start != 0 {
 		s.judgeDenied(s.book.setOf(o), e)
 		s.book.renounce(g, o.start)
+		if s.rules.Guard != guardTold {
+			g.heardOfLoss(e.Time)
+		}
 	}
 	g.took(o, e)
 	s.jobs.acted(g, o, e)
 	switch o.kind {
 	case history.Read, history.Write, history.Renew:
 		if o.start != 0 && !o.outside {
-			g.acted(o.id, o.kind, o.start)
+			s.actedUnder(g, o, o.start, e.Time)
 		}
 	case history.Commit:
 		if o.start != 0 && !g.closed && g.releasing == 0 { // behind a release it is no act of a holder
-			g.acted(o.id, o.kind, o.start)
+			s.actedUnder(g, o, o.start, e.Time)
 		}
 	case history.Release:
 		s.released(o, e)
 	}
 	if e.Type == history.OK && s.rules.confirms[o.kind] {
+		g.news = 0 // the newer answer counts
 		s.confirm(s.book.spokenFor(g), o)
 	}
 	switch {
@@ -251,7 +255,7 @@ func (s *Sweep) released(o *op, e *history.Event) {
 	switch {
 	case e.Type == history.OK:
 		if s.rules.confirms[history.Release] {
-			s.book.spokenFor(g).acted(o.id, history.Release, o.start)
+			s.actedUnder(s.book.spokenFor(g), o, o.start, e.Time)
 		}
 	case e.Type == history.Fail && e.NotHeld:
 	default:

@@ -63,6 +63,9 @@ func (ex *explanations) patternOf(a, b *grant, acted int64) string {
 	if a.timed() && a.promise <= a.end {
 		return PatternLateReply
 	}
+	if ignored, _ := ex.lossIgnored(a, b, a.last); ignored {
+		return PatternLossIgnored
+	}
 	exact := true
 	if acted == 0 {
 		acted, exact = a.actedBeside(b.end)

@@ -43,7 +43,7 @@ func TestEdgesOfLeasePatterns(t *testing.T) {
 	double("a clock that went wrong as it acted", lease, "fault clock-rate [710,800] on=A\n"+wentOn, PatternClockJumped)
 	double("a clock that was right again when it asked", lease, "fault clock-rate [-10,0] on=A\n"+wentOn, PatternClockJumped)
 	double("a clock that was right again before it asked", lease, "fault clock-rate [-10,-1] on=A\n"+wentOn, PatternWorkedPast)
-	double("stalled, told, and it went on", lease, "stall A [10,120]\n"+overtaken+"A lost [400]\nA write [700,701]", PatternPaused)
+	double("stalled, told, and it went on", lease, "stall A [10,120]\n"+overtaken+"A lost [400]\nA write [700,701]", PatternLossIgnored)
 	double("the late write itself hung", lease, "fault partition [720,1400] on=store:A\n"+overtaken+
 		"A write [710,1500] @1450", PatternWorkedPast)
 	slow := func(fault string) string {

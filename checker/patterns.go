@@ -28,7 +28,7 @@ const (
 	// fault is to blame for that.
 	PatternWorkedPast = "worked-past-lease"
 	// PatternLossIgnored: the lock had told of the loss, and the application went on.
-	PatternLossIgnored = "loss-ignored"
+	PatternLossIgnored = KindLossIgnored
 	// PatternClockJumped: a clock of the service, or the one that the holder
 	// measures its lease by, was wrong.
 	PatternClockJumped = "clock-jumped"

@@ -137,5 +137,9 @@ func (r *rules) stalledFor(spans []span, from, to int64) int64 {
 	return timeIn(spans, from, to, uninjectedOnly, 2*r.Stall)
 }
 
-// guardNone is the guard of an application that trusts its acquire.
-const guardNone = "none"
+// The guards of applications that do not go by every answer: guardNone is that of one which trusts
+// its acquire, guardTold of one that asks nothing and goes by lost-events alone.
+const (
+	guardNone = "none"
+	guardTold = "told"
+)

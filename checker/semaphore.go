@@ -265,7 +265,7 @@ func lastOf(b *grant, others []*grant) bool {
 // explainExcess finds the first kind that explains one of the holds beside b,
 // and returns that hold; nil: none does.
 func (ex *explanations) explainExcess(j *judgement, b *grant, others []*grant) *grant {
-	for _, kind := range [...]string{KindGrantedDead, KindLateNotice, KindLeaseOverrun} {
+	for _, kind := range [...]string{KindGrantedDead, KindLateNotice, KindLossIgnored, KindLeaseOverrun} {
 		for _, a := range others {
 			got, stall := ex.explain(a, b, a.last)
 			if got == kind && (later(b, a, false) || kind == KindGrantedDead) {

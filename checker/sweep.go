@@ -131,6 +131,7 @@ func (s *Sweep) lost(e *history.Event) {
 	if g := s.records.numbers.page(pageOf(e.Grant)).grant(e.Grant); g != nil {
 		s.judgeLoss(0, t, g.releasing != 0, g)
 		g.lose(t)
+		g.heardOfLoss(e.Time)
 		s.jobs.lost(g, t)
 		if s.rules.reentrant {
 			s.book.siblings(g, func(x *grant) { x.lose(t) })

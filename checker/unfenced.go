@@ -151,7 +151,7 @@ func (s *Sweep) ledgered(o *op) {
 		s.book.stands(o)
 	}
 	if o.grant != nil && o.start == 0 && !o.outside {
-		o.grant.acted(o.id, o.kind, o.inv) // it began after its invocation
+		s.actedUnder(o.grant, o, o.inv, 0) // it began after its invocation
 	}
 	if o.done {
 		s.finishOp(o)

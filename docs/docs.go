@@ -1,4 +1,5 @@
-// Package docs carries the page of the documentation that reports quote: they are forwarded alone.
+// Package docs carries the pages of the documentation that reports and commands quote: they are
+// forwarded alone.
 package docs
 
 import _ "embed"
@@ -7,3 +8,8 @@ import _ "embed"
 //
 //go:embed remedies.md
 var Remedies string
+
+// Protocol is protocol.md. `lockchaos explain` quotes what its lists say of a word.
+//
+//go:embed protocol.md
+var Protocol string

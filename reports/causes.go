@@ -74,14 +74,14 @@ func (s Scenario) HoldKinds() (all []Defect) {
 		return nil
 	}
 	for _, kind := range []string{checker.KindGrantedWhileValid, checker.KindSameIdentity, checker.KindGrantedDead, checker.KindLateNotice,
-		checker.KindConfiguredIdentity, checker.KindUnexplained, checker.KindLeaseOverrun} {
+		checker.KindLossIgnored, checker.KindConfiguredIdentity, checker.KindUnexplained, checker.KindLeaseOverrun} {
 		n := p.CountOfKind(kind)
 		if n == 0 {
 			continue
 		}
 		a := Caused(p, n, func(v *checker.Violation) bool { return v.Kind == kind })
 		if f := s.Noted(); f.Exact && n == p.Count && (kind == checker.KindGrantedDead || kind == checker.KindLateNotice ||
-			kind == checker.KindUnexplained || kind == checker.KindLeaseOverrun) {
+			kind == checker.KindLossIgnored || kind == checker.KindUnexplained || kind == checker.KindLeaseOverrun) {
 			a = Amount{N: f.Holders}
 		}
 		all = append(all, Defect{kind, a})
@@ -140,6 +140,7 @@ var defectWords = map[string]string{
 	checker.KindSameIdentity:      "the lock took a client for another one of the same identity",
 	checker.KindGrantedDead:       "the lock granted a key with a lease that was over already",
 	checker.KindLateNotice:        "the lock told its client of a loss too late",
+	checker.KindLossIgnored:       "the application was told that it had lost the key, and went on",
 	checker.TokenOrder:            "the fencing tokens did not rise with the grants",
 }
 
@@ -190,6 +191,7 @@ var kindNotes = map[string]string{
 	checker.KindConfiguredIdentity: ", the doing of those who gave two clients one name",
 	checker.KindGrantedDead:        ", a defect of the lock",
 	checker.KindLateNotice:         ", a defect of the lock",
+	checker.KindLossIgnored:        ", a defect of the application",
 	checker.KindLeaseOverrun:       ", which no lease prevents",
 }
 

@@ -279,6 +279,29 @@ func (s Scenario) CameTo() string {
 	return f.String()
 }
 
+// Account is CameTo with how many answers stayed unknown: an attack in which most did decided
+// little.
+func (s Scenario) Account() string {
+	if unknown := s.Unknown(); unknown != "" {
+		return strings.TrimSuffix(s.CameTo(), ".") + "; " + unknown
+	}
+	return s.CameTo()
+}
+
+// Unknown counts the calls of which nobody knows what became of them: "3 of 120 answers unknown".
+// It is empty where there are none.
+func (s Scenario) Unknown() string {
+	st := s.Verdict.Stats
+	text := fmt.Sprintf("%s of %s unknown", phrase.Grouped(int(st.Indefinite)), phrase.Plural(int(st.Ops), "answer"))
+	switch {
+	case st.Indefinite == 0:
+		return ""
+	case 2*st.Indefinite > st.Ops:
+		return text + ", so it decided little"
+	}
+	return text
+}
+
 // FateWords say more of a fate; "": there is no more.
 func (s Scenario) FateWords(f Fate) string {
 	switch f {

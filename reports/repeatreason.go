@@ -11,7 +11,7 @@ import (
 // RepeatReason says why the attack that the scenario made is to be made again, as the rest of a
 // sentence; "": what it came to stands. It is made again where nothing follows from it. It is so
 // too where the machine itself stalled a client or a node, and it is not clear why the lock fell,
-// or it fell by a holder that came too late though nothing was disturbed. A defect stands, whatever
+// or it fell by a holder that came too late though no fault holds one up. A defect stands, whatever
 // the machine did.
 func (s Scenario) RepeatReason() string {
 	switch fate := s.Fate(); {
@@ -19,8 +19,8 @@ func (s Scenario) RepeatReason() string {
 		return fmt.Sprintf("was inconclusive (%s)", s.grounds(mostDetail))
 	case fate == FellUnclear && s.Noted().stalled:
 		return fmt.Sprintf("fell while the machine stalled, and it is not clear why (%s)", s.grounds(mostDetail))
-	case fate == FellInherent && s.Undisturbed && s.Noted().overslept:
-		return fmt.Sprintf("fell while the machine stalled, and nothing else disturbed it (%s)", s.grounds(mostDetail))
+	case fate == FellInherent && s.Unhindered && s.Noted().overslept:
+		return fmt.Sprintf("fell while the machine stalled, and no fault of it holds a client up (%s)", s.grounds(mostDetail))
 	}
 	return ""
 }

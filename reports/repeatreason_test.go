@@ -50,8 +50,8 @@ func TestOverslept(t *testing.T) {
 	}
 }
 
-// TestRepeatsWhatTheMachineDid: a holder that came too late though nothing was disturbed is the
-// machine's doing if that stalled. With a fault, without a stall, or with a defect the outcome
+// TestRepeatsWhatTheMachineDid: a holder that came too late though no fault holds one up is the
+// machine's doing if that stalled. With such a fault, without a stall, or with a defect the outcome
 // stands.
 func TestRepeatsWhatTheMachineDid(t *testing.T) {
 	held := func(kind string) []checker.PropertyResult {
@@ -59,17 +59,17 @@ func TestRepeatsWhatTheMachineDid(t *testing.T) {
 			Kinds: map[string]int{kind: 1}, Violations: []checker.Violation{{Property: checker.MutualExclusion, Kind: kind}}}}
 	}
 	for _, c := range []struct {
-		name                   string
-		kind                   string
-		undisturbed, overslept bool
-		again                  bool
+		name                  string
+		kind                  string
+		unhindered, overslept bool
+		again                 bool
 	}{
 		{"late, on a machine that stalled", checker.KindLeaseOverrun, true, true, true},
 		{"late, and nothing stalled", checker.KindLeaseOverrun, true, false, false},
 		{"late by a fault", checker.KindLeaseOverrun, false, true, false},
 		{"a defect", checker.KindGrantedWhileValid, true, true, false},
 	} {
-		s := Scenario{Undisturbed: c.undisturbed, figures: &figures{overslept: c.overslept},
+		s := Scenario{Unhindered: c.unhindered, figures: &figures{overslept: c.overslept},
 			Verdict: checker.Verdict{Outcome: checker.Violated, Properties: held(c.kind)}}
 		if why := s.RepeatReason(); (why != "") != c.again {
 			t.Errorf("%s: %q", c.name, why)

@@ -23,6 +23,9 @@ type Scenario struct {
 	Strike Strike `json:"-"`
 	// Undisturbed: the plan has no fault, whatever the column is called.
 	Undisturbed bool `json:"undisturbed,omitempty"`
+	// Unhindered: no planned fault holds a client up, so who came too late did so for another
+	// reason.
+	Unhindered bool `json:"-"`
 	// Store is "fenced" or "unfenced".
 	Store string `json:"store"`
 	// About says in a sentence what the scenario is to show; Why, why its

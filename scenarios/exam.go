@@ -40,6 +40,9 @@ type Attack struct {
 	Steps  []string `yaml:"steps"`
 	// Short: it is one of the most telling.
 	Short bool `yaml:"short"`
+	// Survey is how many of the libraries of the survey it was made on, and how many of these fell
+	// by it for certain. It is zero where none fell.
+	Survey Measured `yaml:"survey"`
 	// Falls is a lock that is broken on purpose and falls by the attack, with
 	// what it breaks: a property, or a kind of double-holds. Inherent is one
 	// that falls without a defect of its own, and Stands one that stands.
@@ -47,6 +50,15 @@ type Attack struct {
 	Inherent string            `yaml:"inherent"`
 	Stands   string            `yaml:"stands"`
 }
+
+// Measured is to how many locks an attack was made, and how many of them showed a defect.
+type Measured struct {
+	Fell int `yaml:"fell"`
+	Of   int `yaml:"of"`
+}
+
+// share is how likely a lock is to fall, 0 where none was seen to.
+func (m Measured) share() float64 { return float64(m.Fell) / float64(max(m.Of, 1)) }
 
 // Application is what clients do while they are attacked.
 type Application struct {
@@ -324,6 +336,18 @@ func (s Scenario) Contended() bool {
 		s.Workload.Rest.Max < s.Workload.Think.Max && s.Workload.AcquireTimeout >= s.TTL
 }
 
+// HoldsNobodyUp reports whether no fault of the scenario keeps a holder from working, or from its
+// service: they kill clients of a lock, or make clocks of nodes wrong. Who is late is late for
+// another reason. The death of a scheduler's instance makes its tick another's.
+func (s Scenario) HoldsNobodyUp() bool {
+	return !slices.ContainsFunc(s.Faults, func(f Fault) bool {
+		return slices.ContainsFunc(f.Singles(), func(one Fault) bool {
+			spec := one.Spec()
+			return !(spec.Kills() && s.Workload.Kind != job) && (!spec.OnClocks() || one.strikesClients())
+		})
+	})
+}
+
 // disturbs reports whether the attack has a fault.
 func (a Attack) disturbs() bool { return a.Fault.Kind != "" || len(a.Fault.Parts()) > 0 }
 
@@ -432,8 +456,8 @@ func (app Application) workload(l Examinee, share float64) Workload {
 	if l.Nature.Permits > 1 {
 		w.Kind = "semaphore"
 	}
-	if w.Guard == "" {
-		w.Guard = guardNone
+	if w.Guard == "" { // an application that goes on when it knows of its loss tells nothing of the lock
+		w.Guard = guardTold
 	}
 	if w.Think == (Range{}) {
 		w.Think = examWork

@@ -369,3 +369,26 @@ func TestWaitersAreCutOffInTurn(t *testing.T) {
 		t.Errorf("%d attacks cut waiters off", tried)
 	}
 }
+
+// TestHoldsNobodyUp: which attacks make no holder late, so that one who is late is the machine's.
+func TestHoldsNobodyUp(t *testing.T) {
+	e, err := Attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"nothing-work": true, "kill-work": true, "node-wall-forward": true,
+		"stop-work": false, "cut-off-long": false, "late-acquire-reply": false, "client-slow": false, "node-stops": false,
+		"kill-run": false} {
+		i := slices.IndexFunc(e.Attacks, func(a Attack) bool { return a.Name == name })
+		if i < 0 {
+			t.Fatalf("no attack %s", name)
+		}
+		s := Scenario{Workload: e.Applications[e.Attacks[i].Application].Workload}
+		if e.Attacks[i].disturbs() {
+			s.Faults = []Fault{e.Attacks[i].Fault}
+		}
+		if s.HoldsNobodyUp() != want {
+			t.Errorf("%s: %t", name, !want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
@@ -23,6 +24,35 @@ func LengthOf(p Plan) time.Duration {
 		length += stuck
 	}
 	return length
+}
+
+// Lengths says how long plans take by how long others took, here and today: on a busy machine all
+// take longer, by about the same factor. Its zero value goes by LengthOf. Safe for concurrent use.
+type Lengths struct {
+	mu             sync.Mutex
+	expected, took time.Duration
+}
+
+// forgets is the share that what was learnt before has beside each plan that has run: a machine is
+// busy for a while.
+const forgets = 0.8
+
+// Add notes how long a plan took.
+func (l *Lengths) Add(p Plan, took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expected = time.Duration(forgets*float64(l.expected)) + LengthOf(p)
+	l.took = time.Duration(forgets*float64(l.took)) + took
+}
+
+// Of is how long a plan takes.
+func (l *Lengths) Of(p Plan) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.expected <= 0 || l.took <= 0 {
+		return LengthOf(p)
+	}
+	return time.Duration(float64(LengthOf(p)) * float64(l.took) / float64(l.expected))
 }
 
 // LengthOfAll is how long plans take that begin in their order, so many at a time.

@@ -145,7 +145,7 @@ func TestMostTelling(t *testing.T) {
 		all = append(all, Scenario{Attack: a.Name})
 	}
 	first := func(s Scenario) bool { return s.Attack == "often" }
-	if got := names(telling().MostTelling(3, all, first)); got != "often nothing alone" {
+	if got := names(telling().MostTelling(3, all, first)); got != "often real seldom" {
 		t.Error(got)
 	}
 	if got := telling().MostTelling(9, all, first); len(got) != len(all) {

@@ -6,13 +6,15 @@ import (
 	"io"
 	"sync"
 
+	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/internal/redact"
 )
 
 const (
-	// logTail is how much of an adapter's standard error is kept for messages,
-	// logLimit how much is passed on.
-	logTail  = 2 << 10
+	// logTail is how much of an adapter's standard error is kept for messages, of which they have
+	// so many lines; logLimit is how much is passed on.
+	logTail  = 16 << 10
+	logLines = 20
 	logLimit = 16 << 20
 )
 
@@ -50,5 +52,5 @@ func (t *Tail) Write(p []byte) (int, error) {
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return redact.Text(string(bytes.ToValidUTF8(t.end, []byte("?"))))
+	return redact.Text(harmless.Ending(string(bytes.ToValidUTF8(t.end, []byte("?"))), logLines))
 }

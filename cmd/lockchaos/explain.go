@@ -19,19 +19,21 @@ import (
 
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [PROPERTY|KIND|PATTERN|VERDICT|RESULT|ATTACK]",
+		Use:   "explain [PROPERTY|KIND|PATTERN|VERDICT|RESULT|ATTACK|CLAIM]",
 		Short: "Say what a word of a verdict means, with an example, and what to do",
 		Long: `Says what a property, a kind of violation, a pattern, a verdict or the result of an attack means; shows it by the smallest history that has it; and says what to do about it.
+It also explains the words of an adapter: what it declares in the reply to hello, such as validity or lost_grace_ms, its errors and its stamps.
 Without a word it lists all but the attacks, which lockchaos exam LOCK --dry-run lists. A word that has two meanings is explained in both.`,
 		Example: `  lockchaos explain
   lockchaos explain lease-overrun
   lockchaos explain stolen-by-release
   lockchaos explain not judged
   lockchaos explain inherent
-  lockchaos explain stop-work`,
+  lockchaos explain stop-work
+  lockchaos explain lost_grace_ms`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var words []string
-			for _, t := range slices.Concat(story.Glossary(), attackTerms()) {
+			for _, t := range slices.Concat(story.Glossary(), story.Protocol(), attackTerms()) {
 				words = append(words, t.Word+"\t"+t.Named())
 			}
 			if len(args) > 0 {
@@ -52,7 +54,7 @@ Without a word it lists all but the attacks, which lockchaos exam LOCK --dry-run
 func listTerms(w io.Writer) error {
 	sort := ""
 	var rows [][]string
-	for _, t := range story.Glossary() {
+	for _, t := range slices.Concat(story.Glossary(), story.Protocol()) {
 		if t.Sort != sort {
 			if sort != "" {
 				rows = append(rows, []string{""})
@@ -71,20 +73,20 @@ func listTerms(w io.Writer) error {
 
 // explainWord writes all that there is to say of a word.
 func explainWord(w io.Writer, word string) error {
-	found, attacks := story.Explain(word), attackTerms()
-	for _, t := range attacks {
+	found, others := story.Explain(word), slices.Concat(story.Protocol(), attackTerms())
+	for _, t := range others {
 		if strings.EqualFold(t.Word, word) {
 			found = append(found, t)
 		}
 	}
 	if len(found) == 0 {
 		var words []string
-		for _, t := range slices.Concat(story.Glossary(), attacks) {
+		for _, t := range slices.Concat(story.Glossary(), others) {
 			if !slices.Contains(words, t.Word) {
 				words = append(words, t.Word)
 			}
 		}
-		return exit.Misuse(fmt.Errorf("there is no property, kind, pattern, verdict, attack or result of one named %q%s (all: lockchaos explain)", word, suggest(strings.ToLower(word), words)))
+		return exit.Misuse(fmt.Errorf("there is no property, kind, pattern, verdict, attack, result of one or word of an adapter named %q%s (all: lockchaos explain)", word, suggest(strings.ToLower(word), words)))
 	}
 	for i, t := range found {
 		if i > 0 {

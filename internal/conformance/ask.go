@@ -51,6 +51,9 @@ func (t *trial) grantedAs(c *Client, key string, read bool) grant {
 		}
 		a = t.acquireAs(c, key, read, t.bench.TTL+t.slack)
 	}
+	if waitOn := t.tooSoon(a); waitOn != "" {
+		t.fail(waitOn, "%s asked for %s, which is free or will be in time, and was not granted it: %s", c.name, key, answered(a))
+	}
 	if !a.OK {
 		t.leftOrWrong(adapter.OpAcquire, a, "",
 			"%s asked for %s three times, which nobody holds, and was not granted it: %s", c.name, key, answered(a))

@@ -206,6 +206,7 @@ func (c *Client) tells(within time.Duration, is func(adapter.Event) bool) bool {
 type answer struct {
 	adapter.Reply
 	sent, received int64
+	within         time.Duration // the time limit of the request
 }
 
 func (a answer) took() time.Duration { return time.Duration(a.received - a.sent) }
@@ -215,7 +216,7 @@ func (c *Client) ask(r adapter.Request) (answer, error) { return c.askUntil(cont
 
 // askUntil is ask for an acquire that is given up when ctx is canceled.
 func (c *Client) askUntil(ctx context.Context, r adapter.Request) (answer, error) {
-	a := answer{sent: monotime.Now()}
+	a := answer{sent: monotime.Now(), within: time.Duration(r.TimeoutMS) * time.Millisecond}
 	var err error
 	a.Reply, err = c.conn.AskUntil(ctx, r)
 	a.received = monotime.Now()

@@ -133,6 +133,27 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+// TestBusyTooSoon: an adapter that does not wait is told to, and not that its TTL may be wrong.
+func TestBusyTooSoon(t *testing.T) {
+	needPrograms(t, "python3")
+	path := changedSkeleton(t, "            if time.monotonic() + 0.01 >= end:\n                break\n", "            break\n")
+	for _, name := range []string{"hands the key over", "dies with its holder", "loses what expired while it was frozen"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clienttest.Calmly(t, stall, func(t testing.TB) {
+				b := bench(t, "redis", "python3 "+path, time.Second)
+				b.Slack = 3 * time.Second
+				var got Result
+				err := run(t.Context(), b, some(t, hello, name), func(r Result) { got = r })
+				if err != nil || got.Outcome != Failed || !strings.Contains(got.Advice, "wait until that is over") ||
+					strings.Contains(got.Advice, "TTL") {
+					t.Errorf("%+v, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
 // TestLateAnswers: an adapter that is late once may have stood still with its machine. One that is
 // late again and again is slow.
 func TestLateAnswers(t *testing.T) {

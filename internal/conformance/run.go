@@ -159,7 +159,20 @@ func (t *trial) left(op string, a answer, format string, args ...any) {
 // came of the op, or is wrong.
 func (t *trial) leftOrWrong(op string, a answer, advice, format string, args ...any) {
 	t.left(op, a, format, args...)
+	if waitOn := t.tooSoon(a); waitOn != "" {
+		advice = waitOn
+	}
 	t.fail(advice, format, args...)
+}
+
+// tooSoon is what to do about an acquire that said busy before any lease could be over, and had
+// time to wait for that; "" if it did not.
+func (t *trial) tooSoon(a answer) string {
+	if a.Error != adapter.Busy || a.took() >= t.bench.TTL || a.took() > a.within/2 {
+		return ""
+	}
+	return fmt.Sprintf("It gave up after %v, and had %v (timeout_ms): wait until that is over, or ask the lock again and again, and say busy only then.",
+		a.took().Round(time.Millisecond), a.within)
 }
 
 // sayMore is what an adapter gains that leaves less open.

@@ -10,11 +10,14 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"github.com/lockchaos/lockchaos/internal/harmless"
 )
 
-// How much of a log's end an error message shows.
+// How many lines of a log's end an error message shows, of how many bytes: those of a stack are
+// left out.
 const (
-	logBytes = 4096
+	logBytes = 16 << 10
 	logLines = 12
 )
 
@@ -79,9 +82,8 @@ func (l *logEnd) lines() string {
 	for _, name := range l.files {
 		text = append(text, fileEnd(name)...)
 	}
-	text = bytes.TrimRight(text[max(0, len(text)-logBytes):], "\n")
-	lines := strings.Split(strings.ToValidUTF8(string(text), "\uFFFD"), "\n")
-	return strings.Join(lines[max(0, len(lines)-logLines):], "\n")
+	text = text[max(0, len(text)-logBytes):]
+	return harmless.Ending(strings.ToValidUTF8(string(text), "\uFFFD"), logLines)
 }
 
 // fileEnd returns the last bytes of a file; nothing if it cannot be read, for

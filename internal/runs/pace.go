@@ -112,10 +112,32 @@ func (p *pacer) of() (pace scenarios.Pace) {
 // overdue says why an attack is not begun any more: it does not fit into what
 // is left of the exam's budget; "": it does.
 func (s *Run) overdue(p scenarios.Plan) string {
-	if time.Since(s.began)+scenarios.LengthOf(p) <= s.Exam.Budget {
+	takes := s.Screen.Lengths.Of(p)
+	if time.Since(s.began)+takes <= s.Exam.Budget {
 		return ""
 	}
-	return reports.LeftByBudget(scenarios.EstimateOf(p.Scenario))
+	return reports.LeftByBudget(scenarios.Estimate(takes))
+}
+
+// left is how long the attacks take that have not ended, as far as those that have begun tell: how
+// long each takes, and how many run at once, which are fewer on a busy machine.
+func (s *Run) left(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all, longest, spent time.Duration
+	for i, p := range s.Plans {
+		switch r := &s.record.Scenarios[i]; r.State {
+		case StateEnded:
+			spent += r.Elapsed
+			continue
+		case StateRunning:
+			spent += now.Sub(r.Began)
+		}
+		takes := s.Screen.Lengths.Of(p)
+		all, longest = all+takes, max(longest, takes)
+	}
+	atOnce := spent.Seconds() / max(now.Sub(s.began).Seconds(), 1)
+	return max(longest, time.Duration(float64(all)/max(1, min(atOnce, float64(s.Settings.Parallel)))))
 }
 
 // prepared is the plan of a try: for a lock of the pace that is measured, and

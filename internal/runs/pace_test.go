@@ -1,12 +1,14 @@
 package runs
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
+	"github.com/lockchaos/lockchaos/internal/runs/screen"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
@@ -123,7 +125,7 @@ func TestPointless(t *testing.T) {
 func TestOverdue(t *testing.T) {
 	exam := &reports.Exam{Lock: "any", Budget: time.Minute}
 	exam.Leave("stop-work", "about 2 min")
-	s := &Run{Exam: exam, began: time.Now().Add(-30 * time.Second)}
+	s := &Run{Exam: exam, began: time.Now().Add(-30 * time.Second), Screen: screen.New(io.Discard)}
 	s.late = s.overdue
 	s.Plans = []scenarios.Plan{{Scenario: scenarios.Scenario{Attack: "kill-work", Duration: scenarios.Duration(20 * time.Second)}}}
 	if why := s.overdue(s.Plans[0]); why != "" {
@@ -137,6 +139,11 @@ func TestOverdue(t *testing.T) {
 	if why != "left out by --budget: needs about 23 s" {
 		t.Errorf("%q", why)
 	}
+	s.began = time.Now()
+	s.Screen.Lengths.Add(s.Plans[0], 69*time.Second) // for 23 s it took three times as long
+	if slow := s.overdue(s.Plans[0]); slow != "left out by --budget: needs about 69 s" {
+		t.Errorf("on a busy machine: %q", slow)
+	}
 	r := Record{Exam: exam}
 	suite := r.Together([]Judged{{Scenario: reports.Scenario{Name: "any/nothing-work/unfenced", Fault: "nothing-work"}},
 		{Scenario: reports.Scenario{Fault: "kill-work", Skipped: why}, late: true}})
@@ -148,6 +155,34 @@ func TestOverdue(t *testing.T) {
 	}
 	if told := strings.Join(suite.Exam.NotMade(), "\n"); told != "left out by --budget: needs about 2 min: stop-work\n"+why+": kill-work" {
 		t.Error(told)
+	}
+}
+
+// TestLeft: what is left takes as long as the attacks that have run tell, and so many at once.
+func TestLeft(t *testing.T) {
+	now := time.Now()
+	s := &Run{began: now.Add(-100 * time.Second), Screen: screen.New(io.Discard), Settings: Settings{Parallel: 24}}
+	twenty := scenarios.Plan{Scenario: scenarios.Scenario{Duration: scenarios.Duration(20*time.Second - scenarios.Overhead)}}
+	for range 10 {
+		s.Plans = append(s.Plans, twenty)
+		s.record.Scenarios = append(s.record.Scenarios, ScenarioRecord{State: StateWaiting})
+	}
+	if left := s.left(now); left != 200*time.Second {
+		t.Errorf("before one has begun: %v", left)
+	}
+	for i := range 4 { // two at once, each for twice as long as it should take
+		s.record.Scenarios[i] = ScenarioRecord{State: StateEnded, Elapsed: 40 * time.Second}
+		s.Screen.Lengths.Add(s.Plans[i], 40*time.Second)
+	}
+	s.record.Scenarios[4] = ScenarioRecord{State: StateRunning, Began: now.Add(-40 * time.Second)}
+	if left := s.left(now); left != 120*time.Second {
+		t.Errorf("six of 40 s, two at once: %v", left)
+	}
+	for i := range s.record.Scenarios {
+		s.record.Scenarios[i] = ScenarioRecord{State: StateEnded, Elapsed: 40 * time.Second}
+	}
+	if left := s.left(now); left != 0 {
+		t.Errorf("when all have ended: %v", left)
 	}
 }
 

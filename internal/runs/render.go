@@ -30,6 +30,8 @@ type Judged struct {
 	parts []history.Part
 	// late: it is an attack for which no time was left.
 	late bool
+	// senseless: it is an attack that makes no sense against the lock, as its run has shown.
+	senseless bool
 }
 
 // JudgeScenario reads a scenario's folder, judges its history and compares the
@@ -88,6 +90,8 @@ func (t *Tool) JudgeScenario(dir string, r ScenarioRecord, run *Record) Judged {
 		compare(&out.Scenario, expect, run.NoExpect, allowance(plan.Scenario, run))
 		if run.Exam != nil {
 			out.HoldUnclear()
+			out.Skipped = unsent(plan.Scenario, out.Scenario)
+			out.senseless = out.Skipped != ""
 		}
 		out.Met = out.Met && out.Failed == ""
 	}
@@ -167,6 +171,7 @@ func (t *Tool) describe(out *reports.Scenario, plan *scenarios.Plan, folder stri
 	s := plan.Scenario
 	out.Lock, out.Store, out.About, out.Why = s.Lock, s.Store.Kind, s.About, s.Expect.Why
 	out.Fault, out.Strike, out.Undisturbed = FaultColumn(s), strikeOf(s), len(s.Faults) == 0 && !s.Own()
+	out.Unhindered = s.HoldsNobodyUp() && !s.Own()
 	if s.Own() {
 		out.Store, out.Service = appStore, strings.Join(s.App.Service, ", ")
 	}
@@ -264,9 +269,13 @@ func (r *Record) Together(all []Judged) reports.Suite {
 		Version: r.Version, Exam: r.Exam}
 	if s.Exam != nil {
 		exam := *s.Exam // the record keeps what was left out before the run
-		s.Exam, exam.Left = &exam, slices.Clip(exam.Left)
+		s.Exam, exam.Left, exam.Not = &exam, slices.Clip(exam.Left), slices.Clip(exam.Not)
 	}
 	for _, sc := range all {
+		if sc.senseless {
+			s.Exam.Not = append(s.Exam.Not, reports.NotApplicable{Attack: sc.Fault, Why: sc.Skipped})
+			continue
+		}
 		if sc.late {
 			s.Exam.Left = append(s.Exam.Left, reports.LeftOut{Attack: sc.Fault, Why: sc.Skipped})
 			continue

@@ -57,6 +57,9 @@ func (s *Run) try(ctx context.Context, i int, p scenarios.Plan, try int, calm bo
 		s.onTime(ctx, i, p, &r)
 	}
 	r.Elapsed = time.Since(began)
+	if r.Failed == "" && r.Skipped == "" && r.Cut == "" {
+		s.Screen.Lengths.Add(p, r.Elapsed)
+	}
 	verdict := s.Settings.Tool.JudgeScenario(s.Dir, r, &s.record)
 	calm = s.Where.Traits().Virtual || processors().wasIdleSince(before)
 	if try <= s.Settings.Retries && ctx.Err() == nil && s.hasTime(i, try+1) {
@@ -96,8 +99,8 @@ func (s *Run) Spoilt(p scenarios.Plan, sc reports.Scenario, calm bool) string {
 		if why := sc.RepeatReason(); why != "" && !(calm && pointless(p.Scenario.Needs, sc)) {
 			return why
 		}
-		if !calm && sc.Undisturbed && sc.Fate() == reports.FellInherent {
-			return "shows only that a busy machine held a client up past its lease, since nothing else disturbed it"
+		if !calm && sc.Unhindered && sc.Fate() == reports.FellInherent {
+			return "shows only that a busy machine held a client up past its lease, since no fault of the attack does"
 		}
 	case sc.LeavesOpen():
 		return fmt.Sprintf("was inconclusive (%s)", sc.Reason())

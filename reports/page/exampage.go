@@ -32,7 +32,7 @@ func examPageOf(s reports.Suite) *examPage {
 		for _, x := range s.ByFate(f) {
 			row := attackRow{Name: phrase.Clip(x.Fault, phrase.MostName), Href: link(x), Fate: f.String(),
 				Class: FateClass(f), About: phrase.Sentence(phrase.Clip(x.About, phrase.MostText)),
-				Showed: phrase.Sentence(x.FateWords(f))}
+				Showed: strings.TrimSpace(phrase.Sentence(x.FateWords(f)) + " " + phrase.Sentence(x.Unknown()))}
 			if f != reports.Stood {
 				row.Rerun = x.Rerun
 			}

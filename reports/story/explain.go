@@ -233,6 +233,8 @@ func KindWords(kind string) string {
 		return "a defect of the lock: it granted the key when the lease, or the session, of that grant was over already. If the lock says only how long a lease lasts (from_invocation), its user has to look for that"
 	case "late-notice":
 		return "a defect of the lock: it told its client of the loss later than it says it does"
+	case checker.KindLossIgnored:
+		return "a defect of the application, or of its adapter: it was told that it had lost the key, and went on as holder"
 	case "unexplained":
 		return "the history does not show for certain why"
 	case "stale":

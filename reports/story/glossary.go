@@ -110,7 +110,7 @@ func remedyText(sort, word string) string {
 // kinds are those of double-holds, of unfenced writes, of transactions, of stuck locks, and of
 // executions of a job.
 var kinds = append([]string{checker.KindLeaseOverrun, checker.KindGrantedWhileValid, checker.KindSameIdentity,
-	checker.KindConfiguredIdentity, checker.KindGrantedDead, checker.KindLateNotice, checker.KindUnexplained,
+	checker.KindConfiguredIdentity, checker.KindGrantedDead, checker.KindLateNotice, checker.KindLossIgnored, checker.KindUnexplained,
 	checker.KindStale, checker.KindInFlight, checker.KindReleasedBeforeCommit, checker.KindGhost,
 	checker.KindAsleep, checker.KindWedged, checker.KindNeverExpired, checker.KindShutOut}, kindsOfJobs...)
 

@@ -22,6 +22,11 @@ func do(lead, text, place string) Remedy {
 	return Remedy{Lead: lead, Text: quote(text), Place: place}
 }
 
+// lossIgnored is what to do about news of a loss that changed nothing.
+var lossIgnored = do("Listen for the loss while the work goes on.",
+	"The lock told its client that it had lost the key, and the application did not stop. Give the work a context that ends with the lock.",
+	"news-of-a-loss")
+
 // patternRemedies say what to do about each pattern. What helps against several
 // of them is said by the lock and its store: see fenceRemedy.
 var patternRemedies = map[string]Remedy{
@@ -38,8 +43,7 @@ var patternRemedies = map[string]Remedy{
 	checker.PatternWorkedPast: do("Choose a TTL that is longer than the work, or renew the lease while it goes on.",
 		"No fault was needed here: the work took longer than the lease. Measure its slowest run, not its mean.",
 		"renewal"),
-	checker.PatternLossIgnored: do("Listen for the loss while the work goes on.",
-		"The lock told its client that it had lost the key, and the application did not stop. Give the work a context that ends with the lock.", "news-of-a-loss"),
+	checker.PatternLossIgnored: lossIgnored,
 	checker.PatternClockJumped: do("Measure leases on a monotonic clock, and leave a margin.",
 		"A wrong clock ended the lease too early for one side or too late for the other. A fence needs no clock.",
 		"clocks"),
@@ -94,6 +98,7 @@ var kindRemedies = map[string]Remedy{
 		"The client was away while it waited, and its lease or session ended meanwhile. Take the time since the attempt off, or look whether the session still stands, before granting.", "deadlines"),
 	checker.KindLateNotice: do("Report it to those who make the lock.",
 		"It told its client of the loss later than it says it does: that is a defect, whatever the faults. The history is the proof.", "a-defect-of-the-lock"),
+	checker.KindLossIgnored: lossIgnored,
 	checker.KindGhost: do("End the attempt of a client that was told no.",
 		"A client that was told no occupied the key until it was closed. Withdraw its request, or its place in the queue, when it gives up.", "an-end-for-every-grant"),
 	checker.KindAsleep: do("Let a waiter look at the key again from time to time.",

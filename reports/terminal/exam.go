@@ -25,7 +25,7 @@ func WriteExam(w io.Writer, s reports.Suite, color bool, width int) error {
 	for f := reports.FellDefect; f <= reports.Stood; f++ {
 		for _, x := range s.ByFate(f) {
 			b.WriteString(harmless.Line(fmt.Sprintf("%s %-*s  %s", mark(f), names,
-				phrase.Clip(x.Fault, phrase.MostName), x.CameTo())) + "\n")
+				phrase.Clip(x.Fault, phrase.MostName), x.Account())) + "\n")
 		}
 	}
 	for _, line := range s.Exam.NotMade() {

@@ -100,3 +100,38 @@ func TestExamMended(t *testing.T) {
 		}
 	}
 }
+
+// TestAttackLine: while an exam goes on, an attack is told by what the last lines will say of it,
+// not by the outcome of its properties.
+func TestAttackLine(t *testing.T) {
+	inherent := checker.Verdict{Outcome: checker.Violated, Stats: checker.Stats{Ops: 120, Indefinite: 3},
+		Properties: []checker.PropertyResult{{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 1,
+			Kinds:      map[string]int{checker.KindLeaseOverrun: 1},
+			Violations: []checker.Violation{{Property: checker.MutualExclusion, Kind: checker.KindLeaseOverrun}}}}}
+	open := checker.Verdict{Reasons: []string{"The machine stalled."}, Stats: checker.Stats{Ops: 120, Indefinite: 61}}
+	for _, c := range []struct {
+		name         string
+		x            reports.Scenario
+		says, ending string
+	}{
+		{"a lock that stood", reports.Scenario{Verdict: checker.Verdict{Outcome: checker.Pass, Stats: checker.Stats{Grants: 7}}},
+			"✓ stood", " (7 grants)"},
+		{"what no lease prevents", reports.Scenario{Verdict: inherent}, "◐ fell: inherent: ", "; 3 of 120 answers unknown"},
+		{"a run that shows nothing", reports.Scenario{Verdict: open}, "? inconclusive: The machine stalled",
+			"; 61 of 120 answers unknown, so it decided little"},
+	} {
+		c.x.Name, c.x.Fault = "any/late/unfenced", "late"
+		var last strings.Builder
+		if err := WriteExam(&last, reports.Suite{Exam: &reports.Exam{Lock: "any"}, Scenarios: []reports.Scenario{c.x}}, false, 200); err != nil {
+			t.Fatal(err)
+		}
+		line := AttackLine(c.x, 20, false)
+		if !strings.Contains(line, c.says) || !strings.Contains(line, c.ending) {
+			t.Errorf("%s: %q", c.name, line)
+		}
+		mark, told, _ := strings.Cut(c.says, " ")
+		if !strings.Contains(last.String(), mark+" late  "+told) {
+			t.Errorf("%s: the line says %q, the end %q", c.name, line, last.String())
+		}
+	}
+}

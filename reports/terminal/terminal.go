@@ -34,6 +34,20 @@ func Line(s reports.Scenario, width int, color bool) string {
 	return name + "  " + sum + "  " + phrase.Span(int64(s.Elapsed))
 }
 
+// AttackLine is Line for an attack of an exam, which says what WriteExam will say of it.
+func AttackLine(s reports.Scenario, width int, color bool) string {
+	fate := s.Fate()
+	sum := mark(fate) + " " + phrase.OneLine(phrase.Clip(s.Account(), phrase.MostText))
+	if fate == reports.Stood {
+		sum += " (" + phrase.OneLine(s.Detail()) + ")"
+	}
+	sum = harmless.Line(sum)
+	if color {
+		sum = resultANSI[s.Result()] + sum + ansiReset
+	}
+	return phrase.Pad(phrase.OneLine(phrase.Clip(s.Name, phrase.MostName)), width) + "  " + sum + "  " + phrase.Span(int64(s.Elapsed))
+}
+
 // Matrix writes the suite to a terminal: a row for every lock and store, a column for
 // every fault, a cell a result with its figures below. Every result has a mark of its
 // own, so it reads without colour. Width is the terminal's width in columns; 0 is

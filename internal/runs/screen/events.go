@@ -159,7 +159,7 @@ func (w *eventWriter) ended(name, attack string, sc reports.Scenario, more Attac
 		e.Properties = append(e.Properties, propertyEvent{p.Name, p.Outcome.String(), p.Count})
 	}
 	if attack != "" {
-		e.Attack, e.Fate, e.Told, e.Shortest = attack, sc.Fate().String(), harmless.Line(sc.CameTo()), more.Shortest
+		e.Attack, e.Fate, e.Told, e.Shortest = attack, sc.Fate().String(), harmless.Line(sc.Account()), more.Shortest
 		e.Report = more.Report
 		for _, text := range sc.StandIns {
 			e.StandIns = append(e.StandIns, harmless.Line(text))

@@ -61,7 +61,11 @@ func (s *Screen) status(most int) string {
 		}
 		p := s.running[name]
 		parts = append(parts, fmt.Sprintf("%s (%s, %.0f s of %s, %d grants)", name, p.Phase, p.Elapsed.Seconds(),
-			scenarios.Estimate(scenarios.LengthOf(s.plans[name])), p.Grants))
+			scenarios.Estimate(s.Lengths.Of(s.plans[name])), p.Grants))
 	}
-	return fmt.Sprintf("%s%d of %d done · %s", s.stamp(), s.ended, s.total, strings.Join(parts, " · "))
+	done := fmt.Sprintf("%d of %d done", s.ended, s.total)
+	if s.Left != nil && s.ended > 0 {
+		done += ", " + scenarios.Estimate(s.Left()) + " left"
+	}
+	return s.stamp() + done + " · " + strings.Join(parts, " · ")
 }

@@ -31,6 +31,13 @@ func TestBeat(t *testing.T) {
 		!strings.HasSuffix(got, " · and 1 more\n") {
 		t.Errorf("%q", got)
 	}
+	s.Left, s.printed = func() time.Duration { return 125 * time.Second }, now
+	s.Lengths.Add(s.plans["a"], 126*time.Second) // twice as long as it should have
+	out.Reset()
+	s.beat(now.Add(quietLimit))
+	if got := out.String(); !strings.Contains(got, "3 of 13 done, about 2 min left · a (work, 12 s of about 2 min, 35 grants)") {
+		t.Errorf("%q", got)
+	}
 	s.names, s.printed = nil, now
 	out.Reset()
 	if s.beat(now.Add(time.Hour)); out.Len() > 0 {

@@ -32,6 +32,12 @@ type Screen struct {
 	Width int
 	// More, when set, tells more of an attack that has ended, for --format json.
 	More func(reports.Scenario) Attacked
+	// Lengths learns how long scenarios take here. Left, when set, is how long all that are left
+	// take.
+	Lengths scenarios.Lengths
+	Left    func() time.Duration
+	// Exam: the scenarios are attacks of an exam, told by what they came to for the lock.
+	Exam bool
 	// column is the width of the scenarios' names.
 	column int
 
@@ -236,9 +242,17 @@ func (s *Screen) Violation(name string, v checker.Violation) {
 	case expect.Allows(v.Property, v.Kind):
 		what += ", which the application must check: the lock says only how long a lease lasts"
 	default:
-		what += ", a defect of the lock"
+		what += ", a defect of the " + defective(v)
 	}
 	s.line(s.stamp() + fmt.Sprintf("! %s: %s: %s", name, what, v.Text))
+}
+
+// defective is what has the defect that a violation shows.
+func defective(v checker.Violation) string {
+	if v.Kind == checker.KindLossIgnored {
+		return "application"
+	}
+	return "lock"
 }
 
 // TellsMore reports whether a violation has to be told after one of the blame
@@ -266,7 +280,11 @@ func (s *Screen) End(name string, sc reports.Scenario) {
 	s.events.ended(sc.Name, s.plans[name].Scenario.Attack, sc, more)
 	sc.Name = name
 	s.drop(name)
-	s.line(s.stamp() + terminal.Line(sc, s.column, s.Color))
+	tell := terminal.Line
+	if s.Exam {
+		tell = terminal.AttackLine
+	}
+	s.line(s.stamp() + tell(sc, s.column, s.Color))
 	if s.verbose {
 		for _, p := range sc.Verdict.Properties {
 			s.line(strings.TrimRight(fmt.Sprintf("           %-18s %-12s %s", p.Name, p.Outcome, harmless.Line(p.Why)),
