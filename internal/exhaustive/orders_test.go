@@ -38,3 +38,16 @@ func TestOrders(t *testing.T) {
 		}
 	}
 }
+
+// TestStepBetweenNodes: what passes between two nodes is at a step of the clients, too.
+func TestStepBetweenNodes(t *testing.T) {
+	p := place{Place: simulated.Place{Place: sim.Place{Host: "etcd-1", Peer: "etcd-2"}},
+		Doing: map[string]clientStep{"client-1": {step: stepHolding}, "client-2": {step: stepWaiting}}}
+	if got := p.step("etcd-1"); got != stepHolding {
+		t.Error(got)
+	}
+	p.Peer = "client-2"
+	if got := p.step("etcd-1"); got != stepWaiting {
+		t.Error(got)
+	}
+}

@@ -43,7 +43,8 @@ func instantsOf(places []place) iter.Seq[[]place] {
 	}
 }
 
-// step is that of a client; of a node, that of the client that it hears or answers at the place.
+// step is that of a client; of a node, that of the client that it hears or answers at the place. If
+// that is a node, too, it is of all clients' steps the last that a client passes.
 func (p place) step(host string) string {
 	if d, client := p.Doing[host]; client {
 		return d.step
@@ -51,7 +52,14 @@ func (p place) step(host string) string {
 	if d, client := p.Doing[p.Peer]; client {
 		return d.step
 	}
-	return p.Doing[p.Host].step
+	if d, client := p.Doing[p.Host]; client {
+		return d.step
+	}
+	last := 0
+	for _, d := range p.Doing {
+		last = max(last, slices.Index(steps, d.step))
+	}
+	return steps[last]
 }
 
 // The steps of a client, by the names that the exam's table has for them, and two more.
