@@ -265,10 +265,13 @@ func (x *Search) studyPairs(single []studies.Fall) *studies.Pairs {
 }
 
 // tryPlan runs the plan of a schedule. If the lock's program ends, or answers no more, that is what
-// the schedule came to.
+// the schedule came to. A run during which the time is over came to nothing.
 func (x *Search) tryPlan(ctx context.Context, n int, plan scenarios.Plan) (outcome, error) {
 	h, err := x.run(ctx, plan, nil)
-	if broken, is := errors.AsType[*simulated.BrokenProgramError](err); is && ctx.Err() == nil {
+	if ctx.Err() != nil { // the run was cut short: it shows nothing
+		return outcome{}, context.Cause(ctx)
+	}
+	if broken, is := errors.AsType[*simulated.BrokenProgramError](err); is {
 		return outcome{Schedule: n, Fate: reports.NotRun.String(), What: broken.Error()}, nil
 	}
 	if err != nil {

@@ -151,6 +151,37 @@ func TestEveryStep(t *testing.T) {
 	}
 }
 
+// lapsing is a context that ends when it has been asked some times.
+type lapsing struct {
+	context.Context
+	left int
+}
+
+func (l *lapsing) Err() error {
+	if l.left--; l.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestTimeIsOverInARun: a schedule during which the time is over came to nothing, and stays to be
+// tried.
+func TestTimeIsOverInARun(t *testing.T) {
+	x := searched(t, program(t), "")
+	sampled(t, x, 1)
+	const many = 1 << 20
+	whole := &lapsing{t.Context(), many}
+	if err := x.tryOne(whole, 0); err != nil || len(x.done) != 1 {
+		t.Fatalf("with time enough: %v, %v", err, x.done)
+	}
+	clear(x.done)
+	for left := range many - whole.left {
+		if err := x.tryOne(&lapsing{t.Context(), left}, 0); err == nil || len(x.done) > 0 {
+			t.Errorf("over after %d looks: %v, %v", left, err, x.done[0])
+		}
+	}
+}
+
 // TestResetsWhatIsThere: before a client has made a connection, none is reset, and the table says
 // why; the first reset strikes, and the last one.
 func TestResetsWhatIsThere(t *testing.T) {
