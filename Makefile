@@ -158,9 +158,13 @@ lint:
 	$$($(GO) tool -n staticcheck) ./...
 	for os in $(SYSTEMS); do GOOS=$$os $(GO) build $(PORTABLE) || exit 1; done
 
-## bench: the figures of README and docs, each beside its alternative
+## bench: the figures of README and docs, each beside its alternative; and beside those of a commit (BEFORE=COMMIT, else the last release, if there is one): what became slower (BENCH=regexp: fewer benchmarks, ROUNDS=6)
+BENCHED := ./checker ./checker/witness ./internal/audit ./history ./internal/store ./internal/hosts ./internal/netfault ./internal/clockskew ./internal/harness ./internal/serve ./internal/exhaustive
+BEFORE  ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
+BENCH   ?= .
 bench: build
-	$(GO) test -run '^$$' -bench . -benchtime 2s ./checker/... ./internal/audit ./history ./internal/store ./internal/hosts ./internal/netfault ./internal/clockskew ./internal/harness ./internal/serve
+	@test -n "$(BEFORE)" || echo "bench: no release to compare with (BEFORE=COMMIT)"
+	$(if $(BEFORE),BENCH='$(BENCH)' ./scripts/bench $(BEFORE) $(BENCHED),$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 2s $(BENCHED))
 
 ## fuzz: every parser of histories and of what workers say, a minute each (FUZZTIME=10s is shorter; JOBS=9 has as many of them at once, with a share of the processors)
 FUZZTIME ?= 1m

@@ -32,6 +32,18 @@ type Simulation struct {
 	// Steady names draws of the scheduler that are not drawn, but always the middle
 	// (simulated.Draws).
 	Steady []string `yaml:"steady,omitempty"`
+	// Order is another order of the events of one instant; nil: they come in the order in which
+	// they were caused. It needs a run in which nothing is drawn.
+	Order *Order `yaml:"order,omitempty"`
+}
+
+// Order is an order of events of one simulated instant.
+type Order struct {
+	// At is the instant, from the workload's start.
+	At Duration `yaml:"at"`
+	// Events are the numbers, from 1, of events that wait when the instant begins. They come in
+	// this order, at the turns that they have among the others.
+	Events []int `yaml:"events,flow"`
 }
 
 // Same reports whether two simulations are of the same adapter and simulator,

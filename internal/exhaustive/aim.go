@@ -27,6 +27,9 @@ var requests = map[string]nemesis.Request{
 // a real run repeats no instant. false: there is no such step.
 func (x *Search) Aimed(s scenarios.Plan) (scenarios.Plan, bool) {
 	at := -1
+	if len(s.Scenario.Faults) == 0 {
+		return scenarios.Plan{}, false
+	}
 	for i := range x.all {
 		if x.all[i].Fault.Label() == s.Scenario.Faults[0].Label() && x.all[i].Fault.At[0] == s.Scenario.Faults[0].At[0] {
 			at = i

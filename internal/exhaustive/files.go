@@ -87,8 +87,11 @@ func (x *Search) study() studies.Complete {
 		c.Lacking = append(c.Lacking, studies.Lacking{Fault: column, Why: why})
 	}
 	slices.SortFunc(c.Lacking, func(a, b studies.Lacking) int { return cmp.Compare(a.Fault, b.Fault) })
-	cells := map[string]int{} // the row of each fault
-	for _, f := range x.strikes {
+	cells, rows := map[string]int{}, x.strikes // the row of each fault
+	if len(x.all) > 0 && x.all[0].Column == anotherOrder {
+		rows = slices.Insert(slices.Clone(rows), 0, x.all[0].strike)
+	}
+	for _, f := range rows {
 		if _, there := cells[f.Column]; !there {
 			cells[f.Column] = len(c.Rows)
 			c.Rows = append(c.Rows, studies.CompleteRow{Fault: f.Column, Cells: make([]studies.CompleteCell, len(steps))})
@@ -97,6 +100,9 @@ func (x *Search) study() studies.Complete {
 	falls := map[[2]string]int{}
 	for n, sch := range x.all {
 		c.Equal += sch.Equal
+		if sch.Order != nil {
+			c.Reordered++
+		}
 		step := sch.Place.step(sch.Host)
 		cell := &c.Rows[cells[sch.Column]].Cells[slices.Index(steps, step)]
 		cell.Equal += sch.Equal
@@ -119,7 +125,7 @@ func (x *Search) study() studies.Complete {
 			c.Falls = append(c.Falls, studies.Fall{Fate: o.Fate, What: o.What})
 		}
 		f := &c.Falls[falls[key]]
-		f.Marks = append(f.Marks, studies.Mark{At: sch.Place.At, Host: sch.Host, Fault: sch.Column, Step: step})
+		f.Marks = append(f.Marks, sch.mark())
 	}
 	if x.Faults > 1 && c.Left() == 0 {
 		c.Pairs = x.studyPairs(c.Falls)
@@ -205,11 +211,14 @@ func (x *Search) whyEmpty(column, step string, left int, reached bool) string {
 		return "no client comes to this step"
 	}
 	for _, f := range x.strikes {
-		if f.Column == column && f.Notices != nil && slices.ContainsFunc(x.places, func(p place) bool {
+		if f.Column == column && f.Lacks != "" && slices.ContainsFunc(x.places, func(p place) bool {
 			return f.Notices(p) && p.step(f.Host) == step
 		}) {
-			return "nothing is held at this step"
+			return f.Lacks
 		}
+	}
+	if column == anotherOrder {
+		return "no two events of one instant change something at this step"
 	}
 	return "nothing happens at this step that it could change: it strikes before the next"
 }
@@ -224,7 +233,7 @@ func (x *Search) show(ctx context.Context, c *studies.Complete) (dir string, err
 		}
 		m := c.Falls[i].Marks[0]
 		n := slices.IndexFunc(x.all, func(s schedule) bool {
-			return s.Host == m.Host && s.Column == m.Fault && s.Place.At == m.At
+			return s.Host == m.Host && s.Column == m.Fault && s.Place.At == m.At && slices.Equal(s.Order, m.Order)
 		})
 		plan := x.planOf(x.all[n])
 		plan.Scenario.Name += fmt.Sprintf("/fall-%d", i+1)

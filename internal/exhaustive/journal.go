@@ -37,7 +37,7 @@ func (x *Search) identity() (journalOf, error) {
 		return journalOf{}, err
 	}
 	for _, s := range x.all {
-		fmt.Fprintf(&text, "%s %s %+v\n", s.Host, s.Column, s.Fault)
+		fmt.Fprintf(&text, "%s %s %+v %d %v\n", s.Host, s.Column, s.Fault, s.Place.At, s.Order)
 	}
 	return journalOf{len(x.all), fmt.Sprintf("%x", sha256.Sum256(text.Bytes()))}, nil
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
-	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/reports"
 	"github.com/lockchaos/lockchaos/reports/phrase"
@@ -161,12 +160,12 @@ func (x *Search) tryBatch(ctx context.Context, b batch) error {
 // which that disturbs.
 func (x *Search) secondSchedules(ctx context.Context, first int) ([]schedule, error) {
 	plan := x.planOf(x.all[first])
-	var places []sim.Place
+	var places []simulated.Place
 	h, err := x.run(ctx, plan, x.collect(&places, x.all[first].Place.At))
 	if err != nil {
 		return nil, err
 	}
-	all, _ := schedulesOf(stepsOf(places, h, x.Examinee.Base.TTL.Std()), x.strikes, x.Unreduced)
+	all, _ := schedulesOf(stepsOf(places, h, x.Examinee.Base.TTL.Std()), x.strikes, x.Unreduced, false)
 	return all, nil
 }
 
@@ -183,7 +182,9 @@ func (x *Search) pairs() (n int) {
 func (x *Search) about(groups [][]int) (n int) {
 	var at []int64
 	for _, s := range x.all {
-		at = append(at, s.Place.At)
+		if s.Order == nil { // a second fault leaves the order as it is
+			at = append(at, s.Place.At)
+		}
 	}
 	slices.Sort(at)
 	for _, g := range groups {
@@ -247,7 +248,7 @@ func (x *Search) studyPairs(single []studies.Fall) *studies.Pairs {
 				falls[key] = len(p.Falls)
 				p.Falls = append(p.Falls, studies.PairFall{Fate: f.Fate, What: f.What, New: !known[key],
 					Schedules: [2]int{d.First, f.Schedule},
-					First:     studies.Mark{At: first.Place.At, Host: first.Host, Fault: first.Column, Step: first.Place.step(first.Host)},
+					First:     first.mark(),
 					Second:    studies.Mark{At: f.At, Host: f.Host, Fault: f.Column, Step: f.Step}})
 			}
 			p.Falls[falls[key]].Count++
@@ -264,10 +265,13 @@ func (x *Search) studyPairs(single []studies.Fall) *studies.Pairs {
 }
 
 // tryPlan runs the plan of a schedule. If the lock's program ends, or answers no more, that is what
-// the schedule came to.
+// the schedule came to. A run during which the time is over came to nothing.
 func (x *Search) tryPlan(ctx context.Context, n int, plan scenarios.Plan) (outcome, error) {
 	h, err := x.run(ctx, plan, nil)
-	if broken, is := errors.AsType[*simulated.BrokenProgramError](err); is && ctx.Err() == nil {
+	if ctx.Err() != nil { // the run was cut short: it shows nothing
+		return outcome{}, context.Cause(ctx)
+	}
+	if broken, is := errors.AsType[*simulated.BrokenProgramError](err); is {
 		return outcome{Schedule: n, Fate: reports.NotRun.String(), What: broken.Error()}, nil
 	}
 	if err != nil {

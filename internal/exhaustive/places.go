@@ -3,6 +3,7 @@ package exhaustive
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -14,18 +15,36 @@ import (
 // place is an instant of the undisturbed run at which something happens, and what each client does
 // then. A fault with that time strikes right before it.
 type place struct {
-	sim.Place
+	simulated.Place
 	Doing map[string]clientStep // by the clients' hosts
 }
 
-// clientStep is the step of a client, in the words of the exam, and when the lease ends that it
-// holds, from the workload's start (ns); 0: it holds none.
+// clientStep is the step of a client, in the words of the exam, when the lease ends that it holds,
+// from the workload's start (ns; 0: it holds none), and whether it has a connection.
 type clientStep struct {
-	step  string
-	until int64
+	step      string
+	until     int64
+	connected bool
 }
 
-// step is that of a client; of a node, that of the client that it hears or answers at the place.
+// instantsOf are the places of each instant. The places are sorted by time.
+func instantsOf(places []place) iter.Seq[[]place] {
+	return func(yield func([]place) bool) {
+		for rest := places; len(rest) > 0; {
+			n := 1
+			for n < len(rest) && rest[n].At == rest[0].At {
+				n++
+			}
+			if !yield(rest[:n]) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// step is that of a client; of a node, that of the client that it hears or answers at the place. If
+// that is a node, too, it is of all clients' steps the last that a client passes.
 func (p place) step(host string) string {
 	if d, client := p.Doing[host]; client {
 		return d.step
@@ -33,7 +52,14 @@ func (p place) step(host string) string {
 	if d, client := p.Doing[p.Peer]; client {
 		return d.step
 	}
-	return p.Doing[p.Host].step
+	if d, client := p.Doing[p.Host]; client {
+		return d.step
+	}
+	last := 0
+	for _, d := range p.Doing {
+		last = max(last, slices.Index(steps, d.step))
+	}
+	return steps[last]
 }
 
 // The steps of a client, by the names that the exam's table has for them, and two more.
@@ -64,7 +90,7 @@ type clientRun struct {
 
 // stepsOf says of each place what its client does there, by the history of the run, and sorts the
 // places by time. ttl is the lock's.
-func stepsOf(all []sim.Place, h *history.History, ttl time.Duration) (out []place) {
+func stepsOf(all []simulated.Place, h *history.History, ttl time.Duration) (out []place) {
 	v := history.NewView(h)
 	began, runs := v.RunStart(), map[string]*clientRun{}
 	for _, o := range v.Ops {
@@ -87,8 +113,9 @@ func stepsOf(all []sim.Place, h *history.History, ttl time.Duration) (out []plac
 				d.until -= began
 			}
 			if name == p.Host || name == p.Peer {
-				d.step = background(p, name, d.step)
+				d.step = background(p.Place, name, d.step)
 			}
+			d.connected = slices.Contains(p.Connected, name)
 			one.Doing[name] = d
 		}
 		out = append(out, one)
@@ -123,7 +150,7 @@ func (r *clientRun) at(now, ttl int64) clientStep {
 		}
 		switch {
 		case o.Kind == history.Acquire && o.Outcome == history.OK:
-			d = clientStep{stepHolding, o.Start + ttl}
+			d = clientStep{step: stepHolding, until: o.Start + ttl}
 		case o.Kind == history.Acquire, o.Kind == history.Release:
 			d = clientStep{step: stepResting}
 		case o.Kind == history.Renew && o.Outcome == history.OK:

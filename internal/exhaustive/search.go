@@ -131,7 +131,7 @@ func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) 
 	x.plan = scenarios.Plan{Seed: x.Seed, Scenario: s}
 	x.plan.Simulation = &scenarios.Simulation{Program: x.Program.Hash, Simulator: harness.SimulatorHash(),
 		Steady: simulated.Draws(x.plan, x.Lock.Service)}
-	var all []sim.Place
+	var all []simulated.Place
 	x.Program.KeepStarts(true)
 	text, err := x.text(ctx, x.plan, x.collect(&all, 1))
 	if err != nil {
@@ -156,7 +156,7 @@ func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) 
 		}
 		x.strikes = append(x.strikes, f)
 	}
-	x.all, x.whole = schedulesOf(x.places, x.strikes, x.Unreduced)
+	x.all, x.whole = schedulesOf(x.places, x.strikes, x.Unreduced, true)
 	return runs.Assess(h, s), nil
 }
 
@@ -175,9 +175,9 @@ func (x *Search) checkStarts(ctx context.Context, first []byte) error {
 }
 
 // collect keeps the places from a time on, until nothing is disturbed any more.
-func (x *Search) collect(all *[]sim.Place, from int64) func(sim.Place) {
+func (x *Search) collect(all *[]simulated.Place, from int64) func(simulated.Place) {
 	s := x.plan.Scenario
-	return func(p sim.Place) {
+	return func(p simulated.Place) {
 		if p.At >= from && scenarios.Duration(p.At) < s.Duration-s.Quiet {
 			*all = append(*all, p)
 		}
@@ -198,6 +198,11 @@ func (x *Search) planOf(all ...schedule) scenarios.Plan {
 	for _, s := range all {
 		if s.Fault.Kind != "" {
 			plan.Scenario = x.Examinee.Struck(plan.Scenario, append(slices.Clone(plan.Scenario.Faults), s.Fault)...)
+		}
+		if s.Order != nil {
+			simulation := *plan.Simulation
+			simulation.Order = &scenarios.Order{At: scenarios.Duration(s.Place.At), Events: s.Order}
+			plan.Simulation = &simulation
 		}
 	}
 	return plan
@@ -328,7 +333,7 @@ func (x *Search) due() bool {
 }
 
 // run simulates a plan in memory.
-func (x *Search) run(ctx context.Context, plan scenarios.Plan, places func(sim.Place)) (*history.History, error) {
+func (x *Search) run(ctx context.Context, plan scenarios.Plan, places func(simulated.Place)) (*history.History, error) {
 	text, err := x.text(ctx, plan, places)
 	if err != nil {
 		return nil, err
@@ -337,7 +342,7 @@ func (x *Search) run(ctx context.Context, plan scenarios.Plan, places func(sim.P
 }
 
 // text is the history of a plan's run.
-func (x *Search) text(ctx context.Context, plan scenarios.Plan, places func(sim.Place)) ([]byte, error) {
+func (x *Search) text(ctx context.Context, plan scenarios.Plan, places func(simulated.Place)) ([]byte, error) {
 	var text bytes.Buffer
 	err := harness.Simulate(ctx, simulated.Config{Plan: plan, Lock: x.Lock, Program: x.Program, Start: x.Start,
 		History: &text, Places: places})

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
@@ -47,8 +48,13 @@ func searched(t *testing.T, p *sim.Program, folder string) *Search {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kind := external.Declared("redis", says)
-	base := scenarios.Scenario{Lock: "tried", Adapter: scenarios.Adapter{Go: "tried", Service: "redis"},
+	return searchOf(t, p, external.Declared("redis", says), folder)
+}
+
+// searchOf prepares a search of a lock of this kind.
+func searchOf(t *testing.T, p *sim.Program, kind clients.Kind, folder string) *Search {
+	t.Helper()
+	base := scenarios.Scenario{Lock: "tried", Adapter: scenarios.Adapter{Go: "tried", Service: kind.Service},
 		TTL: scenarios.Duration(ttl), Store: scenarios.Store{Kind: "unfenced"}}
 	return &Search{Lock: kind, Examinee: possible.Examinee(kind, base), Program: p, Seed: 1, For: time.Hour,
 		Cores: runtime.NumCPU(), Folder: folder, Say: func(text string) { t.Log(text) },
@@ -142,6 +148,62 @@ func TestEveryStep(t *testing.T) {
 		if err := x.fits(x.all[i].Fault); err != nil {
 			t.Fatalf("%s: %v", x.all[i].Column, err)
 		}
+	}
+}
+
+// lapsing is a context that ends when it has been asked some times.
+type lapsing struct {
+	context.Context
+	left int
+}
+
+func (l *lapsing) Err() error {
+	if l.left--; l.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestTimeIsOverInARun: a schedule during which the time is over came to nothing, and stays to be
+// tried.
+func TestTimeIsOverInARun(t *testing.T) {
+	x := searched(t, program(t), "")
+	sampled(t, x, 1)
+	const many = 1 << 20
+	whole := &lapsing{t.Context(), many}
+	if err := x.tryOne(whole, 0); err != nil || len(x.done) != 1 {
+		t.Fatalf("with time enough: %v, %v", err, x.done)
+	}
+	clear(x.done)
+	for left := range many - whole.left {
+		if err := x.tryOne(&lapsing{t.Context(), left}, 0); err == nil || len(x.done) > 0 {
+			t.Errorf("over after %d looks: %v, %v", left, err, x.done[0])
+		}
+	}
+}
+
+// TestResetsWhatIsThere: before a client has made a connection, none is reset, and the table says
+// why; the first reset strikes, and the last one.
+func TestResetsWhatIsThere(t *testing.T) {
+	x := searched(t, program(t), "")
+	sampled(t, x, 1)
+	unconnected := slices.IndexFunc(x.places, func(p place) bool { return p.Host == "client-1" && !p.Doing["client-1"].connected })
+	if unconnected < 0 {
+		t.Fatal("client 1 has a connection all the time")
+	}
+	all := slices.DeleteFunc(slices.Clone(x.all), func(s schedule) bool { return s.Column != "its connections reset" || s.Host != "client-1" })
+	if all[0].Place.At <= x.places[unconnected].At {
+		t.Errorf("a reset at %v, and no connection at %v", all[0].Place.At, x.places[unconnected].At)
+	}
+	for _, s := range []schedule{all[0], all[len(all)-1]} {
+		o, err := x.tryPlan(t.Context(), 0, x.planOf(s))
+		if err != nil || o.Fate == reports.NothingFollows.String() {
+			t.Errorf("%v: %v, %+v", s.mark(), err, o)
+		}
+	}
+	x.all = nil
+	if why := x.whyEmpty("its connections reset", stepAsking, 0, true); why != "no connection is open at this step" {
+		t.Error(why)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
+	"github.com/lockchaos/lockchaos/reports/studies"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -19,8 +20,9 @@ type strike struct {
 	// Notices reports whether the fault may do something else before the place than after it.
 	// Between two such places its strikes are equal.
 	Notices func(place) bool
-	// At is the fault at a place, without its time; nil: it makes no sense there.
-	At func(place) *scenarios.Fault
+	// At is the fault at a place, without its time; nil: it makes no sense there. Lacks says why.
+	At    func(place) *scenarios.Fault
+	Lacks string
 }
 
 // schedule is one fault at one place.
@@ -32,6 +34,8 @@ type schedule struct {
 	// of the last of these (ns from the workload's start).
 	Equal int
 	Last  int64
+	// Order is another one of the instant's events, by their numbers; nil: the usual one.
+	Order []int
 }
 
 // What a fault does to a client, in leases, or until its lease ends.
@@ -79,7 +83,7 @@ func constantFault(f scenarios.Fault) func(place) *scenarios.Fault {
 func clientStrikes(host string, leases func(float64) scenarios.Duration) (all []strike) {
 	add := func(column string, notices func(place) bool, f scenarios.Fault) {
 		f.Target = host
-		all = append(all, strike{column, host, notices, constantFault(f)})
+		all = append(all, strike{Column: column, Host: host, Notices: notices, At: constantFault(f)})
 	}
 	own := func(p place) bool { return p.Host == host }
 	stops := func(p place) bool {
@@ -100,15 +104,21 @@ func clientStrikes(host string, leases func(float64) scenarios.Duration) (all []
 				return nil
 			}
 			return &scenarios.Fault{Kind: nemesis.KindPause, Target: host, When: string(nemesis.Random), For: length}
-		}})
+		}, "nothing is held at this step"})
 	}
 	shown := []sim.Act{"fd_write", "dial", sim.Asked, sim.Sent}
 	add("killed", func(p place) bool { return own(p) && slices.Contains(shown, p.Act) },
 		scenarios.Fault{Kind: nemesis.KindKill, For: leases(0.1)})
 	touched := []sim.Act{"fd_read", "fd_write", "dial", "fd_close", sim.Sent, sim.Received}
-	add("its connections reset", func(p place) bool {
+	reset := constantFault(scenarios.Fault{Kind: nemesis.KindReset, Target: host, Peers: string(nemesis.PeersAll)})
+	all = append(all, strike{"its connections reset", host, func(p place) bool {
 		return own(p) && slices.Contains(touched, p.Act) || p.Peer == host && (p.Act == sim.Sent || p.Act == sim.Received)
-	}, scenarios.Fault{Kind: nemesis.KindReset, Peers: string(nemesis.PeersAll)})
+	}, func(p place) *scenarios.Fault {
+		if !p.Doing[host].connected {
+			return nil
+		}
+		return reset(p)
+	}, "no connection is open at this step"})
 	reads := func(p place) bool {
 		return own(p) && slices.Contains([]sim.Act{"clock_time_get", "poll_oneoff", sim.Woken}, p.Act) ||
 			p.Act == sim.Received
@@ -136,7 +146,7 @@ func requestStrikes(host, peer string, leases func(float64) scenarios.Duration) 
 	}
 	add := func(column string, f scenarios.Fault) {
 		f.Target, f.Peers, f.Request = host, peer, string(nemesis.RequestAny)
-		all = append(all, strike{column + to, host, asks, constantFault(f)})
+		all = append(all, strike{Column: column + to, Host: host, Notices: asks, At: constantFault(f)})
 	}
 	for _, way := range []struct{ what, way, point string }{{"request", "", "before-request"},
 		{"reply", string(nemesis.WayIn), "after-request"}} {
@@ -159,7 +169,7 @@ func requestStrikes(host, peer string, leases func(float64) scenarios.Duration) 
 func nodeStrikes(host string, leases func(float64) scenarios.Duration) (all []strike) {
 	add := func(column string, notices func(place) bool, f scenarios.Fault) {
 		f.Target = host
-		all = append(all, strike{column, host, notices, constantFault(f)})
+		all = append(all, strike{Column: column, Host: host, Notices: notices, At: constantFault(f)})
 	}
 	hears := func(p place) bool { return p.Host == host && p.Act == sim.Received }
 	near := func(p place) bool { return p.Host == host || p.Peer == host && p.Act == sim.Received }
@@ -190,44 +200,53 @@ func inLeases(n float64) string {
 
 // sample is the fault as it strikes somewhere.
 func (s strike) sample() scenarios.Fault {
-	f := s.At(place{Doing: map[string]clientStep{s.Host: {stepHolding, int64(time.Second)}}})
+	f := s.At(place{Doing: map[string]clientStep{s.Host: {stepHolding, int64(time.Second), true}}})
 	f.At = scenarios.Instants{{At: 1}}
 	return *f
 }
 
 // schedulesOf has each strike at every instant at which there is a place. Between two instants that
 // the strike notices, nothing happens that could tell them apart: of those that are equal it leaves
-// the last one, or with every set all of them. whole is how many there are in all. The places are
-// sorted by time.
-func schedulesOf(places []place, all []strike, every bool) (out []schedule, whole int) {
+// the last one, or with every set all of them. With orders each order of an instant's events makes
+// schedules of its own. whole is how many there are in all. The places are sorted by time.
+func schedulesOf(places []place, all []strike, every, orders bool) (out []schedule, whole int) {
+	if orders {
+		out = reordered(places)
+		whole = len(out)
+	}
 	for _, s := range all {
 		var equal []place
-		for rest := places; len(rest) > 0; {
-			n := 1
-			for n < len(rest) && rest[n].At == rest[0].At {
-				n++
-			}
-			instant := rest[:n]
-			rest = rest[n:]
+		for instant := range instantsOf(places) {
 			at := slices.IndexFunc(instant, s.Notices)
 			if at < 0 {
 				equal = append(equal, instant[0])
 				continue
 			}
 			last := instant[at]
-			if f := s.At(last); f != nil {
+			if f := s.At(instant[0]); f != nil { // it strikes before the first
 				whole += len(equal) + 1
 				if every {
 					for _, p := range equal {
-						out = append(out, schedule{s, p, movedTo(*f, p.At, last.At), 0, last.At})
+						out = append(out, schedule{s, p, movedTo(*f, p.At, last.At), 0, last.At, nil})
 					}
 				}
-				out = append(out, schedule{s, last, movedTo(*f, last.At, last.At), len(equal), last.At})
+				here := schedule{s, last, movedTo(*f, last.At, last.At), len(equal), last.At, nil}
+				out = append(out, here)
+				if orders {
+					ties := here.inOtherOrders(instant)
+					whole += len(ties)
+					out = append(out, ties...)
+				}
 			}
 			equal = nil
 		}
 	}
 	return out, whole
+}
+
+// mark is the schedule's place, as a report tells it.
+func (s schedule) mark() studies.Mark {
+	return studies.Mark{At: s.Place.At, Host: s.Host, Fault: s.Column, Step: s.Place.step(s.Host), Order: s.Order}
 }
 
 // movedTo is the fault at a time, with the end that it has if it begins at another one. What waits

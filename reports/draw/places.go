@@ -54,8 +54,7 @@ func Places(c studies.Complete, width float64, class string, href func(dir strin
 			}
 			for _, mark := range thinMarks(f.Marks, sc) {
 				y := float64(slices.Index(hosts, mark.Host))*lane + 44
-				title := fmt.Sprintf("%s, %s at %s (%s): %s: %s", mark.Host, mark.Fault, phrase.Span(mark.At), mark.Step,
-					f.Fate, phrase.Clip(f.What, phrase.MostText))
+				title := fmt.Sprintf("%s: %s: %s", mark.Told(), f.Fate, phrase.Clip(f.What, phrase.MostText))
 				to := href(f.Dir)
 				if to != "" {
 					fmt.Fprintf(&d.b, `<a href="%s">`, template.HTMLEscapeString(to))

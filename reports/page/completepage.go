@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"html/template"
 	"io"
 
@@ -54,19 +53,14 @@ func WriteComplete(w io.Writer, c studies.Complete) error {
 	}
 	for _, f := range c.Falls {
 		p.Falls = append(p.Falls, completeFall{fateClass(f.Fate), f.Fate, phrase.Grouped(len(f.Marks)),
-			phrase.Clip(f.What, phrase.MostText), struckAt(f.Marks[0]), page(f.Dir)})
+			phrase.Clip(f.What, phrase.MostText), f.Marks[0].Told(), page(f.Dir)})
 	}
 	for _, f := range c.Pairs.Each() {
 		p.Pairs = append(p.Pairs, completeFall{fateClass(f.Fate), f.Fate, phrase.Grouped(f.Count), f.Told(),
-			struckAt(f.First) + ", then " + struckAt(f.Second), page(f.Dir)})
+			f.First.Told() + ", then " + f.Second.Told(), page(f.Dir)})
 	}
 	p.Wide, p.Slim = draw.Places(c, 1040, "wide", page), draw.Places(c, 480, "slim", page)
 	return render(w, "complete.html.tmpl", p)
-}
-
-// struckAt names the place of a fault.
-func struckAt(m studies.Mark) string {
-	return fmt.Sprintf("%s, %s at %s (%s)", m.Host, m.Fault, phrase.Span(m.At), m.Step)
 }
 
 // fateClass is the style of what schedules came to, by the exam's word.

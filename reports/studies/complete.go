@@ -34,6 +34,8 @@ type Complete struct {
 	Places    int `json:"places"`
 	Faults    int `json:"faults"`
 	Schedules int `json:"schedules"`
+	// Reordered is in how many of them the events of an instant come in another order.
+	Reordered int `json:"reordered"`
 	Equal     int `json:"equal"`
 	Tried     int `json:"tried"`
 	// Lacking says of a fault why it is not tried.
@@ -87,6 +89,9 @@ type Mark struct {
 	Host  string `json:"host"`
 	Fault string `json:"fault"`
 	Step  string `json:"step"`
+	// Order is another one of the events of the instant, by their numbers from 1, the fault first;
+	// nil: they come as they were caused.
+	Order []int `json:"order,omitempty"`
 }
 
 // StepSpan is a step of a client, from the workload's start (ns).
@@ -120,9 +125,9 @@ func (c Complete) Verdict() string {
 	case c.Tried == 0:
 		return "nothing was tried"
 	case n == 0:
-		return fmt.Sprintf("none of %s runs with one fault shows a defect", phrase.Grouped(c.Tried)) + c.Pairs.verdict()
+		return fmt.Sprintf("none of %s runs with one fault or none shows a defect", phrase.Grouped(c.Tried)) + c.Pairs.verdict()
 	default:
-		return fmt.Sprintf("%s of %s runs with one fault show a defect", phrase.Grouped(n), phrase.Grouped(c.Tried)) + c.Pairs.verdict()
+		return fmt.Sprintf("%s of %s runs with one fault or none show a defect", phrase.Grouped(n), phrase.Grouped(c.Tried)) + c.Pairs.verdict()
 	}
 }
 
@@ -157,8 +162,8 @@ func (c Complete) Bounds() string {
 	if c.Pairs != nil {
 		number, more = "one fault, and two as far as the time went", "three faults"
 	}
-	return fmt.Sprintf("Bounds: %d clients, %s, a lease of %v; %s, of the lengths in the table. Each host takes the middle of its range to run a program, and each segment to arrive. Events of one instant come in the order in which they were caused. Nothing is said of other orders, of %s, of more clients or keys, and of a real service.",
-		c.Clients, phrase.Plural(c.Keys, "key"), c.TTL, number, more)
+	return fmt.Sprintf("Bounds: %d clients, %s, a lease of %v; %s, of the lengths in the table. Each host takes the middle of its range to run a program, and each segment to arrive. Events of one instant come in the order in which they were caused, and in %s in another one. Nothing is said of %s, of other orders at two instants, of more clients or keys, and of a real service.",
+		c.Clients, phrase.Plural(c.Keys, "key"), c.TTL, number, phrase.Plural(c.Reordered, "schedule"), more)
 }
 
 // Told says how much was tried, what that came to, and what is bounded.

@@ -103,5 +103,16 @@ func (p *Pairs) lines() (lines []string) {
 
 // String names the place of a fault.
 func (m Mark) String() string {
-	return fmt.Sprintf("%s, %s at %v (%s)", m.Host, m.Fault, time.Duration(m.At), m.Step)
+	return m.at(time.Duration(m.At).String())
+}
+
+// Told is String with a time as pages tell it.
+func (m Mark) Told() string { return m.at(phrase.Span(m.At)) }
+
+func (m Mark) at(time string) string {
+	order := ""
+	if m.Order != nil {
+		order = fmt.Sprint(", events in the order ", m.Order)
+	}
+	return fmt.Sprintf("%s, %s at %s (%s%s)", m.Host, m.Fault, time, m.Step, order)
 }

@@ -49,7 +49,7 @@ func TestExamBesideACompleteSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"Complete for single faults in the simulation, within the bounds below. 20 places × 2 faults: 6 tried, 14 equal, ",
-			"Nothing is said of other orders, ", "Its report: runs/a/complete.html."} {
+			"Nothing is said of two faults, ", "Its report: runs/a/complete.html."} {
 			if strings.Contains(b.String(), want) != c.says {
 				t.Errorf("%q, and it should be there: %v, in:\n%s", want, c.says, b.String())
 			}

@@ -153,7 +153,7 @@ func (e *BrokenProgramError) Error() string { return e.text }
 
 // resetStore resets the connection to the store, and reports whether there was one.
 func (c *simClient) resetStore() bool {
-	if c.store.ch == nil || c.store.ch.Closed() {
+	if !c.store.open() {
 		return false
 	}
 	c.store.ch.Close()
@@ -306,6 +306,9 @@ type simStore struct {
 	ch *sim.Channel
 }
 
+// open reports whether there is a connection.
+func (x *simStore) open() bool { return x.ch != nil && !x.ch.Closed() }
+
 // storeTime is how long the store takes to decide.
 const storeTime = 30 * time.Microsecond
 
@@ -321,7 +324,7 @@ func (x *simStore) Write(_ context.Context, r store.Request) (store.Entry, error
 
 func (x *simStore) do(r store.Request, write bool) (entry store.Entry, err error) {
 	s := x.c.s
-	if x.ch == nil || x.ch.Closed() {
+	if !x.open() {
 		x.ch = s.w.Channel(x.c.machine, s.store)
 	}
 	ch, done := x.ch, false

@@ -1,6 +1,7 @@
 package simulated
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,6 +45,15 @@ func (s *simulation) steady() error {
 	s.w.Steady(s.cfg.Plan.Simulation.Steady...)
 	if !slices.ContainsFunc(known, func(name string) bool { return !slices.Contains(s.cfg.Plan.Simulation.Steady, name) }) {
 		s.w.Repeats()
+	} else if s.cfg.Plan.Simulation.Order != nil {
+		return errors.New("simulation.order: it needs a run in which nothing is drawn (simulation.steady)")
 	}
 	return nil
+}
+
+// reorder has the events of an instant come in the plan's order. The workload starts now.
+func (s *simulation) reorder() {
+	if plan := s.cfg.Plan.Simulation; plan != nil && plan.Order != nil {
+		s.w.Reorder(sim.Order{At: s.w.Now() + int64(plan.Order.At), Events: plan.Order.Events})
+	}
 }

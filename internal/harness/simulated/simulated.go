@@ -226,13 +226,8 @@ func (s *simulation) workload(ctx context.Context, t *sim.Task) error {
 		left--
 		t.Wake()
 	})
-	if tell, began := s.cfg.Places, s.w.Now(); tell != nil {
-		s.w.Places(func(p sim.Place) {
-			p.At -= began
-			tell(p)
-		})
-		defer s.w.Places(nil)
-	}
+	defer s.tellPlaces()()
+	s.reorder()
 	s.spend(t)
 	t.Await(sim.Forever, func() bool { return left == 0 || failed != nil })
 	s.Enter(history.PhaseQuiet)

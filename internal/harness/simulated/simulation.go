@@ -35,7 +35,7 @@ type Config struct {
 	Progress func(record.Progress)
 	// Places, if not nil, is told of every place while the workload runs, with its time from the
 	// workload's start: a fault of the plan with that time (at) strikes right before it.
-	Places func(sim.Place)
+	Places func(Place)
 	// Simulator is the hash of what runs simulations (harness.SimulatorHash).
 	Simulator string
 }

@@ -18,15 +18,16 @@ func newEveryStep(s Setting) Job {
 }
 
 // Run takes the client through its turns, each a quarter of the work after the one before. With
-// nothing disturbed the second client asks while the first works, and gives up before that has
-// done; then it waits. So does the first while the second works.
+// nothing disturbed the first client asks briefly for a key that is free. The second client asks
+// while the first works, and gives up before that has done; then it waits. So does the first while
+// the second works.
 func (t *everyStep) Run(ctx context.Context, a *Actor) error {
 	defer a.Director.RoundOver(a.Number) // what a trap waits for does not come any more
 	short, wait := t.work/4, t.work/4
 	turns := []time.Duration{short, t.long}
 	switch a.Number {
 	case 1:
-		turns, wait = []time.Duration{t.long, short, t.long}, 0
+		turns, wait = []time.Duration{short, short, t.long}, 0
 	case 2:
 	default: // a queue: it stands behind the second
 		turns, wait = turns[1:], t.work*3/4

@@ -21,6 +21,9 @@ func (e *event) before(o *event) bool {
 	return e.seq < o.seq
 }
 
+// stale reports whether the event is a wake that nobody waits for any more.
+func (e *event) stale() bool { return e.task != nil && (e.task.done || e.task.gen != e.gen) }
+
 // queue is a heap of events. The one of container/heap would box each of them.
 type queue []event
 

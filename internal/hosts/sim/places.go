@@ -23,6 +23,9 @@ type Place struct {
 	// Peer is the other end of a segment's link; Empty: the segment begins or refuses a connection.
 	Peer  string
 	Empty bool
+	// Event is the number, from 1, of the event that changes it among those that waited when the
+	// instant began; 0: something caused the change within the instant.
+	Event int
 }
 
 // Places has fn called from now on for every place; nil: for none any more.
@@ -31,13 +34,14 @@ func (w *World) Places(fn func(Place)) { w.places = fn }
 // Note tells of a place on the host.
 func (h *Host) Note(act Act) {
 	if h.w.places != nil {
-		h.w.places(Place{At: h.w.now, Host: h.Name, Act: act})
+		h.w.places(Place{At: h.w.now, Host: h.Name, Act: act, Event: h.w.event()})
 	}
 }
 
 // note tells of a place of a segment, as one of its ends sees it.
 func (p *pipe) note(at, peer *Host, act Act, s *Segment) {
 	if w := at.w; w.places != nil {
-		w.places(Place{At: w.now, Host: at.Name, Act: act, Peer: peer.Name, Empty: len(s.Bytes) == 0})
+		w.places(Place{At: w.now, Host: at.Name, Act: act, Peer: peer.Name, Empty: len(s.Bytes) == 0,
+			Event: w.event()})
 	}
 }

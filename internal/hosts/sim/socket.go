@@ -177,7 +177,7 @@ func (w *World) nodeAt(addr string) (*Node, *Host) {
 func (h *Host) ResetConnections(node *Host) (n int) {
 	for _, in := range h.instances {
 		for fd := int32(0); fd <= in.nextFD; fd++ {
-			if s := in.sockets[fd]; s != nil && s.node != nil && s.node.host == node && s.connected && s.errno == 0 {
+			if s := in.sockets[fd]; s != nil && s.open() && s.node.host == node {
 				s.reset()
 				n++
 			}
@@ -185,3 +185,18 @@ func (h *Host) ResetConnections(node *Host) (n int) {
 	}
 	return n
 }
+
+// Connected reports whether a program on the host has a connection to a node.
+func (h *Host) Connected() bool {
+	for _, in := range h.instances {
+		for _, s := range in.sockets {
+			if s.open() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// open reports whether the connection is one that could be reset.
+func (s *socket) open() bool { return s.node != nil && s.connected && s.errno == 0 }

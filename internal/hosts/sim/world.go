@@ -76,6 +76,7 @@ type World struct {
 	err     error
 	trace   func(at int64, who, what string)
 	places  func(Place)
+	instant instant
 }
 
 // New returns a World in which nothing has happened. Every draw follows the seed.
@@ -149,7 +150,7 @@ func (w *World) push(e event) {
 // sweep drops wakes that nobody waits for any more, and ends the run if that
 // leaves too many events.
 func (w *World) sweep() {
-	w.events = w.events.without(func(e *event) bool { return e.task != nil && (e.task.done || e.task.gen != e.gen) })
+	w.events = w.events.without((*event).stale)
 	if len(w.events) > mostEvents/2 {
 		w.Fail(fmt.Errorf("more than %d events are under way at once: some program sends or dials in a loop",
 			mostEvents/2))
@@ -180,12 +181,16 @@ func (w *World) Run(over func() bool) error {
 		if len(w.events) == 0 || w.now-since > int64(idle) {
 			return errIdle
 		}
+		if at := w.events[0].at; at > w.now {
+			w.begin(at)
+		}
 		e := w.events.pop()
 		w.now = max(w.now, e.at)
+		w.instant.seq = e.seq
 		switch {
 		case e.task == nil:
 			e.fn()
-		case e.task.gen == e.gen && !e.task.done:
+		case !e.stale():
 			e.task.resume()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -62,11 +63,16 @@ func random(l *lua.LState, draws *rand.Rand) lua.LValue {
 
 // ordered returns a table whose fields stand in the order of their names.
 func ordered(l *lua.LState, t *lua.LTable) *lua.LTable {
-	fields := map[string]lua.LValue{}
-	t.ForEach(func(name, v lua.LValue) { fields[name.String()] = v })
-	sorted := l.NewTable()
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		sorted.RawSetString(name, fields[name])
+	type field struct {
+		name  string
+		value lua.LValue
+	}
+	var fields []field
+	t.ForEach(func(name, v lua.LValue) { fields = append(fields, field{name.String(), v}) })
+	slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	sorted := l.CreateTable(0, len(fields))
+	for _, f := range fields {
+		sorted.RawSetString(f.name, f.value)
 	}
 	return sorted
 }

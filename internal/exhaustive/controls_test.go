@@ -1,0 +1,157 @@
+package exhaustive
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lockchaos/lockchaos/checker"
+	"github.com/lockchaos/lockchaos/clients"
+	"github.com/lockchaos/lockchaos/clients/broken"
+	"github.com/lockchaos/lockchaos/internal/harness"
+	"github.com/lockchaos/lockchaos/internal/harness/simulated"
+	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/hosts/sim"
+	"github.com/lockchaos/lockchaos/internal/runs"
+	"github.com/lockchaos/lockchaos/reports"
+	"github.com/lockchaos/lockchaos/scenarios"
+)
+
+// controls is the program of all controls.
+var controls = sync.OnceValues(func() ([]byte, error) {
+	return sim.Build(context.Background(), filepath.Join("..", "harness", "testdata", "locks", "controls"))
+})
+
+// controlled prepares a search of a control.
+func controlled(t *testing.T, k clients.Kind) *Search {
+	t.Helper()
+	needed.Later(t, "it simulates hundreds of schedules")
+	hoststest.WithoutRace(t)
+	wasm, err := controls()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sim.Load(t.Context(), wasm, sim.Options{}) // one of its own, which keeps starts
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := searchOf(t, p, runs.GoTest{Lock: k.Name, Service: k.Service, Claims: k.Claims}.Kind(), "")
+	x.Start = sim.Start{Args: []string{"control", k.Name}}
+	return x
+}
+
+// TestFindsTheControls: a lock that is broken on purpose falls by a single fault, or by none,
+// though nobody has written an attack on it. Of a control that falls rarely, only one fault is
+// tried, at each of its places: the whole search tries that, too, after more of others.
+//
+// Controls that are not here do not fall: WallClock by less than two faults, OneConnection because
+// clients are not asked once more in virtual time, ReadersYield because nobody reads, ReleaseUnseen
+// because nobody begins to ask after a release. Sleeper subscribes, and OwnName and HostPID need
+// names of clients: that is not simulated.
+func TestFindsTheControls(t *testing.T) {
+	for _, c := range []struct {
+		kind clients.Kind
+		// by is one fault that is tried; "": all are. shows is the property that it violates; "":
+		// the control's. without: it falls undisturbed.
+		by, shows string
+		without   bool
+	}{
+		{broken.Del, "", checker.MutualExclusion, false},
+		{broken.TwoStep, "", "", false},
+		{broken.SetnxExpire, "killed", "", false},
+		{broken.NoTTL, "", "", false},
+		{broken.RedlockNoQuorum, "", "", false},
+		{broken.RedlockNoValidity, "node paused 2.5 leases", "", false},
+		{broken.WatchdogBlind, "", "", false},
+		{broken.RetryBlind, "reply lost with its connection, so the client may ask twice", "", false},
+		{broken.TokenClock, "", "", true},
+		{broken.ClientExpiry, "its wall clock ahead", "", false},
+	} {
+		t.Run(c.kind.Name, func(t *testing.T) {
+			x := controlled(t, c.kind)
+			x.begin()
+			calm, err := x.survey(t.Context())
+			if err != nil || calm.Fate() == reports.FellDefect != c.without {
+				t.Fatalf("undisturbed: %v, %v", calm.CameTo(), err)
+			}
+			if c.without {
+				return
+			}
+			if c.by != "" {
+				x.all = slices.DeleteFunc(x.all, func(s schedule) bool { return s.Column != c.by })
+			}
+			tryUntil(t, x, reports.FellDefect)
+			plan, _, err := x.FirstDefect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := x.run(t.Context(), plan, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := checker.Judge(h, checker.Options{})
+			shows := cmp.Or(c.shows, c.kind.Control)
+			if p := v.Property(shows); p == nil || p.Outcome != checker.Violated {
+				t.Errorf("%v shows no %s: %+v", plan.Scenario.Faults, shows, p)
+			}
+		})
+	}
+}
+
+// TestOtherOrders: a lock that asks five nodes at once has instants of many events. Each other
+// order of these is a run that comes to its end, by itself and with a fault, and some are other
+// runs.
+func TestOtherOrders(t *testing.T) {
+	x := controlled(t, broken.RedlockNoValidity)
+	sampled(t, x, 1)
+	var alone, struck []schedule
+	for _, s := range x.all {
+		switch {
+		case s.Column == anotherOrder:
+			alone = append(alone, s)
+		case s.Order != nil:
+			struck = append(struck, s)
+		}
+	}
+	t.Log(len(x.all), len(alone), len(struck))
+	if len(alone) == 0 || len(struck) == 0 {
+		t.Fatalf("%d other orders, and %d with a fault", len(alone), len(struck))
+	}
+	const some = 12
+	traced := func(plan scenarios.Plan) string {
+		var trace strings.Builder
+		if err := harness.Simulate(t.Context(), simulated.Config{Plan: plan, Lock: x.Lock, Program: x.Program, Start: x.Start,
+			History: io.Discard, Trace: &trace}); err != nil {
+			t.Fatalf("%+v: %v", plan.Simulation.Order, err)
+		}
+		return regexp.MustCompile(`#-?[0-9]+ `).ReplaceAllString(trace.String(), "") // numbers of connections
+	}
+	calm, others := traced(x.plan), 0
+	for _, i := range spread(countTo(len(alone)))[:min(some, len(alone))] {
+		if traced(x.planOf(alone[i])) != calm {
+			others++
+		}
+	}
+	if others == 0 {
+		t.Error("no other order makes another run")
+	}
+	for _, i := range spread(countTo(len(struck)))[:min(some, len(struck))] {
+		if _, err := x.tryPlan(t.Context(), i, x.planOf(struck[i])); err != nil {
+			t.Errorf("%v: %v", struck[i].mark(), err)
+		}
+	}
+}
+
+func countTo(n int) (all []int) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
