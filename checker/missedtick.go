@@ -8,8 +8,9 @@ import (
 )
 
 // MissedTick names the property missed-tick: a tick that was due while an undisturbed instance
-// waited for it was executed. Where an execution is due that could not be made in time, the rule
-// for misfires says what is owed: nothing, one execution for all, or one for each.
+// waited for it was executed. A tick that could not be executed in time is owed an execution
+// only by the rule for misfires "all" (see judgeOwed). By "once" one execution makes up for all
+// such ticks, and the next tick's does.
 //
 // An instance has a period to begin in. A tick is not judged if anything disturbed an instance or
 // the service within a lease and a period before it or a period after, if a clock was wrong
@@ -64,11 +65,11 @@ const mostTicks = 1 << 20
 // judgeMisses judges each tick that was due while some instance waited.
 func (s *Sweep) judgeMisses(p *Property) {
 	js := &s.jobs
-	executed, going := map[history.KeyID]map[history.Token]bool{}, map[history.KeyID]intervals[*execution]{}
+	settled, going := map[history.KeyID]map[history.Token]bool{}, map[history.KeyID]intervals[*execution]{}
 	for _, key := range js.keys {
-		executed[key] = map[history.Token]bool{}
+		settled[key] = map[history.Token]bool{}
 		for _, x := range js.byKey[key] {
-			executed[key][x.token] = true // none where it is not told: no tick has that one
+			settled[key][x.token] = true // none where it is not told: no tick has that one
 		}
 		going[key] = newIntervals(js.byKey[key], js.occupied)
 	}
@@ -81,21 +82,25 @@ func (s *Sweep) judgeMisses(p *Property) {
 				return
 			}
 			seen[w.key] = due
-			if executed[w.key][history.TokenOf(js.number(due))] {
+			tick := history.TokenOf(js.number(due))
+			switch {
+			case settled[w.key][tick]:
 				js.ticks++
-				continue
+			case s.judgeDue(p, w, due, going[w.key]) && settled[w.key] != nil:
+				settled[w.key][tick] = true
 			}
-			s.judgeDue(p, w, due, going[w.key])
 		}
 	}
+	s.judgeOwed(p, settled)
 }
 
-// judgeDue judges one tick, which an instance waited for until it was due no more.
-func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*execution]) {
+// judgeDue judges one tick, which an instance waited for until it was due no more. It reports
+// whether the tick was missed.
+func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*execution]) (missed bool) {
 	js := &s.jobs
 	tick, until := js.number(due), due+js.rules.Every
 	if js.silent != 0 && until > js.silent {
-		return
+		return false
 	}
 	if executions.meeting(due, until, func(x *execution) bool {
 		// a scheduler that tells no ticks has executed what it began in its time
@@ -105,10 +110,10 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*e
 		}
 		return x.from < until
 	}) {
-		return
+		return false
 	}
 	if js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until) {
-		return
+		return false
 	}
 	js.ticks++
 	j := judgement{violated: true}
@@ -118,6 +123,7 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*e
 			Text: fmt.Sprintf("tick %d of %s was due at %s and executed by nobody, though client %d waited for it until %s and nothing was disturbed.",
 				tick, s.rules.name(k), seconds(due), w.client, seconds(until))}
 	})
+	return true
 }
 
 // occupied is how long an execution may keep others from a tick that is due: while it goes on, or
