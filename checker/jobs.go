@@ -81,6 +81,7 @@ type jobs struct {
 	quiet  bool  // the workload winds down
 
 	ticks, handovers, releases int // those that were judged
+	owed                       int // ticks that were overtaken and left open
 	// distinct counts the ticks that were executed, or those with an effect where effects are
 	// judged; ineffective those that began and had none.
 	distinct, ineffective int

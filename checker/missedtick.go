@@ -41,6 +41,10 @@ var missedTick = Property{
 		if s.jobs.unlisted {
 			return fmt.Sprintf("The history has more than %d ticks: only so many were looked at.", mostTicks)
 		}
+		if n := s.jobs.owed; n > 0 {
+			return fmt.Sprintf("%s due under a fault and executed by nobody, and it is not shown that an instance had the time for that later.",
+				count(n, "A tick was", "ticks were"))
+		}
 		return noneOf(int64(s.jobs.ticks), "No tick was due while an undisturbed instance waited for it.")
 	},
 	shown: func(s *Sweep) string {

@@ -16,8 +16,9 @@ import (
 // period in all. Nothing disturbed anybody from a lease and a period before that on.
 //
 // "The faults were over, and nobody executed it" would accuse a scheduler that works its ticks off
-// in order, and is still behind when the run ends. It overtakes none. Where an execution does not
-// tell its tick, nothing of this is judged.
+// in order, and is still behind when the run ends. It overtakes none. One that was overtaken, where
+// no instance had such a time, is left open, and the property is not shown to hold. Where an
+// execution does not tell its tick, nothing of this is judged.
 //
 // Of a scheduler of at most once the tick may have been claimed by an instance that was lost, if
 // anything was disturbed when the tick was due. So that tick is left open.
@@ -36,18 +37,23 @@ func (s *Sweep) judgeOwed(p *Property, settled map[history.KeyID]map[history.Tok
 	}
 	waiting, looked := js.waiting(), 0
 	for _, key := range js.keys {
-		x, waiter := js.overtaking(key, waiting[key])
-		if x == nil || slices.ContainsFunc(js.byKey[key], func(x *execution) bool { return !x.token.Given() }) {
+		if slices.ContainsFunc(js.byKey[key], func(x *execution) bool { return !x.token.Given() }) {
 			continue
 		}
+		x, waiter := js.overtaking(key, waiting[key])
+		last := newest(js.byKey[key])
 		k := s.book.keys[key]
-		for due := js.firstDue(max(js.firstTick(key), 0)); due < min(js.dueAt(x), x.begun); due += js.rules.Every {
+		for due := js.firstDue(max(js.firstTick(key), 0)); due < min(js.dueAt(last), last.begun); due += js.rules.Every {
 			if looked++; looked > mostTicks {
 				js.unlisted = true
 				return
 			}
 			tick := js.number(due)
 			if settled[key][history.TokenOf(tick)] || js.mayBeLost(due) {
+				continue
+			}
+			if x == nil || due >= min(js.dueAt(x), x.begun) {
+				js.owed++
 				continue
 			}
 			js.ticks++
@@ -64,7 +70,7 @@ func (s *Sweep) judgeOwed(p *Property, settled map[history.KeyID]map[history.Tok
 
 // overtaking is the execution of a key's latest tick, of those after which an instance had the time
 // for an older tick, and when that instance had it. nil: there is none.
-func (js *jobs) overtaking(key history.KeyID, waiting intervals[idle]) (newest *execution, waiter idle) {
+func (js *jobs) overtaking(key history.KeyID, waiting intervals[idle]) (x *execution, waiter idle) {
 	all := js.byKey[key]
 	ends := make([]int64, len(all)) // until when any of those up to each may have kept others out
 	latest := int64(-forever)
@@ -80,9 +86,14 @@ func (js *jobs) overtaking(key history.KeyID, waiting intervals[idle]) (newest *
 			js.disturbed(x.from-js.rules.TTL-js.rules.Every, w.to, 0, anyFault) || js.ended(x.from-js.rules.TTL, w.to) {
 			continue
 		}
-		return slices.MaxFunc(all[:i+1], func(a, b *execution) int { return cmp.Compare(a.token.Number(), b.token.Number()) }), w
+		return newest(all[:i+1]), w
 	}
 	return nil, idle{}
+}
+
+// newest is the execution of the latest tick.
+func newest(all []*execution) *execution {
+	return slices.MaxFunc(all, func(a, b *execution) int { return cmp.Compare(a.token.Number(), b.token.Number()) })
 }
 
 // spare is an instance that waited for a period in all while no execution went on, from the first
