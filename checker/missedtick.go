@@ -14,8 +14,9 @@ import (
 //
 // An instance has a period to begin in. A tick is not judged if anything disturbed an instance or
 // the service within a lease and a period before it or a period after, if a clock was wrong
-// before it, if an instance ended, or if another execution was going on, or was not marked as
-// done and had its lease.
+// before it, if an instance ended, or if another execution was going on, or was not marked as done
+// and had its lease. Nor is it if what a cut link had held back may have come within a lease before
+// it.
 const MissedTick = "missed-tick"
 
 // missedTick reads, beside rules and findings: book, faults.
@@ -116,7 +117,8 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*e
 	}) {
 		return false
 	}
-	if js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until) {
+	if js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until) ||
+		js.heldBack(due-js.rules.TTL, until) {
 		return false
 	}
 	js.ticks++
@@ -128,6 +130,14 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*e
 				tick, s.rules.name(k), seconds(due), w.client, seconds(until))}
 	})
 	return true
+}
+
+// heldBack reports whether a packet that a cut link held back may have come in a time. A late claim
+// takes a tick, or a job, that its instance no longer waits for.
+func (js *jobs) heldBack(from, to int64) bool {
+	return slices.ContainsFunc(js.faults.byClient, func(c clientFaults) bool {
+		return slices.ContainsFunc(c.spans, func(sp span) bool { return cutsOff(sp) && sp.from <= to && sp.calmAt() >= from })
+	})
 }
 
 // occupied is how long an execution may keep others from a tick that is due: while it goes on, or
