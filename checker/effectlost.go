@@ -106,7 +106,7 @@ func tried(x *execution) bool { return x.lastWrite != 0 || x.hindered }
 // latestUntil is until when the tick of an execution is the latest, so that instances execute it
 // and no later one. What they claim when the workload winds down they tell nobody.
 func (js *jobs) latestUntil(x *execution) int64 {
-	return earlier(js.silent, x.token.Number()*1e6-js.started()+js.rules.Every)
+	return earlier(js.silent, js.dueAt(x)+js.rules.Every)
 }
 
 // leftAlone reports whether after such an end of an instance nothing but that can have kept the

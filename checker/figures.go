@@ -79,6 +79,9 @@ const (
 	// TimeRecovery: from the death of a client that held a key, or from the
 	// first request for it after that, to the key's next grant.
 	TimeRecovery = "recovery"
+	// TimeStop: from the loss of an execution of a job to the last effect of its application, where
+	// that came later.
+	TimeStop = "stop"
 	// TimeRenew, TimeHeld, TimeRelease, TimeRead and TimeWrite: from call to
 	// return of an op that was answered, whatever the answer.
 	TimeRenew   = "renew"
@@ -94,6 +97,7 @@ const (
 	timeAttempt
 	timeHold
 	timeRecovery
+	timeStop
 	timeRenew
 	timeHeld
 	timeRelease
@@ -102,8 +106,8 @@ const (
 	timingCount
 )
 
-var timingNames = [timingCount]string{TimeWait, TimeAttempt, TimeHold, TimeRecovery, TimeRenew, TimeHeld, TimeRelease,
-	TimeRead, TimeWrite}
+var timingNames = [timingCount]string{TimeWait, TimeAttempt, TimeHold, TimeRecovery, TimeStop, TimeRenew, TimeHeld,
+	TimeRelease, TimeRead, TimeWrite}
 
 // timingOf is the timing of an op's answer; acquires have their own. -1: none.
 var timingOf = [...]int{history.KindNone: -1, history.Acquire: -1, history.Release: timeRelease,

@@ -30,6 +30,7 @@ func (s *Sweep) Finish(truncated bool) Verdict {
 		}
 	})
 	s.jobs.sort()
+	s.figures.stopped(&s.jobs)
 	for _, p := range properties {
 		if p.finish != nil && s.rules.asks(p) {
 			p.finish(s, p)

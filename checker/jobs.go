@@ -33,7 +33,8 @@
 // on, or that was not marked as done and had its lease. "Nobody executed it, so it was missed"
 // accuses each scheduler whose instance claims a tick and dies. A scheduler claims ticks whether or
 // not it is asked for them, so none is judged from the last wait of an instance on that lives while
-// the workload winds down: what it claims then it tells nobody.
+// the workload winds down: what it claims then it tells nobody. What came due under a fault is
+// judged by the rule for misfires (owedticks.go).
 //
 // After a death another instance has the claimed time (Claims.Handover) and a period, since ticks
 // come only so often. Injected faults on anyone else excuse it. Stalls of the instance that waits,
@@ -79,12 +80,12 @@ type jobs struct {
 	silent int64 // 0: the workload goes on, or the history does not say
 	quiet  bool  // the workload winds down
 
-	ticks, handovers, releases, deadlines int // those that were judged
+	ticks, handovers, releases int // those that were judged
+	owed                       int // ticks that were overtaken and left open
 	// distinct counts the ticks that were executed, or those with an effect where effects are
 	// judged; ineffective those that began and had none.
 	distinct, ineffective int
 	unlisted              bool
-	longestStop           int64
 }
 
 // execution is one run of a job by an instance.

@@ -8,13 +8,15 @@ import (
 )
 
 // MissedTick names the property missed-tick: a tick that was due while an undisturbed instance
-// waited for it was executed. Where an execution is due that could not be made in time, the rule
-// for misfires says what is owed: nothing, one execution for all, or one for each.
+// waited for it was executed. A tick that could not be executed in time is owed an execution
+// only by the rule for misfires "all" (see judgeOwed). By "once" one execution makes up for all
+// such ticks, and the next tick's does.
 //
 // An instance has a period to begin in. A tick is not judged if anything disturbed an instance or
 // the service within a lease and a period before it or a period after, if a clock was wrong
-// before it, if an instance ended, or if another execution was going on, or was not marked as
-// done and had its lease.
+// before it, if an instance ended, or if another execution was going on, or was not marked as done
+// and had its lease. Nor is it if what a cut link had held back may have come within a lease before
+// it.
 const MissedTick = "missed-tick"
 
 // missedTick reads, beside rules and findings: book, faults.
@@ -40,6 +42,10 @@ var missedTick = Property{
 		if s.jobs.unlisted {
 			return fmt.Sprintf("The history has more than %d ticks: only so many were looked at.", mostTicks)
 		}
+		if n := s.jobs.owed; n > 0 {
+			return fmt.Sprintf("%s due under a fault and executed by nobody, and it is not shown that an instance had the time for that later.",
+				count(n, "A tick was", "ticks were"))
+		}
 		return noneOf(int64(s.jobs.ticks), "No tick was due while an undisturbed instance waited for it.")
 	},
 	shown: func(s *Sweep) string {
@@ -64,11 +70,11 @@ const mostTicks = 1 << 20
 // judgeMisses judges each tick that was due while some instance waited.
 func (s *Sweep) judgeMisses(p *Property) {
 	js := &s.jobs
-	executed, going := map[history.KeyID]map[history.Token]bool{}, map[history.KeyID]intervals[*execution]{}
+	settled, going := map[history.KeyID]map[history.Token]bool{}, map[history.KeyID]intervals[*execution]{}
 	for _, key := range js.keys {
-		executed[key] = map[history.Token]bool{}
+		settled[key] = map[history.Token]bool{}
 		for _, x := range js.byKey[key] {
-			executed[key][x.token] = true // none where it is not told: no tick has that one
+			settled[key][x.token] = true // none where it is not told: no tick has that one
 		}
 		going[key] = newIntervals(js.byKey[key], js.occupied)
 	}
@@ -81,21 +87,25 @@ func (s *Sweep) judgeMisses(p *Property) {
 				return
 			}
 			seen[w.key] = due
-			if executed[w.key][history.TokenOf(js.number(due))] {
+			tick := history.TokenOf(js.number(due))
+			switch {
+			case settled[w.key][tick]:
 				js.ticks++
-				continue
+			case s.judgeDue(p, w, due, going[w.key]) && settled[w.key] != nil:
+				settled[w.key][tick] = true
 			}
-			s.judgeDue(p, w, due, going[w.key])
 		}
 	}
+	s.judgeOwed(p, settled)
 }
 
-// judgeDue judges one tick, which an instance waited for until it was due no more.
-func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*execution]) {
+// judgeDue judges one tick, which an instance waited for until it was due no more. It reports
+// whether the tick was missed.
+func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*execution]) (missed bool) {
 	js := &s.jobs
 	tick, until := js.number(due), due+js.rules.Every
 	if js.silent != 0 && until > js.silent {
-		return
+		return false
 	}
 	if executions.meeting(due, until, func(x *execution) bool {
 		// a scheduler that tells no ticks has executed what it began in its time
@@ -105,10 +115,11 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*e
 		}
 		return x.from < until
 	}) {
-		return
+		return false
 	}
-	if js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until) {
-		return
+	if js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until) ||
+		js.heldBack(due-js.rules.TTL, until) {
+		return false
 	}
 	js.ticks++
 	j := judgement{violated: true}
@@ -117,6 +128,15 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*e
 		return &Violation{Property: p.Name, Key: s.rules.name(k), At: until, From: due, To: until,
 			Text: fmt.Sprintf("tick %d of %s was due at %s and executed by nobody, though client %d waited for it until %s and nothing was disturbed.",
 				tick, s.rules.name(k), seconds(due), w.client, seconds(until))}
+	})
+	return true
+}
+
+// heldBack reports whether a packet that a cut link held back may have come in a time. A late claim
+// takes a tick, or a job, that its instance no longer waits for.
+func (js *jobs) heldBack(from, to int64) bool {
+	return slices.ContainsFunc(js.faults.byClient, func(c clientFaults) bool {
+		return slices.ContainsFunc(c.spans, func(sp span) bool { return cutsOff(sp) && sp.from <= to && sp.calmAt() >= from })
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 // was over that the execution began with, whichever came first. It judges the application.
 const StopDeadline = "stop-deadline"
 
-// stopDeadline reads, beside rules and findings: book, faults.
+// stopDeadline reads, beside rules and findings: book, faults, figures.
 var stopDeadline = Property{
 	Name:      StopDeadline,
 	About:     "An application has no effect later after the loss of its execution than it claims.",
@@ -29,7 +29,7 @@ var stopDeadline = Property{
 	unmet: noExecutions,
 	shown: func(s *Sweep) string {
 		return fmt.Sprintf("Of %s that ended after a loss, the last effect came %s after it at the latest; %s is claimed.",
-			count(s.jobs.deadlines, "execution", "executions"), seconds(s.jobs.longestStop),
+			count(int(s.figures.times[timeStop].n), "execution", "executions"), seconds(s.figures.times[timeStop].max),
 			seconds(s.rules.Claims.Stops))
 	},
 	stalled: func(n int) string {
@@ -52,13 +52,8 @@ var stopDeadline = Property{
 // judgeStops judges the last effect of each execution that was lost.
 func (s *Sweep) judgeStops(p *Property) {
 	for _, x := range s.jobs.executions {
-		lost := earlier(x.told, x.begun+s.rules.TTL)
-		if x.lastWrite <= lost {
-			continue
-		}
-		s.jobs.deadlines++
+		lost := s.jobs.lostAt(x)
 		late := x.lastWrite - lost
-		s.jobs.longestStop = max(s.jobs.longestStop, late)
 		if late <= s.rules.Claims.Stops {
 			continue
 		}
@@ -73,6 +68,20 @@ func (s *Sweep) judgeStops(p *Property) {
 				x.client, v.Key, seconds(x.lastWrite), seconds(late), v.Key, seconds(s.rules.Claims.Stops))
 			return v
 		})
+	}
+}
+
+// lostAt is when an instance lost an execution, at the latest: when its scheduler told of that, or
+// when the lease was over that it began with.
+func (js *jobs) lostAt(x *execution) int64 { return earlier(x.told, x.begun+js.rules.TTL) }
+
+// stopped measures how long after the loss of its execution each application had its last effect,
+// whatever is claimed. Those that had it before are not counted.
+func (fg *figures) stopped(js *jobs) {
+	for _, x := range js.executions {
+		if late := x.lastWrite - js.lostAt(x); js.on && late > 0 {
+			fg.times[timeStop].add(late)
+		}
 	}
 }
 

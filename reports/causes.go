@@ -224,5 +224,10 @@ func (s Scenario) harmed() string {
 	case lost > 0:
 		return phrase.Plural(lost, "increment") + " lost"
 	}
+	for _, name := range []string{checker.LostUpdate, checker.OncePerTick, checker.Overlap} {
+		if n := s.Causes(name); n.N > 0 {
+			return n.Of(checker.Named(name).Words.Violation)
+		}
+	}
 	return s.Causes(checker.LostUpdate).Of("lost update")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/reports/reporttest"
 )
 
@@ -18,5 +19,11 @@ func TestCorruptedSaysWhat(t *testing.T) {
 	s.History.Header.Workload = "register"
 	if got := s.Detail(); !strings.HasSuffix(got, "4 lost updates") {
 		t.Errorf("of another workload: %q", got)
+	}
+	for property, want := range map[string]string{checker.OncePerTick: "1 repeated tick", checker.Overlap: "1 overlapping execution"} {
+		s.Verdict.Properties = []checker.PropertyResult{{Name: property, Outcome: checker.Violated, Count: 3}}
+		if got := s.Detail(); !strings.HasSuffix(got, want) {
+			t.Errorf("of a job: %q, want %q", got, want)
+		}
 	}
 }

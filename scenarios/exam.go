@@ -107,6 +107,8 @@ const (
 	InDatabase Ability = "in-database"
 	// IsExact: it claims that the effect of each tick comes, once.
 	IsExact Ability = "exact"
+	// MakesUp: it claims that each tick which no instance could execute is made up for.
+	MakesUp Ability = "makes-up"
 	// WakesOne: a release wakes one waiter, and its service tells how many requests it has handled.
 	WakesOne Ability = "wakes-one"
 )
@@ -125,6 +127,7 @@ var lacking = map[Ability]string{
 	NamesItself:    "it does not claim to make its clients' names itself",
 	InDatabase:     "it relies on no database whose transactions an application could use",
 	IsExact:        "it does not claim that the effect of each tick comes once",
+	MakesUp:        "it does not claim to make up for each tick that no instance could execute",
 	WakesOne:       "it does not claim to wake one waiter at a release",
 }
 

@@ -91,7 +91,7 @@ const examMark = "<!-- below this line the page is made from scenarios/exam/atta
 func anyLock(ttl time.Duration, n Nature) Examinee {
 	return Examinee{Base: Scenario{Lock: "any", TTL: Duration(ttl), Store: Store{Kind: storeUnfenced}}, Nature: n,
 		Abilities: []Ability{CanRenew, CanBeAsked, KeepsAlive, RenewsItself, TellsLoss, ReadsAndWrites, TakesSets,
-			WakesOne, NamesItself, InDatabase, IsExact, GivesUp, IsAsked}, Engine: "postgres", Fits: func(Fault) error { return nil }}
+			WakesOne, NamesItself, InDatabase, IsExact, MakesUp, GivesUp, IsAsked}, Engine: "postgres", Fits: func(Fault) error { return nil }}
 }
 
 // TestFixedLease: an attack that takes a longer lease than one that can't be

@@ -91,20 +91,22 @@ func (l object) note(called string) int64 {
 }
 
 // Claim takes the job's Lease for the tick, if that is not done and nobody's lease stands.
-func (j *jobs) Claim(ctx context.Context, key, owner string, tick int64) (claimed bool, err error) {
+func (j *jobs) Claim(ctx context.Context, key, owner string, due int64) (tick int64, err error) {
 	l, err := j.read(ctx, key)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	held := time.Duration(l.Spec.LeaseDurationSeconds) * time.Second
-	if j.seen.Lasts(key, l.Metadata.ResourceVersion, l.Spec.HolderIdentity, held) || l.note(doneNote) >= tick {
-		return false, nil
+	if j.seen.Lasts(key, l.Metadata.ResourceVersion, l.Spec.HolderIdentity, held) || l.note(doneNote) >= due {
+		return 0, nil
 	}
-	err = j.write(ctx, l, owner, tick, l.note(doneNote))
-	if errors.Is(err, clients.ErrNotHeld) {
-		return false, nil // another one has written it
+	switch err = j.write(ctx, l, owner, due, l.note(doneNote)); {
+	case errors.Is(err, clients.ErrNotHeld):
+		return 0, nil // another one has written it
+	case err != nil:
+		return 0, err
 	}
-	return err == nil, err
+	return due, nil
 }
 
 // Done notes that the tick is done, and that nobody executes the job.

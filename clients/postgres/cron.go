@@ -22,10 +22,30 @@ var Cron = cronKind("pg-cron",
 // so an effect that comes late, or a second time, finds no row to mark, and is refused.
 var CronExact = func() clients.Kind {
 	k := cronOf("pg-cron-exact", "pg-cron whose row says that a tick is done by the transaction that has its effect", cronKeeps,
-		func(p *pool) cron.Claimer { return markedJobs{givingJobs{jobs{rows{p}, cronTake}}} })
+		func(p *pool, _ clients.Config) cron.Claimer { return markedJobs{givingJobs{jobs{rows{p}, cronTake}}} })
 	k.Claims.Job, k.Writes = "exactly-once", "guarded"
 	return k
 }()
+
+// CronAll is the scheduler pg-cron-all: pg-cron whose instances execute every tick, one after the
+// other. What could not be executed in time is made up for.
+var CronAll = func() clients.Kind {
+	k := cronOf("pg-cron-all", "pg-cron whose instances make up for each tick that none could execute, one after the other", cronKeeps,
+		func(p *pool, c clients.Config) cron.Claimer {
+			return owedJobs{givingJobs{jobs{rows{p}, cronTakeAll}}, c.Every}
+		})
+	k.Claims.Misfire = "all"
+	return k
+}()
+
+// CronSkips is the control broken-pg-cron-skips: it claims that each tick is made up for, and its
+// instances execute the latest one only.
+var CronSkips = cron.Control(checker.MissedTick, func() clients.Kind {
+	k := cronKind("broken-pg-cron-skips",
+		"pg-cron that claims to make up for each tick, though its instances execute the latest one only", cronTake, cronKeeps)
+	k.Claims.Misfire = "all"
+	return k
+}())
 
 // CronMarksAfter is the control broken-pg-cron-marks-after: it claims that each effect comes once,
 // and marks a tick as done in a transaction of its own, after the effect. An instance that dies
@@ -69,7 +89,7 @@ var (
 	// its row locked, and every other one waits until its time is over.
 	CronLeaves = cron.Control(checker.ReleasedOnStop, cronOf("broken-pg-cron-leaves",
 		"pg-cron whose instances leave the row locked when they are stopped in order", cronKeeps,
-		func(p *pool) cron.Claimer { return jobs{rows{p}, cronTake} }))
+		func(p *pool, _ clients.Config) cron.Claimer { return jobs{rows{p}, cronTake} }))
 )
 
 // CronOnce is the control broken-pg-cron-once: it claims that no tick is executed twice. A tick
@@ -106,17 +126,21 @@ const (
 	cronTakeForgets  = cronClaim + cronUntil + ` WHERE j.locked_until < clock_timestamp() RETURNING tick`
 	cronTakeOverlaps = cronClaim + cronUntil + ` WHERE j.tick < excluded.tick RETURNING tick`
 	cronTakeForever  = cronClaim + `'infinity' WHERE j.locked_until < clock_timestamp() AND j.done < excluded.tick RETURNING tick`
-	cronDone         = `UPDATE ` + logins.CronTable + ` SET locked_until = '-infinity', done = $3` + cronOwn
-	cronGiveUp       = `UPDATE ` + logins.CronTable + ` SET locked_until = '-infinity'` + cronOwn
-	cronOwn          = ` WHERE key = $1 AND owner = $2 AND tick = $3 RETURNING done`
+	// cronNext is the first tick that is not done. A row that was just made has one that is not.
+	cronNext    = `CASE WHEN j.done < j.tick THEN j.tick ELSE j.tick + $5 END`
+	cronTakeAll = cronInsert + `0) ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, locked_until = ` + cronUntil + `, tick = ` + cronNext + `
+		WHERE j.locked_until < clock_timestamp() AND ` + cronNext + ` <= excluded.tick RETURNING tick`
+	cronDone   = `UPDATE ` + logins.CronTable + ` SET locked_until = '-infinity', done = $3` + cronOwn
+	cronGiveUp = `UPDATE ` + logins.CronTable + ` SET locked_until = '-infinity'` + cronOwn
+	cronOwn    = ` WHERE key = $1 AND owner = $2 AND tick = $3 RETURNING done`
 )
 
 func cronKind(name, about, claim string, r cron.Rules) clients.Kind {
-	return cronOf(name, about, r, func(p *pool) cron.Claimer { return givingJobs{jobs{rows{p}, claim}} })
+	return cronOf(name, about, r, func(p *pool, _ clients.Config) cron.Claimer { return givingJobs{jobs{rows{p}, claim}} })
 }
 
 // cronOf is a scheduler whose instances claim their ticks at what is made of a pool.
-func cronOf(name, about string, r cron.Rules, at func(*pool) cron.Claimer) clients.Kind {
+func cronOf(name, about string, r cron.Rules, at func(*pool, clients.Config) cron.Claimer) clients.Kind {
 	return clients.Kind{Name: name, About: about, Service: "postgres", Claims: cronClaims,
 		LostGrace: func(ttl time.Duration) time.Duration { return ttl },
 		// until the lock of the dead is over, and a claim that was refused meanwhile is made again
@@ -128,7 +152,7 @@ func cronOf(name, about string, r cron.Rules, at func(*pool) cron.Claimer) clien
 				return nil, err
 			}
 			p.Warm(ctx)
-			return cron.New(c, at(p), r)
+			return cron.New(c, at(p, c), r)
 		},
 	}
 }
@@ -140,12 +164,17 @@ type jobs struct {
 }
 
 // Claim locks the job's row for the tick.
-func (j jobs) Claim(ctx context.Context, key, owner string, tick int64) (claimed bool, err error) {
-	_, err = j.ask(ctx, j.claim, key, owner, tick, j.ttl.Microseconds())
+func (j jobs) Claim(ctx context.Context, key, owner string, due int64) (tick int64, err error) {
+	return j.take(ctx, key, owner, due, j.ttl.Microseconds())
+}
+
+// take claims a tick by the statement.
+func (j jobs) take(ctx context.Context, args ...any) (tick int64, err error) {
+	tick, err = j.ask(ctx, j.claim, args...)
 	if errors.Is(err, clients.ErrNotHeld) || is(err, lockNotAvailable) {
-		return false, nil // another one has it, or is about to
+		return 0, nil // another one has it, or is about to
 	}
-	return err == nil, err
+	return tick, err
 }
 
 // Done unlocks the job's row, and notes the tick.
@@ -161,6 +190,17 @@ type givingJobs struct{ jobs }
 func (j givingJobs) GiveUp(ctx context.Context, key, owner string, tick int64) error {
 	_, err := j.ask(ctx, cronGiveUp, key, owner, tick)
 	return err
+}
+
+// owedJobs are rows whose ticks are executed one after the other, as many as there are.
+type owedJobs struct {
+	givingJobs
+	every time.Duration
+}
+
+// Claim locks the job's row for the first tick that is not done, if that is due.
+func (j owedJobs) Claim(ctx context.Context, key, owner string, due int64) (tick int64, err error) {
+	return j.take(ctx, key, owner, due, j.ttl.Microseconds(), j.every.Milliseconds())
 }
 
 // markedJobs are rows whose ticks are marked as done by the store, with their effects.

@@ -82,6 +82,52 @@ func TestCronGivesUp(t *testing.T) {
 	}
 }
 
+// TestCronAll: each tick that nobody executed is made up for, in order. The control executes the
+// latest one.
+func TestCronAll(t *testing.T) {
+	t.Parallel()
+	backendstest.Need(t, "postgres")
+	const ttl, every, missed = time.Hour, 50 * time.Millisecond, 4
+	s := backendstest.Start(t, "postgres")
+	ctx := backendstest.Limit(t)
+	for _, kind := range []clients.Kind{postgres.CronAll, postgres.CronSkips} {
+		open := func(client int) clients.Lock {
+			l, err := kind.Open(ctx, clients.Config{Nodes: s.Addrs(), TTL: ttl, Client: client, Every: every})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = l.Close(ctx) })
+			return l
+		}
+		execute := func(l clients.Lock) int64 {
+			t.Helper()
+			g, err := l.Acquire(ctx, kind.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Release(ctx, g); err != nil {
+				t.Error(err)
+			}
+			return g.Token
+		}
+		first, second := open(1), open(2)
+		tick := execute(first)
+		for time.Now().UnixMilli() < tick+missed*every.Milliseconds() {
+			time.Sleep(time.Millisecond)
+		}
+		for range missed {
+			next := execute(second)
+			if owed := tick + every.Milliseconds(); kind.Control == "" && next != owed || kind.Control != "" && next <= owed {
+				t.Errorf("%s: tick %d after %d, which was the last one that was executed", kind.Name, next, tick)
+			}
+			if kind.Control != "" {
+				break
+			}
+			tick = next
+		}
+	}
+}
+
 // TestCronExact: the tick's row is its owner's until the tick is done, and an execution whose
 // effect did not come is not marked.
 func TestCronExact(t *testing.T) {

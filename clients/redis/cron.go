@@ -84,8 +84,17 @@ func (t *ticks) key(job string, tick int64) (name string, stands time.Duration) 
 	return LockKey(job) + ":" + strconv.FormatInt(tick, 10), cronMemory
 }
 
-// Claim sets the tick's key if it is not there.
-func (t *ticks) Claim(ctx context.Context, job, owner string, tick int64) (claimed bool, err error) {
+// Claim claims the tick that is due.
+func (t *ticks) Claim(ctx context.Context, job, owner string, due int64) (tick int64, err error) {
+	claimed, err := t.set(ctx, job, owner, due)
+	if !claimed {
+		return 0, err
+	}
+	return due, err
+}
+
+// set sets the tick's key if it is not there.
+func (t *ticks) set(ctx context.Context, job, owner string, tick int64) (claimed bool, err error) {
 	ctx, cancel := clients.WithGrace(ctx, t.lock.grace)
 	defer cancel()
 	defer t.lock.cutter.Watch(ctx)()

@@ -44,7 +44,7 @@ func locks() []clients.Kind {
 		mariadb.GetLock, mariadb.Row, mariadb.Lease,
 		s3.Lease, dynamodb.Lease,
 		kubernetes.Lease,
-		redis.Cron, postgres.Cron, postgres.CronExact, kubernetes.Cron, // no locks: schedulers, which execute a job
+		redis.Cron, postgres.Cron, postgres.CronAll, postgres.CronExact, kubernetes.Cron, // no locks: schedulers, which execute a job
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(append(honest, broken.Kinds()...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.MultiSteps,
@@ -56,7 +56,7 @@ func locks() []clients.Kind {
 		mariadb.GaleraGetLock, s3.Object, s3.BrokenDelete, dynamodb.BrokenRetry, kubernetes.BrokenRelease,
 		redis.CronLooks, redis.CronHolds, redis.CronOpen, redis.CronForever,
 		postgres.CronForgets, postgres.CronOverlaps, postgres.CronForever, postgres.CronSilent, postgres.CronLeaves, postgres.CronOnce,
-		postgres.CronMarksAfter, postgres.CronMarksBefore, kubernetes.CronPatches)
+		postgres.CronSkips, postgres.CronMarksAfter, postgres.CronMarksBefore, kubernetes.CronPatches)
 }
 
 // workerLocks are those that a worker knows: the catalogue, the lock that does

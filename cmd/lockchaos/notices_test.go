@@ -25,8 +25,8 @@ var noticesOf = map[string]string{
 	"pg-cron": "undisturbed", "broken-pg-cron-forgets": "undisturbed", "broken-pg-cron-overlaps": "undisturbed",
 	"broken-pg-cron-forever": "undisturbed", "broken-pg-cron-silent": "undisturbed", "broken-pg-cron-once": "undisturbed",
 	"broken-pg-cron-leaves": "undisturbed", "pg-cron-exact": "undisturbed", "broken-pg-cron-marks-after": "undisturbed",
-	"broken-pg-cron-marks-before": "undisturbed",
-	"kubernetes-cron":             "undisturbed", "broken-kubernetes-cron-patches": "undisturbed",
+	"broken-pg-cron-marks-before": "undisturbed", "pg-cron-all": "undisturbed", "broken-pg-cron-skips": "undisturbed",
+	"kubernetes-cron": "undisturbed", "broken-kubernetes-cron-patches": "undisturbed",
 }
 
 // TestEveryLockSaysHowItNotices: a claim that nobody has looked into is none.

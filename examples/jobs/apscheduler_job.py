@@ -1,6 +1,6 @@
 """APScheduler 4 with its data store in PostgreSQL, as an adapter of kind job for lockchaos. It is one instance.
 
-    pip install apscheduler==4.0.0a6 sqlalchemy "psycopg[binary]" sniffio
+    pip install apscheduler==4.0.0a6 "sqlalchemy[asyncio]" "psycopg[binary]" sniffio
     lockchaos exam --job-cmd "python3 examples/jobs/apscheduler_job.py" --service postgres
 
 All instances share one schedule. Whichever finds it due makes a job of it, and whichever is free executes that. lockchaos does the work between

@@ -18,6 +18,7 @@ var timingWords = map[string][2]string{
 	checker.TimeAttempt:  {"attempt that succeeded", "without the waiting before it"},
 	checker.TimeHold:     {"hold", "from the grant to the last act under it"},
 	checker.TimeRecovery: {"recovery after a holder's death", "until the key's next grant"},
+	checker.TimeStop:     {"last effect after a loss", "from the loss of an execution of a job"},
 	checker.TimeRenew:    {"renew", "from call to answer"},
 	checker.TimeHeld:     {"held?", "from call to answer"},
 	checker.TimeRelease:  {"release", "from call to answer"},

@@ -23,9 +23,10 @@ import (
 // Claimer is where instances claim ticks.
 type Claimer interface {
 	fmt.Stringer
-	// Claim claims a tick for the owner, and reports whether it has it. An error that is not
-	// definite says that it may have.
-	Claim(ctx context.Context, key, owner string, tick int64) (claimed bool, err error)
+	// Claim claims a tick for the owner, and returns the one that it has; 0: none. That is the tick
+	// that is due, or an older one where each is made up for. An error that is not definite says
+	// that it may have one.
+	Claim(ctx context.Context, key, owner string, due int64) (tick int64, err error)
 	// Done marks a tick of the owner's as done. ErrNotHeld: the owner has it no more.
 	Done(ctx context.Context, key, owner string, tick int64) error
 	Close() error
@@ -100,23 +101,23 @@ func (i *Instance) due(now time.Time) int64 {
 func (i *Instance) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	for ctx.Err() == nil {
 		now := time.Now()
-		tick := i.due(now)
-		if tick <= i.before {
+		due := i.due(now)
+		if due <= i.before {
 			_ = clients.Wait(ctx, i.nap(now))
 			continue
 		}
 		start := monotime.Now()
-		claimed, err := i.at.Claim(ctx, key, i.owner, tick)
+		tick, err := i.at.Claim(ctx, key, i.owner, due)
 		switch {
 		case err != nil:
-			i.tried(tick)
-			return clients.Grant{Key: key, First: start}, fmt.Errorf("claim tick %d of %s at %v: %w", tick, key, i.at, err)
-		case claimed:
+			i.tried(due)
+			return clients.Grant{Key: key, First: start}, fmt.Errorf("claim tick %d of %s at %v: %w", due, key, i.at, err)
+		case tick != 0:
 			i.before = tick
 			i.watch(key, tick, now)
 			return clients.Grant{Key: key, Token: tick, Attempt: start, First: start}, nil
 		}
-		if i.tried(tick); i.rules.Retries {
+		if i.tried(due); i.rules.Retries {
 			_ = clients.Wait(ctx, i.nap(now))
 		}
 	}

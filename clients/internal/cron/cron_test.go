@@ -22,18 +22,18 @@ type table struct {
 func (t *table) String() string { return "a table" }
 func (t *table) Close() error   { return nil }
 
-func (t *table) Claim(_ context.Context, _, owner string, tick int64) (bool, error) {
+func (t *table) Claim(_ context.Context, _, owner string, tick int64) (int64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
 	if t.fails != nil {
-		return false, t.fails
+		return 0, t.fails
 	}
 	if t.owner[tick] != "" {
-		return false, nil
+		return 0, nil
 	}
 	t.owner[tick] = owner
-	return true, nil
+	return tick, nil
 }
 
 func (t *table) Done(_ context.Context, _, owner string, tick int64) error {
@@ -120,14 +120,14 @@ type taken struct {
 	asks map[int64]int
 }
 
-func (t *taken) Claim(_ context.Context, _, _ string, tick int64) (bool, error) {
+func (t *taken) Claim(_ context.Context, _, _ string, tick int64) (int64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.asks == nil {
 		t.asks = map[int64]int{}
 	}
 	t.asks[tick]++
-	return false, nil
+	return 0, nil
 }
 
 func (t *taken) ticks() int {

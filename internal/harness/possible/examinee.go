@@ -32,6 +32,7 @@ func Examinee(k clients.Kind, base scenarios.Scenario) scenarios.Examinee {
 		scenarios.NamesItself:    slices.Contains([]string{"unique", "process", "host"}, k.Claims.Identity),
 		scenarios.InDatabase:     e.Engine != "",
 		scenarios.IsExact:        k.Claims.Job == "exactly-once",
+		scenarios.MakesUp:        k.Claims.Misfire == "all",
 		scenarios.WakesOne:       k.Claims.WakesOne,
 		scenarios.GivesUp:        k.ClaimsFor(base.TTL.Std()).StopHandover > 0,
 		scenarios.IsAsked:        base.Adapter.Kind != scenarios.Leader,
