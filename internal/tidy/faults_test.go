@@ -20,27 +20,28 @@ import (
 // otherWords are words of another meaning that are names of faults, too: a cut,
 // a reset, a loss or a rate of packets, how long a client holds.
 var otherWords = map[string][]string{
-	"cmd/lockchaos/sweep_curve.go":      {"clock-jump"}, // its help
-	"checker/figures.go":                {"hold"},
-	"internal/harness/wire/protocol.go": {"stall"}, // which a worker tells of itself
-	"internal/audit/uncertain.go":       {"hold"},
-	"nemesis/cut.go":                    {"reset"},
-	"nemesis/killatreply.go":            {"kill"}, // the section of docs/faults.md
-	"nemesis/degrade.go":                {"delay-loss-duplicate-reorder-rate"},
-	"internal/netfault/decide.go":       {"loss", "duplicate", "reorder"},
-	"internal/netfault/filter.go":       {"cut"},
-	"internal/netfault/reset.go":        {"reset"},
-	"internal/netfault/table.go":        {"cut"},
-	"reports/causes.go":                 {"hold"},
-	"reports/studies/curve.go":          {"rate"},
-	"reports/page/gatepage.go":          {"hold"},
-	"reports/page/tables.go":            {"hold"},
-	"reports/story/timings.go":          {"hold"},
-	"reports/result.go":                 {"hold"},
-	"reports/draw/sequence.go":          {"hold"},
-	"reports/draw/still.go":             {"hold"},
-	"nemesis/spec.go":                   {"delay", "rate"}, // fields of that name
-	"nemesis/clockrate.go":              {"rate"},
+	"cmd/lockchaos/sweep_curve.go":          {"clock-jump"}, // its help
+	"checker/figures.go":                    {"hold"},
+	"internal/audit/words/joinedclients.go": {"partition"}, // a column of that name
+	"internal/harness/wire/protocol.go":     {"stall"},     // which a worker tells of itself
+	"internal/audit/uncertain.go":           {"hold"},
+	"nemesis/cut.go":                        {"reset"},
+	"nemesis/killatreply.go":                {"kill"}, // the section of docs/faults.md
+	"nemesis/degrade.go":                    {"delay-loss-duplicate-reorder-rate"},
+	"internal/netfault/decide.go":           {"loss", "duplicate", "reorder"},
+	"internal/netfault/filter.go":           {"cut"},
+	"internal/netfault/reset.go":            {"reset"},
+	"internal/netfault/table.go":            {"cut"},
+	"reports/causes.go":                     {"hold"},
+	"reports/studies/curve.go":              {"rate"},
+	"reports/page/gatepage.go":              {"hold"},
+	"reports/page/tables.go":                {"hold"},
+	"reports/story/timings.go":              {"hold"},
+	"reports/result.go":                     {"hold"},
+	"reports/draw/sequence.go":              {"hold"},
+	"reports/draw/still.go":                 {"hold"},
+	"nemesis/spec.go":                       {"delay", "rate"}, // fields of that name
+	"nemesis/clockrate.go":                  {"rate"},
 }
 
 // TestFaultsAreNamedOnce: the name of a fault stands in one constant, in its own file or in that of
