@@ -118,8 +118,9 @@ func since(at int64, executions []*execution) []*execution {
 func (js *jobs) waiter(d death, bound, until int64, waiting intervals[idle]) (found *idle) {
 	waiting.meeting(d.at, d.at, func(w idle) bool {
 		to := min(w.to, until)
-		if w.client == d.of.client || to-d.at <= bound ||
-			js.disturbed(d.of.from, min(to, d.at+2*bound), d.of.client, injectedOnly) {
+		from, by := d.of.from, min(to, d.at+2*bound)
+		if w.client == d.of.client || to-d.at <= bound || js.disturbed(from, by, d.of.client, injectedOnly) ||
+			js.heldBack(from, by) {
 			return false
 		}
 		stood := timeIn(js.faults.clientSpans(w.client), d.at, to, uninjectedOnly, 0) +

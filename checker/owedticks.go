@@ -83,7 +83,8 @@ func (js *jobs) overtaking(key history.KeyID, waiting intervals[idle]) (x *execu
 		x := all[i]
 		w := js.spare(all[i:], ends[i:], waiting)
 		if w.to == 0 || js.silent != 0 && w.to > js.silent ||
-			js.disturbed(x.from-js.rules.TTL-js.rules.Every, w.to, 0, anyFault) || js.ended(x.from-js.rules.TTL, w.to) {
+			js.disturbed(x.from-js.rules.TTL-js.rules.Every, w.to, 0, anyFault) || js.ended(x.from-js.rules.TTL, w.to) ||
+			js.heldBack(x.from-js.rules.TTL, w.to) {
 			continue
 		}
 		return newest(all[:i+1]), w

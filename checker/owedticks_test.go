@@ -49,6 +49,8 @@ func TestOwedTicks(t *testing.T) {
 		{"a fault came when it had", MissedTick, all, waits(2399) + before + later + "pause D [2300,2310]", Violated, 3, "", "tick 3000"},
 		{"a lease and a period before there was a fault", MissedTick, all, waits(2399) + before + later + "pause D [1100,1300]", Inconclusive, 0, "", "3 ticks were due under a fault"},
 		{"and a little earlier", MissedTick, all, waits(2399) + before + later + "pause D [1100,1299]", Violated, 3, "", "tick 3000"},
+		{"what a cut link held back may have come a lease before", MissedTick, all, waits(2399) + before + later + "fault partition [698,1099] on=D links", Inconclusive, 0, "", "3 ticks were due under a fault"},
+		{"and it came earlier", MissedTick, all, waits(2399) + before + later + "fault partition [700,1099] on=D links", Violated, 3, "", "tick 3000"},
 		{"a clock was wrong", MissedTick, all, waits(2399) + "fault clock-jump [-900,-890] on=D\n" + before + later, Inconclusive, 0, "", "3 ticks were due under a fault"},
 		{"an instance had ended", MissedTick, all, waits(2399) + before + later + "D acquire [1500,1501] tok=600\nD exit [1990]", Inconclusive, 0, "", "4 ticks were due under a fault"},
 		{"an execution tells no tick", MissedTick, all, waits(2399) + before + later + "D acquire [1816,1818] attempt=1817\nD release [1818,1819]", Pass, 0, "", ""},
