@@ -51,7 +51,9 @@ func (t *tracer) acted(la *ownerOnKey, i int32) {
 	case o.Token != 0 && o.Kind == history.Write && t.options.Permits == 1 && t.options.Tokens == "fencing":
 		t.infer(la, i)
 	case o.Kind == history.Write:
-		t.loose++
+		if t.loose++; len(la.pending) > 0 { // it waits for the key, and works as if it had it
+			t.stray(la, o)
+		}
 	case t.provesHold(la, o):
 		t.infer(la, i)
 		t.renewals++

@@ -231,10 +231,11 @@ func TestAttempts(t *testing.T) {
 		log  string
 		want checker.Outcome
 	}{
-		"one after the other":  {"1,a,tryLock,true\n2,b,tryLock,false\n3,a,unlock,true\n4,b,try_lock,true\n5,b,unlock,true\n", checker.Pass},
-		"two at once":          {"1,a,tryAcquire,ok\n2,b,tryAcquire,ok\n3,a,unlock,ok\n5,b,unlock,ok\n", checker.Violated},
-		"beside grants":        {"1,a,try,ok\n2,a,granted,ok\n3,a,unlock,ok\n4,b,try,ok\n5,b,granted,ok\n6,b,unlock,ok\n", checker.Pass},
-		"no result: a request": {"1,a,tryLock,\n3,a,unlock,\n4,b,tryLock,\n5,b,unlock,\n", checker.Pass},
+		"one after the other":     {"1,a,tryLock,true\n2,b,tryLock,false\n3,a,unlock,true\n4,b,try_lock,true\n5,b,unlock,true\n", checker.Pass},
+		"two at once":             {"1,a,tryAcquire,ok\n2,b,tryAcquire,ok\n3,a,unlock,ok\n5,b,unlock,ok\n", checker.Violated},
+		"beside grants":           {"1,a,try,ok\n2,a,granted,ok\n3,a,unlock,ok\n4,b,try,ok\n5,b,granted,ok\n6,b,unlock,ok\n", checker.Pass},
+		"it works while it waits": {"1,a,granted,\n2,b,try,\n3,b,write,\n4,a,released,\n5,c,granted,\n6,c,released,\n", checker.Inconclusive},
+		"no result: a request":    {"1,a,tryLock,\n3,a,unlock,\n4,b,tryLock,\n5,b,unlock,\n", checker.Pass},
 	} {
 		v, s := judgeText(t, "ts,pod,action,result\n"+c.log, "a.csv", formats.CSV, audit.Options{})
 		if v.Outcome != c.want {
