@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/adapter"
 	"github.com/lockchaos/lockchaos/adapter/skeleton"
 	"github.com/lockchaos/lockchaos/clients/clienttest"
+	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
 // some are the checks of these names.
@@ -145,6 +146,9 @@ func TestBusyTooSoon(t *testing.T) {
 				b.Slack = 3 * time.Second
 				var got Result
 				err := run(t.Context(), b, some(t, hello, name), func(r Result) { got = r })
+				if err == nil && got.Outcome == Passed {
+					decided.Lacks("a client that asked while another one held the key")
+				}
 				if err != nil || got.Outcome != Failed || !strings.Contains(got.Advice, "wait until that is over") ||
 					strings.Contains(got.Advice, "TTL") {
 					t.Errorf("%+v, %v", got, err)
