@@ -147,8 +147,8 @@ func DefectWords(name string) string { return Defect{Name: name}.Words() }
 // DefectProperty is the property that a defect of OwnDefects breaks.
 func DefectProperty(name string) string { return Defect{Name: name}.property() }
 
-// causesFirst puts a key that was given away, or granted with a lease that was
-// over, before the double-holds that come of that.
+// causesFirst puts a key that was given away, or granted with a lease that was over, and clients
+// that were taken for each other, before the double-holds that come of that.
 func causesFirst(all []Defect) []Defect {
 	slices.SortStableFunc(all, func(a, b Defect) int { return a.rank() - b.rank() })
 	return all
@@ -156,7 +156,7 @@ func causesFirst(all []Defect) []Defect {
 
 func (d Defect) rank() int {
 	switch d.Name {
-	case checker.StolenRelease, checker.DeadGrant, checker.DeadRenewal:
+	case checker.StolenRelease, checker.DeadGrant, checker.DeadRenewal, checker.KindSameIdentity:
 		return 0
 	}
 	return 1

@@ -23,6 +23,12 @@ func TestCausesComeFirst(t *testing.T) {
 	if got, want := s.Scenarios[1].OwnDefects(), []string{checker.StolenRelease, checker.KindGrantedWhileValid}; !slices.Equal(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
+	both := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 2,
+		Kinds:      map[string]int{checker.KindGrantedWhileValid: 1, checker.KindSameIdentity: 1},
+		Violations: slices.Concat(held.Violations, []checker.Violation{{Property: checker.MutualExclusion, Kind: checker.KindSameIdentity}})}
+	if got, want := of("third", both).OwnDefects(), []string{checker.KindSameIdentity, checker.KindGrantedWhileValid}; !slices.Equal(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
 	words := s.ExamDefects()
 	if len(words) != 2 || !strings.Contains(words[1], "while it was promised") {
 		t.Errorf("%q", words)
