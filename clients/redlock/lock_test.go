@@ -45,6 +45,9 @@ func redlockValidity(t *testing.T) {
 	for _, c := range behind {
 		value, err := c.Get(backendstest.Limit(t), "lock:{k}").Result()
 		left, err2 := c.PTTL(backendstest.Limit(t), "lock:{k}").Result()
+		if errors.Is(err, goredis.Nil) { // three are enough, and one that is slow is not waited for
+			decided.Lacks("a grant that each of the five servers took in time")
+		}
 		if err != nil || err2 != nil || left <= 0 || left > ttl {
 			err := fmt.Errorf("%q for %v: %w", value, left, errors.Join(err, err2))
 			backendstest.Within(g, ttl, err)
