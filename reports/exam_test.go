@@ -25,7 +25,8 @@ func TestCausesComeFirst(t *testing.T) {
 	}
 	both := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 2,
 		Kinds:      map[string]int{checker.KindGrantedWhileValid: 1, checker.KindSameIdentity: 1},
-		Violations: slices.Concat(held.Violations, []checker.Violation{{Property: checker.MutualExclusion, Kind: checker.KindSameIdentity}})}
+		Violations: append(slices.Clone(held.Violations),
+			checker.Violation{Property: checker.MutualExclusion, Kind: checker.KindSameIdentity})}
 	want := []string{checker.KindSameIdentity, checker.KindGrantedWhileValid}
 	if got := of("third", both).OwnDefects(); !slices.Equal(got, want) {
 		t.Errorf("%s, want %s", got, want)
