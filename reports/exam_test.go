@@ -24,7 +24,7 @@ func TestCausesComeFirst(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	both := checker.PropertyResult{Name: checker.MutualExclusion, Outcome: checker.Violated, Count: 2,
-		Kinds:      map[string]int{checker.KindGrantedWhileValid: 1, checker.KindSameIdentity: 1},
+		Kinds: map[string]int{checker.KindGrantedWhileValid: 1, checker.KindSameIdentity: 1},
 		Violations: append(slices.Clone(held.Violations),
 			checker.Violation{Property: checker.MutualExclusion, Kind: checker.KindSameIdentity})}
 	want := []string{checker.KindSameIdentity, checker.KindGrantedWhileValid}
