@@ -117,8 +117,7 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*e
 	}) {
 		return false
 	}
-	if js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until) ||
-		js.heldBack(due-js.rules.TTL, until) {
+	if js.unsettled(due, until) || js.heldBack(due-js.rules.TTL, until) {
 		return false
 	}
 	js.ticks++
@@ -130,6 +129,12 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*e
 				tick, s.rules.name(k), seconds(due), w.client, seconds(until))}
 	})
 	return true
+}
+
+// unsettled reports whether anything was disturbed from a lease and a period before an instant on,
+// or an instance ended from a lease before it on.
+func (js *jobs) unsettled(from, to int64) bool {
+	return js.disturbed(from-js.rules.TTL-js.rules.Every, to, 0, anyFault) || js.ended(from-js.rules.TTL, to)
 }
 
 // heldBack reports whether a packet that a cut link held back may have come in a time. A late claim

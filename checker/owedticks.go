@@ -82,9 +82,7 @@ func (js *jobs) overtaking(key history.KeyID, waiting intervals[idle]) (x *execu
 	for i := len(all) - 1; i >= 0; i-- {
 		x := all[i]
 		w := js.spare(all[i:], ends[i:], waiting)
-		if w.to == 0 || js.silent != 0 && w.to > js.silent ||
-			js.disturbed(x.from-js.rules.TTL-js.rules.Every, w.to, 0, anyFault) || js.ended(x.from-js.rules.TTL, w.to) ||
-			js.heldBack(x.from-js.rules.TTL, w.to) {
+		if w.to == 0 || js.silent != 0 && w.to > js.silent || js.unsettled(x.from, w.to) || js.heldBack(x.from-js.rules.TTL, w.to) {
 			continue
 		}
 		return newest(all[:i+1]), w
@@ -135,7 +133,5 @@ func (js *jobs) dueAt(x *execution) int64 { return x.token.Number()*1e6 - js.sta
 // mayBeLost reports whether a tick may have been lost with an instance that claimed it, by a
 // scheduler that claims each once.
 func (js *jobs) mayBeLost(due int64) bool {
-	until := due + js.rules.Every
-	return js.rules.Claims.Job == history.AtMostOnce &&
-		(js.disturbed(due-js.rules.TTL-js.rules.Every, until, 0, anyFault) || js.ended(due-js.rules.TTL, until))
+	return js.rules.Claims.Job == history.AtMostOnce && js.unsettled(due, due+js.rules.Every)
 }
