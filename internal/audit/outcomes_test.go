@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,20 @@ func TestErrorsOfObjects(t *testing.T) {
 			t.Errorf("%s: %s, want %s\n%s", name, v.Outcome, c.want, said(s, v))
 		}
 	}
+}
+
+// TestErrorsJoinNoClients: who met an error was granted nothing, so one name of two processes may
+// be one client.
+func TestErrorsJoinNoClients(t *testing.T) {
+	const log = "ts,pod,pid,op,lock,error\n1,a,1,acquire,k,\n2,a,2,acquire,k,busy\n3,a,1,release,k,\n4,b,1,acquire,k,\n5,b,1,release,k,\n"
+	s, err := audit.Read(strings.NewReader(log), "a.csv", formats.CSV, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, mapping, _ := s.Columns(); !slices.Contains(mapping, "client=pod") {
+		t.Errorf("read as %q", mapping)
+	}
+	answers(t, "errors", s, checker.Pass, "")
 }
 
 // TestNumbersOfHolds: a column with a number for each hold names no lock where another one does.

@@ -143,7 +143,7 @@ func (s *Reader) Parse(text string) (int64, error) {
 			return t, nil
 		}
 	}
-	wrong := notKnown(text)
+	var wrong error
 	for _, l := range layouts() {
 		// A decimal comma is as good as a point, and package time takes either.
 		t, err := s.parseLayout(l, text)
@@ -154,6 +154,9 @@ func (s *Reader) Parse(text string) (int64, error) {
 		if asks(err) { // a zone or a date that is not known: it is a time
 			wrong = err
 		}
+	}
+	if wrong == nil {
+		wrong = notKnown(text)
 	}
 	return 0, wrong
 }

@@ -119,11 +119,8 @@ func (r *Reader) Understand(text *[FieldCount]string) (e Event, wrong Field, err
 		}
 		e.Token = history.TokenOf(number)
 	}
-	if e.Ending = r.words.ending(text[fieldResult]); e.Ending == EndedSomehow {
+	if e.Ending = r.words.ended(text[fieldResult], text[FieldError]); e.Ending == EndedSomehow {
 		return e, fieldResult, &UnknownResult{Word: text[fieldResult]}
-	}
-	if e.Ending == EndedOK {
-		e.Ending = failing(text[FieldError])
 	}
 	e.Means = e.Means.inRecord(text[fieldResult] != "" || e.Ending != EndedOK)
 	return e, 0, nil

@@ -240,8 +240,12 @@ func (g *Columns) byContent(f Field) error {
 
 // means is what a line's event means, by the columns chosen so far.
 func (g *Columns) means(line map[string]string) Meaning {
-	return g.words.of(line[g.Chosen[FieldEvent]]).inRecord(line[g.Chosen[fieldResult]] != "" ||
-		failing(line[g.Chosen[FieldError]]) != EndedOK)
+	return g.words.of(line[g.Chosen[FieldEvent]]).inRecord(line[g.Chosen[fieldResult]] != "" || g.ended(line) != EndedOK)
+}
+
+// ended is how a line's op ended, by the columns chosen so far.
+func (g *Columns) ended(line map[string]string) Ending {
+	return g.words.ended(line[g.Chosen[fieldResult]], line[g.Chosen[FieldError]])
 }
 
 // like reports whether a column without a usual name may be a field's.

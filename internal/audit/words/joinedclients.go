@@ -139,7 +139,7 @@ func (g *Columns) nested(lines []map[string]string, first, second string) (nests
 	held := map[[3]string]bool{}
 	for _, line := range lines {
 		at := [3]string{line[g.Chosen[FieldKey]], line[first], line[second]}
-		if g.words.ending(line[g.Chosen[fieldResult]]) != EndedOK {
+		if g.ended(line) != EndedOK {
 			continue
 		}
 		switch m := g.means(line); {

@@ -218,6 +218,14 @@ func (v Vocabulary) Taught(word string) (Ending, bool) {
 	return how, ok
 }
 
+// ended is how an op ended, by its result, or else by what went wrong.
+func (v Vocabulary) ended(result, wrong string) Ending {
+	if e := v.ending(result); e != EndedOK {
+		return e
+	}
+	return failing(wrong)
+}
+
 // ending is what a word says of how an op ended.
 func (v Vocabulary) ending(word string) Ending {
 	if how, ok := v.results[word]; ok {
