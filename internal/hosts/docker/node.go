@@ -18,6 +18,7 @@ import (
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 
+	"github.com/lockchaos/lockchaos/internal/harmless"
 	"github.com/lockchaos/lockchaos/internal/redact"
 )
 
@@ -173,11 +174,11 @@ func logEnd(file string) error {
 	if err != nil {
 		return err
 	}
-	lines := strings.Split(strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"), "\n")
-	if lines[0] == "" {
+	said := strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD")
+	if said == "" {
 		return errors.New("it logged nothing")
 	}
-	return fmt.Errorf("the end of its log:\n\t%s", strings.Join(lines[max(0, len(lines)-logLines):], "\n\t"))
+	return fmt.Errorf("the end of its log:\n\t%s", strings.ReplaceAll(harmless.Ending(said, logLines), "\n", "\n\t"))
 }
 
 // copySafely carries a container's output into its log, line by line and without secrets.
