@@ -196,7 +196,7 @@ func (s *Run) order() []int {
 // the last one has been started; wait waits for their ends.
 func (s *Run) Launch(ctx context.Context, places chan struct{}) (wait func()) {
 	if s.Exam != nil {
-		s.Screen.More, s.Screen.Exam, s.Screen.Left = s.attacked, true, func() time.Duration { return s.left(time.Now()) }
+		s.Screen.More, s.Screen.Left = s.attacked, func() time.Duration { return s.left(time.Now()) }
 	}
 	var all sync.WaitGroup
 	over := make(chan struct{})

@@ -30,14 +30,13 @@ type Screen struct {
 	Live  bool
 	Color bool
 	Width int
-	// More, when set, tells more of an attack that has ended, for --format json.
+	// More is set where the scenarios are attacks of an exam, told by what they came to for the
+	// lock. It tells more of one that has ended, for --format json.
 	More func(reports.Scenario) Attacked
 	// Lengths learns how long scenarios take here. Left, when set, is how long all that are left
 	// take.
 	Lengths scenarios.Lengths
 	Left    func() time.Duration
-	// Exam: the scenarios are attacks of an exam, told by what they came to for the lock.
-	Exam bool
 	// column is the width of the scenarios' names.
 	column int
 
@@ -281,7 +280,7 @@ func (s *Screen) End(name string, sc reports.Scenario) {
 	sc.Name = name
 	s.drop(name)
 	tell := terminal.Line
-	if s.Exam {
+	if s.More != nil {
 		tell = terminal.AttackLine
 	}
 	s.line(s.stamp() + tell(sc, s.column, s.Color))
