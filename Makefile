@@ -24,6 +24,10 @@ build:
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath
 TESTED := -vet=off -ldflags="-s -w" -parallel 4
+# A python3 of pyenv is a script that looks for Python, which takes longer than Python's own start. Tests
+# start it a thousand times: they take the one that it finds.
+PYTHON3 := $(shell python3 -c 'import os, sys; print(os.path.dirname(sys.executable))' 2>/dev/null)
+export PATH := $(if $(filter-out $(subst :, ,$(PATH)),$(PYTHON3)),$(PYTHON3):)$(PATH)
 # The race detector lets each process sleep for a second before it ends, and the tests start thousands.
 export GORACE ?= atexit_sleep_ms=0
 

@@ -21,3 +21,26 @@ func TestEnding(t *testing.T) {
 		}
 	}
 }
+
+// TestEndingOfGo: the panic of a Go program has its words, where it happened, and what the program
+// that started it says of its end.
+func TestEndingOfGo(t *testing.T) {
+	call := func(name string) string { return name + "(0x1)\n\t/lock.go:10 +0x1\n" }
+	stack := "goroutine 7 [running]:\n" + call("main.lock") + strings.Repeat(call("main.more"), 30)
+	for name, log := range map[string]string{
+		"one goroutine":        "panic: out of luck\n\n" + stack + "exit status 2\n",
+		"each that it has":     "fatal error: out of luck\n\n" + strings.Repeat(stack+"\n", 12) + "exit status 2\n",
+		"it ends in the stack": "panic: out of luck\n\ngoroutine 7 [running]:\n" + call("main.lock") + "main.more(",
+	} {
+		got := Ending(log, 20)
+		for _, want := range []string{"out of luck", "goroutine 7", "main.lock"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: it has no %q:\n%s", name, want, got)
+			}
+		}
+		log = strings.TrimRight(log, "\n")
+		if last := log[strings.LastIndex(log, "\n")+1:]; !strings.HasSuffix(got, last) {
+			t.Errorf("%s: it does not end with %q:\n%s", name, last, got)
+		}
+	}
+}
