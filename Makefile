@@ -71,7 +71,8 @@ test-all: build
 	@# A race slows tests down: two packages at a time.
 	@status=0; CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(filter-out ./reports/page,$(LONG)) ./internal/hosts/docker $(call others,$(LONG) ./internal/hosts/docker $(SINGLE)) || status=$$?; $(TIMES) $(RESULTS); exit $$status
 	@# Simulations have no goroutines of ours, and compile programs, which takes minutes under the race detector.
-	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal|Reduction|Pairs|FindsTheControls|OtherOrders' ./internal/harness ./internal/experiments ./internal/exhaustive ./cmd/lockchaos
+	$(GO) test $(TESTED) -timeout 60m ./internal/exhaustive
+	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal|VirtualTime|BesideAnExam' ./internal/harness ./internal/experiments ./cmd/lockchaos
 	@# Test frameworks of other languages run programs that the race detector does not see.
 	$(GO) test $(TESTED) -parallel 3 -timeout 60m -run Frontends ./locktest
 	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.

@@ -80,7 +80,7 @@ func TestExamAtRealScale(t *testing.T) {
 
 // TestExamInVirtualTime: an attack that the simulation cannot run is left out before anything runs.
 func TestExamInVirtualTime(t *testing.T) {
-	hoststest.WithoutRace(t)
+	hoststest.Simulates(t)
 	t.Setenv(runs.InterpretVar, "1") // compiling takes longer than the test
 	none := filepath.Join("..", "..", "internal", "harness", "testdata", "locks", "none")
 	r := pick.Request{Settings: runs.Settings{Tool: ours()}, Where: runtimes.Where{Runtime: runtimes.Virtual},

@@ -18,7 +18,7 @@ import (
 // TestBesideAnExam: a search for which there was no time is told as one that is not complete, and
 // it decides nothing.
 func TestBesideAnExam(t *testing.T) {
-	hoststest.WithoutRace(t)
+	hoststest.Simulates(t)
 	program := own.Program{Go: filepath.Join("..", "harness", "testdata", "locks", "broken"), Service: "redis", TTL: 500 * time.Millisecond}
 	met, err := program.Meet(t.Context(), runtimes.Where{Runtime: runtimes.Virtual}, func(string) bool { return false })
 	if err != nil {
