@@ -1,10 +1,6 @@
 package checker
 
-import (
-	"cmp"
-
-	"github.com/lockchaos/lockchaos/history"
-)
+import "github.com/lockchaos/lockchaos/history"
 
 // Acquires that complete, and the grants that they make.
 
@@ -15,7 +11,9 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 		s.judgeWait(k, o, e)
 	}
 	s.book.dequeue(k, o)
-	s.jobs.waited(o, e)
+	if s.jobs.kept {
+		s.jobs.waited(o, e)
+	}
 	if asked != nil {
 		s.judgeDemand(asked, e)
 	}
@@ -103,7 +101,9 @@ func (s *Sweep) granted(k *keyState, o *op, e *history.Event) {
 		s.book.malformed++
 		return
 	}
-	s.jobs.began(g)
+	if s.jobs.kept {
+		s.jobs.began(g)
+	}
 	s.records.live++
 	s.figures.stats.OpenMax = max(s.figures.stats.OpenMax, s.records.live)
 	if s.rules.tokens {
@@ -142,7 +142,9 @@ func (s *Sweep) handedOver(k *keyState, g *grant) {
 		}
 	}
 	if last := k.lastGrant; s.rules.exclusive && last != nil && last.client != g.client && !readers(last, g) {
-		last.next = cmp.Or(last.next, g.end)
+		if last.next == 0 {
+			last.next = g.end
+		}
 		g.beside = !last.closed && last.limit() > g.end
 	}
 	s.records.keep(&k.lastGrant, g)

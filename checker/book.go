@@ -34,6 +34,7 @@ type clientState struct {
 	keys    []*keyState
 	jumbled bool
 	asking  []*op
+	place   int32 // among the clients of the key that it was last looked up on
 	// closedAt is the latest end of a promise to it, of the grants that it has given up.
 	closedAt int64
 	// uncommitted are its writes in a transaction that is open; committing: it is being committed.
@@ -50,9 +51,14 @@ const (
 
 // key returns the state of a key, nil when its number makes no sense.
 func (bk *book) key(id history.KeyID) *keyState {
-	if int(id) < len(bk.keys) && id >= 0 {
+	if id >= 0 && int(id) < len(bk.keys) {
 		return bk.keys[id]
 	}
+	return bk.newKey(id)
+}
+
+// newKey is key of one that was not met before.
+func (bk *book) newKey(id history.KeyID) *keyState {
 	if id < 0 || id >= maxKeys {
 		return nil
 	}
@@ -65,6 +71,14 @@ func (bk *book) key(id history.KeyID) *keyState {
 
 // client returns the state of a client, nil when its number makes no sense.
 func (bk *book) client(n int32) *clientState {
+	if n >= 0 && int(n) < len(bk.clients) {
+		return &bk.clients[n]
+	}
+	return bk.newClient(n)
+}
+
+// newClient is client of one that was not met before.
+func (bk *book) newClient(n int32) *clientState {
 	if n < 0 || n >= maxClients {
 		return nil
 	}

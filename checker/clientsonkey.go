@@ -29,10 +29,8 @@ type clientOnKey struct {
 // clientsOnKey are the clients that have asked for a key, in the order in which they came.
 type clientsOnKey struct {
 	all []clientOnKey
-	// places finds them by their numbers, where they are many; lately is the
-	// place of the one that was asked for last.
+	// places finds them by their numbers, where they are many.
 	places map[int32]int32
-	lately int32
 	// loose are the places of those that could still hold the key, in no order.
 	loose []int32
 }
@@ -42,27 +40,14 @@ const fewClients = 8
 
 // find returns what is known of a client; nil: it has not asked for the key.
 func (l *clientsOnKey) find(client int32) *clientOnKey {
-	if int(l.lately) < len(l.all) && l.all[l.lately].client == client {
-		return &l.all[l.lately]
-	}
-	return l.seek(client)
-}
-
-// seek is find of another client than the one that was asked for last.
-//
-//go:noinline
-func (l *clientsOnKey) seek(client int32) *clientOnKey {
 	if l.places != nil {
-		i, known := l.places[client]
-		if !known {
-			return nil
+		if i, known := l.places[client]; known {
+			return &l.all[i]
 		}
-		l.lately = i
-		return &l.all[i]
+		return nil
 	}
 	for i := range l.all {
 		if l.all[i].client == client {
-			l.lately = int32(i)
 			return &l.all[i]
 		}
 	}
@@ -77,31 +62,37 @@ func (l *clientsOnKey) opens(client int32) bool {
 
 // add begins what is known of a client.
 func (l *clientsOnKey) add(client int32) *clientOnKey {
-	l.lately = int32(len(l.all))
-	l.all = append(l.all, clientOnKey{client: client, place: l.lately})
+	place := int32(len(l.all))
+	l.all = append(l.all, clientOnKey{client: client, place: place})
 	switch {
 	case l.places != nil:
-		l.places[client] = l.lately
+		l.places[client] = place
 	case len(l.all) > fewClients:
 		l.places = map[int32]int32{}
 		for i := range l.all {
 			l.places[l.all[i].client] = int32(i)
 		}
 	}
-	return &l.all[l.lately]
+	return &l.all[place]
 }
 
-// on returns what is known of a client on a key.
+// on returns what is known of a client on a key. A client mostly asks for one key, or has come to
+// all keys in one order with the others. So its place among those of the last key is mostly right.
 func (bk *book) on(k *keyState, client int32) *clientOnKey {
-	if c := k.by.find(client); c != nil {
-		return c
+	c := &bk.clients[client]
+	if i := int(c.place); i < len(k.by.all) && k.by.all[i].client == client {
+		return &k.by.all[i]
 	}
-	return bk.comes(k, client)
+	known := k.by.find(client)
+	if known == nil {
+		known = bk.comes(k, c, client)
+	}
+	c.place = known.place
+	return known
 }
 
 // comes begins what is known of a client on a key.
-func (bk *book) comes(k *keyState, client int32) *clientOnKey {
-	c := &bk.clients[client]
+func (bk *book) comes(k *keyState, c *clientState, client int32) *clientOnKey {
 	if n := len(c.keys); n > 0 && c.keys[n-1].id > k.id {
 		c.jumbled = true
 	}

@@ -61,13 +61,18 @@ func (dm *demands) stretchOf(k *keyState) *freeTime {
 // answeredAt notes that the lock service gave a definite answer at t.
 func (dm *demands) answeredAt(t int64) {
 	if dm.lastAnswer != 0 && t-dm.lastAnswer > int64(silent) {
-		dm.silences = append(dm.silences, span{from: dm.lastAnswer, to: t})
-		// a time that has more of them is longer than an outage
-		if n := len(dm.silences); n > int(Outage/silent) {
-			dm.silences = append(dm.silences[:0], dm.silences[1:]...)
-		}
+		dm.silentUntil(t)
 	}
 	dm.lastAnswer = max(dm.lastAnswer, t)
+}
+
+// silentUntil notes that the service gave no answer from its last one on until t.
+func (dm *demands) silentUntil(t int64) {
+	dm.silences = append(dm.silences, span{from: dm.lastAnswer, to: t})
+	// a time that has more of them is longer than an outage
+	if n := len(dm.silences); n > int(Outage/silent) {
+		dm.silences = append(dm.silences[:0], dm.silences[1:]...)
+	}
 }
 
 // silentIn is for how long the service may have been away between two instants:

@@ -234,13 +234,16 @@ func (fs *faults) faultsOn(client int32) *clientFaults {
 // clientSpans are the faults that touched a client.
 func (fs *faults) clientSpans(client int32) []span { return fs.metBy(client).spans }
 
-// metBy is what faults did to a client. Those of a client that none has named are none.
-func (fs *faults) metBy(client int32) clientFaults {
+// metBy is what faults did to a client.
+func (fs *faults) metBy(client int32) *clientFaults {
 	if int(client) < len(fs.byClient) {
-		return fs.byClient[client]
+		return &fs.byClient[client]
 	}
-	return clientFaults{}
+	return &unmet
 }
+
+// unmet is what faults did to a client that none has named: nothing.
+var unmet clientFaults
 
 // lastDisturbance is the end of the last fault that touched the client or the
 // service before t; one that still lasts at t ends at t.

@@ -19,25 +19,31 @@ const (
 )
 
 func (h *histogram) add(d int64) {
-	bucket := uint(histogramBucket(max(d, 0)))
-	row := h.rows[bucket/histogramSteps]
+	i, column := histogramPlace(max(d, 0))
+	row := h.rows[i]
 	if row == nil {
 		row = new([histogramSteps]int64)
-		h.rows[bucket/histogramSteps] = row
+		h.rows[i] = row
 	}
-	row[bucket%histogramSteps]++
+	row[column]++
 	h.n++
 	h.max = max(h.max, d)
 }
 
-// histogramBucket is the bucket of a duration: exact below 16 ns, then the
+// histogramPlace is the row and the bucket in it of a duration: exact below 16 ns, then the
 // exponent and the next four bits.
-func histogramBucket(d int64) int {
+func histogramPlace(d int64) (row, column int) {
 	if d < histogramSteps {
-		return int(d)
+		return 0, int(d)
 	}
-	exp := bits.Len64(uint64(d)) - 1 - histogramBits
-	return exp*histogramSteps + int(d>>exp)
+	row = bits.Len64(uint64(d)) - histogramBits
+	return row, int(d>>uint(row-1)) & (histogramSteps - 1)
+}
+
+// histogramBucket is the number of a duration's bucket.
+func histogramBucket(d int64) int {
+	row, column := histogramPlace(d)
+	return row*histogramSteps + column
 }
 
 // histogramValue is the middle of a bucket.

@@ -142,7 +142,7 @@ func noExecutions(s *Sweep) string {
 
 // waited notes the end of an instance's wait for a tick.
 func (js *jobs) waited(o *op, e *history.Event) {
-	if !js.kept || o.start == 0 {
+	if o.start == 0 {
 		return
 	}
 	end := stamp(e.End, e.Time)
@@ -173,9 +173,6 @@ func (js *jobs) executed(client int32, since int64) bool {
 
 // began notes an execution.
 func (js *jobs) began(g *grant) {
-	if !js.kept {
-		return
-	}
 	pin(g)
 	x := &execution{grant: g, from: cmp.Or(g.attempt, g.start), begun: g.end}
 	if !js.on {

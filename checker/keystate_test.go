@@ -25,7 +25,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 			}
 		})
 	}
-	if len(records) > 2*recordBlock {
+	if len(records) > 2*grantBlock {
 		t.Errorf("%d records for 400 grants, of which two at a time overlap", len(records))
 	}
 

@@ -7,8 +7,12 @@ type openGrants struct {
 	list []*grant // by their places (grant.place); nil: it has left
 	from int      // the first that has not left
 	n    int
+	// inOrder: each hold begins no earlier than those of the grants before it. The newest begins at
+	// newest. Holds of exclusive locks mostly begin in order, until a token says otherwise.
+	inOrder bool
+	newest  int64
 	// begins is a heap of where their holds begin. It has some that have left.
-	// Where they are few there is none (heaped).
+	// Where they are few, or in order, there is none (heaped).
 	begins []begin
 	heaped bool
 	// several: the key has several permits, so that where their acquires began counts, too.
@@ -32,12 +36,10 @@ func (o *openGrants) add(g *grant) {
 	}
 	g.place = int32(len(o.list))
 	o.list = append(o.list, g)
-	switch o.n++; {
-	case o.heaped:
-		o.starts(g)
-	case o.n > fewOpen:
-		o.heaped = true
-		o.all(func(g *grant) bool { o.starts(g); return true })
+	at := o.startOf(g)
+	o.inOrder, o.newest = o.n == 0 || o.inOrder && at >= o.newest, at
+	if o.n++; o.heaped {
+		o.heap(g)
 	}
 }
 
@@ -110,9 +112,13 @@ func (o *openGrants) startOf(g *grant) int64 {
 
 // starts notes where a grant's hold begins, which may be earlier than before.
 func (o *openGrants) starts(g *grant) {
-	if !o.heaped {
-		return
+	if o.inOrder = false; o.heaped {
+		o.heap(g)
 	}
+}
+
+// heap puts a grant into the heap.
+func (o *openGrants) heap(g *grant) {
 	at := o.startOf(g)
 	o.begins = append(o.begins, begin{at, g, g.id})
 	i := len(o.begins) - 1
@@ -124,14 +130,23 @@ func (o *openGrants) starts(g *grant) {
 
 // earliest is the first instant at which an open hold may begin; forever if there is none.
 func (o *openGrants) earliest() int64 {
-	if !o.heaped {
+	switch {
+	case o.n == 0:
+		return forever
+	case o.inOrder:
+		return o.startOf(o.list[o.from])
+	case o.heaped:
+	case o.n <= fewOpen:
 		least := int64(forever)
-		for _, g := range o.list[o.from:] {
-			if g != nil {
-				least = min(least, o.startOf(g))
-			}
+		for g := range o.all {
+			least = min(least, o.startOf(g))
 		}
 		return least
+	default:
+		o.heaped = true
+		for g := range o.all {
+			o.heap(g)
+		}
 	}
 	for len(o.begins) > 0 {
 		if top := &o.begins[0]; top.g.id == top.id && !top.g.settled {

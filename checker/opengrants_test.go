@@ -26,6 +26,9 @@ func TestOpenGrants(t *testing.T) {
 			switch chance := rng.IntN(8); {
 			case chance < 3+int(seed%3) && len(list) < 3*fewOpen:
 				g := &grant{id: id, begin: rng.Int64N(1000)}
+				if seed%4 == 1 { // in order, until one of them is said to begin earlier
+					g.begin = id
+				}
 				o.add(g)
 				list = append(list, g)
 			case chance == 7 && len(list) > 0:

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -24,7 +23,9 @@ func (s *Sweep) invoke(e *history.Event) {
 		return
 	}
 	c.latest = max(c.latest, e.Process)
-	s.book.join(o)
+	if o.set != 0 {
+		s.book.join(o)
+	}
 	switch e.Kind {
 	case history.Acquire:
 		s.invokeAcquire(k, c, o)
@@ -86,7 +87,9 @@ func (s *Sweep) invokeHeld(k *keyState, o *op, e *history.Event) {
 		f := s.records.footprintOn(g, e.Key)
 		o.base, o.baseOp = f.version, f.readOp
 	case history.Release:
-		g.releasing = cmp.Or(g.releasing, e.Time)
+		if g.releasing == 0 {
+			g.releasing = e.Time
+		}
 	case history.Commit:
 		s.book.clients[e.Client].committing = true
 	}
@@ -183,7 +186,9 @@ func (s *Sweep) completeHeld(o *op, e *history.Event) {
 		}
 	}
 	g.took(o, e)
-	s.jobs.acted(g, o, e)
+	if s.jobs.kept {
+		s.jobs.acted(g, o, e)
+	}
 	switch o.kind {
 	case history.Read, history.Write, history.Renew:
 		if o.start != 0 && !o.outside {

@@ -7,7 +7,7 @@ package checker
 type pageTable struct {
 	lately [pagesLately]*page // those met last, by number
 	pages  map[uint64]*page   // the others that are not empty
-	spare  *page              // one that is empty
+	spare  []*page            // those that are empty, at most pagesLately
 }
 
 const (
@@ -65,28 +65,38 @@ func (p *page) op(key int64) *op { return p.ops[uint64(key)%pageSize] }
 func (p *page) grant(key int64) *grant { return p.grants[uint64(key)%pageSize] }
 
 // meet makes a page one of those that were met lately. The one that makes room
-// for it is put away; if it is empty, it is to be used again.
+// for it is put away.
 func (d *pageTable) meet(p *page) {
 	place := &d.lately[p.number%pagesLately]
-	switch old := *place; {
-	case old == nothing:
-	case old.nops+old.ngrants > 0:
+	if old := *place; old != nothing {
 		d.pages[old.number] = old
-	default:
-		d.spare = old
 	}
 	*place = p
 }
 
 // newPage adds a page.
 func (d *pageTable) newPage(number uint64) *page {
-	p := d.spare
-	if p == nil {
+	var p *page
+	if n := len(d.spare); n > 0 {
+		p, d.spare = d.spare[n-1], d.spare[:n-1]
+	} else {
 		p = &page{}
 	}
-	d.spare, p.number = nil, number
+	p.number = number
 	d.meet(p)
 	return p
+}
+
+// vacate takes away a page that was met lately, if it is empty. The next new page is made of it,
+// and not of one that was emptied long ago: the processor still has it in its cache.
+func (d *pageTable) vacate(p *page) {
+	if p.nops+p.ngrants > 0 {
+		return
+	}
+	d.lately[p.number%pagesLately] = nothing
+	if len(d.spare) < pagesLately {
+		d.spare = append(d.spare, p)
+	}
 }
 
 // open adds an op to its page, which has none of that number.
@@ -100,6 +110,7 @@ func (d *pageTable) close(o *op) {
 	p := d.page(pageOf(o.id))
 	p.ops[uint64(o.id)%pageSize] = nil
 	p.nops--
+	d.vacate(p)
 }
 
 // hold adds a grant to the page of its acquire, and reports whether there was
@@ -118,6 +129,7 @@ func (d *pageTable) drop(g *grant) {
 	p := d.page(pageOf(g.id))
 	p.grants[uint64(g.id)%pageSize] = nil
 	p.ngrants--
+	d.vacate(p)
 }
 
 // each calls f for every page, in no particular order: use it only for what

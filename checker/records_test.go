@@ -104,11 +104,11 @@ func TestRecordsAreUsedAgain(t *testing.T) {
 	}
 	s.records.newOp(&l.events[0])
 	s.records.newGrant()
-	if o, g := unusedOps(s), unusedGrants(s); o != recordBlock-1 || g != recordBlock-1 {
-		t.Errorf("%d and %d records are left of the first blocks of %d", o, g, recordBlock)
+	if o, g := unusedOps(s), unusedGrants(s); o != opBlock-1 || g != grantBlock-1 {
+		t.Errorf("%d and %d records are left of the first blocks of %d and %d", o, g, opBlock, grantBlock)
 	}
-	if s.records.newGrant(); unusedGrants(s) != recordBlock-2 {
-		t.Errorf("after two grants %d records are left of a block of %d", unusedGrants(s), recordBlock)
+	if s.records.newGrant(); unusedGrants(s) != grantBlock-2 {
+		t.Errorf("after two grants %d records are left of a block of %d", unusedGrants(s), grantBlock)
 	}
 	s = New(loopHeader(keys, clients), nil, Options{})
 	round()
@@ -116,8 +116,8 @@ func TestRecordsAreUsedAgain(t *testing.T) {
 	if made := testing.AllocsPerRun(5, round); made > 40 { // some lists may grow
 		t.Errorf("%.0f allocations for %d events that are like those before", made, len(l.events))
 	}
-	if o, g := unusedOps(s)+openOps(s), unusedGrants(s)+s.records.live; o > ops+recordBlock || g > grants+recordBlock ||
-		g < recordBlock || o < recordBlock {
+	if o, g := unusedOps(s)+openOps(s), unusedGrants(s)+s.records.live; o > ops+opBlock || g > grants+grantBlock ||
+		g < grantBlock || o < opBlock {
 		t.Errorf("%d records of ops and %d of grants; before it was %d and %d", o, g, ops, grants)
 	}
 	s = New(loopHeader(keys, clients), nil, Options{})
@@ -132,7 +132,7 @@ func TestRecordsAreUsedAgain(t *testing.T) {
 	}
 	round()
 	if acquires := keys * 40; taken[0] < acquires-2*clients || taken[1] != 4*acquires ||
-		unusedGrants(s) >= recordBlock || unusedOps(s) >= recordBlock {
+		unusedGrants(s) >= grantBlock || unusedOps(s) >= opBlock {
 		t.Errorf("%d grants and %d ops were taken of %d and %d", taken[0], taken[1], acquires, 4*acquires)
 	}
 }
@@ -188,12 +188,7 @@ func TestFootprintsAreForgotten(t *testing.T) {
 func unusedGrants(s *Sweep) int { return len(s.records.spareGrants) + len(s.records.freshGrants) }
 
 // unusedOps counts the records of ops that are there and in no use.
-func unusedOps(s *Sweep) (n int) {
-	for o := s.records.spareOps; o != nil; o = o.next {
-		n++
-	}
-	return n
-}
+func unusedOps(s *Sweep) int { return len(s.records.spareOps) }
 
 // openOps counts the records of ops that are in use.
 func openOps(s *Sweep) (n int) {

@@ -51,7 +51,7 @@ func (bk *book) nests(k *keyState, c *clientState, client int32) bool {
 }
 
 // owner returns what is known of the owner of a grant.
-func (bk *book) owner(g *grant) *ownerOnKey { return &bk.on(bk.keyOf(g), g.client).owner }
+func (bk *book) owner(g *grant) *ownerOnKey { return &bk.keyOf(g).holder(g).owner }
 
 // enter notes that an owner was granted a key, once more or for the first time.
 func (bk *book) enter(g *grant) {

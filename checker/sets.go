@@ -41,11 +41,8 @@ import (
 	"slices"
 )
 
-// join notes that an op was invoked, which may be one of a set.
+// join notes that an op of a set was invoked.
 func (bk *book) join(o *op) {
-	if o.set == 0 {
-		return
-	}
 	if first := bk.records.numbers.page(pageOf(o.set)).op(o.set); first != nil && first.set == o.set {
 		first.members++
 	}

@@ -94,16 +94,16 @@ func (p *settledGrants) push(g *grant) {
 	if p.to == len(p.blocks)*settledBlockSize {
 		p.grow()
 	}
-	entry := p.at(p.to)
+	entry, bound := p.at(p.to), g.bound()
 	p.to++
-	entry.g, entry.bound, entry.latest, entry.top, entry.reader = g, max(prev.bound, g.bound()),
+	entry.g, entry.bound, entry.latest, entry.top, entry.reader = g, max(prev.bound, bound),
 		max(prev.latest, g.end, g.start), prev.top, prev.reader
 	entry.asked, entry.earliest, entry.writers = max(prev.asked, g.start), max(prev.earliest, g.earliest), prev.writers
 	if entry.run = 0; prev.g != nil && prev.g.client == g.client {
 		entry.run = prev.run + 1
 	}
 	if g.mode != history.ModeRead {
-		entry.writers = max(prev.writers, g.bound())
+		entry.writers = max(prev.writers, bound)
 	}
 	switch {
 	case !g.token.Given():

@@ -152,7 +152,9 @@ func (s *Sweep) judgeDemand(asked []*op, e *history.Event) {
 // has asked for a key; 0: nothing follows from the answer.
 func (s *Sweep) demanded(k *keyState, o *op, e *history.Event) (since int64) {
 	end := stamp(e.End, e.Time)
-	s.noteMisled(k, o, e, end)
+	if s.faults.skewedSince != 0 {
+		s.noteMisled(k, o, e, end)
+	}
 	if o.start == 0 || e.Type == history.Fail && !e.Busy || s.rules.Translated {
 		if c := k.by.find(o.client); c != nil {
 			c.demand = demand{} // an error is no answer of the lock

@@ -176,7 +176,9 @@ func (s *Sweep) accepted(k *keyState, g *grant, o *op, e *history.Event) {
 	if s.rules.asks(&duplicateEffect) {
 		s.judgeEffect(k, w, o, e)
 	}
-	s.jobs.applied(g, e)
+	if s.jobs.kept {
+		s.jobs.applied(g, e)
+	}
 	// a reader that writes needs no lock to do harm: others read beside it
 	if g.mode != history.ModeRead {
 		s.written(k, w, o, e.Atomic)
