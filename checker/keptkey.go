@@ -3,8 +3,9 @@
 // Violated if a release was answered ok, by a lock whose releases confirm, and the
 // next client waited until the released lease was over. It asked alone, undisturbed,
 // more than a quarter of the TTL before that end. None of its attempts that may have
-// taken the key began before that end, if it tells (First). What may be left behind
-// excuses as in false-busy. A client that is told busy is judged there.
+// taken the key began before that end, if it tells (First). If it does not stamp its
+// attempts, its last request left after that end, if its packets tell (Sent). What may be
+// left behind excuses as in false-busy. A client that is told busy is judged there.
 //
 //	A.acquire [0,1], A.release [10,11]; B.acquire [20,505]
 //
@@ -56,6 +57,16 @@ var keptKey = Property{
 	},
 }
 
+// tookFrom is when the first request left that may have brought a grant; 0: nothing tells it. An
+// earlier one may have taken the key, and its reply was late. Of a lock that does not stamp its
+// attempts, First is the start of the call, whatever was refused since.
+func tookFrom(e *history.Event) int64 {
+	if e.Attempt == 0 {
+		return e.Sent
+	}
+	return e.First
+}
+
 // judgePassed judges an acquire that was granted: whether its client, which asked alone
 // for a free key, waited until the lease before it was over. A client that asks alone
 // for a free key has it by its first request, so it waits for no other look at the key.
@@ -72,9 +83,9 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 			continue
 		}
 		s.figures.judged.passed++
-		// The lease ran at least until its promise is over. An earlier attempt
-		// may have taken the key, and its reply was late.
-		kept := end >= g.promise && g.promise-o.start >= s.rules.TTL/4 && (e.First == 0 || e.First >= g.promise)
+		// The lease ran at least until its promise is over.
+		from := tookFrom(e)
+		kept := end >= g.promise && g.promise-o.start >= s.rules.TTL/4 && (from == 0 || from >= g.promise)
 		if kept && (last == nil || last.promise < g.promise) {
 			last = g
 		}

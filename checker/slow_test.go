@@ -428,13 +428,14 @@ func (s *slow) judge() slowResult {
 			}
 		}
 		for _, b := range s.grants {
-			if b.key != a.key || b.client == a.client || s.oneHold(a, b) || !s.later(b, a, trust(a.key)) {
+			if b.key != a.key || b.client == a.client || s.oneHold(a, b) || s.later(a, b, trust(a.key)) {
 				continue
 			}
-			if a.confirmed > b.end {
+			known := s.later(b, a, trust(a.key))
+			if a.confirmed > b.end && (known || !s.later(a, b, fencing) && s.promised(b, a.end) && !s.promised(a, b.end) && !s.late(a, b)) {
 				r.unbroken++
 			}
-			if s.header.Claims.Fair && !a.nested && !b.nested && b.enqueued != 0 && b.enqueued < a.start &&
+			if known && s.header.Claims.Fair && !a.nested && !b.nested && b.enqueued != 0 && b.enqueued < a.start &&
 				!s.disturbed(b.client, b.start, b.end) {
 				r.overtaken++
 			}

@@ -232,6 +232,7 @@ func (s *slow) slowStolen(h *history.History, trust func(history.KeyID) bool) (n
 			}
 			if slices.ContainsFunc(lates, func(r slowLate) bool {
 				return r.g.key == b.key && r.g.client != b.client && r.start > b.end && r.start < c.earliest && s.later(b, r.g, tokens) &&
+					c.start <= r.end+s.header.TTL/4 &&
 					c.end <= max(r.end, c.start)+s.header.TTL/4 && (b.confirmed <= r.end || b.confirmed >= c.earliest)
 			}) {
 				n++

@@ -5,10 +5,12 @@
 // lease has surely ended a TTL after its acquire or last renewal ended; of a session, when its
 // client was told.
 //
-// The key must have become free by that release. So C's client had it within a quarter of
-// the TTL of the release, or of its own request if that came later, and no answer confirmed
-// B's hold between the two. "C was granted it some time after" blames a release that freed
-// nothing for a queue that lets two in. Here B keeps the key, and C waits for 2,400:
+// The key must have become free by that release. So C's client had it within a quarter of the TTL
+// of the release. If it asked later than the release, it asked within a quarter of the TTL of it,
+// and had the key as soon after that. No answer confirmed B's hold between the two. "C was granted
+// it some time after" blames a release that freed nothing for a queue that lets two in. "C had it
+// as soon as it asked" does so, too: nobody saw the key free before. Here B keeps the key, and C
+// waits for 2,400, or asks at 4,490:
 //
 //	A.release [2000,2010], B holds the key; C.acquire [2100,4500]
 //
@@ -104,11 +106,11 @@ func (s *Sweep) noteLate(o *op, e *history.Event) {
 }
 
 // freedFor reports whether the release may have freed b's key for c: c's client had the key
-// as soon as it could, and no answer confirmed b's hold between the two. A client that waits
-// for longer beside a free key would be told by another cause that the key is its own.
+// soon after, and no answer confirmed b's hold between the two. A client that has it only
+// later may have been told by another cause that the key is its own.
 func (r *lateRelease) freedFor(b, c *grant, ttl int64) bool {
 	confirmed := b.confirmed > r.end && b.confirmed < c.earliest
-	return !confirmed && c.end-max(r.end, c.start) <= ttl/4
+	return !confirmed && c.start-r.end <= ttl/4 && c.end-max(r.end, c.start) <= ttl/4
 }
 
 // robbed reports whether a release of an older grant, which came too late, was

@@ -134,7 +134,7 @@ func (w *world) seeStolen(see func(bool, bool)) {
 			}
 			see(began != 0, x.thief.answered && over && w.after(b, x.thief) && began > b.end && began < c.first &&
 				c.first > b.end && w.relies(b, c.end) &&
-				c.end-max(began, c.start) <= worldTTL/4)
+				c.start-began <= worldTTL/4 && c.end-max(began, c.start) <= worldTTL/4)
 		}
 	}
 }

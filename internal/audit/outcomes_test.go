@@ -47,6 +47,64 @@ func TestOutcomeColumns(t *testing.T) {
 	}
 }
 
+// TestBeginnings: a line may say that its op only begins. An acquire that does so asks for the
+// lock. So does one that says nothing, where others say that they were granted.
+func TestBeginnings(t *testing.T) {
+	const phases = `1,a,acquire,k,start
+2,a,acquire,k,success
+3,b,acquire,k,start
+4,a,release,k,start
+5,a,release,k,success
+6,b,acquire,k,success
+7,b,release,k,success
+`
+	const nulls = `1,a,acquire,k,OK
+2,b,acquire,k,
+3,a,release,k,1
+4,b,acquire,k,OK
+5,b,release,k,1
+`
+	twoHold := func(log string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(log, "3,b,acquire,k,start", "3,b,acquire,k,success"), "2,b,acquire,k,\n", "2,b,acquire,k,OK\n")
+	}
+	for _, c := range []struct {
+		name, column, log string
+		want              checker.Outcome
+		says              string
+	}{
+		{"phases", "result", phases, checker.Pass, ""},
+		{"phases, and two hold", "result", twoHold(phases), checker.Violated, ""},
+		{"phases, and none ends", "result", strings.ReplaceAll(phases, "success", "begin"), checker.Inconclusive, ""},
+		{"no answer is no grant", "result", nulls, checker.Pass, "other acquires say there that they are"},
+		{"no answer, and two hold", "result", twoHold(nulls), checker.Violated, ""},
+		{"only failures are told", "result", strings.ReplaceAll(strings.ReplaceAll(nulls, "OK", ""), "2,b,acquire,k,\n", "2,b,acquire,k,failed\n"), checker.Pass, ""},
+		{"only failures are told, and two hold", "result", strings.ReplaceAll(nulls, "OK", "") + "9,c,acquire,k,failed\n", checker.Violated, ""},
+	} {
+		text := "ts,pod,op,lock," + c.column + "\n" + c.log
+		v, s := judgeText(t, text, "a.csv", formats.CSV, audit.Options{})
+		if v.Outcome != c.want || !strings.Contains(strings.Join(s.Assumed, " "), c.says) {
+			t.Errorf("%s: %s, want %s\n%s", c.name, v.Outcome, c.want, said(s, v))
+		}
+		if !strings.Contains(c.log, "start") || !strings.Contains(c.log, "success") {
+			continue
+		}
+		text = strings.Replace(text, "result", "phase", 1)
+		if _, err := audit.Read(strings.NewReader(text), "a.csv", formats.CSV, audit.Options{}); err == nil || !strings.Contains(err.Error(), `the column "phase", with values such as "start", "success", may be the field "result"`) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	const ends = "ts,pod,op,lock,phase\n1,a,acquire,k,begin\n2,a,acquire,k,end\n3,b,acquire,k,begin\n4,a,release,k,begin\n5,a,release,k,end\n6,b,acquire,k,end\n7,b,release,k,end\n"
+	if _, err := audit.Read(strings.NewReader(ends), "a.csv", formats.CSV, audit.Options{}); err == nil || !strings.Contains(err.Error(), `may be the field "result"`) {
+		t.Errorf("begins and ends: %v", err)
+	}
+	s, err := audit.Read(strings.NewReader(ends), "a.csv", formats.CSV,
+		audit.Options{Map: map[string]string{"result": "phase"}, Results: map[string][]string{"ok": {"end"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers(t, "begins and ends", s, checker.Pass, "")
+}
+
 // TestErrorsOfObjects: a member of an error may come late, be null, or be an object.
 func TestErrorsOfObjects(t *testing.T) {
 	line := func(at, pod, op, rest string) string {

@@ -119,10 +119,14 @@ func (r *Reader) Understand(text *[FieldCount]string) (e Event, wrong Field, err
 		}
 		e.Token = history.TokenOf(number)
 	}
-	if e.Ending = r.words.ended(text[fieldResult], text[FieldError]); e.Ending == EndedSomehow {
+	switch e.Ending = r.words.ended(text[fieldResult], text[FieldError]); e.Ending {
+	case EndedSomehow:
 		return e, fieldResult, &UnknownResult{Word: text[fieldResult]}
+	case EndedNotYet:
+		e.Means, e.Ending = e.Means.begun(), EndedOK
+		return e, 0, nil
 	}
-	e.Means = e.Means.inRecord(text[fieldResult] != "" || e.Ending != EndedOK)
+	e.Means = e.Means.inRecord(text[fieldResult] != "" || e.Ending != EndedOK, r.Columns.told)
 	return e, 0, nil
 }
 

@@ -21,6 +21,7 @@ type Columns struct {
 	Unread    []string           // columns that are no field's
 	whole     bool               // each record is a whole hold, and has no event
 	exclusive bool               // a client can't have a lock twice
+	told      bool               // acquires say that they were granted, so one that says nothing was not
 	stamps    times.Reader
 	words     Vocabulary
 	log       *Sample
@@ -72,7 +73,22 @@ func (g *Columns) Choose(s *Sample) error {
 		}
 	}
 	g.join()
+	if g.told = g.tellsGrants(); g.told {
+		g.Assume("An acquire with an empty column %q asks for the lock, and is not granted it: other acquires say there that they are.", g.Chosen[fieldResult])
+	}
 	return g.scoped()
+}
+
+// tellsGrants reports whether some acquires say by the result that they were granted, and others
+// say nothing.
+func (g *Columns) tellsGrants() bool {
+	var granted, silent bool
+	for _, line := range g.log.Lines {
+		if result := g.Chosen[fieldResult]; result != "" && g.words.of(line[g.Chosen[FieldEvent]]) == Acquire && g.ended(line) == EndedOK {
+			granted, silent = granted || line[result] != "", silent || line[result] == ""
+		}
+	}
+	return granted && silent
 }
 
 // byName chooses among the columns with a usual name.
@@ -240,7 +256,11 @@ func (g *Columns) byContent(f Field) error {
 
 // means is what a line's event means, by the columns chosen so far.
 func (g *Columns) means(line map[string]string) Meaning {
-	return g.words.of(line[g.Chosen[FieldEvent]]).inRecord(line[g.Chosen[fieldResult]] != "" || g.ended(line) != EndedOK)
+	m, ended := g.words.of(line[g.Chosen[FieldEvent]]), g.ended(line)
+	if ended == EndedNotYet {
+		return m.begun()
+	}
+	return m.inRecord(line[g.Chosen[fieldResult]] != "" || ended != EndedOK, false)
 }
 
 // ended is how a line's op ended, by the columns chosen so far.
@@ -270,9 +290,9 @@ func (g *Columns) like(f Field, column string) bool {
 }
 
 // answers reports whether a column seems to say how acquires ended that may be requests as well as
-// grants: by words of which some are of success, and some are not.
+// grants: by words of which some are of success, and some are not, or some that they only begin.
 func (g *Columns) answers(column string) bool {
-	var good, bad bool
+	var good, bad, begun, ended bool
 	for _, line := range g.log.Lines {
 		text := line[column]
 		m := g.words.of(line[g.Chosen[FieldEvent]])
@@ -283,12 +303,13 @@ func (g *Columns) answers(column string) bool {
 			continue
 		}
 		e := g.words.ending(text)
-		if e == EndedSomehow {
+		if e == EndedSomehow && !begun {
 			return false
 		}
-		good, bad = good || e == EndedOK, bad || e == EndedFail
+		good, bad, begun = good || e == EndedOK, bad || e == EndedFail, begun || e == EndedNotYet
+		ended = ended || e != EndedNotYet
 	}
-	return good && bad && g.Chosen[FieldError] == "" && !slices.Contains(notKeys, Plain(column))
+	return (good && bad || begun && ended) && g.Chosen[FieldError] == "" && !slices.Contains(notKeys, Plain(column))
 }
 
 // fewestGrants is how many grants must have rising numbers for these to be taken for tokens.

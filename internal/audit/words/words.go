@@ -52,9 +52,11 @@ var usual = map[string]Meaning{
 	"acquire": Acquire, "lock": Acquire, "take": Acquire,
 	"request": Request, "requested": Request, "acquiring": Request, "wait": Request, "waiting": Request, "try": attempt,
 	"tryacquire": attempt, "attempt": attempt, "attempting": Request, "trying": Request, "enqueue": Request,
+	"tryingtoacquire": Request, "attemptingtoacquire": Request, "waitingfor": Request,
 	"grant": Grant, "granted": Grant, "acquired": Grant, "locked": Grant, "obtained": Grant, "got": Grant,
 	"taken": Grant,
 	"busy":  Busy, "denied": Busy, "notacquired": Busy, "acquirefailed": Busy, "timeout": Busy, "timedout": Busy,
+	"acquiretimeout": Busy, "couldnotacquire": Busy, "failedtoacquire": Busy, "contended": Busy,
 	"release": Release, "released": Release, "unlock": Release, "unlocked": Release, "free": Release, "freed": Release,
 	"notheld": NotHeld, "notowner": NotHeld, "notlockowner": NotHeld, "notpermitowner": NotHeld,
 	"releasefailed": NotHeld,
@@ -97,15 +99,24 @@ func Plain(word string) string {
 	}, word)
 }
 
-// inRecord is what a word means in a record that does or does not say how it ended.
-func (m Meaning) inRecord(ends bool) Meaning {
+// inRecord is what a word means in a record that does or does not say how it ended. told: other
+// acquires of the log say that they were granted.
+func (m Meaning) inRecord(ends, told bool) Meaning {
 	switch {
-	case m != attempt:
-		return m
-	case ends:
+	case !ends && (m == attempt || m == Acquire && told):
+		return Request
+	case m == attempt:
 		return Acquire
 	}
-	return Request
+	return m
+}
+
+// begun is what a word means in a record that says that its op begins.
+func (m Meaning) begun() Meaning {
+	if m == Acquire || m == attempt || m == Grant || m == Request {
+		return Request
+	}
+	return Ignore
 }
 
 // usually is what a word means where nobody says so. "lock" around a word adds
@@ -231,6 +242,9 @@ func (v Vocabulary) ending(word string) Ending {
 	if how, ok := v.results[word]; ok {
 		return how
 	}
+	if slices.Contains(beginnings, Plain(word)) {
+		return EndedNotYet
+	}
 	return EndingOf(word)
 }
 
@@ -243,6 +257,7 @@ const (
 	EndedFail
 	EndedRefused // by a fence
 	EndedUnknown
+	EndedNotYet  // the op begins: another line says how it ended
 	EndedSomehow // a word that nobody knows
 )
 
@@ -254,6 +269,10 @@ func (e Ending) Outcome() history.Type { return outcomes[e] }
 
 // String is the ending in a word.
 func (e Ending) String() string { return endingWords[e] }
+
+// beginnings are the words for an op that begins, in the form that plain gives them.
+var beginnings = []string{"start", "started", "starting", "begin", "began", "beginning", "pending", "waiting",
+	"requested", "attempting", "queued", "invoked"}
 
 // endings are the words for how an op ended, in the form that plain gives them.
 var endings = map[string]Ending{

@@ -163,13 +163,10 @@ func (w *Worker) Quick(line int) bool {
 	if e.Token, ok = quickToken(f[FieldToken]); !ok {
 		return false
 	}
-	if e.Ending, ok = w.ending(f[fieldResult]); !ok {
+	if e.Ending, ok = w.ending(f[fieldResult]); !ok || e.Ending == EndedNotYet || len(f[FieldError]) > 0 {
 		return false
 	}
-	if len(f[FieldError]) > 0 {
-		return false
-	}
-	e.Means = e.Means.inRecord(len(f[fieldResult]) > 0)
+	e.Means = e.Means.inRecord(len(f[fieldResult]) > 0, w.Columns.told)
 	key := f[FieldKey]
 	if len(key) == 0 {
 		key = []byte(DefaultKey)
