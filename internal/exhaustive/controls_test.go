@@ -15,6 +15,8 @@ import (
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/broken"
+	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/internal/harness"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
@@ -103,6 +105,29 @@ func TestFindsTheControls(t *testing.T) {
 			shows := cmp.Or(c.shows, c.kind.Control)
 			if p := v.Property(shows); p == nil || p.Outcome != checker.Violated {
 				t.Errorf("%v shows no %s: %+v", plan.Scenario.Faults, shows, p)
+			}
+		})
+	}
+}
+
+// TestCorrectLocksStand: of a lock that is correct a sample of the schedules shows no defect, and
+// nothing without a clear cause.
+func TestCorrectLocksStand(t *testing.T) {
+	for _, k := range []clients.Kind{redis.Setnx, etcd.Lease} {
+		t.Run(k.Name, func(t *testing.T) {
+			x := controlled(t, k)
+			sampled(t, x, 2*sampleEvery(t))
+			if err := x.tryAll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			t.Log(counted(x))
+			for _, f := range x.study().Falls {
+				t.Log(f.Fate, f.What, f.Marks[0])
+				for _, wrong := range []reports.Fate{reports.FellDefect, reports.FellUnclear, reports.NotRun} {
+					if f.Fate == wrong.String() {
+						t.Errorf("%s: %s, %v", f.Fate, f.What, f.Marks[0])
+					}
+				}
 			}
 		})
 	}
