@@ -38,6 +38,9 @@ func (s *simulation) askEach(ctx context.Context, t *sim.Task) error {
 	}
 	s.Enter(history.PhaseEach)
 	for _, c := range s.clients {
+		if c.dead {
+			continue
+		}
 		c.task = t
 		granted, began := false, s.w.Now()
 		for round := 0; !granted && (round < 2 || time.Duration(s.w.Now()-began) < s.FirstAsk()); round++ {

@@ -108,6 +108,10 @@ func (s *simulation) live(ctx context.Context, t *sim.Task) error {
 	}
 	s.Enter(history.PhaseClose)
 	for _, c := range append(slices.Clone(s.clients), s.fresh[0]) {
+		if c.dead { // it was killed when its application was over
+			s.exitOf(c)
+			continue
+		}
 		if err := s.end(ctx, t, c); err != nil {
 			return err
 		}
