@@ -95,7 +95,7 @@ func TestMistakesAreLocated(t *testing.T) {
 		{"readers below zero", "kind: counter", "kind: counter, readers: -0.5", "readers is -0.5"},
 		{"no number of readers", "kind: counter", "kind: counter, readers: .nan", "readers is NaN"},
 		{"readers of a transfer", "kind: counter", "kind: transfer, order: try, try_for: 1s, readers: 0.5",
-			"readers is for workload counter or queue, not for transfer"},
+			"readers is for workload counter, queue or steps, not for transfer"},
 		{"no time to try", "kind: counter", "kind: transfer, order: try", "order try needs try_for"},
 		{"time to try", "kind: counter", "kind: transfer, order: ordered, try_for: 1s", "try_for is for workload transfer with order try"},
 		{"next_after of a counter", "kind: counter", "kind: counter, next_after: 1s",

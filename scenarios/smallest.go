@@ -2,8 +2,9 @@ package scenarios
 
 import "slices"
 
-// The smallest application, in leases: its work, that under a lock which renews itself, so that a
-// renewal falls into it, and how long a client waits at the most.
+// The smallest application, in leases: its work, work that goes on beyond a lease, and how long a
+// client waits at the most. Under a lock that renews itself all work goes on so long, so that a
+// renewal falls into it.
 const (
 	smallWork     = 0.5
 	smallLongWork = 1.2
@@ -16,7 +17,9 @@ const StepsWorkload = "steps"
 // Smallest is the smallest scenario of the lock in which its clients pass every step, with time for
 // one fault that lasts so long at the most and strikes anywhere: two clients, three if the lock is
 // fair, and one key. They renew and ask before each write, where the lock can, and go by what it
-// says. Nothing disturbs them.
+// says. Where the lock can be asked, one works for longer than its lease, and then asks; where it
+// knows readers, some only read; where it makes the names of its clients, the first two have one
+// identity. Nothing disturbs them.
 func (l Examinee) Smallest(longest Duration) Scenario {
 	s := l.Undisturbed()
 	has := func(a Ability) bool { return slices.Contains(l.Abilities, a) }
@@ -29,16 +32,34 @@ func (l Examinee) Smallest(longest Duration) Scenario {
 	if has(RenewsItself) {
 		work = s.TTL.times(smallLongWork)
 	}
+	if has(NamesItself) {
+		s.Twins = 2
+	}
 	s.Workload = Workload{Kind: StepsWorkload, Guard: guardNone, Ask: has(CanBeAsked), Renew: has(CanRenew),
-		Think: Range{work, work}, AcquireTimeout: smallPatience*s.TTL + longest, OpTimeout: callLimit + longest}
+		Think: Range{work, work}, AcquireTimeout: max(callLimit, smallPatience*s.TTL) + longest, OpTimeout: callLimit + longest}
 	if has(CanBeAsked) || has(CanRenew) || has(TellsLoss) {
 		s.Workload.Guard = guardCheck
+	}
+	if has(ReadsAndWrites) {
+		s.Workload.Readers = 0.5
 	}
 	turns := Duration(s.Clients + 1)
 	s.Quiet = longest + 3*s.TTL
 	s.Duration = turns*(work+s.TTL/4) + s.Quiet
+	if s.OutlastsLease() { // and another client has a turn behind that
+		s.Duration += s.BeyondLease() + s.TTL/4
+	}
 	return s
 }
+
+// OutlastsLease reports whether a client of the workload "steps" works for longer than its lease
+// and then asks whether it still holds: where the lock can be asked, and work ends within a lease.
+func (s Scenario) OutlastsLease() bool {
+	return s.Workload.Kind == StepsWorkload && s.Workload.Ask && s.Workload.Think.Max < s.TTL
+}
+
+// BeyondLease is for how long that client works.
+func (s Scenario) BeyondLease() Duration { return s.TTL.times(smallLongWork) }
 
 // Struck is the scenario with these faults, and what an attack with them is held to.
 func (l Examinee) Struck(s Scenario, faults ...Fault) Scenario {

@@ -106,8 +106,8 @@ func (v *validator) readers(at string, s *Scenario) {
 	switch {
 	case w.Readers < 0 || w.Readers > 1 || w.Readers != w.Readers:
 		v.fail(at+".workload.readers", "readers is %v: it is the share of rounds in which a client only reads, from 0 to 1", w.Readers)
-	case w.Readers != 0 && w.Kind != counter && w.Kind != queue:
-		v.fail(at+".workload.readers", "readers is for workload counter or queue, not for %s", w.Kind)
+	case w.Readers != 0 && !slices.Contains([]string{counter, queue, StepsWorkload}, w.Kind):
+		v.fail(at+".workload.readers", "readers is for workload counter, queue or steps, not for %s", w.Kind)
 	case w.Readers != 0 && !s.External() && slices.Contains(v.catalogue.Locks, s.Lock) &&
 		!v.catalogue.ReadWrite[s.Lock]:
 		v.fail(at+".workload.readers", "%s knows no readers: its grants all exclude each other. A reader-writer lock has them (lockchaos list locks)", s.Lock)

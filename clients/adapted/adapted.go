@@ -158,7 +158,8 @@ func (s *server) hello(ctx context.Context, r adapter.Request) (a reply, err err
 	}
 	s.lock, err = s.Open(ctx, clients.Config{Nodes: nodes, Account: (*clients.Account)(r.Account),
 		TTL: time.Duration(r.TTLMS) * time.Millisecond, Client: number, Seed: uint64(r.Seed),
-		Adapter: &clients.Adapter{Service: r.Service, Shared: r.Dir}})
+		Identity: clients.IdentityOf(number, 0), // twins have one number here
+		Adapter:  &clients.Adapter{Service: r.Service, Shared: r.Dir}})
 	if err != nil {
 		return a, err
 	}

@@ -22,7 +22,8 @@ func hasty(t *testing.T, p *sim.Program, folder string) *Search {
 	x.Faults, x.Cores = 2, 2
 	sampled(t, x, 1)
 	x.all = slices.DeleteFunc(x.all, func(s schedule) bool {
-		return s.Host != "client-1" || s.Column != "paused into the next holder's work" || s.Place.step(s.Host) != stepReleasing
+		return s.Host != "client-1" || s.Column != "paused into the next holder's work" || s.Place.step(s.Host) != stepReleasing ||
+			s.Place.At < int64(ttl)/4 // of a grant under which it has worked
 	})
 	x.all, x.whole = x.all[:min(3, len(x.all))], 0
 	for _, s := range x.all {

@@ -76,18 +76,19 @@ func sampled(t *testing.T, x *Search, n int) {
 	x.all = left
 }
 
-// tryUntil tries schedules in the order of a search, until one comes to the fate.
-func tryUntil(t *testing.T, x *Search, fate reports.Fate) {
+// tryUntil tries schedules in the order of a search, until one comes to the fate. It returns which.
+func tryUntil(t *testing.T, x *Search, fate reports.Fate) int {
 	t.Helper()
 	for _, n := range x.order() {
 		if err := x.tryOne(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 		if x.done[n].Fate == fate.String() {
-			return
+			return n
 		}
 	}
 	t.Fatalf("no schedule comes to %q", fate)
+	return 0
 }
 
 // counted are the fates of all schedules that were tried.

@@ -92,7 +92,7 @@ func (s *simulation) open(ctx context.Context, t *sim.Task, c *simClient) error 
 		Open: &wire.Opening{Lock: s.cfg.Lock.Name,
 			Adapter: &clients.Adapter{Service: s.cfg.Lock.Service, ClockFaults: possible.ClocksOfClients(sc.Faults)},
 			Nodes:   addrs,
-			Store:   StoreHost, TTL: sc.TTL.Std(), Client: c.Number,
+			Store:   StoreHost, TTL: sc.TTL.Std(), Client: c.Number, Twins: sc.Twins,
 			Seed: streams(s.cfg.Plan).StreamSeed(c.Stream()), Decline: sc.Workload.Guard != workload.GuardNone}})
 	if err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/harness/director"
 	"github.com/lockchaos/lockchaos/internal/harness/record"
-	"github.com/lockchaos/lockchaos/internal/harness/wire"
 	"github.com/lockchaos/lockchaos/internal/harness/workload"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/store"
@@ -98,16 +97,26 @@ func (s *simulation) live(ctx context.Context, t *sim.Task) error {
 	if err := s.workload(ctx, t); err != nil {
 		return err
 	}
-	if err := s.probe(ctx, t, s.fresh[0], history.PhaseProbe); err != nil {
+	free, err := s.probe(ctx, t, s.fresh[0], history.PhaseProbe)
+	if err != nil {
 		return err
+	}
+	if free {
+		if err := s.askEach(ctx, t); err != nil {
+			return err
+		}
 	}
 	s.Enter(history.PhaseClose)
 	for _, c := range append(slices.Clone(s.clients), s.fresh[0]) {
+		if c.dead { // it was killed when its application was over
+			s.exitOf(c)
+			continue
+		}
 		if err := s.end(ctx, t, c); err != nil {
 			return err
 		}
 	}
-	if err := s.probe(ctx, t, s.fresh[1], history.PhaseFinal); err != nil {
+	if _, err := s.probe(ctx, t, s.fresh[1], history.PhaseFinal); err != nil {
 		return err
 	}
 	if err := s.end(ctx, t, s.fresh[1]); err != nil {
@@ -269,42 +278,5 @@ func passing(t *sim.Task) func(context.Context, <-chan struct{}, time.Duration) 
 			t.Await(d, func() bool { return clock.Closed(early) })
 		}
 		return ctx.Err() == nil
-	}
-}
-
-// probe lets a client that has asked for nothing yet try every key.
-func (s *simulation) probe(ctx context.Context, t *sim.Task, c *simClient, phase string) error {
-	c.Recorder, c.Claims = s.Recorder, s.Claims()
-	if err := s.open(ctx, t, c); err != nil {
-		return err
-	}
-	s.Enter(phase)
-	for _, key := range s.Keys {
-		if err := s.tryKey(ctx, t, c, key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tryKey asks for a key until it is granted, or for as long as the judge may demand.
-func (s *simulation) tryKey(ctx context.Context, t *sim.Task, c *simClient, key string) error {
-	for began := s.w.Now(); ; t.Sleep(record.AskEvery) {
-		id, a, err := c.Do(ctx, wire.Op{Kind: history.Acquire, Key: key, Timeout: s.FirstAsk()})
-		if err != nil {
-			return err
-		}
-		switch workload := s.cfg.Plan.Scenario.Workload; {
-		case a.Result != wire.ResultOK:
-		case workload.NeverRelease:
-			return nil
-		default:
-			_, _, err := c.Do(ctx, wire.Op{Kind: history.Release, Key: key, Grant: id,
-				Timeout: workload.OpTimeout.Std()})
-			return err
-		}
-		if time.Duration(s.w.Now()-began) >= s.FirstAsk() {
-			return nil
-		}
 	}
 }

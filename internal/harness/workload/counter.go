@@ -37,19 +37,22 @@ func (a *Actor) count(ctx context.Context, h *hold) error {
 // record, think, read it again, release.
 func (a *Actor) look(ctx context.Context, key string) error {
 	_, err := a.granted(ctx, wire.Op{Key: key, Timeout: a.Plan.AcquireTimeout.Std(), Reader: true},
-		func(h *hold) error {
-			if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
-				return err
-			}
-			if _, ok, err := a.read(ctx, h); !ok {
-				return err
-			}
-			if ok, err := a.prepare(ctx, h); !ok {
-				return err
-			}
-			_, _, err := a.read(ctx, h)
-			return err
-		})
+		func(h *hold) error { return a.lookTwice(ctx, h) })
+	return err
+}
+
+// lookTwice is the work under a reader's grant.
+func (a *Actor) lookTwice(ctx context.Context, h *hold) error {
+	if err := a.at(ctx, nemesis.AfterGrant, h); err != nil {
+		return err
+	}
+	if _, ok, err := a.read(ctx, h); !ok {
+		return err
+	}
+	if ok, err := a.prepare(ctx, h); !ok {
+		return err
+	}
+	_, _, err := a.read(ctx, h)
 	return err
 }
 

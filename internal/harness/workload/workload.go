@@ -32,7 +32,7 @@ func Kinds() []Kind {
 		{history.WorkloadTransaction, "acquire, read, think and write the successor in a transaction of the store, commit, release; or release before the commit", sameRound(transact)},
 		{"relay", "one client at a time asks: acquire, read, think, write the successor, release; then the next one asks", newRelay},
 		{"stampede", "all wait for one key, and the requests that the service handles for it are counted", newHerd},
-		{"steps", "each client passes every step of a lock once: it gives up a wait, waits, reads, thinks, writes the successor, releases", newEveryStep},
+		{"steps", "each client passes every step of a lock once: it gives up a wait, waits, reads, thinks, writes the successor, releases; where the lock can be asked, one outlasts its lease and asks", newEveryStep},
 		{"job", "each instance waits for a tick that it may execute: read, think, write the successor, mark it as done", sameRound(stand)},
 	}
 }

@@ -91,11 +91,16 @@ func (m *memory) Reallocate(size uint64) []byte {
 	return m.all[:size:len(m.all)]
 }
 
-// Free makes each page again what it was at first: of the data, or zero.
-func (m *memory) Free() {
+// clear makes each page again what it was at first: of the data, or zero.
+func (m *memory) clear() {
 	if m.used > 0 {
 		_ = unix.Madvise(m.all[:m.used], unix.MADV_DONTNEED) // of a mapping of ours it cannot fail
 	}
+}
+
+// Free clears it for another instance.
+func (m *memory) Free() {
+	m.clear()
 	m.used = 0
 	m.of.mu.Lock()
 	defer m.of.mu.Unlock()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 )
 
@@ -141,28 +140,22 @@ func (p *Program) closeImages() error {
 // known begins behind it.
 func (p *Program) run(ctx context.Context, in *Instance) (status uint32, err error) {
 	ctx = context.WithValue(ctx, instanceKey{}, in)
-	known, memory := p.started.of(in), p.images
-	if known != nil {
-		memory = known.memory
-	}
-	if memory != nil {
-		ctx = experimental.WithMemoryAllocator(ctx, memory)
-	}
-	m, err := p.runtime.InstantiateModule(ctx, p.code, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	known := p.started.of(in)
+	m, err := p.instantiate(ctx, known)
 	if err != nil {
 		return 0, fmt.Errorf("start the program: %w", err)
 	}
-	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, p.over(ctx, in, known, m)) }()
 	if p.watched {
 		word, _ := m.Memory().Read(haltWord, 8) // every memory is larger
 		in.halt.Aim(word)
 		defer in.halt.Aim(nil) // before the memory is another's
 	}
-	if in.module = m; known != nil {
+	if in.module = m.Module; known != nil {
 		err = known.resume(ctx, in)
 	} else {
 		in.halt.Allow(in.w.limits.Turns)
-		err = begin(ctx, m)
+		err = begin(ctx, m.Module)
 	}
 	in.spent = in.halt.Left() == 0
 	if in.killed {

@@ -30,9 +30,10 @@ type redis struct {
 	asking  any  // that for commands of this package
 }
 
-// blocking are the commands that miniredis carries out on goroutines of its own, in real time.
-var blocking = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BZPOPMIN", "BZPOPMAX", "BZMPOP", "SUBSCRIBE",
-	"PSUBSCRIBE", "SSUBSCRIBE", "WAIT", "MONITOR"}
+// blocking are commands that miniredis carries out on goroutines of its own, in real time, and
+// those about subscriptions by pattern and by shard.
+var blocking = []string{"BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BZPOPMIN", "BZPOPMAX", "BZMPOP", "PSUBSCRIBE",
+	"PUNSUBSCRIBE", "PUBSUB", "SSUBSCRIBE", "SUNSUBSCRIBE", "SPUBLISH", "WAIT", "MONITOR"}
 
 // Redis starts a Redis on the host.
 func (h *Host) Redis() (*Node, error) {
@@ -74,6 +75,8 @@ type redisPeer struct {
 	in     commands
 	multi  bool // between MULTI and EXEC
 	nested any  // the context of miniredis for its scripts; nil: to be shown
+	// channels are those to which it subscribes.
+	channels []string
 }
 
 func (r *redis) accept(s *socket) peer {
@@ -87,9 +90,8 @@ func (p *redisPeer) left() {}
 func (p *redisPeer) receive(text []byte) error {
 	p.redis.redis.SetTime(p.redis.node.host.Wall())
 	err := p.in.feed(text, p.carryOut)
-	if err == nil && p.out.Len() > 0 {
-		p.s.answer(p.out.Bytes())
-		p.out.Reset()
+	if err == nil {
+		p.send()
 	}
 	return err
 }
@@ -151,7 +153,7 @@ func (r *redis) before(c *server.Peer, name string, args ...string) (done bool) 
 	switch {
 	case slices.Contains(blocking, name), (name == "XREAD" || name == "XREADGROUP") &&
 		slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") }):
-		w.Fail(fmt.Errorf("%s sent %s: the simulated Redis has no blocking commands and no subscriptions; use a real one (--runtime local)", in.name, name))
+		w.Fail(fmt.Errorf("%s sent %s: the simulated Redis has no blocking commands and no subscriptions by pattern; use a real one (--runtime local)", in.name, name))
 	default:
 		r.weigh(in, name, args)
 	}
@@ -162,7 +164,7 @@ func (r *redis) before(c *server.Peer, name string, args ...string) (done bool) 
 	if isScripting(name) {
 		return r.scripting(c, name, args)
 	}
-	return false
+	return r.channelled(c, name, args)
 }
 
 // mostArgs and longestCommand bound a command.

@@ -63,13 +63,7 @@ func (r *redis) scripting(c *server.Peer, name string, args []string) (done bool
 	case len(args) == 0, len(args) == 1 && name != "SCRIPT":
 		return false
 	case p.multi:
-		var text strings.Builder
-		whole := append([]string{name}, args...)
-		fmt.Fprintf(&text, "*%d\r\n", len(whole))
-		for _, a := range whole {
-			fmt.Fprintf(&text, "$%d\r\n%s\r\n", len(a), a)
-		}
-		r.asksPlainly(c, []string{"EVAL", queued, "0", text.String()})
+		r.queue(c, name, args)
 		return true
 	case p.nested == nil:
 		p.nested = r.show(p.p.Ctx)
@@ -79,10 +73,27 @@ func (r *redis) scripting(c *server.Peer, name string, args []string) (done bool
 	return true
 }
 
-// dequeued carries out what scripting has queued.
+// queue has a command of this package's queued in a transaction.
+func (r *redis) queue(c *server.Peer, name string, args []string) {
+	var text strings.Builder
+	whole := append([]string{name}, args...)
+	fmt.Fprintf(&text, "*%d\r\n", len(whole))
+	for _, a := range whole {
+		fmt.Fprintf(&text, "$%d\r\n%s\r\n", len(a), a)
+	}
+	r.asksPlainly(c, []string{"EVAL", queued, "0", text.String()})
+}
+
+// dequeued carries out what has been queued so.
 func (r *redis) dequeued(c *server.Peer, text string) {
 	var in commands
-	if err := in.feed([]byte(text), func(args []string) { r.scripted(c, args[0], args[1:]) }); err != nil {
+	if err := in.feed([]byte(text), func(args []string) {
+		if isPublishing(args[0]) {
+			r.publishing(c, args[0], args[1:])
+			return
+		}
+		r.scripted(c, args[0], args[1:])
+	}); err != nil {
 		c.WriteError("ERR " + err.Error())
 	}
 }

@@ -33,7 +33,8 @@ type starts struct {
 // standing is an instance that waits for its input for the first time.
 type standing struct {
 	memory  *images
-	size    uint32 // of the memory, bytes
+	modules modules // that have run from here
+	size    uint32  // of the memory, bytes
 	globals []uint64
 	at      int64 // when it began to wait
 	busy    int64

@@ -23,26 +23,32 @@ func (m *meter) steady(l *lua.LState) {
 		*draws = *rand.New(rand.NewPCG(uint64(l.CheckInt64(1)), 0))
 		return 0
 	}))
-	l.SetGlobal("tostring", l.NewFunction(func(l *lua.LState) int {
-		l.Push(m.named(l, l.CheckAny(1)))
-		return 1
-	}))
-	m.guard(l, l.GetGlobal("string").(*lua.LTable), "format", func(l *lua.LState) {
+	l.SetGlobal("tostring", l.NewFunction(m.tostring))
+	m.steadyFormat(l, l.GetGlobal("string").(*lua.LTable))
+	for _, name := range []string{"string", "table", "math", "coroutine", "os"} {
+		l.SetGlobal(name, ordered(l, l.GetGlobal(name).(*lua.LTable)))
+	}
+	ofStrings(l, l.GetGlobal("string").(*lua.LTable))
+	global := ordered(l, l.G.Global)
+	global.RawSetString("_G", global)
+	l.G.Global, l.Env = global, global
+}
+
+// steadyFormat has string.format write no address.
+func (m *meter) steadyFormat(l *lua.LState, text *lua.LTable) {
+	m.guard(l, text, "format", func(l *lua.LState) {
 		for i := 2; i <= l.GetTop(); i++ {
 			if hasAddress(l, l.Get(i)) {
 				l.Replace(i, m.named(l, l.Get(i)))
 			}
 		}
 	})
-	for _, name := range []string{"string", "table", "math", "coroutine", "os"} {
-		l.SetGlobal(name, ordered(l, l.GetGlobal(name).(*lua.LTable)))
-	}
-	text := l.GetGlobal("string").(*lua.LTable)
+}
+
+// ofStrings has strings find their methods in the library.
+func ofStrings(l *lua.LState, text *lua.LTable) {
 	text.RawSetString("__index", text)
 	l.SetMetatable(lua.LString(""), text)
-	global := ordered(l, l.G.Global)
-	global.RawSetString("_G", global)
-	l.G.Global, l.Env = global, global
 }
 
 func random(l *lua.LState, draws *rand.Rand) lua.LValue {
@@ -84,6 +90,11 @@ func hasAddress(l *lua.LState, v lua.LValue) bool {
 		return l.GetMetaField(v, "__tostring") == lua.LNil
 	}
 	return false
+}
+
+func (m *meter) tostring(l *lua.LState) int {
+	l.Push(m.named(l, l.CheckAny(1)))
+	return 1
 }
 
 // named is tostring: what has no text has a number instead of an address.

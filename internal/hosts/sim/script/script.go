@@ -22,6 +22,8 @@ type Script struct {
 	// SHA is what Redis calls it.
 	SHA   string
 	proto *lua.FunctionProto
+	// plain: it names no library, but that of strings with text (plain.go).
+	plain, text bool
 }
 
 // SHA is the name of a script's text.
@@ -33,7 +35,12 @@ func SHA(text string) string {
 // Compile compiles a script. The error is Lua's, or [Exceeded].
 func Compile(text string) (*Script, error) {
 	proto, err := compile(text, "<string>")
-	return &Script{SHA(text), proto}, err
+	if err != nil {
+		return nil, err
+	}
+	s := &Script{SHA: SHA(text), proto: proto}
+	s.plain, s.text = isPlain(proto)
+	return s, nil
 }
 
 func compile(text, name string) (*lua.FunctionProto, error) {
@@ -64,7 +71,11 @@ func (s *Script) Run(r Redis, reply *server.Peer, keys, argv []string) (steps in
 	l := lua.NewState(lua.Options{SkipOpenLibs: true, CallStackSize: lua.CallStackSize, MinimizeStackMemory: true,
 		RegistrySize: 512, RegistryGrowStep: 512, RegistryMaxSize: lua.RegistrySize})
 	defer l.Close()
-	m.open(l)
+	if s.plain {
+		m.openPlain(l, s.text)
+	} else {
+		m.open(l)
+	}
 	list := func(name string, values []string) {
 		t := l.CreateTable(len(values), 0)
 		for _, v := range values {
@@ -118,13 +129,8 @@ func (m *meter) open(l *lua.LState) {
 	}
 	base, text, tables := l.GetGlobal("_G").(*lua.LTable), l.GetGlobal("string").(*lua.LTable),
 		l.GetGlobal("table").(*lua.LTable)
-	for _, mod := range []*lua.LTable{text, tables} {
-		mod.ForEach(func(name, fn lua.LValue) {
-			if f, ok := fn.(*lua.LFunction); ok && f.IsG {
-				mod.RawSet(name, l.NewFunction(m.library(f.GFunction)))
-			}
-		})
-	}
+	m.counted(l, text)
+	m.counted(l, tables)
 	m.textual(l, text)
 	m.guard(l, tables, "concat", m.concat)
 	m.guard(l, base, "unpack", func(l *lua.LState) { m.spend(int64(l.CheckTable(1).Len())) })
@@ -135,6 +141,15 @@ func (m *meter) open(l *lua.LState) {
 	m.json(l)
 	l.RegisterModule("os", map[string]lua.LGFunction{"clock": func(l *lua.LState) int { l.Push(lua.LNumber(42)); return 1 }})
 	m.steady(l)
+}
+
+// counted has the work of a library's functions counted.
+func (m *meter) counted(l *lua.LState, mod *lua.LTable) {
+	mod.ForEach(func(name, fn lua.LValue) {
+		if f, ok := fn.(*lua.LFunction); ok && f.IsG {
+			mod.RawSet(name, l.NewFunction(m.library(f.GFunction)))
+		}
+	})
 }
 
 // library counts the work of a function by the sizes of its arguments.
@@ -248,7 +263,7 @@ func protect(l *lua.LState) {
 	meta := l.NewTable()
 	meta.RawSetString("__index", l.NewFunction(refuse("access nonexistent global variable")))
 	meta.RawSetString("__newindex", l.NewFunction(refuse("create global variable")))
-	l.SetMetatable(l.GetGlobal("_G"), meta)
+	l.SetMetatable(l.G.Global, meta)
 }
 
 // nests reports whether a value nests no deeper than left. seen are the tables that were looked at,

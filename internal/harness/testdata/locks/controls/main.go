@@ -1,4 +1,5 @@
-// The controls of clients/broken as one program: its argument says which of them it is.
+// The controls of clients/broken, and two locks that are correct, as one program: its argument says
+// which of them it is.
 package main
 
 import (
@@ -8,10 +9,12 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/clients/adapted"
 	"github.com/lockchaos/lockchaos/clients/broken"
+	"github.com/lockchaos/lockchaos/clients/etcd"
+	"github.com/lockchaos/lockchaos/clients/redis"
 )
 
 func main() {
-	for _, k := range broken.Kinds() {
+	for _, k := range append(broken.Kinds(), redis.Setnx, etcd.Lease) {
 		if k.Name != os.Args[1] {
 			continue
 		}
