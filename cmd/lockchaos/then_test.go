@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
-	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
@@ -17,8 +16,7 @@ import (
 // TestThenLocal: what the simulation finds in a lock that everybody is granted shows on a real
 // Redis too, in runs whose folder is their own; the plan says so, and run says it again.
 func TestThenLocal(t *testing.T) {
-	needed.Later(t, "it simulates for a minute")
-	hoststest.WithoutRace(t)
+	hoststest.Simulates(t)
 	if !sandboxed(t) {
 		t.Skip("no sandbox here")
 	}

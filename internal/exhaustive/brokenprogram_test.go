@@ -14,7 +14,7 @@ import (
 // TestProgramThatEnds: a program that ends under a fault is what that schedule came to, with its
 // reason, and not the end of the search.
 func TestProgramThatEnds(t *testing.T) {
-	hoststest.WithoutRace(t)
+	hoststest.Simulates(t)
 	wasm, err := sim.Build(t.Context(), filepath.Join("..", "harness", "testdata", "locks", "brittle"))
 	if err != nil {
 		t.Fatal(err)

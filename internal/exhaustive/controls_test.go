@@ -20,7 +20,6 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
-	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/reports"
@@ -35,8 +34,7 @@ var controls = sync.OnceValues(func() ([]byte, error) {
 // controlled prepares a search of a control.
 func controlled(t *testing.T, k clients.Kind) *Search {
 	t.Helper()
-	needed.Later(t, "it simulates hundreds of schedules")
-	hoststest.WithoutRace(t)
+	hoststest.Simulates(t)
 	wasm, err := controls()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +73,7 @@ func TestFindsTheControls(t *testing.T) {
 		{broken.ClientExpiry, "its wall clock ahead", "", false, reports.FellDefect},
 		{broken.OneConnection, "its connections reset", "", false, reports.FellDefect},
 		{broken.ReadersYield, "", "", true, reports.FellDefect},
-		{broken.Sleeper, "killed", "", false, reports.FellDefect},
+		{broken.Sleeper, "", "", true, reports.FellDefect},
 		{broken.ReleaseUnseen, "", "", true, reports.FellDefect},
 		// The names are its user's. So it is open whose fault it is that one comes back.
 		{broken.OwnName, "killed", "", false, reports.FellUnclear},

@@ -19,7 +19,6 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
-	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/reports"
@@ -102,7 +101,7 @@ func counted(x *Search) map[string]int {
 
 func program(t *testing.T) *sim.Program {
 	t.Helper()
-	hoststest.WithoutRace(t)
+	hoststest.Simulates(t)
 	p, err := loaded()
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +270,6 @@ const compared = 331
 
 // TestReduction: schedules that are called equal come to the same, each tried by itself.
 func TestReduction(t *testing.T) {
-	needed.Later(t, "it simulates hundreds of schedules")
 	x := searched(t, program(t), "")
 	x.Unreduced = true
 	sampled(t, x, 1)
@@ -306,7 +304,7 @@ func TestReduction(t *testing.T) {
 // TestFindsTheBroken: a lock that asks and then takes falls by a single fault, and the report says
 // so: its page, a page of the first schedule, and a reason for each empty cell.
 func TestFindsTheBroken(t *testing.T) {
-	hoststest.WithoutRace(t)
+	hoststest.Simulates(t)
 	p, err := load("broken")
 	if err != nil {
 		t.Fatal(err)

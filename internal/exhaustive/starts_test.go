@@ -10,7 +10,7 @@ import (
 // TestStartsAreKept: schedules have the same histories when their programs begin where earlier ones
 // first waited.
 func TestStartsAreKept(t *testing.T) {
-	hoststest.WithoutRace(t)
+	hoststest.Simulates(t)
 	p, err := load("redislock")
 	if err != nil {
 		t.Fatal(err)
