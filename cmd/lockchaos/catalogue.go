@@ -48,7 +48,7 @@ func locks() []clients.Kind {
 		etcd.Txn, noop.Cas, noop.ConditionalUpdate, // no locks: the store refuses what is stale
 	}
 	return append(append(honest, broken.Kinds()...), redis.SemaphoreMiscounts, redis.MultiPartial, redis.MultiSteps,
-		redis.WatchdogDeaf, redis.RenewLate, redis.RenewRetakes, redis.WatchdogRetakes, redis.GrantUnchecked,
+		redis.WatchdogDeaf, redis.RenewLate, redis.RenewBlind, redis.RenewRetakes, redis.WatchdogRetakes, redis.GrantUnchecked,
 		redis.RenewUnchecked,
 		redis.WatchdogLenient, etcd.WaiterBlind, etcd.QueueStayer, etcd.QueueCareless, etcd.TokenLease, etcd.ElectionStays,
 		zookeeper.SessionBlind, zookeeper.Herd, postgres.AdvisoryPooled,
