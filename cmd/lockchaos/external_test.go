@@ -17,6 +17,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/backends"
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
+	"github.com/lockchaos/lockchaos/internal/probe/probetest"
 	"github.com/lockchaos/lockchaos/internal/redact"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
@@ -36,23 +37,11 @@ func ownRedis(t *testing.T, password string) string {
 	})
 }
 
-// freePort is a port of the loopback that nobody listens on, for now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(ownHost, "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
-
 // ownServer starts a server on the loopback, and returns its address when somebody listens there.
 func ownServer(t *testing.T, at func(port string) *exec.Cmd) string {
 	t.Helper()
 	for range 5 { // a port that was free may be taken by now
-		port := freePort(t)
+		port := probetest.FreePort(t)
 		addr := net.JoinHostPort(ownHost, port)
 		var log bytes.Buffer
 		cmd := at(port)
@@ -208,7 +197,7 @@ func TestExternalEtcd(t *testing.T) {
 	t.Parallel()
 	lockchaos := program(t)
 	addr := ownServer(t, func(port string) *exec.Cmd {
-		peer := "http://" + net.JoinHostPort(ownHost, freePort(t))
+		peer := "http://" + net.JoinHostPort(ownHost, probetest.FreePort(t))
 		return exec.Command(lockchaos, "node", "etcd", "--name", "mine", "--data-dir", t.TempDir(), "--client-url",
 			"http://"+net.JoinHostPort(ownHost, port), "--peer-url", peer,
 			"--initial-cluster", "mine="+peer)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -22,6 +21,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/backends/etcdnode"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/logins"
+	"github.com/lockchaos/lockchaos/internal/probe/probetest"
 	"github.com/lockchaos/lockchaos/internal/store"
 )
 
@@ -54,6 +54,7 @@ type server struct {
 	ended         chan struct{}
 	log           bytes.Buffer
 	peer          string
+	releases      []func() // of the ports
 	unprivileged  *syscall.Credential
 	opened        *atomic.Int64
 	survivesDeath bool
@@ -173,29 +174,19 @@ func (s *server) setUp() (err error) {
 			return err
 		}
 	}
-	ports, err := freePorts(2)
-	if err != nil {
-		return err
+	for _, port := range []*string{&s.port, &s.peer} {
+		var release func()
+		if *port, release, err = probetest.Port(); err != nil {
+			return err
+		}
+		s.releases = append(s.releases, release)
 	}
-	s.port, s.peer = ports[0], ports[1]
 	if s.before != nil {
 		if err := s.before(s); err != nil {
 			return err
 		}
 	}
 	return s.run()
-}
-
-func freePorts(n int) (ports []string, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
-	}
-	return ports, nil
 }
 
 // run starts the process and waits until a ledger can be opened.
@@ -239,6 +230,9 @@ func (s *server) stop() {
 	}
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)
+	}
+	for _, release := range s.releases {
+		release()
 	}
 }
 

@@ -24,18 +24,6 @@ func Here(ctx context.Context, network, addr string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, addr)
 }
 
-// FreePort is a port of this machine that nothing listens on, for now.
-func FreePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
-
 // Start starts a server, which ends with the test, and returns when it listens at the address.
 func Start(t testing.TB, addr string, cmd *exec.Cmd) {
 	t.Helper()
