@@ -61,8 +61,9 @@ func TestExternalRedisTLS(t *testing.T) {
 		}
 		decided.Run(t, func() {
 			out := t.TempDir()
+			// TLS, Python and a busy machine take a good part of a second
 			code, text := said(t, env, lockchaos, append([]string{"run", "redis-setnx/none/unfenced", "--lock-cmd", "python3 " + adapter,
-				"--service", "redis", "--duration", "2s", "--nodes", nodes, "--out", out}, where...)...)
+				"--service", "redis", "--ttl", "3s", "--duration", "10s", "--nodes", nodes, "--out", out}, where...)...)
 			unwritten(t, out, text)
 			checkDecided(code, text)
 			if code != exit.OK || !strings.Contains(text, "redis-py Lock") {
