@@ -121,7 +121,7 @@ func TestExternalRedlockTLS(t *testing.T) {
 	needed.Later(t, "one Redis with TLS stands for five")
 	t.Parallel()
 	ca := authority.New(t)
-	// redsync gives each node a twentieth of the TTL, in which a busy machine comes to no end with TLS
+	// redsync gives each node a twentieth of the TTL, which is too little for TLS on a busy machine
 	where := []string{"--cacert", ca.File, "--scale", "real", "--duration", "10s"}
 	for i := 1; i <= 5; i++ {
 		name := fmt.Sprintf("r%d.test", i)
