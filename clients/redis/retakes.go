@@ -53,13 +53,13 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
+func extendOrTake(ctx context.Context, r Request) (bool, error) {
+	return r.Confirms(ctx, extendAny, LockKey(r.Key))
+}
+
 // extendExisting sets the expiry of the key anew, if there is one.
 var extendExisting = goredis.NewScript(`return redis.call('PEXPIRE', KEYS[1], ARGV[2])`)
 
 func extendWhatever(ctx context.Context, r Request) (bool, error) {
 	return r.Confirms(ctx, extendExisting, LockKey(r.Key))
-}
-
-func extendOrTake(ctx context.Context, r Request) (bool, error) {
-	return r.Confirms(ctx, extendAny, LockKey(r.Key))
 }
