@@ -54,7 +54,7 @@ TIMES := $(GO) run ./internal/testtimes
 
 ## check: format, vet, and the tests that need no service: for while you work (under a minute once it is built)
 check: vet
-	$(SUM) --jsonfile $(CHECKED) -- $(TESTED) -timeout 60m $(UNIT)
+	LOCKCHAOS_TIER=packages $(SUM) --jsonfile $(CHECKED) -- $(TESTED) -timeout 60m $(UNIT)
 
 ## test: everything that the system's packages and npm let run here: check, then each lock, fault and command on real servers, and pages in a browser (installs what it needs, or says how)
 test:
@@ -70,9 +70,10 @@ test-all: build
 	@mkdir -p build
 	@# A race slows tests down: two packages at a time.
 	@status=0; CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(filter-out ./reports/page,$(LONG)) ./internal/hosts/docker $(call others,$(LONG) ./internal/hosts/docker $(SINGLE)) || status=$$?; $(TIMES) $(RESULTS); exit $$status
-	@# Simulations have no goroutines of ours, and compile programs, which takes minutes under the race detector.
+	@# What the race detector does not see, and make test leaves out: simulations have no goroutines of ours, and
+	@# compile programs; a scheduler that needs a server that must be built.
 	$(GO) test $(TESTED) -timeout 60m ./internal/exhaustive
-	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal|VirtualTime|BesideAnExam' ./internal/harness ./internal/experiments ./cmd/lockchaos
+	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal|VirtualTime|BesideAnExam|ExamplesOfKinds' ./internal/harness ./internal/experiments ./internal/conformance ./cmd/lockchaos
 	@# Test frameworks of other languages run programs that the race detector does not see.
 	$(GO) test $(TESTED) -parallel 3 -timeout 60m -run Frontends ./locktest
 	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.
@@ -154,14 +155,10 @@ vet: format
 format:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
 
-# Packages that build on other systems, where what needs Linux is refused (internal/hosts/other.go).
-SYSTEMS := darwin windows
-PORTABLE := ./internal/hosts ./internal/hosts/sim ./internal/netfault ./internal/clockskew ./nemesis ./scenarios ./clients ./locktest
-
-## lint: staticcheck, and builds for other systems (make check has the format, and vet)
+## lint: staticcheck, and the types of what is portable on other systems (make check has the format, and vet)
 lint:
 	$$($(GO) tool -n staticcheck) ./...
-	for os in $(SYSTEMS); do GOOS=$$os $(GO) build $(PORTABLE) || exit 1; done
+	$(GO) test $(TESTED) -run OtherSystems ./internal/tidy
 
 ## bench: the figures of README and docs, each beside its alternative; and beside those of a commit (BEFORE=COMMIT, else the last release, if there is one): what became slower (BENCH=regexp: fewer benchmarks, ROUNDS=6)
 BENCHED := ./checker ./checker/witness ./internal/audit ./history ./internal/store ./internal/hosts ./internal/netfault ./internal/clockskew ./internal/harness ./internal/serve ./internal/exhaustive

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
@@ -81,8 +80,8 @@ const (
 // TestFrontends: a lock comes to the same in every framework, and its failure says what it fell by.
 func TestFrontends(t *testing.T) {
 	needed.Later(t, "ten frameworks take some minutes")
-	hoststest.WithoutRace(t) // the programs that it tests are others
-	t.Parallel()             // beside other tests: an attack mostly waits
+	needed.WithoutRace(t) // the programs that it tests are others
+	t.Parallel()          // beside other tests: an attack mostly waits
 	needed.Program(t, "redis-server")
 	here, err := filepath.Abs(".")
 	if err != nil {

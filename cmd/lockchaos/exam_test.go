@@ -11,6 +11,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/own"
 	"github.com/lockchaos/lockchaos/internal/runs/pick"
@@ -22,6 +23,7 @@ import (
 // TestAttacksAreValid: what is made of the table for every lock is a scenario that would
 // be accepted from a file, and no attack is without a lock on which it can be made.
 func TestAttacksAreValid(t *testing.T) {
+	needed.WithoutRace(t) // it makes plans, in one goroutine
 	t.Parallel()
 	table := attackTable(t)
 	known, file, made := catalogue(), filepath.Join(t.TempDir(), "plan.yaml"), map[string]bool{}

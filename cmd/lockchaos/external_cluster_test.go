@@ -194,6 +194,7 @@ func TestExternalFailover(t *testing.T) {
 // A Redis Cluster with TLS and users, whose nodes announce IP addresses, or a name each: clients
 // verify each node's certificate through its relay.
 func TestExternalRedisClusterTLS(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalRedisCluster is run with it
 	needed.Later(t, "a Redis Cluster without TLS stands for three")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
@@ -338,6 +339,7 @@ func TestExternalEtcdCluster(t *testing.T) {
 
 // The same with TLS and users: the members announce names of their own.
 func TestExternalEtcdClusterTLS(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalEtcdCluster is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -357,6 +359,7 @@ func TestExternalEtcdClusterTLS(t *testing.T) {
 // Faults are aimed at one node of a Redis Cluster. One that it has not is left out with the reason,
 // and refused where there is no cluster.
 func TestExternalRedisClusterNode(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalRedisCluster is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -430,6 +433,7 @@ func TestExternalSentinels(t *testing.T) {
 // The same with TLS: servers and sentinels that are announced by IP addresses have certificates for
 // the name under which they were found.
 func TestExternalSentinelsTLS(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalSentinels is run with it
 	needed.Later(t, "sentinels without TLS stand for these")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")

@@ -76,6 +76,7 @@ func TestExternalRedisTLS(t *testing.T) {
 // An etcd with clients' certificates and users, under its real name: the lock, a store that lies in
 // the same etcd, and a count of requests all log in.
 func TestExternalEtcdTLS(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -89,6 +90,7 @@ func TestExternalEtcdTLS(t *testing.T) {
 
 // A PostgreSQL with TLS alone and passwords, under its real name.
 func TestExternalPostgresTLS(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -102,6 +104,7 @@ func TestExternalPostgresTLS(t *testing.T) {
 
 // A MariaDB with TLS and users, under its real name.
 func TestExternalMariaDBTLS(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -115,6 +118,7 @@ func TestExternalMariaDBTLS(t *testing.T) {
 
 // Five redis-servers with TLS, each under a name of its own, for locks that ask for a majority.
 func TestExternalRedlockTLS(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -147,6 +151,7 @@ func TestExternalS3TLS(t *testing.T) {
 // A NATS server with TLS, under its real name: with a password, and with a file of credentials that
 // is named as it lies here.
 func TestExternalNATSTLS(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -187,6 +192,7 @@ func TestExternalConsulTLS(t *testing.T) {
 // A ZooKeeper with TLS, clients' certificates and users, under its real name: locks have no right
 // but under their own znode.
 func TestExternalZooKeeperTLS(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}

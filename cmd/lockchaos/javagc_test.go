@@ -16,6 +16,7 @@ import (
 // TestJavaGC follows examples/java-gc/README.md in a copy: a real garbage collection makes an order
 // service pay twice, and a store that checks fencing tokens keeps it from that.
 func TestJavaGC(t *testing.T) {
+	needed.WithoutRace(t) // what it finds is in a Java virtual machine
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}

@@ -19,6 +19,7 @@ import (
 // TestMaskedAttacksAreValid: what is made of an attack to avoid a defect would
 // be accepted from a file.
 func TestMaskedAttacksAreValid(t *testing.T) {
+	needed.WithoutRace(t) // it makes plans, in one goroutine
 	t.Parallel()
 	table, known, file := attackTable(t), catalogue(), filepath.Join(t.TempDir(), "plan.yaml")
 	for _, lock := range []string{"redis-setnx", "redis-multi", "redis-watchdog", "etcd-rw"} {

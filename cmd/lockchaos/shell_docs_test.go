@@ -49,6 +49,7 @@ func pastedCommands(page string) (all []pasted) {
 // TestExamplesOfShellLocks: each example of docs/shell.md is pasted and run, and prints what the
 // page says.
 func TestExamplesOfShellLocks(t *testing.T) {
+	needed.WithoutRace(t) // the locks are shell scripts
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/formats"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
 // told is all that a log tells when it is read in blocks of a size, or its error.
@@ -171,6 +172,7 @@ func (e *unending) Read(p []byte) (int, error) {
 
 // TestEndlessFields: what has no end is refused where it is too long, with its place.
 func TestEndlessFields(t *testing.T) {
+	needed.WithoutRace(t) // shorter fields are read in other tests
 	csvLines := "ts,pod,action,lock\n" + strings.Repeat("1,a,granted,k\n", 50_000)
 	jsonLines := strings.Repeat("{\"ts\":1,\"pod\":\"a\",\"action\":\"granted\"}\n", 50_000)
 	text := Options{Pattern: `^(?P<time>\S+) (?P<client>\S+) (?P<event>\S+)`}
@@ -209,6 +211,7 @@ func TestEndlessFields(t *testing.T) {
 
 // TestLongFields: a long record that ends in time is read.
 func TestLongFields(t *testing.T) {
+	needed.WithoutRace(t) // shorter fields are read in other tests
 	long := strings.Repeat("x", 1<<20-100)
 	for format, text := range map[formats.Format]string{
 		formats.CSV:  "ts,pod,action,lock,note\n1,a,granted,k,\"" + long + "\"\n2,a,released,k," + long + "\n",

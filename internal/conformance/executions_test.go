@@ -41,6 +41,7 @@ func TestSkeletonsOfKinds(t *testing.T) {
 
 // TestExamplesOfKinds: real schedulers and elections, on their real services.
 func TestExamplesOfKinds(t *testing.T) {
+	needed.WithoutRace(t) // the programs that it tests are others
 	programs := t.TempDir()
 	needGo := goLocks(t, programs)
 	// gocron's locker forgets a tick when its execution ends (docs/jobs.md).

@@ -23,6 +23,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
 	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
 	"github.com/lockchaos/lockchaos/scenarios"
@@ -386,7 +387,7 @@ func TestSimulatedEtcd(t *testing.T) {
 // TestSimulationRefuses: what does not exist in virtual time is refused in a plain sentence, and a
 // plan that was simulated with something else is, too.
 func TestSimulationRefuses(t *testing.T) {
-	hoststest.WithoutRace(t)
+	needed.WithoutRace(t)
 	for _, c := range []struct {
 		change func(*scenarios.Plan)
 		want   string

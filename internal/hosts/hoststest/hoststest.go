@@ -25,8 +25,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -162,19 +160,10 @@ func Network(t testing.TB, names ...string) (*hosts.Network, []*hosts.Host) {
 	return n, made
 }
 
-// WithoutRace skips a test in a binary with the race detector: `make test` runs it without.
-func WithoutRace(t testing.TB) {
-	t.Helper()
-	info, ok := debug.ReadBuildInfo()
-	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		t.Skip("it is run without the race detector")
-	}
-}
-
 // Simulates is called by a test that compiles Go for the simulation. It waits for compilers, needs
 // no server, and runs programs that the race detector does not see: it is no part of `make test`.
 func Simulates(t testing.TB) {
 	t.Helper()
 	needed.Later(t, "it compiles Go for the simulation")
-	WithoutRace(t)
+	needed.WithoutRace(t)
 }

@@ -12,6 +12,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime/debug"
+	"slices"
 	"testing"
 )
 
@@ -73,5 +75,15 @@ func Later(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv(TierVar) == "packages" {
 		t.Skipf("%s: make test-all runs this test", what)
+	}
+}
+
+// WithoutRace skips a test in a binary with the race detector, which would see nothing there that
+// it does not see in another test. The test runs in a binary without.
+func WithoutRace(t testing.TB) {
+	t.Helper()
+	info, ok := debug.ReadBuildInfo()
+	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("it is run without the race detector")
 	}
 }
