@@ -71,9 +71,9 @@ test-all: build
 	@# A race slows tests down: two packages at a time.
 	@status=0; CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(filter-out ./reports/page,$(LONG)) ./internal/hosts/docker $(call others,$(LONG) ./internal/hosts/docker $(SINGLE)) || status=$$?; $(TIMES) $(RESULTS); exit $$status
 	@# What the race detector does not see, and make test leaves out: simulations have no goroutines of ours, and
-	@# compile programs; a scheduler on a server that must be built; a lock of Java.
+	@# compile programs; a scheduler on a server that must be built; a lock of Java; services that others stand for.
 	$(GO) test $(TESTED) -timeout 60m ./internal/exhaustive
-	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal|VirtualTime|BesideAnExam|ExamplesOfKinds|JavaGC' ./internal/harness ./internal/experiments ./internal/conformance ./cmd/lockchaos
+	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal|VirtualTime|BesideAnExam|ExamplesOfKinds|JavaGC|RedisClusterTLS|SentinelsTLS|RedlockTLS' ./internal/harness ./internal/experiments ./internal/conformance ./locktest ./cmd/lockchaos
 	@# Test frameworks of other languages run programs that the race detector does not see.
 	$(GO) test $(TESTED) -parallel 3 -timeout 60m -run Frontends ./locktest
 	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.

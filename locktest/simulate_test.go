@@ -24,7 +24,7 @@ import (
 // TestSimulated: a right lock passes with each of several seeds, but for what
 // is inherent. Whatever a test or a library prints does not disturb the client.
 func TestSimulated(t *testing.T) {
-	needed.Later(t, "it compiles Go for the simulation")
+	needed.Simulates(t)
 	if locktest.Client() {
 		fmt.Println("not of the protocol")
 	}
@@ -41,7 +41,7 @@ func TestSimulated(t *testing.T) {
 
 // TestSimulatedCalls: each client comes to its own call of Simulate.
 func TestSimulatedCalls(t *testing.T) {
-	needed.Later(t, "it compiles Go for the simulation")
+	needed.Simulates(t)
 	for _, name := range []string{"wait", "wait", "a/b (c) ü"} { // the second is wait#01
 		t.Run(name, func(t *testing.T) {
 			for ttl := time.Second; ttl <= 2*time.Second; ttl += time.Second {
@@ -61,7 +61,7 @@ func TestSimulatedCalls(t *testing.T) {
 // TestSimulatedExam: a right lock stands in virtual time, too, and attacks are
 // not made whose fault (a stall) or workload (relay) does not exist there.
 func TestSimulatedExam(t *testing.T) {
-	needed.Later(t, "it compiles Go for the simulation")
+	needed.Simulates(t)
 	locktest.Exam(t, locktest.Examination{Service: "redis", Claims: redis.Setnx.Claims, KeepsAlive: true,
 		Attacks: []string{"stop-work", "late-release", "stall-application", "nothing-relay"}, Simulated: true},
 		func(n locktest.Nodes) (clients.Lock, error) { return redis.Setnx.Open(context.Background(), n.Config) })
@@ -128,7 +128,7 @@ func TestSimulation(t *testing.T) {
 // simulatedBy runs one of the simulations in a process of its own, and returns what it says.
 func simulatedBy(t *testing.T, name string, env ...string) (output string, failed bool) {
 	t.Helper()
-	needed.Later(t, "it compiles Go for the simulation")
+	needed.Simulates(t)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestSimulation$/^"+name+"$", "-test.v")
 	cmd.Env = append(append(os.Environ(), simulationVar+"="+name, "LOCKCHAOS_SEED=7", "LOCKCHAOS_RUNS="+t.TempDir()), env...)
 	text, err := cmd.CombinedOutput()

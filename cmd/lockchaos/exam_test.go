@@ -10,7 +10,6 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/own"
@@ -82,7 +81,7 @@ func TestExamAtRealScale(t *testing.T) {
 
 // TestExamInVirtualTime: an attack that the simulation cannot run is left out before anything runs.
 func TestExamInVirtualTime(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	t.Setenv(runs.InterpretVar, "1") // compiling takes longer than the test
 	none := filepath.Join("..", "..", "internal", "harness", "testdata", "locks", "none")
 	r := pick.Request{Settings: runs.Settings{Tool: ours()}, Where: runtimes.Where{Runtime: runtimes.Virtual},

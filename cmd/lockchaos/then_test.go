@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/internal/decided"
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
@@ -16,7 +16,7 @@ import (
 // TestThenLocal: what the simulation finds in a lock that everybody is granted shows on a real
 // Redis too, in runs whose folder is their own; the plan says so, and run says it again.
 func TestThenLocal(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	if !sandboxed(t) {
 		t.Skip("no sandbox here")
 	}

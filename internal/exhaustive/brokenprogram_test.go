@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/reports"
@@ -14,7 +14,7 @@ import (
 // TestProgramThatEnds: a program that ends under a fault is what that schedule came to, with its
 // reason, and not the end of the search.
 func TestProgramThatEnds(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	wasm, err := sim.Build(t.Context(), filepath.Join("..", "harness", "testdata", "locks", "brittle"))
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/internal/harness"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/reports"
@@ -34,7 +34,7 @@ var controls = sync.OnceValues(func() ([]byte, error) {
 // controlled prepares a search of a control.
 func controlled(t *testing.T, k clients.Kind) *Search {
 	t.Helper()
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	wasm, err := controls()
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/reports"
 )
@@ -43,7 +43,7 @@ func hasty(t *testing.T, p *sim.Program, folder string) *Search {
 // TestPairs: a lock that stands each single fault falls by two of them, the report says that no
 // single fault shows it, and a search that was cut short comes to the same from its journal.
 func TestPairs(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	p, err := load("hasty")
 	if err != nil {
 		t.Fatal(err)

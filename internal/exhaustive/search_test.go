@@ -18,7 +18,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/external"
 	"github.com/lockchaos/lockchaos/internal/harness/possible"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/reports"
@@ -101,7 +101,7 @@ func counted(x *Search) map[string]int {
 
 func program(t *testing.T) *sim.Program {
 	t.Helper()
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	p, err := loaded()
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func TestReduction(t *testing.T) {
 // TestFindsTheBroken: a lock that asks and then takes falls by a single fault, and the report says
 // so: its page, a page of the first schedule, and a reason for each empty cell.
 func TestFindsTheBroken(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	p, err := load("broken")
 	if err != nil {
 		t.Fatal(err)

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 )
 
 // TestStartsAreKept: schedules have the same histories when their programs begin where earlier ones
 // first waited.
 func TestStartsAreKept(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	p, err := load("redislock")
 	if err != nil {
 		t.Fatal(err)

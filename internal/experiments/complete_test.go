@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/runs/own"
@@ -18,7 +18,7 @@ import (
 // TestBesideAnExam: a search for which there was no time is told as one that is not complete, and
 // it decides nothing.
 func TestBesideAnExam(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	program := own.Program{Go: filepath.Join("..", "harness", "testdata", "locks", "broken"), Service: "redis", TTL: 500 * time.Millisecond}
 	met, err := program.Meet(t.Context(), runtimes.Where{Runtime: runtimes.Virtual}, func(string) bool { return false })
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/harness"
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/runs"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/runs/own"
@@ -45,7 +45,7 @@ func explored(t *testing.T, lock string, seeds uint64, corpus string) (plan *sce
 // TestExploreFindsAndShrinks: a lock that two clients can take at once is found from nothing, and
 // what is left of its plan shows the defect, again and again.
 func TestExploreFindsAndShrinks(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	plan, said, err := explored(t, "broken", 20, "")
 	if exit.Of(err) != exit.Violated || plan == nil {
 		t.Fatalf("%v\n%s", err, said)
@@ -64,7 +64,7 @@ func TestExploreFindsAndShrinks(t *testing.T) {
 
 // TestExploreSparesRedsync: overruns are counted, and are no defect.
 func TestExploreSparesRedsync(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	corpus := t.TempDir()
 	plan, said, err := explored(t, "redsync", 3, corpus)
 	if err != nil || plan != nil || !strings.Contains(said, "3 seeds in ") || !strings.Contains(said, "no defect was found") {

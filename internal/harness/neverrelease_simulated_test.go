@@ -5,7 +5,7 @@ import (
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
@@ -13,7 +13,7 @@ import (
 // instead and goes on as a fresh process, also beside a trap that waits for its client's request.
 func TestSimulatedNeverReleases(t *testing.T) {
 	t.Parallel()
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring",
 		Request: "acquire", InTurn: true, Way: "in", For: 100 * ms, Every: scenarios.Range{Min: 50 * ms, Max: 100 * ms}})
 	plan.Scenario.Workload.NeverRelease = true

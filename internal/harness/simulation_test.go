@@ -22,7 +22,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/harness"
 	"github.com/lockchaos/lockchaos/internal/harness/simulated"
-	"github.com/lockchaos/lockchaos/internal/hosts/hoststest"
 	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/hosts/sim"
 	"github.com/lockchaos/lockchaos/nemesis"
@@ -99,7 +98,7 @@ func judged(t testing.TB, text []byte) (*history.History, checker.Verdict) {
 // the adapter to the server, and changes nothing.
 func TestSimulationIsTraced(t *testing.T) {
 	t.Parallel()
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	p := built(t, "redislock")
 	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: "loss", Target: "holder", When: "before-release",
 		Probability: 0.8, For: 300 * ms})
@@ -124,7 +123,7 @@ func TestSimulationIsTraced(t *testing.T) {
 // another run, the same each time; and a part that there is not is refused.
 func TestSimulationSteady(t *testing.T) {
 	t.Parallel()
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	p := built(t, "redislock")
 	plan := simulatedPlan(1, "redis")
 	plan.Scenario.Duration = 1500 * ms
@@ -200,7 +199,7 @@ func (x repeated) hashes(t *testing.T) string {
 // TestSimulationRepeats: the same seed gives the same history, byte for byte: twice in a process,
 // in other processes, and on one processor or two. Faults of all kinds strike meanwhile.
 func TestSimulationRepeats(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	t.Run("redis", func(t *testing.T) {
 		repeats(t, repeated{built(t, "redislock"), "redis", everyFault("redis-1", "lost")})
 	})
@@ -269,7 +268,7 @@ func defects(v checker.Verdict) (names []string) {
 // TestSimulationFindsLateReply: redislock hands out a lease that ended while the reply was on its
 // way; redsync does not.
 func TestSimulationFindsLateReply(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	late := scenarios.Fault{Kind: "hold", Target: "holder", When: "acquiring", Request: "acquire", Way: "in",
 		For: 1100 * ms, After: 100 * ms, Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
 	for lock, want := range map[string]string{"redislock": checker.DeadGrant, "redsync": ""} {
@@ -297,7 +296,7 @@ func TestSimulationFindsLateReply(t *testing.T) {
 // fault to show one.
 func TestSimulatedOverrun(t *testing.T) {
 	t.Parallel()
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 1500 * ms, After: 100 * ms,
 		Every: scenarios.Range{Min: 100 * ms, Max: 500 * ms}}
 	_, v := judged(t, simulate(t, built(t, "redsync"), simulatedPlan(1, "redis", pause)))
@@ -315,7 +314,7 @@ func TestSimulatedOverrun(t *testing.T) {
 // then, so nobody is granted it before its lease is over; a fresh process goes on in its place.
 func TestSimulatedKillAtReply(t *testing.T) {
 	t.Parallel()
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	plan := simulatedPlan(1, "redis", scenarios.Fault{Kind: nemesis.KindKillAtReply, Target: "holder",
 		When: "acquiring", Request: "acquire", For: 100 * ms, After: 100 * ms,
 		Every: scenarios.Range{Min: 100 * ms, Max: 300 * ms}})
@@ -350,7 +349,7 @@ func TestSimulatedKillAtReply(t *testing.T) {
 // members fail one by one, and while a holder is frozen past its lease. Two hold then,
 // which no lease prevents. A store that checks the fencing tokens refuses the late writes.
 func TestSimulatedEtcd(t *testing.T) {
-	hoststest.Simulates(t)
+	needed.Simulates(t)
 	p := simulatedEtcd(t)
 	pause := scenarios.Fault{Kind: "pause", Target: "holder", When: "before-write", For: 4000 * ms, After: 100 * ms}
 	crash := scenarios.Fault{Kind: "crash-restart", Target: "leader", When: "random", Data: "kept", For: 300 * ms,

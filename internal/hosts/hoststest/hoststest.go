@@ -159,11 +159,3 @@ func Network(t testing.TB, names ...string) (*hosts.Network, []*hosts.Host) {
 	}
 	return n, made
 }
-
-// Simulates is called by a test that compiles Go for the simulation. It waits for compilers, needs
-// no server, and runs programs that the race detector does not see: it is no part of `make test`.
-func Simulates(t testing.TB) {
-	t.Helper()
-	needed.Later(t, "it compiles Go for the simulation")
-	needed.WithoutRace(t)
-}

@@ -87,3 +87,11 @@ func WithoutRace(t testing.TB) {
 		t.Skip("it is run without the race detector")
 	}
 }
+
+// Simulates is called by a test that compiles Go for the simulation. It waits for compilers, needs
+// no server, and runs programs that the race detector does not see: it is no part of `make test`.
+func Simulates(t testing.TB) {
+	t.Helper()
+	Later(t, "it compiles Go for the simulation")
+	WithoutRace(t)
+}
