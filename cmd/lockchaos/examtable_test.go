@@ -151,8 +151,8 @@ func lackOf(t *testing.T, lock string, a scenarios.Attack, s reports.Scenario, s
 	return ""
 }
 
-// known reports whether each of the defects is of a property that some suite lets the lock violate. A
-// run on a loaded machine may show another of the flaws of a lock first.
+// known reports whether each of the defects is of a property that some suite lets the lock violate.
+// A run on a loaded machine may show another of the flaws of a lock first.
 func known(t *testing.T, lock string, defects []string) bool {
 	t.Helper()
 	flaws := map[string]bool{}

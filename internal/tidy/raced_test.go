@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestNoneIsLeftOut: a test that `make test` leaves to `make test-all`, and that is not run with the
-// race detector, is among those that `make test-all` runs without it.
+// TestNoneIsLeftOut: a test that `make test` leaves to `make test-all`, and that is not run with
+// the race detector, is among those that `make test-all` runs without it.
 func TestNoneIsLeftOut(t *testing.T) {
 	t.Chdir(root)
 	text, err := os.ReadFile("Makefile")
