@@ -141,7 +141,7 @@ func lackOf(t *testing.T, lock string, a scenarios.Attack, s reports.Scenario, s
 	case falls && fate == reports.FellDefect && known(t, lock, s.OwnDefects()):
 		return "a run that shows " + a.Falls[lock] + " first"
 	case fate == reports.NothingFollows, fate == reports.FellUnclear, falls && fate == reports.Stood,
-		// a lease that runs out while a busy machine holds up its holder, or an order that excuses the lock
+		// a lease that ran out while a busy machine held up its holder, or an order that excuses it
 		fate == reports.FellInherent, fate == reports.FellRelied:
 		return fate.String()
 	default:
