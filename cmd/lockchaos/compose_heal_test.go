@@ -94,7 +94,9 @@ func testNextComposeRunHealsTheServer(t *testing.T) {
 	writeFile(t, file, healingSuite+healingCase{lock: "redis-setnx",
 		fault: "target: holder, when: before-write"}.scenario(healingName, nemesis.KindPause, "1s"))
 	out := t.TempDir()
-	if code, said := finish(t, lockchaos(t, "run", file, "--runtime", "compose", "--project", dir, "--out", out)); code != exit.OK {
+	// A second try would have nothing to heal. One try may be inconclusive on a busy machine.
+	code, said := finish(t, lockchaos(t, "run", file, "--retries", "0", "--runtime", "compose", "--project", dir, "--out", out))
+	if code != exit.OK && code != exit.Inconclusive {
 		t.Errorf("exit status %d\n%s", code, said)
 	}
 	log, _ := os.ReadFile(filepath.Join(out, runs.LatestLink, runs.FolderOf(healingName), reports.LogFolder, "harness.log"))
