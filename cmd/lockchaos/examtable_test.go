@@ -62,6 +62,7 @@ func TestExamTableIsWhole(t *testing.T) {
 // TestExamTable makes the attacks on the locks of the table, on real servers: those fall as
 // it says, and these stand. Without LOCKCHAOS_SOAK=1 it is a sample, the same each time.
 func TestExamTable(t *testing.T) {
+	needed.WithoutRace(t) // exam.txtar is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/decided"
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/docker/dockertest"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/runs/own"
 	"github.com/lockchaos/lockchaos/internal/runs/runtimes"
 	"github.com/lockchaos/lockchaos/reports"
@@ -67,6 +68,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "sandbox":
 				return able, nil
+			case "raced":
+				return needed.Raced(), nil
 			case "soak": // what takes long
 				return os.Getenv("LOCKCHAOS_SOAK") != "", nil
 			}

@@ -82,10 +82,15 @@ func Later(t testing.TB, what string) {
 // it does not see in another test. The test runs in a binary without.
 func WithoutRace(t testing.TB) {
 	t.Helper()
-	info, ok := debug.ReadBuildInfo()
-	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if Raced() {
 		t.Skip("it is run without the race detector")
 	}
+}
+
+// Raced reports whether this binary has the race detector.
+func Raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // Simulates is called by a test that compiles Go for the simulation. It waits for compilers, needs
