@@ -309,6 +309,7 @@ func histories(t *testing.T, out string) (told string) {
 // aimed at one. The exam's attacks on nodes come from the clients alone. A cluster whose members
 // are not where they announce themselves is reached as one place, and that is said.
 func TestExternalEtcdCluster(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalRedisCluster is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -339,7 +340,7 @@ func TestExternalEtcdCluster(t *testing.T) {
 
 // The same with TLS and users: the members announce names of their own.
 func TestExternalEtcdClusterTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalEtcdCluster is run with it
+	needed.WithoutRace(t) // TestExternalRedisCluster is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -389,6 +390,7 @@ func TestExternalRedisClusterNode(t *testing.T) {
 // they name, with their password. Clients follow a failover that the user triggers. A lock that
 // needs one server is not tried there.
 func TestExternalSentinels(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalFailover is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -433,7 +435,7 @@ func TestExternalSentinels(t *testing.T) {
 // The same with TLS: servers and sentinels that are announced by IP addresses have certificates for
 // the name under which they were found.
 func TestExternalSentinelsTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalSentinels is run with it
+	needed.WithoutRace(t) // TestExternalFailover is run with it
 	needed.Later(t, "sentinels without TLS stand for these")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")

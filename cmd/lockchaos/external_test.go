@@ -191,6 +191,7 @@ func externalRedis(t *testing.T, lockchaos, addr string) {
 // An etcd of the user's own, which is all there is of it: one node, and a fault of its links lies
 // where all clients pass. The same address for what it is not, or for several nodes, is refused.
 func TestExternalEtcd(t *testing.T) {
+	needed.WithoutRace(t) // TestExternalRedis is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -360,6 +361,7 @@ done
 // The password of an adapter's command line is in no file of the run and not on
 // the screen, whatever the adapter tells; and the adapter gets it.
 func TestSecretsOfAdapters(t *testing.T) {
+	needed.WithoutRace(t) // gate.txtar is run with it
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
