@@ -4,8 +4,9 @@
 // next client waited until the released lease was over. It asked alone, undisturbed,
 // more than a quarter of the TTL before that end. None of its attempts that may have
 // taken the key began before that end, if it tells (First). If it does not stamp its
-// attempts, its last request left after that end, if its packets tell (Sent). What may be
-// left behind excuses as in false-busy. A client that is told busy is judged there.
+// attempts, its last request left after that end, if its packets tell (Sent). Nor can its first
+// request have waited behind packets that a cut link had held back. What may be left behind
+// excuses as in false-busy. A client that is told busy is judged there.
 //
 //	A.acquire [0,1], A.release [10,11]; B.acquire [20,505]
 //
@@ -95,11 +96,11 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 	}
 	pin(last)
 	k, over, lost := s.book.keyOf(last), last.promise, s.book.lostAsks(asked)
-	inv, start, client, id := o.inv, o.start, o.client, o.id
+	inv, start, client, id, stamped := o.inv, o.start, o.client, o.id, e.Attempt != 0
 	s.findings.putOff(inv, func() {
 		spans := s.faults.clientSpans(client)
 		if s.faults.mayStand(lost, inv) || s.book.garbled() || s.faults.serviceStruck(inv, end) ||
-			touched(spans, inv, end, injectedOnly) {
+			touched(spans, inv, end, injectedOnly) || !stamped && heldBack(spans, inv, end) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) ||
