@@ -106,6 +106,8 @@ func TestKeptKey(t *testing.T) {
 			given + "B acquire [20,505] first=498 attempt=498" + rest, Violated, 1, "", ""},
 		{"it stamps no attempt, and the call began before that", KeptKey, lease,
 			given + "B acquire [20,505] first=20" + rest, Violated, 1, "", ""},
+		{"it stamps no attempt, and tells that an earlier one may have taken the key", KeptKey, lease,
+			given + "B acquire [20,505] first=30 sent=498 came=503" + rest, Pass, 0, "", ""},
 		{"it stamps no attempt, and its last request left then", KeptKey, lease,
 			given + "B acquire [20,505] first=20 sent=498 came=503" + rest, Violated, 1, "", ""},
 		{"it stamps no attempt, and its last request left before that", KeptKey, lease,

@@ -60,9 +60,9 @@ var keptKey = Property{
 
 // tookFrom is when the first request left that may have brought a grant; 0: nothing tells it. An
 // earlier one may have taken the key, and its reply was late. Of a lock that does not stamp its
-// attempts, First is the start of the call, whatever was refused since.
-func tookFrom(e *history.Event) int64 {
-	if e.Attempt == 0 {
+// attempts, First is the start of the call, whatever was refused since, or else the lock told it.
+func tookFrom(o *op, e *history.Event) int64 {
+	if e.Attempt == 0 && e.First <= o.start+promiseMargin {
 		return e.Sent
 	}
 	return e.First
@@ -85,7 +85,7 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 		}
 		s.figures.judged.passed++
 		// The lease ran at least until its promise is over.
-		from := tookFrom(e)
+		from := tookFrom(o, e)
 		kept := end >= g.promise && g.promise-o.start >= s.rules.TTL/4 && (from == 0 || from >= g.promise)
 		if kept && (last == nil || last.promise < g.promise) {
 			last = g
