@@ -162,6 +162,19 @@ func TestDeniedLate(t *testing.T) {
 	}
 }
 
+// TestDeniedOnce: a client that asks until it says that it was granted the lock is granted it once.
+// So no other column makes several clients of it.
+func TestDeniedOnce(t *testing.T) {
+	const log = "ts,pod,op,lock,result,thread\n1,a,acquire,k,OK,1\n2,b,acquire,k,,1\n3,b,acquire,k,,2\n4,a,release,k,1,1\n5,b,acquire,k,%s,3\n6,b,release,k,1,3\n"
+	for last, want := range map[string]bool{"OK": false, "OK,4\n5,b,acquire,k,OK": true} {
+		_, s := judgeText(t, fmt.Sprintf(log, last), "a.csv", formats.CSV, audit.Options{})
+		if got := slices.ContainsFunc(s.Assumed, func(text string) bool { return strings.Contains(text, "clients of their own") }); got != want {
+			t.Errorf("%q: %v, want %v: %s", last, got, want, s.Assumed)
+		}
+		s.Close()
+	}
+}
+
 // TestErrorsOfObjects: a member of an error may come late, be null, or be an object.
 func TestErrorsOfObjects(t *testing.T) {
 	line := func(at, pod, op, rest string) string {

@@ -72,8 +72,8 @@ func (g *Columns) Choose(s *Sample) error {
 			g.Unread = append(g.Unread, c)
 		}
 	}
-	g.join()
 	g.told = g.told || slices.ContainsFunc(s.Lines, g.tellsGrant)
+	g.join()
 	return g.scoped()
 }
 
@@ -262,7 +262,7 @@ func (g *Columns) means(line map[string]string) Meaning {
 	if ended == EndedNotYet {
 		return m.begun()
 	}
-	return m.inRecord(line[g.Chosen[fieldResult]] != "" || ended != EndedOK, false)
+	return m.inRecord(line[g.Chosen[fieldResult]] != "" || ended != EndedOK, g.told)
 }
 
 // ended is how a line's op ended, by the columns chosen so far.
