@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -105,10 +106,20 @@ func TestKeptKey(t *testing.T) {
 			given + "B acquire [20,505] first=498 attempt=498" + rest, Violated, 1, "", ""},
 		{"it stamps no attempt, and the call began before that", KeptKey, lease,
 			given + "B acquire [20,505] first=20" + rest, Violated, 1, "", ""},
+		{"it stamps no attempt, and tells that an earlier one may have taken the key", KeptKey, lease,
+			given + "B acquire [20,505] first=30 sent=498 came=503" + rest, Pass, 0, "", ""},
 		{"it stamps no attempt, and its last request left then", KeptKey, lease,
 			given + "B acquire [20,505] first=20 sent=498 came=503" + rest, Violated, 1, "", ""},
 		{"it stamps no attempt, and its last request left before that", KeptKey, lease,
 			given + "B acquire [20,505] first=20 sent=497 came=503" + rest, Pass, 0, "", ""},
+		{"its first request may have waited behind what a cut link held back", KeptKey, lease,
+			given + "delay B [-400,15]\nB acquire [20,505] first=20 sent=498 came=503" + rest, Pass, 0, "", ""},
+		{"that had come by then", KeptKey, lease,
+			given + "delay B [-400,-195]\nB acquire [20,505] first=20 sent=498 came=503" + rest, Violated, 1, "", ""},
+		{"it stamps its attempt", KeptKey, lease,
+			given + "delay B [-400,15]\nB acquire [20,505] first=498 attempt=498" + rest, Violated, 1, "", ""},
+		{"it was frozen before it asked", KeptKey, lease,
+			given + "pause B [-400,15]\nB acquire [20,505] first=20 sent=498 came=503" + rest, Violated, 1, "", ""},
 		{"it has it as the lease ends", KeptKey, lease, given + "B acquire [20,498]" + rest, Violated, 1, "", ""},
 		{"it asked a quarter of the TTL before that", KeptKey, lease, given + "B acquire [373,505]" + rest, Violated, 1, "", ""},
 		{"a stall of the service may explain it", KeptKey, lease,
@@ -135,6 +146,17 @@ func TestKeptKey(t *testing.T) {
 		{"several permits", KeptKey, lease.with(func(h *history.Header) { h.Claims.Permits = 2 }),
 			given + "B acquire [20,505]" + rest, NotJudged, 0, "", "more than one permit"},
 	})
+}
+
+// TestLongCutsAreRemembered: what a link held back comes late, whatever other faults came since.
+func TestLongCutsAreRemembered(t *testing.T) {
+	text := strings.Repeat("stall C [9000,9001]\n", trimEvery) + "A acquire [9100,9101]\nA release [9110,9111]\n" +
+		"B acquire [9120,9605] first=9120 sent=9598 came=9603\nB release [9900,9901]"
+	for cut, want := range map[string]Outcome{"delay B [0,5000]\n": Pass, "delay B [0,4000]\n": Violated} {
+		if r := foundIn(plainLock().history(cut+text), KeptKey); r.Outcome != want {
+			t.Errorf("%s: %s, want %s", cut, r.Outcome, want)
+		}
+	}
 }
 
 // TestGarbledConvictsNobody: where a history has events that cannot be, others

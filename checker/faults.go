@@ -194,14 +194,14 @@ func (s *Sweep) oldestWanted() (oldest, free int64) {
 	return oldest, free
 }
 
-// trim forgets the faults that ended a TTL before oldest, but for stalls since free.
+// trim forgets the faults that had no more effect a TTL before oldest, but for stalls since free.
 func (fs *faults) trim(oldest, free int64) {
 	fs.untrimmed = 0
 	oldest -= fs.rules.lifetime()
 	trim := func(spans []span) []span {
 		kept := spans[:0]
 		for _, sp := range spans {
-			if sp.to >= oldest || !sp.injected && sp.to >= free {
+			if sp.calmAt() >= oldest || !sp.injected && sp.to >= free {
 				kept = append(kept, sp)
 			}
 		}

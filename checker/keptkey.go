@@ -4,8 +4,9 @@
 // next client waited until the released lease was over. It asked alone, undisturbed,
 // more than a quarter of the TTL before that end. None of its attempts that may have
 // taken the key began before that end, if it tells (First). If it does not stamp its
-// attempts, its last request left after that end, if its packets tell (Sent). What may be
-// left behind excuses as in false-busy. A client that is told busy is judged there.
+// attempts, its last request left after that end, if its packets tell (Sent). Nor can its first
+// request have waited behind packets that a cut link had held back. What may be left behind
+// excuses as in false-busy. A client that is told busy is judged there.
 //
 //	A.acquire [0,1], A.release [10,11]; B.acquire [20,505]
 //
@@ -59,9 +60,9 @@ var keptKey = Property{
 
 // tookFrom is when the first request left that may have brought a grant; 0: nothing tells it. An
 // earlier one may have taken the key, and its reply was late. Of a lock that does not stamp its
-// attempts, First is the start of the call, whatever was refused since.
-func tookFrom(e *history.Event) int64 {
-	if e.Attempt == 0 {
+// attempts, First is the start of the call, whatever was refused since, or else the lock told it.
+func tookFrom(o *op, e *history.Event) int64 {
+	if e.Attempt == 0 && e.First <= o.start+promiseMargin {
 		return e.Sent
 	}
 	return e.First
@@ -84,7 +85,7 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 		}
 		s.figures.judged.passed++
 		// The lease ran at least until its promise is over.
-		from := tookFrom(e)
+		from := tookFrom(o, e)
 		kept := end >= g.promise && g.promise-o.start >= s.rules.TTL/4 && (from == 0 || from >= g.promise)
 		if kept && (last == nil || last.promise < g.promise) {
 			last = g
@@ -95,11 +96,11 @@ func (s *Sweep) judgePassed(asked []*op, e *history.Event) {
 	}
 	pin(last)
 	k, over, lost := s.book.keyOf(last), last.promise, s.book.lostAsks(asked)
-	inv, start, client, id := o.inv, o.start, o.client, o.id
+	inv, start, client, id, stamped := o.inv, o.start, o.client, o.id, e.Attempt != 0
 	s.findings.putOff(inv, func() {
 		spans := s.faults.clientSpans(client)
 		if s.faults.mayStand(lost, inv) || s.book.garbled() || s.faults.serviceStruck(inv, end) ||
-			touched(spans, inv, end, injectedOnly) {
+			touched(spans, inv, end, injectedOnly) || !stamped && heldBack(spans, inv, end) {
 			return
 		}
 		j := judgement{violated: true, stallOnly: touched(spans, inv, end, uninjectedOnly) ||

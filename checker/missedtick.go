@@ -141,7 +141,7 @@ func (js *jobs) unsettled(from, to int64) bool {
 // takes a tick, or a job, that its instance no longer waits for.
 func (js *jobs) heldBack(from, to int64) bool {
 	return slices.ContainsFunc(js.faults.byClient, func(c clientFaults) bool {
-		return slices.ContainsFunc(c.spans, func(sp span) bool { return cutsOff(sp) && sp.from <= to && sp.calmAt() >= from })
+		return heldBack(c.spans, from, to)
 	})
 }
 

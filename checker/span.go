@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/lockchaos/lockchaos/history"
+import (
+	"slices"
+
+	"github.com/lockchaos/lockchaos/history"
+)
 
 // Spans: when a fault was in effect, what it does, and how long several lasted together.
 
@@ -134,6 +138,12 @@ func crashes(sp span) bool { return sp.touch.Ends == history.EndsServer }
 
 // cutsOff reports whether a fault lies on the client's links to the lock service.
 func cutsOff(sp span) bool { return sp.links && !sp.store && !ends(sp) }
+
+// heldBack reports whether what a fault on a client's links held back may have come between two
+// instants.
+func heldBack(spans []span, from, to int64) bool {
+	return slices.ContainsFunc(spans, func(sp span) bool { return cutsOff(sp) && sp.from <= to && sp.calmAt() >= from })
+}
 
 // starves reports whether a fault keeps renewals from being made.
 func starves(sp span) bool { return sp.touch.Stops == history.StopsRenewals }

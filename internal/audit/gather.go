@@ -15,7 +15,8 @@ import (
 
 // An audit log tells one thing a line: when, who, what, of which lock, with which
 // token. A line is an instant, unless the log also has the end. An acquire that
-// is asked on one line and granted on another lasts from the one to the other.
+// is asked on one line and granted on another lasts from the one to the other. So does a release or
+// a renewal of which one line says that it begins.
 
 // gatherer gathers the events of a log, and makes ops of them once all are there.
 type gatherer struct {
@@ -32,6 +33,9 @@ type gatherer struct {
 	seen    times.Seen // by the times of the whole log
 	way     times.Direction
 	clock   *times.Clock // nil: nothing was gathered
+	// asked are the acquires that wait for their answers, and begun the other ops that began.
+	asked map[ownerKey]int32
+	begun map[begunOp]int32
 }
 
 func newGatherer(l *log, o Options) *gatherer {
@@ -102,18 +106,22 @@ func (g *gatherer) ops() error {
 	if g.log.versions = g.options.Tokens == "" && slices.Contains(g.counted, true) && g.versions(); g.log.versions {
 		g.log.Assume("The number in %q rises while a client holds its lock. So it is that of a write, and no fencing token (--tokens fencing).", g.log.Columns.Chosen[words.FieldToken])
 	}
-	asked, in := map[ownerKey]int32{}, g.inOrder()
+	in := g.inOrder()
+	g.asked, g.begun = map[ownerKey]int32{}, map[begunOp]int32{}
 	for e := in(); e != nil; e = in() {
 		if e.Token == history.TokenOf(0) && !g.counted[e.Key] {
 			e.Token = 0
 		}
-		if err := g.op(e, asked); err != nil {
+		if err := g.op(e); err != nil {
 			return err
 		}
 	}
-	for _, i := range asked { // and never answered
+	for _, i := range g.asked { // and never answered
 		g.log.ops.Trim()
 		g.log.told.Add(g.log.ops.See(i).tells(i))
+	}
+	for at := range g.begun {
+		g.unanswered(at)
 	}
 	return nil
 }
@@ -144,12 +152,12 @@ func (g *gatherer) inOrder() func() *words.Event {
 }
 
 // op turns a line into an op, or into the answer of an acquire that its client has asked for.
-func (g *gatherer) op(e *words.Event, asked map[ownerKey]int32) error {
+func (g *gatherer) op(e *words.Event) error {
 	if e.Means == words.Acquire && g.granted && e.Ending == words.EndedOK {
 		e.Means = words.Request
 	}
 	at, zero := ownerKey{e.Key, e.Owner}, g.first-g.begin
-	n, open := asked[at]
+	n, open := g.asked[at]
 	o := op{Call: formats.Call{Inv: e.At - zero, Ret: max(e.End, e.At) - zero, Key: e.Key, Owner: e.Owner, Token: e.Token,
 		Line: e.Line, EndLine: e.Line}}
 	switch e.Means {
@@ -159,11 +167,15 @@ func (g *gatherer) op(e *words.Event, asked map[ownerKey]int32) error {
 		}
 		o.Kind, o.Ret, o.Token = history.Acquire, never, 0
 		n, err := g.log.add(o)
-		asked[at] = n
+		g.asked[at] = n
 		return err
 	case words.Acquire, words.Grant, words.Busy:
+		if e.Means != words.Busy && e.Ending == words.EndedOK { // what it did under the grant before is over
+			g.unanswered(begunOp{at, history.Release})
+			g.unanswered(begunOp{at, history.Renew})
+		}
 		if open {
-			delete(asked, at)
+			delete(g.asked, at)
 			asks := g.log.ops.At(n)
 			if e.End > e.At && e.Means != words.Busy && e.At > g.first {
 				asks.attempt = o.Inv
@@ -172,6 +184,10 @@ func (g *gatherer) op(e *words.Event, asked map[ownerKey]int32) error {
 			g.log.told.Add(endpointOf(o.Ret, false, 2*g.log.ops.Length, n, false))
 			return nil
 		}
+	case words.Release, words.NotHeld, words.Renew:
+		if n, err := g.parted(e, at, &o); n >= 0 || err != nil {
+			return err
+		}
 	}
 	answer(e, &o, o.Ret)
 	g.log.ledgered = g.log.ledgered || o.Kind == history.Write
@@ -179,6 +195,51 @@ func (g *gatherer) op(e *words.Event, asked map[ownerKey]int32) error {
 	o.order = 2*i + 1
 	g.log.told.Add(o.tells(i))
 	return err
+}
+
+// begunOp is a kind of op of an owner on a key.
+type begunOp struct {
+	ownerKey
+	kind history.Kind
+}
+
+// parted takes a line of a release or a renewal that says that it begins, or how one ended that
+// began on another line. It returns the number of that op; -1: the line tells all of its op.
+func (g *gatherer) parted(e *words.Event, at ownerKey, o *op) (n int32, err error) {
+	of := begunOp{at, history.Release}
+	if e.Means == words.Renew {
+		of.kind = history.Renew
+	}
+	n, open := g.begun[of]
+	switch {
+	case e.Ending == words.EndedNotYet:
+		g.unanswered(of)
+		o.Kind, o.Ret = of.kind, never
+		n, err = g.log.add(*o)
+		g.begun[of] = n
+	case open:
+		delete(g.begun, of)
+		whole := g.log.ops.At(n)
+		answer(e, whole, o.Ret)
+		whole.Token = cmp.Or(whole.Token, e.Token)
+		g.log.told.Add(whole.tells(n))
+	default:
+		return -1, nil
+	}
+	return n, err
+}
+
+// unanswered has an op of unknown fate that began, if no line said how it ended.
+func (g *gatherer) unanswered(of begunOp) {
+	n, open := g.begun[of]
+	if !open {
+		return
+	}
+	delete(g.begun, of)
+	g.log.ops.Trim()
+	o := g.log.ops.At(n)
+	o.Outcome, o.Ret = history.Info, o.Inv
+	g.log.told.Add(o.tells(n))
 }
 
 // noteNoughts says that the tokens of a key are taken for none where all of

@@ -87,7 +87,7 @@ func (r *Lines) Read(text []byte) (l Line, ok bool, err error) {
 	e, f, err := r.Understand(&got)
 	var strange *words.UnknownWord
 	switch {
-	case e.Means == words.Ignore:
+	case e.Means == words.Ignore, e.Ending == words.EndedNotYet: // another line says how it ended
 		return l, false, nil
 	case errors.As(err, &strange):
 		return wrong(fmt.Errorf("nobody knows what the event %q means: say so under events, such as acquire: [%[1]s], or ignore: [%[1]s]", got[words.FieldEvent]))

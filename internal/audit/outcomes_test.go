@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockchaos/lockchaos/checker"
 	"github.com/lockchaos/lockchaos/internal/audit"
@@ -97,12 +98,81 @@ func TestBeginnings(t *testing.T) {
 	if _, err := audit.Read(strings.NewReader(ends), "a.csv", formats.CSV, audit.Options{}); err == nil || !strings.Contains(err.Error(), `may be the field "result"`) {
 		t.Errorf("begins and ends: %v", err)
 	}
+	// the log begins within an acquire, and nobody knows the word for its end
+	later := "ts,pod,op,lock,phase\n0,z,acquire,j,finished\n" + strings.SplitAfterN(strings.ReplaceAll(ends, "end", "finished"), "\n", 2)[1]
+	if _, err := audit.Read(strings.NewReader(later), "a.csv", formats.CSV, audit.Options{}); err == nil || !strings.Contains(err.Error(), `may be the field "result"`) {
+		t.Errorf("ends come first: %v", err)
+	}
 	s, err := audit.Read(strings.NewReader(ends), "a.csv", formats.CSV,
 		audit.Options{Map: map[string]string{"result": "phase"}, Results: map[string][]string{"ok": {"end"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	answers(t, "begins and ends", s, checker.Pass, "")
+}
+
+// TestBegunReleases: a release, or a renewal, of which one line says that it begins lasts until the
+// line that says how it ended. So its client holds the lock no longer than until it began.
+func TestBegunReleases(t *testing.T) {
+	const log = `1,a,acquire,k,start
+2,a,acquire,k,success
+3,b,acquire,k,start
+4,a,release,k,start
+4.5,b,acquire,k,success
+5,a,release,k,success
+7,b,release,k,start
+`
+	ttl := audit.Options{Validity: &audit.Validity{TTL: 2 * time.Second}}
+	for _, c := range []struct {
+		name, log string
+		options   audit.Options
+		want      checker.Outcome
+	}{
+		{"another is granted it while it is given back", log, audit.Options{}, checker.Pass},
+		{"another is granted it before", strings.Replace(log, "4,a", "4.6,a", 1), audit.Options{}, checker.Violated},
+		{"it is refused in the end", strings.Replace(log, "5,a,release,k,success", "5,a,not-held,k,", 1), audit.Options{}, checker.Pass},
+		{"nobody says how it ended", strings.Replace(log, "5,a,release,k,success\n", "", 1), audit.Options{}, checker.Pass},
+		{"it begins twice", strings.Replace(log, "4.5,b", "4.2,a,release,k,start\n4.5,b", 1), audit.Options{}, checker.Pass},
+		{"its end is lost, and it is another grant's", strings.Replace(log, "5,a,release,k,success\n", "", 1) +
+			"8,b,release,k,success\n9,a,acquire,k,success\n10,b,acquire,k,success\n11,a,release,k,success\n", audit.Options{}, checker.Violated},
+		{"a renewal that is denied", "1,a,acquire,k,success\n4,a,renew,k,start\n4.5,b,acquire,k,success\n5,a,renew,k,failed\n6,b,release,k,success\n", ttl, checker.Pass},
+		{"a renewal that begins too late", "1,a,acquire,k,success\n4.6,a,renew,k,start\n4.5,b,acquire,k,success\n5,a,renew,k,failed\n6,b,release,k,success\n", ttl, checker.Violated},
+	} {
+		v, s := judgeText(t, "ts,pod,op,lock,result\n"+c.log, "a.csv", formats.CSV, c.options)
+		if v.Outcome != c.want {
+			t.Errorf("%s: %s, want %s\n%s", c.name, v.Outcome, c.want, said(s, v))
+		}
+		s.Close()
+	}
+}
+
+// TestDeniedLate: an acquire that says nothing is no grant where others say that they were granted,
+// however far into the log it stands.
+func TestDeniedLate(t *testing.T) {
+	var log strings.Builder
+	log.WriteString("ts,pod,op,lock,result\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&log, "%d,a,acquire,k,OK\n%d,a,release,k,1\n", 2*i+1, 2*i+2)
+	}
+	log.WriteString("20001,a,acquire,k,OK\n20002,b,acquire,k,\n20003,a,release,k,1\n20004,b,acquire,k,OK\n20005,b,release,k,1\n")
+	v, s := judgeText(t, log.String(), "a.csv", formats.CSV, audit.Options{})
+	defer s.Close()
+	if v.Outcome != checker.Pass || !slices.ContainsFunc(s.Assumed, func(text string) bool { return strings.Contains(text, "other acquires say there that they are") }) {
+		t.Errorf("%s: %s\n%s", v.Outcome, said(s, v), s.Assumed)
+	}
+}
+
+// TestDeniedOnce: a client that asks until it says that it was granted the lock is granted it once.
+// So no other column makes several clients of it.
+func TestDeniedOnce(t *testing.T) {
+	const log = "ts,pod,op,lock,result,thread\n1,a,acquire,k,OK,1\n2,b,acquire,k,,1\n3,b,acquire,k,,2\n4,a,release,k,1,1\n5,b,acquire,k,%s,3\n6,b,release,k,1,3\n"
+	for last, want := range map[string]bool{"OK": false, "OK,4\n5,b,acquire,k,OK": true} {
+		_, s := judgeText(t, fmt.Sprintf(log, last), "a.csv", formats.CSV, audit.Options{})
+		if got := slices.ContainsFunc(s.Assumed, func(text string) bool { return strings.Contains(text, "clients of their own") }); got != want {
+			t.Errorf("%q: %v, want %v: %s", last, got, want, s.Assumed)
+		}
+		s.Close()
+	}
 }
 
 // TestErrorsOfObjects: a member of an error may come late, be null, or be an object.

@@ -75,6 +75,13 @@ func (p *Parser) Granted() bool { return p.events.granted }
 // SetGranted says that some line before these said "granted".
 func (p *Parser) SetGranted(granted bool) { p.events.granted = p.events.granted || granted }
 
+// TellsGrants reports whether some acquire said that it was granted, so that one that says nothing
+// was not.
+func (p *Parser) TellsGrants() bool { return p.lines.Worker().Columns.TellsGrants() }
+
+// SetTellsGrants says that some acquire before these lines said that it was granted.
+func (p *Parser) SetTellsGrants(told bool) { p.lines.Worker().Columns.SetTellsGrants(told) }
+
 // Line understands one line. An error is a *history.SyntaxError with its number.
 func (p *Parser) Line(text []byte, number int) (t LineSummary, err error) {
 	t.Ignored = true
@@ -110,6 +117,7 @@ func (p *Parser) Line(text []byte, number int) (t LineSummary, err error) {
 		return t, err
 	}
 	p.events.clock.Follow(&e.Stamp, e.Line, &got.Seen)
+	p.SetTellsGrants(got.Told)
 	if p.SetGranted(got.Granted); p.options.Tokens == "none" {
 		e.Token = 0
 	}
@@ -131,7 +139,7 @@ func summaryOf(e *words.Event, key, client string, granted bool) LineSummary {
 	case words.Busy:
 		t.Answers = true
 	case words.Release:
-		t.Ends, t.Acts = e.Ending != words.EndedUnknown, true
+		t.Ends, t.Acts = e.Ending != words.EndedUnknown && e.Ending != words.EndedNotYet, true
 	case words.NotHeld, words.Lost:
 		t.Ends, t.Acts = true, true
 	default:
@@ -150,7 +158,7 @@ func (p *Parser) Translate(lines [][]byte, first int64, missing Missing) (*Sourc
 		all = append(all, bytes.NewReader(line), strings.NewReader("\n"))
 	}
 	o := p.options
-	o.asked, o.named, o.missing = p.events.granted, p.named, missing
+	o.asked, o.told, o.named, o.missing = p.events.granted, p.TellsGrants(), p.named, missing
 	if p.lines.Heading != "" {
 		for i := range o.missing.Before {
 			o.missing.Before[i]++

@@ -86,6 +86,9 @@ const keyless = "No column names the lock, so all lines are taken to be about on
 // tell says what was found, now that the whole log has been read.
 func (r *rowReader) tell() error {
 	l, g, found := r.file, r.file.Lines.Columns, &r.found
+	if found.Silent.N > 0 {
+		g.AssumeAsked()
+	}
 	l.Add(&g.Remarks)
 	if _, ok := r.rows.(*jsonRows); ok { // a column may come late
 		for f, name := range found.Used {

@@ -48,6 +48,8 @@ type Options struct {
 	Unended func(line int) bool
 	// Exclusive: a client can't have a lock twice.
 	Exclusive bool
+	// Told: acquires say that they were granted, so one that says nothing was not.
+	Told bool
 	// Names is how many names a worker remembers.
 	Names int
 }
@@ -70,7 +72,7 @@ func NewReader(o Options) (r Reader, err error) {
 	if r.words, err = NewVocabulary(o.Events, o.Results); err != nil {
 		return r, err
 	}
-	r.Columns = &Columns{whole: r.Whole, stamps: r.Stamps, words: r.words, exclusive: o.Exclusive}
+	r.Columns = &Columns{whole: r.Whole, stamps: r.Stamps, words: r.words, exclusive: o.Exclusive, told: o.Told}
 	r.Columns.Named, err = explicit(o.Map)
 	return r, err
 }
@@ -123,7 +125,9 @@ func (r *Reader) Understand(text *[FieldCount]string) (e Event, wrong Field, err
 	case EndedSomehow:
 		return e, fieldResult, &UnknownResult{Word: text[fieldResult]}
 	case EndedNotYet:
-		e.Means, e.Ending = e.Means.begun(), EndedOK
+		if e.Means = e.Means.begun(); e.Means != Release && e.Means != Renew {
+			e.Ending = EndedOK
+		}
 		return e, 0, nil
 	}
 	e.Means = e.Means.inRecord(text[fieldResult] != "" || e.Ending != EndedOK, r.Columns.told)

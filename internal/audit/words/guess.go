@@ -72,23 +72,25 @@ func (g *Columns) Choose(s *Sample) error {
 			g.Unread = append(g.Unread, c)
 		}
 	}
+	g.told = g.told || slices.ContainsFunc(s.Lines, g.tellsGrant)
 	g.join()
-	if g.told = g.tellsGrants(); g.told {
-		g.Assume("An acquire with an empty column %q asks for the lock, and is not granted it: other acquires say there that they are.", g.Chosen[fieldResult])
-	}
 	return g.scoped()
 }
 
-// tellsGrants reports whether some acquires say by the result that they were granted, and others
-// say nothing.
-func (g *Columns) tellsGrants() bool {
-	var granted, silent bool
-	for _, line := range g.log.Lines {
-		if result := g.Chosen[fieldResult]; result != "" && g.words.of(line[g.Chosen[FieldEvent]]) == Acquire && g.ended(line) == EndedOK {
-			granted, silent = granted || line[result] != "", silent || line[result] == ""
-		}
-	}
-	return granted && silent
+// tellsGrant reports whether a line is an acquire that says by the result that it was granted.
+func (g *Columns) tellsGrant(line map[string]string) bool {
+	return g.words.of(line[g.Chosen[FieldEvent]]) == Acquire && line[g.Chosen[fieldResult]] != "" && g.ended(line) == EndedOK
+}
+
+// TellsGrants reports whether acquires say that they were granted: one that says nothing was not.
+func (g *Columns) TellsGrants() bool { return g.told }
+
+// SetTellsGrants says that some acquire said so, which may not be among the lines that are read.
+func (g *Columns) SetTellsGrants(told bool) { g.told = g.told || told }
+
+// AssumeAsked says what some acquires are taken for that say nothing of how they ended.
+func (g *Columns) AssumeAsked() {
+	g.Assume("An acquire with an empty column %q asks for the lock, and is not granted it: other acquires say there that they are.", g.Chosen[fieldResult])
 }
 
 // byName chooses among the columns with a usual name.
@@ -260,7 +262,7 @@ func (g *Columns) means(line map[string]string) Meaning {
 	if ended == EndedNotYet {
 		return m.begun()
 	}
-	return m.inRecord(line[g.Chosen[fieldResult]] != "" || ended != EndedOK, false)
+	return m.inRecord(line[g.Chosen[fieldResult]] != "" || ended != EndedOK, g.told)
 }
 
 // ended is how a line's op ended, by the columns chosen so far.
@@ -292,7 +294,7 @@ func (g *Columns) like(f Field, column string) bool {
 // answers reports whether a column seems to say how acquires ended that may be requests as well as
 // grants: by words of which some are of success, and some are not, or some that they only begin.
 func (g *Columns) answers(column string) bool {
-	var good, bad, begun, ended bool
+	var good, bad, begun, ended, strange bool
 	for _, line := range g.log.Lines {
 		text := line[column]
 		m := g.words.of(line[g.Chosen[FieldEvent]])
@@ -303,13 +305,10 @@ func (g *Columns) answers(column string) bool {
 			continue
 		}
 		e := g.words.ending(text)
-		if e == EndedSomehow && !begun {
-			return false
-		}
 		good, bad, begun = good || e == EndedOK, bad || e == EndedFail, begun || e == EndedNotYet
-		ended = ended || e != EndedNotYet
+		ended, strange = ended || e != EndedNotYet, strange || e == EndedSomehow
 	}
-	return (good && bad || begun && ended) && g.Chosen[FieldError] == "" && !slices.Contains(notKeys, Plain(column))
+	return (good && bad && !strange || begun && ended) && g.Chosen[FieldError] == "" && !slices.Contains(notKeys, Plain(column))
 }
 
 // fewestGrants is how many grants must have rising numbers for these to be taken for tokens.

@@ -43,7 +43,8 @@ func (w *Worker) Add(one *Row) error {
 		return w.hold(one, wrong)
 	}
 	word := one.Text[FieldEvent]
-	switch w.words.of(word) {
+	means := w.words.of(word)
+	switch means {
 	case Ignore:
 		return nil
 	case unknown:
@@ -77,6 +78,7 @@ func (w *Worker) Add(one *Row) error {
 	}
 	e.Line = int32(min(one.Line, math.MaxInt32))
 	w.named(one, &e)
+	w.grants(&e, means, one.Text[fieldResult] != "")
 	w.say(&e)
 	return nil
 }

@@ -111,10 +111,14 @@ func (m Meaning) inRecord(ends, told bool) Meaning {
 	return m
 }
 
-// begun is what a word means in a record that says that its op begins.
+// begun is what a word means in a record that says that its op begins. Another record says how a
+// release or a renewal ended. Of reads and writes that one is enough.
 func (m Meaning) begun() Meaning {
-	if m == Acquire || m == attempt || m == Grant || m == Request {
+	switch m {
+	case Acquire, attempt, Grant, Request:
 		return Request
+	case Release, Renew:
+		return m
 	}
 	return Ignore
 }
@@ -320,7 +324,8 @@ func DeniesHold(text string) bool {
 }
 
 // endingWords are how an op ended, in words.
-var endingWords = [...]string{EndedOK: "ok", EndedFail: "failed", EndedRefused: "refused", EndedUnknown: "unknown"}
+var endingWords = [...]string{EndedOK: "ok", EndedFail: "failed", EndedRefused: "refused", EndedUnknown: "unknown",
+	EndedNotYet: "begins"}
 
 // String is the meaning as people name it.
 func (m Meaning) String() string {

@@ -37,6 +37,7 @@ type BlockResult struct {
 	keys, owners []string // names that the worker had not met before, in their order
 	anew         bool     // it has forgotten those from before
 	Granted      bool     // some line says "granted"
+	Told         bool     // some acquire says that it was granted
 	Found        LineCounts
 	Seen         times.Seen // what its times have shown
 	Bare, Zoned  int32      // the first lines whose times have no zone, and have one
@@ -53,6 +54,7 @@ type LineCounts struct {
 	Telling  remarks.Tally        // of those left out, lines that seem to tell of a lock
 	Gaps     []int32              // the first of those lines
 	Nameless remarks.Tally        // lines of events that name no lock
+	Silent   remarks.Tally        // acquires that say nothing of how they ended, where others do
 	Other    int                  // lines whose event is not known, and that name no lock
 	Strange  *history.SyntaxError // the first of them
 }
@@ -81,6 +83,7 @@ func (f *LineCounts) Add(o *LineCounts) {
 	f.Telling.Join(o.Telling)
 	f.Gaps = append(f.Gaps, o.Gaps[:min(len(o.Gaps), MostGaps-len(f.Gaps))]...)
 	f.Nameless.Join(o.Nameless)
+	f.Silent.Join(o.Silent)
 	if f.Torn == nil {
 		f.Torn = o.Torn
 	}
@@ -166,7 +169,8 @@ func (w *Worker) Quick(line int) bool {
 	if e.Ending, ok = w.ending(f[fieldResult]); !ok || e.Ending == EndedNotYet || len(f[FieldError]) > 0 {
 		return false
 	}
-	e.Means = e.Means.inRecord(len(f[fieldResult]) > 0, w.Columns.told)
+	word := e.Means
+	e.Means = word.inRecord(len(f[fieldResult]) > 0, w.Columns.told)
 	key := f[FieldKey]
 	if len(key) == 0 {
 		key = []byte(DefaultKey)
@@ -180,8 +184,20 @@ func (w *Worker) Quick(line int) bool {
 	if len(f[FieldKey]) == 0 {
 		w.said.Found.Nameless.Add(e.Line)
 	}
+	w.grants(&e, word, len(f[fieldResult]) > 0)
 	w.say(&e)
 	return true
+}
+
+// grants notes an acquire that says how it ended, or one that does not where others do.
+func (w *Worker) grants(e *Event, word Meaning, says bool) {
+	switch {
+	case word != Acquire || e.Ending != EndedOK:
+	case says:
+		w.said.Told = w.said.Told || e.Means == Acquire
+	case w.Columns.told:
+		w.said.Found.Silent.Add(e.Line)
+	}
 }
 
 // both is the name of a client or a key, also of one that two columns tell. It is good until the

@@ -161,10 +161,10 @@ func (r *redis) before(c *server.Peer, name string, args ...string) (done bool) 
 		c.WriteError("ERR the simulation has ended")
 		return true
 	}
-	if isScripting(name) {
-		return r.scripting(c, name, args)
+	if r.channelled(c, name, args) {
+		return true
 	}
-	return r.channelled(c, name, args)
+	return isScripting(name) && r.scripting(c, name, args)
 }
 
 // mostArgs and longestCommand bound a command.

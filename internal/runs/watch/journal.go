@@ -37,8 +37,8 @@ type state struct {
 	clock
 	// Deleted is the latest time of a lock of which nothing is kept.
 	Deleted int64
-	// Granted: some line said "granted".
-	Granted              bool
+	// Granted: some line said "granted". Told: some acquire said that it was granted.
+	Granted, Told        bool
 	Bad, Beyond, Crowded int64
 	// Gaps are the numbers of the first bad lines.
 	Gaps []int64
@@ -99,7 +99,7 @@ func (w *watcher) write() (*journal, error) {
 		return nil, fmt.Errorf("write the journal: %w", err)
 	}
 	j := &journal{f: f, out: bufio.NewWriterSize(f, 1<<16)}
-	w.Kept, w.Granted = w.Lines, w.parser.Granted()
+	w.Kept, w.Granted, w.Told = w.Lines, w.parser.Granted(), w.parser.TellsGrants()
 	err = json.NewEncoder(j.out).Encode(&w.state)
 	for _, name := range slices.Sorted(maps.Keys(w.keys)) {
 		k := w.keys[name]
@@ -144,6 +144,7 @@ func (w *watcher) resume() error {
 		return errors.Join(err, f.Close())
 	}
 	w.parser.SetGranted(w.Granted)
+	w.parser.SetTellsGrants(w.Told)
 	whole, err := w.replay(in, int64(len(first)))
 	if err == nil {
 		err = f.Truncate(whole) // half a line, of a kill

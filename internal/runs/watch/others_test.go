@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -128,5 +129,35 @@ func TestRenewalsAreKept(t *testing.T) {
 	s.Options, s.Forget = audit.Options{}, 10*time.Minute
 	if w := driven(t, s, lines, 1); len(w.found.all) != 1 {
 		t.Errorf("%d findings", len(w.found.all))
+	}
+}
+
+// TestDeniedOnAnotherLock: where acquires say that they were granted, a silent one was not. That
+// holds on any lock, and after a restart, and the first lines need not tell it.
+func TestDeniedOnAnotherLock(t *testing.T) {
+	granted := "ts,pod,op,lock,result\n1000,a,acquire,k,\n1001,a,acquire,k,OK\n1002,a,release,k,1\n"
+	denied := "2000,c,acquire,j,\n2001,d,acquire,j,\n2002,c,acquire,j,\n2003,d,acquire,j,\n"
+	split := func(text string) [][]byte { return bytes.Split([]byte(strings.TrimSpace(text)), []byte("\n")) }
+	leased := func() Settings {
+		s := settings(t.TempDir())
+		s.Options = audit.Options{Validity: &audit.Validity{TTL: 10 * time.Second}}
+		return s
+	}
+	for _, every := range []int{1, 100} {
+		if w := driven(t, leased(), split(granted+denied), every); len(w.found.all) > 0 {
+			t.Errorf("%d lines at a time: %v", every, w.found.all)
+		}
+		s := leased()
+		driven(t, s, split(granted), every)
+		if _, err := Run(t.Context(), strings.NewReader(denied), s); err != nil {
+			t.Fatal(err)
+		}
+		if found := told(t, s.Dir); len(found) > 0 {
+			t.Errorf("%d lines at a time, and after a restart: %v", every, found)
+		}
+	}
+	twice := split(granted + strings.ReplaceAll(denied, ",j,", ",j,OK"))
+	if w := driven(t, leased(), twice, 1); len(w.found.all) == 0 {
+		t.Error("no double-hold of those that were granted the lock is found")
 	}
 }
