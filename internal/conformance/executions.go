@@ -276,10 +276,24 @@ func (t *trial) inTime(w work) {
 	}
 }
 
-// worksAlone demands that nobody else begins while one of three clients works.
+// worksAlone demands that nobody else begins while one of three clients works. A client that is slow
+// to start, as on a busy machine, shows nothing: it goes on until each has worked, or for so many
+// times that only a favourite of the lock can have.
 func worksAlone(t *trial) {
 	t.client(3)
-	w := t.begins()
+	worked := map[*Client]bool{}
+	for range 8 {
+		w := t.begins()
+		t.alone(w)
+		t.finish(w)
+		if worked[w.client] = true; len(worked) == len(t.clients) {
+			return
+		}
+	}
+}
+
+// alone demands that nobody else begins for a period and a moment.
+func (t *trial) alone(w work) {
 	for end := time.Now().Add(t.bench.Every + t.moment()); time.Now().Before(end); time.Sleep(poll) {
 		for _, c := range t.clients {
 			other, found := c.next()
@@ -296,7 +310,6 @@ func worksAlone(t *trial) {
 				"%s began %s while %s had not ended %s", second.client.name, second.Run, first.client.name, first.Run)
 		}
 	}
-	t.finish(w)
 }
 
 // killedWorker kills a client that works: others go on.
