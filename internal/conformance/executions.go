@@ -276,15 +276,15 @@ func (t *trial) inTime(w work) {
 	}
 }
 
-// worksAlone demands that nobody else begins while one of three clients works. A client that is slow
-// to start, as on a busy machine, shows nothing: it goes on until each has worked, or for so many
-// times that only a favourite of the lock can have.
+// worksAlone demands that nobody else begins while one of three clients works. A client that is
+// slow to start, as on a busy machine, shows nothing: it goes on until each has worked, or for so
+// many times that only a favourite of the lock can have.
 func worksAlone(t *trial) {
 	t.client(3)
 	worked := map[*Client]bool{}
 	for range 8 {
 		w := t.begins()
-		t.alone(w)
+		t.unlessSecond(w)
 		t.finish(w)
 		if worked[w.client] = true; len(worked) == len(t.clients) {
 			return
@@ -292,8 +292,8 @@ func worksAlone(t *trial) {
 	}
 }
 
-// alone demands that nobody else begins for a period and a moment.
-func (t *trial) alone(w work) {
+// unlessSecond demands that nobody else begins for a period and a moment.
+func (t *trial) unlessSecond(w work) {
 	for end := time.Now().Add(t.bench.Every + t.moment()); time.Now().Before(end); time.Sleep(poll) {
 		for _, c := range t.clients {
 			other, found := c.next()
