@@ -79,10 +79,10 @@ func (f *Filter) insertDiversion(tag string, matches []Match) (*Rule, error) {
 		f.compat = true
 	}
 	r, err := try(xtablesQueue())
-	if err != nil {
+	if errors.Is(err, unix.ENOENT) {
 		return nil, fmt.Errorf("divert to NFQUEUE, which this kernel has neither in nf_tables (module nft_queue) nor in xtables (modules nft_compat, xt_NFQUEUE): %w", err)
 	}
-	return r, nil
+	return r, err
 }
 
 // xtablesQueue is xtables' target NFQUEUE, revision 3, for kernels without nft_queue:

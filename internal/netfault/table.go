@@ -22,8 +22,9 @@ const tableName = "lockchaos"
 // copyMark is carried by the copies that a queue sends: they must not be diverted again.
 const copyMark = 0x1cc
 
-// kernelLimit bounds how long the kernel may take to answer; it takes a fraction of a millisecond.
-const kernelLimit = 5 * time.Second
+// kernelLimit bounds how long the kernel may take to answer. It takes a fraction of a millisecond,
+// but has taken ten seconds where namespaces came and went beside work for many more processors.
+const kernelLimit = 30 * time.Second
 
 // table is our nf_tables table in one network namespace, with two base chains for
 // each direction: first rules that cut, then those that divert to the queue or to
