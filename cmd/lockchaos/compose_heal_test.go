@@ -86,6 +86,7 @@ func testNextComposeRunHealsTheServer(t *testing.T) {
 	writeFile(t, file, healingSuite+strings.Replace(c.scenario(healingName, nemesis.KindClockJump, "2m"),
 		c.lasts(nemesis.KindClockJump), "for: 1m, ", 1))
 	cmd := startComposed(t, dir, file)
+	awaitThat(t, "the clocks are wrong", func() bool { return !clocksOf(t, server) }) // it is told before it is done
 	dockerOutput(t, "kill", dockerOutput(t, "ps", "-q", "--filter", "label=lockchaos.agent"))
 	cmd.stop(t)
 	if clocksOf(t, server) {
