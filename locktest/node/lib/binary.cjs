@@ -51,21 +51,40 @@ function listed(words) {
 const running = new Set();
 process.once('exit', () => { for (const child of running) child.kill('SIGINT'); });
 
-// Makes one attack, and returns what it came to. The report is written by then.
-async function attack(words) {
-  const child = spawn(find(), ['exam', ...words, '--json', '--no-mend'], { stdio: ['ignore', 'pipe', 'pipe'] });
-  running.add(child);
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text) => { said = (said + text).slice(-4096); });
-  const over = new Promise((done, failed) => child.once('error', failed).once('close', done));
-  let ended;
-  readline.createInterface({ input: child.stdout }).on('line', (line) => {
-    const event = JSON.parse(line);
-    if (event.event === 'ended') ended = event;
-  });
-  const status = await over.finally(() => running.delete(child));
-  if (!ended) throw new Error(`lockchaos failed, which says nothing of the lock: ${said.trim() || `exit status ${status}`}`);
-  return ended;
+// An exam of some attacks. result(attack) waits for what one came to: its report is written by then.
+class Exam {
+  constructor(words, attacks) {
+    this.open = new Map();
+    this.told = new Map(attacks.map((a) => [a, new Promise((done, failed) => this.open.set(a, { done, failed }))]));
+    for (const told of this.told.values()) told.catch(() => {}); // its test may never ask
+    this.child = spawn(find(), ['exam', ...words, '--attack', attacks.join(','), '--json', '--no-mend'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(this.child);
+    let said = '';
+    this.child.stderr.setEncoding('utf8').on('data', (text) => { said = (said + text).slice(-4096); });
+    readline.createInterface({ input: this.child.stdout }).on('line', (line) => {
+      const event = JSON.parse(line);
+      if (event.event === 'ended') this.settle(event.attack, 'done', event);
+    });
+    this.over = new Promise((done) => {
+      this.child.once('error', (error) => done(error.message)).once('close', (status) => done(said.trim() || `exit status ${status}`));
+    }).then((why) => {
+      running.delete(this.child);
+      for (const a of attacks) this.settle(a, 'failed', new Error(`lockchaos failed, which says nothing of the lock: ${why}`));
+    });
+  }
+
+  settle(attack, how, value) {
+    this.open.get(attack)?.[how](value);
+    this.open.delete(attack);
+  }
+
+  result(attack) { return this.told.get(attack); }
+
+  // Ends what is left of the exam, and waits until nothing of it runs.
+  finish() {
+    if (this.open.size > 0) this.child.kill('SIGINT');
+    return this.over;
+  }
 }
 
-module.exports = { attack, find, listed };
+module.exports = { Exam, find, listed };

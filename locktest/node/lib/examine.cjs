@@ -104,19 +104,36 @@ class Folder {
   }
 }
 
-// One attack, as a test. skip is what the framework skips a running test by; undefined: it can't.
-async function attack(event, exam, skip) {
-  const { name, options, folder } = exam;
-  const ended = await binary.attack([...exam.words, '--attack', event.attack, '--seed', exam.seed, '--out', folder.path]);
-  for (const text of ended.stand_ins ?? []) folder.say(`lockchaos: STAND-IN: ${text}`);
-  if (ended.skipped && skip) return skip(ended.skipped);
-  const asked = options.inherent || process.env.LOCKCHAOS_INHERENT === '1';
-  if (!harmless.includes(ended.fate) || (asked && ended.fate === inherent)) {
-    folder.kept = true;
-    throw new LockFell(story(name, event.text, ended, exam.again(event.attack)));
+// What an attack comes to. One exam makes those of all tests of the group, where the framework says which these are (together).
+// A test that is made once more has an exam of its own.
+function ended(exam, attack, together) {
+  if (!exam.told.has(attack)) {
+    const attacks = together && exam.runs.length === 0 ? together : [attack];
+    const run = new binary.Exam([...exam.words, '--seed', exam.seed, '--out', exam.folder.path], attacks);
+    exam.runs.push(run);
+    for (const a of attacks) exam.told.set(a, run.result(a));
   }
-  if (ended.fate !== 'stood') console.log(`lockchaos: ${name} ${event.attack}: ${ended.told}`);
+  const told = exam.told.get(attack);
+  exam.told.delete(attack);
+  return told;
 }
+
+// One attack, as a test. skip is what the framework skips a running test by; undefined: it can't.
+async function attack(event, exam, skip, together) {
+  const { name, options, folder } = exam;
+  const came = await ended(exam, event.attack, together);
+  for (const text of came.stand_ins ?? []) folder.say(`lockchaos: STAND-IN: ${text}`);
+  if (came.skipped && skip) return skip(came.skipped);
+  const asked = options.inherent || process.env.LOCKCHAOS_INHERENT === '1';
+  if (!harmless.includes(came.fate) || (asked && came.fate === inherent)) {
+    folder.kept = true;
+    throw new LockFell(story(name, event.text, came, exam.again(event.attack)));
+  }
+  if (came.fate !== 'stood') console.log(`lockchaos: ${name} ${event.attack}: ${came.told}`);
+}
+
+// The tests that Vitest runs beside one of its group, and that one.
+const beside = (task) => task.suite?.tasks.filter((t) => t === task || t.mode === 'run' || t.mode === 'queued').map((t) => t.name);
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
@@ -125,9 +142,9 @@ function frameworkOf(api) {
   if (process.env.VITEST) {
     return {
       group: (name, body) => api.describe.concurrent(name, body),
-      test: (name, run) => api.test(name, (context) => run((why) => context.skip(why)), limit),
+      test: (name, run) => api.test(name, (context) => run((why) => context.skip(why), beside(context.task)), limit),
       skipped: (name, why) => api.test.skip(`${name} (${why})`, () => {}),
-      after: api.afterAll,
+      after: (run) => api.afterAll(run, limit),
       again: (file, name, of) => `npx vitest run ${shell(file)} -t ${shell(`${escaped(name)} ${of}$`)}`,
     };
   }
@@ -136,7 +153,7 @@ function frameworkOf(api) {
       group: api.describe,
       test: (name, run) => api.test.concurrent(name, () => run(), limit),
       skipped: (name, why) => api.test.skip(`${name} (${why})`, () => {}),
-      after: api.afterAll,
+      after: (run) => api.afterAll(run, limit),
       again: (file, name, of) => `npx jest ${shell(file)} -t ${shell(`${escaped(name)} ${of}$`)}`,
     };
   }
@@ -157,7 +174,7 @@ function define(api, name, options, open) {
     return;
   }
   const framework = frameworkOf(api);
-  const exam = { name, options, folder: new Folder(), ...words(name, options) };
+  const exam = { name, options, folder: new Folder(), runs: [], told: new Map(), ...words(name, options) };
   exam.seed = process.env.LOCKCHAOS_SEED ?? String(1 + Math.floor(Math.random() * 999_999));
   exam.again = (of) => framework.again(path.relative(process.cwd(), exam.file), name, of);
   const more = [...(options.short || process.env.LOCKCHAOS_SHORT === '1' ? ['--short'] : []), ...(options.budget ? ['--budget', options.budget] : [])];
@@ -167,9 +184,12 @@ function define(api, name, options, open) {
     for (const event of lacking ? [] : chosen(attacks, options)) {
       const why = event.fix ? `${event.why}: ${event.fix}` : event.why;
       if (why) framework.skipped(event.attack, `not applicable: ${why}`);
-      else framework.test(event.attack, (skip) => attack(event, exam, skip));
+      else framework.test(event.attack, (skip, together) => attack(event, exam, skip, together));
     }
-    framework.after(() => exam.folder.close());
+    framework.after(async () => {
+      await Promise.all(exam.runs.map((run) => run.finish()));
+      exam.folder.close();
+    });
   });
 }
 
