@@ -47,14 +47,17 @@ function listed(words) {
   return { lacking, attacks: events.filter((e) => e.event === 'attack') };
 }
 
+// How long a command may take to end, in milliseconds: it heals what it broke, and writes its report.
+const patience = 30 * 1000;
+
 // The commands that run. A test process that ends has them heal what they broke.
 const running = new Set();
 process.once('exit', () => { for (const child of running) child.kill('SIGINT'); });
 
-// An exam of some attacks. result(attack) waits for what one came to: its report is written by then.
+// An exam of some attacks. told has, for each, a promise of what it comes to: its report is written by then.
 class Exam {
   constructor(words, attacks) {
-    this.open = new Map();
+    this.open = new Map(); // what settles these promises
     this.told = new Map(attacks.map((a) => [a, new Promise((done, failed) => this.open.set(a, { done, failed }))]));
     for (const told of this.told.values()) told.catch(() => {}); // its test may never ask
     this.child = spawn(find(), ['exam', ...words, '--attack', attacks.join(','), '--json', '--no-mend'], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -78,12 +81,12 @@ class Exam {
     this.open.delete(attack);
   }
 
-  result(attack) { return this.told.get(attack); }
-
   // Ends what is left of the exam, and waits until nothing of it runs.
-  finish() {
+  async finish() {
     if (this.open.size > 0) this.child.kill('SIGINT');
-    return this.over;
+    const hung = setTimeout(() => this.child.kill('SIGKILL'), patience);
+    await this.over;
+    clearTimeout(hung);
   }
 }
 

@@ -107,14 +107,14 @@ class Folder {
 // What an attack comes to. One exam makes those of all tests of the group, where the framework says which these are (together).
 // A test that is made once more has an exam of its own.
 function ended(exam, attack, together) {
-  if (!exam.told.has(attack)) {
+  let run = exam.runs.find((r) => r.told.has(attack));
+  if (!run) {
     const attacks = together && exam.runs.length === 0 ? together : [attack];
-    const run = new binary.Exam([...exam.words, '--seed', exam.seed, '--out', exam.folder.path], attacks);
+    run = new binary.Exam([...exam.words, '--seed', exam.seed, '--out', exam.folder.path], attacks);
     exam.runs.push(run);
-    for (const a of attacks) exam.told.set(a, run.result(a));
   }
-  const told = exam.told.get(attack);
-  exam.told.delete(attack);
+  const told = run.told.get(attack);
+  run.told.delete(attack);
   return told;
 }
 
@@ -174,7 +174,7 @@ function define(api, name, options, open) {
     return;
   }
   const framework = frameworkOf(api);
-  const exam = { name, options, folder: new Folder(), runs: [], told: new Map(), ...words(name, options) };
+  const exam = { name, options, folder: new Folder(), runs: [], ...words(name, options) };
   exam.seed = process.env.LOCKCHAOS_SEED ?? String(1 + Math.floor(Math.random() * 999_999));
   exam.again = (of) => framework.again(path.relative(process.cwd(), exam.file), name, of);
   const more = [...(options.short || process.env.LOCKCHAOS_SHORT === '1' ? ['--short'] : []), ...(options.budget ? ['--budget', options.budget] : [])];
