@@ -48,6 +48,8 @@ others = $$($(GO) list ./... | grep -vxF "$$($(GO) list $(1))")
 # gotestsum says at the end, once more, what failed and what it printed. testtimes says where the time went, and what was left out.
 CHECKED := build/check.json
 RESULTS := build/tests.json
+APART   := build/apart.json
+APARTS  := Containers|Simul|Explore|ThenLocal|VirtualTime|BesideAnExam|JavaGC|ExternalDocs|Cluster|TLS$$|ExamMasks|Examples|OfKinds|Controls$$|Frontends
 # Garbage is collected less often, as in our nodes (internal/hosts/process.go): tests start thousands of short processes.
 SUM := GOGC=400 $(GO) tool gotestsum --format pkgname-and-test-fails --hide-summary skipped
 TIMES := $(GO) run ./internal/testtimes
@@ -67,15 +69,8 @@ test:
 test-all: build
 	./scripts/setup all
 	$(MAKE) --no-print-directory lint
-	@mkdir -p build
-	@# A race slows tests down: two packages at a time.
-	@status=0; CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(filter-out ./reports/page,$(LONG)) ./internal/hosts/docker $(call others,$(LONG) ./internal/hosts/docker $(SINGLE)) || status=$$?; $(TIMES) $(RESULTS); exit $$status
-	@# What the race detector does not see, and make test leaves out: simulations have no goroutines of ours, and
-	@# compile programs; a scheduler on a server that must be built; a lock of Java; services that others stand for.
-	$(GO) test $(TESTED) -timeout 60m ./internal/exhaustive
-	$(GO) test $(TESTED) -timeout 60m -run 'Simul|Explore|ThenLocal|VirtualTime|BesideAnExam|ExamplesOfKinds|JavaGC|RedisClusterTLS|SentinelsTLS|RedlockTLS' ./internal/harness ./internal/experiments ./internal/conformance ./locktest ./cmd/lockchaos
-	@# Test frameworks of other languages run programs that the race detector does not see.
-	$(GO) test $(TESTED) -parallel 3 -timeout 60m -run Frontends ./locktest
+	@rm -f $(RESULTS) $(APART)
+	@status=0; $(MAKE) --no-print-directory -j 2 raced apart || status=$$?; $(TIMES) $(RESULTS) $(APART); exit $$status
 	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.
 	@if [ "$$(id -u)" = 0 ] && [ -x "$${XDG_CACHE_HOME:-$$HOME/.cache}/lockchaos/servers/kubernetes" ]; then $(MAKE) test-kubernetes; else \
 	echo "NOT RUN: make test-kubernetes, which needs root, and Kubernetes built before (scripts/servers kubernetes)"; fi
@@ -89,6 +84,20 @@ test-all: build
 	$(MAKE) fuzz JOBS=9 PARSERS="./history ./internal/audit ./internal/audit/formats ./internal/audit/times ./adapter"
 	@# A sample of the survey: three libraries, each installed and examined once.
 	./$(BIN) survey run redislock redis-py redis-semaphore --exams 1 --attack stop-work,lost-brief-reply,late-release
+
+# The parts of make test-all that mostly wait: for each other's servers, and for containers.
+.PHONY: raced apart
+# A race slows tests down: two packages at a time.
+raced:
+	@mkdir -p build
+	CGO_ENABLED=1 $(SUM) --jsonfile $(RESULTS) -- $(TESTED) -race -p 2 -timeout 60m $(filter-out ./reports/page,$(LONG)) ./internal/hosts/docker $(call others,$(LONG) ./internal/hosts/docker $(SINGLE))
+
+# What the race detector does not see, and make test leaves out (internal/hosts/needed): programs in other languages,
+# simulations, which have no goroutines of ours and compile programs, containers, and services that others stand for.
+apart:
+	@mkdir -p build
+	$(SUM) --jsonfile $(APART) -- $(TESTED) -parallel 3 -p 1 -timeout 60m -run '$(APARTS)' ./cmd/lockchaos ./internal/conformance ./clients/broken ./internal/harness ./internal/experiments ./locktest
+	$(GO) test $(TESTED) -timeout 60m ./internal/exhaustive
 
 ## as-user: suites and tests that need much of the kernel, as an ordinary user, where make runs as root (about four minutes)
 as-user:

@@ -12,6 +12,7 @@ import (
 	"github.com/lockchaos/lockchaos/clients/redis"
 	"github.com/lockchaos/lockchaos/internal/backends/backendstest"
 	"github.com/lockchaos/lockchaos/internal/decided"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
@@ -19,6 +20,7 @@ func TestMain(m *testing.M) { backendstest.Main(m, broken.Kinds()...) }
 
 // TestControls: each control fails the tests that its fault breaks, and keeps every other promise.
 func TestControls(t *testing.T) {
+	needed.Apart(t, "the locks that these break stand for them")
 	t.Parallel()
 	backendstest.NeedRedis(t)
 	for _, c := range []struct {

@@ -18,6 +18,7 @@ import (
 // election as long as another one's is not, and each of its terms is in the history. Else the
 // others would seem to wait for a key that nobody holds.
 func TestCandidatesGoOnUntilAllAreDone(t *testing.T) {
+	needed.Later(t, "TestScripts/kinds stands for elected components")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}

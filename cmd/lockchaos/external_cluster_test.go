@@ -133,6 +133,7 @@ scenarios:
 // Without the command it is left out, and elsewhere it is refused. A command after which the
 // masters are the same does not bite.
 func TestExternalFailover(t *testing.T) {
+	needed.Later(t, "TestExternalSentinels fails over, too")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -194,8 +195,7 @@ func TestExternalFailover(t *testing.T) {
 // A Redis Cluster with TLS and users, whose nodes announce IP addresses, or a name each: clients
 // verify each node's certificate through its relay.
 func TestExternalRedisClusterTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalRedisCluster is run with it
-	needed.Later(t, "a Redis Cluster without TLS stands for three")
+	needed.Apart(t, "TestExternalRedisCluster stands for other clusters")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -309,7 +309,7 @@ func histories(t *testing.T, out string) (told string) {
 // aimed at one. The exam's attacks on nodes come from the clients alone. A cluster whose members
 // are not where they announce themselves is reached as one place, and that is said.
 func TestExternalEtcdCluster(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalRedisCluster is run with it
+	needed.Apart(t, "TestExternalRedisCluster stands for other clusters")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -340,7 +340,7 @@ func TestExternalEtcdCluster(t *testing.T) {
 
 // The same with TLS and users: the members announce names of their own.
 func TestExternalEtcdClusterTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalRedisCluster is run with it
+	needed.Apart(t, "TestExternalRedisCluster stands for other clusters")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -360,7 +360,7 @@ func TestExternalEtcdClusterTLS(t *testing.T) {
 // Faults are aimed at one node of a Redis Cluster. One that it has not is left out with the reason,
 // and refused where there is no cluster.
 func TestExternalRedisClusterNode(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalRedisCluster is run with it
+	needed.Apart(t, "TestExternalRedisCluster stands for other clusters")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -435,8 +435,7 @@ func TestExternalSentinels(t *testing.T) {
 // The same with TLS: servers and sentinels that are announced by IP addresses have certificates for
 // the name under which they were found.
 func TestExternalSentinelsTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalFailover is run with it
-	needed.Later(t, "sentinels without TLS stand for these")
+	needed.Apart(t, "TestExternalSentinels stands for those with TLS")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lockchaos/lockchaos/internal/endpoint/authority"
+	"github.com/lockchaos/lockchaos/internal/hosts/needed"
 	"github.com/lockchaos/lockchaos/internal/probe/probetest"
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 )
@@ -19,6 +20,7 @@ var probed = regexp.MustCompile(`(?m)^    (lockchaos probe --nodes '\w+=\w+://\S
 // The worked examples of docs/external.md probe servers that are set up as it says, word by word.
 // Only the port differs, to which the name leads.
 func TestExternalDocs(t *testing.T) {
+	needed.Apart(t, "the tests of each service stand for what its section of the page says")
 	page, err := os.ReadFile("../../docs/external.md")
 	if err != nil {
 		t.Fatal(err)

@@ -76,7 +76,7 @@ func TestExternalRedisTLS(t *testing.T) {
 // An etcd with clients' certificates and users, under its real name: the lock, a store that lies in
 // the same etcd, and a count of requests all log in.
 func TestExternalEtcdTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
+	needed.Apart(t, "TestExternalRedisTLS stands for all services with TLS")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -90,7 +90,7 @@ func TestExternalEtcdTLS(t *testing.T) {
 
 // A PostgreSQL with TLS alone and passwords, under its real name.
 func TestExternalPostgresTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
+	needed.Apart(t, "TestExternalRedisTLS stands for all services with TLS")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -104,7 +104,7 @@ func TestExternalPostgresTLS(t *testing.T) {
 
 // A MariaDB with TLS and users, under its real name.
 func TestExternalMariaDBTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
+	needed.Apart(t, "TestExternalRedisTLS stands for all services with TLS")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -118,11 +118,10 @@ func TestExternalMariaDBTLS(t *testing.T) {
 
 // Five redis-servers with TLS, each under a name of its own, for locks that ask for a majority.
 func TestExternalRedlockTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
+	needed.Apart(t, "TestExternalRedisTLS stands for all services with TLS")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
-	needed.Later(t, "one Redis with TLS stands for five")
 	t.Parallel()
 	ca := authority.New(t)
 	// redsync gives each node a twentieth of the TTL, which is too little for TLS on a busy machine
@@ -138,6 +137,7 @@ func TestExternalRedlockTLS(t *testing.T) {
 
 // An object store with TLS and keys, under its real name.
 func TestExternalS3TLS(t *testing.T) {
+	needed.Apart(t, "TestExternalRedisTLS stands for all services with TLS")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -151,7 +151,7 @@ func TestExternalS3TLS(t *testing.T) {
 // A NATS server with TLS, under its real name: with a password, and with a file of credentials that
 // is named as it lies here.
 func TestExternalNATSTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
+	needed.Apart(t, "TestExternalRedisTLS stands for all services with TLS")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -179,6 +179,7 @@ func TestExternalNATSTLS(t *testing.T) {
 
 // A Consul with TLS and ACLs, under its real name.
 func TestExternalConsulTLS(t *testing.T) {
+	needed.Apart(t, "TestExternalRedisTLS stands for all services with TLS")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}
@@ -192,7 +193,7 @@ func TestExternalConsulTLS(t *testing.T) {
 // A ZooKeeper with TLS, clients' certificates and users, under its real name: locks have no right
 // but under their own znode.
 func TestExternalZooKeeperTLS(t *testing.T) {
-	needed.WithoutRace(t) // TestExternalRedisTLS is run with it
+	needed.Apart(t, "TestExternalRedisTLS stands for all services with TLS")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}

@@ -36,6 +36,7 @@ func soaking() bool { return os.Getenv(soakVar) == "1" }
 // queues, a table or a queue in our own namespace, a control group, a mount, a temporary file. With
 // LOCKCHAOS_SOAK=1 it does so fifty times for each kind, else once, each kind in one of the ways.
 func TestHealing(t *testing.T) {
+	needed.WithoutRace(t) // who is killed reports no races
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}

@@ -60,7 +60,7 @@ func TestMaskedAttacksAreValid(t *testing.T) {
 // stands without that defect. With a second one behind it, it hears of both.
 // Where no application avoids the defect, it hears that nobody knows.
 func TestExamMasks(t *testing.T) {
-	needed.WithoutRace(t) // exam.txtar is run with it
+	needed.Apart(t, "TestScripts/exam stands for exams with masks")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}

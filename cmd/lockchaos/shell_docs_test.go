@@ -49,7 +49,7 @@ func pastedCommands(page string) (all []pasted) {
 // TestExamplesOfShellLocks: each example of docs/shell.md is pasted and run, and prints what the
 // page says.
 func TestExamplesOfShellLocks(t *testing.T) {
-	needed.WithoutRace(t) // the locks are shell scripts
+	needed.Apart(t, "TestScripts/shell stands for the other shell scripts")
 	if !sandboxed(t) {
 		t.Skip("this machine refuses namespaces")
 	}

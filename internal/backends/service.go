@@ -51,6 +51,7 @@ type Service struct {
 	standIns []string
 	died     chan error
 	closing  atomic.Bool
+	operator operator
 }
 
 // startLimit bounds how long a service may take to answer, when the context sets no earlier limit.
@@ -182,6 +183,7 @@ func (s *Service) watchOne(n *Node, p *hosts.Process) {
 // would still do, such as handing a leader's office over, is of use to nobody.
 func (s *Service) Close() error {
 	s.closing.Store(true)
+	s.operator.close()
 	return closeHosts(s.Nodes)
 }
 

@@ -3,6 +3,7 @@ package backends
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,14 +20,56 @@ const (
 	postgresGone = `SELECT count(*) FROM pg_stat_activity WHERE pid = ANY($1)`
 )
 
+// operator keeps the connection of whoever ends sessions, from its first use on: to open one,
+// PostgreSQL starts a process, which on a busy machine takes longer than many a lease lasts.
+type operator struct {
+	mu   sync.Mutex
+	conn *pgx.Conn // nil: none, or in use
+}
+
+// take returns the kept connection, or else a new one to the server at addr.
+func (o *operator) take(ctx context.Context, addr string) (*pgx.Conn, error) {
+	o.mu.Lock()
+	conn := o.conn
+	o.conn = nil
+	o.mu.Unlock()
+	if conn != nil {
+		if conn.Ping(ctx) == nil {
+			return conn, nil
+		}
+		conn.Close(ctx) // the server was restarted, or cut off
+	}
+	return dialPostgres(ctx, addr)
+}
+
+// giveBack keeps the connection, unless it failed or another is kept.
+func (o *operator) giveBack(ctx context.Context, conn *pgx.Conn, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil || o.conn != nil {
+		conn.Close(ctx)
+		return
+	}
+	o.conn = conn
+}
+
+func (o *operator) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.conn != nil {
+		o.conn.PgConn().Conn().Close() // without a goodbye, for which nobody may be there
+		o.conn = nil
+	}
+}
+
 // expirePostgres terminates the backends that serve the client, and returns
 // when they have ended, with their transactions and their locks.
 func expirePostgres(ctx context.Context, s *Service, c Client) (ended []string, err error) {
-	conn, err := dialPostgres(ctx, s.Nodes[0].Addr)
+	conn, err := s.operator.take(ctx, s.Nodes[0].Addr)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close(ctx)
+	defer func() { s.operator.giveBack(ctx, conn, err) }()
 	rows, err := conn.Query(ctx, postgresTerminate, c.Addr.String())
 	if err != nil {
 		return nil, err

@@ -304,7 +304,7 @@ func goLocks(t testing.TB, into string) func(testing.TB) {
 
 // TestExamples: real locks, on their real services.
 func TestExamples(t *testing.T) {
-	needed.WithoutRace(t) // the programs that it tests are others
+	needed.Apart(t, "TestSkeletons stands for other programs")
 	built := t.TempDir()
 	needGo := goLocks(t, built)
 	for _, e := range []struct {

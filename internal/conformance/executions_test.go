@@ -25,6 +25,7 @@ func ofKind(t testing.TB, kind, service, command string, ttl time.Duration) *Ben
 
 // TestSkeletonsOfKinds: the schedulers and elections that `adapter new` writes pass as they are.
 func TestSkeletonsOfKinds(t *testing.T) {
+	needed.Apart(t, "TestSkeletons stands for other programs")
 	for kind, checks := range map[string][]check{adapter.KindJob: jobChecks, adapter.KindLeader: leaderChecks} {
 		for _, l := range skeleton.Languages() {
 			t.Run(kind+"/"+l.Name, func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestSkeletonsOfKinds(t *testing.T) {
 
 // TestExamplesOfKinds: real schedulers and elections, on their real services.
 func TestExamplesOfKinds(t *testing.T) {
-	needed.WithoutRace(t) // the programs that it tests are others
+	needed.Apart(t, "TestSkeletons stands for other programs")
 	programs := t.TempDir()
 	needGo := goLocks(t, programs)
 	// gocron's locker forgets a tick when its execution ends (docs/jobs.md).
@@ -82,6 +83,7 @@ func TestExamplesOfKinds(t *testing.T) {
 
 // TestMutantsOfKinds: a scheduler, or an election, with one mistake, and the check that tells it.
 func TestMutantsOfKinds(t *testing.T) {
+	needed.Apart(t, "TestMutants stands for other programs")
 	needPrograms(t, "python3")
 	const job, leader = adapter.KindJob, adapter.KindLeader
 	const going = `going.pop(request["run"], None)`

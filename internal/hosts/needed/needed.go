@@ -93,10 +93,17 @@ func Raced() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
+// Apart leaves the test to the step of `make test-all` that is without the race detector: it is no
+// part of `make test`, where another test stands for it, which what names.
+func Apart(t testing.TB, what string) {
+	t.Helper()
+	Later(t, what)
+	WithoutRace(t)
+}
+
 // Simulates is called by a test that compiles Go for the simulation. It waits for compilers, needs
-// no server, and runs programs that the race detector does not see: it is no part of `make test`.
+// no server, and runs programs that the race detector does not see.
 func Simulates(t testing.TB) {
 	t.Helper()
-	Later(t, "it compiles Go for the simulation")
-	WithoutRace(t)
+	Apart(t, "it compiles Go for the simulation")
 }
