@@ -18,8 +18,7 @@ const StepsWorkload = "steps"
 // one fault that lasts so long at the most and strikes anywhere: two clients, three if the lock is
 // fair, and one key. They renew and ask before each write, where the lock can, and go by what it
 // says. Where the lock can be asked, one works for longer than its lease, and then asks; where it
-// knows readers, some only read; where it makes the names of its clients, the first two have one
-// identity. Nothing disturbs them.
+// knows readers, some only read. Nothing disturbs them.
 func (l Examinee) Smallest(longest Duration) Scenario {
 	s := l.Undisturbed()
 	has := func(a Ability) bool { return slices.Contains(l.Abilities, a) }
@@ -31,9 +30,6 @@ func (l Examinee) Smallest(longest Duration) Scenario {
 	work := s.TTL.times(smallWork)
 	if has(RenewsItself) {
 		work = s.TTL.times(smallLongWork)
-	}
-	if has(NamesItself) {
-		s.Twins = 2
 	}
 	s.Workload = Workload{Kind: StepsWorkload, Guard: guardNone, Ask: has(CanBeAsked), Renew: has(CanRenew),
 		Think: Range{work, work}, AcquireTimeout: max(callLimit, smallPatience*s.TTL) + longest, OpTimeout: callLimit + longest}
@@ -50,6 +46,14 @@ func (l Examinee) Smallest(longest Duration) Scenario {
 		s.Duration += s.BeyondLease() + s.TTL/4
 	}
 	return s
+}
+
+// Twinned is the smallest scenario with two clients of one identity, for a lock that makes the names
+// of its clients; false: it does not. With nothing else disturbed: what goes wrong among twins is
+// told as the work of their identity.
+func (l Examinee) Twinned(s Scenario) (Scenario, bool) {
+	s.Twins = 2
+	return s, slices.Contains(l.Abilities, NamesItself)
 }
 
 // OutlastsLease reports whether a client of the workload "steps" works for longer than its lease

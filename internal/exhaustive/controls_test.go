@@ -108,6 +108,45 @@ func TestFindsTheControls(t *testing.T) {
 	}
 }
 
+// TestTwinsAreApart: a lock that makes the names of its clients, and is broken otherwise, is not
+// told to have taken one for another. One that does so is.
+func TestTwinsAreApart(t *testing.T) {
+	for _, c := range []struct {
+		kind  clients.Kind
+		twins bool
+	}{{broken.ClientExpiry, false}, {broken.HostPID, true}} {
+		t.Run(c.kind.Name, func(t *testing.T) {
+			if !c.twins {
+				c.kind.Claims.Identity = "unique"
+			}
+			x := controlled(t, c.kind)
+			x.begin()
+			if _, err := x.survey(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			plan := x.plan
+			if !c.twins {
+				x.all = slices.DeleteFunc(x.all, func(s schedule) bool { return s.Column != "its wall clock ahead" })
+				plan = x.planOf(x.all[tryUntil(t, x, reports.FellDefect)])
+			}
+			h, err := x.run(t.Context(), plan, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := checker.Judge(h, checker.Options{})
+			found := v.Property(checker.MutualExclusion).Violations
+			if len(found) == 0 {
+				t.Fatal("no two held the lock at a time")
+			}
+			for _, f := range found {
+				if (f.Kind == checker.KindSameIdentity) != c.twins {
+					t.Error(f.Kind)
+				}
+			}
+		})
+	}
+}
+
 // TestCorrectLocksStand: of a lock that is correct a sample of the schedules shows no defect, and
 // nothing without a clear cause.
 func TestCorrectLocksStand(t *testing.T) {

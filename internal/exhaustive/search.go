@@ -157,7 +157,29 @@ func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) 
 		x.strikes = append(x.strikes, f)
 	}
 	x.all, x.whole = schedulesOf(x.places, x.strikes, x.Unreduced, true)
-	return runs.Assess(h, s), nil
+	if calm = runs.Assess(h, s); calm.Fate() != reports.Stood {
+		return calm, nil
+	}
+	return x.twins(ctx, calm)
+}
+
+// twins has two clients of one identity do the same, where the lock makes the names of its clients.
+// If that falls, it is what the search shows.
+func (x *Search) twins(ctx context.Context, calm reports.Scenario) (reports.Scenario, error) {
+	plan := x.plan
+	s, has := x.Examinee.Twinned(plan.Scenario)
+	if !has {
+		return calm, nil
+	}
+	plan.Scenario = s
+	h, err := x.run(ctx, plan, nil)
+	if err != nil {
+		return calm, err
+	}
+	if twins := runs.Assess(h, s); twins.Fate() != reports.Stood {
+		x.plan, x.calm, calm = plan, outcomesHash(h), twins
+	}
+	return calm, nil
 }
 
 // checkStarts runs the undisturbed plan again, with programs that begin where those of the first
