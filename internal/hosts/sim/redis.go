@@ -77,6 +77,14 @@ type redisPeer struct {
 	nested any  // the context of miniredis for its scripts; nil: to be shown
 	// channels are those to which it subscribes.
 	channels []string
+	// kept is how many bytes are held for it: names of channels and, of these, queued for EXEC.
+	kept, queued int
+}
+
+// keep counts bytes that Redis keeps for the connection.
+func (p *redisPeer) keep(n int) {
+	p.kept += n
+	p.s.in.w.hold(n, p.s.in)
 }
 
 func (r *redis) accept(s *socket) peer {
@@ -85,7 +93,7 @@ func (r *redis) accept(s *socket) peer {
 	return p
 }
 
-func (p *redisPeer) left() {}
+func (p *redisPeer) left() { p.keep(-p.kept) }
 
 func (p *redisPeer) receive(text []byte) error {
 	p.redis.redis.SetTime(p.redis.node.host.Wall())
@@ -104,13 +112,21 @@ func (p *redisPeer) carryOut(args []string) {
 	n.tell(func() string { return fmt.Sprintf("%.200q from %s", args, p.s.in.name) })
 	n.serves++
 	p.redis.peer = p
+	if p.multi {
+		for _, a := range args {
+			p.queued += len(a)
+			p.keep(len(a))
+		}
+	}
 	p.redis.redis.Server().Dispatch(p.p, args)
 	p.p.Flush()
 	switch name := strings.ToUpper(args[0]); name {
 	case "MULTI":
-		p.multi = len(args) == 1
+		p.multi = len(args) == 1 && !p.listens()
 	case "EXEC", "DISCARD":
 		p.multi, p.nested = false, nil
+		p.keep(-p.queued)
+		p.queued = 0
 	case "SELECT":
 		p.nested = nil
 	}

@@ -26,9 +26,14 @@ var whileSubscribed = []string{"SUBSCRIBE", "UNSUBSCRIBE", "PING", "QUIT", "RESE
 // or answers in another way. It reports whether the command is done.
 func (r *redis) channelled(c *server.Peer, name string, args []string) (done bool) {
 	p := r.peer
-	subscribed := c == p.p && len(p.channels) > 0 && !c.Resp3
+	subscribed := c == p.p && p.listens()
 	switch {
 	case isPublishing(name) && p.multi && c == p.p:
+		if name != "PUBLISH" || len(args) != 2 {
+			r.node.host.w.Fail(fmt.Errorf("%s sent %s with %d arguments after MULTI: the simulated Redis takes only PUBLISH CHANNEL MESSAGE there; use a real one (--runtime local)",
+				p.s.in.name, name, len(args)))
+			return true
+		}
 		r.queue(c, name, args)
 	case isPublishing(name):
 		r.publishing(c, name, args)
@@ -53,7 +58,9 @@ func (r *redis) publishing(c *server.Peer, name string, args []string) {
 		c.WriteError("ERR This Redis command is not allowed from script")
 	case name == "SUBSCRIBE" && len(args) > 0:
 		for _, channel := range args {
-			p.subscribe(channel)
+			if !p.subscribe(channel) {
+				return
+			}
 			confirm(c, "subscribe", channel, len(p.channels))
 		}
 	case name == "UNSUBSCRIBE":
@@ -67,7 +74,7 @@ func (r *redis) publishing(c *server.Peer, name string, args []string) {
 			c.WriteInt(0)
 		}
 		for _, channel := range args {
-			p.channels = slices.DeleteFunc(p.channels, func(has string) bool { return has == channel })
+			p.unsubscribe(channel)
 			confirm(c, "unsubscribe", channel, len(p.channels))
 		}
 	default:
@@ -82,13 +89,26 @@ func confirm(c *server.Peer, what, channel string, count int) {
 	c.WriteInt(count)
 }
 
-// subscribe adds a channel to those of the connection.
-func (p *redisPeer) subscribe(channel string) {
-	if slices.Contains(p.channels, channel) {
-		return
+// listens reports whether the connection takes only whileSubscribed.
+func (p *redisPeer) listens() bool { return len(p.channels) > 0 && !p.p.Resp3 }
+
+// subscribe adds a channel to those of the connection; false: the run has ended.
+func (p *redisPeer) subscribe(channel string) bool {
+	switch in := p.s.in; {
+	case slices.Contains(p.channels, channel):
+	case len(p.channels) == mostChannels:
+		in.exceeds("subscribes to", mostChannels, "channels of "+p.redis.node.host.Name+" on one connection")
+	default:
+		p.channels = append(p.channels, channel)
+		p.keep(len(channel))
 	}
-	if p.channels = append(p.channels, channel); len(p.channels) > mostChannels {
-		p.s.in.exceeds("subscribes to", mostChannels, "channels of "+p.redis.node.host.Name+" on one connection")
+	return p.s.in.w.err == nil
+}
+
+func (p *redisPeer) unsubscribe(channel string) {
+	if i := slices.Index(p.channels, channel); i >= 0 {
+		p.channels = slices.Delete(p.channels, i, i+1)
+		p.keep(-len(channel))
 	}
 }
 

@@ -61,6 +61,9 @@ func TestPublish(t *testing.T) {
 	if got := hears.ask(t, "GET", "k"); !strings.HasPrefix(got, "-ERR Can't execute 'GET'") {
 		t.Errorf("a command of a connection with subscriptions: %q", got)
 	}
+	if got := hears.ask(t, "MULTI"); !strings.HasPrefix(got, "-ERR Can't execute 'MULTI'") {
+		t.Errorf("a transaction of a connection with subscriptions: %q", got)
+	}
 	if got := hears.ask(t, "EVAL", "return redis.call('SET', 'k', '1')", "0"); !strings.HasPrefix(got, "-ERR Can't execute 'EVAL'") {
 		t.Errorf("a script of a connection with subscriptions: %q", got)
 	}

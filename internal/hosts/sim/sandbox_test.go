@@ -97,6 +97,28 @@ func TestSandboxRedis(t *testing.T) {
 				ask("EVAL", "for i = 1, 900000 do end", "0")
 			}
 		}},
+		{"channels", "the guest subscribes to more than 1000 channels of redis-1 on one connection", func(ask func(...string)) {
+			names := []string{"SUBSCRIBE"}
+			for i := range 90_000 {
+				names = append(names, fmt.Sprint(i))
+			}
+			ask(names...)
+		}},
+		{"names of channels", "the guest is the last to write to connections that together hold more than 256 MB", func(ask func(...string)) {
+			for i := range 40 {
+				ask("SUBSCRIBE", fmt.Sprint(i)+strings.Repeat(mega, 7))
+			}
+		}},
+		{"a long transaction", "the guest is the last to write to connections that together hold more than 256 MB", func(ask func(...string)) {
+			ask("MULTI")
+			for range 40 {
+				ask("SET", "k", strings.Repeat(mega, 7))
+			}
+		}},
+		{"channels in a transaction", "the guest sent SUBSCRIBE with 1 arguments after MULTI", func(ask func(...string)) {
+			ask("MULTI")
+			ask("SUBSCRIBE", "freed")
+		}},
 		{"SETRANGE", "the guest sends redis-1 a SETRANGE that makes a value of more than 8 MB",
 			func(ask func(...string)) { ask("SETRANGE", "k", "500000000", "x") }},
 		{"SETRANGE in a script", "the guest sends redis-1 a SETRANGE that makes a value of more than 8 MB", func(ask func(...string)) {
