@@ -48,9 +48,9 @@ func (l Examinee) Smallest(longest Duration) Scenario {
 	return s
 }
 
-// Twinned is the smallest scenario with two clients of one identity, for a lock that makes the names
-// of its clients; false: it does not. With nothing else disturbed: what goes wrong among twins is
-// told as the work of their identity.
+// Twinned is the smallest scenario with two clients of one identity, for a lock that makes the
+// names of its clients; false: it does not. Nothing else is to be disturbed: what goes wrong among
+// twins is told as the work of their identity.
 func (l Examinee) Twinned(s Scenario) (Scenario, bool) {
 	s.Twins = 2
 	return s, slices.Contains(l.Abilities, NamesItself)

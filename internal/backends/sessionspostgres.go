@@ -23,8 +23,9 @@ const (
 // operator keeps the connection of whoever ends sessions, from its first use on: to open one,
 // PostgreSQL starts a process, which on a busy machine takes longer than many a lease lasts.
 type operator struct {
-	mu   sync.Mutex
-	conn *pgx.Conn // nil: none, or in use
+	mu     sync.Mutex
+	conn   *pgx.Conn // nil: none, or in use
+	closed bool
 }
 
 // take returns the kept connection, or else a new one to the server at addr.
@@ -46,7 +47,7 @@ func (o *operator) take(ctx context.Context, addr string) (*pgx.Conn, error) {
 func (o *operator) giveBack(ctx context.Context, conn *pgx.Conn, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err != nil || o.conn != nil {
+	if err != nil || o.conn != nil || o.closed {
 		conn.Close(ctx)
 		return
 	}
@@ -56,6 +57,7 @@ func (o *operator) giveBack(ctx context.Context, conn *pgx.Conn, err error) {
 func (o *operator) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.closed = true
 	if o.conn != nil {
 		o.conn.PgConn().Conn().Close() // without a goodbye, for which nobody may be there
 		o.conn = nil

@@ -46,11 +46,13 @@ const framesOfGo = 7
 // empty lines between them: a name, and of each call a line that is not set in and one that is.
 func goroutines(lines []string) int {
 	count := 0
-	for i := 0; i < len(lines) && strings.HasPrefix(lines[i], "goroutine "); i++ {
+	for i := 0; i < len(lines) && strings.HasPrefix(lines[i], "goroutine ") && strings.HasSuffix(lines[i], "]:"); {
 		for count = i + 1; count+1 < len(lines) && strings.HasPrefix(lines[count+1], "\t"); {
 			count += 2
 		}
-		i = count // an empty line, if there is one more
+		if i = count; i < len(lines) && lines[i] == "" {
+			i++
+		}
 	}
 	return count
 }

@@ -22,6 +22,15 @@ func TestEnding(t *testing.T) {
 	}
 }
 
+// TestEndingKeepsMessages: what is not set in is said, also between stacks.
+func TestEndingKeepsMessages(t *testing.T) {
+	log := strings.Repeat("goroutine 7 acquires\nand says why\n", 6) +
+		strings.Repeat("goroutine 7 [running]:\nmain.lock(0x1)\n\t/lock.go:10 +0x1\nERROR: other\n", 5)
+	if got := Ending(log, 100); got+"\n" != log {
+		t.Errorf("it left something out:\n%s", got)
+	}
+}
+
 // TestEndingOfGo: the panic of a Go program has its words, where it happened, and what the program
 // that started it says of its end.
 func TestEndingOfGo(t *testing.T) {

@@ -90,6 +90,10 @@ func (g *Columns) SetTellsGrants(told bool) { g.told = g.told || told }
 
 // AssumeAsked says what some acquires are taken for that say nothing of how they ended.
 func (g *Columns) AssumeAsked() {
+	if g.Chosen[fieldResult] == "" {
+		g.Assume("An acquire without a result asks for the lock, and is not granted it: other acquires say that they are.")
+		return
+	}
 	g.Assume("An acquire with an empty column %q asks for the lock, and is not granted it: other acquires say there that they are.", g.Chosen[fieldResult])
 }
 

@@ -4,8 +4,9 @@
 // Such a test is skipped, and says what to install. With LOCKCHAOS_REQUIRE=all
 // it fails: CI installs everything, so there a skip would hide a mistake.
 //
-// `make test` sets LOCKCHAOS_TIER=packages. It runs the tests whose servers come with the system's
-// packages, and leaves the rest to `make test-all`.
+// `make test` and `make check` set LOCKCHAOS_TIER=packages. They run the tests whose servers come
+// with the system's packages, and leave the rest to `make test-all`: what needs servers that must
+// be built, or containers, and what another test stands for.
 package needed
 
 import (
@@ -20,7 +21,7 @@ import (
 // The environment variables that decide about tests that lack something.
 const (
 	RequireVar = "LOCKCHAOS_REQUIRE" // "all": what is missing fails the test
-	// "packages": servers that must be built, and containers, are left to `make test-all`
+	// "packages": what calls Later is left to `make test-all`
 	TierVar = "LOCKCHAOS_TIER"
 )
 
@@ -69,8 +70,8 @@ func Browser(t testing.TB) string {
 	return Program(t, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 }
 
-// Later skips the test in `make test`, whose servers are packages. What names
-// the thing that is none: "Consul is built from source".
+// Later skips the test in `make test` and `make check`. What says why: its server is no package
+// ("Consul is built from source"), or another test stands for it.
 func Later(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv(TierVar) == "packages" {
