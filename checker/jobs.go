@@ -70,6 +70,7 @@ type jobs struct {
 	byKey      map[history.KeyID][]*execution // once sorted
 	keys       []history.KeyID                // those of byKey, in order
 	idles      []idle
+	lives      map[int32]life // of each client's latest process
 	deaths     []death
 	exits      []exit
 
@@ -120,6 +121,14 @@ type idle struct {
 	client   int32
 	key      history.KeyID
 	from, to int64
+	// began is when the instance's process first waited for anything.
+	began int64
+}
+
+// life is when a process of a client first waited.
+type life struct {
+	process int32
+	began   int64
 }
 
 // death is the end of an instance that executed a job. orderly: it was closed.
@@ -147,6 +156,9 @@ func (js *jobs) waited(o *op, e *history.Event) {
 	}
 	end := stamp(e.End, e.Time)
 	js.latest[o.client] = max(js.latest[o.client], end)
+	if l, known := js.lives[o.client]; !known || l.process != o.process {
+		js.lives[o.client] = life{o.process, o.start}
+	}
 	for i := len(js.idles) - 1; i >= 0; i-- {
 		w := &js.idles[i]
 		if w.client != o.client {
@@ -158,7 +170,7 @@ func (js *jobs) waited(o *op, e *history.Event) {
 		}
 		break
 	}
-	js.idles = append(js.idles, idle{o.client, o.key, o.start, end})
+	js.idles = append(js.idles, idle{o.client, o.key, o.start, end, js.lives[o.client].began})
 }
 
 // executed reports whether a client's latest execution began at an instant or later.

@@ -181,7 +181,9 @@ func TestOverlap(t *testing.T) {
 
 func TestMissedTick(t *testing.T) {
 	job := jobScript(nil)
-	const before = "A acquire [-150,1] attempt=0 tok=1000\nA write [2,3]\nA release [4,5]\n"
+	// B has lived for longer than a period.
+	const lives = "B acquire [-450,-300] busy\n"
+	const before = lives + "A acquire [-150,1] attempt=0 tok=1000\nA write [2,3]\nA release [4,5]\n"
 	const after = "\nB acquire [-150,601] attempt=600 tok=1600\nB release [602,603]"
 	run(t, []propertyCase{
 		{"every tick is executed", MissedTick, job, orderly, Pass, 0, "", "4 ticks were due"},
@@ -215,6 +217,8 @@ func TestMissedTick(t *testing.T) {
 		{"two waited for the same ticks", MissedTick, job,
 			before + "C acquire [-150,590] busy\nB acquire [-150,790] busy", Violated, 2, "", "tick 1200"},
 		{"it waited for just the period", MissedTick, job, before + "B acquire [200,400] busy", Violated, 1, "", "tick 1200"},
+		{"its process first waited a period before", MissedTick, job, "A acquire [-50,-45] attempt=-50 tok=1000\nA write [-40,-39]\nA release [-38,-37]\nB acquire [0,400] busy", Violated, 1, "", "tick 1200"},
+		{"its process first waited for anything later", MissedTick, job, "A acquire [-50,-45] attempt=-50 tok=1000\nA write [-40,-39]\nA release [-38,-37]\nB acquire [1,400] busy", Inconclusive, 0, "", "No tick was due"},
 		{"it waited for less than the period", MissedTick, job, before + "B acquire [201,400] busy", Inconclusive, 0, "", "No tick was due"},
 		{"and for less at the end", MissedTick, job, before + "B acquire [200,399] busy", Inconclusive, 0, "", "No tick was due"},
 		{"one was executed without its number, at the last instant", MissedTick, job,
@@ -226,13 +230,13 @@ func TestMissedTick(t *testing.T) {
 		{"one without its number, claimed in time and told of too late", MissedTick, job,
 			before + "B acquire [200,401] busy\nC acquire [395,403]\nC release [404,405]", Inconclusive, 0, "", "No tick was due"},
 		{"another execution went on until the period began", MissedTick, job,
-			"A acquire [-150,1] attempt=0 tok=1000\nA write [2,3]\nA release [199,200]\nB acquire [200,401] busy", Inconclusive, 0, "", ""},
+			lives + "A acquire [-150,1] attempt=0 tok=1000\nA write [2,3]\nA release [199,200]\nB acquire [200,401] busy", Inconclusive, 0, "", ""},
 		{"and until just before", MissedTick, job,
-			"A acquire [-150,1] attempt=0 tok=1000\nA write [2,3]\nA release [198,199]\nB acquire [200,401] busy", Violated, 1, "", ""},
+			lives + "A acquire [-150,1] attempt=0 tok=1000\nA write [2,3]\nA release [198,199]\nB acquire [200,401] busy", Violated, 1, "", ""},
 		{"another execution's lease ended before", MissedTick, job,
-			"A acquire [-150,1] attempt=0 tok=1000\nA write [2,3]\nB acquire [3000,3200] busy", Violated, 1, "", "tick 4000"},
+			lives + "A acquire [-150,1] attempt=0 tok=1000\nA write [2,3]\nB acquire [3000,3200] busy", Violated, 1, "", "tick 4000"},
 		{"another execution had acted since", MissedTick, job,
-			"A acquire [-150,1] attempt=0 tok=1000\nA write [3100,3101]\nB acquire [3000,3200] busy", Inconclusive, 0, "", ""},
+			lives + "A acquire [-150,1] attempt=0 tok=1000\nA write [3100,3101]\nB acquire [3000,3200] busy", Inconclusive, 0, "", ""},
 		{"a fault that had ended a lease and a period before", MissedTick, job,
 			before + "B acquire [1000,1200] busy\npause C [200,299]", Violated, 1, "", ""},
 		{"a fault that ended just that long before", MissedTick, job,
@@ -257,7 +261,7 @@ func TestMissedTick(t *testing.T) {
 		{"an instance died later", MissedTick, job,
 			before + "C acquire [-150,1] tok=800\nB acquire [1200,1400] busy\nC exit [1401]", Violated, 1, "", ""},
 		{"the history began between two ticks", MissedTick, job.with(func(h *history.Header) { h.Started = time.UnixMilli(150) }),
-			"A acquire [-50,51] attempt=50 tok=1200\nA release [52,53]\nB acquire [200,500] busy", Violated, 1, "",
+			lives + "A acquire [-50,51] attempt=50 tok=1200\nA release [52,53]\nB acquire [200,500] busy", Violated, 1, "",
 			"tick 1400 of k0 was due at 1.250 s"},
 		{"ticks of two jobs", MissedTick, job,
 			before + "C acquire [150,201] attempt=200 tok=1200 key=k1\nC release [202,203] key=k1\nB acquire [200,401] busy", Violated, 1, "",

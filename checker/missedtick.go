@@ -12,11 +12,12 @@ import (
 // only by the rule for misfires "all" (see judgeOwed). By "once" one execution makes up for all
 // such ticks, and the next tick's does.
 //
-// An instance has a period to begin in. A tick is not judged if anything disturbed an instance or
-// the service within a lease and a period before it or a period after, if a clock was wrong
-// before it, if an instance ended, or if another execution was going on, or was not marked as done
-// and had its lease. Nor is it if what a cut link had held back may have come within a lease before
-// it.
+// An instance has a period to begin an execution in, and one to start its schedule in: a tick that
+// was due within a period after its process first waited is not one that it waited for. Nor is a
+// tick judged if anything disturbed an instance or the service within a lease and a period before
+// it or a period after, if a clock was wrong before it, if an instance ended, or if another
+// execution was going on, or was not marked as done and had its lease. Nor is it if what a cut link
+// had held back may have come within a lease before it.
 const MissedTick = "missed-tick"
 
 // missedTick reads, beside rules and findings: book, faults.
@@ -117,7 +118,7 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*e
 	}) {
 		return false
 	}
-	if js.unsettled(due, until) || js.heldBack(due-js.rules.TTL, until) {
+	if due < w.began+js.rules.Every || js.unsettled(due, until) || js.heldBack(due-js.rules.TTL, until) {
 		return false
 	}
 	js.ticks++
