@@ -65,7 +65,7 @@ test:
 	@status=0; $(MAKE) --no-print-directory -j 4 check on-servers outside || status=$$?; \
 	$(TIMES) $(CHECKED) $(RESULTS); exit $$status
 
-## test-all: the rest: staticcheck, the race detector, servers that must be built, containers, an outsider's module, an ordinary user, fuzzing, a sample of the survey (half an hour)
+## test-all: the rest: staticcheck, the race detector, servers that must be built, containers, an outsider's module, an ordinary user, fuzzing, a sample of the survey (three quarters of an hour)
 test-all: build
 	./scripts/setup all
 	$(MAKE) --no-print-directory lint
@@ -85,7 +85,7 @@ test-all: build
 	@# A sample of the survey: three libraries, each installed and examined once.
 	./$(BIN) survey run redislock redis-py redis-semaphore --exams 1 --attack stop-work,lost-brief-reply,late-release
 
-# The parts of make test-all that mostly wait: for each other's servers, and for containers.
+# Parts of make test-all, side by side: when one waits for servers or containers, another computes.
 .PHONY: raced apart
 # A race slows tests down: two packages at a time.
 raced:

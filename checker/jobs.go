@@ -70,14 +70,13 @@ type jobs struct {
 	byKey      map[history.KeyID][]*execution // once sorted
 	keys       []history.KeyID                // those of byKey, in order
 	idles      []idle
-	lives      map[int32]life // of each client's latest process
 	deaths     []death
 	exits      []exit
 
-	// latest is when each living instance last waited. Once the workload winds down nobody asks
-	// any more, and what an instance claims after its latest it tells nobody. So from silent on,
+	// lives are those of the instances that live. Once the workload winds down nobody asks any
+	// more, and what an instance claims after its latest wait it tells nobody. So from silent on,
 	// the earliest of these, a tick that is not told of may have been executed.
-	latest map[int32]int64
+	lives  map[int32]life
 	silent int64 // 0: the workload goes on, or the history does not say
 	quiet  bool  // the workload winds down
 
@@ -125,10 +124,10 @@ type idle struct {
 	began int64
 }
 
-// life is when a process of a client first waited.
+// life is that of a process of a client: when it first waited, and until when it last did.
 type life struct {
-	process int32
-	began   int64
+	process       int32
+	began, latest int64
 }
 
 // death is the end of an instance that executed a job. orderly: it was closed.
@@ -155,10 +154,12 @@ func (js *jobs) waited(o *op, e *history.Event) {
 		return
 	}
 	end := stamp(e.End, e.Time)
-	js.latest[o.client] = max(js.latest[o.client], end)
-	if l, known := js.lives[o.client]; !known || l.process != o.process {
-		js.lives[o.client] = life{o.process, o.start}
+	l, known := js.lives[o.client]
+	if !known || l.process != o.process {
+		l.process, l.began = o.process, o.start
 	}
+	l.latest = max(l.latest, end)
+	js.lives[o.client] = l
 	for i := len(js.idles) - 1; i >= 0; i-- {
 		w := &js.idles[i]
 		if w.client != o.client {
@@ -170,7 +171,7 @@ func (js *jobs) waited(o *op, e *history.Event) {
 		}
 		break
 	}
-	js.idles = append(js.idles, idle{o.client, o.key, o.start, end, js.lives[o.client].began})
+	js.idles = append(js.idles, idle{o.client, o.key, o.start, end, l.began})
 }
 
 // executed reports whether a client's latest execution began at an instant or later.
@@ -239,14 +240,14 @@ func (js *jobs) mark(e *history.Event) {
 		return
 	}
 	js.quiet = true
-	for _, t := range js.latest {
-		js.silent = earlier(js.silent, t)
+	for _, l := range js.lives {
+		js.silent = earlier(js.silent, l.latest)
 	}
 }
 
 // died notes the end of an instance, and whether it executed the job.
 func (js *jobs) died(client int32, t int64) {
-	delete(js.latest, client)
+	delete(js.lives, client)
 	if js.kept {
 		js.exits = append(js.exits, exit{client, t})
 	}

@@ -85,8 +85,7 @@ func New(header history.Header, keys []string, o Options) *Sweep {
 	s.cycles = cycles{rules: &s.rules, faults: &s.faults, book: &s.book, findings: &s.findings}
 	s.transactions.seen = map[*grant][]sawVersion{}
 	s.jobs = jobs{rules: &s.rules, faults: &s.faults, on: header.Claims.Job != "",
-		kept: header.Claims.Job != "" || header.Claims.StopHandover > 0, byGrant: map[int64]*execution{}, latest: map[int32]int64{},
-		lives: map[int32]life{}}
+		kept: header.Claims.Job != "" || header.Claims.StopHandover > 0, byGrant: map[int64]*execution{}, lives: map[int32]life{}}
 	s.ledger.expected = header.Store.Engine != ""
 	return s
 }

@@ -48,6 +48,12 @@ func controlled(t *testing.T, k clients.Kind) *Search {
 	return x
 }
 
+// naming is the lock, if it made the names of its clients itself.
+func naming(k clients.Kind) clients.Kind {
+	k.Claims.Identity = "unique"
+	return k
+}
+
 // TestFindsTheControls: a lock that is broken on purpose falls by a single fault, or by none,
 // though nobody has written an attack on it. Of a control that falls rarely, only one fault is
 // tried, at each of its places: the whole search tries that, too, after more of others.
@@ -70,7 +76,8 @@ func TestFindsTheControls(t *testing.T) {
 		{broken.RetryBlind, "reply lost with its connection, so the client may ask twice", "", false, reports.FellDefect},
 		{broken.TokenClock, "", "", true, reports.FellDefect},
 		{broken.WallClock, "its wall clock back", "", false, reports.FellDefect},
-		{broken.ClientExpiry, "its wall clock ahead", "", false, reports.FellDefect},
+		// It makes the names of its clients, and breaks by its clock all the same.
+		{naming(broken.ClientExpiry), "its wall clock ahead", "", false, reports.FellDefect},
 		{broken.OneConnection, "its connections reset", "", false, reports.FellDefect},
 		{broken.ReadersYield, "", "", true, reports.FellDefect},
 		{broken.Sleeper, "", "", true, reports.FellDefect},
@@ -104,43 +111,9 @@ func TestFindsTheControls(t *testing.T) {
 			if p := v.Property(shows); p == nil || p.Outcome != checker.Violated {
 				t.Errorf("%v shows no %s: %+v", plan.Scenario.Faults, shows, p)
 			}
-		})
-	}
-}
-
-// TestTwinsAreApart: a lock that makes the names of its clients, and is broken otherwise, is not
-// told to have taken one for another. One that does so is.
-func TestTwinsAreApart(t *testing.T) {
-	for _, c := range []struct {
-		kind  clients.Kind
-		twins bool
-	}{{broken.ClientExpiry, false}, {broken.HostPID, true}} {
-		t.Run(c.kind.Name, func(t *testing.T) {
-			if !c.twins {
-				c.kind.Claims.Identity = "unique"
-			}
-			x := controlled(t, c.kind)
-			x.begin()
-			if _, err := x.survey(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			plan := x.plan
-			if !c.twins {
-				x.all = slices.DeleteFunc(x.all, func(s schedule) bool { return s.Column != "its wall clock ahead" })
-				plan = x.planOf(x.all[tryUntil(t, x, reports.FellDefect)])
-			}
-			h, err := x.run(t.Context(), plan, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v := checker.Judge(h, checker.Options{})
-			found := v.Property(checker.MutualExclusion).Violations
-			if len(found) == 0 {
-				t.Fatal("no two held the lock at a time")
-			}
-			for _, f := range found {
-				if (f.Kind == checker.KindSameIdentity) != c.twins {
-					t.Error(f.Kind)
+			for _, two := range v.Property(checker.MutualExclusion).Violations {
+				if (two.Kind == checker.KindSameIdentity) != (c.kind.Name == broken.HostPID.Name) {
+					t.Errorf("two held it at a time by %s", two.Kind)
 				}
 			}
 		})

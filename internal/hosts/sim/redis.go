@@ -77,7 +77,7 @@ type redisPeer struct {
 	nested any  // the context of miniredis for its scripts; nil: to be shown
 	// channels are those to which it subscribes.
 	channels []string
-	// kept is how many bytes are held for it: names of channels and, of these, queued for EXEC.
+	// kept is how many bytes are held for it: names of channels, and what is queued for EXEC.
 	kept, queued int
 }
 
