@@ -133,6 +133,7 @@ func TestBusyTarget(t *testing.T) {
 }
 
 // flip installs, sets and restores in the process that its argument names, without end.
+// It prints a line after each step.
 func flip(args []string) error {
 	pid, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -148,14 +149,17 @@ func flip(args []string) error {
 		if _, err := target.Install(ctx); err != nil {
 			return err
 		}
+		fmt.Println("installed")
 		for _, d := range []time.Duration{leap, 0, leap} {
 			if err := target.Set(ctx, Skew{Wall: Clock{Offset: d}, Mono: Clock{Rate: 0.5}}); err != nil {
 				return err
 			}
+			fmt.Println("set")
 		}
 		if _, err := target.Restore(ctx); err != nil {
 			return err
 		}
+		fmt.Println("restored")
 	}
 }
 
@@ -167,13 +171,14 @@ func TestKilledInTheMiddle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	var readings, leaped, odd, back int64
 	found := map[string]int{}
-	const kills = 50
-	for i := 0; i < kills || i < 20*kills && (found["T"] == 0 || found["installed"] < 5); i++ {
+	const kills, steps = 50, 5
+	for i := 0; i < kills || found["T"] == 0 || found["installed"] < 5; i++ {
 		killer := verb(t, "flip", strconv.Itoa(pid))
-		if answer := killer.answer(); answer != "flipping" {
-			t.Fatalf("%q", answer)
+		// A busy machine takes a second for a step: steps are counted, the moment in one is drawn.
+		for range 1 + rng.IntN(steps+1) {
+			killer.answer()
 		}
-		until := monotime.Now() + rng.Int64N(int64(40*time.Millisecond))
+		until := monotime.Now() + rng.Int64N(int64(8*time.Millisecond))
 		for monotime.Now() < until {
 			time.Sleep(100 * time.Microsecond)
 		}
@@ -196,7 +201,4 @@ func TestKilledInTheMiddle(t *testing.T) {
 		c.ask("", &readings, &leaped, &odd, &back)
 	}
 	t.Logf("%d readings, found: %v", readings, found)
-	if found["T"] == 0 || found["installed"] == 0 {
-		t.Error("no kill came in the middle of anything")
-	}
 }

@@ -172,7 +172,21 @@ func TestJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	talk(t, b, a)
-	if err := ours.Close(); err != nil {
+	// A run that was killed closed nothing: the next one takes its hosts' place at once.
+	next, err := hosts.Join("lc0", theirs.Prefix(), first, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := next.AddHost("again")
+	if err == nil {
+		err = next.Await(within(t), again)
+	}
+	if err != nil || again.Addr != b.Addr {
+		t.Fatalf("after a run that was killed: %v, with address %s", err, again.Addr)
+	}
+	talk(t, again, a)
+	talk(t, a, again)
+	if err := errors.Join(next.Close(), ours.Close()); err != nil {
 		t.Fatal(err)
 	}
 	c, err := theirs.AddHost("c")

@@ -47,7 +47,7 @@ type Host struct {
 // farLink is what a host calls its own end of the veth pair.
 const farLink = "eth0"
 
-func newHost(name string, addr netip.Addr, bits int, bridge *netlink.Bridge) (*Host, error) {
+func newHost(name string, addr netip.Addr, link string, bits int, bridge *netlink.Bridge) (*Host, error) {
 	h := &Host{Name: name, Addr: addr, NetNS: -1, jobs: make(chan func()), closed: make(chan struct{}),
 		gone: make(chan struct{})}
 	ready := make(chan error)
@@ -55,7 +55,7 @@ func newHost(name string, addr netip.Addr, bits int, bridge *netlink.Bridge) (*H
 	if err := <-ready; err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	if err := h.join(bits, bridge); err != nil {
+	if err := h.join(link, bits, bridge); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
@@ -133,18 +133,16 @@ func bequeathNothing() error {
 // gets no capability for that. It holds for a thread and what it forks.
 const secureNoRoot = 1 << 0
 
-// leftLinkLimit is how long a link of a killed run may take to be gone;
-// linkPoll is how often that is tried.
+// leftLinkLimit is how long removing the link of a killed run is tried, and linkPoll how often.
 const (
 	leftLinkLimit = 30 * time.Second
 	linkPoll      = 50 * time.Millisecond
 )
 
-// join makes the veth pair and gives the host's end its address.
-func (h *Host) join(bits int, bridge *netlink.Bridge) error {
-	b := h.Addr.As4()
+// join makes the veth pair: its end at the bridge gets a name, and the host's end its address.
+func (h *Host) join(name string, bits int, bridge *netlink.Bridge) error {
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name = linkName(b)
+	attrs.Name = name
 	attrs.MasterIndex = bridge.Index
 	attrs.Flags = net.FlagUp
 	pair := &netlink.Veth{
@@ -154,10 +152,11 @@ func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 		PeerNamespace:    netlink.NsFd(h.NetNS),
 	}
 	err := netlink.LinkAdd(pair)
-	// The link of a run that was killed goes with its namespace, which the
-	// kernel takes down a while after the last process.
+	// The link of a run that was killed goes with its namespace, for which a kernel with much to do
+	// may take a minute. Until then somebody answers there who has this host's address.
 	for began := time.Now(); errors.Is(err, unix.EEXIST) &&
 		time.Since(began) < leftLinkLimit; err = netlink.LinkAdd(pair) {
+		removeLink(name)
 		time.Sleep(linkPoll)
 	}
 	if err != nil {
@@ -176,12 +175,22 @@ func (h *Host) join(bits int, bridge *netlink.Bridge) error {
 // links numbers the links that this process has made.
 var links atomic.Uint32
 
-// linkName names the bridge's end of a veth pair, in the 15 letters that an
-// interface may have: networks that live at the same time never overlap, so the
-// address tells them apart; and a number, because the link of a host that was
-// closed goes a moment later, and its address may be used again by then.
-func linkName(addr [4]byte) string {
-	return fmt.Sprintf("lc-%02x%02x%02x%02x-%x", addr[0], addr[1], addr[2], addr[3], links.Add(1)%0x1000)
+// linkName names the bridge's end of a host's veth pair, in the 15 letters that an interface may
+// have: networks that live at the same time never overlap, so the address tells them apart.
+func linkName(addr netip.Addr) string {
+	b := addr.As4()
+	return fmt.Sprintf("lc-%02x%02x%02x%02x", b[0], b[1], b[2], b[3])
+}
+
+// lingering makes a link's name one of its own: the link of a network that was closed
+// goes a moment later, and its address may be used again by then.
+func lingering(name string) string { return fmt.Sprintf("%s-%x", name, links.Add(1)%0x1000) }
+
+// removeLink removes a link at once: with its namespace it would go a moment later.
+func removeLink(name string) {
+	if link, err := netlink.LinkByName(name); err == nil {
+		_ = netlink.LinkDel(link) // gone already: just as well
+	}
 }
 
 // linked reports whether both ends of the veth pair are up.
@@ -305,10 +314,7 @@ func (h *Host) close(unlink bool) error {
 		}
 	}
 	if unlink && h.link != "" {
-		// At once: with the namespace it would go a moment later.
-		if link, err := netlink.LinkByName(h.link); err == nil {
-			_ = netlink.LinkDel(link) // gone already: just as well
-		}
+		removeLink(h.link)
 	}
 	h.fd.Lock()
 	defer h.fd.Unlock()

@@ -120,7 +120,11 @@ func (n *Network) AddHost(name string) (*Host, error) {
 	case !n.prefix.Contains(addr.Next()): // the last address is for broadcasts
 		return nil, fmt.Errorf("add host %s: network %s has no address left: take a shorter prefix", name, n.prefix)
 	}
-	h, err := newHost(name, addr, n.prefix.Bits(), n.bridge)
+	link := linkName(addr)
+	if !n.joined { // where it was, links are removed at once
+		link = lingering(link)
+	}
+	h, err := newHost(name, addr, link, n.prefix.Bits(), n.bridge)
 	if err != nil {
 		return nil, fmt.Errorf("add host %s (%s): %w", name, addr, err)
 	}
