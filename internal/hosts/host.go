@@ -29,7 +29,7 @@ type Host struct {
 	NetNS int
 
 	inode uint64 // of the namespace: /proc/PID/ns/net of the host's processes has the same
-	link  string // the bridge's end of the veth pair
+	link  int    // number of the bridge's end of the veth pair; 0: none
 	jobs  chan func()
 	guest bool // the host was there before us, and stays
 	ways  map[netip.AddrPort]netip.AddrPort
@@ -156,13 +156,13 @@ func (h *Host) join(name string, bits int, bridge *netlink.Bridge) error {
 	// may take a minute. Until then somebody answers there who has this host's address.
 	for began := time.Now(); errors.Is(err, unix.EEXIST) &&
 		time.Since(began) < leftLinkLimit; err = netlink.LinkAdd(pair) {
-		removeLink(name)
+		removeLink(netlink.LinkByName(name))
 		time.Sleep(linkPoll)
 	}
 	if err != nil {
 		return fmt.Errorf("add veth pair %s (kernel module veth?): %w", attrs.Name, err)
 	}
-	h.link = attrs.Name
+	h.link = pair.Index
 	return h.Do(func() error {
 		eth0, err := netlink.LinkByName(farLink)
 		if err != nil {
@@ -186,9 +186,9 @@ func linkName(addr netip.Addr) string {
 // goes a moment later, and its address may be used again by then.
 func lingering(name string) string { return fmt.Sprintf("%s-%x", name, links.Add(1)%0x1000) }
 
-// removeLink removes a link at once: with its namespace it would go a moment later.
-func removeLink(name string) {
-	if link, err := netlink.LinkByName(name); err == nil {
+// removeLink removes a link that was found, at once: with its namespace it would go a moment later.
+func removeLink(link netlink.Link, err error) {
+	if err == nil {
 		_ = netlink.LinkDel(link) // gone already: just as well
 	}
 }
@@ -198,19 +198,18 @@ func (h *Host) linked() (bool, error) {
 	if h.guest {
 		return true, nil
 	}
-	near, err := operational(h.link)
+	near, err := raised(netlink.LinkByIndex(h.link))
 	if err != nil || !near {
 		return false, err
 	}
 	var far bool
-	err = h.Do(func() (err error) { far, err = operational(farLink); return err })
+	err = h.Do(func() (err error) { far, err = raised(netlink.LinkByName(farLink)); return err })
 	return far, err
 }
 
-func operational(name string) (bool, error) {
-	link, err := netlink.LinkByName(name)
+func raised(link netlink.Link, err error) (bool, error) {
 	if err != nil {
-		return false, fmt.Errorf("find link %s: %w", name, err)
+		return false, fmt.Errorf("find a host's link: %w", err)
 	}
 	return link.Attrs().OperState == netlink.OperUp, nil
 }
@@ -313,8 +312,8 @@ func (h *Host) close(unlink bool) error {
 			errs = append(errs, fmt.Errorf("close host %s: %w", h.Name, err))
 		}
 	}
-	if unlink && h.link != "" {
-		removeLink(h.link)
+	if unlink && h.link != 0 { // by its number: another's may have the name by now
+		removeLink(netlink.LinkByIndex(h.link))
 	}
 	h.fd.Lock()
 	defer h.fd.Unlock()

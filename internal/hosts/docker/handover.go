@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts"
 	"github.com/lockchaos/lockchaos/internal/hosts/agent"
 	"github.com/lockchaos/lockchaos/internal/hosts/commands"
+	"golang.org/x/sys/unix"
 )
 
 // handover is what outer tells the agent, as the first line on its standard input.
@@ -46,6 +47,7 @@ type Joined struct {
 
 	told  handover
 	asked *commands.Asked
+	claim io.Closer // of the bridge
 }
 
 // Join does the agent's part: it takes what outer hands over, joins the network and attaches to
@@ -69,7 +71,24 @@ func Join(ctx context.Context, in io.Reader, out io.Writer) (context.Context, *J
 		j.listen(lines)
 		cancel(errors.New("the run was ended from outside"))
 	}()
-	return ctx, j, j.join()
+	return ctx, j, j.join(ctx)
+}
+
+// bridgeWait is how long the agent of a run that was killed may have the bridge: it heals first.
+const bridgeWait = 2 * agent.Grace
+
+// claimBridge keeps others off the bridge: all take its addresses from the same one on. Who has
+// it removes what a run left that could not.
+func (j *Joined) claimBridge(ctx context.Context) (err error) {
+	j.claim, err = Claim(ctx, "bridge-"+j.told.Bridge, bridgeWait)
+	if errors.Is(err, unix.EADDRINUSE) {
+		return fmt.Errorf("another run of lockchaos has its clients on the engine's network %s (%s): wait for its end",
+			j.told.Prefix, j.told.Bridge)
+	}
+	if err != nil {
+		return fmt.Errorf("claim the engine's network %s: %w", j.told.Prefix, err)
+	}
+	return nil
 }
 
 // listen hears what outer tells, until the input ends or says nothing that can be read.
@@ -90,8 +109,11 @@ func (j *Joined) Exec(ctx context.Context, node string, command []string, input 
 	return j.asked.Exec(ctx, node, command, input, nil, ready)
 }
 
-func (j *Joined) join() (err error) {
+func (j *Joined) join(ctx context.Context) (err error) {
 	j.Handover = j.told.Handover
+	if err := j.claimBridge(ctx); err != nil {
+		return err
+	}
 	for _, n := range j.told.Nodes {
 		host, process, err := hosts.Attach(n.Name, n.PID, n.Addr, n.Log)
 		if err != nil {
@@ -110,6 +132,9 @@ func (j *Joined) Close() error {
 		return nil
 	}
 	errs := []error{j.Joined.Close()}
+	if j.claim != nil {
+		errs = append(errs, j.claim.Close())
+	}
 	if j.told.Dir != "" {
 		errs = append(errs, filepath.WalkDir(j.told.Dir, func(path string, _ fs.DirEntry, err error) error {
 			return errors.Join(err, os.Lchown(path, j.told.UID, j.told.GID))

@@ -75,10 +75,9 @@ func newComposeRuntime(ctx context.Context, f Where, of Locks, plans []scenarios
 }
 
 // lockProject keeps a second run from the same project: their faults would
-// disturb each other. The lock is a socket of the abstract namespace (unix(7)),
-// which leaves no file, and which the kernel frees when we die.
+// disturb each other.
 func lockProject(ctx context.Context, name string) (net.Listener, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "unix", "@lockchaos-compose-"+name)
+	l, err := docker.Claim(ctx, "compose-"+name, 0)
 	if errors.Is(err, unix.EADDRINUSE) {
 		return nil, fmt.Errorf("compose project %s is being used by another run of lockchaos: wait for its end", name)
 	}
