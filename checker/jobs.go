@@ -27,8 +27,9 @@
 // "Until it was marked as done" would accuse a frozen instance that wakes up, looks, and does
 // nothing but mark. An execution without a read or a write overlaps nothing.
 //
-// A tick is missed if an instance waited for it for a whole period, nobody ever executed it, and
-// nothing can have kept all of them from it: a fault or a stall on anyone, from a lease and a
+// A tick is missed if an instance waited for it for a whole period, which began a period or more
+// after its process first waited for any; if nobody ever executed it, and nothing can have kept all
+// of them from it: a fault or a stall on anyone, from a lease and a
 // period before; a wrong clock, ever before; the end of an instance; or another execution that went
 // on, or that was not marked as done and had its lease. "Nobody executed it, so it was missed"
 // accuses each scheduler whose instance claims a tick and dies. A scheduler claims ticks whether or
@@ -165,7 +166,7 @@ func (js *jobs) waited(o *op, e *history.Event) {
 		if w.client != o.client {
 			continue
 		}
-		if w.key == o.key && o.start-w.to <= js.rules.Stall && !js.executed(o.client, w.to) {
+		if w.key == o.key && w.began == l.began && o.start-w.to <= js.rules.Stall && !js.executed(o.client, w.to) {
 			w.to = end
 			return
 		}
@@ -245,13 +246,16 @@ func (js *jobs) mark(e *history.Event) {
 	}
 }
 
-// died notes the end of an instance, and whether it executed the job.
-func (js *jobs) died(client int32, t int64) {
-	delete(js.lives, client)
+// died notes the end of an instance's process, and whether it executed the job. It may be told
+// late, when the next one lives already. 0: no process is told.
+func (js *jobs) died(client, process int32, t int64) {
+	if process == 0 || js.lives[client].process <= process {
+		delete(js.lives, client)
+	}
 	if js.kept {
 		js.exits = append(js.exits, exit{client, t})
 	}
-	if x := js.running(client); x != nil {
+	if x := js.running(client); x != nil && (process == 0 || x.process <= process) {
 		x.gone = t
 		js.deaths = append(js.deaths, death{of: x, at: t})
 	}

@@ -79,25 +79,41 @@ func (s *Sweep) judgeMisses(p *Property) {
 		}
 		going[key] = newIntervals(js.byKey[key], js.occupied)
 	}
-	seen := map[history.KeyID]int64{} // up to where the ticks of a key were looked at
-	looked := 0
+	type keyed struct {
+		key history.KeyID
+		due int64
+	}
+	seen := map[keyed]bool{} // ticks that were judged
 	for _, w := range js.idles {
-		for due := js.firstDue(max(w.from, seen[w.key]+1)); due+js.rules.Every <= w.to; due += js.rules.Every {
-			if looked++; looked > mostTicks {
+		for due := js.firstDue(w.from); due+js.rules.Every <= w.to; due += js.rules.Every {
+			if seen[keyed{w.key, due}] {
+				continue
+			}
+			if len(seen) == mostTicks {
 				js.unlisted = true
 				return
 			}
-			seen[w.key] = due
 			tick := history.TokenOf(js.number(due))
-			switch {
-			case settled[w.key][tick]:
+			switch executed := settled[w.key][tick] || executedUntold(going[w.key], due, due+js.rules.Every); {
+			case executed:
 				js.ticks++
+			case due < w.began+js.rules.Every:
+				continue // an instance that was there before may have waited for it, too
 			case s.judgeDue(p, w, due, going[w.key]) && settled[w.key] != nil:
 				settled[w.key][tick] = true
 			}
+			seen[keyed{w.key, due}] = true
 		}
 	}
 	s.judgeOwed(p, settled)
+}
+
+// executedUntold reports whether an execution whose tick is not told began in a time: a scheduler
+// that tells no ticks has executed what it began in its time.
+func executedUntold(executions intervals[*execution], from, to int64) bool {
+	return executions.meeting(from, to, func(x *execution) bool {
+		return !x.token.Given() && x.begun >= from && x.begun <= to
+	})
 }
 
 // judgeDue judges one tick, which an instance waited for until it was due no more. It reports
@@ -108,17 +124,8 @@ func (s *Sweep) judgeDue(p *Property, w idle, due int64, executions intervals[*e
 	if js.silent != 0 && until > js.silent {
 		return false
 	}
-	if executions.meeting(due, until, func(x *execution) bool {
-		// a scheduler that tells no ticks has executed what it began in its time
-		if !x.token.Given() && x.begun >= due && x.begun <= until {
-			js.ticks++
-			return true
-		}
-		return x.from < until
-	}) {
-		return false
-	}
-	if due < w.began+js.rules.Every || js.unsettled(due, until) || js.heldBack(due-js.rules.TTL, until) {
+	if executions.meeting(due, until, func(x *execution) bool { return x.from < until }) || js.unsettled(due, until) ||
+		js.heldBack(due-js.rules.TTL, until) {
 		return false
 	}
 	js.ticks++

@@ -96,7 +96,8 @@ func newest(all []*execution) *execution {
 }
 
 // spare is an instance that waited for a period in all while no execution went on, from the first
-// of these on, and when it had. ends are until when each, and those before it, kept others out.
+// of these on, and when it had. In its process's first period it may still begin. ends are until
+// when each, and those before it, kept others out.
 func (js *jobs) spare(all []*execution, ends []int64, waiting intervals[idle]) (waiter idle) {
 	waited := map[int32]int64{}
 	for i := range all {
@@ -105,7 +106,7 @@ func (js *jobs) spare(all []*execution, ends []int64, waiting intervals[idle]) (
 			to = all[i+1].from
 		}
 		if waiting.meeting(from, to, func(w idle) bool {
-			begin, end := max(from, w.from), min(to, w.to)
+			begin, end := max(from, w.from, w.began+js.rules.Every), min(to, w.to)
 			waited[w.client] += max(end-begin, 0)
 			waiter = w
 			waiter.to = end - (waited[w.client] - js.rules.Every)

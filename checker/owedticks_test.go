@@ -36,6 +36,8 @@ func TestOwedTicks(t *testing.T) {
 			Pass, 0, "", ""},
 		{"two are not, and an older one was the last that is", MissedTick, all, waits(2399) + before + later + "B acquire [1817,2011] attempt=2010 tok=1200\nB release [2012,2013]\n",
 			Violated, 2, "", "though tick 3000 was executed at 3.001 s"},
+		{"who came last had the time", MissedTick, all, before + later + "C acquire [1801,2210] busy\n", Violated, 3, "", "tick 3000"},
+		{"who came last need not have begun", MissedTick, all, before + later + "C acquire [1802,2201] busy\n", Inconclusive, 0, "", "3 ticks were due under a fault"},
 		{"by another rule none is owed", MissedTick, jobScript(nil), waits(2399) + before + later, Pass, 0, "", ""},
 		{"one execution makes up for all", MissedTick, jobScript(func(c *history.Claims) { c.Misfire = history.MisfireOnce }),
 			waits(2399) + before + later, Pass, 0, "", ""},

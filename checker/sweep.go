@@ -157,7 +157,7 @@ func (s *Sweep) exit(e *history.Event) {
 	alive := min(max(c.alive, s.faults.killedAt(e.Client, gone)), gone)
 	s.cycles.unfinished(e.Client, e.Process, gone)
 	s.vanishTransaction(e.Client)
-	s.jobs.died(e.Client, gone)
+	s.jobs.died(e.Client, e.Process, gone)
 	for _, k := range c.keysOf() {
 		k.orphaned(e.Client, e.Process, gone)
 		s.closeGrants(k, e.Client, e.Process, alive)
