@@ -77,8 +77,10 @@ type redisPeer struct {
 	nested any  // the context of miniredis for its scripts; nil: to be shown
 	// channels are those to which it subscribes.
 	channels []string
-	// kept is how many bytes are held for it: names of channels, and what is queued for EXEC.
+	// kept is how many bytes are held for it: names of channels, and what is queued or watched.
 	kept, queued int
+	// owed is how much the queued commands will store at most.
+	owed int64
 }
 
 // keep counts bytes that Redis keeps for the connection.
@@ -112,22 +114,23 @@ func (p *redisPeer) carryOut(args []string) {
 	n.tell(func() string { return fmt.Sprintf("%.200q from %s", args, p.s.in.name) })
 	n.serves++
 	p.redis.peer = p
-	if p.multi {
+	name := strings.ToUpper(args[0])
+	if p.multi || name == "WATCH" {
 		for _, a := range args {
-			p.queued += len(a)
-			p.keep(len(a))
+			p.queued += len(a) + entry
+			p.keep(len(a) + entry)
 		}
 	}
 	p.redis.redis.Server().Dispatch(p.p, args)
 	p.p.Flush()
-	switch name := strings.ToUpper(args[0]); name {
-	case "MULTI":
-		p.multi = len(args) == 1 && !p.listens()
-	case "EXEC", "DISCARD":
-		p.multi, p.nested = false, nil
+	switch whole := len(args) == 1; { // Redis refuses what has more, and a transaction goes on
+	case name == "MULTI" && whole:
+		p.multi = p.multi || !p.listens()
+	case (name == "EXEC" || name == "DISCARD") && whole && p.multi, name == "UNWATCH" && whole && !p.multi:
+		p.multi, p.nested, p.owed = false, nil, 0
 		p.keep(-p.queued)
 		p.queued = 0
-	case "SELECT":
+	case name == "SELECT":
 		p.nested = nil
 	}
 	if p.out.full {
@@ -171,7 +174,7 @@ func (r *redis) before(c *server.Peer, name string, args ...string) (done bool) 
 		slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") }):
 		w.Fail(fmt.Errorf("%s sent %s: the simulated Redis has no blocking commands and no subscriptions by pattern; use a real one (--runtime local)", in.name, name))
 	default:
-		r.weigh(in, name, args)
+		r.weigh(in, c == r.peer.p && r.peer.multi, name, args)
 	}
 	if w.err != nil {
 		c.WriteError("ERR the simulation has ended")

@@ -39,10 +39,15 @@ type stored struct{ atMost, found int64 }
 // slack is how much may be written before it is counted again.
 const slack = 1 << 20
 
-// weigh counts a command and what it stores.
-func (r *redis) weigh(in *Instance, name string, args []string) {
+// weigh counts a command and what it stores: a queued one when it is carried out.
+func (r *redis) weigh(in *Instance, queued bool, name string, args []string) {
 	in.works(1)
 	s := &r.stored
+	if queued && name == "EXEC" {
+		r.owes(in, r.peer.owed)
+		return
+	}
+	before := s.atMost
 	if !r.redis.Server().IsReadOnlyCommand(name) {
 		for _, a := range args {
 			s.atMost += int64(len(a)) + entry
@@ -52,6 +57,11 @@ func (r *redis) weigh(in *Instance, name string, args []string) {
 	growth := int64(1)
 	if slices.Contains(copying, name) {
 		growth = 2
+	}
+	if queued {
+		r.peer.owed += s.atMost*growth - before + r.peer.owed*(growth-1)
+		s.atMost = before
+		return
 	}
 	if s.atMost*growth > s.found+s.found/4+slack {
 		if s.found = r.counted(); s.found > mostStored {
@@ -65,6 +75,18 @@ func (r *redis) weigh(in *Instance, name string, args []string) {
 		times += int64(len(args))
 	}
 	in.works(times * max(0, s.found-slack) / work)
+}
+
+// owes has what a transaction's commands store at most be stored, if there is room for it.
+func (r *redis) owes(in *Instance, owed int64) {
+	s := &r.stored
+	if s.atMost+owed > mostStored {
+		s.found = r.counted()
+		s.atMost = s.found
+	}
+	if s.atMost += owed; s.atMost > mostStored {
+		in.exceeds("has "+r.node.host.Name+" store", mostStored, "bytes")
+	}
 }
 
 // sized looks at commands that say in a few bytes how long a value becomes, or which database they

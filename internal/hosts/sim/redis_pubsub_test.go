@@ -75,6 +75,9 @@ func TestPublish(t *testing.T) {
 	}
 	publishes(":0\r\n", "PUBLISH", "freed", "k")
 	heard(0)
+	if got := hears.ask(t, "EVAL", "return 1", "0"); got != ":1\r\n" { // MULTI was refused: nothing is queued
+		t.Errorf("a script when nothing is subscribed to: %q", got)
+	}
 	if got := hears.ask(t, "GET", "k"); got != "$-1\r\n" {
 		t.Errorf("a command when nothing is subscribed to: %q", got)
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -114,6 +115,33 @@ func TestSandboxRedis(t *testing.T) {
 			for range 40 {
 				ask("SET", "k", strings.Repeat(mega, 7))
 			}
+		}},
+		{"a transaction of many small parts", "the guest is the last to write to connections that together hold more than 256 MB", func(ask func(...string)) {
+			ask("MULTI")
+			for range 40 {
+				ask(slices.Repeat([]string{"DEL"}, 90_000)...)
+			}
+		}},
+		{"a transaction that is not ended", "the guest is the last to write to connections that together hold more than 256 MB", func(ask func(...string)) {
+			ask("MULTI")
+			ask("EXEC", "x")
+			ask("DISCARD", "x")
+			ask("MULTI", "x")
+			for range 40 {
+				ask("SET", "k", strings.Repeat(mega, 7))
+			}
+		}},
+		{"keys that are watched", "the guest is the last to write to connections that together hold more than 256 MB", func(ask func(...string)) {
+			for i := range 40 {
+				ask("WATCH", fmt.Sprint(i)+strings.Repeat(mega, 7))
+			}
+		}},
+		{"SETRANGE in a transaction", "the guest has redis-1 store more than 32 MB", func(ask func(...string)) {
+			ask("MULTI")
+			for i := range 40 {
+				ask("SETRANGE", fmt.Sprint(i), "8000000", "x")
+			}
+			ask("EXEC")
 		}},
 		{"channels in a transaction", "the guest sent SUBSCRIBE with 1 arguments after MULTI", func(ask func(...string)) {
 			ask("MULTI")
