@@ -94,8 +94,12 @@ func (x *Search) Do(ctx context.Context) error {
 		return err
 	}
 	if fate := calm.Fate(); fate != reports.Stood {
-		x.Say("nothing was disturbed, and that came to: " + calm.CameTo())
-		x.strikes = []strike{{Column: undisturbed, Host: "client-1"}}
+		column := undisturbed
+		if x.plan.Scenario.Twins > 0 {
+			column = undisturbedTwins
+		}
+		x.Say(column + ", and that came to: " + calm.CameTo())
+		x.strikes = []strike{{Column: column, Host: "client-1"}}
 		x.all, x.whole = []schedule{{strike: x.strikes[0], Place: x.places[0]}}, 1
 		x.done[0] = outcomeOf(0, x.plan.Scenario, x.calm, calm)
 		return nil
@@ -121,8 +125,11 @@ func (x *Search) Do(ctx context.Context) error {
 // AnyTime is longer than any search.
 const AnyTime = 100 * 24 * time.Hour
 
-// undisturbed is the column of a lock that falls without a fault.
-const undisturbed = "nothing disturbed"
+// The columns of a lock that falls without a fault: by itself, or by two clients of one identity.
+const (
+	undisturbed      = "nothing disturbed"
+	undisturbedTwins = undisturbed + ", two clients of one identity"
+)
 
 // survey runs the smallest application with nothing disturbed, and finds its places and schedules.
 func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) {
@@ -164,7 +171,7 @@ func (x *Search) survey(ctx context.Context) (calm reports.Scenario, err error) 
 }
 
 // twins has two clients of one identity do the same, where the lock makes the names of its clients.
-// If that falls, it is what the search shows.
+// If that falls, it is what the search shows. If it shows nothing, the search goes on.
 func (x *Search) twins(ctx context.Context, calm reports.Scenario) (reports.Scenario, error) {
 	plan := x.plan
 	s, has := x.Examinee.Twinned(plan.Scenario)
@@ -176,7 +183,11 @@ func (x *Search) twins(ctx context.Context, calm reports.Scenario) (reports.Scen
 	if err != nil {
 		return calm, err
 	}
-	if twins := runs.Assess(h, s); twins.Fate() != reports.Stood {
+	switch twins := runs.Assess(h, s); twins.Fate() {
+	case reports.Stood:
+	case reports.NothingFollows, reports.NotRun:
+		x.Say(undisturbedTwins + ", and that came to: " + twins.CameTo())
+	default:
 		x.plan, x.calm, calm = plan, outcomesHash(h), twins
 	}
 	return calm, nil
