@@ -135,14 +135,15 @@ func newSuite(t *testing.T, kind clients.Kind, s Service) *suite {
 	if s.Slack == 0 {
 		s.Slack = DefaultSlack
 	}
-	return &suite{TB: t, t: t, kind: kind, Service: s}
+	return &suite{TB: t, t: t, kind: kind, Service: s, losses: &losses{}}
 }
 
 type suite struct {
 	testing.TB
 	Service
-	t    *testing.T
-	kind clients.Kind
+	t      *testing.T
+	kind   clients.Kind
+	losses *losses // that holders of the run have told of
 }
 
 var opened atomic.Int64
@@ -172,6 +173,7 @@ func (s *suite) openAs(n int) (l clients.Lock, closeOnce func()) {
 	if err != nil {
 		s.Fatalf("open: %v", err)
 	}
+	s.losses.watch(func() bool { return toldLoss(l) })
 	var closed atomic.Bool
 	closeOnce = func() {
 		if closed.Swap(true) {

@@ -158,6 +158,7 @@ func (s *suite) startHolderAs(client int, key string) *holder {
 	if err := h.cmd.Start(); err != nil {
 		s.Fatal(err)
 	}
+	s.losses.watch(h.toldLoss)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -177,6 +178,21 @@ func (s *suite) startHolderAs(client int, key string) *holder {
 	abilities := h.expectWithin(ctx, "abilities")
 	h.holder, h.watcher = strings.HasPrefix(abilities, "true"), strings.HasSuffix(abilities, "true")
 	return h
+}
+
+// toldLoss reports whether the holder has told of a loss that nobody has read yet.
+func (h *holder) toldLoss() bool {
+	for {
+		select {
+		case line, ok := <-h.lines:
+			if ok {
+				h.kept = append(h.kept, line)
+				continue
+			}
+		default:
+		}
+		return slices.ContainsFunc(h.kept, func(line string) bool { return strings.HasPrefix(line, "lost") })
+	}
 }
 
 func (h *holder) kill() { _ = h.cmd.Process.Kill() } // fails only when it is dead

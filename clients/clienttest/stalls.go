@@ -44,7 +44,7 @@ func (s *suite) whole(run func(*suite)) {
 // with makes a run whose complaints are told to another.
 func (s *suite) with(t testing.TB, run func(*suite)) {
 	observed := *s
-	observed.TB = t
+	observed.TB, observed.losses = t, &losses{}
 	run(&observed)
 }
 

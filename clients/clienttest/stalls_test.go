@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/internal/decided"
 )
 
@@ -34,5 +35,34 @@ func TestComplaints(t *testing.T) {
 				t.Errorf("said %q, want %q", said, c.said)
 			}
 		})
+	}
+}
+
+// TestLossDecidesNothing: a second grant says nothing of a lock whose holder tells by itself that
+// it has lost the first one, and counts for any other.
+func TestLossDecidesNothing(t *testing.T) {
+	session := clients.Claims{Validity: "session", Notices: "alone"}
+	asked := session
+	asked.Notices = "asked"
+	for _, c := range []struct {
+		name        string
+		claims      clients.Claims
+		told, lacks bool
+	}{
+		{"told", session, true, true},
+		{"not told", session, false, false},
+		{"of a lock that tells only when it is asked", asked, true, false},
+	} {
+		s := &suite{TB: t, kind: clients.Kind{Claims: c.claims}, losses: &losses{}, Service: Service{Slack: 3 * beat}}
+		s.losses.watch(func() bool { return false })
+		s.losses.watch(func() bool { return c.told })
+		func() {
+			defer func() {
+				if got := decided.Lacking(recover()); got != c.lacks {
+					t.Errorf("%s: decides nothing: %t", c.name, got)
+				}
+			}()
+			s.overtaken(0)
+		}()
 	}
 }

@@ -3,6 +3,9 @@ package clienttest
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/lockchaos/lockchaos/clients"
 	"github.com/lockchaos/lockchaos/internal/decided"
@@ -42,13 +45,45 @@ func (s *suite) busy(l clients.Lock, key, why string, since int64) {
 	}
 }
 
-// overtaken ends the present run of the test if a lease that began at since,
-// and that nobody renews, may be over: whoever had it may have lost it to
-// another, and what was seen then says nothing about the lock.
+// overtaken ends the present run of the test if a lease that began at since, and that nobody
+// renews, may be over, or if a holder tells by itself that it has lost what it held: on a busy
+// machine a service may be silent for a TTL. Whoever had the key may then have lost it to
+// another, and what was seen says nothing about the lock.
 func (s *suite) overtaken(since int64) {
 	s.Helper()
 	if s.mayBeOver(since) {
 		decided.Lacks("answers within a lease of %v", s.TTL)
+	}
+	if s.kind.Claims.Notices == "alone" && s.losses.toldWithin(s.Slack/3) {
+		decided.Lacks("holders that keep what they hold")
+	}
+}
+
+// losses are what the holders of a run tell of losses.
+type losses struct {
+	mu   sync.Mutex
+	told []func() bool
+}
+
+// watch adds a holder, by what reports whether it has told of a loss.
+func (l *losses) watch(loss func() bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.told = append(l.told, loss)
+}
+
+// toldWithin reports whether a holder tells of a loss within a time. It is asked on the run's
+// goroutine.
+func (l *losses) toldWithin(limit time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for began := time.Now(); ; time.Sleep(beat) {
+		if slices.ContainsFunc(l.told, func(loss func() bool) bool { return loss() }) {
+			return true
+		}
+		if time.Since(began) >= limit {
+			return false
+		}
 	}
 }
 

@@ -172,7 +172,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	var readings, leaped, odd, back int64
 	found := map[string]int{}
 	const kills, steps = 50, 5
-	for i := 0; i < kills || found["T"] == 0 || found["installed"] < 5; i++ {
+	for i := 0; i < kills || i < 20*kills && (found["T"] == 0 || found["installed"] < 5); i++ {
 		killer := verb(t, "flip", strconv.Itoa(pid))
 		// A busy machine takes a second for a step: steps are counted, the moment in one is drawn.
 		for range 1 + rng.IntN(steps+1) {
@@ -201,4 +201,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		c.ask("", &readings, &leaped, &odd, &back)
 	}
 	t.Logf("%d readings, found: %v", readings, found)
+	if found["T"] == 0 || found["installed"] == 0 {
+		t.Error("no kill came in the middle of anything")
+	}
 }
