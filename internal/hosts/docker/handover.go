@@ -79,8 +79,8 @@ const bridgeWait = 2 * agent.Grace
 
 // claimBridge keeps others off the bridge: all take its addresses from the same one on. Who has
 // it removes what a run left that could not.
-func (j *Joined) claimBridge(ctx context.Context) (err error) {
-	j.claim, err = Claim(ctx, "bridge-"+j.told.Bridge, bridgeWait)
+func (j *Joined) claimBridge(ctx context.Context) error {
+	claim, err := Claim(ctx, "bridge-"+j.told.Bridge, bridgeWait)
 	if errors.Is(err, unix.EADDRINUSE) {
 		return fmt.Errorf("another run of lockchaos has its clients on the engine's network %s (%s): wait for its end",
 			j.told.Prefix, j.told.Bridge)
@@ -88,6 +88,7 @@ func (j *Joined) claimBridge(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("claim the engine's network %s: %w", j.told.Prefix, err)
 	}
+	j.claim = claim
 	return nil
 }
 
