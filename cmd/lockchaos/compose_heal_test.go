@@ -95,9 +95,10 @@ func testNextComposeRunHealsTheServer(t *testing.T) {
 	writeFile(t, file, healingSuite+healingCase{lock: "redis-setnx",
 		fault: "target: holder, when: before-write"}.scenario(healingName, nemesis.KindPause, "1s"))
 	out := t.TempDir()
-	// A second try would have nothing to heal. One try may be inconclusive on a busy machine.
+	// A second try would have nothing to heal. On a busy machine one try may decide nothing, or the
+	// pause may outlast the lease: what becomes of the lock is not asked here.
 	code, said := finish(t, lockchaos(t, "run", file, "--retries", "0", "--runtime", "compose", "--project", dir, "--out", out))
-	if code != exit.OK && code != exit.Inconclusive {
+	if code != exit.OK && code != exit.Inconclusive && code != exit.Violated {
 		t.Errorf("exit status %d\n%s", code, said)
 	}
 	log, _ := os.ReadFile(filepath.Join(out, runs.LatestLink, runs.FolderOf(healingName), reports.LogFolder, "harness.log"))
