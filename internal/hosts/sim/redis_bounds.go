@@ -61,15 +61,15 @@ func (r *redis) weigh(in *Instance, queued bool, name string, args []string) {
 	if queued {
 		r.peer.owed += s.atMost*growth - before + r.peer.owed*(growth-1)
 		s.atMost = before
-		return
-	}
-	if s.atMost*growth > s.found+s.found/4+slack {
-		if s.found = r.counted(); s.found > mostStored {
-			in.exceeds("has "+r.node.host.Name+" store", mostStored, "bytes")
+	} else {
+		if s.atMost*growth > s.found+s.found/4+slack {
+			if s.found = r.counted(); s.found > mostStored {
+				in.exceeds("has "+r.node.host.Name+" store", mostStored, "bytes")
+			}
+			s.atMost = s.found
 		}
-		s.atMost = s.found
+		s.atMost *= growth
 	}
-	s.atMost *= growth
 	times := int64(1)
 	if growth > 1 || slices.Contains(multiple, name) {
 		times += int64(len(args))

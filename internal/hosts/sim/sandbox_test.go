@@ -172,6 +172,15 @@ func TestSandboxRedis(t *testing.T) {
 				ask("COPY", "k", fmt.Sprint(i))
 			}
 		}},
+		{"queued commands on much that is stored", "the guest made 2000000 host calls within", func(ask func(...string)) {
+			for i := range 4 {
+				ask("SET", fmt.Sprint(i), strings.Repeat(mega, 7))
+			}
+			ask("MULTI")
+			for range 100 {
+				ask("SUNION", "a", "b", "c")
+			}
+		}},
 		{"commands on much that is stored", "the guest made 2000000 host calls within", func(ask func(...string)) {
 			for i := range 4000 {
 				ask("PFADD", fmt.Sprint(i), "x")
