@@ -29,13 +29,13 @@
 //
 // A tick is missed if an instance waited for it for a whole period, which began a period or more
 // after its process first waited for any; if nobody ever executed it, and nothing can have kept all
-// of them from it: a fault or a stall on anyone, from a lease and a
-// period before; a wrong clock, ever before; the end of an instance; or another execution that went
-// on, or that was not marked as done and had its lease. "Nobody executed it, so it was missed"
-// accuses each scheduler whose instance claims a tick and dies. A scheduler claims ticks whether or
-// not it is asked for them, so none is judged from the last wait of an instance on that lives while
-// the workload winds down: what it claims then it tells nobody. What came due under a fault is
-// judged by the rule for misfires (owedticks.go).
+// of them from it: a fault or a stall on anyone, from a lease and a period before; a wrong clock,
+// ever before; the end of an instance; or another execution that went on, or that was not marked as
+// done and had its lease. "Nobody executed it, so it was missed" accuses each scheduler whose
+// instance claims a tick and dies. A scheduler claims ticks whether or not it is asked for them, so
+// none is judged from the last wait of an instance on that lives while the workload winds down:
+// what it claims then it tells nobody. What came due under a fault is judged by the rule for
+// misfires (owedticks.go).
 //
 // After a death another instance has the claimed time (Claims.Handover) and a period, since ticks
 // come only so often. Injected faults on anyone else excuse it. Stalls of the instance that waits,

@@ -94,8 +94,8 @@ func (s *Sweep) judgeMisses(p *Property) {
 				return
 			}
 			tick := history.TokenOf(js.number(due))
-			switch executed := settled[w.key][tick] || executedUntold(going[w.key], due, due+js.rules.Every); {
-			case executed:
+			switch {
+			case settled[w.key][tick] || executedUntold(going[w.key], due, due+js.rules.Every):
 				js.ticks++
 			case due < w.began+js.rules.Every:
 				continue // an instance that was there before may have waited for it, too
