@@ -189,21 +189,16 @@ func TestSweepAgreesWithSlowChecker(t *testing.T) {
 			want, got := bothCounts(lock, lines)
 			return want != got
 		}
-		want, _ := bothCounts(lock, lines)
-		seen.pairs += want.pairs
-		seen.unfenced += want.unfenced
-		seen.lost += want.lost
-		seen.tokens += want.tokens
-		seen.unbroken += want.unbroken
-		seen.overtaken += want.overtaken
-		if fails(lines) {
+		want, got := bothCounts(lock, lines)
+		seen.add(want)
+		if want != got {
 			lines = shrink(lines, fails)
 			want, got := bothCounts(lock, lines)
 			t.Fatalf("seed %d: the slow checker counts %+v, the sweep %+v\nclaims %+v\n%s", seed, want, got,
 				lock.header.Claims, strings.Join(lines, "\n"))
 		}
 	}
-	if seen.pairs == 0 || seen.unfenced == 0 || seen.lost == 0 || seen.tokens == 0 || seen.unbroken == 0 || seen.overtaken == 0 {
+	if !seen.complete() {
 		t.Fatalf("the histories violate too little to compare: %+v", seen)
 	}
 	t.Logf("%d histories, with %+v", n, seen)
@@ -222,18 +217,9 @@ func TestSweepAgreesWithSlowCheckerOnKinds(t *testing.T) {
 			nestedClients(g)
 		}
 		lines := g.script(3 * (seed % 3 / 2))
-		fails := func(lines []string) bool {
-			want, got := bothCounts(lock, lines)
-			return want != got
-		}
-		want, _ := bothCounts(lock, lines)
-		seen.pairs += want.pairs
-		seen.unfenced += want.unfenced
-		seen.lost += want.lost
-		seen.tokens += want.tokens
-		seen.unbroken += want.unbroken
-		seen.overtaken += want.overtaken
-		if fails(lines) {
+		want, got := bothCounts(lock, lines)
+		seen.add(want)
+		if want != got {
 			few, file := shrunk(t, lock, lines, func(h *history.History) bool { want, got := countsOf(h); return want != got })
 			want, got := bothCounts(lock, few)
 			t.Fatalf("seed %d: the slow checker counts %+v, the sweep %+v\nclaims %+v\n%s\nas a history file:\n%s",
@@ -241,7 +227,7 @@ func TestSweepAgreesWithSlowCheckerOnKinds(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", seen)
-	if seen.pairs == 0 || seen.unfenced == 0 || seen.lost == 0 || seen.tokens == 0 || seen.unbroken == 0 || seen.overtaken == 0 {
+	if !seen.complete() {
 		t.Fatalf("the histories violate too little to compare: %+v", seen)
 	}
 }
@@ -267,9 +253,13 @@ func countsOf(h *history.History) (want, got slowResult) {
 		v.Properties[continuity.place].Count, v.Properties[fifo.place].Count}
 }
 
+func crowdsOf(h *history.History) (want, got int) {
+	return newSlow(h).crowds(), Judge(h, Options{Keep: 1}).Properties[mutualExclusion.place].Count
+}
+
 // TestSemaphoreAgreesWithSlowChecker does the same for keys with more than one permit.
 func TestSemaphoreAgreesWithSlowChecker(t *testing.T) {
-	found, judged, n := 0, 0, rounds(8_000)
+	found, n := 0, rounds(8_000)
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
 		lock := permits(randomLock(rng), 2+rng.IntN(4)/2)
@@ -283,17 +273,16 @@ func TestSemaphoreAgreesWithSlowChecker(t *testing.T) {
 			wild: rng.IntN(2) == 0, several: lock.header.Claims.PerAcquire}
 		lines := g.script(3 + rng.IntN(4))
 		fails := func(lines []string) bool {
-			h := lock.history(strings.Join(lines, "\n"))
-			v := Judge(h, Options{Keep: 1})
-			judged++
-			return newSlow(h).crowds() != v.Properties[mutualExclusion.place].Count
+			want, got := crowdsOf(lock.history(strings.Join(lines, "\n")))
+			return want != got
 		}
-		found += newSlow(lock.history(strings.Join(lines, "\n"))).crowds()
-		if fails(lines) {
+		want, got := crowdsOf(lock.history(strings.Join(lines, "\n")))
+		found += want
+		if want != got {
 			t.Fatalf("seed %d:\n%s", seed, strings.Join(shrink(lines, fails), "\n"))
 		}
 	}
-	t.Logf("%d histories, %d times one too many", judged, found)
+	t.Logf("%d histories, %d times one too many", n, found)
 	if found == 0 {
 		t.Fatal("no history had one holder too many")
 	}

@@ -63,6 +63,20 @@ type slowResult struct {
 	pairs, unfenced, lost, tokens, unbroken, overtaken int
 }
 
+func (r *slowResult) add(more slowResult) {
+	r.pairs += more.pairs
+	r.unfenced += more.unfenced
+	r.lost += more.lost
+	r.tokens += more.tokens
+	r.unbroken += more.unbroken
+	r.overtaken += more.overtaken
+}
+
+// complete tells whether every kind of violation was seen.
+func (r slowResult) complete() bool {
+	return min(r.pairs, r.unfenced, r.lost, r.tokens, r.unbroken, r.overtaken) > 0
+}
+
 func stampOr(a, b int64) int64 {
 	if a != 0 {
 		return a
