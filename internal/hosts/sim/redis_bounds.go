@@ -15,6 +15,8 @@ const (
 	// command makes longer than what it is sent.
 	mostStored   = 32 << 20
 	longestValue = 8 << 20
+	// mostWritten bounds what it is sent to write, in all: it keeps the names of keys that are gone.
+	mostWritten = 256 << 20
 	// databases is how many Redis has unless it is told otherwise.
 	databases = 16
 	// entry is what a key or a member takes at most beside its bytes; a sketch is what PFADD makes.
@@ -33,8 +35,8 @@ var (
 )
 
 // stored is how much a Redis keeps: at most is what can be, found is what there
-// was when it was last counted.
-type stored struct{ atMost, found int64 }
+// was when it was last counted. Written is what it was sent to write.
+type stored struct{ atMost, found, written int64 }
 
 // slack is how much may be written before it is counted again.
 const slack = 1 << 20
@@ -51,6 +53,10 @@ func (r *redis) weigh(in *Instance, queued bool, name string, args []string) {
 	if !r.redis.Server().IsReadOnlyCommand(name) {
 		for _, a := range args {
 			s.atMost += int64(len(a)) + entry
+			s.written += int64(len(a))
+		}
+		if s.written > mostWritten {
+			in.exceeds("is the last to write to "+r.node.host.Name, mostWritten, "bytes")
 		}
 	}
 	r.sized(in, name, args)

@@ -172,6 +172,13 @@ func TestSandboxRedis(t *testing.T) {
 				ask("COPY", "k", fmt.Sprint(i))
 			}
 		}},
+		{"names of keys that are gone", "the guest is the last to write to redis-1 more than 256 MB", func(ask func(...string)) {
+			for i := range 40 {
+				name := fmt.Sprint(i) + strings.Repeat(mega, 7)
+				ask("SET", name, "x")
+				ask("DEL", name)
+			}
+		}},
 		{"queued commands on much that is stored", "the guest made 2000000 host calls within", func(ask func(...string)) {
 			for i := range 4 {
 				ask("SET", fmt.Sprint(i), strings.Repeat(mega, 7))
