@@ -72,7 +72,7 @@ func (r *slowResult) add(more slowResult) {
 	r.overtaken += more.overtaken
 }
 
-// complete tells whether every kind of violation was seen.
+// complete reports whether every kind of violation was seen.
 func (r slowResult) complete() bool {
 	return min(r.pairs, r.unfenced, r.lost, r.tokens, r.unbroken, r.overtaken) > 0
 }

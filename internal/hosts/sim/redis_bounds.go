@@ -15,7 +15,7 @@ const (
 	// command makes longer than what it is sent.
 	mostStored   = 32 << 20
 	longestValue = 8 << 20
-	// mostWritten bounds what it is sent to write, in all: it keeps the names of keys that are gone.
+	// mostWritten is what it is sent to write, in all: it keeps the names of keys that are gone.
 	mostWritten = 256 << 20
 	// databases is how many Redis has unless it is told otherwise.
 	databases = 16
