@@ -106,12 +106,13 @@ func (g *gatherer) ops() error {
 	if g.log.versions = g.options.Tokens == "" && slices.Contains(g.counted, true) && g.versions(); g.log.versions {
 		g.log.Assume("The number in %q rises while a client holds its lock. So it is that of a write, and no fencing token (--tokens fencing).", g.log.Columns.Chosen[words.FieldToken])
 	}
-	in := g.inOrder()
+	in, name := g.inOrder(), g.namer()
 	g.asked, g.begun = map[ownerKey]int32{}, map[begunOp]int32{}
 	for e := in(); e != nil; e = in() {
 		if e.Token == history.TokenOf(0) && !g.counted[e.Key] {
 			e.Token = 0
 		}
+		name(e)
 		if err := g.op(e); err != nil {
 			return err
 		}
@@ -124,6 +125,37 @@ func (g *gatherer) ops() error {
 		g.unanswered(at)
 	}
 	return nil
+}
+
+// namer returns what names the lock of a line that names none. Where no line does, all are about
+// one lock. Where others do, nobody knows that two clients mean the same one.
+func (g *gatherer) namer() func(e *words.Event) {
+	keys := &g.log.Keys
+	nameless, some := keys.Find("")
+	if !some {
+		return func(*words.Event) {}
+	}
+	if !g.options.named && len(keys.List) == 1 {
+		keys.Rename(nameless, words.DefaultKey)
+		return func(*words.Event) {}
+	}
+	of := map[int32]int32{} // by owner
+	return func(e *words.Event) {
+		if e.Key != nameless {
+			return
+		}
+		key, known := of[e.Owner]
+		if !known {
+			name := "unnamed lock of " + g.log.Owners.List[e.Owner]
+			if key = nameless; len(of) == 0 {
+				keys.Rename(nameless, name)
+			} else {
+				key = keys.ID(name)
+			}
+			of[e.Owner] = key
+		}
+		e.Key = key
+	}
 }
 
 // inOrder returns what gives the lines of the log in order of time, one by one;

@@ -213,3 +213,25 @@ func TestTornTable(t *testing.T) {
 		t.Errorf("%s\n%s", v.Outcome, text)
 	}
 }
+
+// TestUnnamedLocksAreNotOne: nobody knows that two clients mean one lock where they name none, and
+// others do.
+func TestUnnamedLocksAreNotOne(t *testing.T) {
+	const two = "1,a,acquired,\n2,b,acquired,\n3,a,released,\n4,b,released,\n"
+	for name, c := range map[string]struct {
+		log  string
+		want checker.Outcome
+	}{
+		"another line names one":             {two + "5,c,acquired,k\n6,c,released,k\n", checker.Inconclusive},
+		"no line names one":                  {two, checker.Violated},
+		"another line names one so":          {two + "5,c,acquired,lock\n6,c,released,lock\n", checker.Inconclusive},
+		"two hold one that is named":         {two + strings.ReplaceAll(two, ",\n", ",lock\n"), checker.Violated},
+		"one client names its lock just now": {"1,a,acquired,k\n2,b,acquired,\n3,a,released,k\n4,b,released,\n", checker.Inconclusive},
+	} {
+		v, s := judgeText(t, "ts,pod,event,lock\n"+c.log, "log", formats.CSV, audit.Options{})
+		if v.Outcome != c.want {
+			t.Errorf("%s: %s, want %s\n%s", name, v.Outcome, c.want, said(s, v))
+		}
+		s.Close()
+	}
+}

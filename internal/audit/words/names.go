@@ -37,6 +37,12 @@ func (n *Names) Find(name string) (int32, bool) {
 	return id, ok
 }
 
+// Rename gives the name of a number another one.
+func (n *Names) Rename(id int32, name string) {
+	delete(n.ids, n.List[id])
+	n.ids[name], n.List[id] = id, name
+}
+
 // Numbering gives the numbers that a worker has for keys and owners those of the log.
 type Numbering struct{ keys, owners []int32 }
 

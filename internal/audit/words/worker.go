@@ -171,11 +171,7 @@ func (w *Worker) Quick(line int) bool {
 	}
 	word := e.Means
 	e.Means = word.inRecord(len(f[fieldResult]) > 0, w.Columns.told)
-	key := f[FieldKey]
-	if len(key) == 0 {
-		key = []byte(DefaultKey)
-	}
-	if e.Key, ok = w.keys.quick(w.both(key, f[FieldScope])); !ok {
+	if e.Key, ok = w.keys.quick(w.both(f[FieldKey], f[FieldScope])); !ok {
 		return false
 	}
 	if e.Owner, ok = w.owners.quick(w.both(f[FieldClient], f[FieldPart])); !ok {
@@ -247,7 +243,7 @@ func (w *Worker) named(one *Row, e *Event) {
 	if one.Text[FieldKey] == "" {
 		w.said.Found.Nameless.Add(e.Line)
 	}
-	e.Key = w.keys.ID(string(w.both([]byte(cmp.Or(one.Text[FieldKey], DefaultKey)), []byte(one.Text[FieldScope]))))
+	e.Key = w.keys.ID(string(w.both([]byte(one.Text[FieldKey]), []byte(one.Text[FieldScope]))))
 	e.Owner = w.owners.ID(string(w.both([]byte(one.Text[FieldClient]), []byte(one.Text[FieldPart]))))
 }
 
@@ -279,7 +275,7 @@ func (w *Worker) TellFailed(line int, key, client string, means Meaning, at int6
 
 // Named are the key and the client of an event of this worker.
 func (w *Worker) Named(e *Event) (key, client string) {
-	return w.keys.List[e.Key], w.owners.List[e.Owner]
+	return cmp.Or(w.keys.List[e.Key], DefaultKey), w.owners.List[e.Owner]
 }
 
 // meaning is that of a word, if it has one.
