@@ -75,7 +75,7 @@ func (t *tracer) reopen(h *hold) {
 		if h.next == 0 {
 			h.next = r.order + 1
 		}
-		h.release, h.ended, h.attempted = -1, false, true
+		h.release, h.ended, h.attempted, h.gaveUp = -1, false, true, min(h.gaveUp, h.until)
 	}
 }
 

@@ -15,6 +15,9 @@ type hold struct {
 	last          int64 // the start of the last act
 	until         int64 // when its owner gave it up, or was told of its loss; never
 	renewed       int64 // the start of the last renewal
+	// gaveUp is when its owner first gave it back and nobody confirmed that it held; never. since
+	// is when it began at the earliest, where no line says that it was granted; 0: one does.
+	gaveUp, since int64
 	// least and most are how deep a reentrant owner certainly, and at most, is in it.
 	least, most int32
 	ended       bool

@@ -33,6 +33,12 @@ func (t *tracer) released(la *ownerOnKey, i int32) {
 		h.least, h.most = max(h.least-1, 1), max(h.most-1, 1)
 		t.under(h, o)
 	case o.Outcome == history.OK || o.Outcome == history.Fail && o.NotHeld:
+		switch {
+		case o.Outcome == history.Fail:
+			h.gaveUp = min(h.gaveUp, o.begin())
+		case h.told: // it cleans up, and knows that it holds nothing
+			o.Outcome, o.judgedAs = history.Info, shownRelease
+		}
 		t.under(h, o)
 		h.ended, h.release, h.until = true, i, min(h.until, o.begin())
 		la.open = slices.Delete(la.open, at, at+1)
@@ -57,7 +63,7 @@ func (t *tracer) releasedPerhaps(h *hold, o *op) {
 		}
 	}
 	t.under(h, o)
-	h.until = min(h.until, o.begin())
+	h.until, h.gaveUp = min(h.until, o.begin()), min(h.gaveUp, o.begin())
 }
 
 // untried is the place of the newest open hold that nobody has tried to
@@ -98,6 +104,12 @@ func (t *tracer) releasedUnknown(la *ownerOnKey, i int32) {
 	a.Outcome, a.start, a.end, a.Ret, a.Token = history.OK, a.Inv, o.finish(), o.Inv, o.Token
 	t.granted++
 	t.instant(la, first, i)
+	h := t.holds.At(la.newest)
+	if h.since = a.Inv; h.before >= 0 {
+		if own := t.holds.At(h.before); own.until != never {
+			h.since = max(h.since, own.until)
+		}
+	}
 }
 
 // releasedEither follows a release that was answered ok, of a hold that may have been

@@ -14,24 +14,22 @@ import (
 const promiseMargin = 2 * time.Millisecond
 
 // crowded counts, by key, the grants that were made while as many others as the key has permits
-// were held, and the holds that may have lasted into a later grant, for all that the history tells.
-func (t *tracer) crowded(r *reading) (grants, endless []int) {
+// were held, and, by what is open of them, the holds that may have lasted into a later grant.
+func (t *tracer) crowded(r *reading) (grants []int, lasted [][whys]int) {
 	keys := len(t.log.Keys.List)
-	grants, endless = make([]int, keys), make([]int, keys)
-	// open: when the one before ends at the latest, by key
-	held, open := make([]spill.Heap[int64], keys), make([]int64, keys)
-	for k := range open {
-		held[k].Less, open[k] = cmp.Less[int64], math.MinInt64
+	grants, lasted = make([]int, keys), make([][whys]int, keys)
+	// before is, by key, the hold before, if something of it is open
+	held, before := make([]spill.Heap[int64], keys), make([]span, keys)
+	for k := range held {
+		held[k].Less = cmp.Less[int64]
 	}
 	in := r.spans.InOrder()
 	for s := in.Next(); s != nil; s = in.Next() {
 		key := t.order[s.lane-1].key
-		if open[key] > s.begin {
-			endless[key]++
+		if b := before[key]; b.open != settled && b.last > s.begin {
+			lasted[key][b.open]++
 		}
-		if open[key] = math.MinInt64; s.open {
-			open[key] = s.last
-		}
+		before[key] = *s
 		ends := &held[key]
 		for len(ends.Items) > 0 && ends.Items[0] <= s.begin {
 			ends.Pop()
@@ -43,7 +41,7 @@ func (t *tracer) crowded(r *reading) (grants, endless []int) {
 			ends.Push(s.last)
 		}
 	}
-	return grants, endless
+	return grants, lasted
 }
 
 // spanned adds a hold to the readings.
@@ -77,16 +75,32 @@ func (t *tracer) span(h *hold, begun int64, r *reading) span {
 	if r.until >= promises {
 		s.begin, s.last = min(s.begin, begun+r.err), max(s.last, t.promised(h, r.err))
 	}
-	if last := t.lastsUntil(h); r.until == openEnds && last > s.last+r.err {
-		s.last, s.open = last-r.err, true
-	}
-	if r.until == openEnds && !h.ended && !h.attempted && !h.told && t.options.Validity.TTL == 0 {
-		s.last, s.open = never, true
-		if h.replaced {
-			s.last = max(h.last, h.until) - r.err
-		}
+	if r.until == openEnds {
+		t.widen(&s, h, r.err)
 	}
 	return s
+}
+
+// widen makes a hold as long as it may have been, for all that the history tells.
+func (t *tracer) widen(s *span, h *hold, err int64) {
+	if h.since != 0 && h.since+err < s.begin {
+		s.begin, s.open = h.since+err, unasked
+	}
+	if last := t.lastsUntil(h); last > s.last+err {
+		s.last, s.open = last-err, waited
+	}
+	switch {
+	case h.told:
+	case h.gaveUp != never:
+		if h.gaveUp-err > s.last {
+			s.last, s.open = h.gaveUp-err, unconfirmed
+		}
+	case h.ended || t.options.Validity.TTL > 0:
+	case h.replaced:
+		s.last, s.open = max(h.last, h.until)-err, endless
+	default:
+		s.last, s.open = never, endless
+	}
 }
 
 // lookThrough goes through the holds. It notes when those with tokens were

@@ -65,7 +65,7 @@ func (t *tracer) loosest() int64 {
 func (t *tracer) hold(la *ownerOnKey, i int32) *hold {
 	o := t.log.ops.At(i)
 	n := t.holds.Add(hold{acquire: i, use: i, release: -1, key: o.Key, lane: la.number, begin: o.begin(),
-		finish: o.finish(), until: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
+		finish: o.finish(), until: never, gaveUp: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
 	if la.newest >= 0 {
 		t.holds.At(la.newest).follower = n
 	}

@@ -90,7 +90,7 @@ func (t *tracer) header(entries int, holds, tokens string) history.Header {
 		// when tokens were given is not told, and they are not to be trusted
 		h.Claims.Token = "version"
 	}
-	if entries+t.unordered > 0 {
+	if entries+t.unordered+t.loose > 0 {
 		h.Store.Engine = "log"
 	}
 	h.Untold, h.Doubts = t.untold(entries), t.doubtfulFacts(entries, holds, tokens)

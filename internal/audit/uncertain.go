@@ -35,12 +35,32 @@ func (t *tracer) possible(items *tokenOrder, crossing bool) (sum int) {
 	return sum
 }
 
+// unsaid says what is open of so many holds.
+var unsaid = [whys]func(n int) string{
+	unasked: func(n int) string {
+		return fmt.Sprintf("No line says when %s began that ended with a release (if a word of the log says that the lock was granted: --events grant=WORD).",
+			remarks.Count(n, "hold"))
+	},
+	waited: func(n int) string {
+		return fmt.Sprintf("%s waited for. Nobody knows when the attempt that succeeded began, so the hold may have lasted into a later grant.",
+			remarks.Were(n, "grant"))
+	},
+	unconfirmed: func(n int) string {
+		return fmt.Sprintf("Nobody confirmed the release of %s, so nobody knows whether the lock was still held then.",
+			remarks.Count(n, "hold"))
+	},
+	endless: func(n int) string {
+		return fmt.Sprintf("%s never given up in the history, so nobody knows whether the lock was still held at a later grant (if grants expire, --ttl tells when).",
+			remarks.Were(n, "hold"))
+	},
+}
+
 // uncertainHolds says what is in doubt about holds, by three readings of them; empty: nothing is.
 func (t *tracer) uncertainHolds() string {
-	certain, clocks, open := 0, 0, 0
+	certain, clocks, open := 0, 0, [whys]int{}
 	strict, _ := t.crowded(t.readings[acts])
 	loose, _ := t.crowded(t.readings[promises])
-	widest, endless := t.crowded(t.readings[openEnds])
+	widest, lasted := t.crowded(t.readings[openEnds])
 	for key := range strict {
 		a, b, c := strict[key], loose[key], widest[key]
 		certain += a
@@ -48,25 +68,26 @@ func (t *tracer) uncertainHolds() string {
 			clocks += max(0, b-a)
 		}
 		if c > max(a, b) {
-			open += endless[key]
+			for why, n := range lasted[key] {
+				open[why] += n
+			}
 		}
 	}
 	more := ""
 	if certain > 0 {
 		more = "more "
 	}
-	var why []string
-	if open > 0 && t.options.Validity.TTL > 0 {
-		why = append(why, fmt.Sprintf("%s waited for. Nobody knows when the attempt that succeeded began, so the hold may have lasted into a later grant.", remarks.Were(open, "grant")))
-	} else if open > 0 {
-		why = append(why, fmt.Sprintf("%s never given up in the history, so nobody knows whether it lasted into a later grant (if grants expire, --ttl tells when).",
-			remarks.Were(open, "hold")))
+	var doubts []string
+	for why, n := range open {
+		if n > 0 {
+			doubts = append(doubts, unsaid[why](n))
+		}
 	}
 	if clocks > 0 {
-		why = append(why, fmt.Sprintf("%s may have been made while others still held the key: %s.",
+		doubts = append(doubts, fmt.Sprintf("%s may have been made while others still held the key: %s.",
 			remarks.Count(clocks, more+"grant"), t.whyUncertain()))
 	}
-	return strings.Join(why, " ")
+	return strings.Join(doubts, " ")
 }
 
 // uncertainTokens says what is in doubt about the order of tokens.
@@ -80,7 +101,7 @@ func (t *tracer) uncertainTokens() string {
 // uncertainWrites says what is in doubt about the order of writes.
 func (t *tracer) uncertainWrites(holds string) string {
 	if t.loose > 0 {
-		return fmt.Sprintf("%s were made under no grant that the history has.", remarks.Count(t.loose, "write"))
+		return fmt.Sprintf("%s made under no grant that the history has.", remarks.Were(t.loose, "write"))
 	}
 	if n := t.possible(t.writes, false); n > 0 {
 		return fmt.Sprintf("%s may have come after one with a greater token: %s.", remarks.Count(n, "write"), t.whyUncertain())
