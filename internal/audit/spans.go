@@ -14,10 +14,10 @@ import (
 const promiseMargin = 2 * time.Millisecond
 
 // crowded counts, by key, the grants that were made while as many others as the key has permits
-// were held, and, by what is open of them, the holds that may have lasted into a later grant.
-func (t *tracer) crowded(r *reading) (grants []int, lasted [][whys]int) {
+// were held, and the holds that may have lasted into a later grant, for all that the history tells.
+func (t *tracer) crowded(r *reading) (grants []int, lasted map[int]*lasting) {
 	keys := len(t.log.Keys.List)
-	grants, lasted = make([]int, keys), make([][whys]int, keys)
+	grants, lasted = make([]int, keys), map[int]*lasting{}
 	// before is, by key, the hold before, if something of it is open
 	held, before := make([]spill.Heap[int64], keys), make([]span, keys)
 	for k := range held {
@@ -25,9 +25,12 @@ func (t *tracer) crowded(r *reading) (grants []int, lasted [][whys]int) {
 	}
 	in := r.spans.InOrder()
 	for s := in.Next(); s != nil; s = in.Next() {
-		key := t.order[s.lane-1].key
+		key := int(t.order[s.lane-1].key)
 		if b := before[key]; b.open != settled && b.last > s.begin {
-			lasted[key][b.open]++
+			if lasted[key] == nil {
+				lasted[key] = &lasting{}
+			}
+			lasted[key].add(b, 1)
 		}
 		before[key] = *s
 		ends := &held[key]
@@ -42,6 +45,20 @@ func (t *tracer) crowded(r *reading) (grants []int, lasted [][whys]int) {
 		}
 	}
 	return grants, lasted
+}
+
+// lasting counts, by what is open of them, the holds that may have lasted into a later grant, and
+// has the first of each.
+type lasting struct {
+	holds [whys]int
+	first [whys]span
+}
+
+func (l *lasting) add(s span, n int) {
+	if l.holds[s.open] == 0 {
+		l.first[s.open] = s
+	}
+	l.holds[s.open] += n
 }
 
 // spanned adds a hold to the readings.

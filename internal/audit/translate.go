@@ -39,9 +39,10 @@ func translate(l *log, o Options) (*Source, error) {
 	}
 	l.read = l.ops.Length
 	t.addImplied()
-	var holds, tokens string
+	var inDoubt holdDoubts
+	var tokens string
 	// which needs no op
-	doubts := spill.Aside(func() { holds, tokens = t.uncertainHolds(), t.uncertainTokens() })
+	doubts := spill.Aside(func() { inDoubt, tokens = t.uncertainHolds(), t.uncertainTokens() })
 	defer func() { <-doubts }()
 	out, entries := newEmitter(t)
 	spill.Join(doubts)
@@ -54,7 +55,7 @@ func translate(l *log, o Options) (*Source, error) {
 	}
 	t.open()
 	s.Open = l.Open
-	s.Doubt = strings.TrimSpace(holds + " " + openLines(s.Open))
+	s.Doubt = strings.TrimSpace(t.sayHolds(inDoubt) + " " + openLines(s.Open))
 	s.Header = t.header(entries, s.Doubt, tokens)
 	s.Assumed, s.Left = t.assumed(), l.Left
 	return s, nil

@@ -35,59 +35,91 @@ func (t *tracer) possible(items *tokenOrder, crossing bool) (sum int) {
 	return sum
 }
 
-// unsaid says what is open of so many holds.
-var unsaid = [whys]func(n int) string{
-	unasked: func(n int) string {
-		return fmt.Sprintf("No line says when %s began that ended with a release (if a word of the log says that the lock was granted: --events grant=WORD).",
-			remarks.Count(n, "hold"))
-	},
-	waited: func(n int) string {
-		return fmt.Sprintf("%s waited for. Nobody knows when the attempt that succeeded began, so the hold may have lasted into a later grant.",
-			remarks.Were(n, "grant"))
-	},
-	unconfirmed: func(n int) string {
-		return fmt.Sprintf("Nobody confirmed the release of %s, so nobody knows whether the lock was still held then.",
-			remarks.Count(n, "hold"))
-	},
-	endless: func(n int) string {
-		return fmt.Sprintf("%s never given up in the history, so nobody knows whether the lock was still held at a later grant (if grants expire, --ttl tells when).",
-			remarks.Were(n, "hold"))
-	},
+// unsaid says what is open of holds: of so many (1), where the first one is told (2), and that so
+// many were (3), or grants (4).
+var unsaid = [whys]string{
+	unasked:     "No line says when %[1]s began that ended with a release%[2]s. If a word of the log says that the lock was granted: --events grant=WORD.",
+	waited:      "%[4]s waited for%[2]s. Nobody knows when the attempt that succeeded began, so the hold may have lasted into a later grant.",
+	unconfirmed: "Nobody confirmed the release of %[1]s%[2]s, so nobody knows whether the lock was still held then.",
+	endless:     "%[3]s never given up in the history%[2]s, so nobody knows whether the lock was still held at a later grant (if grants expire, --ttl tells when).",
 }
 
-// uncertainHolds says what is in doubt about holds, by three readings of them; empty: nothing is.
-func (t *tracer) uncertainHolds() string {
-	certain, clocks, open := 0, 0, [whys]int{}
+// holdDoubts is what is in doubt about holds.
+type holdDoubts struct {
+	open   lasting
+	clocks int // grants that the stamps can't put behind the holds of others
+	more   bool
+}
+
+// uncertainHolds finds what is in doubt about holds, by three readings of them.
+func (t *tracer) uncertainHolds() (d holdDoubts) {
 	strict, _ := t.crowded(t.readings[acts])
 	loose, _ := t.crowded(t.readings[promises])
 	widest, lasted := t.crowded(t.readings[openEnds])
 	for key := range strict {
 		a, b, c := strict[key], loose[key], widest[key]
-		certain += a
+		d.more = d.more || a > 0
 		if t.loosest() > 0 { // else the stamps are taken at their word, and judged by it
-			clocks += max(0, b-a)
+			d.clocks += max(0, b-a)
 		}
-		if c > max(a, b) {
-			for why, n := range lasted[key] {
-				open[why] += n
+		if l := lasted[key]; l != nil && c > max(a, b) {
+			for why, n := range l.holds {
+				if n > 0 {
+					d.open.add(l.first[why], n)
+				}
 			}
 		}
 	}
-	more := ""
-	if certain > 0 {
-		more = "more "
-	}
-	var doubts []string
-	for why, n := range open {
+	return d
+}
+
+// sayHolds says what is in doubt about holds; empty: nothing is.
+func (t *tracer) sayHolds(d holdDoubts) string {
+	var why []string
+	for i, n := range d.open.holds {
 		if n > 0 {
-			doubts = append(doubts, unsaid[why](n))
+			why = append(why, fmt.Sprintf(unsaid[i], remarks.Count(n, "hold"), t.where(d.open.first[i], n),
+				remarks.Were(n, "hold"), remarks.Were(n, "grant")))
 		}
 	}
-	if clocks > 0 {
-		doubts = append(doubts, fmt.Sprintf("%s may have been made while others still held the key: %s.",
-			remarks.Count(clocks, more+"grant"), t.whyUncertain()))
+	if d.clocks > 0 {
+		noun := "grant"
+		if d.more {
+			noun = "more grant"
+		}
+		why = append(why, fmt.Sprintf("%s may have been made while others still held the key: %s.",
+			remarks.Count(d.clocks, noun), t.whyUncertain()))
 	}
-	return strings.Join(doubts, " ")
+	return strings.Join(why, " ")
+}
+
+// where says which line tells of the first of so many open holds.
+func (t *tracer) where(first span, n int) string {
+	switch line := t.lineOf(first); {
+	case line == 0:
+		return ""
+	case n == 1:
+		return fmt.Sprintf(" (line %d)", line)
+	default:
+		return fmt.Sprintf(" (the first: line %d)", line)
+	}
+}
+
+// lineOf is the line that leaves a hold open: of its release, or else of its grant; 0: none.
+func (t *tracer) lineOf(s span) int32 {
+	begin := s.begin + t.loosest() // as the reading with open ends has it
+	for n := t.order[s.lane-1].newest; n >= 0; n = t.holds.See(n).before {
+		h := t.holds.See(n)
+		early, ok := t.early[n]
+		switch {
+		case h.finish != begin && h.since != begin && (!ok || early != begin):
+		case s.open == unasked || s.open == unconfirmed:
+			return t.log.ops.See(h.use).EndLine
+		default:
+			return t.log.ops.See(h.acquire).EndLine
+		}
+	}
+	return 0
 }
 
 // uncertainTokens says what is in doubt about the order of tokens.

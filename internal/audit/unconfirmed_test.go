@@ -36,7 +36,7 @@ func judgeResults(t *testing.T, cases []resultCase) {
 // nobody confirmed that, nobody knows whether it was.
 func TestUnconfirmedReleases(t *testing.T) {
 	const a, b = "1,a,acquire,k,ok\n", "2.3,b,acquire,k,ok\n4.1,b,release,k,ok\n"
-	const doubt = "Nobody confirmed the release of 1 hold"
+	const doubt = "Nobody confirmed the release of 1 hold (line 5)"
 	ttl, two := audit.Options{Validity: &audit.Validity{TTL: time.Second}}, audit.Options{Permits: 2}
 	cases := []resultCase{
 		{"ok", a + b + "5.1,a,release,k,ok\n", audit.Options{}, checker.Violated, ""},
@@ -61,7 +61,7 @@ func TestUnconfirmedReleases(t *testing.T) {
 // have been held since it was asked for.
 func TestUnaskedHolds(t *testing.T) {
 	const b = "2.3,b,acquire,k,ok\n4.1,b,release,k,ok\n"
-	const doubt = "No line says when 1 hold began"
+	const doubt = "No line says when 1 hold began that ended with a release (line "
 	judgeResults(t, []resultCase{
 		{"it asked before another held", "1,a,acquire,k,start\n" + b + "5.1,a,release,k,ok\n", audit.Options{}, checker.Inconclusive, doubt},
 		{"nobody knows whether it was granted", "1,a,acquire,k,timeout\n" + b + "5.1,a,release,k,ok\n", audit.Options{}, checker.Inconclusive, doubt},
