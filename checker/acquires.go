@@ -48,6 +48,9 @@ func (s *Sweep) acquired(o *op, e *history.Event) {
 			if s.rules.asks(&falseBusy) && asked != nil {
 				s.judgeBusy(asked, e)
 			}
+			if end := stamp(e.End, e.Time); s.scatters(o.client, o.inv, end) {
+				k.leaveBehind(end)
+			}
 			s.book.on(k, o.client).denied = true
 		}
 		if o.set != 0 && asked != nil {

@@ -18,6 +18,14 @@
 // find another one. So there such a fault excuses for a lifetime from its beginning, in which the
 // client has moved on or its session has ended. A node that is merely slow excuses for as long as
 // it is slow: no quorum replaces a leader that answers.
+//
+// A majority answers for independent nodes (no session), so a release may be answered ok, and an
+// acquire told busy, while a fault on its client kept a request from a few of them. What stands
+// there does so until its lease is over, and with that of another client it may be a majority:
+//
+//	A is granted the key by nodes 1 to 5, and cut off from 1 and 2 when it gives it back
+//	B is granted it by 3 to 5, and cut off from 3 when it gives it back
+//	C is told by 1 to 3 that it is taken
 package checker
 
 import "slices"
@@ -112,6 +120,14 @@ func (r *rules) untilMovedOn(sp span) int64 {
 		return min(sp.to, sp.from+r.lifetime())
 	}
 	return sp.to
+}
+
+// scatters reports whether what a client did until an instant may have left something on a few
+// independent nodes: a fault on the client may have kept a request from them.
+func (s *Sweep) scatters(client int32, from, to int64) bool {
+	claims := &s.rules.Claims
+	return claims.Tolerates == toleratesMinority && claims.Validity != validitySession &&
+		touched(s.faults.clientSpans(client), from, to, anyFault)
 }
 
 // excuse notes that a fault on the service excuses what it may explain.

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/lockchaos/lockchaos/history"
@@ -66,6 +67,26 @@ func TestMinority(t *testing.T) {
 		B acquire [600,601]
 		A write   [700,701] refused
 		B release [1900,1901]` + probeText, Inconclusive, 0, "", ""},
+	})
+}
+
+// TestScattered: what a client gives up, or was refused, while a fault keeps it from a few nodes
+// may stand there until its lease is over. The TTL is 500, so a lifetime is 1,000.
+func TestScattered(t *testing.T) {
+	five := quorum(plainLock(), 5)
+	const released = "A acquire [0,1]\ndelay A [5,8]\nA release [10,11]\n"
+	const refused = "B acquire [0,1]\nA acquire [2,9] busy\nB release [10,11]\n"
+	const disturbed = "B acquire [0,1]\ndelay A [5,8]\nA acquire [2,9] busy\nB release [10,11]\n"
+	run(t, []propertyCase{
+		{"undisturbed", FalseBusy, five, "A acquire [0,1]\nA release [10,11]\nC acquire [20,21] busy" + probeText9, Violated, 1, "", ""},
+		{"its release was disturbed", FalseBusy, five, released + "C acquire [20,21] busy" + probeText9, Pass, 0, "", ""},
+		{"a lifetime ago", FalseBusy, five, released + "C acquire [1100,1101] busy" + probeText9, Violated, 1, "", ""},
+		{"of a lock on one node", FalseBusy, plainLock(), released + "C acquire [20,21] busy" + probeText9, Violated, 1, "", ""},
+		{"of a lock whose nodes agree", FalseBusy, quorum(sessionLock(), 5), released + "C acquire [20,21] busy" + probeText9, Violated, 1, "", ""},
+		{"a fault on another client", FalseBusy, five, strings.Replace(released, "delay A", "delay C", 1) + "C acquire [20,21] busy" + probeText9,
+			Violated, 1, "", ""},
+		{"refused, undisturbed", FalseBusy, five, refused + "C acquire [20,21] busy" + probeText9, Violated, 1, "", ""},
+		{"refused, disturbed", FalseBusy, five, disturbed + "C acquire [20,21] busy" + probeText9, Pass, 0, "", ""},
 	})
 }
 

@@ -267,8 +267,8 @@ func (s *Sweep) released(o *op, e *history.Event) {
 		return // unknown, or refused for another reason: a retry may follow
 	}
 	g.released = g.released || e.Type == history.OK
-	if e.Type != history.OK {
-		s.book.keyOf(g).leaveBehind(stamp(e.End, e.Time))
+	if end := stamp(e.End, e.Time); e.Type != history.OK || s.scatters(g.client, g.inv, end) {
+		s.book.keyOf(g).leaveBehind(end)
 	}
 	if g.loose {
 		g.loose = false
