@@ -175,7 +175,7 @@ func (p *Parser) Translate(lines [][]byte, first int64, missing Missing) (*Sourc
 }
 
 var (
-	errTelling  = errors.New("no line of the log, and it seems to tell of a lock")
+	errTelling  = errors.New("no event that is known, and it seems to tell of a lock")
 	errNoRecord = errors.New("no record of the table")
 )
 

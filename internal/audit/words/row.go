@@ -13,9 +13,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
-// Row understands a row with all that may be wrong with it.
-func (w *Worker) Row(line int, starts *[FieldCount]int) error {
-	one := Row{Line: line, Columns: *starts}
+// Row understands a row with all that may be wrong with it. Messages are those of Row.
+func (w *Worker) Row(line int, starts *[FieldCount]int, messages func() []string) error {
+	one := Row{Line: line, Columns: *starts, Messages: messages}
 	for f, text := range w.Fields {
 		one.Text[f] = string(text)
 	}

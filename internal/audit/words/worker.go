@@ -11,7 +11,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
-	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Worker understands rows. Several do so side by side, each with names of its own: events
@@ -49,14 +48,15 @@ type LineCounts struct {
 	Used     [FieldCount]string   // JSON: the member that was last read for each field
 	Skipped  int                  // lines that the pattern does not match, or that are no records
 	First    int                  // the first of them
+	Headings remarks.Tally        // CSV: lines that name the columns again
 	Cut      remarks.Tally        // records that are cut or torn
 	Torn     *history.SyntaxError // the first of them
 	Telling  remarks.Tally        // of those left out, lines that seem to tell of a lock
 	Gaps     []int32              // the first of those lines
 	Nameless remarks.Tally        // lines of events that name no lock
 	Silent   remarks.Tally        // acquires that say nothing of how they ended, where others do
-	Other    int                  // lines whose event is not known, and that name no lock
-	Strange  *history.SyntaxError // the first of them
+	Other    remarks.Tally        // lines whose event is not known, and that name no lock
+	Strange  *history.SyntaxError // the first of those, or of such lines that seem to tell of a lock
 }
 
 // MostGaps is how many lines are remembered that are left out and seem to tell of a lock.
@@ -79,6 +79,7 @@ func (f *LineCounts) Add(o *LineCounts) {
 		f.First = o.First
 	}
 	f.Skipped += o.Skipped
+	f.Headings.Join(o.Headings)
 	f.Cut.Join(o.Cut)
 	f.Telling.Join(o.Telling)
 	f.Gaps = append(f.Gaps, o.Gaps[:min(len(o.Gaps), MostGaps-len(f.Gaps))]...)
@@ -90,7 +91,7 @@ func (f *LineCounts) Add(o *LineCounts) {
 	if f.Strange == nil {
 		f.Strange = o.Strange
 	}
-	f.Other += o.Other
+	f.Other.Join(o.Other)
 }
 
 // mostWords is how many words of a column are remembered: a log may have words without end.
@@ -210,17 +211,17 @@ func (w *Worker) both(first, second []byte) []byte {
 	return w.joined
 }
 
-// tellsOfLock matches a line of text that tells of a lock.
-var tellsOfLock = lazyregexp.New(`(?i)\b(acquired|granted|released|locked|unlocked)\b`)
-
 // Skip leaves a line out.
 func (w *Worker) Skip(text []byte, line int) {
 	left := LineCounts{Skipped: 1, First: line}
-	if tellsOfLock().Match(text) {
+	if w.words.tellsOfLock(text) {
 		left.tells(line)
 	}
 	w.said.Found.Add(&left)
 }
+
+// Head leaves a line out that names the columns again, as where one file follows another.
+func (w *Worker) Head(line int) { w.said.Found.Headings.Add(int32(min(line, math.MaxInt32))) }
 
 // Tear leaves a record out that is cut or torn. What it had to say is not known.
 func (w *Worker) Tear(line int, wrong *history.SyntaxError) {
@@ -230,15 +231,25 @@ func (w *Worker) Tear(line int, wrong *history.SyntaxError) {
 	w.said.Found.Add(&left)
 }
 
-// leaves reports whether a line is left out whose event is not known: it names
-// no lock, and others do.
+// leaves reports whether a line is left out whose event is not known: it names no lock, and others
+// do. Its text may tell of one all the same.
 func (w *Worker) leaves(one *Row, err error) bool {
 	lock := w.Columns.Chosen[FieldKey]
 	wrong, ok := errors.AsType[*history.SyntaxError](err)
 	if lock == "" || lock == NoColumn || one.Text[FieldKey] != "" || !ok {
 		return false
 	}
-	w.said.Found.Add(&LineCounts{Other: 1, Strange: wrong})
+	texts := []string{one.Text[FieldEvent]}
+	if one.Messages != nil {
+		texts = append(texts, one.Messages()...)
+	}
+	left := LineCounts{Strange: wrong}
+	if slices.ContainsFunc(texts, func(text string) bool { return w.words.tellsOfLock([]byte(text)) }) {
+		left.tells(one.Line)
+	} else {
+		left.Other.Add(int32(min(one.Line, math.MaxInt32)))
+	}
+	w.said.Found.Add(&left)
 	return true
 }
 
