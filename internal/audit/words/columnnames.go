@@ -26,7 +26,7 @@ var usualColumns = [FieldCount]columnNames{
 		[]string{"name", "object", "entity", "path", "topic", "queue", "job", "target"}},
 	FieldToken: {[]string{"fence", "fencing", "fencingtoken", "fencetoken", "locktoken"},
 		[]string{"token", "epoch", "revision", "generation", "term", "leaseepoch"}},
-	fieldMode: {[]string{"mode", "lockmode", "locktype", "lockkind", "accessmode", "sharemode"}, nil},
+	fieldMode: {[]string{"mode", "lockmode", "accessmode", "sharemode", "shared", "isshared", "exclusive", "isexclusive"}, nil},
 	fieldResult: {[]string{"result", "outcome", "ok", "success", "succeeded", "granted", "acquired", "obtained", "got",
 		"gotlock", "lockacquired", "acquiredlock", "isacquired", "isgranted", "locked"},
 		[]string{"status", "statuscode", "httpstatus"}},

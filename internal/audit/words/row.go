@@ -103,6 +103,9 @@ func (w *Worker) hold(one *Row, wrong func(Field, error) *history.SyntaxError) e
 	if err != nil {
 		return wrong(timeField(ofEnd), err)
 	}
+	if err := w.judges(one.Text[fieldMode]); err != nil {
+		return wrong(fieldMode, err)
+	}
 	e := Event{Stamp: times.Stamp{At: is.At, End: is.At}, Line: int32(min(one.Line, math.MaxInt32)), Means: Grant}
 	w.named(one, &e)
 	w.say(&e)

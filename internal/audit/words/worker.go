@@ -22,7 +22,7 @@ type Worker struct {
 	owners       Names
 	meanings     map[string]Meaning // of words that were met
 	endings      map[string]Ending
-	modes        map[string]bool    // whether they are shared
+	modes        map[string]bool    // whether they are certainly not shared
 	Fields       [FieldCount][]byte // of the row that is looked at
 	joined       []byte             // room for a name of two columns
 	said         BlockResult
@@ -161,7 +161,7 @@ func (w *Worker) Quick(line int) bool {
 			return false
 		}
 	}
-	if len(f[fieldMode]) > 0 && w.shares(f[fieldMode]) {
+	if len(f[fieldMode]) > 0 && !w.excludes(f[fieldMode]) {
 		return false
 	}
 	if e.Token, ok = quickToken(f[FieldToken]); !ok {
@@ -326,11 +326,11 @@ func (w *Worker) ending(word []byte) (Ending, bool) {
 	return e, true
 }
 
-// shares reports whether a mode is a shared one.
-func (w *Worker) shares(mode []byte) bool {
-	is, known := w.modes[string(mode)]
-	if !known {
-		if is = shares(string(mode)); len(w.modes) < mostWords {
+// excludes reports whether a mode is certainly not a shared one.
+func (w *Worker) excludes(mode []byte) bool {
+	is, met := w.modes[string(mode)]
+	if !met {
+		if is = w.judges(string(mode)) == nil; len(w.modes) < mostWords {
 			w.modes[string(mode)] = is
 		}
 	}
