@@ -111,7 +111,7 @@ func (s *splitCSV) careful(w *words.Worker, b block) (int, error) {
 // messages are the texts of a record that may tell of a lock.
 func (s *splitCSV) messages(record []string) (texts []string) {
 	for i, text := range record[:min(len(record), len(s.names))] {
-		if words.IsMessage(s.names[i]) {
+		if words.IsMessage(s.names[i]) && i != s.index[words.FieldEvent] {
 			texts = append(texts, text)
 		}
 	}

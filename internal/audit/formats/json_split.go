@@ -178,10 +178,13 @@ func (s *splitJSON) value(w *words.Worker, f *values, got value) error {
 		return f.wrong(got, quoted(innermost(m, several.member)), err)
 	}
 	out := words.Row{Line: got.line, Text: texts, Messages: func() (messages []string) {
+		if !words.MayTell(got.text) {
+			return nil
+		}
 		line := map[string]string{}
 		flatten(line, "", m)
 		for name, text := range line {
-			if words.IsMessage(name) {
+			if words.IsMessage(name) && name != names[words.FieldEvent] {
 				messages = append(messages, text)
 			}
 		}

@@ -1,11 +1,9 @@
 package words
 
 import (
+	"bytes"
 	"slices"
-	"strings"
 	"unicode"
-
-	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // A line that is left out may still be a grant in other words: "w3: got lock inv". If it is, two
@@ -16,7 +14,7 @@ import (
 // granted a lock, held it or gave it up: by a word that is hardly used of anything else, or by
 // another such word near one for a lock.
 func (v Vocabulary) tellsOfLock(text []byte) bool {
-	if !mayTell().Match(text) {
+	if !MayTell(text) {
 		return false
 	}
 	const near = 4
@@ -43,8 +41,21 @@ func (v Vocabulary) tellsOfLock(text []byte) bool {
 	return false
 }
 
-// mayTell matches what tellsOfLock looks at word by word. It saves time on all other lines.
-var mayTell = lazyregexp.New(`(?i)lock|mutex|lease|semaphore|acquired|granted`)
+// MayTell reports whether a text has letters of a word for a lock, or of one that tells of it. Others
+// need no look at their words, and lines of blocks and clocks are common.
+func MayTell(text []byte) bool {
+	for i, c := range text {
+		for _, stem := range stems {
+			if c|0x20 == stem[0] && len(text)-i >= len(stem) && bytes.EqualFold(text[i:i+len(stem)], stem) &&
+				(c|0x20 != 'l' || i == 0 || text[i-1]|0x20 != 'b' && text[i-1]|0x20 != 'c') {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var stems = [][]byte{[]byte("lock"), []byte("lease"), []byte("mutex"), []byte("semaphore"), []byte("acquired"), []byte("granted")}
 
 // grantWords tell of a lock by themselves. holderWords do so near a word for a lock, as do the
 // usual words of events.
@@ -93,10 +104,16 @@ func noFact(said []string, i int) bool {
 
 // phrase is the meaning of the next words of a text, such as "timed out", and how many they are.
 func (v Vocabulary) phrase(said []string) (Meaning, int) {
-	for n := min(4, len(said)); n > 1; n-- {
-		if m, ok := usual[Plain(strings.Join(said[:n], ""))]; ok {
-			return m, n
+	const longest = len("attemptingtoacquire")
+	words, means, n := Plain(said[0]), unknown, 1
+	for i := 1; i < len(said) && len(words) < longest; i++ {
+		words += Plain(said[i])
+		if m, ok := usual[words]; ok {
+			means, n = m, i+1
 		}
+	}
+	if n > 1 {
+		return means, n
 	}
 	return v.of(said[0]), 1
 }

@@ -34,11 +34,18 @@ func (g *Columns) askResult() error {
 	if all == 0 {
 		return nil
 	}
-	var found []string
+	var found []string // those that leave the fewest clashes
+	least := all
 	for _, c := range g.Unread {
 		p, named := FieldMatchOf(c)
-		other := named && p.Field != FieldEvent && p.Field != fieldResult && p.Field != FieldError
-		if !other && !isScope(c) && !slices.Contains(unspoken, Plain(c)) && g.explains(c, acts, all, strays) {
+		if named && p.Field != FieldEvent && p.Field != fieldResult && p.Field != FieldError || isScope(c) ||
+			slices.Contains(unspoken, Plain(c)) {
+			continue
+		}
+		switch n := g.unexplained(c, acts, all, strays); {
+		case n < least:
+			least, found = n, []string{c}
+		case n == least && n < all:
 			found = append(found, c)
 		}
 	}
@@ -84,8 +91,8 @@ func (g *Columns) acts() (acts []act) {
 	return acts
 }
 
-// explains reports whether some value of a column explains clashes.
-func (g *Columns) explains(column string, acts []act, all, strays int) bool {
+// unexplained is how many of all clashes are left if a value of a column explains some.
+func (g *Columns) unexplained(column string, acts []act, all, strays int) int {
 	var values []string
 	times := map[string]int{}
 	of, varies, known := map[string]string{}, false, true
@@ -95,7 +102,7 @@ func (g *Columns) explains(column string, acts []act, all, strays int) bool {
 			continue
 		}
 		if g.words.of(text) == Release {
-			return false // it says what happened, and not how it ended
+			return all // it says what happened, and not how it ended
 		}
 		if !slices.Contains(values, text) {
 			values = append(values, text)
@@ -109,25 +116,26 @@ func (g *Columns) explains(column string, acts []act, all, strays int) bool {
 	const most = 4 // values of a column that says how acquires ended, or that they begin
 	switch {
 	case len(values) < 2, !varies && !known: // a client's own property, such as its host
-		return false
+		return all
 	case len(values) > most:
 		if !slices.Contains(values, "") {
-			return false
+			return all
 		}
 		values = []string{""}
 	}
+	least := all
 	for _, v := range values {
 		if len(times) > 2 && times[v] < 2 && v != "" { // of several words one that comes once says nothing
 			continue
 		}
 		for _, other := range [...]bool{false, true} {
 			no := func(a act) bool { return (a.line[column] == v) != other }
-			if n, more := g.clashes(acts, no, varies); n >= 0 && n < all && more <= strays {
-				return true
+			if n, more := g.clashes(acts, no, varies && known); n >= 0 && n < least && more <= strays {
+				least = n
 			}
 		}
 	}
-	return false
+	return least
 }
 
 // clashes counts the acquires of what others hold, or their own client, where those of which no is
