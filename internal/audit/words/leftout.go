@@ -41,8 +41,8 @@ func (v Vocabulary) tellsOfLock(text []byte) bool {
 	return false
 }
 
-// MayTell reports whether a text has letters of a word for a lock, or of one that tells of it. Others
-// need no look at their words, and lines of blocks and clocks are common.
+// MayTell reports whether a text has the letters of a word for a lock, or of one that tells of it.
+// Others need no look at their words, and lines of blocks and clocks are common.
 func MayTell(text []byte) bool {
 	for i, c := range text {
 		for _, stem := range stems {
