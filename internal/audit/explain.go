@@ -57,6 +57,8 @@ func (p *Parser) explain(text []byte, number int) string {
 		return "not understood: " + got.Found.Torn.Err.Error()
 	case got.Err != nil:
 		return "not understood: " + got.Err.Error()
+	case got.Found.Telling.N > 0:
+		return "left out, and it seems to tell of a lock"
 	case got.Found.Skipped > 0:
 		return "left out: no record of the log"
 	case len(got.Events) == 0:

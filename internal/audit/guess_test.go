@@ -153,6 +153,31 @@ func TestModes(t *testing.T) {
 			t.Errorf("%v: %v", c, v.Property(checker.MutualExclusion).Outcome)
 		}
 	}
+	// other columns, and words that nobody knows
+	for _, c := range []struct{ column, mode, asks string }{
+		{"shared", "true", "shared holds"}, {"exclusive", "false", "shared holds"}, {"is_shared", "1", "shared holds"},
+		{"type", "read", "shared holds"}, {"access", "read", "shared holds"}, {"lock_mode", "IS", "shared holds"}, {"mode", "SHARED_READ", "shared holds"},
+		{"mode", "RowExclusiveLock", "shared holds"}, {"lock_type", "reader", "shared holds"}, {"mode", "SharedLock", "shared holds"},
+		{"mode", "polite", "nobody knows whether a hold of this mode is shared"}, {"mode", "true", "nobody knows whether a hold of this mode is shared"},
+		{"shared", "false", ""}, {"exclusive", "true", ""}, {"type", "write", ""}, {"type", "audit", ""}, {"lock_type", "redis", ""}, {"kind", "job", ""},
+		{"mode", "AccessExclusiveLock", ""}, {"mode", "X", ""}, {"mode", "ShareRowExclusiveLock", ""},
+	} {
+		text := strings.Replace(log(c.mode), "lock,mode", "lock,"+c.column, 1)
+		_, err := audit.Read(strings.NewReader(text), "log", formats.CSV, audit.Options{})
+		if c.asks != "" {
+			if err == nil || !strings.Contains(err.Error(), c.asks) || !strings.Contains(err.Error(), "--map mode=-") {
+				t.Errorf("%s=%s: %v", c.column, c.mode, err)
+			}
+			continue
+		}
+		if v, s := judgeText(t, text, "log", formats.CSV, audit.Options{}); v.Property(checker.MutualExclusion).Outcome != checker.Violated {
+			t.Errorf("%s=%s: %s", c.column, c.mode, said(s, v))
+		}
+	}
+	const both = "time,pod,event,lock,mode,shared\n1,a,acquired,k,write,false\n2,b,acquired,k,write,true\n"
+	if _, err := audit.Read(strings.NewReader(both), "log", formats.CSV, audit.Options{}); !errors.Is(err, words.ErrShared) {
+		t.Errorf("the second of two columns says it: %v", err)
+	}
 	// a read of the store is no shared hold
 	const read = "time,pod,event,lock,mode\n1,a,acquired,k,write\n2,a,read,k,read\n3,a,released,k,write\n4,b,acquired,k,write\n5,b,released,k,\n"
 	if v, _ := judgeText(t, read, "log", formats.CSV, audit.Options{}); v.Property(checker.MutualExclusion).Outcome != checker.Pass {

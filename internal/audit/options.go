@@ -80,6 +80,7 @@ type Options struct {
 	// a line that is not among these says "granted", so "acquire" means that it was asked
 	asked   bool
 	told    bool       // such a line is an acquire that says that it was granted: one that says nothing was not
+	settled bool       // the columns of the log were chosen before
 	missing Missing    // lines that are not among these and could not be understood
 	named   bool       // a line that is not among these names a lock
 	block   int        // bytes of a block (cutter); 0: as many as usual
@@ -98,7 +99,7 @@ func (o Options) reading() formats.Options {
 	return formats.Options{Pattern: o.Pattern, SkipUnmatched: o.SkipUnmatched, Span: o.Span, Polled: o.Polled,
 		Named: o.named, Block: o.block,
 		Options: words.Options{Map: o.Map, Events: o.Events, Results: o.Results, FileOf: o.FileOf, Unended: o.Unended,
-			Exclusive: !o.Reentrant && o.Permits <= 1, Told: o.told, Names: o.room().Names,
+			Exclusive: !o.Reentrant && o.Permits <= 1, Permits: o.Permits, Told: o.told, Settled: o.settled, Names: o.room().Names,
 			Times: times.Options{Format: o.TimeFormat, Timezone: o.Timezone, Zones: o.Zones, Date: o.Date,
 				FileDate: o.FileDate}}}
 }

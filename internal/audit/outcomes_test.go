@@ -26,6 +26,7 @@ func TestOutcomeColumns(t *testing.T) {
 		"an error":                {"error", "", "lock is busy", ""},
 		"an error, or none":       {"err", "nil", "context deadline exceeded", ""},
 		"an exit status":          {"exit_code", "0", "1", ""},
+		"PostgreSQL's":            {"errcode", "00000", "55P03", ""},
 		"a failure":               {"failed", "false", "true", ""},
 		"HTTP's":                  {"status_code", "200", "409", "nobody knows this result"},
 		"words in a strange name": {"answer", "granted", "denied", `the column "answer", with values such as "granted", "denied", may be the field "result"`},

@@ -158,7 +158,7 @@ func (p *Parser) Translate(lines [][]byte, first int64, missing Missing) (*Sourc
 		all = append(all, bytes.NewReader(line), strings.NewReader("\n"))
 	}
 	o := p.options
-	o.asked, o.told, o.named, o.missing = p.events.granted, p.TellsGrants(), p.named, missing
+	o.asked, o.told, o.named, o.missing, o.settled = p.events.granted, p.TellsGrants(), p.named, missing, true
 	if p.lines.Heading != "" {
 		for i := range o.missing.Before {
 			o.missing.Before[i]++
@@ -175,7 +175,7 @@ func (p *Parser) Translate(lines [][]byte, first int64, missing Missing) (*Sourc
 }
 
 var (
-	errTelling  = errors.New("no line of the log, and it seems to tell of a lock")
+	errTelling  = errors.New("no event that is known, and it seems to tell of a lock")
 	errNoRecord = errors.New("no record of the table")
 )
 

@@ -144,6 +144,32 @@ func TestBannersInCSV(t *testing.T) {
 	}
 }
 
+// TestHeadingsAgain: a heading in the middle, as where one file follows another, is left out and
+// counted.
+func TestHeadingsAgain(t *testing.T) {
+	head, _, _ := strings.Cut(tornHead, "\n")
+	for name, again := range map[string]string{"as it was": head + "\n", "with CR LF": head + "\r\n", "with a byte-order mark": "\ufeff" + head + "\n"} {
+		v, s := judgeText(t, tornHead+again+tornRest, "log", formats.CSV, audit.Options{})
+		if left := strings.Join(s.Left, "\n"); v.Outcome != checker.Pass || !strings.Contains(left, "name the columns again: 1, the first is line 4") {
+			t.Errorf("%s: %s\n%s\n%s", name, v.Outcome, said(s, v), left)
+		}
+		s.Close()
+	}
+	twoHold := strings.Replace(tornHead, "2026-01-01T00:00:02Z,a,released,k\n", "", 1) + tornHead[:len(head)+1] + tornRest + "2026-01-01T00:00:05Z,a,released,k\n"
+	v, s := judgeText(t, twoHold, "log", formats.CSV, audit.Options{})
+	defer s.Close()
+	if v.Outcome != checker.Violated {
+		t.Errorf("%s\n%s", v.Outcome, said(s, v))
+	}
+	p, err := audit.NewParser("log", []byte(twoHold), formats.CSV, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := p.Line([]byte(head), 3); err != nil || !line.Ignored {
+		t.Errorf("a watch: %+v, %v", line, err)
+	}
+}
+
 // TestNothingWhole: a log of which no record is whole is refused with the reason.
 func TestNothingWhole(t *testing.T) {
 	for log, want := range map[string]string{

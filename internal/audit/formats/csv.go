@@ -18,6 +18,7 @@ type csvRows struct {
 	csvReader
 	file  string
 	names []string
+	first []byte                // the line that names them
 	index [words.FieldCount]int // the column of each field; -1: none
 	// timeFirst: records begin with a time, and that with a digit.
 	timeFirst bool
@@ -48,7 +49,7 @@ func openCSV(f *File, c *cutter, head []byte) (rows, error) {
 		return nil, err
 	}
 	first := b.data[:n]
-	r.columns = len(r.names)
+	r.columns, r.first = len(r.names), bytes.TrimSpace(bytes.Clone(first))
 	sample := r.sample(head)
 	if err := g.Choose(sample); err != nil {
 		return nil, &history.SyntaxError{File: r.file, Line: 1, Column: 1,
@@ -61,6 +62,11 @@ func openCSV(f *File, c *cutter, head []byte) (rows, error) {
 	b.data, b.line = b.data[n:], b.line+bytes.Count(first, []byte("\n"))
 	c.held = &b
 	return r, nil
+}
+
+// headsAgain reports whether a line names the columns once more.
+func (r *csvRows) headsAgain(line []byte) bool {
+	return bytes.Equal(bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff"))), r.first)
 }
 
 func startsWithDigit(text string) bool { return text != "" && text[0] >= '0' && text[0] <= '9' }

@@ -39,12 +39,17 @@ func (s *splitCSV) split(w *words.Worker, b block) error {
 		case len(bytes.TrimSpace(text)) == 0:
 		case n > maxRecord:
 			return s.endless(block{data: b.data[at : at+maxRecord], line: line})
+		case s.headsAgain(text):
+			w.Head(line)
 		case !s.quick(w, text):
 			n, err = s.careful(w, block{data: b.data[at:], line: line})
 			line += max(bytes.Count(b.data[at:at+n], []byte("\n"))-1, 0)
 		case w.Quick(line):
 		default:
-			err = w.Row(line, &s.starts)
+			err = w.Row(line, &s.starts, func() []string {
+				record, _, _, _ := s.next(text)
+				return s.messages(record)
+			})
 		}
 		if at += n; err != nil && !b.tears(w, at-n, at, err) {
 			return err
@@ -93,7 +98,7 @@ func (s *splitCSV) careful(w *words.Worker, b block) (int, error) {
 	if err != nil {
 		return n, s.torn(w, block{data: b.data[:n], line: b.line}, err)
 	}
-	out := words.Row{Line: b.line}
+	out := words.Row{Line: b.line, Messages: func() []string { return s.messages(record) }}
 	for f, i := range s.index {
 		if i >= 0 {
 			out.Text[f] = strings.TrimSpace(record[i])
@@ -101,6 +106,16 @@ func (s *splitCSV) careful(w *words.Worker, b block) (int, error) {
 		}
 	}
 	return n, w.Add(&out)
+}
+
+// messages are the texts of a record that may tell of a lock.
+func (s *splitCSV) messages(record []string) (texts []string) {
+	for i, text := range record[:min(len(record), len(s.names))] {
+		if words.IsMessage(s.names[i]) && i != s.index[words.FieldEvent] {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // torn leaves out a line that is no whole record.

@@ -177,7 +177,19 @@ func (s *splitJSON) value(w *words.Worker, f *values, got value) error {
 	if several, ok := errors.AsType[*severalValues](err); ok {
 		return f.wrong(got, quoted(innermost(m, several.member)), err)
 	}
-	out := words.Row{Line: got.line, Text: texts}
+	out := words.Row{Line: got.line, Text: texts, Messages: func() (messages []string) {
+		if !words.MayTell(got.text) {
+			return nil
+		}
+		line := map[string]string{}
+		flatten(line, "", m)
+		for name, text := range line {
+			if words.IsMessage(name) && name != names[words.FieldEvent] {
+				messages = append(messages, text)
+			}
+		}
+		return messages
+	}}
 	for i, name := range names {
 		if name == "" {
 			continue

@@ -112,6 +112,9 @@ func (r *rowReader) tell() error {
 	if found.Skipped > 0 {
 		l.Leave("Lines that %s: %d, the first is line %d; they are left out%s.", what, found.Skipped, found.First, how)
 	}
+	if found.Headings.N > 0 {
+		l.Leave("Lines that name the columns again: %d, the first is line %d; they are left out.", found.Headings.N, found.Headings.First)
+	}
 	if torn := found.Torn; torn != nil {
 		l.Leave("Records that are cut or torn: %d, the first is line %d (%s); they are left out.", found.Cut.N,
 			found.Cut.First, torn.Err)
@@ -121,9 +124,9 @@ func (r *rowReader) tell() error {
 	if l.Options.Named || len(l.Keys.List) > 1 {
 		l.Doubt(found.Nameless, "it names no lock, and other lines do.")
 	}
-	if found.Other > 0 {
-		l.Leave("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.Other,
-			found.Strange.Line)
+	if found.Other.N > 0 {
+		l.Leave("Lines that say nothing about a lock: %d, the first is line %d; they are left out.", found.Other.N,
+			found.Other.First)
 	}
 	if !r.rows.has(words.FieldKey, found) {
 		l.Leave(keyless)

@@ -19,7 +19,7 @@ func (r *csvRows) sample(head []byte) *words.Sample {
 	_, in, _ := r.parse(head, false) // the names
 	for head = head[in.InputOffset():]; len(head) > 0; {
 		record, _, n, err := r.next(head)
-		if err == nil { // of others the reader of the file tells
+		if err == nil && !r.headsAgain(head[:n]) { // of others the reader of the file tells
 			s.Add(record)
 		}
 		head = head[n:]

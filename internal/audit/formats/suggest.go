@@ -108,7 +108,8 @@ func suggestPairs(text string) string {
 			continue
 		}
 		found[p.Field] = true
-		pattern += `.*?\b` + regexp.QuoteMeta(pair[1]) + `="?(?P<` + words.Fields[p.Field] + `>[^\s,"]*)`
+		group := `(?P<` + words.Fields[p.Field] + `>`
+		pattern += `.*?\b` + regexp.QuoteMeta(pair[1]) + `=(?:"` + group + `[^"]*)"|` + group + `[^\s,"]*))`
 	}
 	if !found[words.FieldEvent] || !found[words.FieldClient] {
 		return ""
@@ -121,7 +122,7 @@ func suggestPairs(text string) string {
 func suggestRest(text string) string {
 	all := strings.Fields(text)
 	for i, word := range all {
-		if !words.TellsEvent(word) || i == 0 {
+		if !words.TellsEvent(word) || i == 0 || isFiller(word) && i+1 < len(all) && words.TellsEvent(all[i+1]) {
 			continue
 		}
 		who := i - 1
@@ -130,11 +131,14 @@ func suggestRest(text string) string {
 			continue // it names a place in the program
 		}
 		// a dash, or "Lock acquired": the thread may stand in brackets
-		if !strings.ContainsFunc(all[who], unicode.IsLetter) || strings.EqualFold(all[who], "lock") {
+		if filler := isFiller(all[who]); filler || !strings.ContainsFunc(all[who], unicode.IsLetter) {
+			named := who - 1
 			who = slices.IndexFunc(all[:i], func(w string) bool {
-				return strings.HasPrefix(w, "[") &&
-					strings.HasSuffix(w, "]")
+				return strings.HasPrefix(w, "[") && strings.HasSuffix(w, "]")
 			})
+			if who < 0 && filler && named >= 0 && clientName().MatchString(all[named]) { // "worker-1 lock acquired"
+				who = named
+			}
 			if who < 0 {
 				continue
 			}
@@ -148,12 +152,38 @@ func suggestRest(text string) string {
 		}
 		rest += suggestWords(before) + suggestWord(all[who], "client") + `\s+` + suggestWords(i-who-1) +
 			suggestWord(word, "event")
-		if i+1 < len(all) {
-			rest += `\s+` + suggestWord(all[i+1], "key")
-		}
-		return rest
+		return rest + suggestKey(all[i+1:])
 	}
 	return ""
+}
+
+// fillers are words before an event, and between it and the lock, as in "acquired the lock inv".
+const fillers = `(?i:the|lock|mutex|lease|key|for|on|of):?`
+
+var (
+	filler     = lazyregexp.New(`^` + fillers + `$`)
+	clientName = lazyregexp.New(`^['"]?\w+[-_\d]`) // and no level of a logger
+)
+
+func isFiller(word string) bool { return filler().MatchString(word) }
+
+// noKey are words behind an event, or behind "lock", that go on with something else.
+var noKey = []string{"after", "in", "at", "with", "by", "from", "until", "within"}
+
+// suggestKey is the pattern for the lock behind an event. Words between the two may stand on some
+// lines only. A line that ends with "the lock" names no other one.
+func suggestKey(all []string) string {
+	n := 0
+	for n+1 < len(all) && isFiller(all[n]) && !slices.Contains(noKey, all[n+1]) {
+		n++
+	}
+	switch {
+	case len(all) == 0:
+		return ""
+	case n == 0 && isFiller(all[0]):
+		return `\s+` + suggestWord(all[0], "key")
+	}
+	return `\s+(?:` + fillers + `\s+)*` + suggestWord(all[n], "key")
 }
 
 // suggestWords is the pattern for so many words that are no field.

@@ -107,7 +107,7 @@ func (s *splitText) line(w *words.Worker, text []byte, line int) error {
 	switch matched := len(bytes.TrimSpace(text)) > 0 && s.match(w, text); {
 	case matched && w.Quick(line):
 	case matched:
-		return w.Row(line, &s.starts)
+		return w.Row(line, &s.starts, func() []string { return []string{string(text)} })
 	case len(bytes.TrimSpace(text)) == 0:
 	case s.skip, BegunObject(bytes.TrimSpace(text)):
 		w.Skip(text, line)

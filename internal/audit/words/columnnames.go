@@ -1,6 +1,9 @@
 package words
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // columnNames are names of columns, in the form that plain gives them. Those of
 // the first list say what a column is; those of the second may also be of
@@ -23,7 +26,7 @@ var usualColumns = [FieldCount]columnNames{
 		[]string{"name", "object", "entity", "path", "topic", "queue", "job", "target"}},
 	FieldToken: {[]string{"fence", "fencing", "fencingtoken", "fencetoken", "locktoken"},
 		[]string{"token", "epoch", "revision", "generation", "term", "leaseepoch"}},
-	fieldMode: {[]string{"mode", "lockmode", "locktype", "lockkind", "accessmode", "sharemode"}, nil},
+	fieldMode: {[]string{"mode", "lockmode", "accessmode", "sharemode", "shared", "isshared", "exclusive", "isexclusive"}, nil},
 	fieldResult: {[]string{"result", "outcome", "ok", "success", "succeeded", "granted", "acquired", "obtained", "got",
 		"gotlock", "lockacquired", "acquiredlock", "isacquired", "isgranted", "locked"},
 		[]string{"status", "statuscode", "httpstatus"}},
@@ -32,10 +35,19 @@ var usualColumns = [FieldCount]columnNames{
 		"timedout"}, nil},
 }
 
-// notKeys are columns that are never a lock's key, and that most loggers write.
-var notKeys = []string{"level", "severity", "logger", "caller", "file", "line", "msg", "message", "note", "comment",
-	"version", "duration", "latency", "elapsed",
-	"traceid", "spanid", "requestid", "stream", "pid", "thread"}
+// unspoken are columns that say nothing of locks, and that most loggers write. notKeys are those,
+// and others that are never a lock's key.
+var (
+	unspoken = []string{"level", "severity", "logger", "caller", "file", "line", "version", "duration", "latency", "elapsed",
+		"traceid", "spanid", "requestid", "stream", "pid", "thread"}
+	notKeys = append(messages[:4:4], unspoken...)
+	// messages are columns of free text.
+	messages = []string{"msg", "message", "note", "comment", "text", "log", "body", "event", "action", "detail", "details",
+		"description", "info", "reason", "summary"}
+)
+
+// IsMessage reports whether a column holds free text, which may tell of a lock.
+func IsMessage(column string) bool { return slices.Contains(messages, lastName(column)) }
 
 // FieldMatch is which field a name stands for, and how surely: the smaller rank is the better one.
 type FieldMatch struct {
@@ -87,4 +99,9 @@ func FieldMatchOf(column string) (FieldMatch, bool) {
 func NamesTime(column string) bool {
 	p, ok := FieldMatchOf(column)
 	return ok && p.Field == FieldTime
+}
+
+// lastName is the last part of a column's path, such as shared of lock.is_shared.
+func lastName(column string) string {
+	return strings.TrimPrefix(Plain(column[strings.LastIndexByte(column, '.')+1:]), "is")
 }

@@ -48,8 +48,13 @@ type Options struct {
 	Unended func(line int) bool
 	// Exclusive: a client can't have a lock twice.
 	Exclusive bool
+	// Permits is how many clients may have it at once; 0: one.
+	Permits int
 	// Told: acquires say that they were granted, so one that says nothing was not.
 	Told bool
+	// Settled: these are lines of a log whose columns were chosen, so nothing is asked about how
+	// acquires ended.
+	Settled bool
 	// Names is how many names a worker remembers.
 	Names int
 }
@@ -72,7 +77,8 @@ func NewReader(o Options) (r Reader, err error) {
 	if r.words, err = NewVocabulary(o.Events, o.Results); err != nil {
 		return r, err
 	}
-	r.Columns = &Columns{whole: r.Whole, stamps: r.Stamps, words: r.words, exclusive: o.Exclusive, told: o.Told}
+	r.Columns = &Columns{whole: r.Whole, stamps: r.Stamps, words: r.words, exclusive: o.Exclusive,
+		permits: max(o.Permits, 1), told: o.Told, settled: o.Settled}
 	r.Columns.Named, err = explicit(o.Map)
 	return r, err
 }
@@ -107,8 +113,8 @@ func (r *Reader) Understand(text *[FieldCount]string) (e Event, wrong Field, err
 	case shared:
 		return e, FieldEvent, ErrShared
 	}
-	if shares(text[fieldMode]) && slices.Contains(ofLock, e.Means) {
-		return e, fieldMode, errSharedMode
+	if err := r.judges(text[fieldMode]); err != nil && slices.Contains(ofLock, e.Means) {
+		return e, fieldMode, err
 	}
 	var ofEnd bool
 	if e.Stamp, ofEnd, err = r.Stamps.Interval(text[FieldTime], text[FieldEnd]); err != nil {

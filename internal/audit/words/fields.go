@@ -34,6 +34,8 @@ type Row struct {
 	Line    int
 	Text    [FieldCount]string
 	Columns [FieldCount]int // where each field stands; 0: the line only
+	// Messages are its texts in columns that are no field's (IsMessage); nil: none.
+	Messages func() []string
 }
 
 // wholeHold is the field of the time at which a record's hold begins, where each

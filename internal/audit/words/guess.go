@@ -21,6 +21,8 @@ type Columns struct {
 	Unread    []string           // columns that are no field's
 	whole     bool               // each record is a whole hold, and has no event
 	exclusive bool               // a client can't have a lock twice
+	permits   int                // how many clients may have it at once
+	settled   bool               // nothing is asked about how acquires ended
 	told      bool               // acquires say that they were granted, so one that says nothing was not
 	stamps    times.Reader
 	words     Vocabulary
@@ -72,9 +74,15 @@ func (g *Columns) Choose(s *Sample) error {
 			g.Unread = append(g.Unread, c)
 		}
 	}
+	if err := g.askNumbers(); err != nil {
+		return err
+	}
 	g.told = g.told || slices.ContainsFunc(s.Lines, g.tellsGrant)
 	g.join()
-	return g.scoped()
+	if err := g.scoped(); err != nil {
+		return err
+	}
+	return g.askResult()
 }
 
 // tellsGrant reports whether a line is an acquire that says by the result that it was granted.
@@ -116,6 +124,9 @@ func (g *Columns) byName(f Field) error {
 		found = slices.DeleteFunc(found, func(c string) bool { return slices.ContainsFunc(g.log.values(c), g.isTime) })
 	case FieldError:
 		found = g.covering(found)
+	case fieldMode:
+		g.mode(found)
+		return nil
 	}
 	found = g.fitting(f, found)
 	if f == FieldToken && len(found) > 0 && rank[found[0]] >= second && !g.holds(f, found[0]) &&
@@ -296,23 +307,27 @@ func (g *Columns) like(f Field, column string) bool {
 }
 
 // answers reports whether a column seems to say how acquires ended that may be requests as well as
-// grants: by words of which some are of success, and some are not, or some that they only begin.
+// grants: by words of which some are of success, and some are not. Yes and no may answer anything,
+// so what they explain counts (askResult).
 func (g *Columns) answers(column string) bool {
-	var good, bad, begun, ended, strange bool
+	var good, bad bool
 	for _, line := range g.log.Lines {
 		text := line[column]
 		m := g.words.of(line[g.Chosen[FieldEvent]])
-		if m == Grant || strings.Trim(text, "0123456789.-") == "" && text != "" {
+		if _, answer := yesNo[Plain(text)]; answer || m == Grant || strings.Trim(text, "0123456789.-") == "" && text != "" {
 			return false
 		}
 		if m != Acquire && m != attempt || text == "" {
 			continue
 		}
-		e := g.words.ending(text)
-		good, bad, begun = good || e == EndedOK, bad || e == EndedFail, begun || e == EndedNotYet
-		ended, strange = ended || e != EndedNotYet, strange || e == EndedSomehow
+		switch e := g.words.ending(text); e {
+		case EndedSomehow:
+			return false
+		case EndedOK, EndedFail:
+			good, bad = good || e == EndedOK, bad || e == EndedFail
+		}
 	}
-	return (good && bad && !strange || begun && ended) && g.Chosen[FieldError] == "" && !slices.Contains(notKeys, Plain(column))
+	return good && bad && g.Chosen[FieldError] == "" && !slices.Contains(notKeys, Plain(column))
 }
 
 // fewestGrants is how many grants must have rising numbers for these to be taken for tokens.

@@ -13,9 +13,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
-// Row understands a row with all that may be wrong with it.
-func (w *Worker) Row(line int, starts *[FieldCount]int) error {
-	one := Row{Line: line, Columns: *starts}
+// Row understands a row with all that may be wrong with it. Messages are those of Row.
+func (w *Worker) Row(line int, starts *[FieldCount]int, messages func() []string) error {
+	one := Row{Line: line, Columns: *starts, Messages: messages}
 	for f, text := range w.Fields {
 		one.Text[f] = string(text)
 	}
@@ -102,6 +102,9 @@ func (w *Worker) hold(one *Row, wrong func(Field, error) *history.SyntaxError) e
 	is, ofEnd, err := w.Stamps.Interval(one.Text[FieldTime], one.Text[FieldEnd])
 	if err != nil {
 		return wrong(timeField(ofEnd), err)
+	}
+	if err := w.judges(one.Text[fieldMode]); err != nil {
+		return wrong(fieldMode, err)
 	}
 	e := Event{Stamp: times.Stamp{At: is.At, End: is.At}, Line: int32(min(one.Line, math.MaxInt32)), Means: Grant}
 	w.named(one, &e)

@@ -147,17 +147,6 @@ func TellsEvent(word string) bool {
 // ErrShared: what a word tells of is not judged.
 var ErrShared = errors.New("a reader-writer lock: shared holds are not judged. Give each mode a key of its own, or leave these lines out")
 
-// errSharedMode is ErrShared where a column has told it.
-var errSharedMode = fmt.Errorf("%w. If this column tells something else: --map mode=-", ErrShared)
-
-// sharedModes are words for a shared hold, in the form that plain gives them. PostgreSQL's are
-// among them.
-var sharedModes = []string{"shared", "share", "sh", "s", "read", "reader", "rd", "r", "rlock", "readlock",
-	"sharelock", "sharedlock", "accesssharelock", "rowsharelock"}
-
-// shares reports whether a word in the column of modes says that a hold is shared.
-func shares(word string) bool { return slices.Contains(sharedModes, Plain(word)) }
-
 // ofLock are the meanings that tell of the lock itself, and not of the work under it.
 var ofLock = []Meaning{Acquire, Request, attempt, Grant, Busy, Release, NotHeld, Renew, Lost}
 
@@ -172,6 +161,9 @@ func (u *UnknownWord) Error() string {
 type UnknownResult struct{ Word string }
 
 func (u *UnknownResult) Error() string {
+	if u.Word == "0" || u.Word == "1" {
+		return "nobody knows whether 0 means success here, as of an exit status, or failure: say --results ok=0,fail=1, or --results ok=1,fail=0"
+	}
 	return "nobody knows this result: say with --results whether it means " + strings.Join(Results, ", ")
 }
 
@@ -182,9 +174,10 @@ type Vocabulary struct {
 }
 
 // Results lists how an op can have ended, by the words of a result.
-var Results = []string{"ok", "fail", "refused", "unknown"}
+var Results = []string{"ok", "fail", "refused", "unknown", "begins"}
 
-var resultOf = map[string]Ending{"ok": EndedOK, "fail": EndedFail, "refused": EndedRefused, "unknown": EndedUnknown}
+var resultOf = map[string]Ending{"ok": EndedOK, "fail": EndedFail, "refused": EndedRefused, "unknown": EndedUnknown,
+	"begins": EndedNotYet}
 
 // NewVocabulary learns words by what they mean (Meanings, Results). They come
 // before the usual ones.
@@ -266,7 +259,7 @@ const (
 )
 
 var outcomes = [...]history.Type{EndedOK: history.OK, EndedFail: history.Fail, EndedRefused: history.Fail,
-	EndedUnknown: history.Info}
+	EndedUnknown: history.Info, EndedNotYet: history.Info}
 
 // Outcome is what an op's completion is that ended so.
 func (e Ending) Outcome() history.Type { return outcomes[e] }
@@ -276,12 +269,12 @@ func (e Ending) String() string { return endingWords[e] }
 
 // beginnings are the words for an op that begins, in the form that plain gives them.
 var beginnings = []string{"start", "started", "starting", "begin", "began", "beginning", "pending", "waiting",
-	"requested", "attempting", "queued", "invoked"}
+	"requested", "attempting", "queued", "invoked", "call", "invoke", "enter", "entry", "before", "request", "req", "b"}
 
 // endings are the words for how an op ended, in the form that plain gives them.
 var endings = map[string]Ending{
 	"": EndedOK, "ok": EndedOK, "success": EndedOK, "succeeded": EndedOK, "true": EndedOK, "1": EndedOK,
-	"yes": EndedOK, "y": EndedOK, "no": EndedFail, "n": EndedFail,
+	"yes": EndedOK, "y": EndedOK, "no": EndedFail, "n": EndedFail, "t": EndedOK, "f": EndedFail,
 	"granted": EndedOK, "accepted": EndedOK, "200": EndedOK,
 	"acquired": EndedOK, "released": EndedOK, "done": EndedOK, "locked": EndedOK, "unlocked": EndedOK,
 	"fail": EndedFail, "failed": EndedFail, "failure": EndedFail, "false": EndedFail, "0": EndedFail,
@@ -293,12 +286,12 @@ var endings = map[string]Ending{
 }
 
 // noErrors are what a column of errors holds where there is none, as plain gives it.
-var noErrors = []string{"", "nil", "none", "null", "undefined", "na", "no", "n", "false", "0", "ok", "success"}
+var noErrors = []string{"", "nil", "none", "null", "undefined", "na", "no", "n", "false", "f", "ok", "success", "noerror"}
 
 // failing is how an op ended by what a column of errors holds: that of an error is not known,
 // unless it says that the op was denied.
 func failing(text string) Ending {
-	if slices.Contains(noErrors, Plain(text)) {
+	if code := strings.Trim(Plain(text), "0"); slices.Contains(noErrors, code) { // PostgreSQL's success is 00000
 		return EndedOK
 	}
 	if e := EndingOf(text); e == EndedFail || e == EndedRefused {

@@ -11,7 +11,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/times"
-	"github.com/lockchaos/lockchaos/internal/lazyregexp"
 )
 
 // Worker understands rows. Several do so side by side, each with names of its own: events
@@ -23,7 +22,7 @@ type Worker struct {
 	owners       Names
 	meanings     map[string]Meaning // of words that were met
 	endings      map[string]Ending
-	modes        map[string]bool    // whether they are shared
+	modes        map[string]bool    // whether they are certainly not shared
 	Fields       [FieldCount][]byte // of the row that is looked at
 	joined       []byte             // room for a name of two columns
 	said         BlockResult
@@ -49,14 +48,15 @@ type LineCounts struct {
 	Used     [FieldCount]string   // JSON: the member that was last read for each field
 	Skipped  int                  // lines that the pattern does not match, or that are no records
 	First    int                  // the first of them
+	Headings remarks.Tally        // CSV: lines that name the columns again
 	Cut      remarks.Tally        // records that are cut or torn
 	Torn     *history.SyntaxError // the first of them
 	Telling  remarks.Tally        // of those left out, lines that seem to tell of a lock
 	Gaps     []int32              // the first of those lines
 	Nameless remarks.Tally        // lines of events that name no lock
 	Silent   remarks.Tally        // acquires that say nothing of how they ended, where others do
-	Other    int                  // lines whose event is not known, and that name no lock
-	Strange  *history.SyntaxError // the first of them
+	Other    remarks.Tally        // lines whose event is not known, and that name no lock
+	Strange  *history.SyntaxError // the first of those, or of such lines that seem to tell of a lock
 }
 
 // MostGaps is how many lines are remembered that are left out and seem to tell of a lock.
@@ -79,6 +79,7 @@ func (f *LineCounts) Add(o *LineCounts) {
 		f.First = o.First
 	}
 	f.Skipped += o.Skipped
+	f.Headings.Join(o.Headings)
 	f.Cut.Join(o.Cut)
 	f.Telling.Join(o.Telling)
 	f.Gaps = append(f.Gaps, o.Gaps[:min(len(o.Gaps), MostGaps-len(f.Gaps))]...)
@@ -90,7 +91,7 @@ func (f *LineCounts) Add(o *LineCounts) {
 	if f.Strange == nil {
 		f.Strange = o.Strange
 	}
-	f.Other += o.Other
+	f.Other.Join(o.Other)
 }
 
 // mostWords is how many words of a column are remembered: a log may have words without end.
@@ -160,7 +161,7 @@ func (w *Worker) Quick(line int) bool {
 			return false
 		}
 	}
-	if len(f[fieldMode]) > 0 && w.shares(f[fieldMode]) {
+	if len(f[fieldMode]) > 0 && !w.excludes(f[fieldMode]) {
 		return false
 	}
 	if e.Token, ok = quickToken(f[FieldToken]); !ok {
@@ -206,17 +207,17 @@ func (w *Worker) both(first, second []byte) []byte {
 	return w.joined
 }
 
-// tellsOfLock matches a line of text that tells of a lock.
-var tellsOfLock = lazyregexp.New(`(?i)\b(acquired|granted|released|locked|unlocked)\b`)
-
 // Skip leaves a line out.
 func (w *Worker) Skip(text []byte, line int) {
 	left := LineCounts{Skipped: 1, First: line}
-	if tellsOfLock().Match(text) {
+	if w.words.tellsOfLock(text) {
 		left.tells(line)
 	}
 	w.said.Found.Add(&left)
 }
+
+// Head leaves a line out that names the columns again, as where one file follows another.
+func (w *Worker) Head(line int) { w.said.Found.Headings.Add(int32(min(line, math.MaxInt32))) }
 
 // Tear leaves a record out that is cut or torn. What it had to say is not known.
 func (w *Worker) Tear(line int, wrong *history.SyntaxError) {
@@ -226,15 +227,25 @@ func (w *Worker) Tear(line int, wrong *history.SyntaxError) {
 	w.said.Found.Add(&left)
 }
 
-// leaves reports whether a line is left out whose event is not known: it names
-// no lock, and others do.
+// leaves reports whether a line is left out whose event is not known: it names no lock, and others
+// do. Its text may tell of one all the same.
 func (w *Worker) leaves(one *Row, err error) bool {
 	lock := w.Columns.Chosen[FieldKey]
 	wrong, ok := errors.AsType[*history.SyntaxError](err)
 	if lock == "" || lock == NoColumn || one.Text[FieldKey] != "" || !ok {
 		return false
 	}
-	w.said.Found.Add(&LineCounts{Other: 1, Strange: wrong})
+	texts := []string{one.Text[FieldEvent]}
+	if one.Messages != nil {
+		texts = append(texts, one.Messages()...)
+	}
+	left := LineCounts{Strange: wrong}
+	if slices.ContainsFunc(texts, func(text string) bool { return w.words.tellsOfLock([]byte(text)) }) {
+		left.tells(one.Line)
+	} else {
+		left.Other.Add(int32(min(one.Line, math.MaxInt32)))
+	}
+	w.said.Found.Add(&left)
 	return true
 }
 
@@ -311,11 +322,11 @@ func (w *Worker) ending(word []byte) (Ending, bool) {
 	return e, true
 }
 
-// shares reports whether a mode is a shared one.
-func (w *Worker) shares(mode []byte) bool {
-	is, known := w.modes[string(mode)]
-	if !known {
-		if is = shares(string(mode)); len(w.modes) < mostWords {
+// excludes reports whether a mode is certainly not a shared one.
+func (w *Worker) excludes(mode []byte) bool {
+	is, met := w.modes[string(mode)]
+	if !met {
+		if is = w.judges(string(mode)) == nil; len(w.modes) < mostWords {
 			w.modes[string(mode)] = is
 		}
 	}
