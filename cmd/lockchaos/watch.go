@@ -36,7 +36,7 @@ func undecided(r watch.Result, dir string) error {
 		}
 	}
 	if r.Doubtful > 0 {
-		why = append(why, strconv.Itoa(r.Doubtful)+" locks may have had two holders, the first is "+r.Doubt)
+		why = append(why, strconv.FormatInt(r.Doubtful, 10)+" times lines left a lock in doubt, the first is "+r.Doubt)
 	}
 	if r.Nothing {
 		why = append(why, "no line was about a lock")
@@ -62,8 +62,8 @@ log again from its start (tail -n +1 -F), or from where it went on: lines that w
 recognised. docs/foreign.md says what is certain in which case.
 
 Exit status, when the log ends or at an interrupt: 0 every line was judged and shows no violation, 1
-violations, 2 no violation but lines that were not judged, 3 the folder cannot be written, 64 wrong
-usage, or a log that ends without a line about a lock.`,
+violations, 2 no violation but lines that were not judged, or that leave it open whether there was
+one, 3 the folder cannot be written, 64 wrong usage, or a log that ends without a line about a lock.`,
 		Example: `  tail -n +1 -F audit.csv | lockchaos watch --map client=pod -
   kubectl logs -f deploy/app | lockchaos watch --format json --metrics 127.0.0.1:9464 -`,
 		Args: cobra.MaximumNArgs(1),

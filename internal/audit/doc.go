@@ -8,12 +8,12 @@
 // records of bytes. audit/remarks keeps what a room has to say besides, and audit/spill
 // what does not fit into memory. The files of this room, from the ground to the top:
 //
-//   - options, endpoints, op, holds, log, tokenorder, tokens, readings, tracer: what
+//   - options, endpoints, op, holds, log, grains, tokenorder, tokens, readings, tracer: what
 //     is known of a log, of its operations, and of the holds that they are done under
 //   - nested, openhold, acts, releases, acquires, spans, trace: under which grant
 //     each operation was done
-//   - clients, implied, uncertain, ledger, emit: who its client is, what follows from it,
-//     what it leaves open, in which order the store took its writes, and its events
+//   - clients, implied, uncertain, alike, ledger, emit: who its client is, what follows from
+//     it, what it leaves open, in which order the store took its writes, and its events
 //   - source, translate: the history
 //   - gather, versions, read: operations of the events of a log
 //   - steps, parser, explain, lines, process, mergefaults: what else is asked of a
@@ -58,4 +58,5 @@
 // writes that the clocks can't order, the one with the smaller token comes first.
 //
 // Equal stamps decide nothing, so a log with whole seconds raises no false alarm. It shows less.
+// Where only some clients write whole seconds, each of their ops lasts up to a second (grains.go).
 package audit

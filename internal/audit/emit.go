@@ -70,7 +70,7 @@ func (e *emitter) order(i int32, o *op) {
 	if o.untold || o.grant == 0 && o.lane == 0 {
 		return
 	}
-	asked, answered := e.invokedAt(o), o.Ret+e.err
+	asked, answered := e.invokedAt(o), e.late(o, o.Ret)
 	if o.Outcome != history.Lost && !o.late {
 		e.endpoints.Add(endpointOf(asked, true, o.order, i, false))
 	}
@@ -86,8 +86,11 @@ func (e *emitter) invokedAt(o *op) int64 {
 	if o.Kind == history.Acquire {
 		return e.early(o.Inv)
 	}
-	return o.Inv + e.err
+	return e.late(o, o.Inv)
 }
+
+// late is an instant of an op as late as it may have been.
+func (e *emitter) late(o *op, t int64) int64 { return t + e.err + o.cut.Cut() }
 
 // next fills in the next event.
 func (e *emitter) next(out *history.Event) error {

@@ -31,6 +31,7 @@ type gatherer struct {
 	granted bool   // some line says "granted", so "acquire" means that it was asked
 	options Options
 	seen    times.Seen // by the times of the whole log
+	grains  grains
 	way     times.Direction
 	clock   *times.Clock // nil: nothing was gathered
 	// asked are the acquires that wait for their answers, and begun the other ops that began.
@@ -76,6 +77,7 @@ func (g *gatherer) add(e *words.Event) {
 	}
 	g.zeros[e.Key] = g.zeros[e.Key] || e.Token == history.TokenOf(0)
 	g.counted[e.Key] = g.counted[e.Key] || e.Token > history.TokenOf(0)
+	g.grains.add(e, g.log.Lines.Stamps.Coarsest)
 	g.events.Add(*e)
 }
 
@@ -98,8 +100,11 @@ func (g *gatherer) ops() error {
 		return fmt.Errorf("%s: its times are %w: see --time-format", g.log.Name, errFarApart)
 	}
 	g.log.told = spill.NewSorter(g.log.room, endpoint.compare)
-	g.log.zero, g.log.hasZero, g.log.grain, g.log.zoneless = g.first-g.begin, !g.log.Untimed, g.seen.Grain,
+	g.log.zero, g.log.hasZero, g.log.zoneless = g.first-g.begin, !g.log.Untimed,
 		g.seen.Zoneless && !g.log.Lines.Stamps.Local()
+	if !g.log.Untimed {
+		g.log.grains = g.grains.within(int64(g.options.ClockError))
+	}
 	if g.seen.Zone != nil {
 		g.log.zone = g.seen.Zone
 	}
@@ -191,7 +196,7 @@ func (g *gatherer) op(e *words.Event) error {
 	at, zero := ownerKey{e.Key, e.Owner}, g.first-g.begin
 	n, open := g.asked[at]
 	o := op{Call: formats.Call{Inv: e.At - zero, Ret: max(e.End, e.At) - zero, Key: e.Key, Owner: e.Owner, Token: e.Token,
-		Line: e.Line, EndLine: e.Line}}
+		Line: e.Line, EndLine: e.Line}, cut: g.log.grains.cut(e.Key, e.Owner)}
 	switch e.Means {
 	case words.Request:
 		if open {

@@ -9,7 +9,6 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
-	"github.com/lockchaos/lockchaos/internal/audit/times"
 	"github.com/lockchaos/lockchaos/internal/audit/words"
 )
 
@@ -37,14 +36,14 @@ type log struct {
 	hasZero  bool
 	zone     *time.Location // of its stamps
 	zoneless bool           // some of them have none
-	grain    times.Grain
+	grains   grains
 	ledgered bool // its writes are what the store did, in order
 }
 
 func newLog(file string, r spill.Room, o formats.Options) *log {
 	r = r.Together()
 	l := &log{File: formats.File{Name: file, Options: o, Keys: words.NewNames(), Owners: words.NewNames()}, room: r,
-		ops: spill.NewList[op](r), first: never, last: math.MinInt64, grain: times.Exact, zone: time.UTC}
+		ops: spill.NewList[op](r), first: never, last: math.MinInt64, zone: time.UTC}
 	l.Calls = calls{l}
 	return l
 }

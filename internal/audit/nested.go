@@ -16,11 +16,12 @@ import (
 // grantedTwice notes that an owner is granted a key under a grant that it has not given up.
 func (t *tracer) grantedTwice(h *hold, o *op) {
 	ttl := int64(t.options.Validity.TTL)
-	if t.options.Delayed || h.told || h.attempted || h.inferred || ttl > 0 &&
-		max(t.counted(h), h.renewed)+ttl <= o.begin() {
+	until := max(t.counted(h), h.renewed) + ttl
+	if t.options.Delayed || h.told || h.attempted || h.inferred || ttl > 0 && until <= o.begin() {
 		return // it was over, or its process was: a fault may have ended that
 	}
-	h.nested = true
+	// only if it certainly went on: what the owner does later is then about this grant
+	h.nested = ttl == 0 || until-2*(t.slack(t.log.grains.key(h.key))+o.cut.Cut()) > o.begin()
 	if t.twice.Add(o.EndLine); t.twice.N == 1 {
 		t.twiceWho, t.twiceKey = o.Owner, o.Key
 	}

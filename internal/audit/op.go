@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/formats"
@@ -38,6 +39,7 @@ type op struct {
 	then     bool
 	wrote    bool // an acquire under which there was a write
 	judgedAs judgedAs
+	cut      times.Grain // of its stamps, where its owner's are cut and others are finer
 }
 
 // judgedAs is what a line says, where its op is judged as one of another kind.
@@ -54,7 +56,12 @@ const (
 // begin and finish are what is known of when the op happened.
 func (o *op) begin() int64 { return cmp.Or(o.start, o.Inv) }
 
-func (o *op) finish() int64 { return cmp.Or(o.end, o.Ret) }
+func (o *op) finish() int64 {
+	if o.end != 0 || o.Ret == never {
+		return cmp.Or(o.end, o.Ret)
+	}
+	return o.Ret + o.cut.Cut()
+}
 
 // act reports whether the op shows that its client acted as holder.
 func (o *op) act() bool {
@@ -78,6 +85,9 @@ func (o *op) shift(by int64) {
 }
 
 var errNoAcquire = errors.New("there is no acquire in it, and no write with a token: nothing tells about a lock")
+
+// errNoGrant is errNoAcquire where lines act under a lock.
+var errNoGrant = fmt.Errorf("%w", errNoAcquire)
 
 // ownerKey is an owner on a key.
 type ownerKey struct{ key, owner int32 }

@@ -115,7 +115,7 @@ func TestBeginnings(t *testing.T) {
 // TestBegunReleases: a release, or a renewal, of which one line says that it begins lasts until the
 // line that says how it ended. So its client holds the lock no longer than until it began.
 func TestBegunReleases(t *testing.T) {
-	const log = `1,a,acquire,k,start
+	const log = `1.5,a,acquire,k,start
 2,a,acquire,k,success
 3,b,acquire,k,start
 4,a,release,k,start
@@ -136,8 +136,8 @@ func TestBegunReleases(t *testing.T) {
 		{"it begins twice", strings.Replace(log, "4.5,b", "4.2,a,release,k,start\n4.5,b", 1), audit.Options{}, checker.Pass},
 		{"its end is lost, and it is another grant's", strings.Replace(log, "5,a,release,k,success\n", "", 1) +
 			"8,b,release,k,success\n9,a,acquire,k,success\n10,b,acquire,k,success\n11,a,release,k,success\n", audit.Options{}, checker.Violated},
-		{"a renewal that is denied", "1,a,acquire,k,success\n4,a,renew,k,start\n4.5,b,acquire,k,success\n5,a,renew,k,failed\n6,b,release,k,success\n", ttl, checker.Pass},
-		{"a renewal that begins too late", "1,a,acquire,k,success\n4.6,a,renew,k,start\n4.5,b,acquire,k,success\n5,a,renew,k,failed\n6,b,release,k,success\n", ttl, checker.Violated},
+		{"a renewal that is denied", "1.5,a,acquire,k,success\n4,a,renew,k,start\n4.5,b,acquire,k,success\n5,a,renew,k,failed\n6,b,release,k,success\n", ttl, checker.Pass},
+		{"a renewal that begins too late", "1.5,a,acquire,k,success\n4.6,a,renew,k,start\n4.5,b,acquire,k,success\n5,a,renew,k,failed\n6,b,release,k,success\n", ttl, checker.Violated},
 	} {
 		v, s := judgeText(t, "ts,pod,op,lock,result\n"+c.log, "a.csv", formats.CSV, c.options)
 		if v.Outcome != c.want {

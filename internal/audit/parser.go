@@ -21,6 +21,7 @@ import (
 type LineSummary struct {
 	Key, Client string
 	At, End     int64 // ns since 1970; End is At where the line does not tell it
+	Latest      int64 // when it ended at the latest, if its stamps were cut
 	Token       history.Token
 	// Ignored: the line is not about the lock.
 	Ignored bool
@@ -123,7 +124,12 @@ func (p *Parser) Line(text []byte, number int) (t LineSummary, err error) {
 	}
 	p.named = p.named || got.Found.Nameless.N == 0
 	key, client := p.lines.Worker().Named(e)
-	return summaryOf(e, key, client, p.events.granted), nil
+	t = summaryOf(e, key, client, p.events.granted)
+	grain := p.lines.Worker().Stamps.Coarsest
+	grain.Add(t.At)
+	grain.Add(t.End)
+	t.Latest = t.End + grain.Cut()
+	return t, nil
 }
 
 // summaryOf is what an event means for who holds the key.
@@ -150,7 +156,8 @@ func summaryOf(e *words.Event, key, client string, granted bool) LineSummary {
 
 // Translate reads lines that the parser took before as a history of their own. The lines
 // are in the order in which they came, and the first is of a time (ns since 1970).
-// Others that were to be read were not understood. ErrNothing: they hold no acquire.
+// Others that were to be read were not understood. ErrNothing: they hold no acquire. ErrNoGrant:
+// they hold none, and act under a lock.
 func (p *Parser) Translate(lines [][]byte, first int64, missing Missing) (*Source, error) {
 	all := make([]io.Reader, 0, 2*len(lines)+1)
 	all = append(all, strings.NewReader(p.lines.Heading))
@@ -168,7 +175,10 @@ func (p *Parser) Translate(lines [][]byte, first int64, missing Missing) (*Sourc
 		o.Date = time.Unix(0, first).UTC().Format(time.DateOnly)
 	}
 	s, err := Read(io.MultiReader(all...), p.events.log.Name, p.format, o)
-	if errors.Is(err, errNoAcquire) {
+	switch {
+	case errors.Is(err, errNoGrant):
+		return nil, ErrNoGrant
+	case errors.Is(err, errNoAcquire):
 		return nil, ErrNothing
 	}
 	return s, err
@@ -179,5 +189,8 @@ var (
 	errNoRecord = errors.New("no record of the table")
 )
 
-// ErrNothing: lines of a log in which nobody asks for a lock.
-var ErrNothing = errors.New("no line asks for a lock")
+// ErrNothing: lines of a log in which nobody asks for a lock. ErrNoGrant: some act under it.
+var (
+	ErrNothing = errors.New("no line asks for a lock")
+	ErrNoGrant = errors.New("lines act under a lock, and no line asks for it")
+)

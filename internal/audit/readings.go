@@ -1,11 +1,5 @@
 package audit
 
-import (
-	"cmp"
-
-	"github.com/lockchaos/lockchaos/internal/audit/spill"
-)
-
 // How long a hold is taken to last: to its last act, to the end of its promise
 // too, and where it was never given up and nothing is promised, for ever.
 const (
@@ -39,13 +33,5 @@ const (
 type reading struct {
 	err   int64
 	until int
-	spans *spill.Sorter[span]
-}
-
-// newReading has no holds yet. Of those that begin and end alike, that of the
-// owner who came first in the log comes first.
-func newReading(r spill.Room, err int64, until int) *reading {
-	return &reading{err, until, spill.NewSorter(r, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.last, b.last), cmp.Compare(a.lane, b.lane))
-	})}
+	spans *spans
 }

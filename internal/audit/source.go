@@ -19,8 +19,8 @@ type Source struct {
 	// Open has lines that leave it open who held a lock, so that the answer is
 	// no pass: of each kind the first.
 	Open []remarks.Open
-	// Doubt says why a lock may have had two holders, for all that the history
-	// tells, those lines included; empty: it had not.
+	// Doubt says why a violation may have been missed, for all that the history
+	// tells, those lines included; empty: there is none.
 	Doubt string
 
 	log *log

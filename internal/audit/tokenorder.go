@@ -15,11 +15,14 @@ type item struct {
 }
 
 // tokenOrder holds items of all keys in two orders: by their begins and by their ends.
-type tokenOrder struct{ byBegin, byEnd *spill.Sorter[item] }
+type tokenOrder struct {
+	byBegin, byEnd *spill.Sorter[item]
+	short          *tokenOrder // the same as short as coarse stamps allow; nil: no stamps are cut
+}
 
 func newTokenOrder(r spill.Room) *tokenOrder {
-	return &tokenOrder{spill.NewSorter(r, func(a, b item) int { return cmp.Compare(a.begin, b.begin) }),
-		spill.NewSorter(r, func(a, b item) int { return cmp.Compare(a.end, b.end) })}
+	return &tokenOrder{byBegin: spill.NewSorter(r, func(a, b item) int { return cmp.Compare(a.begin, b.begin) }),
+		byEnd: spill.NewSorter(r, func(a, b item) int { return cmp.Compare(a.end, b.end) })}
 }
 
 func (r *tokenOrder) add(x item) {
@@ -30,6 +33,9 @@ func (r *tokenOrder) add(x item) {
 func (r *tokenOrder) close() {
 	r.byBegin.Close()
 	r.byEnd.Close()
+	if r.short != nil {
+		r.short.close()
+	}
 }
 
 // overtaken counts, by key, the items that began more than margin after one with
@@ -54,15 +60,16 @@ func (r *tokenOrder) overtaken(keys int, margin int64, crossing bool) []int {
 	return n
 }
 
-// closer counts the items that the clocks can't put in order with an earlier one of their key.
-func (r *tokenOrder) closer(keys int, margin int64) (n int) {
+// closer counts the items that the clocks can't put in order with an earlier one of their key,
+// by the margin of the key.
+func (r *tokenOrder) closer(keys int, margin func(key int32) int64) (n int) {
 	last := make([]int64, keys)
 	for k := range last {
 		last[k] = -never / 2
 	}
 	in := r.byBegin.InOrder()
 	for x := in.Next(); x != nil; x = in.Next() {
-		if last[x.key]+margin >= x.begin {
+		if last[x.key]+margin(x.key) >= x.begin {
 			n++
 		}
 		last[x.key] = max(last[x.key], x.end)

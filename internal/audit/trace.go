@@ -14,10 +14,11 @@ func trace(l *log, o Options) *tracer {
 		broken: make([]bool, keys), begun: make([]bool, keys),
 		grants: newTokenOrder(l.room), writes: newTokenOrder(l.room), early: map[int32]int64{}, tokenless: make([]bool, keys),
 		newest: slices.Repeat([]int32{-1}, keys), gapped: map[int32]bool{}, carried: true}
-	t.readings = [...]*reading{newReading(l.room, int64(o.ClockError), acts),
-		newReading(l.room, -t.loosest(), promises), newReading(l.room, -t.loosest(), openEnds)}
+	err := int64(o.ClockError)
+	t.readings = [...]*reading{{err, acts, newSpans(t, false)}, {-err, promises, newSpans(t, true)},
+		{-err, openEnds, newSpans(t, true)}}
 	if l.told == nil {
-		l.told = l.order(int64(o.ClockError))
+		l.told = l.order(err)
 	}
 	t.lines = l.ops.Length
 	defer l.told.Close()
@@ -31,6 +32,7 @@ func trace(l *log, o Options) *tracer {
 		t.op(m.op())
 	}
 	t.lookThrough()
+	t.shortGrants()
 	return t
 }
 

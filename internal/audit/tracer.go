@@ -5,6 +5,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/audit/formats"
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
+	"github.com/lockchaos/lockchaos/internal/audit/times"
 )
 
 // tracer finds out under which grant each op was done.
@@ -38,7 +39,10 @@ type tracer struct {
 	twiceWho, twiceKey int32
 	newest             []int32 // the last hold, by key; -1: none
 	// holds that may have been given up on a line that is left out
-	gapped    map[int32]bool
+	gapped map[int32]bool
+	// cutters are the owners of holds whose stamps are cut, coarsest is the worst of their grains.
+	cutters   []int32
+	coarsest  times.Grain
 	lines     int32 // ops that the log has itself
 	wanted    bool  // somebody asked for a lock
 	granted   int   // acquires that were answered ok
@@ -55,15 +59,10 @@ func (t *tracer) close() {
 	}
 }
 
-// loosest is how far a stamp may lie from its instant by the loosest reading.
-// Stamps of whole seconds leave open what came first within one.
-func (t *tracer) loosest() int64 {
-	return max(int64(t.options.ClockError), (int64(t.log.grain.Size())-1)/2)
-}
-
 // hold opens a hold for an acquire.
 func (t *tracer) hold(la *ownerOnKey, i int32) *hold {
 	o := t.log.ops.At(i)
+	t.cuts(o)
 	n := t.holds.Add(hold{acquire: i, use: i, release: -1, key: o.Key, lane: la.number, begin: o.begin(),
 		finish: o.finish(), until: never, gaveUp: never, least: 1, most: 1, before: la.newest, inferred: o.inferred})
 	if la.newest >= 0 {
@@ -126,7 +125,7 @@ func (t *tracer) say(h *hold, kind history.Kind, outcome history.Type, at int64,
 	a := t.log.ops.See(h.acquire)
 	return t.log.ops.At(t.log.ops.Add(op{Call: formats.Call{Kind: kind, Outcome: outcome, Inv: at, Ret: at, Key: a.Key,
 		Owner: a.Owner,
-		Line:  a.EndLine, EndLine: a.EndLine}, grant: h.acquire + 1, order: order}))
+		Line:  a.EndLine, EndLine: a.EndLine}, grant: h.acquire + 1, order: order, cut: t.log.grains.cut(a.Key, a.Owner)}))
 }
 
 // done is when the op of that place in the log was answered, or asked if it never was.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 	"github.com/lockchaos/lockchaos/internal/audit/remarks"
 	"github.com/lockchaos/lockchaos/internal/audit/spill"
+	"github.com/lockchaos/lockchaos/internal/audit/times"
 )
 
 // maxClockError bounds Options.ClockError.
@@ -51,12 +53,18 @@ func translate(l *log, o Options) (*Source, error) {
 	}
 	s := &Source{Keys: l.Keys.List, log: l, out: out}
 	if t.holds.Length == 0 && !t.wanted {
-		return nil, &history.SyntaxError{File: l.Name, Line: 1, Err: errNoAcquire}
+		err := errNoAcquire
+		if t.loose+t.idle.N > 0 {
+			err = errNoGrant
+		}
+		return nil, &history.SyntaxError{File: l.Name, Line: 1, Err: err}
 	}
 	t.open()
 	s.Open = l.Open
-	s.Doubt = strings.TrimSpace(t.sayHolds(inDoubt) + " " + openLines(s.Open))
-	s.Header = t.header(entries, s.Doubt, tokens)
+	holds := strings.TrimSpace(t.sayHolds(inDoubt) + " " + openLines(s.Open))
+	s.Header = t.header(entries, holds, tokens)
+	s.Doubt = cmp.Or(holds, tokens, t.writesInDoubt(s.Header.Doubts))
+	t.noteAlike()
 	s.Assumed, s.Left = t.assumed(), l.Left
 	return s, nil
 }
@@ -148,6 +156,15 @@ func (t *tracer) doubtfulFacts(entries int, holds, tokens string) map[string]str
 	return doubts
 }
 
+// writesInDoubt says what is in doubt about writes, by what the history tells only perhaps. That
+// of a key which only one client was granted is none.
+func (t *tracer) writesInDoubt(facts map[string]string) string {
+	if why := facts[history.FactWrites]; t.excluded || why != byGrants {
+		return why
+	}
+	return ""
+}
+
 // neverContended says that no key was granted often enough for one to be excluded; empty when one
 // was.
 func (t *tracer) neverContended() string {
@@ -194,6 +211,9 @@ func (t *tracer) assumed() []string {
 	case !t.log.OneClock:
 		add("All stamps are from one clock, and exact%s, and a release is logged before the key is free (--clock-error).", t.toTheGrain())
 	}
+	if len(t.cutters) > 0 {
+		add("The stamps of %s tell the %s and nothing finer, and those of others are finer. So each stands for any instant of its %[2]s.", t.cutClients(), t.coarsest)
+	}
 	return append(list, t.log.Assumed...)
 }
 
@@ -207,8 +227,12 @@ func (t *tracer) leftOut() string {
 
 // toTheGrain says how exact stamps can be.
 func (t *tracer) toTheGrain() string {
-	if t.log.grain.Size() == 0 {
+	switch finest := t.log.grains.finest(); {
+	case t.vague() == times.Exact:
 		return ""
+	case finest == times.Exact:
+		return " as far as they go"
+	default:
+		return " to the " + finest.String() + ", which is as fine as they are"
 	}
-	return " to the " + t.log.grain.String() + ", which is as fine as they are"
 }

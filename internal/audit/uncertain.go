@@ -14,7 +14,11 @@ import (
 // whyUncertain says what leaves it open.
 func (t *tracer) whyUncertain() string {
 	if t.loosest() > int64(t.options.ClockError) {
-		return fmt.Sprintf("the stamps, which tell the %s and nothing finer, can't tell", t.log.grain)
+		of := ""
+		if len(t.cutters) > 0 {
+			of = " of " + t.cutClients()
+		}
+		return fmt.Sprintf("the stamps%s, which tell the %s and nothing finer, can't tell", of, t.vague())
 	}
 	return fmt.Sprintf("the clocks, which err by up to %s, can't tell", t.options.ClockError)
 }
@@ -27,10 +31,17 @@ func (t *tracer) possible(items *tokenOrder, crossing bool) (sum int) {
 		return 0 // there is only one reading
 	}
 	keys := len(t.log.Keys.List)
-	strict, loose := items.overtaken(keys, 2*int64(t.options.ClockError), false),
-		items.overtaken(keys, -2*t.loosest(), crossing)
-	for k := range loose {
-		sum += max(0, loose[k]-strict[k])
+	strict := items.overtaken(keys, 2*int64(t.options.ClockError), false)
+	if items.short != nil && !crossing {
+		items = items.short
+	}
+	for grain := range t.vague() + 1 {
+		loose := items.overtaken(keys, -2*t.slack(grain), crossing)
+		for k := range loose {
+			if t.log.grains.key(int32(k)) == grain {
+				sum += max(0, loose[k]-strict[k])
+			}
+		}
 	}
 	return sum
 }
@@ -107,19 +118,25 @@ func (t *tracer) where(first span, n int) string {
 
 // lineOf is the line that leaves a hold open: of its release, or else of its grant; 0: none.
 func (t *tracer) lineOf(s span) int32 {
-	begin := s.begin + t.loosest() // as the reading with open ends has it
-	for n := t.order[s.lane-1].newest; n >= 0; n = t.holds.See(n).before {
+	la := t.order[s.lane-1]
+	begin, least, found := s.begin+int64(t.options.ClockError)+t.width(la), int64(never), int32(-1)
+	for n := la.newest; n >= 0; n = t.holds.See(n).before {
 		h := t.holds.See(n)
-		early, ok := t.early[n]
-		switch {
-		case h.finish != begin && h.since != begin && (!ok || early != begin):
-		case s.open == unasked || s.open == unconfirmed:
-			return t.log.ops.See(h.use).EndLine
-		default:
-			return t.log.ops.See(h.acquire).EndLine
+		began := [...]int64{h.finish, t.early[n], h.since}
+		for _, at := range began {
+			if off := max(at-begin, begin-at); at != 0 && off < least {
+				least, found = off, n
+			}
 		}
 	}
-	return 0
+	if found < 0 {
+		return 0
+	}
+	h := t.holds.See(found)
+	if s.open == unasked || s.open == unconfirmed {
+		return t.log.ops.See(h.use).EndLine
+	}
+	return t.log.ops.See(h.acquire).EndLine
 }
 
 // uncertainTokens says what is in doubt about the order of tokens.
@@ -148,22 +165,25 @@ func (t *tracer) uncertainWrites(holds string) string {
 		return fmt.Sprintf("%s too close to one of another grant to tell which came first.",
 			remarks.Were(t.unordered, "write"))
 	case !t.carried && (holds != "" || t.closeGrants() > 0):
-		return "Without tokens, writes are judged by whose grant came first, and that is not certain of all."
+		return byGrants
 	}
 	return ""
 }
+
+const byGrants = "Without tokens, writes are judged by whose grant came first, and that is not certain of all."
 
 // wrote notes an accepted write of a grant.
 func (t *tracer) wrote(o *op) {
 	a := t.log.ops.See(o.grant - 1)
 	t.carried = t.carried && a.Token != 0 && !t.broken[o.Key] && t.options.Tokens == "fencing"
-	t.writes.add(item{a.Token, o.begin(), o.finish(), o.Key})
+	x := item{a.Token, o.begin(), o.finish(), o.Key}
+	t.writes.add(x)
+	t.writes.addShort(x, o.cut)
 }
 
 // closeGrants counts the grants with writes that the clocks can't put in order with an earlier one.
 func (t *tracer) closeGrants() int {
-	margin := 2 * t.loosest()
-	if margin == 0 {
+	if t.loosest() == 0 {
 		return 0 // the stamps are taken at their word
 	}
 	grants := newTokenOrder(t.log.room)
@@ -178,5 +198,10 @@ func (t *tracer) closeGrants() int {
 			grants.byBegin.Add(item{a.Token, a.begin(), a.finish(), a.Key})
 		}
 	}
-	return grants.closer(len(t.log.Keys.List), margin)
+	return grants.closer(len(t.log.Keys.List), func(key int32) int64 {
+		if margin := 2 * t.slack(t.log.grains.key(key)); margin > 0 {
+			return margin
+		}
+		return -1 // equal stamps that are exact are taken at their word
+	})
 }

@@ -35,7 +35,7 @@ func judgeResults(t *testing.T, cases []resultCase) {
 // TestUnconfirmedReleases: who gives a lock back took itself for its holder until then. Where
 // nobody confirmed that, nobody knows whether it was.
 func TestUnconfirmedReleases(t *testing.T) {
-	const a, b = "1,a,acquire,k,ok\n", "2.3,b,acquire,k,ok\n4.1,b,release,k,ok\n"
+	const a, b = "1.1,a,acquire,k,ok\n", "2.3,b,acquire,k,ok\n4.1,b,release,k,ok\n"
 	const doubt = "Nobody confirmed the release of 1 hold (line 5)"
 	ttl, two := audit.Options{Validity: &audit.Validity{TTL: time.Second}}, audit.Options{Permits: 2}
 	cases := []resultCase{
@@ -45,7 +45,7 @@ func TestUnconfirmedReleases(t *testing.T) {
 		{"it had been sent before the next grant", a + "2,a,release,k,timeout\n" + b + "5.1,a,release,k,failed\n", audit.Options{}, checker.Pass, ""},
 		{"not held, with a time to live", a + b + "5.1,a,release,k,failed\n", ttl, checker.Inconclusive, doubt},
 		{"not held in time, with a time to live", a + "2.2,a,release,k,failed\n" + b, ttl, checker.Pass, ""},
-		{"of a permit", a + "1.1,c,acquire,k,ok\n" + b + "5.1,a,release,k,timeout\n5.2,c,release,k,timeout\n", two,
+		{"of a permit", a + "1.2,c,acquire,k,ok\n" + b + "5.1,a,release,k,timeout\n5.2,c,release,k,timeout\n", two,
 			checker.Inconclusive, "Nobody confirmed the release of "},
 		{"of a permit, and there was another one", a + b + "5.1,a,release,k,timeout\n6,c,acquire,k,ok\n7,c,release,k,ok\n", two, checker.Pass, ""},
 		{"of the hold before, and it holds on", a + "1.5,a,release,k,timeout\n2,a,acquire,k,ok\n" + b, audit.Options{},
@@ -88,7 +88,7 @@ func TestUnaskedHolds(t *testing.T) {
 // TestReleaseAfterALoss: a client that knows of its loss cleans up when it gives the lock back.
 // What it does to the data shows that it works on.
 func TestReleaseAfterALoss(t *testing.T) {
-	const a, b = "1,a,acquire,k,ok\n2,a,lost,k,\n", "2.3,b,acquire,k,ok\n4.1,b,release,k,ok\n"
+	const a, b = "1.1,a,acquire,k,ok\n2,a,lost,k,\n", "2.3,b,acquire,k,ok\n4.1,b,release,k,ok\n"
 	judgeResults(t, []resultCase{
 		{"it gives it back", a + b + "3,a,release,k,ok\n", audit.Options{}, checker.Pass, ""},
 		{"it was told too late", strings.Replace(a, "2,a", "2.4,a", 1) + b + "3,a,release,k,ok\n", audit.Options{}, checker.Violated, ""},

@@ -20,6 +20,7 @@ type Reader struct {
 	zones           // what is known of zones
 	date   calendar // what is known of the date
 	Seen
+	Coarsest Grain    // that the format of the times leaves possible
 	day      [10]byte // the last one that quick read,
 	midnight int64    // and when it began (s since 1970)
 }
@@ -31,8 +32,7 @@ const Never = math.MaxInt64
 type Seen struct {
 	Zone            *time.Location // of the first time that was read as a date; nil: there was none
 	Zoneless, Zoned bool           // some had no zone; some are certain
-	Grain           Grain
-	Cycle           cycle // how often they come again
+	Cycle           cycle          // how often they come again
 }
 
 // Add adds what other times of the log have shown.
@@ -41,41 +41,39 @@ func (s *Seen) Add(more Seen) {
 		s.Zone = more.Zone
 	}
 	s.Zoneless, s.Zoned = s.Zoneless || more.Zoneless, s.Zoned || more.Zoned
-	s.Grain.at, s.Cycle = max(s.Grain.at, more.Grain.at), max(s.Cycle, more.Cycle)
+	s.Cycle = max(s.Cycle, more.Cycle)
 }
 
 // Stamp is when a line begins and ends, in ns since 1970. Of most lines both are the same.
 type Stamp struct{ At, End int64 }
 
-// Grain is how fine a log's stamps are, by those that were read.
-type Grain struct{ at int }
+// Grain is how fine stamps are, by those that were read: the greater, the coarser.
+type Grain uint8
 
-// grains are the coarse ones. Fractions of a second are taken at their word.
-var grains = [...]time.Duration{time.Minute, time.Second, 0}
+// Fractions of a second are taken at their word.
+const (
+	Exact Grain = iota
+	Seconds
+	Minutes
+)
+
+var sizes = [...]time.Duration{Exact: 0, Seconds: time.Second, Minutes: time.Minute}
 
 // Size is how long the time is that a stamp stands for; 0: none at all.
-func (g Grain) Size() time.Duration { return grains[g.at] }
+func (g Grain) Size() time.Duration { return sizes[g] }
 
-// Exact is the grain of stamps that are taken at their word.
-var Exact = Grain{len(grains) - 1}
-
-// seconds is how fine stamps are at most that show seconds and no fractions of them.
-var seconds = Grain{1}
+// Cut is the most (ns) by which an instant may lie after its stamp.
+func (g Grain) Cut() int64 { return max(0, int64(g.Size())-1) }
 
 // Add takes another stamp.
 func (g *Grain) Add(ns int64) {
-	for g.at < len(grains)-1 && ns%int64(grains[g.at]) != 0 {
-		g.at++
+	for *g != Exact && ns%int64(g.Size()) != 0 {
+		*g--
 	}
 }
 
 // String is the unit of the stamps.
-func (g Grain) String() string {
-	if grains[g.at] == time.Minute {
-		return "minute"
-	}
-	return "second"
-}
+func (g Grain) String() string { return [...]string{"nanosecond", "second", "minute"}[g] }
 
 var unixUnits = map[string]int64{"unix": 1e9, "unix-ms": 1e6, "unix-us": 1e3, "unix-ns": 1}
 
@@ -111,15 +109,15 @@ func (s *Reader) Local() bool { return s.where != nil }
 func ofFormat(format string) (Reader, error) {
 	switch unit := unixUnits[format]; {
 	case format == "" || format == "auto":
-		return Reader{Seen: Seen{Grain: seconds}}, nil
+		return Reader{Coarsest: Seconds}, nil
 	case unit != 0:
-		return Reader{unit: unit, number: true, Seen: Seen{Grain: seconds}}, nil
+		return Reader{unit: unit, number: true, Coarsest: Seconds}, nil
 	case format == "rfc3339":
-		return Reader{format: layoutOf(time.RFC3339Nano), Seen: Seen{Grain: seconds}}, nil
+		return Reader{format: layoutOf(time.RFC3339Nano), Coarsest: Seconds}, nil
 	case strings.Contains(format, "05"):
-		return Reader{format: layoutOf(format), Seen: Seen{Grain: seconds}}, nil
+		return Reader{format: layoutOf(format), Coarsest: Seconds}, nil
 	case strings.Contains(format, "2006") || strings.Contains(format, "15"):
-		return Reader{format: layoutOf(format)}, nil
+		return Reader{format: layoutOf(format), Coarsest: Minutes}, nil
 	}
 	return Reader{}, fmt.Errorf("unknown time format %q: auto, rfc3339, unix, unix-ms, unix-us, unix-ns, or a layout of Go such as \"02/Jan/2006:15:04:05 -0700\"", format)
 }

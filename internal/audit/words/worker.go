@@ -260,8 +260,6 @@ func (w *Worker) named(one *Row, e *Event) {
 
 // say notes an event.
 func (w *Worker) say(e *Event) {
-	w.Stamps.Grain.Add(e.At)
-	w.Stamps.Grain.Add(e.End)
 	if w.Stamps.Zoneless && w.said.Bare == 0 {
 		w.said.Bare = e.Line
 	}

@@ -42,8 +42,10 @@ type state struct {
 	Bad, Beyond, Crowded int64
 	// Gaps are the numbers of the first bad lines.
 	Gaps []int64
-	// Open counts lines that leave it open who held a lock.
-	Open int64
+	// Open counts lines that leave it open who held a lock. Doubtful counts how often lines were
+	// forgotten that left a lock in doubt, and Doubt says of the first ones why.
+	Open, Doubtful int64
+	Doubt          string
 }
 
 // note counts a line.

@@ -61,7 +61,15 @@ func (w *watcher) missing(k *key) audit.Missing {
 // judge judges the lines of a key, and tells what was not told.
 func (w *watcher) judge(name string, k *key) error {
 	s, err := w.source(k)
-	if errors.Is(err, audit.ErrNothing) {
+	whole := w.keys[name]
+	if whole == nil {
+		whole = &key{}
+	}
+	switch {
+	case errors.Is(err, audit.ErrNothing):
+		return nil
+	case errors.Is(err, audit.ErrNoGrant):
+		whole.doubt = err.Error()
 		return nil
 	}
 	if err != nil {
@@ -72,9 +80,7 @@ func (w *watcher) judge(name string, k *key) error {
 	if err != nil {
 		return fmt.Errorf("judge the lock %q: %w", name, err)
 	}
-	if whole := w.keys[name]; whole != nil {
-		whole.doubt = s.Doubt
-	}
+	whole.doubt = s.Doubt
 	if err := w.open(name, k, s); err != nil {
 		return err
 	}
@@ -102,6 +108,30 @@ func (w *watcher) number(k *key, line int) int64 {
 		return 0
 	}
 	return k.entries[line-1].number
+}
+
+// forgetDoubt notes that lines of a key are forgotten that left it in doubt: those that are kept do
+// not tell of it.
+func (w *watcher) forgetDoubt(name string, k *key) {
+	rest := ""
+	s, err := w.source(k.until(w.horizon))
+	switch {
+	case err == nil:
+		rest = s.Doubt
+		s.Close()
+	case errors.Is(err, audit.ErrNoGrant):
+		rest = err.Error()
+	}
+	if rest != k.doubt {
+		w.doubt(name, k.doubt)
+		k.doubt = rest
+	}
+}
+
+// doubt notes why a key is in doubt.
+func (s *state) doubt(name, why string) {
+	s.Doubt = cmp.Or(s.Doubt, fmt.Sprintf("%s: %s", harmless.Line(name), harmless.Line(why)))
+	s.Doubtful++
 }
 
 // open tells of lines that leave it open who held a key.

@@ -23,7 +23,7 @@ type key struct {
 	judged int
 	// open are the numbers of lines that leave it open who held it, and were told.
 	open []int64
-	// doubt says why it may have had two holders, by the lines that are kept.
+	// doubt says why a violation may have been missed, by the lines that were judged last.
 	doubt string
 }
 
@@ -53,12 +53,13 @@ func (k *key) forgot(e *entry) bool {
 	highest := history.Token(0)
 	for i := range k.entries {
 		o := &k.entries[i]
-		if o.Client == e.Client && o.Holds {
+		if o.Client == e.Client && (o.Holds || o.Renews) {
 			return false
 		}
 		highest = max(highest, o.Token)
 	}
-	return e.Token != 0 && e.Token <= highest
+	// a renewal shows a hold only of a client that has not given one up
+	return e.Renews || e.Token != 0 && e.Token <= highest
 }
 
 // waited is how long a client waited for the grant of an entry that follows

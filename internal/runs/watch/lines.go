@@ -2,9 +2,12 @@ package watch
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
+
+	"github.com/lockchaos/lockchaos/internal/audit/formats"
 )
 
 // batch is some lines, or why there are no more.
@@ -13,13 +16,13 @@ type batch struct {
 	err   error
 }
 
-// readLines reads lines in batches; what follows the first longestLine bytes of a line is left out.
-// The channel is closed at the end.
+// readLines reads lines in batches, also of a text in UTF-16. What follows the first longestLine
+// bytes of a line is left out. The channel is closed at the end.
 func readLines(ctx context.Context, in io.Reader) <-chan batch {
 	out := make(chan batch, 4)
 	go func() {
 		defer close(out)
-		r := bufio.NewReaderSize(in, 1<<16)
+		r := bufio.NewReaderSize(formats.Decoded(in), 1<<16)
 		for {
 			var b batch
 			for len(b.lines) == 0 || r.Buffered() > 0 && len(b.lines) < 4096 {
@@ -54,7 +57,8 @@ func readLines(ctx context.Context, in io.Reader) <-chan batch {
 	return out
 }
 
-// readLine reads one line without its end, and of a long one the beginning.
+// readLine reads one line without its end, and of a long one the beginning. The mark that some
+// programs begin a text with is left out, also where a rotated file goes on.
 func readLine(r *bufio.Reader) (line []byte, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -68,6 +72,6 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 		if len(line) > 0 && line[len(line)-1] == '\n' {
 			line = line[:len(line)-1]
 		}
-		return line, err
+		return bytes.TrimPrefix(line, []byte("\ufeff")), err
 	}
 }

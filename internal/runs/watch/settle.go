@@ -41,7 +41,7 @@ func (k *key) settle(newest int64, s Settings) (cut int64, crowded bool) {
 	if len(ended) > s.most() {
 		ended, crowded = nil, true
 	}
-	keep = append(append(keep, ended...), highest(gone)...)
+	keep = append(append(append(keep, ended...), highest(gone)...), renewedLater(k.entries, n)...)
 	slices.Sort(keep)
 	keep = slices.Compact(keep)
 	if len(keep) == n { // all that is there must stay
@@ -91,7 +91,7 @@ func (h *holders) points(entries []entry) (free, old int) {
 	end, errs := int64(0), int64(h.settings.Options.ClockError)
 	for i := range entries {
 		e := &entries[i]
-		end = max(end, e.End)
+		end = max(end, e.Latest)
 		h.take(i, e)
 		if h.newest-end <= h.settings.slack() {
 			break
@@ -190,6 +190,29 @@ func (h *holders) end(s *span, last bool) {
 	s.holds = nil
 }
 
+// renewedLater returns which of the first n lines must stay for later renewals: those of the last hold
+// of a client that renews without a grant. Without them it seems to have held since before the log.
+func renewedLater(entries []entry, n int) (keep []int) {
+	held, renews := map[string]bool{}, map[string]bool{}
+	for i := range entries[n:] {
+		e := &entries[n+i]
+		held[e.Client] = held[e.Client] || e.Holds
+		renews[e.Client] = renews[e.Client] || e.Renews && !held[e.Client]
+	}
+	last := map[string]bool{}
+	for i := n - 1; i >= 0; i-- {
+		e := &entries[i]
+		if !renews[e.Client] {
+			continue
+		}
+		if !last[e.Client] || e.Holds {
+			keep = append(keep, i)
+		}
+		last[e.Client], renews[e.Client] = true, !e.Holds
+	}
+	return keep
+}
+
 // highest returns which lines of the grant with the greatest token must stay:
 // those by which its client got it, its last act, and its end.
 func highest(entries []entry) (keep []int) {
@@ -208,8 +231,11 @@ func highest(entries []entry) (keep []int) {
 		if e.Client != entries[best].Client {
 			continue
 		}
-		if e.Asks || e.Holds {
+		if e.Holds {
 			break
+		}
+		if e.Asks {
+			continue // another thread of it waits
 		}
 		if last = i; e.Ends {
 			break

@@ -27,7 +27,6 @@ package watch
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,9 +69,9 @@ type Result struct {
 	Crowded int64
 	// Open counts lines that leave it open who held a lock: at least so many.
 	Open int64
-	// Doubtful counts locks that may have had two holders, by the lines that
-	// were kept to the end; Doubt says of the first one why.
-	Doubtful int
+	// Doubtful counts how often lines of a lock were judged and left it in doubt whether it was
+	// violated: at least so often. Doubt says of the first ones why.
+	Doubtful int64
 	Doubt    string
 	// Nothing: no line was about a lock.
 	Nothing bool
@@ -97,6 +96,7 @@ type watcher struct {
 	keys    map[string]*key
 	dirty   map[string]*key
 	pending int
+	horizon int64     // until when lines were judged
 	arrived time.Time // when the last line came
 	journal *journal
 	found   *findings
@@ -131,10 +131,10 @@ func Run(ctx context.Context, in io.Reader, s Settings) (Result, error) {
 		Open: w.Open, Nothing: w.nothing()}
 	for _, name := range slices.Sorted(maps.Keys(w.keys)) {
 		if why := w.keys[name].doubt; why != "" {
-			r.Doubt = cmp.Or(r.Doubt, fmt.Sprintf("%s: %s", harmless.Line(name), harmless.Line(why)))
-			r.Doubtful++
+			w.doubt(name, why)
 		}
 	}
+	r.Doubt, r.Doubtful = w.Doubt, w.Doubtful
 	return r, err
 }
 
@@ -299,6 +299,7 @@ func (w *watcher) pass(over bool) error {
 	if !over && time.Since(w.arrived) <= w.Late {
 		horizon = w.Newest - int64(w.Late)
 	}
+	w.horizon = horizon
 	for _, name := range slices.Sorted(maps.Keys(w.dirty)) {
 		k := w.dirty[name]
 		if old := k.until(horizon); len(old.entries) != k.judged {
@@ -328,6 +329,9 @@ func (w *watcher) settle(name string, k *key) {
 	cut, crowded := k.settle(w.Newest, w.Settings)
 	if crowded {
 		w.Crowded++
+	}
+	if cut != 0 && k.doubt != "" {
+		w.forgetDoubt(name, k)
 	}
 	if cut != 0 && len(k.entries) == 0 {
 		w.Deleted = max(w.Deleted, cut)
