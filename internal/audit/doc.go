@@ -12,7 +12,7 @@
 //     is known of a log, of its operations, and of the holds that they are done under
 //   - nested, openhold, acts, releases, acquires, spans, trace: under which grant
 //     each operation was done
-//   - clients, implied, uncertain, alike, ledger, emit: who its client is, what follows from
+//   - clients, implied, uncertain, likekeys, ledger, emit: who its client is, what follows from
 //     it, what it leaves open, in which order the store took its writes, and its events
 //   - source, translate: the history
 //   - gather, versions, read: operations of the events of a log

@@ -149,7 +149,7 @@ func TestAnswersWhatCheckAnswers(t *testing.T) {
 			}
 		}
 		if strings.Contains(plain, "lost") || strings.Contains(plain, "not_held") {
-			// what a client does after such a line may be about a hold that is forgotten: no alarm comes of it
+			// what follows it may be about a hold that is forgotten, and no alarm comes of that
 			if got.answer() != violates {
 				want = ""
 			}

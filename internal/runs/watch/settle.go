@@ -25,9 +25,10 @@ func (k *key) settle(newest int64, s Settings) (cut int64, crowded bool) {
 		return cmp.Or(cmp.Compare(a.At, b.At),
 			cmp.Compare(a.number, b.number))
 	})
-	h := holders{settings: s, newest: newest, final: map[string]int{}}
+	h := holders{settings: s, newest: newest, final: map[string]int{}, fine: map[string]bool{}}
 	for i := range k.entries {
-		h.final[k.entries[i].Client] = i
+		e := &k.entries[i]
+		h.final[e.Client], h.fine[e.Client] = i, h.fine[e.Client] || e.Latest == e.End
 	}
 	n, old := h.points(k.entries)
 	if len(k.entries)-n > s.most() {
@@ -79,9 +80,10 @@ type holders struct {
 	settings Settings
 	newest   int64
 	open     map[string]*span
-	final    map[string]int // the last entry of each client
-	held     int            // how many clients hold the key
-	ended    []span         // what was held
+	final    map[string]int  // the last entry of each client
+	fine     map[string]bool // clients with a stamp that is no whole second
+	held     int             // how many clients hold the key
+	ended    []span          // what was held
 }
 
 // points returns how many of the entries, from the first, lie before the last time at which
@@ -91,7 +93,9 @@ func (h *holders) points(entries []entry) (free, old int) {
 	end, errs := int64(0), int64(h.settings.Options.ClockError)
 	for i := range entries {
 		e := &entries[i]
-		end = max(end, e.Latest)
+		if end = max(end, e.End); !h.fine[e.Client] {
+			end = max(end, e.Latest)
+		}
 		h.take(i, e)
 		if h.newest-end <= h.settings.slack() {
 			break
@@ -190,8 +194,8 @@ func (h *holders) end(s *span, last bool) {
 	s.holds = nil
 }
 
-// renewedLater returns which of the first n lines must stay for later renewals: those of the last hold
-// of a client that renews without a grant. Without them it seems to have held since before the log.
+// renewedLater returns which of the first n lines must stay for later renewals: those of the last
+// hold of a client that renews without a grant. Without them it seems to hold since before the log.
 func renewedLater(entries []entry, n int) (keep []int) {
 	held, renews := map[string]bool{}, map[string]bool{}
 	for i := range entries[n:] {
