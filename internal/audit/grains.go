@@ -17,7 +17,8 @@ import (
 // earlier instant, and only stamps within one second leave the order open. Where a key has finer
 // stamps, a client whose stamps are all whole seconds is taken to have cut them: 10:00:05 may be
 // 10:00:05.9, which is after another client's 10:00:05.8. So each of its ops ends as late as
-// a second after its stamp. A few exact stamps may be whole seconds by chance: the doubt wins.
+// a second after its stamp. Some loggers leave out a fraction of zeros, so a few exact stamps may
+// look like whole seconds: the doubt wins.
 
 // grains are how fine the stamps of a log are: by key, and by owner on all keys. A log without
 // stamps has none.
@@ -25,16 +26,18 @@ type grains struct{ ofKey, ofOwner []times.Grain }
 
 // add takes the stamps of an event.
 func (g *grains) add(e *words.Event, coarsest times.Grain) {
-	for _, of := range [...]struct {
-		list   *[]times.Grain
-		number int32
-	}{{&g.ofKey, e.Key}, {&g.ofOwner, e.Owner}} {
-		for len(*of.list) <= int(of.number) {
-			*of.list = append(*of.list, coarsest)
+	grain := func(list *[]times.Grain, of int32) *times.Grain {
+		for len(*list) <= int(of) {
+			*list = append(*list, coarsest)
 		}
-		grain := &(*of.list)[of.number]
-		grain.Add(e.At)
-		grain.Add(e.End)
+		finest := &(*list)[of]
+		finest.Add(e.At)
+		finest.Add(e.End)
+		return finest
+	}
+	grain(&g.ofKey, e.Key)
+	if owner := grain(&g.ofOwner, e.Owner); e.Fine {
+		*owner = times.Exact // also with a fraction of zeros
 	}
 }
 

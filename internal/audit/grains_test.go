@@ -28,6 +28,7 @@ func TestCoarseClients(t *testing.T) {
 		{"far enough apart", w1 + "06 w2 acquired k, 07 w2 released k, 08.000 w1 acquired k, 09.100 w1 released k", 0, checker.Pass},
 		{"well within another hold", w1 + "02 w2 acquired k, 04 w2 released k", 0, checker.Violated},
 		{"a fraction of zero, once", w1 + "05 w2 acquired k, 07.250 w2 released k", 0, checker.Violated},
+		{"a fraction of zeros", w1 + "05.000 w2 acquired k, 07.000 w2 released k", 0, checker.Violated},
 		{"one line", w1 + "05 w2 acquired k", 0, checker.Inconclusive},
 		{"fine clients beside a coarse one", w1 + "05.700 w3 acquired k, 06.100 w3 released k, 20 w2 acquired k, 22 w2 released k", 0, checker.Violated},
 		{"fine clients close to each other", w1 + "05.801 w3 acquired k, 06.100 w3 released k, 20 w2 acquired k, 22 w2 released k", 0, checker.Pass},
@@ -130,7 +131,7 @@ func TestCutStampsAreSound(t *testing.T) {
 		if r.IntN(3) == 0 {
 			o.Validity = &audit.Validity{TTL: time.Duration(1+r.IntN(4)) * time.Second}
 		}
-		text := csvOf(cutTo(lines, coarse), tokens)
+		text := strings.ReplaceAll(csvOf(cutTo(lines, coarse), tokens), "000,p", ",p") // milliseconds are exact
 		verdict, _ := judgeText(t, text, "a.csv", formats.CSV, o)
 		for range 6 {
 			reading := csvOf(uncut(r, lines, coarse), tokens)

@@ -127,7 +127,9 @@ func (p *Parser) Line(text []byte, number int) (t LineSummary, err error) {
 	t = summaryOf(e, key, client, p.events.granted)
 	grain := p.lines.Worker().Stamps.Coarsest
 	grain.Add(t.At)
-	grain.Add(t.End)
+	if grain.Add(t.End); e.Fine {
+		grain = times.Exact
+	}
 	t.Latest = t.End + grain.Cut()
 	return t, nil
 }

@@ -30,6 +30,7 @@ func (s *Reader) Quick(text []byte) (ns int64, ok bool) {
 		return 0, false
 	}
 	s.Zoned = true
+	s.Fine = len(fraction) > 0 || unit < 1e9
 	ns, err := decimals(string(fraction), unit)
 	return n*unit + ns, err == nil
 }
@@ -63,7 +64,7 @@ func (s *Reader) quickDate(text []byte) (ns int64, ok bool) {
 	if !zoned && s.where != nil || s.format != nil && len(zone) > 1 && len(zone) != len("+00:00") {
 		return 0, false
 	}
-	s.Zoneless, s.Zoned = s.Zoneless || !zoned, s.Zoned || zoned
+	s.Zoneless, s.Zoned, s.Fine = s.Zoneless || !zoned, s.Zoned || zoned, len(zone) < len(text)-19
 	if s.Zone == nil {
 		s.Zone = time.FixedZone("", int(offset))
 	}

@@ -21,6 +21,7 @@ type Reader struct {
 	date   calendar // what is known of the date
 	Seen
 	Coarsest Grain    // that the format of the times leaves possible
+	Fine     bool     // the last time that was read is written with a fraction of a second
 	day      [10]byte // the last one that quick read,
 	midnight int64    // and when it began (s since 1970)
 }
@@ -127,6 +128,7 @@ var errTime = errors.New("no time that is known here: see --time-format")
 // Parse reads one time.
 func (s *Reader) Parse(text string) (int64, error) {
 	text = strings.TrimSpace(text)
+	s.Fine = showsFraction(text)
 	if s.format != nil {
 		return s.parseLayout(s.format, text)
 	}
@@ -157,6 +159,13 @@ func (s *Reader) Parse(text string) (int64, error) {
 		wrong = notKnown(text)
 	}
 	return 0, wrong
+}
+
+// showsFraction reports whether a date or a time of day has digits behind its seconds.
+func showsFraction(text string) bool {
+	_, text, _ = strings.Cut(text, ":")
+	i := strings.IndexAny(text, ".,")
+	return i >= 0 && i+1 < len(text) && text[i+1] >= '0' && text[i+1] <= '9'
 }
 
 // isNumber reports whether a text looks like a number and not like a date.
@@ -203,6 +212,7 @@ func (s *Reader) unix(text string) (int64, error) {
 	if unit == 0 {
 		unit = unitOf(max(n, -n))
 	}
+	s.Fine = fraction != "" || unit < 1e9
 	if n > math.MaxInt64/2/unit || n < -math.MaxInt64/2/unit {
 		return 0, errors.New("a time out of range")
 	}

@@ -19,6 +19,7 @@ type Event struct {
 	Key, Owner int32 // numbers of Names
 	Means      Meaning
 	Ending     Ending
+	Fine       bool // its time is written with a fraction of a second
 }
 
 // errNoText: two names that differ in such bytes look alike, and JSON makes one of them.

@@ -260,6 +260,7 @@ func (w *Worker) named(one *Row, e *Event) {
 
 // say notes an event.
 func (w *Worker) say(e *Event) {
+	e.Fine = w.Stamps.Fine
 	if w.Stamps.Zoneless && w.said.Bare == 0 {
 		w.said.Bare = e.Line
 	}

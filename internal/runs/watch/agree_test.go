@@ -66,7 +66,7 @@ func smallLog(r *rand.Rand, object bool) []string {
 	say := func(pod int, event, key string, token int) {
 		stamp, told := at, ""
 		if coarse && pod == 0 {
-			stamp -= at % 1000
+			stamp /= 1000
 		}
 		if tokens && token > 0 {
 			told = fmt.Sprint(token)
