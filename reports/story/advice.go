@@ -154,7 +154,14 @@ func violatedAdvice(s reports.Scenario, h *history.Header, told *checker.Violati
 // inconclusiveAdvice follows from what the run was short of.
 func inconclusiveAdvice(s reports.Scenario, h *history.Header) []Remedy {
 	out := lacks(s, h)
-	if len(out) == 0 {
+	switch {
+	case len(out) > 0:
+	case h != nil && h.Translated:
+		out = append(out, do("Read the lines that the reason names.",
+			"A log leaves open what nobody wrote down, such as whether a client still worked when it gave its lock back. "+
+				"If a time to live, another column or the log of another service can tell, judge it again with that: the assumptions name the flags.",
+			inconclusivePlace))
+	default:
 		out = append(out, do("Give the run what it lacked.",
 			"The reason above says what was missing. Where it speaks of acts or events that make no sense, check the adapter, or the columns that a log was "+
 				"read by. Where it speaks of a property, that property needs a workload or a lock that shows it.",

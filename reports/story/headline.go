@@ -24,7 +24,11 @@ func Headline(s reports.Scenario, t *Story) Prose {
 	case reports.Skipped:
 		return Prose{}.t("Not run: " + phrase.Clip(phrase.FirstLine(s.Skipped), headlineText))
 	case reports.Inconclusive:
-		return Prose{}.t("This run proves nothing either way")
+		what := "run"
+		if s.History != nil && s.History.Header.Translated {
+			what = "log"
+		}
+		return Prose{}.t("This " + what + " proves nothing either way")
 	case reports.Pass:
 		return passHeadline(s)
 	}

@@ -143,11 +143,14 @@ func TestEveryVerdictSaysWhatToDo(t *testing.T) {
 	limited.History.Header.Needs.Bites = 1 + limited.Verdict.Stats.Bites
 	demanded := reporttest.SkippedCase()
 	demanded.Demanded = true
+	log := lacking(func(*checker.Verdict, *history.Needs) {})
+	log.History.Header.Translated = true
 	for _, c := range []struct {
 		name string
 		s    reports.Scenario
 		want string
 	}{
+		{"a log", log, "Read the lines that the reason names."},
 		{"failed", reporttest.FailedCase(), "Next: lockchaos doctor"},
 		{"failed with nothing next", func() reports.Scenario { s := reporttest.FailedCase(); s.Failed = "no disk"; return s }(), "Repair what failed"},
 		{"an adapter failed", adapterFails, "Try the adapter alone."},
@@ -172,6 +175,9 @@ func TestEveryVerdictSaysWhatToDo(t *testing.T) {
 		{"pass", reporttest.PassCase(), "What this pass shows."},
 	} {
 		page := reportOf(t, c.s)
+		if c.name == "a log" && !strings.Contains(page, "This log proves nothing either way</h1>") {
+			t.Error("the headline of a log tells of a run")
+		}
 		if text, _ := todoOf(t, page); !strings.Contains(text, c.want) {
 			t.Errorf("%s: the page does not say %q but %q", c.name, c.want, text)
 		}
