@@ -260,4 +260,10 @@ func TestUnnamedLocksAreNotOne(t *testing.T) {
 		}
 		s.Close()
 	}
+	scoped := strings.ReplaceAll(two, ",\n", ",,x\n")
+	v, s := judgeText(t, "ts,pod,event,lock,db\n"+scoped, "log", formats.CSV, audit.Options{Map: map[string]string{"key": "lock+db"}})
+	if text := said(s, v); v.Outcome != checker.Violated || !strings.Contains(text, "both held lock/x") {
+		t.Errorf("a scope names it: %s\n%s", v.Outcome, text)
+	}
+	s.Close()
 }

@@ -40,7 +40,7 @@ var usualColumns = [FieldCount]columnNames{
 var (
 	unspoken = []string{"level", "severity", "logger", "caller", "file", "line", "version", "duration", "latency", "elapsed",
 		"traceid", "spanid", "requestid", "stream", "pid", "thread"}
-	notKeys = append(messages[:4:4], unspoken...)
+	notKeys = append([]string{"msg", "message", "note", "comment"}, unspoken...)
 	// messages are columns of free text.
 	messages = []string{"msg", "message", "note", "comment", "text", "log", "body", "event", "action", "detail", "details",
 		"description", "info", "reason", "summary"}

@@ -172,7 +172,7 @@ func (w *Worker) Quick(line int) bool {
 	}
 	word := e.Means
 	e.Means = word.inRecord(len(f[fieldResult]) > 0, w.Columns.told)
-	if e.Key, ok = w.keys.quick(w.both(f[FieldKey], f[FieldScope])); !ok {
+	if e.Key, ok = w.keys.quick(w.lock(f[FieldKey], f[FieldScope])); !ok {
 		return false
 	}
 	if e.Owner, ok = w.owners.quick(w.both(f[FieldClient], f[FieldPart])); !ok {
@@ -205,6 +205,14 @@ func (w *Worker) both(first, second []byte) []byte {
 	}
 	w.joined = joined(w.joined[:0], first, second)
 	return w.joined
+}
+
+// lock is the name of a lock, by its key and its scope; empty: the line names neither.
+func (w *Worker) lock(key, scope []byte) []byte {
+	if len(key) == 0 && len(scope) > 0 {
+		key = []byte(DefaultKey)
+	}
+	return w.both(key, scope)
 }
 
 // Skip leaves a line out.
@@ -254,7 +262,7 @@ func (w *Worker) named(one *Row, e *Event) {
 	if one.Text[FieldKey] == "" {
 		w.said.Found.Nameless.Add(e.Line)
 	}
-	e.Key = w.keys.ID(string(w.both([]byte(one.Text[FieldKey]), []byte(one.Text[FieldScope]))))
+	e.Key = w.keys.ID(string(w.lock([]byte(one.Text[FieldKey]), []byte(one.Text[FieldScope]))))
 	e.Owner = w.owners.ID(string(w.both([]byte(one.Text[FieldClient]), []byte(one.Text[FieldPart]))))
 }
 
