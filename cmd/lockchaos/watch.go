@@ -15,6 +15,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/runs/exit"
 	"github.com/lockchaos/lockchaos/internal/runs/metrics"
 	"github.com/lockchaos/lockchaos/internal/runs/watch"
+	"github.com/lockchaos/lockchaos/reports/phrase"
 )
 
 // undecided says which lines of a log without findings were not judged.
@@ -36,7 +37,7 @@ func undecided(r watch.Result, dir string) error {
 		}
 	}
 	if r.Doubtful > 0 {
-		why = append(why, strconv.FormatInt(r.Doubtful, 10)+" times lines left a lock in doubt, the first is "+r.Doubt)
+		why = append(why, "lines left a lock in doubt "+phrase.Plural(r.Doubtful, "time")+", the first is "+r.Doubt)
 	}
 	if r.Nothing {
 		why = append(why, "no line was about a lock")

@@ -104,10 +104,11 @@ func (t *tracer) sayHolds(d holdDoubts) string {
 	return strings.Join(why, " ")
 }
 
-// where says which line tells of the first of so many open holds.
+// where says which line tells of the first of so many open holds. Lines that were kept of a log
+// have other numbers in it.
 func (t *tracer) where(first span, n int) string {
 	switch line := t.lineOf(first); {
-	case line == 0:
+	case line == 0 || t.options.settled:
 		return ""
 	case n == 1:
 		return fmt.Sprintf(" (line %d)", line)
