@@ -71,14 +71,14 @@ func (t *tracer) open() {
 }
 
 // openLines says which lines leave it open who held the lock; empty: none do.
-func openLines(open []remarks.Open) string {
+func (o Options) openLines(open []remarks.Open) string {
 	var why []string
-	for _, o := range open {
+	for _, line := range open {
 		like := ""
-		if o.Like > 0 {
-			like = fmt.Sprintf(" and %s like it", remarks.Count(o.Like, "line"))
+		if line.Like > 0 {
+			like = fmt.Sprintf(" and %s like it", remarks.Count(line.Like, "line"))
 		}
-		why = append(why, fmt.Sprintf("Line %d%s: %s", o.Line, like, o.Text))
+		why = append(why, fmt.Sprintf("Line %d%s: %s", o.number(line.Line), like, line.Text))
 	}
 	return strings.Join(why, " ")
 }

@@ -61,7 +61,7 @@ func translate(l *log, o Options) (*Source, error) {
 	}
 	t.open()
 	s.Open = l.Open
-	holds := strings.TrimSpace(t.sayHolds(inDoubt) + " " + openLines(s.Open))
+	holds := strings.TrimSpace(t.sayHolds(inDoubt) + " " + o.openLines(s.Open))
 	s.Header = t.header(entries, holds, tokens)
 	s.Doubt = cmp.Or(holds, tokens, t.writesInDoubt(s.Header.Doubts))
 	t.noteAlike()

@@ -104,11 +104,10 @@ func (t *tracer) sayHolds(d holdDoubts) string {
 	return strings.Join(why, " ")
 }
 
-// where says which line tells of the first of so many open holds. Lines that were kept of a log
-// have other numbers in it.
+// where says which line tells of the first of so many open holds.
 func (t *tracer) where(first span, n int) string {
-	switch line := t.lineOf(first); {
-	case line == 0 || t.options.settled:
+	switch line := t.options.number(int(t.lineOf(first))); {
+	case line == 0:
 		return ""
 	case n == 1:
 		return fmt.Sprintf(" (line %d)", line)

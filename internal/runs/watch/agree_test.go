@@ -165,15 +165,19 @@ func TestAnswersWhatCheckAnswers(t *testing.T) {
 	}
 }
 
-// TestDoubtNamesNoOtherLine: lines of a lock that are kept have other numbers than in the log.
-func TestDoubtNamesNoOtherLine(t *testing.T) {
-	text := "ts,pod,event,lock,result\n1.1,z,acquired,j,ok\n1.2,z,released,j,ok\n2.1,a,acquired,k,ok\n3.1,b,acquired,k,ok\n" +
-		"4.1,b,released,k,ok\n5.1,a,release,k,timeout\n"
-	s := settings(t.TempDir())
-	s.Options = audit.Options{}
-	const doubt = "k: Nobody confirmed the release of 1 hold, so"
-	if r, out, err := run(t, s, text); err != nil || !strings.HasPrefix(r.Doubt, doubt) {
-		t.Errorf("%q, %v\n%s", r.Doubt, err, out)
+// TestDoubtNamesTheLineOfTheLog: lines of a lock that are kept have other numbers among themselves.
+func TestDoubtNamesTheLineOfTheLog(t *testing.T) {
+	const other = "1.1,z,acquired,j,ok\n1.2,z,released,j,ok\n"
+	for text, doubt := range map[string]string{
+		"ts,pod,event,lock,result\n" + other + "2.1,a,acquired,k,ok\n3.1,b,acquired,k,ok\n4.1,b,released,k,ok\n" +
+			"5.1,a,release,k,timeout\n": "k: Nobody confirmed the release of 1 hold (line 7), so",
+		"ts,pod,event,lock,result\n" + other + "2.1,a,acquired,k,ok\n3.1,a,released,k,ok\n4.1,b,acquired,,ok\n": "lock: Line 6: it names no lock",
+	} {
+		s := settings(t.TempDir())
+		s.Options = audit.Options{}
+		if r, out, err := run(t, s, text); err != nil || !strings.HasPrefix(r.Doubt, doubt) {
+			t.Errorf("%q, %v\n%s", r.Doubt, err, out)
+		}
 	}
 }
 

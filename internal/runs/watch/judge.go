@@ -36,15 +36,15 @@ var everything = checker.Options{Keep: 1 << 20}
 // source reads the lines of a key, in the order in which they came.
 func (w *watcher) source(k *key) (*audit.Source, error) {
 	slices.SortStableFunc(k.entries, func(a, b entry) int { return cmp.Compare(a.number, b.number) })
-	lines := make([][]byte, len(k.entries))
+	lines, numbers := make([][]byte, len(k.entries)), make([]int64, len(k.entries))
 	for i := range k.entries {
-		lines[i] = k.entries[i].text
+		lines[i], numbers[i] = k.entries[i].text, k.entries[i].number
 	}
 	first := int64(0)
 	if len(k.entries) > 0 {
 		first = k.entries[0].At
 	}
-	return w.parser.Translate(lines, first, w.missing(k))
+	return w.parser.Translate(lines, numbers, first, w.missing(k))
 }
 
 // missing says where among the lines of a key bad ones were.
