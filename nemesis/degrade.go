@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ type condition struct {
 
 // kind is that of a bad network.
 func (c condition) kind(name, about string, takes ...string) Kind {
-	c.words.Doc = "delay-loss-duplicate-reorder-rate"
+	c.words.Doc = cmp.Or(c.words.Doc, "delay-loss-duplicate-reorder-rate")
 	return Kind{Name: name, Nodes: true, Needs: NeedsQueue, Touch: history.Touch{Words: c.words},
 		takes: append([]string{"peers", "way"}, takes...), check: c.check, About: about,
 		draws: c.draws, endsSessions: c.endsSessions,
@@ -240,3 +241,20 @@ var delay = condition{
 		}},
 	},
 }.kind(KindDelay, "makes every packet between a client or nodes and their peers late, both ways or one, by a fixed time or with jitter", "delay", "jitter")
+
+// KindBlackHole is the fault that loses what is larger than some packets.
+const KindBlackHole = "black-hole"
+
+// blackHole is a path whose MTU is smaller than its ends believe, and which does not say so
+// (RFC 2923, section 2.1): what is small arrives, so a connection stays up and heartbeats pass, and
+// what is large never does.
+var blackHole = condition{
+	given:      func(s Spec) bool { return s.MaxBytes > 0 },
+	wants:      "max_bytes: the size of the largest packets that arrive, headers included",
+	conditions: func(s Spec) netfault.Conditions { return netfault.Conditions{MaxBytes: s.MaxBytes} },
+	bit:        func(n netfault.Stats) bool { return n.Dropped > 0 },
+	words: history.FaultWords{Did: "behind a black hole", Bar: "black hole", Links: "are lost if they are large",
+		Over: "gets large packets again", Doc: "black-hole"},
+	endsSessions: true,
+}.kind(KindBlackHole, "loses all packets of more than so many bytes between a client or nodes and their peers: small ones pass",
+	"max_bytes")

@@ -30,6 +30,7 @@ func TestCheckRefusesImpossibleConditions(t *testing.T) {
 		{bad(KindDuplicate, func(s *Spec) { s.Probability = .5 }), ""},
 		{bad(KindReorder, func(s *Spec) { s.Probability, s.Delay = .5, ms }), ""},
 		{bad(KindRate, func(s *Spec) { s.BytesPerSecond = 1 }), ""},
+		{bad(KindBlackHole, func(s *Spec) { s.MaxBytes = 60 }), ""},
 		{bad(KindDelay, func(s *Spec) {}), "a delay needs delay: how late"},
 		{bad(KindDelay, func(s *Spec) { s.Delay, s.Jitter = ms, 2*ms }), "0 ≤ jitter ≤ delay"},
 		{bad(KindDelay, func(s *Spec) { s.Delay, s.Probability = ms, .5 }), "a delay takes no probability, only peers, way, delay, jitter"},
@@ -42,6 +43,8 @@ func TestCheckRefusesImpossibleConditions(t *testing.T) {
 		{bad(KindReorder, func(s *Spec) { s.Probability = .5 }), "a reorder needs delay, and the probability"},
 		{bad(KindReorder, func(s *Spec) { s.Probability, s.Delay = 1, ms }), "a reorder needs delay, and the probability"},
 		{bad(KindRate, func(s *Spec) { s.BytesPerSecond = -1 }), "a rate needs bytes_per_second"},
+		{bad(KindBlackHole, func(s *Spec) { s.MaxBytes = -1 }), "a black-hole needs max_bytes"},
+		{bad(KindRate, func(s *Spec) { s.BytesPerSecond, s.MaxBytes = 1, 60 }), "a rate takes no max_bytes"},
 	} {
 		err := Check(c.spec, Setting{Nodes: five})
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {

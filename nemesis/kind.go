@@ -99,6 +99,7 @@ func kinds() []*Kind {
 		&duplicate,
 		&reorder,
 		&rate,
+		&blackHole,
 		&hold,
 		&cut,
 		&reset,

@@ -24,11 +24,12 @@ type Spec struct {
 	By     time.Duration
 	Rate   float64
 	Period time.Duration
-	// Delay, Jitter, Probability, BytesPerSecond (bad networks) are the
-	// conditions, in the words of netfault.Conditions.
+	// Delay, Jitter, Probability, BytesPerSecond, MaxBytes (bad networks) are
+	// the conditions, in the words of netfault.Conditions.
 	Delay, Jitter  time.Duration
 	Probability    float64
 	BytesPerSecond int64
+	MaxBytes       int
 	// Request (hold, cut, kill-at-reply) says which request of a client is meant, Point
 	// (cut) at which point of it. Silent (cut): nobody is told. InTurn: the first request of
 	// one call is meant, the second of another, and so on; Nth is whose turn it is, from 1.
@@ -86,7 +87,7 @@ func (s Spec) given() (names []string) {
 		{"peers", s.Peers != ""}, {"way", s.Way != ""}, {"shape", s.Shape != ""},
 		{"clock", s.Clock != ""}, {"by", s.By != 0}, {"rate", s.Rate != 0}, {"period", s.Period != 0},
 		{"delay", s.Delay != 0}, {"jitter", s.Jitter != 0}, {"probability", s.Probability != 0},
-		{"bytes_per_second", s.BytesPerSecond != 0},
+		{"bytes_per_second", s.BytesPerSecond != 0}, {"max_bytes", s.MaxBytes != 0},
 		{"request", s.Request != ""}, {"in_turn", s.InTurn}, {"point", s.Point != ""}, {"silent", s.Silent},
 		{"data", s.Data != ""}, {"share", s.Share != 0},
 	} {

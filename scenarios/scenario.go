@@ -140,11 +140,13 @@ type Fault struct {
 	Period Duration `yaml:"period,omitempty"`
 
 	// Delay (faults of links) is how late packets are, Jitter by how much that varies, Probability
-	// that of a packet to be lost, sent twice or not delayed, BytesPerSecond what a link carries.
+	// that of a packet to be lost, sent twice or not delayed, BytesPerSecond what a link carries,
+	// MaxBytes the size of the largest packets that it does.
 	Delay          Duration `yaml:"delay,omitempty"`
 	Jitter         Duration `yaml:"jitter,omitempty"`
 	Probability    float64  `yaml:"probability,omitempty"`
 	BytesPerSecond int64    `yaml:"bytes_per_second,omitempty"`
+	MaxBytes       int      `yaml:"max_bytes,omitempty"`
 
 	// Request (hold, cut, kill-at-reply) is the client's request that is meant, the next one:
 	// "acquire", "renew", "release", "read", "write". Point (cut) is "before-request",

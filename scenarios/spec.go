@@ -12,7 +12,8 @@ func (f Fault) Spec() nemesis.Spec {
 		Peers: nemesis.Peers(f.Peers), Way: nemesis.Way(f.Way), Shape: f.Shape,
 		Clock: nemesis.Clock(f.Clock), By: f.By.Std(), Rate: f.Rate, Period: f.Period.Std(),
 		Delay: f.Delay.Std(), Jitter: f.Jitter.Std(), Probability: f.Probability, BytesPerSecond: f.BytesPerSecond,
-		Request: nemesis.Request(f.Request), InTurn: f.InTurn, Point: nemesis.Point(f.Point), Silent: f.Silent,
+		MaxBytes: f.MaxBytes,
+		Request:  nemesis.Request(f.Request), InTurn: f.InTurn, Point: nemesis.Point(f.Point), Silent: f.Silent,
 		Data: nemesis.Data(f.Data), Share: f.Share}
 }
 
@@ -22,8 +23,8 @@ func faultOf(p nemesis.Part) Fault {
 		Peers: string(p.Peers), Way: string(p.Way), Shape: p.Shape,
 		Clock: string(p.Clock), By: Offset(p.By), Rate: p.Rate, Period: Duration(p.Period),
 		Delay: Duration(p.Delay), Jitter: Duration(p.Jitter), Probability: p.Probability,
-		BytesPerSecond: p.BytesPerSecond,
-		Request:        string(p.Request), InTurn: p.InTurn, Point: string(p.Point), Silent: p.Silent,
+		BytesPerSecond: p.BytesPerSecond, MaxBytes: p.MaxBytes,
+		Request: string(p.Request), InTurn: p.InTurn, Point: string(p.Point), Silent: p.Silent,
 		Data: string(p.Data), Share: p.Share}
 }
 

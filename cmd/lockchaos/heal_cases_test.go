@@ -75,6 +75,10 @@ var healingCases = map[string][]healingCase{
 		{lock: "redis-setnx", fault: "target: redis-1, when: random, bytes_per_second: 20000"},
 		{lock: "redis-setnx", fault: "target: holder, when: after-grant, bytes_per_second: 5000"},
 	},
+	"black-hole": {
+		{lock: "redis-setnx", fault: "target: redis-1, when: random, max_bytes: 60"},
+		{lock: "redis-setnx", fault: "target: holder, when: after-grant, max_bytes: 60"},
+	},
 	"hold": {
 		{lock: "redis-setnx", fault: "target: holder, when: before-write, request: write"},
 		{lock: "redis-setnx", fault: "target: holder, when: acquiring, request: acquire, way: in"},

@@ -36,6 +36,8 @@ type Conditions struct {
 	// probability that a packet is not delayed, so that it overtakes those that are
 	Reorder float64
 	Rate    int64 // bytes a second, IP headers included; 0: without bound
+	// packets of more bytes than this, IP headers included, are lost; 0: none for its size
+	MaxBytes int
 }
 
 // backlog is how many bytes may wait where the rate is bounded; what comes on
@@ -62,6 +64,9 @@ func (c Conditions) Validate() error {
 	if c.Rate < 0 {
 		errs = append(errs, fmt.Errorf("rate is %d bytes a second", c.Rate))
 	}
+	if c.MaxBytes < 0 {
+		errs = append(errs, fmt.Errorf("a packet of at most %d bytes", c.MaxBytes))
+	}
 	if c == (Conditions{}) {
 		errs = append(errs, errors.New("no condition is given: nothing would happen"))
 	}
@@ -87,7 +92,7 @@ func Degrade(c Conditions, rng *rand.Rand) Decide {
 		}
 		lost, twice, early, spread := rng.Float64() < c.Loss, rng.Float64() < c.Duplicate, rng.Float64() < c.Reorder,
 			2*rng.Float64()-1
-		if lost {
+		if lost || c.MaxBytes > 0 && p.Size > c.MaxBytes {
 			return Fate{Drop: true}
 		}
 		f := Fate{Delay: c.Delay + time.Duration(spread*float64(c.Jitter))}
