@@ -157,19 +157,11 @@ type Event struct {
 	// permits are asked for, and granted all together or not at all; 0: one.
 	Permits uint8
 
+	// What only acquires have, and their tokens, comes next: it fills the second line.
+
 	// Token is the fencing token of the grant (on OK acquires), or the token that the
 	// request carried (Read, Write, Ledger).
 	Token Token
-	// Version is the version that a Read returned or a Write created; on the Invoke of a
-	// Write, 0. Versions of a key count 1, 2, 3 … in ledger order; 0 is the empty key.
-	Version int64
-	// Replaced is the version that an accepted Write replaced.
-	Replaced int64
-	// Seq is the entry's place in the store's ledger, over all keys, from 1.
-	Seq int64
-	// Value is what was read or is to be written, or what a Count counted.
-	Value int64
-
 	// Attempt (OK acquires and renewals) is the start of the attempt that succeeded;
 	// First the start of the first attempt that may have taken effect (on Info acquires
 	// too). Enqueued is when the service put the waiter into its queue. 0: not told.
@@ -186,6 +178,16 @@ type Event struct {
 	// tell of the grant: when its last request to the lock's service left before
 	// the service's last answer, and when that answer arrived. 0: not seen.
 	Sent, Came int64
+
+	// Version is the version that a Read returned or a Write created; on the Invoke of a
+	// Write, 0. Versions of a key count 1, 2, 3 … in ledger order; 0 is the empty key.
+	Version int64
+	// Replaced is the version that an accepted Write replaced.
+	Replaced int64
+	// Seq is the entry's place in the store's ledger, over all keys, from 1.
+	Seq int64
+	// Value is what was read or is to be written, or what a Count counted.
+	Value int64
 	// ValidFor is how long the library said that the grant or the renewal is valid, in ns
 	// from the instant at which it said so; it may be negative. That instant lies between
 	// Attempt and End, and nobody knows where: a client may be stopped before it stamps
