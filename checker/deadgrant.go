@@ -118,11 +118,11 @@ func (s *Sweep) judgeAlive(g *grant, o *op, e *history.Event) {
 	}
 	switch {
 	case s.rules.Claims.Validity != validitySession:
-		s.judgeLease(&deadGrant, PatternLateReply, g, a)
+		s.judgeLease(&deadGrant, PatternLateReply, g, &a)
 	case a.ended != 0 && a.end-a.ended > s.rules.sessionLife():
 		s.judgeEnded(g, a)
 	default:
-		s.judgeSession(g, a)
+		s.judgeSession(g, &a)
 	}
 }
 
@@ -166,11 +166,12 @@ func (s *Sweep) deadSession(g *grant, from int64) *Violation {
 // for which the machine stalled a client is taken off, since a server that stood still as
 // well ends no session. A stall of the service may have cost it its leader, and a new one
 // gives every session its whole time again: the time counts from the end of such stalls.
-func (s *Sweep) judgeSession(g *grant, a leaseAnswer) {
+func (s *Sweep) judgeSession(g *grant, answer *leaseAnswer) {
 	life := s.rules.sessionLife()
-	if a.attempt == 0 || a.end-a.attempt <= life {
+	if answer.attempt == 0 || answer.end-answer.attempt <= life {
 		return
 	}
+	a := *answer
 	// A stall shorter than Header.Stall is not recorded: the request may have left that much
 	// later, been carried out later, and its answer read and passed on later. Until all four
 	// can have been, the lock may have looked at its session for the last time before the stop.
@@ -220,14 +221,15 @@ func (s *Sweep) tellEnded(g *grant, sp span, placed int64) *Violation {
 }
 
 // judgeLease judges whether anything was left of the lease that an answer gave.
-func (s *Sweep) judgeLease(p *Property, late string, g *grant, a leaseAnswer) {
+func (s *Sweep) judgeLease(p *Property, late string, g *grant, answer *leaseAnswer) {
 	ttl, stall := s.rules.TTL, s.rules.Stall
 	// so little time passed that none of it explains that nothing was left
-	instant := a.end-a.since <= ttl/2
-	spent := a.said && a.validFor <= 0 && (a.validFor <= -stall || instant)
-	if !spent && (a.attempt == 0 || a.end <= a.attempt+ttl+stall) {
+	instant := answer.end-answer.since <= ttl/2
+	spent := answer.said && answer.validFor <= 0 && (answer.validFor <= -stall || instant)
+	if !spent && (answer.attempt == 0 || answer.end <= answer.attempt+ttl+stall) {
 		return
 	}
+	a := *answer // it is kept of few only
 	over := a.over(ttl, spent)
 	s.findings.putOff(a.since, func() {
 		spans := s.faults.clientSpans(g.client)

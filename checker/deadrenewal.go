@@ -58,5 +58,5 @@ func (s *Sweep) judgeRenewed(g *grant, o *op, e *history.Event) {
 	if s.rules.tellsLease(&a, o) {
 		s.figures.judged.renewedLeases++
 	}
-	s.judgeLease(&deadRenewal, "", g, a)
+	s.judgeLease(&deadRenewal, "", g, &a)
 }
