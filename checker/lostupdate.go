@@ -71,11 +71,11 @@ func baseOf(w writer, o *op, f *footprint, atomic bool) (base, baseOp int64) {
 // judgeBase judges an accepted write that was made from an older version.
 func (s *Sweep) judgeBase(k *keyState, w writer, base, baseOp int64) {
 	last := k.ledger.lastUnderAny()
-	other := s.rules.firstOther(w.g, last.run, last.before)
-	if other.version <= base { // or there is none
+	found := s.rules.firstOther(w.g, &last.run, &last.before)
+	if found.version <= base { // or there is none
 		return
 	}
-	g := w.g
+	g, other := w.g, *found
 	g.corrupt = true
 	pin(g, other.g)
 	s.findings.putOff(min(g.earliest, other.g.earliest), func() {

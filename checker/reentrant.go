@@ -217,7 +217,7 @@ func (rec *records) keepGreatest(first, other *writer, w writer, by func(*grant)
 
 // firstOther returns the first of two writers that does not share g's hold: that
 // is another grant, or of a reentrant lock another client's.
-func (r *rules) firstOther(g *grant, first, second writer) writer {
+func (r *rules) firstOther(g *grant, first, second *writer) *writer {
 	if first.g == g || r.reentrant && first.g != nil && first.g.client == g.client {
 		return second
 	}
@@ -226,16 +226,16 @@ func (r *rules) firstOther(g *grant, first, second writer) writer {
 
 // standsBeforeOwner is standsBefore of a reentrant lock: writes of one owner,
 // under whichever of its grants, are in nobody's way.
-func (r *rules) standsBeforeOwner(l *writers, g *grant, f *footprint, tokens bool) writer {
-	latest, run := r.firstOther(g, l.latest, l.others.latest), r.firstOther(g, l.run, l.before)
+func (r *rules) standsBeforeOwner(l *writers, g *grant, f *footprint, tokens bool) *writer {
+	latest, run := r.firstOther(g, &l.latest, &l.others.latest), r.firstOther(g, &l.run, &l.before)
 	if latest.g != nil && latest.g.earliest > g.end {
 		return latest
 	}
-	if highest := r.firstOther(g, l.highest, l.others.highest); tokens && highest.g != nil && later(highest.g, g, true) {
+	if highest := r.firstOther(g, &l.highest, &l.others.highest); tokens && highest.g != nil && later(highest.g, g, true) {
 		return highest
 	}
 	if f.wrote && run.version > f.wroteLast && !later(g, run.g, tokens) {
 		return run
 	}
-	return writer{}
+	return noWriter
 }

@@ -72,6 +72,9 @@ type writer struct {
 	again   bool  // the store has taken this request before
 }
 
+// noWriter is in the place of a writer where there is none.
+var noWriter = &writer{}
+
 // writersUnder returns the writers under a lock.
 func (l *ledgerState) writersUnder(lock *keyState, rec *records) *writers {
 	switch l.lock {
@@ -195,8 +198,8 @@ func (s *Sweep) written(k *keyState, w writer, o *op, atomic bool) {
 	if s.rules.tokens {
 		trusting = s.rules.standsBefore(l, g, f, true)
 	}
-	if s.rules.asks(&unfencedWrite) && (plain.g != nil || trusting.g != nil) {
-		s.unfenced(k, w, plain, trusting, o, f)
+	if (plain.g != nil || trusting.g != nil) && s.rules.asks(&unfencedWrite) {
+		s.unfenced(k, w, *plain, *trusting, o, f)
 	}
 	if base, baseOp := baseOf(w, o, f, atomic); base != noBase && s.rules.asks(&lostUpdate) {
 		s.judgeBase(k, w, base, baseOp)
@@ -234,21 +237,21 @@ func (bk *book) wroteLast(l *recent, w writer) {
 // standsBefore returns the write that ought not to stand before one of g, as time
 // alone has it, or as the tokens do. Where a hold goes on writing after a certainly
 // earlier one wrote in between, that one's write was the violation, not this one.
-func (r *rules) standsBefore(l *writers, g *grant, f *footprint, tokens bool) writer {
+func (r *rules) standsBefore(l *writers, g *grant, f *footprint, tokens bool) *writer {
 	if l.others != nil {
 		return r.standsBeforeOwner(l, g, f, tokens)
 	}
 	switch {
 	case l.run.g == nil:
-		return writer{}
+		return noWriter
 	case l.latest.g.earliest > g.end:
-		return l.latest
+		return &l.latest
 	case tokens && l.highest.g != nil && later(l.highest.g, g, true):
-		return l.highest
+		return &l.highest
 	case l.run.g != g && f.wrote && !later(g, l.run.g, tokens):
-		return l.run
+		return &l.run
 	}
-	return writer{}
+	return noWriter
 }
 
 // unfenced records that write w stands behind another one: plain's, as time
