@@ -179,8 +179,8 @@ func linkEffects(a *asker) []linkEffect {
 		{"reorder", degrades(nemesis.Spec{Kind: nemesis.KindReorder, Probability: .5, Delay: 5 * ms}), often, []string{"delayed"}},
 		// packets of 40 bytes and more, both ways
 		{"rate", degrades(nemesis.Spec{Kind: nemesis.KindRate, BytesPerSecond: 2000}), slow(40 * ms), []string{"delayed"}},
-		// the handshake and acknowledgements have 60 bytes at most, a question more
-		{"black hole", degrades(nemesis.Spec{Kind: nemesis.KindBlackHole, MaxBytes: 60}), silent, []string{"dropped"}},
+		// a bare acknowledgement has 52 bytes, the shortest question 58
+		{"black hole", degrades(nemesis.Spec{Kind: nemesis.KindBlackHole, MaxBytes: 52}), silent, []string{"dropped"}},
 		{"hold request", holds(""), late(80 * ms), []string{"release, client-1 → ", "then delivered"}},
 		{"hold reply", holds(nemesis.WayIn), late(80 * ms), []string{"the reply to release, ", " → client-1", "then delivered"}},
 		{"cut before request", cuts("before-request", false), broken, []string{"reset before-request of release", "1 connections reset"}},
