@@ -58,13 +58,13 @@ type Director struct {
 	// clients that were killed, or are closed to free a stuck key, and not yet replaced
 	killed map[int32]Absence
 	down   bool // a fault strikes nodes now
-	// when all that faults on nodes held back has had its time
-	wholeAt   time.Time
+	// when all that faults on nodes held back has had its time, as a stamp of set.Time
+	wholeAt   int64
 	selves    map[int32]int32 // who has taken a client's place, by its number
 	left      map[int32]bool  // clients whose applications are done
 	suspended bool            // a stuck key is diagnosed: no fault strikes
-	// when all that the faults so far held back has had its time
-	undisturbed time.Time
+	// when all that the faults so far held back has had its time, as a stamp of set.Time
+	undisturbed int64
 	// faults so far that delay heartbeats, for telling injected stalls from the machine's own
 	spans []span
 }
