@@ -29,7 +29,7 @@ const longestFile = 500
 
 var (
 	// odd is what the prose of comments says in plainer words.
-	odd = regexp.MustCompile(`\b(tells whether|heeds|gainsays)\b`)
+	odd = regexp.MustCompile(`\b(tells whether|heeds|gainsays|[Ww]hoever)\b`)
 	// generated is how a file begins that a program has written (go help generate).
 	generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 	// aside is what stands beside the product.

@@ -79,11 +79,11 @@ type plannedFault struct {
 	// waiter goes through its rounds; nil: nobody does.
 	waiter clock.Waiter
 	// over is told of the end of each strike: nil, or why it could not be injected or proven.
-	// Whoever tells it wakes the waiter.
+	// The sender wakes the waiter.
 	over chan error
 	// turn is the number of the request of a call at which it struck last,
 	// where it strikes at each in turn; missed is how many calls in a row had
-	// no further one. Both are for whoever has taken it.
+	// no further one. Both are for the strike that has taken it.
 	turn, missed int
 
 	// The rest is guarded by the director's lock.
