@@ -65,10 +65,11 @@ test:
 	@status=0; $(MAKE) --no-print-directory -j 4 check on-servers outside || status=$$?; \
 	$(TIMES) $(CHECKED) $(RESULTS); exit $$status
 
-## test-all: the rest: staticcheck, the race detector, servers that must be built, containers, an outsider's module, an ordinary user, fuzzing, a sample of the survey (three quarters of an hour)
+## test-all: the rest: staticcheck, the pages of the site, the race detector, servers that must be built, containers, an outsider's module, an ordinary user, fuzzing, a sample of the survey (three quarters of an hour)
 test-all: build
 	./scripts/setup all
 	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory site
 	@rm -f $(RESULTS) $(APART)
 	@status=0; $(MAKE) --no-print-directory -j 2 raced apart || status=$$?; $(TIMES) $(RESULTS) $(APART); exit $$status
 	@# Building Kubernetes takes 14 minutes of a processor: where somebody has done it.

@@ -28,7 +28,7 @@ const (
 
 // Process is the adapter's process, as far as its end is concerned.
 type Process interface {
-	// Exited is closed when the process has ended, whoever may still hold its output.
+	// Exited is closed when the process has ended, even if others still hold its output.
 	Exited() <-chan struct{}
 	// How says how it ended: "exit status 1".
 	How() string
@@ -236,7 +236,7 @@ func (c *Conn) read(out io.Reader) {
 	for {
 		text, err := readLine(lines)
 		if errors.Is(err, errLong) {
-			// whoever asks is told
+			// the next caller is told
 			_ = c.Break("printed a line longer than %d KiB, which begins with %s", maxLine>>10, brief(text))
 			break
 		}
@@ -295,8 +295,8 @@ func (c *Conn) take(text []byte) error {
 }
 
 // mourn tells of an end that nobody expected: of the adapter's output, or of
-// its process. Both may come, one soon after the other; and whoever is to be
-// killed together with the adapter is dead by the time that it is told.
+// its process. Both may come, one soon after the other. Processes that are to be
+// killed together with the adapter are dead by the time that it is told.
 func (c *Conn) mourn() {
 	select {
 	case <-c.ended:
@@ -313,7 +313,7 @@ func (c *Conn) mourn() {
 	c.mu.Unlock()
 	exited := over(c.process.Exited())
 	switch {
-	case expected: // whoever was told to close may end
+	case expected: // an adapter that was told to close may end
 	case exited && over(c.ended) && c.process.How() == "exit status 0":
 		_ = c.Break("ended (exit status 0)%s: it must answer until its standard input ends", during)
 	case exited && over(c.ended):

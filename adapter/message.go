@@ -192,7 +192,7 @@ type Session struct {
 	// ID is the number of ZooKeeper's session, of etcd's lease, or of
 	// PostgreSQL's backend; 0: none was told.
 	ID int64
-	// Password is what ZooKeeper asks of whoever takes a session up again, and
+	// Password is what ZooKeeper asks of a client that takes a session up again, and
 	// at Consul the name of the session; none elsewhere.
 	Password []byte
 }

@@ -131,7 +131,7 @@ func (r *rules) sessionLife() int64 { return r.TTL + r.Slack }
 
 // judgeEnded judges a grant with a session that a fault had ended more than a session's
 // life before. Its client was connected and ran, but for stalls of the machine, which
-// are taken off: whoever asks the service hears that the session is over.
+// are taken off: a client that asks the service hears that the session is over.
 func (s *Sweep) judgeEnded(g *grant, a leaseAnswer) {
 	s.findings.putOff(a.ended, func() {
 		hinders := func(sp span) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/lockchaos/lockchaos/history"
 )
 
-// TestWhoWasToldNo: one client that was told no makes a ghost, whoever else was not.
+// TestWhoWasToldNo: one client that was told no makes a ghost, no matter which others were not.
 func TestWhoWasToldNo(t *testing.T) {
 	run(t, []propertyCase{{"told no was only the first", StuckLock, plainLock(), `
 		A acquire [0,1]

@@ -17,7 +17,7 @@ type truth struct {
 	key     history.KeyID
 	token   history.Token
 	granted int64 // the service's instant
-	// until when its lease or session stands at a service that works, whoever lives
+	// until when its lease or session stands at a service that works, even if its client is dead
 	lease             int64
 	due               int64 // until when the service owed the key to it
 	lastAct           int64 // the last act that began

@@ -29,7 +29,7 @@ type service struct {
 	immortal    bool // what a dead client held is held for ever
 	lingers     bool // a waiter that was told no stays in the queue while its client lives
 	silent      bool // the library never tells of a loss
-	vouches     bool // renewals, releases and "held?" are answered ok whoever holds
+	vouches     bool // renewals, releases and "held?" are answered ok, no matter who holds
 	careless    bool // the library does not look at its clock when a reply comes
 	jumps       bool // now and then the newest waiter is served first
 	favours     bool // client 1 is not served while another one waits
@@ -39,7 +39,7 @@ type service struct {
 	lenient     bool // the service ends a session up to a second and a half too late: no defect
 	alone       bool // the library claims to notice a loss by its own clock
 	deaf        bool // it does not look at its clock
-	denies      bool // now and then a renewal, or "held?", is answered "not held" whoever holds
+	denies      bool // now and then a renewal, or "held?", is answered "not held", no matter who holds
 	keeps       bool // now and then a release is answered ok, and the lease runs on
 	// of several keys that are asked for at once, it keeps those that it has got when it refuses
 	partial bool

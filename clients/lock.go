@@ -217,7 +217,7 @@ type Account struct {
 type Session struct {
 	// ID is the number of etcd's lease, or of ZooKeeper's session.
 	ID int64
-	// Password is what ZooKeeper asks of whoever takes a session up again, and
+	// Password is what ZooKeeper asks of a client that takes a session up again, and
 	// at Consul the name of the session; none elsewhere.
 	Password []byte
 }

@@ -28,7 +28,7 @@ const maxWindow = 64 << 20
 // Decompressed looks at how the input begins: a compressed history is read as
 // what it holds, any other one as it is.
 func Decompressed(in *bufio.Reader, name string) (*bufio.Reader, error) {
-	begin, _ := in.Peek(len(zstdMagic)) // whatever is wrong is told by whoever reads
+	begin, _ := in.Peek(len(zstdMagic)) // a later read reports what is wrong
 	switch {
 	case bytes.HasPrefix(begin, gzipMagic):
 		file := &counted{in: in}

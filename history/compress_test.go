@@ -102,7 +102,7 @@ func TestCompressedAndBroken(t *testing.T) {
 	}
 }
 
-// Whoever compresses the history of an old run can still have it read by its name.
+// A user who compresses the history of an old run can still have it read by its name.
 func TestReadFileFindsTheCompressed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), "history.jsonl: no such file") {

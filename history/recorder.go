@@ -33,7 +33,7 @@ type Recorder struct {
 	done   chan struct{}
 }
 
-// rest is how long the writer lets events gather: whoever follows a run does not notice.
+// rest is how long the writer lets events gather: nobody who follows a run notices.
 const rest = 5 * time.Millisecond
 
 // NewRecorder writes the header line to w and starts the writer. Clock is the

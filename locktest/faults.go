@@ -30,8 +30,8 @@ func ms(least, most int) scenarios.Range {
 		Max: scenarios.Duration(most) * scenarios.Duration(time.Millisecond)}
 }
 
-// past is how long a fault lasts that is to outlast a lease.
-func past(ttl scenarios.Duration) scenarios.Duration { return ttl * 19 / 10 }
+// outlasting is how long a fault lasts that is to outlast a lease.
+func outlasting(ttl scenarios.Duration) scenarios.Duration { return ttl * 19 / 10 }
 
 // aimed is a fault of the holder that comes every so often.
 func aimed(kind, when string, length scenarios.Duration) scenarios.Fault {
@@ -44,7 +44,7 @@ var faults = []fault{
 	{name: noFault, about: "nothing is disturbed (the control)", smoke: true},
 	{name: "pause-holder", about: "the holder is frozen past its lease, between read and write", smoke: true, bites: 2,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			return aimed(nemesis.KindPause, "between-read-and-write", past(ttl))
+			return aimed(nemesis.KindPause, "between-read-and-write", outlasting(ttl))
 		}},
 	{name: "kill-holder", about: "the holder is killed between read and write", smoke: true, bites: 2,
 		make: func(scenarios.Duration) scenarios.Fault {
@@ -52,31 +52,33 @@ var faults = []fault{
 		}},
 	{name: "pause-after-check", about: "the application asks the lock right before it writes, and is frozen between the answer and the write", check: true, bites: 2,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			return aimed(nemesis.KindPause, "before-write", past(ttl))
+			return aimed(nemesis.KindPause, "before-write", outlasting(ttl))
 		}},
 	{name: "pause-acquiring", about: "a client is frozen past its lease while its acquire is under way", bites: 2,
-		make: func(ttl scenarios.Duration) scenarios.Fault { return aimed(nemesis.KindPause, "acquiring", past(ttl)) }},
+		make: func(ttl scenarios.Duration) scenarios.Fault {
+			return aimed(nemesis.KindPause, "acquiring", outlasting(ttl))
+		}},
 	{name: "partition-holder", about: "the holder is cut off from the lock service past its lease", bites: 1,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			f := aimed(nemesis.KindPartition, "between-read-and-write", past(ttl))
+			f := aimed(nemesis.KindPartition, "between-read-and-write", outlasting(ttl))
 			f.Peers = "service"
 			return f
 		}},
 	{name: "partition-store", about: "the holder is cut off from the store past its lease", bites: 1,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			f := aimed(nemesis.KindPartition, "after-grant", past(ttl))
+			f := aimed(nemesis.KindPartition, "after-grant", outlasting(ttl))
 			f.Peers = "store"
 			return f
 		}},
 	{name: "hold-write", about: "the holder's write is kept on the wire past its lease", bites: 1,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			f := aimed(nemesis.KindHold, "before-write", past(ttl)*2)
+			f := aimed(nemesis.KindHold, "before-write", outlasting(ttl)*2)
 			f.Request = "write"
 			return f
 		}},
 	{name: "hold-replies", about: "the service's answers to an acquire are kept on the wire past the lease", bites: 1,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			f := aimed(nemesis.KindHold, "acquiring", past(ttl))
+			f := aimed(nemesis.KindHold, "acquiring", outlasting(ttl))
 			f.Request, f.Way = "acquire", "in"
 			return f
 		}},
@@ -88,7 +90,7 @@ var faults = []fault{
 		}},
 	{name: "clock-back", about: "the holder's wall clock jumps back", bites: 1,
 		make: func(ttl scenarios.Duration) scenarios.Fault {
-			f := aimed(nemesis.KindClockJump, "after-grant", past(ttl))
+			f := aimed(nemesis.KindClockJump, "after-grant", outlasting(ttl))
 			f.Clock, f.By = "wall", scenarios.Offset(-20*ttl)
 			return f
 		}},

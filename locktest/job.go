@@ -104,7 +104,7 @@ func (x *Executions) Lose(tick time.Time, why string) {
 	defer x.mu.Unlock()
 	select {
 	case x.lost <- clients.Loss{Key: x.key, Token: tick.UnixMilli(), Why: why}:
-	default: // whoever has not read a hundred knows enough
+	default: // a reader that is a hundred behind knows enough
 	}
 }
 

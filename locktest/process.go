@@ -77,7 +77,7 @@ func becomeClient(call, test string) (err error) {
 // moved is the file of a descriptor under another number, which no program that
 // is started inherits.
 func moved(fd int) (*os.File, error) {
-	const above = 100 // whoever expects the next free descriptor finds it
+	const above = 100 // code that expects the next free descriptor finds it
 	to, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, above)
 	if err != nil {
 		return nil, fmt.Errorf("move descriptor %d: %w", fd, err)

@@ -52,8 +52,8 @@ type Aim struct {
 	When   Moment
 }
 
-// Strikes reports whether a fault that is armed strikes at this step, whoever its
-// target is: the step of one client may be the moment for another one, or for
+// Strikes reports whether a fault that is armed strikes at this step, for any
+// target: the step of one client may be the moment for another one, or for
 // nodes. An aim at a random moment never strikes at a step: its own timer does.
 // A holder is struck while it acquires before it knows that it is one.
 func (a Aim) Strikes(s Step) bool {

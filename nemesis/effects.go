@@ -55,7 +55,7 @@ func (s Spec) EndsSessions() bool { return s.kind().endsSessions }
 func (s Spec) MayMiss() bool { return s.kind().mayMiss }
 
 // Ousts reports whether the fault ends a client in whose place another one
-// comes, by whoever runs it.
+// comes, which its runtime starts.
 func (s Spec) Ousts() bool { return s.kind().ousts }
 
 // OfNode reports whether it is done to all clients of a node of the cluster.

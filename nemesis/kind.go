@@ -48,7 +48,7 @@ type Kind struct {
 	// it strikes one client, not all of them; mayMiss that it may find nobody
 	// to strike, so that nothing was done (ErrMissed).
 	alone, single, mayMiss bool
-	// ousts tells that whoever runs a client puts another one in its place,
+	// ousts tells that what runs a client puts another one in its place,
 	// which is another client.
 	ousts bool
 	// ofNode tells that it is done to the node of the cluster that a client is

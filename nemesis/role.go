@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Targets that are a role: whoever leads, or is primary, when the fault strikes.
+// Targets that are a role: the node that leads, or is primary, when the fault strikes.
 
 // The nodes that the lock service itself is asked for, at the moment of the strike.
 const (

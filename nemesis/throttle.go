@@ -71,7 +71,7 @@ func (s Spec) runs() time.Duration { return time.Duration(s.Share * float64(s.pe
 
 // Throttle are processes that get only a share of the time: in each period they are stopped for the
 // rest of it, as the kernel does with a group that has used its quota up. It is done by signals,
-// and not by a control group: no group outlives lockchaos, whoever runs it and however it ends.
+// and not by a control group: so none is left behind, whichever user runs it and however it ends.
 type Throttle struct {
 	spec Spec
 	from int64

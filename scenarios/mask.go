@@ -52,7 +52,7 @@ var (
 		avoid: func(s *Scenario) {
 			s.Workload.NeverRelease = true
 			s.Needs = s.Needs.within(s.Duration, s.TTL) // each grant then lasts for a lease
-			s.Needs.Handovers = 0                       // whoever waits does so for a lease, not for its holder
+			s.Needs.Handovers = 0                       // a waiter waits for a lease, not for its holder
 			s.Duration += Duration(max(s.Needs.Grants, s.Needs.Bites+1)) * s.TTL
 		},
 		at: strikes(nemesis.BeforeRelease, nemesis.RequestRelease)}

@@ -141,14 +141,14 @@ func TestMasked(t *testing.T) {
 // TestMostTelling: what is asked for first comes first, and then the most telling.
 func TestMostTelling(t *testing.T) {
 	var all []Scenario
-	for _, a := range telling().Attacks {
+	for _, a := range smallExam().Attacks {
 		all = append(all, Scenario{Attack: a.Name})
 	}
 	first := func(s Scenario) bool { return s.Attack == "often" }
-	if got := names(telling().MostTelling(3, all, first)); got != "often real seldom" {
+	if got := names(smallExam().MostTelling(3, all, first)); got != "often real seldom" {
 		t.Error(got)
 	}
-	if got := telling().MostTelling(9, all, first); len(got) != len(all) {
+	if got := smallExam().MostTelling(9, all, first); len(got) != len(all) {
 		t.Errorf("%d of %d attacks", len(got), len(all))
 	}
 	if nemesis.BeforeRelease == "" || strikes("", nemesis.RequestGiveUp)(Fault{Kind: "kill"}) {

@@ -59,7 +59,7 @@ type threat struct {
 	// within the promise of the first; so it is with a client that measures its validity by a clock
 	// that is slow.
 	broken bool
-	// late: whoever is late acts after the end of its lease, and cannot know.
+	// late: a client that is late acts after the end of its lease, and cannot know.
 	late bool
 	// resumes: a client goes on after a fault.
 	resumes bool

@@ -122,7 +122,7 @@ func (c *conversation) hello() adapter.Declaration {
 	return *a.Declaration
 }
 
-// TestServed: whoever speaks the protocol hears what the lock says.
+// TestServed: a client that speaks the protocol hears what the lock says.
 func TestServed(t *testing.T) {
 	claims := clients.Claims{Validity: "library", Token: "fencing", Confirms: []string{"release"},
 		LostGrace: int64(1500 * time.Microsecond), Abandons: int64(2 * time.Second), Permits: 1, Fair: true}

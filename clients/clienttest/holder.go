@@ -219,7 +219,7 @@ func (h *holder) send(line string) {
 }
 
 // expect waits for a line that begins with the words, and returns the rest of
-// it. A lost-event may come in between, and is kept for whoever waits for it.
+// it. A lost-event may come in between, and is kept for the call that waits for it.
 func (h *holder) expect(words string) string {
 	h.s.Helper()
 	return h.expectWithin(h.s.patience(), words)
@@ -259,7 +259,7 @@ func (h *holder) expectGrant() (token int64) {
 }
 
 // expectLost waits for the lost-event of the grant, which names its token: one
-// that names another is dropped by whoever reads it.
+// that names another is dropped by its reader.
 func (h *holder) expectLost(token int64) {
 	h.s.Helper()
 	start := time.Now()

@@ -47,7 +47,7 @@ func (s *suite) busy(l clients.Lock, key, why string, since int64) {
 
 // overtaken ends the present run of the test if a lease that began at since, and that nobody
 // renews, may be over, or if a holder tells by itself that it has lost what it held: on a busy
-// machine a service may be silent for a TTL. Whoever had the key may then have lost it to
+// machine a service may be silent for a TTL. The holder of the key may then have lost it to
 // another, and what was seen says nothing about the lock.
 func (s *suite) overtaken(since int64) {
 	s.Helper()

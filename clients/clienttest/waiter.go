@@ -38,7 +38,7 @@ func (s *suite) stillWaits(h *holder, taken []ownedGrant) {
 	s.Helper()
 	early := h.grantWithin(brief / 2)
 	if strings.HasPrefix(early, "error ") {
-		// Where the freeze met a request, its answer is there too late for whoever wakes up.
+		// Where the freeze met a request, its answer comes too late for the waiter that wakes up.
 		decided.Lacks("a waiter that goes on: %s", early)
 	}
 	if early != "" {

@@ -34,7 +34,7 @@ var QueueCareless = clients.Kind{
 // WaiterBlind is broken on purpose: a queue of keys as etcd-lease's, whose waiter takes the
 // lock when all keys before its own have gone, and does not look whether its own is still
 // there. A waiter whose lease ended in the queue has left it without knowing, and is
-// granted the lock beside whoever stood behind it. etcd's library did the same until Jepsen
+// granted the lock beside the one that stood behind it. etcd's library did the same until Jepsen
 // found it (https://jepsen.io/analyses/etcd-3.4.3, 2020); it has looked for its key since.
 var WaiterBlind = clients.Kind{
 	Name:      "broken-etcd-waiter-blind",

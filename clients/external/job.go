@@ -95,7 +95,7 @@ func (j *job) loses(a *announced, why string) {
 	}
 	select {
 	case j.lost <- clients.Loss{Key: j.now.key, Token: j.now.tick, Why: why}:
-	default: // whoever has not read a hundred knows enough
+	default: // a reader that is a hundred behind knows enough
 	}
 }
 
@@ -120,7 +120,7 @@ func (j *job) begins(e adapter.Event) {
 	}
 }
 
-// wake tells whoever waits that there may be an execution whose turn it is.
+// wake tells all that wait that there may be an execution whose turn it is.
 func (j *job) wake() {
 	select {
 	case j.turn <- struct{}{}:
@@ -147,7 +147,7 @@ func (j *job) stepDown(a *announced) {
 	}
 	j.mu.Unlock()
 	if i >= 0 {
-		_, _ = j.goOn(a, usualLimit.Milliseconds()) // whoever asks next is told how the adapter is
+		_, _ = j.goOn(a, usualLimit.Milliseconds()) // the next caller is told how the adapter is
 	}
 }
 

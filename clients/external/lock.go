@@ -167,7 +167,7 @@ func Claims(s adapter.Declaration) clients.Claims {
 func (l *lock) Lost() <-chan clients.Loss { return l.lost }
 
 // tell passes on a lost-event of a present grant. If nobody reads, the event is
-// dropped: whoever has not read a hundred knows enough.
+// dropped: a reader that is a hundred behind knows enough.
 func (l *lock) tell(e adapter.Event) {
 	l.mu.Lock()
 	now, known := l.grants[e.Key]

@@ -52,7 +52,7 @@ func Open(ctx context.Context, c clients.Config) (clients.Lock, error) {
 		j.gone = conn.Gone()
 	}
 	go adapter.WatchMemory(p.cmd.Process.Pid, most, p.exited, func(what string) {
-		_ = l.conn.Break("%s", what) // whoever asks is told
+		_ = l.conn.Break("%s", what) // the next caller is told
 		_ = killFamily()             // what can't be killed is killed with the worker
 	})
 	err = l.hello(ctx, c)

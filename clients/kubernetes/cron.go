@@ -14,8 +14,8 @@ import (
 )
 
 // Cron is the scheduler kubernetes-cron. A Lease says who executes the job, and annotations which
-// tick that is and which was done last. As with the lock, whoever has seen it unchanged for the
-// TTL, by his own clock, may take it over.
+// tick that is and which was done last. As with the lock, a client that has seen it unchanged
+// for the TTL, by its own clock, may take it over.
 var Cron = cronKind("kubernetes-cron",
 	"a scheduler whose instances claim a tick by writing a Lease of Kubernetes on condition of its resourceVersion", false)
 

@@ -1,8 +1,8 @@
 // Package kubernetes has locks on Lease objects of a Kubernetes API server
 // (https://kubernetes.io/docs/concepts/architecture/leases/), by the scheme of
 // client-go's leader election: each write is on condition of the object's
-// resourceVersion, and whoever has seen a Lease unchanged for its whole
-// duration, by his own clock, may take it over. Nothing at the server ends one.
+// resourceVersion, and a client that has seen a Lease unchanged for its whole
+// duration, by its own clock, may take it over. Nothing at the server ends one.
 //
 // It speaks the API's JSON by itself. client-go's leaderelection brings every
 // type of every API of Kubernetes along, which made lockchaos larger by a

@@ -106,7 +106,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// cut closes the connection under whoever uses it.
+// cut closes the connection under the call that uses it.
 func (c *conn) cut() {
 	_ = c.socket.Close() // what is asked ends
 	c.using.Lock()

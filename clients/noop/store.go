@@ -6,10 +6,10 @@ import (
 	"github.com/lockchaos/lockchaos/clients"
 )
 
-// Cas is optimistic concurrency control: whoever writes says which version it
+// Cas is optimistic concurrency control: a writer says which version it
 // has read, and the store writes only if that is still there (Kung and Robinson:
 // On Optimistic Methods for Concurrency Control, 1981; "UPDATE … WHERE version =
-// $1"). Whoever comes second is told so, reads again and tries again.
+// $1"). The second writer is told so, reads again and tries again.
 var Cas = lockless("cas", "if-version", "no lock at all: each write names the version that was read, and the store refuses it if that is no longer there")
 
 // ConditionalUpdate leaves reading, deciding and writing to the store, in one

@@ -81,7 +81,7 @@ func newPool(c clients.Config, tables string) (*pool, error) {
 func (p *pool) at() string { return fmt.Sprintf("%s:%d", p.config.Host, p.config.Port) }
 
 // makeTables runs the statements that make the tables a lock needs. Two clients that do so at once
-// may meet: whoever comes second finds them made, or asks again.
+// may meet: the second one finds them made, or asks again.
 func makeTables(ctx context.Context, c *pgx.Conn, statements string) error {
 	for statements != "" {
 		_, err := c.Exec(ctx, statements)

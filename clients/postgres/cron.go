@@ -75,7 +75,7 @@ var (
 		"pg-cron that forgets which tick was done when it unlocks the row, so a late instance executes it again",
 		cronTakeForgets, cron.Rules{Tells: true}))
 	// CronOverlaps is the control broken-pg-cron-overlaps: it claims a tick that is not done,
-	// whoever still executes an older one.
+	// even while a client still executes an older one.
 	CronOverlaps = cron.Control(checker.Overlap, cronKind("broken-pg-cron-overlaps",
 		"pg-cron that looks at the tick only, and not whether an older one is still executed", cronTakeOverlaps, cron.Rules{Tells: true}))
 	// CronForever is the control broken-pg-cron-forever: the lock of a dead instance never ends.

@@ -17,7 +17,7 @@ func pooled(k clients.Kind, about string) clients.Kind {
 
 // AdvisoryPooled is broken on purpose: advisory locks of a session, through a pool that
 // lends sessions by transaction. The session that holds the lock goes back to the pool with
-// it, and whoever is lent it next has the lock as well: an advisory lock of a session may
+// it, and the client that is lent it next has the lock as well: an advisory lock of a session may
 // be taken again by its own. Nobody knows which session the release will meet. PgBouncer's
 // manual says so ("session-level advisory locks: never"), and it is done all the same.
 var AdvisoryPooled = func() clients.Kind {

@@ -14,8 +14,8 @@ import (
 // of threads, a sorted set of their timeouts), with polling in place of a channel for each waiter.
 //
 // A waiter that dies would stand before the others for ever. So each poll says
-// that its waiter lives for another TTL, by the server's clock, and whoever
-// polls removes the dead from the head. A waiter that was frozen and taken for
+// that its waiter lives for another TTL, by the server's clock, and each
+// poll removes the dead from the head. A waiter that was frozen and taken for
 // dead stands last when it comes back, and says so in Enqueued.
 var Fair = clients.Kind{
 	Name:    "redis-fair",

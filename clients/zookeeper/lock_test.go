@@ -25,7 +25,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestUnreachable: whoever asks learns in time that nobody answers; it is not
+// TestUnreachable: a client that asks learns in time that nobody answers; it is not
 // busy, and no attempt was sent.
 func TestUnreachable(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, in the kernel, and never answers

@@ -13,7 +13,7 @@ import (
 )
 
 // shortApp makes of the example's scenario one that a test has the time for:
-// whoever holds a lock is frozen, again and again.
+// the client that holds a lock is frozen, again and again.
 func shortApp(t *testing.T, text string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(text, "    duration: ")

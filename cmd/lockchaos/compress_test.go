@@ -69,7 +69,7 @@ func TestCompressionThatFails(t *testing.T) {
 	}
 }
 
-// TestKilledBetween: whoever died between the two steps has left both, and the
+// TestKilledBetween: a program that died between the two steps has left both, and the
 // plain one counts; with none there is nothing to compress.
 func TestKilledBetween(t *testing.T) {
 	folder, plain := recorded(t)

@@ -68,7 +68,7 @@ cause, 3 the harness failed.`,
 	f.addWhere(flags)
 	f.addEffort(flags)
 	f.measured.add(flags)
-	f.addSeed(flags)
+	addSeed(flags, &f.Seed)
 	f.addShard(flags)
 	f.addScale(flags, `"test": a short lease; "real": one of 10 s or longer, as in production`)
 	f.addOwn(flags, "command line of a lock of your own (docs/protocol.md)",

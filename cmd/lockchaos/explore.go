@@ -84,7 +84,7 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 		},
 	}
 	flags := cmd.Flags()
-	f.addSeed(flags)
+	addSeed(flags, &f.Seed)
 	f.addOwn(flags, "", "lease of the lock (default: 500ms)")
 	for _, name := range []string{"lock-cmd", shell.AcquireFlag, shell.ReleaseFlag, shell.RenewFlag, shell.HeldFlag,
 		shell.DeclareFlag} {
@@ -101,7 +101,7 @@ Exit status: 0 nothing was found, 1 a defect, 2 no seed came to its end, 3 the s
 	flags.BoolVar(&complete, "complete", false, "try each fault at each place of the smallest application, until all are tried or --for is over")
 	flags.IntVar(&x.Faults, "faults", 1, "with --complete: how many faults strike a run: 1, or 2 when all single ones are tried")
 	f.addThen(flags)
-	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders of --then")
+	addOut(flags, &f.Out, runsFolder+" of --then")
 	flags.StringVar(&x.File, "write", "",
 		"file for the plan of a defect (default: the names of the lock and the property, and .plan.yaml, here)")
 	return cmd

@@ -83,7 +83,7 @@ leave fewer. "lockchaos run" takes the same flags.`,
 		},
 	}
 	addSelection(cmd, &only)
-	cmd.Flags().StringVar(&out, "out", "runs", "folder for the runs' folders, for --last-failed")
+	addOut(cmd.Flags(), &out, runsFolder+", for --last-failed")
 	return cmd
 }
 

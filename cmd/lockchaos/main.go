@@ -32,7 +32,7 @@ func main() {
 	os.Exit(execute(interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// interruptible is a context that the first interrupt ends: whoever has it
+// interruptible is a context that the first interrupt ends. The code that has it
 // heals, records and reports. The second interrupt, no longer caught, ends the
 // program at once. A shell starts what runs in the background with SIGINT
 // ignored, and so it would be again: there the second is caught, too.

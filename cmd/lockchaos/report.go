@@ -56,7 +56,7 @@ listed as not run, and the exit status is then 2, if nothing worse is found.`,
 	}
 	cmd.Flags().BoolVar(&compare, "compare", false, "set two runs side by side")
 	cmd.Flags().BoolVar(&merge, "merge", false, "make one run of the shards of one")
-	cmd.Flags().StringVar(&parent, "out", "runs", "of --merge: folder for the folder of the merged run")
+	addOut(cmd.Flags(), &parent, "of --merge: folder for the folder of the merged run")
 	cmd.Flags().StringVar(&page, "page", "", "of --compare: file for the page (default: "+experiments.CompareFile+
 		" in the second run's folder)")
 	output.add(cmd.Flags())

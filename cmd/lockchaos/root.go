@@ -269,7 +269,7 @@ func outlive(ctx context.Context, out io.Writer) (context.Context, *outlet) {
 	return ctx, &outlet{out: out, interrupt: func() { cancel(errUnread) }}
 }
 
-// Under is the output itself, of which package screen asks whether it is a terminal.
+// Under is the output itself, for screen.Wrapper.
 func (o *outlet) Under() io.Writer { return o.out }
 
 func (o *outlet) Write(p []byte) (int, error) {

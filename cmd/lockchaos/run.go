@@ -139,7 +139,7 @@ Environment variables:
 	flags := cmd.Flags()
 	f.addWhere(flags)
 	f.addEffort(flags)
-	f.addSeed(flags)
+	addSeed(flags, &f.Seed)
 	flags.DurationVar(&f.Duration, "duration", 0, "length of each workload (default: the scenario's own)")
 	flags.StringVar(&f.Plan, "plan", "", "run a saved plan.yaml again, instead of named scenarios")
 	flags.StringSliceVar(&f.Locks, "locks", nil,

@@ -25,7 +25,7 @@ project that runs, "kubernetes" makes pods, "external" uses servers at the addre
 	flags.StringVar(&f.FailoverCmd, "failover-cmd", "",
 		"of --runtime external: `command` for a shell that has the service of --nodes fail over, for the fault failover (redis): 'redis-cli … CLUSTER FAILOVER'")
 	flags.IntVar(&f.Parallel, "parallel", runs.DefaultParallel(), "how many scenarios run at once")
-	flags.StringVar(&f.Out, "out", "runs", "folder for the runs' folders")
+	addOut(flags, &f.Out, runsFolder)
 	flags.BoolVar(&f.Trace, "trace", false,
 		"of --runtime sim: write each call of an adapter, each command of a server and each segment on the wire to "+
 			runs.TraceFile+" in a scenario's folder")
@@ -54,8 +54,16 @@ func addCluster(flags *pflag.FlagSet, where *runtimes.Where) {
 }
 
 // addSeed adds the flag of every command whose draws follow a seed.
-func (f *runFlags) addSeed(flags *pflag.FlagSet) {
-	flags.Uint64Var(&f.Seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
+func addSeed(flags *pflag.FlagSet, seed *uint64) {
+	flags.Uint64Var(seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
+}
+
+// runsFolder is what --out means to most commands.
+const runsFolder = "folder for the runs' folders"
+
+// addOut adds the flag that says where runs are written, or were.
+func addOut(flags *pflag.FlagSet, folder *string, meaning string) {
+	flags.StringVar(folder, "out", "runs", meaning)
 }
 
 // addScale adds the flag of every command that can take the times of production for short ones.

@@ -166,8 +166,8 @@ Exit status: as of lockchaos run.`,
 			return nil
 		},
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", 0, "seed of every random draw (default: a new one, printed)")
-	cmd.Flags().StringVar(&out, "out", "runs", "folder for the run's folder")
+	addSeed(cmd.Flags(), &seed)
+	addOut(cmd.Flags(), &out, "folder for the run's folder")
 	cmd.Flags().BoolVar(&closed, "no-open", false, "do not open the report")
 	return cmd
 }

@@ -66,7 +66,7 @@ func (l *Locker) Unlock(ctx context.Context, key string) error {
 	return err
 }
 
-// UnlockCarelessly deletes the key, whoever holds it by now: the mistake of many a tutorial.
+// UnlockCarelessly deletes the key, even if another holds it by now: a mistake of many tutorials.
 func (l *Locker) UnlockCarelessly(ctx context.Context, key string) error {
 	return l.client.Del(ctx, key).Err()
 }

@@ -63,7 +63,7 @@ func TestExam(t *testing.T) {
 		Attacks: []string{"stop-work", "kill-work", "lost-acquire-reply", "late-release"}}, open)
 }
 
-// With an Unlock that deletes the key, whoever holds it, a late holder gives away
+// With an Unlock that deletes the key, even if another holds it, a late holder gives away
 // another's lock, and is told that all is well. This test wants that to be found.
 func TestCarelessUnlock(t *testing.T) {
 	t.Parallel()

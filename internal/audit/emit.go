@@ -151,7 +151,7 @@ func (e *emitter) endpoint(out *history.Event) {
 		out.Op, out.Kind = 0, history.KindNone
 		out.Start = e.early(o.begin())
 		return
-	case history.Info: // whoever has no answer may not have begun
+	case history.Info: // a client without an answer may not have begun
 		// which takes the promise away, and is no act
 		if o.start != 0 || o.Kind == history.Release {
 			out.Start = e.early(o.begin())

@@ -38,7 +38,7 @@ type Node struct {
 	spec     NodeSpec
 	kind     Kind
 	standIn  *standIn // what runs in place of the real server
-	guest    bool     // it ran already, and whoever started it ends it
+	guest    bool     // it ran already, and is not ours to end
 	lent     bool     // it is somebody else's, set up as they like
 	ownLogin bool     // the lock logs in as it likes
 	task     Task     // what it runs, in the folder data
@@ -193,7 +193,7 @@ func longer(step time.Duration) time.Duration { return min(step*3/2, longestStep
 // askLimit bounds one question.
 const askLimit = time.Second
 
-// refusal is an answer that will not change: whoever awaits another one waits in vain.
+// refusal is an answer that will not change: to wait for another one is in vain.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }

@@ -59,7 +59,7 @@ func redisCommand(words ...string) string {
 	return message
 }
 
-// LogInRedis says AUTH on a fresh connection to a server, so that whoever is
+// LogInRedis says AUTH on a fresh connection to a server, so that the code that is
 // given the connection need not know the password. The user may be "".
 func LogInRedis(ctx context.Context, conn net.Conn, user, password string) error {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })

@@ -213,7 +213,7 @@ func TestPostgres(t *testing.T) {
 	if _, err := c.Exec(ctx, "CREATE TABLE t (x int); INSERT INTO t VALUES (1)"); err != nil {
 		t.Error(err)
 	}
-	// Whoever stops this node stops its host: each session is a process of a group of its own.
+	// To stop this node is to stop its host: each session is a process of a group of its own.
 	pause, err := s.Nodes[0].Host.Stop(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ const (
 	postgresGone = `SELECT count(*) FROM pg_stat_activity WHERE pid = ANY($1)`
 )
 
-// operator keeps the connection of whoever ends sessions, from its first use on: to open one,
+// operator keeps the connection for ending sessions, from its first use on: to open one,
 // PostgreSQL starts a process, which on a busy machine takes longer than many a lease lasts.
 type operator struct {
 	mu     sync.Mutex

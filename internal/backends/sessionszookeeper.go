@@ -84,7 +84,7 @@ func takeUpAndClose(ctx context.Context, n *Node, s Session) (known bool, err er
 	return true, ctx.Err()
 }
 
-// takeUp connects as whoever has the session, and reports whether there is such a session.
+// takeUp connects as the client that has the session, and reports whether there is such a session.
 func takeUp(conn net.Conn, s Session) (bool, error) {
 	request := make([]byte, 0, 44)
 	// version

@@ -163,7 +163,7 @@ func flip(args []string) error {
 	}
 }
 
-// TestKilledInTheMiddle: whoever is killed while it works on a busy process leaves it sound:
+// TestKilledInTheMiddle: a program that is killed while it works on a busy process leaves it sound:
 // woken, it runs on with one setting or the other, and the next one can heal and restore it.
 func TestKilledInTheMiddle(t *testing.T) {
 	c := verb(t, "busy")

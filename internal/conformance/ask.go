@@ -29,7 +29,7 @@ func (t *trial) acquire(c *Client, key string, within time.Duration) answer {
 	return t.acquireAs(c, key, false, within)
 }
 
-// acquireAs asks for the key as a reader, or as whoever excludes all others.
+// acquireAs asks for the key as a reader, or as a client that excludes all others.
 func (t *trial) acquireAs(c *Client, key string, read bool, within time.Duration) answer {
 	return t.ask(c, adapter.Request{Op: adapter.OpAcquire, Key: key, Mode: c.Says.Asks(read),
 		TimeoutMS: within.Milliseconds()})
@@ -40,7 +40,7 @@ func (t *trial) granted(c *Client, key string) grant {
 	return t.grantedAs(c, key, false)
 }
 
-// grantedAs is granted as a reader, or as whoever excludes all others.
+// grantedAs is granted as a reader, or as a client that excludes all others.
 func (t *trial) grantedAs(c *Client, key string, read bool) grant {
 	a := t.acquireAs(c, key, read, t.bench.TTL+t.slack)
 	// an open answer may have been cut off; what it left is gone when a lease
@@ -90,7 +90,7 @@ func (t *trial) release(g grant) {
 // a busy machine, but not every one. It reports whether it was refused definitely.
 func (t *trial) busy(c *Client, key string, since int64) bool { return t.busyAs(c, key, false, since) }
 
-// busyAs is busy as a reader, or as whoever excludes all others.
+// busyAs is busy as a reader, or as a client that excludes all others.
 func (t *trial) busyAs(c *Client, key string, read bool, since int64) bool {
 	within := t.moment()
 	a := t.acquireAs(c, key, read, within)

@@ -152,7 +152,7 @@ func (c *Client) launch() error {
 		Trace: func(sent bool, line []byte) { c.say(c.name, sent, string(line)) }})
 	conn, proc := c.conn, c.proc
 	go adapter.WatchMemory(proc.PID(), most, proc.Done(), func(what string) {
-		_ = conn.Break("%s", what)    // whoever asks is told
+		_ = conn.Break("%s", what)    // the next caller is told
 		_ = proc.Signal(unix.SIGKILL) // what it started dies with its host
 	})
 	go func() {

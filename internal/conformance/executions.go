@@ -8,9 +8,9 @@ import (
 	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
-// telling is the check without which nothing can be learned of an adapter whose work comes by
+// tellingWork is the check without which nothing can be learned of an adapter whose work comes by
 // itself.
-const telling = "tells when its work begins and ends"
+const tellingWork = "tells when its work begins and ends"
 
 // jobChecks and leaderChecks are those of an instance of a scheduler and of a candidate for
 // leadership, in the order in which an author meets them.
@@ -18,7 +18,7 @@ var (
 	jobChecks = []check{
 		{name: hello, run: greets},
 		{name: "declares that an op is unsupported", run: unsupported},
-		{name: telling, run: works},
+		{name: tellingWork, run: works},
 		{name: "tells when it claimed its work", run: works, applies: stampedWork},
 		{name: "refuses a go for what is over", run: refusesGo},
 		{name: "tells which tick it executes", run: works, applies: tellsTicks},
@@ -31,7 +31,7 @@ var (
 	leaderChecks = []check{
 		{name: hello, run: greets},
 		{name: "declares that an op is unsupported", run: unsupported},
-		{name: telling, run: works},
+		{name: tellingWork, run: works},
 		{name: "tells when it won the election", run: works, applies: stampedWork},
 		{name: "refuses a go for a term that is over", run: refusesGo},
 		{name: "has one leader at a time", run: worksAlone},

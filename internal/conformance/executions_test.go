@@ -95,24 +95,24 @@ func TestMutantsOfKinds(t *testing.T) {
 		{"a lock", job, `"job": "at-most-once",`, ``, hello, Broke, `without "job"`},
 		{"another kind", leader, `"leader": True,`, ``, hello, Broke, `did not declare "leader"`},
 		{"says ok to anything", job, `elif op != "close":`, `elif False:`, "declares that an op is unsupported", Failed, "it said ok"},
-		{"never begins", job, `if claimed:`, `if False:`, telling, Failed, "no execution began"},
-		{"tells of no end", job, `        work.done()`, `        pass`, telling, Failed, "has not told of its end"},
-		{"tells of no end of a term", leader, `return term.done()`, `return`, telling, Failed, "has not told of its end"},
-		{"one name", job, `self.run, self.over = os.urandom(8).hex(),`, `self.run, self.over = "mine",`, telling, Failed, "was told of before"},
+		{"never begins", job, `if claimed:`, `if False:`, tellingWork, Failed, "no execution began"},
+		{"tells of no end", job, `        work.done()`, `        pass`, tellingWork, Failed, "has not told of its end"},
+		{"tells of no end of a term", leader, `return term.done()`, `return`, tellingWork, Failed, "has not told of its end"},
+		{"one name", job, `self.run, self.over = os.urandom(8).hex(),`, `self.run, self.over = "mine",`, tellingWork, Failed, "was told of before"},
 		{"tells of it twice", job, `        send({"event": "run", "run": self.run, **more})`,
-			`        for _ in range(2): send({"event": "run", "run": self.run, **more})`, telling, Failed, "was told of before"},
-		{"seconds", job, `Work(tick=tick,`, `Work(tick=tick // 1000,`, telling, Failed, "which is in seconds"},
-		{"microseconds", job, `Work(tick=tick,`, `Work(tick=tick * 1000,`, telling, Failed, "which is in microseconds"},
-		{"nanoseconds", job, `Work(tick=tick,`, `Work(tick=tick * 1000000,`, telling, Failed, "which is in nanoseconds"},
-		{"a number", job, `Work(tick=tick,`, `Work(tick=tick // self.every,`, telling, Failed, "far from now"},
-		{"when it ran", job, `Work(tick=tick,`, `Work(tick=tick + 1,`, telling, Failed, "no whole multiple"},
-		{"too early", job, `Work(tick=tick,`, `Work(tick=tick + 60 * self.every,`, telling, Failed, "not due yet"},
-		{"the wrong clock", job, `now_ns = time.monotonic_ns`, `now_ns = time.time_ns`, telling, Failed, "attempt_ns"},
+			`        for _ in range(2): send({"event": "run", "run": self.run, **more})`, tellingWork, Failed, "was told of before"},
+		{"seconds", job, `Work(tick=tick,`, `Work(tick=tick // 1000,`, tellingWork, Failed, "which is in seconds"},
+		{"microseconds", job, `Work(tick=tick,`, `Work(tick=tick * 1000,`, tellingWork, Failed, "which is in microseconds"},
+		{"nanoseconds", job, `Work(tick=tick,`, `Work(tick=tick * 1000000,`, tellingWork, Failed, "which is in nanoseconds"},
+		{"a number", job, `Work(tick=tick,`, `Work(tick=tick // self.every,`, tellingWork, Failed, "far from now"},
+		{"when it ran", job, `Work(tick=tick,`, `Work(tick=tick + 1,`, tellingWork, Failed, "no whole multiple"},
+		{"too early", job, `Work(tick=tick,`, `Work(tick=tick + 60 * self.every,`, tellingWork, Failed, "not due yet"},
+		{"the wrong clock", job, `now_ns = time.monotonic_ns`, `now_ns = time.time_ns`, tellingWork, Failed, "attempt_ns"},
 		{"no stamps", leader, `Work(attempt_ns=began)`, `Work()`, "tells when it won the election", NotApplicable, "without attempt_ns"},
 		{"no ticks", job, `Work(tick=tick, `, `Work(`, "executes no tick twice", NotApplicable, "without a tick"},
-		{"does not wait", job, `        work.wait()`, `        pass`, telling, Failed, "was not told to end it"},
-		{"waits for a while", job, `work.wait()`, `work.wait(0.1)`, telling, Failed, "was not told to end it"},
-		{"does not know its work", job, going, `None`, telling, Failed, "while it was going on"},
+		{"does not wait", job, `        work.wait()`, `        pass`, tellingWork, Failed, "was not told to end it"},
+		{"waits for a while", job, `work.wait()`, `work.wait(0.1)`, tellingWork, Failed, "was not told to end it"},
+		{"does not know its work", job, going, `None`, tellingWork, Failed, "while it was going on"},
 		{"forgets nothing", job, going, `going.get(request["run"])`, "refuses a go for what is over", Passed, ""},
 		{"says ok to all", job, `reply.update(ok=False, error="not_held")`, `pass`, "refuses a go for what is over", Failed, "for the second time"},
 		{"leaves it open", leader, `reply.update(ok=False, error="not_held")`, `reply.update(ok=False, error="unknown")`,
@@ -121,7 +121,7 @@ func TestMutantsOfKinds(t *testing.T) {
 		{"overlaps", job, `"overlap": True,`, ``, "executes one tick at a time", Failed, "had not ended"},
 		{"all lead", leader, `'NX', `, ``, "has one leader at a time", Failed, "had not ended"},
 		{"no expiry", leader, `'NX', 'PX', ARGV[2])`, `'NX')`, "goes on when the leader dies", Failed, "no term began"},
-		{"one key for all ticks", job, `[f"cron:{tick}"], [self.client, MEMORY_MS]`, `["cron"], [self.client, MEMORY_MS]`, telling, Failed, "no execution began"},
+		{"one key for all ticks", job, `[f"cron:{tick}"], [self.client, MEMORY_MS]`, `["cron"], [self.client, MEMORY_MS]`, tellingWork, Failed, "no execution began"},
 		{"tells of no loss", leader, `        term.lost("the lease is over")`, `        pass`,
 			"tells of a term that ended while it was frozen", Failed, "did not tell within"},
 		{"notices it alone", leader, `"leader": True,`, `"leader": True, "notices": "alone",`,
@@ -146,8 +146,8 @@ func TestMutantsOfKinds(t *testing.T) {
 			clienttest.Calmly(t, stall, func(t testing.TB) {
 				b := ofKind(t, m.kind, "redis", "python3 "+path, time.Second)
 				b.Slack = 3 * time.Second // what never comes need not be waited for
-				wanted := []string{hello, telling}
-				if m.check != hello && m.check != telling {
+				wanted := []string{hello, tellingWork}
+				if m.check != hello && m.check != tellingWork {
 					wanted = append(wanted, m.check)
 				}
 				var got *Result

@@ -88,7 +88,7 @@ func run(ctx context.Context, b *Bench, checks []check, told func(Result)) error
 			return err
 		}
 		told(r)
-		if (c.name == hello || c.name == telling) && r.Outcome != Passed || c.name == granting && r.Outcome == Broke {
+		if (c.name == hello || c.name == tellingWork) && r.Outcome != Passed || c.name == granting && r.Outcome == Broke {
 			return nil // nothing else can be asked, or would be answered otherwise
 		}
 	}
@@ -363,7 +363,7 @@ func (t *trial) losses() (n int) {
 }
 
 // overtaken ends this run of the check if a lease that began at since may be
-// over: whoever had it may have lost it to another.
+// over: its holder may have lost it to another.
 func (t *trial) overtaken(since int64) {
 	if t.leased() && monotime.Since(since) >= t.bench.TTL {
 		t.note("a lease of %v was over: once more", t.bench.TTL)

@@ -2,7 +2,7 @@
 // as rediss://user:password@host:6380/0 or postgres://user@host/db?sslmode=verify-full.
 //
 // The files that TLS needs stand in the URL's query: cacert, cert and key. So an address is one
-// text, whoever hands it on. It may hold a password: show String, never the text.
+// text wherever it is handed on. It may hold a password: show String, never the text.
 package endpoint
 
 import (

@@ -7,8 +7,8 @@ import (
 	"github.com/lockchaos/lockchaos/scenarios"
 )
 
-// moments are the steps at which a real fault can be aimed, for those that a schedule meets.
-var moments = map[string]nemesis.Moment{
+// aimAt are the steps at which a real fault can be aimed, for those that a schedule meets.
+var aimAt = map[string]nemesis.Moment{
 	stepAsking: nemesis.Acquiring, stepWaiting: nemesis.Acquiring, stepGranted: nemesis.Acquiring,
 	stepGivingUp: nemesis.Acquiring,
 	stepHolding:  nemesis.AfterGrant, stepWorking: nemesis.BetweenReadAndWrite, stepHeld: nemesis.BetweenReadAndWrite,
@@ -58,7 +58,7 @@ func (x *Search) Aimed(s scenarios.Plan) (scenarios.Plan, bool) {
 
 // aimed is a fault of one instant as one that strikes again and again at a step.
 func aimed(f scenarios.Fault, step string, s scenarios.Scenario) (scenarios.Fault, bool) {
-	moment, known := moments[step]
+	moment, known := aimAt[step]
 	if !known || moment == nemesis.WhileRenewing && !s.Workload.Renew {
 		return f, false
 	}

@@ -150,8 +150,8 @@ func (w *Writer) character(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// StopCommands tells GitHub's runner to take no line for a command, whoever
-// writes it, until the Writer is closed.
+// StopCommands tells GitHub's runner to take no line for a command, no
+// matter which program writes it, until the Writer is closed.
 func (w *Writer) StopCommands() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

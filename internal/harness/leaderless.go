@@ -25,10 +25,10 @@ import (
 type leaderless struct {
 	director *director.Director
 	rec      *history.Recorder
-	// disturbed reports whether an injected fault may have cost a node its leader since a time.
-	disturbed func(since time.Time) bool
+	// disturbed reports whether an injected fault may have cost a node its leader since a stamp.
+	disturbed func(since int64) bool
 	logs      []*nodeLog
-	looked    time.Time // the last look
+	looked    int64 // the stamp of the last look
 	every     time.Duration
 }
 
@@ -36,10 +36,9 @@ type leaderless struct {
 type nodeLog struct {
 	node *backends.Node
 	at   int64
-	// since is a time before the node lost its leader, stamp the same on the
-	// history's clock, and line what it said; since is zero while it has one.
-	since time.Time
-	stamp int64
+	// since is a stamp from before the node lost its leader, and line what it said; since is 0
+	// while it has one.
+	since int64
 	line  string
 }
 
@@ -51,7 +50,7 @@ const (
 
 // watchLeaders begins at the ends of the logs.
 func (r *run) watchLeaders() *leaderless {
-	w := &leaderless{director: r.director, rec: r.Recorder, disturbed: r.director.DisturbedSince, looked: time.Now(),
+	w := &leaderless{director: r.director, rec: r.Recorder, disturbed: r.director.DisturbedSince, looked: monotime.Now(),
 		every: waitsEvery(r.cfg.Plan.Scenario.TTL.Std(), 0)}
 	for _, n := range r.service.Nodes {
 		if info, err := os.Stat(n.Log); err == nil && n.Elects() {
@@ -74,7 +73,7 @@ func (w *leaderless) follow(ctx context.Context) error {
 // look reads what has been written since the last look.
 func (w *leaderless) look() error {
 	before := w.looked
-	w.looked = time.Now()
+	w.looked = monotime.Now()
 	for _, log := range w.logs {
 		lines, err := log.next()
 		if err != nil {
@@ -82,13 +81,12 @@ func (w *leaderless) look() error {
 		}
 		for _, line := range lines {
 			lost, led := log.node.LeaderIn(line)
-			if lost && log.since.IsZero() {
+			if lost && log.since == 0 {
 				log.since, log.line = before, line
-				log.stamp = monotime.Now() - int64(time.Since(before))
 			}
-			if led && !log.since.IsZero() {
+			if led && log.since != 0 {
 				w.record(log)
-				log.since = time.Time{}
+				log.since = 0
 			}
 		}
 	}
@@ -106,7 +104,7 @@ func (w *leaderless) record(log *nodeLog) {
 		line = strings.ToValidUTF8(line[:mostOfLine], "") + "…"
 	}
 	w.director.RecordStall(history.FaultInfo{Hosts: []string{log.node.Name}, Service: true,
-		From: max(1, w.rec.Relative(log.stamp)), To: w.rec.Now(), Touch: &history.LostLeader,
+		From: max(1, w.rec.Relative(log.since)), To: w.rec.Now(), Touch: &history.LostLeader,
 		Evidence: fmt.Sprintf("%s had lost its leader, and nobody injected that; its log says: %s", log.node.Name,
 			line)}, 0)
 }

@@ -81,7 +81,7 @@ func TestStalledRenewals(t *testing.T) {
 			p := stalledPlan(nemesis.KindRenewerStall, c.lock, c.think+200*time.Millisecond)
 			s := &p.Scenario
 			s.TTL, s.Duration = scenarios.Duration(c.ttl), scenarios.Duration(c.think/2)
-			s.Faults[0].When, s.Faults[0].After = "random", 0 // whoever is first
+			s.Faults[0].When, s.Faults[0].After = "random", 0 // the first client
 			s.Workload.Think = scenarios.Range{Min: scenarios.Duration(c.think), Max: scenarios.Duration(c.think)}
 			decided.Run(t, func() {
 				h := carried(t, c.lock, p)

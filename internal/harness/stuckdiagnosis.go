@@ -9,6 +9,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/harness/director"
 	"github.com/lockchaos/lockchaos/internal/harness/record"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -40,7 +41,8 @@ func (r *run) diagnoseStuckKeys(ctx context.Context, left <-chan struct{}) error
 	}
 	for clock.Pause(ctx, left, lookEvery) && !clock.Closed(left) {
 		calm, undisturbed := r.director.UndisturbedSince()
-		key, stuck := r.stuckWatch.stuck(time.Now(), calm)
+		now := time.Now()
+		key, stuck := r.stuckWatch.stuck(now, now.Add(-monotime.Since(calm)))
 		if !undisturbed || !stuck || !r.director.Suspend() {
 			continue
 		}

@@ -68,12 +68,12 @@ func TestFreshClientsAskWhileTheRunGoesOn(t *testing.T) {
 	})
 }
 
-// A key that never expires: nobody is granted it, whoever is closed. Those who
+// A key that never expires: nobody is granted it, no matter who is closed. Those who
 // were closed while the workload went on are replaced.
 func TestClientsAreClosedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	p := deserted("broken-no-ttl")
-	// The first diagnosis ends after some 25 s, on a busy machine after 40. Whoever waits
+	// The first diagnosis ends after some 25 s, on a busy machine after 40. A client that waits
 	// then for the key that nobody gets need not do so for long.
 	p.Scenario.Duration, p.Scenario.Workload.AcquireTimeout = scenarios.Duration(30*time.Second), scenarios.Duration(10*time.Second)
 	decided.Run(t, func() {

@@ -28,7 +28,7 @@ var ErrShared = errors.New("it has no network of its own: whatever was done to i
 // number being given to another is noticed. How it ended is known to its parent only.
 //
 // A host on which a process is stopped is refused with an error that is
-// ErrStopped. It is not continued: whoever stopped it may be another run, or
+// ErrStopped. It is not continued: another run may have stopped it, or
 // somebody with a debugger, and may want it so.
 func Attach(name string, pid int, addr netip.Addr, log string) (*Host, *Process, error) {
 	fail := func(err error) (*Host, *Process, error) {

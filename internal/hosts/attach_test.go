@@ -93,7 +93,7 @@ func TestAttachTooLate(t *testing.T) {
 }
 
 // A process that ends has lost its namespaces a moment before anybody can see
-// that it has ended. Whoever attaches in that moment is told of the death, too.
+// that it has ended. A caller that attaches in that moment is told of the death, too.
 func TestAttachWhileItEnds(t *testing.T) {
 	if !inside(t) {
 		return

@@ -20,7 +20,7 @@ func (h *Host) Find(pid int) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch process %d on host %s: %w", pid, h.Name, err)
 	}
-	// Whoever has the number now is the one that the descriptor is about, unless that has ended.
+	// The process that has the number now is the one of the descriptor, unless that has ended.
 	where, err := inode(fmt.Sprintf("/proc/%d/ns/net", pid))
 	name := commandOf(pid)
 	if over(fd, err) {

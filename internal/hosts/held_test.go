@@ -93,7 +93,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// Whoever dies while it holds a process lets it go.
+// A program that dies while it holds a process lets it go.
 func TestHoldEndsWithItsTracer(t *testing.T) {
 	v := victim(t)
 	by := exec.Command("/proc/self/exe", "holder", strconv.Itoa(v.Process.Pid))

@@ -56,7 +56,7 @@ func replace(file, dir string, text []byte) error {
 	ours := filepath.Join(dir, filepath.Base(file))
 	err := os.WriteFile(ours, text, 0o644)
 	if err == nil {
-		// whoever runs as another user reads it, too
+		// a run of another user reads it, too
 		err = os.Chmod(ours, 0o644)
 	}
 	if err == nil {

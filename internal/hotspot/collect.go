@@ -50,7 +50,7 @@ func (vm *VM) Prepare(ctx context.Context) (*Ready, error) {
 	r := &Ready{run: conns[1], end: conns[2], outside: "/tmp/" + name}
 	_, err = jcmd(ctx, conns[0], "VM.log what=gc=info,safepoint=info decorators=timenanos output="+r.outside)
 	if err == nil {
-		// Its name is not needed once both have it open: nothing is left, whoever is killed.
+		// Its name is not needed once both have it open: nothing is left, even if one is killed.
 		r.log, err = os.Open(vm.tmp(name))
 		err = errors.Join(err, os.Remove(vm.tmp(name)))
 	}

@@ -17,7 +17,7 @@ import (
 // Then the next version may be its.
 type Register struct {
 	// Fenced: a write passes only with a token above the fence, or with the
-	// fence itself if its grant brought it (AcceptsEqual: whoever brought it).
+	// fence itself if its grant brought it (AcceptsEqual: if any grant did).
 	// It raises the fence to its token; FenceReads: so does a read.
 	Fenced, FenceReads, AcceptsEqual bool
 	// Guarded: a write may be refused for a reason that lies outside of the store.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Write makes a file in a folder from a renderer, in one step: whoever reads it meanwhile finds
+// Write makes a file in a folder from a renderer, in one step: a reader meanwhile finds
 // all of the old or all of the new. A link by that name is replaced, and not followed. Where it
 // fails there is no such file: half a report is none, and an old one would be taken for the new.
 func Write(folder, name string, render func(io.Writer) error) error {

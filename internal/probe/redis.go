@@ -45,7 +45,7 @@ type redisServer struct {
 	one    *goredis.Client
 	client goredis.UniversalClient
 	all    []Member // of its cluster; none: it has no cluster
-	// known: its cluster is known to whoever gave the address.
+	// known: its cluster is known to the user who gave the address.
 	known bool
 }
 

@@ -7,7 +7,7 @@
 //   - the password in a URL (of a variable, an address, a command line), and what follows password=
 //     and the like;
 //   - in a command line, the value of an option, an assignment or a header whose name says so, and
-//     what looks like a key or token (forms.go);
+//     what looks like a key or token (secretform.go);
 //   - what was handed to Add.
 //
 // Every process of a run finds the same secrets, since all inherit the environment. A secret that
@@ -56,8 +56,8 @@ func Add(values ...string) {
 	slices.SortStableFunc(secrets.values, func(a, b string) int { return len(b) - len(a) })
 }
 
-// telling are the names of variables that hold secrets.
-var telling = lazyregexp.New(`(?i)(PASS|PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?|_AUTH)(_[0-9]+)?$`)
+// secretNames are the names of variables that hold secrets.
+var secretNames = lazyregexp.New(`(?i)(PASS|PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?|_AUTH)(_[0-9]+)?$`)
 
 // learn finds the secrets of the environment, once.
 func learn() {
@@ -92,7 +92,7 @@ func inEnvironment(variables []string) (found []string) {
 		if strings.HasPrefix(name, ownPrefix) {
 			least = leastGiven
 		}
-		if telling().MatchString(name) && len(value) >= least {
+		if secretNames().MatchString(name) && len(value) >= least {
 			found = append(found, value)
 		}
 		found = append(found, inURLs(value)...)

@@ -15,7 +15,7 @@ import (
 
 // Starts says what plans have started that does not come with lockchaos: adapters,
 // hooks that are commands, and containers and clusters, by the words that chose
-// them. Whoever wrote a plan chose these, so a plan from elsewhere is a program.
+// them. The author of a plan chose these, so a plan from elsewhere is a program.
 func Starts(plans []scenarios.Plan, where []string) (starts []string) {
 	add := func(format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); !slices.Contains(starts, text) {

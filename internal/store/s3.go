@@ -26,8 +26,8 @@ import (
 // since every head has a higher epoch or number than the one before.
 //
 // When the head holds s3Piece entries, they are first written to an object of their own, which then
-// never changes. Only what is in the head is written there, so a piece says the same whoever writes
-// it and whenever it arrives, and its PUT needs no condition.
+// never changes. Only what is in the head is written there, so a piece says the same no matter
+// who writes it and when it arrives, and its PUT needs no condition.
 type s3Keeper struct {
 	addr, name, server string
 	fencing            Fencing

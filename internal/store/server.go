@@ -176,9 +176,7 @@ func (c *serverConn) within(ctx context.Context, r Request, write bool, isolatio
 	c.since.Store(monotime.Now())
 	defer c.since.Store(0)
 	if c.session == nil {
-		l, ok := c.server.ledger.(interface {
-			Session(context.Context) (*Session, error)
-		})
+		l, ok := c.server.ledger.(transactional)
 		if !ok {
 			return nil, fmt.Errorf("this store has no transactions: %w", ErrBadRequest)
 		}

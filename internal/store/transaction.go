@@ -64,6 +64,11 @@ func TransactionEngines() (names []string) {
 	return names
 }
 
+// transactional is a Ledger that has transactions: Remote, and not SQLite.
+type transactional interface {
+	Session(ctx context.Context) (*Session, error)
+}
+
 // Session opens a connection of a client's own.
 func (s *Remote) Session(ctx context.Context) (*Session, error) {
 	k, ok := s.keeper.(transactor)

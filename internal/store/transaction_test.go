@@ -172,8 +172,8 @@ func TestFenceInTransaction(t *testing.T) {
 		})
 }
 
-// TestManyTransactions: the ledger has every commit, and a key's versions rise in it, whoever
-// collects what others have committed.
+// TestManyTransactions: the ledger has every commit, and a key's versions rise in it, no matter
+// which client collects what others have committed.
 func TestManyTransactions(t *testing.T) {
 	transactional(t, store.Fencing{}, always(store.ReadCommitted), func(t *testing.T, _ string, open func() *store.Client) {
 		const workers, each = 6, 12

@@ -2,8 +2,8 @@
 //
 // It is strict, since a key that is mistyped and silently ignored makes a test
 // that tests nothing. Every mistake is told with its place, "file:line:column:
-// what", be it of form, which the decoder sees, or of content, which whoever
-// knows what is right notes in Mistakes under the YAML path of the value.
+// what", be it of form, which the decoder sees, or of content, which the caller
+// notes in Mistakes under the YAML path of the value.
 package strictyaml
 
 import (

@@ -13,9 +13,9 @@ import (
 
 // riddles are names that only their author can guess: what a function does, and what a file or a
 // type holds, has a word of the field, or of Go.
-var riddles = []string{"alike", "alone", "apart", "asked", "besides", "calm", "crowd", "doubts", "gap", "grip", "inquiry",
-	"known", "met", "onkey", "others", "outlook", "sightings", "snare", "sparse", "sprung", "told", "together", "vigil",
-	"voice"}
+var riddles = []string{"alike", "alone", "apart", "asked", "besides", "calm", "crowd", "doubts", "forms", "gap", "grip", "hit",
+	"holdup", "inquiry", "known", "met", "moments", "onkey", "others", "outlook", "past", "side", "sightings", "snare",
+	"sparse", "sprung", "telling", "told", "together", "vigil", "voice"}
 
 // TestNames: no file, and nothing that is declared for a whole package, has a name that says
 // nothing to a newcomer.

@@ -18,14 +18,22 @@ const (
 	widestCode    = 140 // without the text of its strings, which can't be broken
 )
 
+// Of 1,000 lines of product code so many may be wider than wideLine, strings included.
+const (
+	wideLine        = 120
+	widePerThousand = 8
+)
+
 // longestFile is how many lines a file may have that people write.
 const longestFile = 500
 
 var (
 	// odd is what the prose of comments says in plainer words.
-	odd = regexp.MustCompile(`\b(tells whether|heeds|gainsays)\b`)
+	odd = regexp.MustCompile(`\b(tells whether|heeds|gainsays|[Ww]hoever)\b`)
 	// generated is how a file begins that a program has written (go help generate).
 	generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+	// aside is what stands beside the product.
+	aside = regexp.MustCompile(`^(examples|survey)/`)
 	// unbroken are comments that stay in one line: code and tables in them,
 	// directives, and addresses.
 	unbroken = regexp.MustCompile(`^//(\t|  |[a-z]+:)|https?://\S*\S{20}`)
@@ -35,7 +43,7 @@ var (
 // Go's words.
 func TestProse(t *testing.T) {
 	t.Chdir(root)
-	files := 0
+	files, product, wide := 0, 0, 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -54,9 +62,21 @@ func TestProse(t *testing.T) {
 		if n := strings.Count(string(text), "\n"); n > longestFile && !generated.Match(text) {
 			t.Errorf("%s: %d lines, of at most %d: divide it by subject", path, n, longestFile)
 		}
+		if !strings.HasSuffix(path, "_test.go") && !aside.MatchString(path) && !generated.Match(text) {
+			for line := range strings.Lines(string(text)) {
+				product++
+				if columns(strings.TrimSuffix(line, "\n")) > wideLine {
+					wide++
+				}
+			}
+		}
 		proseOf(t, path, text)
 		return nil
 	})
+	if wide*1000 > widePerThousand*product {
+		t.Errorf("%d of %d lines of product code are wider than %d columns: at most %d of 1,000 may be", wide, product,
+			wideLine, widePerThousand)
+	}
 	if err != nil || files == 0 {
 		t.Fatalf("%d files, %v", files, err)
 	}

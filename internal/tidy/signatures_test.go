@@ -26,7 +26,7 @@ var internalNames = map[string]string{
 	"locktest.Reading: internal/runs/saved.Reading":  "an alias, by which callers name it",
 }
 
-// TestSignaturesArePublic: whoever may import a package can name all that its exported
+// TestSignaturesArePublic: a program that may import a package can name all that its exported
 // declarations name. So no signature, field or variable has a type of an internal package.
 func TestSignaturesArePublic(t *testing.T) {
 	t.Chdir(root)

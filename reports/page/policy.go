@@ -41,8 +41,8 @@ var scripts = sync.OnceValue(func() string {
 	return hashed(string(timelineScript()), string(downloadScript()), string(filterScript()), string(placeScript()))
 })
 
-// Scripts lists the scripts of all pages as the sources of a policy: whoever
-// serves reports of unknown origin can let these run, and no others.
+// Scripts lists the scripts of all pages as the sources of a policy: a server
+// of reports of unknown origin can let these run, and no others.
 func Scripts() string { return scripts() }
 
 // policy is the content security policy of every page: no request at all, no

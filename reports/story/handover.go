@@ -35,7 +35,7 @@ func Handover(r *reports.Record) (*Story, int) {
 	}
 	ops := cast(r, best, nil)
 	best.beside = otherFaults(r, best)
-	best.Moments = moments(r, best, ops)
+	best.Moments = chronology(r, best, ops)
 	wait := Moment{At: best.B.Start, Who: best.B.Client,
 		Arrow: &arrow{To: toService, Label: "acquire " + best.Key + " (waits)"}}
 	wait.Text = Prose{}.b(r.Client(best.B.Client)).t(" asks for ").code(best.Key).t(" and has to wait.")

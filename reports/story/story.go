@@ -93,7 +93,7 @@ func Retell(r *reports.Record, s reports.Scenario, v *checker.Violation, only ma
 		}
 	}
 	t.lostUpdate = losesUpdate(r, s, &t)
-	t.Moments = moments(r, &t, ops)
+	t.Moments = chronology(r, &t, ops)
 	t.shorten()
 	return t
 }
@@ -139,8 +139,8 @@ func losesUpdate(r *reports.Record, s reports.Scenario, t *Story) bool {
 	return false
 }
 
-// moments puts ops, faults, leases and losses into one order and words.
-func moments(r *reports.Record, t *Story, ops []*history.Op) []Moment {
+// chronology puts ops, faults, leases and losses into one order and words.
+func chronology(r *reports.Record, t *Story, ops []*history.Op) []Moment {
 	var out []Moment
 	for _, o := range ops {
 		at := o.AtStore()

@@ -1,5 +1,5 @@
 // The unique tasks of github.com/hibiken/asynq on one Redis server, as an adapter
-// for lockchaos: whoever has enqueued the task of a key does the work, until the
+// for lockchaos: the client that has enqueued the task of a key does the work, until the
 // task is deleted or its uniqueness is over. Nobody processes the queue.
 package main
 

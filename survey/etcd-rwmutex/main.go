@@ -1,8 +1,8 @@
 // The readers-writer lock of etcd's own Go library
 // (go.etcd.io/etcd/client/v3/experimental/recipes), as an adapter for lockchaos.
 //
-// Its calls take no context. Whoever is to give up a wait needs a session for
-// it alone, and ends that.
+// Its calls take no context. A wait that is to be given up needs a session for
+// it alone, and the client ends that.
 package main
 
 import (

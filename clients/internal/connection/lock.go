@@ -44,7 +44,7 @@ type Conn interface {
 	Free()
 	// Held asks the server whether the connection has the lock.
 	Held(ctx context.Context) (bool, error)
-	// Cut closes the connection under whoever uses it.
+	// Cut closes the connection under the call that uses it.
 	Cut()
 }
 
@@ -81,7 +81,7 @@ type lock struct {
 type hold struct {
 	lock *lock
 	key  string
-	turn chan struct{} // has room for one: whoever uses the connection
+	turn chan struct{} // has room for one: the call that uses the connection
 	done chan struct{} // closed when the hold has ended
 	conn Conn
 

@@ -1,4 +1,4 @@
-// Billing charges each order once: whoever of its replicas holds the order's lock does it.
+// Billing charges each order once: the replica that holds the order's lock does it.
 //
 // The lock is the usual one, SET NX PX in Redis. With FENCE=on each grant comes with a fencing
 // token, and PostgreSQL refuses what comes with a token that is older than one it has seen.

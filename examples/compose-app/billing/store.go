@@ -13,7 +13,7 @@ type store interface {
 	charge(ctx context.Context, g *grant) error
 }
 
-// unfenced trusts that whoever comes has the lock.
+// unfenced trusts that every caller has the lock.
 type unfenced struct{ db *pgx.Conn }
 
 func (s unfenced) charged(ctx context.Context, g *grant) (yes bool, err error) {

@@ -85,7 +85,7 @@ func ValidFor(attempt int64, until time.Time) time.Duration {
 
 // Connections counts those of a library that ended. A request on its way then may not have
 // been answered, and if the library sent it again by itself the answer is that to the second
-// one: whoever wants to know looks whether the count has changed. The zero value is ready.
+// one: a caller that needs to know looks whether the count has changed. The zero value is ready.
 type Connections struct{ ended atomic.Int64 }
 
 // Ended is how many connections have ended, or could not be made.

@@ -36,7 +36,7 @@ type Config struct {
 	Progress func(record.Progress)
 	// Execute runs the commands of hooks; of no use where there are none.
 	Execute Execute
-	// Restarts: a client that ends is started again, by whoever runs it, in the
+	// Restarts: a client that ends is started again, by what runs it, in the
 	// network that it had, and its log goes on. So its end is none of the run's.
 	Restarts bool
 	// Cluster runs the clients, if it is a cluster that does, and Changes tells

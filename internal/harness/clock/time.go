@@ -22,7 +22,7 @@ type Time interface {
 // Waiter is what waits: one that Time.Go has started.
 type Waiter interface {
 	// Await waits until ready reports true, at the longest for d, until early is closed or ctx has
-	// ended. Whoever makes ready true calls Wake.
+	// ended. The code that makes ready true calls Wake.
 	Await(ctx context.Context, early <-chan struct{}, d time.Duration, ready func() bool)
 	// Wake has Await look again. Any goroutine may call it.
 	Wake()

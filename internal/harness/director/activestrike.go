@@ -2,7 +2,6 @@ package director
 
 import (
 	"maps"
-	"time"
 
 	"github.com/lockchaos/lockchaos/nemesis"
 )
@@ -14,7 +13,7 @@ type activeStrike struct {
 	nodes   []string         // those that were chosen
 	leader  string           // whom the service named, if it was asked
 	at      nemesis.Step
-	taken   time.Time
+	taken   int64 // when, as a stamp of the setting's time
 
 	begun  chan struct{}  // closed when all that strikes together has begun
 	active []*activeFault // what has; complete when begun is closed
@@ -49,7 +48,7 @@ func (d *Director) take(f *plannedFault, at nemesis.Step) *activeStrike {
 	if !f.armed || d.suspended {
 		return nil
 	}
-	a := &activeStrike{plannedFault: f, at: at, taken: time.Now(), begun: make(chan struct{}), left: 1}
+	a := &activeStrike{plannedFault: f, at: at, taken: d.set.Time.Now(), begun: make(chan struct{}), left: 1}
 	if f.strike.Target.Client() {
 		if a.victims = f.strike.Target.Clients(d.scene(), at, f.draws); len(a.victims) == 0 {
 			return nil

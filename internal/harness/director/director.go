@@ -58,13 +58,13 @@ type Director struct {
 	// clients that were killed, or are closed to free a stuck key, and not yet replaced
 	killed map[int32]Absence
 	down   bool // a fault strikes nodes now
-	// when all that faults on nodes held back has had its time
-	wholeAt   time.Time
+	// when all that faults on nodes held back has had its time, as a stamp of set.Time
+	wholeAt   int64
 	selves    map[int32]int32 // who has taken a client's place, by its number
 	left      map[int32]bool  // clients whose applications are done
 	suspended bool            // a stuck key is diagnosed: no fault strikes
-	// when all that the faults so far held back has had its time
-	undisturbed time.Time
+	// when all that the faults so far held back has had its time, as a stamp of set.Time
+	undisturbed int64
 	// faults so far that delay heartbeats, for telling injected stalls from the machine's own
 	spans []span
 }
@@ -79,11 +79,11 @@ type plannedFault struct {
 	// waiter goes through its rounds; nil: nobody does.
 	waiter clock.Waiter
 	// over is told of the end of each strike: nil, or why it could not be injected or proven.
-	// Whoever tells it wakes the waiter.
+	// The sender wakes the waiter.
 	over chan error
 	// turn is the number of the request of a call at which it struck last,
 	// where it strikes at each in turn; missed is how many calls in a row had
-	// no further one. Both are for whoever has taken it.
+	// no further one. Both are for the strike that has taken it.
 	turn, missed int
 
 	// The rest is guarded by the director's lock.

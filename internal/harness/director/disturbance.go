@@ -3,23 +3,24 @@ package director
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/lockchaos/lockchaos/internal/harness/clock"
 )
 
-// UndisturbedSince returns since when no fault has disturbed anything, and false if one does.
-func (d *Director) UndisturbedSince() (time.Time, bool) {
+// UndisturbedSince returns since when no fault has disturbed anything, as a stamp of the run's
+// time, and false if one does.
+func (d *Director) UndisturbedSince() (stamp int64, undisturbed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.undisturbed, !d.strikes()
 }
 
-// DisturbedSince reports whether what a fault on nodes has done may still be felt, or was after t.
-func (d *Director) DisturbedSince(t time.Time) bool {
+// DisturbedSince reports whether what a fault on nodes has done may still be felt, or was after a
+// stamp of the run's time.
+func (d *Director) DisturbedSince(stamp int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.down || d.wholeAt.After(t)
+	return d.down || d.wholeAt > stamp
 }
 
 // strikes reports whether a fault is in force. The caller holds the lock.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/harness/clock"
 )
 
 // unexplained returns the longest part of [from, to] that no span of the client
@@ -67,7 +66,7 @@ func (d *Director) RecordStall(info history.FaultInfo, client int32) {
 	lasted := time.Duration(info.To - info.From)
 	d.mu.Lock()
 	if info.Service {
-		d.undisturbed = clock.Latest(d.undisturbed, time.Now().Add(lasted))
+		d.undisturbed = max(d.undisturbed, d.set.Time.Now()+int64(lasted))
 	} else if d.set.NoteStall != nil {
 		d.set.NoteStall(lasted)
 	}

@@ -128,7 +128,7 @@ func (d *Director) underway(ctx context.Context, s nemesis.Step, longest time.Du
 	}
 }
 
-// strikeNow strikes at once, if whoever the armed fault is aimed at can be had.
+// strikeNow strikes at once, if the armed fault's victims can be had.
 func (d *Director) strikeNow(ctx context.Context, f *plannedFault) error {
 	d.mu.Lock()
 	a := d.take(f, nemesis.Step{Moment: nemesis.Random, Grant: f.only})

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/nemesis"
 )
 
@@ -63,11 +61,11 @@ func (d *Director) over(a *activeStrike, err error) {
 func (d *Director) finish(a *activeStrike, err error) {
 	d.mu.Lock()
 	d.release(a)
-	now := time.Now()
-	over := now.Add(now.Sub(a.taken)) // what it held back is sent again later and later
-	d.undisturbed = clock.Latest(d.undisturbed, over)
+	now := d.set.Time.Now()
+	over := now + (now - a.taken) // what it held back is sent again later and later
+	d.undisturbed = max(d.undisturbed, over)
 	if !a.strike.Target.Client() {
-		d.wholeAt = clock.Latest(d.wholeAt, over)
+		d.wholeAt = max(d.wholeAt, over)
 	}
 	d.mu.Unlock()
 	a.over <- err

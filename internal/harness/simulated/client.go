@@ -214,7 +214,7 @@ func (v *conversation) take(text []byte) {
 	case v.broken != nil:
 		return
 	case err != nil:
-		_ = v.Break("printed %.80q, which %v", text, err) // whoever asks is told
+		_ = v.Break("printed %.80q, which %v", text, err) // the next caller is told
 	case event != nil:
 		if v.tell != nil {
 			v.tell(*event)
@@ -236,7 +236,7 @@ func (v *conversation) wake() {
 
 func (v *conversation) exited(status uint32) {
 	if !v.closed {
-		// whoever asks is told
+		// the next caller is told
 		_ = v.Break("ended (exit status %d): it must answer until its standard input ends", status)
 	}
 	v.wake()

@@ -19,7 +19,7 @@ type trap struct {
 	caught int         // how many segments
 	what   string      // about the first one
 	held   []*sim.Segment
-	done   func(sprung bool) // whoever watches
+	done   func(sprung bool) // tells the watcher
 }
 
 // lay waits for the request that a fault is aimed at.

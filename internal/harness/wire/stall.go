@@ -48,7 +48,7 @@ func (h *stalls) tell(e Reply) {
 	}
 }
 
-// TellStall hands the beginning or the end of a stall to whoever waits for it.
+// TellStall hands the beginning or the end of a stall to the goroutine that waits for it.
 func (c *Client) TellStall(e Reply) { c.stalls.tell(e) }
 
 // HoldUp has the worker hold one of its activities up. If an op is under way,

@@ -7,11 +7,11 @@ import (
 )
 
 // relay lets one client at a time ask for the key: each acquires, works, releases and
-// rests, and then the next one asks. So whoever asks finds the key free, by a release
+// rests, and then the next one asks. So the client that asks finds the key free, by a release
 // that was answered a moment ago. With next_after the next one asks so long after the
 // grant, also while its holder still works: until then nobody else wants the key.
 type relay struct {
-	baton chan struct{} // whoever has it may ask
+	baton chan struct{} // the client that has it may ask
 }
 
 func newRelay(Setting) Job {

@@ -45,8 +45,8 @@ func (a *Asked) begin(ask Ask) (id int64, told <-chan Told, err error) {
 	return a.last, c, a.out.Encode(ask)
 }
 
-// Act has outer do something to a node, and returns what outer answers. Whoever
-// gives up waiting does not know whether it is done.
+// Act has outer do something to a node, and returns what outer answers. A
+// caller that gives up waiting does not know whether it is done.
 func (a *Asked) Act(ctx context.Context, node, act string, input []byte) (answer []byte, err error) {
 	id, told, err := a.begin(Ask{Node: node, Act: act, Input: input})
 	defer a.forget(id)

@@ -13,7 +13,7 @@ import (
 // claimPoll is how often a claim is tried.
 const claimPoll = 100 * time.Millisecond
 
-// Claim takes a name for itself until it is closed, and waits so long for whoever has it. It is a
+// Claim takes a name for itself until it is closed, and waits for its holder. It is a
 // socket of the abstract namespace (unix(7)): that leaves no file, the kernel frees it when we die,
 // and everybody in the same network namespace sees it. The error is unix.EADDRINUSE if the name is
 // another's.

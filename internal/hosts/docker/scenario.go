@@ -92,8 +92,8 @@ func (s *scenario) startNodes(ctx, upCtx context.Context) ([]*runningNode, error
 		return s.engine.findNodes(ctx, s)
 	}
 	addrs, named := s.addresses()
-	// All tasks before the first start: whoever returns must have nobody at
-	// work any more who would make containers.
+	// All tasks before the first start: when this returns, nothing may be at
+	// work any more that would make containers.
 	tasks := make([]Task, len(s.Nodes))
 	for i, n := range s.Nodes {
 		var err error

@@ -14,7 +14,7 @@ import (
 	"github.com/lockchaos/lockchaos/internal/hosts/commands"
 )
 
-// What a helper is asked reaches it, and its answer whoever asked, many at
+// What a helper is asked reaches it, and its answer the one that asked, many at
 // once; what is no answer is passed on.
 func TestHelperAnswers(t *testing.T) {
 	ctx, over := context.WithCancel(t.Context())

@@ -47,7 +47,7 @@ func (s *scenario) control(ctx context.Context) (all []netip.AddrPort) {
 	//lint:ignore SA1019 every API server keeps its own in this form, too, and needs no other kinds to be known for that
 	var e corev1.Endpoints
 	if s.client.Get().Namespace("default").Resource("endpoints").Name("kubernetes").Do(ctx).Into(&e) != nil {
-		return nil // whoever needs it says that it is not known
+		return nil // the caller that needs it says that it is not known
 	}
 	for _, set := range e.Subsets {
 		for _, a := range set.Addresses {

@@ -122,7 +122,7 @@ func (s *scenario) agentPod(node string) *corev1.Pod {
 	p.Spec.NodeSelector[hostLabel] = node
 	p.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	p.Spec.HostPID, p.Spec.RestartPolicy = true, corev1.RestartPolicyOnFailure
-	grace := int64(agent.Grace.Seconds()) // whoever ends it, an eviction say, lets it heal
+	grace := int64(agent.Grace.Seconds()) // what ends it, an eviction say, lets it heal
 	p.Spec.TerminationGracePeriodSeconds = &grace
 	c := container(s.Image, append([]string{program}, s.Args...)...)
 	name, data, _ := strings.Cut(hosts.AgentEnv(agentData), "=")

@@ -23,7 +23,7 @@ type Node struct {
 	// given that of the host.
 	Address string `json:"address,omitempty"`
 	// Leads are the addresses, each host:port, under which servers announce it that send clients on
-	// to it: whoever connects to one is led to its relay.
+	// to it: a client that connects to one is led to its relay.
 	Leads []string `json:"leads,omitempty"`
 	// Dial connects to it, in the network of the user, and says what must be
 	// said before clients are let at it.

@@ -279,8 +279,8 @@ const Forever = 10_000 * time.Hour
 // Sleep lets d pass.
 func (t *Task) Sleep(d time.Duration) { t.Await(d, func() bool { return false }) }
 
-// Await waits until ready reports true, at the longest for d, and reports whether it does. Whoever
-// makes it true wakes the task.
+// Await waits until ready reports true, at the longest for d, and reports whether it does. The
+// code that makes it true wakes the task.
 func (t *Task) Await(d time.Duration, ready func() bool) bool {
 	until := t.w.now + int64(d)
 	for !ready() {

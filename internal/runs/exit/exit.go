@@ -1,6 +1,6 @@
 // Package exit has the exit statuses of lockchaos: what a run comes to, in one
 // number that a script or a CI system can act on, and the error that carries it.
-// Whoever runs lockchaos inside a program of his own gets the same number from Of.
+// A program that runs lockchaos inside itself gets the same number from Of.
 package exit
 
 import (

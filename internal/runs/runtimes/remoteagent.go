@@ -219,12 +219,18 @@ func (f *remoteAgents) meet(a agent.Attached) error {
 	return nil
 }
 
-// elsewhere: see app.Config.
-func (f *remoteAgents) elsewhere(name string) (nemesis.RemoteAgent, netip.Addr) {
+// on returns the agent on the node where a client or server is, and the address that it has there;
+// nil: it is on this node.
+func (f *remoteAgents) on(name string) (*remoteAgent, netip.Addr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if at := f.byName[name]; at != nil {
-		return at, f.addrs[name]
+	return f.byName[name], f.addrs[name]
+}
+
+// elsewhere: see app.Config.
+func (f *remoteAgents) elsewhere(name string) (nemesis.RemoteAgent, netip.Addr) {
+	if at, addr := f.on(name); at != nil {
+		return at, addr
 	}
 	return nil, netip.Addr{}
 }
@@ -243,11 +249,11 @@ func inCluster(ctx context.Context, joined *kubernetes.Joined) (app.Config, erro
 	go others.pass(changes)
 	return app.Config{Execute: joined.Exec, Restarts: true, Cluster: joined, Changes: changes,
 		Elsewhere: others.elsewhere, Ahead: func(client string) (int64, int64, error) {
-			at, _ := others.elsewhere(client)
+			at, _ := others.on(client)
 			if at == nil {
 				return 0, 0, nil
 			}
-			return at.(*remoteAgent).ahead(here)
+			return at.ahead(here)
 		}}, nil
 }
 

@@ -346,10 +346,17 @@ func (s *Screen) draw() {
 	s.drawn = true
 }
 
-// terminalFile returns the file that is written to, for who asks whether it is
-// a terminal; nil: it is none.
+// Wrapper is a writer that passes everything on to another one, which may be a terminal.
+type Wrapper interface {
+	io.Writer
+	// Under is that other one.
+	Under() io.Writer
+}
+
+// terminalFile returns the file that is written to, so that the caller can ask whether it is a
+// terminal; nil: out writes to no file.
 func terminalFile(out io.Writer) *os.File {
-	if o, ok := out.(interface{ Under() io.Writer }); ok {
+	if o, ok := out.(Wrapper); ok {
 		out = o.Under()
 	}
 	f, _ := out.(*os.File)

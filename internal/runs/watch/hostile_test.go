@@ -201,7 +201,7 @@ func TestHostileBadLines(t *testing.T) {
 	}
 }
 
-// TestHostileNothing: a log without a line about a lock is a mistake of whoever sends it.
+// TestHostileNothing: a log without a line about a lock is a mistake of its sender.
 func TestHostileNothing(t *testing.T) {
 	for _, text := range []string{"", "time,pod,event,key,token\n"} {
 		if r, _, err := run(t, settings(t.TempDir()), text); err == nil || r.Decided() {

@@ -21,7 +21,7 @@ const (
 	forwardWait = 50 * time.Millisecond // before the leader is asked again
 )
 
-// end calls whoever waits for the end of a lease.
+// end calls all that wait for the end of a lease.
 func (l *lease) end() {
 	ended := l.ended
 	l.ended = nil

@@ -25,7 +25,7 @@ func (h *Word) Aim(word []byte) {
 	}
 }
 
-// Allow gives the instance so many turns. It is called by whoever runs the instance, while that
+// Allow gives the instance so many turns. It is called by what runs the instance, while that
 // stands still.
 func (h *Word) Allow(turns uint64) {
 	if h.word != nil {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// telling is a table in which two attacks find one broken lock, one finds another alone, and one
+// smallExam is a table in which two attacks find one broken lock, one finds another alone, and one
 // has shown defects of real libraries. "nothing" measures the pace.
-func telling() Exam {
+func smallExam() Exam {
 	e := Exam{}
 	for _, a := range []struct {
 		name, finds string
@@ -46,7 +46,7 @@ func names(all []Scenario) string {
 func TestWithin(t *testing.T) {
 	const minute = Duration(time.Minute)
 	var all []Scenario
-	for _, a := range telling().Attacks {
+	for _, a := range smallExam().Attacks {
 		s := Scenario{Name: a.Name, Attack: a.Name, Duration: minute - Duration(Overhead), Faults: []Fault{a.Fault}}
 		if a.Name == "nothing" {
 			s.Faults, s.Keys, s.Workload = nil, 1, Workload{Kind: "counter", Think: Range{milli, milli}}
@@ -69,7 +69,7 @@ func TestWithin(t *testing.T) {
 		{"what is too long gives way to what fits", long, 150 * time.Second, 1, "nothing seldom", "real alone short often inherent"},
 		{"for none", all, time.Second, 4, "", "nothing real seldom alone short often inherent"},
 	} {
-		made, left := telling().Within(c.budget, c.parallel, c.all)
+		made, left := smallExam().Within(c.budget, c.parallel, c.all)
 		if names(made) != c.made || names(left) != c.left {
 			t.Errorf("%s: made %s, left %s; not %s and %s", c.name, names(made), names(left), c.made, c.left)
 		}

@@ -10,18 +10,18 @@ import (
 // value is a value on a command line, quoted or not.
 const value = `("[^"]*"|'[^']*'|[^\s"';&|)-][^\s"';&|)]*)`
 
-// form is a way in which a command line says that a value is a secret.
-type form struct {
+// secretForm is a way in which a command line says that a value is a secret.
+type secretForm struct {
 	in    lazyregexp.Regexp
 	group int // where the value is
 	// secret reports whether the value is one; nil: whatever it is.
 	secret func(value, command string) bool
 }
 
-// forms are all ways. Where a name says that its value is a password, every
+// secretForms are all ways. Where a name says that its value is a password, every
 // value is one. Where it may also be something else (--token fencing,
 // --private-key FILE), it depends on what the value looks like.
-var forms = []form{
+var secretForms = []secretForm{
 	{in: inURL, group: 2},
 	{in: inDSN, group: 2},
 	{in: named(`[a-z0-9_-]*(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key)|(?:[a-z0-9_-]*[_-])?pass`),
@@ -71,7 +71,7 @@ var taken = lazyregexp.New(`["']*\$\{` + ownPrefix + `[0-9]+\}["']*`)
 // formed finds what a command line says to be a secret.
 func formed(command string) (found []span) {
 	references := taken().FindAllStringIndex(command, -1)
-	for _, f := range forms {
+	for _, f := range secretForms {
 		for _, m := range f.in().FindAllStringSubmatchIndex(command, -1) {
 			s := span{m[2*f.group], m[2*f.group+1]}
 			within := func(r []int) bool { return s.from < r[1] && r[0] < s.to }
