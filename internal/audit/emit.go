@@ -26,7 +26,7 @@ type emitter struct {
 
 // What is left to tell when the endpoints have all been told.
 const (
-	telling = iota
+	emitting = iota
 	marking
 	ending_
 )
@@ -115,7 +115,7 @@ func (e *emitter) next(out *history.Event) error {
 	case e.ahead != nil:
 		e.endpoint(out)
 		e.ahead = e.in.Next()
-	case e.state == telling:
+	case e.state == emitting:
 		e.state = marking
 		*out = history.Event{Type: history.Watermark, Time: e.last, Start: e.last + 1}
 	case e.state == marking:
