@@ -110,10 +110,12 @@ func is(err error, codes ...string) bool {
 }
 
 // answered reports whether the server answered, or was never asked: whether the
-// statement certainly had no effect, given its error.
+// statement certainly had no effect, given its error. ErrConnClosed calls itself safe to retry, and
+// is what pgx also says of a statement without arguments whose connection ends before the answer:
+// MultiResultReader.NextResult drops the error of the read.
 func answered(err error) bool {
 	var answer *pgconn.PgError
-	return errors.As(err, &answer) || pgconn.SafeToRetry(err)
+	return errors.As(err, &answer) || pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed)
 }
 
 // opened marks an error as an open question, unless the server answered.
