@@ -211,7 +211,7 @@ func (b postgresBench) silence(kind clients.Kind) {
 	}
 	stop, resume := backendstest.FreezeHost(b.service)
 	stop(b.T)
-	// A release that is under way when the hold is given up was sent: nobody knows what became of it.
+	// A release under way when the hold is given up was sent: nobody knows what became of it.
 	released := make(chan error, 1)
 	go func() { released <- holder.Release(backendstest.Limit(b), lost) }()
 	b.isTold(holder, "silence")
