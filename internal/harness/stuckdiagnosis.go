@@ -41,8 +41,7 @@ func (r *run) diagnoseStuckKeys(ctx context.Context, left <-chan struct{}) error
 	}
 	for clock.Pause(ctx, left, lookEvery) && !clock.Closed(left) {
 		calm, undisturbed := r.director.UndisturbedSince()
-		now := time.Now()
-		key, stuck := r.stuckWatch.stuck(now, now.Add(-monotime.Since(calm)))
+		key, stuck := r.stuckWatch.stuck(monotime.Now(), calm)
 		if !undisturbed || !stuck || !r.director.Suspend() {
 			continue
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/history"
-	"github.com/lockchaos/lockchaos/internal/harness/clock"
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // stuckWatch notices a key that nobody gets while the workload goes on, by what its clients were
@@ -26,15 +26,15 @@ type stuckWatch struct {
 
 // stall is a time in which the machine let a client stand still. The judge does not count it.
 type stall struct {
-	noted  time.Time
+	noted  int64 // when, as a stamp of monotime
 	lasted time.Duration
 }
 
-// wantedKey is what the watch knows of one key.
+// wantedKey is what the watch knows of one key. Its instants are stamps of monotime.
 type wantedKey struct {
 	holds map[int64]int32 // the grants that clients believe in, and whose they are
 	last  int32           // the client that was granted it last; 0: none was
-	free  time.Time       // since when nobody believes in a grant
+	free  int64           // since when nobody believes in a grant
 	asks  map[int32]*ask
 	// tried: the key was asked for by fresh clients, and nobody got it. It is
 	// not asked for again until it is granted.
@@ -44,9 +44,9 @@ type wantedKey struct {
 // ask is how one client has asked for a key since it last had it.
 type ask struct {
 	// the start of the first acquire of those that follow one another, and the end of the last one
-	since, last time.Time
+	since, last int64
 	open        bool
-	denied      time.Time // when an acquire first ended without a grant; zero: none did
+	denied      int64 // when an acquire first ended without a grant; 0: none did
 }
 
 func newStuckWatch(patience, rest time.Duration, keys []string) *stuckWatch {
@@ -63,10 +63,10 @@ func (w *stuckWatch) sends(client int32, o wire.Op) (answered func(id int64, r w
 	case len(o.Set) > 0:
 		return func(id int64, r wire.Reply) { w.answeredSet(client, o, id, r) }
 	case o.Kind == history.Acquire:
-		w.noteAsk(client, o.Key, time.Now())
-		return func(id int64, r wire.Reply) { w.answered(client, o.Key, id, r, time.Now()) }
+		w.noteAsk(client, o.Key, monotime.Now())
+		return func(id int64, r wire.Reply) { w.answered(client, o.Key, id, r, monotime.Now()) }
 	case o.Kind == history.Release:
-		return func(int64, wire.Reply) { w.released(o.Key, o.Grant, time.Now()) }
+		return func(int64, wire.Reply) { w.released(o.Key, o.Grant, monotime.Now()) }
 	}
 	return func(int64, wire.Reply) {}
 }
@@ -77,14 +77,14 @@ func (w *stuckWatch) answeredSet(client int32, o wire.Op, id int64, r wire.Reply
 	for i, key := range o.Set {
 		switch {
 		case o.Kind == history.Release:
-			w.released(key, o.Grant+int64(i), time.Now())
+			w.released(key, o.Grant+int64(i), monotime.Now())
 		case o.Kind == history.Acquire && r.Result == wire.ResultOK:
-			w.answered(client, key, id+int64(i), r, time.Now())
+			w.answered(client, key, id+int64(i), r, monotime.Now())
 		}
 	}
 }
 
-func (w *stuckWatch) noteAsk(client int32, key string, now time.Time) {
+func (w *stuckWatch) noteAsk(client int32, key string, now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k := w.keys[key]
@@ -93,13 +93,13 @@ func (w *stuckWatch) noteAsk(client int32, key string, now time.Time) {
 		a = &ask{}
 		k.asks[client] = a
 	}
-	if a.since.IsZero() || now.Sub(a.last) > w.rest {
+	if a.since == 0 || now-a.last > int64(w.rest) {
 		a.since = now
 	}
 	a.open = true
 }
 
-func (w *stuckWatch) answered(client int32, key string, id int64, r wire.Reply, now time.Time) {
+func (w *stuckWatch) answered(client int32, key string, id int64, r wire.Reply, now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k := w.keys[key]
@@ -114,15 +114,15 @@ func (w *stuckWatch) answered(client int32, key string, id int64, r wire.Reply, 
 	}
 	a.open, a.last = false, now
 	if r.Result == wire.ResultFail && !r.Busy {
-		a.since = time.Time{} // an error is no answer of the lock
+		a.since = 0 // an error is no answer of the lock
 		return
 	}
-	if a.denied.IsZero() {
+	if a.denied == 0 {
 		a.denied = now
 	}
 }
 
-func (w *stuckWatch) released(key string, grant int64, now time.Time) {
+func (w *stuckWatch) released(key string, grant int64, now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k := w.keys[key]
@@ -141,7 +141,7 @@ func (w *stuckWatch) noteEnd(client int32) {
 		for grant, c := range k.holds {
 			if c == client {
 				delete(k.holds, grant)
-				k.free = time.Now()
+				k.free = monotime.Now()
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (w *stuckWatch) noteEnd(client int32) {
 
 // stuck returns a key that was free and wanted for too long at now; nothing was
 // disturbed after calm.
-func (w *stuckWatch) stuck(now, calm time.Time) (key string, found bool) {
+func (w *stuckWatch) stuck(now, calm int64) (key string, found bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(w.keys)) {
@@ -158,9 +158,9 @@ func (w *stuckWatch) stuck(now, calm time.Time) (key string, found bool) {
 			continue
 		}
 		for _, a := range k.asks {
-			goesOn := a.open || now.Sub(a.last) <= w.rest
-			since := clock.Latest(a.since, k.free, calm)
-			if goesOn && !a.since.IsZero() && now.Sub(since)-w.stalled(since) >= w.patience {
+			goesOn := a.open || now-a.last <= int64(w.rest)
+			since := max(a.since, k.free, calm)
+			if goesOn && a.since != 0 && time.Duration(now-since)-w.stalled(since) >= w.patience {
 				return key, true
 			}
 		}
@@ -172,14 +172,14 @@ func (w *stuckWatch) stuck(now, calm time.Time) (key string, found bool) {
 func (w *stuckWatch) noteStall(lasted time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stalls = append(w.stalls, stall{time.Now(), lasted})
+	w.stalls = append(w.stalls, stall{monotime.Now(), lasted})
 }
 
 // stalled is for how long clients stood still since an instant, all added up as
 // the judge does, but no more than the patience: on a machine that is always
 // busy, nobody would ever ask. The caller holds the lock.
-func (w *stuckWatch) stalled(since time.Time) (sum time.Duration) {
-	for i := len(w.stalls) - 1; i >= 0 && w.stalls[i].noted.After(since); i-- {
+func (w *stuckWatch) stalled(since int64) (sum time.Duration) {
+	for i := len(w.stalls) - 1; i >= 0 && w.stalls[i].noted > since; i-- {
 		sum += w.stalls[i].lasted
 	}
 	return min(sum, w.patience)
@@ -190,7 +190,7 @@ func (w *stuckWatch) stalled(since time.Time) (sum time.Duration) {
 func (w *stuckWatch) tried(key string, refused bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.keys[key].free, w.keys[key].tried = time.Now(), refused
+	w.keys[key].free, w.keys[key].tried = monotime.Now(), refused
 }
 
 // suspects puts clients in the order in which they are to be closed to free the
@@ -207,7 +207,7 @@ func (w *stuckWatch) suspects(key string, clients []int32) []int32 {
 			return 3
 		case w.holding(c):
 			return 2
-		case a == nil || a.denied.IsZero():
+		case a == nil || a.denied == 0:
 			return 1
 		}
 		return 0
@@ -217,7 +217,7 @@ func (w *stuckWatch) suspects(key string, clients []int32) []int32 {
 		if by := rank(a) - rank(b); by != 0 || rank(a) > 0 {
 			return cmp.Or(by, int(a-b))
 		}
-		return k.asks[a].denied.Compare(k.asks[b].denied)
+		return cmp.Compare(k.asks[a].denied, k.asks[b].denied)
 	})
 	return out
 }

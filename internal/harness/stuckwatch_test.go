@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/lockchaos/lockchaos/internal/harness/wire"
+	"github.com/lockchaos/lockchaos/internal/monotime"
 )
 
 // watchAt is a watch over one key with a patience of 3 s and a rest of 1 s, and
 // the instant at which it begins.
-func watchAt() (*stuckWatch, func(seconds float64) time.Time) {
-	began := time.Now()
-	return newStuckWatch(3*time.Second, time.Second, []string{"k0"}), func(s float64) time.Time {
-		return began.Add(time.Duration(s * float64(time.Second)))
+func watchAt() (*stuckWatch, func(seconds float64) int64) {
+	began := monotime.Now()
+	return newStuckWatch(3*time.Second, time.Second, []string{"k0"}), func(s float64) int64 {
+		return began + int64(s*float64(time.Second))
 	}
 }
 
@@ -27,45 +28,45 @@ var (
 func TestWatchNoticesAKeyThatNobodyGets(t *testing.T) {
 	for _, x := range []struct {
 		name string
-		do   func(v *stuckWatch, at func(float64) time.Time)
+		do   func(v *stuckWatch, at func(float64) int64)
 		want bool
 	}{
-		{"nobody asks", func(*stuckWatch, func(float64) time.Time) {}, false},
-		{"one waits", func(v *stuckWatch, at func(float64) time.Time) { v.noteAsk(1, "k0", at(0)) }, true},
-		{"not for long enough", func(v *stuckWatch, at func(float64) time.Time) { v.noteAsk(1, "k0", at(2)) }, false},
-		{"asked again and again", func(v *stuckWatch, at func(float64) time.Time) {
+		{"nobody asks", func(*stuckWatch, func(float64) int64) {}, false},
+		{"one waits", func(v *stuckWatch, at func(float64) int64) { v.noteAsk(1, "k0", at(0)) }, true},
+		{"not for long enough", func(v *stuckWatch, at func(float64) int64) { v.noteAsk(1, "k0", at(2)) }, false},
+		{"asked again and again", func(v *stuckWatch, at func(float64) int64) {
 			for s := 0.; s < 4; s += 0.5 {
 				v.noteAsk(1, "k0", at(s))
 				v.answered(1, "k0", 1, isBusy, at(s+0.1))
 			}
 		}, true},
-		{"a long rest between", func(v *stuckWatch, at func(float64) time.Time) {
+		{"a long rest between", func(v *stuckWatch, at func(float64) int64) {
 			v.noteAsk(1, "k0", at(0))
 			v.answered(1, "k0", 1, isBusy, at(0.1))
 			v.noteAsk(1, "k0", at(2))
 		}, false},
-		{"an error between", func(v *stuckWatch, at func(float64) time.Time) {
+		{"an error between", func(v *stuckWatch, at func(float64) int64) {
 			v.noteAsk(1, "k0", at(0))
 			v.answered(1, "k0", 1, isError, at(2))
 			v.noteAsk(1, "k0", at(2.1))
 		}, false},
-		{"somebody holds it", func(v *stuckWatch, at func(float64) time.Time) {
+		{"somebody holds it", func(v *stuckWatch, at func(float64) int64) {
 			v.noteAsk(2, "k0", at(0))
 			v.answered(2, "k0", 7, isOK, at(0))
 			v.noteAsk(1, "k0", at(0))
 		}, false},
-		{"it was held until just now", func(v *stuckWatch, at func(float64) time.Time) {
+		{"it was held until just now", func(v *stuckWatch, at func(float64) int64) {
 			v.noteAsk(2, "k0", at(0))
 			v.answered(2, "k0", 7, isOK, at(0))
 			v.noteAsk(1, "k0", at(0))
 			v.released("k0", 7, at(2))
 		}, false},
-		{"it was asked for in vain", func(v *stuckWatch, at func(float64) time.Time) {
+		{"it was asked for in vain", func(v *stuckWatch, at func(float64) int64) {
 			v.noteAsk(1, "k0", at(-9))
 			v.tried("k0", true)
 			v.keys["k0"].free = at(-9)
 		}, false},
-		{"the machine stalled", func(v *stuckWatch, at func(float64) time.Time) {
+		{"the machine stalled", func(v *stuckWatch, at func(float64) int64) {
 			v.noteAsk(1, "k0", at(0))
 			v.noteStall(2 * time.Second)
 		}, false},
@@ -73,7 +74,7 @@ func TestWatchNoticesAKeyThatNobodyGets(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			v, at := watchAt()
 			x.do(v, at)
-			if _, got := v.stuck(at(4.2), time.Time{}); got != x.want {
+			if _, got := v.stuck(at(4.2), 0); got != x.want {
 				t.Errorf("%v, want %v", got, x.want)
 			}
 			if _, got := v.stuck(at(4.2), at(2)); got {
@@ -87,10 +88,10 @@ func TestWatchNoticesAKeyThatNobodyGets(t *testing.T) {
 // another key, and the last to hold this one.
 func TestSuspectsAreInOrder(t *testing.T) {
 	v := newStuckWatch(time.Second, time.Second, []string{"k0", "k1"})
-	now := time.Now()
+	now := monotime.Now()
 	for i, c := range []int32{5, 3, 2, 1} {
 		v.noteAsk(c, "k0", now)
-		v.answered(c, "k0", int64(c), isUnknown, now.Add(time.Duration(i)))
+		v.answered(c, "k0", int64(c), isUnknown, now+int64(i))
 	}
 	v.noteAsk(2, "k1", now)
 	v.answered(2, "k1", 20, isOK, now)

@@ -31,12 +31,3 @@ func Closed(c <-chan struct{}) bool {
 		return false
 	}
 }
-
-func Latest(first time.Time, more ...time.Time) time.Time {
-	for _, t := range more {
-		if t.After(first) {
-			first = t
-		}
-	}
-	return first
-}
