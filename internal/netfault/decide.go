@@ -25,7 +25,8 @@ type Fate struct {
 type Decide func(p *Packet) Fate
 
 // Conditions are those of a bad network, in one direction, with the meaning
-// that netem gives them (tc-netem(8)). The zero value is a good network.
+// that netem gives them (tc-netem(8)), but for MaxBytes, which it does not have.
+// The zero value is a good network.
 type Conditions struct {
 	Delay time.Duration
 	// each packet is delayed by Delay ± Jitter, evenly spread; late packets are overtaken
@@ -65,7 +66,7 @@ func (c Conditions) Validate() error {
 		errs = append(errs, fmt.Errorf("rate is %d bytes a second", c.Rate))
 	}
 	if c.MaxBytes < 0 {
-		errs = append(errs, fmt.Errorf("a packet of at most %d bytes", c.MaxBytes))
+		errs = append(errs, fmt.Errorf("packets of at most %d bytes arrive", c.MaxBytes))
 	}
 	if c == (Conditions{}) {
 		errs = append(errs, errors.New("no condition is given: nothing would happen"))
