@@ -71,14 +71,14 @@ func (t *tracer) open() {
 }
 
 // openLines says which lines leave it open who held the lock; empty: none do.
-func (o Options) openLines(open []remarks.Open) string {
+func openLines(open []remarks.Open) string {
 	var why []string
-	for _, line := range open {
+	for _, o := range open {
 		like := ""
-		if line.Like > 0 {
-			like = fmt.Sprintf(" and %s like it", remarks.Count(line.Like, "line"))
+		if o.Like > 0 {
+			like = fmt.Sprintf(" and %s like it", remarks.Count(o.Like, "line"))
 		}
-		why = append(why, fmt.Sprintf("Line %d%s: %s", o.number(line.Line), like, line.Text))
+		why = append(why, fmt.Sprintf("Line %d%s: %s", o.Line, like, o.Text))
 	}
 	return strings.Join(why, " ")
 }

@@ -81,7 +81,7 @@ type Options struct {
 	asked   bool
 	told    bool       // such a line is an acquire that says that it was granted: one that says nothing was not
 	settled bool       // the columns of the log were chosen before
-	numbers []int64    // which lines of a log these are, from 1; nil: they are the log
+	numbers []int      // which lines of a log these are, from 1; nil: they are the log
 	missing Missing    // lines that are not among these and could not be understood
 	named   bool       // a line that is not among these names a lock
 	block   int        // bytes of a block (cutter); 0: as many as usual
@@ -89,10 +89,10 @@ type Options struct {
 }
 
 // number is that of a line in the log: lines that were kept of one have others there. 0: no line.
-func (o Options) number(line int) int64 {
+func (o Options) number(line int) int {
 	switch {
 	case o.numbers == nil:
-		return int64(line)
+		return line
 	case line < 1 || line > len(o.numbers):
 		return 0
 	}

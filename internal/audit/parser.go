@@ -161,7 +161,7 @@ func summaryOf(e *words.Event, key, client string, granted bool) LineSummary {
 // the first is of a time (ns since 1970).
 // Others that were to be read were not understood. ErrNothing: they hold no acquire. ErrNoGrant:
 // they hold none, and act under a lock.
-func (p *Parser) Translate(lines [][]byte, numbers []int64, first int64, missing Missing) (*Source, error) {
+func (p *Parser) Translate(lines [][]byte, numbers []int, first int64, missing Missing) (*Source, error) {
 	all := make([]io.Reader, 0, 2*len(lines)+1)
 	all = append(all, strings.NewReader(p.lines.Heading))
 	for _, line := range lines {
@@ -171,7 +171,7 @@ func (p *Parser) Translate(lines [][]byte, numbers []int64, first int64, missing
 	o.asked, o.told, o.named, o.missing, o.settled = p.events.granted, p.TellsGrants(), p.named, missing, true
 	o.numbers = numbers
 	if p.lines.Heading != "" {
-		o.numbers = append([]int64{0}, numbers...)
+		o.numbers = append([]int{0}, numbers...)
 		for i := range o.missing.Before {
 			o.missing.Before[i]++
 		}

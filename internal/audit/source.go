@@ -25,6 +25,8 @@ type Source struct {
 
 	log *log
 	out *emitter
+	// number is Options.number.
+	number func(line int) int
 }
 
 // Read fills in the next event; io.EOF at the end.
@@ -89,7 +91,7 @@ func (s *Source) Lines(id int64) (first, last int) {
 	if o == nil {
 		return 0, 0
 	}
-	return int(o.Line), int(o.EndLine)
+	return s.number(int(o.Line)), s.number(int(o.EndLine))
 }
 
 // Columns says how the columns of a log were read: what was guessed and the

@@ -51,7 +51,7 @@ func translate(l *log, o Options) (*Source, error) {
 	if t.latest > history.MaxLength {
 		return nil, fmt.Errorf("%s: its times are %w", l.Name, errFarApart)
 	}
-	s := &Source{Keys: l.Keys.List, log: l, out: out}
+	s := &Source{Keys: l.Keys.List, log: l, out: out, number: o.number}
 	if t.holds.Length == 0 && !t.wanted {
 		err := errNoAcquire
 		if t.loose+t.idle.N > 0 {
@@ -60,8 +60,11 @@ func translate(l *log, o Options) (*Source, error) {
 		return nil, &history.SyntaxError{File: l.Name, Line: 1, Err: err}
 	}
 	t.open()
-	s.Open = l.Open
-	holds := strings.TrimSpace(t.sayHolds(inDoubt) + " " + o.openLines(s.Open))
+	s.Open = slices.Clone(l.Open)
+	for i := range s.Open {
+		s.Open[i].Line = o.number(s.Open[i].Line)
+	}
+	holds := strings.TrimSpace(t.sayHolds(inDoubt) + " " + openLines(s.Open))
 	s.Header = t.header(entries, holds, tokens)
 	s.Doubt = cmp.Or(holds, tokens, t.writesInDoubt(s.Header.Doubts))
 	t.noteAlike()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -178,6 +180,20 @@ func TestDoubtNamesTheLineOfTheLog(t *testing.T) {
 		if r, out, err := run(t, s, text); err != nil || !strings.HasPrefix(r.Doubt, doubt) {
 			t.Errorf("%q, %v\n%s", r.Doubt, err, out)
 		}
+	}
+}
+
+// TestPageNamesTheLinesOfTheLog: the page of a finding and the finding name the same lines.
+func TestPageNamesTheLinesOfTheLog(t *testing.T) {
+	s := settings(t.TempDir())
+	s.Options = audit.Options{}
+	if _, out, err := run(t, s, "ts,pod,event,lock,result\n1.1,z,acquired,j,ok\n1.2,z,released,j,ok\n2.1,a,acquired,k,ok\n"+
+		"3.1,b,acquired,k,ok\n4.1,a,released,k,ok\n5.1,b,released,k,ok\n"); err != nil || !strings.Contains(out, "(lines [4 5 6 7], ") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	page, err := os.ReadFile(filepath.Join(s.Dir, "violation-0001", "report.html"))
+	if err != nil || !bytes.Contains(page, []byte("line 7")) || bytes.Contains(page, []byte("line 2")) {
+		t.Errorf("%v\n%s", err, page)
 	}
 }
 

@@ -36,9 +36,9 @@ var everything = checker.Options{Keep: 1 << 20}
 // source reads the lines of a key, in the order in which they came.
 func (w *watcher) source(k *key) (*audit.Source, error) {
 	slices.SortStableFunc(k.entries, func(a, b entry) int { return cmp.Compare(a.number, b.number) })
-	lines, numbers := make([][]byte, len(k.entries)), make([]int64, len(k.entries))
+	lines, numbers := make([][]byte, len(k.entries)), make([]int, len(k.entries))
 	for i := range k.entries {
-		lines[i], numbers[i] = k.entries[i].text, k.entries[i].number
+		lines[i], numbers[i] = k.entries[i].text, int(k.entries[i].number)
 	}
 	first := int64(0)
 	if len(k.entries) > 0 {
@@ -81,13 +81,13 @@ func (w *watcher) judge(name string, k *key) error {
 		return fmt.Errorf("judge the lock %q: %w", name, err)
 	}
 	whole.doubt = s.Doubt
-	if err := w.open(name, k, s); err != nil {
+	if err := w.open(name, s); err != nil {
 		return err
 	}
 	told := reports.Relabeled(&j.History.Header, j.Verdict) // with the log's own names and times
 	for i := range told.Properties {
 		for _, v := range told.Properties[i].Violations {
-			f := w.finding(s, k, &v)
+			f := w.finding(s, &v)
 			if w.found.all[f.ID] {
 				continue
 			}
@@ -97,17 +97,6 @@ func (w *watcher) judge(name string, k *key) error {
 		}
 	}
 	return nil
-}
-
-// number is that of a line of the log, by its place in what was judged of a key; 0: there is none.
-func (w *watcher) number(k *key, line int) int64 {
-	if w.parser.Heading() != "" {
-		line--
-	}
-	if line < 1 || line > len(k.entries) {
-		return 0
-	}
-	return k.entries[line-1].number
 }
 
 // forgetDoubt notes that lines of a key are forgotten that left it in doubt: those that are kept do
@@ -135,9 +124,9 @@ func (s *state) doubt(name, why string) {
 }
 
 // open tells of lines that leave it open who held a key.
-func (w *watcher) open(name string, k *key, s *audit.Source) error {
+func (w *watcher) open(name string, s *audit.Source) error {
 	for _, o := range s.Open {
-		number := w.number(k, o.Line)
+		number := int64(o.Line)
 		if seen := w.keys[name]; number == 0 || seen == nil || slices.Contains(seen.open, number) {
 			continue
 		} else if seen.open = append(seen.open, number); len(seen.open) > mostOpen {
@@ -156,11 +145,11 @@ func (w *watcher) open(name string, k *key, s *audit.Source) error {
 const mostOpen = 16
 
 // finding names a violation by the lines of the log.
-func (w *watcher) finding(s *audit.Source, k *key, v *checker.Violation) Finding {
+func (w *watcher) finding(s *audit.Source, v *checker.Violation) Finding {
 	f := Finding{Property: v.Property, Kind: v.Kind, Key: v.Key, At: s.Header.Started.UnixNano() + v.At, Text: v.Text}
 	of := func(op int64) int64 {
 		line, _ := s.Lines(op)
-		return w.number(k, line)
+		return int64(line)
 	}
 	f.ID = v.Property + " " + v.Key
 	for _, g := range []*checker.GrantRef{v.A, v.B} {
